@@ -1,3 +1,5 @@
+import { z } from "zod";
+import { time } from "../shared/shapes.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { type Caller, isSystemAdmin } from "../rights/caller.ts";
 import { countCached } from "../shared/count_cache.ts";
@@ -11,29 +13,30 @@ import { namesOf, readNames } from "./entry_names.ts";
 const CLOCKS_DIFFER_MS = 60 * 60_000;
 
 /** One row of the audit log: actor, tenant, action and target. */
-export interface AuditRow {
-  id: string;
-  at: Date;
-  /** Null: the service itself or a CLI script. */
-  actorId: string | null;
-  actorEmail: string | null;
-  /** The name of the actor, if it is a service account. */
-  serviceAccount: string | null;
-  /** The API key that acted on behalf of the actor; null: the actor was signed in. */
-  apiKeyId: string | null;
-  tenantId: string | null;
-  action: string;
-  targetType: string;
-  targetId: string;
-  before: unknown;
-  after: unknown;
-  traceId: string | null;
-  ip: string | null;
-  /** When personal values of the row were erased; they are missing in `before`, `after` and `ip`. */
-  valuesErasedAt: Date | null;
-  /** Names by id of the users, roles, permissions, tenants and service accounts in the row that the caller may see. */
-  names: Record<string, string>;
-}
+export const AuditRow = z.object({
+  id: z.guid(),
+  at: time,
+  actorId: z.guid().nullable().meta({ description: "Null: the service itself or a CLI script" }),
+  actorEmail: z.string().nullable(),
+  serviceAccount: z.string().nullable().meta({ description: "Name of the service account that acted" }),
+  apiKeyId: z.guid().nullable().meta({ description: "The actor's API key, if the request used one" }),
+  tenantId: z.guid().nullable(),
+  action: z.string(),
+  targetType: z.string(),
+  targetId: z.string(),
+  before: z.unknown(),
+  after: z.unknown(),
+  traceId: z.string().nullable(),
+  ip: z.string().nullable(),
+  valuesErasedAt: time.nullable().meta({
+    description: "When personal values were erased; they are missing in `before`, `after` and `ip`",
+  }),
+  // Those that the caller may see.
+  names: z.record(z.string(), z.string()).meta({
+    description: "Names by id of the users, roles, permissions, tenants and service accounts in the entry",
+  }),
+}).meta({ id: "AuditEntryDto" });
+export type AuditRow = z.output<typeof AuditRow>;
 
 /** Filter and page of the audit log; absent members do not filter. */
 export interface AuditLogRequest extends PageRequest {

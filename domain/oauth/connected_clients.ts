@@ -1,3 +1,5 @@
+import { z } from "zod";
+import { time } from "../shared/shapes.ts";
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 import { endClientSessions, openClientSessions } from "../access/sign_in/client_session.ts";
 import { recordAudit } from "../audit/audit.ts";
@@ -8,15 +10,16 @@ import type { RightsPlatform } from "../rights/platform.ts";
 const MAX_LISTED = 100;
 
 /** A client that the user is signed in to, or allowed scopes. */
-export interface ConnectedClient {
-  id: string;
-  name: string;
-  /** Scopes that the user allowed; empty for a first-party client, which does not ask. */
-  allowedScopes: string[];
-  allowedAt: Date | null;
-  /** Number of open sessions. */
-  sessions: number;
-}
+export const ConnectedClient = z.object({
+  id: z.guid(),
+  name: z.string(),
+  allowedScopes: z.array(z.string()).meta({
+    description: "Empty for a first-party client, which does not ask",
+  }),
+  allowedAt: time.nullable(),
+  sessions: z.int().meta({ description: "Number of open sessions" }),
+}).meta({ id: "ConnectedClientDto" });
+export type ConnectedClient = z.output<typeof ConnectedClient>;
 
 /** Lists the clients that the caller is signed in to, or allowed scopes; by name, at most 100. */
 export async function listConnectedClients(

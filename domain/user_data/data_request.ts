@@ -1,3 +1,5 @@
+import { z } from "zod";
+import { time } from "../shared/shapes.ts";
 import type { Sql, SqlPart, Tx } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
 import type { Caller } from "../rights/caller.ts";
@@ -9,22 +11,24 @@ export const DATA_REQUEST_STATUSES = ["Queued", "Running", "Completed", "Failed"
 export type DataRequestKind = typeof DATA_REQUEST_KINDS[number];
 
 /** An export or erasure of the data of a user or tenant, as callers see it. */
-export interface DataRequest {
-  id: string;
-  kind: DataRequestKind;
-  userId: string | null;
-  tenantId: string | null;
-  status: typeof DATA_REQUEST_STATUSES[number];
-  /** What is done now: the name of an area. */
-  step: string | null;
-  reason: string | null;
-  /** The exported file, which only the user who asked for it can read. */
-  fileId: string | null;
-  errorMessage: string | null;
-  requestedBy: string | null;
-  createdAt: Date;
-  completedAt: Date | null;
-}
+export const DataRequest = z.object({
+  id: z.guid(),
+  kind: z.enum(DATA_REQUEST_KINDS),
+  userId: z.guid().nullable(),
+  tenantId: z.guid().nullable(),
+  status: z.enum(DATA_REQUEST_STATUSES),
+  step: z.string().nullable().meta({ description: "What is done now: the name of an area" }),
+  reason: z.string().nullable(),
+  fileId: z.guid().nullable().meta({
+    description:
+      "File of a completed export. Only the user who asked for it can read and download it, for 7 days",
+  }),
+  errorMessage: z.string().nullable(),
+  requestedBy: z.guid().nullable(),
+  createdAt: time,
+  completedAt: time.nullable(),
+}).meta({ id: "DataRequestDto" });
+export type DataRequest = z.output<typeof DataRequest>;
 
 /** The row of a request, with what its job needs. */
 export interface DataRequestRow extends DataRequest {

@@ -3,7 +3,7 @@ import { sendUserResetLink } from "../../domain/access/users/user_reset_link.ts"
 import { removeUserFactors } from "../../domain/access/factors/remove_user_factors.ts";
 import { acrossTenants, afterStepUp } from "../../domain/rights/checks.ts";
 import { endUserSessions, listUserSessions, unlockUser } from "../../domain/access/users/user_sign_in.ts";
-import { OwnSessionDto } from "../auth/shapes.ts";
+import { OwnSession } from "../../domain/access/account/own_sessions.ts";
 import { ok, okEmpty } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";
@@ -37,7 +37,7 @@ export const adminSignInRoutes = [
     summary: "List the open sessions of a user, newest first",
     access: overUsers,
     params: userIdPath,
-    answers: { 200: { description: "At most 100 sessions", schema: z.array(OwnSessionDto) } },
+    answers: { 200: { description: "At most 100 sessions", schema: z.array(OwnSession) } },
     problems: ["USER_NOT_FOUND"],
     run: async ({ platform, caller, params }) =>
       ok(await listUserSessions(platform, caller, params.id, null)),

@@ -2,17 +2,12 @@ import { z } from "zod";
 import { acrossTenants } from "../../domain/rights/checks.ts";
 import { listRolesOfTenant, lookUpRolesOfTenant } from "../../domain/access/roles/roles.ts";
 import { EVERYWHERE } from "../../domain/access/tenants/tenant_reach.ts";
-import { lookUpTenants, summarizeTenants } from "../../domain/access/tenants/tenants.ts";
+import { lookUpTenants, summarizeTenants, TenantsSummary } from "../../domain/access/tenants/tenants.ts";
 import { ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";
 import { RoleLookupPage, roleLookupQuery, RolePage, rolesQuery } from "./role_shapes.ts";
-import {
-  TenantLookupPage,
-  tenantLookupQuery,
-  TenantsSummaryDto,
-  tenantsSummaryQuery,
-} from "./tenant_shapes.ts";
+import { TenantLookupPage, tenantLookupQuery, tenantsSummaryQuery } from "./tenant_shapes.ts";
 
 const params = z.object({ tenantId: uuid });
 
@@ -26,7 +21,7 @@ export const adminTenantRoutes = [
     summary: "Count all tenants",
     access: acrossTenants("admin:system", "manage:all-tenants"),
     query: tenantsSummaryQuery,
-    answers: { 200: { description: "The counts", schema: TenantsSummaryDto } },
+    answers: { 200: { description: "The counts", schema: TenantsSummary } },
     problems: [],
     run: async ({ db, query }) => ok(await summarizeTenants(db, EVERYWHERE, query)),
   }),

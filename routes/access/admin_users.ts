@@ -3,7 +3,7 @@ import { acrossTenants } from "../../domain/rights/checks.ts";
 import { linkUserToTenant } from "../../domain/access/users/links.ts";
 import { createUser } from "../../domain/access/users/user_create.ts";
 import { deleteUser } from "../../domain/access/users/user_delete.ts";
-import { readAdminUser, readUserTenants } from "../../domain/access/users/user_details.ts";
+import { readAdminUser, readUserTenants, UserTenant } from "../../domain/access/users/user_details.ts";
 import { listAllUsers } from "../../domain/access/users/user_list.ts";
 import { updateUser } from "../../domain/access/users/user_update.ts";
 import { created, ok, okEmpty } from "../shared/answer.ts";
@@ -19,7 +19,6 @@ import {
   UserDto,
   userIdPath,
   usersQuery,
-  UserTenantDto,
 } from "./user_shapes.ts";
 
 const overUsers = acrossTenants("admin:system", "manage:all-users");
@@ -134,7 +133,7 @@ export const adminUsersRoutes = [
     summary: "List all tenants of a user",
     access: overUsers,
     params: userIdPath,
-    answers: { 200: { description: "Tenants, the default one first", schema: z.array(UserTenantDto) } },
+    answers: { 200: { description: "Tenants, the default one first", schema: z.array(UserTenant) } },
     problems: ["USER_NOT_FOUND"],
     run: async ({ db, params }) => ok(await readUserTenants(db, params.id)),
   }),

@@ -1,16 +1,11 @@
 import { z } from "zod";
 import { acrossTenants, afterStepUp, inTenant } from "../../domain/rights/checks.ts";
 import { eraseTenant, eraseUser, exportTenant, exportUser } from "../../domain/user_data/ask.ts";
-import { type DataRequest, listRequests, readRequest } from "../../domain/user_data/data_request.ts";
+import { DataRequest, listRequests, readRequest } from "../../domain/user_data/data_request.ts";
 import { accepted, ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";
-import {
-  AcceptedDataRequestDto,
-  DataRequestDto,
-  EraseRequest,
-  EraseTenantRequest,
-} from "./data_request_shapes.ts";
+import { AcceptedDataRequestDto, EraseRequest, EraseTenantRequest } from "./data_request_shapes.ts";
 import { userIdPath } from "./user_shapes.ts";
 
 const overUsers = acrossTenants("admin:system", "manage:all-users");
@@ -20,8 +15,8 @@ const oneRequest = { requestId: uuid };
 const begun = (what: string) => ({
   202: { description: `The ${what} has begun`, schema: AcceptedDataRequestDto },
 });
-const status = { 200: { description: "The status", schema: DataRequestDto } };
-const all = { 200: { description: "Up to 20, newest first", schema: z.array(DataRequestDto) } };
+const status = { 200: { description: "The status", schema: DataRequest } };
+const all = { 200: { description: "Up to 20, newest first", schema: z.array(DataRequest) } };
 
 function acceptedRequest(request: DataRequest, of: string) {
   const statusUrl = `${of}/data-requests/${request.id}`;

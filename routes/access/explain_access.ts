@@ -1,5 +1,9 @@
 import { z } from "zod";
-import { explainAccess, explainAccessInTenant } from "../../domain/access/permissions/explain_access.ts";
+import {
+  AccessExplanation,
+  explainAccess,
+  explainAccessInTenant,
+} from "../../domain/access/permissions/explain_access.ts";
 import { holds } from "../../domain/rights/caller.ts";
 import { acrossTenants, inTenant } from "../../domain/rights/checks.ts";
 import { ok } from "../shared/answer.ts";
@@ -7,45 +11,8 @@ import { endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";
 import { userIdPath } from "./user_shapes.ts";
 
-const AccessGrantDto = z.object({
-  tenantId: z.guid(),
-  tenantName: z.string(),
-  roleId: z.guid(),
-  roleName: z.string(),
-  permission: z.string(),
-}).meta({ id: "AccessGrantDto" });
-
-const AccessExplanationDto = z.object({
-  userId: z.guid(),
-  email: z.string(),
-  permission: z.string(),
-  tenantId: z.guid().nullable(),
-  tenantName: z.string().nullable(),
-  description: z.string().nullable().meta({ description: "What the permission allows" }),
-  isAllowed: z.boolean(),
-  summary: z.string().meta({ description: "The decision and its reason in one sentence" }),
-  checks: z.array(z.object({
-    name: z.enum([
-      "UserActive",
-      "TenantActive",
-      "TenantLinked",
-      "LinkActive",
-      "PermissionKnown",
-      "PermissionHeld",
-    ]),
-    passed: z.boolean(),
-    detail: z.string(),
-  })),
-  grants: z.array(AccessGrantDto).meta({
-    description: "The user's roles that grant the permission or admin:system",
-  }),
-  grantingRoles: z.array(AccessGrantDto).meta({
-    description: "At most 50 roles of the tenant that grant it, also those that the user does not have",
-  }),
-}).meta({ id: "AccessExplanationDto" });
-
 const permission = z.string().trim().min(1).max(200);
-const answers = { 200: { description: "The decision and its checks", schema: AccessExplanationDto } };
+const answers = { 200: { description: "The decision and its checks", schema: AccessExplanation } };
 
 /** Explains why a user has a permission or lacks it. */
 export const explainAccessRoutes = [

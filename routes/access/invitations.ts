@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { inviteUser, resendInvitation, revokeInvitation } from "../../domain/access/invitations/invite.ts";
 import {
+  Invitation,
   INVITATION_STATUSES,
   listInvitations,
   readInvitation,
@@ -11,13 +12,13 @@ import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { enumName } from "../shared/validation.ts";
 import { versionedAnswer } from "./answers.ts";
-import { InvitationDto, InviteUserRequest, userIdPath } from "./user_shapes.ts";
+import { InviteUserRequest, userIdPath } from "./user_shapes.ts";
 
 const path = "/api/v1/users/invitations";
 const area = "Users";
 const mayInvite = inTenant("create:users");
 const mayRead = inTenant("read:users");
-const oneInvitation = { 200: { etag: true as const, description: "The invitation", schema: InvitationDto } };
+const oneInvitation = { 200: { etag: true as const, description: "The invitation", schema: Invitation } };
 
 /** Invitations of persons to the token's tenant. */
 export const invitationRoutes = [
@@ -30,7 +31,7 @@ export const invitationRoutes = [
     access: mayInvite,
     body: InviteUserRequest,
     creates: "atomically",
-    answers: { 201: { description: "The new invitation", schema: InvitationDto } },
+    answers: { 201: { description: "The new invitation", schema: Invitation } },
     problems: [
       "ROLE_NOT_FOUND",
       "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
@@ -59,7 +60,7 @@ export const invitationRoutes = [
     answers: {
       200: {
         description: "A page of invitations",
-        schema: pagedResultOf(InvitationDto).meta({ id: "InvitationPage" }),
+        schema: pagedResultOf(Invitation).meta({ id: "InvitationPage" }),
       },
     },
     problems: [],

@@ -1,26 +1,13 @@
 import { z } from "zod";
 import { requiredName } from "../../domain/shared/name.ts";
-import { ROLE_SORTS } from "../../domain/access/roles/roles.ts";
+import { Role, ROLE_SORTS } from "../../domain/access/roles/roles.ts";
 import { deletedAt, listQuery, pagedResultOf } from "../shared/paging.ts";
 import { queryBoolean, queryIds, uuid } from "../shared/validation.ts";
 import { LOOKUP_LIMIT, lookupPageQuery, lookupPageSize } from "./tenant_shapes.ts";
 
-const timestamp = z.iso.datetime();
 const search = z.string().max(200).optional();
 
-export const RoleDto = z.object({
-  id: z.guid(),
-  tenantId: z.guid().meta({ description: "The tenant of the role; it can be assigned only there" }),
-  tenantName: z.string(),
-  name: z.string(),
-  description: z.string().nullable(),
-  isSystemRole: z.boolean().meta({ description: "The role belongs to the catalog" }),
-  permissions: z.array(z.object({ id: z.guid(), code: z.string() })),
-  createdAt: timestamp,
-  updatedAt: timestamp,
-}).meta({ id: "RoleDto" });
-
-export const RoleWithUserCountDto = RoleDto.omit({ permissions: true }).extend({
+export const RoleWithUserCountDto = Role.omit({ permissions: true }).extend({
   userCount: z.int().meta({ description: "Number of users with the role, without deleted users" }),
   permissionCount: z.int(),
   deletedAt,
@@ -28,19 +15,11 @@ export const RoleWithUserCountDto = RoleDto.omit({ permissions: true }).extend({
 
 export const RolePage = pagedResultOf(RoleWithUserCountDto).meta({ id: "RolePage" });
 
-export const RoleGrantsPage = pagedResultOf(RoleDto).meta({ id: "RoleGrantsPage" });
+export const RoleGrantsPage = pagedResultOf(Role).meta({ id: "RoleGrantsPage" });
 
 export const RoleLookupPage = pagedResultOf(
-  RoleDto.pick({ id: true, name: true, description: true }).meta({ id: "RoleLookupItemDto" }),
+  Role.pick({ id: true, name: true, description: true }).meta({ id: "RoleLookupItemDto" }),
 ).meta({ id: "RoleLookupPage" });
-
-export const RolesSummaryDto = z.object({
-  totalRoles: z.int(),
-  systemRoles: z.int(),
-  customRoles: z.int(),
-  rolesWithoutUsers: z.int(),
-  usersWithRoles: z.int(),
-}).meta({ id: "RolesSummaryDto" });
 
 const name = requiredName(100);
 const description = z.string().trim().max(500).nullable();
@@ -63,31 +42,6 @@ export const UpdateRoleDto = z.object({
 export const PreviewRoleDto = z.object({
   permissionIds: z.array(uuid).max(10_000).meta({ description: "All permissions the role would have" }),
 }).meta({ id: "PreviewRoleDto" });
-
-const PreviewedPermissionDto = z.object({
-  id: z.guid(),
-  code: z.string(),
-  description: z.string().nullable(),
-  userCount: z.int().meta({
-    description: "Users who would gain or lose it; others have it by another role too",
-  }),
-}).meta({ id: "PreviewedPermissionDto" });
-
-export const RolePreviewDto = z.object({
-  added: z.array(PreviewedPermissionDto),
-  removed: z.array(PreviewedPermissionDto),
-  userCount: z.int().meta({ description: "Users who have the role" }),
-  affectedCount: z.int().meta({ description: "Users who would gain or lose a permission" }),
-  sessionCount: z.int().meta({ description: "Open sessions that would end; counted up to 1,000" }),
-  users: z.array(z.object({
-    id: z.guid(),
-    email: z.string(),
-    firstName: z.string(),
-    lastName: z.string(),
-    gains: z.array(z.string()),
-    loses: z.array(z.string()),
-  })).meta({ description: "At most ten of the affected users; empty without read:users" }),
-}).meta({ id: "RolePreviewDto" });
 
 export const rolesQuery = z.object({ ...listQuery(ROLE_SORTS), isSystemRole: queryBoolean.optional() });
 const GRANTS_LIMIT = 100;

@@ -3,12 +3,14 @@ import { holds } from "../../domain/rights/caller.ts";
 import { inTenant } from "../../domain/rights/checks.ts";
 import { createRole, deleteRole, updateRole } from "../../domain/access/roles/role_changes.ts";
 import { assignPermission, revokePermission } from "../../domain/access/roles/role_grants.ts";
-import { previewRoleChange } from "../../domain/access/roles/role_preview.ts";
+import { previewRoleChange, RolePreview } from "../../domain/access/roles/role_preview.ts";
 import {
   listRoleGrants,
   listRoles,
   lookUpRoles,
   readCountedRole,
+  Role,
+  RolesSummary,
   summarizeRoles,
 } from "../../domain/access/roles/roles.ts";
 import { created, ok, okEmpty } from "../shared/answer.ts";
@@ -18,15 +20,12 @@ import { versionedAnswer } from "./answers.ts";
 import {
   CreateRoleDto,
   PreviewRoleDto,
-  RoleDto,
   RoleGrantsPage,
   roleGrantsQuery,
   RoleLookupPage,
   roleLookupQuery,
   RolePage,
-  RolePreviewDto,
   rolesQuery,
-  RolesSummaryDto,
   rolesSummaryQuery,
   RoleWithUserCountDto,
   UpdateRoleDto,
@@ -35,7 +34,7 @@ import {
 const params = z.object({ id: uuid });
 const grantParams = z.object({ id: uuid, permId: uuid });
 const oneRole = {
-  200: { etag: true as const, description: "The role with its permissions", schema: RoleDto },
+  200: { etag: true as const, description: "The role with its permissions", schema: Role },
 };
 
 /** Roles of the token's tenant. Those of other tenants answer ROLE_NOT_FOUND. */
@@ -60,7 +59,7 @@ export const roleRoutes = [
     summary: "Count the tenant's roles and the users with roles",
     access: inTenant("read:roles"),
     query: rolesSummaryQuery,
-    answers: { 200: { description: "The counts", schema: RolesSummaryDto } },
+    answers: { 200: { description: "The counts", schema: RolesSummary } },
     problems: [],
     run: async ({ db, caller, query }) => ok(await summarizeRoles(db, caller.tenantId, query)),
   }),
@@ -113,7 +112,7 @@ export const roleRoutes = [
     access: inTenant("create:roles"),
     body: CreateRoleDto,
     creates: "atomically",
-    answers: { 201: { description: "The new role", schema: RoleDto } },
+    answers: { 201: { description: "The new role", schema: Role } },
     problems: [
       "PERMISSION_NOT_FOUND",
       "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
@@ -158,7 +157,7 @@ export const roleRoutes = [
     access: inTenant("update:roles"),
     params,
     body: PreviewRoleDto,
-    answers: { 200: { description: "Who would gain or lose what", schema: RolePreviewDto } },
+    answers: { 200: { description: "Who would gain or lose what", schema: RolePreview } },
     problems: ["ROLE_NOT_FOUND", "PERMISSION_NOT_FOUND"],
     async run({ db, caller, params, body }) {
       const preview = await previewRoleChange(db, caller.tenantId, params.id, body.permissionIds);

@@ -42,17 +42,6 @@ export const TenantLookupPage = pagedResultOf(
     .meta({ id: "TenantLookupItemDto" }),
 ).meta({ id: "TenantLookupPage" });
 
-export const TenantsSummaryDto = z.object({
-  totalTenants: z.int(),
-  activeTenants: z.int(),
-  inactiveTenants: z.int(),
-  groupTenants: z.int(),
-  groupedTenants: z.int(),
-  standaloneTenants: z.int(),
-  totalUsers: z.int().meta({ description: "Active links; a user of two tenants counts twice" }),
-  tenantsAtCapacity: z.int(),
-}).meta({ id: "TenantsSummaryDto" });
-
 const name = requiredName(200);
 const maxUsers = z.int().min(1).max(LARGEST_INTEGER);
 const parentTenantId = uuid.meta({ description: "A tenant of type Group" });

@@ -1,11 +1,12 @@
 import { z } from "zod";
+import { UserTenant } from "../../domain/access/users/user_details.ts";
 import { signedIn } from "../../domain/rights/checks.ts";
 import { linkUserToTenant, requireMayAddUsers } from "../../domain/access/users/links.ts";
 import { readUserTenant } from "../../domain/access/users/user_details.ts";
 import { created } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";
-import { AddTenantUserRequest, UserTenantDto } from "./user_shapes.ts";
+import { AddTenantUserRequest } from "./user_shapes.ts";
 
 /** Links existing users to a tenant. */
 export const tenantUsersRoutes = [
@@ -20,7 +21,7 @@ export const tenantUsersRoutes = [
     params: z.object({ id: uuid }),
     lateBody: AddTenantUserRequest,
     creates: "atomically",
-    answers: { 201: { description: "The new link", schema: UserTenantDto } },
+    answers: { 201: { description: "The new link", schema: UserTenant } },
     problems: [
       "FORBIDDEN",
       "MISSING_PERMISSION",

@@ -11,6 +11,7 @@ import {
   lookUpTenants,
   readTenant,
   summarizeTenants,
+  TenantsSummary,
 } from "../../domain/access/tenants/tenants.ts";
 import { created, ok, okEmpty } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
@@ -23,7 +24,6 @@ import {
   tenantLookupQuery,
   TenantPage,
   tenantsQuery,
-  TenantsSummaryDto,
   tenantsSummaryQuery,
   UpdateTenantDto,
 } from "./tenant_shapes.ts";
@@ -56,7 +56,7 @@ export const tenantRoutes = [
     summary: "Count tenants",
     access: inTenant("read:tenants", "read:group-analytics"),
     query: tenantsSummaryQuery,
-    answers: { 200: { description: "The counts", schema: TenantsSummaryDto } },
+    answers: { 200: { description: "The counts", schema: TenantsSummary } },
     problems: [],
     run: async ({ db, caller, query }) =>
       ok(await summarizeTenants(db, await reachForReading(db, caller, "summary"), query)),

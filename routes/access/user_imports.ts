@@ -4,38 +4,16 @@ import type { ServicePlatform } from "../../domain/platform.ts";
 import type { Caller } from "../../domain/rights/caller.ts";
 import { previewUserImport } from "../../domain/user_data/imports/import_preview.ts";
 import {
-  IMPORT_STATUSES,
   listUserImports,
   readUserImport,
   startUserImport,
+  UserImport,
 } from "../../domain/user_data/imports/user_import.ts";
 import { type Answer, ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { uuid } from "../shared/validation.ts";
 import { userIdPath } from "./user_shapes.ts";
-
-const instant = z.iso.datetime();
-
-const UserImportDto = z.object({
-  id: z.guid(),
-  fileId: z.guid(),
-  dryRun: z.boolean(),
-  status: z.enum(IMPORT_STATUSES),
-  total: z.int().nullable().meta({ description: "Rows of the file; null until it was read once" }),
-  created: z.int(),
-  updated: z.int(),
-  unchanged: z.int(),
-  failed: z.int(),
-  error: z.string().nullable().meta({ description: "Why the import failed as a whole" }),
-  resultFileId: z.guid().nullable().meta({
-    description: "A CSV file with the outcome of each row; it is scanned before it can be downloaded",
-  }),
-  createdBy: z.guid(),
-  createdAt: instant,
-  startedAt: instant.nullable(),
-  finishedAt: instant.nullable(),
-}).meta({ id: "UserImportDto" });
 
 const rowNumber = z.int().meta({ description: "From 1, without the header" });
 const errorText = "The errors of a failed row, joined by `; `";
@@ -85,10 +63,10 @@ const FILE_PROBLEMS = [
 const page = {
   200: {
     description: "A page of imports",
-    schema: pagedResultOf(UserImportDto).meta({ id: "UserImportPage" }),
+    schema: pagedResultOf(UserImport).meta({ id: "UserImportPage" }),
   },
 };
-const one = { 200: { description: "The import", schema: UserImportDto } };
+const one = { 200: { description: "The import", schema: UserImport } };
 const pages = z.object(pageQuery());
 const mayImport = inTenant("create:users");
 const mayImportAnywhere = acrossTenants("admin:system", "manage:all-users");

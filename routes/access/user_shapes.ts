@@ -1,6 +1,6 @@
 import { z } from "zod";
+import { EXTERNAL_ID, externalIdOfLink } from "../../domain/access/users/user_details.ts";
 import { metadataMistake } from "../../domain/access/users/metadata.ts";
-import { INVITATION_STATUSES } from "../../domain/access/invitations/invitations.ts";
 import { optionalName } from "../../domain/shared/name.ts";
 import { USER_SORTS } from "../../domain/access/users/user_list_parts.ts";
 import { deletedAt, listQuery } from "../shared/paging.ts";
@@ -16,7 +16,6 @@ import { internationalNumber } from "../../domain/shared/phone_number.ts";
 
 const NIL = "00000000-0000-0000-0000-000000000000";
 const timestamp = z.iso.datetime();
-const EXTERNAL_ID = "The user's id in another system; unique in the tenant";
 const METADATA = "Data that other systems keep about the user, at most 8 KiB of JSON and 10 levels deep";
 
 export const userIdPath = z.object({ id: uuid });
@@ -40,12 +39,10 @@ const person = {
   appIds: z.array(z.string()),
   metadata: anyObject.meta({ description: METADATA }),
 };
-const ofLink = z.string().nullable().meta({ description: EXTERNAL_ID });
-
 export const UserDto = z.object({
   ...person,
   roles: z.array(z.string()).meta({ description: "Names of the user's roles in the token's tenant" }),
-  externalId: ofLink,
+  externalId: externalIdOfLink,
   lastLoginAt: timestamp.nullable(),
   createdAt: timestamp,
   updatedAt: timestamp,
@@ -63,21 +60,9 @@ export const AdminUserEditDto = z.object({
     roleIds: z.array(z.guid()),
     isDefault: z.boolean(),
     isActive: z.boolean(),
-    externalId: ofLink,
+    externalId: externalIdOfLink,
   })),
 }).meta({ id: "AdminUserEditDto" });
-
-export const UserTenantDto = z.object({
-  tenantId: z.guid(),
-  tenantName: z.string(),
-  tenantType: z.string(),
-  isTenantActive: z.boolean(),
-  isActive: z.boolean(),
-  isDefault: z.boolean(),
-  externalId: ofLink,
-  roles: z.array(z.object({ id: z.guid(), name: z.string() })),
-  createdAt: timestamp,
-}).meta({ id: "UserTenantDto" });
 
 /** A UUID that identifies something: the nil UUID is refused. */
 const namedId = uuid.refine((id) => id !== NIL, { error: "must not be empty" });
@@ -161,21 +146,6 @@ export const InviteUserRequest = z.object({
   firstName: name.nullish().transform((value) => value ?? ""),
   lastName: name.nullish().transform((value) => value ?? ""),
 }).meta({ id: "InviteUserDto" });
-
-export const InvitationDto = z.object({
-  id: z.guid(),
-  email: z.string(),
-  firstName: z.string(),
-  lastName: z.string(),
-  roles: z.array(z.object({ id: z.guid(), name: z.string() })),
-  status: z.enum(INVITATION_STATUSES),
-  invitedBy: z.guid(),
-  createdAt: timestamp,
-  sentAt: timestamp.meta({ description: "When the newest link was mailed" }),
-  expiresAt: timestamp,
-  acceptedAt: timestamp.nullable(),
-  userId: z.guid().nullable().meta({ description: "The user who accepted" }),
-}).meta({ id: "InvitationDto" });
 
 /** Omitted fields keep their values; null clears a name, the phone number, the applications or the metadata. */
 const changes = {

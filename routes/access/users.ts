@@ -9,20 +9,21 @@ import {
   readUserPermissions,
   readUserRoles,
   readUserTenantsAs,
+  UserTenant,
 } from "../../domain/access/users/user_details.ts";
 import { listTenantUsers } from "../../domain/access/users/user_list.ts";
 import { sendUserResetLink } from "../../domain/access/users/user_reset_link.ts";
 import { setTenantUserRoles } from "../../domain/access/users/user_roles.ts";
 import { endUserSessions, listUserSessions, unlockUser } from "../../domain/access/users/user_sign_in.ts";
 import { setTenantUserActive, updateTenantUser } from "../../domain/access/users/user_update.ts";
-import { OwnSessionDto } from "../auth/shapes.ts";
+import { OwnSession } from "../../domain/access/account/own_sessions.ts";
 import { created, ok, okEmpty, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf } from "../shared/paging.ts";
 import { uuid } from "../shared/validation.ts";
 import { endedSessions, removedFactors } from "./admin_sign_in.ts";
 import { versionedAnswer } from "./answers.ts";
-import { RoleDto } from "./role_shapes.ts";
+import { Role } from "../../domain/access/roles/roles.ts";
 import {
   CreateUserRequest,
   SetRolesRequest,
@@ -31,7 +32,6 @@ import {
   userIdPath,
   userPath,
   usersQuery,
-  UserTenantDto,
 } from "./user_shapes.ts";
 
 const oneUser = { 200: { etag: true as const, description: "The user", schema: UserDto } };
@@ -165,7 +165,7 @@ export const usersRoutes = [
     access: inTenant("read:users"),
     params: userPath,
     answers: {
-      200: { etag: true, description: "Roles with their permissions", schema: z.array(RoleDto) },
+      200: { etag: true, description: "Roles with their permissions", schema: z.array(Role) },
     },
     problems: ["USER_NOT_FOUND"],
     async run({ db, caller, params: { userId } }) {
@@ -182,7 +182,7 @@ export const usersRoutes = [
     access: inTenant("update:users"),
     params: userPath,
     body: SetRolesRequest,
-    answers: { 200: { description: "Roles with their permissions", schema: z.array(RoleDto) } },
+    answers: { 200: { description: "Roles with their permissions", schema: z.array(Role) } },
     problems: [
       "USER_NOT_FOUND",
       "PRECONDITION_FAILED",
@@ -204,7 +204,7 @@ export const usersRoutes = [
       "`externalId` is null for links to other tenants, unless the caller holds manage:all-users or admin:system.",
     access: inTenant("read:users"),
     params: userPath,
-    answers: { 200: { description: "Tenants, the default one first", schema: z.array(UserTenantDto) } },
+    answers: { 200: { description: "Tenants, the default one first", schema: z.array(UserTenant) } },
     problems: ["USER_NOT_FOUND"],
     run: async ({ db, caller, params }) => ok(await readUserTenantsAs(db, caller, params.userId)),
   }),
@@ -267,7 +267,7 @@ export const usersRoutes = [
       "Sessions are valid in all tenants of the user, so the caller must be allowed to change the user.",
     access: inTenant("update:users"),
     params: userIdPath,
-    answers: { 200: { description: "At most 100 sessions", schema: z.array(OwnSessionDto) } },
+    answers: { 200: { description: "At most 100 sessions", schema: z.array(OwnSession) } },
     problems: ["USER_NOT_FOUND", "CROSS_TENANT_FORBIDDEN"],
     run: async ({ platform, caller, params }) =>
       ok(await listUserSessions(platform, caller, params.id, caller.tenantId)),

@@ -1,27 +1,7 @@
 import { z } from "zod";
 import { FACTOR_KINDS } from "../../domain/access/factors/factor_tokens.ts";
 
-const timestamp = z.iso.datetime();
 const encoded = z.string().regex(/^[A-Za-z0-9_-]+$/, "expected base64url").max(20_000);
-
-export const FactorDto = z.object({
-  id: z.guid(),
-  kind: z.enum(["totp", "passkey"]),
-  name: z.string(),
-  createdAt: timestamp,
-  confirmedAt: timestamp.nullable().meta({
-    description: "null: waits for its first code and does not count yet",
-  }),
-  lastUsedAt: timestamp.nullable(),
-}).meta({ id: "FactorDto" });
-
-export const OwnFactorsDto = z.object({
-  factors: z.array(FactorDto),
-  recoveryCodesLeft: z.int(),
-  isLimited: z.boolean().meta({
-    description: "True: a second factor is required and the session lacks it. It is good only for adding one",
-  }),
-}).meta({ id: "OwnFactorsDto" });
 
 /** Options in the JSON form of WebAuthn, for `parseCreationOptionsFromJSON` or `parseRequestOptionsFromJSON`. */
 export const PasskeyOptions = z.looseObject({ challenge: z.string() }).meta({

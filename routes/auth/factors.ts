@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { addPasskey, confirmTotp, startPasskey, startTotp } from "../../domain/access/factors/add_factor.ts";
-import { listOwnFactors } from "../../domain/access/factors/factor_list.ts";
+import { Factor, listOwnFactors, OwnFactors } from "../../domain/access/factors/factor_list.ts";
 import { removeFactor, renewRecoveryCodes } from "../../domain/access/factors/remove_factor.ts";
 import { afterStepUp, byPerson, forEnrolling, signedIn } from "../../domain/rights/checks.ts";
 import { requiredName } from "../../domain/shared/name.ts";
@@ -8,10 +8,8 @@ import { created, noContent, ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";
 import {
-  FactorDto,
   factorProof,
   NewPasskeyAnswerDto,
-  OwnFactorsDto,
   PasskeyOptions,
   RecoveryCodesDto,
   totpCode,
@@ -32,7 +30,7 @@ export const factorRoutes = [
     id: "listOwnFactors",
     summary: "List the caller's second factors",
     access: own,
-    answers: { 200: { description: "The factors, oldest first", schema: OwnFactorsDto } },
+    answers: { 200: { description: "The factors, oldest first", schema: OwnFactors } },
     problems: [],
     run: async ({ db, caller }) => ok(await listOwnFactors(db, caller)),
   }),
@@ -100,7 +98,7 @@ export const factorRoutes = [
       201: {
         description: "The passkey is a second factor now",
         schema: z.object({
-          factor: FactorDto,
+          factor: Factor,
           recoveryCodes: z.array(z.string()).nullable().meta({
             description: "Shown only in this answer; null: the user already has some",
           }),

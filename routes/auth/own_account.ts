@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { optionalName } from "../../domain/shared/name.ts";
 import { byPerson, signedIn } from "../../domain/rights/checks.ts";
-import { endOwnSession, listOwnSessions } from "../../domain/access/account/own_sessions.ts";
+import { endOwnSession, listOwnSessions, OwnSession } from "../../domain/access/account/own_sessions.ts";
 import { changePassword } from "../../domain/access/account/password_change.ts";
 import { findOwnTenants } from "../../domain/access/account/own_tenants.ts";
 import { readProfile, updateOwnProfile } from "../../domain/access/account/profile.ts";
@@ -9,7 +9,7 @@ import { noContent, ok, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { givenPhoneNumber, queryIds, queryInteger, uuid } from "../shared/validation.ts";
-import { OwnSessionDto, OwnTenantDto, ProfileDto } from "./shapes.ts";
+import { OwnTenantDto, ProfileDto } from "./shapes.ts";
 
 const name = optionalName(100).nullish().transform((value) => value === null ? "" : value);
 
@@ -107,7 +107,7 @@ export const ownAccountRoutes = [
     id: "listOwnSessions",
     summary: "List the caller's open sessions, newest first",
     access: byPerson(signedIn),
-    answers: { 200: { description: "At most 100 sessions", schema: z.array(OwnSessionDto) } },
+    answers: { 200: { description: "At most 100 sessions", schema: z.array(OwnSession) } },
     problems: [],
     run: async ({ db, caller }) => ok(await listOwnSessions(db, caller)),
   }),

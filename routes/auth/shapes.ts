@@ -48,18 +48,6 @@ export const SignInDto = ProfileDto.extend({
   }),
 }).meta({ id: "SignInDto" });
 
-export const OwnSessionDto = z.object({
-  id: z.guid(),
-  createdAt: timestamp,
-  authenticatedAt: timestamp.meta({ description: "Last sign-in or step-up in this session" }),
-  amr: z.array(z.string()).meta({ description: "How the user signed in (RFC 8176); `fed`: by a provider" }),
-  lastUsedAt: timestamp.meta({ description: "When the session last got new tokens" }),
-  expiresAt: timestamp,
-  ip: z.string().nullable(),
-  userAgent: z.string().nullable(),
-  isCurrent: z.boolean(),
-}).meta({ id: "SessionDto" });
-
 export const OpenIdProviderDto = z.object({
   name: z.string().meta({ description: "As in the sign-in URL" }),
   displayName: z.string(),

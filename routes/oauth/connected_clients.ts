@@ -1,19 +1,13 @@
 import { z } from "zod";
-import { disconnectClient, listConnectedClients } from "../../domain/oauth/connected_clients.ts";
+import {
+  ConnectedClient,
+  disconnectClient,
+  listConnectedClients,
+} from "../../domain/oauth/connected_clients.ts";
 import { byPerson, signedIn } from "../../domain/rights/checks.ts";
 import { noContent, ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";
-
-const ConnectedClientDto = z.object({
-  id: z.guid(),
-  name: z.string(),
-  allowedScopes: z.array(z.string()).meta({
-    description: "Empty for a first-party client, which does not ask",
-  }),
-  allowedAt: z.iso.datetime().nullable(),
-  sessions: z.int().meta({ description: "Number of open sessions" }),
-}).meta({ id: "ConnectedClientDto" });
 
 /** The clients that a user signed in to. */
 export const connectedClientRoutes = [
@@ -24,7 +18,7 @@ export const connectedClientRoutes = [
     id: "listConnectedClients",
     summary: "List the OAuth clients that the caller signed in to, or allowed scopes",
     access: byPerson(signedIn),
-    answers: { 200: { description: "At most 100 clients, by name", schema: z.array(ConnectedClientDto) } },
+    answers: { 200: { description: "At most 100 clients, by name", schema: z.array(ConnectedClient) } },
     problems: [],
     run: async ({ db, caller }) => ok(await listConnectedClients(db, caller)),
   }),

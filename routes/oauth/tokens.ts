@@ -2,6 +2,7 @@ import { z } from "zod";
 import { isSameAudience } from "../../domain/oauth/clients/audience.ts";
 import { requireClient } from "../../domain/oauth/tokens/authenticate_client.ts";
 import { grantToProgram } from "../../domain/oauth/tokens/client_credentials.ts";
+import { TokenAnswer } from "../../domain/oauth/tokens/grant.ts";
 import { readLiveToken } from "../../domain/oauth/tokens/live_token.ts";
 import { redeemCode } from "../../domain/oauth/tokens/redeem_code.ts";
 import { refreshGrant } from "../../domain/oauth/tokens/refresh.ts";
@@ -22,15 +23,6 @@ const client = {
   client_id: text.meta({ description: "Without an Authorization header of type Basic" }),
   client_secret: text,
 };
-
-const TokenDto = z.object({
-  access_token: z.string(),
-  token_type: z.literal("Bearer"),
-  expires_in: z.int(),
-  refresh_token: z.string().optional(),
-  id_token: z.string().optional(),
-  scope: z.string().optional().meta({ description: "Absent if the token has no scope" }),
-}).meta({ id: "OAuthTokens" });
 
 const UserInfoDto = z.object({
   sub: z.guid(),
@@ -130,7 +122,7 @@ export const tokenRoutes = [
       resource: text.meta({ description: "The audience of the client; no other is possible (RFC 8707)" }),
       ...client,
     }),
-    answers: { 200: { description: "The tokens", schema: TokenDto }, ...oauthRefusals },
+    answers: { 200: { description: "The tokens", schema: TokenAnswer }, ...oauthRefusals },
     problems: ["OPENID_KEY_MISSING_UNAVAILABLE"],
     async run({ platform, call }) {
       const answer = await oauthAnswer(() => issueTokens(platform, call));

@@ -3,13 +3,13 @@ import { inTenantOrService } from "../../domain/rights/checks.ts";
 import { Throughput, THROUGHPUT_WINDOWS } from "../../domain/jobs/throughput.ts";
 import { ATTENTION_KINDS } from "../../domain/operations/attention.ts";
 import { DELIVERY_STATUSES } from "../../domain/reports/delivery/delivery_status.ts";
+import { TenantsSummary } from "../../domain/access/tenants/tenants.ts";
 import { readOverview } from "../../domain/operations/overview.ts";
 import { JobDashboardStats } from "../../domain/jobs/stats.ts";
 import { Pause } from "../../domain/jobs/pauses.ts";
 import { QueueDepth } from "../../domain/jobs/queues.ts";
 import { LiveWorker } from "../../domain/jobs/lease.ts";
 import { ScannerReport } from "../../domain/files/scanner_status.ts";
-import { TenantsSummaryDto } from "../access/tenant_shapes.ts";
 import { NotificationStatsDto } from "../notifications/shapes.ts";
 import { ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
@@ -52,7 +52,7 @@ const OverviewDto = z.object({
     since: timestamp.meta({ description: "Start of these 24 hours" }),
     pausedSchedules: z.int(),
   }),
-  tenants: TenantsSummaryDto.nullable().meta({
+  tenants: TenantsSummary.nullable().meta({
     description: "Null without read:tenants or without a tenant",
   }),
   attention: z.array(z.object({

@@ -1,3 +1,5 @@
+import { z } from "zod";
+import { time } from "../../shared/shapes.ts";
 import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
 import type { Caller } from "../../rights/caller.ts";
@@ -8,21 +10,20 @@ import { endSessions } from "../sign_in/sessions.ts";
 const MAX_LISTED = 100;
 
 /** An open session, as shown to its user. */
-export interface OwnSession {
-  id: string;
-  createdAt: Date;
-  /** When the user last proved who they are in it: the sign-in, or a later step-up. */
-  authenticatedAt: Date;
-  /** How (RFC 8176); empty for a session older than this record. */
-  amr: string[];
-  /** When tokens were last issued for it. */
-  lastUsedAt: Date;
-  expiresAt: Date;
-  ip: string | null;
-  userAgent: string | null;
-  /** The session of the request itself. */
-  isCurrent: boolean;
-}
+export const OwnSession = z.object({
+  id: z.guid(),
+  createdAt: time,
+  authenticatedAt: time.meta({ description: "Last sign-in or step-up in this session" }),
+  // Empty for a session older than this record.
+  amr: z.array(z.string()).meta({ description: "How the user signed in (RFC 8176); `fed`: by a provider" }),
+  lastUsedAt: time.meta({ description: "When the session last got new tokens" }),
+  expiresAt: time,
+  ip: z.string().nullable(),
+  userAgent: z.string().nullable(),
+  // The session of the request itself.
+  isCurrent: z.boolean(),
+}).meta({ id: "SessionDto" });
+export type OwnSession = z.output<typeof OwnSession>;
 
 /** Lists the caller's 100 newest open sessions, newest first, without those of clients of the OpenID provider. */
 export async function listOwnSessions(

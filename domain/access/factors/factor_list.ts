@@ -1,25 +1,31 @@
+import { z } from "zod";
+import { time } from "../../shared/shapes.ts";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import type { Caller } from "../../rights/caller.ts";
 import { countRows } from "../../shared/read_page.ts";
 
 /** A second factor, as shown to its owner. */
-export interface Factor {
-  id: string;
-  kind: "totp" | "passkey";
-  name: string;
-  createdAt: Date;
-  /** Null: it waits for its first code and does not count yet. */
-  confirmedAt: Date | null;
-  lastUsedAt: Date | null;
-}
+export const Factor = z.object({
+  id: z.guid(),
+  kind: z.enum(["totp", "passkey"]),
+  name: z.string(),
+  createdAt: time,
+  confirmedAt: time.nullable().meta({
+    description: "null: waits for its first code and does not count yet",
+  }),
+  lastUsedAt: time.nullable(),
+}).meta({ id: "FactorDto" });
+export type Factor = z.output<typeof Factor>;
 
 /** The second factors of the caller. */
-export interface OwnFactors {
-  factors: Factor[];
-  recoveryCodesLeft: number;
-  /** True: the session is good only for adding a factor or for a step-up. */
-  isLimited: boolean;
-}
+export const OwnFactors = z.object({
+  factors: z.array(Factor),
+  recoveryCodesLeft: z.int(),
+  isLimited: z.boolean().meta({
+    description: "True: a second factor is required and the session lacks it. It is good only for adding one",
+  }),
+}).meta({ id: "OwnFactorsDto" });
+export type OwnFactors = z.output<typeof OwnFactors>;
 
 /** Columns of a factor, as shown to its owner. */
 export const factorColumns = (q: Sql) => q`id, kind, name, created_at, confirmed_at, last_used_at`;

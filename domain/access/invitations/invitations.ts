@@ -1,3 +1,5 @@
+import { z } from "zod";
+import { time } from "../../shared/shapes.ts";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { type Problem, problem } from "../../problems/problem.ts";
 import type { PagedResult, PageRequest } from "../../shared/paging.ts";
@@ -8,24 +10,23 @@ export const INVITATION_STATUSES = ["Pending", "Expired", "Accepted", "Revoked"]
 export type InvitationStatus = typeof INVITATION_STATUSES[number];
 
 /** An invitation of a person to the tenant. Only a hash of its token is stored. */
-export interface Invitation {
-  id: string;
-  email: string;
-  firstName: string;
-  lastName: string;
-  /** The roles that still exist, by name. */
-  roles: { id: string; name: string }[];
-  status: InvitationStatus;
-  /** The user or service account that sent the newest link. It must still be allowed to when the link is used. */
-  invitedBy: string;
-  createdAt: Date;
-  /** When the newest link was mailed. */
-  sentAt: Date;
-  expiresAt: Date;
-  acceptedAt: Date | null;
-  /** The user who accepted. */
-  userId: string | null;
-}
+export const Invitation = z.object({
+  id: z.guid(),
+  email: z.string(),
+  firstName: z.string(),
+  lastName: z.string(),
+  // The roles that still exist, by name.
+  roles: z.array(z.object({ id: z.guid(), name: z.string() })),
+  status: z.enum(INVITATION_STATUSES),
+  // The user or service account that sent the newest link. It must still be allowed to when the link is used.
+  invitedBy: z.guid(),
+  createdAt: time,
+  sentAt: time.meta({ description: "When the newest link was mailed" }),
+  expiresAt: time,
+  acceptedAt: time.nullable(),
+  userId: z.guid().nullable().meta({ description: "The user who accepted" }),
+}).meta({ id: "InvitationDto" });
+export type Invitation = z.output<typeof Invitation>;
 
 export interface InvitationListRequest extends PageRequest {
   status?: InvitationStatus | undefined;

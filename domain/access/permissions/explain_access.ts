@@ -1,3 +1,4 @@
+import { z } from "zod";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
 import { FILE_MODULE, sufficientFor } from "../../rights/catalog.ts";
@@ -7,38 +8,50 @@ import { readTenantUser, userNotFound } from "../users/user_details.ts";
 const MOST_ROLES = 50;
 
 /** One condition of an access decision, in the order in which the service checks them. */
-export interface AccessCheck {
-  name: "UserActive" | "TenantActive" | "TenantLinked" | "LinkActive" | "PermissionKnown" | "PermissionHeld";
-  passed: boolean;
-  detail: string;
-}
+export const AccessCheck = z.object({
+  name: z.enum([
+    "UserActive",
+    "TenantActive",
+    "TenantLinked",
+    "LinkActive",
+    "PermissionKnown",
+    "PermissionHeld",
+  ]),
+  passed: z.boolean(),
+  detail: z.string(),
+});
+export type AccessCheck = z.output<typeof AccessCheck>;
 
 /** A role that has the permission in question, or admin:system, which includes it. */
-export interface AccessGrant {
-  tenantId: string;
-  tenantName: string;
-  roleId: string;
-  roleName: string;
-  permission: string;
-}
+export const AccessGrant = z.object({
+  tenantId: z.guid(),
+  tenantName: z.string(),
+  roleId: z.guid(),
+  roleName: z.string(),
+  permission: z.string(),
+}).meta({ id: "AccessGrantDto" });
+export type AccessGrant = z.output<typeof AccessGrant>;
 
 /** Why a user has, or does not have, a permission. */
-export interface AccessExplanation {
-  userId: string;
-  email: string;
-  permission: string;
-  /** Null: as with a global token, for which only platform-reach permissions and those of the file module count. */
-  tenantId: string | null;
-  tenantName: string | null;
-  /** What the permission allows; null: it does not exist there, or has no description. */
-  description: string | null;
-  isAllowed: boolean;
-  summary: string;
-  checks: AccessCheck[];
-  grants: AccessGrant[];
-  /** Roles of the tenant that would grant the permission, also those that the user has. At most 50. */
-  grantingRoles: AccessGrant[];
-}
+export const AccessExplanation = z.object({
+  userId: z.guid(),
+  email: z.string(),
+  permission: z.string(),
+  // Null: as with a global token, for which only platform-reach permissions and those of the file module count.
+  tenantId: z.guid().nullable(),
+  tenantName: z.string().nullable(),
+  description: z.string().nullable().meta({ description: "What the permission allows" }),
+  isAllowed: z.boolean(),
+  summary: z.string().meta({ description: "The decision and its reason in one sentence" }),
+  checks: z.array(AccessCheck),
+  grants: z.array(AccessGrant).meta({
+    description: "The user's roles that grant the permission or admin:system",
+  }),
+  grantingRoles: z.array(AccessGrant).meta({
+    description: "At most 50 roles of the tenant that grant it, also those that the user does not have",
+  }),
+}).meta({ id: "AccessExplanationDto" });
+export type AccessExplanation = z.output<typeof AccessExplanation>;
 
 interface Facts {
   email: string;

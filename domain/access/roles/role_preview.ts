@@ -1,3 +1,4 @@
+import { z } from "zod";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
 import { sufficientFor } from "../../rights/catalog.ts";
@@ -13,37 +14,39 @@ const CANDIDATES = 1_000;
 const MOST_SESSIONS = 1_000;
 
 /** A permission that a change adds to a role or removes from it. */
-export interface PreviewedPermission {
-  id: string;
-  code: string;
-  description: string | null;
-  /** Users who would really gain or lose it: others have it by another role too. */
-  userCount: number;
-}
+export const PreviewedPermission = z.object({
+  id: z.guid(),
+  code: z.string(),
+  description: z.string().nullable(),
+  userCount: z.int().meta({
+    description: "Users who would gain or lose it; others have it by another role too",
+  }),
+}).meta({ id: "PreviewedPermissionDto" });
+export type PreviewedPermission = z.output<typeof PreviewedPermission>;
 
 /** A user of the role, and what would change for them. */
-export interface PreviewedUser {
-  id: string;
-  email: string;
-  firstName: string;
-  lastName: string;
-  gains: string[];
-  loses: string[];
-}
+export const PreviewedUser = z.object({
+  id: z.guid(),
+  email: z.string(),
+  firstName: z.string(),
+  lastName: z.string(),
+  gains: z.array(z.string()),
+  loses: z.array(z.string()),
+});
+export type PreviewedUser = z.output<typeof PreviewedUser>;
 
 /** What a change of a role's permissions would do. */
-export interface RolePreview {
-  added: PreviewedPermission[];
-  removed: PreviewedPermission[];
-  /** Users who have the role. */
-  userCount: number;
-  /** Users who would gain or lose a permission. */
-  affectedCount: number;
-  /** Open sessions that would end; counted up to 1,000. */
-  sessionCount: number;
-  /** The first of the affected users. */
-  users: PreviewedUser[];
-}
+export const RolePreview = z.object({
+  added: z.array(PreviewedPermission),
+  removed: z.array(PreviewedPermission),
+  userCount: z.int().meta({ description: "Users who have the role" }),
+  affectedCount: z.int().meta({ description: "Users who would gain or lose a permission" }),
+  sessionCount: z.int().meta({ description: "Open sessions that would end; counted up to 1,000" }),
+  users: z.array(PreviewedUser).meta({
+    description: "At most ten of the affected users; empty without read:users",
+  }),
+}).meta({ id: "RolePreviewDto" });
+export type RolePreview = z.output<typeof RolePreview>;
 
 interface Changed {
   id: string;

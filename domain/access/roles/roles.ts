@@ -1,3 +1,5 @@
+import { z } from "zod";
+import { time } from "../../shared/shapes.ts";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
 import { allOf, matches, orderBy, pageOf, type SortDirection } from "../../shared/list_order.ts";
@@ -12,17 +14,18 @@ const SORTS = { name: "same_text(r.name)", createdAt: "r.created_at", userCount:
 const byName = (q: Sql) => orderBy(q, SORTS.name, "r.id", "Ascending");
 
 /** A role of a tenant with its permissions. */
-export interface Role {
-  id: string;
-  tenantId: string;
-  tenantName: string;
-  name: string;
-  description: string | null;
-  isSystemRole: boolean;
-  permissions: { id: string; code: string }[];
-  createdAt: Date;
-  updatedAt: Date;
-}
+export const Role = z.object({
+  id: z.guid(),
+  tenantId: z.guid().meta({ description: "The tenant of the role; it can be assigned only there" }),
+  tenantName: z.string(),
+  name: z.string(),
+  description: z.string().nullable(),
+  isSystemRole: z.boolean().meta({ description: "The role belongs to the catalog" }),
+  permissions: z.array(z.object({ id: z.guid(), code: z.string() })),
+  createdAt: time,
+  updatedAt: time,
+}).meta({ id: "RoleDto" });
+export type Role = z.output<typeof Role>;
 
 export interface RoleWithUserCount extends Omit<Role, "permissions"> {
   /** Users who hold the role, with active or deactivated links; without deleted users. */
@@ -135,14 +138,15 @@ export async function lookUpRolesOfTenant(
   return await lookUpRoles(sql, tenantId, request);
 }
 
-export interface RolesSummary {
-  totalRoles: number;
-  systemRoles: number;
-  customRoles: number;
-  rolesWithoutUsers: number;
-  /** Number of users who hold at least one of the roles. */
-  usersWithRoles: number;
-}
+export const RolesSummary = z.object({
+  totalRoles: z.int(),
+  systemRoles: z.int(),
+  customRoles: z.int(),
+  rolesWithoutUsers: z.int(),
+  // Users who hold at least one of the roles.
+  usersWithRoles: z.int(),
+}).meta({ id: "RolesSummaryDto" });
+export type RolesSummary = z.output<typeof RolesSummary>;
 
 /** Counts the tenant's matching roles and their users. */
 export async function summarizeRoles(sql: Sql, tenantId: string, filter: RoleFilter): Promise<RolesSummary> {

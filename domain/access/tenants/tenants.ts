@@ -1,3 +1,4 @@
+import { z } from "zod";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
 import { allOf, matches, orderBy, type SortDirection } from "../../shared/list_order.ts";
@@ -95,17 +96,17 @@ export async function lookUpTenants(
   );
 }
 
-export interface TenantsSummary {
-  totalTenants: number;
-  activeTenants: number;
-  inactiveTenants: number;
-  groupTenants: number;
-  groupedTenants: number;
-  standaloneTenants: number;
-  /** Number of active links: a user of two tenants counts twice. */
-  totalUsers: number;
-  tenantsAtCapacity: number;
-}
+export const TenantsSummary = z.object({
+  totalTenants: z.int(),
+  activeTenants: z.int(),
+  inactiveTenants: z.int(),
+  groupTenants: z.int(),
+  groupedTenants: z.int(),
+  standaloneTenants: z.int(),
+  totalUsers: z.int().meta({ description: "Active links; a user of two tenants counts twice" }),
+  tenantsAtCapacity: z.int(),
+}).meta({ id: "TenantsSummaryDto" });
+export type TenantsSummary = z.output<typeof TenantsSummary>;
 
 /** Counts the matching tenants within reach. */
 export async function summarizeTenants(

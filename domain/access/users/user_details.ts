@@ -1,3 +1,5 @@
+import { z } from "zod";
+import { time } from "../../shared/shapes.ts";
 import type { Sql, SqlPart } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
 import { holds, isProgram, type TenantCaller } from "../../rights/caller.ts";
@@ -45,18 +47,23 @@ export interface AdminUser extends Omit<User, "roles" | "externalId"> {
   }[];
 }
 
+export const EXTERNAL_ID = "The user's id in another system; unique in the tenant";
+/** The user's id in another system, of one link. */
+export const externalIdOfLink = z.string().nullable().meta({ description: EXTERNAL_ID });
+
 /** A link of a user, with its tenant and roles. */
-export interface UserTenant {
-  tenantId: string;
-  tenantName: string;
-  tenantType: string;
-  isTenantActive: boolean;
-  isActive: boolean;
-  isDefault: boolean;
-  externalId: string | null;
-  roles: { id: string; name: string }[];
-  createdAt: Date;
-}
+export const UserTenant = z.object({
+  tenantId: z.guid(),
+  tenantName: z.string(),
+  tenantType: z.string(),
+  isTenantActive: z.boolean(),
+  isActive: z.boolean(),
+  isDefault: z.boolean(),
+  externalId: externalIdOfLink,
+  roles: z.array(z.object({ id: z.guid(), name: z.string() })),
+  createdAt: time,
+}).meta({ id: "UserTenantDto" });
+export type UserTenant = z.output<typeof UserTenant>;
 
 /** Columns over `users u` that `User` and `AdminUser` share. */
 const commonColumns = (q: Sql) =>

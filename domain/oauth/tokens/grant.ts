@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { ACCESS_TOKEN_SECONDS } from "../../../infra/tokens.ts";
 import type { KnownClient } from "../clients/known_clients.ts";
 import { permissionCodes } from "../../rights/held_permissions.ts";
@@ -14,15 +15,15 @@ export interface Granted {
 }
 
 /** The answer of the token endpoint (RFC 6749, 5.1). */
-export interface TokenAnswer {
-  access_token: string;
-  token_type: "Bearer";
-  expires_in: number;
-  refresh_token?: string;
-  id_token?: string;
-  /** Absent without scopes: an empty value is none of RFC 6749. */
-  scope?: string;
-}
+export const TokenAnswer = z.object({
+  access_token: z.string(),
+  token_type: z.literal("Bearer"),
+  expires_in: z.int(),
+  refresh_token: z.string().optional(),
+  id_token: z.string().optional(),
+  scope: z.string().optional().meta({ description: "Absent if the token has no scope" }),
+}).meta({ id: "OAuthTokens" });
+export type TokenAnswer = z.output<typeof TokenAnswer>;
 
 /** The scopes as a claim or a member of an answer. */
 export const scopeOf = (scopes: readonly string[]): { scope?: string } =>

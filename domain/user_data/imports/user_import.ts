@@ -1,3 +1,5 @@
+import { z } from "zod";
+import { time } from "../../shared/shapes.ts";
 import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { lockFile } from "../../files/file.ts";
@@ -19,26 +21,26 @@ import { IMPORT_JOB } from "./import_job_name.ts";
 export const IMPORT_STATUSES = ["Queued", "Running", "Completed", "Failed"] as const;
 
 /** An import of users from a file. */
-export interface UserImport {
-  id: string;
-  fileId: string;
-  dryRun: boolean;
-  status: typeof IMPORT_STATUSES[number];
-  /** Null until the file was read once. */
-  total: number | null;
-  created: number;
-  updated: number;
-  unchanged: number;
-  failed: number;
-  /** Why the import failed as a whole. */
-  error: string | null;
-  /** A CSV file with the outcome of each row. */
-  resultFileId: string | null;
-  createdBy: string;
-  createdAt: Date;
-  startedAt: Date | null;
-  finishedAt: Date | null;
-}
+export const UserImport = z.object({
+  id: z.guid(),
+  fileId: z.guid(),
+  dryRun: z.boolean(),
+  status: z.enum(IMPORT_STATUSES),
+  total: z.int().nullable().meta({ description: "Rows of the file; null until it was read once" }),
+  created: z.int(),
+  updated: z.int(),
+  unchanged: z.int(),
+  failed: z.int(),
+  error: z.string().nullable().meta({ description: "Why the import failed as a whole" }),
+  resultFileId: z.guid().nullable().meta({
+    description: "A CSV file with the outcome of each row; it is scanned before it can be downloaded",
+  }),
+  createdBy: z.guid(),
+  createdAt: time,
+  startedAt: time.nullable(),
+  finishedAt: time.nullable(),
+}).meta({ id: "UserImportDto" });
+export type UserImport = z.output<typeof UserImport>;
 
 /** Scope of the reference that holds the file while it is imported. */
 export const SOURCE_SCOPE = SERVICE_SCOPES.userImport;
