@@ -1,4 +1,3 @@
-import { z } from "zod";
 import { ObjectStoreUnavailable } from "../../infra/objectstore/objectstore.ts";
 import { type FieldErrors, type Problem, problem } from "../problems/problem.ts";
 import type { Platform } from "../shared/platform.ts";
@@ -35,16 +34,13 @@ export const partSize = ({ partBytes }: PartPlan, sizeBytes: number, partNumber:
   Math.min(partBytes, sizeBytes - (partNumber - 1) * partBytes);
 
 /** One part to upload, with its own signed URL. */
-export const PartReservation = z.object({
-  partNumber: z.int(),
-  sizeBytes: z.int().meta({ description: "Exact size of the part" }),
-  uploadUrl: z.url().meta({
-    description: "PUT the part to this URL; send the ETag of the answer in the confirmation",
-  }),
-  // Signed into the URL: storage refuses another size.
-  requiredHeaders: z.record(z.string(), z.string()),
-}).meta({ id: "FilePartReservation" });
-export type PartReservation = z.output<typeof PartReservation>;
+export interface PartReservation {
+  partNumber: number;
+  sizeBytes: number;
+  uploadUrl: string;
+  /** Signed into the URL: storage refuses another size. */
+  requiredHeaders: Record<string, string>;
+}
 
 /** A multipart upload that was started at the store. */
 export interface PartUpload {

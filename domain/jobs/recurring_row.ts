@@ -3,7 +3,7 @@ import type { Sql } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
 import { JOB_STATUSES } from "./job_row.ts";
 import { type JobActor, jobReach, within } from "./reach.ts";
-import { UniqueFor, uniqueForOf } from "./unique_jobs.ts";
+import { uniqueFor, uniqueForOf } from "./unique_jobs.ts";
 import { time } from "../shared/shapes.ts";
 
 /** A recurring job as callers see it; `jobId` is the id its creator chose. */
@@ -18,7 +18,7 @@ export const RecurringJob = z.object({
   // The key of every job that it enqueues.
   uniqueKey: z.string().nullable(),
   // Null without a key.
-  uniqueFor: UniqueFor.nullable(),
+  uniqueFor: uniqueFor.nullable(),
   isPaused: z.boolean(),
   // Null while paused.
   nextRunAt: time.nullable(),

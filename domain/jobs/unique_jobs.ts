@@ -6,10 +6,11 @@ import { JOB_COLUMNS, type JobRow } from "./job_row.ts";
 export const MAX_UNIQUE_SECONDS = 366 * 86_400;
 
 /** How long a job holds its key: until it ends, or this many seconds since its creation. */
-export const UniqueFor = z.union([z.literal("unfinished"), z.int().min(1).max(MAX_UNIQUE_SECONDS)], {
+export type UniqueFor = "unfinished" | number;
+
+export const uniqueFor = z.union([z.literal("unfinished"), z.int().min(1).max(MAX_UNIQUE_SECONDS)], {
   error: `expected "unfinished" or 1 to ${MAX_UNIQUE_SECONDS} seconds`,
 }).meta({ description: "How long a job holds the key: until it ends, or seconds since its creation" });
-export type UniqueFor = z.output<typeof UniqueFor>;
 
 /** The key of a job; absent or null: none. No other job of its tenant and type gets a key that a job holds. */
 export interface UniqueKey {

@@ -7,7 +7,7 @@ import {
   QUEUE_NAME,
   QUEUE_NAME_EXPECTED,
 } from "../../domain/jobs/job_row.ts";
-import { UniqueFor } from "../../domain/jobs/unique_jobs.ts";
+import { uniqueFor } from "../../domain/jobs/unique_jobs.ts";
 import { bulkRequest, bulkResponseOf } from "../shared/bulk.ts";
 import {
   enumName,
@@ -61,7 +61,7 @@ const uniqueKey = z.string().min(1).max(200).meta({
 /** Members of a request that enqueues jobs. */
 const unique = {
   uniqueKey: uniqueKey.nullish().transform((value) => value ?? null),
-  uniqueFor: UniqueFor.nullish().transform((value) => value ?? "unfinished"),
+  uniqueFor: uniqueFor.nullish().transform((value) => value ?? "unfinished"),
 };
 const serializedArgs = z.string({ error: "expected a string that holds JSON" });
 
@@ -136,7 +136,7 @@ export const UpdateRecurringJobRequest = z.object({
   serializedArgs: cleared(serializedArgs, "{}"),
   argsTypeName: z.string().max(200).nullish(),
   uniqueKey: uniqueKey.nullish(),
-  uniqueFor: UniqueFor.nullish(),
+  uniqueFor: uniqueFor.nullish(),
 }).meta({
   id: "UpdateRecurringJobRequest",
   description: "Omitted members keep their values; null sets the default of the creation",

@@ -184,21 +184,6 @@ export const NotificationDetailDto = z.object({
   })),
 }).meta({ id: "NotificationDetailDto" });
 
-export const NotificationStatsDto = z.object({
-  totalNotifications: z.int(),
-  pendingNotifications: z.int(),
-  sentNotifications: z.int(),
-  failedNotifications: z.int(),
-  deadLetteredNotifications: z.int(),
-  scheduledNotifications: z.int(),
-  queuedNotifications: z.int(),
-  deliveredNotifications: z.int().meta({
-    description: "By the strongest report of a provider, beside the status",
-  }),
-  bouncedNotifications: z.int(),
-  complainedNotifications: z.int(),
-}).meta({ id: "NotificationStatsDto" });
-
 export const NotificationTemplateDto = z.object({
   id: z.guid(),
   slug: z.string(),
