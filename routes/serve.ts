@@ -12,7 +12,7 @@ import type { Answer, Respond } from "./shared/answer.ts";
 import { allMembers, type Shape, shapeOf } from "./shared/body_members.ts";
 import { BODY_LIMIT, Call, parse } from "./shared/call.ts";
 import { Cors } from "./shared/cors.ts";
-import { AREAS_WITH_ERROR_LISTS, type Endpoint } from "./shared/endpoint.ts";
+import { AREAS_WITH_ERROR_LISTS, type Endpoint, takesKey } from "./shared/endpoint.ts";
 import { answeredOnce, idempotencyKey, requireNoKey } from "./shared/idempotency_key.ts";
 import { refusalCodes } from "./shared/openapi_refusals.ts";
 import { problemAnswer } from "./shared/problem_document.ts";
@@ -20,7 +20,6 @@ import { quotaHeaders, type Quotas } from "./shared/quotas.ts";
 import { onReplica } from "./shared/replica_reads.ts";
 import { requireConnection } from "./shared/require_connection.ts";
 import { logSecurityEvent } from "./shared/security_log.ts";
-import { untilRead } from "./shared/stream_end.ts";
 import type { TimeLimit } from "./shared/time_limit.ts";
 import { queryValues } from "./shared/validation.ts";
 
@@ -108,16 +107,17 @@ export async function serve(
  */
 async function run(served: Served, o: Pipeline): Promise<Answer> {
   const { spec, call } = served;
-  if (spec.skipsConnectionWait) return await answerOf(served, o);
+  if (spec.service === "essential") return await answerOf(served, o);
+  const mayWait = spec.service === "stream";
   if (!hasOwnConnections(spec, o.platform)) requireConnection(o.platform);
   const { runningRequests } = o.platform;
   const end = () => runningRequests.end(call.holding);
   let isStream = false;
   try {
     if (spec.method !== "get") await call.bytes().catch(() => {}); // the failure is thrown to who reads the body
-    if (!spec.mayWait) await runningRequests.run(call.holding, spec.waitsForOthers);
+    if (!mayWait) await runningRequests.run(call.holding, spec.service === "waits for others");
     const answer = await answerOf(served, o);
-    isStream = spec.mayWait === true && answer.body instanceof ReadableStream && !call.signal.aborted;
+    isStream = mayWait && answer.body instanceof ReadableStream && !call.signal.aborted;
     return isStream ? { ...answer, body: untilRead(answer.body as ReadableStream, end) } : answer;
   } finally {
     if (!isStream) end();
@@ -125,11 +125,35 @@ async function run(served: Served, o: Pipeline): Promise<Answer> {
   }
 }
 
+/** The stream, which calls `onEnd` when it has ended, failed or was cancelled. */
+function untilRead(
+  stream: ReadableStream<Uint8Array>,
+  onEnd: () => void,
+): ReadableStream<Uint8Array> {
+  const reader = stream.getReader();
+  return new ReadableStream({
+    async pull(controller) {
+      try {
+        const { done, value } = await reader.read();
+        if (!done) return controller.enqueue(value);
+        controller.close();
+      } catch (error) {
+        controller.error(error);
+      }
+      onEnd();
+    },
+    async cancel(reason) {
+      onEnd();
+      await reader.cancel(reason);
+    },
+  });
+}
+
 /** Checks the caller and the permission, then all else, and runs the endpoint. */
 async function answerOf(served: Served, o: Pipeline): Promise<Answer> {
   const { spec, call, rawParams } = served;
   const presented = await o.quotas.countedCaller(spec, call);
-  if (spec.mayWait && presented) o.platform.runningRequests.wait(call.holding);
+  if (spec.service === "stream" && presented) o.platform.runningRequests.wait(call.holding);
   call.ignoresTenantHeader = namesOtherTenant(presented, call.request.headers);
   const caller = admit(spec.access, presented);
   try {
@@ -148,8 +172,8 @@ async function answerAdmitted(
 ): Promise<Answer> {
   const { request } = call;
   const { platform, endpoints } = o;
-  if (spec.showsSecret) requireNoKey(request.headers);
-  const key = spec.creates ? idempotencyKey(request.headers) : null;
+  if (spec.creates === "a secret") requireNoKey(request.headers);
+  const key = takesKey(spec) ? idempotencyKey(request.headers) : null;
   const rawQuery = request.url.includes("?") ? queryValues(call.url.searchParams) : {};
   if (!filtersByTenant(spec, presented)) delete rawQuery.tenantId;
   if (request.url.includes("%")) {
@@ -178,7 +202,7 @@ async function answerAdmitted(
   };
   const read = async (db: Sql) => await work(db, null);
   if (spec.method === "get") {
-    const pool = spec.isPointRead ? platform.pointReads : platform.sql;
+    const pool = spec.service === "point read" ? platform.pointReads : platform.sql;
     return await onReplica(platform, call, read) ?? await read(pool);
   }
   if (key === null || presented === null) return await work(platform.sql, null);
@@ -193,7 +217,7 @@ async function answerAdmitted(
 
 /** True if its statements do not wait for the connections of other requests. */
 const hasOwnConnections = (spec: Endpoint, { sql, pointReads }: ServicePlatform): boolean =>
-  spec.isPointRead === true && pointReads !== sql;
+  spec.service === "point read" && pointReads !== sql;
 
 const isOwnPool = (db: Sql, { sql, pointReads }: ServicePlatform): boolean => db === sql || db === pointReads;
 

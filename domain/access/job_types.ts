@@ -4,7 +4,7 @@ import { emailChangeMailJob } from "./account/email_change.ts";
 import { passwordResetMailJob } from "./account/password_reset.ts";
 import type { AccessPlatform } from "./platform.ts";
 import { announceRolesJob } from "./roles/default_role_job.ts";
-import { pruneSignInJob } from "./sign_in/pruning.ts";
+import { pruneSignInJob } from "./pruning.ts";
 
 /** Job types of the access area. */
 export const accessJobTypes: AnyJobType<AccessPlatform>[] = [

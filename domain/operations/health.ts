@@ -1,6 +1,6 @@
 import { waitAtMost, withTimeout } from "../../infra/timeout.ts";
 import type { Log } from "../../infra/log.ts";
-import { requireDiskSpace } from "../../infra/postgres/disk_space.ts";
+import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 import type { Platform } from "../shared/platform.ts";
 
 /** One thing that readiness depends on. */
@@ -29,6 +29,8 @@ export interface HealthOptions {
 const CHECK_TIMEOUT_MS = 2_000;
 const RECENT_WAIT_MS = 500;
 const DISK_CHECK_INTERVAL_MS = 5_000;
+/** Sorting this many rows needs more than 64 kB of memory, so the server writes them to disk. */
+const SORTED_ROWS = 20_000;
 
 /** The health of this instance: what it depends on, and whether its process must be replaced. */
 export class InstanceHealth {
@@ -100,6 +102,18 @@ export function instanceChecks(
       check: () => transport.ping(),
     })),
   ];
+}
+
+/**
+ * Checks that the database server's disk has free space. The server writes a temporary file of some hundred kilobytes
+ * and deletes it. Tables and the write-ahead log do not change.
+ * @throws PostgresError when the disk is full
+ */
+async function requireDiskSpace(sql: Sql): Promise<void> {
+  await transact(sql, async (tx) => {
+    await tx`set local work_mem = '64kB'`;
+    await tx`select count(*) from (select n from generate_series(1, ${SORTED_ROWS}::int) n order by n desc offset 0) sorted`;
+  });
 }
 
 /** Keeps the result for five seconds: anyone may call the route, and the check costs the database some work. */

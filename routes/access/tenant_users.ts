@@ -19,7 +19,7 @@ export const tenantUsersRoutes = [
       "Link an existing user to the tenant; needs create:users there, manage:all-users or manage:all-tenants",
     access: signedIn,
     params: z.object({ id: uuid }),
-    lateBody: AddTenantUserRequest,
+    content: { json: AddTenantUserRequest },
     creates: "atomically",
     answers: { 201: { description: "The new link", schema: UserTenant } },
     problems: [

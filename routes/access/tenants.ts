@@ -79,7 +79,7 @@ export const tenantRoutes = [
     path: "/api/v1/tenants/{id}",
     area: "Tenants",
     id: "readTenant",
-    isPointRead: true,
+    service: "point read",
     summary: "Read a tenant",
     access: inTenant("read:tenants", "read:group-tenants"),
     params,
@@ -98,7 +98,7 @@ export const tenantRoutes = [
       "The caller is not linked to the new tenant. POST /api/v1/admin/users/{id}/tenants links a user, and ends the " +
       "sessions of that user.",
     access: inTenant("create:tenants", CHANGES_CHILDREN),
-    lateBody: CreateTenantDto,
+    content: { json: CreateTenantDto },
     creates: "atomically",
     answers: { 201: { description: "The new tenant", schema: TenantDto } },
     problems: [
@@ -121,7 +121,7 @@ export const tenantRoutes = [
     summary: "Change, activate or deactivate a tenant",
     access: inTenant("update:tenants", CHANGES_CHILDREN),
     params,
-    lateBody: UpdateTenantDto,
+    content: { json: UpdateTenantDto },
     answers: oneTenant,
     problems: [
       "TENANT_NOT_FOUND",

@@ -87,7 +87,7 @@ export const apiKeyRoutes = [
         .meta({ description: `At most ${MAX_LIFE_DAYS} days ahead; absent: never` }),
     }).meta({ id: "CreateApiKeyRequest" }),
     answers: { 201: { description: "Created; Location is the URL of its record", schema: ApiKeyCreatedDto } },
-    showsSecret: true,
+    creates: "a secret",
     problems: ["ROLE_ASSIGNMENT_ESCALATION_BLOCKED", "PERMISSION_NOT_FOUND"],
     async run({ platform, caller, body }) {
       const made = await createApiKey(platform, caller, body);

@@ -42,7 +42,7 @@ export const factorRoutes = [
     id: "startTotp",
     summary: "Prepare an authenticator app; it counts once its first code is confirmed",
     access: change,
-    showsSecret: true,
+    creates: "a secret",
     answers: {
       200: {
         description: "The secret, and the URL for the QR code; shown only in this answer",
@@ -62,7 +62,7 @@ export const factorRoutes = [
     id: "confirmTotp",
     summary: "Confirm an authenticator app with its first code; replaces the recovery codes",
     access: change,
-    showsSecret: true,
+    creates: "a secret",
     body: z.object({ factorId: uuid, code: totpCode }).meta({ id: "ConfirmTotpRequest" }),
     answers: { 200: { description: "The app is a second factor now", schema: RecoveryCodesDto } },
     problems: ["FACTOR_NOT_FOUND", "FACTOR_ALREADY_EXISTS", "FACTOR_UNAVAILABLE"],
@@ -89,7 +89,7 @@ export const factorRoutes = [
     id: "addPasskey",
     summary: "Add a passkey; the answer has recovery codes if the user had none",
     access: change,
-    showsSecret: true,
+    creates: "a secret",
     body: z.object({
       name: requiredName(100).default("Passkey"),
       passkey: NewPasskeyAnswerDto,
@@ -143,7 +143,7 @@ export const factorRoutes = [
     id: "renewRecoveryCodes",
     summary: "Replace the caller's recovery codes",
     access: change,
-    showsSecret: true,
+    creates: "a secret",
     answers: { 200: { description: "The new codes; the old ones no longer work", schema: RecoveryCodesDto } },
     problems: ["FACTOR_NOT_FOUND"],
     run: async ({ platform, caller }) => ok({ recoveryCodes: await renewRecoveryCodes(platform, caller) }),

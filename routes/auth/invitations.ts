@@ -72,7 +72,7 @@ export const acceptInvitationRoutes = [
     ...at("accept"),
     area,
     id: "acceptInvitation",
-    waitsForOthers: true,
+    service: "waits for others",
     summary: "Accept an invitation with a new password, or with the password of the existing account",
     details: "An account with a second factor needs `code` or `recoveryCode` too.",
     access: anyone,

@@ -13,7 +13,7 @@ export const keyRoutes = [
     summary:
       "Read the public keys of access and ID tokens; of each algorithm, the current signing key is first",
     access: anyone,
-    skipsConnectionWait: true,
+    service: "essential",
     anyOrigin: true,
     answers: { 200: { description: "A JSON Web Key Set", schema: JsonWebKeySet } },
     problems: [],

@@ -24,7 +24,7 @@ export const ownAccountRoutes = [
     alsoAt: ["/auth/me"],
     area: "Sign-in",
     id: "readMe",
-    isPointRead: true,
+    service: "point read",
     summary: "Read the caller's profile, roles and permissions",
     access: byPerson(signedIn),
     query: z.object({
@@ -85,7 +85,7 @@ export const ownAccountRoutes = [
     alsoAt: ["/auth/change-password"],
     area: "Sign-in",
     id: "changePassword",
-    waitsForOthers: true,
+    service: "waits for others",
     summary: "Change the caller's password and end their other sessions",
     access: byPerson(signedIn),
     body: z.object({

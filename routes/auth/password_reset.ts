@@ -41,7 +41,7 @@ export const passwordResetRoutes = [
     alsoAt: ["/auth/reset-password"],
     area: "Sign-in",
     id: "resetPassword",
-    waitsForOthers: true,
+    service: "waits for others",
     summary: "Set a new password with the token of a reset link; ends all sessions of the user",
     access: anyone,
     body: z.object({ token, newPassword: z.string().max(1024) })

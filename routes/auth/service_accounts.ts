@@ -110,7 +110,7 @@ export const serviceAccountRoutes = [
         schema: z.object({ ...account, secret }).meta({ id: "ServiceAccountCreatedDto" }),
       },
     },
-    showsSecret: true,
+    creates: "a secret",
     problems: [...refusedGrants],
     async run({ platform, caller, body }) {
       const made = await createServiceAccount(platform, caller, body);
@@ -144,7 +144,7 @@ export const serviceAccountRoutes = [
     access: afterStepUp(access),
     params,
     summary: "Replace the secret of a service account; the old one is refused at once",
-    showsSecret: true,
+    creates: "a secret",
     answers: {
       200: {
         description: "The new secret, shown only in this answer",

@@ -17,7 +17,7 @@ export const signInRoutes = [
     alsoAt: ["/auth/login"],
     area: "Sign-in",
     id: "signIn",
-    waitsForOthers: true,
+    service: "waits for others",
     summary: "Sign in with email and password",
     details:
       "A user with a second factor gets 401 SECOND_FACTOR_REQUIRED_UNAUTHORIZED. Its document also has `factorToken`, " +
@@ -57,7 +57,7 @@ export const signInRoutes = [
     id: "refresh",
     summary: "Exchange a refresh token for new tokens",
     access: anyone,
-    lateBody: RefreshRequest,
+    content: { json: RefreshRequest },
     answers: signInAnswers,
     problems: ["TOKEN_INVALID", "TOKEN_EXPIRED", "TOKEN_REVOKED", "SESSION_INVALIDATED"],
     async run({ platform, db, call }) {

@@ -138,7 +138,7 @@ export const deliveryRoutes = [
     access,
     params,
     summary: "Rotate the secret of an endpoint; the old secret also signs for one day",
-    showsSecret: true,
+    creates: "a secret",
     answers: {
       200: {
         description: "The new secret, shown only in this answer",

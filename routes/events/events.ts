@@ -60,7 +60,7 @@ export const eventRoutes = [
     area,
     id: "pollEvents",
     access: polling,
-    mayWait: true,
+    service: "stream",
     summary: "Read events after a cursor, and wait for new ones",
     details:
       "Without `after`, it starts with the oldest event that is kept (30 days). Send `next` as the `after` of " +

@@ -63,14 +63,11 @@ export type RouteSpec<C, P, Q, B> =
   & Omit<
     EndpointSpec<C, P, Q, B, RouteInput<C, P, Q, B>>,
     | "find"
-    | "lateBody"
-    | "filePart"
+    | "content"
     | "creates"
     | "problems"
-    | "unlimited"
-    | "isReport"
-    | "skipsConnectionWait"
-    | "mayWait"
+    | "quota"
+    | "service"
   >
   & {
     /** Accepts the Idempotency-Key header; the answer and the change commit together. For routes that create something. */

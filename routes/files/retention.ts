@@ -36,7 +36,7 @@ export const retentionRoutes = [
     path: "/api/v1/files/{id}/purge",
     area: "Files",
     id: "purgeFile",
-    waitsForOthers: true,
+    service: "waits for others",
     summary: "Delete the content; the record stays as a tombstone",
     access: inFileModule("purge:files"),
     ...ofFile,

@@ -35,12 +35,12 @@ export const uploadRoutes = [
     path: "/api/v1/files/{id}/complete",
     area: "Files",
     id: "completeFile",
-    waitsForOthers: true,
+    service: "waits for others",
     summary: "Confirm an upload; starts the scan",
     access: inFileModule("upload:files"),
     ...ofFile,
     // read only for a reservation with parts; other confirmations have no body
-    lateBody: CompleteFileRequest,
+    content: { json: CompleteFileRequest },
     bodyOptional: true,
     answers: { 200: { etag: true, description: "The file, with status Scanning", schema: FileRecord } },
     problems: [

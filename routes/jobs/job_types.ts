@@ -120,7 +120,7 @@ export const jobTypeRoutes = [
     params,
     body: PutJobTypeRequest,
     bodyOptional: true,
-    showsSecret: true,
+    creates: "a secret",
     answers: {
       200: { description: "Changed, or unchanged", schema: DeclaredJobTypeDto, etag: true },
       201: {
@@ -167,7 +167,7 @@ export const jobTypeRoutes = [
     summary: "Rotate the secret that signs pushes; the old secret also signs for one day",
     access,
     params,
-    showsSecret: true,
+    creates: "a secret",
     answers: {
       200: {
         description: "The new secret, shown only in this answer",

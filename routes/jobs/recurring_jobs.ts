@@ -57,7 +57,7 @@ export const recurringJobRoutes = [
     path: "/api/v1/recurring-jobs/{id}",
     area: "Jobs",
     id: "readRecurringJob",
-    isPointRead: true,
+    service: "point read",
     summary: "Read a recurring job",
     access,
     params: byId,

@@ -134,7 +134,7 @@ const common = {
   method: "post",
   area: "Jobs",
   access: inServedTenantsOrService("work:jobs"),
-  isReport: true,
+  quota: "reports",
   exactNumbers: true,
 } as const;
 
@@ -146,7 +146,7 @@ export const workRoutes = [
     id: "claimWork",
     summary: "Claim due jobs of declared types, and wait for some if none is due",
     body: ClaimRequest,
-    mayWait: true,
+    service: "stream",
     answers: { 200: { description: "The claimed jobs; none after the wait", schema: ClaimResponse } },
     problems: ["JOB_TYPE_UNKNOWN"],
     run: async ({ platform, caller, body, call }) =>

@@ -100,7 +100,7 @@ export const tenantLooksRoutes = [
     id: "setTenantLogo",
     access: write,
     summary: "Set the logo: a PNG or JPEG image of at most 256 KiB and 2000 x 2000 pixels",
-    rawBody: ["image/png", "image/jpeg"],
+    content: { raw: ["image/png", "image/jpeg"] },
     bodyLimit: MOST_LOGO_BYTES,
     answers,
     problems: ["PRECONDITION_FAILED"],

@@ -26,7 +26,7 @@ export const deviceRoutes = [
     access,
     query,
     summary: "Register a device for a user's push messages; a known token is moved to this user",
-    lateBody: RegisterDeviceRequest,
+    content: { json: RegisterDeviceRequest },
     creates: "atomically",
     answers: { 200: { description: "The device", schema: UserDeviceDto } },
     problems: ["NOTIFICATION_INAPP_FORBIDDEN"],

@@ -31,7 +31,7 @@ export const directRoutes = [
     path: "/api/v1/notifications/email",
     area: "Notifications",
     id: "sendDirectEmail",
-    waitsForOthers: true,
+    service: "waits for others",
     summary: "Send an email and wait for the mail server's answer, 20 s by default",
     access,
     body: z.object({
@@ -61,7 +61,7 @@ export const directRoutes = [
     path: "/api/v1/notifications/push",
     area: "Notifications",
     id: "sendDirectPush",
-    waitsForOthers: true,
+    service: "waits for others",
     summary: "Send a push message to device tokens or to users' devices",
     access,
     body: z.object({

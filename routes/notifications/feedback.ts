@@ -18,7 +18,7 @@ export const feedbackRoutes = [
       "provider's own format and with its signature. A provider whose setting NOTIFICATION_FEEDBACK_… is absent is " +
       "unknown. Repeated requests change nothing.",
     access: anyone,
-    isReport: true,
+    quota: "reports",
     params: z.object({ provider: z.string().max(100) }),
     answers: {
       200: {

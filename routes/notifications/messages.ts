@@ -136,7 +136,7 @@ export const messageRoutes = [
     path: "/api/v1/notifications/{id}",
     area: "Notifications",
     id: "readNotification",
-    isPointRead: true,
+    service: "point read",
     summary: "Read a message, its recipients and all delivery attempts",
     access,
     params,

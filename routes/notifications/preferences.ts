@@ -77,7 +77,7 @@ export const preferenceRoutes = [
     access,
     query,
     summary: "Change a user's preferences; a category that `categories` omits is on for every channel",
-    lateBody: PreferencesRequest,
+    content: { json: PreferencesRequest },
     answers: { 200: { etag: true, description: "The preferences", schema: NotificationPreferencesDto } },
     problems: ["NOTIFICATION_INAPP_FORBIDDEN", "USER_NOT_FOUND", "PRECONDITION_FAILED"],
     async run({ db, caller, query: { userId }, call }) {

@@ -14,7 +14,7 @@ export const streamRoutes = [
     id: "streamUserNotifications",
     summary: "Stream a user's new in-app notifications as server-sent events, from Last-Event-ID on",
     access: byPerson(signedIn),
-    mayWait: true,
+    service: "stream",
     query: z.object({ userId: uuid }),
     answers: {
       200: {

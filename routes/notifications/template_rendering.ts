@@ -64,7 +64,7 @@ export const templateRenderingRoutes = [
     path: "/api/v1/notification-templates/{id}/test",
     area,
     id: "sendTemplateTest",
-    waitsForOthers: true,
+    service: "waits for others",
     summary: "Mail a template to the caller's own address, with `[Test]` before its subject",
     details: "A user may send ten tests a minute. Without `data` the mail has sample data.",
     access: byPerson(access),
@@ -90,7 +90,7 @@ export const templateRenderingRoutes = [
     path: "/api/v1/notification-templates/render",
     area,
     id: "renderNotificationTemplate",
-    waitsForOthers: true,
+    service: "waits for others",
     summary: "Render a template without sending",
     access,
     body: z.object({ templateSlug: slug, locale: optionalText(35), data: optionalObject })
@@ -109,7 +109,7 @@ export const templateRenderingRoutes = [
     path: "/api/v1/notification-templates/preview",
     area,
     id: "previewNotificationTemplate",
-    waitsForOthers: true,
+    service: "waits for others",
     summary: "Render texts that are not stored, for a preview",
     access,
     body: z.object({

@@ -135,7 +135,7 @@ export const templateRoutes = [
     path: "/api/v1/notification-templates/{id}",
     area,
     id: "readNotificationTemplate",
-    isPointRead: true,
+    service: "point read",
     summary: "Read a template of the tenant or a built-in one, with its texts",
     access,
     params,

@@ -210,7 +210,7 @@ export const authorizeRoutes = [
     method: "post",
     id: "authorizeClientByForm",
     summary: "The same with a form, and the user's answer to the question",
-    form: z.object(parameters),
+    content: { form: z.object(parameters) },
     run: ({ platform, call }) => answerForm(platform, call),
   }),
 ] as const;

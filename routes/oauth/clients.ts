@@ -139,7 +139,7 @@ export const clientRoutes = [
         schema: z.object({ ...client, secret: secret.nullable() }).meta({ id: "OAuthClientCreatedDto" }),
       },
     },
-    showsSecret: true,
+    creates: "a secret",
     problems: ["OAUTH_AUDIENCE_CONFLICT", "OPENID_KEY_MISSING_UNAVAILABLE"],
     async run({ platform, caller, body }) {
       const made = await createClient(platform, caller, body);
@@ -175,7 +175,7 @@ export const clientRoutes = [
     access: afterStepUp(access),
     params,
     summary: "Replace the secret of an OAuth client; the old one is refused at once",
-    showsSecret: true,
+    creates: "a secret",
     answers: {
       200: {
         description: "The new secret, shown only in this answer",

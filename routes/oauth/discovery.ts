@@ -21,7 +21,7 @@ export const discoveryRoutes = [
     id: "readProviderMetadata",
     summary: "Read the metadata of the OpenID provider",
     access: anyone,
-    skipsConnectionWait: true,
+    service: "essential",
     anyOrigin: true,
     answers: { 200: { description: "Endpoints and features", schema: ProviderMetadata } },
     problems: ["OPENID_KEY_MISSING_UNAVAILABLE"],

@@ -98,12 +98,14 @@ export const introspectRoutes = [
       isBearer(call)
         ? (await bearerCaller(platform, call).catch(() => null))?.userId ?? null
         : await clientPrincipal(platform, call),
-    form: z.object({
-      token: z.string(),
-      token_type_hint: optional,
-      client_id: optional.meta({ description: "Without an Authorization header" }),
-      client_secret: optional,
-    }),
+    content: {
+      form: z.object({
+        token: z.string(),
+        token_type_hint: optional,
+        client_id: optional.meta({ description: "Without an Authorization header" }),
+        client_secret: optional,
+      }),
+    },
     answers: {
       200: { description: "`active` alone if the token is not active", schema: IntrospectionDto },
       ...oauthRefusals,

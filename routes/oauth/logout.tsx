@@ -156,7 +156,7 @@ export const logoutRoutes = [
     method: "post",
     id: "signOutByClientForm",
     summary: "The same with a form, and the user's answer to the question",
-    form: parameters,
+    content: { form: parameters },
     run: ({ platform, call }) => answerForm(platform, call),
   }),
 ] as const;

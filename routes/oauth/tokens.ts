@@ -110,18 +110,20 @@ export const tokenRoutes = [
     access: anyone,
     anyOrigin: true,
     principal: clientPrincipal,
-    form: z.object({
-      grant_type: z.enum(["authorization_code", "refresh_token", "client_credentials"]),
-      code: text,
-      redirect_uri: text.meta({
-        description: "May be left out; otherwise that of the authorization request",
+    content: {
+      form: z.object({
+        grant_type: z.enum(["authorization_code", "refresh_token", "client_credentials"]),
+        code: text,
+        redirect_uri: text.meta({
+          description: "May be left out; otherwise that of the authorization request",
+        }),
+        code_verifier: text,
+        refresh_token: text,
+        scope: text,
+        resource: text.meta({ description: "The audience of the client; no other is possible (RFC 8707)" }),
+        ...client,
       }),
-      code_verifier: text,
-      refresh_token: text,
-      scope: text,
-      resource: text.meta({ description: "The audience of the client; no other is possible (RFC 8707)" }),
-      ...client,
-    }),
+    },
     answers: { 200: { description: "The tokens", schema: TokenAnswer }, ...oauthRefusals },
     problems: ["OPENID_KEY_MISSING_UNAVAILABLE"],
     async run({ platform, call }) {
@@ -138,7 +140,7 @@ export const tokenRoutes = [
     access: anyone,
     anyOrigin: true,
     principal: clientPrincipal,
-    form: z.object({ token: z.string(), token_type_hint: text, ...client }),
+    content: { form: z.object({ token: z.string(), token_type_hint: text, ...client }) },
     answers: { 200: { description: "The token gives no access any more, or never did" }, ...oauthRefusals },
     problems: [],
     run: ({ platform, call }) =>

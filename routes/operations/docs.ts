@@ -7,7 +7,7 @@ import { VERSION } from "../../infra/version.ts";
 import { type Answer, ok, text } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { type OpenApiDocument, openApiDocument } from "../shared/openapi.ts";
-import { documentOfAreas } from "../shared/openapi_areas.ts";
+import { documentOfAreas } from "./openapi_areas.ts";
 import { OperationView } from "./docs/operation_view.tsx";
 import { placedOperations, ReferencePage } from "./docs/reference_page.tsx";
 import { servicePage } from "./service_page.tsx";
@@ -55,7 +55,7 @@ export const docsRoutes = [
     id: "openApi",
     summary: "Read the OpenAPI 3.1 document of this service, or of some of its areas",
     access: anyone,
-    skipsConnectionWait: true,
+    service: "essential",
     query: z.object({
       area: z.union([z.string().transform((name) => [name]), z.array(z.string())]).optional().meta({
         type: "array",
@@ -82,7 +82,7 @@ export const docsRoutes = [
     id: "docs",
     summary: "Interactive reference",
     access: anyone,
-    skipsConnectionWait: true,
+    service: "essential",
     answers: { 200: { description: "The page", contentType: "text/html" } },
     problems: [],
     run({ platform, endpoints }) {
@@ -103,7 +103,7 @@ export const docsRoutes = [
     id: "docsOperation",
     summary: "One operation of the reference, as a part of its page",
     access: anyone,
-    skipsConnectionWait: true,
+    service: "essential",
     params: z.object({ id: z.string() }),
     answers: { 200: { description: "A part of the page", contentType: "text/html" } },
     problems: ["ROUTE_NOT_FOUND"],
@@ -121,7 +121,7 @@ export const docsRoutes = [
     id: "docsAsset",
     summary: "Scripts and styles of the reference",
     access: anyone,
-    skipsConnectionWait: true,
+    service: "essential",
     params: z.object({ asset: z.string() }),
     answers: { 200: { description: "The asset", contentType: "text/javascript", alsoAs: ["text/css"] } },
     problems: ["ROUTE_NOT_FOUND"],

@@ -19,8 +19,8 @@ export const healthRoutes = [
     id: "health",
     summary: "Whether the process must be replaced",
     access: anyone,
-    unlimited: true,
-    skipsConnectionWait: true,
+    quota: "none",
+    service: "essential",
     answers: {
       200: { description: "Alive", schema: Health },
       503: {
@@ -39,8 +39,8 @@ export const healthRoutes = [
     id: "readiness",
     summary: "Whether the instance can do its work",
     access: anyone,
-    unlimited: true,
-    skipsConnectionWait: true,
+    quota: "none",
+    service: "essential",
     answers: {
       200: { description: "Ready; or degraded, if an optional dependency does not work", schema: Readiness },
       503: {

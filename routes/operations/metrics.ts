@@ -18,8 +18,8 @@ export const metricsRoutes = [
     id: "metrics",
     summary: "Read counters and gauges in the Prometheus text format",
     access: anyone,
-    unlimited: true,
-    skipsConnectionWait: true,
+    quota: "none",
+    service: "essential",
     answers: { 200: { description: "The metrics", schema: z.string(), contentType: CONTENT_TYPE } },
     problems: ["TOKEN_MISSING", "TOKEN_INVALID", "ROUTE_NOT_FOUND"],
     async run({ platform, call }) {

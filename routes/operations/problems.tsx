@@ -30,7 +30,7 @@ export const problemRoutes = [
     id: "readProblem",
     summary: "Read what an error code means and how to fix it",
     access: anyone,
-    skipsConnectionWait: true,
+    service: "essential",
     params: z.object({ code: z.string() }),
     answers: {
       200: { description: "The description of the code", schema: ProblemPage, alsoAs: ["text/html"] },

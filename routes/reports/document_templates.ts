@@ -160,7 +160,7 @@ export const documentTemplateRoutes = [
     path: "/api/v1/document-templates/preview",
     area,
     id: "previewDocumentTemplate",
-    waitsForOthers: true,
+    service: "waits for others",
     summary: "Draw a template that is not stored, as PDF",
     access: reading,
     body: z.object({
@@ -303,7 +303,7 @@ export const documentTemplateRoutes = [
     path: "/api/v1/document-templates/{id}/render",
     area,
     id: "renderDocumentTemplate",
-    waitsForOthers: true,
+    service: "waits for others",
     summary: "Draw a document as PDF without storing it; without data, with the template's sample data",
     access: reading,
     params,

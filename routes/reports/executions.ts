@@ -85,7 +85,7 @@ export const executionRoutes = [
     path: "/api/v1/reports/{id}",
     area: "Reports",
     id: "readReportExecution",
-    isPointRead: true,
+    service: "point read",
     summary: "Read an execution with all details",
     access,
     params: ReportId,

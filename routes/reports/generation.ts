@@ -30,7 +30,7 @@ export const generationRoutes = [
     path: "/api/v1/reports/generate",
     area: "Reports",
     id: "generateReport",
-    waitsForOthers: true,
+    service: "waits for others",
     summary: "Generate a report and wait at most 60 seconds for it",
     access,
     body: GenerationRequest,

@@ -23,7 +23,7 @@ export const targetRoutes = [
     path: "/api/v1/report-targets/{id}/test",
     area,
     id: "testReportTarget",
-    waitsForOthers: true,
+    service: "waits for others",
     summary: "Test a report target: write and delete a small object, or post a message",
     access,
     params: ReportId,
@@ -67,7 +67,7 @@ export const targetRoutes = [
     id: "rotateReportWebhookSecret",
     summary: "Give the tenant a new secret for its report webhooks; the old one also signs for one day",
     access,
-    showsSecret: true,
+    creates: "a secret",
     answers: {
       200: {
         description: "The new secret, shown only in this answer",

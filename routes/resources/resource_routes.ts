@@ -38,7 +38,7 @@ function routesOf(r: Resource): Endpoint[] {
   const Many = r.many.charAt(0).toUpperCase() + r.many.slice(1);
   const [one, many] = [inWords(r.one), inWords(r.many)];
   const a = /^[aeiou]/.test(one) ? `an ${one}` : `a ${one}`;
-  const creates = r.showsSecret ? { showsSecret: true as const } : { creates: "atomically" as const };
+  const creates = { creates: r.showsSecret ? "a secret" : "atomically" } as const;
   const params = z.object({ id: uuid });
   const changing = inTenant(r.managedBy);
   const reading = r.readBy === undefined ? inTenant() : inTenant(r.readBy);
@@ -69,7 +69,7 @@ function routesOf(r: Resource): Endpoint[] {
       path: `${path}/{id}`,
       area,
       id: `read${One}`,
-      isPointRead: true,
+      service: "point read",
       summary: `Read ${a}`,
       access: reading,
       params,
@@ -104,7 +104,7 @@ function routesOf(r: Resource): Endpoint[] {
       id: `create${Many}`,
       summary: `Create up to 1,000 ${many} at once`,
       access: changing,
-      lateBody: bulk,
+      content: { json: bulk },
       ...creates,
       answers: {
         200: {
@@ -128,7 +128,7 @@ function routesOf(r: Resource): Endpoint[] {
       summary: `Change ${a}`,
       access: changing,
       params,
-      lateBody: r.update,
+      content: { json: r.update },
       answers: { 200: { etag: true, description: `The changed ${one}`, schema: r.result } },
       problems: [r.notFound, "PRECONDITION_FAILED", ...r.problems],
       async run({ platform, db, caller, params, call }) {

@@ -15,8 +15,8 @@ const SECRET_PATHS = /^\/(api\/v1\/)?(auth|oauth|\.well-known)(\/|$)/;
 
 /** May answers of this operation be compressed? */
 export const mayCompress = (
-  { area, path, showsSecret }: { area: string; path: string; showsSecret?: true },
-): boolean => !showsSecret && !SECRET_AREAS.has(area) && !SECRET_PATHS.test(path);
+  { area, path, creates }: { area: string; path: string; creates?: string },
+): boolean => creates !== "a secret" && !SECRET_AREAS.has(area) && !SECRET_PATHS.test(path);
 
 /** Is a body of this type and length worth compressing? */
 export const isCompressible = (contentType: string, length: number): boolean =>

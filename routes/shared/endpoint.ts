@@ -77,6 +77,18 @@ export interface EndpointInput<C, P, Q, B> {
   once: OnceWork | null;
 }
 
+/** How `run` reads a body; one of these. */
+export interface OwnContent {
+  /** With `call.readJson`, after another check. */
+  json?: z.ZodType;
+  /** With `call.readFile`: the name of the multipart part. */
+  file?: string;
+  /** With `call.readContent`: the content types of the raw body. */
+  raw?: string[];
+  /** With `call.readForm` (application/x-www-form-urlencoded). */
+  form?: z.ZodType;
+}
+
 /**
  * The declaration of a route: shapes, permission, answers, refusals and handler. `C` is the caller, `P`, `Q` and `B` are
  * the shapes of parameters, query and body, `I` is what the handler gets.
@@ -105,14 +117,8 @@ export interface EndpointSpec<C, P, Q, B, I = EndpointInput<C, P, Q, B>> {
   params?: P;
   query?: Q;
   body?: B;
-  /** A body that `run` reads with `call.readJson`, after another check. */
-  lateBody?: z.ZodType;
-  /** The multipart part that `run` reads with `call.readFile`. */
-  filePart?: string;
-  /** Content types of the raw body that `run` reads with `call.readContent`. */
-  rawBody?: string[];
-  /** The form (application/x-www-form-urlencoded) that `run` reads with `call.readForm`. */
-  form?: z.ZodType;
+  /** A body that `run` reads itself. */
+  content?: OwnContent;
   /** True if an absent body counts as `{}`. */
   bodyOptional?: boolean;
   /** Accepts numbers in the body that a double does not hold; `run` reads them with `call.exactBody`. */
@@ -120,12 +126,11 @@ export interface EndpointSpec<C, P, Q, B, I = EndpointInput<C, P, Q, B>> {
   /** Maximum size of the body in bytes; default 1 MiB. */
   bodyLimit?: number;
   /**
-   * Accepts the Idempotency-Key header, for a route that creates something. `atomically`: all work is one database
+   * What happens with the Idempotency-Key header of a route that creates something. `atomically`: all work is one database
    * transaction. `in steps`: the work also calls other servers; the repeat of an interrupted request gets `once`.
+   * `a secret`: the answer contains a secret that is never stored, so the header is refused. Absent: it is ignored.
    */
-  creates?: "atomically" | "in steps";
-  /** The answer contains a secret that is never stored, so an Idempotency-Key is refused. */
-  showsSecret?: true;
+  creates?: "atomically" | "in steps" | "a secret";
   /**
    * Identifies a caller without a bearer token, whose quota the request then counts for; null: that of its address.
    * Absent: always that of its address.
@@ -133,18 +138,18 @@ export interface EndpointSpec<C, P, Q, B, I = EndpointInput<C, P, Q, B>> {
   principal?(platform: ServicePlatform, call: Call): Promise<string | null>;
   /** True if pages of every origin may call it, whatever CORS_ORIGINS allows: browser clients of the OpenID provider. */
   anyOrigin?: true;
-  /** True if rate limits do not apply, except to refused requests. */
-  unlimited?: true;
-  /** True if programs report what they did to it: it counts for a quota of its own, by the size of its body. */
-  isReport?: true;
-  /** True if it is answered also while requests wait too long for a database connection. */
-  skipsConnectionWait?: true;
-  /** True if it may wait long for something to happen: a poll or a stream. It does not count as a running request. */
-  mayWait?: true;
-  /** True if it only reads a few rows by their keys from `db`, so that no statement takes long. */
-  isPointRead?: true;
-  /** True if its work may wait for a password hash or another server. It then starts at once and keeps no other waiting. */
-  waitsForOthers?: true;
+  /**
+   * `none`: only refused requests are limited. `reports`: programs report what they did to it, so it counts for a quota of
+   * its own, by the size of its body.
+   */
+  quota?: "none" | "reports";
+  /**
+   * How it is served besides the others. `essential`: also while requests wait too long for a database connection. `stream`:
+   * it may wait long for something to happen, so it does not count as a running request. `point read`: it only reads a few
+   * rows by their keys from `db`, so no statement takes long. `waits for others`: for a password hash or another server, so
+   * it starts at once and keeps no other request waiting.
+   */
+  service?: "essential" | "stream" | "point read" | "waits for others";
   answers: Record<number, AnswerSpec>;
   problems: ProblemCode[];
   run(input: I): Promise<Answer> | Answer;
@@ -164,6 +169,10 @@ export interface Operation<Id extends string, P, Q, B, A> extends Endpoint {
   types?: { params: P; query: Q; body: B; answers: A };
 }
 
+/** True if the route takes an Idempotency-Key. */
+export const takesKey = ({ creates }: Pick<Endpoint, "creates">): boolean =>
+  creates !== undefined && creates !== "a secret";
+
 /** Declares a route. The input types of `run` follow from the shapes. */
 export function endpoint<
   C,
@@ -174,7 +183,7 @@ export function endpoint<
   B extends z.ZodType | undefined = undefined,
   L extends z.ZodType | undefined = undefined,
 >(
-  spec: EndpointSpec<C, P, Q, B> & { area: Area; id: Id; answers: A; lateBody?: L },
+  spec: EndpointSpec<C, P, Q, B> & { area: Area; id: Id; answers: A; content?: OwnContent & { json?: L } },
 ): Operation<Id, P, Q, B extends undefined ? L : B, A> {
   return spec as unknown as Operation<Id, P, Q, B extends undefined ? L : B, A>;
 }

@@ -76,9 +76,9 @@ export async function answeredOnce(
 }
 
 /** The content that identifies the request: the body, or the file of a form, whose boundary changes with every request. */
-async function contentOf(call: Call, { filePart }: Endpoint): Promise<(string | Uint8Array)[]> {
-  if (!filePart) return [await call.bytes()];
-  const { fileName, bytes } = await call.readFile(filePart);
+async function contentOf(call: Call, { content }: Endpoint): Promise<(string | Uint8Array)[]> {
+  if (!content?.file) return [await call.bytes()];
+  const { fileName, bytes } = await call.readFile(content.file);
   return [fileName, bytes];
 }
 

@@ -1,8 +1,7 @@
 import { OpenApiGeneratorV31, OpenAPIRegistry } from "@asteasolutions/zod-to-openapi";
 import { z } from "zod";
 import { BODY_EXAMPLES } from "./openapi_bodies.ts";
-import type { AnswerSpec } from "./endpoint.ts";
-import { AREAS, type Endpoint } from "./endpoint.ts";
+import { type AnswerSpec, AREAS, type Endpoint, takesKey } from "./endpoint.ts";
 import { EVENT_TYPES, type EventTypes } from "../../domain/events/event_types.ts";
 import { exampleOf, type Schema } from "./openapi_examples.ts";
 import {
@@ -74,19 +73,20 @@ export function openApiDocument(
 
 /** The members of an operation that follow from zod shapes: parameters, body, success answers. */
 function shapes(spec: Endpoint) {
-  const body = spec.body ?? spec.lateBody;
+  const { json, form, raw, file } = spec.content ?? {};
+  const body = spec.body ?? json;
   const request = {
     ...(spec.params ? { params: spec.params as z.ZodObject } : {}),
     ...(spec.query ? { query: spec.query as z.ZodObject } : {}),
     ...(body
       ? { body: { required: !spec.bodyOptional, content: { "application/json": { schema: body } } } }
       : {}),
-    ...(spec.form
-      ? { body: { required: true, content: { "application/x-www-form-urlencoded": { schema: spec.form } } } }
+    ...(form
+      ? { body: { required: true, content: { "application/x-www-form-urlencoded": { schema: form } } } }
       : {}),
-    ...(spec.rawBody ? { body: { required: true, content: rawContent(spec.rawBody) } } : {}),
-    ...(spec.filePart
-      ? { body: { required: true, content: { "multipart/form-data": { schema: fileForm(spec.filePart) } } } }
+    ...(raw ? { body: { required: true, content: rawContent(raw) } } : {}),
+    ...(file
+      ? { body: { required: true, content: { "multipart/form-data": { schema: fileForm(file) } } } }
       : {}),
   };
   const responses = Object.entries(spec.answers).map(([status, answer]) => [status, success(answer)]);
@@ -168,7 +168,7 @@ const withRefusal = (declared: Response, { description = "" }: Refusal, isOAuth:
   },
 });
 
-function descriptionOf({ access, alsoAt = [], unlimited, details }: Endpoint): string {
+function descriptionOf({ access, alsoAt = [], quota, details }: Endpoint): string {
   const codes = (list: string[], between: string) => list.map((text) => `\`${text}\``).join(between);
   const { permissions, needsCaller, needsTenant, personsOnly } = access;
   const who = !needsCaller
@@ -181,7 +181,7 @@ function descriptionOf({ access, alsoAt = [], unlimited, details }: Endpoint): s
     ...(personsOnly ? ["Not for API keys."] : []),
     ...(alsoAt.length > 0 ? [`Also at ${codes(alsoAt, ", ")}.`] : []),
     ...(details ? [details] : []),
-    ...(unlimited ? ["Not rate limited."] : []),
+    ...(quota === "none" ? ["Not rate limited."] : []),
   ].join(" ");
 }
 
@@ -189,7 +189,7 @@ const ref = (kind: string, name: string) => ({ [name]: { $ref: `#/components/${k
 
 function headerParameters(spec: Endpoint): { $ref: string }[] {
   const names: (keyof typeof SHARED_PARAMETERS)[] = [
-    ...(spec.creates ? ["Idempotency-Key"] as const : []),
+    ...(takesKey(spec) ? ["Idempotency-Key"] as const : []),
     ...(spec.problems.includes("PRECONDITION_FAILED") ? ["If-Match"] as const : []),
     ...(isStream(spec) ? ["Last-Event-ID"] as const : []),
   ];
@@ -205,6 +205,6 @@ function answerHeaders(spec: Endpoint, status: number, answer: AnswerSpec): obje
     ...(answer.etag ? ref("headers", "ETag") : {}),
     ...(leadsOn ? ref("headers", "Location") : {}),
     ...(isRedirect ? ref("headers", "Set-Cookie") : {}),
-    ...(spec.creates ? ref("headers", "Idempotency-Replayed") : {}),
+    ...(takesKey(spec) ? ref("headers", "Idempotency-Replayed") : {}),
   };
 }

@@ -1,5 +1,5 @@
 import { CATALOGUE, type ProblemCode } from "../../domain/problems/catalogue.ts";
-import type { Endpoint } from "./endpoint.ts";
+import { type Endpoint, takesKey } from "./endpoint.ts";
 import { problemType } from "./problem_document.ts";
 
 const text = { type: "string" };
@@ -67,13 +67,13 @@ const EVERYWHERE: ProblemCode[] = [
 
 /** All codes that an operation can refuse with: the declared ones, and those of its shapes and access. */
 export function refusalCodes(spec: Endpoint): Set<ProblemCode> {
-  const readsBody = Boolean(spec.body ?? spec.lateBody ?? spec.form ?? spec.filePart ?? spec.rawBody) ||
-    spec.creates !== undefined;
+  const readsBody = Boolean(spec.body ?? spec.content) ||
+    takesKey(spec);
   const reachesStorage = spec.area === "Files" || spec.area === "Reports" && spec.method !== "get";
   return new Set<ProblemCode>([
     "VALIDATION_ERROR",
     ...accessProblems(spec),
-    ...(spec.creates ? KEY_PROBLEMS : []),
+    ...(takesKey(spec) ? KEY_PROBLEMS : []),
     ...(readsBody ? BODY_PROBLEMS : []),
     "RATE_LIMITED",
     ...spec.problems,

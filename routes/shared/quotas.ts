@@ -40,12 +40,12 @@ export class Quotas {
    */
   async countedCaller(spec: Endpoint, call: Call): Promise<Caller | null> {
     const caller = call.caller = spec.access.needsCaller ? await callerOf(this.platform, call) : null;
-    const { callers, addresses } = spec.isReport ? this.#reports : this.#requests;
-    const isLimited = !spec.unlimited && (callers ?? addresses) !== null;
+    const { callers, addresses } = spec.quota === "reports" ? this.#reports : this.#requests;
+    const isLimited = spec.quota !== "none" && (callers ?? addresses) !== null;
     const principal = caller ? principalId(caller) : isLimited && await spec.principal?.(this.platform, call);
     if (principal) call.holding.belongTo(principal);
     if (!isLimited) return caller;
-    const amount = spec.isReport ? 1 + Math.floor(call.bodySize / REPORT_BYTES) : 1;
+    const amount = spec.quota === "reports" ? 1 + Math.floor(call.bodySize / REPORT_BYTES) : 1;
     if (principal) count(callers, principal, call, amount);
     else count(addresses, addressKey(call.ip), call, amount);
     return caller;

@@ -170,8 +170,8 @@ export const SHELL: Fault[] = [
     name: "a changed migration is accepted",
     area: "infra",
     file: "infra/postgres/migrate.ts",
-    text: "if (sha256 === undefined || sha256 === migration.sha256) continue;",
-    replacement: 'if (sha256 === undefined || sha256 !== "") continue;',
+    text: "if (sha256 === undefined || sha256 === migration.sha256 || migration.write) continue;",
+    replacement: 'if (sha256 === undefined || sha256 !== "" || migration.write) continue;',
   },
   {
     name: "a dry run migrates",

@@ -1,3 +1,4 @@
+import { ACCEPTED_HASHES, hashPassword, isAcceptedHash } from "../../../infra/passwords.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { invalid, problem } from "../../problems/problem.ts";
@@ -5,8 +6,11 @@ import { holds, type TenantCaller } from "../../rights/caller.ts";
 import { invalidateCounts } from "../../shared/count_cache.ts";
 import { newId } from "../../shared/ids.ts";
 import type { Versioned } from "../../shared/versioned.ts";
-import { storedPassword } from "../passwords/new_password.ts";
-import type { PasswordPlatform } from "../passwords/password_rules.ts";
+import {
+  type PasswordOwner,
+  type PasswordPlatform,
+  requireGoodPassword,
+} from "../passwords/password_rules.ts";
 import { type Acting, requireMayAssignRoles } from "../roles/escalation.ts";
 import { type Assignment, lockLinkTargets, requireCapacity, requireTargets } from "./link_targets.ts";
 import { insertLinks } from "./links.ts";
@@ -107,4 +111,20 @@ export async function createTenantUser(
   const own = { tenantId, roleIds: [], isDefault: true, isActive: true };
   const tenants = user.tenants.length > 0 ? user.tenants : [own];
   return await createUser(p, caller, { ...user, tenants }, { audited: tenantId, rolesOf: tenantId });
+}
+
+/**
+ * Returns the hash to store for a new user: a given hash unchanged, or the hash of a plain-text password.
+ * @throws VALIDATION_ERROR
+ */
+async function storedPassword(
+  p: PasswordPlatform,
+  o: { password: string; isPasswordEncrypted: boolean; owner: PasswordOwner },
+): Promise<string> {
+  if (!o.isPasswordEncrypted) {
+    await requireGoodPassword(p, o.password, o.owner);
+    return await hashPassword(o.password);
+  }
+  if (isAcceptedHash(o.password)) return o.password;
+  throw invalid({ password: [`isPasswordEncrypted is true; expected ${ACCEPTED_HASHES}`] });
 }

@@ -188,8 +188,11 @@ const rules = new Map<OperationId, Record<string, Rules>>();
 function rulesOf(id: OperationId): Record<string, Rules> {
   const known = rules.get(id);
   if (known) return known;
-  const { body, lateBody } = endpointOf(id);
-  const schema = z.toJSONSchema(body ?? lateBody ?? z.object({}), { io: "input", unrepresentable: "any" });
+  const { body, content } = endpointOf(id);
+  const schema = z.toJSONSchema(body ?? content?.json ?? z.object({}), {
+    io: "input",
+    unrepresentable: "any",
+  });
   const object = schema.$ref ? Object.values(schema.$defs ?? {})[0] ?? {} : schema;
   const found = Object.fromEntries(
     Object.entries(object.properties ?? {}).map((

@@ -4,7 +4,7 @@
 // are not declared anywhere else; they are written by hand.
 import { join } from "node:path";
 import { ENDPOINTS } from "../../../routes/endpoints.ts";
-import type { Endpoint } from "../../../routes/shared/endpoint.ts";
+import { type Endpoint, takesKey } from "../../../routes/shared/endpoint.ts";
 import { type OpenApiDocument, openApiDocument } from "../../../routes/shared/openapi.ts";
 import type { Schema } from "../../../routes/shared/openapi_examples.ts";
 import { parametersOf } from "../../../routes/shared/openapi_sharing.ts";
@@ -51,12 +51,12 @@ function lineOf(spec: Endpoint, document: OpenApiDocument): string {
   return [
     `${spec.id} ${spec.method.toUpperCase()} ${[spec.path, ...spec.alsoAt ?? []].join(" ")}`,
     whoMay(spec),
-    ...spec.creates ? [`Idempotency-Key ${spec.creates}`] : [],
-    ...spec.showsSecret ? ["shows a secret"] : [],
+    ...takesKey(spec) ? [`Idempotency-Key ${spec.creates}`] : [],
+    ...spec.creates === "a secret" ? ["shows a secret"] : [],
     ...spec.problems.includes("PRECONDITION_FAILED") ? ["If-Match"] : [],
     ...spec.bodyLimit ? [`${spec.bodyLimit} bytes`] : [],
-    ...spec.unlimited ? ["unlimited"] : [],
-    ...spec.isReport ? ["report"] : [],
+    ...spec.quota === "none" ? ["unlimited"] : [],
+    ...spec.quota === "reports" ? ["report"] : [],
     answers.join(", "),
     ...query.length > 0 ? [`query ${query.join(", ")}`] : [],
     ...bodies.map((body) => spec.bodyOptional ? `${body}, optional` : body),

@@ -1,6 +1,6 @@
 // Every endpoint succeeds once with a valid request; what its declaration says of versions and repeated requests is checked
 // with the same request, and its audit rows are found by their trace.
-import type { Endpoint } from "../../../routes/shared/endpoint.ts";
+import { type Endpoint, takesKey } from "../../../routes/shared/endpoint.ts";
 import type { HttpAnswer } from "../../support/http.ts";
 import type { Ask } from "../../support/isolation.ts";
 import type { Actor } from "../../support/setup.ts";
@@ -88,7 +88,7 @@ export async function writeAll(c: Contract): Promise<Writes> {
     const { mistakes, headers, etag } = await withVersion(c, spec, { by, ask });
     result.versions.push(...mistakes);
     const [key, traceId] = [`key-${index}`, hex(index + 1, 32)];
-    if (spec.creates) headers["idempotency-key"] = key;
+    if (takesKey(spec)) headers["idempotency-key"] = key;
     const answer = await c.send(by, spec, ask, {
       headers: { ...headers, ...traced(traceId) },
     });
@@ -149,14 +149,14 @@ export async function repeatMistakes(c: Contract, { written }: Writes): Promise<
     const found: string[] = [];
     for (const { spec, by, ask, key, answer } of written) {
       const headers = { "idempotency-key": key };
-      if (spec.showsSecret) {
+      if (spec.creates === "a secret") {
         const refused = await c.send(by, spec, ask, { headers });
         const isNamed = namedMembers(spec, refused)?.includes("Idempotency-Key");
         if (codeOf(refused) !== "400 VALIDATION_ERROR" || !isNamed) {
           found.push(`${spec.id} with a key: ${codeOf(refused)}`);
         }
       }
-      if (!spec.creates) continue;
+      if (!takesKey(spec)) continue;
       const repeat = await c.send(by, spec, ask, { headers });
       const isReplayed = repeat.headers.get("idempotency-replayed") === "true" &&
         repeat.status === answer.status;

@@ -13,7 +13,7 @@ function membersOfPut(path: string): string[] {
   const found = ENDPOINTS.find(({ method, path }) =>
     method === "put" && new RegExp(`^${path.replaceAll(/\{\w+\}/g, "[^/]+")}$`).test(place)
   );
-  const schema = found?.body ?? found?.lateBody ?? assert.fail(`no PUT at ${place}`);
+  const schema = found?.body ?? found?.content?.json ?? assert.fail(`no PUT at ${place}`);
   const names = [...shapeOf(schema)?.members?.keys() ?? []];
   assert.ok(names.length > 0, place);
   return names;

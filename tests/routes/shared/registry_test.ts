@@ -16,8 +16,8 @@ const WITHOUT_NAMES = new Set(["sendNotification"]);
 Deno.test("names are stored in NFC, need a visible character and have no control characters, on every route", () => {
   const invisible = ["\u200b", "\ufeff", "\u00ad", "\u0001", "\u200b \u2060", "\u3164", "\u2800"];
   let looked = 0;
-  for (const { id, method, body, lateBody } of ENDPOINTS) {
-    const taken = body ?? lateBody;
+  for (const { id, method, body, content } of ENDPOINTS) {
+    const taken = body ?? content?.json;
     if (method === "get" || !(taken instanceof z.ZodObject) || WITHOUT_NAMES.has(id)) continue;
     for (const [name, schema] of Object.entries(taken.shape)) {
       if (!NAMES.has(name)) continue;

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { transact } from "../../../../infra/postgres/postgres.ts";
-import { finish } from "../../../support/maintenance.ts";
-import { pruneSignInJob } from "../../../../domain/access/sign_in/pruning.ts";
-import { newId } from "../../../../domain/shared/ids.ts";
-import { setup } from "../../../support/setup.ts";
+import { transact } from "../../../infra/postgres/postgres.ts";
+import { finish } from "../../support/maintenance.ts";
+import { pruneSignInJob } from "../../../domain/access/pruning.ts";
+import { newId } from "../../../domain/shared/ids.ts";
+import { setup } from "../../support/setup.ts";
 
 const t = await setup();
 Deno.test.afterAll(() => t.stop());

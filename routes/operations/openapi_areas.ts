@@ -1,5 +1,5 @@
 // The document of some areas, as a part of the whole one.
-import type { OpenApiDocument } from "./openapi_document.ts";
+import type { OpenApiDocument } from "../shared/openapi_document.ts";
 
 const COMPONENT = /"\$ref":"#\/components\/([^/"]+)\/([^"]+)"/g;
 /** Security schemes are named without a reference, and apply to every area. */

@@ -1,4 +1,4 @@
-import { deleteExpired, maintenanceJob } from "../../jobs/maintenance.ts";
+import { deleteExpired, maintenanceJob } from "../jobs/maintenance.ts";
 
 /** When a session or token has ended, it is kept for a day, so that an old token gets a precise error. */
 const ENDED = "1 day";
