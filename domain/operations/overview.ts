@@ -14,7 +14,7 @@ import { listWorkers, LiveWorker } from "../jobs/lease.ts";
 import { readMaintenanceLag } from "../jobs/maintenance.ts";
 import { listPauses, Pause } from "../jobs/pauses.ts";
 import { countFailingEndpoints } from "../events/endpoint_health.ts";
-import { countSuppressionRise } from "../notifications/suppression_rise.ts";
+import { countSuppressionRise } from "../notifications/suppression.ts";
 import { NotificationStats, readStats } from "../notifications/stats.ts";
 import { Problem } from "../problems/problem.ts";
 import { countProblems, listLatestExecutions } from "../reports/execution.ts";
