@@ -48,7 +48,12 @@ interface Served {
   call: Call;
   rawParams: Record<string, string>;
   refuse: (failure: unknown) => Answer;
+  /** The caller, if it became known before the body was read; null: none. */
+  presented?: Caller | null;
 }
+
+/** Larger bodies are read for callers that are known and have a quota left. */
+const LARGE_BODY_BYTES = 64 * 1024;
 
 /** For routes that pages of every origin may call. Credentials are never allowed, see `Cors`. */
 export const EVERY_ORIGIN = new Cors("*");
@@ -114,7 +119,7 @@ async function run(served: Served, o: Pipeline): Promise<Answer> {
   const end = () => runningRequests.end(call.holding);
   let isStream = false;
   try {
-    if (spec.method !== "get") await call.bytes().catch(() => {}); // the failure is thrown to who reads the body
+    if (spec.method !== "get") await receiveBody(served, o);
     if (!mayWait) await runningRequests.run(call.holding, spec.service === "waits for others");
     const answer = await answerOf(served, o);
     isStream = mayWait && answer.body instanceof ReadableStream && !call.signal.aborted;
@@ -123,6 +128,26 @@ async function run(served: Served, o: Pipeline): Promise<Answer> {
     if (!isStream) end();
     call.releaseBody();
   }
+}
+
+/**
+ * Reads the body. The caller of a large one, or of one that its address has no room for, becomes known first, and has its
+ * request counted. A place bounds that.
+ */
+async function receiveBody(served: Served, o: Pipeline): Promise<void> {
+  const { spec, call } = served;
+  const { runningRequests } = o.platform;
+  const isLarge = call.declaredSize > LARGE_BODY_BYTES;
+  const hasCredential = spec.access.needsCaller && call.request.headers.has("authorization");
+  if (hasCredential && (isLarge || !runningRequests.mayReceive(call.holding))) {
+    await runningRequests.run(call.holding, true);
+    try {
+      served.presented = await o.quotas.countedCaller(spec, call);
+    } finally {
+      runningRequests.end(call.holding);
+    }
+  }
+  await call.bytes().catch(() => {}); // the failure is thrown to who reads the body
 }
 
 /** The stream, which calls `onEnd` when it has ended, failed or was cancelled. */
@@ -152,7 +177,7 @@ function untilRead(
 /** Checks the caller and the permission, then all else, and runs the endpoint. */
 async function answerOf(served: Served, o: Pipeline): Promise<Answer> {
   const { spec, call, rawParams } = served;
-  const presented = await o.quotas.countedCaller(spec, call);
+  const { presented = await o.quotas.countedCaller(spec, call) } = served;
   if (spec.service === "stream" && presented) o.platform.runningRequests.wait(call.holding);
   call.ignoresTenantHeader = namesOtherTenant(presented, call.request.headers);
   const caller = admit(spec.access, presented);

@@ -30,6 +30,7 @@ export const listTaskJob = defineJob({
   timeoutMs: 60 * 60_000,
   maxRetries: 3,
   concurrency: 4,
+  isConcurrencySoft: true,
   async run({ taskId }, context: JobContext<ConsolePlatform>) {
     const { platform: p, signal } = context;
     const task = await runListTask(p, taskId, signal, (percent) => context.progress(percent));

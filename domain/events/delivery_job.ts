@@ -5,4 +5,5 @@ export const DELIVERY_JOB = {
   maxRetries: 10,
   /** Limit for the whole service, so that slow receivers do not occupy all workers. */
   concurrency: 20,
+  isConcurrencySoft: true,
 } as const;

@@ -148,6 +148,7 @@ export async function claimLimited(
     none,
     (tx, room) => {
       const { lanes, limit: capacity } = lanesFor(room, plan.lanes);
+      if (capacity <= 0) return Promise.resolve(none);
       return claimFromLanes(tx, workerId, limitPlan({ ...plan, lanes }, capacity), [], floors);
     },
   );
@@ -157,6 +158,8 @@ export async function claimLimited(
 export interface RunningLimit {
   key: string;
   maxRunning: number;
+  /** True: what a tenant holds beyond half is not open to the others. */
+  isStrict: boolean;
 }
 
 /**
@@ -175,7 +178,7 @@ export async function withinLimit<T>(
     tx.unsafe(`set local lock_timeout = ${LIMIT_LOCK_MS}`).execute(); // a failure fails the whole transaction
     await lockNamed(tx, "runningJobs", limit.key);
     const room = (await readRooms(tx, [limit])).get(limit.key);
-    return room && room.free > 0 ? await claim(tx, room) : none;
+    return room && Math.max(room.open, room.reserve) > 0 ? await claim(tx, room) : none;
   });
   return await claiming.catch((error) => {
     if (isLockTimeout(error)) return none;
@@ -183,7 +186,7 @@ export async function withinLimit<T>(
   });
 }
 
-/** How many more jobs may run, by limit key. None runs beyond a limit, whatever one tenant holds. */
+/** How many more jobs may run, by limit key. */
 export async function readRooms(q: Sql, limits: RunningLimit[]): Promise<Map<string, Room>> {
   const rows = await q<{ limitKey: string; tenantId: string | null; n: number }[]>`
     select limit_key, tenant_id, count(*)::int as n from jobs
@@ -191,11 +194,20 @@ export async function readRooms(q: Sql, limits: RunningLimit[]): Promise<Map<str
     group by limit_key, tenant_id`;
   const places = new Map(limits.map(({ key, maxRunning }) => [key, new Places(maxRunning)]));
   for (const { limitKey, tenantId, n } of rows) places.get(limitKey)?.take(tenantId, n);
-  return new Map([...places].map(([key, of]) => {
-    const { free } = of;
-    return [key, { free, open: free, holdsHalf: (tenantId) => of.holdsHalf(tenantId) }];
+  return new Map(limits.map(({ key, maxRunning, isStrict }) => {
+    const of = places.get(key) ?? new Places(maxRunning);
+    return [key, isStrict ? strict(of) : of];
   }));
 }
+
+/** Room without places beyond the limit. */
+const strict = (places: Places): Room => ({
+  free: places.free,
+  open: places.free,
+  reserve: 0,
+  holdsHalf: (tenantId) => places.holdsHalf(tenantId),
+  holdsNone: (tenantId) => places.holdsNone(tenantId),
+});
 
 /** Sets Scheduled and Failed jobs that are due to Enqueued; returns how many. */
 export const promoteDueJobs = (sql: Sql): Promise<number> =>

@@ -133,10 +133,16 @@ export class Claimer {
       return { jobs: [], exhausted: plan.lanes };
     }
     const limited = limitPlan({ ...plan, lanes }, limit);
-    const maxRunning = this.types.get(limitKey)?.concurrency;
+    const { concurrency: maxRunning, isConcurrencySoft } = this.types.get(limitKey) ?? {};
     return maxRunning === undefined
       ? await claimFromLanes(this.sql, workerId, limited, [], this.#floors)
-      : await claimLimited(this.sql, workerId, limited, { key: limitKey, maxRunning }, this.#floors);
+      : await claimLimited(
+        this.sql,
+        workerId,
+        limited,
+        { key: limitKey, maxRunning, isStrict: !isConcurrencySoft },
+        this.#floors,
+      );
   }
 
   async #takeUnlimited(workerId: string, plan: ClaimPlan): Promise<Claim> {

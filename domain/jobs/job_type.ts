@@ -84,6 +84,8 @@ export interface JobType<A = unknown, C = JobContext> {
   maxRetries: number;
   /** Maximum number of jobs of this type that run at once in the whole service; absent: no limit. */
   concurrency?: number;
+  /** True: `concurrency` spares resources and is exceeded, at most twofold, for tenants whose jobs others would keep waiting. */
+  isConcurrencySoft?: true;
   /** How many of its jobs start per time in the whole service; further ones wait. Absent: no limit. */
   rateLimit?: RateLimit;
   /**

@@ -102,9 +102,20 @@ export class LaneTurns {
   }
 }
 
-/** The lanes that get the room, and how much: those of tenants that hold less than half of the places, else all. */
+/**
+ * The lanes that get the room, and how much: those of tenants that hold less than half of the places; if there is no room
+ * for them, one lane of each tenant that holds none; else all.
+ */
 export function lanesFor(room: Room, lanes: string[]): { lanes: string[]; limit: number } {
   const first = lanes.filter((lane) => !room.holdsHalf(laneParts(lane).tenantId));
+  if (first.length > 0 && room.open > 0) return { lanes: first, limit: room.open };
+  const byTenant = Map.groupBy(first, (lane) => laneParts(lane).tenantId);
+  const newcomers = [...byTenant].flatMap(([tenantId, [lane]]) =>
+    lane !== undefined && room.holdsNone(tenantId) ? [lane] : []
+  );
+  if (newcomers.length > 0 && room.reserve > 0) {
+    return { lanes: newcomers, limit: Math.min(room.reserve, newcomers.length) };
+  }
   return first.length > 0 ? { lanes: first, limit: room.open } : { lanes, limit: room.free };
 }
 

@@ -1,14 +1,20 @@
-/** How much more fits into some places: `free` for tenants that hold half of them or more, `open` for the others. */
+/** How much more fits into some places. */
 export interface Room {
-  open: number;
+  /** For tenants that hold half of the places or more. */
   free: number;
+  /** For the others. */
+  open: number;
+  /** For tenants that hold none, one for each, also when `open` is 0. */
+  reserve: number;
   holdsHalf(tenantId: string | null): boolean;
+  holdsNone(tenantId: string | null): boolean;
 }
 
 /**
  * Places of a worker, and how many of them the jobs of each tenant take. A tenant that holds half of them gets more only
  * while no other tenant's jobs wait. What it holds beyond half then counts as free for the others, whose jobs start at
- * once: until it ends, more jobs run than there are places, at most half more.
+ * once. If several tenants hold all places, one job of each other tenant starts nevertheless. Until what they hold ends,
+ * more jobs run than there are places, at most twice as many.
  */
 export class Places implements Room {
   #taken = 0;
@@ -28,6 +34,14 @@ export class Places implements Room {
 
   get open(): number {
     return this.free + this.#beyondHalf;
+  }
+
+  get reserve(): number {
+    return Math.max(0, Math.floor(2 * this.size - this.#taken));
+  }
+
+  holdsNone(tenantId: string | null): boolean {
+    return !this.#takenBy.has(tenantId);
   }
 
   holdsHalf(tenantId: string | null): boolean {

@@ -236,31 +236,41 @@ export class Worker {
     if (prefetched.length > 0) this.#scheduleRelease();
     if (this.#state !== "Ready") return;
     const target = Math.min(MOST_PREFETCHED, Math.round(this.#completionRate.perMs * PREFETCH_MS));
-    const open = Math.ceil(this.#places.open) + target - prefetched.length;
-    if (open > 0 && prefetched.length <= target / 2) this.#query = this.#claim(this.#roomOf(open, target));
+    const room = this.#roomOf(target);
+    if (Math.max(room.open, room.reserve) > 0 && prefetched.length <= target / 2) {
+      this.#query = this.#claim(room);
+    }
   }
 
   /**
    * Room for a claim. Long jobs of a tenant that holds half of the places are claimed only if they start at once: until
    * they start, they would keep others from being prefetched. The lanes of tenants with short jobs take turns.
    */
-  #roomOf(open: number, target: number): Room {
-    const places = this.#places;
+  #roomOf(target: number): Room {
+    const [places, prefetched] = [this.#places, this.#prefetched];
     const isFast = target >= this.o.concurrency;
     const prefetches = places.doSomeRest(PREFETCH_HOLD_MS) ? 0 : target;
     return {
-      open: Math.min(LARGEST_CLAIM, open),
-      free: Math.min(LARGEST_CLAIM, Math.ceil(places.free) + prefetches - this.#prefetched.length),
+      open: Math.min(LARGEST_CLAIM, Math.ceil(places.open) + target - prefetched.length),
+      free: Math.min(LARGEST_CLAIM, Math.ceil(places.free) + prefetches - prefetched.length),
+      reserve: Math.min(LARGEST_CLAIM, places.reserve - prefetched.length),
+      holdsNone: (tenantId) =>
+        places.holdsNone(tenantId) && !prefetched.some(({ job }) => job.tenantId === tenantId),
       holdsHalf: (tenantId) => isFast ? places.rests(tenantId, PREFETCH_HOLD_MS) : places.holdsHalf(tenantId),
     };
   }
 
-  /** Takes the prefetched job that starts next: the first one of a tenant that holds less than half of the places. */
+  /**
+   * Takes the prefetched job that starts next: the first one of a tenant that holds less than half of the places. If these
+   * are full, the first one of a tenant that holds none.
+   */
   #takeNext(): PrefetchedJob | undefined {
-    if (this.#places.open <= 0) return undefined;
+    const places = this.#places;
     const inQuestion = this.#isMixed ? this.#prefetched : this.#prefetched.slice(0, 1);
-    const first = inQuestion.findIndex(({ job }) => !this.#places.holdsHalf(job.tenantId));
-    if (first < 0 && this.#places.free <= 0) return undefined;
+    const mayStart = (tenantId: string | null) =>
+      places.open > 0 ? !places.holdsHalf(tenantId) : places.reserve > 0 && places.holdsNone(tenantId);
+    const first = inQuestion.findIndex(({ job }) => mayStart(job.tenantId));
+    if (first < 0 && places.free <= 0) return undefined;
     return this.#prefetched.splice(Math.max(0, first), 1)[0];
   }
 

@@ -10,6 +10,8 @@ const LONG_MS = 250;
 const TICK_MS = 50;
 /** Share of everything bounded that one caller, or one address whose caller is not known, may hold. */
 const SHARE_OF_OWNER = 1 / 5;
+/** Shares of arriving bodies of one address whose caller is not known, and of all of them: the rest is for known callers. */
+const UNKNOWN_BODIES = { each: 1 / 10, all: 3 / 5 };
 
 export interface RequestBounds {
   /** Requests in work or waiting for their start at the same time. */
@@ -36,48 +38,52 @@ export const requestBounds = (
   bodyBytes: BODY_BYTES,
 });
 
+/** Who holds something: a caller, or an address whose caller is not known. */
+interface Owner {
+  name: string;
+  isKnown: boolean;
+}
+
 /** Something of which an instance has only so much. */
 class Supply {
   #taken = 0;
+  #takenByUnknown = 0;
   readonly #takenBy = new Map<string, number>();
 
-  constructor(private readonly size: number, private readonly name: string) {}
+  /** @param unknown shares of one address whose caller is not known, and of all of them */
+  constructor(
+    private readonly size: number,
+    private readonly name: string,
+    private readonly unknown = { each: SHARE_OF_OWNER, all: 1 },
+  ) {}
 
   get taken(): number {
     return this.#taken;
   }
 
-  /** @throws INSTANCE_BUSY_UNAVAILABLE */
-  take(owner: string, amount: number): void {
-    this.requireShare(owner, amount);
-    if (this.#taken + amount > this.size) {
-      throw busy(`This instance already has ${this.#taken} ${this.name}.`);
-    }
+  /** Why the owner may not take so much; null: it may. */
+  refusal(owner: Owner, amount: number): string | null {
+    const ofShare = this.refusalOfShare(owner, amount);
+    if (ofShare !== null) return ofShare;
+    const all = this.#taken + amount > this.size;
+    const unknown = !owner.isKnown && this.#takenByUnknown + amount > Math.ceil(this.size * this.unknown.all);
+    return all || unknown ? `This instance already has ${this.#taken} ${this.name}.` : null;
+  }
+
+  refusalOfShare({ name, isKnown }: Owner, amount: number): string | null {
+    const own = this.#takenBy.get(name) ?? 0;
+    const share = isKnown ? SHARE_OF_OWNER : this.unknown.each;
+    if (own + amount <= Math.ceil(this.size * share)) return null;
+    return `The caller or its address already has ${own} ${this.name} on this instance.`;
+  }
+
+  /** @param amount negative: gives back */
+  add({ name, isKnown }: Owner, amount: number): void {
     this.#taken += amount;
-    this.#add(owner, amount);
-  }
-
-  /** @throws INSTANCE_BUSY_UNAVAILABLE */
-  requireShare(owner: string, amount: number): void {
-    const own = this.#takenBy.get(owner) ?? 0;
-    if (own + amount <= Math.ceil(this.size * SHARE_OF_OWNER)) return;
-    throw busy(`The caller or its address already has ${own} ${this.name} on this instance.`);
-  }
-
-  move(from: string, to: string, amount: number): void {
-    this.#add(from, -amount);
-    this.#add(to, amount);
-  }
-
-  release(owner: string, amount: number): void {
-    this.#taken -= amount;
-    this.#add(owner, -amount);
-  }
-
-  #add(owner: string, amount: number): void {
-    const own = (this.#takenBy.get(owner) ?? 0) + amount;
-    if (own === 0) this.#takenBy.delete(owner);
-    else this.#takenBy.set(owner, own);
+    if (!isKnown) this.#takenByUnknown += amount;
+    const own = (this.#takenBy.get(name) ?? 0) + amount;
+    if (own === 0) this.#takenBy.delete(name);
+    else this.#takenBy.set(name, own);
   }
 }
 
@@ -86,25 +92,37 @@ export class Holding {
   /** When its work started, as `performance.now()`. */
   since = 0;
   readonly #amounts = new Map<Supply, number>();
+  #owner: Owner;
 
-  constructor(private owner: string) {}
+  constructor(address: string) {
+    this.#owner = { name: address, isKnown: false };
+  }
+
+  mayTake(supply: Supply): boolean {
+    return supply.refusal(this.#owner, 1) === null;
+  }
 
   /** @throws INSTANCE_BUSY_UNAVAILABLE */
   take(supply: Supply, amount = 1): void {
-    supply.take(this.owner, amount);
+    require(supply.refusal(this.#owner, amount));
+    supply.add(this.#owner, amount);
     this.#amounts.set(supply, (this.#amounts.get(supply) ?? 0) + amount);
   }
 
-  /** @throws INSTANCE_BUSY_UNAVAILABLE if the share of `owner` is used up */
-  belongTo(owner: string): void {
-    for (const [supply, amount] of this.#amounts) supply.requireShare(owner, amount);
-    for (const [supply, amount] of this.#amounts) supply.move(this.owner, owner, amount);
-    this.owner = owner;
+  /** @throws INSTANCE_BUSY_UNAVAILABLE if the share of the caller is used up */
+  belongTo(caller: string): void {
+    const owner = { name: caller, isKnown: true };
+    for (const [supply, amount] of this.#amounts) require(supply.refusalOfShare(owner, amount));
+    for (const [supply, amount] of this.#amounts) {
+      supply.add(this.#owner, -amount);
+      supply.add(owner, amount);
+    }
+    this.#owner = owner;
   }
 
   /** Gives back all that it took of `supply`. */
   release(supply: Supply): void {
-    supply.release(this.owner, this.#amounts.get(supply) ?? 0);
+    supply.add(this.#owner, -(this.#amounts.get(supply) ?? 0));
     this.#amounts.delete(supply);
   }
 }
@@ -139,7 +157,7 @@ export class RunningRequests {
   constructor(private readonly bounds: RequestBounds) {
     this.#running = new Supply(bounds.running, "requests in work");
     this.#waiting = new Supply(bounds.waiting, "open polls and streams");
-    this.#arriving = new Supply(bounds.waiting, "bodies that are arriving");
+    this.#arriving = new Supply(bounds.waiting, "bodies that are arriving", UNKNOWN_BODIES);
     this.#bodyBytes = new Supply(bounds.bodyBytes, "bytes of bodies");
   }
 
@@ -216,6 +234,11 @@ export class RunningRequests {
     this.#startNext();
   }
 
+  /** True if there is room for the body of the request. A known caller may have room when its address has none. */
+  mayReceive(request: Holding): boolean {
+    return request.mayTake(this.#arriving);
+  }
+
   /** Reads a body, whose parts `read` counts with `takeBytes`. @throws INSTANCE_BUSY_UNAVAILABLE */
   async receive<T>(request: Holding, read: () => Promise<T>): Promise<T> {
     request.take(this.#arriving);
@@ -235,6 +258,11 @@ export class RunningRequests {
   releaseBytes(request: Holding): void {
     request.release(this.#bodyBytes);
   }
+}
+
+/** @throws INSTANCE_BUSY_UNAVAILABLE if there is a refusal */
+function require(refusal: string | null): void {
+  if (refusal !== null) throw busy(refusal);
 }
 
 const busy = (reason: string): Problem =>

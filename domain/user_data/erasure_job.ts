@@ -27,6 +27,7 @@ export const eraseDataJob = defineJob({
   timeoutMs: 6 * 60 * 60_000,
   maxRetries: 10,
   concurrency: 2,
+  isConcurrencySoft: true,
   async run({ requestId }, context: JobContext<UserDataPlatform>) {
     const { platform: p, db, signal } = context;
     const message = "The erasure failed; the job's executions show why. Ask again to continue.";

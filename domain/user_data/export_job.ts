@@ -27,6 +27,7 @@ export const exportDataJob = defineJob({
   timeoutMs: 2 * 60 * 60_000,
   maxRetries: 3,
   concurrency: 2,
+  isConcurrencySoft: true,
   async run({ requestId }, context: JobContext<UserDataPlatform>) {
     const { platform: p, db, signal } = context;
     const message = "The export failed; the job's executions show why.";

@@ -24,7 +24,7 @@ import type { Resource } from "../../domain/resources/resource.ts";
 import type { DataSubject, ErasedPersons, Exports } from "../../domain/shared/personal_data.ts";
 import type { Log } from "../../infra/log.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";
-import type { EndpointSpec } from "../shared/endpoint.ts";
+import type { EndpointSpec, OwnContent } from "../shared/endpoint.ts";
 import type { Services } from "./services.ts";
 
 /** What the job handler of an extension gets besides the job's arguments. */
@@ -72,6 +72,10 @@ export type RouteSpec<C, P, Q, B> =
   & {
     /** Accepts the Idempotency-Key header; the answer and the change commit together. For routes that create something. */
     creates?: "atomically";
+    /** How `run` reads a raw body or a form. */
+    content?: Pick<OwnContent, "raw" | "form">;
+    /** `waits for others`: for a password hash or another server, so it starts at once and keeps no other request waiting. */
+    service?: "point read" | "waits for others";
     /** Codes of the refusals, of the service or from `defineProblems`. */
     problems: string[];
   };

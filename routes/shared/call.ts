@@ -190,15 +190,21 @@ export class Call {
     return await this.readBytes(given || types.join(" or "), false);
   }
 
+  /** Bytes of the body as its header says; without one, the most that it may have. */
+  get declaredSize(): number {
+    const { headers, body } = this.request;
+    const declared = headers.get("content-length");
+    return body === null ? 0 : declared === null ? this.limits.bytes : Number(declared);
+  }
+
   /** The raw body, read once. @throws BODY_TOO_LARGE, BODY_TIMED_OUT, VALIDATION_ERROR if it is incomplete */
   bytes(): Promise<Uint8Array<ArrayBuffer>> {
     return this.#bytes ??= this.#read();
   }
 
   async #read(): Promise<Uint8Array<ArrayBuffer>> {
-    const { headers, body } = this.request;
-    const declared = Number(headers.get("content-length") ?? "0");
-    if (declared > this.limits.bytes) throw tooLarge(this.limits.bytes);
+    const { body } = this.request;
+    if (this.declaredSize > this.limits.bytes) throw tooLarge(this.limits.bytes);
     if (!body) return new Uint8Array();
     const { room } = this.limits;
     const hold = (bytes: number) => room.takeBytes(this.holding, bytes);

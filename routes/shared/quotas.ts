@@ -3,7 +3,7 @@ import type { ServicePlatform } from "../../domain/platform.ts";
 import { Problem } from "../../domain/problems/problem.ts";
 import { type Quota, RateLimit, requireQuota } from "../../domain/requests/rate_limit.ts";
 import { type Caller, principalId } from "../../domain/rights/caller.ts";
-import type { Call } from "./call.ts";
+import { BODY_LIMIT, type Call } from "./call.ts";
 import { callerOf } from "./caller_of.ts";
 import type { Endpoint } from "./endpoint.ts";
 
@@ -45,7 +45,9 @@ export class Quotas {
     const principal = caller ? principalId(caller) : isLimited && await spec.principal?.(this.platform, call);
     if (principal) call.holding.belongTo(principal);
     if (!isLimited) return caller;
-    const amount = spec.quota === "reports" ? 1 + Math.floor(call.bodySize / REPORT_BYTES) : 1;
+    const amount = spec.quota === "reports"
+      ? 1 + Math.floor(Math.min(call.declaredSize, spec.bodyLimit ?? BODY_LIMIT) / REPORT_BYTES)
+      : 1;
     if (principal) count(callers, principal, call, amount);
     else count(addresses, addressKey(call.ip), call, amount);
     return caller;

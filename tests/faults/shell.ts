@@ -55,8 +55,8 @@ export const SHELL: Fault[] = [
     name: "a request takes a place before its body has arrived",
     area: "requests",
     file: "routes/serve.ts",
-    text: 'if (spec.method !== "get") await call.bytes()',
-    replacement: 'if (spec.method === "get") await call.bytes()',
+    text: 'if (spec.method !== "get") await receiveBody',
+    replacement: 'if (spec.method === "get") await receiveBody',
   },
   {
     name: "a resource of another tenant can be read",

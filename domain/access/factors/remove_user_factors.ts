@@ -1,5 +1,7 @@
 import { transact } from "../../../infra/postgres/postgres.ts";
-import type { Caller } from "../../rights/caller.ts";
+import { problem } from "../../problems/problem.ts";
+import { type Caller, isProgram } from "../../rights/caller.ts";
+import { requireStepUp } from "../../rights/checks.ts";
 import type { AccessPlatform } from "../platform.ts";
 import { endSessions } from "../sign_in/sessions.ts";
 import { lockChangeableUser } from "../users/platform_reach.ts";
@@ -11,6 +13,7 @@ import { recordFactorChange } from "./factor_changes.ts";
  * sessions end too.
  * @param within the tenant of the user; null: any user
  * @returns how many factors were removed
+ * @throws FORBIDDEN, STEP_UP_REQUIRED_FORBIDDEN as `requireProofForOwn`
  * @throws USER_NOT_FOUND, CROSS_TENANT_FORBIDDEN, MISSING_PERMISSION (the user has platform reach that the caller lacks)
  */
 export async function removeUserFactors(
@@ -19,6 +22,7 @@ export async function removeUserFactors(
   userId: string,
   within: string | null,
 ): Promise<number> {
+  if (caller.userId === userId) requireProofForOwn(caller);
   return await transact(p.sql, async (tx) => {
     await lockChangeableUser(tx, caller, userId, within);
     const removed = await tx`delete from user_factors where user_id = ${userId}`;
@@ -31,4 +35,12 @@ export async function removeUserFactors(
     await recordFactorChange(p, tx, actor, { userId, change: "remove-factors", before });
     return removed.count;
   });
+}
+
+/** One's own factors are removed only with a proof by one of them, which no program can give. */
+function requireProofForOwn(caller: Caller): void {
+  if (isProgram(caller)) {
+    throw problem("FORBIDDEN", "An API key cannot remove the second factors of the user whom it acts for.");
+  }
+  requireStepUp(caller);
 }

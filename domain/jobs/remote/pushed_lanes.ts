@@ -57,7 +57,7 @@ export class PushedLanes {
         this.sql,
         workerId,
         own,
-        { key: limitKeyOf(type) ?? "", maxRunning: type.concurrency },
+        { key: limitKeyOf(type) ?? "", maxRunning: type.concurrency, isStrict: true },
         this.floors,
       );
     return { jobs: jobs.map((job) => ({ ...job, type })), exhausted };
@@ -72,6 +72,8 @@ export class PushedLanes {
     return {
       open: Math.min(ofType.open, ofAll.open),
       free: Math.min(ofType.free, ofAll.free),
+      reserve: Math.min(ofType.reserve, ofAll.reserve),
+      holdsNone: (tenant) => ofType.holdsNone(tenant) && ofAll.holdsNone(tenant),
       holdsHalf: (tenant) => ofType.holdsHalf(tenant) || ofAll.holdsHalf(tenant),
     };
   }

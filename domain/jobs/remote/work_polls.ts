@@ -307,7 +307,7 @@ export class WorkPolls {
 const typeNameOf = (lane: string): string => (laneParts(lane).limitKey ?? "").slice(1);
 
 const limitOf = ({ name, tenantId, concurrency }: NamedRow): RunningLimit | null =>
-  concurrency === null ? null : { key: remoteKey(name, tenantId), maxRunning: concurrency };
+  concurrency === null ? null : { key: remoteKey(name, tenantId), maxRunning: concurrency, isStrict: true };
 
 function mayTake({ types, queues, served }: WorkRequest, lane: string): boolean {
   const { queue, tenantId } = laneParts(lane);

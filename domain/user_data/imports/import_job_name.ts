@@ -8,4 +8,5 @@ export const IMPORT_JOB = {
   timeoutMs: 30 * 60_000,
   maxRetries: 10,
   concurrency: 2,
+  isConcurrencySoft: true,
 } as const;

@@ -138,30 +138,52 @@ Deno.test("a type's limit of concurrent jobs holds across workers", async () => 
   assert.equal(most, 2);
 });
 
-Deno.test("of a type's concurrency too, a tenant gets no more than half while others wait", async () => {
+/** Jobs of one tenant take all places of a limited type; then the other one comes. @returns who started, in order */
+async function startedInTurn(name: string, ended: number, more: Partial<AnyJobType>) {
   const [busy, quiet] = [crypto.randomUUID(), crypto.randomUUID()];
   const [gates, started]: [(() => void)[], (string | null)[]] = [[], []];
-  const limited = typeOf("test.limited-in-turn", async (_, { tenantId }) => {
+  const limited = typeOf(name, async (_, { tenantId }) => {
     started.push(tenantId);
     const gate = Promise.withResolvers<void>();
     gates.push(gate.resolve);
     await gate.promise;
-  }, { concurrency: 4 });
+  }, { concurrency: 4, ...more });
   await enqueue(jobsOf(8, limited, { tenantId: busy }));
   await using w = await startWorker([limited], { concurrency: 8 });
   await until(() => started.length === 4);
   await enqueue(jobsOf(4, limited, { tenantId: quiet }), w.worker);
-  for (const count of [5, 6]) {
+  for (let i = 1; i <= ended; i++) {
     gates.shift()?.();
-    await until(() => started.length === count);
+    await until(() => started.length === 4 + i);
   }
-  assert.deepEqual(started, [busy, busy, busy, busy, quiet, quiet]);
+  if (ended === 0) await until(() => started.length === 6);
+  const first = started.map((tenantId) => tenantId === busy ? "busy" : "quiet").join(" ");
   await until(() => {
     for (const open of gates.splice(0)) open();
     return started.length === 12;
   });
   for (const open of gates) open();
   await w.hasSettled(12);
+  return first;
+}
+
+Deno.test("of a type's concurrency too, a tenant gets no more than half while others wait", async () => {
+  assert.equal(await startedInTurn("test.strict", 2, {}), "busy busy busy busy quiet quiet");
+  const soft = { isConcurrencySoft: true } as const;
+  assert.equal(await startedInTurn("test.soft", 0, soft), "busy busy busy busy quiet quiet");
+});
+
+Deno.test("if several tenants hold all places, a job of each other tenant starts nevertheless, up to as many again", async () => {
+  const { count, run } = gated();
+  const long = typeOf("test.endless", run);
+  const tenants = Array.from({ length: 8 }, () => crypto.randomUUID());
+  await using w = await startWorker([long], { concurrency: 4 });
+  for (const [i, tenantId] of tenants.entries()) {
+    await enqueue(jobsOf(6, long, { tenantId }), w.worker);
+    await until(() => count.running === [4, 6, 7, 8][Math.min(i, 3)]);
+  }
+  count.open();
+  await w.hasSettled(48);
 });
 
 Deno.test("claims alternate between tenants whatever the priorities; within a tenant priority goes before due time", async () => {

@@ -20,6 +20,9 @@ const WAITING = 20;
 /** A caller or an address holds a fifth. */
 const RUNNING_OF_ONE = 2;
 const OF_CALLER = 4;
+/** Of the bodies that arrive without a known caller, an address has a tenth, and all have three fifths. */
+const BODIES_OF_ADDRESS = 2;
+const BODIES_OF_UNKNOWN = 12;
 const url = await createDatabaseForLongLocks();
 const t = await setup({
   DATABASE_URL: url,
@@ -85,20 +88,38 @@ inOneInstance(
   async () => {
     const login = { email: "a@b.test", password: "x" };
     const sendsOn = (address: string) => t.nobody.post("/auth/login", login, from(address));
-    const stalled = await Promise.all(
-      Array.from({ length: OF_CALLER * 2 }, (_, n) => stall(`198.51.100.${n % 2}`)),
-    );
+    const stallAll = (count: number) =>
+      Promise.all(
+        Array.from({ length: count }, (_, n) => stall(`198.51.100.${stalled.length / 2 + n % (count / 2)}`)),
+      );
+    const stalled: Awaited<ReturnType<typeof stall>>[] = [];
+    stalled.push(...await stallAll(2 * BODIES_OF_ADDRESS));
     await until(() => runningRequests.arriving === stalled.length);
     assert.equal(runningRequests.running, 0);
     assertBusy(await sendsOn("198.51.100.0"));
     assert.equal((await t.nobody.get("/api/v1/auth/me", from("198.51.100.0"))).status, 401);
-    assert.equal((await sendsOn("198.51.100.2")).status, 401);
-    assert.equal((await t.systemAdmin.get("/api/v1/auth/me")).status, 200);
+    assert.equal((await sendsOn("198.51.100.9")).status, 401);
+    stalled.push(...await stallAll(BODIES_OF_UNKNOWN - stalled.length));
+    await until(() => runningRequests.arriving === BODIES_OF_UNKNOWN);
+    assertBusy(await sendsOn("198.51.100.9"));
+    const settings = { defaultLocale: null };
+    const known = await t.actor({ permissions: ["send:notifications"] });
+    const sent = await known.put("/api/v1/notification-settings", settings, from("198.51.100.0"));
+    assert.equal(sent.status, 200, "a known caller has a share of its own");
     for (const connection of stalled) connection.close();
     await until(() => runningRequests.arriving === 0);
     assert.equal((await sendsOn("198.51.100.0")).status, 401);
   },
 );
+
+Deno.test("a large body of a caller who is not known is not waited for", async () => {
+  const o = { path: "/api/v1/work/heartbeat", headers: "authorization: Bearer sk_x\r\n", length: 6_000_000 };
+  const connection = await stall("198.51.100.1", o);
+  const answer = new Uint8Array(12);
+  await connection.read(answer);
+  assert.equal(new TextDecoder().decode(answer), "HTTP/1.1 401");
+  connection.close();
+});
 
 inOneInstance(
   "polls and streams are bounded for each caller and for the instance, and count until they end",
@@ -247,10 +268,13 @@ Deno.test("bodies beyond the memory for those of an address get 503, until other
 });
 
 /** Opens a connection of this address that sends the start of a body. */
-async function stall(address: string): Promise<Deno.TcpConn> {
+async function stall(
+  address: string,
+  o = { path: "/auth/login", headers: "", length: 1000 },
+): Promise<Deno.TcpConn> {
   const connection = await Deno.connect({ hostname: "127.0.0.1", port: Number(new URL(t.url).port) });
-  const head = `POST /auth/login HTTP/1.1\r\nhost: x\r\nx-forwarded-for: ${address}\r\n`;
-  const body = "content-type: application/json\r\ncontent-length: 1000\r\n\r\n{";
+  const head = `POST ${o.path} HTTP/1.1\r\nhost: x\r\nx-forwarded-for: ${address}\r\n${o.headers}`;
+  const body = `content-type: application/json\r\ncontent-length: ${o.length}\r\n\r\n{`;
   await connection.write(new TextEncoder().encode(head + body));
   return connection;
 }
