@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { problem } from "../problems/problem.ts";
@@ -6,6 +7,7 @@ import { pageOf } from "../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import type { Platform } from "../shared/platform.ts";
 import { countRows } from "../shared/read_page.ts";
+import { time } from "../shared/shapes.ts";
 import { insertDeliveries } from "./emit.ts";
 import { readEndpoint } from "./endpoints.ts";
 import { eventBody, eventData, PING } from "./event_types.ts";
@@ -17,32 +19,29 @@ export type DeliveryStatus = typeof DELIVERY_STATUSES[number];
 /** How many of a delivery's latest attempts are shown. */
 const ATTEMPTS_SHOWN = 20;
 
-/** One event for one endpoint, and its delivery status. */
-export interface Delivery {
-  /** Also the `webhook-id` of every attempt. */
-  id: string;
-  endpointId: string;
-  eventType: string;
-  status: DeliveryStatus;
-  body: string;
-  attemptCount: number;
-  createdAt: Date;
-  nextAttemptAt: Date | null;
-  completedAt: Date | null;
-  /** Newest first. */
-  attempts: DeliveryAttempt[];
-}
+const DeliveryAttempt = z.object({
+  number: z.int(),
+  attemptedAt: time,
+  durationMs: z.int(),
+  statusCode: z.int().nullable().meta({ description: "Null: no answer" }),
+  error: z.string().nullable(),
+  answer: z.string().nullable().meta({ description: "The first 1 KiB of the receiver's answer" }),
+}).meta({ id: "WebhookAttemptDto" });
 
-export interface DeliveryAttempt {
-  number: number;
-  attemptedAt: Date;
-  durationMs: number;
-  /** Null: no response. */
-  statusCode: number | null;
-  error: string | null;
-  /** The first KiB of the response. */
-  answer: string | null;
-}
+/** One event for one endpoint, and its delivery status. */
+export const Delivery = z.object({
+  id: z.guid().meta({ description: "Also the `webhook-id` of every attempt" }),
+  endpointId: z.guid(),
+  eventType: z.string(),
+  status: z.enum(DELIVERY_STATUSES),
+  body: z.string().meta({ description: "The JSON that is sent" }),
+  attemptCount: z.int(),
+  createdAt: time,
+  nextAttemptAt: time.nullable(),
+  completedAt: time.nullable(),
+  attempts: z.array(DeliveryAttempt).meta({ description: "The last 20 attempts, newest first" }),
+}).meta({ id: "WebhookDeliveryDto" });
+export type Delivery = z.output<typeof Delivery>;
 
 const columns = (q: Sql) =>
   q`d.id, d.endpoint_id, d.event_type, d.status, d.body, d.attempt_count, d.created_at, d.next_attempt_at,

@@ -1,8 +1,10 @@
+import { z } from "zod";
 import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { invalid, problem } from "../problems/problem.ts";
 import { type Caller, holds } from "../rights/caller.ts";
 import type { RightsPlatform } from "../rights/platform.ts";
 import { newId } from "../shared/ids.ts";
+import { time } from "../shared/shapes.ts";
 import { storeEvents } from "./emit.ts";
 import { ownDataMistake, ownTypeMistake } from "./own_types.ts";
 import type { EventPlatform } from "./platform.ts";
@@ -21,13 +23,14 @@ export interface PublishedEvent {
   key?: string | undefined;
 }
 
-export interface PublishResult {
-  id: string;
-  type: string;
-  tenantId: string;
-  occurredAt: Date;
-  data: unknown;
-}
+export const PublishResult = z.object({
+  id: z.guid(),
+  type: z.string(),
+  tenantId: z.guid(),
+  occurredAt: time,
+  data: z.unknown(),
+}).meta({ id: "EventDto" });
+export type PublishResult = z.output<typeof PublishResult>;
 
 /**
  * Publishes an event of the caller's own. With a key, the same type and key within 24 hours is the same event.

@@ -1,8 +1,10 @@
+import { z } from "zod";
 import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
 import { type Caller, isSystemAdmin } from "../rights/caller.ts";
 import { EXPORT_PROFILE } from "./profiles.ts";
-import { type PurgeKind, purgeKindOf } from "./purge_reasons.ts";
+import { PURGE_KINDS, purgeKindOf } from "./purge_reasons.ts";
+import { time } from "../shared/shapes.ts";
 
 export const FILE_STATUSES = ["Pending", "Scanning", "Available", "Infected", "Failed", "Purged"] as const;
 export type FileStatus = typeof FILE_STATUSES[number];
@@ -10,37 +12,42 @@ export const RETENTION_CLASSES = ["Temporary", "Standard", "Permanent"] as const
 export type RetentionClass = typeof RETENTION_CLASSES[number];
 
 /** A file as callers see it, in any state. It does not contain object keys. */
-export interface FileRecord {
-  id: string;
-  tenantId: string | null;
-  profile: string;
-  fileName: string;
-  declaredContentType: string;
-  detectedContentType: string | null;
-  sizeBytes: number;
-  sha256: string | null;
-  status: FileStatus;
-  retentionClass: RetentionClass;
-  retainUntil: Date | null;
-  legalHold: boolean;
-  /** Who set the legal hold, when and why; null also for holds that are older than these fields. */
-  legalHoldBy: string | null;
-  legalHoldSince: Date | null;
-  legalHoldReason: string | null;
-  /** When retention deletes the content, if nothing changes; null: it does not, or the content is gone. */
-  purgesAt: Date | null;
-  purgeKind: PurgeKind | null;
-  purgeReason: string | null;
-  purgedAt: Date | null;
-  purgedBy: string | null;
-  rejectionCode: string | null;
-  signatureName: string | null;
-  referenceCount: number;
-  createdBy: string | null;
-  createdAt: Date;
-  completedAt: Date | null;
-  availableAt: Date | null;
-}
+export const FileRecord = z.object({
+  id: z.guid(),
+  tenantId: z.guid().nullable().meta({ description: "null: a product file" }),
+  profile: z.string(),
+  fileName: z.string(),
+  declaredContentType: z.string(),
+  detectedContentType: z.string().nullable(),
+  sizeBytes: z.int(),
+  sha256: z.string().nullable(),
+  status: z.enum(FILE_STATUSES),
+  retentionClass: z.enum(RETENTION_CLASSES),
+  retainUntil: time.nullable(),
+  legalHold: z.boolean(),
+  // Who set the legal hold, when and why; null also for holds that are older than these fields.
+  legalHoldBy: z.guid().nullable().meta({ description: "Who set the legal hold" }),
+  legalHoldSince: time.nullable(),
+  legalHoldReason: z.string().nullable(),
+  purgesAt: time.nullable().meta({
+    description:
+      "When retention deletes the content if nothing changes; null: it does not, or the content is gone",
+  }),
+  purgeKind: z.enum(PURGE_KINDS).nullable().meta({
+    description: "Of a Purged file: the service rejected it, it expired, or it was purged on request",
+  }),
+  purgeReason: z.string().nullable(),
+  purgedAt: time.nullable(),
+  purgedBy: z.guid().nullable(),
+  rejectionCode: z.string().nullable(),
+  signatureName: z.string().nullable(),
+  referenceCount: z.int(),
+  createdBy: z.guid().nullable(),
+  createdAt: time,
+  completedAt: time.nullable(),
+  availableAt: time.nullable(),
+}).meta({ id: "FileRecord" });
+export type FileRecord = z.output<typeof FileRecord>;
 
 /** The whole row. It contains object keys, so it leaves the domain only through `fileRecord`. */
 export interface FileRow extends Omit<FileRecord, "purgesAt" | "purgeKind"> {

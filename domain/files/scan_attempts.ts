@@ -1,23 +1,27 @@
+import { z } from "zod";
 import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
 import type { ScannerStatus } from "../../infra/scanner/scanner.ts";
 import { pageOf } from "../shared/list_order.ts";
 import type { PageRequest } from "../shared/paging.ts";
+import { time } from "../shared/shapes.ts";
 
-export type ScanAttemptVerdict = "Clean" | "Infected" | "TypeRejected" | "Error";
+const ScanAttemptVerdict = z.enum(["Clean", "Infected", "TypeRejected", "Error"]);
+export type ScanAttemptVerdict = z.output<typeof ScanAttemptVerdict>;
 
 /** One scan attempt, as callers see it. */
-export interface ScanAttempt {
-  attemptNumber: number;
-  startedAt: Date;
-  completedAt: Date;
-  durationMs: number;
-  engine: string | null;
-  databaseVersion: string | null;
-  verdict: ScanAttemptVerdict;
-  detectedContentType: string | null;
-  signatureName: string | null;
-  errorMessage: string | null;
-}
+export const ScanAttempt = z.object({
+  attemptNumber: z.int(),
+  startedAt: time,
+  completedAt: time,
+  durationMs: z.int(),
+  engine: z.string().nullable(),
+  databaseVersion: z.string().nullable(),
+  verdict: ScanAttemptVerdict,
+  detectedContentType: z.string().nullable(),
+  signatureName: z.string().nullable(),
+  errorMessage: z.string().nullable(),
+}).meta({ id: "ScanAttempt" });
+export type ScanAttempt = z.output<typeof ScanAttempt>;
 
 /** The scan attempts of a file, newest first. */
 export async function listScanAttempts(

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { ScanUnavailable } from "../../infra/scanner/scanner.ts";
 import { problem } from "../problems/problem.ts";
 import type { Platform } from "../shared/platform.ts";
@@ -5,17 +6,18 @@ import type { Platform } from "../shared/platform.ts";
 const STALE_HOURS = 48;
 const HOUR_MS = 3_600_000;
 
-export interface ScannerReport {
-  /** Name and version. */
-  engine: string;
-  databaseVersion: string | null;
-  databaseAgeHours: number | null;
-  /** Older than 48 hours, or of unknown age. */
-  databaseStale: boolean;
-  /** Files of all tenants that are Scanning. */
-  queueDepth: number;
-  queueOldestItemAgeSeconds: number | null;
-}
+export const ScannerReport = z.object({
+  // Name and version.
+  engine: z.string(),
+  databaseVersion: z.string().nullable(),
+  databaseAgeHours: z.number().nullable(),
+  // Older than 48 hours, or of unknown age.
+  databaseStale: z.boolean(),
+  // Files of all tenants that are Scanning.
+  queueDepth: z.int(),
+  queueOldestItemAgeSeconds: z.int().nullable(),
+}).meta({ id: "ScannerStatus" });
+export type ScannerReport = z.output<typeof ScannerReport>;
 
 /** The scan engine, the age of its signature database and the scan queue. @throws FILE_SCAN_UNAVAILABLE */
 export async function readScannerStatus(

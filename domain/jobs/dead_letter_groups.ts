@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { pageOf } from "../shared/list_order.ts";
@@ -7,24 +8,25 @@ import { reenqueueLocked } from "./dead_letters.ts";
 import type { JobPlatform } from "./platform.ts";
 import { auditActor, countScope, type JobActor, type JobReach, within } from "./reach.ts";
 import { passOver } from "../shared/batches.ts";
+import { time } from "../shared/shapes.ts";
 
 const AT_ONCE = 500;
 const NAMED_AT_MOST = 100;
 
 /** Dead letters of one job type with the same error pattern that have not been retried. */
-export interface DeadLetterGroup {
-  jobTypeName: string;
-  /**
-   * The error message with addresses, ids, times and numbers replaced by `#`, cut at 300 characters. Status codes stay.
-   * The SQL function `error_pattern` makes it.
-   */
-  errorPattern: string;
-  /** The error message of the last one that failed. */
-  exampleError: string | null;
-  count: number;
-  firstFailedAt: Date;
-  lastFailedAt: Date;
-}
+export const DeadLetterGroup = z.object({
+  jobTypeName: z.string(),
+  // The error message without its variable parts, cut at 300 characters. The SQL function `error_pattern` makes it.
+  errorPattern: z.string(),
+  exampleError: z.string().nullable().meta({ description: "The error of the last one that failed" }),
+  count: z.int(),
+  firstFailedAt: time,
+  lastFailedAt: time,
+}).meta({
+  id: "DeadLetterGroupDto",
+  description: "In errorPattern, # stands for addresses, ids, times and numbers; status codes stay",
+});
+export type DeadLetterGroup = z.output<typeof DeadLetterGroup>;
 
 /**
  * A page of the groups of dead letters that have not been retried, largest first. The counts are kept; only the times of

@@ -1,9 +1,11 @@
+import { z } from "zod";
 import type { Sql, SqlPart } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
 import { firstIdOf } from "../shared/ids.ts";
 import { pageOf } from "../shared/list_order.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import { countRows } from "../shared/read_page.ts";
+import { time } from "../shared/shapes.ts";
 import { MOST_SEARCHED } from "./error_search.ts";
 import { countScope, type JobReach, within } from "./reach.ts";
 
@@ -17,19 +19,20 @@ const ID_MARGIN_MS = 60_000;
 const MAX_SORTED = 10_000;
 
 /** A job that used up its retries, kept until someone retries or purges it. */
-export interface DeadLetter {
-  id: string;
-  jobId: string;
-  tenantId: string | null;
-  jobTypeName: string;
-  queue: string;
-  serializedArgs: string;
-  attempts: number;
-  errorMessage: string | null;
-  failedAt: Date;
-  retriedAt: Date | null;
-  retriedJobId: string | null;
-}
+export const DeadLetter = z.object({
+  id: z.guid(),
+  jobId: z.guid(),
+  tenantId: z.guid().nullable(),
+  jobTypeName: z.string(),
+  queue: z.string(),
+  serializedArgs: z.string(),
+  attempts: z.int(),
+  errorMessage: z.string().nullable(),
+  failedAt: time,
+  retriedAt: time.nullable(),
+  retriedJobId: z.guid().nullable(),
+}).meta({ id: "DeadLetterJobDto" });
+export type DeadLetter = z.output<typeof DeadLetter>;
 
 /** Filters of a list of dead letters; absent members match all. */
 export interface DeadLetterSelection {

@@ -1,28 +1,31 @@
+import { z } from "zod";
 import { v5 } from "uuid";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
 import { pageOf } from "../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import { readPage } from "../shared/read_page.ts";
+import { time } from "../shared/shapes.ts";
 import { readJob } from "./job_row.ts";
 import type { JobReach } from "./reach.ts";
 
 /** One attempt at a job, ended or running (status Processing). */
-export interface JobExecution {
-  id: string;
-  jobId: string;
-  attemptNumber: number;
-  status: "Processing" | "Succeeded" | "Failed" | "Abandoned";
-  startedAt: Date;
-  completedAt: Date | null;
-  durationMs: number | null;
-  errorMessage: string | null;
-  workerId: string;
-  output: string | null;
-  /** Last reported progress, 0 to 100. */
-  progressPercent: number | null;
-  progressNote: string | null;
-}
+export const JobExecution = z.object({
+  id: z.guid(),
+  jobId: z.guid(),
+  attemptNumber: z.int(),
+  status: z.enum(["Processing", "Succeeded", "Failed", "Abandoned"]),
+  startedAt: time,
+  completedAt: time.nullable(),
+  durationMs: z.number().nullable(),
+  errorMessage: z.string().nullable(),
+  workerId: z.guid(),
+  output: z.string().nullable(),
+  // Last reported progress, 0 to 100.
+  progressPercent: z.number().nullable(),
+  progressNote: z.string().nullable(),
+}).meta({ id: "JobExecutionDto", description: "One attempt; Abandoned: interrupted by a crash or a stop" });
+export type JobExecution = z.output<typeof JobExecution>;
 
 /**
  * A page of a job's attempts, newest first. The running attempt is read from the job's own row.
@@ -64,12 +67,13 @@ export async function listExecutions(
 const executionId = (jobId: string, attemptNumber: number): string => v5(String(attemptNumber), jobId);
 
 /** A log line of an attempt. */
-export interface JobLogLine {
-  at: Date;
-  level: string;
-  message: string;
-  fields: Record<string, unknown> | null;
-}
+export const JobLogLine = z.object({
+  at: time,
+  level: z.string(),
+  message: z.string(),
+  fields: z.record(z.string(), z.unknown()).nullable(),
+}).meta({ id: "JobLogLineDto" });
+export type JobLogLine = z.output<typeof JobLogLine>;
 
 /** A page of an attempt's log lines, oldest first. @throws JOB_NOT_FOUND (also if the attempt does not exist) */
 export async function listLogLines(

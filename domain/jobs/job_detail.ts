@@ -1,23 +1,26 @@
+import { z } from "zod";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { readNamesOf } from "../audit/entry_names.ts";
 import type { Caller } from "../rights/caller.ts";
-import { ENDED, type JobSummary, jobSummary, readJob } from "./job_row.ts";
-import { findPause, type Pause } from "./pauses.ts";
+import { time } from "../shared/shapes.ts";
+import { ENDED, JobSummary, jobSummary, readJob } from "./job_row.ts";
+import { findPause, Pause } from "./pauses.ts";
 import type { JobReach } from "./reach.ts";
 
 /** A job, and what a person wants to know about it. */
-export type JobDetail = JobSummary & {
-  /** The pause that keeps it from starting. */
-  pause: Pause | null;
-  /** Its dead letter; null if it has none, or that was purged. */
-  deadLetter: { id: string; retriedAt: Date | null; retriedJobId: string | null } | null;
-  /** Last progress and the output of the last attempt. */
-  progressPercent: number | null;
-  progressNote: string | null;
-  output: string | null;
-  /** Names of its creator and tenant by id, as far as the caller may see them. */
-  names: Record<string, string>;
-};
+export const JobDetail = JobSummary.extend({
+  progressPercent: z.number().nullable().meta({ description: "Of the last attempt, like `output`" }),
+  progressNote: z.string().nullable(),
+  output: z.string().nullable(),
+  // Null if it has none, or that was purged.
+  deadLetter: z.object({ id: z.guid(), retriedAt: time.nullable(), retriedJobId: z.guid().nullable() })
+    .nullable().meta({ description: "The dead letter of the job, and the job that it was retried as" }),
+  names: z.record(z.string(), z.string()).meta({
+    description: "Names of `createdBy` and `tenantId`, by id, if the caller may see them",
+  }),
+  pause: Pause.nullable().meta({ description: "Set while a pause keeps the job from starting" }),
+}).meta({ id: "JobDetailDto", description: "A background job" });
+export type JobDetail = z.output<typeof JobDetail>;
 
 /** @throws JOB_NOT_FOUND (also for another tenant's job) */
 export async function readJobDetail(

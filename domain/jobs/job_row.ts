@@ -1,6 +1,8 @@
+import { z } from "zod";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
 import { type JobReach, within } from "./reach.ts";
+import { time } from "../shared/shapes.ts";
 
 /** From highest to lowest; the database stores the index. */
 export const PRIORITIES = ["Critical", "High", "Normal", "Low"] as const;
@@ -78,44 +80,45 @@ export const JOB_COLUMNS =
   case when status = 'Scheduled' then wait_reason end as wait_reason, cancel_requested_at,
   parent_job_id, parent_job_ids, batch_id, recurring_job_id, tenant_id, created_by, unique_key`;
 
+/** A job as callers see it. */
+export const JobSummary = z.object({
+  id: z.guid(),
+  jobTypeName: z.string(),
+  argsTypeName: z.string().nullable(),
+  serializedArgs: z.string(),
+  type: z.enum(JOB_TYPES),
+  status: z.enum(JOB_STATUSES),
+  priority: z.enum(PRIORITIES),
+  queue: z.string(),
+  scheduledAt: time.nullable(),
+  createdAt: time,
+  startedAt: time.nullable(),
+  completedAt: time.nullable(),
+  attempts: z.int(),
+  maxRetries: z.int(),
+  // Null: it is neither.
+  nextRetryAt: time.nullable().meta({ description: "When a failed or postponed job runs again" }),
+  lastError: z.string().nullable(),
+  // Null also if the job does not wait for that any more.
+  waitReason: z.string().nullable().meta({ description: "Why the job was postponed; null: it was not" }),
+  cancelRequestedAt: time.nullable().meta({
+    description: "When a caller asked to stop the running job",
+  }),
+  parentJobId: z.guid().nullable().meta({ description: "The only parent; null for several" }),
+  parentJobIds: z.array(z.guid()).meta({ description: "All parents" }),
+  batchId: z.guid().nullable(),
+  recurringJobId: z.string().nullable(),
+  tenantId: z.guid().nullable(),
+  createdBy: z.guid().nullable(),
+  uniqueKey: z.string().nullable(),
+}).meta({ id: "JobSummaryDto", description: "A background job" });
+export type JobSummary = z.output<typeof JobSummary>;
+
 /** A row of `jobs`, with the columns that callers see. */
-export interface JobRow {
-  id: string;
-  jobTypeName: string;
-  argsTypeName: string | null;
-  serializedArgs: string;
-  type: JobKind;
-  status: JobStatus;
+export type JobRow = Omit<JobSummary, "priority" | "parentJobIds"> & {
   priority: number;
-  queue: string;
-  scheduledAt: Date | null;
-  /** When a failed or postponed job is tried again; null: it is neither. */
-  nextRetryAt: Date | null;
-  createdAt: Date;
-  startedAt: Date | null;
-  completedAt: Date | null;
-  attempts: number;
-  maxRetries: number;
-  lastError: string | null;
-  /** Why the last attempt was postponed; null if it was not, or if the job does not wait for that any more. */
-  waitReason: string | null;
-  /** When a caller asked to stop the running attempt. */
-  cancelRequestedAt: Date | null;
-  parentJobId: string | null;
   /** The parents of a job that waits for several; null: it has at most the one in `parentJobId`. */
   parentJobIds: string[] | null;
-  batchId: string | null;
-  recurringJobId: string | null;
-  tenantId: string | null;
-  createdBy: string | null;
-  uniqueKey: string | null;
-}
-
-/** A job as callers see it. */
-export type JobSummary = Omit<JobRow, "priority" | "parentJobIds"> & {
-  /** All parents, also the one in `parentJobId`. */
-  parentJobIds: string[];
-  priority: JobPriority;
 };
 
 /** The parents of a job, if it waits for any. */

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { VERSION } from "../../infra/version.ts";
 import { newId } from "../shared/ids.ts";
@@ -9,6 +10,7 @@ import type { SettleHooks } from "./job_type.ts";
 import { failed, settleJobs, writeDeadLetters } from "./settle.ts";
 import { runBatches } from "../shared/batches.ts";
 import { FIRST_ID } from "../shared/ids.ts";
+import { time } from "../shared/shapes.ts";
 
 /** A worker that has not renewed its lease for this long is considered dead; its jobs run again. */
 export const LEASE_SECONDS = 60;
@@ -160,31 +162,31 @@ async function failLate(tx: Tx, late: LostJob[], hooks: SettleHooks): Promise<vo
   }
 }
 
-/** A running worker. Each instance that runs jobs has one. */
-export interface LiveWorker {
-  id: string;
-  host: string;
-  startedAt: Date;
-  /** Last renewal of its lease. */
-  heartbeatAt: Date;
-  /** Number of jobs it has claimed. */
-  holds: number;
-  /** True if it is a process of a caller; `host` is its name then. */
-  isRemote: boolean;
-  /** Its product and version, as in a User-Agent; null: it did not say. */
-  program: string | null;
-  /** The jobs that it has held longest, at most JOBS_SHOWN. */
-  jobs: HeldJob[];
-}
-
 /** A job that a worker has claimed. */
-export interface HeldJob {
-  id: string;
-  jobTypeName: string;
-  queue: string;
-  tenantId: string | null;
-  startedAt: Date | null;
-}
+const HeldJob = z.object({
+  id: z.guid(),
+  jobTypeName: z.string(),
+  queue: z.string(),
+  tenantId: z.guid().nullable(),
+  startedAt: time.nullable(),
+});
+type HeldJob = z.output<typeof HeldJob>;
+
+/** A running worker. Each instance that runs jobs has one. */
+export const LiveWorker = z.object({
+  id: z.guid(),
+  host: z.string(),
+  startedAt: time,
+  // Last renewal of its lease.
+  heartbeatAt: time,
+  holds: z.int().meta({ description: "Number of jobs it has claimed" }),
+  isRemote: z.boolean().meta({ description: "A process of a caller; `host` is the name it gives" }),
+  program: z.string().nullable().meta({
+    description: "Product and version, as its User-Agent names them; null: it did not say",
+  }),
+  jobs: z.array(HeldJob).meta({ description: "The ten jobs that it has held longest" }),
+}).meta({ id: "JobWorkerDto", description: "An instance or a process of a caller that runs jobs" });
+export type LiveWorker = z.output<typeof LiveWorker>;
 
 const JOBS_SHOWN = 10;
 

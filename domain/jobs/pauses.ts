@@ -1,26 +1,33 @@
+import { z } from "zod";
 import { announceChange } from "../../infra/postgres/changes.ts";
 import { afterCommit, type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { invalid, problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
+import { time } from "../shared/shapes.ts";
 import type { PauseTarget } from "./known_pauses.ts";
 import type { JobPlatform } from "./platform.ts";
 import { auditActor, type JobActor } from "./reach.ts";
 import { findJobTypes } from "./remote/find_job_types.ts";
 
 /** Why work waits. */
-export interface Pause extends PauseTarget {
-  /** `all`: paused for all tenants, by the platform. */
-  scope: "tenant" | "all";
-  reason: string | null;
-  pausedAt: Date;
-}
+export const Pause = z.object({
+  kind: z.enum(["queue", "type"]),
+  name: z.string(),
+  scope: z.enum(["tenant", "all"]).meta({ description: "`all`: paused for all tenants, by the platform" }),
+  reason: z.string().nullable(),
+  pausedAt: time,
+}).meta({ id: "JobPauseDto", description: "Why waiting jobs do not start" });
+export type Pause = z.output<typeof Pause>;
 
 /** A queue or job type as a caller sees it after a pause or resume. */
-export interface PauseState extends PauseTarget {
-  isPaused: boolean;
-  pause: Pause | null;
-}
+export const PauseState = z.object({
+  kind: z.enum(["queue", "type"]),
+  name: z.string(),
+  isPaused: z.boolean(),
+  pause: Pause.nullable(),
+}).meta({ id: "JobPauseStateDto" });
+export type PauseState = z.output<typeof PauseState>;
 
 type Parts = Pick<JobPlatform, "sql" | "wakeUps" | "clock" | "jobTypes">;
 

@@ -1,28 +1,33 @@
+import { z } from "zod";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { AFTER_LANES, type JobStatus, LANE_QUEUE, laneName, remoteKey } from "./job_row.ts";
-import { type Pause, readPauses } from "./pauses.ts";
+import { Pause, readPauses } from "./pauses.ts";
 import type { JobPlatform } from "./platform.ts";
 import { countScope, type JobReach, within } from "./reach.ts";
 import { readUsableNames } from "./remote/job_types.ts";
+import { time } from "../shared/shapes.ts";
 
 /** Up to this many waiting jobs are all read. Of more, the first one of each lane and priority is. */
 const MOST_READ = 20_000;
 
 /** Number of jobs in one queue that have not ended. */
-export interface QueueDepth {
-  queue: string;
-  /** Due now. */
-  waiting: number;
-  processing: number;
-  scheduled: number;
-  /** Failed, and waiting for the next attempt. */
-  retrying: number;
-  awaitingParent: number;
-  /** The earliest due time of the waiting jobs. Jobs that wait for a rate limit do not count. Null: no job waits. */
-  oldestDueAt: Date | null;
-  /** Null: its jobs start. */
-  pause: Pause | null;
-}
+export const QueueDepth = z.object({
+  queue: z.string(),
+  // Due now.
+  waiting: z.int(),
+  processing: z.int(),
+  scheduled: z.int(),
+  // Failed, and waiting for the next attempt.
+  retrying: z.int(),
+  awaitingParent: z.int(),
+  // Null: no job waits.
+  oldestDueAt: time.nullable().meta({
+    description: "Due time of the longest waiting job; jobs that wait for a rate limit do not count",
+  }),
+  // Null: its jobs start.
+  pause: Pause.nullable(),
+}).meta({ id: "JobQueueDto" });
+export type QueueDepth = z.output<typeof QueueDepth>;
 
 /**
  * The queues that are paused or have unfinished jobs, by name. Depths come from the counters.

@@ -1,32 +1,35 @@
+import { z } from "zod";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
-import type { JobStatus } from "./job_row.ts";
+import { JOB_STATUSES } from "./job_row.ts";
 import { type JobActor, jobReach, within } from "./reach.ts";
-import { type UniqueFor, uniqueForOf } from "./unique_jobs.ts";
+import { uniqueFor, uniqueForOf } from "./unique_jobs.ts";
+import { time } from "../shared/shapes.ts";
 
 /** A recurring job as callers see it; `jobId` is the id its creator chose. */
-export interface RecurringJob {
-  jobId: string;
-  jobTypeName: string;
-  cronExpression: string;
-  timeZoneId: string;
-  queue: string;
-  serializedArgs: string;
-  argsTypeName: string | null;
-  /** The key of every job that it enqueues. */
-  uniqueKey: string | null;
-  /** How long each of its jobs holds the key; null without a key. */
-  uniqueFor: UniqueFor | null;
-  isPaused: boolean;
-  /** Null while paused. */
-  nextRunAt: Date | null;
-  lastRunAt: Date | null;
-  lastJobId: string | null;
-  /** Status of the last job it enqueued; null before the first run, and after that job was pruned. */
-  lastStatus: JobStatus | null;
-  createdAt: Date;
-  updatedAt: Date;
-}
+export const RecurringJob = z.object({
+  jobId: z.string(),
+  jobTypeName: z.string(),
+  cronExpression: z.string(),
+  timeZoneId: z.string(),
+  queue: z.string(),
+  serializedArgs: z.string(),
+  argsTypeName: z.string().nullable(),
+  // The key of every job that it enqueues.
+  uniqueKey: z.string().nullable(),
+  // Null without a key.
+  uniqueFor: uniqueFor.nullable(),
+  isPaused: z.boolean(),
+  // Null while paused.
+  nextRunAt: time.nullable(),
+  lastRunAt: time.nullable(),
+  lastJobId: z.guid().nullable(),
+  // Status of the last job it enqueued; null before the first run, and after that job was pruned.
+  lastStatus: z.enum(JOB_STATUSES).nullable(),
+  createdAt: time,
+  updatedAt: time,
+}).meta({ id: "RecurringJobDto" });
+export type RecurringJob = z.output<typeof RecurringJob>;
 
 export interface RecurringRow extends Omit<RecurringJob, "uniqueFor"> {
   id: string;

@@ -1,19 +1,21 @@
+import { z } from "zod";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { countScope, type JobReach, within } from "./reach.ts";
 
 /** The counters of the dashboard. Jobs and executions that were pruned are not included. */
-export interface JobDashboardStats {
-  totalJobs: number;
-  enqueuedJobs: number;
-  processingJobs: number;
-  succeededJobs: number;
-  failedJobs: number;
-  deadLetteredJobs: number;
-  scheduledJobs: number;
-  recurringJobs: number;
-  averageExecutionDurationMs: number;
-  totalExecutions: number;
-}
+export const JobDashboardStats = z.object({
+  totalJobs: z.int(),
+  enqueuedJobs: z.int(),
+  processingJobs: z.int(),
+  succeededJobs: z.int(),
+  failedJobs: z.int(),
+  deadLetteredJobs: z.int(),
+  scheduledJobs: z.int(),
+  recurringJobs: z.int(),
+  averageExecutionDurationMs: z.number(),
+  totalExecutions: z.int(),
+}).meta({ id: "JobDashboardStatsDto" });
+export type JobDashboardStats = z.output<typeof JobDashboardStats>;
 
 /** Exact counts from one snapshot. Sums the folded counters and the deltas not yet folded. */
 export async function readJobStats(sql: Sql, reach: JobReach): Promise<JobDashboardStats> {

@@ -1,5 +1,7 @@
+import { z } from "zod";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { countScope, type JobReach, within } from "./reach.ts";
+import { time } from "../shared/shapes.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -13,19 +15,19 @@ export type ThroughputWindow = keyof typeof WINDOWS;
 export const THROUGHPUT_WINDOWS = ["hour", "day"] as const satisfies ThroughputWindow[];
 
 /** Attempts that ended in one interval. Abandoned ones were interrupted by a crash or a stop; their jobs run again. */
-export interface ThroughputInterval {
-  start: Date;
-  succeeded: number;
-  failed: number;
-  abandoned: number;
-}
+const ThroughputInterval = z.object({ start: time, succeeded: z.int(), failed: z.int(), abandoned: z.int() });
+type ThroughputInterval = z.output<typeof ThroughputInterval>;
 
-export interface Throughput {
-  window: ThroughputWindow;
-  intervalSeconds: number;
-  /** Oldest first, without gaps; the last interval has not ended yet. */
-  intervals: ThroughputInterval[];
-}
+export const Throughput = z.object({
+  window: z.enum(THROUGHPUT_WINDOWS),
+  intervalSeconds: z.int(),
+  // Without gaps.
+  intervals: z.array(ThroughputInterval),
+}).meta({
+  id: "JobThroughputDto",
+  description: "Ended attempts per interval, oldest first; the last interval is not complete",
+});
+export type Throughput = z.output<typeof Throughput>;
 
 /** Attempts that ended in each interval. Sums folded counters and deltas not yet folded: a few dozen rows. */
 export async function readThroughput(

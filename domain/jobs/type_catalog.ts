@@ -1,25 +1,26 @@
 import { z } from "zod";
 import type { AnyJobType } from "./job_type.ts";
-import { type Pause, readPauses } from "./pauses.ts";
+import { Pause, readPauses } from "./pauses.ts";
 import type { JobPlatform } from "./platform.ts";
-import type { RateLimit } from "./rate_limit.ts";
 import type { DeclaredJobType } from "./remote/job_type_row.ts";
 import { MARK, searchablePaths } from "./searchable_args.ts";
 import { readUsableTypes } from "./remote/job_types.ts";
 
 /** A job type callers may enqueue. */
-export interface ExposedJobType {
-  name: string;
-  /** JSON Schema (2020-12) of the arguments that callers send. */
-  argsSchema: Record<string, unknown>;
-  timeoutMs: number;
-  maxRetries: number;
-  /** Maximum number that run at once in the whole service; null: no limit. */
-  concurrency: number | null;
-  rateLimit: RateLimit | null;
-  /** Null: its jobs start. */
-  pause: Pause | null;
-}
+export const ExposedJobType = z.object({
+  name: z.string(),
+  argsSchema: z.record(z.string(), z.unknown()).meta({ description: "JSON Schema of the arguments" }),
+  timeoutMs: z.int(),
+  maxRetries: z.int(),
+  // Null: no limit.
+  concurrency: z.int().nullable().meta({
+    description: "Maximum number that run at once in the whole service",
+  }),
+  rateLimit: z.object({ count: z.int(), perSeconds: z.int(), key: z.string().nullable() }).nullable(),
+  // Null: its jobs start.
+  pause: Pause.nullable(),
+}).meta({ id: "JobTypeDto", description: "A job type callers may enqueue" });
+export type ExposedJobType = z.output<typeof ExposedJobType>;
 
 /**
  * The job types that callers of a tenant may enqueue, sorted by name: those of the service, and declared ones. Where JSON

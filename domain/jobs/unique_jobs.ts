@@ -1,3 +1,4 @@
+import { z } from "zod";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { JOB_COLUMNS, type JobRow } from "./job_row.ts";
 
@@ -6,6 +7,10 @@ export const MAX_UNIQUE_SECONDS = 366 * 86_400;
 
 /** How long a job holds its key: until it ends, or this many seconds since its creation. */
 export type UniqueFor = "unfinished" | number;
+
+export const uniqueFor = z.union([z.literal("unfinished"), z.int().min(1).max(MAX_UNIQUE_SECONDS)], {
+  error: `expected "unfinished" or 1 to ${MAX_UNIQUE_SECONDS} seconds`,
+}).meta({ description: "How long a job holds the key: until it ends, or seconds since its creation" });
 
 /** The key of a job; absent or null: none. No other job of its tenant and type gets a key that a job holds. */
 export interface UniqueKey {

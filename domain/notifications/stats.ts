@@ -1,10 +1,27 @@
+import { z } from "zod";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { countByStatus, type NotificationFilter, total } from "./counts.ts";
 import { countSearched } from "./search.ts";
 import type { DeliveryState, NotificationStatus } from "./status.ts";
 
+export const NotificationStats = z.object({
+  totalNotifications: z.int(),
+  pendingNotifications: z.int(),
+  sentNotifications: z.int(),
+  failedNotifications: z.int(),
+  deadLetteredNotifications: z.int(),
+  scheduledNotifications: z.int(),
+  queuedNotifications: z.int(),
+  deliveredNotifications: z.int().meta({
+    description: "By the strongest report of a provider, beside the status",
+  }),
+  bouncedNotifications: z.int(),
+  complainedNotifications: z.int(),
+}).meta({ id: "NotificationStatsDto" });
+export type NotificationStats = z.output<typeof NotificationStats>;
+
 /** Message counts by status, and by the report of a provider. Sending counts as pending. */
-export async function readStats(q: Sql, filter: NotificationFilter) {
+export async function readStats(q: Sql, filter: NotificationFilter): Promise<NotificationStats> {
   const reported = (deliveryState: DeliveryState) => countSearched(q, { ...filter, deliveryState });
   const [counts, delivered, bounced, complained] = await Promise.all([
     countByStatus(q, filter),

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { invalid, problem } from "../problems/problem.ts";
@@ -5,6 +6,7 @@ import type { Caller } from "../rights/caller.ts";
 import { firstIdOf, newId } from "../shared/ids.ts";
 import type { PagedResult, PageRequest } from "../shared/paging.ts";
 import { readPage } from "../shared/read_page.ts";
+import { time } from "../shared/shapes.ts";
 import { requireVersion } from "../shared/version.ts";
 import { addressKey, addressMistake } from "./addresses.ts";
 import type { NotificationChannel } from "./status.ts";
@@ -18,18 +20,18 @@ export const SUPPRESSION_REASONS = ["HardBounce", "Unsubscribed", "Complaint", "
 export type SuppressionReason = typeof SUPPRESSION_REASONS[number];
 
 /** An address that no longer gets a tenant's messages. */
-export interface Suppression {
-  id: string;
-  channel: SuppressedChannel;
-  address: string;
-  reason: SuppressionReason;
-  /** The provider's error message, or a note of the person who added it. */
-  detail: string | null;
-  /** The message whose refusal caused it. */
-  notificationId: string | null;
-  createdBy: string | null;
-  createdAt: Date;
-}
+export const Suppression = z.object({
+  id: z.guid(),
+  channel: z.enum(SUPPRESSED_CHANNELS),
+  address: z.string(),
+  reason: z.enum(SUPPRESSION_REASONS),
+  // The provider's error message, or a note of the person who added it.
+  detail: z.string().nullable(),
+  notificationId: z.guid().nullable().meta({ description: "The message whose bounce caused it" }),
+  createdBy: z.guid().nullable(),
+  createdAt: time,
+}).meta({ id: "NotificationSuppressionDto" });
+export type Suppression = z.output<typeof Suppression>;
 
 const columns = (q: Sql) => q`id, channel, address, reason, detail, notification_id, created_by, created_at`;
 
@@ -200,4 +202,35 @@ export async function recordSuppressions(
       ${dead.map((d) => d.detail)}::text[]) as given (id, address, address_key, reason, detail)
     order by address_key
     on conflict (tenant_key, channel, address_key) do nothing`;
+}
+
+const WEEK_MS = 7 * 86_400_000;
+/** Fewer new suppressions are no rise. */
+const FEWEST_OF_RISE = 10;
+/** A rise is more than this many times the daily average of the week before. */
+const RISE_FACTOR = 3;
+/** Counting stops here, so that it reads few rows. */
+const MOST_COUNTED_BEFORE = 10_000;
+
+/**
+ * Number of addresses suppressed since a time, if they are unusually many for the tenant; else 0. Usually a list of old
+ * addresses was mailed, or a provider refuses the sender.
+ * @param since the start of the last day
+ */
+export async function countSuppressionRise(
+  sql: Sql,
+  tenantId: string | null,
+  since: Date,
+): Promise<number> {
+  const key = tenantKeyOf(tenantId);
+  const [day, week] = [firstIdOf(since), firstIdOf(new Date(since.getTime() - WEEK_MS))];
+  const [row] = await sql<{ recent: number; before: number }[]>`
+    select
+      (select count(*) from notification_suppressions where tenant_key = ${key} and id >= ${day}) as recent,
+      (select count(*) from (
+        select from notification_suppressions where tenant_key = ${key} and id >= ${week} and id < ${day}
+        limit ${MOST_COUNTED_BEFORE}
+      ) counted) as before`;
+  const { recent = 0, before = 0 } = row ?? {};
+  return recent >= FEWEST_OF_RISE && recent > RISE_FACTOR * before / 7 ? recent : 0;
 }

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import type { Pause } from "../jobs/pauses.ts";
 
 const STUCK_AFTER_MS = 5 * 60_000;
@@ -27,17 +28,17 @@ export const ATTENTION_KINDS = [
 export type AttentionKind = typeof ATTENTION_KINDS[number];
 
 /** A condition that needs a person's attention. */
-export interface Attention {
-  kind: AttentionKind;
-  /** Critical: work is blocked until someone acts. */
-  level: "Critical" | "Warning" | "Notice";
-  /** Number of affected items; null if a number makes no sense. */
-  count: number | null;
-  /** What is affected, such as a queue's name; null if the kind says it. */
-  subject: string | null;
-  /** Why, if a person gave a reason. */
-  reason: string | null;
-}
+export const Attention = z.object({
+  kind: z.enum(ATTENTION_KINDS),
+  // Critical: work is blocked until someone acts.
+  level: z.enum(["Critical", "Warning", "Notice"]),
+  // Number of affected items; null if a number makes no sense.
+  count: z.int().nullable(),
+  // What is affected, such as a queue's name; null if the kind says it.
+  subject: z.string().nullable(),
+  reason: z.string().nullable().meta({ description: "The reason a person gave, such as that of a pause" }),
+});
+export type Attention = z.output<typeof Attention>;
 
 /** What an overview says about conditions that may need attention. */
 interface Facts {

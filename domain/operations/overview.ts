@@ -1,25 +1,28 @@
+import { z } from "zod";
 import { waitAtMost } from "../../infra/timeout.ts";
 import { reachForReading } from "../access/tenants/tenant_reach.ts";
-import { summarizeTenants, type TenantsSummary } from "../access/tenants/tenants.ts";
-import { readScannerStatus, type ScannerReport } from "../files/scanner_status.ts";
+import { summarizeTenants, TenantsSummary } from "../access/tenants/tenants.ts";
+import { readScannerStatus, ScannerReport } from "../files/scanner_status.ts";
 import { countOpenDeadLetters } from "../jobs/dead_letter_list.ts";
 import type { JobPlatform } from "../jobs/platform.ts";
-import { type QueueDepth, readQueues } from "../jobs/queues.ts";
+import { QueueDepth, readQueues } from "../jobs/queues.ts";
 import { jobReach } from "../jobs/reach.ts";
 import { countRecurringJobs } from "../jobs/recurring.ts";
-import { type JobDashboardStats, readJobStats } from "../jobs/stats.ts";
-import { readThroughput, type Throughput, type ThroughputWindow } from "../jobs/throughput.ts";
-import { listWorkers, type LiveWorker } from "../jobs/lease.ts";
+import { JobDashboardStats, readJobStats } from "../jobs/stats.ts";
+import { readThroughput, Throughput, type ThroughputWindow } from "../jobs/throughput.ts";
+import { listWorkers, LiveWorker } from "../jobs/lease.ts";
 import { readMaintenanceLag } from "../jobs/maintenance.ts";
-import { listPauses, type Pause } from "../jobs/pauses.ts";
+import { listPauses, Pause } from "../jobs/pauses.ts";
 import { countFailingEndpoints } from "../events/endpoint_health.ts";
-import { countSuppressionRise } from "../notifications/suppression_rise.ts";
-import { readStats } from "../notifications/stats.ts";
+import { countSuppressionRise } from "../notifications/suppression.ts";
+import { NotificationStats, readStats } from "../notifications/stats.ts";
 import { Problem } from "../problems/problem.ts";
-import { countProblems, type Execution, listLatestExecutions } from "../reports/execution.ts";
+import { countProblems, listLatestExecutions } from "../reports/execution.ts";
+import { DELIVERY_STATUSES } from "../reports/delivery/delivery_status.ts";
 import { countPausedSchedules } from "../reports/schedule.ts";
 import { type Caller, holds, isSystemAdmin, type TenantCaller } from "../rights/caller.ts";
-import { type Attention, attentionOf } from "./attention.ts";
+import { time } from "../shared/shapes.ts";
+import { Attention, attentionOf } from "./attention.ts";
 
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
@@ -27,40 +30,50 @@ const RUNS_SHOWN = 5;
 /** A scan engine that takes longer to answer counts as unavailable. */
 const SCANNER_TIMEOUT_MS = 1_500;
 
-type ReportRun = Pick<
-  Execution,
-  "id" | "reportName" | "status" | "deliveryStatus" | "createdAt" | "completedAt"
->;
+const ReportRun = z.object({
+  id: z.guid(),
+  reportName: z.string(),
+  status: z.int(),
+  deliveryStatus: z.enum(DELIVERY_STATUSES).nullable(),
+  createdAt: time,
+  completedAt: time.nullable(),
+});
 
 /** State of the service. Parts that the caller may not see are null. */
-export interface Overview {
-  jobs: JobDashboardStats;
-  throughput: Throughput;
-  queues: QueueDepth[];
-  openDeadLetters: number;
-  recurring: { total: number; paused: number };
-  /** Instances that run jobs; only for system administrators. */
-  workers: LiveWorker[] | null;
-  /** Messages of the last 24 hours, by outcome. */
-  notifications: Awaited<ReturnType<typeof readStats>> | null;
-  scanner: ({ isAvailable: boolean } & Partial<ScannerReport>) | null;
-  /** Queues and job types that are paused for the caller's tenant or for all. */
-  pauses: Pause[];
-  /** Webhook endpoints that fail, or were deactivated for it. */
-  failingWebhooks: number | null;
-  /** Messages, suppressions and reports are counted from this time on: the last 24 hours, to the minute. */
-  since: Date;
-  /** `failed` and `undelivered` count the executions requested after `since`. */
-  reports: {
-    latest: ReportRun[];
-    failed: number;
-    undelivered: number;
-    since: Date;
-    pausedSchedules: number;
-  };
-  tenants: TenantsSummary | null;
-  attention: Attention[];
-}
+export const Overview = z.object({
+  jobs: JobDashboardStats,
+  throughput: Throughput,
+  queues: z.array(QueueDepth),
+  openDeadLetters: z.int().meta({ description: "Dead letters that were neither retried nor purged" }),
+  recurring: z.object({ total: z.int(), paused: z.int() }),
+  pauses: z.array(Pause).meta({ description: "Queues and job types that are paused" }),
+  failingWebhooks: z.int().nullable().meta({
+    description:
+      "Webhook endpoints that fail, or were deactivated for it; null without manage:webhooks or a tenant",
+  }),
+  since: time.meta({
+    description: "Start of the last 24 hours, to the minute, in which messages and reports are counted",
+  }),
+  workers: z.array(LiveWorker).nullable().meta({ description: "Null without admin:system" }),
+  notifications: NotificationStats.nullable().meta({
+    description: "Messages of the last 24 hours; null without send:notifications",
+  }),
+  scanner: ScannerReport.partial().extend({ isAvailable: z.boolean() }).nullable().meta({
+    description: "Null without read:files",
+  }),
+  reports: z.object({
+    latest: z.array(ReportRun),
+    failed: z.int().meta({ description: "In the last 24 hours" }),
+    undelivered: z.int().meta({ description: "Documents of the last 24 hours that not all recipients got" }),
+    since: time.meta({ description: "Start of these 24 hours" }),
+    pausedSchedules: z.int(),
+  }),
+  tenants: TenantsSummary.nullable().meta({
+    description: "Null without read:tenants or without a tenant",
+  }),
+  attention: z.array(Attention).meta({ description: "Problems that need attention, most urgent first" }),
+}).meta({ id: "OverviewDto", description: "State of the service, as far as the caller may see it" });
+export type Overview = z.output<typeof Overview>;
 
 type Parts = Pick<JobPlatform, "sql" | "clock" | "jobTypes" | "scanner">;
 

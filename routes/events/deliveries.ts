@@ -1,7 +1,13 @@
 import { z } from "zod";
 import { transact } from "../../infra/postgres/postgres.ts";
 import { inTenant } from "../../domain/rights/checks.ts";
-import { DELIVERY_STATUSES, listDeliveries, redeliver, sendPing } from "../../domain/events/deliveries.ts";
+import {
+  Delivery,
+  DELIVERY_STATUSES,
+  listDeliveries,
+  redeliver,
+  sendPing,
+} from "../../domain/events/deliveries.ts";
 import { rotateSecret, signingSecret, webhookEndpoints } from "../../domain/events/endpoints.ts";
 import { pauseEndpoint, resumeEndpoint } from "../../domain/events/pause_endpoint.ts";
 import { MOST_REDELIVERED, redeliverFailed } from "../../domain/events/redeliver_failed.ts";
@@ -9,28 +15,6 @@ import { accepted, ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { enumName, optionalText, uuid } from "../shared/validation.ts";
-
-const WebhookDeliveryDto = z.object({
-  id: z.guid().meta({ description: "Also the `webhook-id` of every attempt" }),
-  endpointId: z.guid(),
-  eventType: z.string(),
-  status: z.enum(DELIVERY_STATUSES),
-  body: z.string().meta({ description: "The JSON that is sent" }),
-  attemptCount: z.int(),
-  createdAt: z.iso.datetime(),
-  nextAttemptAt: z.iso.datetime().nullable(),
-  completedAt: z.iso.datetime().nullable(),
-  attempts: z.array(
-    z.object({
-      number: z.int(),
-      attemptedAt: z.iso.datetime(),
-      durationMs: z.int(),
-      statusCode: z.int().nullable().meta({ description: "Null: no answer" }),
-      error: z.string().nullable(),
-      answer: z.string().nullable().meta({ description: "The first 1 KiB of the receiver's answer" }),
-    }).meta({ id: "WebhookAttemptDto" }),
-  ).meta({ description: "The last 20 attempts, newest first" }),
-}).meta({ id: "WebhookDeliveryDto" });
 
 const path = "/api/v1/webhook-endpoints/{id}";
 const area = "Webhook endpoints";
@@ -49,7 +33,7 @@ export const deliveryRoutes = [
     params,
     summary: "List the deliveries of the last 30 days, newest first",
     query: z.object({ ...pageQuery(), status: enumName(DELIVERY_STATUSES).optional() }),
-    answers: { 200: { description: "A page", schema: pagedResultOf(WebhookDeliveryDto) } },
+    answers: { 200: { description: "A page", schema: pagedResultOf(Delivery) } },
     problems: ["WEBHOOK_ENDPOINT_NOT_FOUND"],
     run: async ({ db, caller, params, query }) => ok(await listDeliveries(db, caller, params.id, query)),
   }),
@@ -62,7 +46,7 @@ export const deliveryRoutes = [
     access,
     params: z.object({ id: uuid, deliveryId: uuid }),
     creates: "atomically",
-    answers: { 202: { description: "The delivery is due now", schema: WebhookDeliveryDto } },
+    answers: { 202: { description: "The delivery is due now", schema: Delivery } },
     problems: [
       "WEBHOOK_ENDPOINT_NOT_FOUND",
       "WEBHOOK_ENDPOINT_INACTIVE_CONFLICT",
@@ -141,7 +125,7 @@ export const deliveryRoutes = [
     params,
     summary: "Send a webhook.ping event to an endpoint",
     creates: "atomically",
-    answers: { 202: { description: "The delivery is due now", schema: WebhookDeliveryDto } },
+    answers: { 202: { description: "The delivery is due now", schema: Delivery } },
     problems: ["WEBHOOK_ENDPOINT_NOT_FOUND", "WEBHOOK_ENDPOINT_INACTIVE_CONFLICT"],
     run: async ({ platform, caller, params: { id } }) =>
       accepted(await sendPing(platform, caller, id), deliveriesOf(id)),

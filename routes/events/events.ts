@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { pollEvents } from "../../domain/events/feed/poll.ts";
 import { MAX_TYPE_LENGTH } from "../../domain/events/own_types.ts";
-import { PUBLISH, publishEvent } from "../../domain/events/publish.ts";
+import { PUBLISH, publishEvent, PublishResult } from "../../domain/events/publish.ts";
 import { servedTenants } from "../../domain/rights/caller.ts";
 import { admit, inServedTenantsOrService } from "../../domain/rights/checks.ts";
 import { requiredName } from "../../domain/shared/name.ts";
@@ -9,14 +9,6 @@ import { created, ok } from "../shared/answer.ts";
 import { callerOf } from "../shared/caller_of.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { anyObject, queryInteger, uuid } from "../shared/validation.ts";
-
-const EventDto = z.object({
-  id: z.guid(),
-  type: z.string(),
-  tenantId: z.guid(),
-  occurredAt: z.iso.datetime(),
-  data: z.unknown(),
-}).meta({ id: "EventDto" });
 
 const path = "/api/v1/events";
 const area = "Events";
@@ -51,8 +43,8 @@ export const eventRoutes = [
       key: requiredName(200).nullish().transform((key) => key ?? undefined),
     }).meta({ id: "PublishEventRequest" }),
     answers: {
-      201: { description: "Published; Location is the URL of the events of its type", schema: EventDto },
-      200: { description: "The same event was published before", schema: EventDto },
+      201: { description: "Published; Location is the URL of the events of its type", schema: PublishResult },
+      200: { description: "The same event was published before", schema: PublishResult },
     },
     problems: ["CROSS_TENANT_FORBIDDEN", "TENANT_FORBIDDEN", "MISSING_PERMISSION"],
     async run({ platform, caller, body }) {
@@ -87,7 +79,7 @@ export const eventRoutes = [
       200: {
         description: "The events, oldest first",
         schema: z.object({
-          items: z.array(EventDto),
+          items: z.array(PublishResult),
           next: z.string().meta({ description: "The `after` of the next request" }),
         }).meta({ id: "EventPageDto" }),
       },

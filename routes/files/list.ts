@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { inFileModule } from "../../domain/rights/checks.ts";
 import { profilesOf } from "../../domain/files/configured_profiles.ts";
-import { FILE_STATUSES, readVisibleFile, RETENTION_CLASSES } from "../../domain/files/file.ts";
+import { FILE_STATUSES, FileRecord, readVisibleFile, RETENTION_CLASSES } from "../../domain/files/file.ts";
 import { PURGE_KINDS } from "../../domain/files/purge_reasons.ts";
 import { listFiles } from "../../domain/files/list.ts";
 import { FileReference, listReferences } from "../../domain/files/references.ts";
@@ -9,7 +9,7 @@ import { ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { enumName, queryBoolean, queryInstant, uuid } from "../shared/validation.ts";
-import { FileProfileDto, FileRecordDto, ofFile } from "./shapes.ts";
+import { FileProfileDto, ofFile } from "./shapes.ts";
 
 const access = inFileModule("read:files");
 
@@ -39,7 +39,7 @@ export const listRoutes = [
         description: "true: product files, which all tenants share",
       }),
     }),
-    answers: { 200: { description: "A page of files", schema: pagedResultOf(FileRecordDto) } },
+    answers: { 200: { description: "A page of files", schema: pagedResultOf(FileRecord) } },
     problems: ["FORBIDDEN"],
     run: async ({ db, caller, query }) => ok(await listFiles(db, caller, query)),
   }),

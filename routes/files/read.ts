@@ -1,20 +1,12 @@
 import { inFileModule } from "../../domain/rights/checks.ts";
 import { giveDownloadUrl } from "../../domain/files/download.ts";
-import { fileRecord, readVisibleFile } from "../../domain/files/file.ts";
-import { listScanAttempts } from "../../domain/files/scan_attempts.ts";
-import { readScannerStatus } from "../../domain/files/scanner_status.ts";
+import { FileRecord, fileRecord, readVisibleFile } from "../../domain/files/file.ts";
+import { listScanAttempts, ScanAttempt } from "../../domain/files/scan_attempts.ts";
+import { readScannerStatus, ScannerReport } from "../../domain/files/scanner_status.ts";
 import { z } from "zod";
 import { ok, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
-import {
-  DownloadQuery,
-  FileDownload,
-  FileRecordDto,
-  ofFile,
-  ScanAttemptDto,
-  ScanAttemptsQuery,
-  ScannerStatusDto,
-} from "./shapes.ts";
+import { DownloadQuery, FileDownload, ofFile, ScanAttemptsQuery } from "./shapes.ts";
 
 const access = inFileModule("read:files");
 
@@ -28,7 +20,7 @@ export const readRoutes = [
     service: "waits for others",
     summary: "Read the scanner's engine, signature age and queue length",
     access,
-    answers: { 200: { description: "The scanner", schema: ScannerStatusDto } },
+    answers: { 200: { description: "The scanner", schema: ScannerReport } },
     problems: ["FILE_SCAN_UNAVAILABLE", "FORBIDDEN"],
     run: async ({ platform }) => ok(await readScannerStatus(platform)),
   }),
@@ -41,7 +33,7 @@ export const readRoutes = [
     summary: "Read the record of a file of any status, also of a purged file",
     access,
     ...ofFile,
-    answers: { 200: { etag: true, description: "The file", schema: FileRecordDto } },
+    answers: { 200: { etag: true, description: "The file", schema: FileRecord } },
     problems: ["FILE_NOT_FOUND", "FORBIDDEN"],
     async run({ db, caller, params }) {
       const file = await readVisibleFile(db, caller, params.id);
@@ -79,7 +71,7 @@ export const readRoutes = [
     access,
     ...ofFile,
     query: ScanAttemptsQuery,
-    answers: { 200: { description: "The attempts", schema: z.array(ScanAttemptDto) } },
+    answers: { 200: { description: "The attempts", schema: z.array(ScanAttempt) } },
     problems: ["FILE_NOT_FOUND", "FORBIDDEN"],
     async run({ db, caller, params, query }) {
       const file = await readVisibleFile(db, caller, params.id);

@@ -1,10 +1,10 @@
 import { inFileModule } from "../../domain/rights/checks.ts";
-import { fileRecord, readVisibleFile } from "../../domain/files/file.ts";
+import { FileRecord, fileRecord, readVisibleFile } from "../../domain/files/file.ts";
 import { purgeFile } from "../../domain/files/purge_file.ts";
 import { changeRetention } from "../../domain/files/retention.ts";
 import { ok, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
-import { FileRecordDto, ofFile, PurgeRequest, RetentionRequest } from "./shapes.ts";
+import { ofFile, PurgeRequest, RetentionRequest } from "./shapes.ts";
 
 /** Retention and purge of a file. */
 export const retentionRoutes = [
@@ -17,7 +17,7 @@ export const retentionRoutes = [
     access: inFileModule("retain:files"),
     ...ofFile,
     body: RetentionRequest,
-    answers: { 200: { etag: true, description: "The file", schema: FileRecordDto } },
+    answers: { 200: { etag: true, description: "The file", schema: FileRecord } },
     problems: [
       "FILE_NOT_FOUND",
       "FILE_PURGED_CONFLICT",
@@ -41,7 +41,7 @@ export const retentionRoutes = [
     access: inFileModule("purge:files"),
     ...ofFile,
     body: PurgeRequest,
-    answers: { 200: { description: "The tombstone", schema: FileRecordDto } },
+    answers: { 200: { description: "The tombstone", schema: FileRecord } },
     problems: [
       "FILE_NOT_FOUND",
       "FILE_STILL_REFERENCED_CONFLICT",

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { DOWNLOAD_PURPOSES } from "../../domain/files/download.ts";
-import { FILE_STATUSES, readVisibleFile, RETENTION_CLASSES } from "../../domain/files/file.ts";
+import { readVisibleFile, RETENTION_CLASSES } from "../../domain/files/file.ts";
 import { MAX_PARTS } from "../../domain/files/parts.ts";
-import { isJobReason, PURGE_KINDS } from "../../domain/files/purge_reasons.ts";
+import { isJobReason } from "../../domain/files/purge_reasons.ts";
 import type { Caller } from "../../domain/rights/caller.ts";
 import { isUuid } from "../../domain/shared/ids.ts";
 import type { FindInput } from "../shared/endpoint.ts";
@@ -72,41 +72,6 @@ export const CompleteFileRequest = z.object({
   description: "Only for a reservation with parts: all parts, each with the ETag that storage answered.",
 });
 
-export const FileRecordDto = z.object({
-  id: z.guid(),
-  tenantId: z.guid().nullable().meta({ description: "null: a product file" }),
-  profile: z.string(),
-  fileName: z.string(),
-  declaredContentType: z.string(),
-  detectedContentType: z.string().nullable(),
-  sizeBytes: z.int(),
-  sha256: z.string().nullable(),
-  status: z.enum(FILE_STATUSES),
-  retentionClass: z.enum(RETENTION_CLASSES),
-  retainUntil: time.nullable(),
-  legalHold: z.boolean(),
-  legalHoldBy: z.guid().nullable().meta({ description: "Who set the legal hold" }),
-  legalHoldSince: time.nullable(),
-  legalHoldReason: z.string().nullable(),
-  purgesAt: time.nullable().meta({
-    description:
-      "When retention deletes the content if nothing changes; null: it does not, or the content is gone",
-  }),
-  purgeKind: z.enum(PURGE_KINDS).nullable().meta({
-    description: "Of a Purged file: the service rejected it, it expired, or it was purged on request",
-  }),
-  purgeReason: z.string().nullable(),
-  purgedAt: time.nullable(),
-  purgedBy: z.guid().nullable(),
-  rejectionCode: z.string().nullable(),
-  signatureName: z.string().nullable(),
-  referenceCount: z.int(),
-  createdBy: z.guid().nullable(),
-  createdAt: time,
-  completedAt: time.nullable(),
-  availableAt: time.nullable(),
-}).meta({ id: "FileRecord" });
-
 export const FileProfileDto = z.object({
   name: z.string(),
   maxBytes: z.int(),
@@ -118,19 +83,6 @@ export const FileDownload = z.object({ url: z.url(), expiresAt: time }).meta({ i
 export const DownloadQuery = z.object({ purpose: enumName(DOWNLOAD_PURPOSES).default("download") });
 
 export const ScanAttemptsQuery = z.object(pageQuery(100, 100));
-
-export const ScanAttemptDto = z.object({
-  attemptNumber: z.int(),
-  startedAt: time,
-  completedAt: time,
-  durationMs: z.int(),
-  engine: z.string().nullable(),
-  databaseVersion: z.string().nullable(),
-  verdict: z.enum(["Clean", "Infected", "TypeRejected", "Error"]),
-  detectedContentType: z.string().nullable(),
-  signatureName: z.string().nullable(),
-  errorMessage: z.string().nullable(),
-}).meta({ id: "ScanAttempt" });
 
 export const ReferenceRequest = z.object({
   scope: z.string().trim().min(1).max(100),
@@ -153,12 +105,3 @@ export const PurgeRequest = z.object({
     "expected a reason of the caller's own: those that begin with job: are the service's",
   ),
 }).meta({ id: "PurgeRequest" });
-
-export const ScannerStatusDto = z.object({
-  engine: z.string(),
-  databaseVersion: z.string().nullable(),
-  databaseAgeHours: z.number().nullable(),
-  databaseStale: z.boolean(),
-  queueDepth: z.int(),
-  queueOldestItemAgeSeconds: z.int().nullable(),
-}).meta({ id: "ScannerStatus" });

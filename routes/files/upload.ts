@@ -1,10 +1,10 @@
 import { inFileModule } from "../../domain/rights/checks.ts";
 import { completeFile } from "../../domain/files/complete.ts";
-import { fileRecord } from "../../domain/files/file.ts";
+import { FileRecord, fileRecord } from "../../domain/files/file.ts";
 import { reserveFile } from "../../domain/files/reserve.ts";
 import { created, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
-import { CompleteFileRequest, FileRecordDto, FileReservation, ofFile, ReserveFileRequest } from "./shapes.ts";
+import { CompleteFileRequest, FileReservation, ofFile, ReserveFileRequest } from "./shapes.ts";
 
 /** Reserves and confirms uploads. The client sends the content directly to storage. */
 export const uploadRoutes = [
@@ -42,7 +42,7 @@ export const uploadRoutes = [
     // read only for a reservation with parts; other confirmations have no body
     content: { json: CompleteFileRequest },
     bodyOptional: true,
-    answers: { 200: { etag: true, description: "The file, with status Scanning", schema: FileRecordDto } },
+    answers: { 200: { etag: true, description: "The file, with status Scanning", schema: FileRecord } },
     problems: [
       "FILE_NOT_FOUND",
       "FILE_NOT_UPLOADED_CONFLICT",

@@ -1,13 +1,14 @@
 import { z } from "zod";
 import {
   BATCH_STATUSES,
+  JobBatch,
   listBatches,
   listBatchJobs,
   readBatch,
 } from "../../domain/jobs/batches/batch_row.ts";
 import { cancelBatch } from "../../domain/jobs/batches/cancel_batch.ts";
 import { addToBatch, createBatch } from "../../domain/jobs/batches/create_batch.ts";
-import { JOB_STATUSES } from "../../domain/jobs/job_row.ts";
+import { JobSummary } from "../../domain/jobs/job_row.ts";
 import { jobReach } from "../../domain/jobs/reach.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { requiredName } from "../../domain/shared/name.ts";
@@ -19,31 +20,10 @@ import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { enumName, uuid } from "../shared/validation.ts";
 import { requireKnownArgs } from "./known_args.ts";
-import { EnqueueRequest, JobSummaryDto, ofTenant, status, timestamp } from "./shapes.ts";
+import { EnqueueRequest, ofTenant, status } from "./shapes.ts";
 
 const access = inTenantOrService();
 const byId = z.object({ id: uuid });
-
-const continuation = z.object({
-  jobTypeName: z.string(),
-  jobId: z.guid().nullable().meta({ description: "null until it is enqueued" }),
-}).nullable();
-
-const JobBatchDto = z.object({
-  id: z.guid(),
-  tenantId: z.guid().nullable(),
-  name: z.string().nullable(),
-  status: z.enum(BATCH_STATUSES),
-  totalJobs: z.int(),
-  counts: z.object(Object.fromEntries(JOB_STATUSES.map((name) => [name, z.int()]))).meta({
-    description: "Number of jobs by status; pruned jobs stay counted",
-  }),
-  onAllSucceeded: continuation,
-  onAnyFailed: continuation,
-  createdBy: z.guid().nullable(),
-  createdAt: timestamp,
-  endedAt: timestamp.nullable().meta({ description: "When its outcome was known; other jobs may still run" }),
-}).meta({ id: "JobBatchDto", description: "A batch of jobs" });
 
 const jobs = z.array(z.unknown()).max(BULK_LIMIT).meta({ description: "Each item is an EnqueueJobRequest" });
 const follower = EnqueueRequest.nullish().transform((value) => value ?? null);
@@ -64,7 +44,7 @@ const AddToBatchRequest = z.object({
   error: "expected at least one job, or close: true",
 }).meta({ id: "AddToJobBatchRequest" });
 
-const theBatch = { 200: { description: "The batch", schema: JobBatchDto } };
+const theBatch = { 200: { description: "The batch", schema: JobBatch } };
 
 /** Batches: jobs that are enqueued together, with a job for each outcome. */
 export const batchRoutes = [
@@ -76,7 +56,7 @@ export const batchRoutes = [
     summary: "List batches of jobs, newest first",
     access,
     query: z.object({ ...pageQuery(), ...ofTenant, status: enumName(BATCH_STATUSES).optional() }),
-    answers: { 200: { description: "A page of batches", schema: pagedResultOf(JobBatchDto) } },
+    answers: { 200: { description: "A page of batches", schema: pagedResultOf(JobBatch) } },
     problems: [],
     run: async ({ db, caller, query }) => ok(await listBatches(db, jobReach(caller, query.tenantId), query)),
   }),
@@ -101,7 +81,7 @@ export const batchRoutes = [
     access,
     params: byId,
     query: z.object({ ...pageQuery(), status: status.optional() }),
-    answers: { 200: { description: "A page of jobs", schema: pagedResultOf(JobSummaryDto) } },
+    answers: { 200: { description: "A page of jobs", schema: pagedResultOf(JobSummary) } },
     problems: ["JOB_BATCH_NOT_FOUND"],
     run: async ({ db, caller, params, query }) =>
       ok(await listBatchJobs(db, jobReach(caller), params.id, query)),
@@ -119,7 +99,7 @@ export const batchRoutes = [
     access,
     body: CreateBatchRequest,
     creates: "atomically",
-    answers: { 201: { description: "The batch", schema: JobBatchDto } },
+    answers: { 201: { description: "The batch", schema: JobBatch } },
     problems: ["JOB_TYPE_UNKNOWN", "MISSING_PERMISSION"],
     async run({ platform, caller, body, call }) {
       for (const member of ["onAllSucceeded", "onAnyFailed"] as const) {

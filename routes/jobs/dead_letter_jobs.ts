@@ -1,7 +1,12 @@
 import { z } from "zod";
 import { inTenantOrService } from "../../domain/rights/checks.ts";
-import { listDeadLetterGroups, retryDeadLetters } from "../../domain/jobs/dead_letter_groups.ts";
 import {
+  DeadLetterGroup,
+  listDeadLetterGroups,
+  retryDeadLetters,
+} from "../../domain/jobs/dead_letter_groups.ts";
+import {
+  DeadLetter,
   deadLetterVersion,
   findFirstSearched,
   listDeadLetters,
@@ -11,13 +16,12 @@ import { discardDeadLetter, purgeDeadLetters } from "../../domain/jobs/dead_lett
 import { retryDeadLetter } from "../../domain/jobs/dead_letters.ts";
 import { jobReach } from "../../domain/jobs/reach.ts";
 import { timeOfId } from "../../domain/shared/ids.ts";
+import { JobSummary } from "../../domain/jobs/job_row.ts";
 import { noContent, ok, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { queryBoolean, queryInstant, uuid } from "../shared/validation.ts";
 import {
-  DeadLetterGroupDto,
-  DeadLetterJobDto,
   givenArgs,
   PurgeRequest,
   PurgeResponse,
@@ -28,7 +32,7 @@ import {
 } from "./dead_letter_shapes.ts";
 import { searchedFromHeader } from "./filters.ts";
 import { requireKnownArgs } from "./known_args.ts";
-import { JobSummaryDto, ofTenant } from "./shapes.ts";
+import { ofTenant } from "./shapes.ts";
 
 const access = inTenantOrService();
 
@@ -56,7 +60,7 @@ export const deadLetterRoutes = [
       failedTo: queryInstant.optional(),
       isRetried: queryBoolean.optional(),
     }),
-    answers: { 200: { description: "A page of dead letters", schema: pagedResultOf(DeadLetterJobDto) } },
+    answers: { 200: { description: "A page of dead letters", schema: pagedResultOf(DeadLetter) } },
     problems: [],
     async run({ db, caller, query }) {
       const reach = jobReach(caller, query.tenantId);
@@ -73,7 +77,7 @@ export const deadLetterRoutes = [
     summary: "List dead letters that were not retried, grouped by job type and error, largest group first",
     access,
     query: z.object({ ...pageQuery(), ...ofTenant }),
-    answers: { 200: { description: "A page of groups", schema: pagedResultOf(DeadLetterGroupDto) } },
+    answers: { 200: { description: "A page of groups", schema: pagedResultOf(DeadLetterGroup) } },
     problems: [],
     run: async ({ db, caller, query }) =>
       ok(await listDeadLetterGroups(db, jobReach(caller, query.tenantId), query)),
@@ -86,7 +90,7 @@ export const deadLetterRoutes = [
     summary: "Read a dead letter",
     access,
     params: z.object({ id: uuid }),
-    answers: { 200: { description: "The dead letter", schema: DeadLetterJobDto, etag: true } },
+    answers: { 200: { description: "The dead letter", schema: DeadLetter, etag: true } },
     problems: ["JOB_DEADLETTER_NOT_FOUND"],
     async run({ db, caller, params }) {
       const deadLetter = await readDeadLetter(db, jobReach(caller), params.id);
@@ -165,7 +169,7 @@ export const deadLetterRoutes = [
     exactNumbers: true,
     bodyOptional: true,
     creates: "atomically",
-    answers: { 200: { description: "The new job", schema: JobSummaryDto } },
+    answers: { 200: { description: "The new job", schema: JobSummary } },
     problems: [
       ...["JOB_DEADLETTER_NOT_FOUND", "JOB_DEADLETTER_ALREADY_RETRIED"] as const,
       ...["JOB_DUPLICATE_CONFLICT", "JOB_TYPE_UNKNOWN", "MISSING_PERMISSION"] as const,

@@ -2,33 +2,6 @@ import { z } from "zod";
 import { invalid } from "../../domain/problems/problem.ts";
 import type { Call } from "../shared/call.ts";
 import { instant } from "../shared/validation.ts";
-import { timestamp } from "./shapes.ts";
-
-export const DeadLetterJobDto = z.object({
-  id: z.guid(),
-  jobId: z.guid(),
-  tenantId: z.guid().nullable(),
-  jobTypeName: z.string(),
-  queue: z.string(),
-  serializedArgs: z.string(),
-  attempts: z.int(),
-  errorMessage: z.string().nullable(),
-  failedAt: timestamp,
-  retriedAt: timestamp.nullable(),
-  retriedJobId: z.guid().nullable(),
-}).meta({ id: "DeadLetterJobDto" });
-
-export const DeadLetterGroupDto = z.object({
-  jobTypeName: z.string(),
-  errorPattern: z.string(),
-  exampleError: z.string().nullable().meta({ description: "The error of the last one that failed" }),
-  count: z.int(),
-  firstFailedAt: timestamp,
-  lastFailedAt: timestamp,
-}).meta({
-  id: "DeadLetterGroupDto",
-  description: "In errorPattern, # stands for addresses, ids, times and numbers; status codes stay",
-});
 
 const isAbsent = (value: unknown) => value === undefined || value === null;
 

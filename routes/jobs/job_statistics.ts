@@ -3,31 +3,19 @@ import { acrossTenants, inTenantOrService } from "../../domain/rights/checks.ts"
 import { countByStatus } from "../../domain/jobs/job_list.ts";
 import { countErrors } from "../../domain/jobs/error_search.ts";
 import type { JobStatus } from "../../domain/jobs/job_row.ts";
-import { readJobTypeStats } from "../../domain/jobs/figures/type_stats.ts";
-import { listPauses } from "../../domain/jobs/pauses.ts";
-import { readQueues } from "../../domain/jobs/queues.ts";
+import { JobTypeStats, readJobTypeStats } from "../../domain/jobs/figures/type_stats.ts";
+import { listPauses, Pause } from "../../domain/jobs/pauses.ts";
+import { QueueDepth, readQueues } from "../../domain/jobs/queues.ts";
 import { jobReach } from "../../domain/jobs/reach.ts";
-import { readJobStats } from "../../domain/jobs/stats.ts";
-import { readThroughput, THROUGHPUT_WINDOWS } from "../../domain/jobs/throughput.ts";
-import { describeJobTypes } from "../../domain/jobs/type_catalog.ts";
-import { listWorkers } from "../../domain/jobs/lease.ts";
+import { JobDashboardStats, readJobStats } from "../../domain/jobs/stats.ts";
+import { readThroughput, Throughput, THROUGHPUT_WINDOWS } from "../../domain/jobs/throughput.ts";
+import { describeJobTypes, ExposedJobType } from "../../domain/jobs/type_catalog.ts";
+import { listWorkers, LiveWorker } from "../../domain/jobs/lease.ts";
 import { ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { enumName } from "../shared/validation.ts";
 import { BY_ARGUMENTS, filtersOf, searchedFromHeader } from "./filters.ts";
-import {
-  furtherJobFilters,
-  JobDashboardStatsDto,
-  jobFilters,
-  JobPauseDto,
-  JobQueueDto,
-  JobStatusCountsDto,
-  JobThroughputDto,
-  JobTypeDto,
-  JobTypeStatsDto,
-  JobWorkerDto,
-  ofTenant,
-} from "./shapes.ts";
+import { furtherJobFilters, jobFilters, JobStatusCountsDto, ofTenant } from "./shapes.ts";
 
 const access = inTenantOrService();
 const window = enumName(THROUGHPUT_WINDOWS).default("hour");
@@ -42,7 +30,7 @@ export const jobStatisticsRoutes = [
     summary: "Read the job counts of the dashboard",
     access,
     query: z.object(ofTenant),
-    answers: { 200: { description: "Exact counts", schema: JobDashboardStatsDto } },
+    answers: { 200: { description: "Exact counts", schema: JobDashboardStats } },
     problems: [],
     run: async ({ db, caller, query }) => ok(await readJobStats(db, jobReach(caller, query.tenantId))),
   }),
@@ -74,7 +62,7 @@ export const jobStatisticsRoutes = [
     summary: "Read how many attempts succeeded and failed per interval",
     access,
     query: z.object({ ...ofTenant, window }),
-    answers: { 200: { description: "One entry per interval", schema: JobThroughputDto } },
+    answers: { 200: { description: "One entry per interval", schema: Throughput } },
     problems: [],
     run: async ({ platform, db, caller, query }) =>
       ok(await readThroughput(db, jobReach(caller, query.tenantId), query.window, platform.clock.now())),
@@ -87,7 +75,7 @@ export const jobStatisticsRoutes = [
     summary: "List the queues that are paused or have unfinished jobs, their counts and oldest due time",
     access,
     query: z.object(ofTenant),
-    answers: { 200: { description: "The queues by name", schema: z.array(JobQueueDto) } },
+    answers: { 200: { description: "The queues by name", schema: z.array(QueueDepth) } },
     problems: [],
     run: async ({ platform, caller, query }) =>
       ok(await readQueues(platform, jobReach(caller, query.tenantId), caller.tenantId)),
@@ -99,7 +87,7 @@ export const jobStatisticsRoutes = [
     id: "listJobPauses",
     summary: "List the queues and job types that are paused, for the tenant or for all",
     access,
-    answers: { 200: { description: "The pauses, queues first, by name", schema: z.array(JobPauseDto) } },
+    answers: { 200: { description: "The pauses, queues first, by name", schema: z.array(Pause) } },
     problems: [],
     run: async ({ db, caller }) => ok(await listPauses(db, caller.tenantId)),
   }),
@@ -110,7 +98,7 @@ export const jobStatisticsRoutes = [
     id: "listJobTypes",
     summary: "List the job types that callers can enqueue, with the JSON Schema of their arguments",
     access,
-    answers: { 200: { description: "The types by name", schema: z.array(JobTypeDto) } },
+    answers: { 200: { description: "The types by name", schema: z.array(ExposedJobType) } },
     problems: [],
     run: async ({ platform, caller }) => ok(await describeJobTypes(platform, caller.tenantId)),
   }),
@@ -124,7 +112,7 @@ export const jobStatisticsRoutes = [
     access,
     params: z.object({ name: z.string().max(200) }),
     query: z.object({ ...ofTenant, window }),
-    answers: { 200: { description: "The whole window and one entry per interval", schema: JobTypeStatsDto } },
+    answers: { 200: { description: "The whole window and one entry per interval", schema: JobTypeStats } },
     problems: ["JOB_TYPE_UNKNOWN"],
     run: async ({ platform, caller, params, query }) =>
       ok(await readJobTypeStats(platform, jobReach(caller, query.tenantId), params.name, query.window)),
@@ -136,7 +124,7 @@ export const jobStatisticsRoutes = [
     id: "listJobWorkers",
     summary: "List the workers with their last heartbeat",
     access: acrossTenants("admin:system"),
-    answers: { 200: { description: "The live workers", schema: z.array(JobWorkerDto) } },
+    answers: { 200: { description: "The live workers", schema: z.array(LiveWorker) } },
     problems: [],
     run: async ({ db }) => ok(await listWorkers(db)),
   }),

@@ -2,11 +2,11 @@ import { z } from "zod";
 import { inTenantOrService } from "../../domain/rights/checks.ts";
 import { enqueueRequestedJob, enqueueRequestedJobs } from "../../domain/jobs/enqueue_requested.ts";
 import { searchErrors } from "../../domain/jobs/error_search.ts";
-import { listExecutions, listLogLines } from "../../domain/jobs/executions.ts";
+import { JobExecution, JobLogLine, listExecutions, listLogLines } from "../../domain/jobs/executions.ts";
 import { cancelJob, retryJobNow } from "../../domain/jobs/job_control.ts";
 import { JOB_ORDERS, listJobs } from "../../domain/jobs/job_list.ts";
-import { readJobDetail } from "../../domain/jobs/job_detail.ts";
-import { readJob } from "../../domain/jobs/job_row.ts";
+import { JobDetail, readJobDetail } from "../../domain/jobs/job_detail.ts";
+import { JobSummary, readJob } from "../../domain/jobs/job_row.ts";
 import { jobReach } from "../../domain/jobs/reach.ts";
 import { requestCancel } from "../../domain/jobs/request_cancel.ts";
 import { listContinuations } from "../../domain/jobs/related_jobs.ts";
@@ -26,11 +26,7 @@ import {
   BulkEnqueueResponse,
   EnqueueRequest,
   furtherJobFilters,
-  JobDetailDto,
-  JobExecutionDto,
   jobFilters,
-  JobLogLineDto,
-  JobSummaryDto,
   status,
 } from "./shapes.ts";
 
@@ -45,7 +41,7 @@ const UNIQUE_JOBS =
 const UNIQUE_JOBS_IN_BULK =
   "An item whose `uniqueKey` another job holds results in that job. `duplicates` has the indexes of these items, and " +
   "the answer has the header `Steward-Duplicate: true`.";
-const theJob = { 200: { description: "The job", schema: JobSummaryDto } };
+const theJob = { 200: { description: "The job", schema: JobSummary } };
 const order = enumName(JOB_ORDERS);
 
 /** Jobs: enqueue, list, read, cancel, retry now. */
@@ -66,7 +62,7 @@ export const jobRoutes = [
       ascending: queryBoolean.default(false),
       ...furtherJobFilters,
     }),
-    answers: { 200: { description: "A page of jobs", schema: pagedResultOf(JobSummaryDto) } },
+    answers: { 200: { description: "A page of jobs", schema: pagedResultOf(JobSummary) } },
     problems: [],
     async run({ platform, db, caller, call, query: { tenantId, ...query } }) {
       const reach = jobReach(caller, tenantId);
@@ -85,7 +81,7 @@ export const jobRoutes = [
     summary: "List the first hundred continuations of a job, oldest first",
     access,
     params: byId,
-    answers: { 200: { description: "The continuations", schema: z.array(JobSummaryDto) } },
+    answers: { 200: { description: "The continuations", schema: z.array(JobSummary) } },
     problems: ["JOB_NOT_FOUND"],
     run: async ({ db, caller, params }) => ok(await listContinuations(db, jobReach(caller), params.id)),
   }),
@@ -98,7 +94,7 @@ export const jobRoutes = [
     summary: "Read a job",
     access,
     params: byId,
-    answers: { 200: { description: "The job", schema: JobDetailDto } },
+    answers: { 200: { description: "The job", schema: JobDetail } },
     problems: ["JOB_NOT_FOUND"],
     run: async ({ db, caller, params }) => ok(await readJobDetail(db, caller, jobReach(caller), params.id)),
   }),
@@ -111,7 +107,7 @@ export const jobRoutes = [
     access,
     params: byId,
     query: z.object(pageQuery()),
-    answers: { 200: { description: "A page of attempts", schema: pagedResultOf(JobExecutionDto) } },
+    answers: { 200: { description: "A page of attempts", schema: pagedResultOf(JobExecution) } },
     problems: ["JOB_NOT_FOUND"],
     run: async ({ db, caller, params, query }) =>
       ok(await listExecutions(db, jobReach(caller), params.id, query)),
@@ -125,7 +121,7 @@ export const jobRoutes = [
     access,
     params: z.object({ id: uuid, attemptNumber: queryInteger(1, 2_147_483_647) }),
     query: z.object(pageQuery()),
-    answers: { 200: { description: "A page of log lines", schema: pagedResultOf(JobLogLineDto) } },
+    answers: { 200: { description: "A page of log lines", schema: pagedResultOf(JobLogLine) } },
     problems: ["JOB_NOT_FOUND"],
     run: async ({ db, caller, params, query }) =>
       ok(await listLogLines(db, jobReach(caller), params.id, params.attemptNumber, query)),
@@ -141,8 +137,8 @@ export const jobRoutes = [
     creates: "atomically",
     details: UNIQUE_JOBS,
     answers: {
-      200: { description: "The job that holds the uniqueKey", schema: JobSummaryDto },
-      201: { description: "The job", schema: JobSummaryDto },
+      200: { description: "The job that holds the uniqueKey", schema: JobSummary },
+      201: { description: "The job", schema: JobSummary },
     },
     problems: ["JOB_TYPE_UNKNOWN", "MISSING_PERMISSION"],
     async run({ platform, caller, body, call }) {
@@ -200,7 +196,7 @@ export const jobRoutes = [
     exactNumbers: true,
     bodyOptional: true,
     creates: "atomically",
-    answers: { 200: { description: "The new job", schema: JobSummaryDto } },
+    answers: { 200: { description: "The new job", schema: JobSummary } },
     problems: [
       ...["JOB_NOT_FOUND", "JOB_CANNOT_RETRY", "JOB_DEADLETTER_ALREADY_RETRIED"] as const,
       ...["JOB_DUPLICATE_CONFLICT", "JOB_TYPE_UNKNOWN", "MISSING_PERMISSION"] as const,
@@ -224,7 +220,7 @@ export const jobRoutes = [
       "The handler's signal aborts, and a remote worker hears it by heartbeat. A job that succeeds nevertheless is Succeeded; any other end of the attempt cancels it.",
     access,
     params: byId,
-    answers: { 202: { description: "The job, with `cancelRequestedAt`", schema: JobSummaryDto } },
+    answers: { 202: { description: "The job, with `cancelRequestedAt`", schema: JobSummary } },
     problems: ["JOB_NOT_FOUND", "JOB_ALREADY_CANCELLED", "JOB_CANNOT_CANCEL"],
     run: async ({ db, caller, params }) =>
       accepted(await requestCancel(db, caller, params.id), `/api/v1/jobs/${params.id}`),

@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { pauseWork, resumeWork } from "../../domain/jobs/pauses.ts";
+import { PauseState, pauseWork, resumeWork } from "../../domain/jobs/pauses.ts";
 import { inTenantOrService } from "../../domain/rights/checks.ts";
 import { ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { requiredText } from "../shared/validation.ts";
-import { JobPauseStateDto, PauseRequest, queue } from "./shapes.ts";
+import { PauseRequest, queue } from "./shapes.ts";
 
 const details =
   "For the own tenant's jobs; a system administrator without a tenant context acts for all tenants. " +
@@ -15,7 +15,7 @@ const control = {
   area: "Jobs",
   access: inTenantOrService("manage:jobs"),
   details,
-  answers: { 200: { description: "What is paused now", schema: JobPauseStateDto } },
+  answers: { 200: { description: "What is paused now", schema: PauseState } },
 } as const;
 const ofQueue = z.object({ queue });
 const ofType = z.object({ name: requiredText(200) });

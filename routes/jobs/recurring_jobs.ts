@@ -16,29 +16,24 @@ import {
   triggerRecurringJob,
 } from "../../domain/jobs/recurring_control.ts";
 import { definedMembers } from "../../domain/shared/defined_members.ts";
+import { RecurringJob } from "../../domain/jobs/recurring_row.ts";
+import { JobSummary } from "../../domain/jobs/job_row.ts";
 import { created, noContent, ok, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { queryInteger } from "../shared/validation.ts";
 import { DUPLICATE } from "./jobs.ts";
 import { requireKnownArgs } from "./known_args.ts";
-import {
-  CreateRecurringJobRequest,
-  JobSummaryDto,
-  NextRunsDto,
-  ofTenant,
-  RecurringJobDto,
-  UpdateRecurringJobRequest,
-} from "./shapes.ts";
+import { CreateRecurringJobRequest, NextRunsDto, ofTenant, UpdateRecurringJobRequest } from "./shapes.ts";
 
 const access = inTenantOrService();
 
 /** Any text: an invalid id answers 404. */
 const byId = z.object({ id: z.string() });
 const theVersionedJob = {
-  200: { etag: true as const, description: "The recurring job", schema: RecurringJobDto },
+  200: { etag: true as const, description: "The recurring job", schema: RecurringJob },
 };
-const theRecurringJob = { 200: { description: "The recurring job", schema: RecurringJobDto } };
+const theRecurringJob = { 200: { description: "The recurring job", schema: RecurringJob } };
 /** Common members of pause, resume and trigger. */
 const control = { method: "post", area: "Jobs", access, params: byId } as const;
 
@@ -52,7 +47,7 @@ export const recurringJobRoutes = [
     summary: "List recurring jobs by id",
     access,
     query: z.object({ ...pageQuery(), ...ofTenant }),
-    answers: { 200: { description: "A page of recurring jobs", schema: pagedResultOf(RecurringJobDto) } },
+    answers: { 200: { description: "A page of recurring jobs", schema: pagedResultOf(RecurringJob) } },
     problems: [],
     run: async ({ db, caller, query }) =>
       ok(await listRecurringJobs(db, jobReach(caller, query.tenantId), query)),
@@ -96,7 +91,7 @@ export const recurringJobRoutes = [
     access,
     params: byId,
     query: z.object({ limit: queryInteger(1, 100).default(10) }),
-    answers: { 200: { description: "The jobs", schema: z.array(JobSummaryDto) } },
+    answers: { 200: { description: "The jobs", schema: z.array(JobSummary) } },
     problems: ["JOB_RECURRING_NOT_FOUND"],
     run: async ({ db, caller, params, query }) => ok(await listRuns(db, caller, params.id, query.limit)),
   }),
@@ -109,7 +104,7 @@ export const recurringJobRoutes = [
     access,
     body: CreateRecurringJobRequest,
     creates: "atomically",
-    answers: { 201: { description: "The recurring job", schema: RecurringJobDto } },
+    answers: { 201: { description: "The recurring job", schema: RecurringJob } },
     problems: ["JOB_TYPE_UNKNOWN", "MISSING_PERMISSION", "JOB_RECURRING_ALREADY_EXISTS"],
     async run({ platform, caller, body, call }) {
       requireKnownArgs(platform, call, body);
@@ -184,7 +179,7 @@ export const recurringJobRoutes = [
     summary: "Run a recurring job at once, outside its schedule",
     creates: "atomically",
     answers: {
-      200: { description: "The enqueued job, or the job that holds its key", schema: JobSummaryDto },
+      200: { description: "The enqueued job, or the job that holds its key", schema: JobSummary },
     },
     problems: ["JOB_RECURRING_NOT_FOUND"],
     async run({ platform, caller, params }) {

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { inTenantOrService } from "../../domain/rights/checks.ts";
 import { cancelScheduled } from "../../domain/notifications/cancel.ts";
-import { readStats } from "../../domain/notifications/stats.ts";
+import { NotificationStats, readStats } from "../../domain/notifications/stats.ts";
 import { listNotifications } from "../../domain/notifications/list.ts";
 import { readNotification } from "../../domain/notifications/read.ts";
 import { retryNotification } from "../../domain/notifications/retry.ts";
@@ -17,7 +17,6 @@ import {
   deliveryState,
   NotificationDetailDto,
   NotificationResultDto,
-  NotificationStatsDto,
   NotificationSummaryDto,
   SendRequest,
   slug,
@@ -128,7 +127,7 @@ export const messageRoutes = [
     summary: "Count messages by status",
     access,
     query: z.object(dates),
-    answers: { 200: { description: "The counts", schema: NotificationStatsDto } },
+    answers: { 200: { description: "The counts", schema: NotificationStats } },
     problems: [],
     run: async ({ db, caller, query }) => ok(await readStats(db, { tenantId: caller.tenantId, ...query })),
   }),

@@ -184,21 +184,6 @@ export const NotificationDetailDto = z.object({
   })),
 }).meta({ id: "NotificationDetailDto" });
 
-export const NotificationStatsDto = z.object({
-  totalNotifications: z.int(),
-  pendingNotifications: z.int(),
-  sentNotifications: z.int(),
-  failedNotifications: z.int(),
-  deadLetteredNotifications: z.int(),
-  scheduledNotifications: z.int(),
-  queuedNotifications: z.int(),
-  deliveredNotifications: z.int().meta({
-    description: "By the strongest report of a provider, beside the status",
-  }),
-  bouncedNotifications: z.int(),
-  complainedNotifications: z.int(),
-}).meta({ id: "NotificationStatsDto" });
-
 export const NotificationTemplateDto = z.object({
   id: z.guid(),
   slug: z.string(),
@@ -276,28 +261,6 @@ export const TemplatePreviewDto = TemplatePreview.extend({
   }),
   data: templateData.meta({ description: "The data it was rendered with" }),
 }).meta({ id: "NotificationTemplatePreview" });
-
-export const RenderedNotification = z.object({
-  subject: z.string().nullable(),
-  htmlBody: z.string().nullable(),
-  textBody: z.string().nullable(),
-  templateSlug: z.string(),
-  locale: z.string(),
-  templateVersion: z.int(),
-}).meta({ id: "RenderedNotification" });
-
-export const UserNotificationDto = z.object({
-  id: z.guid(),
-  userId: z.guid(),
-  title: z.string(),
-  body: z.string(),
-  icon: z.string().nullable(),
-  category: z.string().nullable(),
-  actionUrl: z.string().nullable(),
-  priority: z.enum(NOTIFICATION_PRIORITIES),
-  isRead: z.boolean(),
-  createdAt: timestamp,
-}).meta({ id: "UserNotificationDto" });
 
 export const UserDeviceDto = z.object({
   id: z.guid(),

@@ -6,6 +6,7 @@ import {
   listSuppressions,
   readSuppression,
   SUPPRESSED_CHANNELS,
+  Suppression,
   SUPPRESSION_REASONS,
   SUPPRESSION_VERSION,
 } from "../../domain/notifications/suppression.ts";
@@ -20,17 +21,6 @@ const area = "Notifications";
 const access = inTenantOrService("send:notifications");
 const params = z.object({ id: uuid });
 const channel = enumName(SUPPRESSED_CHANNELS);
-
-const NotificationSuppressionDto = z.object({
-  id: z.guid(),
-  channel: z.enum(SUPPRESSED_CHANNELS),
-  address: z.string(),
-  reason: z.enum(SUPPRESSION_REASONS),
-  detail: z.string().nullable(),
-  notificationId: z.guid().nullable().meta({ description: "The message whose bounce caused it" }),
-  createdBy: z.guid().nullable(),
-  createdAt: z.iso.datetime(),
-}).meta({ id: "NotificationSuppressionDto" });
 
 /** Suppressed addresses: the tenant's messages are not sent to them. */
 export const suppressionRoutes = [
@@ -48,7 +38,7 @@ export const suppressionRoutes = [
       from: queryInstant.optional().meta({ description: "First time of suppression, inclusive" }),
     }),
     answers: {
-      200: { description: "A page of addresses", schema: pagedResultOf(NotificationSuppressionDto) },
+      200: { description: "A page of addresses", schema: pagedResultOf(Suppression) },
     },
     problems: [],
     run: async ({ db, caller, query }) =>
@@ -62,7 +52,7 @@ export const suppressionRoutes = [
     access,
     params,
     summary: "Read a suppressed address",
-    answers: { 200: { etag: true, description: "The address", schema: NotificationSuppressionDto } },
+    answers: { 200: { etag: true, description: "The address", schema: Suppression } },
     problems: ["NOTIFICATION_SUPPRESSION_NOT_FOUND"],
     run: async ({ db, caller, params }) =>
       okVersioned(await readSuppression(db, caller.tenantId, params.id), SUPPRESSION_VERSION),
@@ -80,7 +70,7 @@ export const suppressionRoutes = [
       reason: enumName(SUPPRESSION_REASONS).default("Manual"),
       detail: optionalText(1_000),
     }).meta({ id: "AddNotificationSuppressionRequest" }),
-    answers: { 201: { description: "The address is suppressed", schema: NotificationSuppressionDto } },
+    answers: { 201: { description: "The address is suppressed", schema: Suppression } },
     creates: "atomically",
     problems: ["NOTIFICATION_SUPPRESSION_ALREADY_EXISTS"],
     async run({ db, caller, body }) {

@@ -8,6 +8,7 @@ import { sendTemplateTest } from "../../domain/notifications/templates/test_send
 import {
   previewTemplate,
   renderForRequest,
+  Rendition,
   sampleDataOf,
 } from "../../domain/notifications/templates/render.ts";
 import { ok } from "../shared/answer.ts";
@@ -16,7 +17,6 @@ import { optionalObject, optionalText, requiredText, uuid } from "../shared/vali
 import {
   bodyText,
   NotificationResultDto,
-  RenderedNotification,
   slug,
   templateData,
   TemplatePreviewDto,
@@ -95,7 +95,7 @@ export const templateRenderingRoutes = [
     access,
     body: z.object({ templateSlug: slug, locale: optionalText(35), data: optionalObject })
       .meta({ id: "RenderNotificationTemplateRequest" }),
-    answers: { 200: { description: "The rendered texts", schema: RenderedNotification } },
+    answers: { 200: { description: "The rendered texts", schema: Rendition } },
     problems: [
       "NOTIFICATION_TEMPLATE_NOT_FOUND",
       "NOTIFICATION_TEMPLATE_VARIABLES_MISSING",

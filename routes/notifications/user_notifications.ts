@@ -2,12 +2,15 @@ import { z } from "zod";
 import { byPersonOrSystem as access } from "../../domain/rights/checks.ts";
 import { deleteUserNotification, markAllRead, markRead } from "../../domain/notifications/in_app/change.ts";
 import { requireOwner } from "../../domain/notifications/in_app/ownership.ts";
-import { countUserNotifications, listUserNotifications } from "../../domain/notifications/in_app/read.ts";
+import {
+  countUserNotifications,
+  listUserNotifications,
+  UserNotification,
+} from "../../domain/notifications/in_app/read.ts";
 import { ok, okEmpty } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { queryBoolean, uuid } from "../shared/validation.ts";
-import { UserNotificationDto } from "./shapes.ts";
 
 const area = "Notifications";
 const params = z.object({ id: uuid });
@@ -28,7 +31,7 @@ export const userNotificationRoutes = [
       isRead: queryBoolean.optional(),
       category: z.string().normalize("NFC").max(100).optional().meta({ description: "Case-insensitive" }),
     }),
-    answers: { 200: { description: "A page", schema: pagedResultOf(UserNotificationDto) } },
+    answers: { 200: { description: "A page", schema: pagedResultOf(UserNotification) } },
     problems: ["NOTIFICATION_INAPP_FORBIDDEN"],
     async run({ db, caller, query }) {
       requireOwner(caller, query.userId);
@@ -59,7 +62,7 @@ export const userNotificationRoutes = [
     access,
     params,
     query: z.object(ofUser),
-    answers: { 200: { description: "The notification", schema: UserNotificationDto } },
+    answers: { 200: { description: "The notification", schema: UserNotification } },
     problems: ["NOTIFICATION_INAPP_FORBIDDEN", "NOTIFICATION_INAPP_NOT_FOUND"],
     async run({ db, caller, params, query: { userId } }) {
       requireOwner(caller, userId);

@@ -1,8 +1,10 @@
+import { z } from "zod";
 import type { Sql, SqlPart } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
 import { pageOf } from "../../shared/list_order.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
 import { countRows } from "../../shared/read_page.ts";
+import { time } from "../../shared/shapes.ts";
 import type { NewJob } from "../enqueue.ts";
 import {
   JOB_COLUMNS,
@@ -37,27 +39,32 @@ export interface BatchRow {
   counts: Partial<Record<JobStatus, number>> | null;
 }
 
-/** The job that a batch enqueues when it ends. `jobId` is null until then. */
-export interface ContinuationOfBatch {
-  jobTypeName: string;
-  jobId: string | null;
-}
+/** The job that a batch enqueues when it ends. */
+const ContinuationOfBatch = z.object({
+  jobTypeName: z.string(),
+  jobId: z.guid().nullable().meta({ description: "null until it is enqueued" }),
+});
+type ContinuationOfBatch = z.output<typeof ContinuationOfBatch>;
+
+const numbersByStatus = Object.fromEntries(JOB_STATUSES.map((name) => [name, z.int()]));
 
 /** A batch as callers see it. */
-export interface JobBatch {
-  id: string;
-  tenantId: string | null;
-  name: string | null;
-  status: BatchStatus;
-  totalJobs: number;
-  /** Number of jobs by status. Pruned jobs stay counted. */
-  counts: Record<JobStatus, number>;
-  onAllSucceeded: ContinuationOfBatch | null;
-  onAnyFailed: ContinuationOfBatch | null;
-  createdBy: string | null;
-  createdAt: Date;
-  endedAt: Date | null;
-}
+export const JobBatch = z.object({
+  id: z.guid(),
+  tenantId: z.guid().nullable(),
+  name: z.string().nullable(),
+  status: z.enum(BATCH_STATUSES),
+  totalJobs: z.int(),
+  counts: z.object(numbersByStatus as Record<JobStatus, z.ZodInt>).meta({
+    description: "Number of jobs by status; pruned jobs stay counted",
+  }),
+  onAllSucceeded: ContinuationOfBatch.nullable(),
+  onAnyFailed: ContinuationOfBatch.nullable(),
+  createdBy: z.guid().nullable(),
+  createdAt: time,
+  endedAt: time.nullable().meta({ description: "When its outcome was known; other jobs may still run" }),
+}).meta({ id: "JobBatchDto", description: "A batch of jobs" });
+export type JobBatch = z.output<typeof JobBatch>;
 
 function jobBatch(row: BatchRow): JobBatch {
   const { counts, onAllSucceeded, onAnyFailed, onAllSucceededJobId, onAnyFailedJobId, ...batch } = row;

@@ -1,5 +1,7 @@
 // Counts of times in buckets whose bounds grow by a tenth. A quantile read from them is exact to 5 %.
 
+import { z } from "zod";
+
 /** Number of times by bucket. Bucket n contains times of up to FLOOR_MS × GROWTH^n. */
 export type TimeBuckets = Map<number, number>;
 
@@ -29,11 +31,8 @@ export function readBuckets(pairs: number[]): TimeBuckets {
 }
 
 /** Quantiles of times, in milliseconds. */
-export interface Quantiles {
-  p50: number;
-  p95: number;
-  p99: number;
-}
+export const Quantiles = z.object({ p50: z.number(), p95: z.number(), p99: z.number() });
+export type Quantiles = z.output<typeof Quantiles>;
 
 /** Null if no time was counted. */
 export function quantilesOf(buckets: TimeBuckets): Quantiles | null {

@@ -1,28 +1,43 @@
+import { z } from "zod";
 import { problem } from "../../problems/problem.ts";
 import type { JobPlatform } from "../platform.ts";
 import { countScope, type JobReach, within } from "../reach.ts";
 import { findJobTypes } from "../remote/find_job_types.ts";
-import { startsOf, type ThroughputWindow, WINDOWS } from "../throughput.ts";
-import { type Quantiles, quantilesOf, readBuckets } from "./time_buckets.ts";
+import { startsOf, THROUGHPUT_WINDOWS, type ThroughputWindow, WINDOWS } from "../throughput.ts";
+import { Quantiles, quantilesOf, readBuckets } from "./time_buckets.ts";
 import { addFigures, type Figures, noFigures } from "./type_figures.ts";
+import { time } from "../../shared/shapes.ts";
 
 /** Ended attempts of a job type: counts, share of failures, and times. */
-export interface TypeFiguresShown extends Omit<Figures, "waits" | "durations"> {
-  /** Failed attempts among those that succeeded or failed; null without such attempts. */
-  failureRate: number | null;
-  /** From the due time of a job to the start of an attempt. */
-  waitMs: Quantiles | null;
-  durationMs: Quantiles | null;
-}
+const TypeFiguresShown = z.object({
+  succeeded: z.int(),
+  failed: z.int().meta({ description: "Failed attempts, the last ones of dead-lettered jobs included" }),
+  deadLettered: z.int(),
+  postponed: z.int().meta({ description: "Attempts after which the job waits again without having failed" }),
+  abandoned: z.int().meta({ description: "Attempts that a crash or a stop interrupted" }),
+  // Null without such attempts.
+  failureRate: z.number().nullable().meta({ description: "failed / (succeeded + failed), 0 to 1" }),
+  waitMs: Quantiles.nullable().meta({
+    description: "From the due time to the start of an attempt, exact to 5 %",
+  }),
+  durationMs: Quantiles.nullable().meta({
+    description: "Duration of succeeded and failed attempts, exact to 5 %",
+  }),
+});
+type TypeFiguresShown = z.output<typeof TypeFiguresShown>;
 
-export interface JobTypeStats {
-  jobTypeName: string;
-  window: ThroughputWindow;
-  intervalSeconds: number;
-  total: TypeFiguresShown;
-  /** Oldest first, without gaps; the last interval has not ended yet. */
-  intervals: (TypeFiguresShown & { start: Date })[];
-}
+export const JobTypeStats = z.object({
+  jobTypeName: z.string(),
+  window: z.enum(THROUGHPUT_WINDOWS),
+  intervalSeconds: z.int(),
+  total: TypeFiguresShown,
+  // Without gaps.
+  intervals: z.array(z.object({ start: time, ...TypeFiguresShown.shape })),
+}).meta({
+  id: "JobTypeStatsDto",
+  description: "Ended attempts of a job type, oldest interval first; the last interval is not complete",
+});
+export type JobTypeStats = z.output<typeof JobTypeStats>;
 
 type Parts = Pick<JobPlatform, "sql" | "jobTypes">;
 type Row = Omit<Figures, "waits" | "durations"> & { start: Date; waits: number[]; durations: number[] };

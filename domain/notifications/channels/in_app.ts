@@ -1,9 +1,10 @@
 import { findUsersInTenant } from "../../rights/user_lookup.ts";
+import { newId } from "../../shared/ids.ts";
 import type { Platform } from "../../shared/platform.ts";
 import type { Content } from "../content.ts";
 import type { HeldNotification } from "../delivery_ledger.ts";
 import type { Provider } from "../failover.ts";
-import { insertUserNotifications } from "../in_app/write.ts";
+import { wakeUsers } from "../in_app/user_wake_up.ts";
 import { cutText } from "../../shared/cut_text.ts";
 
 const TITLE_LENGTH = 120;
@@ -28,4 +29,30 @@ export function inAppProviders(p: Platform, held: HeldNotification, content: Con
       );
     },
   }];
+}
+
+/** Inserts the message for each user and wakes their open streams. Idempotent: a user gets a message once. */
+async function insertUserNotifications(
+  p: Pick<Platform, "sql" | "log">,
+  held: Pick<HeldNotification, "id" | "tenantId" | "icon" | "category" | "actionUrl" | "priority">,
+  o: { userIds: string[]; title: string; body: string },
+): Promise<void> {
+  if (o.userIds.length === 0) return;
+  const userIds = o.userIds.toSorted(); // lock the stream rows in one order, so that two messages cannot deadlock
+  await p.sql`
+    with numbered as (
+      insert into user_notification_streams as s (user_id, last_seq)
+      select user_id, 1 from unnest(${userIds}::uuid[]) as given (user_id)
+      on conflict (user_id) do update set last_seq = s.last_seq + 1
+      returning user_id, last_seq
+    )
+    insert into user_notifications (id, tenant_id, user_id, seq, notification_id, title, body, icon, category,
+      action_url, priority)
+    select given.id, ${held.tenantId}, user_id, last_seq, ${held.id}, ${o.title}, ${o.body}, ${held.icon},
+      ${held.category}, ${held.actionUrl}, ${held.priority}
+    from numbered join unnest(${userIds.map(() => newId())}::uuid[],
+      ${userIds}::uuid[]) as given (id, user_id)
+      using (user_id)
+    on conflict (notification_id, user_id) do nothing`;
+  await wakeUsers(p, userIds);
 }

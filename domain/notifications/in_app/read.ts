@@ -1,20 +1,23 @@
+import { z } from "zod";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { pageOf } from "../../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
-import type { NotificationPriority } from "../status.ts";
+import { time } from "../../shared/shapes.ts";
+import { NOTIFICATION_PRIORITIES } from "../status.ts";
 
-export interface UserNotification {
-  id: string;
-  userId: string;
-  title: string;
-  body: string;
-  icon: string | null;
-  category: string | null;
-  actionUrl: string | null;
-  priority: NotificationPriority;
-  isRead: boolean;
-  createdAt: Date;
-}
+export const UserNotification = z.object({
+  id: z.guid(),
+  userId: z.guid(),
+  title: z.string(),
+  body: z.string(),
+  icon: z.string().nullable(),
+  category: z.string().nullable(),
+  actionUrl: z.string().nullable(),
+  priority: z.enum(NOTIFICATION_PRIORITIES),
+  isRead: z.boolean(),
+  createdAt: time,
+}).meta({ id: "UserNotificationDto" });
+export type UserNotification = z.output<typeof UserNotification>;
 
 export interface UserNotificationFilter {
   userId: string;

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { Problem, problem } from "../../problems/problem.ts";
 import type { Message } from "../message.ts";
@@ -32,14 +33,15 @@ import { findRequirements } from "./template_cache.ts";
 import { readVersionById, requireTemplateVersion } from "./versions.ts";
 
 /** A rendered template. */
-export interface Rendition {
-  subject: string | null;
-  htmlBody: string | null;
-  textBody: string | null;
-  templateSlug: string;
-  locale: string;
-  templateVersion: number;
-}
+export const Rendition = z.object({
+  subject: z.string().nullable(),
+  htmlBody: z.string().nullable(),
+  textBody: z.string().nullable(),
+  templateSlug: z.string(),
+  locale: z.string(),
+  templateVersion: z.int(),
+}).meta({ id: "RenderedNotification" });
+export type Rendition = z.output<typeof Rendition>;
 
 type Renderer = Pick<NotificationPlatform, "sql" | "renderThreads" | "config" | "baseUrl">;
 

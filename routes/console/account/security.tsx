@@ -11,7 +11,7 @@ import {
 import { actionsColumn, timeColumn } from "../components/list.tsx";
 import { Card, Notice } from "../components/notice.tsx";
 import { PasskeyForm, passkeyOf } from "../components/passkey_form.tsx";
-import { QrCode } from "../components/qr_code.tsx";
+import { QrCode } from "./qr_code.tsx";
 import { type Column, DataTable } from "../components/table.tsx";
 import { Badge, CopyValue } from "../components/values.tsx";
 import { action, done, formPage, type Sent, showing } from "../shared/actions.ts";

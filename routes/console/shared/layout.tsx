@@ -1,12 +1,14 @@
 import { Icon } from "../components/icons.tsx";
-import { FlashNotice } from "../components/flash.tsx";
 import { CsrfField } from "../components/forms.tsx";
+import { Notice } from "../components/notice.tsx";
 import { commonTexts } from "./common_texts.ts";
 import { type ConsoleUrls, Document } from "./document.tsx";
 import { ScopeChip, TenantChip } from "../components/scope.tsx";
 import { ScopeSwitcher } from "../scope/switcher.tsx";
 import { SearchButton } from "../search/button.tsx";
+import { listTexts } from "./list_texts.ts";
 import type { View, Visit } from "./page.ts";
+import { UNDO } from "./undo.ts";
 import { LOCALES } from "./languages.ts";
 
 const LANGUAGE_NAMES = { en: "English", pt: "Português (Brasil)" };
@@ -115,6 +117,29 @@ function PageHead({ v, view, breadcrumb }: { v: Visit; view: View; breadcrumb: s
         </div>
       </div>
       {view.actions && <div class="page-actions">{view.actions}</div>}
+    </div>
+  );
+}
+
+/** The result of the last action, with a button that undoes it if that is possible. */
+function FlashNotice({ v }: { v: Visit }) {
+  if (!v.flash) return null;
+  const { tone, text, detail, undo } = v.flash;
+  return (
+    <div tabindex={-1} data-flash class={undo ? "with-undo" : undefined}>
+      <Notice tone={tone} title={detail && text}>
+        {detail ? <span lang="en">{detail}</span> : text}
+      </Notice>
+      {undo && (
+        <form method="post" action={UNDO}>
+          <CsrfField v={v} />
+          <input type="hidden" name="undo" value={undo} />
+          <button type="submit" class="button small">
+            <Icon name="undo" />
+            {listTexts[v.locale].undo}
+          </button>
+        </form>
+      )}
     </div>
   );
 }

@@ -1,14 +1,15 @@
 import { browserToken, readBrowserSession } from "../../../domain/access/sign_in/browser_session.ts";
 import { listSavedFilters } from "../../../domain/console/saved_filters.ts";
 import type { ServicePlatform } from "../../../domain/platform.ts";
+import { isUuid } from "../../../domain/shared/ids.ts";
 import { traceIdOf } from "../../../infra/telemetry/trace_ids.ts";
 import type { Handle } from "../../app.ts";
 import { requireConnection } from "../../shared/require_connection.ts";
-import { filteredTo } from "../scope/filtered_to.ts";
+import { ownTenant } from "../scope/own_tenants.ts";
 import { addressOf, type Answers } from "../shared/answers.tsx";
-import { Api } from "../shared/api.ts";
+import { Api, orNull } from "../shared/api.ts";
 import { type BrowserState, formCsrf, readCookies } from "../shared/cookies.ts";
-import type { Visit } from "../shared/page.ts";
+import { may, type Viewer, type Visit } from "../shared/page.ts";
 import { readViewer } from "../shared/viewer.ts";
 import type { Sitemap } from "./sitemap.ts";
 
@@ -79,4 +80,18 @@ export async function openVisit(
     readSavedFilters: () => listSavedFilters(p.sql, userId, path),
   };
   return { v, state };
+}
+
+/** The tenant that the parameter `tenantId` of a page's address filters by; null if the viewer may not see its name. */
+async function filteredTo(
+  api: Api,
+  viewer: Viewer,
+  query: URLSearchParams,
+): Promise<{ id: string; name: string } | null> {
+  const id = query.get("tenantId")?.toLowerCase();
+  if (!id || !isUuid(id)) return null;
+  if (id === viewer.tenant?.id) return viewer.tenant;
+  if (!may(viewer, "manage:all-tenants")) return await ownTenant(api, id);
+  const page = await orNull(api.call("lookUpAllTenants", { query: { ids: [id] } }));
+  return page?.items[0] ?? null;
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { pruneEndedJobs } from "../../../domain/jobs/built_in/prune_jobs.ts";
+import { pruneEndedJobs } from "../../../domain/jobs/job_types.ts";
 import { enqueueJob as enqueueOwn } from "../../../domain/jobs/enqueue.ts";
 import { foldCounts } from "../../../domain/jobs/fold_counts.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
