@@ -35,7 +35,7 @@ export class JobEvents implements AttemptEvents {
 
   /** @param reads connections for the reads: settling jobs waits for them, so they must not wait behind slow requests */
   constructor(private readonly sql: Sql, private readonly reads: Sql) {
-    subscribeToChanges(mainPool(sql), "event subscriptions", () => this.#wanted.clear());
+    subscribeToChanges(mainPool(sql), "event subscriptions", () => this.#wanted.expireAll());
   }
 
   async areWanted(tenantIds: (string | null)[]): Promise<boolean> {

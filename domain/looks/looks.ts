@@ -1,8 +1,7 @@
 import { parseMailFrom } from "../../infra/mail/mail_from.ts";
-import { subscribeToChanges } from "../../infra/postgres/changes.ts";
-import { isTransaction, mainPool, type Pool, type Sql } from "../../infra/postgres/postgres.ts";
+import { isTransaction, type Sql } from "../../infra/postgres/postgres.ts";
 import type { Platform } from "../shared/platform.ts";
-import { TtlCache } from "../shared/ttl_cache.ts";
+import { cacheOfDatabase } from "../shared/ttl_cache.ts";
 import { readableTextOn } from "./colours.ts";
 import { readVerifiedSenders, type VerifiedSender } from "./senders/sender.ts";
 
@@ -63,16 +62,7 @@ export interface StoredLooks {
   senders: VerifiedSender[];
 }
 
-const caches = new WeakMap<Pool, TtlCache<StoredLooks>>();
-
-function cacheOf(pool: Pool): TtlCache<StoredLooks> {
-  const existing = caches.get(pool);
-  if (existing) return existing;
-  const cache = new TtlCache<StoredLooks>({ ttlMs: TTL_MS, maxEntries: MAX_ENTRIES });
-  caches.set(pool, cache);
-  subscribeToChanges(pool, "looks", () => cache.clear());
-  return cache;
-}
+const cacheOf = cacheOfDatabase<StoredLooks>("looks", { ttlMs: TTL_MS, maxEntries: MAX_ENTRIES });
 
 /** What the tenant has set, read from the database. */
 export async function readOwnLooks(q: Sql, tenantId: string, lock = q``): Promise<OwnLooks> {
@@ -94,7 +84,7 @@ export async function readStoredLooks(sql: Sql, tenantId: string | null): Promis
     ]);
     return { own, senders };
   };
-  return isTransaction(sql) ? await read() : await cacheOf(mainPool(sql)).read(tenantId, read);
+  return isTransaction(sql) ? await read() : await cacheOf(sql).read(tenantId, read);
 }
 
 /**

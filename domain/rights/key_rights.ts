@@ -62,9 +62,9 @@ export class KeyRightsCache {
 
   /** Clears the cache, because the rights of a user, key or service account changed, or a tenant. */
   invalidate(): void {
-    this.#keys.clear();
-    this.#accounts.clear();
-    this.#permissions.clear();
+    this.#keys.expireAll();
+    this.#accounts.expireAll();
+    this.#permissions.expireAll();
   }
 
   /** Records a key's use, at most once a minute, without waiting for it. */

@@ -1,3 +1,13 @@
+import { type ChangeTopic, subscribeToChanges } from "../../infra/postgres/changes.ts";
+import { mainPool, type Pool, type Sql } from "../../infra/postgres/postgres.ts";
+
+interface CacheOptions<V> {
+  ttlMs: number;
+  maxEntries: number;
+  /** Returns false for values that must not be cached; default: all values are cached. */
+  keeps?: (value: V) => boolean;
+}
+
 interface Entry<V> {
   value: Promise<V>;
   loadedAt: number;
@@ -10,8 +20,7 @@ interface Entry<V> {
 export class TtlCache<V> {
   readonly #entries = new Map<string, Entry<V>>();
 
-  /** @param o.keeps returns false for values that must not be cached; default: all values are cached */
-  constructor(private readonly o: { ttlMs: number; maxEntries: number; keeps?: (value: V) => boolean }) {}
+  constructor(private readonly o: CacheOptions<V>) {}
 
   /** Returns the cached value of `key` if it is younger than `ttlMs`; otherwise calls `load` and caches its result. */
   read(key: string, load: () => Promise<V>): Promise<V> {
@@ -35,13 +44,23 @@ export class TtlCache<V> {
     return this.#entries.has(key);
   }
 
-  /** Removes all entries. */
-  clear(): void {
-    this.#entries.clear();
-  }
-
   /** Expires all entries, so that their next read loads again. `has` still returns true for them. */
   expireAll(): void {
     for (const entry of this.#entries.values()) entry.loadedAt = -Infinity;
   }
+}
+
+/** A cache for each database, whose entries expire when any instance announces a change of the topic. */
+export function cacheOfDatabase<V>(topic: ChangeTopic, o: CacheOptions<V>): (q: Sql) => TtlCache<V> {
+  const caches = new WeakMap<Pool, TtlCache<V>>();
+  return (q) => {
+    const pool = mainPool(q);
+    let cache = caches.get(pool);
+    if (!cache) {
+      const created = cache = new TtlCache<V>(o);
+      caches.set(pool, cache);
+      subscribeToChanges(pool, topic, () => created.expireAll());
+    }
+    return cache;
+  };
 }

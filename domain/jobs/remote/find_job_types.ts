@@ -1,8 +1,8 @@
 // Looking up declared job types. Instances cache them.
 import { z } from "zod";
-import { announceChange, subscribeToChanges } from "../../../infra/postgres/changes.ts";
-import { isTransaction, mainPool, type Pool, type Sql, type Tx } from "../../../infra/postgres/postgres.ts";
-import { TtlCache } from "../../shared/ttl_cache.ts";
+import { announceChange } from "../../../infra/postgres/changes.ts";
+import { isTransaction, type Sql, type Tx } from "../../../infra/postgres/postgres.ts";
+import { cacheOfDatabase, TtlCache } from "../../shared/ttl_cache.ts";
 import type { AnyJobType, JobTypes } from "../job_type.ts";
 import { memberPath } from "./args_path.ts";
 import { readArgsSchema } from "./args_schema.ts";
@@ -19,18 +19,9 @@ export type NamedRow = Omit<JobTypeRow, "argsSchema"> & { hasArgsSchema: boolean
 /** Cache entry of all pushed types; not a name. */
 const PUSHED = "|pushed";
 
-const rowsByPool = new WeakMap<Pool, TtlCache<NamedRow[]>>();
+const rowsOf = cacheOfDatabase<NamedRow[]>("job types", { ttlMs: TTL_MS, maxEntries: MAX_NAMES });
 /** Checks of arguments by id and version of the type. */
 const argsChecks = new TtlCache<z.ZodType>({ ttlMs: Infinity, maxEntries: MAX_SCHEMAS });
-
-function rowsOf(pool: Pool): TtlCache<NamedRow[]> {
-  const existing = rowsByPool.get(pool);
-  if (existing) return existing;
-  const rows = new TtlCache<NamedRow[]>({ ttlMs: TTL_MS, maxEntries: MAX_NAMES });
-  rowsByPool.set(pool, rows);
-  subscribeToChanges(pool, "job types", () => rows.clear());
-  return rows;
-}
 
 /** Clears the cached types of every instance when `tx` commits. */
 export const invalidateJobTypes = (tx: Tx): void => announceChange(tx, { topic: "job types" });
@@ -40,7 +31,7 @@ export async function readRowsNamed(sql: Sql, names: Iterable<string>): Promise<
   const distinct = [...new Set(names)];
   if (distinct.length === 0) return new Map();
   if (isTransaction(sql)) return Map.groupBy(await readRows(sql, distinct), ({ name }) => name);
-  const cache = rowsOf(mainPool(sql));
+  const cache = rowsOf(sql);
   const entries = distinct.map(async (name) =>
     [name, await cache.read(name, () => readRows(sql, [name]))] as const
   );
@@ -56,7 +47,7 @@ const readRows = async (sql: Sql, names: string[]): Promise<NamedRow[]> => [
 
 /** The rows of all types that are pushed, possibly from the cache. */
 export const readPushedRows = (sql: Sql): Promise<NamedRow[]> =>
-  rowsOf(mainPool(sql)).read(
+  rowsOf(sql).read(
     PUSHED,
     async () => [
       ...await sql<NamedRow[]>`

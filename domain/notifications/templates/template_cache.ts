@@ -1,6 +1,6 @@
-import { announceChange, subscribeToChanges } from "../../../infra/postgres/changes.ts";
-import { isTransaction, mainPool, type Pool, type Sql, type Tx } from "../../../infra/postgres/postgres.ts";
-import { TtlCache } from "../../shared/ttl_cache.ts";
+import { announceChange } from "../../../infra/postgres/changes.ts";
+import { isTransaction, type Sql, type Tx } from "../../../infra/postgres/postgres.ts";
+import { cacheOfDatabase } from "../../shared/ttl_cache.ts";
 import { pinParts, type TemplatePins } from "./parts.ts";
 import { findTemplate, type FoundTemplate } from "./read.ts";
 
@@ -13,16 +13,7 @@ interface Requirements extends Pick<FoundTemplate, "requiredVariables" | "versio
   pins: TemplatePins | null;
 }
 
-const caches = new WeakMap<Pool, TtlCache<Requirements>>();
-
-function cacheOf(pool: Pool): TtlCache<Requirements> {
-  const existing = caches.get(pool);
-  if (existing) return existing;
-  const cache = new TtlCache<Requirements>({ ttlMs: TTL_MS, maxEntries: MAX_ENTRIES });
-  caches.set(pool, cache);
-  subscribeToChanges(pool, "templates", () => cache.clear());
-  return cache;
-}
+const cacheOf = cacheOfDatabase<Requirements>("templates", { ttlMs: TTL_MS, maxEntries: MAX_ENTRIES });
 
 /**
  * The current version of a template, its required variables, and the versions of its parts. They are cached, because many messages use the same
@@ -41,7 +32,7 @@ export async function findRequirements(
     return { requiredVariables, versionId, pins: await pinParts(sql, tenantId, template, locale) };
   };
   if (isTransaction(sql)) return await read();
-  return await cacheOf(mainPool(sql)).read(JSON.stringify([tenantId, slug, locale]), read);
+  return await cacheOf(sql).read(JSON.stringify([tenantId, slug, locale]), read);
 }
 
 /** Clears the template cache of every instance when `tx` commits. */

@@ -24,7 +24,7 @@ export class KnownClients {
   constructor(private readonly sql: Sql) {
     this.#uses = new LastUses(sql);
     for (const topic of ["oauth clients", "tenants"] as const) {
-      subscribeToChanges(mainPool(sql), topic, () => this.#clients.clear());
+      subscribeToChanges(mainPool(sql), topic, () => this.#clients.expireAll());
     }
   }
 
