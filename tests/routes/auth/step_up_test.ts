@@ -50,7 +50,9 @@ Deno.test("creating credentials after a long time needs a step-up of users with 
   const { amr } = await stepUp(user);
   assert.deepEqual(amr.toSorted(), ["mfa", "otp", "pwd"]);
   for (const attempt of attempts) await accepted(attempt());
-  const made = await accepted(user.client.post("/api/v1/api-keys", { ...key, permissions: ["update:users"] }));
+  const made = await accepted(
+    user.client.post("/api/v1/api-keys", { ...key, permissions: ["update:users"] }),
+  );
   await refused("403 FORBIDDEN", withToken(t, made.key).delete(`/api/v1/users/${user.id}/factors`));
   await ageSignIns(t, user.id, 14);
   await accepted(user.client.post("/api/v1/api-keys", { ...key, name: "Other" }), 201);
