@@ -1,34 +1,60 @@
 // The size and shape of the code, as a table of domain/README.md: `deno task measure [--list]`.
 import { dirname, join, normalize } from "node:path";
+import { requireNoArguments, runScript } from "./shared/run_script.ts";
+
+const HELP = `Usage: deno task measure [options]
+
+Prints size and shape of the code as a table: lines by area, files, declarations that repeat one, imports that point
+up, small files with one importer, and optional members of a route.
+
+Options:
+  --list      also the places that are counted
+  -h, --help  this text
+
+Example: deno task measure --list
+
+Exit code 0 when the table is printed, 64 for wrong usage.`;
 
 const ROOT = join(import.meta.dirname ?? ".", "..");
 const AREAS = ["main.ts", "domain", "infra", "routes", "routes/console", "scripts", "tests"];
+/** Areas with folders of their own. */
+const NESTED = [
+  ...["access", "reports", "jobs", "notifications", "files"].map((area) => `domain/${area}`),
+  "routes/console",
+];
 /** Shorter files with one importer are better read there. */
 const SMALL_LINES = 60;
 /** A pair of declarations with fewer members may be alike by accident. */
 const TWIN_MEMBERS = 5;
 const IMPORTS = /\b(?:from|import)\s*\(?\s*"(\.[^"]+\.tsx?)"/g;
-const isList = Deno.args.includes("--list");
 
-const git = await new Deno.Command("git", { args: ["ls-files", "-z"], cwd: ROOT }).output();
-const files = new TextDecoder().decode(git.stdout).split("\0").filter((path) => path !== "");
-const textOf = new Map(
-  await Promise.all(
-    files.filter((path) => /\.(tsx?|sql|md)$/.test(path)).map(async (path) =>
-      [path, await Deno.readTextFile(join(ROOT, path)).catch(() => "")] as const
-    ),
-  ),
-);
-const code = [...textOf].filter(([path]) => /\.tsx?$/.test(path)).map(([path, text]) => ({
-  path,
-  text,
-  imports: [...text.matchAll(IMPORTS)].map(([, to = ""]) => normalize(join(dirname(path), to))),
-}));
+interface SourceFile {
+  path: string;
+  text: string;
+  imports: string[];
+}
+
+/** The paths of all files in git, and the texts of those that are read. */
+async function readFiles(): Promise<{ files: string[]; textOf: Map<string, string> }> {
+  const git = await new Deno.Command("git", { args: ["ls-files", "-z"], cwd: ROOT }).output();
+  const files = new TextDecoder().decode(git.stdout).split("\0").filter((path) => path !== "");
+  const read = files.filter((path) => /\.(tsx?|sql)$/.test(path)).map(async (path) =>
+    [path, await Deno.readTextFile(join(ROOT, path)).catch(() => "")] as const
+  );
+  return { files, textOf: new Map(await Promise.all(read)) };
+}
+
+const sourcesOf = (textOf: Map<string, string>): SourceFile[] =>
+  [...textOf].filter(([path]) => /\.tsx?$/.test(path)).map(([path, text]) => ({
+    path,
+    text,
+    imports: [...text.matchAll(IMPORTS)].map(([, to = ""]) => normalize(join(dirname(path), to))),
+  }));
 const linesOf = (text: string): number => text.split("\n").length - 1;
 const sum = (paths: { text: string }[]): number =>
   paths.reduce((lines, { text }) => lines + linesOf(text), 0);
 const isTest = (path: string): boolean => path.startsWith("tests/") || path.startsWith("scripts/bench");
-const within = (folder: string) =>
+const within = (code: SourceFile[], folder: string): SourceFile[] =>
   code.filter(({ path }) => path === folder || path.startsWith(`${folder}/`));
 
 /** The names of the members in the braces that open at `start`, at their top level. */
@@ -44,8 +70,8 @@ function membersAt(text: string, start: number): Set<string> {
   return names;
 }
 
-function declarations(pattern: RegExp, folder: string) {
-  return within(folder).flatMap(({ path, text }) =>
+function declarations(code: SourceFile[], pattern: RegExp) {
+  return code.flatMap(({ path, text }) =>
     [...text.matchAll(pattern)].map((match) => ({
       name: `${path} ${match[1] ?? ""}`,
       members: membersAt(text, match.index + match[0].length - 1),
@@ -54,9 +80,9 @@ function declarations(pattern: RegExp, folder: string) {
 }
 
 /** Interfaces of the domain whose members a schema of the routes declares again. */
-function twins(): string[] {
-  const interfaces = declarations(/\binterface (\w+)[^{]*\{/g, "domain");
-  const schemas = declarations(/\bconst (\w+) = z\.object\(\{/g, "routes");
+function twins(code: SourceFile[]): string[] {
+  const interfaces = declarations(within(code, "domain"), /\binterface (\w+)[^{]*\{/g);
+  const schemas = declarations(within(code, "routes"), /\bconst (\w+) = z\.object\(\{/g);
   return schemas.flatMap(({ name, members }) => {
     const twin = interfaces.find((each) =>
       each.members.size === members.size && members.isSubsetOf(each.members)
@@ -66,8 +92,8 @@ function twins(): string[] {
 }
 
 /** Imports between two folders of an area that point against the direction of most imports between these two. */
-function upward(area: string): string[] {
-  const between = within(area).flatMap(({ path, imports }) =>
+function upward(code: SourceFile[], area: string): string[] {
+  const between = within(code, area).flatMap(({ path, imports }) =>
     imports.filter((to) => to.startsWith(`${area}/`) && dirname(to) !== dirname(path)).map((to) => ({
       path,
       to,
@@ -83,7 +109,7 @@ function upward(area: string): string[] {
 }
 
 /** Small files that only one file of another folder imports. */
-function lonely(): string[] {
+function lonely(code: SourceFile[]): string[] {
   const importers = new Map<string, string[]>();
   for (const { path, imports } of code) {
     for (const to of new Set(imports)) importers.set(to, [...importers.get(to) ?? [], path]);
@@ -95,37 +121,47 @@ function lonely(): string[] {
   });
 }
 
-const endpoint = textOf.get("routes/shared/endpoint.ts") ?? "";
-const spec = /export interface EndpointSpec[\s\S]*?\n\}/.exec(endpoint)?.[0] ?? "";
-const keyedByPool = code.filter(({ path, text }) => !isTest(path) && /new WeakMap<Pool/.test(text)).map((
-  { path },
-) => path);
-const subareas = ["access", "reports", "jobs", "notifications", "files"].map((area) => `domain/${area}`);
-const lists: Record<string, string[]> = {
-  "twins of a DTO": twins(),
-  "maps keyed by a pool": keyedByPool,
-  "small files with one importer elsewhere": lonely(),
-  ...Object.fromEntries(
-    [...subareas, "routes/console"].map((area) => [`upward imports in ${area}`, upward(area)]),
-  ),
-};
-const rows: [string, number][] = [
-  ["product lines (TS, TSX)", sum(code.filter(({ path }) => !isTest(path)))],
-  ["test lines", sum(code.filter(({ path }) => path.startsWith("tests/")))],
-  ...AREAS.map((area): [string, number] => [`lines of \`${area}\``, sum(within(area))]),
-  [
-    "lines of SQL in `infra/postgres`",
-    linesOf([...textOf].filter(([path]) => /^infra\/.*\.sql$/.test(path)).map(([, text]) => text).join("")),
-  ],
-  ["files in git", files.length],
-  [
-    "optional members of `EndpointSpec`",
-    [...spec.matchAll(/^ {2}\w+\??[:(]/gm)].filter(([line]) => line.includes("?")).length,
-  ],
-  ...Object.entries(lists).map(([name, list]): [string, number] => [name, list.length]),
-];
-console.log("| | |\n|---|---|");
-for (const [name, count] of rows) console.log(`| ${name} | ${count.toLocaleString("en")} |`);
-if (isList) {
-  for (const [name, list] of Object.entries(lists)) console.log(`\n${name}:\n  ${list.join("\n  ")}`);
+/** Everything counted, by name, as a number or as the places. */
+function measured(files: string[], textOf: Map<string, string>): Record<string, number | string[]> {
+  const code = sourcesOf(textOf);
+  const product = code.filter(({ path }) => !isTest(path));
+  const spec = /export interface EndpointSpec[\s\S]*?\n\}/.exec(
+    textOf.get("routes/shared/endpoint.ts") ?? "",
+  );
+  const sql = [...textOf].filter(([path]) => /^infra\/.*\.sql$/.test(path)).map(([path, text]) => ({
+    path,
+    text,
+  }));
+  return {
+    "product lines (TS, TSX)": sum(product),
+    ...Object.fromEntries(AREAS.map((area) => [`lines of \`${area}\``, sum(within(code, area))])),
+    "lines of SQL in `infra/postgres`": sum(sql),
+    "files in git": files.length,
+    "optional members of `EndpointSpec`": [...spec?.[0].matchAll(/^ {2}\w+\?[:(]/gm) ?? []].length,
+    "twins of a DTO": twins(code),
+    "maps keyed by a pool": product.filter(({ text }) => /new WeakMap<Pool/.test(text)).map(({ path }) =>
+      path
+    ),
+    "small files with one importer elsewhere": lonely(code),
+    ...Object.fromEntries(NESTED.map((area) => [`upward imports in \`${area}\``, upward(code, area)])),
+  };
 }
+
+await runScript({
+  help: HELP,
+  options: { list: { type: "boolean", default: false } },
+  async run({ list }, positionals) {
+    requireNoArguments(positionals);
+    const { files, textOf } = await readFiles();
+    const rows = Object.entries(measured(files, textOf));
+    console.log("| | |\n|---|---|");
+    for (const [name, found] of rows) {
+      const count = typeof found === "number" ? found : found.length;
+      console.log(`| ${name} | ${count.toLocaleString("en")} |`);
+    }
+    for (const [name, found] of list ? rows : []) {
+      if (typeof found !== "number") console.log(`\n${name}:\n  ${found.join("\n  ")}`);
+    }
+    return 0;
+  },
+});

@@ -3,7 +3,7 @@ import type { Sql } from "../../infra/postgres/postgres.ts";
 import { JOB_COLUMNS, type JobRow } from "./job_row.ts";
 
 /** Longest `uniqueFor` in seconds: 366 days. */
-export const MAX_UNIQUE_SECONDS = 366 * 86_400;
+const MAX_UNIQUE_SECONDS = 366 * 86_400;
 
 /** How long a job holds its key: until it ends, or this many seconds since its creation. */
 export type UniqueFor = "unfinished" | number;

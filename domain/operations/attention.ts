@@ -5,7 +5,7 @@ const STUCK_AFTER_MS = 5 * 60_000;
 /** A maintenance job that is late by more than this needs attention. */
 const LATE_AFTER_SECONDS = 15 * 60;
 
-export const ATTENTION_KINDS = [
+const ATTENTION_KINDS = [
   "NoWorkers",
   "ScannerUnavailable",
   "QueueStuck",

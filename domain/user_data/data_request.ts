@@ -6,8 +6,8 @@ import type { Caller } from "../rights/caller.ts";
 import { newId } from "../shared/ids.ts";
 import type { DataSubject } from "../shared/personal_data.ts";
 
-export const DATA_REQUEST_KINDS = ["UserExport", "UserErasure", "TenantExport", "TenantErasure"] as const;
-export const DATA_REQUEST_STATUSES = ["Queued", "Running", "Completed", "Failed"] as const;
+const DATA_REQUEST_KINDS = ["UserExport", "UserErasure", "TenantExport", "TenantErasure"] as const;
+const DATA_REQUEST_STATUSES = ["Queued", "Running", "Completed", "Failed"] as const;
 export type DataRequestKind = typeof DATA_REQUEST_KINDS[number];
 
 /** An export or erasure of the data of a user or tenant, as callers see it. */

@@ -8,7 +8,7 @@ import { readTenantUser, userNotFound } from "../users/user_details.ts";
 const MOST_ROLES = 50;
 
 /** One condition of an access decision, in the order in which the service checks them. */
-export const AccessCheck = z.object({
+const AccessCheck = z.object({
   name: z.enum([
     "UserActive",
     "TenantActive",
@@ -23,7 +23,7 @@ export const AccessCheck = z.object({
 export type AccessCheck = z.output<typeof AccessCheck>;
 
 /** A role that has the permission in question, or admin:system, which includes it. */
-export const AccessGrant = z.object({
+const AccessGrant = z.object({
   tenantId: z.guid(),
   tenantName: z.string(),
   roleId: z.guid(),

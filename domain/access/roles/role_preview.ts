@@ -14,7 +14,7 @@ const CANDIDATES = 1_000;
 const MOST_SESSIONS = 1_000;
 
 /** A permission that a change adds to a role or removes from it. */
-export const PreviewedPermission = z.object({
+const PreviewedPermission = z.object({
   id: z.guid(),
   code: z.string(),
   description: z.string().nullable(),
@@ -25,7 +25,7 @@ export const PreviewedPermission = z.object({
 export type PreviewedPermission = z.output<typeof PreviewedPermission>;
 
 /** A user of the role, and what would change for them. */
-export const PreviewedUser = z.object({
+const PreviewedUser = z.object({
   id: z.guid(),
   email: z.string(),
   firstName: z.string(),

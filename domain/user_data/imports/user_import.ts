@@ -18,7 +18,7 @@ import type { PagedResult, PageRequest } from "../../shared/paging.ts";
 import { readPage } from "../../shared/read_page.ts";
 import { IMPORT_JOB } from "./import_job_name.ts";
 
-export const IMPORT_STATUSES = ["Queued", "Running", "Completed", "Failed"] as const;
+const IMPORT_STATUSES = ["Queued", "Running", "Completed", "Failed"] as const;
 
 /** An import of users from a file. */
 export const UserImport = z.object({
