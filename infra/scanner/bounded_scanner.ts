@@ -1,5 +1,4 @@
 import { ARCHIVE_LIMITS, type ArchiveLimits } from "./archives/budget.ts";
-import { isArchive, OPENING_BYTES } from "./content_scan.ts";
 import { ScanThread } from "./scan_thread.ts";
 import { ScanThreads } from "./scan_threads.ts";
 import type { Scanner, ScanOptions, ScanVerdict } from "./scanner.ts";
@@ -23,9 +22,7 @@ export function withArchiveLimits(engine: Scanner): Scanner {
     ...engine,
     async scan(content, o = {}): Promise<ScanVerdict> {
       if (o.isOwn) return await engine.scan(content, o);
-      const { opening, whole } = await peek(content);
-      if (!isArchive(opening)) return await engine.scan(whole, o);
-      return await scanArchive(whole, o);
+      return await scanBounded(content, o);
     },
     async close(): Promise<void> {
       threads.close();
@@ -33,7 +30,7 @@ export function withArchiveLimits(engine: Scanner): Scanner {
     },
   };
 
-  async function scanArchive(content: ReadableStream<Uint8Array>, o: ScanOptions): Promise<ScanVerdict> {
+  async function scanBounded(content: ReadableStream<Uint8Array>, o: ScanOptions): Promise<ScanVerdict> {
     const reader = content.getReader();
     const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
     const writer = writable.getWriter();
@@ -62,30 +59,4 @@ export function withArchiveLimits(engine: Scanner): Scanner {
       reader.cancel().catch(() => {});
     }
   }
-}
-
-/** Reads the first bytes of content. @returns them, and the content with them */
-async function peek(
-  content: ReadableStream<Uint8Array>,
-): Promise<{ opening: Uint8Array; whole: ReadableStream<Uint8Array> }> {
-  const reader = content.getReader();
-  const opening = new Uint8Array(OPENING_BYTES);
-  const read: Uint8Array[] = [];
-  let length = 0;
-  while (length < OPENING_BYTES) {
-    const { done, value } = await reader.read();
-    if (done) break;
-    opening.set(value.subarray(0, OPENING_BYTES - length), length);
-    length += Math.min(value.length, OPENING_BYTES - length);
-    read.push(value);
-  }
-  const whole = new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      const next = read.shift() ?? (await reader.read()).value;
-      if (next) controller.enqueue(next);
-      else controller.close();
-    },
-    cancel: (reason) => reader.cancel(reason),
-  }, { highWaterMark: 0 });
-  return { opening: opening.subarray(0, length), whole };
 }

@@ -3,14 +3,15 @@ import type { Entries, Sink } from "./archives/entries.ts";
 import { readGzip } from "./archives/gzip.ts";
 import { Input, type Steps } from "./archives/input.ts";
 import { BLOCK_BYTES, isTarHeader, readTar } from "./archives/tar.ts";
+import { isXz, readXz } from "./archives/xz.ts";
 import { readZip } from "./archives/zip.ts";
 import { ScanWindow, type WindowSizes } from "./scan_window.ts";
 
 type Reader = (input: Input, entries: Entries) => Steps;
 
 /**
- * Matches a stream of content against the rules. If it is an archive, matches every entry too. Each nesting level has
- * one window.
+ * Matches a stream of content against the rules. If it is an archive, or a zip is behind other content, matches every
+ * entry too. Each nesting level has one window.
  * @throws BeyondLimits if an archive is larger or deeper than the budget allows
  */
 export class ContentScan implements Sink {
@@ -64,15 +65,16 @@ export class ContentScan implements Sink {
   #begin(opening: Uint8Array): void {
     this.#opening = null;
     const reader = readerOf(opening);
-    if (!reader) return;
-    this.o.budget.countArchive(this.outer);
+    if (reader) this.o.budget.countArchive(this.outer);
+    else if (this.#isEmpty || !this.o.budget.allowsArchive(this.outer)) return;
     this.#input = new Input();
-    this.#reading = reader(this.#input, {
+    this.#reading = (reader ?? readBehind)(this.#input, {
       open: () => {
         this.o.budget.countEntry();
         return new ContentScan(this.o, this.windows, this.outer + 1);
       },
       unpacked: (bytes) => this.o.budget.countUnpacked(bytes),
+      dense: (bytes, isWorstCase) => this.o.budget.countDense(bytes, isWorstCase),
     });
     this.#read(opening);
   }
@@ -85,15 +87,22 @@ export class ContentScan implements Sink {
 }
 
 /** How many first bytes of content show whether it is an archive. */
-export const OPENING_BYTES = BLOCK_BYTES;
-
-/** Is content with these first bytes an archive whose entries are read? */
-export const isArchive = (opening: Uint8Array): boolean => readerOf(opening) !== null;
+const OPENING_BYTES = BLOCK_BYTES;
 
 /** Returns the archive reader for content with these first bytes; null if it is not an archive. */
 function readerOf(opening: Uint8Array): Reader | null {
   const [first, second, third] = opening;
   if (first === 0x50 && second === 0x4b && [3, 5, 7, 0x30].includes(third ?? 0)) return readZip;
-  if (first === 0x1f && second === 0x8b) return readGzip;
+  if (first === 0x1f && second === 0x8b) return andBehind(readGzip);
+  if (isXz(opening)) return andBehind(readXz);
   return isTarHeader(opening) ? readTar : null;
 }
+
+/** Reads zips behind other content. */
+const readBehind: Reader = (input, entries) => readZip(input, entries, false);
+
+const andBehind = (reader: Reader): Reader =>
+  function* (input, entries) {
+    yield* reader(input, entries);
+    yield* readBehind(input, entries);
+  };

@@ -6,7 +6,7 @@ export interface ArchiveLimits {
   entries: number;
   /** Maximum unpacked bytes of all compressed entries of one file. */
   unpackedBytes: number;
-  /** Maximum unpacked bytes per byte of the file. */
+  /** Maximum unpacked bytes per byte of the file, without those of dense formats. */
   ratio: number;
 }
 
@@ -29,13 +29,21 @@ export class BeyondLimits extends Error {
 export class Budget {
   #entries = 0;
   #unpacked = 0;
+  #dense = 0;
 
   constructor(private readonly limits: ArchiveLimits) {}
+
+  /** Is the content of this many archives read as an archive? */
+  allowsArchive(outer: number): boolean {
+    return outer < this.limits.depth;
+  }
 
   /** Counts an archive that is inside of `outer` others. @throws BeyondLimits */
   countArchive(outer: number): void {
     const { depth } = this.limits;
-    if (outer >= depth) throw new BeyondLimits(`Archives are nested more than ${depth} levels deep.`);
+    if (!this.allowsArchive(outer)) {
+      throw new BeyondLimits(`Archives are nested more than ${depth} levels deep.`);
+    }
   }
 
   /** @throws BeyondLimits */
@@ -47,9 +55,27 @@ export class Budget {
   /** @throws BeyondLimits */
   countUnpacked(bytes: number): void {
     this.#unpacked += bytes;
+    this.#requireUnpacked("unpacks");
+  }
+
+  /**
+   * Counts unpacked bytes of a format that honestly reaches any ratio.
+   * @param isWorstCase true: the format is not read, so this is the most that its content may unpack to
+   * @throws BeyondLimits
+   */
+  countDense(bytes: number, isWorstCase = false): void {
+    this.#dense += bytes;
+    this.#requireUnpacked(
+      isWorstCase
+        ? "has entries of a compression method that is not read (use Deflate), and may unpack"
+        : "unpacks",
+    );
+  }
+
+  #requireUnpacked(does: string): void {
     const { unpackedBytes } = this.limits;
-    if (this.#unpacked > unpackedBytes) {
-      throw new BeyondLimits(`The file unpacks to more than ${unpackedBytes} bytes.`);
+    if (this.#unpacked + this.#dense > unpackedBytes) {
+      throw new BeyondLimits(`The file ${does} to more than ${unpackedBytes} bytes.`);
     }
   }
 

@@ -10,4 +10,6 @@ export interface Entries {
   open(): Sink;
   /** Counts unpacked bytes. @throws BeyondLimits */
   unpacked(bytes: number): void;
+  /** Counts bytes as `Budget.countDense`. @throws BeyondLimits */
+  dense(bytes: number, isWorstCase?: boolean): void;
 }

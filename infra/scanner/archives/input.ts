@@ -1,3 +1,5 @@
+import { Signatures } from "./signatures.ts";
+
 /** A reader as a generator. It yields when it needs bytes that have not arrived yet. */
 export type Steps<T = void> = Generator<void, T, void>;
 
@@ -6,6 +8,7 @@ export class Input {
   #bytes = new Uint8Array(0);
   #position = 0;
   #ended = false;
+  readonly signatures = new Signatures();
 
   /** Offset in the content of the first byte that was not consumed. */
   get position(): number {
@@ -18,6 +21,7 @@ export class Input {
     joined.set(this.#bytes);
     joined.set(bytes, this.#bytes.length);
     this.#bytes = joined;
+    this.signatures.add(bytes);
   }
 
   end(): void {

@@ -1,4 +1,5 @@
 import type { Entries } from "./entries.ts";
+import { mismatch } from "./zip_directories.ts";
 import type { Input, Steps } from "./input.ts";
 
 export const BLOCK_BYTES = 512;
@@ -6,8 +7,18 @@ export const BLOCK_BYTES = 512;
 const PAX = new Set(["x", "g"]);
 const MAX_PAX_BYTES = 1024 * 1024;
 
-/** Reads a tar file (POSIX ustar and pax, GNU, v7). Skips blocks that are not a header, as some programs do. */
+/**
+ * Reads a tar file (POSIX ustar and pax, GNU, v7). Skips blocks that are not a header, as some programs do.
+ * @throws BeyondLimits if another program would take the file for a zip: its directory is not inside of an entry.
+ */
 export function* readTar(input: Input, entries: Entries): Steps {
+  const read: { from: number; to: number }[] = [];
+  yield* readHeaders(input, entries, read);
+  const isInside = (at: number) => read.some(({ from, to }) => at >= from && at < to);
+  if (!input.signatures.ends().every(isInside)) throw mismatch();
+}
+
+function* readHeaders(input: Input, entries: Entries, read: { from: number; to: number }[]): Steps {
   let paxSize: number | null = null;
   for (;;) {
     const block = yield* input.peek(BLOCK_BYTES);
@@ -19,6 +30,7 @@ export function* readTar(input: Input, entries: Entries): Steps {
     const size = isPax ? ownSize(header) : paxSize ?? ownSize(header);
     const padding = (BLOCK_BYTES - size % BLOCK_BYTES) % BLOCK_BYTES;
     const content = entries.open();
+    const from = input.position;
     let pax = "";
     const decoder = new TextDecoder();
     yield* input.pass(size, (bytes) => {
@@ -26,6 +38,7 @@ export function* readTar(input: Input, entries: Entries): Steps {
       if (isPax && pax.length < MAX_PAX_BYTES) pax += decoder.decode(bytes, { stream: true });
     });
     content.end();
+    read.push({ from, to: input.position });
     yield* input.pass(padding, () => {});
     const given = /(?:^|\n)\d+ size=(\d+)\n/.exec(pax)?.[1];
     if (!isPax) paxSize = null;

@@ -1,8 +1,7 @@
-import { BeyondLimits } from "./budget.ts";
 import type { Entries, Sink } from "./entries.ts";
 import { inflate } from "./inflate.ts";
 import type { Input, Steps } from "./input.ts";
-import { type ReadEntry, ZipDirectories } from "./zip_directories.ts";
+import { mismatch, type ReadEntry, ZipDirectories } from "./zip_directories.ts";
 import { LARGE, sizeIn64 } from "./zip64.ts";
 
 const LOCAL = 0x04034b50;
@@ -19,16 +18,41 @@ const DEFLATED = 8;
 /** Signature, checksum and two sizes of eight bytes each. */
 const LONGEST_DESCRIPTOR = 24;
 
+/**
+ * How many times its size an entry may unpack to at most, rounded up, by methods that are not read: Shrink, Reduce, Implode,
+ * Deflate64, bzip2, LZMA, Zstandard and PPMd. Programs do not know further methods.
+ */
+const WORST_RATIOS = new Map([
+  [1, 8_000],
+  ...[2, 3, 4, 5].map((method): [number, number] => [method, 1_000]),
+  [6, 200],
+  [9, 30_000],
+  [12, 1_100_000],
+  [14, 8_000],
+  [20, 35_000],
+  [93, 35_000],
+  [98, 1_000],
+]);
 const discard: Sink = { push() {}, end() {} };
 
 /**
- * Reads a zip from its beginning, entry by entry. Then compares the entries with the central directory, which most
- * programs use to open a zip. Skips entries that are encrypted or compressed with another method than deflate; what the
- * directory says of their size counts as unpacked, because an engine may know the method.
- * @throws BeyondLimits if the directory lists an entry that was not read: another program would unpack other content.
+ * Reads a zip entry by entry, also behind other content. Then compares the entries with the central directory, which most
+ * programs use to open a zip. Entries of the method xz are read as files of this format. Skips encrypted
+ * entries, whose declared size counts as unpacked, and those of other methods, which count with their worst case.
+ * @param startsZip true: the content must be a zip from its first byte
+ * @throws BeyondLimits if a directory that programs find does not list the entries that were read, each once: another
+ * program would unpack other content.
  */
-export function* readZip(input: Input, entries: Entries): Steps {
-  const directories = new ZipDirectories();
+export function* readZip(input: Input, entries: Entries, startsZip = true): Steps {
+  const from = input.position;
+  const directories = new ZipDirectories(input.signatures, startsZip);
+  yield* readRecords(input, entries, directories);
+  yield* input.pass(Infinity, () => {});
+  const isGood = (at: number) => at < from || directories.hasEnd(at);
+  if (!input.signatures.ends().every(isGood)) throw mismatch();
+}
+
+function* readRecords(input: Input, entries: Entries, directories: ZipDirectories): Steps {
   for (;;) {
     const record = yield* findRecord(input);
     const at = input.position;
@@ -41,15 +65,11 @@ export function* readZip(input: Input, entries: Entries): Steps {
       const lengths = header && [28, 30, 32].map((field) => header.getUint16(field, true));
       const variable = lengths && (yield* input.take(lengths.reduce((sum, length) => sum + length)));
       if (!variable) return;
-      entries.unpacked(directories.addLine(at, input.position, header, variable, lengths));
-    } else if (record === END_64) {
-      const end = yield* input.take(56);
+      directories.addLine(at, input.position, header, variable, lengths);
+    } else if (record === END_64 || record === END) {
+      const end = yield* input.take(record === END ? 22 : 56);
       if (!end) return;
-      directories.requireEnd64(at, end);
-    } else if (record === END) {
-      const end = yield* input.take(22);
-      if (!end) return;
-      directories.requireEnd(at, end);
+      entries.unpacked(record === END ? directories.addEnd(at, end) : directories.addEnd64(at, end));
     } else {
       return;
     }
@@ -84,50 +104,44 @@ function* readEntry(input: Input, entries: Entries): Steps<ReadEntry | null> {
   const size = short === LARGE ? sizeIn64(header, variable, nameBytes) : short;
   const isFolder = method === STORED && nameBytes > 0 && variable.getUint8(nameBytes - 1) === SLASH;
   const known = (flags & SIZE_FOLLOWS) !== 0 && size === 0 && !isFolder ? null : size; // some programs write no descriptor for folders
-  const isReadable = (flags & ENCRYPTED) === 0 && (method === STORED || method === DEFLATED);
+  const isEncrypted = (flags & ENCRYPTED) !== 0;
   const content = entries.open();
-  const sink = isReadable ? content : discard;
-  const packed = isReadable && method === DEFLATED
-    ? yield* readDeflated(input, known, entries, sink)
-    : known === null
-    ? yield* readUpToDescriptor(input, sink)
-    : yield* readStored(input, known, sink);
+  const begin = input.position;
+  const sink = isEncrypted || WORST_RATIOS.has(method) ? discard : content;
+  if (method === DEFLATED && !isEncrypted) yield* readDeflated(input, known, entries, sink);
+  else if (known === null) yield* readUpToDescriptor(input, sink);
+  else yield* input.pass(known, (bytes) => sink.push(bytes));
   content.end();
-  return { packed, isReadable };
+  const packed = input.position - begin;
+  if (!isEncrypted) entries.dense(packed * (WORST_RATIOS.get(method) ?? 0), true);
+  return { packed, isEncrypted, method };
 }
 
-function* readStored(input: Input, size: number, sink: Sink): Steps<number> {
-  yield* input.pass(size, (bytes) => sink.push(bytes));
-  return size;
-}
-
-function* readDeflated(input: Input, known: number | null, entries: Entries, sink: Sink): Steps<number> {
+function* readDeflated(input: Input, known: number | null, entries: Entries, sink: Sink): Steps {
   const packed = yield* inflate(input, known ?? Infinity, (bytes) => {
     entries.unpacked(bytes.length);
     sink.push(bytes);
   });
-  if (known === null) return packed;
-  yield* input.pass(known - packed, () => {});
-  return known;
+  if (known !== null) yield* input.pass(known - packed, () => {});
 }
 
 /**
- * Reads an entry whose size follows in a descriptor. The first descriptor whose size equals the bytes so far ends it.
+ * Reads an entry whose size follows in a descriptor. The first descriptor whose size equals the bytes so far ends it. Without
+ * one, all content belongs to the entry.
  */
-function* readUpToDescriptor(input: Input, sink: Sink): Steps<number> {
+function* readUpToDescriptor(input: Input, sink: Sink): Steps {
   const begin = input.position;
   for (;;) {
     const bytes = yield* input.peek(LONGEST_DESCRIPTOR);
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
     const last = bytes.length - LONGEST_DESCRIPTOR; // in a zip, at least the end record follows
-    if (last < 0) throw new BeyondLimits("The end of an entry cannot be determined.");
+    if (last < 0) return;
     for (let at = bytes.indexOf(0x50); at !== -1 && at <= last; at = bytes.indexOf(0x50, at + 1)) {
       const size = input.position + at - begin;
       const isDescriptor = view.getUint32(at, true) === DESCRIPTOR &&
         (view.getUint32(at + 8, true) === size || view.getBigUint64(at + 8, true) === BigInt(size));
       if (!isDescriptor) continue;
-      yield* input.pass(at, (piece) => sink.push(piece));
-      return size;
+      return yield* input.pass(at, (piece) => sink.push(piece));
     }
     yield* input.pass(last + 1, (piece) => sink.push(piece));
   }

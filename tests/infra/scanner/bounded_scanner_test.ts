@@ -4,8 +4,8 @@ import { createLog } from "../../../infra/log.ts";
 import { openScanner } from "../../../infra/scanner/configured_scanner.ts";
 import { engineLikeClamd } from "../../support/clamd.ts";
 import { noise, stallAfter, streamOf } from "../../support/content.ts";
-import { gzip, packedBlanks, rawGzip, tar, withMethod, zip } from "../../support/samples.ts";
-import { blanks, bombs, nested } from "./bombs.ts";
+import { gzip, join, packedBlanks, pdf, rawGzip, tar, withMethod, zip } from "../../support/samples.ts";
+import { blanks, bombs, nested, xz } from "./bombs.ts";
 import { CLEAN, encode, scanBy, unavailable } from "./scanning.ts";
 
 // clamd would call all of this clean.
@@ -41,11 +41,16 @@ const rejected: { name: string; reason: RegExp; content: () => Uint8Array }[] = 
     content: () => copies(copies(zip([["a", blanks(100_000)]]))),
   },
   {
-    name: "a gigabyte that is compressed with another method",
+    name: "an encrypted entry of a gigabyte",
     reason: /more than 300000000 bytes/,
-    content: () => withMethod(zip([["a", { packed: noise(1_000), sizeBytes: 2 ** 30 }]]), 12),
+    content: () => encrypted(zip([["a", { packed: noise(1_000), sizeBytes: 2 ** 30 }]])),
   },
 ];
+function encrypted(plain: Uint8Array): Uint8Array {
+  const view = new DataView(plain.buffer);
+  for (const at of [6, view.getUint32(plain.length - 6, true) + 8]) view.setUint16(at, 1, true);
+  return plain;
+}
 const copies = (inner: Uint8Array) => zip(Array.from({ length: 16 }, (_, n) => [`${n}.zip`, inner]));
 
 for (const { name, reason, content } of rejected) {
@@ -66,6 +71,11 @@ Deno.test("an engine receives archives within the limits, other content, and fil
     encode("PK"),
     new Uint8Array(0),
     noise(1_000_000),
+    xz(100),
+    withMethod(zip([["a", { packed: noise(30_000), sizeBytes: 100_000 }]]), 14),
+    join(pdf(), zip([["a", "text"]]), encode("\n%%EOF\n")),
+    tar([["a.zip", zip([["a", "text"]])], ["b.zip", zip([["b", "text"]])]]),
+    encode("PK\x03\x04PK\x01\x02PK\x05\x06 text ".repeat(40)),
   ];
   for (const content of contents) {
     for (const chunk of [content.length < 10_000 ? 1 : 1_000, 65_536]) {

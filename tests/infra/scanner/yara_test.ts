@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer";
 import { ARCHIVE_LIMITS, Budget } from "../../../infra/scanner/archives/budget.ts";
 import { yaraScanner } from "../../../infra/scanner/yara.ts";
 import { eicar, noise, stallAfter, streamOf } from "../../support/content.ts";
-import { gzip, tar, withGzipName, zip } from "../../support/samples.ts";
+import { gzip, pdf, tar, withGzipName, zip } from "../../support/samples.ts";
 import { blanks, bombs, nested } from "./bombs.ts";
 import { CLEAN, closing, encode, rulesFolder, scanBy, unavailable, yaraWith } from "./scanning.ts";
 
@@ -92,6 +92,7 @@ const carriers: [name: string, content: () => Uint8Array][] = [
   ["a gzipped tar", () => gzip(tar([["note.txt", encode(text)], ["eicar.com", eicar()]]))],
   ["a gzipped tar in a zip", () => zip([["a.tgz", gzip(tar([["eicar.com", eicar()]]))]])],
   ["three zips in each other", () => nested(3)],
+  ["a zip behind a PDF", () => join(pdf(), zip([["eicar.com", eicar()]]))],
 ];
 Deno.test("EICAR is found in archives, in chunks of any size", async () => {
   for (const [name, content] of carriers) {
