@@ -141,10 +141,10 @@ export class HandedOver extends Error {
 export const MAX_OUTAGE_MS = 24 * 3_600_000;
 
 /**
- * Thrown by a job whose dependency (object store, mail server, database) is unavailable. The job runs again after
+ * Thrown by a job whose dependency (object store, mail server, database) is unavailable or refuses the service's credentials. The job runs again after
  * growing delays, from 2 s to 5 min, and uses up no retries. After 24 h of consecutive outages, another one counts as a
- * failed attempt. Use it only for outages that end without action; for a refusal, throw an ordinary error or
- * `PermanentJobFailure`.
+ * failed attempt. Use it only for outages that end without an action of the job's owner; for a refusal of the request, throw
+ * an ordinary error or `PermanentJobFailure`.
  */
 export class DependencyUnavailable extends Error {
   override name = "DependencyUnavailable";

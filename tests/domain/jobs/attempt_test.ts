@@ -5,7 +5,11 @@ import type { AttemptNotes } from "../../../domain/jobs/attempt_notes.ts";
 import { defineJob, type JobContext, JobTypes } from "../../../domain/jobs/job_type.ts";
 import type { Settlement } from "../../../domain/jobs/settle.ts";
 import { firstIdOf } from "../../../domain/shared/ids.ts";
-import { ObjectStoreUnavailable } from "../../../infra/objectstore/objectstore.ts";
+import {
+  ObjectNotFound,
+  ObjectStoreRefused,
+  ObjectStoreUnavailable,
+} from "../../../infra/objectstore/objectstore.ts";
 import { connectPostgres, type Sql } from "../../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
 import { NO_PLATFORM } from "../../support/job_context.ts";
@@ -64,16 +68,26 @@ Deno.test("code that throws, or an output that cannot be serialized as JSON, fai
   }
 });
 
-Deno.test("an object store that does not answer, or an unreachable, full or busy database, is not counted as the job's failure", async () => {
+Deno.test("an object store that does not answer or refuses the service, or an unreachable, full or busy database, is not counted as the job's failure", async () => {
   const sql = connectPostgres(await createTestDatabase({ empty: true }), { max: 1 });
   const refused = connectPostgres("postgres://nobody@127.0.0.1:1/nothing", { max: 1 });
   const raising = (code: string) => () => sql.unsafe(`do $$ begin raise sqlstate '${code}'; end $$`);
   const troubles = ["40001", "40P01", "55P03", "57014", "53100", "53200", "58030", "57P03"].map(raising);
   const noStore = () => Promise.reject(new ObjectStoreUnavailable("reading an object: timeout"));
-  for (const run of [...troubles, () => refused`select 1`, noStore]) {
+  const refusals = ([[403, "AccessDenied"], [404, "NoSuchBucket"], [400, "ExpiredToken"]] as const)
+    .map(([status, code]) => () => Promise.reject(new ObjectStoreRefused("no", status, code)));
+  for (const run of [...troubles, () => refused`select 1`, noStore, ...refusals]) {
     const { next, countsAsFailure, delayMs } = await settle(run);
     assert.deepEqual([next, countsAsFailure], ["Failed", false]);
     assert.ok(delayMs >= 1_600 && delayMs <= 2_400, String(delayMs));
+  }
+  assert.equal(
+    (await settle(refusals[0]!)).error,
+    "The object store refuses the service (403 AccessDenied).",
+    "an operator sees what is wrong",
+  );
+  for (const error of [new ObjectNotFound("gone"), new ObjectStoreRefused("bad", 400, "InvalidArgument")]) {
+    assert.equal((await settle(() => Promise.reject(error))).next, "DeadLettered", error.name);
   }
   assert.equal((await settle(raising("23505"))).next, "DeadLettered");
   const elsewhere = () => fetch("http://127.0.0.1:1/");
