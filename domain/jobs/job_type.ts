@@ -10,6 +10,12 @@ import { type RateLimit, requireRateLimit } from "./rate_limit.ts";
 export interface JobContext<P = Platform> extends Attempt {
   /** The service that runs the job: configuration, stores, providers. */
   platform: P;
+  /**
+   * Waits until no other job runs on this worker. No further one starts until the returned function is called or the attempt
+   * has ended. Null: the others have not ended within `waitMs`.
+   * @throws PostponeJob while another attempt has taken the worker
+   */
+  takeWorker(waitMs: number): Promise<(() => void) | null>;
 }
 
 /** A running attempt of a job. */

@@ -28,12 +28,14 @@ const job = {
   lostLeases: 0,
   waitedMs: 0,
 };
+const takeWorker = () => Promise.resolve(null);
 const unused = {} as AttemptNotes;
 
 async function settle(run: () => Promise<unknown>): Promise<Settlement> {
   const types = new JobTypes();
   types.register(defineJob({ name: "test.answer", args: z.object({}), run }));
-  return await runAttempt(job, { types, notes: unused, platform: NO_PLATFORM }).settlement ?? assert.fail();
+  return await runAttempt(job, { types, notes: unused, platform: NO_PLATFORM, takeWorker }).settlement ??
+    assert.fail();
 }
 
 Deno.test("recurring work of the service itself runs on the pool for upkeep, other jobs on the main one", async () => {
@@ -43,7 +45,13 @@ Deno.test("recurring work of the service itself runs on the pool for upkeep, oth
   const upkeep = {} as Sql;
   types.register(defineJob({ name: "test.answer", args: z.object({}), run }));
   types.register(defineJob({ name: "test.sweep", args: z.object({}), run, cron: "* * * * *" }));
-  const o = { types, notes: unused, platform: NO_PLATFORM, upkeepPlatform: { ...NO_PLATFORM, sql: upkeep } };
+  const o = {
+    types,
+    notes: unused,
+    platform: NO_PLATFORM,
+    upkeepPlatform: { ...NO_PLATFORM, sql: upkeep },
+    takeWorker,
+  };
   const outputOf = async (jobTypeName: string) =>
     (await runAttempt({ ...job, jobTypeName }, o).settlement)?.output;
   assert.deepEqual([await outputOf("test.answer"), await outputOf("test.sweep")], [
@@ -99,7 +107,7 @@ Deno.test("an object store that does not answer or refuses the service, or an un
 async function settleUnknown(minutes: number): Promise<Settlement> {
   const id = firstIdOf(new Date(Date.now() - minutes * 60_000));
   const old = { ...job, id, attempts: 4, failures: 3, maxRetries: 3 };
-  const o = { types: new JobTypes(), notes: unused, platform: NO_PLATFORM };
+  const o = { types: new JobTypes(), notes: unused, platform: NO_PLATFORM, takeWorker };
   return await runAttempt(old, o).settlement ?? assert.fail();
 }
 
