@@ -2,7 +2,6 @@ import { requireBreachedPasswords } from "./domain/access/passwords/breached_pas
 import { createOpenIdProviders } from "./domain/access/sign_in/oidc/providers.ts";
 import { Rights } from "./domain/rights/rights.ts";
 import { profilesOf } from "./domain/files/configured_profiles.ts";
-import { ScanGate } from "./domain/files/scan_gate.ts";
 import { attachedFiles } from "./domain/files/attached_files.ts";
 import { type JobEngine, startJobEngine } from "./domain/jobs/engine.ts";
 import { EventFeed } from "./domain/events/feed/event_feed.ts";
@@ -139,7 +138,6 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     // Extensions come first: their tables may refer to those of the areas.
     personalData: [...extensions.personalData, ...allPersonalData],
     ...createWriters({ sql, wakeUps }),
-    scanGate: new ScanGate(),
     attachedFiles,
     channelProviders: extensions.channelProviders,
     ...serviceNotices(() => platform),

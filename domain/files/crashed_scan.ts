@@ -5,19 +5,23 @@ import { withDatabase } from "../shared/platform.ts";
 import { afterMissedScans, LONE_DEATHS, type MissedScans } from "./file_state.ts";
 import type { FilePlatform } from "./platform.ts";
 
-/** A scan waits so long while another one runs alone. */
-const BESIDE_ALONE_MS = 2_000;
+/** How long the scan of a suspect file waits for the end of the other jobs of its worker, which starts none meanwhile. */
+const OTHERS_END_MS = 10_000;
+/** When it is tried again if they have not ended and it may run only alone. */
+const TRY_ALONE_AGAIN_MS = 60_000;
+/** A longer scan that need not run alone lets other jobs start again. */
+const LONGEST_ALONE_MS = 60_000;
 const RETRY_DATABASE_MS = 1_000;
 /** Why a file was given up, shown to callers. */
 export const GIVEN_UP = `The worker process died ${LONE_DEATHS} times while it scanned only this file.`;
 
-export type ScanJob = Pick<JobContext, "jobId" | "attempt" | "signal">;
+export type ScanJob = Pick<JobContext, "jobId" | "attempt" | "signal" | "takeWorker">;
 
 /**
  * Scans a file unless scanning it kills workers: see `afterMissedScans`. A row of `file_scan_runs` says that the scan is
  * running; the rows that dead workers left decide about the next scan.
  * @param o.giveUp decides the file without a scan
- * @throws PostponeJob as `o.scan`, while another scan runs alone, and until a missing worker had time to come back
+ * @throws PostponeJob as `o.scan`, while the file cannot be scanned alone, and until a missing worker had time to come back
  */
 export async function scanWithCrashGuard<T>(
   p: FilePlatform,
@@ -37,10 +41,18 @@ export async function scanWithCrashGuard<T>(
     await endScanRun(p, fileId, job, { isDecided: true });
     return decided.result;
   }
-  const isAlone = decided.next === "ScanAlone";
-  const leave = isAlone ? await p.scanGate.enterAlone(job.signal) : p.scanGate.enter();
-  if (!leave) throw new PostponeJob("A file whose worker died is scanned alone.", BESIDE_ALONE_MS);
-  const started = startScanRun(p, fileId, job, isAlone);
+  const leave = decided.next === "Scan" ? null : await job.takeWorker(OTHERS_END_MS);
+  if (decided.next === "ScanAlone" && !leave) {
+    throw new PostponeJob(
+      "A file whose workers died is scanned while no other job runs.",
+      TRY_ALONE_AGAIN_MS,
+    );
+  }
+  const started = startScanRun(p, fileId, job, leave !== null);
+  const allowOthers = () => void started.then(() => endAlone(p, job)).then(() => leave?.(), () => {});
+  const longest = leave && decided.next === "TryAlone"
+    ? setTimeout(allowOthers, LONGEST_ALONE_MS)
+    : undefined;
   let ended: Promise<void> | undefined;
   const end = (isDecided: boolean) =>
     ended ??= started.catch(() => {}).then(() => endScanRun(p, fileId, job, { isDecided }));
@@ -53,8 +65,9 @@ export async function scanWithCrashGuard<T>(
     return result;
   } finally {
     job.signal.removeEventListener("abort", abort);
+    clearTimeout(longest);
     await end(false);
-    leave();
+    leave?.();
   }
 }
 
@@ -86,6 +99,11 @@ async function startScanRun(
   await sql`insert into file_scan_runs (job_id, attempt_number, file_id, worker_id, is_alone)
     select id, attempts, ${fileId}, worker_id, ${isAlone} from jobs
     where id = ${jobId} and attempts = ${attempt} and status = 'Processing' and worker_id is not null`;
+}
+
+/** From now on other jobs may run beside the scan, so a death of the worker does not count against the file. */
+async function endAlone({ sql }: Pick<FilePlatform, "sql">, { jobId, attempt }: ScanJob): Promise<void> {
+  await sql`update file_scan_runs set is_alone = false where job_id = ${jobId} and attempt_number = ${attempt}`;
 }
 
 /**

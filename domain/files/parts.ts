@@ -1,4 +1,4 @@
-import { ObjectStoreUnavailable } from "../../infra/objectstore/objectstore.ts";
+import { isStoreAway } from "../../infra/objectstore/objectstore.ts";
 import { type FieldErrors, type Problem, problem } from "../problems/problem.ts";
 import type { Platform } from "../shared/platform.ts";
 
@@ -69,7 +69,7 @@ export async function askStorage<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;
   } catch (error) {
-    if (!(error instanceof ObjectStoreUnavailable)) throw error;
+    if (!isStoreAway(error)) throw error;
     throw problem("FILE_STORAGE_UNAVAILABLE", "Storage did not answer.", { cause: error });
   }
 }

@@ -1,10 +1,7 @@
 import type { NotificationPlatform } from "../notifications/platform.ts";
 import type { ReservationWriter } from "./reservation_writer.ts";
-import type { ScanGate } from "./scan_gate.ts";
 
 export interface FilePlatform extends NotificationPlatform {
   /** Writes single file reservations of many requests in shared commits. */
   reservationWriter: ReservationWriter;
-  /** Admits the scans of this instance. */
-  scanGate: ScanGate;
 }

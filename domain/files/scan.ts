@@ -21,7 +21,7 @@ export const SCAN_TIMEOUT_MS = 30 * 60_000;
 const MAX_RETRY_DELAY_MS = 10 * 60_000;
 /**
  * After how many unreadable attempts a file becomes Failed: few if storage says that the object is missing, many if
- * storage does not answer for it. While storage as a whole does not answer, none counts. Each error message is counted
+ * storage does not answer for it. While storage as a whole does not answer or refuses the service, none counts. Each error message is counted
  * separately, so that one wrong answer after an outage does not decide.
  */
 const ATTEMPTS_WHEN_GONE = 5;
@@ -96,9 +96,9 @@ export function failureOf(error: unknown): Failure | null {
     const message = "Storage did not answer.";
     return { message, isUnreadable: true, attemptsAllowed: ATTEMPTS_WHEN_UNAVAILABLE };
   }
-  if (error instanceof ObjectStoreRefused) { // wrong credentials or bucket: the content may be fine
+  if (error instanceof ObjectStoreRefused) {
     const message = "Storage refused to answer.";
-    return { message, isUnreadable: true, attemptsAllowed: ATTEMPTS_WHEN_UNAVAILABLE };
+    return { message, isUnreadable: !error.isAboutAccess, attemptsAllowed: ATTEMPTS_WHEN_UNAVAILABLE };
   }
   if (error instanceof ObjectStoreError || error instanceof ContentUnreadable) {
     const message = "Storage does not have the confirmed content.";

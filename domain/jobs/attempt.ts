@@ -4,7 +4,7 @@ import { newId, timeOfId } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
 import type { AttemptNotes, AttemptReporter } from "./attempt_notes.ts";
 import type { ClaimedJob } from "./claim.ts";
-import { HandedOver, type JobTypes, PermanentJobFailure, PostponeJob } from "./job_type.ts";
+import { HandedOver, type JobContext, type JobTypes, PermanentJobFailure, PostponeJob } from "./job_type.ts";
 import { SharedTimeouts } from "./shared_timeouts.ts";
 import { failed, interrupted, type Settlement, succeeded, waitsForDependencies } from "./settle.ts";
 
@@ -27,7 +27,13 @@ export interface Attempt {
 /** Runs one claimed job and settles it. Never throws, whatever the handler does. */
 export function runAttempt(
   job: ClaimedJob,
-  o: { types: JobTypes; notes: AttemptNotes; platform: Platform; upkeepPlatform?: Platform },
+  o: {
+    types: JobTypes;
+    notes: AttemptNotes;
+    platform: Platform;
+    upkeepPlatform?: Platform;
+    takeWorker: JobContext["takeWorker"];
+  },
 ): Attempt {
   const startedAt = performance.now();
   const times = () => ({ startedAt, endedAt: performance.now() });
@@ -72,6 +78,7 @@ export function runAttempt(
       maxRetries: job.maxRetries,
       waitsForDependencies: waitsForDependencies(job),
       lostLeases: job.lostLeases,
+      takeWorker: o.takeWorker,
       signal: controller.signal,
       get log() {
         return reporter().log;

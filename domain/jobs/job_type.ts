@@ -10,6 +10,12 @@ import { type RateLimit, requireRateLimit } from "./rate_limit.ts";
 export interface JobContext<P = Platform> extends Attempt {
   /** The service that runs the job: configuration, stores, providers. */
   platform: P;
+  /**
+   * Waits until no other job runs on this worker. No further one starts until the returned function is called or the attempt
+   * has ended. Null: the others have not ended within `waitMs`.
+   * @throws PostponeJob while another attempt has taken the worker
+   */
+  takeWorker(waitMs: number): Promise<(() => void) | null>;
 }
 
 /** A running attempt of a job. */
@@ -141,10 +147,10 @@ export class HandedOver extends Error {
 export const MAX_OUTAGE_MS = 24 * 3_600_000;
 
 /**
- * Thrown by a job whose dependency (object store, mail server, database) is unavailable. The job runs again after
+ * Thrown by a job whose dependency (object store, mail server, database) is unavailable or refuses the service's credentials. The job runs again after
  * growing delays, from 2 s to 5 min, and uses up no retries. After 24 h of consecutive outages, another one counts as a
- * failed attempt. Use it only for outages that end without action; for a refusal, throw an ordinary error or
- * `PermanentJobFailure`.
+ * failed attempt. Use it only for outages that end without an action of the job's owner; for a refusal of the request, throw
+ * an ordinary error or `PermanentJobFailure`.
  */
 export class DependencyUnavailable extends Error {
   override name = "DependencyUnavailable";

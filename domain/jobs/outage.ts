@@ -1,12 +1,18 @@
-import { ObjectStoreUnavailable } from "../../infra/objectstore/objectstore.ts";
+import { isStoreAway, ObjectStoreRefused } from "../../infra/objectstore/objectstore.ts";
 import { databaseFailure } from "../../infra/postgres/failures.ts";
 import { type Attempt, DependencyUnavailable } from "./job_type.ts";
 
-/** Converts an error of an unavailable database or object store to DependencyUnavailable; null for any other error. */
+/**
+ * Converts an error of an unavailable database or object store to DependencyUnavailable; null for any other error. A store
+ * that refuses the credentials or has no bucket is unavailable until an operator acts, so the message has its error code.
+ */
 export function outageOf(error: unknown): DependencyUnavailable | null {
   if (error instanceof DependencyUnavailable) return error;
-  if (error instanceof ObjectStoreUnavailable) {
-    return new DependencyUnavailable("The object store does not answer.", { cause: error });
+  if (isStoreAway(error)) {
+    const reason = error instanceof ObjectStoreRefused
+      ? `The object store refuses the service (${error.answer}).`
+      : "The object store does not answer.";
+    return new DependencyUnavailable(reason, { cause: error });
   }
   const failure = databaseFailure(error);
   // "busy" (a query timeout) is not an outage: the same query would time out again.

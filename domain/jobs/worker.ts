@@ -8,7 +8,7 @@ import { type Attempt, runAttempt } from "./attempt.ts";
 import { AttemptNotes } from "./attempt_notes.ts";
 import type { ClaimedJob } from "./claim.ts";
 import { Claimer } from "./claimer.ts";
-import type { PlaceLimits } from "./job_type.ts";
+import { type PlaceLimits, PostponeJob } from "./job_type.ts";
 import { Places, type Room } from "./places.ts";
 import { CompletionRate } from "./completion_rate.ts";
 import type { SettledJob } from "./job_row.ts";
@@ -71,6 +71,9 @@ const CLAIM_STALLED_MS = 3_000;
 /** If jobs may wait and none starts or ends for this time, the worker is stalled. */
 const PLACES_STALLED_MS = 30_000;
 
+/** An attempt that wants the worker while another one has it is postponed for this time. */
+const TAKEN_MS = 2_000;
+
 /** A claimed job that waits for a free place. */
 interface PrefetchedJob {
   job: ClaimedJob;
@@ -91,6 +94,8 @@ export class Worker {
   #claimMayBeLost = false;
   readonly #prefetched: PrefetchedJob[] = [];
   readonly #running = new Set<Attempt>();
+  /** The attempt that has the worker to itself, or waits for it: no other job starts. */
+  #taker: Attempt | null = null;
   readonly #places: Places;
   /** True if jobs of several tenants were prefetched. */
   #isMixed = false;
@@ -165,7 +170,7 @@ export class Worker {
     const seconds = (since: number | null) => (performance.now() - (since ?? Infinity)) / 1000;
     const [unclaimed, waiting] = [seconds(this.#unclaimedSince), seconds(this.#waitingSince)];
     if (unclaimed > CLAIM_STALLED_MS / 1000) return `no job could be claimed for ${Math.round(unclaimed)} s`;
-    if (waiting > PLACES_STALLED_MS / 1000) {
+    if (waiting > PLACES_STALLED_MS / 1000 && !this.#taker) {
       return `${this.busy} jobs run, others may wait, and none has started or ended for ${
         Math.round(waiting)
       } s`;
@@ -225,8 +230,10 @@ export class Worker {
   #fillPlaces(): void {
     const prefetched = this.#prefetched;
     if (this.#state === "Draining" || !this.#lease.isSafe) return;
-    if (this.#mayBePaused) {
-      if (!this.#isQuerying) this.#query = this.#releasePrefetched();
+    if (this.#mayBePaused || this.#taker) {
+      if (!this.#isQuerying && (this.#mayBePaused || prefetched.length > 0)) {
+        this.#query = this.#releasePrefetched();
+      }
       return;
     }
     for (let next = this.#takeNext(); next; next = this.#takeNext()) {
@@ -276,7 +283,8 @@ export class Worker {
 
   #start(job: ClaimedJob): void {
     const { types, platform, upkeepPlatform } = this.o;
-    const attempt = runAttempt(job, { types, notes: this.#notes, platform, upkeepPlatform });
+    const takeWorker = (waitMs: number) => Promise.resolve().then(() => this.#take(attempt, waitMs));
+    const attempt = runAttempt(job, { types, notes: this.#notes, platform, upkeepPlatform, takeWorker });
     const { places = 1 } = job.type ?? types.get(job.jobTypeName) ?? {};
     this.#running.add(attempt);
     this.#started++;
@@ -291,6 +299,23 @@ export class Worker {
       else this.wake(); // a receiver holds the job, so another one may fit
       this.#fillPlacesSoon();
     });
+  }
+
+  /** Gives the worker to one attempt; see `takeWorker` of the job context. */
+  async #take(attempt: Attempt, waitMs: number): Promise<(() => void) | null> {
+    if (this.#taker) throw new PostponeJob("Another job runs alone on this worker.", TAKEN_MS);
+    this.#taker = attempt;
+    const leave = () => {
+      if (this.#taker !== attempt) return;
+      this.#taker = this.#waitingSince = null;
+      this.wake();
+    };
+    attempt.settlement.then(leave);
+    this.#fillPlaces(); // gives back what is prefetched
+    const others = [...this.#running].filter((running) => running !== attempt);
+    if (await waitAtMost(waitMs, Promise.all(others.map(({ settlement }) => settlement)))) return leave;
+    leave();
+    return null;
   }
 
   /** Fills the places of all jobs that end in the same turn of the event loop, so that one claim is enough for them. */

@@ -42,9 +42,17 @@ export interface DirectEmail {
   attachments: RequestedAttachment[];
 }
 
+/** What the request and the delivery of a direct message tell each other. Either may come first. */
+interface Handover {
+  /** The request was answered `Sending`: the message is accepted, and a job continues its delivery. */
+  isAccepted: boolean;
+  /** The delivery is being settled as one whose request waits: the request must not be answered before. */
+  isAwaited: boolean;
+}
+
 /**
- * Sends an email and waits for the outcome. If some recipients were accepted and others are still owed, a job retries
- * the others.
+ * Sends an email and waits for the outcome. If some recipients were accepted and others are still owed, or the request was
+ * answered before the outcome, a job delivers to those who are owed.
  * @throws VALIDATION_ERROR, NOTIFICATION_CHANNEL_NOT_CONFIGURED, NOTIFICATION_DELIVERY_FAILED with the provider's
  * reason (the attempt is stored)
  */
@@ -148,13 +156,15 @@ async function sendNow(
   await transact(p.sql, (tx) => store(tx, { ...notification, status: "Sending" }));
   const held = await readDirectNotification(p.sql, id);
   // Not by the pool of the Idempotency-Key: what a provider has accepted is written, also if another request has the key.
-  const delivery = deliverDirect(withDatabase(p, mainPool(p.sql)), sender, held);
-  const ended = await waitAtMost(p.config.DIRECT_SEND_SECONDS * 1000, delivery);
-  if (ended === null) {
+  const handover = { isAccepted: false, isAwaited: false };
+  const delivery = deliverDirect(withDatabase(p, mainPool(p.sql)), sender, held, handover);
+  const early = await waitAtMost(p.config.DIRECT_SEND_SECONDS * 1000, delivery);
+  if (early === null && !handover.isAwaited) {
+    handover.isAccepted = true;
     delivery.catch((error) => p.log.error("a direct message could not be settled", { id, error }));
     return answerOf(id, "Sending");
   }
-  const { status, run } = ended;
+  const { status, run } = early ?? await delivery;
   if (run.outcomes.some((outcome) => outcome.status === "Sent")) return answerOf(id, status);
   throw notDelivered(id, resultOf(held, run, true).error);
 }
@@ -164,7 +174,8 @@ async function deliverDirect(
   p: NotificationPlatform,
   sender: MessageSender,
   held: HeldNotification,
-): Promise<{ run: DeliveryRun; status: "Sent" | "Failed" }> {
+  handover: Handover,
+): Promise<{ run: DeliveryRun; status: NotificationStatus }> {
   const pool = mainPool(p.sql);
   const heartbeat = setInterval(() => {
     pool`update notifications set updated_at = now() where id = ${held.id} and status = 'Sending' and job_id is null`
@@ -173,7 +184,8 @@ async function deliverDirect(
   const deliver = async () => {
     try {
       const run = await deliverOwed(p, held);
-      const status = await settleDirect(p, sender, held, run);
+      handover.isAwaited = !handover.isAccepted;
+      const status = await settleDirect(p, sender, held, run, handover);
       if (status === "Sent") await releaseAttachments(p, held);
       return { run, status };
     } finally {
@@ -202,15 +214,16 @@ export async function finishDirectMessages(p: Pick<NotificationPlatform, "sql">)
  */
 async function readInterrupted(sql: Sql, id: string): Promise<NotificationResult | null> {
   const [message] = await sql<
-    { status: NotificationStatus; lastError: string | null; isPartlySent: boolean }[]
+    { status: NotificationStatus; lastError: string | null; hasJob: boolean; isPartlySent: boolean }[]
   >`
-    select status, last_error, exists (select from notification_recipients r
+    select status, last_error, job_id is not null as has_job, exists (select from notification_recipients r
         where r.notification_id = n.id and r.status = 'Sent') as is_partly_sent
     from notifications n where id = ${id}`;
   if (!message) return null;
-  const { status, lastError, isPartlySent } = message;
-  if (status === "Failed" && !isPartlySent) throw notDelivered(id, lastError);
-  return answerOf(id, status);
+  const { status, lastError, hasJob, isPartlySent } = message;
+  if (isPartlySent || status !== "Failed" && status !== "DeadLettered") return answerOf(id, status);
+  if (status === "Failed" && hasJob) return answerOf(id, "Sending");
+  throw notDelivered(id, lastError);
 }
 
 const notDelivered = (id: string, error: string | null) =>
@@ -221,13 +234,15 @@ async function settleDirect(
   sender: MessageSender,
   held: HeldNotification,
   run: DeliveryRun,
-): Promise<"Sent" | "Failed"> {
+  { isAccepted }: Handover,
+): Promise<NotificationStatus> {
   const result = resultOf(held, run, true);
-  const status = result.status === "Sent" ? "Sent" : "Failed";
-  const isPartial = status === "Failed" && run.outcomes.some((outcome) => outcome.status === "Sent");
+  const status = isAccepted || result.status === "Sent" ? result.status : "Failed";
+  const isPartial = run.outcomes.some((outcome) => outcome.status === "Sent");
+  const isRetried = status === "Failed" && (isAccepted || isPartial);
   await writeWithRetry(() =>
     transact(p.sql, async (tx) => {
-      const nextJobId = isPartial
+      const nextJobId = isRetried
         ? await enqueueJob(p, tx, deliveryJob, { notificationId: held.id }, {
           tenantId: sender.tenantId,
           createdBy: sender.userId,

@@ -11,13 +11,31 @@ export class ObjectStoreUnavailable extends ObjectStoreError {
   override name = "ObjectStoreUnavailable";
 }
 
-/** The store refused the request: wrong credentials, a missing bucket, an invalid argument. A retry will not help. */
+/** Codes of refusals that are about the credentials or the bucket although their status is neither 401 nor 403. */
+const ABOUT_ACCESS = new Set([
+  "NoSuchBucket",
+  "ExpiredToken",
+  "InvalidToken",
+  "AuthorizationHeaderMalformed",
+]);
+
+/** The store refused the request: wrong credentials, a missing bucket, an invalid argument. */
 export class ObjectStoreRefused extends ObjectStoreError {
   override name = "ObjectStoreRefused";
+  /** True if the refusal is about the credentials, the clock or the bucket: other requests are refused too. */
+  readonly isAboutAccess: boolean;
+  /** Status and code. nodemailer overwrites `code` when the content of a mail fails. */
+  readonly answer: string;
   constructor(message: string, readonly status: number, readonly code: string) {
     super(message);
+    this.isAboutAccess = status === 401 || status === 403 || ABOUT_ACCESS.has(code);
+    this.answer = `${status} ${code}`;
   }
 }
+
+/** Is the store away as a whole? It does not answer, or refuses the service's credentials or bucket. */
+export const isStoreAway = (error: unknown): error is ObjectStoreError =>
+  error instanceof ObjectStoreUnavailable || error instanceof ObjectStoreRefused && error.isAboutAccess;
 
 /** There is no object under the key. */
 export class ObjectNotFound extends ObjectStoreError {

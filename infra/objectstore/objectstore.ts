@@ -33,6 +33,7 @@ import type { StoredObject } from "./stored_object.ts";
 import { unquoteEtag } from "./xml.ts";
 
 export {
+  isStoreAway,
   ObjectChanged,
   ObjectNotFound,
   ObjectStoreError,

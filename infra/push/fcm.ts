@@ -32,7 +32,7 @@ export function createFcm(
           : { permanent: false, isDead: false };
         receipt.refused.push({ token, reason: verdict.reason, permanent, isDead });
         if (verdict.kind === "refused") return;
-        if (verdict.kind === "halted" && verdict.isUnreachable) receipt.isUnreachable = true;
+        if (verdict.kind === "signed-out" || verdict.isUnreachable) receipt.isUnreachable = true;
         if (verdict.kind === "halted" && verdict.retryAfterMs !== null) {
           receipt.retryAfterMs = Math.max(receipt.retryAfterMs ?? 0, verdict.retryAfterMs);
         }
@@ -66,8 +66,7 @@ async function sendOne(
     return verdict.kind === "signed-out" ? await ask() : verdict;
   } catch (error) {
     if (error instanceof ProviderUnreachable || error instanceof SignInRefused) {
-      const isUnreachable = error instanceof ProviderUnreachable;
-      return { kind: "halted", reason: error.message, retryAfterMs: null, isUnreachable };
+      return { kind: "halted", reason: error.message, retryAfterMs: null, isUnreachable: true };
     }
     if (signal?.aborted) {
       return {

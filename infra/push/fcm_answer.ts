@@ -47,7 +47,9 @@ export function readFcmAnswer({ status, json, retryAfterMs }: ProviderAnswer): V
   if (status === 401) return { kind: "signed-out", reason };
   if (status === 429) return { kind: "halted", reason, retryAfterMs: retryAfterMs ?? QUOTA_PAUSE_MS };
   if (status > 500) return { kind: "halted", reason, retryAfterMs, isUnreachable: true };
-  if (status === 403 || status === 404) return { kind: "halted", reason, retryAfterMs: null };
+  if (status === 403 || status === 404) {
+    return { kind: "halted", reason, retryAfterMs: null, isUnreachable: true };
+  }
   if (status === 400) {
     const fields = details.flatMap((detail) => detail.fieldViolations ?? []).map(({ field }) => field);
     const isToken = fields.length > 0

@@ -18,7 +18,7 @@ export interface SmsTransport {
 /**
  * The provider did not accept a message. `permanent`: the same message would be refused again. `stopsBatch`: other
  * messages would fail now too; `retryAfterMs` is the provider's Retry-After. `isUnreachable`: the provider could not be
- * reached, did not answer, or answered that it is overloaded or has failed itself.
+ * reached, did not answer, or answered that it is overloaded, has failed itself or refuses the credentials.
  */
 export class SmsRefused extends Error {
   override readonly name = "SmsRefused";

@@ -46,6 +46,6 @@ function refusalOf({ status, json, retryAfterMs }: ProviderAnswer): SmsRefused {
   if (status === 400) {
     return new SmsRefused(reason, { permanent: code !== undefined && PERMANENT.includes(code) });
   }
-  const isUnreachable = status === 429 || status >= 500;
+  const isUnreachable = [401, 403, 429].includes(status) || status >= 500;
   return new SmsRefused(reason, { stopsBatch: true, retryAfterMs, isUnreachable });
 }

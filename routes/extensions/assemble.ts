@@ -130,7 +130,7 @@ function jobType(
       `extension ${extension}: jobs: ${job.name} needs the undeclared permission ${job.permission}`,
     );
   }
-  const run = (args: unknown, { platform: _, ...context }: JobContext) =>
+  const run = (args: unknown, { platform: _, takeWorker: _take, ...context }: JobContext) =>
     job.run(args, { ...context, steward: services() });
   return { ...job, run };
 }

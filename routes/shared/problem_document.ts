@@ -3,7 +3,7 @@ import { OAuthError } from "../../domain/oauth/oauth_error.ts";
 import { constraintProblem } from "../../domain/problems/constraints.ts";
 import { type FieldErrors, Problem } from "../../domain/problems/problem.ts";
 import type { Log } from "../../infra/log.ts";
-import { ObjectStoreUnavailable } from "../../infra/objectstore/objectstore.ts";
+import { isStoreAway } from "../../infra/objectstore/objectstore.ts";
 import { databaseFailure } from "../../infra/postgres/failures.ts";
 import type { Answer } from "./answer.ts";
 
@@ -50,7 +50,10 @@ export function problemAnswer(failure: unknown, context: ProblemContext, log: Lo
   const refusal = failure instanceof Problem ? failure : constraintProblem(failure);
   if (refusal) return document(refusal, context);
   const failed = databaseFailure(failure);
-  log.error(failed ? DATABASE_FAILURES[failed].logged : "a request failed unexpectedly", {
+  const logged = isStoreAway(failure)
+    ? "a request failed: the object store does not answer or refuses the service"
+    : "a request failed unexpectedly";
+  log.error(failed ? DATABASE_FAILURES[failed].logged : logged, {
     traceId: context.traceId,
     path: context.loggedPath,
     error: failure,
@@ -68,7 +71,7 @@ function unexpectedProblem(failure: unknown): Problem {
     return new Problem(code, detail, { headers: { "retry-after": retryAfterS } });
   }
   const headers = { "retry-after": RETRY_AFTER_S };
-  if (failure instanceof ObjectStoreUnavailable) {
+  if (isStoreAway(failure)) {
     return new Problem("FILE_STORAGE_UNAVAILABLE", "The service could not reach its object store.", {
       headers,
     });

@@ -17,6 +17,7 @@ export const jobContext = (
   maxRetries: 3,
   waitsForDependencies: true,
   lostLeases: 0,
+  takeWorker: () => Promise.resolve(() => {}),
   signal: new AbortController().signal,
   log: platform.log,
   progress: () => {},

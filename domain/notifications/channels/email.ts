@@ -75,8 +75,8 @@ async function deliver(
 const isUnavailable = ({ code, responseCode, permanent }: MailDeliveryFailed): boolean =>
   !permanent && (responseCode === 421 || code !== "EMESSAGE" && code !== "EENVELOPE");
 
-/** Error codes of a mail server that is unreachable, times out or closes the connection. */
-const NO_ANSWER = ["ECONNECTION", "EDNS", "ETIMEDOUT", "ESOCKET", "EPROTOCOL", "ETLS"];
+/** Error codes of a mail server that is unreachable, times out, closes the connection or offers no sign-in. */
+const NO_ANSWER = ["EAUTH", "ECONNECTION", "EDNS", "ETIMEDOUT", "ESOCKET", "EPROTOCOL", "ETLS"];
 
 /** True if the failure is temporary: the server gave a temporary refusal, or no answer. */
 const isOutage = ({ code, responseCode, permanent }: MailDeliveryFailed): boolean =>

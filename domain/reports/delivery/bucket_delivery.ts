@@ -6,6 +6,7 @@ import {
 } from "../../../infra/objectstore/objectstore.ts";
 import { safeTransport } from "../../../infra/objectstore/safe_transport.ts";
 import { openFileContent } from "../../files/service_files.ts";
+import { outageOf } from "../../jobs/outage.ts";
 import { Problem } from "../../problems/problem.ts";
 import type { Platform } from "../../shared/platform.ts";
 import type { Deliverable, Outcome, OwedDelivery } from "./delivery.ts";
@@ -23,7 +24,9 @@ export async function deliverToBucket(
   signal: AbortSignal,
 ): Promise<Outcome> {
   try {
-    const content = await openFileContent(p, execution.storedFileId);
+    const content = await openFileContent(p, execution.storedFileId).catch((error) => {
+      throw outageOf(error) ?? error; // a refusal of the service's own store is no refusal of the target
+    });
     await connectTarget(p, target).write(targetKey(target, recipient), content, {
       contentType: execution.contentType ?? "application/octet-stream",
       signal,

@@ -1,4 +1,3 @@
-import { ObjectStoreUnavailable } from "../../../infra/objectstore/objectstore.ts";
 import { copyFileTo } from "../../files/service_files.ts";
 import { Problem } from "../../problems/problem.ts";
 import type { Platform } from "../../shared/platform.ts";
@@ -15,7 +14,6 @@ export async function deliverByCopy(
     return { status: "Delivered" };
   } catch (error) {
     if (error instanceof Problem) return { status: "Failed", reason: error.message };
-    if (!(error instanceof ObjectStoreUnavailable)) throw error;
-    return { status: "Owed", reason: "The object store does not answer.", isAway: true };
+    throw error;
   }
 }

@@ -3,6 +3,7 @@ import { databaseFailure } from "../../../infra/postgres/failures.ts";
 import type { FileRecord } from "../../files/file.ts";
 import { readFileState } from "../../files/service_files.ts";
 import { defineJob, DependencyUnavailable, type JobContext, PostponeJob } from "../../jobs/job_type.ts";
+import { outageOf } from "../../jobs/outage.ts";
 import { listDeliveries } from "../execution.ts";
 import type { ReportPlatform } from "../platform.ts";
 import { rejectDocument } from "../run.ts";
@@ -104,7 +105,7 @@ async function deliver(
     });
     return {
       status: "Owed",
-      reason: "An unexpected error occurred; the service's log has the details.",
+      reason: outageOf(error)?.message ?? "An unexpected error occurred; the service's log has the details.",
       isAway: true,
     };
   });

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import type { FileStatus } from "../../../domain/files/file.ts";
 import { afterMissedScans } from "../../../domain/files/file_state.ts";
-import { ScanGate } from "../../../domain/files/scan_gate.ts";
 import { scanFileJob } from "../../../domain/files/scan_job.ts";
 import { PostponeJob } from "../../../domain/jobs/job_type.ts";
 import type { Scanner } from "../../../infra/scanner/scanner.ts";
@@ -22,20 +21,23 @@ const upload = async (text = "a text") => (await files.upload(actor, { bytes: ut
 const statusOf = async (id: string) => (await actor.get(`/api/v1/files/${id}`)).body.status;
 const runsOf = async (id: string) => (await sql`select from file_scan_runs where file_id = ${id}`).length;
 
-/** A process with a worker. Its scans hang until `answer`, if they are to. */
+/** A process with a worker. Its scans hang until `answer`, if they are to. `isBusy`: another job runs, and does not end. */
 class Process {
   readonly #worker = crypto.randomUUID();
   readonly #hung = Promise.withResolvers<void>();
   readonly #abort = new AbortController();
+  readonly #isBusy: boolean;
+  #isTaken = false;
   readonly platform: typeof p;
   answer = this.#hung.resolve;
 
-  constructor({ hangs = false, change = {} as Partial<typeof p> } = {}) {
+  constructor({ hangs = false, isBusy = false, change = {} as Partial<typeof p> } = {}) {
+    this.#isBusy = isBusy;
     const scan: Scanner["scan"] = async (...args) => {
       if (hangs) await this.#hung.promise;
       return await p.scanner.scan(...args);
     };
-    this.platform = { ...p, scanGate: new ScanGate(), scanner: { ...p.scanner, scan }, ...change };
+    this.platform = { ...p, scanner: { ...p.scanner, scan }, ...change };
   }
 
   /** Claims the file's job and starts an attempt. */
@@ -46,7 +48,12 @@ class Process {
       where job_type_name = 'files.scan' and serialized_args like ${`%${fileId}%`} returning id, attempts`;
     assert.ok(job);
     const { signal } = this.#abort;
-    const context = jobContext(this.platform, { jobId: job.id, attempt: job.attempts, signal });
+    const takeWorker = () => {
+      if (this.#isTaken) return Promise.reject(new PostponeJob("taken", 1));
+      this.#isTaken = !this.#isBusy;
+      return Promise.resolve(this.#isBusy ? null : () => void (this.#isTaken = false));
+    };
+    const context = jobContext(this.platform, { jobId: job.id, attempt: job.attempts, signal, takeWorker });
     const ended = Promise.try(() => scanFileJob.run({ fileId }, context));
     ended.catch(() => {});
     return { ended };
@@ -79,7 +86,8 @@ class Process {
 Deno.test("missed scans decide how a file is scanned next", () => {
   const cases = [
     [0, 0, true, "Scan"],
-    [1, 0, false, "ScanAlone"],
+    [1, 0, false, "TryAlone"],
+    [2, 2, true, "TryAlone"],
     [9, 0, true, "ScanAlone"],
     [3, 2, true, "ScanAlone"],
     [3, 3, false, "AskAgain"],
@@ -168,26 +176,24 @@ Deno.test("lost leases of a job that was not scanning count for nothing", async 
   assert.deepEqual(await new Process().scan(id), { status: "Available" });
 });
 
-Deno.test("a scan alone waits for the running ones; further ones wait for it", async () => {
-  const [suspect, running, next] = [await upload(), await upload(), await upload()];
-  const dead = new Process({ hangs: true });
-  await dead.hangAt(suspect);
-  await dead.loseLease();
-  const process = new Process({ hangs: true });
-  const beside = await process.hangAt(running);
-  const alone = await process.start(suspect);
-  await until(() => {
-    const leave = process.platform.scanGate.enter();
-    leave?.();
-    return leave === null;
-  });
-  assert.equal(await runsOf(suspect), 1, "it has not started");
-  await assert.rejects(process.scan(next), PostponeJob);
-  process.answer();
-  assert.deepEqual(await beside.ended, { status: "Available" });
-  assert.deepEqual(await alone.ended, { status: "Available" });
-  assert.deepEqual(await process.scan(next), { status: "Available" });
-  dead.answer();
+Deno.test("a death of a worker that ran another job too counts against no file; after three the file is scanned only alone", async () => {
+  const id = await upload();
+  const busy = [1, 2, 3].map(() => new Process({ hangs: true, isBusy: true }));
+  for (const process of busy) {
+    await process.hangAt(id);
+    await process.loseLease();
+  }
+  for (let n = 0; n < 4; n++) {
+    const waiting = new Process({ isBusy: true });
+    await assert.rejects(waiting.scan(id), PostponeJob);
+    await waiting.loseLease();
+  }
+  const alone = new Process({ hangs: true });
+  await alone.hangAt(id);
+  await alone.loseLease();
+  assert.deepEqual(await new Process().scan(id), { status: "Available" });
+  assert.equal(await runsOf(id), 0);
+  for (const process of [...busy, alone]) process.answer();
 });
 
 const STATES: FileStatus[] = ["Pending", "Scanning", "Available", "Infected", "Failed", "Purged"];

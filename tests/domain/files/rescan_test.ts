@@ -29,7 +29,12 @@ const p = t.steward.platform;
 const { sql } = p;
 const never = new AbortController().signal;
 /** Of a batch that runs by hand. */
-const job = { jobId: crypto.randomUUID(), attempt: 1, signal: never };
+const job = {
+  jobId: crypto.randomUUID(),
+  attempt: 1,
+  signal: never,
+  takeWorker: () => Promise.resolve(() => {}),
+};
 type Platform = typeof p;
 
 /** An engine that knows the signature `bad` from version 2 on. */
@@ -307,19 +312,25 @@ Deno.test("a file that kills workers is scanned alone, then skipped until the si
       values (gen_random_uuid(), 1, ${deadly}, gen_random_uuid(), ${isAlone})`;
   const rows = async () => (await sql`select from file_scan_runs where file_id = any(${ids}::uuid[])`).length;
   const scanned: [text: string, isAlone: boolean][] = [];
+  let isTaken = false;
+  const takeWorker = () => {
+    isTaken = true;
+    return Promise.resolve(() => void (isTaken = false));
+  };
   const engine = new Engine(21, {
     async scan(content) {
       const text = await textOf(content);
-      const leave = p.scanGate.enter();
-      if (["deadly one", "good two"].includes(text)) scanned.push([text, leave === null]);
-      leave?.();
+      if (["deadly one", "good two"].includes(text)) scanned.push([text, isTaken]);
       return { verdict: "Clean" };
     },
   });
   const platform = withEngine(engine);
   assert.equal(await startRescan(platform), "started");
   const run = async (batch: number) =>
-    await rescanBatchJob.run((await batches()).at(batch)!, jobContext(platform, { lostLeases: 5 }));
+    await rescanBatchJob.run(
+      (await batches()).at(batch)!,
+      jobContext(platform, { lostLeases: 5, takeWorker }),
+    );
   const batch = (await batches()).length - 1;
   await missed(false);
   await missed(true);
@@ -374,13 +385,4 @@ Deno.test("a file that the engine does not read to its end stays Available and i
   has((await attempts(id))[0], { verdict: "Error", errorMessage: "Too deep." });
   const [file] = await sql<{ scanGeneration: number }[]>`select scan_generation from files where id = ${id}`;
   assert.equal(file?.scanGeneration, await generationOf(sql, await rejecting.status()), "outdated no more");
-});
-
-Deno.test("a batch waits while a first scan runs alone on the instance", async () => {
-  await available("waits");
-  const platform = withEngine(new Engine(24), later(4 * 60 * 60_000));
-  assert.equal(await startRescan(platform), "started");
-  const leave = await p.scanGate.enterAlone(never);
-  await assert.rejects(rescanBatch(platform, (await batches()).at(-1)!, job), PostponeJob);
-  leave?.();
 });

@@ -214,7 +214,7 @@ Deno.test("an object that is unreadable after all retries makes the file Failed;
 Deno.test("temporary rejections of the store, or one 404 after an outage, fail no file", async () => {
   const reading = (error: Error) => ({ objects: storeWith({ read: () => Promise.reject(error) }) });
   const denied = await upload();
-  await postponed(6, denied, reading(new ObjectStoreRefused("denied", 403, "InvalidAccessKeyId")));
+  await postponed(15, denied, reading(new ObjectStoreRefused("denied", 403, "InvalidAccessKeyId")));
   assert.equal(await attempt(denied), "Available");
 
   const after = await upload();

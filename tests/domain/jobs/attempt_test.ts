@@ -5,7 +5,11 @@ import type { AttemptNotes } from "../../../domain/jobs/attempt_notes.ts";
 import { defineJob, type JobContext, JobTypes } from "../../../domain/jobs/job_type.ts";
 import type { Settlement } from "../../../domain/jobs/settle.ts";
 import { firstIdOf } from "../../../domain/shared/ids.ts";
-import { ObjectStoreUnavailable } from "../../../infra/objectstore/objectstore.ts";
+import {
+  ObjectNotFound,
+  ObjectStoreRefused,
+  ObjectStoreUnavailable,
+} from "../../../infra/objectstore/objectstore.ts";
 import { connectPostgres, type Sql } from "../../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
 import { NO_PLATFORM } from "../../support/job_context.ts";
@@ -24,12 +28,14 @@ const job = {
   lostLeases: 0,
   waitedMs: 0,
 };
+const takeWorker = () => Promise.resolve(null);
 const unused = {} as AttemptNotes;
 
 async function settle(run: () => Promise<unknown>): Promise<Settlement> {
   const types = new JobTypes();
   types.register(defineJob({ name: "test.answer", args: z.object({}), run }));
-  return await runAttempt(job, { types, notes: unused, platform: NO_PLATFORM }).settlement ?? assert.fail();
+  return await runAttempt(job, { types, notes: unused, platform: NO_PLATFORM, takeWorker }).settlement ??
+    assert.fail();
 }
 
 Deno.test("recurring work of the service itself runs on the pool for upkeep, other jobs on the main one", async () => {
@@ -39,7 +45,13 @@ Deno.test("recurring work of the service itself runs on the pool for upkeep, oth
   const upkeep = {} as Sql;
   types.register(defineJob({ name: "test.answer", args: z.object({}), run }));
   types.register(defineJob({ name: "test.sweep", args: z.object({}), run, cron: "* * * * *" }));
-  const o = { types, notes: unused, platform: NO_PLATFORM, upkeepPlatform: { ...NO_PLATFORM, sql: upkeep } };
+  const o = {
+    types,
+    notes: unused,
+    platform: NO_PLATFORM,
+    upkeepPlatform: { ...NO_PLATFORM, sql: upkeep },
+    takeWorker,
+  };
   const outputOf = async (jobTypeName: string) =>
     (await runAttempt({ ...job, jobTypeName }, o).settlement)?.output;
   assert.deepEqual([await outputOf("test.answer"), await outputOf("test.sweep")], [
@@ -64,16 +76,26 @@ Deno.test("code that throws, or an output that cannot be serialized as JSON, fai
   }
 });
 
-Deno.test("an object store that does not answer, or an unreachable, full or busy database, is not counted as the job's failure", async () => {
+Deno.test("an object store that does not answer or refuses the service, or an unreachable, full or busy database, is not counted as the job's failure", async () => {
   const sql = connectPostgres(await createTestDatabase({ empty: true }), { max: 1 });
   const refused = connectPostgres("postgres://nobody@127.0.0.1:1/nothing", { max: 1 });
   const raising = (code: string) => () => sql.unsafe(`do $$ begin raise sqlstate '${code}'; end $$`);
   const troubles = ["40001", "40P01", "55P03", "57014", "53100", "53200", "58030", "57P03"].map(raising);
   const noStore = () => Promise.reject(new ObjectStoreUnavailable("reading an object: timeout"));
-  for (const run of [...troubles, () => refused`select 1`, noStore]) {
+  const refusals = ([[403, "AccessDenied"], [404, "NoSuchBucket"], [400, "ExpiredToken"]] as const)
+    .map(([status, code]) => () => Promise.reject(new ObjectStoreRefused("no", status, code)));
+  for (const run of [...troubles, () => refused`select 1`, noStore, ...refusals]) {
     const { next, countsAsFailure, delayMs } = await settle(run);
     assert.deepEqual([next, countsAsFailure], ["Failed", false]);
     assert.ok(delayMs >= 1_600 && delayMs <= 2_400, String(delayMs));
+  }
+  assert.equal(
+    (await settle(refusals[0]!)).error,
+    "The object store refuses the service (403 AccessDenied).",
+    "an operator sees what is wrong",
+  );
+  for (const error of [new ObjectNotFound("gone"), new ObjectStoreRefused("bad", 400, "InvalidArgument")]) {
+    assert.equal((await settle(() => Promise.reject(error))).next, "DeadLettered", error.name);
   }
   assert.equal((await settle(raising("23505"))).next, "DeadLettered");
   const elsewhere = () => fetch("http://127.0.0.1:1/");
@@ -85,7 +107,7 @@ Deno.test("an object store that does not answer, or an unreachable, full or busy
 async function settleUnknown(minutes: number): Promise<Settlement> {
   const id = firstIdOf(new Date(Date.now() - minutes * 60_000));
   const old = { ...job, id, attempts: 4, failures: 3, maxRetries: 3 };
-  const o = { types: new JobTypes(), notes: unused, platform: NO_PLATFORM };
+  const o = { types: new JobTypes(), notes: unused, platform: NO_PLATFORM, takeWorker };
   return await runAttempt(old, o).settlement ?? assert.fail();
 }
 

@@ -387,3 +387,55 @@ Deno.test("a long line of a limited type keeps to the limit, is not rewritten an
   assert.equal(after.size, 960);
   for (const [id, place] of after) assert.equal(place, before.get(id));
 });
+
+Deno.test("an attempt that takes the worker waits for the running jobs, and no other job starts until it leaves", async () => {
+  const { run, count: beside } = gated();
+  const [leaves, asks] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const events: string[] = [];
+  const slow = typeOf("test.beside", run);
+  const lone = typeOf("test.lone", async (_, { takeWorker }) => {
+    assert.equal(await takeWorker(1), null, "the other job has not ended");
+    asks.resolve();
+    const leave = await takeWorker(600_000);
+    events.push(`taken, ${beside.running} beside`);
+    await leaves.promise;
+    leave?.();
+  });
+  const next = typeOf("test.next", () => void events.push("next"));
+  await using w = await startWorker([slow, lone, next], { concurrency: 4 });
+  await enqueue([jobOf(slow)], w.worker);
+  await until(() => beside.running === 1);
+  await enqueue([jobOf(lone)], w.worker);
+  await asks.promise;
+  await enqueue(jobsOf(3, next), w.worker);
+  beside.open();
+  await until(() => events.length === 1);
+  w.worker.wake();
+  await w.hasSettled(1);
+  assert.deepEqual([events, await processing(next), w.worker.busy], [["taken, 0 beside"], 0, 1]);
+  leaves.resolve();
+  await w.hasSettled(5);
+  assert.deepEqual(events.slice(1), ["next", "next", "next"]);
+});
+
+Deno.test("a second attempt that wants the worker is postponed; the worker is free again when the first one has ended", async () => {
+  const [wants, ends] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const first = typeOf("test.first-taker", async (_, { takeWorker }) => {
+    void takeWorker(600_000);
+    await ends.promise;
+  });
+  const second = typeOf("test.second-taker", async (_, { takeWorker, attempt }) => {
+    if (attempt === 1) await wants.promise;
+    await takeWorker(600_000);
+  });
+  await using w = await startWorker([first, second], { concurrency: 2 });
+  await enqueue([jobOf(second)], w.worker);
+  await until(() => processing(second).then((count) => count === 1));
+  await enqueue([jobOf(first)], w.worker);
+  await until(() => processing(first).then((count) => count === 1));
+  wants.resolve();
+  await until(async () => (await statusesOf(second))[0] === "Scheduled");
+  ends.resolve();
+  await sql`update jobs set due_at = now(), status = 'Enqueued' where job_type_name = ${second.name}`;
+  await until(async () => (await statusesOf(second))[0] === "Succeeded");
+});

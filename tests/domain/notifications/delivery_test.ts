@@ -303,3 +303,31 @@ Deno.test("a direct mail whose process died before it wrote the outcome is settl
   assert.deepEqual([detail.status, attemptsOf(detail)], ["Failed", [["unknown", false]]]);
   assert.equal(await settleInterrupted(p), 0);
 });
+
+Deno.test("a direct mail that was answered Sending is delivered like a queued one: a job retries it, or a refusal ends it", async () => {
+  for (const permanent of [false, true]) {
+    const gate = Promise.withResolvers<void>();
+    use(new FakeServer("hanging", () => gate.promise.then(() => away(permanent))));
+    const ann = await t.actor({ permissions: ["send:notifications"] });
+    const key = { "idempotency-key": crypto.randomUUID() };
+    const send = () => ann.post(`${path}/email`, { to: ["late@x.test"], subject: "S", htmlBody: "x" }, key);
+    using _ = { [Symbol.dispose]: t.replace(({ config }) => config, { DIRECT_SEND_SECONDS: 0.05 }) };
+    const { body: { notificationId: id, status } } = await send();
+    assert.equal(status, "Sending");
+    gate.resolve();
+    const { body } = await until(() => ann.get(`${path}/${id}`), ({ body }) => body.status !== "Sending");
+    if (permanent) {
+      assert.equal(body.status, "DeadLettered");
+      assert.equal((await send()).body.code, "NOTIFICATION_DELIVERY_FAILED");
+      continue;
+    }
+    assert.equal(body.status, "Failed");
+    has(await send(), { status: 200, body: { notificationId: id, status: "Sending" } });
+    const taker = taking();
+    use(taker);
+    await deliveringBy(t, ann.tenantId, taker).run(id);
+    const detail = (await ann.get(`${path}/${id}`)).body;
+    assert.deepEqual([detail.status, detail.retryCount, taker.took.length], ["Sent", 1, 1]);
+    has(await send(), { status: 200, body: { status: "Sent" } });
+  }
+});

@@ -121,6 +121,7 @@ Deno.test("an outage, a revoked key and an unreachable host mark no device as de
     isDead: false,
     reason: "the provider refused the sign-in (400: Invalid JWT Signature.)",
   }]);
+  assert.ok(revoked.isUnreachable, "waiting for its end uses up no retry");
   const account = { ...fcm.account, token_uri: "http://127.0.0.1:1/token" };
   const away = await createFcm(account, { url: fcm.url }).send(message(["a"]));
   assert.equal(away.refused[0]?.reason, "the provider could not be reached");

@@ -73,6 +73,7 @@ Deno.test("wrong credentials, an HTML answer and an unreachable host are not the
   for (const [url, message] of failures) {
     const error = await refusal(createTwilio(url).send({ to: "+351912345678", text: "x" }));
     assert.deepEqual([error.message, error.permanent, error.stopsBatch], [message, false, true]);
+    assert.ok(error.isUnreachable, "waiting for its end uses up no retry");
   }
 });
 

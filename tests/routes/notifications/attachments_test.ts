@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { sweepAttachments } from "../../../domain/notifications/attachments.ts";
-import { ObjectStoreUnavailable } from "../../../infra/objectstore/objectstore.ts";
+import { ObjectStoreRefused, ObjectStoreUnavailable } from "../../../infra/objectstore/objectstore.ts";
 import { has, invalid, pluck } from "../../support/answers.ts";
 import { accepted } from "../../support/outcomes.ts";
 import { until } from "../../support/until.ts";
@@ -77,16 +77,22 @@ Deno.test("the sweep releases the files of messages that ended while their proce
 });
 
 Deno.test("a mail with an attachment waits for the end of an outage of the store, and uses up no retry", async () => {
-  const away = () => Promise.reject(new ObjectStoreUnavailable("reading an object: timeout"));
+  let error: Error = new ObjectStoreUnavailable("reading an object: timeout");
   let notificationId = "";
   {
-    using _ = t.replace(({ objects }) => objects, { read: away });
+    using _ = t.replace(({ objects }) => objects, { read: () => Promise.reject(error) });
     const message = email({ ...to("outage@x.test"), attachments: [{ fileId: list.id }] });
     ({ body: { notificationId } } = await ann.post(`${path}/send`, message));
     for (let attempt = 1; attempt <= 6; attempt++) {
       const detail = await nextAttempt(t, ann, notificationId, attempt);
       assert.equal(detail.status, "Failed");
-      assert.equal(detail.deliveryAttempts[0].errorMessage, "The object store does not answer.");
+      assert.equal(
+        detail.deliveryAttempts.at(-1).errorMessage,
+        attempt < 4
+          ? "The object store does not answer."
+          : "The object store refuses the service (403 AccessDenied).",
+      );
+      if (attempt === 3) error = new ObjectStoreRefused("no", 403, "AccessDenied");
     }
   }
   await hurry(t, notificationId);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { ObjectStoreUnavailable } from "../../../infra/objectstore/objectstore.ts";
+import { ObjectStoreRefused, ObjectStoreUnavailable } from "../../../infra/objectstore/objectstore.ts";
 import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import { setup } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
@@ -175,12 +175,14 @@ Deno.test("a 503 is not replayed: once the store is back, the repeated request t
   const actor = await t.actor({ role: "Admin" });
   const report = { templateId: "users", format: 3, parameters: {} };
   const key = keyed();
-  const putBack = t.replace((p) => p.objects, {
-    write: () => Promise.reject(new ObjectStoreUnavailable("away")),
-  });
-  const away = await actor.post("/api/v1/reports/generate", report, key);
-  putBack();
-  assert.equal(away.status, 503, JSON.stringify(away.body));
+  for (
+    const error of [new ObjectStoreUnavailable("away"), new ObjectStoreRefused("no", 403, "AccessDenied")]
+  ) {
+    const putBack = t.replace((p) => p.objects, { write: () => Promise.reject(error) });
+    const away = await actor.post("/api/v1/reports/generate", report, key);
+    putBack();
+    assert.equal(away.status, 503, JSON.stringify(away.body));
+  }
   const back = await actor.post("/api/v1/reports/generate", report, key);
   assert.equal(back.status, 201, JSON.stringify(back.body));
   assert.equal(back.headers.get("idempotency-replayed"), null);
