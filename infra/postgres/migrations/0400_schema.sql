@@ -2193,7 +2193,7 @@ create table tenant_looks (
   text_colour text,
   footer text,
   reply_to text,
-  logo bytea storage external,
+  logo bytea,
   logo_content_type text,
   logo_width integer,
   logo_height integer,
@@ -2207,6 +2207,7 @@ create table tenant_looks (
   constraint tenant_looks_colours check (primary_colour ~ '^#[0-9a-f]{6}$' and text_colour ~ '^#[0-9a-f]{6}$'),
   constraint tenant_looks_logo check ( num_nulls(logo, logo_content_type, logo_width, logo_height, logo_tag) in (0, 5) and logo_content_type in ('image/png', 'image/jpeg') and octet_length(logo) <= 262144 and logo_width between 1 and 2000 and logo_height between 1 and 2000)
 );
+alter table tenant_looks alter column logo set storage external; -- an image is compressed already
 
 -- Addresses that a tenant sends mail from, once it has proved that they are its own.
 create table notification_senders (

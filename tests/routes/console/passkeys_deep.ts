@@ -75,7 +75,7 @@ inBrowser("a passkey is added, signs in alone, is the second factor, and is remo
 
   await page.getByRole("button", { name: "Remove “Laptop”" }).click();
   await viewing.requireAccessible();
-  await page.getByRole("dialog").getByRole("button", { name: "Confirm" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Remove “Laptop”" }).click();
   await page.getByText("The factor was removed.").waitFor();
   const left = await sql`select from user_factors where user_id = ${user.id}`;
   assert.equal(left.length, 0);

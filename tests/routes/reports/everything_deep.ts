@@ -65,7 +65,7 @@ Deno.test({
     assert.deepEqual(invoices.rows.at(-1)?.[3], "2026-01-25T00:00:00");
     assert.equal(invoices.formulas[0], "=SUBTOTAL(9,G7:G8)");
     assert.match(invoices.formulas.at(-1) ?? "", /^=SUBTOTAL\(4,D7:D\d+\)$/);
-    has(invoices, { frozen: "A7", filter: null, orientation: "portrait" });
+    has(invoices, { frozen: "A7", filter: "A6:G100", orientation: "portrait" });
     assert.deepEqual([invoices.outline[6], invoices.outline[8], invoices.outline.at(-1)], [2, 1, 0]);
     assert.deepEqual([invoices.images, balances.images, about.images], [1, 1, 0]);
     const accounts = [["Bank", 0.1], ["Cash", 0.2], ["Loans", -0.4], ["Large", "12345678901234.56"]];
