@@ -7,7 +7,7 @@ import { HttpClient } from "../support/http.ts";
 import { signInAdministrator, startServiceProcess } from "../support/service_process.ts";
 import { startSystemPostgres, systemPostgresInstalled } from "../support/system_postgres.ts";
 import { until } from "../support/until.ts";
-import { runScriptProcess } from "../support/run_script.ts";
+import { makeScriptFolder, runScriptProcess } from "../support/run_script.ts";
 
 const INVOICE = { number: "A-1", customer: "Kept", amount: 12.5, dueOn: "2026-01-31" };
 const KEYS = { accessKey: "backup-key", secretKey: "backup-secret" };
@@ -32,7 +32,7 @@ Deno.test({
   name: "a restore into an empty database and bucket brings back everything in the backup",
   ignore: !systemPostgresInstalled,
   async fn() {
-    const folder = await Deno.makeTempDir({ prefix: "steward-test-" });
+    const folder = await makeScriptFolder("steward-test-");
     const postgres = await startSystemPostgres();
     const stores = await Promise.all(
       ["a", "b"].map((name) =>

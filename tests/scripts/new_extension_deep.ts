@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { runScriptProcess } from "../support/run_script.ts";
+import { makeScriptFolder, runScriptProcess } from "../support/run_script.ts";
 
-const folder = await Deno.makeTempDir({ prefix: "steward-new-extension-" });
+// Below /dev, where a run may have its temporary files, Deno asks for all permissions, which the task does not have.
+const folder = await makeScriptFolder("steward-new-extension-");
 Deno.test.afterAll(() => Deno.remove(folder, { recursive: true }));
 const target = join(folder, "time_tracking");
 

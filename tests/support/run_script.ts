@@ -18,6 +18,15 @@ export interface ScriptOptions {
   stdin?: string;
 }
 
+/**
+ * Makes a folder that a script's process may read and write. Below /dev, where a run may have its temporary files, Deno
+ * asks for all permissions, which the tasks do not have.
+ */
+export function makeScriptFolder(prefix: string): Promise<string> {
+  const dir = Deno.env.get("TMPDIR")?.startsWith("/dev/") ? "/tmp" : undefined;
+  return Deno.makeTempDir({ dir, prefix });
+}
+
 /** Ends the evaluation of a script in this process. */
 class ScriptEnd {
   constructor(readonly code: number) {}
