@@ -39,7 +39,7 @@ async function readFiles(): Promise<{ files: string[]; textOf: Map<string, strin
   const git = await new Deno.Command("git", { args: ["ls-files", "-z"], cwd: ROOT }).output();
   const files = new TextDecoder().decode(git.stdout).split("\0").filter((path) => path !== "");
   const read = files.filter((path) => /\.(tsx?|sql)$/.test(path)).map(async (path) =>
-    [path, await Deno.readTextFile(join(ROOT, path)).catch(() => "")] as const
+    [path, await Deno.readTextFile(join(ROOT, path))] as const
   );
   return { files, textOf: new Map(await Promise.all(read)) };
 }

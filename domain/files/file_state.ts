@@ -14,7 +14,7 @@ export interface MissedScans {
 }
 
 /**
- * What follows for a file. A dead worker makes it suspect: it is scanned alone if the other jobs of its worker end soon,
+ * Decides what follows for a file. A dead worker makes it suspect: it is scanned alone if the other jobs of its worker end soon,
  * because one of them may have killed the worker. After several dead workers it is scanned only alone, so that a deadly file
  * kills no further jobs. Only workers that died while they did nothing but scan this file count against it.
  */

@@ -186,17 +186,17 @@ export async function withinLimit<T>(
   });
 }
 
-/** How many more jobs may run, by limit key. */
+/** Reads the room for further jobs of each limit, by key. */
 export async function readRooms(q: Sql, limits: RunningLimit[]): Promise<Map<string, Room>> {
   const rows = await q<{ limitKey: string; tenantId: string | null; n: number }[]>`
     select limit_key, tenant_id, count(*)::int as n from jobs
     where status = 'Processing' and limit_key = any(${limits.map(({ key }) => key)}::text[])
     group by limit_key, tenant_id`;
-  const places = new Map(limits.map(({ key, maxRunning }) => [key, new Places(maxRunning)]));
-  for (const { limitKey, tenantId, n } of rows) places.get(limitKey)?.take(tenantId, n);
+  const running = Map.groupBy(rows, ({ limitKey }) => limitKey);
   return new Map(limits.map(({ key, maxRunning, isStrict }) => {
-    const of = places.get(key) ?? new Places(maxRunning);
-    return [key, isStrict ? strict(of) : of];
+    const places = new Places(maxRunning);
+    for (const { tenantId, n } of running.get(key) ?? []) places.take(tenantId, n);
+    return [key, isStrict ? strict(places) : places];
   }));
 }
 

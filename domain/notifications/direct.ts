@@ -42,7 +42,7 @@ export interface DirectEmail {
   attachments: RequestedAttachment[];
 }
 
-/** What the request and the delivery of a direct message tell each other. Either may come first. */
+/** The states that the request and the delivery of a direct message share. Either of them may end first. */
 interface Handover {
   /** The request was answered `Sending`: the message is accepted, and a job continues its delivery. */
   isAccepted: boolean;

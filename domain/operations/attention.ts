@@ -34,7 +34,7 @@ export const Attention = z.object({
   level: z.enum(["Critical", "Warning", "Notice"]),
   // Number of affected items; null if a number makes no sense.
   count: z.int().nullable(),
-  // What is affected, such as a queue's name; null if the kind says it.
+  // The name of the affected queue, type or the like; null if the kind says it.
   subject: z.string().nullable(),
   reason: z.string().nullable().meta({ description: "The reason a person gave, such as that of a pause" }),
 });

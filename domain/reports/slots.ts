@@ -12,12 +12,12 @@ export class Slots {
     this.#free = count;
   }
 
-  /** How many are waiting. */
+  /** Number of waiting requests. */
   get waiting(): number {
     return this.#waiting.values().reduce((sum, { length }) => sum + length, 0);
   }
 
-  /** How many of the tenant are waiting. */
+  /** Number of waiting requests of the tenant. */
   waitingOf(tenantId: string | null): number {
     return this.#waiting.get(tenantId)?.length ?? 0;
   }

@@ -10,7 +10,7 @@ const FOLDER = join(import.meta.dirname ?? ".", "migrations");
 
 /** The migration that makes the schema. Earlier versions made the same schema by many, of which `last` was the last. */
 const BASELINE = { version: 400, last: 360 };
-/** What they left different from the schema. */
+/** Removes the differences between the schema of earlier versions and this one. */
 const ADOPT = `
   drop trigger job_executions_write on job_executions;
   drop function write_job_execution;

@@ -34,7 +34,7 @@ export const anyObject = z.custom<Record<string, unknown>>(
   { error: "expected an object" },
 ).meta({ type: "object", propertyNames: { type: "string" }, additionalProperties: {} });
 
-/** Like `anyObject`, but may be null or absent. The type says so, because that of a part is kept. */
+/** An object of any members that may be null or absent. `meta` repeats the type, because that of `anyObject` excludes null. */
 export const optionalObject = anyObject.nullish().meta({ type: ["object", "null"] });
 
 /** An email address, trimmed. */

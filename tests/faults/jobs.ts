@@ -19,8 +19,8 @@ export const JOBS: Fault[] = [
     name: "one more job of a limited type runs",
     area: "jobs",
     file: "domain/jobs/claim.ts",
-    text: "new Places(maxRunning)]",
-    replacement: "new Places(maxRunning + 1)]",
+    text: "new Places(maxRunning);",
+    replacement: "new Places(maxRunning + 1);",
   },
   {
     name: "a result is accepted from a worker that lost the job",

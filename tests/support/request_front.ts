@@ -7,7 +7,7 @@ export interface SeenRequest {
   body: Body;
   /** Milliseconds, by `performance.now()`. */
   at: number;
-  /** What the service answered; absent: nothing yet, or it was not asked. */
+  /** The answer of the service; absent: there is none yet, or the service was not asked. */
   answer?: Body;
 }
 

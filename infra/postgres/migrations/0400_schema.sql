@@ -432,8 +432,8 @@ create table browser_sessions (
 );
 create index browser_sessions_session on browser_sessions (session_id);
 
--- Keys of machine callers: each of one tenant, with at most the rights of whoever made it. Revoked ones stay, so that
--- the audit log can name them.
+-- API keys of programs. A key acts in one tenant, with some of the permissions of the user who created it. Revoked keys
+-- stay, because the audit log names them.
 create table api_keys (
   id uuid primary key,
   tenant_id uuid not null references tenants (id),
@@ -944,7 +944,7 @@ create table file_scan_attempts (
   detected_content_type text,
   signature_name text,
   error_message text,
-  -- An Error that is the content's and not the engine's; so many of them end in Failed.
+  -- True: the error is about the content, not about the engine. Several such errors end in Failed.
   is_unreadable boolean not null default false,
   primary key (file_id, attempt_number),
   -- An attempt that rejects a file may say why: an archive unpacks to too much, or is not what its directory says.
@@ -959,7 +959,7 @@ create table scan_generations (
   database_version text not null,
   round integer not null default 0,
   seen_at timestamptz(3) not null default now(),
-  -- Until then a walk over the outdated files is under way, or rests; null: there is none.
+  -- A pass over the outdated files is under way or pauses until this time; null: there is no pass.
   walk_until timestamptz(3),
   -- The batch the walk is at; a job that carries another number was overtaken.
   walk_batch integer not null default 0,
@@ -1022,7 +1022,8 @@ create table jobs (
   worker_id uuid,
   last_error text,
   parent_job_id uuid,
-  -- Set by whoever adds a continuation, on the locked parent row, so that settling the parent sees it.
+  -- True once a continuation was added. Its writer locks the parent's row, so that the statement which settles the parent
+  -- sees it.
   has_children boolean not null default false,
   recurring_job_id text,
   created_by uuid,
@@ -2067,7 +2068,7 @@ create table user_notification_counts (
   primary key (user_id, category)
 ) with (fillfactor = 50);
 
--- Devices that take a user's push messages. A token belongs to whoever registered it last.
+-- Devices that receive the push messages of a user. A token belongs to the user who registered it last.
 create table user_devices (
   id uuid primary key,
   user_id uuid not null,
@@ -2788,7 +2789,7 @@ create table idempotency_keys (
   claim uuid,
   claimed_until timestamptz(3),
   begun boolean not null default false,
-  -- Work of several steps makes things under an id of its key, so that whoever takes the key over finds them.
+  -- The id of what a request of several steps creates. A repeat that continues the request finds it by this id.
   work_id uuid,
   constraint idempotency_keys_answer check ((status is null) = (headers is null)),
   constraint idempotency_keys_claim check ((claim is null) = (claimed_until is null)),

@@ -88,18 +88,17 @@ inOneInstance(
   async () => {
     const login = { email: "a@b.test", password: "x" };
     const sendsOn = (address: string) => t.nobody.post("/auth/login", login, from(address));
-    const stallAll = (count: number) =>
+    const stallFrom = (...hosts: number[]) =>
       Promise.all(
-        Array.from({ length: count }, (_, n) => stall(`198.51.100.${stalled.length / 2 + n % (count / 2)}`)),
+        hosts.flatMap((host) => Array.from({ length: BODIES_OF_ADDRESS }, () => stall(`198.51.100.${host}`))),
       );
-    const stalled: Awaited<ReturnType<typeof stall>>[] = [];
-    stalled.push(...await stallAll(2 * BODIES_OF_ADDRESS));
+    const stalled = await stallFrom(0, 1);
     await until(() => runningRequests.arriving === stalled.length);
     assert.equal(runningRequests.running, 0);
     assertBusy(await sendsOn("198.51.100.0"));
     assert.equal((await t.nobody.get("/api/v1/auth/me", from("198.51.100.0"))).status, 401);
     assert.equal((await sendsOn("198.51.100.9")).status, 401);
-    stalled.push(...await stallAll(BODIES_OF_UNKNOWN - stalled.length));
+    stalled.push(...await stallFrom(2, 3, 4, 5));
     await until(() => runningRequests.arriving === BODIES_OF_UNKNOWN);
     assertBusy(await sendsOn("198.51.100.9"));
     const settings = { defaultLocale: null };
