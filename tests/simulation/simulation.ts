@@ -125,7 +125,7 @@ class Simulation {
       time,
       model: this.#model,
       features: new Set<Feature>(features),
-      platform: simulatedPlatform(this.#fleet.optionsOf("client"), this.#client),
+      platform: inHost(this.#client, () => simulatedPlatform(this.#fleet.optionsOf("client"), this.#client)),
       acknowledged: new Set(),
       openBatches: new Set(),
       recurringIds: new Set(),

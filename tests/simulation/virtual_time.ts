@@ -1,6 +1,7 @@
 // Time, timers and random numbers of the simulated instances. They replace the globals of this process while a seed runs.
+// Code outside hosts keeps the real ones: the simulator, the database driver, and services of other tests in this process.
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { Clock } from "../../infra/clock.ts";
+import { type Clock, systemClock } from "../../infra/clock.ts";
 import { setIdClock } from "../../domain/shared/ids.ts";
 import { Random } from "./random.ts";
 
@@ -94,7 +95,7 @@ export class VirtualTime {
     return [...this.#timers.values()];
   }
 
-  /** Replaces the globals. Timers without a host stay real: the database driver makes them. @returns restores them */
+  /** Replaces the globals for code in hosts. @returns restores them */
   install(seed: number): () => void {
     const numbers = new Random(seed, 11);
     const bytes = new Random(seed, 12);
@@ -115,19 +116,21 @@ export class VirtualTime {
       clearTimeout: cancelled((id) => real.clearTimeout.call(globalThis, id)),
       clearInterval: cancelled((id) => real.clearInterval.call(globalThis, id)),
     });
-    performance.now = () => START_MS + this.nowMs;
-    Math.random = () => numbers.fraction();
-    crypto.getRandomValues = ((array: Uint8Array | Uint32Array) => {
+    performance.now = () => current.getStore() ? START_MS + this.nowMs : real.now();
+    Math.random = () => current.getStore() ? numbers.fraction() : real.random();
+    crypto.getRandomValues = ((array: Uint8Array<ArrayBuffer> | Uint32Array<ArrayBuffer>) => {
+      if (!current.getStore()) return real.getRandomValues(array);
       for (let n = 0; n < array.length; n++) array[n] = bytes.bits();
       return array;
     }) as typeof crypto.getRandomValues;
-    setIdClock(this.clock);
+    setIdClock({ now: () => (current.getStore() ? this.clock : systemClock).now() });
     return () => {
       const { setTimeout, setInterval, clearTimeout, clearInterval } = real;
       Object.assign(globalThis, { setTimeout, setInterval, clearTimeout, clearInterval });
       performance.now = real.now;
       Math.random = real.random;
       crypto.getRandomValues = real.getRandomValues;
+      setIdClock(systemClock);
     };
   }
 }

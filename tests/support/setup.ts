@@ -285,10 +285,24 @@ export async function setupShared(
   if (!running) sharedServices.push(shared);
   const service = await shared.service;
   if (!running && isOneOfSeveralFiles()) afterAllFiles(() => service.stop());
+  const restore = service.instances.map(({ platform }) => restorerOf(platform));
   return {
     ...service,
     systemAdmin: await service.actor({ role: "SystemAdmin" }),
-    stop: () => isOneOfSeveralFiles() ? Promise.resolve() : service.stop(),
+    async stop() {
+      if (isOneOfSeveralFiles()) restore.forEach((each) => each());
+      else await service.stop();
+    },
+  };
+}
+
+/** @returns gives back the members of the platform, and the items of its lists, that a test file replaced */
+function restorerOf(platform: ServicePlatform): () => void {
+  const members = { ...platform };
+  const lists = Object.values(members).filter(Array.isArray).map((list) => ({ list, items: [...list] }));
+  return () => {
+    Object.assign(platform, members);
+    for (const { list, items } of lists) list.splice(0, list.length, ...items);
   };
 }
 
