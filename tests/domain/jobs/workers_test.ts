@@ -9,12 +9,12 @@ import {
   JobTypes,
   limitKeyOf,
 } from "../../../domain/jobs/job_type.ts";
-import { openLease } from "../../../domain/jobs/lease.ts";
-import { pauseWork, resumeWork } from "../../../domain/jobs/pauses.ts";
+import { openLease } from "../../../domain/jobs/engine/lease.ts";
+import { pauseWork, resumeWork } from "../../../domain/jobs/limits/pauses.ts";
 import { bucketOf } from "../../../domain/jobs/rate_limit.ts";
-import { RateReleaser } from "../../../domain/jobs/rate_releaser.ts";
+import { RateReleaser } from "../../../domain/jobs/limits/rate_releaser.ts";
 import { operator } from "../../../domain/jobs/reach.ts";
-import { Worker, type WorkerOptions } from "../../../domain/jobs/worker.ts";
+import { Worker, type WorkerOptions } from "../../../domain/jobs/engine/worker.ts";
 import { createLog } from "../../../infra/log.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
 import { setup } from "../../support/setup.ts";
