@@ -1,5 +1,5 @@
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
-import { abandonJob } from "../jobs/job_control.ts";
+import { abandonJob } from "../jobs/control/job_control.ts";
 import { problem } from "../problems/problem.ts";
 import { contentTag, requireTag } from "../shared/version.ts";
 import { releaseIn } from "./attachments.ts";

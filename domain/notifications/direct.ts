@@ -1,6 +1,6 @@
 import { waitAtMost } from "../../infra/timeout.ts";
 import { mainPool, type Pool, type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
-import { abandonJob } from "../jobs/job_control.ts";
+import { abandonJob } from "../jobs/control/job_control.ts";
 import { enqueueJob } from "../jobs/enqueue.ts";
 import { type FieldErrors, invalid, problem } from "../problems/problem.ts";
 import type { OnceWork } from "../requests/idempotency.ts";

@@ -1,5 +1,5 @@
 import { transact } from "../../infra/postgres/postgres.ts";
-import { abandonJob } from "../jobs/job_control.ts";
+import { abandonJob } from "../jobs/control/job_control.ts";
 import { enqueueJob } from "../jobs/enqueue.ts";
 import { problem } from "../problems/problem.ts";
 import type { Platform } from "../shared/platform.ts";

@@ -1,4 +1,4 @@
-import type { CatalogAdditions } from "../../domain/access/bootstrap.ts";
+import type { CatalogAdditions } from "../../domain/access/tenants/bootstrap.ts";
 import { permissionCode } from "../../domain/access/permissions/permission_fields.ts";
 import { EVENT_TYPES, type EventDeclaration, type EventTypes } from "../../domain/events/event_types.ts";
 import { EVENT_TYPE } from "../../domain/events/own_types.ts";
