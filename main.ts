@@ -14,7 +14,7 @@ import { allPersonalData } from "./domain/personal_data.ts";
 import { serviceNotices } from "./domain/notifications/service_notices.ts";
 import { finishDirectMessages } from "./domain/notifications/direct.ts";
 import { UserWakeUps } from "./domain/notifications/in_app/user_wake_up.ts";
-import { RenderThreads } from "./domain/notifications/rendering/mod.ts";
+import { RenderThreads } from "./domain/templates/language/mod.ts";
 import { createWriters } from "./domain/writers.ts";
 import { instanceChecks, InstanceHealth } from "./domain/operations/health.ts";
 import { Metrics } from "./domain/shared/metrics.ts";

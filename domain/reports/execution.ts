@@ -1,5 +1,5 @@
 import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
-import type { TemplatePins } from "../notifications/templates/parts.ts";
+import type { TemplatePins } from "../templates/parts.ts";
 import { problem } from "../problems/problem.ts";
 import type { Caller } from "../rights/caller.ts";
 import { belongsTo } from "../shared/belongs_to.ts";

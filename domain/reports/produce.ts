@@ -2,7 +2,7 @@ import { PostgresError } from "../../infra/postgres/failures.ts";
 import { transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { storeServiceFile } from "../files/service_files.ts";
 import { readLooks } from "../looks/looks.ts";
-import { readNotificationSettings } from "../notifications/templates/locales.ts";
+import { readNotificationSettings } from "../templates/locales.ts";
 import { Problem } from "../problems/problem.ts";
 import { createDeliveries } from "./delivery/create_deliveries.ts";
 import { renderExecution } from "./document_templates/render_execution.ts";

@@ -1,6 +1,6 @@
 import { transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { enqueueJob } from "../jobs/enqueue.ts";
-import type { TemplatePins } from "../notifications/templates/parts.ts";
+import type { TemplatePins } from "../templates/parts.ts";
 import { problem } from "../problems/problem.ts";
 import type { Caller } from "../rights/caller.ts";
 import { findUsersInTenant } from "../rights/user_lookup.ts";

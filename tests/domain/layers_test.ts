@@ -9,6 +9,7 @@ const LAYERS = [
   ["audit"],
   ["jobs"],
   ["requests", "resources", "looks"],
+  ["templates"],
   ["events"],
   ["notifications"],
   ["access", "files"],

@@ -15,7 +15,7 @@ export const isDeclaring = (file: string): boolean => DECLARING.test(relative(TE
 const ALONE = [
   "domain/access/permissions/csv_deep.ts",
   "domain/jobs/due_times_deep.ts",
-  "domain/notifications/rendering/hostile_deep.ts",
+  "domain/templates/language/hostile_deep.ts",
   "domain/reports/markup_time_deep.ts",
   "infra/foreign_hashes_deep.ts",
   "infra/objectstore/memory_deep.ts",

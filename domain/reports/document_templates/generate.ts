@@ -1,6 +1,6 @@
 import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
-import { canonicalLocale } from "../../notifications/templates/locales.ts";
-import type { TemplatePins } from "../../notifications/templates/parts.ts";
+import { canonicalLocale } from "../../templates/locales.ts";
+import type { TemplatePins } from "../../templates/parts.ts";
 import { invalid } from "../../problems/problem.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
 import { newId } from "../../shared/ids.ts";

@@ -4,8 +4,8 @@ import {
   TemplateLimitExceeded,
   type TemplatePart,
   TemplateVariablesMissing,
-} from "../../notifications/rendering/mod.ts";
-import { tooManyRenders } from "../../notifications/templates/render.ts";
+} from "../../templates/language/mod.ts";
+import { tooManyRenders } from "../../templates/render.ts";
 import { Problem, problem } from "../../problems/problem.ts";
 import { isTemplateFault } from "../rows.ts";
 import { MarkupInvalid } from "./markup.ts";

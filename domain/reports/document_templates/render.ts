@@ -1,12 +1,8 @@
 import { readLooks } from "../../looks/looks.ts";
-import {
-  MAX_WAITING,
-  parseRequiredVariables,
-  type TemplateSource,
-} from "../../notifications/rendering/mod.ts";
-import { missingVariables } from "../../notifications/rendering/required_variables.ts";
-import type { PartReader } from "../../notifications/templates/parts.ts";
-import { renderSource } from "../../notifications/templates/render.ts";
+import { MAX_WAITING, parseRequiredVariables, type TemplateSource } from "../../templates/language/mod.ts";
+import { missingVariables } from "../../templates/language/required_variables.ts";
+import type { PartReader } from "../../templates/parts.ts";
+import { renderSource } from "../../templates/render.ts";
 import { type Problem, problem } from "../../problems/problem.ts";
 import type { ReportPlatform } from "../platform.ts";
 import { DocumentThreadLost } from "../document_thread.ts";

@@ -1,4 +1,4 @@
-import { renderKey } from "../../notifications/templates/parts.ts";
+import { renderKey } from "../../templates/parts.ts";
 import type { ReportPlatform } from "../platform.ts";
 import type { Run } from "../run.ts";
 import type { BlockInput } from "./make_blocks.ts";
