@@ -7,11 +7,18 @@ import { sampleJobTypes } from "./jobs/built_in/sample_jobs.ts";
 import type { AnyJobType } from "./jobs/job_type.ts";
 import { jobsJobTypes } from "./jobs/job_types.ts";
 import { looksJobTypes } from "./looks/job_types.ts";
-import { notificationsJobTypes } from "./notifications/job_types.ts";
+import { deliveryJob } from "./notifications/deliver.ts";
+import { digestJob } from "./notifications/digest_job.ts";
+import { retentionJob } from "./notifications/retention.ts";
+import { directSweepJob, sweepJob as notificationSweepJob } from "./notifications/sweep.ts";
 import { oauthJobTypes } from "./oauth/job_types.ts";
 import type { ServicePlatform } from "./platform.ts";
-import { cancelExecution } from "./reports/ended_job.ts";
-import { reportsJobTypes } from "./reports/job_types.ts";
+import { cancelExecution } from "./reports/generation/ended_job.ts";
+import { deliverJob } from "./reports/delivery/deliver_job.ts";
+import { expiryJob } from "./reports/expiry.ts";
+import { generateJob } from "./reports/generation/generate_job.ts";
+import { reportJob } from "./reports/generation/report_job.ts";
+import { sweepJob as reportSweepJob } from "./reports/generation/sweep.ts";
 import { requestsJobTypes } from "./requests/job_types.ts";
 import { userImportJobTypes } from "./user_data/imports/job_types.ts";
 import { userDataJobTypes } from "./user_data/job_types.ts";
@@ -23,8 +30,16 @@ export const allJobTypes: AnyJobType<ServicePlatform>[] = [
   ...oauthJobTypes,
   ...filesJobTypes,
   ...looksJobTypes,
-  ...notificationsJobTypes,
-  ...reportsJobTypes,
+  deliveryJob,
+  digestJob,
+  retentionJob,
+  notificationSweepJob,
+  directSweepJob,
+  reportJob,
+  generateJob,
+  deliverJob,
+  expiryJob,
+  reportSweepJob,
   ...requestsJobTypes,
   ...eventsJobTypes,
   ...userImportJobTypes,

@@ -9,7 +9,7 @@ const LAYERS = [
   ["audit"],
   ["jobs"],
   ["requests", "resources", "looks"],
-  ["templates"],
+  ["documents", "templates"],
   ["events"],
   ["notifications"],
   ["access", "files"],
