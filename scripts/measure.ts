@@ -19,7 +19,9 @@ const ROOT = join(import.meta.dirname ?? ".", "..");
 const AREAS = ["main.ts", "domain", "infra", "routes", "routes/console", "scripts", "tests"];
 /** Areas with folders of their own. */
 const NESTED = [
-  ...["access", "reports", "jobs", "notifications", "files"].map((area) => `domain/${area}`),
+  ...["access", "reports", "documents", "jobs", "notifications", "templates", "files"].map((area) =>
+    `domain/${area}`
+  ),
   "routes/console",
 ];
 /** Shorter files with one importer are better read there. */

@@ -9,6 +9,7 @@ const LAYERS = [
   ["audit"],
   ["jobs"],
   ["requests", "records", "looks"],
+  ["documents", "templates"],
   ["events"],
   ["notifications"],
   ["access", "files"],
