@@ -197,7 +197,7 @@ async function readFile(q: Sql, fileId: string): Promise<FileRow> {
   return row;
 }
 
-export const fileNotFound = () => problem("FILE_NOT_FOUND", "The file does not exist.");
+const fileNotFound = () => problem("FILE_NOT_FOUND", "The file does not exist.");
 
 const SCOPE = SERVICE_SCOPES.message;
 

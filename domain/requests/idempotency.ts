@@ -10,7 +10,7 @@ import { newId } from "../shared/ids.ts";
 import { deleteExpired, maintenanceJob } from "../jobs/maintenance.ts";
 import type { PersonalData } from "../shared/personal_data.ts";
 
-export const KEY_HOURS = 24;
+const KEY_HOURS = 24;
 
 /** A request that must take effect only once, even if it is sent several times. */
 export interface KeyedRequest {

@@ -8,7 +8,7 @@ const LAYERS = [
   ["rights"],
   ["audit"],
   ["jobs"],
-  ["requests", "resources", "looks"],
+  ["requests", "records", "looks"],
   ["events"],
   ["notifications"],
   ["access", "files"],

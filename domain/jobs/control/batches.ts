@@ -141,7 +141,7 @@ const stored = (continuation: BatchContinuation | null): string | null =>
   continuation && JSON.stringify(continuation);
 
 /** Writes the audit row of a change to a batch. */
-export const auditBatch = (
+const auditBatch = (
   tx: Tx,
   caller: JobActor,
   verb: string,

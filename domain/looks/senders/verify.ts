@@ -18,7 +18,7 @@ const MOST_MISSES = 3;
 export type Finding = "Found" | "Missing" | "Unknown";
 
 /** Searches the record of a sender. */
-export async function searchRecord(p: Pick<Platform, "config" | "log">, sender: Sender): Promise<Finding> {
+async function searchRecord(p: Pick<Platform, "config" | "log">, sender: Sender): Promise<Finding> {
   try {
     const records = await readTxtRecords(recordName(sender), p.config.DNS_SERVER);
     return records.some((record) => record.trim() === sender.dnsValue) ? "Found" : "Missing";
@@ -63,7 +63,7 @@ export async function verifySender(p: LooksPlatform, caller: TenantCaller, id: s
  * times in a row does not fail it, and asking does not postpone them.
  * @returns null if the sender was deleted or failed meanwhile
  */
-export async function settleCheck(
+async function settleCheck(
   p: LooksPlatform,
   id: string,
   finding: Finding,

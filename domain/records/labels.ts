@@ -1,13 +1,6 @@
 /** A text for users: one for all languages, or one per language, such as `{ en: "Invoices", pt: "Faturas" }`. */
 export type Label = string | Record<string, string>;
 
-/** What the console calls a resource and its fields. Absent parts are derived from the names. */
-export interface ResourceLabels {
-  one?: Label;
-  many?: Label;
-  fields?: Record<string, Label>;
-}
-
 /** The label in a language, else in English, else in its first language. */
 export const labelIn = (label: Label, language: string): string =>
   typeof label === "string" ? label : label[language] ?? label.en ?? Object.values(label)[0] ?? "";

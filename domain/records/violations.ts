@@ -2,7 +2,8 @@ import { PostgresError, SQLSTATE } from "../../infra/postgres/failures.ts";
 import type { Tx } from "../../infra/postgres/postgres.ts";
 import { constraintProblem } from "../problems/constraints.ts";
 import { invalid, type Problem, problem } from "../problems/problem.ts";
-import type { ResourceSource } from "./resource.ts";
+import { memberOf } from "./members.ts";
+import type { RecordSource } from "./record_type.ts";
 
 const NOT_NULL = "23502";
 const CHECK = "23514";
@@ -12,8 +13,8 @@ const DATA = "22";
 
 /** The source, whose changes answer values that the table refuses as mistakes of the request, not of the service. */
 export const refusingViolations = <Result, Create, Update>(
-  source: ResourceSource<Result, Create, Update>,
-): ResourceSource<Result, Create, Update> => ({
+  source: RecordSource<Result, Create, Update>,
+): RecordSource<Result, Create, Update> => ({
   ...source,
   create: (...args) => checked(args[1], source.create(...args)),
   update: (...args) => checked(args[1], source.update(...args)),
@@ -41,14 +42,14 @@ function violationProblem(failure: unknown, o: { isRemoval: boolean }): Problem 
     case SQLSTATE.foreignKeyViolation: {
       if (o.isRemoval) return conflict("Other records refer to it");
       const columns = /\((.*?)\)=/.exec(detail)?.[1]?.split(", ") ?? []; // the words around it are in the server's language
-      const fields = columns.filter((column) => column !== "tenant_id").map(fieldOf);
+      const fields = columns.filter((column) => column !== "tenant_id").map(memberOf);
       return invalid(Object.fromEntries(fields.map((field) => [field, ["names no existing record"]])));
     }
     case SQLSTATE.uniqueViolation:
     case EXCLUSION:
       return conflict(`Another record excludes these values (${rule})`);
     case NOT_NULL:
-      return invalid({ [fieldOf(failure.column_name ?? "")]: ["expected a value"] });
+      return invalid({ [memberOf(failure.column_name ?? "")]: ["expected a value"] });
     case CHECK:
       return invalid({ [rule || "value"]: [rule ? "this rule refuses the values" : message] });
     default:
@@ -57,6 +58,3 @@ function violationProblem(failure: unknown, o: { isRemoval: boolean }): Problem 
 }
 
 const conflict = (why: string) => problem("RESOURCE_CONFLICT", `${why}, so nothing was changed.`);
-
-const fieldOf = (column: string) =>
-  column.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());

@@ -1,15 +1,13 @@
 import { z } from "zod";
 import { inTenant } from "../../domain/rights/checks.ts";
 import { listApplicationUsage } from "../../domain/access/users/application_usage.ts";
-import { applications } from "../../domain/resources/applications.ts";
-import { settings } from "../../domain/resources/settings.ts";
+import { RECORDS } from "../../domain/records/records.ts";
 import { ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pageQuery } from "../shared/paging.ts";
 import { operationList, operationResponseOf } from "./operation_response.ts";
-import { resourceRoutes } from "./resource_routes.ts";
+import { type Described, type RecordOperations, recordRoutes } from "./record_routes.ts";
 
-/** All generic resources. To add one, declare it in domain/resources and list it here. */
 const ApplicationUsageDto = z.object({
   id: z.guid(),
   code: z.string(),
@@ -17,8 +15,14 @@ const ApplicationUsageDto = z.object({
   userCount: z.int(),
 }).meta({ id: "ApplicationUsageDto" });
 
-/** Every route of the resources, with additional lists of some resources. */
-export const resourcesRoutes = [
+/** The routes of a list of records, with the type of each. */
+type RoutesOf<Records extends readonly Described[]> = Records extends
+  readonly [infer First extends Described, ...infer Others extends readonly Described[]]
+  ? [...RecordOperations<First>, ...RoutesOf<Others>]
+  : [];
+
+/** Every route of the records, with additional lists of some of them. */
+export const recordsRoutes = [
   endpoint({
     method: "get",
     path: "/api/v1/applications/usage",
@@ -37,6 +41,5 @@ export const resourcesRoutes = [
         sortDirection: "Ascending",
       })),
   }),
-  ...resourceRoutes(applications),
-  ...resourceRoutes(settings),
+  ...RECORDS.flatMap((record) => recordRoutes<Described>(record)) as unknown as RoutesOf<typeof RECORDS>,
 ] as const;

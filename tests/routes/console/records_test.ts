@@ -27,7 +27,7 @@ Deno.test("an application is created, a duplicate is refused, it is changed, del
   await browser.visit("applications?search=loja&sortBy=name");
   await browser.follow("<i>Loja</i>");
   (await browser.press("Save", { Active: false })).shows("<i>Loja</i> was saved.");
-  await browser.press("Filter", { Status: "false" });
+  await browser.press("Filter", { Active: "false" });
   await browser.follow("<i>Loja</i>");
   (await browser.press("Delete")).shows("<i>Loja</i> was deleted.", "No applications yet");
   await browser.press("Filter", { Show: "true" });

@@ -1,24 +1,25 @@
 import { z } from "zod";
 import { transact } from "../../infra/postgres/postgres.ts";
 import { inTenant } from "../../domain/rights/checks.ts";
-import { createMany } from "../../domain/resources/create_many.ts";
-import type { Resource } from "../../domain/resources/resource.ts";
+import { createMany } from "../../domain/records/create_many.ts";
+import type { RecordType } from "../../domain/records/record_type.ts";
 import { created, etagOf, noContent, ok, okVersioned } from "../shared/answer.ts";
 import { bulkRequest, bulkResponseOf, readItems } from "../shared/bulk.ts";
 import { type Area, type Endpoint, endpoint, type Operation } from "../shared/endpoint.ts";
 import { listQuery, pagedResultOf } from "../shared/paging.ts";
 import { uuid } from "../shared/validation.ts";
 
-type Described = Pick<
-  Resource<z.ZodObject, z.ZodObject, z.ZodObject>,
+/** The parts of a record that its routes have types of. */
+export type Described = Pick<
+  RecordType<z.ZodObject, z.ZodObject, z.ZodObject>,
   "one" | "many" | "result" | "create" | "update"
 >;
 type Params = z.ZodObject<{ id: typeof uuid }>;
 type Paged<R extends z.ZodType> = ReturnType<typeof pagedResultOf<R>>;
 type Answering<S> = { 200: { description: string; schema: S } };
 
-/** The types of the routes of a resource. */
-type ResourceOperations<R extends Described> = readonly [
+/** The types of the routes of a record. */
+export type RecordOperations<R extends Described> = readonly [
   Operation<`list${Capitalize<R["many"]>}`, undefined, z.ZodObject, undefined, Answering<Paged<R["result"]>>>,
   Operation<`read${Capitalize<R["one"]>}`, Params, undefined, undefined, Answering<R["result"]>>,
   Operation<`create${Capitalize<R["one"]>}`, undefined, undefined, R["create"], Answering<R["result"]>>,
@@ -27,11 +28,11 @@ type ResourceOperations<R extends Described> = readonly [
   Operation<`create${Capitalize<R["many"]>}`, undefined, undefined, typeof bulkRequest, Answering<z.ZodType>>,
 ];
 
-/** The six routes of a generic resource. */
-export const resourceRoutes = <R extends Described>(resource: R): ResourceOperations<R> =>
-  routesOf(resource as unknown as Resource) as unknown as ResourceOperations<R>;
+/** The six routes of a record. */
+export const recordRoutes = <R extends Described>(record: R): RecordOperations<R> =>
+  routesOf(record as unknown as RecordType) as unknown as RecordOperations<R>;
 
-function routesOf(r: Resource): Endpoint[] {
+function routesOf(r: RecordType): Endpoint[] {
   const area = r.area as Area;
   const path = `/api/v1/${r.path ?? r.many}`;
   const One = r.one.charAt(0).toUpperCase() + r.one.slice(1);

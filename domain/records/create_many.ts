@@ -4,7 +4,7 @@ import { Problem } from "../problems/problem.ts";
 import type { TenantCaller } from "../rights/caller.ts";
 import { bulkFailure, type BulkOutcome, wholeRequestProblem } from "../shared/bulk.ts";
 import type { Platform } from "../shared/platform.ts";
-import type { ResourceParts, ResourceSource } from "./resource.ts";
+import type { RecordParts, RecordSource } from "./record_type.ts";
 
 /**
  * Creates many items in one transaction. With `continueOnError`, the valid items are created and the others reported;
@@ -12,9 +12,9 @@ import type { ResourceParts, ResourceSource } from "./resource.ts";
  * @param items the input, or the problem found when the item was parsed.
  */
 export async function createMany<Result, Create>(
-  p: ResourceParts & Pick<Platform, "sql">,
+  p: RecordParts & Pick<Platform, "sql">,
   caller: TenantCaller,
-  source: Pick<ResourceSource<Result, Create, never>, "create">,
+  source: Pick<RecordSource<Result, Create, never>, "create">,
   items: (Create | Problem)[],
   continueOnError: boolean,
 ): Promise<BulkOutcome<Result>> {

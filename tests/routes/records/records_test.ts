@@ -1,26 +1,19 @@
 import assert from "node:assert/strict";
+import { referencesOf } from "../../../domain/records/define_record.ts";
+import { RECORDS } from "../../../domain/records/records.ts";
+import { requireKeysOfReferences } from "../../../infra/postgres/tenant_keys.ts";
 import { pluck } from "../../support/answers.ts";
 import { setupShared } from "../../support/setup.ts";
-import { conformsToGenericContract } from "./conformance.ts";
+import { conformsToRecordContract } from "./conformance.ts";
 
 const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 
-conformsToGenericContract("settings", {
-  path: "/api/v1/settings",
-  managedBy: "manage:settings",
-  notFound: "SETTING_NOT_FOUND",
-  softDeleted: false,
-  body: (n) => ({ key: `limits.page-${n}`, value: "20" }),
-  change: {
-    body: { key: "renamed", value: "50", description: null },
-    shows: { value: "50", key: "renamed" },
-  },
-  required: "value",
-  unique: { code: "SETTING_ALREADY_EXISTS" },
-  sortBy: "key",
-  search: (n) => `page-${n}`,
-}, () => t);
+for (const record of RECORDS) conformsToRecordContract(record, () => t);
+
+Deno.test("the tables of records have a foreign key with the tenant for each reference", async () => {
+  await requireKeysOfReferences(t.steward.platform.sql, RECORDS.flatMap(referencesOf));
+});
 
 Deno.test("a code is unique in any case; a deleted application is listed on request, and its code is free again", async () => {
   const manager = await t.actor({ permissions: ["manage:applications"] });

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { z } from "zod";
-import { defineSimpleResource } from "../../../domain/resources/define_resource.ts";
-import type { Resource } from "../../../domain/resources/resource.ts";
+import { defineRecord } from "../../../domain/records/define_record.ts";
 import { createApp } from "../../../routes/app.ts";
-import { resourceRoutes } from "../../../routes/resources/resource_routes.ts";
+import { recordRoutes } from "../../../routes/records/record_routes.ts";
 import { problemRoutes } from "../../../routes/operations/problems.tsx";
+import type { Endpoint } from "../../../routes/shared/endpoint.ts";
 import { setup } from "../../support/setup.ts";
 
-// A new resource as a developer adds it: a table with its plain columns, and one declaration.
+// A new record as a developer adds it: a table with its plain columns, and one declaration.
 const t = await setup();
 const p = t.steward.platform;
 await p.sql`create table price_tags (
@@ -17,31 +17,25 @@ await p.sql`create table price_tags (
   unique (tenant_id, id), constraint price_tags_label unique (label, rate),
   foreign key (tenant_id, parent_id) references price_tags (tenant_id, id) deferrable initially deferred,
   constraint price_tags_note check (note <> 'refused'))`;
-const priceTags = defineSimpleResource({
+const priceTags = defineRecord({
   one: "priceTag",
   many: "priceTags",
   path: "price-tags",
   area: "Settings",
   managedBy: "manage:settings",
-  shape: z.object({
-    id: z.guid(),
-    label: z.string().min(1),
-    note: z.string().nullable().default(null),
-    amount: z.number(),
-    rate: z.number().nullable().default(null),
-    written: z.string().nullable().default(null),
-    parentId: z.uuid().nullable().default(null),
-    createdAt: z.iso.datetime(),
-    updatedAt: z.iso.datetime(),
-  }).meta({ id: "PriceTagDto" }),
   table: "price_tags",
-  softDeleted: false,
-  sorts: { createdAt: "created_at", amount: "amount" },
-  problems: [],
+  members: {
+    label: { shape: z.string().min(1) },
+    note: { shape: z.string().nullable().default(null) },
+    amount: { shape: z.number(), sort: true },
+    rate: { shape: z.number().nullable().default(null) },
+    written: { shape: z.string().nullable().default(null) },
+    parentId: { shape: z.uuid().nullable().default(null) },
+  },
 });
 const app = createApp({
   platform: p,
-  endpoints: [...resourceRoutes(priceTags as unknown as Resource), ...problemRoutes],
+  endpoints: [...recordRoutes(priceTags) as unknown as Endpoint[], ...problemRoutes],
   checkAnswers: true,
 });
 const server = Deno.serve({ port: 0, onListen: () => {} }, (request) => app(request, null));
@@ -121,15 +115,16 @@ Deno.test("values that a constraint or the type of a column refuses are mistakes
   ]);
 });
 
-Deno.test("a problem code without a page is rejected where the resource is declared", () => {
+Deno.test("a problem code without a page is rejected where the record is declared", () => {
   const declare = () =>
-    defineSimpleResource({
-      ...priceTags,
-      shape: priceTags.result,
+    defineRecord({
+      one: "priceTag",
+      many: "priceTags",
+      area: "Settings",
+      managedBy: "manage:settings",
       table: "price_tags",
-      softDeleted: false,
-      sorts: { createdAt: "created_at" },
+      members: {},
       problems: ["PRICE_TAG_ALREADY_EXISTS" as never],
     });
-  assert.throws(declare, /resource priceTag: its error code PRICE_TAG_ALREADY_EXISTS is unknown/);
+  assert.throws(declare, /record priceTag: its error code PRICE_TAG_ALREADY_EXISTS is unknown/);
 });

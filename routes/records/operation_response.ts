@@ -12,7 +12,7 @@ const QueryMeta = z.object({
   sortDirection: z.enum(["Ascending", "Descending"]),
 }).meta({ id: "QueryMeta" });
 
-/** The shape of a resource's additional lists: `OperationResponse`. */
+/** The shape of a record's additional lists: `OperationResponse`. */
 export const operationResponseOf = (data: z.ZodType) =>
   z.object({
     success: z.boolean(),
