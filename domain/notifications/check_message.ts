@@ -4,7 +4,7 @@ import { type FieldErrors, invalid } from "../problems/problem.ts";
 import { findUsersInTenant } from "../rights/user_lookup.ts";
 import { addressKey, addressMistake } from "./addresses.ts";
 import type { Message, MessageRecipient } from "./message.ts";
-import { canonicalLocale } from "./templates/locales.ts";
+import { canonicalLocale } from "../templates/locales.ts";
 import { recipientsOfUsers, withKnownUsers } from "./user_recipients.ts";
 
 /** The member of a request that recipients of each kind are given in. */

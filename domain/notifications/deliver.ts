@@ -32,7 +32,7 @@ import { selectRecipients } from "./select_recipients.ts";
 import { throwIfLocked } from "./skip_locked.ts";
 import type { RecipientStatus } from "./status.ts";
 import { suppressBounced } from "./suppression_bounces.ts";
-import type { Rendition } from "./templates/render.ts";
+import type { Rendition } from "../templates/render.ts";
 import { userMailProviders } from "./unsubscribe_mail.ts";
 import { writeWithRetry } from "./write_retry.ts";
 

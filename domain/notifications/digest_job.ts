@@ -9,7 +9,7 @@ import type { NotificationPlatform } from "./platform.ts";
 import { readDigestLocale, readOptedOut } from "./preferences.ts";
 import { sendNotification } from "./send.ts";
 import type { SkipReason } from "./status.ts";
-import { textOf } from "./templates/render.ts";
+import { textOf } from "../templates/render.ts";
 import { tenantOfKey } from "./tenant_key.ts";
 import { unsubscribeUrl } from "./unsubscribe.ts";
 import { insertUnsubscribeUrl } from "./unsubscribe_mail.ts";

@@ -6,7 +6,7 @@ import { requireVersion } from "../shared/version.ts";
 import { channelMember, channelNames } from "./channels/catalogue.ts";
 import { clockTime, minutesOf } from "./quiet_hours.ts";
 import type { NotificationChannel } from "./status.ts";
-import { canonicalLocale } from "./templates/locales.ts";
+import { canonicalLocale } from "../templates/locales.ts";
 
 /** Whether each channel is wanted, by `channelMember`. A channel that is left out is wanted. */
 export type ChannelChoices =

@@ -20,7 +20,7 @@ import {
   resultOf,
 } from "./status.ts";
 import { insertNotifications, type MessageSender, type OutgoingMessage } from "./store_notification.ts";
-import { type PinnedTemplate, requireRenderable } from "./templates/render.ts";
+import { type PinnedTemplate, requireRenderable } from "../templates/render.ts";
 import { addUnsubscribePlaceholder } from "./unsubscribe_mail.ts";
 
 /**

@@ -4,7 +4,7 @@ import { findHolders } from "../rights/holders.ts";
 import { LOOKS_OF } from "./content.ts";
 import type { NotificationPlatform } from "./platform.ts";
 import { sendNotification, sendServiceMail } from "./send.ts";
-import { readDefaultLocale } from "./templates/locales.ts";
+import { readDefaultLocale } from "../templates/locales.ts";
 
 /** Path of the page that a mailed link opens. */
 export const CONFIRM_SENDER_PATH = "/senders/confirm";

@@ -4,9 +4,9 @@ import type { Caller } from "../rights/caller.ts";
 import { requireVersion } from "../shared/version.ts";
 import { type Execution, readVisibleExecution } from "./execution.ts";
 import { handleExecutionEnd } from "./execution_end.ts";
-import { STATUS } from "./formats.ts";
 import type { ReportPlatform } from "./platform.ts";
 import { releaseDocuments } from "./run.ts";
+import { STATUS } from "./status.ts";
 
 /**
  * Soft-deletes an execution and releases its file. A Queued or Generating execution also becomes Cancelled; its run, on

@@ -5,7 +5,7 @@ import { problem } from "../problems/problem.ts";
 import type { Caller } from "../rights/caller.ts";
 import type { Platform } from "../shared/platform.ts";
 import { countDownload, readVisibleExecution } from "./execution.ts";
-import { STATUS } from "./formats.ts";
+import { STATUS } from "./status.ts";
 
 /**
  * Signs a short-lived download URL of an execution's document and counts a download.

@@ -1,14 +1,14 @@
 import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
-import type { TemplatePins } from "../notifications/templates/parts.ts";
+import type { ReportFormat } from "../documents/formats.ts";
 import { problem } from "../problems/problem.ts";
 import type { Caller } from "../rights/caller.ts";
 import { belongsTo } from "../shared/belongs_to.ts";
 import { firstIdOf } from "../shared/ids.ts";
 import type { PagedResult, PageRequest } from "../shared/paging.ts";
 import { readPage } from "../shared/read_page.ts";
-import { type DeliveryStatus, UNDELIVERED } from "./delivery/delivery_status.ts";
-import { type ReportFormat, type ReportStatus, STATUS } from "./formats.ts";
-import { holdsAllCondition, requireAll } from "./permissions.ts";
+import type { TemplatePins } from "../templates/parts.ts";
+import { holdsAllCondition, requireAll } from "./definition/permissions.ts";
+import { type DeliveryStatus, type ReportStatus, STATUS, UNDELIVERED } from "./status.ts";
 
 /** How far the time in an execution's id may be from its `createdAt`: the clocks of instances differ. */
 const ID_MARGIN_MS = 3_600_000;

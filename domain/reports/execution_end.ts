@@ -3,9 +3,9 @@ import { recordAudit } from "../audit/audit.ts";
 import { sendNotification } from "../notifications/send.ts";
 import { Problem } from "../problems/problem.ts";
 import type { Execution } from "./execution.ts";
-import { STATUS } from "./formats.ts";
 import type { ReportPlatform } from "./platform.ts";
 import { emitExecutionEnd } from "./report_events.ts";
+import { STATUS } from "./status.ts";
 
 interface ScheduleState {
   tenantId: string | null;

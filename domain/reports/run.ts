@@ -1,11 +1,12 @@
 import { type Sql, type SqlPart, transact, type Tx } from "../../infra/postgres/postgres.ts";
+import { FORMATS } from "../documents/formats.ts";
 import { releaseOwnerReferences } from "../files/service_files.ts";
 import { SERVICE_SCOPES } from "../files/service_scopes.ts";
 import { newId } from "../shared/ids.ts";
 import type { Execution } from "./execution.ts";
 import { handleExecutionEnd } from "./execution_end.ts";
-import { FORMATS, STATUS } from "./formats.ts";
 import type { ReportPlatform } from "./platform.ts";
+import { STATUS } from "./status.ts";
 
 /** A Generating execution with the id of its current run. */
 export type Run = Execution & { runId: string };

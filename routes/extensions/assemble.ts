@@ -6,7 +6,7 @@ import type { AnyJobType, JobContext } from "../../domain/jobs/job_type.ts";
 import { declareChannels, isBuiltIn } from "../../domain/notifications/channels/catalogue.ts";
 import type { ChannelProvider } from "../../domain/notifications/channels/channel_provider.ts";
 import { isProblemCode } from "../../domain/problems/catalogue.ts";
-import type { ReportExtensions } from "../../domain/reports/reports.ts";
+import type { ReportExtensions } from "../../domain/reports/threads/reports.ts";
 import { CATALOG_PERMISSIONS } from "../../domain/rights/catalog.ts";
 import type { PersonalData } from "../../domain/shared/personal_data.ts";
 import type { ExtensionMigrations } from "../../infra/postgres/migrate.ts";

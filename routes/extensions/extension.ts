@@ -12,7 +12,7 @@ import type {
   SendAnswer,
   SendContext,
 } from "../../domain/notifications/channels/channel_provider.ts";
-import type { ReportTemplate } from "../../domain/reports/report_template.ts";
+import type { ReportTemplate } from "../../domain/reports/definition/report_template.ts";
 import type { DefinedRecord } from "../../domain/records/record_type.ts";
 import type { DataSubject, ErasedPersons, Exports } from "../../domain/shared/personal_data.ts";
 import type { Log } from "../../infra/log.ts";

@@ -39,14 +39,12 @@ export {
   defineReport,
   instant,
   integer,
-  type PageLayout,
   type ReportDefinition,
   type ReportTemplate,
   text,
-} from "../../domain/reports/report_template.ts";
+} from "../../domain/reports/definition/report_template.ts";
+export type { PageLayout } from "../../domain/documents/document.ts";
 export type {
-  Chart,
-  ChartKind,
   ChartPartDefinition,
   PartMakers,
   QueryInput,
@@ -57,9 +55,11 @@ export type {
   ReportText,
   TableDefinition,
   TablePartDefinition,
-  Total,
-} from "../../domain/reports/template_parts.ts";
-export type { ReportFormat } from "../../domain/reports/formats.ts";
+} from "../../domain/reports/definition/template_parts.ts";
+export type { Chart } from "../../domain/documents/charts/tally.ts";
+export type { ChartKind } from "../../domain/documents/document.ts";
+export type { Total } from "../../domain/documents/exact_total.ts";
+export type { ReportFormat } from "../../domain/documents/formats.ts";
 export { z } from "zod";
 
 // Jobs

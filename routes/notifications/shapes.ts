@@ -1,4 +1,4 @@
-import { TEMPLATE_KINDS } from "../../domain/notifications/templates/read.ts";
+import { TEMPLATE_KINDS } from "../../domain/templates/read.ts";
 import { z } from "zod";
 import { channelNames } from "../../domain/notifications/channels/catalogue.ts";
 import { channelName } from "../../domain/notifications/channels/channel_name.ts";

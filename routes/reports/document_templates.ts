@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { DeliveryOptionsShape } from "../../domain/reports/delivery/options.ts";
 import { compareDocumentTemplateVersions } from "../../domain/reports/document_templates/compare_versions.ts";
-import { requestDocuments } from "../../domain/reports/document_templates/generate.ts";
+import { requestDocuments } from "../../domain/reports/generation/generate_document.ts";
 import { previewDocument } from "../../domain/reports/document_templates/render.ts";
 import { documentSamples } from "../../domain/reports/document_templates/samples.ts";
 import {

@@ -39,7 +39,7 @@ export const MESSAGES: Fault[] = [
   {
     name: "data in an HTML template is not escaped",
     area: "notifications",
-    file: "domain/notifications/rendering/lower.ts",
+    file: "domain/templates/language/lower.ts",
     text: "write(run, Handlebars.escapeExpression(textOf(read(run, scope), run.budget)))",
     replacement:
       "write(run, Handlebars.escapeExpression(textOf(read(run, scope), run.budget)).replaceAll('&lt;', '<'))",
@@ -82,14 +82,14 @@ export const MESSAGES: Fault[] = [
   {
     name: "truncated texts are one character too long",
     area: "notifications",
-    file: "domain/notifications/rendering/filters/text.ts",
+    file: "domain/templates/language/values/text.ts",
     text: "if (count === max - 1) kept = index;",
     replacement: "if (count === max) kept = index;",
   },
   {
     name: "a deleted template's ETag is not checked",
     area: "notifications",
-    file: "domain/notifications/templates/write.ts",
+    file: "domain/templates/write.ts",
     text: "requireVersion(ifMatch, before.version);\n    await tx`delete",
     replacement: 'if (ifMatch === "*") requireVersion(ifMatch, before.version);\n    await tx`delete',
   },

@@ -129,7 +129,7 @@ export const SHELL: Fault[] = [
     file: "domain/shared/csv_text.ts",
     text: "const safe = value.replaceAll(FORMULA,",
     replacement: 'const safe = value.startsWith("=") ? value : value.replaceAll(FORMULA,',
-    tests: ["domain/shared/", "routes/console/", "domain/reports/writers"],
+    tests: ["domain/shared/", "routes/console/", "domain/documents/writers"],
   },
   {
     name: "scripts can read the session cookie",

@@ -1,6 +1,6 @@
 import type { NotificationPlatform } from "../../notifications/platform.ts";
 import type { PlainMail, TemplatedMail } from "../../notifications/send.ts";
-import { renderTemplate } from "../../notifications/templates/render.ts";
+import { renderTemplate } from "../../templates/render.ts";
 import { Problem } from "../../problems/problem.ts";
 
 /** A mail with a link that contains a token. */

@@ -1,6 +1,6 @@
 import { LOOKS_OF } from "../../notifications/content.ts";
 import type { PlainMail, TemplatedMail } from "../../notifications/send.ts";
-import { readDefaultLocale } from "../../notifications/templates/locales.ts";
+import { readDefaultLocale } from "../../templates/locales.ts";
 import { newSecret } from "../../shared/secrets.ts";
 import { linkMail, linkUrl } from "../account/link_mail.ts";
 import type { AccessPlatform } from "../platform.ts";

@@ -1,5 +1,5 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
-import { textLines } from "../../notifications/templates/compare_versions.ts";
+import { textLines } from "../../templates/compare_versions.ts";
 import { compareFields, type FieldDifferences } from "../../shared/text_differences.ts";
 import { type DocumentTemplateVersion, readDocumentTemplateVersion } from "./template.ts";
 

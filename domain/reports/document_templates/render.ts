@@ -1,18 +1,14 @@
+import { checkTemplateMarkup } from "../../documents/markup/template_markup.ts";
+import type { BlockInput } from "../../documents/writers/pdf/blocks/make_blocks.ts";
 import { readLooks } from "../../looks/looks.ts";
-import {
-  MAX_WAITING,
-  parseRequiredVariables,
-  type TemplateSource,
-} from "../../notifications/rendering/mod.ts";
-import { missingVariables } from "../../notifications/rendering/required_variables.ts";
-import type { PartReader } from "../../notifications/templates/parts.ts";
-import { renderSource } from "../../notifications/templates/render.ts";
 import { type Problem, problem } from "../../problems/problem.ts";
+import { MAX_WAITING, parseRequiredVariables, type TemplateSource } from "../../templates/language/mod.ts";
+import { missingVariables } from "../../templates/language/required_variables.ts";
+import type { PartReader } from "../../templates/parts.ts";
+import { renderSource } from "../../templates/render.ts";
 import type { ReportPlatform } from "../platform.ts";
-import { DocumentThreadLost } from "../document_thread.ts";
 import { takeSlot } from "../request_slot.ts";
-import type { BlockInput } from "./make_blocks.ts";
-import { checkTemplateMarkup } from "./template_markup.ts";
+import { DocumentThreadLost } from "../threads/document_thread.ts";
 import { variablesMissing, withProblems } from "./problems.ts";
 import { type GivenDocument, givenSource } from "./source.ts";
 import type { DocumentTemplate } from "./template.ts";

@@ -1,11 +1,11 @@
-import { renderKey } from "../../notifications/templates/parts.ts";
+import type { BlockInput } from "../../documents/writers/pdf/blocks/make_blocks.ts";
+import { cutText } from "../../shared/cut_text.ts";
+import { renderKey } from "../../templates/parts.ts";
 import type { ReportPlatform } from "../platform.ts";
 import type { Run } from "../run.ts";
-import type { BlockInput } from "./make_blocks.ts";
 import { renderDocument } from "./render.ts";
 import { pinnedSource } from "./source.ts";
 import { readDocumentVersionById } from "./template.ts";
-import { cutText } from "../../shared/cut_text.ts";
 
 const MAX_NAME_LENGTH = 120;
 

@@ -1,5 +1,5 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
-import type { TemplateTexts } from "../../notifications/templates/read.ts";
+import type { TemplateTexts } from "../../templates/read.ts";
 import { problem } from "../../problems/problem.ts";
 import { matches, pageOf } from "../../shared/list_order.ts";
 import type { PagedResult, PageRequest } from "../../shared/paging.ts";

@@ -1,6 +1,6 @@
-import { readTemplate } from "../../notifications/templates/read.ts";
-import { MOST_USES, partialsNaming, refusalOf, usesVersion } from "../../notifications/templates/uses.ts";
-import { requireTemplateVersion } from "../../notifications/templates/versions.ts";
+import { readTemplate } from "../../templates/read.ts";
+import { MOST_USES, partialsNaming, refusalOf, usesVersion } from "../../templates/uses.ts";
+import { requireTemplateVersion } from "../../templates/versions.ts";
 import type { ReportPlatform } from "../platform.ts";
 import { requireValidDocument } from "./render.ts";
 import { inMessageTerms } from "./source.ts";

@@ -1,6 +1,6 @@
 import { transact } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
-import { canonicalLocale } from "../../notifications/templates/locales.ts";
+import { canonicalLocale } from "../../templates/locales.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
 import { definedMembers } from "../../shared/defined_members.ts";
 import { newId } from "../../shared/ids.ts";

@@ -1,0 +1,63 @@
+import { graphemesOf } from "../../../shared/cut_text.ts";
+import { textOf } from "./values.ts";
+import { type Filter, type FilterContext, isBlank } from "./filter.ts";
+
+const MAX_TRUNCATED = 100_000;
+
+const perText = (change: (text: string, locale: string) => string): Filter => ({
+  minArguments: 0,
+  maxArguments: 0,
+  apply(value, _args, context) {
+    const text = textOf(value, context.budget);
+    return change(text, context.locale);
+  },
+});
+
+export const upper = perText((text, locale) => text.toLocaleUpperCase(locale));
+export const lower = perText((text, locale) => text.toLocaleLowerCase(locale));
+export const trim = perText((text) => text.trim());
+/** Percent-encodes for a URL component; lone surrogates become U+FFFD instead of an exception. */
+export const urlencode = perText((text) => encodeURIComponent(text.toWellFormed()));
+/** The first letter in upper case, the rest unchanged. */
+export const capitalize = perText((text, locale) => {
+  const first = text === "" ? "" : String.fromCodePoint(text.codePointAt(0) ?? 0);
+  return first.toLocaleUpperCase(locale) + text.slice(first.length);
+});
+
+/** `truncate:n`: at most n graphemes. If the text was cut, the last one is an ellipsis. */
+export const truncate: Filter = {
+  minArguments: 1,
+  maxArguments: 1,
+  check([length]) {
+    const isLength = Number.isInteger(length) && (length as number) >= 1 &&
+      (length as number) <= MAX_TRUNCATED;
+    return isLength ? null : `expects a length from 1 to ${MAX_TRUNCATED}, found ${describeValue(length)}`;
+  },
+  apply(value, [length], context: FilterContext) {
+    const text = textOf(value, context.budget);
+    const max = length as number;
+    if (text.length <= max) return text;
+    let kept = 0;
+    let count = 0;
+    for (const { index } of graphemesOf(text)) {
+      context.budget.charge(32);
+      if (count === max - 1) kept = index;
+      if (count === max) return text.slice(0, kept) + "…";
+      count++;
+    }
+    return text;
+  },
+};
+
+/** `default:value`: the argument if the value is undefined, null, "" or an empty list. */
+export const fallback: Filter = {
+  minArguments: 1,
+  maxArguments: 1,
+  apply: (value, [replacement]) => isBlank(value) ? replacement : value,
+};
+
+/** An argument as error messages show it. */
+export function describeValue(value: unknown): string {
+  if (value === undefined) return "nothing";
+  return typeof value === "object" && value !== null ? "an object" : `\`${String(value).slice(0, 40)}\``;
+}
