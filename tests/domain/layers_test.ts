@@ -9,7 +9,6 @@ const LAYERS = [
   ["audit"],
   ["jobs"],
   ["requests", "records", "looks"],
-  ["documents", "templates"],
   ["events"],
   ["notifications"],
   ["access", "files"],

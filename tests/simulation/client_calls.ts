@@ -1,6 +1,5 @@
 // What callers of the service ask for, chosen by the seed.
-import { cancelBatch } from "../../domain/jobs/control/cancel_batch.ts";
-import { addToBatch, createBatch } from "../../domain/jobs/control/create_batch.ts";
+import { addToBatch, cancelBatch, createBatch } from "../../domain/jobs/control/batches.ts";
 import { retryDeadLetter } from "../../domain/jobs/control/dead_letters.ts";
 import {
   enqueueRequestedJob,

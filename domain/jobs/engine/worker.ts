@@ -8,8 +8,9 @@ import { type Attempt, runAttempt } from "./attempt.ts";
 import { AttemptNotes } from "./attempt_notes.ts";
 import type { ClaimedJob } from "./claim.ts";
 import { Claimer } from "./claimer.ts";
-import { type PlaceLimits, PostponeJob } from "../job_type.ts";
-import { Places, type Room } from "./places.ts";
+import { PostponeJob } from "../job_type.ts";
+import { HeldJobs, LARGEST_CLAIM, PREFETCH_HOLD_MS } from "./held_jobs.ts";
+import type { Room } from "./places.ts";
 import { CompletionRate } from "./completion_rate.ts";
 import type { SettledJob } from "../job_row.ts";
 import type { JobTypes } from "../job_type.ts";
@@ -51,7 +52,6 @@ export interface WorkerOptions {
   onClaimed?: (jobs: number) => void;
 }
 
-const LARGEST_CLAIM = 500;
 /** Twice the largest claim, so that half of the prefetched jobs run while the next claim is on its way. */
 const MOST_PREFETCHED = 2 * LARGEST_CLAIM;
 /**
@@ -59,10 +59,6 @@ const MOST_PREFETCHED = 2 * LARGEST_CLAIM;
  * large batches, and long ones remain for other instances.
  */
 const PREFETCH_MS = 60;
-/**
- * A prefetched job that has not started after this time is given back, so that it can run elsewhere or be cancelled.
- */
-const PREFETCH_HOLD_MS = 250;
 /** Limit used instead while enough jobs start that it will start soon: giving back costs as much as claiming. */
 const PREFETCH_MAX_HOLD_MS = 1_000;
 const RETRY_DATABASE_MS = 1_000;
@@ -73,12 +69,6 @@ const PLACES_STALLED_MS = 30_000;
 
 /** An attempt that wants the worker while another one has it is postponed for this time. */
 const TAKEN_MS = 2_000;
-
-/** A claimed job that waits for a free place. */
-interface PrefetchedJob {
-  job: ClaimedJob;
-  since: number;
-}
 
 /**
  * Claims jobs in batches, runs them, settles them in batches and renews its lease. `worker_state.ts` shows its states.
@@ -92,13 +82,9 @@ export class Worker {
   /** True if jobs ended during the claim, so that others may fit. */
   #hasRoomMeanwhile = false;
   #claimMayBeLost = false;
-  readonly #prefetched: PrefetchedJob[] = [];
-  readonly #running = new Set<Attempt>();
   /** The attempt that has the worker to itself, or waits for it: no other job starts. */
   #taker: Attempt | null = null;
-  readonly #places: Places;
-  /** True if jobs of several tenants were prefetched. */
-  #isMixed = false;
+  readonly #held: HeldJobs;
   #fillsSoon = false;
   #pauseChanges = 0;
   /** True if prefetched jobs were claimed before the last pause or resume. */
@@ -117,13 +103,13 @@ export class Worker {
 
   private constructor(private readonly o: WorkerOptions) {
     const { sql, log, types, queues, host, leaseSeconds = LEASE_SECONDS } = o;
-    this.#places = new Places(o.concurrency);
+    this.#held = new HeldJobs(o.concurrency);
     this.#notes = new AttemptNotes(sql, log);
     this.#claimer = new Claimer(
       sql,
       types,
       queues,
-      (limits, counts) => this.#roomFor(limits, counts),
+      (limits, counts) => this.#held.roomFor(limits, counts),
       () => this.#onPausesChanged(),
       () => this.wake(),
     );
@@ -141,7 +127,7 @@ export class Worker {
       log,
       onReplaced: () => this.#onReplaced(),
       onAtRisk: () => {
-        for (const attempt of this.#running) attempt.abort("the worker's lease could not be renewed");
+        for (const attempt of this.#held.running) attempt.abort("the worker's lease could not be renewed");
       },
       onSafeAgain: () => this.#fillPlaces(),
     });
@@ -162,7 +148,7 @@ export class Worker {
 
   /** Number of running jobs. */
   get busy(): number {
-    return this.#running.size;
+    return this.#held.running.size;
   }
 
   /** Why no job could start for some time; null if jobs can start. */
@@ -188,13 +174,13 @@ export class Worker {
 
   /** Stops the jobs that callers asked to cancel. */
   async checkCancelRequests(): Promise<void> {
-    const ids = [...this.#running, ...this.#prefetched].map(({ job }) => job.id);
+    const ids = [...this.#held.running, ...this.#held.prefetched].map(({ job }) => job.id);
     if (ids.length === 0) return;
     const asked = await findCancelRequests(this.o.sql, this.#lease.id, ids);
     if (asked.size === 0) return;
-    for (const attempt of this.#running) if (asked.has(attempt.job.id)) attempt.cancel();
-    const held = this.#prefetched.splice(0);
-    this.#prefetched.push(...held.filter(({ job }) => !asked.has(job.id)));
+    for (const attempt of this.#held.running) if (asked.has(attempt.job.id)) attempt.cancel();
+    const held = this.#held.prefetched.splice(0);
+    this.#held.prefetched.push(...held.filter(({ job }) => !asked.has(job.id)));
     const unstarted = held.filter(({ job }) => asked.has(job.id)).map(({ job }) => job);
     await giveBackJobs(this.o.sql, this.#lease.id, unstarted);
   }
@@ -208,9 +194,9 @@ export class Worker {
     await this.#giveBackPrefetched().catch((error) =>
       this.o.log.error("the worker could not give back its jobs", { error })
     );
-    const allEnded = () => Promise.all([...this.#running].map((attempt) => attempt.settlement));
+    const allEnded = () => Promise.all([...this.#held.running].map((attempt) => attempt.settlement));
     await waitAtMost(graceMs, allEnded());
-    for (const attempt of this.#running) attempt.stop("the service stopped");
+    for (const attempt of this.#held.running) attempt.stop("the service stopped");
     await allEnded();
     await this.#notes.flush();
     await this.#settler.flush(5_000);
@@ -228,7 +214,7 @@ export class Worker {
 
   /** Starts prefetched jobs while places are free, and claims more if needed. */
   #fillPlaces(): void {
-    const prefetched = this.#prefetched;
+    const prefetched = this.#held.prefetched;
     if (this.#state === "Draining" || !this.#lease.isSafe) return;
     if (this.#mayBePaused || this.#taker) {
       if (!this.#isQuerying && (this.#mayBePaused || prefetched.length > 0)) {
@@ -236,49 +222,17 @@ export class Worker {
       }
       return;
     }
-    for (let next = this.#takeNext(); next; next = this.#takeNext()) {
+    for (let next = this.#held.takeNext(); next; next = this.#held.takeNext()) {
       next.job.waitedMs = Math.max(0, next.job.waitedMs) + performance.now() - next.since;
       this.#start(next.job);
     }
     if (prefetched.length > 0) this.#scheduleRelease();
     if (this.#state !== "Ready") return;
     const target = Math.min(MOST_PREFETCHED, Math.round(this.#completionRate.perMs * PREFETCH_MS));
-    const room = this.#roomOf(target);
+    const room = this.#held.roomOf(target);
     if (Math.max(room.open, room.reserve) > 0 && prefetched.length <= target / 2) {
       this.#query = this.#claim(room);
     }
-  }
-
-  /**
-   * Room for a claim. Long jobs of a tenant that holds half of the places are claimed only if they start at once: until
-   * they start, they would keep others from being prefetched. The lanes of tenants with short jobs take turns.
-   */
-  #roomOf(target: number): Room {
-    const [places, prefetched] = [this.#places, this.#prefetched];
-    const isFast = target >= this.o.concurrency;
-    const prefetches = places.doSomeRest(PREFETCH_HOLD_MS) ? 0 : target;
-    return {
-      open: Math.min(LARGEST_CLAIM, Math.ceil(places.open) + target - prefetched.length),
-      free: Math.min(LARGEST_CLAIM, Math.ceil(places.free) + prefetches - prefetched.length),
-      reserve: Math.min(LARGEST_CLAIM, places.reserve - prefetched.length),
-      holdsNone: (tenantId) =>
-        places.holdsNone(tenantId) && !prefetched.some(({ job }) => job.tenantId === tenantId),
-      holdsHalf: (tenantId) => isFast ? places.rests(tenantId, PREFETCH_HOLD_MS) : places.holdsHalf(tenantId),
-    };
-  }
-
-  /**
-   * Takes the prefetched job that starts next: the first one of a tenant that holds less than half of the places. If these
-   * are full, the first one of a tenant that holds none.
-   */
-  #takeNext(): PrefetchedJob | undefined {
-    const places = this.#places;
-    const inQuestion = this.#isMixed ? this.#prefetched : this.#prefetched.slice(0, 1);
-    const mayStart = (tenantId: string | null) =>
-      places.open > 0 ? !places.holdsHalf(tenantId) : places.reserve > 0 && places.holdsNone(tenantId);
-    const first = inQuestion.findIndex(({ job }) => mayStart(job.tenantId));
-    if (first < 0 && places.free <= 0) return undefined;
-    return this.#prefetched.splice(Math.max(0, first), 1)[0];
   }
 
   #start(job: ClaimedJob): void {
@@ -286,13 +240,13 @@ export class Worker {
     const takeWorker = (waitMs: number) => Promise.resolve().then(() => this.#take(attempt, waitMs));
     const attempt = runAttempt(job, { types, notes: this.#notes, platform, upkeepPlatform, takeWorker });
     const { places = 1 } = job.type ?? types.get(job.jobTypeName) ?? {};
-    this.#running.add(attempt);
+    this.#held.running.add(attempt);
     this.#started++;
-    this.#places.take(job.tenantId, places);
-    this.#waitingSince = this.#places.free <= 0 ? performance.now() : null;
+    this.#held.places.take(job.tenantId, places);
+    this.#waitingSince = this.#held.places.free <= 0 ? performance.now() : null;
     attempt.settlement.then((settlement) => {
-      this.#running.delete(attempt);
-      this.#places.take(job.tenantId, -places);
+      this.#held.running.delete(attempt);
+      this.#held.places.take(job.tenantId, -places);
       this.#waitingSince = null;
       this.#completionRate.count();
       if (settlement) this.#settler.add(settlement);
@@ -312,7 +266,7 @@ export class Worker {
     };
     attempt.settlement.then(leave);
     this.#fillPlaces(); // gives back what is prefetched
-    const others = [...this.#running].filter((running) => running !== attempt);
+    const others = [...this.#held.running].filter((running) => running !== attempt);
     if (await waitAtMost(waitMs, Promise.all(others.map(({ settlement }) => settlement)))) return leave;
     leave();
     return null;
@@ -347,8 +301,7 @@ export class Worker {
       if (mayStart && this.#lease.id === workerId) { // otherwise the lease was lost, and the jobs with it
         const since = performance.now();
         this.o.onClaimed?.(jobs.length);
-        this.#prefetched.push(...jobs.map((job) => ({ job, since })));
-        this.#isMixed = new Set(this.#prefetched.map(({ job }) => job.tenantId)).size > 1;
+        this.#held.prefetch(jobs, since);
         if (this.#claimer.leftJobs) this.#waitingSince ??= since;
       }
     } catch (error) {
@@ -364,18 +317,9 @@ export class Worker {
   /** Gives back the jobs of a claim that committed although its query failed. */
   async #recoverLostClaim(): Promise<void> {
     if (!this.#claimMayBeLost) return;
-    const known = [...this.#prefetched, ...this.#running].map(({ job }) => job.id);
+    const known = [...this.#held.prefetched, ...this.#held.running].map(({ job }) => job.id);
     await giveBackUnknownJobs(this.o.sql, this.#lease.id, [...known, ...this.#settler.unwritten()]);
     this.#claimMayBeLost = false;
-  }
-
-  /** Room for more jobs in a share of the places. @param counts true for the held jobs that share them */
-  #roomFor({ share = Infinity, places = 1 }: PlaceLimits, counts: (job: ClaimedJob) => boolean): Room {
-    const shared = new Places(Math.max(1, Math.floor(this.o.concurrency * share / places)));
-    for (const { job } of [...this.#prefetched, ...this.#running]) {
-      if (counts(job)) shared.take(job.tenantId, 1);
-    }
-    return shared;
   }
 
   /** Gives back prefetched jobs that do not start in time. */
@@ -383,9 +327,9 @@ export class Worker {
     const startedBefore = this.#started;
     this.#release ??= setTimeout(() => {
       this.#release = undefined;
-      const [oldest] = this.#prefetched;
+      const [oldest] = this.#held.prefetched;
       if (!oldest) return;
-      const startsSoon = this.#prefetched.length <= this.#started - startedBefore;
+      const startsSoon = this.#held.prefetched.length <= this.#started - startedBefore;
       const heldMs = performance.now() - oldest.since;
       const maxHoldMs = startsSoon ? PREFETCH_MAX_HOLD_MS : PREFETCH_HOLD_MS;
       if (this.#isQuerying || heldMs < maxHoldMs) this.#scheduleRelease();
@@ -396,7 +340,7 @@ export class Worker {
   /** Prefetched jobs may be paused now: none starts, and the next claim reads the pauses. */
   #onPausesChanged(): void {
     this.#pauseChanges++;
-    this.#mayBePaused = this.#prefetched.length > 0;
+    this.#mayBePaused = this.#held.prefetched.length > 0;
     this.wake();
   }
 
@@ -413,7 +357,7 @@ export class Worker {
 
   async #giveBackPrefetched(): Promise<void> {
     this.#mayBePaused = false;
-    await giveBackJobs(this.o.sql, this.#lease.id, this.#prefetched.splice(0).map(({ job }) => job));
+    await giveBackJobs(this.o.sql, this.#lease.id, this.#held.prefetched.splice(0).map(({ job }) => job));
   }
 
   #onChanged(jobs: SettledJob[]): void {
@@ -429,11 +373,11 @@ export class Worker {
   /** The lease had expired, so other workers may run the jobs this worker held. */
   #onReplaced(): void {
     this.o.log.warn("the worker's lease had expired; its jobs run again on other workers", {
-      running: this.#running.size,
+      running: this.#held.running.size,
     });
-    this.#prefetched.length = 0;
+    this.#held.prefetched.length = 0;
     this.#mayBePaused = false;
-    for (const attempt of this.#running) attempt.stop("its lease was lost");
+    for (const attempt of this.#held.running) attempt.stop("its lease was lost");
     this.wake();
   }
 }

@@ -10,7 +10,7 @@ import { jobWork, type TimedWork, watchDueTimes } from "./due_times.ts";
 import type { SettledJob } from "../job_row.ts";
 import type { RemoteWorkPlatform } from "../remote/platform.ts";
 import { RateReleaser } from "../limits/rate_releaser.ts";
-import { ensureServiceRecurringJobs } from "../recurring/service_recurring.ts";
+import { ensureServiceRecurringJobs } from "./service_recurring.ts";
 import { startUpkeep } from "./upkeep.ts";
 import { Worker } from "../engine/worker.ts";
 

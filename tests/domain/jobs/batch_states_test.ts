@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { BATCH_STATUSES, readBatch } from "../../../domain/jobs/batches/batch_row.ts";
-import { cancelBatch } from "../../../domain/jobs/control/cancel_batch.ts";
-import { addToBatch } from "../../../domain/jobs/control/create_batch.ts";
+import { addToBatch, cancelBatch } from "../../../domain/jobs/control/batches.ts";
 import { findStrandedBatches } from "../../../domain/jobs/batches/end_batches.ts";
 import { claimFromLanes } from "../../../domain/jobs/engine/claim.ts";
 import { foldCounts } from "../../../domain/jobs/statistics/fold_counts.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 import { databaseFailure } from "../../../infra/postgres/failures.ts";
-import { PoolHealth } from "../../../infra/postgres/pool_health.ts";
+import { PoolHealth } from "../../../infra/postgres/pools.ts";
 import { connectPostgres, type Sql } from "../../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
 import { TcpProxy } from "../../support/tcp_proxy.ts";
