@@ -3,7 +3,7 @@ import type { WakeUps } from "../infra/wakeups/wakeups.ts";
 import { AuditWriter } from "./audit/audit_writer.ts";
 import { ReservationWriter } from "./files/reservation_writer.ts";
 import { JobWriter } from "./jobs/enqueue.ts";
-import { MessageWriter } from "./notifications/send.ts";
+import { MessageWriter } from "./notifications/sending/send.ts";
 
 /** The writers that store what concurrent requests write in shared statements and commits. */
 export const createWriters = ({ sql, wakeUps }: { sql: Pool; wakeUps: WakeUps }) => ({

@@ -6,12 +6,8 @@ import {
   type JobSpec,
   type JobType,
 } from "../../domain/jobs/job_type.ts";
-import type { ChannelDeclaration } from "../../domain/notifications/channels/catalogue.ts";
-import type {
-  ChannelMessage,
-  SendAnswer,
-  SendContext,
-} from "../../domain/notifications/channels/channel_provider.ts";
+import type { ChannelDeclaration } from "../../domain/notifications/channels.ts";
+import type { ChannelMessage, SendAnswer, SendContext } from "../../domain/notifications/channel_provider.ts";
 import type { ReportTemplate } from "../../domain/reports/definition/report_template.ts";
 import {
   defineResource as declareResource,
