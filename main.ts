@@ -1,12 +1,12 @@
 import { requireBreachedPasswords } from "./domain/access/passwords/breached_passwords.ts";
-import { createOpenIdProviders } from "./domain/access/sign_in/oidc/providers.ts";
+import { createOpenIdProviders } from "./infra/openid.ts";
 import { Rights } from "./domain/rights/rights.ts";
 import { profilesOf } from "./domain/files/configured_profiles.ts";
 import { attachedFiles } from "./domain/files/attached_files.ts";
-import { type JobEngine, startJobEngine } from "./domain/jobs/engine.ts";
+import { type JobEngine, startJobEngine } from "./domain/jobs/instance/engine.ts";
 import { EventFeed } from "./domain/events/feed/event_feed.ts";
 import { JobEvents } from "./domain/events/job_events.ts";
-import { fireDueRecurringJobs } from "./domain/jobs/fire_recurring.ts";
+import { fireDueRecurringJobs } from "./domain/jobs/recurring/fire_recurring.ts";
 import { JobTypes } from "./domain/jobs/job_type.ts";
 import { WorkPolls } from "./domain/jobs/remote/work_polls.ts";
 import { registerJobTypes } from "./domain/job_types.ts";

@@ -9,7 +9,7 @@ import { oauthPersonalData } from "./oauth/personal_data.ts";
 import { notificationPersonalData } from "./notifications/personal_data.ts";
 import { reportPersonalData } from "./reports/personal_data.ts";
 import { requestPersonalData } from "./requests/personal_data.ts";
-import { resourcePersonalData } from "./resources/personal_data.ts";
+import { recordPersonalData } from "./records/personal_data.ts";
 import type { PersonalData } from "./shared/personal_data.ts";
 import { userDataPersonalData } from "./user_data/personal_data.ts";
 
@@ -23,7 +23,7 @@ export const allPersonalData: readonly PersonalData<never>[] = [
   userDataPersonalData,
   filePersonalData,
   notificationPersonalData,
-  resourcePersonalData,
+  recordPersonalData,
   looksPersonalData,
   oauthPersonalData,
   accessPersonalData,

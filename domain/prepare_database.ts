@@ -8,7 +8,7 @@ import {
 } from "../infra/postgres/migrate.ts";
 import { requireTenantInKeys } from "../infra/postgres/tenant_keys.ts";
 import { connectPostgres } from "../infra/postgres/postgres.ts";
-import { bootstrap, type CatalogAdditions } from "./access/bootstrap.ts";
+import { bootstrap, type CatalogAdditions } from "./access/tenants/bootstrap.ts";
 import { setIdClock } from "./shared/ids.ts";
 
 /**

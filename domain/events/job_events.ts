@@ -1,6 +1,6 @@
 import { announceChange, subscribeToChanges } from "../../infra/postgres/changes.ts";
 import { mainPool, type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
-import type { EndedAttempt } from "../jobs/figures/ended_attempt.ts";
+import type { EndedAttempt } from "../jobs/ended_attempt.ts";
 import type { AttemptEvents } from "../jobs/job_type.ts";
 import { TtlCache } from "../shared/ttl_cache.ts";
 import { DELIVERY_JOB } from "./delivery_job.ts";

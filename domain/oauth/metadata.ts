@@ -1,6 +1,6 @@
 import type { Platform } from "../shared/platform.ts";
 import { STANDARD_SCOPES, TOKEN_ALGORITHMS } from "./clients/client.ts";
-import { requireProviderKey } from "./provider_key.ts";
+import { requireProviderKey } from "./clients/provider_key.ts";
 
 /** How a client may authenticate at the token endpoint; `none` is for public clients. */
 const CLIENT_AUTHENTICATION = ["client_secret_basic", "client_secret_post", "none"] as const;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { signInRequest } from "../../domain/access/factors/challenges.ts";
+import { signInRequest } from "../../domain/access/sign_in/challenges.ts";
 import {
   finishSignIn,
   readFactorChoice,

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { optionalName } from "../../domain/shared/name.ts";
 import { byPerson, signedIn } from "../../domain/rights/checks.ts";
-import { endOwnSession, listOwnSessions, OwnSession } from "../../domain/access/account/own_sessions.ts";
+import { endOwnSession, listOwnSessions, OwnSession } from "../../domain/access/sign_in/own_sessions.ts";
 import { changePassword } from "../../domain/access/account/password_change.ts";
 import { findOwnTenants } from "../../domain/access/account/own_tenants.ts";
 import { readProfile, updateOwnProfile } from "../../domain/access/account/profile.ts";

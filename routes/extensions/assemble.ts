@@ -1,4 +1,4 @@
-import type { CatalogAdditions } from "../../domain/access/bootstrap.ts";
+import type { CatalogAdditions } from "../../domain/access/tenants/bootstrap.ts";
 import { permissionCode } from "../../domain/access/permissions/permission_fields.ts";
 import { EVENT_TYPES, type EventDeclaration, type EventTypes } from "../../domain/events/event_types.ts";
 import { EVENT_TYPE } from "../../domain/events/own_types.ts";
@@ -10,10 +10,10 @@ import type { ReportExtensions } from "../../domain/reports/threads/reports.ts";
 import { CATALOG_PERMISSIONS } from "../../domain/rights/catalog.ts";
 import type { PersonalData } from "../../domain/shared/personal_data.ts";
 import type { ExtensionMigrations } from "../../infra/postgres/migrate.ts";
-import { extensionSection } from "../console/resources/extension_pages.tsx";
+import { extensionSection } from "../console/records/record_pages.tsx";
 import type { ConsoleSection } from "../console/shared/page.ts";
-import type { Resource } from "../../domain/resources/resource.ts";
-import { resourceRoutes } from "../resources/resource_routes.ts";
+import type { DefinedRecord } from "../../domain/records/record_type.ts";
+import { recordRoutes } from "../records/record_routes.ts";
 import type { Endpoint, EndpointInput } from "../shared/endpoint.ts";
 import { checkDeclarations } from "./declarations.ts";
 import type { ExtensionJob, ExtensionRoute } from "./extension.ts";
@@ -141,7 +141,7 @@ function endpointsOf(
   services: () => Services,
 ): Endpoint[] {
   const own = routes.map((route) => endpointOf(route, services));
-  const endpoints = [...own, ...resources.flatMap((resource) => resourceRoutes(resource))];
+  const endpoints = [...own, ...resources.flatMap((record) => recordRoutes(record))];
   for (const endpoint of endpoints) {
     names.claim(name, "operations", endpoint.id, /^[a-z][A-Za-z0-9]*$/);
     for (const route of routesOf(endpoint)) names.claimRoute(name, route);
@@ -159,8 +159,8 @@ function endpointsOf(
   return endpoints;
 }
 
-function consoleSection(names: Names, extension: string, resources: Resource[]): ConsoleSection {
-  const section = extensionSection(extension, resources);
+function consoleSection(names: Names, extension: string, records: DefinedRecord[]): ConsoleSection {
+  const section = extensionSection(extension, records);
   for (const { path } of section.nav) names.claim(extension, "console pages", path);
   return section;
 }

@@ -6,7 +6,6 @@ export {
   defineChannel,
   defineExtension,
   defineJob,
-  defineResource,
   defineRoute,
   type Extension,
   type ExtensionChannel,
@@ -25,15 +24,10 @@ export {
   type ProblemCode,
   type ProblemDeclaration,
 } from "../../domain/problems/catalogue.ts";
-export {
-  defineSimpleResource,
-  type ResourceDeclaration,
-  type SeparateShapes,
-  type Shape,
-  type TableStorage,
-} from "../../domain/resources/define_resource.ts";
-export type { Label, ResourceLabels } from "../../domain/resources/labels.ts";
-export type { Resource } from "../../domain/resources/resource.ts";
+export { defineRecord, type RecordDeclaration, type RecordOf } from "../../domain/records/define_record.ts";
+export type { Label } from "../../domain/records/labels.ts";
+export { type Member, type Members, reference, type ValueLabel } from "../../domain/records/members.ts";
+export type { DefinedRecord, RecordLabels, RecordType } from "../../domain/records/record_type.ts";
 export type { EventDeclaration } from "../../domain/events/event_types.ts";
 export {
   boolean,

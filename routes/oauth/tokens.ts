@@ -9,7 +9,7 @@ import { refreshGrant } from "../../domain/oauth/tokens/refresh.ts";
 import { revokeToken } from "../../domain/oauth/tokens/revoke.ts";
 import { userClaims } from "../../domain/oauth/tokens/user_claims.ts";
 import { OAuthError, requireParameter } from "../../domain/oauth/oauth_error.ts";
-import { requireProviderKey } from "../../domain/oauth/provider_key.ts";
+import { requireProviderKey } from "../../domain/oauth/clients/provider_key.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { anyone } from "../../domain/rights/checks.ts";
 import { type Answer, ok, okEmpty } from "../shared/answer.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import postgres from "postgres";
-import { foldCounts, foldLagSeconds } from "../../domain/jobs/fold_counts.ts";
-import type { Worker } from "../../domain/jobs/worker.ts";
+import { foldCounts, foldLagSeconds } from "../../domain/jobs/statistics/fold_counts.ts";
+import type { Worker } from "../../domain/jobs/engine/worker.ts";
 import { newId } from "../../domain/shared/ids.ts";
 import { type BenchSetup, openBenchSetup } from "./bench_setup.ts";
 import { median, percentile, report, scaled } from "./compare.ts";

@@ -19,7 +19,7 @@ export const TESTS_OF = {
   "notifications": ["domain/notifications/", "domain/templates/", "routes/notifications/"],
   "oauth": ["routes/oauth/"],
   "reports": ["domain/documents/", "domain/reports/", "routes/reports/"],
-  "requests": ["domain/requests/", "domain/shared/", "routes/resources/", "routes/shared/"],
+  "requests": ["domain/requests/", "domain/shared/", "routes/records/", "routes/shared/"],
   "scripts": ["scripts/"],
   "sign-in": ["domain/access/", "infra/sign", "routes/auth/"],
   "user data": ["domain/user_data/", "routes/access/imports/", "routes/user_data/"],

@@ -1,7 +1,7 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { maintenanceJob } from "../../jobs/maintenance.ts";
 import type { LooksPlatform } from "../platform.ts";
-import { type Sender, senderColumns } from "./sender.ts";
+import { type Sender, senderColumns } from "../sender.ts";
 import { searchRecord, settleCheck } from "./verify.ts";
 
 /** Checks senders that are due, one after the other in the whole service. */

@@ -8,7 +8,7 @@ import { digest } from "../../shared/secrets.ts";
 import type { LooksPlatform } from "../platform.ts";
 import { auditSender, mailLink, PROOF_TIME, writeSender } from "./change.ts";
 import { countProof, lockSenders } from "./proofs.ts";
-import { readSender, recordName, type Sender } from "./sender.ts";
+import { readSender, recordName, type Sender } from "../sender.ts";
 
 /** Checks in a row that do not find the record of a verified sender, after which it is no longer used. */
 const MOST_MISSES = 3;

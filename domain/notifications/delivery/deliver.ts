@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { transact } from "../../../infra/postgres/postgres.ts";
+import { abandonJob } from "../../jobs/control/job_control.ts";
 import { enqueueJob } from "../../jobs/enqueue.ts";
-import { abandonJob } from "../../jobs/job_control.ts";
 import {
   defineJob,
   DependencyUnavailable,

@@ -1,5 +1,5 @@
 import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
-import { readJobEnds } from "../../jobs/job_ends.ts";
+import { readJobEnds } from "../../jobs/job_row.ts";
 import { type Batch, type BatchResult, positionAfter } from "../../jobs/maintenance.ts";
 import { FIRST_ID } from "../../shared/ids.ts";
 import type { NotificationPlatform } from "../platform.ts";

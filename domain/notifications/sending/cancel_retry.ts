@@ -1,6 +1,6 @@
 import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
+import { abandonJob } from "../../jobs/control/job_control.ts";
 import { enqueueJob } from "../../jobs/enqueue.ts";
-import { abandonJob } from "../../jobs/job_control.ts";
 import { problem } from "../../problems/problem.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { contentTag, requireTag } from "../../shared/version.ts";

@@ -1,7 +1,7 @@
 import { mainPool, type Pool, type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { waitAtMost } from "../../../infra/timeout.ts";
+import { abandonJob } from "../../jobs/control/job_control.ts";
 import { enqueueJob } from "../../jobs/enqueue.ts";
-import { abandonJob } from "../../jobs/job_control.ts";
 import { senderMistake } from "../../looks/senders/mail_sender.ts";
 import { type FieldErrors, invalid, problem } from "../../problems/problem.ts";
 import type { OnceWork } from "../../requests/idempotency.ts";

@@ -2,9 +2,9 @@ import { z } from "zod";
 import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { invalid, problem } from "../../problems/problem.ts";
-import { defineResource } from "../../resources/define_resource.ts";
-import type { ResourceSource } from "../../resources/resource.ts";
-import { tableSource } from "../../resources/table_source.ts";
+import { uniqueProblem } from "../../records/derived_problems.ts";
+import { type RecordSource, recordType } from "../../records/record_type.ts";
+import { tableSource } from "../../records/table_source.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
 import { definedMembers } from "../../shared/defined_members.ts";
 import { newId } from "../../shared/ids.ts";
@@ -57,7 +57,7 @@ const table = tableSource<Target, Record<string, never>, Record<string, never>>(
   notFound: NOT_FOUND,
 });
 
-type Commands = ResourceSource<Target, z.output<typeof CreateTarget>, z.output<typeof UpdateTarget>>;
+type Commands = RecordSource<Target, z.output<typeof CreateTarget>, z.output<typeof UpdateTarget>>;
 
 const commands: Commands = {
   list: table.list,
@@ -116,7 +116,7 @@ const commands: Commands = {
 };
 
 /** A tenant's targets for report deliveries. Every caller in the tenant may choose one, so all may read them. */
-export const reportTargets = defineResource({
+export const reportTargets = recordType({
   one: "reportTarget",
   many: "reportTargets",
   path: "report-targets",
@@ -128,9 +128,14 @@ export const reportTargets = defineResource({
   query: z.object({ kind: z.enum(TARGET_KINDS).optional() }),
   sortable: ["name", "createdAt"],
   notFound: NOT_FOUND,
-  unique: { report_targets_name_unique: "The tenant already has a report target with this name." },
-  problems: ["REPORT_TARGET_UNAVAILABLE"],
-  commands,
+  problems: [
+    "REPORT_TARGET_UNAVAILABLE",
+    ...uniqueProblem("reportTarget", {
+      report_targets_name_unique: "The tenant already has a report target with this name.",
+    }, "report_targets"),
+  ],
+  deleteProblems: [],
+  source: commands,
 });
 
 /** Name and kind of a target of the tenant; null if there is none. */

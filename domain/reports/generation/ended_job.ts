@@ -1,5 +1,5 @@
 import type { Tx } from "../../../infra/postgres/postgres.ts";
-import type { JobEnd } from "../../jobs/job_ends.ts";
+import type { JobEnd } from "../../jobs/job_row.ts";
 import type { Execution } from "../execution.ts";
 import { handleExecutionEnd } from "../execution_end.ts";
 import type { ReportPlatform } from "../platform.ts";

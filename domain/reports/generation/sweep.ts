@@ -1,5 +1,5 @@
 import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
-import { readJobEnds } from "../../jobs/job_ends.ts";
+import { readJobEnds } from "../../jobs/job_row.ts";
 import {
   type Batch,
   type BatchResult,

@@ -1,7 +1,7 @@
 import { databaseFailure } from "../../../infra/postgres/failures.ts";
 import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { nextRun } from "../../jobs/cron.ts";
-import { type MsRow, readMs, type TimedWork } from "../../jobs/due_times.ts";
+import { type MsRow, readMs, type TimedWork } from "../../jobs/instance/due_times.ts";
 import { Problem } from "../../problems/problem.ts";
 import type { Caller } from "../../rights/caller.ts";
 import { newId } from "../../shared/ids.ts";
