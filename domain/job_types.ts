@@ -18,7 +18,7 @@ import { pruneEndedJobs } from "./jobs/built_in/prune_jobs.ts";
 import { sampleJobTypes } from "./jobs/built_in/sample_jobs.ts";
 import type { AnyJobType } from "./jobs/job_type.ts";
 import { checkSendersJob } from "./looks/senders/check_job.ts";
-import { deliveryJob as notificationJob } from "./notifications/delivery/deliver.ts";
+import { deliveryJob as notificationDeliveryJob } from "./notifications/delivery/deliver.ts";
 import { directSweepJob, sweepJob as notificationSweepJob } from "./notifications/delivery/sweep.ts";
 import { retentionJob } from "./notifications/retention.ts";
 import { digestJob } from "./notifications/sending/digest_job.ts";
@@ -52,7 +52,7 @@ export const allJobTypes: AnyJobType<ServicePlatform>[] = [
   rescanBatchJob,
   notifyOwnersJob,
   checkSendersJob,
-  notificationJob,
+  notificationDeliveryJob,
   digestJob,
   retentionJob,
   notificationSweepJob,

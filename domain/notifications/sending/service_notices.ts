@@ -2,7 +2,7 @@ import type { Tx } from "../../../infra/postgres/postgres.ts";
 import type { DisabledEndpoint, EventPlatform } from "../../events/platform.ts";
 import type { LooksPlatform, NamedSender } from "../../looks/platform.ts";
 import { Problem } from "../../problems/problem.ts";
-import { findHolders } from "../../rights/holders.ts";
+import { findHolders } from "../../rights/held_permissions.ts";
 import { readDefaultLocale } from "../../templates/locales.ts";
 import { LOOKS_OF } from "../content.ts";
 import type { NotificationPlatform } from "../platform.ts";
