@@ -18,23 +18,22 @@ import { pruneEndedJobs } from "./jobs/built_in/prune_jobs.ts";
 import { sampleJobTypes } from "./jobs/built_in/sample_jobs.ts";
 import type { AnyJobType } from "./jobs/job_type.ts";
 import { checkSendersJob } from "./looks/senders/verify.ts";
+import { deliveryJob as notificationDeliveryJob } from "./notifications/delivery/deliver.ts";
+import { directSweepJob, sweepJob as notificationSweepJob } from "./notifications/delivery/sweep.ts";
+import { retentionJob } from "./notifications/retention.ts";
+import { digestJob } from "./notifications/sending/digest_job.ts";
 import { pruneAudiencesJob } from "./oauth/clients/audience.ts";
 import type { ServicePlatform } from "./platform.ts";
+import { deliverJob } from "./reports/delivery/deliver_job.ts";
+import { cancelExecution } from "./reports/generation/ended_job.ts";
+import { generateJob } from "./reports/generation/generate_job.ts";
+import { reportJob } from "./reports/generation/request_report.ts";
+import { expiryJob, sweepJob as reportSweepJob } from "./reports/generation/sweep.ts";
 import { pruneIdempotencyKeysJob } from "./requests/idempotency.ts";
 import { eraseDataJob } from "./user_data/erasure_job.ts";
 import { exportDataJob } from "./user_data/export_job.ts";
 import { importUsersJob } from "./user_data/imports/import_job.ts";
 import { sweepUserDataJob } from "./user_data/sweep.ts";
-import { deliveryJob as notificationDeliveryJob } from "./notifications/deliver.ts";
-import { digestJob } from "./notifications/digest_job.ts";
-import { retentionJob } from "./notifications/retention.ts";
-import { directSweepJob, sweepJob as notificationSweepJob } from "./notifications/sweep.ts";
-import { cancelExecution } from "./reports/generation/ended_job.ts";
-import { deliverJob } from "./reports/delivery/deliver_job.ts";
-import { expiryJob } from "./reports/expiry.ts";
-import { generateJob } from "./reports/generation/generate_job.ts";
-import { reportJob } from "./reports/generation/report_job.ts";
-import { sweepJob as reportSweepJob } from "./reports/generation/sweep.ts";
 
 /** All job types of the service. The list erases argument types; each job's `args` schema checks them at run time. */
 export const allJobTypes: AnyJobType<ServicePlatform>[] = [

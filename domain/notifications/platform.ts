@@ -1,9 +1,9 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
-import type { AttachedFiles } from "./attached_files.ts";
-import type { ChannelProvider } from "./channels/channel_provider.ts";
-import type { UserWakeUps } from "./in_app/user_wake_up.ts";
 import type { TemplatePlatform } from "../templates/platform.ts";
+import type { AttachedFiles } from "./attached_files.ts";
+import type { ChannelProvider } from "./channel_provider.ts";
 import type { OutgoingMessage } from "./store_notification.ts";
+import type { UserWakeUps } from "./user_wake_up.ts";
 
 export interface NotificationPlatform extends TemplatePlatform {
   /** Writes single messages of many requests in shared commits. */

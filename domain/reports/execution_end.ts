@@ -1,6 +1,6 @@
 import type { Tx } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
-import { sendNotification } from "../notifications/send.ts";
+import { sendNotification } from "../notifications/sending/send.ts";
 import { Problem } from "../problems/problem.ts";
 import type { Execution } from "./execution.ts";
 import type { ReportPlatform } from "./platform.ts";

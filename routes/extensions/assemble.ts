@@ -3,8 +3,8 @@ import { permissionCode } from "../../domain/access/permissions/permission_field
 import { EVENT_TYPES, type EventDeclaration, type EventTypes } from "../../domain/events/event_types.ts";
 import { EVENT_TYPE } from "../../domain/events/own_types.ts";
 import type { AnyJobType, JobContext } from "../../domain/jobs/job_type.ts";
-import { declareChannels, isBuiltIn } from "../../domain/notifications/channels/catalogue.ts";
-import type { ChannelProvider } from "../../domain/notifications/channels/channel_provider.ts";
+import { declareChannels, isBuiltIn } from "../../domain/notifications/channels.ts";
+import type { ChannelProvider } from "../../domain/notifications/channel_provider.ts";
 import { isProblemCode } from "../../domain/problems/catalogue.ts";
 import type { ReportExtensions } from "../../domain/reports/threads/reports.ts";
 import { CATALOG_PERMISSIONS } from "../../domain/rights/catalog.ts";

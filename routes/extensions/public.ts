@@ -107,13 +107,13 @@ export type { Services, TenantEvent } from "./services.ts";
 export type { JobOptions, NewJob } from "../../domain/jobs/enqueue.ts";
 export type { UniqueFor, UniqueKey } from "../../domain/jobs/unique_jobs.ts";
 export type { RateLimit } from "../../domain/jobs/rate_limit.ts";
-export type { ChannelDeclaration } from "../../domain/notifications/channels/catalogue.ts";
+export type { ChannelDeclaration } from "../../domain/notifications/channels.ts";
 export type {
   ChannelMessage,
   SendAnswer,
   SendContext,
   SendProblem,
-} from "../../domain/notifications/channels/channel_provider.ts";
+} from "../../domain/notifications/channel_provider.ts";
 export type { Message, MessageAttachment, MessageRecipient } from "../../domain/notifications/message.ts";
 export type { NotificationChannel, NotificationPriority } from "../../domain/notifications/status.ts";
 export type { MessageSender } from "../../domain/notifications/store_notification.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { byPerson, signedIn } from "../../domain/rights/checks.ts";
 import { listDevices, registerDevice, removeDevice } from "../../domain/notifications/devices.ts";
-import { requireOwner } from "../../domain/notifications/in_app/ownership.ts";
+import { requireOwner } from "../../domain/notifications/ownership.ts";
 import { noContent, ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { optionalText, uuid } from "../shared/validation.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { byPerson, signedIn } from "../../domain/rights/checks.ts";
-import { channelMember, channelNames } from "../../domain/notifications/channels/catalogue.ts";
-import { requireOwner } from "../../domain/notifications/in_app/ownership.ts";
+import { channelMember, channelNames } from "../../domain/notifications/channels.ts";
+import { requireOwner } from "../../domain/notifications/ownership.ts";
 import { readPreferences, writePreferences } from "../../domain/notifications/preferences.ts";
 import { okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { byPerson, signedIn } from "../../domain/rights/checks.ts";
-import { requireOwner } from "../../domain/notifications/in_app/ownership.ts";
+import { requireOwner } from "../../domain/notifications/ownership.ts";
 import { streamUserNotifications } from "../../domain/notifications/in_app/stream.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";

@@ -4,7 +4,7 @@ import { canonicalLocale } from "../../domain/templates/locales.ts";
 import { readTemplate } from "../../domain/templates/read.ts";
 import { inLayout } from "../../domain/templates/in_layout.ts";
 import { listTemplateUses } from "../../domain/templates/uses.ts";
-import { sendTemplateTest } from "../../domain/notifications/test_send.ts";
+import { sendTemplateTest } from "../../domain/notifications/sending/send.ts";
 import { previewTemplate, renderForRequest, Rendition, sampleDataOf } from "../../domain/templates/render.ts";
 import { ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";

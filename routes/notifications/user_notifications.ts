@@ -1,12 +1,14 @@
 import { z } from "zod";
 import { byPersonOrSystem as access } from "../../domain/rights/checks.ts";
-import { deleteUserNotification, markAllRead, markRead } from "../../domain/notifications/in_app/change.ts";
-import { requireOwner } from "../../domain/notifications/in_app/ownership.ts";
 import {
   countUserNotifications,
+  deleteUserNotification,
   listUserNotifications,
+  markAllRead,
+  markRead,
   UserNotification,
-} from "../../domain/notifications/in_app/read.ts";
+} from "../../domain/notifications/in_app/messages.ts";
+import { requireOwner } from "../../domain/notifications/ownership.ts";
 import { ok, okEmpty } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";

@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { reportTargets } from "../../domain/reports/delivery/targets.ts";
-import { tryTarget } from "../../domain/reports/delivery/try_target.ts";
+import { reportTargets, tryTarget } from "../../domain/reports/delivery/targets.ts";
 import {
   readWebhookSecretState,
   rotateWebhookSecret,

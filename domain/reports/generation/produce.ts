@@ -2,14 +2,19 @@ import { PostgresError } from "../../../infra/postgres/failures.ts";
 import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { FORMATS } from "../../documents/formats.ts";
 import { isTemplateFault } from "../../documents/template_fault.ts";
+import type { BlockInput } from "../../documents/writers/pdf/blocks/make_blocks.ts";
 import { storeServiceFile } from "../../files/service_files.ts";
 import { outageOf } from "../../jobs/outage.ts";
 import { readLooks } from "../../looks/looks.ts";
 import { Problem } from "../../problems/problem.ts";
+import { cutText } from "../../shared/cut_text.ts";
 import { readNotificationSettings } from "../../templates/locales.ts";
+import { renderKey } from "../../templates/parts.ts";
 import { readScope } from "../definition/report_scope.ts";
 import { createDeliveries } from "../delivery/create_deliveries.ts";
-import { renderExecution } from "../document_templates/render_execution.ts";
+import { renderDocument } from "../document_templates/render.ts";
+import { pinnedSource } from "../document_templates/source.ts";
+import { readDocumentVersionById } from "../document_templates/template.ts";
 import type { Execution } from "../execution.ts";
 import { handleExecutionEnd } from "../execution_end.ts";
 import type { ReportPlatform } from "../platform.ts";
@@ -19,6 +24,7 @@ import type { DocumentInput } from "../threads/document_worker.ts";
 import { requireTemplate } from "../threads/registry.ts";
 
 const WATCH_MS = 500;
+const MAX_NAME_LENGTH = 120;
 
 /** The run is no longer current: the execution was cancelled, or another run replaced this one. */
 export class RunSuperseded extends Error {
@@ -78,6 +84,27 @@ async function inputOf(p: ReportPlatform, run: Run): Promise<{ input: DocumentIn
     fileName: `${templateId}-${at}.${FORMATS[format].extension}`,
   };
 }
+
+/** Renders the version that a run's execution names, with its pinned partials. @throws as `renderDocument` */
+async function renderExecution(
+  p: ReportPlatform,
+  run: Run & { documentVersionId: string },
+): Promise<{ input: BlockInput; fileName: string }> {
+  const version = await readDocumentVersionById(p.sql, run.documentVersionId);
+  const source = await pinnedSource(p.sql, version, run.documentPins);
+  const input = await renderDocument(p, source, {
+    tenantId: run.tenantId ?? "",
+    key: renderKey(version.id, run.documentPins),
+    data: JSON.parse(run.parametersJson),
+    requestedBy: run.requestedBy,
+  });
+  return { input, fileName: `${fileNameOf(input.title) || run.templateId}.pdf` };
+}
+
+/** A title as the name of a file: without characters that file systems do not accept. */
+const fileNameOf = (title: string): string =>
+  cutText(title.replaceAll(/[\p{C}/\\:*?"<>|]+/gu, " ").replaceAll(/\s+/g, " "), MAX_NAME_LENGTH)
+    .replace(/^[. ]+/, "").trimEnd();
 
 async function storeDocument(p: ReportPlatform, run: Run, signal: AbortSignal): Promise<StoredDocument> {
   const startedAt = performance.now();

@@ -1,8 +1,11 @@
-import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
+import { z } from "zod";
+import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import type { ReportFormat } from "../../documents/formats.ts";
 import { enqueueJob } from "../../jobs/enqueue.ts";
-import { problem } from "../../problems/problem.ts";
+import { defineJob, type JobContext, PermanentJobFailure } from "../../jobs/job_type.ts";
+import { Problem, problem } from "../../problems/problem.ts";
 import type { Caller } from "../../rights/caller.ts";
+import { permissionCodes } from "../../rights/held_permissions.ts";
 import { findUsersInTenant } from "../../rights/user_lookup.ts";
 import { newId } from "../../shared/ids.ts";
 import type { TemplatePins } from "../../templates/parts.ts";
@@ -10,7 +13,7 @@ import { parseParameters } from "../definition/parameters.ts";
 import { requireAll } from "../definition/permissions.ts";
 import { requiredPermissions } from "../definition/report_scope.ts";
 import type { ReportTemplate } from "../definition/report_template.ts";
-import { checkDelivery, type DeliveryOptions } from "../delivery/options.ts";
+import { checkDelivery, type DeliveryOptions, DeliveryOptionsShape } from "../delivery/options.ts";
 import { requireReceiver } from "../delivery/receivers.ts";
 import type { Execution } from "../execution.ts";
 import type { ReportPlatform } from "../platform.ts";
@@ -138,3 +141,58 @@ export const executionName = (
   template: Pick<ReportTemplate, "name">,
   { burstValue }: Pick<ReportRequest, "burstValue">,
 ): string => burstValue === undefined ? template.name : `${template.name}: ${burstValue}`;
+
+/**
+ * A user with their current permissions, for reports that run in their name without a request. Null if they are no
+ * longer an active user of the tenant.
+ */
+export async function readRequester(
+  q: Sql,
+  o: { userId: string | null; tenantId: string | null; traceId: string | null },
+): Promise<Requester | null> {
+  if (o.userId === null) return null;
+  const [user] = await findUsersInTenant(q, o.tenantId, [o.userId]);
+  if (!user) return null;
+  const codes = await q<{ code: string }[]>`${permissionCodes(q, o.userId, o.tenantId)}`;
+  return {
+    userId: o.userId,
+    tenantId: o.tenantId,
+    permissions: new Set(codes.map(({ code }) => code)),
+    traceId: o.traceId ?? "",
+  };
+}
+
+const args = z.object({
+  templateId: z.string().min(1).max(100),
+  format: z.int().min(1).max(4).transform((value) => value as ReportFormat),
+  parameters: z.record(z.string(), z.unknown()).default({}),
+  delivery: DeliveryOptionsShape.nullish().transform((value) => value ?? null),
+});
+
+/**
+ * The job type that callers enqueue, once or recurring, to generate a report with the rights of the job's creator. The
+ * execution has the same id as the job, so that a second attempt of the job does not create a second execution.
+ */
+export const reportJob = defineJob({
+  name: "steward.report",
+  args,
+  exposed: true,
+  actsForCreator: true,
+  run: (request, { platform, db, jobId, tenantId, createdBy }: JobContext<ReportPlatform>) =>
+    transact(db, async (tx) => {
+      const [existing] = await tx`select from report_executions where id = ${jobId}`;
+      if (existing) return { executionId: jobId };
+      const requester = await readRequester(tx, { userId: createdBy, tenantId, traceId: null });
+      if (!requester) {
+        throw new PermanentJobFailure("The job's creator is no longer an active user of the tenant.");
+      }
+      try {
+        const checked = checkRequest(platform, requester, { ...request, requestedBy: null });
+        await requireReceiver(platform, tx, tenantId, checked.delivery);
+        await queueReport(platform, tx, requester, checked, { id: jobId });
+      } catch (error) {
+        throw error instanceof Problem ? new PermanentJobFailure(error.message) : error;
+      }
+      return { executionId: jobId };
+    }),
+});

@@ -15,8 +15,12 @@ import { holdsAll } from "../definition/permissions.ts";
 import { type DeliveryOptions, DeliveryOptionsShape } from "../delivery/options.ts";
 import { requireReceiver } from "../delivery/receivers.ts";
 import { type Burst, BurstShape, checkBurst } from "../generation/burst.ts";
-import { checkRequest, type ReportRequest, type Requester } from "../generation/request_report.ts";
-import { readRequester } from "../generation/requester.ts";
+import {
+  checkRequest,
+  readRequester,
+  type ReportRequest,
+  type Requester,
+} from "../generation/request_report.ts";
 import type { ReportPlatform } from "../platform.ts";
 import { readVisibleSchedule, type Schedule } from "./schedule.ts";
 

@@ -15,9 +15,9 @@ import {
   checkRequest,
   executionName,
   queueReport,
+  readRequester,
   type Requester,
 } from "../generation/request_report.ts";
-import { readRequester } from "../generation/requester.ts";
 import type { ReportPlatform } from "../platform.ts";
 import { STATUS } from "../status.ts";
 import { lockDueSchedules, readVisibleSchedule, type Schedule } from "./schedule.ts";

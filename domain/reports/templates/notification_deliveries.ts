@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { channelName } from "../../notifications/channels/channel_name.ts";
+import { channelName } from "../../notifications/channels.ts";
 import { dayParameter, defineReport, instant, integer, text } from "../definition/report_template.ts";
 import { TRANSLATIONS } from "./translations.ts";
 

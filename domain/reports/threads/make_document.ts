@@ -1,10 +1,15 @@
 import { readPoints, Tally } from "../../documents/charts/tally.ts";
-import type { ChartData, DocumentPart, DocumentTable, ReportDocument } from "../../documents/document.ts";
+import type {
+  ChartData,
+  DocumentPart,
+  DocumentTable,
+  ReportDocument,
+  ReportWriter,
+} from "../../documents/document.ts";
 import { FORMAT, type ReportFormat } from "../../documents/formats.ts";
 import type { RowBatch } from "../../documents/row_batch.ts";
 import { TableLines, type TableShape, totalsOf } from "../../documents/table_lines.ts";
 import { type DocumentLanguage, Wording } from "../../documents/wording.ts";
-import { writerOf } from "../../documents/writers/writer_of.ts";
 import type { Looks } from "../../looks/looks.ts";
 import type { ReportTemplate } from "../definition/report_template.ts";
 import type { ReportPart, TablePartDefinition } from "../definition/template_parts.ts";
@@ -50,6 +55,16 @@ export async function* makeDocument(
   }
   return rows.count;
 }
+
+/** Each writer is loaded at its first use, because fonts and compression code are large. */
+const WRITERS: Record<ReportFormat, () => Promise<ReportWriter>> = {
+  [FORMAT.Pdf]: async () => (await import("../../documents/writers/pdf/mod.ts")).writePdf,
+  [FORMAT.Excel]: async () => (await import("../../documents/writers/excel/mod.ts")).writeExcel,
+  [FORMAT.Csv]: async () => (await import("../../documents/writers/csv.ts")).writeCsv,
+  [FORMAT.Html]: async () => (await import("../../documents/writers/html.ts")).writeHtml,
+};
+
+export const writerOf = (format: ReportFormat): Promise<ReportWriter> => WRITERS[format]();
 
 /** The source of the rows and texts of a document. */
 export type DocumentSource = Pick<RowSource, "rows" | "text">;

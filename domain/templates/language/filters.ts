@@ -4,9 +4,8 @@ import type { FilterArgument, FilterUse } from "./pipes.ts";
 import type { Read } from "./scope.ts";
 import { date } from "./values/dates.ts";
 import type { Filter } from "./values/filter.ts";
-import { json } from "./values/json.ts";
 import { currency, number } from "./values/numbers.ts";
-import { capitalize, fallback, lower, trim, truncate, upper, urlencode } from "./values/text.ts";
+import { capitalize, fallback, json, lower, trim, truncate, upper, urlencode } from "./values/text.ts";
 
 /** All filters by their name in templates. */
 const FILTERS = new Map<string, Filter>(Object.entries({

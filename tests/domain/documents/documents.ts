@@ -2,7 +2,6 @@ import { z } from "zod";
 import type { ReportFormat } from "../../../domain/documents/formats.ts";
 import { type Row, RowBatch } from "../../../domain/documents/row_batch.ts";
 import type { DocumentLanguage } from "../../../domain/documents/wording.ts";
-import { writerOf } from "../../../domain/documents/writers/writer_of.ts";
 import type { Looks } from "../../../domain/looks/looks.ts";
 import {
   boolean,
@@ -14,7 +13,7 @@ import {
   type ReportTemplate,
   text,
 } from "../../../domain/reports/definition/report_template.ts";
-import { documentOf } from "../../../domain/reports/threads/make_document.ts";
+import { documentOf, writerOf } from "../../../domain/reports/threads/make_document.ts";
 
 export const LOOKS: Looks = {
   productName: "Sample product",
