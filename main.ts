@@ -17,7 +17,9 @@ import { WorkPolls } from "./domain/jobs/remote/work_polls.ts";
 import { registerJobTypes } from "./domain/job_types.ts";
 import { allPersonalData } from "./domain/personal_data.ts";
 import { serviceNotices } from "./domain/notifications/sending/service_notices.ts";
+import { createDeliveryBatches } from "./domain/notifications/delivery/delivery_batches.ts";
 import { finishDirectMessages } from "./domain/notifications/sending/direct.ts";
+import { UnsubscribeTokens } from "./domain/notifications/unsubscribe_token.ts";
 import { UserWakeUps } from "./domain/notifications/user_wake_up.ts";
 import { MessageWriter } from "./domain/notifications/sending/send.ts";
 import { RenderThreads } from "./domain/templates/language/mod.ts";
@@ -175,6 +177,9 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     messageWriter: new MessageWriter({ sql, wakeUps }),
     reservationWriter: new ReservationWriter(sql),
     attachedFiles,
+    deliveryBatches: createDeliveryBatches(sql),
+    directDeliveries: new Set(),
+    unsubscribeTokens: new UnsubscribeTokens(sql),
     channelProviders: extensions.channelProviders,
     ...serviceNotices(() => platform),
     listPages: () => consolePages.listPages,
