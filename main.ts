@@ -52,7 +52,7 @@ import { openScanner } from "./infra/scanner/configured_scanner.ts";
 import { openTokens } from "./infra/tokens.ts";
 import { openWakeUps } from "./infra/wakeups/open_wake_ups.ts";
 import { createApp, withMounts } from "./routes/app.ts";
-import { createConsole } from "./routes/console/console.tsx";
+import { consoleMount } from "./routes/console/mount.ts";
 import { rootPage } from "./routes/console/root.ts";
 import { assemble } from "./routes/extensions/assemble.ts";
 import { loadExtensions } from "./routes/extensions/load_extensions.ts";
@@ -109,6 +109,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     await loadExtensions([...config.STEWARD_EXTENSIONS ?? [], ...o.extensions ?? []]),
     () => services,
   );
+  const sections = await extensions.loadSections();
   await requireBreachedPasswords(config.BREACHED_PASSWORDS);
   await prepareDatabase(config, databaseClock, extensions);
   const pools = openPools(config, log);
@@ -182,7 +183,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     unsubscribeTokens: new UnsubscribeTokens(sql),
     channelProviders: extensions.channelProviders,
     ...serviceNotices(() => platform),
-    listPages: () => consolePages.listPages,
+    listPages: async () => (await consolePages.load()).listPages,
     userWakeUps: new UserWakeUps({ sql, config, log }),
     objects,
     scanner,
@@ -207,7 +208,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
   const served = { platform, endpoints, checkAnswers: o.checkAnswers ?? false };
   const api = createApp(served);
   const tasks = createApp({ ...served, unlimited: true });
-  const consolePages = await createConsole(platform, api, extensions.sections, tasks);
+  const consolePages = consoleMount(platform, api, sections, tasks);
   const server = serveHttp(config, withMounts([consolePages, rootPage(platform)], api, platform));
   baseUrl ||= server.url;
   const schedules = scheduleWork(platform);
