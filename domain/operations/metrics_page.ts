@@ -26,7 +26,7 @@ interface QueueState {
   oldestSeconds: number;
 }
 
-interface InstanceParts {
+interface InstanceState {
   health: InstanceHealth;
   runningRequests: Pick<RunningRequests, "running" | "waiting">;
 }
@@ -35,7 +35,7 @@ interface InstanceParts {
  * Returns the page for a Prometheus scrape: this instance's metrics, and the ledger's numbers of the whole service. While
  * requests hold all connections of the database, or it does not answer, the page has only the instance's own metrics.
  */
-export async function metricsPage(p: JobPlatform & InstanceParts): Promise<string> {
+export async function metricsPage(p: JobPlatform & InstanceState): Promise<string> {
   const ofDatabase = p.metrics.slowReads.readWithin(DATABASE_WAIT_MS, "database", () => databaseGauges(p));
   const [database, checks] = await Promise.all([
     ofDatabase.catch((error) => {
@@ -146,7 +146,7 @@ async function databaseGauges(p: JobPlatform): Promise<string[]> {
 const single = (name: string, help: string, value: number): string =>
   gauge({ name, help, labels: [] }, [{ values: [], value }]);
 
-function instanceGauges(p: JobPlatform & InstanceParts): string[] {
+function instanceGauges(p: JobPlatform & InstanceState): string[] {
   const { rss, heapUsed, heapTotal } = Deno.memoryUsage();
   return [
     single(

@@ -18,13 +18,13 @@ export interface EventPoll {
   renew(): Promise<EventScope>;
 }
 
-type Parts = Pick<Platform, "sql" | "clock" | "stopping"> & { eventFeed: EventFeed };
+type PollPlatform = Pick<Platform, "sql" | "clock" | "stopping"> & { eventFeed: EventFeed };
 
 /**
  * Answers the events after a position; without any, waits for one. A waiting poll holds no connection to the database
  * and makes no queries.
  */
-export async function pollEvents(p: Parts, o: EventPoll): Promise<EventPage> {
+export async function pollEvents(p: PollPlatform, o: EventPoll): Promise<EventPage> {
   if (o.waitMs === 0) return await readCommitted(p, o);
   const until = performance.now() + o.waitMs;
   // resolved also by a change of rights while the database is read below
@@ -59,7 +59,10 @@ export async function pollEvents(p: Parts, o: EventPoll): Promise<EventPage> {
 }
 
 /** Reads pages until one has events or all events were looked at. Events that have committed are numbered first. */
-async function readCommitted(p: Parts, { scope, after, limit, signals }: EventPoll): Promise<EventPage> {
+async function readCommitted(
+  p: PollPlatform,
+  { scope, after, limit, signals }: EventPoll,
+): Promise<EventPage> {
   await p.eventFeed.numberOld();
   const recent = recentFrom(p.clock);
   let page = await readPage(p.sql, scope, { after, limit, recent });

@@ -36,14 +36,18 @@ export interface ActiveToken {
   sid?: string;
 }
 
-type Parts = Pick<OAuthPlatform, "tokens" | "rights" | "config" | "baseUrl" | "oauthClients">;
+type IntrospectionPlatform = Pick<OAuthPlatform, "tokens" | "rights" | "config" | "baseUrl" | "oauthClients">;
 
 /**
  * Tells what a token or key allows now. It is active as long as the service itself would accept it, and if the asker may
  * know of it.
  * @returns null if it is not active; the reason is never told.
  */
-export async function introspect(p: Parts, asker: Asker, token: string): Promise<ActiveToken | null> {
+export async function introspect(
+  p: IntrospectionPlatform,
+  asker: Asker,
+  token: string,
+): Promise<ActiveToken | null> {
   try {
     return await (token.startsWith(KEY_PREFIX) ? ofKey(p, asker, token) : ofToken(p, asker, token));
   } catch (error) {
@@ -52,7 +56,7 @@ export async function introspect(p: Parts, asker: Asker, token: string): Promise
   }
 }
 
-async function ofToken(p: Parts, asker: Asker, token: string): Promise<ActiveToken | null> {
+async function ofToken(p: IntrospectionPlatform, asker: Asker, token: string): Promise<ActiveToken | null> {
   const claims = await p.tokens.verifyForAny(token);
   if ("audience" in asker) {
     return claims.aud === asker.audience ? await ofClientToken(p, token) : null;
@@ -64,7 +68,7 @@ async function ofToken(p: Parts, asker: Asker, token: string): Promise<ActiveTok
 
 /** A token for the service's own API. One without a tenant is looked at in the tenant that the asker names. */
 async function ofOwnToken(
-  p: Parts,
+  p: IntrospectionPlatform,
   asker: AskingAccount,
   claims: JWTPayload,
 ): Promise<ActiveToken | null> {
@@ -81,7 +85,7 @@ async function ofOwnToken(
 }
 
 /** A token of a client, for its audience. */
-async function ofClientToken(p: Parts, token: string): Promise<ActiveToken | null> {
+async function ofClientToken(p: IntrospectionPlatform, token: string): Promise<ActiveToken | null> {
   const live = await readLiveToken(p, token);
   if (!live) return null;
   const { claims, client, scopes, user } = live;
@@ -98,7 +102,7 @@ async function ofClientToken(p: Parts, token: string): Promise<ActiveToken | nul
 }
 
 /** Keys are for the service's own API, so clients get no answer about them. */
-async function ofKey(p: Parts, asker: Asker, token: string): Promise<ActiveToken | null> {
+async function ofKey(p: IntrospectionPlatform, asker: Asker, token: string): Promise<ActiveToken | null> {
   if ("audience" in asker) return null;
   const key = await p.rights.keys.read(token);
   if (!key) return null;
@@ -107,7 +111,7 @@ async function ofKey(p: Parts, asker: Asker, token: string): Promise<ActiveToken
   return await servesTenant(p, asker, key.tenantId) ? ofApiKey(p, key) : null;
 }
 
-const ofApiKey = (p: Parts, key: ApiKeyRights): ActiveToken => ({
+const ofApiKey = (p: IntrospectionPlatform, key: ApiKeyRights): ActiveToken => ({
   ...active(p, key.userId, key.permissions),
   client_id: key.id,
   tenant_id: key.tenantId,
@@ -117,7 +121,7 @@ const ofApiKey = (p: Parts, key: ApiKeyRights): ActiveToken => ({
 
 /** With a tenant, what the account may do there; otherwise what it may do in its tenants. */
 async function ofAccount(
-  p: Parts,
+  p: IntrospectionPlatform,
   asker: AskingAccount,
   account: ServiceAccountRights,
   times: Times,
@@ -135,7 +139,7 @@ async function ofAccount(
   };
 }
 
-const active = ({ config, baseUrl }: Parts, sub: string, permissions: Iterable<string>) => ({
+const active = ({ config, baseUrl }: IntrospectionPlatform, sub: string, permissions: Iterable<string>) => ({
   active: true as const,
   token_type: "Bearer" as const,
   sub,
@@ -152,7 +156,11 @@ const timesOf = ({ exp, iat }: JWTPayload): Times => ({
 });
 
 /** Does the asker act in the tenant? */
-async function servesTenant(p: Parts, asker: AskingAccount, tenantId: string | null): Promise<boolean> {
+async function servesTenant(
+  p: IntrospectionPlatform,
+  asker: AskingAccount,
+  tenantId: string | null,
+): Promise<boolean> {
   if (tenantId === null) return false;
   if (asker.tenantId !== null) return asker.tenantId === tenantId;
   return await p.rights.keys.permissionsIn(asker.userId, tenantId) !== null;
@@ -160,7 +168,7 @@ async function servesTenant(p: Parts, asker: AskingAccount, tenantId: string | n
 
 /** Is there a tenant in which both act? */
 async function shareTenant(
-  p: Parts,
+  p: IntrospectionPlatform,
   asker: AskingAccount,
   account: ServiceAccountRights,
 ): Promise<boolean> {
