@@ -10,12 +10,12 @@ import type { OAuthPlatform } from "../platform.ts";
 import { scopeOf } from "./grant.ts";
 import { readLiveToken } from "./live_token.ts";
 
-/** A service account that asks; `tenantId` null: about all its tenants. */
+/** A service account that asks about tokens of `tenantId` or, with null, of all its tenants. */
 export type AskingAccount = Pick<Caller, "userId" | "tenantId"> & { serviceAccount: ServiceAccountCaller };
-/** Who asks: a service account, or a client, which asks about tokens for its audience. */
+/** The caller of an introspection: a service account, or a client, which asks about tokens for its audience. */
 export type Asker = AskingAccount | { audience: string };
 
-/** What a token or key allows now (RFC 7662). */
+/** The current rights of an active token or key (RFC 7662). */
 export interface ActiveToken {
   active: true;
   token_type: "Bearer";
@@ -39,9 +39,9 @@ export interface ActiveToken {
 type IntrospectionPlatform = Pick<OAuthPlatform, "tokens" | "rights" | "config" | "baseUrl" | "oauthClients">;
 
 /**
- * Tells what a token or key allows now. It is active as long as the service itself would accept it, and if the asker may
+ * Returns the current rights of a token or key. It is active as long as the service itself would accept it, if the asker may
  * know of it.
- * @returns null if it is not active; the reason is never told.
+ * @returns null if it is not active, without a reason
  */
 export async function introspect(
   p: IntrospectionPlatform,
@@ -66,7 +66,7 @@ async function ofToken(p: IntrospectionPlatform, asker: Asker, token: string): P
   return found && await servesTenant(p, asker, found.tenant_id ?? null) ? found : null;
 }
 
-/** A token for the service's own API. One without a tenant is looked at in the tenant that the asker names. */
+/** Introspects a token for the service's own API. A token without a tenant is evaluated in the tenant that the asker names. */
 async function ofOwnToken(
   p: IntrospectionPlatform,
   asker: AskingAccount,
@@ -84,7 +84,7 @@ async function ofOwnToken(
   return { ...active(p, sub, permissions), ver, tenant_id: tenantId, sid, ...timesOf(claims) };
 }
 
-/** A token of a client, for its audience. */
+/** Introspects a token that a client got, for the client's audience. */
 async function ofClientToken(p: IntrospectionPlatform, token: string): Promise<ActiveToken | null> {
   const live = await readLiveToken(p, token);
   if (!live) return null;
@@ -101,7 +101,7 @@ async function ofClientToken(p: IntrospectionPlatform, token: string): Promise<A
   };
 }
 
-/** Keys are for the service's own API, so clients get no answer about them. */
+/** Introspects a key. Keys are for the service's own API, so clients get no answer about them. */
 async function ofKey(p: IntrospectionPlatform, asker: Asker, token: string): Promise<ActiveToken | null> {
   if ("audience" in asker) return null;
   const key = await p.rights.keys.read(token);
@@ -119,7 +119,7 @@ const ofApiKey = (p: IntrospectionPlatform, key: ApiKeyRights): ActiveToken => (
   ...key.expiresAt ? { exp: Math.floor(key.expiresAt.getTime() / 1000) } : {},
 });
 
-/** With a tenant, what the account may do there; otherwise what it may do in its tenants. */
+/** Introspects a service account, in the tenant that the asker names or else in all its tenants. */
 async function ofAccount(
   p: IntrospectionPlatform,
   asker: AskingAccount,
@@ -155,7 +155,7 @@ const timesOf = ({ exp, iat }: JWTPayload): Times => ({
   ...iat === undefined ? {} : { iat },
 });
 
-/** Does the asker act in the tenant? */
+/** True if the asker acts in the tenant. */
 async function servesTenant(
   p: IntrospectionPlatform,
   asker: AskingAccount,
@@ -166,7 +166,7 @@ async function servesTenant(
   return await p.rights.keys.permissionsIn(asker.userId, tenantId) !== null;
 }
 
-/** Is there a tenant in which both act? */
+/** True if there is a tenant in which both accounts act. */
 async function shareTenant(
   p: IntrospectionPlatform,
   asker: AskingAccount,
