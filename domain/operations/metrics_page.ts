@@ -15,14 +15,14 @@ import type { InstanceHealth } from "./health.ts";
 const STARTED_SECONDS = Date.now() / 1000;
 /** Label for queues and connection states without a known name. */
 const OTHER = "other";
-/** A scrape waits at most so long for the metrics of the database. */
+/** Maximum wait of a scrape for the metrics of the database. */
 const DATABASE_WAIT_MS = 2_000;
 
 interface QueueState {
   queue: string;
   /** Number of jobs that are due and not claimed. */
   waiting: number;
-  /** How long the oldest of these jobs has been due; 0 if there is none. */
+  /** Seconds for which the oldest of these jobs has been due; 0 if there is none. */
   oldestSeconds: number;
 }
 
@@ -32,8 +32,8 @@ interface InstanceState {
 }
 
 /**
- * Returns the page for a Prometheus scrape: this instance's metrics, and the ledger's numbers of the whole service. While
- * requests hold all connections of the database, or it does not answer, the page has only the instance's own metrics.
+ * Returns the page for a Prometheus scrape: this instance's metrics, and the numbers of the whole service from the database.
+ * While requests hold all connections of the database, or it does not answer, the page has only the instance's own metrics.
  */
 export async function metricsPage(p: JobPlatform & InstanceState): Promise<string> {
   const ofDatabase = p.metrics.slowReads.readWithin(DATABASE_WAIT_MS, "database", () => databaseGauges(p));
@@ -67,7 +67,7 @@ export async function metricsPage(p: JobPlatform & InstanceState): Promise<strin
 /** Returns the gauges that are read from the database. */
 async function databaseGauges(p: JobPlatform): Promise<string[]> {
   const { slowReads } = p.metrics;
-  const connections = await countConnections(p.sql); // first: the time of slow reads must not contain the wait for a connection
+  const connections = await countConnections(p.sql); // comes first, so that the measured time of slow reads contains no wait for a connection
   const [statuses, queues, scanning, foldLag, maintenance, rescanLag] = await Promise.all([
     countJobsBy(p.sql, { everything: true }, {}, "status"),
     slowReads.read("queues", async () => groupByKnownQueue(p, await readQueues(p, { everything: true }))),
