@@ -145,7 +145,7 @@ function findUser(d: Deciding, { row, email, externalId }: BulkRow, tenant: Foun
   if (!user && email === undefined) throw new RowRefused("email: a new user needs one");
   if (!user) return null;
   const isMember = user.links.some(({ tenantId }) => tenantId === tenant.id);
-  if (user.isDeleted || !isMember && !reaches(d.importer)) {
+  if (user.isDeleted || !isMember && !changesAllUsers(d.importer)) {
     throw new RowRefused(
       `USER_ALREADY_EXISTS: another or a deleted user has the email; invite the person to ${tenant.name} instead`,
     );
