@@ -34,7 +34,7 @@ export function serveHttp(
   return {
     url: `http://${hostname}:${server.addr.port}`,
     async stop(graceMs) {
-      // Does not use an abort signal: an abort during a shutdown throws an error that cannot be caught.
+      // No abort signal is used: an abort during a shutdown throws an error that cannot be caught.
       await waitAtMost(graceMs, server.shutdown());
     },
   };

@@ -19,7 +19,7 @@ import type { Clock } from "./clock.ts";
 import type { Config, OpenIdSettings } from "./config.ts";
 
 const TIMEOUT_SECONDS = 10;
-/** How long the provider's metadata is cached. Its endpoints may change. */
+/** Time for which the provider's metadata is cached. It is limited, because endpoints may change. */
 const DISCOVERY_LIFE_MS = 60 * 60_000;
 /** Change of the clock skew after which the client is configured again. The library tolerates 30 seconds of skew. */
 const MAX_SKEW_CHANGE_SECONDS = 5;

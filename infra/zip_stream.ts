@@ -23,7 +23,7 @@ const DATE = 1 << 5 | 1;
 
 interface Entry {
   path: Buffer;
-  /** Where its header begins. */
+  /** Offset of its header. */
   from: number;
   checksum: number;
   packedBytes: number;

@@ -50,7 +50,7 @@ export async function userAccessChanged(
 }
 
 /**
- * Does for many users, with few statements, what `userAccessChanged` does for one.
+ * Invalidates and announces as `userAccessChanged` does, for many users with few statements.
  * @param changes `everywhere`: the rights changed in all tenants with an active link, besides `tenantIds`
  */
 export async function usersAccessChanged(

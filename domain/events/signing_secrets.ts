@@ -1,7 +1,7 @@
 import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
 import { newSigningSecret } from "../shared/secrets.ts";
 
-/** How long a replaced secret also signs, in hours. */
+/** Hours for which a replaced secret also signs. */
 export const OLD_SECRET_HOURS = 24;
 
 /** Creates the endpoint's first secret, or replaces the current one; returns it. The caller must lock the endpoint. */

@@ -122,7 +122,7 @@ async function detectBinary(head: Uint8Array): Promise<string> {
   return type?.mime ?? unknownContentType;
 }
 
-/** Is this image also a zip, jar or PDF, or does it contain a script? */
+/** True if an image is also a zip, jar or PDF, or contains a script. */
 async function isPolyglot(probe: ContentProbe, read: RangeReader): Promise<boolean> {
   return probe.hasActiveMarkup || latin1(probe.head.subarray(0, pdfSearchBytes)).includes("%PDF-") ||
     await hasZipBehind(read, probe.sizeBytes);

@@ -25,7 +25,7 @@ export const FileRecord = z.object({
   retentionClass: z.enum(RETENTION_CLASSES),
   retainUntil: time.nullable(),
   legalHold: z.boolean(),
-  // Who set the legal hold, when and why; null also for holds that are older than these fields.
+  // The user who set the legal hold, the time and the reason; null also for holds that are older than these fields.
   legalHoldBy: z.guid().nullable().meta({ description: "Who set the legal hold" }),
   legalHoldSince: time.nullable(),
   legalHoldReason: z.string().nullable(),
@@ -51,7 +51,7 @@ export type FileRecord = z.output<typeof FileRecord>;
 
 /** The whole row. It contains object keys, so it leaves the domain only through `fileRecord`. */
 export interface FileRow extends Omit<FileRecord, "purgesAt" | "purgeKind"> {
-  /** When retention may delete the content, if the file has no references. */
+  /** The time at which retention may delete the content, if the file has no references. */
   collectAt: Date | null;
   stagingKey: string;
   stagedEtag: string | null;

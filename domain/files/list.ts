@@ -9,7 +9,7 @@ import { EXPORT_PROFILE } from "./profiles.ts";
 import { type FileRecord, fileRecord, type FileRow, type FileStatus, type RetentionClass } from "./file.ts";
 import type { PurgeKind } from "./purge_reasons.ts";
 
-/** Which files to list; absent members do not filter. */
+/** The filters of a list of files; absent members do not filter. */
 export interface FileFilter {
   status?: FileStatus | undefined;
   /** Only Purged files, by why they have no content. */

@@ -10,7 +10,7 @@ const RETRY_MS = 5 * 60_000;
 export interface NewObject {
   key: string;
   fileId: string;
-  /** When to delete it, unless this is cleared before; absent: it is kept. */
+  /** The time at which the object is deleted, unless this is cleared before; absent: it is kept. */
   deleteAt?: Date;
 }
 

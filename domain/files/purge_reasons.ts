@@ -1,4 +1,4 @@
-/** Why a Purged file has no content: the service rejected it, it expired, or it was purged on request. */
+/** The reasons why a Purged file has no content: the service rejected it, it expired, or it was purged on request. */
 export const PURGE_KINDS = ["Rejected", "Expired", "Purged"] as const;
 export type PurgeKind = typeof PURGE_KINDS[number];
 
@@ -13,7 +13,7 @@ export const JOB_REASONS = {
   dataErased: "job:data-erased",
 } as const;
 
-/** Does `reason` start with the reserved prefix `job:`, or look like it? */
+/** True if `reason` starts with the reserved prefix `job:`, or looks like it. */
 export const isJobReason = (reason: string): boolean =>
   /^job:/i.test(reason.normalize("NFKC").replaceAll(/[\p{C}\p{Z}]/gu, ""));
 

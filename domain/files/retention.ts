@@ -84,7 +84,7 @@ interface Hold {
   reason: string | null;
 }
 
-/** Who set the hold that applies after the change: the caller if it is new. */
+/** The user who set the hold that applies after the change: the caller if the hold is new. */
 function holdAfter(file: FileRow, next: Retention, set: Hold): Hold {
   if (!next.legalHold) return { by: null, since: null, reason: null };
   if (!file.legalHold) return set;

@@ -36,7 +36,7 @@ export async function listScanAttempts(
   return rows.map((row) => ({ ...row, durationMs: row.completedAt.getTime() - row.startedAt.getTime() }));
 }
 
-/** When an attempt started, and the engine's name and signature version; null if the engine did not answer. */
+/** The start of an attempt, and the engine's name and signature version; null if the engine did not answer. */
 export interface AttemptStart {
   startedAt: Date;
   engine: ScannerStatus | null;

@@ -19,7 +19,7 @@ import { SERVICE_SCOPES } from "./service_scopes.ts";
 export { deliveryPath } from "./object_keys.ts";
 export { releaseOwnerReferences } from "./references.ts";
 
-/** How long the service may take to write one of its own files. */
+/** Maximum time in which the service writes one of its own files. */
 const WRITE_TIMEOUT_MS = 6 * 60 * 60_000;
 
 export interface ServiceFile {

@@ -48,7 +48,7 @@ export async function collectExpired(p: Platform, batch: Partial<Batch> = {}): P
   });
 }
 
-/** Which files to purge. */
+/** The selection of files to purge. */
 interface Purge {
   /** The status they had, for the audit log; null: not the same for all. */
   status: "Pending" | null;

@@ -124,7 +124,7 @@ function parseEntries(bytes: Uint8Array): Entry[] | null {
   return entries.length === 0 && bytes.length > 0 ? null : entries;
 }
 
-/** Is a part that decides the type there more than once? Programs then differ in which of them they open. */
+/** True if a part that decides the type is there more than once. Programs then differ in which of them they open. */
 function isAmbiguous(entries: Entry[]): boolean {
   const deciding = entries.map(({ name }) => name.toLowerCase()).filter((name) => typeParts.has(name));
   return new Set(deciding).size < deciding.length;

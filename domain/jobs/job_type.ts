@@ -147,7 +147,7 @@ export class HandedOver extends Error {
   override name = "HandedOver";
 }
 
-/** How long a job waits for an unavailable dependency before each further outage counts as a failed attempt. */
+/** Time for which a job waits for an unavailable dependency. After it, each further outage counts as a failed attempt. */
 export const MAX_OUTAGE_MS = 24 * 3_600_000;
 
 /**
@@ -223,7 +223,7 @@ export type OnCancelled = (
 
 /** Events of ended attempts. */
 export interface AttemptEvents {
-  /** Does anyone want events of jobs of these tenants? Usually answered from memory. */
+  /** Resolves to true if events of jobs of one of these tenants are wanted. The answer usually comes from memory. */
   areWanted(tenantIds: (string | null)[]): Promise<boolean>;
   /** Emits the events in the transaction that writes the ends. */
   emit(tx: Tx, ended: EndedAttempt[]): Promise<void>;

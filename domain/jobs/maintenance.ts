@@ -20,7 +20,7 @@ export interface Batch {
 /** The result of a batch: the number of rows that it handled, and the position of the next batch. */
 export interface BatchResult {
   rows: number;
-  /** Where the next batch begins; null: no rows are left. */
+  /** The position at which the next batch begins; null: no rows are left. */
   after: string | null;
 }
 

@@ -21,7 +21,7 @@ export function outageOf(error: unknown): DependencyUnavailable | null {
     : null;
 }
 
-/** Does the job wait for the end of what caused the error? True also for a busy database, which another query may reach. */
+/** True if the job waits for the end of the error's cause, also of a busy database, which another query may reach. */
 export const isOutage = (error: unknown): boolean =>
   outageOf(error) !== null || databaseFailure(error) !== null;
 

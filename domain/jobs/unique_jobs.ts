@@ -5,7 +5,7 @@ import { JOB_COLUMNS, type JobRow } from "./job_row.ts";
 /** Longest `uniqueFor` in seconds: 366 days. */
 const MAX_UNIQUE_SECONDS = 366 * 86_400;
 
-/** How long a job holds its key: until it ends, or this many seconds since its creation. */
+/** The time for which a job holds its key: until it ends, or this many seconds since its creation. */
 export type UniqueFor = "unfinished" | number;
 
 export const uniqueFor = z.union([z.literal("unfinished"), z.int().min(1).max(MAX_UNIQUE_SECONDS)], {

@@ -17,7 +17,7 @@ export interface Quota {
 
 /** Limits the requests of each key. */
 export class RateLimit {
-  /** When each key's quota is full again, in ms. Ordered by last use, least recent first. */
+  /** The time at which each key's quota is full again, in ms. Ordered by last use, least recent first. */
   #fullAt = new Map<string, number>();
 
   /**

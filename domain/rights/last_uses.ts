@@ -10,7 +10,7 @@ export class LastUses {
   constructor(private readonly sql: Sql) {}
 
   /**
-   * Does not wait for the write; a failed write is dropped.
+   * It does not wait for the write; a failed write is dropped.
    * @param ip absent: the table has no column for it
    */
   record(table: "api_keys" | "service_accounts" | "oauth_clients", id: string, ip?: string | null): void {

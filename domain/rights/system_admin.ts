@@ -2,7 +2,7 @@ import { type Caller, isSystemAdmin } from "./caller.ts";
 import type { Rights } from "./rights.ts";
 
 /**
- * Does the caller hold admin:system, in the tenant it acts in or in the platform tenant? A role of an ordinary tenant
+ * Returns true if the caller holds admin:system in the tenant it acts in or in the platform tenant. A role of an ordinary tenant
  * cannot get admin:system. So without this check, no caller could do in such a tenant what needs it. An API key has only
  * the permissions that it names. A session that lacks a second factor which the platform requires counts as without.
  */

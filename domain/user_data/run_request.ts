@@ -4,7 +4,7 @@ import { type DataRequestRow, failRequest, readRequestRow, startRequest } from "
 import type { UserDataPlatform } from "./platform.ts";
 
 /**
- * Does the work of a request that has not ended. When the job has failed for the last time, so has the request.
+ * Runs the work of a request that has not ended. The request fails when its job fails for the last time.
  * @param message the error message of a failed request
  * @returns null if the request has ended already
  */

@@ -2,8 +2,8 @@ import { isIP } from "node:net";
 import { isPublicAddress, readAllowList } from "./addresses.ts";
 
 /**
- * Why a caller cannot give `url` as a receiver; null if it can. Checks only the URL itself. The addresses its host name
- * resolves to are checked at every request.
+ * The reason why a caller cannot give `url` as a receiver; null if it can. Only the URL itself is checked here. The addresses
+ * to which its host name resolves are checked at every request.
  * @param allow OUTBOUND_ALLOW
  */
 export function urlMistake(url: string, allow: string | null): string | null {

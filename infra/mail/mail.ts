@@ -18,14 +18,14 @@ export interface MailMessage {
   /** RFC 5322 id without angle brackets. It is the same at every attempt, so that receivers can detect duplicates. */
   messageId: string;
   from: MailAddress;
-  /** Who sends on behalf of `from`, and gets bounces; absent: `from` itself. */
+  /** The address that sends on behalf of `from` and gets bounces; absent: `from` itself. */
   sender?: MailAddress | null;
   to: MailAddress[];
   cc: MailAddress[];
   bcc: MailAddress[];
   /** The addresses that this attempt delivers to; absent: all of to, cc and bcc. */
   deliverTo?: string[];
-  /** Where answers go; absent: to the sender. */
+  /** The address for answers; absent: the sender. */
   replyTo?: MailAddress | null;
   subject: string;
   html: string | null;

@@ -5,7 +5,7 @@ const LABEL = /^[\p{L}\p{N}]([\p{L}\p{N}\p{M}-]*[\p{L}\p{N}\p{M}])?$/u;
 const MAX_LENGTH = 254;
 
 /**
- * Is the text an email address that a mail server accepts? Its local part is a dot-atom of RFC 5321 in ASCII: with other
+ * True if the text is an email address that a mail server accepts. Its local part is a dot-atom of RFC 5321 in ASCII: with other
  * letters, lower case could make it the address of another person. Its domain has at least two labels, in Unicode or ASCII.
  */
 export function isMailAddress(text: string): boolean {

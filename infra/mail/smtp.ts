@@ -8,7 +8,7 @@ import { sendWhole } from "./whole_message.ts";
 import { refusedRecipient, shortened, type SmtpError, smtpFailure } from "./smtp_failure.ts";
 import { parseSmtpUrl, type SmtpSettings } from "./smtp_url.ts";
 
-/** How long `close` waits for running deliveries before it closes their connections. */
+/** Maximum time for which `close` waits for running deliveries before it closes their connections. */
 const CLOSE_MILLISECONDS = 10_000;
 /** The reason of an abort because a delivery took too long. */
 const TIMED_OUT = Symbol("timed out");

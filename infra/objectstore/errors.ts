@@ -33,7 +33,7 @@ export class ObjectStoreRefused extends ObjectStoreError {
   }
 }
 
-/** Is the store away as a whole? It does not answer, or refuses the service's credentials or bucket. */
+/** True if the store as a whole is unavailable: it does not answer, or refuses the service's credentials or bucket. */
 export const isStoreAway = (error: unknown): error is ObjectStoreError =>
   error instanceof ObjectStoreUnavailable || error instanceof ObjectStoreRefused && error.isAboutAccess;
 

@@ -9,7 +9,7 @@ import type { WatchedSocket } from "./watched_socket.ts";
 const SILENT_MS = 3_000;
 /** Interval between checks for silent connections. */
 const CHECK_EVERY_MS = 500;
-/** How long the server may take to answer a check. */
+/** Maximum time in which the server answers a check. */
 const ANSWER_MS = 2_500;
 /** If the server cannot be reached, a silent connection is closed after this time. */
 const UNREACHABLE_MS = 8_000;

@@ -2,7 +2,7 @@ import { EventEmitter } from "node:events";
 import type { Socket } from "node:net";
 import { ProtocolTracker, splitAtQueries, startsQuery } from "./protocol_tracker.ts";
 
-/** How long the server may take to close its side after `end`. */
+/** Maximum time in which the server closes its side after `end`. */
 const END_MS = 2_000;
 const KEEPALIVE_MS = 5_000;
 

@@ -19,7 +19,7 @@ export interface ClamdOptions {
 type Answered = { answer: string } | { failure: unknown };
 
 const maxFrameBytes = 64 * 1024;
-/** How long to wait for an answer after clamd stopped reading: it sends an error before it closes the connection. */
+/** Maximum wait for an answer after clamd stopped reading: it sends an error before it closes the connection. */
 const earlyAnswerMs = 2_000;
 
 /**

@@ -8,7 +8,7 @@ import { median, percentile, report, scaled } from "./compare.ts";
 import { drainGraphileWorker, drainPgBoss, drainRate, JOBS, pickUpLatencies, requireAllRun } from "./jobs.ts";
 import { enqueueNoops, startNoopWorker } from "./noop_jobs.ts";
 
-/** How long the snapshot is held, in minutes, for each of the systems. */
+/** Minutes for which the snapshot is held, for each of the systems. */
 const HELD_MS = scaled(Number(Deno.env.get("BENCH_HELD_MINUTES") ?? 3) * 60_000);
 const FOLD_MS = 1_000;
 const WARM_UPS = 5;

@@ -9,7 +9,7 @@ export function isWebUrl(address: string): boolean {
 /** Refusals that can succeed later: timeout, too early, too many requests. */
 const TEMPORARY = [408, 425, 429];
 
-/** Why the receiver did not accept the message. A 4xx is permanent, except TEMPORARY. Null: it accepted the message. */
+/** The reason why the receiver did not accept the message. A 4xx is permanent, except TEMPORARY. Null: it accepted the message. */
 export function problemOf(who: string, answer: OutboundAnswer, detail = ""): SendProblem | null {
   const { status, headers } = answer;
   if (status >= 200 && status < 300) return null;

@@ -4,7 +4,7 @@ import type { AccessPlatform } from "../platform.ts";
 import { linkMail, linkUrl } from "./link_mail.ts";
 import type { MailOwner } from "./owner_mail.ts";
 
-/** How long the link works. */
+/** Lifetime of the link. */
 export const LIFE_MINUTES = 30;
 
 /** Builds the mail to the new email of a user, with the link that confirms it. */

@@ -43,7 +43,7 @@ export async function linkMail(
   return { ...mail, ...fallback };
 }
 
-/** Why the template cannot produce a mail with the link; null if it can. */
+/** The reason why the template cannot produce a mail with the link; null if it can. */
 async function templateMistake(
   p: Pick<NotificationPlatform, "sql" | "renderThreads" | "config" | "baseUrl">,
   { templateSlug, locale, data }: Pick<TemplatedMail, "templateSlug" | "locale" | "data">,

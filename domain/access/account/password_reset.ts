@@ -88,7 +88,7 @@ async function mailResetLink(
   });
 }
 
-/** May the requester have one more link of the user, whose row is locked? */
+/** True if the requester may have one more link of the user, whose row is locked. */
 async function mayHaveLink(tx: Tx, userId: string, requester: string): Promise<boolean> {
   if (requester === ADMINISTRATOR) return true;
   const [live = { own: 0, byStrangers: 0 }] = await tx<{ own: number; byStrangers: number }[]>`
@@ -138,7 +138,7 @@ export async function resetPassword(
     } as has_factor`;
     if (!user) throw badToken();
     await tx`delete from password_resets where user_id = ${userId}`;
-    // Who reads the mailbox alone must not get around a second factor, so the factors stay and the owner counts as unproved.
+    // Access to the mailbox alone must not bypass a second factor. So the factors stay and the owner counts as unproved.
     if (user.hasFactor) await markEmailVerified(tx, userId);
     else await proveOwner(p, tx, { userId, keepsPassword: true, traceId: o.traceId, ip: o.ip });
     await clearFailedSignIns(tx, userId);

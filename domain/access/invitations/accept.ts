@@ -266,7 +266,7 @@ async function requireStillUsable(tx: Tx, verified: Account, ip: string | null):
   await requireAddressBelowLimit(tx, addressKey(ip));
   const account = await findAccount(tx, verified.email);
   if (!account?.isActive || account.passwordHash !== verified.passwordHash) throw wrongPassword();
-  if (account.hasSecondFactor && !verified.hasSecondFactor) throw wrongFactor(); // added meanwhile
+  if (account.hasSecondFactor && !verified.hasSecondFactor) throw wrongFactor(); // the factor was added during the request
   requireUnlocked(account);
 }
 

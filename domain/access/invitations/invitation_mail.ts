@@ -6,7 +6,7 @@ import { readDefaultLocale } from "../../templates/locales.ts";
 import { linkMail, linkUrl } from "../account/link_mail.ts";
 import type { AccessPlatform } from "../platform.ts";
 
-/** How long the link of an invitation works. */
+/** Lifetime of the link of an invitation. */
 export const LIFE_DAYS = 7;
 
 /** Makes a token and the mail with its link, in the language of the tenant. */

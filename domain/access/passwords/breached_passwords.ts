@@ -7,8 +7,8 @@ const LINE = /^[0-9A-F]{40}(?::\d{1,12})?\r?$/i;
 const RANGE_FILE = /^[0-9A-F]{5}(?:\.txt)?$/i;
 
 /**
- * Is the SHA-1 hash of a password in a collection of breached ones, in the formats of Have I Been Pwned? The collection
- * has passwords as they were typed, so both forms of accents are looked up.
+ * Returns true if a collection of breached passwords has the SHA-1 hash of a password. The collection has passwords as they
+ * were typed, so both forms of accents are looked up. It has one of the formats of Have I Been Pwned.
  * @param path a file with sorted lines `hash:count`, or a folder with a file per range, such as `21BD1` or `21BD1.txt`,
  * with lines `rest of the hash:count`. Entries with count 0 are padding.
  */

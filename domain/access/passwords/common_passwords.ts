@@ -24,8 +24,8 @@ async function readList(): Promise<ReadonlySet<string>> {
 }
 
 /**
- * Is a password one of the common ones in any letter case, or one of them repeated, with digits or symbols around it, or
- * with symbols for letters?
+ * Returns true if a password is a common one in any letter case, also if it is repeated, has digits or symbols around it, or
+ * has symbols for letters.
  */
 export async function isCommon(password: string): Promise<boolean> {
   list ??= readList();

@@ -16,5 +16,5 @@ const HASH_LIKE = new RegExp(
 /** Replaces what may be a password hash. A wrong column can bring one into any text about a row of an import. */
 export const withoutHashes = (text: string): string => text.replaceAll(HASH_LIKE, HIDDEN_HASH);
 
-/** Does the text contain what may be a password hash? */
+/** True if the text contains a part that may be a password hash. */
 export const mayContainHash = (text: string): boolean => withoutHashes(text) !== text;

@@ -21,7 +21,7 @@ interface Found {
   links: { userId: string; tenantId: string; isActive: boolean; version: number }[] | null;
   /** The roles of the users in all their tenants. */
   roles: { userId: string; tenantId: string; roleId: string; version: number }[] | null;
-  /** Which of these roles have which of the permissions in question. */
+  /** The permissions in question that these roles have. */
   grants: { roleId: string; code: string }[] | null;
 }
 

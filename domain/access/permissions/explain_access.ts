@@ -32,7 +32,7 @@ const AccessGrant = z.object({
 }).meta({ id: "AccessGrantDto" });
 export type AccessGrant = z.output<typeof AccessGrant>;
 
-/** Why a user has, or does not have, a permission. */
+/** The explanation why a user has, or does not have, a permission. */
 export const AccessExplanation = z.object({
   userId: z.guid(),
   email: z.string(),

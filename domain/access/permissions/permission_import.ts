@@ -51,7 +51,7 @@ interface ImportedPermission {
   category: string;
   /** As the database has it; absent if a row of this import creates it. */
   stored?: { description: string | null; category: string };
-  /** Why no row may change it. */
+  /** The reason why no row may change it. */
   readOnlyReason?: string;
 }
 

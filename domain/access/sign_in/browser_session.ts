@@ -19,7 +19,7 @@ export interface BrowserSession {
   tenantId: string | null;
   /** Security version of the session. */
   securityVersion: number;
-  /** When the user last proved who they are. */
+  /** The time of the user's last sign-in or step-up. */
   authenticatedAt: Date;
 }
 

@@ -1,6 +1,6 @@
 import { deleteExpired, maintenanceJob } from "../../jobs/maintenance.ts";
 
-/** When a session or token has ended, it is kept for a day, so that an old token gets a precise error. */
+/** Time for which an ended session or token is kept, so that an old token gets a precise error. */
 const ENDED = "1 day";
 
 /** Deletes expired rows of sign-ins every ten minutes. */

@@ -44,7 +44,7 @@ export async function requireActiveLink(q: Sql, userId: string, tenantId: string
   );
 }
 
-/** Does the user have an active link to the tenant, and is the tenant active? */
+/** True if the user has an active link to the tenant, and the tenant is active. */
 export async function hasActiveLink(q: Sql, userId: string, tenantId: string): Promise<boolean> {
   const rows = await q`select from user_tenants l join tenants t on t.id = l.tenant_id
     where l.user_id = ${userId} and l.tenant_id = ${tenantId} and l.is_active and t.is_active and t.deleted_at is null`;

@@ -48,7 +48,7 @@ export async function anonymizeUser(
   return await anonymize(p, tx, user, caller.userId);
 }
 
-/** Does for a member of an erased tenant what `anonymizeUser` does. @param actorId the user who asked for the erasure */
+/** Anonymizes a member of an erased tenant as `anonymizeUser` does. @param actorId the user who asked for the erasure */
 export async function eraseMember(
   p: UserPlatform,
   tx: Tx,

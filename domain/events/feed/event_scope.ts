@@ -8,7 +8,7 @@ export interface EventScope {
   types: readonly string[] | null;
 }
 
-/** Does the scope name one of these tenants? Null: any tenants. */
+/** True if the scope names one of these tenants; with null, if it names any tenants. */
 export const asksFor = ({ tenants }: EventScope, tenantIds: string[] | null): boolean =>
   tenants !== "all" && (tenantIds?.some((id) => tenants.includes(id)) ?? true);
 
@@ -18,7 +18,7 @@ export const ofTenants = (q: Sql, { tenants }: EventScope) =>
     ? q`e.tenant_id <> (select id from tenants where type = 'Platform')`
     : q`e.tenant_id = any(${[...tenants]}::uuid[])`;
 
-/** Is the event in the scope? */
+/** True if the event is in the scope. */
 export const covers = (
   { tenants, types }: EventScope,
   event: { tenantId: string; type: string; isOfPlatform: boolean },

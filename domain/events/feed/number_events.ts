@@ -13,7 +13,7 @@ export const RECENT_MS = 60_000;
  */
 export const recentFrom = (clock: Clock): string => firstIdOf(new Date(clock.now().getTime() - RECENT_MS));
 
-/** Is the id so old that searches for recent events may not find its event? */
+/** True if the id is so old that searches for recent events may miss its event. */
 export const isOld = (clock: Clock, id: string): boolean =>
   id < firstIdOf(new Date(clock.now().getTime() - RECENT_MS / 2));
 
@@ -24,7 +24,7 @@ export const isOld = (clock: Clock, id: string): boolean =>
 export const numberEvents = (sql: Sql, firstId = FIRST_ID): Promise<number> =>
   runBatches(BATCH, () => numberBatch(sql, firstId, BATCH));
 
-/** Does one step of `numberEvents`. @returns the number of numbered events, less than `limit` if none are left */
+/** Numbers one batch of events. @returns the number of numbered events, less than `limit` if none are left */
 export async function numberBatch(sql: Sql, firstId: string, limit: number): Promise<number> {
   const [row] = await sql<{ added: number }[]>`select number_events(${firstId}, ${limit}) as added`;
   return row?.added ?? 0;

@@ -67,7 +67,7 @@ const oneOf = (q: Sql, reach: JobReach, direction: "asc" | "desc") =>
     order by d.failed_at ${q.unsafe(direction)} limit 1
   )`;
 
-/** Which dead letters to retry or purge; null members match all. Dead letters already retried never match. */
+/** The filter of dead letters to retry or purge; null members match all. Dead letters already retried never match. */
 export interface DeadLetterFilter {
   jobTypeName: string | null;
   /** The `errorPattern` of a group. */

@@ -10,7 +10,7 @@ export interface TimedWork {
   name: string;
   /** Milliseconds until the earliest is due; 0 or less: now. Null: nothing is scheduled. */
   nextInMs(): Promise<number | null>;
-  /** Does the work that is due. Safe to call on several instances at once: only one does each piece. */
+  /** Does the work that is due. Several instances may call it at once: only one does each piece. */
   doDue(): Promise<unknown>;
 }
 

@@ -10,7 +10,7 @@ import type { JobPlatform } from "../platform.ts";
 import { auditActor, type JobActor } from "../reach.ts";
 import { findJobTypes } from "../types/find_job_types.ts";
 
-/** Why work waits. */
+/** The reason why jobs of a queue or type wait. */
 export const Pause = z.object({
   kind: z.enum(["queue", "type"]),
   name: z.string(),

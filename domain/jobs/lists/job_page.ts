@@ -33,7 +33,7 @@ const INDEXED: readonly (JobStatus | undefined)[] = [
   "Cancelled",
 ];
 
-/** Which jobs to list, and in which direction. */
+/** The jobs to list, and the direction of the list. */
 export interface JobSelection {
   reach: JobReach;
   filters: FoundFilters;

@@ -23,7 +23,7 @@ export class RemoteWorkers {
   #seen = new Set<string>();
   #known = new Set<string>();
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** When the timer fires. */
+  /** The time at which the timer fires. */
   #writeAt = Infinity;
 
   /** @param waiting the workers whose polls wait now */

@@ -32,7 +32,7 @@ export function servedBy(q: Sql, served: Served) {
   return "except" in served ? q`j.tenant_id <> all(${[...served.except]}::uuid[])` : q`true`;
 }
 
-/** Does the caller work on jobs of this tenant? Null: on those of the service itself. */
+/** True if the caller works on jobs of this tenant; with null, on jobs of the service itself. */
 export function serves(served: Served, tenantId: string | null): boolean {
   if ("everything" in served) return true;
   if (tenantId === null) return false;

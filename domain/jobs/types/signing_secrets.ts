@@ -4,7 +4,7 @@ import type { Caller } from "../../rights/caller.ts";
 import { newSigningSecret } from "../../shared/secrets.ts";
 import { lockJobType } from "./declared_types.ts";
 
-/** How long a replaced secret also signs, in hours. */
+/** Hours for which a replaced secret also signs. */
 const OLD_SECRET_HOURS = 24;
 
 /** Replaces the signing secret of the caller's own job type; the old one also signs for a day. @throws JOB_TYPE_NOT_FOUND */

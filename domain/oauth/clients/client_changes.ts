@@ -35,7 +35,7 @@ export type ClientChange = { [M in keyof ClientSettings]?: ClientSettings[M] | u
   kind?: ClientKind | undefined;
 };
 
-/** Who gets sign-ins, and which API accepts the tokens: a change needs a recent sign-in, like a new secret. */
+/** Settings that decide which site gets sign-ins and which API accepts the tokens. A change needs a recent sign-in. */
 const SENSITIVE = ["redirectUris", "postLogoutRedirectUris", "audience", "firstParty"] as const;
 
 type Changing = Pick<Platform, "sql" | "config" | "tokens" | "baseUrl">;

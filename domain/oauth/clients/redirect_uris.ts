@@ -40,8 +40,8 @@ export function redirectUriFault(uri: string, kind: ClientKind): string | null {
 }
 
 /**
- * Is `given` one of the registered URIs? Compared character by character: other spellings of the same URL differ. A
- * native app gets a free port from its system, so for a public client the port of a loopback URI may be any.
+ * True if `given` is one of the registered URIs. URIs are compared character by character, so other spellings of a URL
+ * differ. A native app gets a free port from its system, so a public client may use any port of a loopback URI.
  */
 export function isRegistered(
   given: string,

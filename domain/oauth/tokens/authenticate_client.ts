@@ -11,7 +11,7 @@ import { ACCESS_TOKEN_SECONDS } from "../../../infra/tokens.ts";
 import { STANDARD_SCOPES } from "../clients/client.ts";
 import { answerOf, scopeOf, type TokenAnswer } from "./grant.ts";
 
-/** Who called a route of the provider: a client or, by its client id and secret, a service account. */
+/** The caller of a route of the provider: a client or, by its client id and secret, a service account. */
 export type Authenticated = { client: KnownClient } | { account: ServiceAccountRights };
 
 interface Presented {

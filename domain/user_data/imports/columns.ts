@@ -115,7 +115,7 @@ export function checkRow(
 const isEmpty = (value: unknown): boolean =>
   value === null || value === undefined || typeof value === "string" && value.trim() === "";
 
-/** Why Postgres could not store one of the texts; null if it can. */
+/** The reason why Postgres could not store one of the texts; null if it can. */
 function unstorable(value: unknown): string | null {
   try {
     requireStorableText(value);

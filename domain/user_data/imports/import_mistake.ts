@@ -1,4 +1,4 @@
-/** Why a file cannot be imported at all. The import fails and writes nothing. */
+/** The reason why a file cannot be imported at all. The import fails and writes nothing. */
 export class ImportMistake extends Error {
   override name = "ImportMistake";
 }

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { randomUUID } from "node:crypto";
 
-/** Where the bytes of a part are. */
+/** The place of a part's bytes. */
 export interface Place {
   path: string;
   offset: number;

@@ -33,7 +33,7 @@ export class Budget {
 
   constructor(private readonly limits: ArchiveLimits) {}
 
-  /** Is the content of this many archives read as an archive? */
+  /** True if content inside of this number of archives may be read as an archive. */
   allowsArchive(outer: number): boolean {
     return outer < this.limits.depth;
   }

@@ -8,7 +8,7 @@ const END_BYTES = 22;
 const SEARCHED_BYTES = 65_535 + END_BYTES;
 const MAX_RECORDS = 300_000;
 
-/** Where the signatures of zip records are in one content, also inside of entries. */
+/** Positions of the signatures of zip records in one content, also inside of entries. */
 export class Signatures {
   #records = new Set<number>();
   /** End records of directories with entries. `to`: the end of the comment. */
@@ -33,7 +33,7 @@ export class Signatures {
     this.#position += kept;
   }
 
-  /** May an entry or a line of a directory begin here? True for all places if there are too many. */
+  /** True if an entry or a line of a directory may begin here, and for all places if there are too many. */
   has(at: number): boolean {
     return this.#records.has(at) || this.#records.size === MAX_RECORDS;
   }

@@ -7,7 +7,7 @@ import type { Importer } from "./bulk_row.ts";
 import type { PlannedUser } from "./decide.ts";
 
 /**
- * Writes planned users, each kind of row in one statement. Emails that another transaction has taken meanwhile are left
+ * Writes planned users, each kind of row in one statement. Emails that a concurrent transaction has taken are left
  * out.
  * @returns the numbers of the rows that were left out
  */

@@ -76,7 +76,7 @@ public final class StewardWorker {
         return this;
     }
 
-    /** How long running jobs may take when the worker stops. The others are released. Default 20. */
+    /** Seconds for which a stopping worker waits for running jobs. The others are released. Default 20. */
     public StewardWorker graceSeconds(int seconds) {
         graceSeconds = seconds;
         return this;

@@ -25,8 +25,8 @@ final class Refused extends RuntimeException
 final class Job
 {
     /**
-     * Why the handler should end early: `cancel` (a caller asked for it), `lost` (the job runs elsewhere or is over;
-     * its result is not taken) or `stopping` (the worker ends). Null if it should not.
+     * The reason why the handler should end early: `cancel` (a caller asked for it), `lost` (the attempt is over or the job
+     * runs elsewhere, so its result is not accepted) or `stopping` (the worker stops). Null if it should not.
      */
     public ?string $reason = null;
     /** @internal null until the handler has ended */

@@ -34,8 +34,8 @@ class StewardWorker
   # A job for a handler.
   class Job
     attr_reader :id, :attempt, :type, :tenant_id, :args, :max_retries, :deadline, :traceparent
-    # Why the handler should end early: "cancel" (a caller asked for it), "lost" (the job runs elsewhere or is over; its
-    # result is not taken) or "stopping" (the worker ends). Nil if it should not.
+    # The reason why the handler should end early: "cancel" (a caller asked for it), "lost" (the attempt is over or the job
+    # runs elsewhere, so its result is not accepted) or "stopping" (the worker stops). Nil if it should not.
     attr_reader :reason
     attr_accessor :result # @api private, as all that follows `sleep`; nil while the handler runs
 
