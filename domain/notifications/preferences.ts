@@ -8,7 +8,7 @@ import { channelMember, channelNames } from "./channels.ts";
 import { clockTime, minutesOf } from "./quiet_hours.ts";
 import type { NotificationChannel } from "./status.ts";
 
-/** Whether each channel is wanted, by `channelMember`. A channel that is left out is wanted. */
+/** True for each channel that the user wants, by `channelMember`. A channel that is left out is wanted. */
 export type ChannelChoices =
   & Record<"email" | "push" | "inApp" | "sms", boolean>
   & Partial<Record<string, boolean>>;
@@ -188,7 +188,7 @@ function validatedRow({ timeZoneId, quietHours, categories, digest }: Preference
     errors["quietHours.to"] ??= ["expected a different time than quietHours.from"];
   }
   const digestAt = minutes(digest.at, "digest.at");
-  // names are not lowercased here: the database does it for preferences and messages, so both get the same result
+  // The database lowercases the stored names, because it also lowercases the categories of messages.
   const named = new Map<string, Record<NotificationChannel, boolean>>();
   const folded = new Set<string>();
   categories.forEach(({ category, channels }, index) => {

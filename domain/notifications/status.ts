@@ -43,7 +43,7 @@ export const RECIPIENT_STATUSES = [
   "Collected",
 ] as const satisfies readonly RecipientStatus[];
 
-/** What a provider reported after it had accepted the message, from the weakest to the strongest report. */
+/** The reports of a provider about a message that it accepted, from the weakest to the strongest. */
 export const DELIVERY_STATES = ["Delivered", "Bounced", "Complained"] as const;
 export type DeliveryState = typeof DELIVERY_STATES[number];
 

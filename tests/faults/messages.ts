@@ -112,8 +112,8 @@ export const MESSAGES: Fault[] = [
     name: "a confidential text is kept",
     area: "notifications",
     file: "domain/notifications/delivery_ledger.ts",
-    text: "const keeps = rendition !== null && !held.isConfidential;",
-    replacement: 'const keeps = rendition !== null && (!held.isConfidential || status === "Sent");',
+    text: "const storesContent = rendition !== null && !held.isConfidential;",
+    replacement: 'const storesContent = rendition !== null && (!held.isConfidential || status === "Sent");',
   },
   {
     name: "a sender without its record stays verified one check longer",

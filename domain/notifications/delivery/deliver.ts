@@ -149,7 +149,7 @@ export async function deliverOwed(
   return { ...tried, attempts, outcomes, rendition, renderError: null, waitsUntil, isCollected };
 }
 
-/** An attempt `unknown` for the run this one took over from: it is not known whether a provider accepted the message. */
+/** The attempt `unknown` of an interrupted run whose message this run took over; none if there was no such run. */
 function interruptedAttempt({ interruptedAt }: HeldNotification): ProviderAttempt[] {
   if (!interruptedAt) return [];
   return [{
@@ -194,8 +194,8 @@ export function resultOf(held: HeldNotification, run: DeliveryRun, mayRetry: boo
     const error = owed[0]?.errorMessage ?? "The attempt was stopped before any provider answered.";
     if (mayRetry || !waitsUntil) return { status: mayRetry ? "Failed" : "DeadLettered", error, ...rest };
     // no retry is left for these, but other recipients still wait for the end of their quiet hours
-    const givenUp = outcomes.map((o) => o.status === "Owed" ? { ...o, status: "Refused" as const } : o);
-    return { status: "Scheduled", error, ...rest, outcomes: givenUp, waitsUntil };
+    const final = outcomes.map((o) => o.status === "Owed" ? { ...o, status: "Refused" as const } : o);
+    return { status: "Scheduled", error, ...rest, outcomes: final, waitsUntil };
   }
   const refusal = outcomes.find((outcome) => outcome.status === "Refused")?.errorMessage ?? null;
   if (waitsUntil) return { status: "Scheduled", error: refusal, ...rest, waitsUntil };

@@ -92,7 +92,8 @@ export async function enqueueDigests(
   digests: { id: string; tenantId: string | null; dueAt: Date }[],
 ): Promise<void> {
   if (digests.length === 0) return;
-  const type = p.jobTypes.get(DIGEST_JOB); // by name: the job itself sends, and sending leads back here
+  // The job type is found by name, because its module imports `send.ts`, which imports this file through `deliver.ts`.
+  const type = p.jobTypes.get(DIGEST_JOB);
   if (!type) throw new Error(`the job type ${DIGEST_JOB} is not registered`);
   const jobIds = await insertJobs(
     p,

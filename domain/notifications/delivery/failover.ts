@@ -55,7 +55,7 @@ export class ProviderFailed extends Error {
 export interface FailoverResult {
   attempts: ProviderAttempt[];
   outcomes: Outcome[];
-  /** How long to wait before the owed recipients are tried again, if the last provider sent a Retry-After. */
+  /** Milliseconds to wait before the owed recipients are tried again; null if the last provider sent no Retry-After. */
   retryAfterMs: number | null;
 }
 

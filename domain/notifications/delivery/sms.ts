@@ -7,7 +7,7 @@ import { statusCallback } from "../feedback/adapters.ts";
 import { smsText, smsTextMistake } from "../sms_text.ts";
 import { type Provider, ProviderFailed, type RecipientAnswer } from "./failover.ts";
 
-/** How many text messages of one notification are sent at the same time. */
+/** Number of text messages of one notification that are sent at the same time. */
 const CONCURRENCY = 5;
 
 /** The SMS gateways in failover order. */

@@ -36,7 +36,7 @@ export const sendgrid: FeedbackAdapter = {
     const signature = headers.get("x-twilio-email-event-webhook-signature") ?? "";
     requireValid(
       isSigned(secret, timestamp, signature, body),
-      "X-Twilio-Email-Event-Webhook-Signature does not fit",
+      "X-Twilio-Email-Event-Webhook-Signature does not match the body",
     );
     const events = readJsonBody(body);
     return { reports: Array.isArray(events) ? events.flatMap(readEvent) : [] };

@@ -25,7 +25,7 @@ const RETRY_AFTER_MS = 5_000;
 /** Interval of the heartbeat of a direct message in delivery. The sweep settles messages whose heartbeat has stopped. */
 const HEARTBEAT_MS = 2_000;
 /** Running deliveries of this process by database pool, also those whose request was already answered `Sending`. */
-const underWay = new WeakMap<Pool, Set<Promise<unknown>>>();
+const runningDeliveries = new WeakMap<Pool, Set<Promise<unknown>>>();
 
 /** A direct email. */
 export interface DirectEmail {
@@ -45,7 +45,7 @@ export interface DirectEmail {
 interface Handover {
   /** The request was answered `Sending`: the message is accepted, and a job continues its delivery. */
   isAccepted: boolean;
-  /** The delivery is being settled as one whose request waits: the request must not be answered before. */
+  /** The delivery has ended while the request was still waiting. The request must now wait for the settlement too. */
   isAwaited: boolean;
 }
 
@@ -70,7 +70,7 @@ export async function sendDirectEmail(
     })
   );
   const { fromAddress } = email;
-  // `checkMessage` reports an error of the syntax
+  // An address with a syntax error is reported by `checkMessage`.
   if (fromAddress !== null && !addressMistake("Email", fromAddress)) {
     const mistake = await senderMistake(p, caller.tenantId, fromAddress);
     if (mistake) errors.fromAddress = [mistake];
@@ -154,7 +154,8 @@ async function sendNow(
   };
   await transact(p.sql, (tx) => store(tx, { ...notification, status: "Sending" }));
   const held = await readDirectNotification(p.sql, id);
-  // Not by the pool of the Idempotency-Key: what a provider has accepted is written, also if another request has the key.
+  // The delivery writes through the main pool, because the pool of an Idempotency-Key refuses writes once another
+  // request has taken over the key, and the outcome must be written even then.
   const handover = { isAccepted: false, isAwaited: false };
   const delivery = deliverDirect(withDatabase(p, mainPool(p.sql)), sender, held, handover);
   const early = await waitAtMost(p.config.DIRECT_SEND_SECONDS * 1000, delivery);
@@ -191,8 +192,8 @@ async function deliverDirect(
       clearInterval(heartbeat);
     }
   };
-  const deliveries = underWay.get(pool) ?? new Set();
-  underWay.set(pool, deliveries);
+  const deliveries = runningDeliveries.get(pool) ?? new Set();
+  runningDeliveries.set(pool, deliveries);
   const delivery = deliver();
   deliveries.add(delivery);
   try {
@@ -204,12 +205,13 @@ async function deliverDirect(
 
 /** Resolves when all running direct deliveries have been settled. */
 export async function finishDirectMessages(p: Pick<NotificationPlatform, "sql">): Promise<void> {
-  await Promise.allSettled(underWay.get(mainPool(p.sql)) ?? []);
+  await Promise.allSettled(runningDeliveries.get(mainPool(p.sql)) ?? []);
 }
 
 /**
- * State of the message that an interrupted request wrote; null if it wrote none. The message is not sent again, because
- * the mail server may have accepted it.
+ * The state of the message that an interrupted request with this Idempotency-Key wrote; null if it wrote none. The
+ * message is not sent again, because the mail server may have accepted it.
+ * @throws NOTIFICATION_DELIVERY_FAILED
  */
 async function readInterrupted(sql: Sql, id: string): Promise<NotificationResult | null> {
   const [message] = await sql<

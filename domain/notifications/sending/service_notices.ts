@@ -9,8 +9,8 @@ import type { NotificationPlatform } from "../platform.ts";
 import { sendNotification, sendServiceMail } from "./send.ts";
 
 /**
- * What other areas tell people about their webhook endpoints and senders.
- * @param platform is called when something is told
+ * The mails and notifications that other areas send about webhook endpoints and senders.
+ * @param platform is called when a notice is sent, because the platform is complete only then
  */
 export const serviceNotices = (
   platform: () => NotificationPlatform,
