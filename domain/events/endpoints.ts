@@ -19,7 +19,7 @@ import { LAST_DAY } from "./attempt_counts.ts";
 import { issueSecret, OLD_SECRET_HOURS } from "./signing_secrets.ts";
 
 /** Each event is compared with all endpoints of its tenant, and may become a delivery of each. */
-const MOST_ENDPOINTS = 100;
+const MAX_ENDPOINTS = 100;
 
 const timestamp = z.iso.datetime();
 const url = z.string().trim().min(1).max(2000);
@@ -81,7 +81,7 @@ const create = z.object({
   isActive: z.boolean().default(true),
 }).meta({
   id: "CreateWebhookEndpointDto",
-  description: `A tenant has at most ${MOST_ENDPOINTS} endpoints`,
+  description: `A tenant has at most ${MAX_ENDPOINTS} endpoints`,
 });
 
 const update = z.object({ url, description, eventTypes, tenants, isActive: z.boolean() }).partial().meta({
@@ -186,8 +186,8 @@ const commands: Commands = {
 async function requireRoom(tx: Tx, tenantId: string): Promise<void> {
   await lockNamed(tx, "webhookEndpoints", tenantId);
   const { count } = await tx`
-    select from webhook_endpoints where tenant_id = ${tenantId} and deleted_at is null limit ${MOST_ENDPOINTS}`;
-  if (count < MOST_ENDPOINTS) return;
+    select from webhook_endpoints where tenant_id = ${tenantId} and deleted_at is null limit ${MAX_ENDPOINTS}`;
+  if (count < MAX_ENDPOINTS) return;
   throw problem("WEBHOOK_ENDPOINT_LIMIT_CONFLICT", `The tenant has ${count} webhook endpoints already.`);
 }
 

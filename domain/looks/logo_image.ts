@@ -4,8 +4,8 @@ import { invalid } from "../problems/problem.ts";
 import type { LogoFacts } from "./looks.ts";
 
 /** Maximum size of a logo in bytes. */
-export const MOST_LOGO_BYTES = 256 * 1024;
-const MOST_PIXELS_A_SIDE = 2_000;
+export const MAX_LOGO_BYTES = 256 * 1024;
+const MAX_PIXELS_A_SIDE = 2_000;
 
 /**
  * Reads type and size of an image and checks that it is whole, because mail programs and the PDF writer decode it later.
@@ -19,8 +19,8 @@ export async function inspectLogo(content: Uint8Array): Promise<Omit<LogoFacts, 
     : null;
   if (!image) throw mistake("the content is neither PNG nor JPEG");
   const { width, height } = image;
-  if (width < 1 || height < 1 || width > MOST_PIXELS_A_SIDE || height > MOST_PIXELS_A_SIDE) {
-    throw mistake(`the image has ${width} x ${height} pixels; expected 1 to ${MOST_PIXELS_A_SIDE} a side`);
+  if (width < 1 || height < 1 || width > MAX_PIXELS_A_SIDE || height > MAX_PIXELS_A_SIDE) {
+    throw mistake(`the image has ${width} x ${height} pixels; expected 1 to ${MAX_PIXELS_A_SIDE} a side`);
   }
   return image;
 }
@@ -65,7 +65,7 @@ async function inspectPng(content: Uint8Array): Promise<{ width: number; height:
   if (!PNG_COLOURS[type]?.depths.includes(depth)) throw broken("PNG");
   if (type === 3 && !chunks.some((chunk) => chunk.type === "PLTE")) throw broken("PNG");
   const size = { width, height };
-  if (width > MOST_PIXELS_A_SIDE || height > MOST_PIXELS_A_SIDE) return size; // refused without being decompressed
+  if (width > MAX_PIXELS_A_SIDE || height > MAX_PIXELS_A_SIDE) return size; // refused without being decompressed
   const expected = height * (1 + Math.ceil(width * depth * PNG_COLOURS[type].samples / 8));
   const compressed = chunks.filter((chunk) => chunk.type === "IDAT").map(({ data }) => data);
   if (await inflatedSize(concat(compressed), expected) !== expected) throw broken("PNG");

@@ -13,6 +13,6 @@ export interface LooksPlatform extends JobPlatform {
     /** Queues the mail with the link that proves an address. @param requestedBy who asked for it */
     mailLink(tx: Tx, sender: NamedSender, link: { token: string; requestedBy: string }): Promise<void>;
     /** Notifies the tenant's administrators that mails no longer come from an address. */
-    tellLost(tx: Tx, sender: NamedSender): Promise<void>;
+    notifyLost(tx: Tx, sender: NamedSender): Promise<void>;
   };
 }

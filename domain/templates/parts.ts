@@ -13,7 +13,7 @@ import { findTemplate, type StoredTemplate, type TemplateTexts } from "./read.ts
 import { readVersionsById, type TemplateVersion } from "./versions.ts";
 
 /** Layouts, partials and their partials of one template. */
-const MOST_PARTS = 50;
+const MAX_PARTS = 50;
 
 /** What a message keeps besides the version of its template, so that it is rendered as it was accepted. */
 export interface TemplatePins {
@@ -55,7 +55,7 @@ export async function pinParts(
   for (let next = open.shift(); next; next = open.shift()) {
     const { slug, kind } = next;
     if (Object.hasOwn(parts, slug)) continue;
-    if (Object.keys(parts).length >= MOST_PARTS) {
+    if (Object.keys(parts).length >= MAX_PARTS) {
       if (o.skipsMissing) throw tooManyParts();
       continue;
     }
@@ -74,7 +74,7 @@ export async function pinParts(
 }
 
 const tooManyParts = () =>
-  problem("NOTIFICATION_TEMPLATE_INVALID", `A template uses at most ${MOST_PARTS} partials and layouts.`);
+  problem("NOTIFICATION_TEMPLATE_INVALID", `A template uses at most ${MAX_PARTS} partials and layouts.`);
 
 /**
  * The source of a template that is not stored, with the current versions of its parts, for a request.

@@ -8,7 +8,7 @@ import { renderStored, sampleDataOf } from "./render.ts";
 import { requireTemplateVersion } from "./versions.ts";
 
 /** Rendering takes at most 100 ms, so that a request renders for at most some seconds. */
-export const MOST_USES = 50;
+export const MAX_USES = 50;
 
 /** A template that uses a layout or partial. */
 export type TemplateUse = Pick<StoredTemplate, "id" | "slug" | "name" | "locale"> & {
@@ -60,7 +60,7 @@ async function naming(
       part_slugs && ${partials}::text[]
       or layout_slug = ${layout}
       or layout_slug in (select slug from visible where kind = 'Layout' and part_slugs && ${partials}::text[]))
-    order by slug, lower(locale), tenant_id nulls last limit ${MOST_USES}`;
+    order by slug, lower(locale), tenant_id nulls last limit ${MAX_USES}`;
 }
 
 /** The slug of a partial, and those of the partials that name it, also through others. */

@@ -100,9 +100,9 @@ export function leaveOutNulls(schema: z.ZodType, value: unknown): void {
 }
 
 /** Maximum number of different unknown members that are compared with known ones. */
-const MOST_COMPARED = 1_000;
+const MAX_COMPARED = 1_000;
 /** Maximum number of ignored members that are collected; the header shows fewer. */
-const MOST_NAMED = 100;
+const MAX_NAMED = 100;
 
 /** The unknown members of a body. */
 export interface UnknownMembers {
@@ -144,7 +144,7 @@ export function unknownMembers(
   const meant = (shape: Shape, members: ReadonlyMap<string, unknown>, name: string): string | undefined => {
     const known = meantIn.get(shape) ?? new Map<string, string | undefined>();
     meantIn.set(shape, known);
-    if (!known.has(name) && compared++ < MOST_COMPARED) {
+    if (!known.has(name) && compared++ < MAX_COMPARED) {
       known.set(name, [...members.keys()].find((key) => isNear(name, key)));
     }
     return known.get(name);
@@ -173,7 +173,7 @@ export function unknownMembers(
         found.errors[[...path.slice(depth), name].join(".")] = [
           `unknown member \`${name}\`; did you mean \`${near}\`?`,
         ];
-      } else if (found.ignored.length < MOST_NAMED) found.ignored.push(nameOf([...path, name]));
+      } else if (found.ignored.length < MAX_NAMED) found.ignored.push(nameOf([...path, name]));
     }
   };
   const shape = shapeOf(schema);

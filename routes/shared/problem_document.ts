@@ -123,11 +123,11 @@ function oauthAnswer({ code, status, message, extras }: Problem): Answer {
 export const problemType = (baseUrl: string, code: ProblemCode): string => `${baseUrl}/problems/${code}`;
 
 /** Maximum number of fields whose errors an answer names. A body can have many thousand wrong members. */
-const MOST_FIELDS = 1_000;
+const MAX_FIELDS = 1_000;
 
 function shapeErrors(errors: FieldErrors | string[], asList: boolean): FieldErrors | string[] {
   if (Array.isArray(errors)) return errors;
-  const named = Object.entries(errors).slice(0, MOST_FIELDS);
+  const named = Object.entries(errors).slice(0, MAX_FIELDS);
   if (!asList) return Object.fromEntries(named);
   return named.flatMap(([field, messages]) => messages.map((message) => `${field}: ${message}`));
 }

@@ -119,8 +119,8 @@ export const MESSAGES: Fault[] = [
     name: "a sender without its record stays verified one check longer",
     area: "looks",
     file: "domain/looks/senders/verify.ts",
-    text: "misses >= MOST_MISSES",
-    replacement: "misses > MOST_MISSES",
+    text: "misses >= MAX_MISSES",
+    replacement: "misses > MAX_MISSES",
   },
   {
     name: "an old link confirms a sender",

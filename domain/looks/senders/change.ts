@@ -14,7 +14,7 @@ import type { LooksPlatform } from "../platform.ts";
 import { countProof, lockSenders } from "./proofs.ts";
 import { readSender, type Sender, senderColumns, type SenderMethod } from "../sender.ts";
 
-const MOST_SENDERS = 100;
+const MAX_SENDERS = 100;
 /** How long a record is searched, and how long a mailed link works. */
 export const PROOF_TIME: Record<SenderMethod, string> = { Dns: "7 days", Mail: "24 hours" };
 /** A public host name: at least two labels, the last not a number, so no IP address and no name of a local network. */
@@ -36,8 +36,8 @@ export async function addSender(p: LooksPlatform, caller: TenantCaller, given: N
   requirePublicDomain(address);
   return await transact(p.sql, async (tx) => {
     await lockSenders(tx, tenantId);
-    if (await countRows(tx, tx`notification_senders where tenant_id = ${tenantId}`) >= MOST_SENDERS) {
-      throw problem("NOTIFICATION_SENDERS_LIMIT_CONFLICT", `The tenant has ${MOST_SENDERS} senders already.`);
+    if (await countRows(tx, tx`notification_senders where tenant_id = ${tenantId}`) >= MAX_SENDERS) {
+      throw problem("NOTIFICATION_SENDERS_LIMIT_CONFLICT", `The tenant has ${MAX_SENDERS} senders already.`);
     }
     const id = newId();
     await tx`

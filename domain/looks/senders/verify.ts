@@ -12,7 +12,7 @@ import { readSender, recordName, type Sender, senderColumns } from "../sender.ts
 import { maintenanceJob } from "../../jobs/maintenance.ts";
 
 /** Checks in a row that do not find the record of a verified sender, after which it is no longer used. */
-const MOST_MISSES = 3;
+const MAX_MISSES = 3;
 
 /** What a check found. `Unknown`: the name server did not answer. */
 export type Finding = "Found" | "Missing" | "Unknown";
@@ -81,7 +81,7 @@ async function settleCheck(
     }
     const misses = before.misses + (finding === "Missing" ? 1 : 0);
     const isOver = before.status === "Pending" && before.isTimeOver;
-    const isLost = before.status === "Verified" && misses >= MOST_MISSES;
+    const isLost = before.status === "Verified" && misses >= MAX_MISSES;
     if (!isOver && !isLost) {
       return await writeSender(
         tx,
@@ -97,7 +97,7 @@ async function settleCheck(
         last_error = ${errorOf(before, finding)}, version = version + 1`,
     );
     await auditSender(tx, isLost ? null : actor, "fail", after, before);
-    if (isLost) await p.senderNotices.tellLost(tx, after);
+    if (isLost) await p.senderNotices.notifyLost(tx, after);
     return after;
   });
 }

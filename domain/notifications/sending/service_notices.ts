@@ -18,7 +18,7 @@ export const serviceNotices = (
   onEndpointDisabled: (tx, endpoint, reason) => notifyEndpointCreator(platform(), tx, endpoint, reason),
   senderNotices: {
     mailLink: (tx, sender, link) => mailSenderLink(platform(), tx, sender, link),
-    tellLost: (tx, sender) => notifyLostSender(platform(), tx, sender),
+    notifyLost: (tx, sender) => notifyLostSender(platform(), tx, sender),
   },
 });
 
@@ -27,7 +27,7 @@ export const CONFIRM_SENDER_PATH = "/senders/confirm";
 const CONFIRMATION = "sender-confirmation";
 /** Who administers a tenant: its settings, or its roles. */
 const ADMINISTRATORS = ["manage:settings", "update:roles"];
-const MOST_NOTIFIED = 100;
+const MAX_NOTIFIED = 100;
 
 /**
  * Queues the mail with the link that proves an address. The token is in the fragment, which browsers send to no server. The
@@ -55,7 +55,7 @@ async function notifyLostSender(
   tx: Tx,
   { tenantId, address, id }: NamedSender,
 ): Promise<void> {
-  const holders = await findHolders(tx, tenantId, ADMINISTRATORS, MOST_NOTIFIED);
+  const holders = await findHolders(tx, tenantId, ADMINISTRATORS, MAX_NOTIFIED);
   if (holders.length === 0) return;
   await sendNotification(p, tx, { tenantId, userId: null, traceId: null }, {
     channel: "InApp",

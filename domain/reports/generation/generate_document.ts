@@ -90,7 +90,7 @@ async function readVersionId(q: Sql, { id, version }: DocumentTemplate): Promise
   return found.id;
 }
 
-/** The same parts in the language of an item, if it has one. */
+/** Replaces the pinned language by the language of an item, if it has one. */
 const inLanguage = (pins: TemplatePins | null, language: string | null): TemplatePins | null =>
   pins && language !== null ? { ...pins, language } : pins;
 

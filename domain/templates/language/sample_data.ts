@@ -40,19 +40,19 @@ interface Place {
  * would cost exponentially much.
  */
 class Steps {
-  #left = MOST_STEPS;
+  #left = MAX_STEPS;
 
   /** Throws TemplateLimitExceeded. */
   take(count: number): void {
     this.#left -= count;
-    if (this.#left < 0) throw new TemplateLimitExceeded("steps", MOST_STEPS);
+    if (this.#left < 0) throw new TemplateLimitExceeded("steps", MAX_STEPS);
   }
 }
 
 const NUMBERS = ["number", "currency", "plural", "lt", "lte", "gt", "gte"];
 const ITEMS = 2;
 /** A step is a statement, 32 characters of a source, or a value. */
-const MOST_STEPS = 100_000;
+const MAX_STEPS = 100_000;
 
 /**
  * Data with a fitting value for every variable that a template, its layout and its partials use. `each` gives a list of

@@ -2,8 +2,8 @@ import {
   endListTask,
   listListTasks,
   type ListTask,
-  MOST_OPEN_TASKS,
-  MOST_TASK_ROWS,
+  MAX_OPEN_TASKS,
+  MAX_TASK_ROWS,
   readListTask,
   startListTask,
 } from "../../../domain/console/list_task.ts";
@@ -105,7 +105,7 @@ export function taskPages(p: ServicePlatform, pages: ConsolePages): ConsolePage[
         });
         if (outcome !== "started") {
           const { tooOld, tooManyOpen } = listTexts[v.locale];
-          const text = outcome === "too-old" ? tooOld : tooManyOpen(MOST_OPEN_TASKS);
+          const text = outcome === "too-old" ? tooOld : tooManyOpen(MAX_OPEN_TASKS);
           return { goTo: pathOf(task), flash: { tone: "bad", text } };
         }
         const ended = isSmall ? await runNow(p, task.id) : null;
@@ -163,7 +163,7 @@ async function questionView(
     crumbs: crumbs(v),
     body: (
       <Card>
-        {task.kind === "Csv" && <p>{t.csvLargeText(number(v, MOST_TASK_ROWS))}</p>}
+        {task.kind === "Csv" && <p>{t.csvLargeText(number(v, MAX_TASK_ROWS))}</p>}
         {left > 0 && <Notice tone="warn">{t.leftOut(number(v, left))}</Notice>}
         <form method="post" action={`${pathOf(task)}/start`} class="form">
           <CsrfField v={v} />

@@ -161,7 +161,7 @@ const nameOf = (record: DefinedRecord, row: RecordRow, { locale }: Visit): strin
   String(row[record.title] || oneOf(record, locale));
 
 /** More rows do not fit into a drop-down list: the id is entered then. */
-const MOST_CHOICES = 100;
+const MAX_CHOICES = 100;
 
 /** The rows of the records that members refer to. A record that the viewer may not read has none. */
 async function readReferenceChoices(v: Visit, members: readonly RecordMember[]): Promise<ReferenceChoices> {
@@ -169,7 +169,7 @@ async function readReferenceChoices(v: Visit, members: readonly RecordMember[]):
   const all = await Promise.all([...plurals].map(async (many): Promise<[string, Choice[]] | null> => {
     const record = recordNamed(many, "a member");
     const [listing] = recordRoutes<DefinedRecord>(record);
-    const query = new URLSearchParams({ pageSize: String(MOST_CHOICES) });
+    const query = new URLSearchParams({ pageSize: String(MAX_CHOICES) });
     const page = await orNull(v.api.listOf<RecordRow>(listing, { params: {}, query }));
     if (!page || page.hasNext) return null;
     return [many, page.items.map((row) => ({ value: row.id, label: nameOf(record, row, v) }))];

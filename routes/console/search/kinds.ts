@@ -123,10 +123,10 @@ export interface Place {
 }
 
 /** At most this many other tenants are searched, because each costs a call of the API. */
-const MOST_PLACES = 20;
+const MAX_PLACES = 20;
 
 /** The viewer's other tenants in which the thing exists and the viewer may see it. */
-export async function findElsewhere(v: Visit, kind: Kind, id: string, most = MOST_PLACES): Promise<Place[]> {
+export async function findElsewhere(v: Visit, kind: Kind, id: string, most = MAX_PLACES): Promise<Place[]> {
   const own = await ownTenants(v.api, { pageSize: most + 1 });
   const others = own.filter((other) => other.id !== v.viewer.tenant?.id).slice(0, most);
   const found = await Promise.all(others.map(async (other) => {

@@ -70,7 +70,7 @@ const logic = (pick: (args: readonly unknown[]) => unknown, max: number): Templa
   call: (args) => pick(args),
 });
 
-const MOST_OPERANDS = 20;
+const MAX_OPERANDS = 20;
 
 /** A filter as a function. Its named arguments replace the positional ones, and `locale` the template's language. */
 const formatter = (filter: Filter, names: readonly string[]): TemplateFunction => {
@@ -169,8 +169,8 @@ export const FUNCTIONS: ReadonlyMap<string, TemplateFunction> = new Map(Object.e
   lte: comparison((a, b) => order(a, b) <= 0),
   gt: comparison((a, b) => order(a, b) > 0),
   gte: comparison((a, b) => order(a, b) >= 0),
-  and: logic((args) => args.find((arg) => isFalsy(arg, false)) ?? args.at(-1), MOST_OPERANDS),
-  or: logic((args) => args.find((arg) => !isFalsy(arg, false)) ?? args.at(-1), MOST_OPERANDS),
+  and: logic((args) => args.find((arg) => isFalsy(arg, false)) ?? args.at(-1), MAX_OPERANDS),
+  or: logic((args) => args.find((arg) => !isFalsy(arg, false)) ?? args.at(-1), MAX_OPERANDS),
   not: logic(([arg]) => isFalsy(arg, false), 1),
   plural,
   t: translated,
