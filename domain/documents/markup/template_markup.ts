@@ -64,8 +64,8 @@ class TemplateCheck {
 }
 
 /**
- * Replaces the tags of Handlebars by characters that stand for a variable, and finds those of partials. A search for an
- * end that is not there would take quadratic time as one expression.
+ * Replaces the tags of Handlebars by characters that stand for a variable, and finds the tags of partials. It is a loop
+ * and not one regular expression, because that would take quadratic time for tags that are never closed.
  */
 function withoutTags(template: string): { markup: string; tags: PartialTag[] } {
   const kinds = TAGS.map((kind) => ({ ...kind, last: template.lastIndexOf(kind.close) }));

@@ -38,7 +38,7 @@ export class Pages {
     this.y = this.frame.top;
   }
 
-  /** Is there room for content of this height? */
+  /** True if the page has room for content of this height. */
   hasRoom(height: number): boolean {
     return this.y + height <= this.frame.bottom;
   }
