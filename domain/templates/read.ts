@@ -6,7 +6,7 @@ import type { PagedResult, PageRequest } from "../shared/paging.ts";
 import { readPage } from "../shared/read_page.ts";
 import { canonicalLocale, localeChain, localeForms, readDefaultLocale } from "./locales.ts";
 
-/** A template is sent, a layout surrounds templates, a partial is a piece of them. */
+/** A template is sent, a layout surrounds templates, and a partial is included in them. */
 export const TEMPLATE_KINDS = ["Template", "Layout", "Partial"] as const;
 export type TemplateKind = typeof TEMPLATE_KINDS[number];
 
@@ -26,7 +26,7 @@ export interface StoredTemplate extends TemplateContent {
   changedBy: string | null;
 }
 
-/** What a user writes, and what each version keeps. */
+/** The members of a template that a user writes and that each version keeps. */
 export interface TemplateContent {
   name: string;
   locale: string;

@@ -160,7 +160,7 @@ async function requireOwnTemplate(
 
 const jsonOf = (texts: StoredTemplate["texts"]): string | null => texts && JSON.stringify(texts);
 
-/** Only templates have a layout: a layout cannot be in another, and a partial is a piece of a template. */
+/** Refuses a `layoutSlug` of a layout or partial, because only templates have a layout. @throws VALIDATION_ERROR */
 function requireNoLayout({ kind, layoutSlug }: Pick<NewTemplate, "kind" | "layoutSlug">): void {
   if (kind === "Template" || layoutSlug === null) return;
   throw invalid({ layoutSlug: [`a template of the kind ${kind} has no layout; expected null`] });

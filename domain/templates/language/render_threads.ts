@@ -14,7 +14,7 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-/** Thrown if too many tasks of the tenant wait already. */
+/** Thrown if too many tasks of the tenant already wait. */
 export class RenderQueueFull extends Error {
   override readonly name = "RenderQueueFull";
 }
