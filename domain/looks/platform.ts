@@ -1,7 +1,7 @@
 import type { Tx } from "../../infra/postgres/postgres.ts";
 import type { JobPlatform } from "../jobs/platform.ts";
 
-/** A sender address as notices about it name it. */
+/** The members of a sender that notices about it use. */
 export interface NamedSender {
   id: string;
   tenantId: string;

@@ -3,7 +3,10 @@ import { problem } from "../../problems/problem.ts";
 
 const MAX_PROOFS_AN_HOUR = 30;
 
-/** Serializes changes of a tenant's senders, which share one default, a maximum number and a limit of proofs. */
+/**
+ * Locks the row of a tenant in `tenant_looks` until `tx` ends. This serializes changes of the tenant's senders, because
+ * they share one default, a maximum number and a limit of proofs.
+ */
 export async function lockSenders(tx: Tx, tenantId: string): Promise<void> {
   await tx`insert into tenant_looks (tenant_id) values (${tenantId}) on conflict (tenant_id) do nothing`;
   await tx`select from tenant_looks where tenant_id = ${tenantId} for update`;
