@@ -5,7 +5,7 @@ import { recordAudit } from "../audit/audit.ts";
 import { urlMistake } from "../../infra/http_out/url_mistake.ts";
 import { isNear } from "../../infra/similar_names.ts";
 import { invalid, problem } from "../problems/problem.ts";
-import { type RecordParts, type RecordSource, recordType } from "../records/record_type.ts";
+import { type RecordContext, type RecordSource, recordType } from "../records/record_type.ts";
 import { tableSource } from "../records/table_source.ts";
 import { isSystemAdmin, type TenantCaller } from "../rights/caller.ts";
 import { definedMembers } from "../shared/defined_members.ts";
@@ -258,7 +258,7 @@ function requireUrl(url: string, allow: string | null): void {
   if (mistake) throw invalid({ url: [mistake] });
 }
 
-function requireKnownTypes(given: string[], known: RecordParts["eventTypes"]): void {
+function requireKnownTypes(given: string[], known: RecordContext["eventTypes"]): void {
   const unknown = given.filter((type) => type !== EVERY_TYPE && !known.has(type));
   for (const type of unknown) {
     if (ownTypeMistake(type, known)) throw invalid({ eventTypes: [TYPES_EXPECTED] });

@@ -10,7 +10,7 @@ import type { Label } from "./labels.ts";
 import type { RecordMember } from "./members.ts";
 
 /** The members of the platform that a record may use when it is created or changed. */
-export type RecordParts = Pick<Platform, "config"> & {
+export type RecordContext = Pick<Platform, "config"> & {
   eventTypes: { has(type: string): boolean; keys(): Iterable<string> };
 };
 
@@ -31,10 +31,10 @@ export interface RecordSource<Result, Create, Update> {
   list(sql: Sql, caller: TenantCaller, request: RecordListRequest): Promise<PagedResult<Result>>;
   /** @throws the record's not-found code */
   read(q: Sql, caller: TenantCaller, id: string): Promise<Versioned<Result>>;
-  create(p: RecordParts, tx: Tx, caller: TenantCaller, input: Create): Promise<Versioned<Result>>;
+  create(p: RecordContext, tx: Tx, caller: TenantCaller, input: Create): Promise<Versioned<Result>>;
   /** @throws the record's not-found code, PRECONDITION_FAILED */
   update(
-    p: RecordParts,
+    p: RecordContext,
     tx: Tx,
     caller: TenantCaller,
     id: string,

@@ -80,7 +80,7 @@ function unexpectedProblem(failure: unknown): Problem {
   return new Problem("INTERNAL_ERROR", detail);
 }
 
-/** RFC 9457: the title of type `about:blank` is the phrase of the status. The only problem without a code is a 400. */
+/** The title of a problem without a code, which is always a 400. RFC 9457: it is the phrase of the status. */
 const UNCODED_TITLE = "Bad Request";
 
 function document(refusal: Problem, context: ProblemContext): Answer {
@@ -106,7 +106,7 @@ function document(refusal: Problem, context: ProblemContext): Answer {
   return { status, headers, body: JSON.stringify(body) };
 }
 
-/** Has a refusal the format of OAuth? The protocol of these routes has its own; failures of the service have not. */
+/** True if a refusal is answered in the format of OAuth, which the protocol of these routes requires. Failures (5xx) are problem documents. */
 export const isOAuthRefusal = (path: string, status: number): boolean =>
   path.startsWith("/oauth/") && status < 500;
 
