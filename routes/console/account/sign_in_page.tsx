@@ -29,7 +29,7 @@ interface SignInPageProps {
   providers: Answer<"listOpenIdProviders">;
   /** Where OpenID providers send the browser back to. */
   back: string;
-  /** Of a browser that is back from a provider: the token that it left with. */
+  /** The token with which the browser left for a provider; "" if it does not come back from one. */
   begun: string;
 }
 

@@ -51,7 +51,7 @@ export class Fields {
     return new Set(Array.isArray(values) ? values : []);
   }
 
-  /** Whether the checkbox `name` is ticked. */
+  /** True if the checkbox `name` is ticked. */
   isOn = (name: string): boolean => this.form ? this.form.get(name) === "true" : this.values[name] === true;
 
   /** The errors of an input. */
@@ -185,7 +185,7 @@ interface Rules {
 
 const rules = new WeakMap<Endpoint, Record<string, Rules>>();
 
-/** What the body of an operation requires of its fields. */
+/** The requirements of an operation's body for its fields. */
 function rulesOf(operation: OperationId | Endpoint): Record<string, Rules> {
   const endpoint = typeof operation === "string" ? endpointOf(operation) : operation;
   const known = rules.get(endpoint);

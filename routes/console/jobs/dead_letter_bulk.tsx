@@ -20,7 +20,7 @@ interface Selection {
   all: boolean;
 }
 
-/** What a count found; `of` is the selection that was counted. */
+/** The result of a count; `of` is the selection that was counted. */
 interface Counted {
   matched: number;
   of: string;

@@ -5,7 +5,7 @@ import type { ServicePlatform } from "../../../domain/platform.ts";
 import { number } from "../components/values.tsx";
 import { Refusal } from "../shared/api.ts";
 import { listTexts } from "../shared/list_texts.ts";
-import { type ConsolePage, field, type ListPart, type Outcome, type Visit } from "../shared/page.ts";
+import { type ConsolePage, field, type ListRows, type Outcome, type Visit } from "../shared/page.ts";
 import { offeredActions } from "../shared/row_actions.ts";
 import { addressOf, listOf } from "./addresses.ts";
 import type { ConsolePages } from "./console_pages.ts";
@@ -84,7 +84,7 @@ export async function downloadList(p: Counting, page: ConsolePage, v: Visit): Pr
   });
 }
 
-async function* withFirst(first: ListPart, others: AsyncIterable<ListPart>): AsyncGenerator<ListPart> {
+async function* withFirst(first: ListRows, others: AsyncIterable<ListRows>): AsyncGenerator<ListRows> {
   yield first;
   yield* others;
 }

@@ -29,7 +29,7 @@ import {
 import { suppressionBecause } from "./suppression_texts.ts";
 import { notificationTexts } from "./texts.ts";
 
-/** Whether the message has ended without being sent. */
+/** True if the message has ended without being sent. */
 const isOver = ({ status }: Detail): boolean => status === "DeadLettered" || status === "Cancelled";
 
 type Recipient = Detail["recipients"][number];
@@ -103,7 +103,7 @@ async function detailPage(v: Visit): Promise<View> {
   };
 }
 
-/** How many suppressed addresses are named. */
+/** Number of suppressed addresses that are named. */
 const MAX_NAMED = 5;
 
 /** The recipients without the message whose address is suppressed. */

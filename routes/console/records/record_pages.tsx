@@ -160,7 +160,7 @@ const membersIn = (row: RecordRow, members: readonly RecordMember[]): Record<str
 const nameOf = (record: DefinedRecord, row: RecordRow, { locale }: Visit): string =>
   String(row[record.title] || oneOf(record, locale));
 
-/** More rows do not fit into a drop-down list: the id is entered then. */
+/** Maximum rows of a drop-down list. If a record has more, the viewer enters the id. */
 const MAX_CHOICES = 100;
 
 /** The rows of the records that members refer to. A record that the viewer may not read has none. */
@@ -190,10 +190,10 @@ function filtersOf(v: Visit, { members, softDeleted }: DefinedRecord, choices: R
   ];
 }
 
-/** How many members the list shows. */
+/** Number of members that the list shows. */
 const COLUMNS = 5;
 
-/** The first members as columns, the title first. It leads to the row, and shows its description. */
+/** The first members as columns, beginning with the title, which links to the row and shows its description. */
 async function columnsOf(
   v: Visit,
   record: DefinedRecord,
@@ -328,7 +328,7 @@ function formView(
   };
 }
 
-/** The members that the form does not show, and the facts that every row has. */
+/** A card with the members that the form does not show, and with the times and the id of the row. */
 async function RowFacts({ v, record, row, shown }: {
   v: Visit;
   record: DefinedRecord;

@@ -11,7 +11,7 @@ export interface Found {
   /** Address of its page under /console. */
   href: string;
   title: string;
-  /** What tells it from others of the same title. */
+  /** A text that distinguishes it from others with the same title. */
   detail: string | null;
 }
 
@@ -23,7 +23,7 @@ export interface Kind {
   section: string;
   /** Reads its name. `everywhere`: the viewer administers such things of all tenants. @throws Refusal */
   read(api: Api, id: string, everywhere: boolean): Promise<Named>;
-  /** Whether the viewer administers such things of all tenants. */
+  /** True if the viewer administers such things of all tenants. */
   everywhere?(v: Visit): boolean;
 }
 

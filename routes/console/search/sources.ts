@@ -8,7 +8,7 @@ import type { Found } from "./kinds.ts";
 import { isAddress } from "./query.ts";
 import { searchTexts } from "./texts.ts";
 
-/** What one source found, and the address of the list with all that match. */
+/** The results of one source, and the address of the list with all that match. */
 export interface Results {
   items: Found[];
   /** Absent: there is no list, or `items` are all. */

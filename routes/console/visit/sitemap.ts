@@ -53,5 +53,5 @@ export class Sitemap {
 /** The path of a page in the syntax of routers: `jobs/:id`. */
 export const patternOf = ({ path }: ConsolePage): string => path.replaceAll(/\{(\w+)\}/g, ":$1");
 
-/** Whether a path parameter is safe to put into an API path: it cannot lead to another route. */
+/** True if a path parameter is safe to put into an API path: it cannot lead to another route. */
 const isName = (text: string): boolean => /^[\w.:-]+$/.test(text) && !/^\.\.?$/.test(text);

@@ -8,7 +8,7 @@ import { tenantTexts } from "./texts.ts";
 export type Tenant = Row<"listTenants">;
 
 /**
- * Whether the viewer may use `permission` on the tenant: on their own tenant, on any tenant if they manage all, or on a
+ * True if the viewer may use `permission` on the tenant: on their own tenant, on any tenant if they manage all, or on a
  * child of their group with manage:child-tenants.
  */
 export function mayOn(v: Visit, permission: string, tenant: Pick<Tenant, "id" | "parentTenantId">): boolean {

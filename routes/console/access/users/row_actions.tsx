@@ -35,7 +35,7 @@ const texts = defineTexts({
 
 const CHANGE = ["update:users", "manage:all-users"];
 
-/** What can be done to many users. */
+/** The actions on many users. */
 export const userActions = rowActions<AnyUser>({
   activate: {
     label: (v) => texts[v.locale].activate,
