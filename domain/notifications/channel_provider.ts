@@ -3,7 +3,7 @@ import type { NotificationChannel } from "./status.ts";
 
 /** A message for one recipient, as a provider of an extension gets it. */
 export interface ChannelMessage {
-  /** The id of the recipient's message. It is equal at every attempt and with every provider. */
+  /** The id of the notification. It is equal at every attempt and with every provider. */
   notificationId: string;
   recipient: { address: string; displayName: string | null };
   subject: string | null;
