@@ -46,7 +46,7 @@ export interface DocumentTable {
   groups: number[];
   /** Positions of the other columns. Formats that show groups as headings print only these columns. */
   shown: number[];
-  /** Which totals the rows below the table have, in print order; empty: none. */
+  /** The totals below the table, in print order; empty: none. */
   totals: Total[];
   wording: Wording;
   /** The rows as Postgres sends them. Read either these or `lines`, and only once. */

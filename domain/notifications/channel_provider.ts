@@ -24,7 +24,7 @@ export interface SendContext {
   log: Log;
 }
 
-/** Why a provider did not accept a message. The sender can read `reason`. */
+/** The reason why a provider did not accept a message. The sender can read `reason`. */
 export interface SendProblem {
   reason: string;
   /** A retry, or another provider, would be refused too. */

@@ -9,7 +9,7 @@ const FOLD_LIMIT = 1_000;
 /** The last day with a four-digit year. */
 const LAST_DAY_MS = Date.UTC(9999, 11, 31);
 
-/** Which messages to count or list. Both dates are inclusive and apply to `createdAt`. */
+/** The messages to count or list. Both dates are inclusive and apply to `createdAt`. */
 export interface NotificationFilter {
   tenantId: string | null;
   channel?: NotificationChannel | undefined;

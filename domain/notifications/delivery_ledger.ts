@@ -54,7 +54,7 @@ export interface HeldNotification extends Holder {
   fromName: string | null;
   replyTo: string | null;
   isConfidential: boolean;
-  /** When the previous run took the message, if that run died and this one takes over. */
+  /** The time at which the previous run took the message, if that run died and this one takes over. */
   interruptedAt?: Date | null;
   recipients: HeldRecipient[];
   attachments: MessageAttachment[];
@@ -137,7 +137,7 @@ export interface DeliveryResult {
     NotificationStatus,
     "Sent" | "Failed" | "DeadLettered" | "Scheduled" | "Pending" | "Cancelled"
   >;
-  /** Why the status is not Sent; null if there is no error. */
+  /** The error message; null if there is no error. */
   error: string | null;
   attempts: ProviderAttempt[];
   outcomes: Outcome[];
@@ -145,7 +145,7 @@ export interface DeliveryResult {
   rendition: Rendition | null;
   /** The new job that continues the delivery, if there is one. */
   nextJobId?: string;
-  /** When the first recipient in quiet hours may get the message. */
+  /** The time from which the first recipient in quiet hours may get the message. */
   waitsUntil?: Date | null;
 }
 

@@ -82,7 +82,9 @@ export async function writePreferences(
   const { userId, timeZoneId } = given;
   return await transact(sql, async (tx) => {
     const [user] = await findUsersInTenant(tx, null, [userId]);
-    if (!user) throw problem("USER_NOT_FOUND", `There is no active user ${userId}.`);
+    if (!user) {
+      throw problem("USER_NOT_FOUND", `The preferences were not changed: there is no active user ${userId}.`);
+    }
     requireVersion(ifMatch, await lockVersion(tx, userId));
     const { preferences: before } = await readPreferences(tx, userId);
     const { quietHours = before.quietHours, categories = before.categories } = given;

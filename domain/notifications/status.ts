@@ -47,7 +47,7 @@ export const RECIPIENT_STATUSES = [
 export const DELIVERY_STATES = ["Delivered", "Bounced", "Complained"] as const;
 export type DeliveryState = typeof DELIVERY_STATES[number];
 
-/** Why a message is not sent to a recipient although no provider refused it. */
+/** The reasons why a message is not sent to a recipient although no provider refused it. */
 export const SKIP_REASONS = ["OptedOut", "Suppressed", "NoAddress", "NotAUser"] as const;
 export type SkipReason = typeof SKIP_REASONS[number];
 

@@ -90,7 +90,10 @@ export async function addSuppression(
         ${reason}, ${detail}, ${caller.userId})
       on conflict (tenant_key, channel, address_key) do nothing returning ${columns(tx)}`;
     if (!added) {
-      throw problem("NOTIFICATION_SUPPRESSION_ALREADY_EXISTS", `"${address}" is already suppressed.`);
+      throw problem(
+        "NOTIFICATION_SUPPRESSION_ALREADY_EXISTS",
+        `"${address}" was not added: it is already suppressed.`,
+      );
     }
     const after = { channel, address, reason, detail };
     await recordAudit(tx, caller, {
@@ -135,7 +138,7 @@ const suppressionNotFound = (id: string) =>
   problem("NOTIFICATION_SUPPRESSION_NOT_FOUND", `There is no suppressed address ${id} in this tenant.`);
 
 /**
- * Why these addresses are suppressed, by `addressKey`. Addresses that are not suppressed are left out, and so are
+ * The reasons why these addresses are suppressed, by `addressKey`. Addresses that are not suppressed are left out, and so are
  * suppressions that this same message caused.
  */
 export async function findSuppressions(
@@ -152,7 +155,7 @@ export async function findSuppressions(
   return new Map(rows.map((row) => [row.addressKey, row.reason]));
 }
 
-/** Why an address is suppressed now, and whether a message sent again would skip it. */
+/** A suppression of a recipient's address. */
 export interface RecipientSuppression {
   id: string;
   reason: SuppressionReason;

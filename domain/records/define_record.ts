@@ -77,7 +77,9 @@ const declared = new Map<string, DefinedRecord>();
 /** The record with a plural name. @throws Error that names `by`, if no record is declared with this name */
 export function recordNamed(many: string, by: string): DefinedRecord {
   const record = declared.get(many);
-  if (!record) throw new Error(`${by} refers to the unknown record "${many}"`);
+  if (!record) {
+    throw new Error(`${by} refers to the unknown record "${many}"; expected the plural of a declared record`);
+  }
   return record;
 }
 

@@ -13,7 +13,7 @@ export const MAX_USES = 50;
 /** A template that uses a layout or partial. */
 export type TemplateUse = Pick<StoredTemplate, "id" | "slug" | "name" | "locale"> & {
   isShipped: boolean;
-  /** Why it does not render with its sample data; null: it renders. */
+  /** The error of rendering it with its sample data; null if there is none. */
   error: string | null;
 };
 

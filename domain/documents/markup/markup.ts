@@ -46,7 +46,7 @@ export function parsePiece(
 
 class TreeBuilder {
   #open: MarkupElement[];
-  /** Where each of them begins. */
+  /** The offsets at which the open elements begin. */
   #starts: number[];
   #root: MarkupElement | null = null;
   #count = 0;

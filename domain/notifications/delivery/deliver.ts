@@ -106,11 +106,11 @@ export interface DeliveryRun {
   attempts: ProviderAttempt[];
   outcomes: Outcome[];
   rendition: Rendition | null;
-  /** Why the template could not be rendered; no provider was tried, and a retry would fail too. Null if it could. */
+  /** The reason why the template could not be rendered, and so no provider was tried. A retry would fail too. Null if it was rendered. */
   renderError: string | null;
   /** The Retry-After of the last provider, in milliseconds. */
   retryAfterMs: number | null;
-  /** When the first recipient in quiet hours may get the message; null if none is in quiet hours. */
+  /** The time from which the first recipient in quiet hours may get the message; null if none is in quiet hours. */
   waitsUntil: Date | null;
   /** At least one recipient gets the message in a digest. */
   isCollected: boolean;

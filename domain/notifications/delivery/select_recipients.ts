@@ -15,7 +15,7 @@ export interface Selection {
   due: HeldRecipient[];
   /** Recipients who will not get it. */
   skipped: Outcome[];
-  /** When the first recipient in quiet hours may get the message; null if none is in quiet hours. */
+  /** The time from which the first recipient in quiet hours may get the message; null if none is in quiet hours. */
   waitsUntil: Date | null;
   /** At least one recipient gets the message in a digest. */
   isCollected: boolean;

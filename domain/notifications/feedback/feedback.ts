@@ -25,7 +25,7 @@ export interface DeliveryReport {
   /** Null: the reference alone names the recipient. */
   address: string | null;
   state: DeliveryState;
-  /** Why the address gets no more messages; null if it still does. */
+  /** The reason to suppress the address; null if it is not suppressed. */
   suppression: SuppressionReason | null;
   /** The provider's reason. */
   detail: string | null;
@@ -69,7 +69,7 @@ export const optionalText = z.string().optional().catch(undefined);
 interface GivenReport {
   address: string | null;
   state: DeliveryState;
-  /** Why a bounce suppresses the address; absent if it does not. A complaint always suppresses it. */
+  /** The reason for which a bounce suppresses the address; absent if it does not. A complaint always suppresses it. */
   suppression?: SuppressionReason | null;
   detail?: string | null | undefined;
   at?: unknown;

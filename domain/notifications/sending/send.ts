@@ -277,7 +277,9 @@ export async function sendTemplateTest(
     });
   }
   const [user] = await findUsersInTenant(p.sql, tenantId, [userId]);
-  if (!user) throw invalid({ id: ["the caller has no address in this tenant"] });
+  if (!user) {
+    throw invalid({ id: ["the test is sent to the caller; expected a user of this tenant, found none"] });
+  }
   requireQuota(tests.take(userId));
   const data = o.data ?? await sampleDataOf(p, tenantId, template);
   const { subject, htmlBody, textBody, locale } = await renderStored(p, tenantId, template, { ...o, data });

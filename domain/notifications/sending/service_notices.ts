@@ -25,7 +25,7 @@ export const serviceNotices = (
 /** Path of the page that a mailed link opens. */
 export const CONFIRM_SENDER_PATH = "/senders/confirm";
 const CONFIRMATION = "sender-confirmation";
-/** Who administers a tenant: its settings, or its roles. */
+/** The permissions of the users who administer a tenant: its settings, or its roles. */
 const ADMINISTRATORS = ["manage:settings", "update:roles"];
 const MAX_NOTIFIED = 100;
 

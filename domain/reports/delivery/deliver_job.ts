@@ -77,7 +77,7 @@ async function deliverDocument(
   return { delivered: deliveries.length };
 }
 
-/** Why a document cannot be delivered: not yet (`Owed`) or never (`Failed`); null if it can be delivered now. */
+/** The reason why a document cannot be delivered: not yet (`Owed`) or never (`Failed`). Null if it can be delivered now. */
 function obstacleOf(file: FileRecord | null): Exclude<Outcome, { status: "Delivered" }> | null {
   if (file?.status === "Available") return null;
   if (file?.status === "Pending" || file?.status === "Scanning") {

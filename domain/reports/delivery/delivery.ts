@@ -75,7 +75,7 @@ export async function recordOutcome(q: Sql, deliveryId: string, by: string, outc
 }
 
 /**
- * When no delivery is open: Completed → Delivered; if deliveries failed, the execution stays Completed with an error
+ * Completed → Delivered once no delivery is open. If deliveries failed, the execution stays Completed with an error
  * message. The delivery status changes from Pending to the result, with an event to the tenant.
  * @returns how many deliveries are still open
  */

@@ -123,7 +123,7 @@ const previewTooLarge = (why: string): Problem =>
 
 /** A document template that uses a partial. */
 export type DocumentUse = Pick<DocumentTemplate, "id" | "slug" | "name" | "locale"> & {
-  /** Why it is invalid with the partial; null: it is valid. */
+  /** The error of the template with the partial; null if it is valid. */
   error: string | null;
 };
 

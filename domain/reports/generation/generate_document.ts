@@ -15,7 +15,7 @@ import type { ReportPlatform } from "../platform.ts";
 import { checkItems, itemLabel } from "./items.ts";
 import { queueReport } from "./request_report.ts";
 
-/** Who may see the generated documents. */
+/** The permission to see the generated documents. */
 const PERMISSION = "generate:documents";
 
 /** One document: its data, its name among the others, its language, and who gets it. */

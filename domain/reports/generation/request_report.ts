@@ -21,7 +21,7 @@ import { STATUS } from "../status.ts";
 import { formatsOf, requireTemplate } from "../threads/registry.ts";
 import { generateJob } from "./generate_job.ts";
 
-/** Who requests a report: a caller, or a schedule on behalf of its creator. */
+/** The user for whom a report is generated: a caller, or the creator of a schedule. */
 export type Requester = Pick<Caller, "userId" | "tenantId" | "permissions" | "traceId">;
 
 /** A request for one report. */

@@ -117,7 +117,7 @@ function describeGrants(locale: Locale, entry: AuditEntry) {
   return grant("permission", textsOf(before.permissions), textsOf(after.permissions));
 }
 
-/** Who acted, with a link to what else they changed. */
+/** The actor, with a link to all changes that the actor made. */
 function actorOf({ locale, viewer }: Reader, entry: AuditEntry): SentencePart {
   const { actorId, actorEmail, serviceAccount, apiKeyId, names } = entry;
   const t = sentenceParts[locale];

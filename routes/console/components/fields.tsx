@@ -136,13 +136,13 @@ export const formView = (
 /** A form with its errors and buttons. `fields` made its inputs. */
 export function Form({ fields, action, submit, buttons, back, intro, confirm, stacked, readOnly, children }: {
   fields: Fields;
-  /** Where the form is sent; absent: to the address of the page, without its query. */
+  /** The address to which the form is sent; absent: the address of the page, without its query. */
   action?: string | undefined;
   /** Label of the button; absent: "Save". */
   submit?: string | undefined;
   /** Buttons instead of the one with `submit`. */
   buttons?: Child;
-  /** Where "Cancel" leads; absent: there is no such button. */
+  /** The address of "Cancel"; absent: there is no such button. */
   back?: string | null | undefined;
   intro?: string | null;
   /** Question to ask before the form is sent. */

@@ -109,7 +109,7 @@ export function RetentionCard({ v, file, etag, sent, isAdmin }: CardProps & { et
   );
 }
 
-/** Who set the legal hold of a file, when and why, what it prevents, and who can release it. */
+/** A card about the legal hold of a file: who set it, when and why, its effect, and who can release it. */
 export function HoldNotice(
   { v, file, names, isAdmin }: Omit<CardProps, "sent"> & { names: Map<string, string> },
 ) {
@@ -141,7 +141,7 @@ function purgePrevented(v: Visit, file: File, isAdmin: boolean): string | null {
   return file.retentionClass === "Permanent" ? h.purgePermanent : null;
 }
 
-/** When retention deletes the content, in words. */
+/** The time at which retention deletes the content, in words. */
 export function PurgeTime({ v, file }: { v: Visit; file: File }) {
   const t = holdTexts[v.locale];
   if (file.legalHold) return <>{t.notHeld}</>;

@@ -9,7 +9,7 @@ import { jobTexts } from "./texts.ts";
 
 type Kind = "retry" | "purge";
 
-/** Which dead letters a form selects. */
+/** The dead letters that a form selects. */
 interface Selection {
   jobTypeName: string | undefined;
   errorPattern: string | undefined;

@@ -94,7 +94,7 @@ export const DeliveryBadge = ({ locale, state }: { locale: Locale; state: Delive
 export const deliveryChoices = (locale: Locale): Choice[] =>
   DELIVERY_STATES.map((value) => ({ value, label: deliveryStateLabels[locale][value] }));
 
-/** Why a recipient was skipped. */
+/** The reason why a recipient was skipped. */
 export const skipReasonLabels: Record<Locale, Record<SkipReason, string>> = defineTexts({
   OptedOut: [
     "The user has turned off this category on this channel",

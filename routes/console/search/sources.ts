@@ -29,7 +29,7 @@ export interface Source {
     | "templates";
   /** The list that the viewer must be able to open. */
   section: string;
-  /** Where to search if the source takes too long. */
+  /** The page on which to search if the source takes too long. */
   list(q: string): string;
   find(v: Visit, q: string): Promise<Results>;
 }

@@ -41,7 +41,7 @@ export class Sitemap {
     })).filter(({ items }) => items.length > 0);
   }
 
-  /** Why a viewer cannot open a page; null if they can. */
+  /** The reason why a viewer cannot open a page; null if the viewer can. */
   whyClosed(page: ConsolePage | null, params: Record<string, string>, viewer: Viewer) {
     if (!page || !Object.values(params).every(isName)) return "not-found";
     if (viewer.isLimited && !page.forEnrolling) return "not-enrolled";

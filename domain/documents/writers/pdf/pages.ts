@@ -15,7 +15,7 @@ export interface PageFrame {
 
 /** The pages of a document, and how far the current one is filled. */
 export class Pages {
-  /** Where the next content begins. */
+  /** The top of the next content, in points from the top of the page. */
   y = 0;
   /** Number of the current page. */
   number = 0;

@@ -18,7 +18,7 @@ export function mayOn(v: Visit, permission: string, tenant: Pick<Tenant, "id" | 
   return mayDirectly || (isChild && may(v.viewer, "manage:child-tenants"));
 }
 
-/** Where the viewer may create tenants: anywhere, as children of their own group, or nowhere (null). */
+/** The place where the viewer may create tenants: anywhere, as children of their own group, or nowhere (null). */
 export function mayCreate(v: Visit): "anywhere" | "children" | null {
   if (may(v.viewer, "create:tenants") && managesAllTenants(v)) return "anywhere";
   const isGroup = v.viewer.tenant?.type === "Group";
