@@ -79,7 +79,7 @@ export async function findTemplate(
   kind: TemplateKind = "Template",
 ): Promise<FoundTemplate> {
   const wanted = locale === null ? null : canonicalLocale(locale);
-  // order: the requested locale and its shorter forms, then the tenant's default (longest form first), then English
+  // The order is: the requested locale and its shorter forms, the tenant's default (longest form first), English.
   const matchesDefault = q`starts_with(lower(s.default_locale) || '-', lower(t.locale) || '-')`;
   const [row] = await q<FoundTemplate[]>`
     select t.*, v.id as version_id from notification_templates t

@@ -207,7 +207,7 @@ export async function setNotificationSettings(
     : canonicalLocale(given.defaultLocale, "defaultLocale");
   if (given.timeZoneId) requireSchedule("0 0 * * *", given.timeZoneId);
   return await transact(sql, async (tx) => {
-    // insert the row if it is missing, so that it can be locked
+    // A missing row is inserted, so that it can be locked.
     await tx`insert into notification_settings (tenant_id) values (${tenantId}) on conflict (tenant_id) do nothing`;
     await tx`select from notification_settings where tenant_id = ${tenantId} for update`;
     const former = await readNotificationSettings(tx, tenantId);

@@ -45,7 +45,8 @@ const args = z.object({ notificationId: z.guid() });
 export const deliveryJob = defineJob({
   name: "notifications.deliver",
   args,
-  places: 1 / 4, // it mostly waits for a mail server, and concurrent runs share their statements
+  // A run mostly waits for a mail server, and concurrent runs share their statements.
+  places: 1 / 4,
   async run({ notificationId }, context: JobContext<NotificationPlatform>) {
     const { platform, db, jobId, createdBy, attempt, failures, maxRetries, signal } = context;
     const { holds, settlements } = deliveryBatches(db);
@@ -193,7 +194,7 @@ export function resultOf(held: HeldNotification, run: DeliveryRun, mayRetry: boo
   if (owed.length > 0) {
     const error = owed[0]?.errorMessage ?? "The attempt was stopped before any provider answered.";
     if (mayRetry || !waitsUntil) return { status: mayRetry ? "Failed" : "DeadLettered", error, ...rest };
-    // no retry is left for these, but other recipients still wait for the end of their quiet hours
+    // No retry is left for these recipients, but others still wait for the end of their quiet hours.
     const final = outcomes.map((o) => o.status === "Owed" ? { ...o, status: "Refused" as const } : o);
     return { status: "Scheduled", error, ...rest, outcomes: final, waitsUntil };
   }

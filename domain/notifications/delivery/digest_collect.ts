@@ -68,7 +68,7 @@ export async function openDigests(
   wanted: { userId: string; dueAt: Date }[],
 ): Promise<Map<string, OpenDigest>> {
   const users = [...new Map(wanted.map((each) => [each.userId, each])).values()];
-  // rows are locked in one order, so that two messages cannot deadlock
+  // The rows are locked in the order of the users, so that two messages cannot deadlock.
   const digests = await tx<OpenDigest[]>`
     insert into notification_digests as d (id, tenant_key, user_id, due_at)
     select id, ${tenantKeyOf(tenantId)}, user_id, due_at

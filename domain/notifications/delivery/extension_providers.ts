@@ -87,7 +87,7 @@ async function sendTo(
   } catch (error) {
     if (signal.aborted) return null;
     if (error instanceof OutboundRefused) return { ...UNTRIED, reason: safe(error.message), permanent: true };
-    // an address can be a secret, and the error of a library may contain it
+    // An address can be a secret, and the error of a library may contain it.
     log.warn("a provider failed", {
       error: safe(error instanceof Error ? error.stack ?? "" : String(error)),
     });

@@ -45,7 +45,7 @@ async function sendToAll(
       await transport.send({ to: recipient.address, text, statusCallback: callback }, signal);
       answers.set(recipient, { accepted: true });
     } catch (error) {
-      // when the run is aborted, this number stays untried; the answers for the others are still returned
+      // If the run is aborted, this number stays untried, and the answers for the others are still returned.
       if (!(error instanceof SmsRefused)) {
         if (signal?.aborted) return "stop";
         throw error;

@@ -36,7 +36,7 @@ export function userMailProviders(p: Platform, held: HeldNotification, content: 
   return emailProviders(p, held, content).map((shared, index) => ({
     name: shared.name,
     async deliver(owed, signal) {
-      // an error of one mail must not lose the outcome of the others
+      // An error of one mail must not lose the outcomes of the others.
       const answersOf = async (count: number, deliver: () => Promise<RecipientAnswer[]>) => {
         try {
           return await deliver();

@@ -78,7 +78,7 @@ interface Message {
 async function applyReports(tx: Tx, reports: DeliveryReport[]): Promise<number> {
   if (reports.length === 0) return 0;
   const found = await findRecipients(tx, reports);
-  // messages first, then recipients, as the settlement of a delivery does: this prevents deadlocks
+  // Messages are locked before recipients, as when a delivery is settled, so that the two cannot deadlock.
   const messages = await lockMessages(tx, found.map(({ notificationId }) => notificationId));
   const strongest = new Map<string, DeliveryReport>();
   for (const { index, recipientId } of found) {

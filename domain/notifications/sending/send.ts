@@ -110,7 +110,9 @@ export class MessageWriter {
         return ids;
       },
       {
-        concurrency: 1, // while a batch is written, the next one grows: half as many statements, each with twice the messages
+        // While one batch is written, the next one grows. Two writers would need twice as many statements, each with half
+        // the messages.
+        concurrency: 1,
         maxItems: 250,
         maxWeight: 4_000_000,
         weigh: ({ message: { htmlBody, textBody, templateData, recipients } }) =>

@@ -76,7 +76,7 @@ export class Slots {
       const leave = () => {
         signal.removeEventListener("abort", abort);
         const others = this.#waiting.get(tenantId)?.filter((each) => each !== start) ?? [];
-        this.#waiting.delete(tenantId); // its next turn comes after the other tenants'
+        this.#waiting.delete(tenantId); // added again at the end, because the other tenants have the next turns
         if (others.length > 0) this.#waiting.set(tenantId, others);
       };
       const abort = () => {

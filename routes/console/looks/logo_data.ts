@@ -20,7 +20,7 @@ export async function withLogo(v: Visit, html: string): Promise<string> {
   if (!html.includes(path)) return html;
   const data = await logoData(v);
   if (data === null) return html;
-  // templates escape the `=` of the address
+  // A template may have escaped the `=` of the address.
   const address = new RegExp(`[^"'\\s(]{0,200}${path}(?:\\?v(?:=|&#x3D;|&#61;)[\\w-]+)?`, "g");
   let shown = 0;
   return html.replaceAll(address, (found) => shown++ < MAX_LOGOS ? data : found);

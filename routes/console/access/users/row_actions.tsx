@@ -54,7 +54,7 @@ export const userActions = rowActions<AnyUser>({
   role: {
     label: (v) => texts[v.locale].addRole,
     question: (v, count) => texts[v.locale].addRoleMany(count),
-    // roles belong to a tenant: users of all tenants have no common ones
+    // Roles belong to a tenant, so users of all tenants have no common roles.
     isOffered: (v) =>
       !managesAllUsers(v) && v.viewer.tenant !== null && may(v.viewer, "update:users") &&
       may(v.viewer, "read:roles"),

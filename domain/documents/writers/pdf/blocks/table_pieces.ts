@@ -181,7 +181,8 @@ function placeCells(
     const align = cell.align ?? alignOfColumn(o.table, column) ?? (isRightToLeft(cell) ? "right" : "left");
     column += cell.columns;
     const padding = PADDING.x * o.fontSize;
-    const isFlush = o.table.lines !== "stripes"; // text begins and ends where the rules do
+    // Without stripes, the text of the outer columns is aligned with the ends of the rules.
+    const isFlush = o.table.lines !== "stripes";
     const padLeft = isFlush && column === cell.columns ? 0 : padding;
     const padRight = isFlush && column >= o.widths.length ? 0 : padding;
     const lines = breakSpans(cell.spans, width - padLeft - padRight, style);
