@@ -1,42 +1,51 @@
+import { AuditWriter } from "./domain/audit/audit_writer.ts";
+import { bootstrap, type CatalogAdditions } from "./domain/access/tenants/bootstrap.ts";
 import { requireBreachedPasswords } from "./domain/access/passwords/breached_passwords.ts";
-import { createOpenIdProviders } from "./domain/access/sign_in/oidc/providers.ts";
+import { createOpenIdProviders } from "./infra/openid.ts";
 import { Rights } from "./domain/rights/rights.ts";
+import { ReservationWriter } from "./domain/files/reservation_writer.ts";
 import { profilesOf } from "./domain/files/configured_profiles.ts";
-import { attachedFiles } from "./domain/files/attached_files.ts";
-import { type JobEngine, startJobEngine } from "./domain/jobs/engine.ts";
+import { attachedFiles } from "./domain/files/service_files.ts";
+import { type JobEngine, startJobEngine } from "./domain/jobs/instance/engine.ts";
 import { EventFeed } from "./domain/events/feed/event_feed.ts";
 import { JobEvents } from "./domain/events/job_events.ts";
-import { fireDueRecurringJobs } from "./domain/jobs/fire_recurring.ts";
+import { fireDueRecurringJobs } from "./domain/jobs/recurring/fire_recurring.ts";
+import { JobWriter } from "./domain/jobs/enqueue.ts";
+import type { SettledJob } from "./domain/jobs/job_row.ts";
 import { JobTypes } from "./domain/jobs/job_type.ts";
 import { WorkPolls } from "./domain/jobs/remote/work_polls.ts";
 import { registerJobTypes } from "./domain/job_types.ts";
 import { allPersonalData } from "./domain/personal_data.ts";
-import { serviceNotices } from "./domain/notifications/service_notices.ts";
-import { finishDirectMessages } from "./domain/notifications/direct.ts";
-import { UserWakeUps } from "./domain/notifications/in_app/user_wake_up.ts";
-import { RenderThreads } from "./domain/notifications/rendering/mod.ts";
-import { createWriters } from "./domain/writers.ts";
+import { serviceNotices } from "./domain/notifications/sending/service_notices.ts";
+import { createDeliveryBatches } from "./domain/notifications/delivery/delivery_batches.ts";
+import { finishDirectMessages } from "./domain/notifications/sending/direct.ts";
+import { UnsubscribeTokens } from "./domain/notifications/unsubscribe_token.ts";
+import { UserWakeUps } from "./domain/notifications/user_wake_up.ts";
+import { MessageWriter } from "./domain/notifications/sending/send.ts";
+import { RenderThreads } from "./domain/templates/language/mod.ts";
 import { instanceChecks, InstanceHealth } from "./domain/operations/health.ts";
+import { setIdClock } from "./domain/shared/ids.ts";
 import { Metrics } from "./domain/shared/metrics.ts";
-import { prepareDatabase } from "./domain/prepare_database.ts";
 import { KnownClients } from "./domain/oauth/clients/known_clients.ts";
 import { requestBounds, RunningRequests } from "./domain/requests/running_requests.ts";
-import { openReports } from "./domain/reports/reports.ts";
-import { scheduleWork } from "./domain/reports/schedule_runs.ts";
+import { openReports } from "./domain/reports/threads/reports.ts";
+import { scheduleWork } from "./domain/reports/schedules/schedule_runs.ts";
 import type { ServicePlatform } from "./domain/platform.ts";
-import type { Steward, StewardOptions } from "./domain/steward.ts";
+import type { Clock } from "./infra/clock.ts";
 import type { Config } from "./infra/config.ts";
 import { type EmbeddedStack, startEmbeddedStack } from "./infra/embedded/stack.ts";
 import { serveHttp } from "./infra/http_server.ts";
-import { createLog } from "./infra/log.ts";
+import { createLog, type Log } from "./infra/log.ts";
 import { objectStoreConfig } from "./infra/objectstore/store_config.ts";
 import { connectObjectStore } from "./infra/objectstore/objectstore.ts";
 import { shareChanges } from "./infra/postgres/changes.ts";
 import { DatabaseClock } from "./infra/postgres/database_clock.ts";
 import { ConnectionWait } from "./infra/postgres/connection_wait.ts";
-import { PoolHealth } from "./infra/postgres/pool_health.ts";
-import { openPools } from "./infra/postgres/pools.ts";
+import { type ExtensionMigrations, migrate, pendingMigrations, summaryOf } from "./infra/postgres/migrate.ts";
+import { openPools, PoolHealth } from "./infra/postgres/pools.ts";
+import { connectPostgres } from "./infra/postgres/postgres.ts";
 import { Replica } from "./infra/postgres/replica.ts";
+import { requireTenantInKeys } from "./infra/postgres/tenant_keys.ts";
 import { readConfigOrExit, runService, waitUntilStopped } from "./infra/process.ts";
 import { openProviders } from "./infra/providers.ts";
 import { openScanner } from "./infra/scanner/configured_scanner.ts";
@@ -52,7 +61,33 @@ import { endpointsOf } from "./routes/endpoints.ts";
 
 const DRAIN_MS = 25_000;
 
-export type { Steward, StewardOptions };
+/** A running service. */
+export interface Steward {
+  platform: ServicePlatform;
+  url: string;
+  /** Embedded parts in use. */
+  parts: string[];
+  /**
+   * Deno.cron calls these once a minute. If several instances call them at the same time, each due run is done once.
+   */
+  fireRecurringJobs(): Promise<void>;
+  fireReportSchedules(): Promise<void>;
+  /** Runs due work whose wake-ups were lost. */
+  sweep(): Promise<void>;
+  /** Accepts no new requests, waits up to `drainMs` for running jobs and requests, and closes all parts. */
+  stop(drainMs?: number): Promise<void>;
+}
+
+export interface StewardOptions {
+  log?: Log;
+  clock?: Clock;
+  /** Called with every job whose result was written. */
+  onSettled?: (jobs: SettledJob[]) => void;
+  /** Checks every answer against its declared shape. */
+  checkAnswers?: boolean;
+  /** Modules of extensions, as paths or `file:` URLs, besides those of STEWARD_EXTENSIONS. */
+  extensions?: string[];
+}
 
 /** Builds the service from its configuration and starts it: infrastructure, domain, routes, workers. */
 export async function startSteward(given: Config, o: StewardOptions = {}): Promise<Steward> {
@@ -138,8 +173,14 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     }),
     // Extensions come first: their tables may refer to those of the areas.
     personalData: [...extensions.personalData, ...allPersonalData],
-    ...createWriters({ sql, wakeUps }),
+    jobWriter: new JobWriter(sql),
+    auditWriter: new AuditWriter(sql),
+    messageWriter: new MessageWriter({ sql, wakeUps }),
+    reservationWriter: new ReservationWriter(sql),
     attachedFiles,
+    deliveryBatches: createDeliveryBatches(sql),
+    directDeliveries: new Set(),
+    unsubscribeTokens: new UnsubscribeTokens(sql),
     channelProviders: extensions.channelProviders,
     ...serviceNotices(() => platform),
     listPages: async () => (await consolePages.load()).listPages,
@@ -197,6 +238,42 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
       await stack.stop();
     },
   };
+}
+
+/**
+ * Starts the database's clock, applies migrations if configured, and updates the catalog. Uses connections of its own:
+ * connections opened before a migration do not know its new types.
+ * @throws Error if the database cannot be used, migrations are pending and MIGRATE_ON_START is off, or a foreign key of an
+ * extension leaves out the tenant.
+ */
+async function prepareDatabase(
+  config: Config,
+  clock: DatabaseClock,
+  extensions: { migrations: readonly ExtensionMigrations[]; catalog: CatalogAdditions },
+): Promise<void> {
+  const url = config.DATABASE_URL ?? "";
+  const pooled = !config.DATABASE_LISTEN;
+  const migrating = connectPostgres(url, { max: 1, prepare: false, work: "migration", pooled });
+  try {
+    await clock.start(migrating).catch((cause) => {
+      throw new Error(`the database of DATABASE_URL cannot be used: ${cause.message}`, { cause });
+    });
+    setIdClock(clock);
+    if (config.MIGRATE_ON_START) await migrate(migrating, extensions.migrations);
+    const pending = await pendingMigrations(migrating, extensions.migrations);
+    if (pending.length > 0) {
+      throw new Error(`the database lacks ${summaryOf(pending)}; run \`deno task migrate\` before starting`);
+    }
+    if (!config.MIGRATE_ON_START) await requireTenantInKeys(migrating, extensions.migrations);
+  } finally {
+    await migrating.end();
+  }
+  const sql = connectPostgres(url, { max: 1, prepare: false, pooled });
+  try {
+    await bootstrap({ sql, config }, extensions.catalog);
+  } finally {
+    await sql.end();
+  }
 }
 
 if (import.meta.main) {

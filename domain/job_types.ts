@@ -1,34 +1,76 @@
-import { accessJobTypes } from "./access/job_types.ts";
+import { announceAccessJob } from "./access/access_changes.ts";
+import { emailChangeMailJob } from "./access/account/email_change.ts";
+import { passwordResetMailJob } from "./access/account/password_reset.ts";
+import { announceRolesJob } from "./access/roles/default_role_job.ts";
+import { pruneSignInJob } from "./access/sign_in/pruning.ts";
 import { failDeadTasks, listTaskJob } from "./console/run_list_task.ts";
-import { emitDeadLettered } from "./events/dead_letter_event.ts";
-import { eventsJobTypes } from "./events/job_types.ts";
-import { filesJobTypes } from "./files/job_types.ts";
+import { emitDeadLettered } from "./events/job_events.ts";
+import { deliveryJob } from "./events/deliver.ts";
+import { releaseHeldJob } from "./events/pause_endpoint.ts";
+import { redeliverFailedJob } from "./events/redeliver_failed.ts";
+import { upkeepJob } from "./events/upkeep.ts";
+import { rescanBatchJob, rescanJob } from "./files/rescan.ts";
+import { notifyOwnersJob } from "./files/rescan_notice.ts";
+import { scanFileJob } from "./files/scan_job.ts";
+import { fileSweeps } from "./files/sweeps.ts";
+import { httpRequest } from "./jobs/built_in/http_request.ts";
+import { pruneEndedJobs } from "./jobs/built_in/prune_jobs.ts";
 import { sampleJobTypes } from "./jobs/built_in/sample_jobs.ts";
 import type { AnyJobType } from "./jobs/job_type.ts";
-import { jobsJobTypes } from "./jobs/job_types.ts";
-import { looksJobTypes } from "./looks/job_types.ts";
-import { notificationsJobTypes } from "./notifications/job_types.ts";
-import { oauthJobTypes } from "./oauth/job_types.ts";
+import { checkSendersJob } from "./looks/senders/verify.ts";
+import { deliveryJob as notificationDeliveryJob } from "./notifications/delivery/deliver.ts";
+import { directSweepJob, sweepJob as notificationSweepJob } from "./notifications/delivery/sweep.ts";
+import { retentionJob } from "./notifications/retention.ts";
+import { digestJob } from "./notifications/sending/digest_job.ts";
+import { pruneAudiencesJob } from "./oauth/clients/audience.ts";
 import type { ServicePlatform } from "./platform.ts";
-import { cancelExecution } from "./reports/ended_job.ts";
-import { reportsJobTypes } from "./reports/job_types.ts";
-import { requestsJobTypes } from "./requests/job_types.ts";
-import { userImportJobTypes } from "./user_data/imports/job_types.ts";
-import { userDataJobTypes } from "./user_data/job_types.ts";
+import { deliverJob } from "./reports/delivery/deliver_job.ts";
+import { cancelExecution } from "./reports/generation/ended_job.ts";
+import { generateJob } from "./reports/generation/generate_job.ts";
+import { reportJob } from "./reports/generation/request_report.ts";
+import { expiryJob, sweepJob as reportSweepJob } from "./reports/generation/sweep.ts";
+import { pruneIdempotencyKeysJob } from "./requests/idempotency.ts";
+import { eraseDataJob } from "./user_data/erasure_job.ts";
+import { exportDataJob } from "./user_data/export_job.ts";
+import { importUsersJob } from "./user_data/imports/import_job.ts";
+import { sweepUserDataJob } from "./user_data/sweep.ts";
 
-/** All job types of the service. */
+/** All job types of the service. The list erases argument types; each job's `args` schema checks them at run time. */
 export const allJobTypes: AnyJobType<ServicePlatform>[] = [
-  ...jobsJobTypes,
-  ...accessJobTypes,
-  ...oauthJobTypes,
-  ...filesJobTypes,
-  ...looksJobTypes,
-  ...notificationsJobTypes,
-  ...reportsJobTypes,
-  ...requestsJobTypes,
-  ...eventsJobTypes,
-  ...userImportJobTypes,
-  ...userDataJobTypes,
+  ...sampleJobTypes,
+  httpRequest,
+  pruneEndedJobs,
+  announceAccessJob,
+  announceRolesJob,
+  emailChangeMailJob,
+  passwordResetMailJob,
+  pruneSignInJob,
+  pruneAudiencesJob,
+  scanFileJob,
+  ...fileSweeps,
+  rescanJob,
+  rescanBatchJob,
+  notifyOwnersJob,
+  checkSendersJob,
+  notificationDeliveryJob,
+  digestJob,
+  retentionJob,
+  notificationSweepJob,
+  directSweepJob,
+  reportJob,
+  generateJob,
+  deliverJob,
+  expiryJob,
+  reportSweepJob,
+  pruneIdempotencyKeysJob,
+  deliveryJob,
+  releaseHeldJob,
+  redeliverFailedJob,
+  upkeepJob,
+  importUsersJob,
+  exportDataJob,
+  eraseDataJob,
+  sweepUserDataJob,
   listTaskJob,
 ];
 

@@ -5,13 +5,13 @@ import { eventPersonalData } from "./events/personal_data.ts";
 import { filePersonalData } from "./files/personal_data.ts";
 import { jobPersonalData } from "./jobs/personal_data.ts";
 import { looksPersonalData } from "./looks/personal_data.ts";
-import { oauthPersonalData } from "./oauth/personal_data.ts";
+import { oauthPersonalData } from "./oauth/connected_clients.ts";
 import { notificationPersonalData } from "./notifications/personal_data.ts";
 import { reportPersonalData } from "./reports/personal_data.ts";
-import { requestPersonalData } from "./requests/personal_data.ts";
-import { resourcePersonalData } from "./resources/personal_data.ts";
+import { requestPersonalData } from "./requests/idempotency.ts";
+import { recordPersonalData } from "./records/personal_data.ts";
 import type { PersonalData } from "./shared/personal_data.ts";
-import { userDataPersonalData } from "./user_data/personal_data.ts";
+import { userDataPersonalData } from "./user_data/data_request.ts";
 
 /**
  * What each area does with personal data, in the order in which a tenant is erased: areas that cause events, jobs or
@@ -23,7 +23,7 @@ export const allPersonalData: readonly PersonalData<never>[] = [
   userDataPersonalData,
   filePersonalData,
   notificationPersonalData,
-  resourcePersonalData,
+  recordPersonalData,
   looksPersonalData,
   oauthPersonalData,
   accessPersonalData,

@@ -16,7 +16,7 @@ import {
   ResponseBodyError,
 } from "openid-client";
 import type { Clock } from "./clock.ts";
-import type { OpenIdSettings } from "./config.ts";
+import type { Config, OpenIdSettings } from "./config.ts";
 
 const TIMEOUT_SECONDS = 10;
 /** How long the provider's metadata is cached. Its endpoints may change. */
@@ -72,7 +72,7 @@ export interface OpenIdProvider {
  * Authorization code flow with PKCE (S256), state and nonce. The signature of ID tokens is verified too, although they
  * come directly from the provider. Their times are compared with the service's clock.
  */
-export function openIdProvider(settings: OpenIdSettings, clock: Clock): OpenIdProvider {
+function openIdProvider(settings: OpenIdSettings, clock: Clock): OpenIdProvider {
   let known: { configuration: Promise<Configuration>; since: number; skew: number } | null = null;
 
   async function configuration(): Promise<Configuration> {
@@ -161,3 +161,24 @@ function reason(error: unknown): string {
 /** A claim as text of at most 320 characters; "" if it is not a text or contains NUL, which Postgres cannot store. */
 const text = (claim: unknown): string =>
   typeof claim === "string" && !claim.includes("\0") ? claim.trim().slice(0, 320) : "";
+
+/** A configured OpenID provider and its client. */
+export interface NamedProvider {
+  name: string;
+  settings: OpenIdSettings;
+  openId: OpenIdProvider;
+}
+
+/** The configured OpenID providers by name. */
+export type OpenIdProviders = ReadonlyMap<string, NamedProvider>;
+
+/** The configured OpenID providers, by name. The service contacts a provider at the first sign-in by it. */
+export const createOpenIdProviders = (
+  { config, clock }: { config: Pick<Config, "OIDC_PROVIDERS">; clock: Clock },
+): OpenIdProviders =>
+  new Map(
+    Object.entries(config.OIDC_PROVIDERS ?? {}).map(([name, settings]) => [
+      name,
+      { name, settings, openId: openIdProvider(settings, clock) },
+    ]),
+  );

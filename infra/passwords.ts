@@ -10,7 +10,7 @@ const unpadded = (text: string) => btoa(text).replace(/=+$/, "");
 /** A hash of the same cost that no password matches. */
 const decoy = () => `${prefix()}${unpadded("nobody's account")}$${unpadded("\0".repeat(32))}`;
 /** Maximum concurrent hashes. Each uses a whole CPU core, and one core stays free for requests. */
-export const HASH_THREADS = Math.max(1, availableParallelism() - 1);
+const HASH_THREADS = Math.max(1, availableParallelism() - 1);
 
 /**
  * Cost limits for imported hashes: about one second of a core, two for the costliest scrypt. A more expensive hash would

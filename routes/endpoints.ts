@@ -14,7 +14,7 @@ import { outboxRoutes } from "./operations/outbox.tsx";
 import { overviewRoutes } from "./operations/overview.ts";
 import { problemRoutes } from "./operations/problems.tsx";
 import { reportsRoutes } from "./reports/mod.ts";
-import { resourcesRoutes } from "./resources/mod.ts";
+import { recordsRoutes } from "./records/mod.ts";
 import type { Endpoint } from "./shared/endpoint.ts";
 
 const OPERATIONS = [
@@ -25,7 +25,7 @@ const OPERATIONS = [
   ...jobsRoutes,
   ...filesRoutes,
   ...notificationsRoutes,
-  ...resourcesRoutes,
+  ...recordsRoutes,
   ...looksRoutes,
   ...eventsRoutes,
   ...overviewRoutes,

@@ -1,16 +1,16 @@
 // Lists, enqueues and cancels background jobs directly in the database: `deno task jobs COMMAND`.
 import { httpRequest } from "../domain/jobs/built_in/http_request.ts";
 import { sampleJobTypes } from "../domain/jobs/built_in/sample_jobs.ts";
-import { cancelJob, retryJobNow } from "../domain/jobs/job_control.ts";
-import { enqueueRequestedJob } from "../domain/jobs/enqueue_requested.ts";
-import { type JobExecution, listExecutions } from "../domain/jobs/executions.ts";
-import { listJobs } from "../domain/jobs/job_list.ts";
+import { cancelJob, retryJobNow } from "../domain/jobs/control/job_control.ts";
+import { enqueueRequestedJob } from "../domain/jobs/control/enqueue_requested.ts";
+import { type JobExecution, listExecutions } from "../domain/jobs/lists/executions.ts";
+import { listJobs } from "../domain/jobs/lists/job_list.ts";
 import { JOB_STATUSES, type JobSummary, jobSummary, PRIORITIES, readJob } from "../domain/jobs/job_row.ts";
-import { retryJob } from "../domain/jobs/retry_job.ts";
+import { retryJob } from "../domain/jobs/control/retry_job.ts";
 import { JobTypes } from "../domain/jobs/job_type.ts";
 import { JobWriter } from "../domain/jobs/enqueue.ts";
 import { QUEUE_NAME, QUEUE_NAME_EXPECTED } from "../domain/jobs/job_row.ts";
-import { readJobStats } from "../domain/jobs/stats.ts";
+import { readJobStats } from "../domain/jobs/statistics/stats.ts";
 import { masked, oneLine, runJobCommand } from "./shared/database_command.ts";
 import { parseChoice, parseId, parseInteger, parseTime } from "./shared/option_values.ts";
 import { EXIT, Failure } from "./shared/run_script.ts";

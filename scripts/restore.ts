@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { DatabaseClock } from "../infra/postgres/database_clock.ts";
 import { reconcileFiles } from "../domain/files/reconcile.ts";
-import { adoptRestoredContent } from "../domain/files/restored_content.ts";
+import { adoptRestoredContent } from "../domain/files/objects.ts";
 import { type ObjectStore, ObjectStoreError } from "../infra/objectstore/objectstore.ts";
 import { connectPostgres, type Sql } from "../infra/postgres/postgres.ts";
 import { runBackupScript } from "./backup/arguments.ts";

@@ -13,7 +13,7 @@ const READMES = [
   "scripts/deploy/README.md",
   "domain/README.md",
   "domain/jobs/README.md",
-  "domain/jobs/LIMITS.md",
+  "domain/jobs/limits/README.md",
   "domain/jobs/TABLES.md",
   "domain/jobs/remote/README.md",
   ".github/CONTRIBUTING.md",

@@ -1,20 +1,32 @@
+import { z } from "zod";
 import { announceChange } from "../../infra/postgres/changes.ts";
-import { afterCommit, type Tx } from "../../infra/postgres/postgres.ts";
-import { emitEvents } from "../events/emit.ts";
+import { afterCommit, transact, type Tx } from "../../infra/postgres/postgres.ts";
+import { emitEvents, type NewEvent } from "../events/emit.ts";
 import { wakeFor, writeJobs } from "../jobs/enqueue.ts";
+import { defineJob, type JobContext } from "../jobs/job_type.ts";
 import type { RightsPlatform } from "../rights/platform.ts";
 import { securityVersionOf } from "../rights/security_version.ts";
+import { passOver } from "../shared/batches.ts";
 import { invalidateCounts } from "../shared/count_cache.ts";
 import type { Platform } from "../shared/platform.ts";
-import { ANNOUNCE_JOB, type ChangedAccess } from "./access_change_job.ts";
-import { ANNOUNCE_ROLES_JOB } from "./roles/default_role_job.ts";
-import { accessChangedEvent } from "./users/user_events.ts";
+import type { AccessPlatform } from "./platform.ts";
 
 /** What changing access needs. CLI scripts have no `wakeUps`; workers find events by polling. */
 export type ChangingAccess = Pick<RightsPlatform, "rights"> & Partial<Pick<Platform, "wakeUps">>;
 
 /** Users whose events are written in the transaction of the change. For more users, a job writes them. */
 const MOST_AT_ONCE = 100;
+
+/** Constants of the job types that announce changes. */
+const ANNOUNCE_JOB = { name: "access.announce-changes", maxRetries: 10 } as const;
+export const ANNOUNCE_ROLES_JOB = { name: "access.announce-catalog-roles", maxRetries: 10 } as const;
+const BATCH = 500;
+
+/** The event that a user's rights in a tenant have changed. @param version the user's security version */
+export const accessChangedEvent = (
+  { userId, version }: { userId: string; version: number },
+  tenantId: string,
+): NewEvent => ({ type: "user.access-changed", tenantId, data: { userId, version } });
 
 interface ChangedUser {
   userId: string;
@@ -93,6 +105,10 @@ export async function tenantAccessChanged(p: ChangingAccess, tx: Tx, tenantId: s
   await announceUsers(p, tx, users, { tenantId, roleId: null });
 }
 
+const changedAccess = z.object({ tenantId: z.guid(), roleId: z.guid().nullable() });
+/** The role, or the tenant, whose users have other rights now. */
+type ChangedAccess = z.output<typeof changedAccess>;
+
 async function announceUsers(
   p: ChangingAccess,
   tx: Tx,
@@ -125,3 +141,33 @@ async function writeJob(
   await writeJobs(tx, jobs);
   if (wakeUps) afterCommit(tx, () => wakeFor({ wakeUps }, jobs));
 }
+
+/**
+ * Emits `user.access-changed` for all users of a role or a tenant, in batches. Users who have left since then got their
+ * own event. A repeated run repeats events, which receivers must accept anyway.
+ */
+export const announceAccessJob = defineJob({
+  ...ANNOUNCE_JOB,
+  args: changedAccess,
+  timeoutMs: 600_000,
+  async run({ tenantId, roleId }, { platform, db, signal }: JobContext<AccessPlatform>) {
+    const announced = await passOver(BATCH, (after) => {
+      signal.throwIfAborted();
+      return transact(db, async (tx) => {
+        const members = roleId
+          ? tx`select user_id from user_tenant_roles where role_id = ${roleId}`
+          : tx`select user_id from user_tenants where tenant_id = ${tenantId} and is_active`;
+        const users = await tx<{ id: string; version: number }[]>`
+          select u.id, ${securityVersionOf(tx)} as version from users u
+          where u.id in (${members}) and u.id > ${after} order by u.id limit ${BATCH}`;
+        await emitEvents(
+          platform,
+          tx,
+          users.map(({ id: userId, version }) => accessChangedEvent({ userId, version }, tenantId)),
+        );
+        return users;
+      });
+    });
+    return { announced };
+  },
+});

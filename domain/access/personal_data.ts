@@ -1,7 +1,7 @@
+import { transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { untilDone } from "../shared/batches.ts";
-import { ofTenant, type PersonalData } from "../shared/personal_data.ts";
+import { ERASED_AT_ONCE, ofTenant, type PersonalData } from "../shared/personal_data.ts";
 import type { AccessPlatform } from "./platform.ts";
-import { eraseTenantAccess } from "./tenants/tenant_erase.ts";
 
 /** Users, their links, sessions, factors and keys. Secrets and hashes are in no export. */
 export const accessPersonalData: PersonalData<AccessPlatform> = {
@@ -110,3 +110,40 @@ export const accessPersonalData: PersonalData<AccessPlatform> = {
   },
   eraseTenant: eraseTenantAccess,
 };
+
+/** Deletes links, roles, permissions and keys of a tenant. Its row stays without a name, because ids refer to it. */
+async function eraseTenantAccess({ sql }: AccessPlatform, tenantId: string): Promise<void> {
+  await untilDone(() => transact(sql, (tx) => deleteLinks(tx, tenantId)));
+  await sql`update browser_sessions set tenant_id = null where tenant_id = ${tenantId}`;
+  await sql`delete from invitations where tenant_id = ${tenantId}`;
+  await sql`delete from api_keys where tenant_id = ${tenantId}`;
+  await sql`delete from service_accounts where only_tenant_id = ${tenantId}`;
+  await transact(sql, async (tx) => {
+    await tx`delete from roles where tenant_id = ${tenantId}`;
+    await tx`delete from role_permissions
+      where permission_id in (select id from permissions where tenant_id = ${tenantId})`;
+    await tx`delete from permissions where tenant_id = ${tenantId}`;
+    await tx`update tenants set name = 'erased-' || id, parent_tenant_id = null, erased_at = now(), updated_at = now()
+      where id = ${tenantId}`;
+  });
+}
+
+/**
+ * Deletes some links of an erased tenant. They gave no rights since it is inactive, so the sessions of their users go on:
+ * the trigger on the links' roles raises a user's version by one for each changed role, and the users' own numbers fall by
+ * as much. The locks keep the sum the same for everyone who reads it.
+ */
+async function deleteLinks(tx: Tx, tenantId: string): Promise<{ count: number }> {
+  const users = await tx<{ id: string }[]>`select id from users where id = any(array(
+      select user_id from user_tenants where tenant_id = ${tenantId} limit ${ERASED_AT_ONCE}))
+    order by id for no key update`;
+  const ids = users.map(({ id }) => id);
+  await tx`select from roles where tenant_id = ${tenantId} order by id for share`;
+  await tx`
+    update users u set security_version = u.security_version - held.roles
+    from (select h.user_id, count(*)::integer as roles from user_tenant_roles h join roles r on r.id = h.role_id
+      where h.tenant_id = ${tenantId} and h.user_id = any(${ids}::uuid[]) and r.access_version > 0
+      group by h.user_id) held
+    where u.id = held.user_id`;
+  return await tx`delete from user_tenants where tenant_id = ${tenantId} and user_id = any(${ids}::uuid[])`;
+}

@@ -1,5 +1,5 @@
 import type { NotificationPlatform } from "../notifications/platform.ts";
-import type { OpenIdProviders } from "./sign_in/oidc/providers.ts";
+import type { OpenIdProviders } from "../../infra/openid.ts";
 
 export interface AccessPlatform extends NotificationPlatform {
   /** The configured OpenID providers by name. */

@@ -1,10 +1,10 @@
 import { z } from "zod";
+import { transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { EXPORT_PROFILE } from "../files/profiles.ts";
 import { storeServiceFile } from "../files/service_files.ts";
 import { type DeadLetterNotice, defineJob, type JobContext } from "../jobs/job_type.ts";
-import { sendNotification } from "../notifications/send.ts";
+import { sendNotification } from "../notifications/sending/send.ts";
 import { Problem } from "../problems/problem.ts";
-import { transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { withDatabase } from "../shared/platform.ts";
 import {
   beginListTask,

@@ -5,9 +5,8 @@ import { recordAudit } from "../audit/audit.ts";
 import { urlMistake } from "../../infra/http_out/url_mistake.ts";
 import { isNear } from "../../infra/similar_names.ts";
 import { invalid, problem } from "../problems/problem.ts";
-import { defineResource } from "../resources/define_resource.ts";
-import type { ResourceParts, ResourceSource } from "../resources/resource.ts";
-import { tableSource } from "../resources/table_source.ts";
+import { type RecordParts, type RecordSource, recordType } from "../records/record_type.ts";
+import { tableSource } from "../records/table_source.ts";
 import { isSystemAdmin, type TenantCaller } from "../rights/caller.ts";
 import { definedMembers } from "../shared/defined_members.ts";
 import { newId } from "../shared/ids.ts";
@@ -94,7 +93,7 @@ const yesOrNo = z.stringbool({ truthy: ["true"], falsy: ["false"] }).optional();
 
 /** A webhook endpoint as callers see it. */
 export type Endpoint = z.output<typeof result>;
-type Commands = ResourceSource<Endpoint, z.output<typeof create>, z.output<typeof update>>;
+type Commands = RecordSource<Endpoint, z.output<typeof create>, z.output<typeof update>>;
 
 const NOT_FOUND = "WEBHOOK_ENDPOINT_NOT_FOUND";
 
@@ -193,7 +192,7 @@ async function requireRoom(tx: Tx, tenantId: string): Promise<void> {
 }
 
 /** A tenant's webhook endpoints: the URLs that events are sent to. Deleting one also deletes its deliveries. */
-export const webhookEndpoints = defineResource({
+export const webhookEndpoints = recordType({
   one: "webhookEndpoint",
   many: "webhookEndpoints",
   path: "webhook-endpoints",
@@ -212,7 +211,8 @@ export const webhookEndpoints = defineResource({
   sortable: ["createdAt", "url"],
   notFound: NOT_FOUND,
   problems: ["WEBHOOK_ENDPOINT_LIMIT_CONFLICT"],
-  commands,
+  deleteProblems: [],
+  source: commands,
 });
 
 /**
@@ -258,7 +258,7 @@ function requireUrl(url: string, allow: string | null): void {
   if (mistake) throw invalid({ url: [mistake] });
 }
 
-function requireKnownTypes(given: string[], known: ResourceParts["eventTypes"]): void {
+function requireKnownTypes(given: string[], known: RecordParts["eventTypes"]): void {
   const unknown = given.filter((type) => type !== EVERY_TYPE && !known.has(type));
   for (const type of unknown) {
     if (ownTypeMistake(type, known)) throw invalid({ eventTypes: [TYPES_EXPECTED] });

@@ -1,7 +1,7 @@
 import { announceChange, subscribeToChanges } from "../../infra/postgres/changes.ts";
 import { mainPool, type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
-import type { EndedAttempt } from "../jobs/figures/ended_attempt.ts";
-import type { AttemptEvents } from "../jobs/job_type.ts";
+import type { EndedAttempt } from "../jobs/ended_attempt.ts";
+import type { AttemptEvents, DeadLetterNotice } from "../jobs/job_type.ts";
 import { TtlCache } from "../shared/ttl_cache.ts";
 import { DELIVERY_JOB } from "./delivery_job.ts";
 import { emitEvents, type NewEvent } from "./emit.ts";
@@ -106,4 +106,18 @@ function eventOf({ outcome, error, ...ended }: EndedAttempt): NewEvent[] {
   if (outcome !== "Failed" && outcome !== "DeadLettered") return [];
   const isLast = outcome === "DeadLettered";
   return [{ type: "job.failed", tenantId, data: { ...data, errorMessage: error, isLast } }];
+}
+
+/** Emits `job.dead-lettered`. A dead delivery job emits nothing: its event's delivery could fail again, without end. */
+export async function emitDeadLettered(tx: Tx, deadLetters: DeadLetterNotice[]): Promise<void> {
+  const reported = deadLetters.filter(({ jobTypeName }) => jobTypeName !== DELIVERY_JOB.name);
+  await emitEvents(
+    {},
+    tx,
+    reported.map(({ id: deadLetterId, tenantId, serializedArgs: _, ...data }) => ({
+      type: "job.dead-lettered",
+      tenantId,
+      data: { ...data, deadLetterId },
+    })),
+  );
 }

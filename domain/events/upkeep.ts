@@ -1,5 +1,5 @@
 import { transact } from "../../infra/postgres/postgres.ts";
-import { readJobEnds } from "../jobs/job_ends.ts";
+import { readJobEnds } from "../jobs/job_row.ts";
 import { type Batch, type BatchResult, deleteExpired, maintenanceJob } from "../jobs/maintenance.ts";
 import { FIRST_ID, firstIdOf } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";

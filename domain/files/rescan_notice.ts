@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { defineJob, type JobContext } from "../jobs/job_type.ts";
-import { sendNotification } from "../notifications/send.ts";
+import { sendNotification } from "../notifications/sending/send.ts";
 import { findUsersInTenant } from "../rights/user_lookup.ts";
 import type { FileRow } from "./file.ts";
 import type { FilePlatform } from "./platform.ts";

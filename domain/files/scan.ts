@@ -6,7 +6,7 @@ import {
 } from "../../infra/objectstore/objectstore.ts";
 import { type ScannerStatus, ScanUnavailable } from "../../infra/scanner/scanner.ts";
 import { PostponeJob } from "../jobs/job_type.ts";
-import { retryDelayMs } from "../jobs/settle.ts";
+import { retryDelayMs } from "../jobs/engine/settle.ts";
 import type { Platform } from "../shared/platform.ts";
 import { profilesOf } from "./configured_profiles.ts";
 import { ContentUnreadable, scanContent } from "./scan_content.ts";

@@ -2,7 +2,7 @@ import type { z } from "zod";
 import type { Log } from "../../infra/log.ts";
 import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
 import type { Platform } from "../shared/platform.ts";
-import type { EndedAttempt, OnEnded } from "./figures/ended_attempt.ts";
+import type { EndedAttempt, OnEnded } from "./ended_attempt.ts";
 import { remoteKey, type SettledJob } from "./job_row.ts";
 import { type RateLimit, requireRateLimit } from "./rate_limit.ts";
 

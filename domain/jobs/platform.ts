@@ -1,12 +1,9 @@
 import type { AuditPlatform } from "../audit/platform.ts";
 import type { JobWriter } from "./enqueue.ts";
 import type { JobTypes } from "./job_type.ts";
-import type { WorkPolls } from "./remote/work_polls.ts";
 
 export interface JobPlatform extends AuditPlatform {
   jobTypes: JobTypes;
   /** Writes single jobs of many requests in shared commits. */
   jobWriter: JobWriter;
-  /** Polls of remote workers that wait at this instance. */
-  workPolls: WorkPolls;
 }

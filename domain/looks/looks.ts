@@ -3,7 +3,7 @@ import { isTransaction, type Sql } from "../../infra/postgres/postgres.ts";
 import type { Platform } from "../shared/platform.ts";
 import { cacheOfDatabase } from "../shared/ttl_cache.ts";
 import { readableTextOn } from "./colours.ts";
-import { readVerifiedSenders, type VerifiedSender } from "./senders/sender.ts";
+import { readVerifiedSenders, type VerifiedSender } from "./sender.ts";
 
 /** How long looks are cached: the longest time that a change on another instance is missed if its notification is lost. */
 const TTL_MS = 10_000;

@@ -1,8 +1,8 @@
 import { isMailAddress, mailKey } from "../../infra/mail/mail_address.ts";
 import { isUuid } from "../shared/ids.ts";
-import { declaredChannel, isBuiltIn } from "./channels/catalogue.ts";
-import type { BuiltInChannel, NotificationChannel } from "./status.ts";
 import { isPhoneNumber } from "../shared/phone_number.ts";
+import { declaredChannel, isBuiltIn } from "./channels.ts";
+import type { BuiltInChannel, NotificationChannel } from "./status.ts";
 
 const DEVICE_TOKEN = /^[!-~]{1,4096}$/;
 

@@ -11,8 +11,8 @@ import {
   type NotificationStatus,
   type RecipientStatus,
 } from "./status.ts";
-import type { TemplatePins } from "./templates/parts.ts";
-import type { Rendition } from "./templates/render.ts";
+import type { TemplatePins } from "../templates/parts.ts";
+import type { Rendition } from "../templates/render.ts";
 
 export interface HeldRecipient extends RecipientUser {
   id: string;

@@ -1,8 +1,8 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { limitTo } from "../shared/list_order.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
-import { channelDisplay } from "./channels/catalogue.ts";
 import { shownAddress } from "./addresses.ts";
+import { channelDisplay } from "./channels.ts";
 import { countByStatus, total } from "./counts.ts";
 import {
   countSearched,

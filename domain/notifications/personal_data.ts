@@ -1,4 +1,4 @@
-import { abandonJob } from "../jobs/job_control.ts";
+import { abandonJob } from "../jobs/control/job_control.ts";
 import { eraseAddresses } from "../shared/erase_text.ts";
 import { ERASED_AT_ONCE, type ErasedPersons, ofTenant, type PersonalData } from "../shared/personal_data.ts";
 import { addressKey } from "./addresses.ts";

@@ -3,10 +3,10 @@ import { scheduleMistakes } from "../jobs/cron.ts";
 import { type FieldErrors, invalid, problem } from "../problems/problem.ts";
 import { findUsersInTenant } from "../rights/user_lookup.ts";
 import { requireVersion } from "../shared/version.ts";
-import { channelMember, channelNames } from "./channels/catalogue.ts";
+import { canonicalLocale } from "../templates/locales.ts";
+import { channelMember, channelNames } from "./channels.ts";
 import { clockTime, minutesOf } from "./quiet_hours.ts";
 import type { NotificationChannel } from "./status.ts";
-import { canonicalLocale } from "./templates/locales.ts";
 
 /** Whether each channel is wanted, by `channelMember`. A channel that is left out is wanted. */
 export type ChannelChoices =

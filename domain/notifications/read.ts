@@ -1,9 +1,7 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
 import { addressKey, shownAddress } from "./addresses.ts";
-import { channelDisplay } from "./channels/catalogue.ts";
-import { readSuppressions, type RecipientSuppression } from "./suppression.ts";
-import { ignoresSuppression } from "./suppression_bounces.ts";
+import { channelDisplay } from "./channels.ts";
 import {
   type DeliveryState,
   type NotificationChannel,
@@ -13,6 +11,8 @@ import {
   type SkipReason,
   STATUS_DISPLAY,
 } from "./status.ts";
+import { readSuppressions, type RecipientSuppression } from "./suppression.ts";
+import { ignoresSuppression } from "./suppression_bounces.ts";
 
 interface NotificationRow {
   id: string;

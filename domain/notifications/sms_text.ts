@@ -1,7 +1,7 @@
 import { type FieldErrors, invalid } from "../problems/problem.ts";
 import type { Message } from "./message.ts";
 import type { NotificationPlatform } from "./platform.ts";
-import { textForRequest } from "./templates/render.ts";
+import { textForRequest } from "../templates/render.ts";
 
 /** Maximum characters of a text message (Twilio: 1,600). The gateway splits it into segments. */
 const SMS_LENGTH = 1_600;

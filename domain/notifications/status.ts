@@ -1,7 +1,7 @@
 /** The built-in channels. */
 export const CHANNELS = ["Email", "Push", "InApp", "Sms"] as const;
 export type BuiltInChannel = typeof CHANNELS[number];
-/** The name of a built-in channel, or of one that an extension declares (`channels/catalogue.ts`). */
+/** The name of a built-in channel, or of one that an extension declares (`channels.ts`). */
 export type NotificationChannel = string;
 
 export const NOTIFICATION_PRIORITIES = ["Low", "Normal", "High", "Critical"] as const;

@@ -4,7 +4,7 @@ import { newId } from "../shared/ids.ts";
 import { jsonRows } from "./json_rows.ts";
 import type { Message } from "./message.ts";
 import type { NotificationStatus } from "./status.ts";
-import type { TemplatePins } from "./templates/parts.ts";
+import type { TemplatePins } from "../templates/parts.ts";
 import { tenantKeyOf } from "./tenant_key.ts";
 
 /** The sender of a message; all null for the service itself. */

@@ -4,11 +4,11 @@ import { type FieldErrors, invalid } from "../problems/problem.ts";
 import { type AddressedUser, findUsersByEmail, findUsersInTenant, fullName } from "../rights/user_lookup.ts";
 import { newId } from "../shared/ids.ts";
 import { addressMistake } from "./addresses.ts";
+import { declaredChannel } from "./channels.ts";
 import type { HeldNotification, HeldRecipient } from "./delivery_ledger.ts";
 import { findDeviceTokensByUser } from "./devices.ts";
 import type { Message, MessageRecipient } from "./message.ts";
 import type { Outcome } from "./outcome.ts";
-import { declaredChannel } from "./channels/catalogue.ts";
 import type { NotificationChannel } from "./status.ts";
 import { tenantKeyOf } from "./tenant_key.ts";
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Pause } from "../jobs/pauses.ts";
+import type { Pause } from "../jobs/limits/pauses.ts";
 
 const STUCK_AFTER_MS = 5 * 60_000;
 /** A maintenance job that is late by more than this needs attention. */

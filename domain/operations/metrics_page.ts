@@ -3,13 +3,13 @@ import { gauge } from "../../infra/telemetry/instruments.ts";
 import { VERSION } from "../../infra/version.ts";
 import { rescanLagSeconds } from "../files/rescan_generation.ts";
 import { readScanQueue } from "../files/scanner_status.ts";
-import { foldLagSeconds } from "../jobs/fold_counts.ts";
-import { countJobsBy } from "../jobs/job_counts.ts";
+import { foldLagSeconds } from "../jobs/statistics/fold_counts.ts";
+import { countJobsBy } from "../jobs/lists/job_counts.ts";
 import { JOB_STATUSES } from "../jobs/job_row.ts";
 import { readMaintenanceLag } from "../jobs/maintenance.ts";
 import type { RunningRequests } from "../requests/running_requests.ts";
 import type { JobPlatform } from "../jobs/platform.ts";
-import { type QueueDepth, readQueues } from "../jobs/queues.ts";
+import { type QueueDepth, readQueues } from "../jobs/lists/queues.ts";
 import type { InstanceHealth } from "./health.ts";
 
 const STARTED_SECONDS = Date.now() / 1000;

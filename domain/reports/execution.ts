@@ -1,14 +1,17 @@
-import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
-import type { TemplatePins } from "../notifications/templates/parts.ts";
+import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
+import { recordAudit } from "../audit/audit.ts";
+import type { ReportFormat } from "../documents/formats.ts";
+import { signFileDownload } from "../files/service_files.ts";
 import { problem } from "../problems/problem.ts";
 import type { Caller } from "../rights/caller.ts";
 import { belongsTo } from "../shared/belongs_to.ts";
 import { firstIdOf } from "../shared/ids.ts";
 import type { PagedResult, PageRequest } from "../shared/paging.ts";
+import type { Platform } from "../shared/platform.ts";
 import { readPage } from "../shared/read_page.ts";
-import { type DeliveryStatus, UNDELIVERED } from "./delivery/delivery_status.ts";
-import { type ReportFormat, type ReportStatus, STATUS } from "./formats.ts";
-import { holdsAllCondition, requireAll } from "./permissions.ts";
+import type { TemplatePins } from "../templates/parts.ts";
+import { holdsAllCondition, requireAll } from "./definition/permissions.ts";
+import { type DeliveryStatus, type ReportStatus, STATUS, UNDELIVERED } from "./status.ts";
 
 /** How far the time in an execution's id may be from its `createdAt`: the clocks of instances differ. */
 const ID_MARGIN_MS = 3_600_000;
@@ -156,6 +159,35 @@ export async function listDeliveries(q: Sql, executionId: string): Promise<Deliv
   return await q<DeliveryOutcome[]>`
     select method, recipient, target_id, status, error_message, attempts, updated_at from report_deliveries
     where execution_id = ${executionId} order by id`;
+}
+
+/**
+ * Signs a short-lived download URL of an execution's document and counts a download.
+ * @throws REPORT_NOT_FOUND, MISSING_PERMISSION, REPORT_NOT_AVAILABLE, FILE_NOT_AVAILABLE_CONFLICT,
+ * FILE_INFECTED_CONFLICT, FILE_PURGED_CONFLICT
+ */
+export async function downloadReport(
+  p: Platform,
+  caller: Caller,
+  id: string,
+): Promise<{ url: string; expiresAt: Date }> {
+  const { status, storedFileId } = await readVisibleExecution(p.sql, caller, id);
+  const isReady = status === STATUS.Completed || status === STATUS.Delivered;
+  if (!isReady || storedFileId === null) {
+    const name = Object.entries(STATUS).find(([, value]) => value === status)?.[0];
+    throw problem("REPORT_NOT_AVAILABLE", `The execution is ${name}; expected Completed or Delivered.`);
+  }
+  const { url, expiresAt } = await signFileDownload(p, storedFileId);
+  await transact(p.sql, async (tx) => {
+    await countDownload(tx, id);
+    await recordAudit(tx, caller, {
+      action: "report.download-url",
+      targetType: "report",
+      targetId: id,
+      after: { storedFileId, expiresAt },
+    });
+  });
+  return { url, expiresAt };
 }
 
 /** Counts a download URL that was signed. */

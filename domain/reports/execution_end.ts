@@ -1,11 +1,11 @@
 import type { Tx } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
-import { sendNotification } from "../notifications/send.ts";
+import { sendNotification } from "../notifications/sending/send.ts";
 import { Problem } from "../problems/problem.ts";
 import type { Execution } from "./execution.ts";
-import { STATUS } from "./formats.ts";
 import type { ReportPlatform } from "./platform.ts";
 import { emitExecutionEnd } from "./report_events.ts";
+import { STATUS } from "./status.ts";
 
 interface ScheduleState {
   tenantId: string | null;

@@ -1,8 +1,8 @@
-import type { WakeUps } from "../../infra/wakeups/wakeups.ts";
 import type { Tx } from "../../infra/postgres/postgres.ts";
+import type { WakeUps } from "../../infra/wakeups/wakeups.ts";
 import { emitEvents } from "../events/emit.ts";
 import type { Execution } from "./execution.ts";
-import { STATUS } from "./formats.ts";
+import { STATUS } from "./status.ts";
 
 /** Emits `report.delivered` or `report.delivery-failed` to the execution's tenant, with the numbers of recipients. */
 export async function emitDeliveryEnd(

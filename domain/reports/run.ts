@@ -1,11 +1,15 @@
 import { type Sql, type SqlPart, transact, type Tx } from "../../infra/postgres/postgres.ts";
+import { recordAudit } from "../audit/audit.ts";
+import { FORMATS } from "../documents/formats.ts";
 import { releaseOwnerReferences } from "../files/service_files.ts";
 import { SERVICE_SCOPES } from "../files/service_scopes.ts";
+import type { Caller } from "../rights/caller.ts";
 import { newId } from "../shared/ids.ts";
-import type { Execution } from "./execution.ts";
+import { requireVersion } from "../shared/version.ts";
+import { type Execution, readVisibleExecution } from "./execution.ts";
 import { handleExecutionEnd } from "./execution_end.ts";
-import { FORMATS, STATUS } from "./formats.ts";
 import type { ReportPlatform } from "./platform.ts";
+import { STATUS } from "./status.ts";
 
 /** A Generating execution with the id of its current run. */
 export type Run = Execution & { runId: string };
@@ -124,5 +128,36 @@ export async function rejectDocument(p: ReportPlatform, executionId: string, rea
     if (!failed) return;
     await releaseDocuments(tx, [failed.runId]);
     await handleExecutionEnd(p, tx, failed);
+  });
+}
+
+/**
+ * Soft-deletes an execution and releases its file. A Queued or Generating execution also becomes Cancelled; its run, on
+ * any instance, notices this within half a second and cancels its query.
+ * @throws REPORT_NOT_FOUND, MISSING_PERMISSION, PRECONDITION_FAILED
+ */
+export async function deleteExecution(
+  p: ReportPlatform,
+  caller: Caller,
+  id: string,
+  ifMatch: string | null,
+): Promise<void> {
+  await transact(p.sql, async (tx) => {
+    const { status, runId, templateId, version } = await readVisibleExecution(tx, caller, id, true);
+    requireVersion(ifMatch, version);
+    const isOpen = status === STATUS.Queued || status === STATUS.Generating;
+    const next = isOpen ? STATUS.Cancelled : status;
+    const [deleted] = await tx<Execution[]>`update report_executions set deleted_at = now(), status = ${next},
+      completed_at = coalesce(completed_at, now()) where id = ${id} returning *`;
+    // This may be the last unfinished execution of a scheduled burst.
+    if (deleted && isOpen) await handleExecutionEnd(p, tx, deleted);
+    await releaseDocuments(tx, [runId]);
+    await recordAudit(tx, caller, {
+      action: isOpen ? "report.cancel" : "report.delete",
+      targetType: "report",
+      targetId: id,
+      before: { templateId, status },
+      after: { status: next },
+    });
   });
 }

@@ -7,8 +7,10 @@ import { type Pool, transact, type Tx, withTransactionSetup } from "../../infra/
 import { problem } from "../problems/problem.ts";
 import { type Caller, principalId } from "../rights/caller.ts";
 import { newId } from "../shared/ids.ts";
+import { deleteExpired, maintenanceJob } from "../jobs/maintenance.ts";
+import type { PersonalData } from "../shared/personal_data.ts";
 
-export const KEY_HOURS = 24;
+const KEY_HOURS = 24;
 
 /** A request that must take effect only once, even if it is sent several times. */
 export interface KeyedRequest {
@@ -207,3 +209,26 @@ function keyHashes({ caller, operation, key, content }: KeyedRequest): KeyHashes
   const scope = JSON.stringify([principalId(caller), caller.tenantId, operation, key]);
   return { id: createHash("sha256").update(scope).digest(), fingerprint: fingerprint.digest() };
 }
+
+/** Deletes expired idempotency keys every ten minutes. */
+export const pruneIdempotencyKeysJob = maintenanceJob({
+  name: "steward.prune-idempotency-keys",
+  cron: "*/10 * * * *",
+  works: {
+    pruned: deleteExpired({ table: "idempotency_keys", column: "created_at", keptFor: `${KEY_HOURS} hours` }),
+  },
+});
+
+/**
+ * Stored answers of keyed requests, which are kept for 24 hours. An answer about the person loses its body: a repeat of
+ * the request still does nothing, and gets the status without the body.
+ */
+export const requestPersonalData: PersonalData = {
+  area: "requests",
+  async eraseUsers({ sql }, { userIds, addresses }) {
+    const needles = [...userIds, ...addresses.map((address) => address.toLowerCase())];
+    await sql`update idempotency_keys set body = null
+      where body is not null and exists (
+        select from unnest(${needles}::text[]) needle where strpos(lower(body), needle) > 0)`;
+  },
+};

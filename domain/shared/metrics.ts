@@ -1,5 +1,4 @@
-import { EventLoopDelay } from "../../infra/telemetry/event_loop.ts";
-import { Counter, Histogram } from "../../infra/telemetry/instruments.ts";
+import { Counter, EventLoopDelay, Histogram } from "../../infra/telemetry/instruments.ts";
 import { SlowReads } from "./slow_reads.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { closeTenant, lockErasableTenant, requireTenantExists } from "../access/tenants/tenant_erase.ts";
-import { tenantNotFound } from "../access/tenants/tenants.ts";
+import { tenantNotFound } from "../access/tenant_not_found.ts";
 import { anonymizeUser, requireExportable } from "../access/users/user_erase.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { requireNoLegalHold } from "../files/personal_data.ts";

@@ -1,5 +1,5 @@
 import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
-import { type JobEnd, readJobEnds } from "../jobs/job_ends.ts";
+import { type JobEnd, readJobEnds } from "../jobs/job_row.ts";
 import { type Batch, type BatchResult, maintenanceJob, positionAfter } from "../jobs/maintenance.ts";
 import { FIRST_ID } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";

@@ -5,7 +5,7 @@ import { afterCommit, mainPool, type Pool, type Tx } from "./postgres.ts";
 
 /**
  * What instances follow: cached rights, active tenants, templates, totals, job types and pauses; who wants job events; requests to cancel
- * running jobs; OAuth clients; looks and senders of tenants.
+ * running jobs; OAuth clients; looks and senders of tenants; and new events, which each instance announces to itself alone.
  */
 export type ChangeTopic =
   | "rights"
@@ -17,7 +17,8 @@ export type ChangeTopic =
   | "event subscriptions"
   | "cancel requests"
   | "oauth clients"
-  | "looks";
+  | "looks"
+  | "new events";
 
 /** A change, as instances send it to each other in JSON. */
 export interface Change {
@@ -27,7 +28,7 @@ export interface Change {
 }
 
 /** Receives the ids of what changed; null: anything may have changed. */
-type OnChange = (ids: string[] | null) => void;
+type OnChange = (ids: string[] | null) => void | Promise<void>;
 
 interface Subscribers {
   all: { topic: ChangeTopic; onChange: OnChange }[];
@@ -63,10 +64,18 @@ export function announceChange(tx: Tx, { topic, ids = [] }: Change): void {
   });
 }
 
+/** After `tx` commits, notifies the subscribers of this instance alone. `transact` waits for them. */
+export function announceHere(tx: Tx, { topic, ids = [] }: Change): void {
+  const { all } = subscribersOf(mainPool(tx));
+  afterCommit(tx, async () => {
+    await Promise.all(all.map((each) => each.topic === topic && each.onChange(ids)));
+  });
+}
+
 /** @param change null: announcements may have been missed, so that any topic may have changed */
 function notifySubscribers(pool: Pool, change: Change | null): void {
   for (const { topic, onChange } of subscribersOf(pool).all) {
-    if (change === null || change.topic === topic) onChange(change?.ids ?? null);
+    if (change === null || change.topic === topic) void onChange(change?.ids ?? null);
   }
 }
 

@@ -5,6 +5,14 @@ export interface WrittenSchema {
   extension: string;
   /** Columns that requests write, such as `acme.orders.customer_id`. */
   written?: string[];
+  references?: DeclaredReference[];
+}
+
+/** A column with the id of a row of another table, both with their tenant. Tables are named with their schema. */
+export interface DeclaredReference {
+  table: string;
+  column: string;
+  parent: string;
 }
 
 /** A foreign key without the tenant. */
@@ -52,7 +60,12 @@ export async function requireTenantInKeys(
         where t.conrelid = k.conrelid and t.conkey @> k.conkey
           and own = 'tenant_id' and other in ('tenant_id', 'live_tenant_id'))
     order by child, name limit 1`;
-  if (!key) return;
+  if (!key) {
+    return await requireKeysOfReferences(
+      sql,
+      extensions.flatMap(({ references = [] }) => references),
+    );
+  }
   const { extension, name, child, parent, columns, parentColumns, isParentOfService } = key;
   const pair = (names: string[]) => `(${[...names, "tenant_id"].join(", ")})`;
   throw new Error(
@@ -61,10 +74,33 @@ export async function requireTenantInKeys(
     }) to ${parent} ` +
       `leaves out the tenant, so a row of one tenant could refer to a row of another; ` +
       (isParentOfService
-        ? "leave the field out of the bodies of its resource, and set it in a route that finds the row in the tenant"
+        ? "leave the member out of the bodies of its record, and set it in a route that finds the row in the tenant"
         : `add a migration with "alter table ${parent} add unique ${pair(parentColumns)}; ` +
           `alter table ${child} add foreign key ${pair(columns)} references ${parent} ${
             pair(parentColumns)
           }"`),
   );
+}
+
+/**
+ * Checks that each declared reference has a foreign key with the tenant.
+ * @throws Error that names table and column, and says what to declare
+ */
+export async function requireKeysOfReferences(
+  sql: Pool | Tx,
+  references: readonly DeclaredReference[],
+): Promise<void> {
+  for (const { table, column, parent } of references) {
+    const { count } = await sql`
+      select from pg_constraint k
+      where k.contype = 'f' and k.conrelid = to_regclass(${table}) and k.confrelid = to_regclass(${parent})
+        and array(select attname::text from pg_attribute where attrelid = k.conrelid and attnum = any(k.conkey))
+          @> ${["tenant_id", column]}::text[]`;
+    if (count > 0) continue;
+    throw new Error(
+      `${table}.${column} is declared as a reference to ${parent}, but has no foreign key; add a migration with ` +
+        `"alter table ${parent} add unique (tenant_id, id); alter table ${table} add foreign key ` +
+        `(tenant_id, ${column}) references ${parent} (tenant_id, id)"`,
+    );
+  }
 }

@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { sendUserResetLink } from "../../domain/access/users/user_reset_link.ts";
+import { sendUserResetLink } from "../../domain/access/account/user_reset_link.ts";
 import { removeUserFactors } from "../../domain/access/factors/remove_user_factors.ts";
 import { acrossTenants, afterStepUp } from "../../domain/rights/checks.ts";
-import { endUserSessions, listUserSessions, unlockUser } from "../../domain/access/users/user_sign_in.ts";
-import { OwnSession } from "../../domain/access/account/own_sessions.ts";
+import { endUserSessions, listUserSessions, unlockUser } from "../../domain/access/sign_in/user_sign_in.ts";
+import { OwnSession } from "../../domain/access/sign_in/own_sessions.ts";
 import { ok, okEmpty } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";

@@ -14,7 +14,7 @@ import {
   readPermission,
   readPermissionByCode,
 } from "../../domain/access/permissions/permissions.ts";
-import { setDefaultRoles } from "../../domain/access/roles/default_role_changes.ts";
+import { setDefaultRoles } from "../../domain/access/permissions/default_role_changes.ts";
 import { created, ok, okEmpty } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";

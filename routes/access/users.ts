@@ -12,11 +12,11 @@ import {
   UserTenant,
 } from "../../domain/access/users/user_details.ts";
 import { listTenantUsers } from "../../domain/access/users/user_list.ts";
-import { sendUserResetLink } from "../../domain/access/users/user_reset_link.ts";
+import { sendUserResetLink } from "../../domain/access/account/user_reset_link.ts";
 import { setTenantUserRoles } from "../../domain/access/users/user_roles.ts";
-import { endUserSessions, listUserSessions, unlockUser } from "../../domain/access/users/user_sign_in.ts";
+import { endUserSessions, listUserSessions, unlockUser } from "../../domain/access/sign_in/user_sign_in.ts";
 import { setTenantUserActive, updateTenantUser } from "../../domain/access/users/user_update.ts";
-import { OwnSession } from "../../domain/access/account/own_sessions.ts";
+import { OwnSession } from "../../domain/access/sign_in/own_sessions.ts";
 import { created, ok, okEmpty, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf } from "../shared/paging.ts";

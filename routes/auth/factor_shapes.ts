@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { FACTOR_KINDS } from "../../domain/access/factors/factor_tokens.ts";
+import { FACTOR_KINDS } from "../../domain/access/sign_in/factor_tokens.ts";
 
 const encoded = z.string().regex(/^[A-Za-z0-9_-]+$/, "expected base64url").max(20_000);
 

@@ -6,7 +6,7 @@ import { jobsSection } from "./jobs/mod.ts";
 import { notificationsSection } from "./notifications/mod.ts";
 import { overviewSection } from "./overview/mod.tsx";
 import { reportsSection } from "./reports/mod.ts";
-import { resourcesSection } from "./resources/mod.ts";
+import { recordsSection } from "./records/mod.ts";
 import { searchSection } from "./search/mod.tsx";
 import type { ConsoleSection } from "./shared/page.ts";
 
@@ -19,7 +19,7 @@ export const sections: ConsoleSection[] = [
   notificationsSection,
   reportsSection,
   accessSection,
-  resourcesSection,
+  recordsSection,
   integrationSection,
   searchSection,
 ];

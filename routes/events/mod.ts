@@ -1,12 +1,12 @@
 import { webhookEndpoints } from "../../domain/events/endpoints.ts";
-import { resourceRoutes } from "../resources/resource_routes.ts";
+import { recordRoutes } from "../records/record_routes.ts";
 import { deliveryRoutes } from "./deliveries.ts";
 import { eventRoutes } from "./events.ts";
 import { eventTypeRoutes } from "./event_types.ts";
 
 /** Webhook endpoints, their deliveries, and the event types. */
 export const eventsRoutes = [
-  ...resourceRoutes(webhookEndpoints),
+  ...recordRoutes(webhookEndpoints),
   ...deliveryRoutes,
   ...eventTypeRoutes,
   ...eventRoutes,

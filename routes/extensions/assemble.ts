@@ -1,17 +1,17 @@
-import type { CatalogAdditions } from "../../domain/access/bootstrap.ts";
+import type { CatalogAdditions } from "../../domain/access/tenants/bootstrap.ts";
 import { permissionCode } from "../../domain/access/permissions/permission_fields.ts";
 import { EVENT_TYPES, type EventDeclaration, type EventTypes } from "../../domain/events/event_types.ts";
 import { EVENT_TYPE } from "../../domain/events/own_types.ts";
 import type { AnyJobType, JobContext } from "../../domain/jobs/job_type.ts";
-import { declareChannels, isBuiltIn } from "../../domain/notifications/channels/catalogue.ts";
-import type { ChannelProvider } from "../../domain/notifications/channels/channel_provider.ts";
+import { declareChannels, isBuiltIn } from "../../domain/notifications/channels.ts";
+import type { ChannelProvider } from "../../domain/notifications/channel_provider.ts";
 import { isProblemCode } from "../../domain/problems/catalogue.ts";
-import type { ReportExtensions } from "../../domain/reports/reports.ts";
+import type { ReportExtensions } from "../../domain/reports/threads/reports.ts";
 import { CATALOG_PERMISSIONS } from "../../domain/rights/catalog.ts";
 import type { PersonalData } from "../../domain/shared/personal_data.ts";
 import type { ExtensionMigrations } from "../../infra/postgres/migrate.ts";
 import type { ConsoleSection } from "../console/shared/page.ts";
-import { resourceRoutes } from "../resources/resource_routes.ts";
+import { recordRoutes } from "../records/record_routes.ts";
 import type { Endpoint, EndpointInput } from "../shared/endpoint.ts";
 import { checkDeclarations } from "./declarations.ts";
 import type { ExtensionJob, ExtensionRoute } from "./extension.ts";
@@ -137,7 +137,7 @@ function endpointsOf(
   services: () => Services,
 ): Endpoint[] {
   const own = routes.map((route) => endpointOf(route, services));
-  const endpoints = [...own, ...resources.flatMap((resource) => resourceRoutes(resource))];
+  const endpoints = [...own, ...resources.flatMap((record) => recordRoutes(record))];
   for (const endpoint of endpoints) {
     names.claim(name, "operations", endpoint.id, /^[a-z][A-Za-z0-9]*$/);
     for (const route of routesOf(endpoint)) names.claimRoute(name, route);
@@ -160,7 +160,7 @@ async function consoleSections(
   extensions: readonly LoadedExtension[],
 ): Promise<ConsoleSection[]> {
   if (extensions.every(({ resources = [] }) => resources.length === 0)) return [];
-  const { extensionSection } = await import("../console/resources/extension_pages.tsx");
+  const { extensionSection } = await import("../console/records/record_pages.tsx");
   const { sections } = await import("../console/sections.ts");
   const pages = sections.flatMap(({ pages }) => pages);
   names.reserve("console pages", pages.map(({ path }) => path.split("/")[0] ?? ""));

@@ -46,8 +46,8 @@ const route = z.object({
 const resource = z.object({
   one: text,
   many: text,
-  source: z.looseObject({}),
-}, "expected a result of defineResource");
+  members: z.array(z.looseObject({})),
+}, "expected a result of defineRecord");
 const report = z.object({
   id: text,
   permissions: z.array(text),

@@ -6,21 +6,10 @@ import {
   type JobSpec,
   type JobType,
 } from "../../domain/jobs/job_type.ts";
-import type { ChannelDeclaration } from "../../domain/notifications/channels/catalogue.ts";
-import type {
-  ChannelMessage,
-  SendAnswer,
-  SendContext,
-} from "../../domain/notifications/channels/channel_provider.ts";
-import type { ReportTemplate } from "../../domain/reports/report_template.ts";
-import {
-  defineResource as declareResource,
-  type ResourceDeclaration,
-  type SeparateShapes,
-  type Shape,
-  type TableStorage,
-} from "../../domain/resources/define_resource.ts";
-import type { Resource } from "../../domain/resources/resource.ts";
+import type { ChannelMessage, SendAnswer, SendContext } from "../../domain/notifications/channel_provider.ts";
+import type { ChannelDeclaration } from "../../domain/notifications/channels.ts";
+import type { DefinedRecord } from "../../domain/records/record_type.ts";
+import type { ReportTemplate } from "../../domain/reports/definition/report_template.ts";
 import type { DataSubject, ErasedPersons, Exports } from "../../domain/shared/personal_data.ts";
 import type { Log } from "../../infra/log.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";
@@ -98,17 +87,6 @@ export function defineRoute<
   return spec as unknown as ExtensionRoute;
 }
 
-/** Declares a resource with separate schemas for create, update and answer, stored in a table. */
-export const defineResource = <
-  R extends Shape,
-  C extends Shape,
-  U extends Shape,
-  One extends string,
-  Many extends string,
->(
-  declaration: ResourceDeclaration<One, Many> & SeparateShapes<R, C, U> & TableStorage,
-): Resource<R, C, U, One, Many> => declareResource(declaration);
-
 /** A provider of an extension. It sends to one recipient per call. */
 export interface ExtensionProvider {
   /** Lower-case letters, digits and hyphens. Delivery attempts show it, so it names no host. */
@@ -160,8 +138,8 @@ export interface Extension {
   // deno-lint-ignore no-explicit-any -- one list holds job types with different arguments
   jobs?: ExtensionJob<any>[];
   reports?: ReportTemplate[];
-  // deno-lint-ignore no-explicit-any -- one list holds resources with different shapes
-  resources?: Resource<any, any, any>[];
+  // deno-lint-ignore no-explicit-any -- one list holds records with different shapes
+  resources?: DefinedRecord<any, any, any>[];
   routes?: ExtensionRoute[];
   /** Event types that webhook endpoints can subscribe to, by name, such as `invoice.paid`. */
   events?: Record<string, EventDeclaration>;

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { referencesOf } from "../../domain/records/define_record.ts";
 import type { ExtensionMigrations } from "../../infra/postgres/migrate.ts";
 import { defineExtension, type Extension } from "./extension.ts";
 
@@ -37,5 +38,8 @@ export const migrationsOf = (extensions: readonly LoadedExtension[]): ExtensionM
     extension: name,
     ...(migrations ? { folder: fileURLToPath(migrations) } : {}),
     channels: channels.map((channel) => channel.name),
-    written: resources.flatMap(({ written = [] }) => written),
+    written: resources.flatMap(({ table, members }) =>
+      members.filter(({ set }) => set !== "never").map(({ column }) => `${table}.${column}`)
+    ),
+    references: resources.flatMap(referencesOf),
   }));

@@ -6,7 +6,6 @@ export {
   defineChannel,
   defineExtension,
   defineJob,
-  defineResource,
   defineRoute,
   type Extension,
   type ExtensionChannel,
@@ -25,15 +24,10 @@ export {
   type ProblemCode,
   type ProblemDeclaration,
 } from "../../domain/problems/catalogue.ts";
-export {
-  defineSimpleResource,
-  type ResourceDeclaration,
-  type SeparateShapes,
-  type Shape,
-  type TableStorage,
-} from "../../domain/resources/define_resource.ts";
-export type { Label, ResourceLabels } from "../../domain/resources/labels.ts";
-export type { Resource } from "../../domain/resources/resource.ts";
+export { defineRecord, type RecordDeclaration, type RecordOf } from "../../domain/records/define_record.ts";
+export type { Label } from "../../domain/records/labels.ts";
+export { type Member, type Members, reference, type ValueLabel } from "../../domain/records/members.ts";
+export type { DefinedRecord, RecordLabels, RecordType } from "../../domain/records/record_type.ts";
 export type { EventDeclaration } from "../../domain/events/event_types.ts";
 export {
   boolean,
@@ -45,14 +39,12 @@ export {
   defineReport,
   instant,
   integer,
-  type PageLayout,
   type ReportDefinition,
   type ReportTemplate,
   text,
-} from "../../domain/reports/report_template.ts";
+} from "../../domain/reports/definition/report_template.ts";
+export type { PageLayout } from "../../domain/documents/document.ts";
 export type {
-  Chart,
-  ChartKind,
   ChartPartDefinition,
   PartMakers,
   QueryInput,
@@ -63,9 +55,11 @@ export type {
   ReportText,
   TableDefinition,
   TablePartDefinition,
-  Total,
-} from "../../domain/reports/template_parts.ts";
-export type { ReportFormat } from "../../domain/reports/formats.ts";
+} from "../../domain/reports/definition/template_parts.ts";
+export type { Chart } from "../../domain/documents/charts/tally.ts";
+export type { ChartKind } from "../../domain/documents/document.ts";
+export type { Total } from "../../domain/documents/exact_total.ts";
+export type { ReportFormat } from "../../domain/documents/formats.ts";
 export { z } from "zod";
 
 // Jobs
@@ -113,13 +107,13 @@ export type { Services, TenantEvent } from "./services.ts";
 export type { JobOptions, NewJob } from "../../domain/jobs/enqueue.ts";
 export type { UniqueFor, UniqueKey } from "../../domain/jobs/unique_jobs.ts";
 export type { RateLimit } from "../../domain/jobs/rate_limit.ts";
-export type { ChannelDeclaration } from "../../domain/notifications/channels/catalogue.ts";
+export type { ChannelDeclaration } from "../../domain/notifications/channels.ts";
 export type {
   ChannelMessage,
   SendAnswer,
   SendContext,
   SendProblem,
-} from "../../domain/notifications/channels/channel_provider.ts";
+} from "../../domain/notifications/channel_provider.ts";
 export type { Message, MessageAttachment, MessageRecipient } from "../../domain/notifications/message.ts";
 export type { NotificationChannel, NotificationPriority } from "../../domain/notifications/status.ts";
 export type { MessageSender } from "../../domain/notifications/store_notification.ts";

@@ -7,7 +7,7 @@ import { type ServiceFile, signTenantDownload, storeServiceFile } from "../../do
 import { enqueueJob, type JobOptions } from "../../domain/jobs/enqueue.ts";
 import type { JobType } from "../../domain/jobs/job_type.ts";
 import type { Message } from "../../domain/notifications/message.ts";
-import { sendNotification } from "../../domain/notifications/send.ts";
+import { sendNotification } from "../../domain/notifications/sending/send.ts";
 import type { MessageSender } from "../../domain/notifications/store_notification.ts";
 import { createHttpOut, type OutboundAnswer, type OutboundRequest } from "../../infra/http_out/http_out.ts";
 import type { Caller } from "../../domain/rights/caller.ts";

@@ -6,8 +6,7 @@ import {
   listBatchJobs,
   readBatch,
 } from "../../domain/jobs/batches/batch_row.ts";
-import { cancelBatch } from "../../domain/jobs/batches/cancel_batch.ts";
-import { addToBatch, createBatch } from "../../domain/jobs/batches/create_batch.ts";
+import { addToBatch, cancelBatch, createBatch } from "../../domain/jobs/control/batches.ts";
 import { JobSummary } from "../../domain/jobs/job_row.ts";
 import { jobReach } from "../../domain/jobs/reach.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";

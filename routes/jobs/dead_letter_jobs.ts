@@ -4,16 +4,16 @@ import {
   DeadLetterGroup,
   listDeadLetterGroups,
   retryDeadLetters,
-} from "../../domain/jobs/dead_letter_groups.ts";
+} from "../../domain/jobs/control/dead_letter_groups.ts";
 import {
   DeadLetter,
   deadLetterVersion,
   findFirstSearched,
   listDeadLetters,
   readDeadLetter,
-} from "../../domain/jobs/dead_letter_list.ts";
-import { discardDeadLetter, purgeDeadLetters } from "../../domain/jobs/dead_letter_purge.ts";
-import { retryDeadLetter } from "../../domain/jobs/dead_letters.ts";
+} from "../../domain/jobs/lists/dead_letter_list.ts";
+import { discardDeadLetter, purgeDeadLetters } from "../../domain/jobs/control/dead_letter_purge.ts";
+import { retryDeadLetter } from "../../domain/jobs/control/dead_letters.ts";
 import { jobReach } from "../../domain/jobs/reach.ts";
 import { timeOfId } from "../../domain/shared/ids.ts";
 import { JobSummary } from "../../domain/jobs/job_row.ts";

@@ -1,7 +1,7 @@
-import type { JobFilters } from "../../domain/jobs/job_filters.ts";
+import type { JobFilters } from "../../domain/jobs/lists/job_filters.ts";
 import { type JobPriority, PRIORITIES } from "../../domain/jobs/job_row.ts";
 import type { JobPlatform } from "../../domain/jobs/platform.ts";
-import { findJobTypes } from "../../domain/jobs/remote/find_job_types.ts";
+import { findJobTypes } from "../../domain/jobs/types/find_job_types.ts";
 import { MAX_SEARCHABLE, SEARCH_VALUE_LENGTH, searchablePaths } from "../../domain/jobs/searchable_args.ts";
 import { invalid } from "../../domain/problems/problem.ts";
 import { requireStorableText } from "../../domain/shared/storable.ts";

@@ -7,9 +7,9 @@ import {
   listJobTypes,
   putJobType,
   readJobType,
-} from "../../domain/jobs/remote/job_types.ts";
-import { ARGS_PATH, ARGS_PATH_EXPECTED } from "../../domain/jobs/remote/args_path.ts";
-import { rotateSigningSecret } from "../../domain/jobs/remote/signing_secrets.ts";
+} from "../../domain/jobs/types/declared_types.ts";
+import { ARGS_PATH, ARGS_PATH_EXPECTED } from "../../domain/jobs/types/args_path.ts";
+import { rotateSigningSecret } from "../../domain/jobs/types/signing_secrets.ts";
 import { definedMembers } from "../../domain/shared/defined_members.ts";
 import { created, etagOf, noContent, ok, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";

@@ -1,16 +1,20 @@
 import { z } from "zod";
 import { inTenantOrService } from "../../domain/rights/checks.ts";
-import { enqueueRequestedJob, enqueueRequestedJobs } from "../../domain/jobs/enqueue_requested.ts";
-import { searchErrors } from "../../domain/jobs/error_search.ts";
-import { JobExecution, JobLogLine, listExecutions, listLogLines } from "../../domain/jobs/executions.ts";
-import { cancelJob, retryJobNow } from "../../domain/jobs/job_control.ts";
-import { JOB_ORDERS, listJobs } from "../../domain/jobs/job_list.ts";
-import { JobDetail, readJobDetail } from "../../domain/jobs/job_detail.ts";
+import { enqueueRequestedJob, enqueueRequestedJobs } from "../../domain/jobs/control/enqueue_requested.ts";
+import { searchErrors } from "../../domain/jobs/lists/error_search.ts";
+import {
+  JobExecution,
+  JobLogLine,
+  listExecutions,
+  listLogLines,
+} from "../../domain/jobs/lists/executions.ts";
+import { cancelJob, retryJobNow } from "../../domain/jobs/control/job_control.ts";
+import { JOB_ORDERS, listJobs } from "../../domain/jobs/lists/job_list.ts";
+import { JobDetail, listContinuations, readJobDetail } from "../../domain/jobs/lists/job_detail.ts";
 import { JobSummary, readJob } from "../../domain/jobs/job_row.ts";
 import { jobReach } from "../../domain/jobs/reach.ts";
-import { requestCancel } from "../../domain/jobs/request_cancel.ts";
-import { listContinuations } from "../../domain/jobs/related_jobs.ts";
-import { retryJob } from "../../domain/jobs/retry_job.ts";
+import { requestCancel } from "../../domain/jobs/control/request_cancel.ts";
+import { retryJob } from "../../domain/jobs/control/retry_job.ts";
 import { accepted, created, ok } from "../shared/answer.ts";
 import { readItems } from "../shared/bulk.ts";
 import { endpoint } from "../shared/endpoint.ts";

@@ -1,6 +1,6 @@
 import type { Caller } from "../../domain/rights/caller.ts";
 import { jobReach } from "../../domain/jobs/reach.ts";
-import { maskSecrets } from "../../domain/jobs/remote/masking.ts";
+import { maskSecrets } from "../../domain/jobs/types/masking.ts";
 import type { Endpoint } from "../shared/endpoint.ts";
 import { deadLetterRoutes } from "./dead_letter_jobs.ts";
 import { jobTypeRoutes } from "./job_types.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { PauseState, pauseWork, resumeWork } from "../../domain/jobs/pauses.ts";
+import { PauseState, pauseWork, resumeWork } from "../../domain/jobs/limits/pauses.ts";
 import { inTenantOrService } from "../../domain/rights/checks.ts";
 import { ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";

@@ -1,22 +1,22 @@
 import { z } from "zod";
 import { inTenantOrService } from "../../domain/rights/checks.ts";
 import { jobReach } from "../../domain/jobs/reach.ts";
-import { listRuns } from "../../domain/jobs/related_jobs.ts";
 import {
   createRecurringJob,
   deleteRecurringJob,
   listRecurringJobs,
+  listRuns,
   readNextRuns,
   readRecurringJob,
   updateRecurringJob,
-} from "../../domain/jobs/recurring.ts";
+} from "../../domain/jobs/recurring/recurring.ts";
 import {
   pauseRecurringJob,
   resumeRecurringJob,
   triggerRecurringJob,
-} from "../../domain/jobs/recurring_control.ts";
+} from "../../domain/jobs/recurring/recurring_control.ts";
 import { definedMembers } from "../../domain/shared/defined_members.ts";
-import { RecurringJob } from "../../domain/jobs/recurring_row.ts";
+import { RecurringJob } from "../../domain/jobs/recurring/recurring_row.ts";
 import { JobSummary } from "../../domain/jobs/job_row.ts";
 import { created, noContent, ok, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";

@@ -1,11 +1,11 @@
 import { z } from "zod";
-import { isAnyPaused } from "../../domain/jobs/pauses.ts";
+import { isAnyPaused } from "../../domain/jobs/limits/pauses.ts";
 import { invalid } from "../../domain/problems/problem.ts";
 import { inServedTenantsOrService } from "../../domain/rights/checks.ts";
 import { QUEUE_NAME, QUEUE_NAME_EXPECTED } from "../../domain/jobs/job_row.ts";
 import { claimWork } from "../../domain/jobs/remote/claim_work.ts";
 import { renewWork } from "../../domain/jobs/remote/heartbeat.ts";
-import { JOB_TYPE_NAME, JOB_TYPE_NAME_EXPECTED } from "../../domain/jobs/remote/job_types.ts";
+import { JOB_TYPE_NAME, JOB_TYPE_NAME_EXPECTED } from "../../domain/jobs/types/declared_types.ts";
 import { settleWork, WORK_OUTCOMES } from "../../domain/jobs/remote/settle_work.ts";
 import { ok } from "../shared/answer.ts";
 import { callerOf } from "../shared/caller_of.ts";

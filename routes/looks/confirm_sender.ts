@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { confirmSender, readConfirmedTenant } from "../../domain/looks/senders/verify.ts";
-import { CONFIRM_SENDER_PATH } from "../../domain/notifications/sender_notices.ts";
+import { CONFIRM_SENDER_PATH } from "../../domain/notifications/sending/service_notices.ts";
 import { anyone } from "../../domain/rights/checks.ts";
 import { confirmationPage } from "../auth/mailed_page.ts";
 import { noContent, ok } from "../shared/answer.ts";

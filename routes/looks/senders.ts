@@ -7,7 +7,7 @@ import {
   type Sender,
   SENDER_METHODS,
   SENDER_STATUSES,
-} from "../../domain/looks/senders/sender.ts";
+} from "../../domain/looks/sender.ts";
 import { verifySender } from "../../domain/looks/senders/verify.ts";
 import { inTenant } from "../../domain/rights/checks.ts";
 import { requiredName } from "../../domain/shared/name.ts";

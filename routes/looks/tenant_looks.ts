@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { looksOf, type OwnLooks, readOwnLooks } from "../../domain/looks/looks.ts";
 import { MOST_LOGO_BYTES } from "../../domain/looks/logo_image.ts";
-import { readVerifiedSenders } from "../../domain/looks/senders/sender.ts";
+import { readVerifiedSenders } from "../../domain/looks/sender.ts";
 import { removeLogo, setLogo, updateLooks } from "../../domain/looks/write.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { inTenant } from "../../domain/rights/checks.ts";

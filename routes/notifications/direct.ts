@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { inTenantOrService } from "../../domain/rights/checks.ts";
-import { sendDirectEmail, sendDirectPush } from "../../domain/notifications/direct.ts";
+import { sendDirectEmail, sendDirectPush } from "../../domain/notifications/sending/direct.ts";
 import type { NotificationResult } from "../../domain/notifications/status.ts";
 import { type Answer, ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";

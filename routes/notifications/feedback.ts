@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { FEEDBACK_PATH } from "../../domain/notifications/feedback/adapters.ts";
-import { receiveFeedback } from "../../domain/notifications/feedback/receive.ts";
+import { receiveFeedback } from "../../domain/notifications/feedback/receive_feedback.ts";
 import { anyone } from "../../domain/rights/checks.ts";
 import { ok, text } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";

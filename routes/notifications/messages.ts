@@ -1,11 +1,10 @@
 import { z } from "zod";
 import { inTenantOrService } from "../../domain/rights/checks.ts";
-import { cancelScheduled } from "../../domain/notifications/cancel.ts";
+import { cancelScheduled, retryNotification } from "../../domain/notifications/sending/cancel_retry.ts";
 import { NotificationStats, readStats } from "../../domain/notifications/stats.ts";
 import { listNotifications } from "../../domain/notifications/list.ts";
 import { readNotification } from "../../domain/notifications/read.ts";
-import { retryNotification } from "../../domain/notifications/retry.ts";
-import { scheduleMessage, sendMessage } from "../../domain/notifications/send.ts";
+import { scheduleMessage, sendMessage } from "../../domain/notifications/sending/send.ts";
 import type { ProblemCode } from "../../domain/problems/catalogue.ts";
 import { contentTag } from "../../domain/shared/version.ts";
 import { ok } from "../shared/answer.ts";

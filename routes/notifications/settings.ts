@@ -1,10 +1,7 @@
 import { z } from "zod";
 import { inTenant } from "../../domain/rights/checks.ts";
-import {
-  type NotificationSettings,
-  readNotificationSettings,
-} from "../../domain/notifications/templates/locales.ts";
-import { setNotificationSettings } from "../../domain/notifications/templates/write.ts";
+import { type NotificationSettings, readNotificationSettings } from "../../domain/templates/locales.ts";
+import { setNotificationSettings } from "../../domain/templates/write.ts";
 import { contentTag } from "../../domain/shared/version.ts";
 import { ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";

@@ -1,7 +1,6 @@
-import { TEMPLATE_KINDS } from "../../domain/notifications/templates/read.ts";
+import { TEMPLATE_KINDS } from "../../domain/templates/read.ts";
 import { z } from "zod";
-import { channelNames } from "../../domain/notifications/channels/catalogue.ts";
-import { channelName } from "../../domain/notifications/channels/channel_name.ts";
+import { channelName, channelNames } from "../../domain/notifications/channels.ts";
 import { SUPPRESSION_REASONS } from "../../domain/notifications/suppression.ts";
 import {
   DELIVERY_STATES,

@@ -1,16 +1,11 @@
 import { z } from "zod";
 import { byPerson, inTenantOrService } from "../../domain/rights/checks.ts";
-import { canonicalLocale } from "../../domain/notifications/templates/locales.ts";
-import { readTemplate } from "../../domain/notifications/templates/read.ts";
-import { inLayout } from "../../domain/notifications/templates/in_layout.ts";
-import { listTemplateUses } from "../../domain/notifications/templates/uses.ts";
-import { sendTemplateTest } from "../../domain/notifications/templates/test_send.ts";
-import {
-  previewTemplate,
-  renderForRequest,
-  Rendition,
-  sampleDataOf,
-} from "../../domain/notifications/templates/render.ts";
+import { canonicalLocale } from "../../domain/templates/locales.ts";
+import { readTemplate } from "../../domain/templates/read.ts";
+import { inLayout } from "../../domain/templates/in_layout.ts";
+import { listTemplateUses } from "../../domain/templates/uses.ts";
+import { sendTemplateTest } from "../../domain/notifications/sending/send.ts";
+import { previewTemplate, renderForRequest, Rendition, sampleDataOf } from "../../domain/templates/render.ts";
 import { ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { optionalObject, optionalText, requiredText, uuid } from "../shared/validation.ts";

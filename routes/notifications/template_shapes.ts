@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type StoredTemplate, TEMPLATE_KINDS } from "../../domain/notifications/templates/read.ts";
+import { type StoredTemplate, TEMPLATE_KINDS } from "../../domain/templates/read.ts";
 import { templateTexts } from "../shared/template_texts.ts";
 import { enumName } from "../shared/validation.ts";
 import { slug } from "./shapes.ts";

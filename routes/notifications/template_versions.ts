@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { inTenantOrService } from "../../domain/rights/checks.ts";
-import { restoreTemplateVersion } from "../../domain/notifications/templates/write.ts";
-import { compareTemplateVersions } from "../../domain/notifications/templates/compare_versions.ts";
-import { listTemplateVersions, readTemplateVersion } from "../../domain/notifications/templates/versions.ts";
+import { restoreTemplateVersion } from "../../domain/templates/write.ts";
+import { compareTemplateVersions } from "../../domain/templates/compare_versions.ts";
+import { listTemplateVersions, readTemplateVersion } from "../../domain/templates/versions.ts";
 import { ok, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pageQuery } from "../shared/paging.ts";

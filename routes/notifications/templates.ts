@@ -6,12 +6,8 @@ import {
   readTemplate,
   type StoredTemplate,
   TEMPLATE_KINDS,
-} from "../../domain/notifications/templates/read.ts";
-import {
-  createTemplate,
-  deleteTemplate,
-  updateTemplate,
-} from "../../domain/notifications/templates/write.ts";
+} from "../../domain/templates/read.ts";
+import { createTemplate, deleteTemplate, updateTemplate } from "../../domain/templates/write.ts";
 import { created, etagOf, ok, okEmpty, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";

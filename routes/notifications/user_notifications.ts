@@ -1,18 +1,21 @@
 import { z } from "zod";
-import { byPersonOrSystem as access } from "../../domain/rights/checks.ts";
-import { deleteUserNotification, markAllRead, markRead } from "../../domain/notifications/in_app/change.ts";
-import { requireOwner } from "../../domain/notifications/in_app/ownership.ts";
+import { byPersonOrSystem, forSelf } from "../../domain/rights/checks.ts";
 import {
   countUserNotifications,
+  deleteUserNotification,
   listUserNotifications,
+  markAllRead,
+  markRead,
   UserNotification,
-} from "../../domain/notifications/in_app/read.ts";
+} from "../../domain/notifications/in_app/messages.ts";
+import { requireOwner } from "../../domain/notifications/ownership.ts";
 import { ok, okEmpty } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { queryBoolean, uuid } from "../shared/validation.ts";
 
 const area = "Notifications";
+const access = forSelf(byPersonOrSystem);
 const params = z.object({ id: uuid });
 const ofUser = { userId: uuid };
 

@@ -11,7 +11,7 @@ import {
   type TrustedReturn,
 } from "../../domain/oauth/authorization/request.ts";
 import { listOf, OAuthError, readParameters } from "../../domain/oauth/oauth_error.ts";
-import { requireProviderKey } from "../../domain/oauth/provider_key.ts";
+import { requireProviderKey } from "../../domain/oauth/clients/provider_key.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { anyone } from "../../domain/rights/checks.ts";
 import { originOf } from "../auth/answers.ts";

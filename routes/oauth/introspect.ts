@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type Asker, introspect } from "../../domain/oauth/introspection.ts";
+import { type Asker, introspect } from "../../domain/oauth/tokens/introspection.ts";
 import { OAuthError, readParameters, requireParameter } from "../../domain/oauth/oauth_error.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { Problem } from "../../domain/problems/problem.ts";

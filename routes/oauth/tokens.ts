@@ -1,15 +1,13 @@
 import { z } from "zod";
 import { isSameAudience } from "../../domain/oauth/clients/audience.ts";
-import { requireClient } from "../../domain/oauth/tokens/authenticate_client.ts";
-import { grantToProgram } from "../../domain/oauth/tokens/client_credentials.ts";
+import { grantToProgram, requireClient } from "../../domain/oauth/tokens/authenticate_client.ts";
 import { TokenAnswer } from "../../domain/oauth/tokens/grant.ts";
-import { readLiveToken } from "../../domain/oauth/tokens/live_token.ts";
+import { readLiveToken, revokeToken } from "../../domain/oauth/tokens/live_token.ts";
 import { redeemCode } from "../../domain/oauth/tokens/redeem_code.ts";
 import { refreshGrant } from "../../domain/oauth/tokens/refresh.ts";
-import { revokeToken } from "../../domain/oauth/tokens/revoke.ts";
 import { userClaims } from "../../domain/oauth/tokens/user_claims.ts";
 import { OAuthError, requireParameter } from "../../domain/oauth/oauth_error.ts";
-import { requireProviderKey } from "../../domain/oauth/provider_key.ts";
+import { requireProviderKey } from "../../domain/oauth/clients/provider_key.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { anyone } from "../../domain/rights/checks.ts";
 import { type Answer, ok, okEmpty } from "../shared/answer.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { inTenantOrService } from "../../domain/rights/checks.ts";
-import { THROUGHPUT_WINDOWS } from "../../domain/jobs/throughput.ts";
+import { THROUGHPUT_WINDOWS } from "../../domain/jobs/statistics/throughput.ts";
 import { Overview, readOverview } from "../../domain/operations/overview.ts";
 import { ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";

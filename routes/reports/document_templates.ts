@@ -1,16 +1,16 @@
 import { z } from "zod";
 import { DeliveryOptionsShape } from "../../domain/reports/delivery/options.ts";
-import { compareDocumentTemplateVersions } from "../../domain/reports/document_templates/compare_versions.ts";
-import { requestDocuments } from "../../domain/reports/document_templates/generate.ts";
-import { previewDocument } from "../../domain/reports/document_templates/render.ts";
-import { documentSamples } from "../../domain/reports/document_templates/samples.ts";
 import {
+  compareDocumentTemplateVersions,
   type DocumentTemplate,
   listDocumentTemplates,
   listDocumentTemplateVersions,
   readDocumentTemplate,
   readDocumentTemplateVersion,
 } from "../../domain/reports/document_templates/template.ts";
+import { requestDocuments } from "../../domain/reports/generation/generate_document.ts";
+import { previewDocument } from "../../domain/reports/document_templates/render.ts";
+import { documentSamples } from "../../domain/reports/document_templates/samples.ts";
 import {
   createDocumentTemplate,
   deleteDocumentTemplate,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { listDocumentUses } from "../../domain/reports/document_templates/uses.ts";
+import { listDocumentUses } from "../../domain/reports/document_templates/render.ts";
 import { inTenant } from "../../domain/rights/checks.ts";
 import { ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";

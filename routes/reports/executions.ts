@@ -1,12 +1,16 @@
 import { z } from "zod";
 import { inTenantOrService } from "../../domain/rights/checks.ts";
 import { readFileState } from "../../domain/files/service_files.ts";
-import { deleteExecution } from "../../domain/reports/delete_execution.ts";
-import { DELIVERY_STATUSES } from "../../domain/reports/delivery/delivery_status.ts";
+import { deleteExecution } from "../../domain/reports/run.ts";
+import { DELIVERY_STATUSES } from "../../domain/reports/status.ts";
 import { redeliver } from "../../domain/reports/delivery/redeliver.ts";
-import { downloadReport } from "../../domain/reports/download_report.ts";
-import { listDeliveries, listExecutions, readVisibleExecution } from "../../domain/reports/execution.ts";
-import { visibleTemplates } from "../../domain/reports/registry.ts";
+import {
+  downloadReport,
+  listDeliveries,
+  listExecutions,
+  readVisibleExecution,
+} from "../../domain/reports/execution.ts";
+import { visibleTemplates } from "../../domain/reports/threads/registry.ts";
 import { accepted, noContent, ok, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf } from "../shared/paging.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { byPerson, inTenantOrService } from "../../domain/rights/checks.ts";
 import type { ProblemCode } from "../../domain/problems/catalogue.ts";
-import { BurstShape } from "../../domain/reports/burst.ts";
+import { BurstShape } from "../../domain/reports/generation/burst.ts";
 import { DeliveryOptionsShape } from "../../domain/reports/delivery/options.ts";
 import {
   createSchedule,
@@ -9,9 +9,9 @@ import {
   pauseSchedule,
   resumeSchedule,
   updateSchedule,
-} from "../../domain/reports/schedule_changes.ts";
-import { triggerSchedule } from "../../domain/reports/schedule_runs.ts";
-import { listSchedules, readVisibleSchedule } from "../../domain/reports/schedule.ts";
+} from "../../domain/reports/schedules/schedule_changes.ts";
+import { triggerSchedule } from "../../domain/reports/schedules/schedule_runs.ts";
+import { listSchedules, readVisibleSchedule } from "../../domain/reports/schedules/schedule.ts";
 import { accepted, created, etagOf, noContent, ok, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf } from "../shared/paging.ts";

@@ -1,12 +1,11 @@
 import { z } from "zod";
-import { reportTargets } from "../../domain/reports/delivery/targets.ts";
-import { tryTarget } from "../../domain/reports/delivery/try_target.ts";
+import { reportTargets, tryTarget } from "../../domain/reports/delivery/targets.ts";
 import {
   readWebhookSecretState,
   rotateWebhookSecret,
 } from "../../domain/reports/delivery/webhook_secrets.ts";
 import { inTenant } from "../../domain/rights/checks.ts";
-import { resourceRoutes } from "../resources/resource_routes.ts";
+import { recordRoutes } from "../records/record_routes.ts";
 import { ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { ReportId } from "./shapes.ts";
@@ -17,7 +16,7 @@ const timestamp = z.iso.datetime().nullable();
 
 /** A tenant's targets for report deliveries, and the secret of its report webhooks. */
 export const targetRoutes = [
-  ...resourceRoutes(reportTargets),
+  ...recordRoutes(reportTargets),
   endpoint({
     method: "post",
     path: "/api/v1/report-targets/{id}/test",

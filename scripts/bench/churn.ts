@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { foldCounts } from "../../domain/jobs/fold_counts.ts";
-import { pruneJobs } from "../../domain/jobs/prune.ts";
+import { foldCounts } from "../../domain/jobs/statistics/fold_counts.ts";
+import { pruneJobs } from "../../domain/jobs/built_in/prune_jobs.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import type { BenchSetup } from "./bench_setup.ts";
 import { median, report, scaled } from "./compare.ts";

@@ -1,4 +1,4 @@
-import { foldCounts } from "../../domain/jobs/fold_counts.ts";
+import { foldCounts } from "../../domain/jobs/statistics/fold_counts.ts";
 import type { BenchSetup } from "./bench_setup.ts";
 import { report, scaled } from "./compare.ts";
 import { load } from "./load.ts";

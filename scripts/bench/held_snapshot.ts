@@ -1,11 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import postgres from "postgres";
-import { foldCounts, foldLagSeconds } from "../../domain/jobs/fold_counts.ts";
-import type { Worker } from "../../domain/jobs/worker.ts";
+import { foldCounts, foldLagSeconds } from "../../domain/jobs/statistics/fold_counts.ts";
+import type { Worker } from "../../domain/jobs/engine/worker.ts";
 import { newId } from "../../domain/shared/ids.ts";
 import { type BenchSetup, openBenchSetup } from "./bench_setup.ts";
 import { median, percentile, report, scaled } from "./compare.ts";
-import { drainRate, JOBS, pickUpLatencies, requireAllRun, runGraphileWorker, runPgBoss } from "./jobs.ts";
+import { drainGraphileWorker, drainPgBoss, drainRate, JOBS, pickUpLatencies, requireAllRun } from "./jobs.ts";
 import { enqueueNoops, startNoopWorker } from "./noop_jobs.ts";
 
 /** How long the snapshot is held, in minutes, for each of the systems. */
@@ -25,8 +25,8 @@ type Drain = (setup: BenchSetup) => Promise<number>;
 export async function heldSnapshot(): Promise<void> {
   const others: Record<string, Drain> = {
     "a new worker for each drain": drainRate,
-    "graphile-worker": async ({ databaseUrl }) => (await runGraphileWorker(databaseUrl)).drainPerSecond,
-    "pg-boss": ({ databaseUrl }) => runPgBoss(databaseUrl),
+    "graphile-worker": async ({ databaseUrl }) => (await drainGraphileWorker(databaseUrl)).value,
+    "pg-boss": async ({ databaseUrl }) => (await drainPgBoss(databaseUrl)).value,
   };
   const worker = new LastingWorker();
   await paceUnderSnapshot("one worker", (setup) => worker.drain(setup), { min: 0.8 }, async (setup) => {

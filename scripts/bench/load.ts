@@ -84,13 +84,33 @@ export async function repeat(
 }
 
 /** Rate of one request, for `measure` and `compare`. */
-export async function rateOf(
+export const rateOf = (
   port: number,
   request: LoadRequest,
   o: { connections: number; seconds: number },
+): Promise<Sample> => rateOfEach(port, [request], o);
+
+/** Rate of requests that are sent in turn. Throws if a response has a status of 300 or above. */
+export async function rateOfEach(
+  port: number,
+  requests: LoadRequest[],
+  o: { connections: number; seconds: number },
 ): Promise<Sample> {
-  const { perSecond, p50, p95 } = await repeat(port, request, o);
-  return { value: perSecond, note: `p50 ${p50} ms, p95 ${p95} ms` };
+  const result = await load({ port, next: (n) => requests[n % requests.length] ?? { path: "/" }, ...o });
+  if (failures(result) > 0) throw new Error(`the requests were answered ${JSON.stringify(result.statuses)}`);
+  return { value: result.perSecond, note: `p50 ${result.p50} ms, p95 ${result.p95} ms` };
+}
+
+/** Throws unless the requests of each pair have the same answer. */
+export async function requireSameAnswers(
+  pairs: { url: string; headers?: Record<string, string> }[][],
+): Promise<void> {
+  for (const pair of pairs) {
+    const answers = await Promise.all(
+      pair.map(async ({ url, headers = {} }) => await (await fetch(url, { headers })).text()),
+    );
+    if (new Set(answers).size > 1) throw new Error(`different answers: ${answers.join("\n")}`);
+  }
 }
 
 /** Prints the p95 of GET requests over one connection, by name, and the median. */

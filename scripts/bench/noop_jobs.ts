@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { insertJobs } from "../../domain/jobs/enqueue.ts";
 import { defineJob, JobTypes } from "../../domain/jobs/job_type.ts";
-import { Worker } from "../../domain/jobs/worker.ts";
+import { Worker } from "../../domain/jobs/engine/worker.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { createLog } from "../../infra/log.ts";
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";

@@ -1,5 +1,5 @@
 import Handlebars from "handlebars";
-import { compileTemplate } from "../../domain/notifications/rendering/mod.ts";
+import { compileTemplate } from "../../domain/templates/language/mod.ts";
 import { compare, timeOf } from "./compare.ts";
 
 const RENDERS = 5_000;

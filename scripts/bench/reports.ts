@@ -19,7 +19,13 @@ export async function reportsCsv(setup: BenchSetup): Promise<void> {
   const hasPsql = await isInstalled("psql");
   await compareReport(reports, "csv", {
     name: `CSV of ${ROWS.csv} rows, against ${hasPsql ? "psql \\copy" : "COPY TO a file"}`,
-    baseline: () => timeOf(() => hasPsql ? runPsql(setup.databaseUrl, `\\${copy}`) : setup.sql.unsafe(copy)),
+    async baseline() {
+      const ms = await timeOf(() =>
+        hasPsql ? runPsql(setup.databaseUrl, `\\${copy}`) : setup.sql.unsafe(copy)
+      );
+      await requireRows((await Deno.open(join(setup.folder, "copied.csv"))).readable, ROWS.csv);
+      return ms;
+    },
     minSpeed: 1,
     maxMegabytes: 100,
   });
@@ -134,8 +140,21 @@ async function generateOnce(
     service,
     () => generate(format, rows, templateId),
   );
-  await waitForScan(id);
+  const url = await waitForScan(id);
+  if (format === "csv") await requireRows((await fetch(url)).body, rows);
   return { ms, megabytes };
+}
+
+/** Throws unless a CSV has the rows 1 to `rows`, in this order. */
+async function requireRows(csv: ReadableStream<Uint8Array> | null, rows: number): Promise<void> {
+  let found = 0;
+  let rest = "";
+  for await (const part of csv?.pipeThrough(new TextDecoderStream()) ?? []) {
+    const lines = (rest + part).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) if (line.startsWith(`${found + 1},`)) found++;
+  }
+  if (found !== rows) throw new Error(`the CSV has the rows 1 to ${found}; expected ${rows}`);
 }
 
 /** Runs one of the libraries alone on the same number of rows; returns its time in ms. */

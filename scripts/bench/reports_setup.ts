@@ -13,8 +13,8 @@ export interface ReportsSetup {
   headers: Record<string, string>;
   /** Generates a document; resolves when its object is stored. */
   generate(format: Format, rows: number, templateId?: string): Promise<{ id: string; ms: number }>;
-  /** Waits until a document is scanned, so that its scan does not affect the next measurement. */
-  waitForScan(id: string): Promise<void>;
+  /** Waits until a document is scanned, so that its scan does not affect the next measurement. @returns its download URL */
+  waitForScan(id: string): Promise<string>;
 }
 
 /** Creates a table of `rows` rows and starts the service. */
@@ -56,8 +56,8 @@ export async function openReportsSetup(
     async waitForScan(id) {
       for (;;) {
         const response = await fetch(`${reports}/${id}/download`, { headers });
-        await response.body?.cancel();
-        if (response.status === 200) return;
+        const body = await response.text();
+        if (response.status === 200) return JSON.parse(body).url;
         await delay(100);
       }
     },

@@ -1,4 +1,4 @@
-import { foldCounts } from "../../domain/jobs/fold_counts.ts";
+import { foldCounts } from "../../domain/jobs/statistics/fold_counts.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 
 const BATCH_ROWS = 50_000;

@@ -1,7 +1,7 @@
 import { httpRequest } from "../../domain/jobs/built_in/http_request.ts";
 import { JobTypes } from "../../domain/jobs/job_type.ts";
 import { type JobActor, type JobReach, jobReach, operator } from "../../domain/jobs/reach.ts";
-import { maskSecrets } from "../../domain/jobs/remote/masking.ts";
+import { maskSecrets } from "../../domain/jobs/types/masking.ts";
 import type { Clock } from "../../infra/clock.ts";
 import type { WakeUps } from "../../infra/wakeups/wakeups.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";

@@ -8,7 +8,8 @@ const LAYERS = [
   ["rights"],
   ["audit"],
   ["jobs"],
-  ["requests", "resources", "looks"],
+  ["requests", "records", "looks"],
+  ["documents", "templates"],
   ["events"],
   ["notifications"],
   ["access", "files"],
@@ -20,6 +21,23 @@ const FOLDERS: Record<string, string[]> = {
   infra: ["infra"],
   domain: ["infra", "domain"],
   routes: ["infra", "domain", "routes"],
+};
+/**
+ * The folders inside an area, lowest first; `.` holds the files of the area itself. They do not import upwards either. An
+ * area without a line has one folder.
+ */
+const FOLDERS_OF: Record<string, string> = {
+  access:
+    ". passwords roles tenants users users/bulk permissions keys sign_in account factors sign_in/oidc invitations",
+  documents: ". markup charts writers/excel writers/pdf writers/pdf/blocks writers",
+  events: "feed .",
+  jobs: ". types limits batches statistics lists control recurring built_in engine remote instance",
+  looks: ". senders",
+  notifications: ". feedback in_app delivery sending",
+  oauth: "clients . authorization tokens",
+  reports: "definition templates threads . delivery document_templates generation schedules",
+  templates: "language/values language/html_text language .",
+  user_data: "imports .",
 };
 const ROOT = join(import.meta.dirname ?? ".", "..", "..");
 const IMPORTS = /\b(?:from|import)\s*\(?\s*"(\.[^"]+\.tsx?)"/g;
@@ -60,6 +78,26 @@ Deno.test("imports point down: from routes to the domain and infra, and from an 
   const wrong = [...imports].flatMap(([file, imported]) =>
     imported.filter((path) => !isAllowed(file, path)).map((path) => `${file} imports ${path}`)
   );
+  assert.deepEqual(wrong, []);
+});
+
+/** The area of a file, and the place of its folder in `FOLDERS_OF`: -1 if it has none. */
+function placeOf(file: string): { area: string; place: number } | null {
+  const [, area = "", folder = "."] = /^domain\/([^/]+)\/(?:(.+)\/)?[^/]+$/.exec(file) ?? [];
+  if (area === "" || folder === "." && !Object.hasOwn(FOLDERS_OF, area)) return null;
+  return { area, place: (FOLDERS_OF[area] ?? "").split(" ").indexOf(folder) };
+}
+
+Deno.test("inside an area, imports point down from folder to folder", () => {
+  const wrong = [...imports].flatMap(([file, imported]) => {
+    const from = placeOf(file);
+    if (from === null) return [];
+    if (from.place < 0) return [`the folder of ${file} has no place in the order`];
+    return imported.flatMap((path) => {
+      const to = placeOf(path);
+      return to?.area === from.area && to.place > from.place ? [`${file} imports ${path}`] : [];
+    });
+  });
   assert.deepEqual(wrong, []);
 });
 

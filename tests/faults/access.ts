@@ -56,7 +56,7 @@ export const ACCESS: Fault[] = [
   {
     name: "the last system administrator may go",
     area: "access",
-    file: "domain/access/users/last_system_admin.ts",
+    file: "domain/access/roles/last_system_admin.ts",
     text: "if (held.length > 0) await requireSystemAdminLeft(tx);",
     replacement: "if (held.length > 1) await requireSystemAdminLeft(tx);",
   },

@@ -21,7 +21,7 @@ export const SHELL: Fault[] = [
     file: "domain/shared/paging.ts",
     text: "hasNext: page < totalPages",
     replacement: "hasNext: page <= totalPages",
-    tests: ["routes/shared/", "routes/resources/", "routes/access/", "domain/shared/"],
+    tests: ["routes/shared/", "routes/records/", "routes/access/", "domain/shared/"],
   },
   {
     name: "a weak ETag does not match",
@@ -61,7 +61,7 @@ export const SHELL: Fault[] = [
   {
     name: "a resource of another tenant can be read",
     area: "requests",
-    file: "domain/resources/table_source.ts",
+    file: "domain/records/table_source.ts",
     text:
       "select ${q.unsafe(selected)}, version from ${q(d.table)}\n      where id = ${id} and tenant_id = ${caller.tenantId}",
     replacement:
@@ -70,14 +70,14 @@ export const SHELL: Fault[] = [
   {
     name: "no audit row of a changed resource",
     area: "requests",
-    file: "domain/resources/table_source.ts",
+    file: "domain/records/table_source.ts",
     text: '      await audit(tx, caller, "update", id, { before, after: after.value });\n',
     replacement: "",
   },
   {
     name: "an invalid item does not roll the others back",
     area: "requests",
-    file: "domain/resources/create_many.ts",
+    file: "domain/records/create_many.ts",
     text: "if (!continueOnError) throw",
     replacement: "if (!continueOnError && results.length === 0) throw",
   },
@@ -129,7 +129,7 @@ export const SHELL: Fault[] = [
     file: "domain/shared/csv_text.ts",
     text: "const safe = value.replaceAll(FORMULA,",
     replacement: 'const safe = value.startsWith("=") ? value : value.replaceAll(FORMULA,',
-    tests: ["domain/shared/", "routes/console/", "domain/reports/writers"],
+    tests: ["domain/shared/", "routes/console/", "domain/documents/writers"],
   },
   {
     name: "scripts can read the session cookie",

@@ -147,7 +147,7 @@ export const SIGN_IN: Fault[] = [
   {
     name: "a client asks about tokens of other audiences",
     area: "oauth",
-    file: "domain/oauth/introspection.ts",
+    file: "domain/oauth/tokens/introspection.ts",
     text: "return claims.aud === asker.audience ?",
     replacement: 'return asker.audience !== "" ?',
   },

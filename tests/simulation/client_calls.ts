@@ -1,20 +1,19 @@
 // What callers of the service ask for, chosen by the seed.
-import { cancelBatch } from "../../domain/jobs/batches/cancel_batch.ts";
-import { addToBatch, createBatch } from "../../domain/jobs/batches/create_batch.ts";
-import { retryDeadLetter } from "../../domain/jobs/dead_letters.ts";
+import { addToBatch, cancelBatch, createBatch } from "../../domain/jobs/control/batches.ts";
+import { retryDeadLetter } from "../../domain/jobs/control/dead_letters.ts";
 import {
   enqueueRequestedJob,
   enqueueRequestedJobs,
   type RequestedJob,
-} from "../../domain/jobs/enqueue_requested.ts";
-import { cancelJob, retryJobNow } from "../../domain/jobs/job_control.ts";
-import type { JobPlatform } from "../../domain/jobs/platform.ts";
-import { pauseWork, resumeWork } from "../../domain/jobs/pauses.ts";
+} from "../../domain/jobs/control/enqueue_requested.ts";
+import { cancelJob, retryJobNow } from "../../domain/jobs/control/job_control.ts";
+import type { RemoteWorkPlatform } from "../../domain/jobs/remote/platform.ts";
+import { pauseWork, resumeWork } from "../../domain/jobs/limits/pauses.ts";
 import { type JobActor, operator } from "../../domain/jobs/reach.ts";
-import { createRecurringJob } from "../../domain/jobs/recurring.ts";
-import { pauseRecurringJob } from "../../domain/jobs/recurring_control.ts";
-import { requestCancel } from "../../domain/jobs/request_cancel.ts";
-import { retryJob } from "../../domain/jobs/retry_job.ts";
+import { createRecurringJob } from "../../domain/jobs/recurring/recurring.ts";
+import { pauseRecurringJob } from "../../domain/jobs/recurring/recurring_control.ts";
+import { requestCancel } from "../../domain/jobs/control/request_cancel.ts";
+import { retryJob } from "../../domain/jobs/control/retry_job.ts";
 import { Problem } from "../../domain/problems/problem.ts";
 import { ENDED } from "./change_rules.ts";
 import { TENANTS } from "./database.ts";
@@ -42,7 +41,7 @@ export interface CallWorld {
   time: VirtualTime;
   model: Model;
   features: ReadonlySet<Feature>;
-  platform: JobPlatform;
+  platform: RemoteWorkPlatform;
   /** Ids of jobs that callers were told about; each must be in the database. */
   acknowledged: Set<string>;
   openBatches: Set<string>;

@@ -1,6 +1,6 @@
 // Rules for the end of a seed, when all jobs have ended.
 import type { Pool } from "../../infra/postgres/postgres.ts";
-import { foldCounts } from "../../domain/jobs/fold_counts.ts";
+import { foldCounts } from "../../domain/jobs/statistics/fold_counts.ts";
 import { STOPPED } from "./change_rules.ts";
 import type { Model, Violation } from "./model.ts";
 

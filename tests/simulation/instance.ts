@@ -1,16 +1,16 @@
 // A simulated instance of the service: the real engine on a simulated pool, with virtual time.
-import { jobWork, watchDueTimes } from "../../domain/jobs/due_times.ts";
-import { followStrandedJobs } from "../../domain/jobs/ended_jobs.ts";
+import { jobWork, watchDueTimes } from "../../domain/jobs/instance/due_times.ts";
+import { followStrandedJobs } from "../../domain/jobs/batches/ended_jobs.ts";
 import { JobWriter } from "../../domain/jobs/enqueue.ts";
-import { foldCounts } from "../../domain/jobs/fold_counts.ts";
+import { foldCounts } from "../../domain/jobs/statistics/fold_counts.ts";
 import { JobTypes } from "../../domain/jobs/job_type.ts";
-import { recoverLostJobs } from "../../domain/jobs/lease.ts";
+import { recoverLostJobs } from "../../domain/jobs/engine/lease.ts";
 import type { SettledJob } from "../../domain/jobs/job_row.ts";
-import type { JobPlatform } from "../../domain/jobs/platform.ts";
-import { RateReleaser } from "../../domain/jobs/rate_releaser.ts";
-import { moveOrphans } from "../../domain/jobs/remote/orphans.ts";
+import type { RemoteWorkPlatform } from "../../domain/jobs/remote/platform.ts";
+import { RateReleaser } from "../../domain/jobs/limits/rate_releaser.ts";
+import { moveOrphans } from "../../domain/jobs/instance/orphans.ts";
 import { WorkPolls } from "../../domain/jobs/remote/work_polls.ts";
-import { Worker } from "../../domain/jobs/worker.ts";
+import { Worker } from "../../domain/jobs/engine/worker.ts";
 import type { Log } from "../../infra/log.ts";
 import type { Pool } from "../../infra/postgres/postgres.ts";
 import { type HandlerWorld, simulatedTypes } from "./job_types.ts";
@@ -32,7 +32,7 @@ export interface InstanceOptions {
 }
 
 /** Parts of the platform that the engine uses. */
-export function simulatedPlatform(o: InstanceOptions, host: Host): JobPlatform {
+export function simulatedPlatform(o: InstanceOptions, host: Host): RemoteWorkPlatform {
   const sql = o.openPool(host);
   const jobTypes = new JobTypes();
   jobTypes.register(...simulatedTypes(o.handlers));
@@ -48,13 +48,13 @@ export function simulatedPlatform(o: InstanceOptions, host: Host): JobPlatform {
     wakeUps: { at: o.wakeAt },
     config: { JOB_LEASE_SECONDS: LEASE_SECONDS },
   };
-  return platform as unknown as JobPlatform;
+  return platform as unknown as RemoteWorkPlatform;
 }
 
 /** A running instance. */
 export class Instance {
   readonly host: Host;
-  readonly platform: JobPlatform;
+  readonly platform: RemoteWorkPlatform;
   worker: Worker | null = null;
   #releaser: RateReleaser | null = null;
   #dueTimes: ReturnType<typeof watchDueTimes> | null = null;

@@ -2,7 +2,7 @@
 import { claimWork, type WorkItem } from "../../domain/jobs/remote/claim_work.ts";
 import { renewWork } from "../../domain/jobs/remote/heartbeat.ts";
 import { settleWork, type WorkOutcome } from "../../domain/jobs/remote/settle_work.ts";
-import type { JobPlatform } from "../../domain/jobs/platform.ts";
+import type { RemoteWorkPlatform } from "../../domain/jobs/remote/platform.ts";
 import { operator } from "../../domain/jobs/reach.ts";
 import type { Caller } from "../../domain/rights/caller.ts";
 import { newId } from "../../domain/shared/ids.ts";
@@ -16,7 +16,7 @@ const LONGEST_CALL_MS = 20_000;
 export interface RemoteWorld {
   random: Random;
   /** An instance that answers. */
-  pickInstance(): { host: Host; platform: JobPlatform } | null;
+  pickInstance(): { host: Host; platform: RemoteWorkPlatform } | null;
   /** True once jobs should only succeed or fail. */
   isCalm(): boolean;
   note(line: string): void;
@@ -30,7 +30,7 @@ const TYPES = REMOTE_TYPES.map(({ name }) => name);
 /** Runs until its host is dead. All calls run in the instance that answers them. */
 export async function runRemoteWorker(w: RemoteWorld, host: Host): Promise<void> {
   const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
-  const call = async <T>(work: (p: JobPlatform) => Promise<T>): Promise<T | null> => {
+  const call = async <T>(work: (p: RemoteWorkPlatform) => Promise<T>): Promise<T | null> => {
     const instance = w.pickInstance();
     if (!instance) return null;
     const answer = inHost(instance.host, () => work(instance.platform));

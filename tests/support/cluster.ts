@@ -4,10 +4,10 @@
 import { createHash } from "node:crypto";
 import { dirname, join } from "node:path";
 import postgres from "postgres";
-import { bootstrap } from "../../domain/access/bootstrap.ts";
+import { bootstrap } from "../../domain/access/tenants/bootstrap.ts";
 import { allJobTypes } from "../../domain/job_types.ts";
 import { JobTypes } from "../../domain/jobs/job_type.ts";
-import { ensureServiceRecurringJobs } from "../../domain/jobs/service_recurring.ts";
+import { ensureServiceRecurringJobs } from "../../domain/jobs/instance/service_recurring.ts";
 import { readConfig } from "../../infra/config.ts";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "../../infra/embedded/postgres.ts";
 import { migrate } from "../../infra/postgres/migrate.ts";

@@ -15,8 +15,8 @@ export const isDeclaring = (file: string): boolean => DECLARING.test(relative(TE
 const ALONE = [
   "domain/access/permissions/csv_deep.ts",
   "domain/jobs/due_times_deep.ts",
-  "domain/notifications/rendering/hostile_deep.ts",
-  "domain/reports/markup_time_deep.ts",
+  "domain/templates/hostile_deep.ts",
+  "domain/documents/markup_time_deep.ts",
   "infra/foreign_hashes_deep.ts",
   "infra/objectstore/memory_deep.ts",
   "infra/postgres/connection_wait_deep.ts",

@@ -5,8 +5,8 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
 import { defineJob, JobTypes } from "../../domain/jobs/job_type.ts";
-import { jobWork, watchDueTimes } from "../../domain/jobs/due_times.ts";
-import { Worker } from "../../domain/jobs/worker.ts";
+import { jobWork, watchDueTimes } from "../../domain/jobs/instance/due_times.ts";
+import { Worker } from "../../domain/jobs/engine/worker.ts";
 import { createLog } from "../../infra/log.ts";
 import { DatabaseClock } from "../../infra/postgres/database_clock.ts";
 import { connectPostgres } from "../../infra/postgres/postgres.ts";

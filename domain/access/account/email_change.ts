@@ -3,10 +3,11 @@ import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { enqueueJob } from "../../jobs/enqueue.ts";
 import { defineJob, type JobContext } from "../../jobs/job_type.ts";
-import { sendServiceMail } from "../../notifications/send.ts";
+import { sendServiceMail } from "../../notifications/sending/send.ts";
 import { invalid, type Problem, problem } from "../../problems/problem.ts";
 import type { Caller } from "../../rights/caller.ts";
 import { newId } from "../../shared/ids.ts";
+import { countRows } from "../../shared/read_page.ts";
 import { digest, newSecret } from "../../shared/secrets.ts";
 import type { AccessPlatform } from "../platform.ts";
 import { endSessions } from "../sign_in/sessions.ts";
@@ -17,7 +18,6 @@ import { emailChangeMail, LIFE_MINUTES } from "./email_change_mail.ts";
 import { requireOwnPassword, requireSessionUnlocked, wrongOwnPassword } from "./own_password.ts";
 import { mailOwner, readMailOwner } from "./owner_mail.ts";
 import { noteVerifiedEmail } from "./proved_owner.ts";
-import { countRows } from "../../shared/read_page.ts";
 
 /** Maximum number of unexpired requests of one user. It limits the mail that one user can cause. */
 const MAX_LIVE_REQUESTS = 5;

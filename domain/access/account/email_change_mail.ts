@@ -1,8 +1,8 @@
-import type { PlainMail, TemplatedMail } from "../../notifications/send.ts";
+import type { PlainMail, TemplatedMail } from "../../notifications/sending/send.ts";
+import { fullName } from "../../rights/user_lookup.ts";
 import type { AccessPlatform } from "../platform.ts";
 import { linkMail, linkUrl } from "./link_mail.ts";
 import type { MailOwner } from "./owner_mail.ts";
-import { fullName } from "../../rights/user_lookup.ts";
 
 /** How long the link works. */
 export const LIFE_MINUTES = 30;

@@ -1,7 +1,7 @@
 import type { NotificationPlatform } from "../../notifications/platform.ts";
-import type { PlainMail, TemplatedMail } from "../../notifications/send.ts";
-import { renderTemplate } from "../../notifications/templates/render.ts";
+import type { PlainMail, TemplatedMail } from "../../notifications/sending/send.ts";
 import { Problem } from "../../problems/problem.ts";
+import { renderTemplate } from "../../templates/render.ts";
 
 /** A mail with a link that contains a token. */
 export interface LinkMail extends Pick<TemplatedMail, "templateSlug" | "locale" | "data"> {

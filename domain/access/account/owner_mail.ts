@@ -1,10 +1,10 @@
 import type { Sql, Tx } from "../../../infra/postgres/postgres.ts";
 import type { NotificationPlatform } from "../../notifications/platform.ts";
-import { sendServiceMail } from "../../notifications/send.ts";
-import { localeForms, readDefaultLocale } from "../../notifications/templates/locales.ts";
+import { sendServiceMail } from "../../notifications/sending/send.ts";
 import { Problem } from "../../problems/problem.ts";
-import { OWNER_MAILS, type OwnerMailKind } from "./owner_mail_texts.ts";
 import { fullName } from "../../rights/user_lookup.ts";
+import { localeForms, readDefaultLocale } from "../../templates/locales.ts";
+import { OWNER_MAILS, type OwnerMailKind } from "./owner_mail_texts.ts";
 
 /** The owner of an account, as mails address them. */
 export interface MailOwner {

@@ -1,26 +1,26 @@
 import { z } from "zod";
+import { mailKey } from "../../../infra/mail/mail_address.ts";
 import { hashPassword } from "../../../infra/passwords.ts";
 import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { enqueueJob } from "../../jobs/enqueue.ts";
 import { defineJob, type JobContext } from "../../jobs/job_type.ts";
-import { sendServiceMail } from "../../notifications/send.ts";
+import { sendServiceMail } from "../../notifications/sending/send.ts";
 import { type Problem, problem } from "../../problems/problem.ts";
+import { hasFactor } from "../../rights/second_factor.ts";
+import { fullName } from "../../rights/user_lookup.ts";
 import { digest, newSecret } from "../../shared/secrets.ts";
+import { readPasswordOwner, requireGoodPassword } from "../passwords/password_rules.ts";
 import type { AccessPlatform } from "../platform.ts";
 import { addressKey } from "../sign_in/address.ts";
-import { defaultTenantOf } from "../sign_in/tenant_choice.ts";
 import { clearFailedSignIns } from "../sign_in/failed_sign_ins.ts";
 import { forgetDevices, knownDevice } from "../sign_in/known_devices.ts";
 import { endSessions } from "../sign_in/sessions.ts";
-import { readPasswordOwner, requireGoodPassword } from "../passwords/password_rules.ts";
+import { defaultTenantOf } from "../sign_in/tenant_choice.ts";
+import { linkUrl } from "./link_mail.ts";
 import { mailOwner } from "./owner_mail.ts";
 import { passwordResetMail } from "./password_reset_mail.ts";
 import { noteVerifiedEmail, proveOwner } from "./proved_owner.ts";
-import { hasFactor } from "../../rights/second_factor.ts";
-import { fullName } from "../../rights/user_lookup.ts";
-import { linkUrl } from "./link_mail.ts";
-import { mailKey } from "../../../infra/mail/mail_address.ts";
 
 const LIFE_MINUTES = 30;
 /** Maximum number of unexpired links of one user by one requester. It limits the mail that repeated requests cause. */

@@ -1,5 +1,5 @@
 import type { NotificationPlatform } from "../../notifications/platform.ts";
-import type { PlainMail, TemplatedMail } from "../../notifications/send.ts";
+import type { PlainMail, TemplatedMail } from "../../notifications/sending/send.ts";
 import { linkMail } from "./link_mail.ts";
 
 /** Data of a reset mail. */

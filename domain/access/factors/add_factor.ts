@@ -11,7 +11,7 @@ import { invalid, problem } from "../../problems/problem.ts";
 import type { Caller } from "../../rights/caller.ts";
 import { newId } from "../../shared/ids.ts";
 import type { AccessPlatform } from "../platform.ts";
-import { newChallenge, passkeySite, takeChallenge } from "./challenges.ts";
+import { newChallenge, passkeySite, takeChallenge } from "../sign_in/challenges.ts";
 import { type Amr, endSessions } from "../sign_in/sessions.ts";
 import { recordFactorChange } from "./factor_changes.ts";
 import { type Factor, factorColumns } from "./factor_list.ts";

@@ -19,7 +19,7 @@ import {
   factorChoice,
   type HalfSignIn,
   readFactorToken,
-} from "./factor_tokens.ts";
+} from "../sign_in/factor_tokens.ts";
 import { type FactorProof, proveFactor, provePasskey, requireOneProof } from "./prove.ts";
 
 /**

@@ -11,8 +11,8 @@ import { invalid, problem } from "../../problems/problem.ts";
 import type { Platform } from "../../shared/platform.ts";
 import type { Amr } from "../sign_in/sessions.ts";
 import { lockUser } from "../users/user_lock.ts";
-import { type ChallengeUse, passkeySite, takeChallenge } from "./challenges.ts";
-import { clearWrongCodes, countWrongCode, requireFactorsUnlocked } from "./failed_codes.ts";
+import { type ChallengeUse, passkeySite, takeChallenge } from "../sign_in/challenges.ts";
+import { clearWrongCodes, countWrongCode, requireFactorsUnlocked } from "../sign_in/failed_codes.ts";
 import { takeRecoveryCode } from "./recovery_codes.ts";
 import { matchingStep } from "./totp.ts";
 

@@ -5,7 +5,7 @@ import { requireStepUp } from "../../rights/checks.ts";
 import type { AccessPlatform } from "../platform.ts";
 import { endSessions } from "../sign_in/sessions.ts";
 import { lockChangeableUser } from "../users/platform_reach.ts";
-import { clearWrongCodes } from "./failed_codes.ts";
+import { clearWrongCodes } from "../sign_in/failed_codes.ts";
 import { recordFactorChange } from "./factor_changes.ts";
 
 /**

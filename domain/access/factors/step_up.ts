@@ -6,7 +6,7 @@ import { requireOwnPassword, requireSessionUnlocked } from "../account/own_passw
 import type { AccessPlatform } from "../platform.ts";
 import type { Amr } from "../sign_in/sessions.ts";
 import { lockExistingUser } from "../users/user_lock.ts";
-import { type FactorChoice, factorChoice } from "./factor_tokens.ts";
+import { type FactorChoice, factorChoice } from "../sign_in/factor_tokens.ts";
 import { type FactorProof, PROOFS, proveFactor, requireOneProof } from "./prove.ts";
 import { raiseSession } from "./session_proof.ts";
 

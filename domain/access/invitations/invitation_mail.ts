@@ -1,10 +1,10 @@
 import { LOOKS_OF } from "../../notifications/content.ts";
-import type { PlainMail, TemplatedMail } from "../../notifications/send.ts";
-import { readDefaultLocale } from "../../notifications/templates/locales.ts";
+import type { PlainMail, TemplatedMail } from "../../notifications/sending/send.ts";
+import { fullName } from "../../rights/user_lookup.ts";
 import { newSecret } from "../../shared/secrets.ts";
+import { readDefaultLocale } from "../../templates/locales.ts";
 import { linkMail, linkUrl } from "../account/link_mail.ts";
 import type { AccessPlatform } from "../platform.ts";
-import { fullName } from "../../rights/user_lookup.ts";
 
 /** How long the link of an invitation works. */
 export const LIFE_DAYS = 7;

@@ -1,6 +1,6 @@
 import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
-import { sendServiceMail } from "../../notifications/send.ts";
+import { sendServiceMail } from "../../notifications/sending/send.ts";
 import { problem } from "../../problems/problem.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
 import { newId } from "../../shared/ids.ts";

@@ -1,7 +1,7 @@
 import type { Tx } from "../../../infra/postgres/postgres.ts";
 import { invalid, problem } from "../../problems/problem.ts";
 import { type Caller, isSystemAdmin } from "../../rights/caller.ts";
-import { tenantNotFound } from "../tenants/tenants.ts";
+import { tenantNotFound } from "../tenant_not_found.ts";
 import { requireMayGrant, requirePermissions } from "./key_grants.ts";
 import type { AccountTenants } from "./service_accounts.ts";
 

@@ -3,16 +3,14 @@ import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { emitEvents } from "../../events/emit.ts";
 import { defineJob, type JobContext } from "../../jobs/job_type.ts";
 import { securityVersionOf } from "../../rights/security_version.ts";
+import { accessChangedEvent, ANNOUNCE_ROLES_JOB } from "../access_changes.ts";
 import type { AccessPlatform } from "../platform.ts";
 import { emitRolesChanged } from "./role_events.ts";
 import type { Role } from "./roles.ts";
 import { passOver, runBatches } from "../../shared/batches.ts";
 import { FIRST_ID } from "../../shared/ids.ts";
-import { accessChangedEvent } from "../users/user_events.ts";
 
 const BATCH = 500;
-/** Constants of the job type, for code that enqueues it. */
-export const ANNOUNCE_ROLES_JOB = { name: "access.announce-catalog-roles", maxRetries: 10 } as const;
 
 /**
  * Emits `role.changed` for the catalog roles of all tenants with these names, and `user.access-changed` for their users.

@@ -7,7 +7,7 @@ import type { RightsPlatform } from "../../rights/platform.ts";
 import { requireVersion } from "../../shared/version.ts";
 import type { Versioned } from "../../shared/versioned.ts";
 import { type ChangingAccess, roleAccessChanged } from "../access_changes.ts";
-import { requireSystemAdminLeft } from "../users/last_system_admin.ts";
+import { requireSystemAdminLeft } from "./last_system_admin.ts";
 import { emitRolesChanged } from "./role_events.ts";
 import { lockRole, requireOwnRole } from "./role_lock.ts";
 import { readRole, type Role } from "./roles.ts";

@@ -6,7 +6,7 @@ import { allOf, matches, orderBy, pageOf, type SortDirection } from "../../share
 import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
 import { countRows, readPage } from "../../shared/read_page.ts";
 import { type Versioned, versioned } from "../../shared/versioned.ts";
-import { tenantNotFound } from "../tenants/tenants.ts";
+import { tenantNotFound } from "../tenant_not_found.ts";
 
 export const ROLE_SORTS = ["name", "createdAt", "userCount"] as const;
 /** SQL expression of each sort key. */

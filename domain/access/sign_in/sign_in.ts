@@ -10,7 +10,7 @@ import { type Problem, problem } from "../../problems/problem.ts";
 import { accessChanged } from "../../rights/authenticate.ts";
 import type { Caller } from "../../rights/caller.ts";
 import { hasFactor } from "../../rights/second_factor.ts";
-import { askForFactor, type FactorNeeded, factorRequired } from "../factors/factor_tokens.ts";
+import { askForFactor, type FactorNeeded, factorRequired } from "./factor_tokens.ts";
 import { securityVersionOf } from "../../rights/security_version.ts";
 import type { AccessPlatform } from "../platform.ts";
 import { addressKey } from "./address.ts";

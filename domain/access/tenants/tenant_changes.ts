@@ -11,10 +11,11 @@ import { requireVersion } from "../../shared/version.ts";
 import type { Versioned } from "../../shared/versioned.ts";
 import { type ChangingAccess, tenantAccessChanged } from "../access_changes.ts";
 import { createCatalogRoles } from "../roles/default_roles.ts";
-import { requireSystemAdminLeft } from "../users/last_system_admin.ts";
+import { requireSystemAdminLeft } from "../roles/last_system_admin.ts";
 import { emitTenantChanged, emitTenantCreated } from "./tenant_events.ts";
 import { requireWithinReach, type TenantReach } from "./tenant_reach.ts";
-import { readTenant, type Tenant, tenantNotFound, type TenantType } from "./tenants.ts";
+import { tenantNotFound } from "../tenant_not_found.ts";
+import { readTenant, type Tenant, type TenantType } from "./tenants.ts";
 
 export interface NewTenant {
   name: string;

@@ -1,10 +1,10 @@
 import { z } from "zod";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
-import { problem } from "../../problems/problem.ts";
 import { allOf, matches, orderBy, type SortDirection } from "../../shared/list_order.ts";
 import type { PagedResult, PageRequest } from "../../shared/paging.ts";
 import { readPage } from "../../shared/read_page.ts";
 import { type Versioned, versioned } from "../../shared/versioned.ts";
+import { tenantNotFound } from "../tenant_not_found.ts";
 import { requireWithinReach, type TenantReach, withinReach } from "./tenant_reach.ts";
 
 export const TENANT_TYPES = ["Platform", "Group", "Standard"] as const;
@@ -127,10 +127,6 @@ export async function summarizeTenants(
   if (!row) throw new Error("an aggregate query returned no row");
   return row;
 }
-
-/** The error for an unknown or deleted tenant. */
-export const tenantNotFound = (id: string) =>
-  problem("TENANT_NOT_FOUND", `There is no tenant ${id}; the id may be wrong or the tenant deleted.`);
 
 function where(q: Sql, reach: TenantReach, o: TenantFilter) {
   return allOf(q, [

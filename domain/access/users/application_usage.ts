@@ -1,5 +1,5 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
-import { applications } from "../../resources/applications.ts";
+import { applications } from "../../records/applications.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
 import type { PagedResult, PageRequest } from "../../shared/paging.ts";
 

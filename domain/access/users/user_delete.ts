@@ -4,7 +4,7 @@ import type { TenantCaller } from "../../rights/caller.ts";
 import { requireVersion } from "../../shared/version.ts";
 import { userAccessChanged } from "../access_changes.ts";
 import type { Acting } from "../roles/escalation.ts";
-import { keepSystemAdmin } from "./last_system_admin.ts";
+import { keepSystemAdmin } from "../roles/last_system_admin.ts";
 import { lockLinks, lockLinkTargets } from "./link_targets.ts";
 import { requireTheirReach } from "./platform_reach.ts";
 import { emitLinksChanged, emitUserDeleted } from "./user_events.ts";

@@ -24,12 +24,6 @@ const dataOf = ({ id, email, firstName, lastName, isActive }: UserFields) => ({
   isActive,
 });
 
-/** The event that a user's rights in a tenant have changed. @param version the user's security version */
-export const accessChangedEvent = (
-  { userId, version }: { userId: string; version: number },
-  tenantId: string,
-): NewEvent => ({ type: "user.access-changed", tenantId, data: { userId, version } });
-
 /** Emits `user.created` to each tenant the new user is linked to. */
 export async function emitUserCreated(
   p: Waking,

@@ -5,7 +5,7 @@ import { requireVersion } from "../../shared/version.ts";
 import { userAccessChanged } from "../access_changes.ts";
 import { requireMayAssignRoles } from "../roles/escalation.ts";
 import type { Role } from "../roles/roles.ts";
-import { keepSystemAdmin } from "./last_system_admin.ts";
+import { keepSystemAdmin } from "../roles/last_system_admin.ts";
 import { lockLinks, lockLinkTargets, requireTargets } from "./link_targets.ts";
 import { insertLinkRoles } from "./links.ts";
 import { requireTheirReach } from "./platform_reach.ts";

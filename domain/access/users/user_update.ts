@@ -6,7 +6,7 @@ import { requireVersion } from "../../shared/version.ts";
 import type { Versioned } from "../../shared/versioned.ts";
 import { userAccessChanged } from "../access_changes.ts";
 import type { Acting } from "../roles/escalation.ts";
-import { keepSystemAdmin } from "./last_system_admin.ts";
+import { keepSystemAdmin } from "../roles/last_system_admin.ts";
 import { type Assignment, lockLinks, lockLinkTargets } from "./link_targets.ts";
 import { replaceLinks, setExternalId } from "./links.ts";
 import { type AdminUser, type Metadata, readAdminUser, readTenantUser, type User } from "./user_details.ts";

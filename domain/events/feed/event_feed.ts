@@ -1,9 +1,9 @@
 import type { Clock } from "../../../infra/clock.ts";
 import type { Config } from "../../../infra/config.ts";
 import type { Log } from "../../../infra/log.ts";
-import { subscribeToChanges } from "../../../infra/postgres/changes.ts";
+import { announceHere, subscribeToChanges } from "../../../infra/postgres/changes.ts";
 import { type Channel, openChannel } from "../../../infra/postgres/channel.ts";
-import { afterCommit, mainPool, type Pool, type Tx } from "../../../infra/postgres/postgres.ts";
+import type { Pool, Tx } from "../../../infra/postgres/postgres.ts";
 import { untraced } from "../../../infra/telemetry/tracing.ts";
 import { asksFor, covers, type EventScope } from "./event_scope.ts";
 import { isOld, numberEvents, RECENT_MS, recentFrom } from "./number_events.ts";
@@ -16,15 +16,12 @@ const LOOK_MS = 5_000;
 const LOOK_WITHOUT_LISTEN_MS = 500;
 const BATCH = 200;
 
-const feeds = new WeakMap<Pool, EventFeed>();
-
 /**
  * After `tx` commits, wakes the polls that wait for its events, on every instance.
  * @param firstId id of the first of the events
  */
-export function announceEvents(tx: Tx, firstId: string): void {
-  afterCommit(tx, () => feeds.get(mainPool(tx))?.announce(firstId));
-}
+export const announceEvents = (tx: Tx, firstId: string): void =>
+  announceHere(tx, { topic: "new events", ids: [firstId] });
 
 /** A poll that waits. */
 export interface WaitingPoll {
@@ -82,7 +79,9 @@ export class EventFeed {
       listens,
       minIntervalMs: NOTIFY_INTERVAL_MS,
     });
-    feeds.set(sql, feed);
+    subscribeToChanges(sql, "new events", async (ids) => {
+      for (const firstId of ids ?? []) await feed.#announce(firstId);
+    });
     subscribeToChanges(sql, "rights", (userIds) => {
       for (const poll of feed.#polls) if (userIds?.includes(poll.userId) ?? true) poll.wake();
     });
@@ -94,7 +93,7 @@ export class EventFeed {
   }
 
   /** Makes all instances look for new events. Events of a long transaction are numbered first. */
-  async announce(firstId: string): Promise<void> {
+  async #announce(firstId: string): Promise<void> {
     if (isOld(this.clock, firstId)) await numberEvents(this.sql, firstId).catch(this.#onFailure);
     untraced(() => {
       this.#look();

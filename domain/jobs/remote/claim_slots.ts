@@ -1,6 +1,6 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
-import { type LaneFloors, sinceFloor } from "../lane_floors.ts";
-import { GIVEN_BACK } from "../settle.ts";
+import { type LaneFloors, sinceFloor } from "../engine/lane_floors.ts";
+import { GIVEN_BACK } from "../engine/settle.ts";
 import type { Slot, Taker } from "./hand_out.ts";
 
 /** Maximum size of the arguments in the answer of a claim, in bytes. The first job may be larger. */

@@ -5,9 +5,9 @@ import { traceparent } from "../../../infra/telemetry/trace_ids.ts";
 import { invalid, problem } from "../../problems/problem.ts";
 import { type Caller, principalId } from "../../rights/caller.ts";
 import { parseOrText } from "../../shared/exact_json.ts";
-import type { JobPlatform } from "../platform.ts";
+import type { RemoteWorkPlatform } from "./platform.ts";
 import { type ClaimedWork, findClaimed, giveBackClaimed } from "./claim_slots.ts";
-import { type NamedRow, readRowsNamed, typeIn } from "./find_job_types.ts";
+import { type NamedRow, readRowsNamed, typeIn } from "../types/find_job_types.ts";
 import { type Served, serves, tenantsServed } from "./served.ts";
 
 /** A claim as a caller requests it. */
@@ -38,7 +38,7 @@ export interface WorkItem {
   traceparent: string | null;
 }
 
-type Parts = Pick<JobPlatform, "sql" | "workPolls">;
+type Parts = Pick<RemoteWorkPlatform, "sql" | "workPolls">;
 
 /** After a longer wait the caller is authenticated again. A change of rights takes effect within a second anyway. */
 const AUTHENTICATED_MS = 500;

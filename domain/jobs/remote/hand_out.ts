@@ -1,11 +1,4 @@
-/** A remote lane with due jobs. */
-export interface DueLane {
-  lane: string;
-  /** Number of due jobs; counted up to a limit. */
-  depth: number;
-  /** How many more jobs of its type may run; shared by the lanes of a limited type. Absent: no limit. */
-  room?: { left: number };
-}
+import type { DueLane } from "../engine/due_lanes.ts";
 
 /** What a waiting poll can take. */
 export interface Taker {

@@ -1,8 +1,14 @@
 import { createLog } from "../../../infra/log.ts";
 import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import type { Caller } from "../../rights/caller.ts";
-import { LINES_KEPT, noteProgress, type Progress, storableLine, storableNote } from "../attempt_notes.ts";
-import type { JobPlatform } from "../platform.ts";
+import {
+  LINES_KEPT,
+  noteProgress,
+  type Progress,
+  storableLine,
+  storableNote,
+} from "../engine/attempt_notes.ts";
+import type { RemoteWorkPlatform } from "./platform.ts";
 import { hideInJson, secretHider } from "./reported_secrets.ts";
 import { servedBy, tenantsServed } from "./served.ts";
 
@@ -42,7 +48,7 @@ type Hide = (jobId: string, text: string) => string;
 const keyOf = ({ jobId, attempt }: Beat) => `${jobId} ${attempt}`;
 const hasReport = ({ percent, note, log }: Beat) => percent !== null || note !== null || log.length > 0;
 
-type Parts = Pick<JobPlatform, "sql" | "config" | "workPolls">;
+type Parts = Pick<RemoteWorkPlatform, "sql" | "config" | "workPolls">;
 
 /** Renews the leases of jobs that remote workers hold, and stores their progress and log lines. */
 export async function renewWork(p: Parts, caller: Caller, beats: Beat[]): Promise<BeatAnswer[]> {

@@ -1,8 +1,8 @@
 import { isExactNumber, reviveExactly } from "../../shared/exact_json.ts";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
-import { HIDDEN, hideSecrets } from "../secret_args.ts";
-import { memberPath } from "./args_path.ts";
-import { readRowsNamed, typeIn } from "./find_job_types.ts";
+import { HIDDEN, hideSecrets } from "../types/secret_args.ts";
+import { memberPath } from "../types/args_path.ts";
+import { readRowsNamed, typeIn } from "../types/find_job_types.ts";
 
 interface Reported {
   id: string;

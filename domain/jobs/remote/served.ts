@@ -1,5 +1,9 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import type { Caller } from "../../rights/caller.ts";
+import { REMOTE_MARK } from "../job_row.ts";
+
+/** With more combinations of types and tenants than this, the lanes of all tenants are searched. */
+const MOST_PREFIXES = 500;
 
 /**
  * The tenants whose jobs a caller works on: these, all except these, or all and the service's own jobs (tenant null).
@@ -33,4 +37,12 @@ export function serves(served: Served, tenantId: string | null): boolean {
   if ("everything" in served) return true;
   if (tenantId === null) return false;
   return "except" in served ? !served.except.includes(tenantId) : served.tenantIds.includes(tenantId);
+}
+
+/** First characters of the names of the lanes with jobs of these types and tenants. */
+export function lanePrefixes(types: readonly string[], served: Served): string[] {
+  const tenantIds = "tenantIds" in served ? served.tenantIds : null;
+  const ofType = types.map((type) => `${REMOTE_MARK}${type}|`);
+  if (tenantIds === null || types.length * tenantIds.length > MOST_PREFIXES) return ofType;
+  return ofType.flatMap((prefix) => tenantIds.map((tenantId) => `${prefix}${tenantId}|`));
 }

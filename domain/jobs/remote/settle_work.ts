@@ -1,11 +1,11 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { retryDeadlocks } from "../../../infra/postgres/failures.ts";
 import type { Caller } from "../../rights/caller.ts";
-import type { ClaimedJob } from "../claim.ts";
+import type { ClaimedJob } from "../engine/claim.ts";
 import type { SettledJob } from "../job_row.ts";
 import { PermanentJobFailure } from "../job_type.ts";
 import type { JobPlatform } from "../platform.ts";
-import { failed, interrupted, postponed, settleJobs, type Settlement, succeeded } from "../settle.ts";
+import { failed, interrupted, postponed, settleJobs, type Settlement, succeeded } from "../engine/settle.ts";
 import { hideInJson, secretHider } from "./reported_secrets.ts";
 import { type Served, servedBy, tenantsServed } from "./served.ts";
 

@@ -2,17 +2,17 @@ import type { Log } from "../../../infra/log.ts";
 import { subscribeToChanges } from "../../../infra/postgres/changes.ts";
 import { mainPool, type Sql } from "../../../infra/postgres/postgres.ts";
 import type { Caller } from "../../rights/caller.ts";
-import { readRooms, type RunningLimit, withinLimit } from "../claim.ts";
+import { readRooms, type RunningLimit, withinLimit } from "../engine/claim.ts";
 import { laneParts, remoteKey } from "../job_row.ts";
-import { LaneFloors } from "../lane_floors.ts";
-import { readPausedWork } from "../known_pauses.ts";
-import { lanesFor } from "../lanes.ts";
+import { LaneFloors } from "../engine/lane_floors.ts";
+import { readPausedWork } from "../limits/known_pauses.ts";
+import { lanesFor } from "../engine/lanes.ts";
 import { type Claimant, type ClaimedWork, claimSlots, findClaimed, giveBackClaimed } from "./claim_slots.ts";
-import { findDueLanes, lanePrefixes, LANES_AT_ONCE } from "./due_lanes.ts";
-import { type NamedRow, readRowsNamed, typeIn } from "./find_job_types.ts";
-import { type DueLane, handOut, type Slot } from "./hand_out.ts";
+import { type DueLane, findDueLanes, LANES_AT_ONCE } from "../engine/due_lanes.ts";
+import { type NamedRow, readRowsNamed, typeIn } from "../types/find_job_types.ts";
+import { handOut, type Slot } from "./hand_out.ts";
 import { RemoteWorkers } from "./remote_workers.ts";
-import { type Served, serves } from "./served.ts";
+import { lanePrefixes, type Served, serves } from "./served.ts";
 
 /** Maximum number of jobs of one claim statement. */
 const JOBS_AT_ONCE = 1_000;

@@ -12,7 +12,7 @@ import { digest, newSecret } from "../../shared/secrets.ts";
 import { requireVersion } from "../../shared/version.ts";
 import type { LooksPlatform } from "../platform.ts";
 import { countProof, lockSenders } from "./proofs.ts";
-import { readSender, type Sender, senderColumns, type SenderMethod } from "./sender.ts";
+import { readSender, type Sender, senderColumns, type SenderMethod } from "../sender.ts";
 
 const MOST_SENDERS = 100;
 /** How long a record is searched, and how long a mailed link works. */

@@ -8,7 +8,8 @@ import { digest } from "../../shared/secrets.ts";
 import type { LooksPlatform } from "../platform.ts";
 import { auditSender, mailLink, PROOF_TIME, writeSender } from "./change.ts";
 import { countProof, lockSenders } from "./proofs.ts";
-import { readSender, recordName, type Sender } from "./sender.ts";
+import { readSender, recordName, type Sender, senderColumns } from "../sender.ts";
+import { maintenanceJob } from "../../jobs/maintenance.ts";
 
 /** Checks in a row that do not find the record of a verified sender, after which it is no longer used. */
 const MOST_MISSES = 3;
@@ -17,7 +18,7 @@ const MOST_MISSES = 3;
 export type Finding = "Found" | "Missing" | "Unknown";
 
 /** Searches the record of a sender. */
-export async function searchRecord(p: Pick<Platform, "config" | "log">, sender: Sender): Promise<Finding> {
+async function searchRecord(p: Pick<Platform, "config" | "log">, sender: Sender): Promise<Finding> {
   try {
     const records = await readTxtRecords(recordName(sender), p.config.DNS_SERVER);
     return records.some((record) => record.trim() === sender.dnsValue) ? "Found" : "Missing";
@@ -62,7 +63,7 @@ export async function verifySender(p: LooksPlatform, caller: TenantCaller, id: s
  * times in a row does not fail it, and asking does not postpone them.
  * @returns null if the sender was deleted or failed meanwhile
  */
-export async function settleCheck(
+async function settleCheck(
   p: LooksPlatform,
   id: string,
   finding: Finding,
@@ -188,3 +189,30 @@ const badToken = () =>
     "NOTIFICATION_SENDER_TOKEN_INVALID",
     "The link was used already, is older than 24 hours, or is wrong.",
   );
+
+/** Checks senders that are due, one after the other in the whole service. */
+export const checkSendersJob = maintenanceJob<LooksPlatform>({
+  name: "looks.check-senders",
+  cron: "* * * * *",
+  concurrency: 1,
+  works: { checked: { limit: 1, run: checkDueSender } },
+});
+
+/** Checks the sender that has been due longest. @returns 0 if none is due. */
+export async function checkDueSender(p: LooksPlatform): Promise<number> {
+  const due = await takeDueSender(p.sql);
+  if (!due) return 0;
+  const finding = due.method === "Dns" ? await searchRecord(p, due) : "Missing";
+  await settleCheck(p, due.id, finding, null);
+  return 1;
+}
+
+/** Takes the sender that has been due longest. If the check dies, it is due again ten minutes later. */
+async function takeDueSender(sql: Sql): Promise<Sender | null> {
+  const [row] = await sql<Sender[]>`
+    update notification_senders set next_check_at = now() + interval '10 minutes'
+    where id = (select id from notification_senders where next_check_at <= now()
+      order by next_check_at limit 1 for update skip locked)
+    returning ${senderColumns(sql)}`;
+  return row ?? null;
+}

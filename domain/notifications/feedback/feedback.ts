@@ -2,10 +2,10 @@ import { timingSafeEqual } from "node:crypto";
 import { z } from "zod";
 import type { HttpOut } from "../../../infra/http_out/http_out.ts";
 import { invalid, problem } from "../../problems/problem.ts";
+import { storableText } from "../../shared/cut_text.ts";
 import { isUuid } from "../../shared/ids.ts";
 import type { DeliveryState } from "../status.ts";
 import type { SuppressionReason } from "../suppression.ts";
-import { storableText } from "../../shared/cut_text.ts";
 
 /** A request of a provider. */
 export interface FeedbackRequest {

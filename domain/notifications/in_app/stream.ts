@@ -2,7 +2,7 @@ import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { invalid } from "../../problems/problem.ts";
 import type { Caller } from "../../rights/caller.ts";
 import type { NotificationPlatform } from "../platform.ts";
-import { type UserNotification, userNotificationColumns } from "./read.ts";
+import { type UserNotification, userNotificationColumns } from "./messages.ts";
 
 const BATCH_SIZE = 100;
 /** How long a stream waits for a wake-up. Then it polls for rows, sends a keep-alive comment and checks its session. */

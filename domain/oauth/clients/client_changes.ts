@@ -11,7 +11,7 @@ import { newId } from "../../shared/ids.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { requireVersion } from "../../shared/version.ts";
 import type { Versioned } from "../../shared/versioned.ts";
-import { requireProviderKey } from "../provider_key.ts";
+import { requireProviderKey } from "./provider_key.ts";
 import { type ClientKind, type ClientSettings, type OAuthClient, readClient } from "./client.ts";
 import {
   CLIENT_ID_PREFIX,

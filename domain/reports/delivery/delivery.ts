@@ -2,8 +2,8 @@ import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import { cutText } from "../../shared/cut_text.ts";
 import type { Platform } from "../../shared/platform.ts";
 import type { Execution } from "../execution.ts";
-import { STATUS } from "../formats.ts";
 import { emitDeliveryEnd } from "../report_events.ts";
+import { STATUS } from "../status.ts";
 import type { DeliveryMethod, DeliveryOptions } from "./options.ts";
 
 /** An execution with a document. */

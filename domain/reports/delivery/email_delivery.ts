@@ -1,6 +1,6 @@
 import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { LINK_INSTEAD } from "../../notifications/content.ts";
-import { readNotificationStatus, sendNotification } from "../../notifications/send.ts";
+import { readNotificationStatus, sendNotification } from "../../notifications/sending/send.ts";
 import { Problem } from "../../problems/problem.ts";
 import type { ReportPlatform } from "../platform.ts";
 import type { Deliverable, Outcome, OwedDelivery } from "./delivery.ts";

@@ -5,7 +5,7 @@ import { problem } from "../../problems/problem.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { digest, newSecret } from "../../shared/secrets.ts";
 import { countDownload, type Execution } from "../execution.ts";
-import { STATUS } from "../formats.ts";
+import { STATUS } from "../status.ts";
 
 const LINK_HOURS = 24;
 

@@ -4,7 +4,7 @@ import { invalid, problem } from "../../problems/problem.ts";
 import type { Caller } from "../../rights/caller.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { type Execution, readVisibleExecution } from "../execution.ts";
-import { STATUS } from "../formats.ts";
+import { STATUS } from "../status.ts";
 import { addDeliveries, enqueueDelivery } from "./create_deliveries.ts";
 import { checkDelivery, type DeliveryOptions, METHOD } from "./options.ts";
 import { requireReceiver } from "./receivers.ts";

@@ -1,7 +1,7 @@
 import { createHttpOut, OutboundRefused } from "../../../infra/http_out/http_out.ts";
+import { FORMATS } from "../../documents/formats.ts";
 import type { Platform } from "../../shared/platform.ts";
 import type { Execution } from "../execution.ts";
-import { FORMATS } from "../formats.ts";
 import type { Outcome } from "./delivery.ts";
 import { createReportLink } from "./link.ts";
 import { isTemporaryRefusal } from "./webhook_answers.ts";

@@ -1,16 +1,20 @@
 import { z } from "zod";
-import type { Sql, Tx } from "../../../infra/postgres/postgres.ts";
+import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { invalid, problem } from "../../problems/problem.ts";
-import { defineResource } from "../../resources/define_resource.ts";
-import type { ResourceSource } from "../../resources/resource.ts";
-import { tableSource } from "../../resources/table_source.ts";
+import { uniqueProblem } from "../../records/derived_problems.ts";
+import { type RecordSource, recordType } from "../../records/record_type.ts";
+import { tableSource } from "../../records/table_source.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
 import { definedMembers } from "../../shared/defined_members.ts";
 import { newId } from "../../shared/ids.ts";
+import type { Platform } from "../../shared/platform.ts";
 import { requireVersion } from "../../shared/version.ts";
+import { connectTarget, outcomeOfStore, targetKey } from "./bucket_delivery.ts";
+import type { Outcome } from "./delivery.ts";
+import { postToSlack } from "./slack_delivery.ts";
 import { checkTarget, type TargetPlace } from "./target_checks.ts";
-import { sealSecret } from "./target_secrets.ts";
+import { type OpenTarget, openTarget, sealSecret } from "./target_secrets.ts";
 import {
   CreateTarget,
   HIDDEN,
@@ -53,7 +57,7 @@ const table = tableSource<Target, Record<string, never>, Record<string, never>>(
   notFound: NOT_FOUND,
 });
 
-type Commands = ResourceSource<Target, z.output<typeof CreateTarget>, z.output<typeof UpdateTarget>>;
+type Commands = RecordSource<Target, z.output<typeof CreateTarget>, z.output<typeof UpdateTarget>>;
 
 const commands: Commands = {
   list: table.list,
@@ -112,7 +116,7 @@ const commands: Commands = {
 };
 
 /** A tenant's targets for report deliveries. Every caller in the tenant may choose one, so all may read them. */
-export const reportTargets = defineResource({
+export const reportTargets = recordType({
   one: "reportTarget",
   many: "reportTargets",
   path: "report-targets",
@@ -124,9 +128,14 @@ export const reportTargets = defineResource({
   query: z.object({ kind: z.enum(TARGET_KINDS).optional() }),
   sortable: ["name", "createdAt"],
   notFound: NOT_FOUND,
-  unique: { report_targets_name_unique: "The tenant already has a report target with this name." },
-  problems: ["REPORT_TARGET_UNAVAILABLE"],
-  commands,
+  problems: [
+    "REPORT_TARGET_UNAVAILABLE",
+    ...uniqueProblem("reportTarget", {
+      report_targets_name_unique: "The tenant already has a report target with this name.",
+    }, "report_targets"),
+  ],
+  deleteProblems: [],
+  source: commands,
 });
 
 /** Name and kind of a target of the tenant; null if there is none. */
@@ -152,3 +161,42 @@ async function lockTarget(tx: Tx, caller: TenantCaller, id: string, ifMatch: str
 
 const isSamePlace = (after: TargetPlace, before: Target): boolean =>
   Object.entries(after).every(([field, value]) => before[field as keyof TargetPlace] === value);
+
+const TRIAL_PATH = "steward-test.txt";
+const TEXT = "A test of this report target. Reports can be delivered here.";
+
+/**
+ * Writes a small object `steward-test.txt` into the bucket and deletes it again, or posts a test message.
+ * @returns null if that succeeded, otherwise the reason
+ * @throws REPORT_TARGET_NOT_FOUND, REPORT_TARGET_UNAVAILABLE
+ */
+export async function tryTarget(p: Platform, caller: TenantCaller, id: string): Promise<string | null> {
+  const target = await openTarget(p, p.sql, caller.tenantId, id);
+  if (!target) throw problem("REPORT_TARGET_NOT_FOUND", `The tenant has no report target ${id}.`);
+  const outcome = target.kind === "slack"
+    ? await postToSlack(p, target.secret, TEXT)
+    : await tryBucket(p, target);
+  const reason = outcome.status === "Delivered" ? null : outcome.reason;
+  await transact(p.sql, (tx) =>
+    recordAudit(tx, caller, {
+      action: "reportTarget.test",
+      targetType: "reportTarget",
+      targetId: id,
+      after: { succeeded: reason === null },
+    }));
+  return reason;
+}
+
+async function tryBucket(p: Platform, target: OpenTarget): Promise<Outcome> {
+  const store = connectTarget(p, target);
+  const key = targetKey(target, TRIAL_PATH);
+  try {
+    await store.write(key, ReadableStream.from([new TextEncoder().encode(TEXT)]), {
+      contentType: "text/plain",
+    });
+  } catch (error) {
+    return outcomeOfStore(error);
+  }
+  await store.delete(key).catch(() => undefined); // credentials that may only write are enough for deliveries
+  return { status: "Delivered" };
+}

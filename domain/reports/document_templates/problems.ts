@@ -1,14 +1,14 @@
+import { MarkupInvalid } from "../../documents/markup/markup.ts";
+import { isTemplateFault } from "../../documents/template_fault.ts";
+import { Problem, problem } from "../../problems/problem.ts";
 import {
   RenderQueueFull,
   TemplateInvalid,
   TemplateLimitExceeded,
   type TemplatePart,
   TemplateVariablesMissing,
-} from "../../notifications/rendering/mod.ts";
-import { tooManyRenders } from "../../notifications/templates/render.ts";
-import { Problem, problem } from "../../problems/problem.ts";
-import { isTemplateFault } from "../rows.ts";
-import { MarkupInvalid } from "./markup.ts";
+} from "../../templates/language/mod.ts";
+import { tooManyRenders } from "../../templates/render.ts";
 
 /** Runs `work` and converts its errors to problems of document templates. */
 export async function withProblems<T>(work: () => Promise<T>): Promise<T> {

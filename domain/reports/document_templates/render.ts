@@ -1,20 +1,19 @@
+import { checkTemplateMarkup } from "../../documents/markup/template_markup.ts";
+import type { BlockInput } from "../../documents/writers/pdf/blocks/make_blocks.ts";
 import { readLooks } from "../../looks/looks.ts";
-import {
-  MAX_WAITING,
-  parseRequiredVariables,
-  type TemplateSource,
-} from "../../notifications/rendering/mod.ts";
-import { missingVariables } from "../../notifications/rendering/required_variables.ts";
-import type { PartReader } from "../../notifications/templates/parts.ts";
-import { renderSource } from "../../notifications/templates/render.ts";
 import { type Problem, problem } from "../../problems/problem.ts";
+import { MAX_WAITING, parseRequiredVariables, type TemplateSource } from "../../templates/language/mod.ts";
+import { missingVariables } from "../../templates/language/required_variables.ts";
+import type { PartReader } from "../../templates/parts.ts";
+import { readTemplate } from "../../templates/read.ts";
+import { renderSource } from "../../templates/render.ts";
+import { MOST_USES, partialsNaming, refusalOf, usesVersion } from "../../templates/uses.ts";
+import { requireTemplateVersion } from "../../templates/versions.ts";
 import type { ReportPlatform } from "../platform.ts";
-import { DocumentThreadLost } from "../document_thread.ts";
 import { takeSlot } from "../request_slot.ts";
-import type { BlockInput } from "./make_blocks.ts";
-import { checkTemplateMarkup } from "./template_markup.ts";
+import { DocumentThreadLost } from "../threads/document_thread.ts";
 import { variablesMissing, withProblems } from "./problems.ts";
-import { type GivenDocument, givenSource } from "./source.ts";
+import { type GivenDocument, givenSource, inMessageTerms } from "./source.ts";
 import type { DocumentTemplate } from "./template.ts";
 
 /** How long a preview may take. */
@@ -121,3 +120,37 @@ const previewTooLarge = (why: string): Problem =>
     "REPORT_TOO_LARGE_FOR_SYNC",
     `The preview ${why}; use less data, or generate the document in the background.`,
   );
+
+/** A document template that uses a partial. */
+export type DocumentUse = Pick<DocumentTemplate, "id" | "slug" | "name" | "locale"> & {
+  /** Why it is invalid with the partial; null: it is valid. */
+  error: string | null;
+};
+
+/**
+ * The tenant's document templates that use a partial, also through other partials, by slug and locale. Each is checked as if
+ * it were saved. Nothing uses a message template or a layout.
+ * @throws NOTIFICATION_TEMPLATE_NOT_FOUND, RATE_LIMITED
+ */
+export async function listDocumentUses(
+  p: ReportPlatform,
+  tenantId: string,
+  partialId: string,
+): Promise<DocumentUse[]> {
+  const partial = await readTemplate(p.sql, tenantId, partialId);
+  if (partial.kind !== "Partial") return [];
+  const { id: versionId } = await requireTemplateVersion(p.sql, partial.id, partial.version);
+  const slugs = await partialsNaming(p.sql, tenantId, partial.slug);
+  const templates = await p.sql<DocumentTemplate[]>`
+    select * from document_templates where tenant_id = ${tenantId} and part_slugs && ${slugs}::text[]
+    order by slug, lower(locale) limit ${MOST_USES}`;
+  const uses: DocumentUse[] = [];
+  for (const template of templates) {
+    const part = { slug: partial.slug, versionId };
+    if (!await usesVersion(p.sql, tenantId, inMessageTerms(template), part)) continue;
+    const { id, slug, name, locale } = template;
+    const check = () => requireValidDocument(p, tenantId, template);
+    uses.push({ id, slug, name, locale, error: await refusalOf(check, ["DOCUMENT_TEMPLATE_INVALID"]) });
+  }
+  return uses;
+}

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { TemplateTexts } from "../../notifications/templates/read.ts";
+import type { TemplateTexts } from "../../templates/read.ts";
 
 /** A template that callers copy and change. */
 export interface DocumentSample {

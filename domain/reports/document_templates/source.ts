@@ -1,13 +1,13 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
-import type { Inspection, TemplateSource } from "../../notifications/rendering/mod.ts";
-import { canonicalLocale } from "../../notifications/templates/locales.ts";
+import type { Inspection, TemplateSource } from "../../templates/language/mod.ts";
+import { canonicalLocale } from "../../templates/locales.ts";
 import {
   composeSource,
   type PartReader,
   pinParts,
   sourceOf,
   type TemplatePins,
-} from "../../notifications/templates/parts.ts";
+} from "../../templates/parts.ts";
 import { withProblems } from "./problems.ts";
 import type { DocumentTemplate } from "./template.ts";
 

@@ -1,9 +1,11 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
-import type { TemplateTexts } from "../../notifications/templates/read.ts";
 import { problem } from "../../problems/problem.ts";
 import { matches, pageOf } from "../../shared/list_order.ts";
 import type { PagedResult, PageRequest } from "../../shared/paging.ts";
 import { readPage } from "../../shared/read_page.ts";
+import { compareFields, type FieldDifferences } from "../../shared/text_differences.ts";
+import { textLines } from "../../templates/compare_versions.ts";
+import type { TemplateTexts } from "../../templates/read.ts";
 
 /** A stored template of a tenant. */
 export interface DocumentTemplate {
@@ -118,3 +120,24 @@ export async function readDocumentVersionById(q: Sql, id: string): Promise<Docum
   }
   return row;
 }
+
+/** What changed from one version of a template to another. @throws DOCUMENT_TEMPLATE_NOT_FOUND */
+export async function compareDocumentTemplateVersions(
+  q: Sql,
+  tenantId: string,
+  id: string,
+  { from, to }: { from: number; to: number },
+): Promise<FieldDifferences[]> {
+  const before = await readDocumentTemplateVersion(q, tenantId, id, from);
+  const after = await readDocumentTemplateVersion(q, tenantId, id, to);
+  return await compareFields(comparedTexts(before), comparedTexts(after));
+}
+
+const comparedTexts = (version: DocumentTemplateVersion): Record<string, string> => ({
+  name: version.name,
+  titleTemplate: version.titleTemplate,
+  bodyTemplate: version.bodyTemplate,
+  requiredVariables: version.requiredVariables,
+  texts: textLines(version.texts),
+  sampleData: JSON.stringify(version.sampleData, null, 2),
+});

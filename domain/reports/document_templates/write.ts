@@ -1,10 +1,10 @@
 import { transact } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
-import { canonicalLocale } from "../../notifications/templates/locales.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
 import { definedMembers } from "../../shared/defined_members.ts";
 import { newId } from "../../shared/ids.ts";
 import { requireVersion } from "../../shared/version.ts";
+import { canonicalLocale } from "../../templates/locales.ts";
 import type { ReportPlatform } from "../platform.ts";
 import { requireValidDocument } from "./render.ts";
 import { type DocumentTemplate, readDocumentTemplate, readDocumentTemplateVersion } from "./template.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { boolean, defineReport, text } from "../report_template.ts";
+import { boolean, defineReport, text } from "../definition/report_template.ts";
 import { TRANSLATIONS } from "./translations.ts";
 
 /** Users, their permissions and the roles that grant them: one row per user, role and permission. */

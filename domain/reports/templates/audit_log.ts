@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { dayParameter, defineReport, instant, text } from "../report_template.ts";
+import { dayParameter, defineReport, instant, text } from "../definition/report_template.ts";
 import { TRANSLATIONS } from "./translations.ts";
 
 /** Changes: one row per audit entry, newest first. Actors and API keys of other tenants are shown by id only. */

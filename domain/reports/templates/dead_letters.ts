@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { dayParameter, defineReport, instant, integer, text } from "../report_template.ts";
+import { dayParameter, defineReport, instant, integer, text } from "../definition/report_template.ts";
 import { TRANSLATIONS } from "./translations.ts";
 
 /** Jobs that failed for good: one row per dead-letter entry, newest first. */

@@ -1,5 +1,12 @@
 import { z } from "zod";
-import { boolean, dayParameter, defineReport, instant, integer, text } from "../report_template.ts";
+import {
+  boolean,
+  dayParameter,
+  defineReport,
+  instant,
+  integer,
+  text,
+} from "../definition/report_template.ts";
 import { TRANSLATIONS } from "./translations.ts";
 
 /**

@@ -1,4 +1,4 @@
-import type { ReportTemplate } from "../report_template.ts";
+import type { ReportTemplate } from "../definition/report_template.ts";
 import { accessMatrixReport } from "./access_matrix.ts";
 import { auditLogReport } from "./audit_log.ts";
 import { deadLettersReport } from "./dead_letters.ts";

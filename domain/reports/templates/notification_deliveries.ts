@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { channelName } from "../../notifications/channels/channel_name.ts";
-import { dayParameter, defineReport, instant, integer, text } from "../report_template.ts";
+import { channelName } from "../../notifications/channels.ts";
+import { dayParameter, defineReport, instant, integer, text } from "../definition/report_template.ts";
 import { TRANSLATIONS } from "./translations.ts";
 
 /** Messages and their outcome per recipient: one row per recipient, newest first. */

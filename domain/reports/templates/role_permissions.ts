@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { boolean, defineReport, integer, text } from "../report_template.ts";
+import { boolean, defineReport, integer, text } from "../definition/report_template.ts";
 import { TRANSLATIONS } from "./translations.ts";
 
 /** Roles and their permissions: one row per role and permission; roles without permissions have one row. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { boolean, decimal, defineReport, instant, integer, text } from "../report_template.ts";
+import { boolean, decimal, defineReport, instant, integer, text } from "../definition/report_template.ts";
 import { TRANSLATIONS } from "./translations.ts";
 
 /** All tenants of the service: one row per tenant. */

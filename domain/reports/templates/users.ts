@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { boolean, dayParameter, defineReport, instant, text } from "../report_template.ts";
+import { boolean, dayParameter, defineReport, instant, text } from "../definition/report_template.ts";
 import { TRANSLATIONS } from "./translations.ts";
 
 /** Users with access to the tenant: one row per link between a user and a tenant. */

@@ -1,4 +1,4 @@
-import { continueInJoinedTenant } from "../../../domain/access/sign_in/joined_tenant.ts";
+import { continueInJoinedTenant } from "../../../domain/access/sign_in/browser_session.ts";
 import type { ServicePlatform } from "../../../domain/platform.ts";
 import { roleChoices } from "../access/access_queries.ts";
 import { RoleChecks } from "../access/users/form.tsx";

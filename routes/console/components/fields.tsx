@@ -2,6 +2,7 @@ import type { Child } from "hono/jsx";
 import { z } from "zod";
 import type { Sent } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
+import type { Endpoint } from "../../shared/endpoint.ts";
 import { endpointOf, type OperationId } from "../shared/operations.ts";
 import type { View, Visit } from "../shared/page.ts";
 import {
@@ -31,7 +32,7 @@ export class Fields {
   constructor(
     readonly v: Visit,
     readonly sent: Sent | null,
-    readonly operation: OperationId | null,
+    readonly operation: OperationId | Endpoint | null,
     private readonly values: Record<string, unknown> = {},
   ) {
     this.form = sent?.form ?? null;
@@ -182,13 +183,14 @@ interface Rules {
   maxlength?: number;
 }
 
-const rules = new Map<OperationId, Record<string, Rules>>();
+const rules = new WeakMap<Endpoint, Record<string, Rules>>();
 
 /** What the body of an operation requires of its fields. */
-function rulesOf(id: OperationId): Record<string, Rules> {
-  const known = rules.get(id);
+function rulesOf(operation: OperationId | Endpoint): Record<string, Rules> {
+  const endpoint = typeof operation === "string" ? endpointOf(operation) : operation;
+  const known = rules.get(endpoint);
   if (known) return known;
-  const { body, content } = endpointOf(id);
+  const { body, content } = endpoint;
   const schema = z.toJSONSchema(body ?? content?.json ?? z.object({}), {
     io: "input",
     unrepresentable: "any",
@@ -199,7 +201,7 @@ function rulesOf(id: OperationId): Record<string, Rules> {
       [name, field],
     ) => [name, rulesIn(field, object.required?.includes(name))]),
   );
-  rules.set(id, found);
+  rules.set(endpoint, found);
   return found;
 }
 

@@ -1,4 +1,4 @@
-import { MOST_SEARCHED } from "../../../domain/jobs/error_search.ts";
+import { MOST_SEARCHED } from "../../../domain/jobs/lists/error_search.ts";
 import { JOB_STATUSES, JOB_TYPES, PRIORITIES } from "../../../domain/jobs/job_row.ts";
 import { managesAllTenants, tenantChoices, tenantNames } from "../access/access_queries.ts";
 import { periodOf } from "../components/date_inputs.ts";

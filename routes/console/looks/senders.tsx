@@ -1,4 +1,4 @@
-import { SENDER_METHODS, type SenderStatus } from "../../../domain/looks/senders/sender.ts";
+import { SENDER_METHODS, type SenderStatus } from "../../../domain/looks/sender.ts";
 import { Fields, Form } from "../components/fields.tsx";
 import { ActionButton } from "../components/forms.tsx";
 import { actionsColumn, labelled, listView } from "../components/list.tsx";

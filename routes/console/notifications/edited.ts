@@ -1,4 +1,4 @@
-import { TEMPLATE_KINDS } from "../../../domain/notifications/templates/read.ts";
+import { TEMPLATE_KINDS } from "../../../domain/templates/read.ts";
 import { labelled } from "../components/list.tsx";
 import type { Choice } from "../components/forms.tsx";
 import { orNull, Refusal } from "../shared/api.ts";

@@ -1,4 +1,4 @@
-import { channelMember, channelNames } from "../../../domain/notifications/channels/catalogue.ts";
+import { channelMember, channelNames } from "../../../domain/notifications/channels.ts";
 import type { ChannelChoices } from "../../../domain/notifications/preferences.ts";
 import { Fields, Form } from "../components/fields.tsx";
 import { Card } from "../components/notice.tsx";

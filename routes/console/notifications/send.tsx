@@ -1,4 +1,4 @@
-import { channelNames } from "../../../domain/notifications/channels/catalogue.ts";
+import { channelNames } from "../../../domain/notifications/channels.ts";
 import { Fields } from "../components/fields.tsx";
 import { CsrfField, FormButtons, FormRefusal } from "../components/forms.tsx";
 import { Card } from "../components/notice.tsx";

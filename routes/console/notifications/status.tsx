@@ -1,4 +1,4 @@
-import { channelDisplay, channelNames, isBuiltIn } from "../../../domain/notifications/channels/catalogue.ts";
+import { channelDisplay, channelNames, isBuiltIn } from "../../../domain/notifications/channels.ts";
 import {
   DELIVERY_STATES,
   type DeliveryState,

@@ -1,4 +1,4 @@
-import { UNDELIVERED } from "../../../domain/reports/delivery/delivery_status.ts";
+import { UNDELIVERED } from "../../../domain/reports/status.ts";
 import { Icon } from "../components/icons.tsx";
 import { Card, type Tone } from "../components/notice.tsx";
 import { ScopeChip } from "../components/scope.tsx";

@@ -7,11 +7,7 @@ import { orNull } from "../shared/api.ts";
 import type { Locale } from "../shared/languages.ts";
 import type { Answer, Row } from "../shared/operations.ts";
 import type { Visit } from "../shared/page.ts";
-import {
-  DELIVERY_STATUSES,
-  type DeliveryStatus,
-  UNDELIVERED,
-} from "../../../domain/reports/delivery/delivery_status.ts";
+import { DELIVERY_STATUSES, type DeliveryStatus, UNDELIVERED } from "../../../domain/reports/status.ts";
 import { deliveryStatusTexts, reportDeliveryLabels, reportStatusTexts, reportTexts } from "./texts.ts";
 
 export type Template = Row<"listReportTemplates">;

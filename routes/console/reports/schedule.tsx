@@ -1,4 +1,4 @@
-import type { Burst } from "../../../domain/reports/burst.ts";
+import type { Burst } from "../../../domain/reports/generation/burst.ts";
 import type { DeliveryOptions } from "../../../domain/reports/delivery/options.ts";
 import { describeCron } from "../components/cron_description.ts";
 import { ActionButton, ButtonLink, DeleteButton } from "../components/forms.tsx";

@@ -2,6 +2,7 @@ import { CATALOGUE, isProblemCode } from "../../../domain/problems/catalogue.ts"
 import type { Problem } from "../../../domain/problems/problem.ts";
 import { formatter } from "../../../domain/shared/formatters.ts";
 import type { Handle } from "../../app.ts";
+import type { Endpoint } from "../../shared/endpoint.ts";
 import { commonTexts } from "./common_texts.ts";
 import { FORMAT_TAGS, type Locale } from "./languages.ts";
 import type { Result } from "./looks.ts";
@@ -146,7 +147,7 @@ export class Api {
 
   /** Calls an operation and returns the body of its answer. @throws Refusal */
   async call<Id extends OperationId>(id: Id, ...[input]: Arguments<Id>): Promise<Answer<Id>> {
-    const text = await (await this.operate(id, input)).text();
+    const text = await (await this.ask(endpointOf(id), input)).text();
     return (text === "" ? undefined : JSON.parse(text)) as Answer<Id>;
   }
 
@@ -163,7 +164,7 @@ export class Api {
     id: Id,
     ...[input]: Arguments<Id>
   ): Promise<{ value: Answer<Id>; etag: string }> {
-    const answer = await this.operate(id, input);
+    const answer = await this.ask(endpointOf(id), input);
     return { value: await answer.json(), etag: answer.headers.get("etag") ?? "" };
   }
 
@@ -173,23 +174,33 @@ export class Api {
    */
   async list<Id extends OperationId>(
     id: Id,
-    { params, query }: { params: Record<string, string>; query: URLSearchParams },
+    v: { params: Record<string, string>; query: URLSearchParams },
     more: Query = {},
   ): Promise<Page<Row<Id>>> {
+    return await this.listOf<Row<Id>>(endpointOf(id), v, more);
+  }
+
+  /** Reads one page of a list that an endpoint answers, as `list` does. @throws Refusal */
+  async listOf<T>(
+    endpoint: Endpoint,
+    { params, query }: { params: Record<string, string>; query: URLSearchParams },
+    more: Query = {},
+  ): Promise<Page<T>> {
     const headers: Record<string, string> = this.o.mayBeStale ? { "cache-control": "max-stale" } : {};
-    return await (await this.operate(id, { params, query: { ...queryOf(id, query), ...more }, headers }))
-      .json();
+    const input = { params, query: { ...queryOf(endpoint, query), ...more }, headers };
+    return await (await this.ask(endpoint, input)).json();
   }
 
   /** Calls an operation and returns the raw response, for streams and documents. @throws Refusal */
   async answer<Id extends OperationId>(id: Id, ...[input]: Arguments<Id>): Promise<Response> {
-    return await this.operate(id, input);
+    return await this.ask(endpointOf(id), input);
   }
 
-  private async operate(id: OperationId, input: LooseInput = {}): Promise<Response> {
+  /** Calls an endpoint of the service or of an extension. @throws Refusal */
+  async ask(endpoint: Endpoint, input: LooseInput = {}): Promise<Response> {
     const { body, ifMatch, headers, signal } = input;
-    const { method, access } = endpointOf(id);
-    return await this.send(method.toUpperCase(), addressOf(id, input), {
+    const { method, access } = endpoint;
+    return await this.send(method.toUpperCase(), addressOf(endpoint, input), {
       body,
       headers: { ...ifMatch ? { "if-match": headerText(ifMatch) } : {}, ...headers },
       signal,

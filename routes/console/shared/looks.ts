@@ -4,8 +4,10 @@ export type Theme = "auto" | "light" | "dark";
 
 /** A call of the API that undoes an action. `inverse` makes it. */
 export interface Undo {
-  operation: string;
-  input: { params?: Record<string, string>; body?: unknown; ifMatch?: string };
+  method: string;
+  path: string;
+  body?: unknown;
+  ifMatch?: string | undefined;
 }
 
 /** Result of an action. */

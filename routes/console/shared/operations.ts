@@ -64,8 +64,8 @@ export function endpointOf(id: OperationId): Endpoint {
 }
 
 /** The parameters of a page's address that an operation has too. The page size may be "largest". */
-export function queryOf(id: OperationId, address: URLSearchParams): Query {
-  const { shape = {} } = (endpointOf(id).query ?? {}) as { shape?: Record<string, z.ZodType> };
+export function queryOf(endpoint: Endpoint, address: URLSearchParams): Query {
+  const { shape = {} } = (endpoint.query ?? {}) as { shape?: Record<string, z.ZodType> };
   const known = Object.fromEntries([...address].filter(([name]) => Object.hasOwn(shape, name)));
   if (known.pageSize !== "largest") return known;
   const largest = PAGE_SIZES.find((size) => shape.pageSize?.safeParse(size).success);
@@ -77,12 +77,14 @@ const PAGE_SIZES = ["100", "50", "20"];
 
 /** The path and query of a call. */
 export function addressOf(
-  id: OperationId,
+  endpoint: Endpoint,
   { params = {}, query = {} }: LooseInput,
 ): string {
-  const path = endpointOf(id).path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+  const path = endpoint.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const value = params[name];
-    if (value === undefined || value === "") throw new Error(`${id} needs the path parameter ${name}`);
+    if (value === undefined || value === "") {
+      throw new Error(`${endpoint.id} needs the path parameter ${name}`);
+    }
     return encodeURIComponent(value);
   });
   return path + searchOf(query);

@@ -1,9 +1,10 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { Buffer } from "node:buffer";
+import type { Endpoint } from "../../shared/endpoint.ts";
 import { Refusal } from "./api.ts";
 import { listTexts } from "./list_texts.ts";
 import type { Flash, Result, Undo } from "./looks.ts";
-import type { Arguments, OperationId } from "./operations.ts";
+import { addressOf, type Arguments, endpointOf, type LooseInput, type OperationId } from "./operations.ts";
 import { type ConsolePage, field, type Visit } from "./page.ts";
 
 /** Path of the page that undoes an action. */
@@ -13,9 +14,15 @@ export const UNDO = "undo";
  * What undoes an action: one call of the API. Give it the ETag of the resource after the action as `ifMatch`, so that
  * the API refuses it if someone has changed the resource since.
  */
-export const inverse = <Id extends OperationId>(operation: Id, ...[input]: Arguments<Id>): Undo => ({
-  operation,
-  input: (input ?? {}) as Undo["input"],
+export const inverse = <Id extends OperationId>(id: Id, ...[input]: Arguments<Id>): Undo =>
+  inverseOf(endpointOf(id), input);
+
+/** Like `inverse`, by an endpoint of the service or of an extension. */
+export const inverseOf = (endpoint: Endpoint, input: LooseInput = {}): Undo => ({
+  method: endpoint.method.toUpperCase(),
+  path: addressOf(endpoint, input),
+  body: input.body,
+  ifMatch: input.ifMatch,
 });
 
 /**
@@ -39,9 +46,9 @@ export const undoPage: ConsolePage = {
     const t = listTexts[v.locale];
     const asked = readField(v, field(form, "undo"));
     if (!asked) return { goTo: "", flash: { tone: "bad", text: t.undoExpired } };
-    const { operation, input, goTo } = asked;
+    const { method, path, body, ifMatch, goTo } = asked;
     try {
-      await v.api.call(operation as OperationId, ...[input] as unknown as Arguments<OperationId>);
+      await v.api.request(method, path, body, ifMatch ? { "if-match": ifMatch } : {});
     } catch (refusal) {
       if (!(refusal instanceof Refusal) || refusal.status === 401 || refusal.status >= 500) throw refusal;
       if (refusal.code === "STEP_UP_REQUIRED_FORBIDDEN") throw refusal; // the step-up sends the form again

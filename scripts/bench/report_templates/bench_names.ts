@@ -1,4 +1,4 @@
-import type { ReportKit } from "../../../domain/reports/registry.ts";
+import type { ReportKit } from "../../../domain/reports/threads/registry.ts";
 
 /** The first `rows` rows of the table that `reports_setup.ts` creates: its first four columns. */
 export default ({ defineReport, integer, text, z }: ReportKit) =>

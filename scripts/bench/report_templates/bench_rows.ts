@@ -1,4 +1,4 @@
-import type { ReportKit } from "../../../domain/reports/registry.ts";
+import type { ReportKit } from "../../../domain/reports/threads/registry.ts";
 
 /** The first `rows` rows of the table that `reports_setup.ts` creates: eight columns of all types. */
 export default ({ boolean, date, decimal, defineReport, instant, integer, text, z }: ReportKit) =>

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { transact } from "../../../infra/postgres/postgres.ts";
 import { finish } from "../../support/maintenance.ts";
-import { pruneSignInJob } from "../../../domain/access/pruning.ts";
+import { pruneSignInJob } from "../../../domain/access/sign_in/pruning.ts";
 import { newId } from "../../../domain/shared/ids.ts";
 import { setup } from "../../support/setup.ts";
 

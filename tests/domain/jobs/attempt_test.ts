@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { z } from "zod";
-import { runAttempt } from "../../../domain/jobs/attempt.ts";
-import type { AttemptNotes } from "../../../domain/jobs/attempt_notes.ts";
+import { runAttempt } from "../../../domain/jobs/engine/attempt.ts";
+import type { AttemptNotes } from "../../../domain/jobs/engine/attempt_notes.ts";
 import { defineJob, type JobContext, JobTypes } from "../../../domain/jobs/job_type.ts";
-import type { Settlement } from "../../../domain/jobs/settle.ts";
+import type { Settlement } from "../../../domain/jobs/engine/settle.ts";
 import { firstIdOf } from "../../../domain/shared/ids.ts";
 import {
   ObjectNotFound,

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { AttemptNotes } from "../../../domain/jobs/attempt_notes.ts";
-import { claimFromLanes } from "../../../domain/jobs/claim.ts";
-import { Places } from "../../../domain/jobs/places.ts";
-import { Claimer } from "../../../domain/jobs/claimer.ts";
+import { AttemptNotes } from "../../../domain/jobs/engine/attempt_notes.ts";
+import { claimFromLanes } from "../../../domain/jobs/engine/claim.ts";
+import { Places } from "../../../domain/jobs/engine/places.ts";
+import { Claimer } from "../../../domain/jobs/engine/claimer.ts";
 import { insertJobs } from "../../../domain/jobs/enqueue.ts";
 import { laneName } from "../../../domain/jobs/job_row.ts";
 import {
@@ -11,9 +11,9 @@ import {
   PermanentJobFailure,
   PostponeJob,
 } from "../../../domain/jobs/job_type.ts";
-import { openLease } from "../../../domain/jobs/lease.ts";
-import { failed, settleJobs, succeeded } from "../../../domain/jobs/settle.ts";
-import { Settler } from "../../../domain/jobs/settler.ts";
+import { openLease } from "../../../domain/jobs/engine/lease.ts";
+import { failed, settleJobs, succeeded } from "../../../domain/jobs/engine/settle.ts";
+import { Settler } from "../../../domain/jobs/engine/settler.ts";
 import { createLog } from "../../../infra/log.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
 import { setupShared } from "../../support/setup.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import postgres from "postgres";
-import { foldCounts, foldLagSeconds } from "../../../domain/jobs/fold_counts.ts";
-import { countJobs } from "../../../domain/jobs/job_counts.ts";
-import { readJobStats } from "../../../domain/jobs/stats.ts";
+import { foldCounts, foldLagSeconds } from "../../../domain/jobs/statistics/fold_counts.ts";
+import { countJobs } from "../../../domain/jobs/lists/job_counts.ts";
+import { readJobStats } from "../../../domain/jobs/statistics/stats.ts";
 import { setup } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 import { mainPool } from "../../../infra/postgres/postgres.ts";

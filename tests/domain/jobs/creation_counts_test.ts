@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { foldCounts } from "../../../domain/jobs/fold_counts.ts";
-import { countJobs } from "../../../domain/jobs/job_counts.ts";
+import { foldCounts } from "../../../domain/jobs/statistics/fold_counts.ts";
+import { countJobs } from "../../../domain/jobs/lists/job_counts.ts";
 import { mainPool, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { setup } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import type { EndedAttempt } from "../../../domain/jobs/figures/ended_attempt.ts";
-import { FailureLog } from "../../../domain/jobs/figures/failure_log.ts";
-import { recoverLostJobs } from "../../../domain/jobs/lease.ts";
+import type { EndedAttempt } from "../../../domain/jobs/ended_attempt.ts";
+import { FailureLog } from "../../../domain/jobs/instance/failure_log.ts";
+import { recoverLostJobs } from "../../../domain/jobs/engine/lease.ts";
 import { newId } from "../../../domain/shared/ids.ts";
 import { createLog } from "../../../infra/log.ts";
 import { setupShared } from "../../support/setup.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { fireDueRecurringJobs } from "../../../domain/jobs/fire_recurring.ts";
-import { ensureServiceRecurringJobs } from "../../../domain/jobs/service_recurring.ts";
+import { fireDueRecurringJobs } from "../../../domain/jobs/recurring/fire_recurring.ts";
+import { ensureServiceRecurringJobs } from "../../../domain/jobs/instance/service_recurring.ts";
 import { connectPostgres } from "../../../infra/postgres/postgres.ts";
 import { setup } from "../../support/setup.ts";
 

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { JOB_ORDERS, listJobs } from "../../../domain/jobs/job_list.ts";
+import { JOB_ORDERS, listJobs } from "../../../domain/jobs/lists/job_list.ts";
 import { firstIdOf, newId, timeOfId } from "../../../domain/shared/ids.ts";
 import { JOB_STATUSES, type JobSummary, PRIORITIES } from "../../../domain/jobs/job_row.ts";
-import { foldCounts } from "../../../domain/jobs/fold_counts.ts";
-import type { JobFilters } from "../../../domain/jobs/job_filters.ts";
+import { foldCounts } from "../../../domain/jobs/statistics/fold_counts.ts";
+import type { JobFilters } from "../../../domain/jobs/lists/job_filters.ts";
 import { insertJobs } from "../../../domain/jobs/enqueue.ts";
-import { readQueues } from "../../../domain/jobs/queues.ts";
+import { readQueues } from "../../../domain/jobs/lists/queues.ts";
 import type { JobReach } from "../../../domain/jobs/reach.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
 import { setup } from "../../support/setup.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { laneName } from "../../../domain/jobs/job_row.ts";
-import { LaneTurns } from "../../../domain/jobs/lanes.ts";
-import { Places } from "../../../domain/jobs/places.ts";
+import { LaneTurns } from "../../../domain/jobs/engine/lanes.ts";
+import { Places } from "../../../domain/jobs/engine/places.ts";
 
 const turnsOf = (...names: string[]): LaneTurns => {
   const turns = new LaneTurns(() => true);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { pruneJobs } from "../../../domain/jobs/prune.ts";
+import { pruneJobs } from "../../../domain/jobs/built_in/prune_jobs.ts";
 import { firstIdOf, newId } from "../../../domain/shared/ids.ts";
-import { readJobStats } from "../../../domain/jobs/stats.ts";
+import { readJobStats } from "../../../domain/jobs/statistics/stats.ts";
 import { setup } from "../../support/setup.ts";
 
 const t = await setup({ JOB_CONCURRENCY: "0" });

@@ -1,12 +1,18 @@
 import assert from "node:assert/strict";
-import { cancelJob, retryJobNow } from "../../../domain/jobs/job_control.ts";
-import { type ClaimedJob, claimFromLanes, promoteDueJobs } from "../../../domain/jobs/claim.ts";
+import { cancelJob, retryJobNow } from "../../../domain/jobs/control/job_control.ts";
+import { type ClaimedJob, claimFromLanes, promoteDueJobs } from "../../../domain/jobs/engine/claim.ts";
 import { releaseContinuations } from "../../../domain/jobs/continuations.ts";
 import { JOB_STATUSES } from "../../../domain/jobs/job_row.ts";
 import { PermanentJobFailure } from "../../../domain/jobs/job_type.ts";
-import { recoverLostJobs } from "../../../domain/jobs/lease.ts";
-import { requestCancel } from "../../../domain/jobs/request_cancel.ts";
-import { failed, giveBackJobs, postponed, settleJobs, succeeded } from "../../../domain/jobs/settle.ts";
+import { recoverLostJobs } from "../../../domain/jobs/engine/lease.ts";
+import { requestCancel } from "../../../domain/jobs/control/request_cancel.ts";
+import {
+  failed,
+  giveBackJobs,
+  postponed,
+  settleJobs,
+  succeeded,
+} from "../../../domain/jobs/engine/settle.ts";
 import { Problem } from "../../../domain/problems/problem.ts";
 import { newId } from "../../../domain/shared/ids.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
@@ -22,6 +28,7 @@ const caller = {
   sessionId: newId(),
   apiKeyId: null,
   serviceAccount: null,
+  clientId: null,
   proof: null,
   tokenTenantId: tenantId,
   tenantId,

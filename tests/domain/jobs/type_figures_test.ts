@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import type { AttemptOutcome, EndedAttempt } from "../../../domain/jobs/figures/ended_attempt.ts";
-import { AttemptMetrics } from "../../../domain/jobs/figures/attempt_metrics.ts";
-import { countTime, quantilesOf, type TimeBuckets } from "../../../domain/jobs/figures/time_buckets.ts";
-import { deleteOldFigures, TypeFigures } from "../../../domain/jobs/figures/type_figures.ts";
-import { readJobTypeStats } from "../../../domain/jobs/figures/type_stats.ts";
+import type { AttemptOutcome, EndedAttempt } from "../../../domain/jobs/ended_attempt.ts";
+import { AttemptMetrics } from "../../../domain/jobs/instance/attempt_metrics.ts";
+import { countTime, quantilesOf, type TimeBuckets } from "../../../domain/jobs/statistics/time_buckets.ts";
+import { deleteOldFigures, TypeFigures } from "../../../domain/jobs/statistics/type_figures.ts";
+import { readJobTypeStats } from "../../../domain/jobs/statistics/type_stats.ts";
 import { newId } from "../../../domain/shared/ids.ts";
 import { Metrics } from "../../../domain/shared/metrics.ts";
 import { createLog } from "../../../infra/log.ts";

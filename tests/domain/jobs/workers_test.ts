@@ -9,12 +9,12 @@ import {
   JobTypes,
   limitKeyOf,
 } from "../../../domain/jobs/job_type.ts";
-import { openLease } from "../../../domain/jobs/lease.ts";
-import { pauseWork, resumeWork } from "../../../domain/jobs/pauses.ts";
+import { openLease } from "../../../domain/jobs/engine/lease.ts";
+import { pauseWork, resumeWork } from "../../../domain/jobs/limits/pauses.ts";
 import { bucketOf } from "../../../domain/jobs/rate_limit.ts";
-import { RateReleaser } from "../../../domain/jobs/rate_releaser.ts";
+import { RateReleaser } from "../../../domain/jobs/limits/rate_releaser.ts";
 import { operator } from "../../../domain/jobs/reach.ts";
-import { Worker, type WorkerOptions } from "../../../domain/jobs/worker.ts";
+import { Worker, type WorkerOptions } from "../../../domain/jobs/engine/worker.ts";
 import { createLog } from "../../../infra/log.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
 import { setup } from "../../support/setup.ts";
@@ -419,9 +419,11 @@ Deno.test("an attempt that takes the worker waits for the running jobs, and no o
 });
 
 Deno.test("a second attempt that wants the worker is postponed; the worker is free again when the first one has ended", async () => {
-  const [wants, ends] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const [taken, wants] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const ends = Promise.withResolvers<void>();
   const first = typeOf("test.first-taker", async (_, { takeWorker }) => {
     void takeWorker(600_000);
+    setTimeout(taken.resolve, 0); // the worker is taken in a microtask
     await ends.promise;
   });
   const second = typeOf("test.second-taker", async (_, { takeWorker, attempt }) => {
@@ -432,7 +434,7 @@ Deno.test("a second attempt that wants the worker is postponed; the worker is fr
   await enqueue([jobOf(second)], w.worker);
   await until(() => processing(second).then((count) => count === 1));
   await enqueue([jobOf(first)], w.worker);
-  await until(() => processing(first).then((count) => count === 1));
+  await taken.promise;
   wants.resolve();
   await until(async () => (await statusesOf(second))[0] === "Scheduled");
   ends.resolve();

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { deliveryJob } from "../../../domain/notifications/deliver.ts";
+import { deliveryJob } from "../../../domain/notifications/delivery/deliver.ts";
 import {
   type CategoryPreference,
   type Preferences,
   writePreferences,
 } from "../../../domain/notifications/preferences.ts";
 import { type NotificationDetail, readNotification } from "../../../domain/notifications/read.ts";
-import { sendNotification } from "../../../domain/notifications/send.ts";
+import { sendNotification } from "../../../domain/notifications/sending/send.ts";
 import { setIdClock } from "../../../domain/shared/ids.ts";
 import { systemClock } from "../../../infra/clock.ts";
 import { MailDeliveryFailed, type MailMessage, type MailTransport } from "../../../infra/mail/mail.ts";

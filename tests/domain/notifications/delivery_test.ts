@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
+import { settleAbandoned, settleInterrupted } from "../../../domain/notifications/delivery/sweep.ts";
 import { holdNotifications } from "../../../domain/notifications/delivery_ledger.ts";
 import {
   readNotificationStatus,
   sendNotification,
   sendServiceMail,
-} from "../../../domain/notifications/send.ts";
-import { settleAbandoned, settleInterrupted } from "../../../domain/notifications/sweep.ts";
+} from "../../../domain/notifications/sending/send.ts";
 import { MailDeliveryFailed } from "../../../infra/mail/mail.ts";
 import { mainPool, transact } from "../../../infra/postgres/postgres.ts";
 import { path } from "../../routes/notifications/notifications.ts";

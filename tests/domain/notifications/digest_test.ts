@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
-import { cancelScheduled } from "../../../domain/notifications/cancel.ts";
-import { digestJob } from "../../../domain/notifications/digest_job.ts";
-import { replaceLostJobs, settleDigests } from "../../../domain/notifications/digest_settle.ts";
+import { replaceLostJobs, settleDigests } from "../../../domain/notifications/delivery/digest_settle.ts";
+import { sweepJob } from "../../../domain/notifications/delivery/sweep.ts";
 import { optOut, type Preferences } from "../../../domain/notifications/preferences.ts";
-import { retryNotification } from "../../../domain/notifications/retry.ts";
-import { sweepJob } from "../../../domain/notifications/sweep.ts";
+import { cancelScheduled, retryNotification } from "../../../domain/notifications/sending/cancel_retry.ts";
+import { digestJob } from "../../../domain/notifications/sending/digest_job.ts";
 import { made } from "../../routes/notifications/own_templates.ts";
 import { has, pluck } from "../../support/answers.ts";
 import { jobContext } from "../../support/job_context.ts";

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
-import { cancelScheduled } from "../../../domain/notifications/cancel.ts";
 import { registerDevice } from "../../../domain/notifications/devices.ts";
 import { optOut } from "../../../domain/notifications/preferences.ts";
 import { clockTime, minutesOf, quietUntil } from "../../../domain/notifications/quiet_hours.ts";
-import { retryNotification } from "../../../domain/notifications/retry.ts";
+import { cancelScheduled, retryNotification } from "../../../domain/notifications/sending/cancel_retry.ts";
 import { followUsers } from "../../../domain/notifications/user_recipients.ts";
 import { MailDeliveryFailed } from "../../../infra/mail/mail.ts";
 import { has, pluck } from "../../support/answers.ts";

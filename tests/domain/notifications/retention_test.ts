@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { deliveryJob } from "../../../domain/notifications/deliver.ts";
+import { deliveryJob } from "../../../domain/notifications/delivery/deliver.ts";
 import { retentionJob } from "../../../domain/notifications/retention.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
 import { ALL, Uploading } from "../../routes/files/uploading.ts";

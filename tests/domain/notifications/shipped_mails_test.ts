@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { renderTemplate } from "../../../domain/notifications/templates/render.ts";
+import { renderTemplate } from "../../../domain/templates/render.ts";
 import { setupShared } from "../../support/setup.ts";
 import { shippedMails, url } from "./shipped_mails.ts";
 

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { DocumentThreadLost } from "../../../domain/reports/document_thread.ts";
-import { DocumentThreads } from "../../../domain/reports/document_threads.ts";
-import { FORMAT } from "../../../domain/reports/formats.ts";
-import type { ReportInput } from "../../../domain/reports/make_document.ts";
-import { Slots } from "../../../domain/reports/slots.ts";
+import { FORMAT } from "../../../domain/documents/formats.ts";
+import { DocumentThreadLost } from "../../../domain/reports/threads/document_thread.ts";
+import { DocumentThreads } from "../../../domain/reports/threads/document_threads.ts";
+import type { ReportInput } from "../../../domain/reports/threads/make_document.ts";
+import { Slots } from "../../../domain/reports/threads/slots.ts";
 import { databaseFailure, PostgresError } from "../../../infra/postgres/failures.ts";
 import { connectPostgres } from "../../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
 import { until } from "../../support/until.ts";
-import { LOOKS } from "./documents.ts";
+import { LOOKS } from "../documents/documents.ts";
 
 const databaseUrl = await createTestDatabase();
 const sql = connectPostgres(databaseUrl, { max: 1 });

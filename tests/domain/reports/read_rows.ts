@@ -1,6 +1,7 @@
-import type { ReportTemplate } from "../../../domain/reports/report_template.ts";
-import { type RowBatch, RowSource } from "../../../domain/reports/rows.ts";
-import type { ReportScope } from "../../../domain/reports/template_parts.ts";
+import type { RowBatch } from "../../../domain/documents/row_batch.ts";
+import type { ReportTemplate } from "../../../domain/reports/definition/report_template.ts";
+import type { ReportScope } from "../../../domain/reports/definition/template_parts.ts";
+import { RowSource } from "../../../domain/reports/threads/rows.ts";
 
 /** Reads the rows of a report with one table. */
 export async function* readRows(

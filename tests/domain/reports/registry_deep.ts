@@ -22,7 +22,7 @@ Deno.test("a folder outside the service's own needs a read permission, and the e
     stdin: "piped",
     stdout: "piped",
   }).spawn();
-  const script = `import { loadReportTemplates } from "./domain/reports/registry.ts";
+  const script = `import { loadReportTemplates } from "./domain/reports/threads/registry.ts";
     for (const folder of ${
     JSON.stringify(folders)
   }) console.log(await loadReportTemplates({ folder, extensions: [] })

@@ -1,17 +1,17 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { z } from "zod";
-import { FORMAT } from "../../../domain/reports/formats.ts";
-import { makeDocument } from "../../../domain/reports/make_document.ts";
-import { describeParameters, parseParameters } from "../../../domain/reports/parameters.ts";
-import { loadReportTemplates } from "../../../domain/reports/registry.ts";
-import { decimal, defineReport, text } from "../../../domain/reports/report_template.ts";
-import type { PartMakers } from "../../../domain/reports/template_parts.ts";
+import { FORMAT } from "../../../domain/documents/formats.ts";
+import { describeParameters, parseParameters } from "../../../domain/reports/definition/parameters.ts";
+import { decimal, defineReport, text } from "../../../domain/reports/definition/report_template.ts";
+import type { PartMakers } from "../../../domain/reports/definition/template_parts.ts";
+import { makeDocument } from "../../../domain/reports/threads/make_document.ts";
+import { loadReportTemplates } from "../../../domain/reports/threads/registry.ts";
 import { newId } from "../../../domain/shared/ids.ts";
 import { connectPostgres } from "../../../infra/postgres/postgres.ts";
 import { pluck } from "../../support/answers.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
-import { LOOKS } from "./documents.ts";
+import { LOOKS } from "../documents/documents.ts";
 
 const ROOT = join(import.meta.dirname ?? ".", "../../..");
 const folders: string[] = [];

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { z } from "zod";
+import type { Row } from "../../../domain/documents/row_batch.ts";
 import {
   boolean,
   decimal,
@@ -7,8 +8,7 @@ import {
   integer,
   type ReportQuery,
   text,
-} from "../../../domain/reports/report_template.ts";
-import type { Row } from "../../../domain/reports/rows.ts";
+} from "../../../domain/reports/definition/report_template.ts";
 import { PostgresError } from "../../../infra/postgres/failures.ts";
 import { connectPostgres, type Sql } from "../../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../../support/cluster.ts";

@@ -1,6 +1,10 @@
-import type { ReportFormat } from "../../../domain/reports/formats.ts";
-import type { ReportKit } from "../../../domain/reports/registry.ts";
-import type { Column, ReportQuery, ReportTemplate } from "../../../domain/reports/report_template.ts";
+import type { ReportFormat } from "../../../domain/documents/formats.ts";
+import type {
+  Column,
+  ReportQuery,
+  ReportTemplate,
+} from "../../../domain/reports/definition/report_template.ts";
+import type { ReportKit } from "../../../domain/reports/threads/registry.ts";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 
 interface SimpleReport {

@@ -4,10 +4,10 @@ import {
   answerOnceInSteps,
   type KeyedRequest,
   type OnceWork,
+  pruneIdempotencyKeysJob,
   type StepsAnswer,
   type StoredAnswer,
 } from "../../../domain/requests/idempotency.ts";
-import { pruneIdempotencyKeysJob } from "../../../domain/requests/prune_idempotency_keys.ts";
 import { newId } from "../../../domain/shared/ids.ts";
 import { mainPool, type Pool, transact } from "../../../infra/postgres/postgres.ts";
 import { finish } from "../../support/maintenance.ts";

@@ -4,7 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { createLog } from "../../../infra/log.ts";
 import { databaseFailure } from "../../../infra/postgres/failures.ts";
 import { connectPostgres, type Sql, transact } from "../../../infra/postgres/postgres.ts";
-import { PoolHealth } from "../../../infra/postgres/pool_health.ts";
+import { PoolHealth } from "../../../infra/postgres/pools.ts";
 import { ProtocolTracker } from "../../../infra/postgres/protocol_tracker.ts";
 import { InstanceHealth } from "../../../domain/operations/health.ts";
 import { healthRoutes } from "../../../routes/operations/health.ts";

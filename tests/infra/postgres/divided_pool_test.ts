@@ -1,9 +1,9 @@
 // Reads by key and the job engine have connections of their own.
 import assert from "node:assert/strict";
-import { claimFromLanes } from "../../../domain/jobs/claim.ts";
+import { claimFromLanes } from "../../../domain/jobs/engine/claim.ts";
 import { insertJobs } from "../../../domain/jobs/enqueue.ts";
 import { laneName } from "../../../domain/jobs/job_row.ts";
-import { openLease } from "../../../domain/jobs/lease.ts";
+import { openLease } from "../../../domain/jobs/engine/lease.ts";
 import { readConfig } from "../../../infra/config.ts";
 import { createLog } from "../../../infra/log.ts";
 import { openPools } from "../../../infra/postgres/pools.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { bootstrap } from "../../../domain/access/bootstrap.ts";
+import { bootstrap } from "../../../domain/access/tenants/bootstrap.ts";
 import { createCatalogRoles, lockDefaultRoles } from "../../../domain/access/roles/default_roles.ts";
 import { newId } from "../../../domain/shared/ids.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { bootstrap } from "../../../domain/access/bootstrap.ts";
+import { bootstrap } from "../../../domain/access/tenants/bootstrap.ts";
 import { newSecret } from "../../../domain/shared/secrets.ts";
 import type { HttpClient } from "../../support/http.ts";
 import { accepted, outcome, refused } from "../../support/outcomes.ts";

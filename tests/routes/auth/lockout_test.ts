@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { pruneSignInJob } from "../../../domain/access/pruning.ts";
+import { pruneSignInJob } from "../../../domain/access/sign_in/pruning.ts";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { finish } from "../../support/maintenance.ts";
 import { accepted, outcome, refused } from "../../support/outcomes.ts";

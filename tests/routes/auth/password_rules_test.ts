@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { hash as argon2 } from "@node-rs/argon2";
 import { hash as bcrypt } from "@node-rs/bcrypt";
-import { bootstrap } from "../../../domain/access/bootstrap.ts";
+import { bootstrap } from "../../../domain/access/tenants/bootstrap.ts";
 import { requireBreachedPasswords } from "../../../domain/access/passwords/breached_passwords.ts";
 import { findPasswordMistake } from "../../../domain/access/passwords/password_rules.ts";
 import { HASH_COST, hashPassword, verifyPassword } from "../../../infra/passwords.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { pageTexts, pdfObjects } from "../../domain/reports/pdf_objects.ts";
+import { pageTexts, pdfObjects } from "../../domain/documents/pdf_objects.ts";
 import { pluck } from "../../support/answers.ts";
 import { accepted } from "../../support/outcomes.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { RECORDS } from "../../../domain/records/records.ts";
+import { creationOf, pathOfRecord } from "../../support/record_samples.ts";
 import type { TestService } from "../../support/setup.ts";
 import { reached, STATUS } from "../reports/support.ts";
 
@@ -89,8 +91,7 @@ export async function makeSamples(t: TestService): Promise<Record<string, string
     "user-imports": imported?.id ?? "",
     roles: await make("roles", { name: "Support desk", description: long, permissionIds: [] }),
     permissions: await make("permissions", { code: "approve:invoices", category: "Invoices" }),
-    applications: await make("applications", { code: "billing", name: long.slice(0, 100) }),
-    settings: await make("settings", { key: "colour", value: JSON.stringify({ long }) }),
+    ...await makeRecords(make, long),
     "oauth-clients": await make("oauth-clients", {
       name: "Orders",
       kind: "confidential",
@@ -111,4 +112,21 @@ export async function makeSamples(t: TestService): Promise<Record<string, string
       sampleData: { number: 7 },
     }),
   };
+}
+
+/** One row of each record, with this text. */
+async function makeRecords(
+  make: (path: string, body: unknown) => Promise<string>,
+  text: string,
+): Promise<Record<string, string>> {
+  const ids: Record<string, string> = {};
+  const byOne: Record<string, string> = {};
+  for (const record of RECORDS) {
+    const path = pathOfRecord(record);
+    ids[path] = byOne[record.one] = await make(
+      path,
+      creationOf(record, 1, { text, id: (one) => byOne[one] ?? "" }),
+    );
+  }
+  return ids;
 }

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
-import { openBrowserSession, readBrowserSession } from "../../../domain/access/sign_in/browser_session.ts";
-import { continueInJoinedTenant } from "../../../domain/access/sign_in/joined_tenant.ts";
+import {
+  continueInJoinedTenant,
+  openBrowserSession,
+  readBrowserSession,
+} from "../../../domain/access/sign_in/browser_session.ts";
 import { accepted } from "../../support/outcomes.ts";
 import { Actor, setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { FILTER_NAMES } from "../../../domain/notifications/rendering/mod.ts";
+import { FILTER_NAMES } from "../../../domain/templates/language/mod.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
 import { EXAMPLE_DATA, FILTER_EXAMPLES } from "../../../routes/console/notifications/template_help.tsx";
 import { accepted } from "../../support/outcomes.ts";

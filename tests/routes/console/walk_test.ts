@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { RECORDS } from "../../../domain/records/records.ts";
 import { DomUtils } from "htmlparser2";
 import type { Viewer } from "../../../routes/console/shared/page.ts";
+import { pathOfRecord } from "../../support/record_samples.ts";
 import { type Actor, setup } from "../../support/setup.ts";
 import { addressOf, declaredPages, pageFinder, variants } from "./all_pages.ts";
 import { browse, type PlainBrowser } from "./plain_browser.ts";
@@ -25,7 +27,7 @@ const OPEN: Record<string, string> = {
     dead-letters/purge dead-letters/{id} preferences reports report-runs report-schedules
     report-schedules/new search`,
   "200 200 200 200 403": `
-    looks applications applications/{id} settings settings/{id}`,
+    looks ${RECORDS.flatMap((record) => [pathOfRecord(record), `${pathOfRecord(record)}/{id}`]).join(" ")}`,
   "200 200 200 403 200": `
     users users/{id} explain-access audit`,
   "200 200 200 403 403": `
@@ -49,7 +51,9 @@ const OPEN: Record<string, string> = {
     document-templates/{id}/versions document-templates/{id}/versions/{version}
     document-templates/{id}/generate permissions/new permissions/import permissions/{id}
     permissions/{id}/default-roles tenants/new tenants/{id} tenants/{id}/edit tenants/{id}/data
-    applications/new settings/new api-keys api-keys/new service-accounts service-accounts/new
+    ${
+    RECORDS.map((record) => `${pathOfRecord(record)}/new`).join(" ")
+  } api-keys api-keys/new service-accounts service-accounts/new
     oauth-clients oauth-clients/new oauth-clients/{id} oauth-clients/{id}/edit webhooks webhooks/new
     webhooks/{id} webhooks/{id}/retry webhooks/{id}/edit`,
   "303 403 403 403 403": `

@@ -1,7 +1,10 @@
 // These parts of valid requests cannot be derived.
+import type { DefinedRecord } from "../../../domain/records/record_type.ts";
+import { RECORDS } from "../../../domain/records/records.ts";
 import { newId } from "../../../domain/shared/ids.ts";
 import { type Ask, MARKER } from "../../support/isolation.ts";
 import type { Actor } from "../../support/setup.ts";
+import { changeOf, creationOf } from "../../support/record_samples.ts";
 import { pngImage } from "../../support/images.ts";
 import { type Kind, makeObjects } from "../isolation/world.ts";
 import type { Contract } from "./contract.ts";
@@ -44,6 +47,19 @@ const changed = (kind: Kind, table: string, row: Record<string, unknown>): Case 
     await sql(o)`update ${sql(o)(table)} set ${sql(o)(row)} where id = ${o.ids[kind]}`;
   },
 });
+
+/** The requests of a record whose bodies name what nothing else has. */
+function recordCases(record: DefinedRecord): Record<string, Case> {
+  const [One, Many] = [record.one, record.many].map((name) => name.charAt(0).toUpperCase() + name.slice(1));
+  const cased = (bodyOf: (n: number, o: { id(one: string): string }) => unknown): Case => ({
+    prepare: ({ n, ids }) => Promise.resolve({ body: bodyOf(n + 200, { id: (one) => ids[one as Kind] }) }),
+  });
+  return {
+    [`create${One}`]: cased((n, o) => creationOf(record, n, o)),
+    [`create${Many}`]: cased((n, o) => ({ items: [creationOf(record, n, o)] })),
+    [`update${One}`]: cased((n, o) => changeOf(record, n, o)),
+  };
+}
 
 /** Calls another endpoint with the same objects before. */
 const after = (...before: string[]): Case => ({
@@ -254,9 +270,7 @@ export const CASES: Record<string, Case> = {
   retryNotification: changed("notification", "notifications", { status: "Failed" }),
   sendDirectPush: { ask: () => ({ body: { title: "x", body: "x", deviceTokens: ["device"] } }) },
   addNotificationSuppression: body((n) => ({ channel: "Email", address: `new-${n}@example.test` })),
-  createApplications: bulk((n) => ({ code: `bulk-${n}`, name: "n" })),
-  createSettings: bulk((n) => ({ key: `bulk-${n}`, value: "v" })),
-  updateSetting: body((n) => ({ key: `put-${n}`, value: "v" })),
+  ...Object.assign({}, ...RECORDS.map(recordCases)) as Record<string, Case>,
   createWebhookEndpoints: bulk(() => ({ url: "https://hooks.example.test/bulk", eventTypes: "*" })),
   redeliverWebhook: activeEndpoint,
   redeliverFailedWebhooks: {

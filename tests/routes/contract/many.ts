@@ -1,4 +1,5 @@
 // Several objects of every kind, with different values, so that lists have pages, orders and filters to show.
+import { RECORDS } from "../../../domain/records/records.ts";
 import { newId } from "../../../domain/shared/ids.ts";
 import { MARKER } from "../../support/isolation.ts";
 import { type Kind, KINDS, makeObjects } from "../isolation/world.ts";
@@ -18,8 +19,7 @@ const SORTED: Partial<Record<Kind, string>> = {
   role: "roles",
   permission: "permissions",
   reportTarget: "report_targets",
-  application: "applications",
-  setting: "settings",
+  ...Object.fromEntries(RECORDS.map(({ one, table }) => [one, table])),
   webhookEndpoint: "webhook_endpoints",
 };
 

@@ -5,11 +5,11 @@ import { connectPostgres } from "../../../infra/postgres/postgres.ts";
 import { CSV, fetchDocument, reached, STATUS } from "../reports/support.ts";
 import { billingUrl } from "./billing.ts";
 import { servicesOf } from "../../../routes/extensions/services.ts";
-import { conformsToGenericContract } from "../resources/conformance.ts";
+import { conformsToRecordContract } from "../records/conformance.ts";
 import { checkTenantIsolation } from "../../support/extension_testing.ts";
 import { setup } from "../../support/setup.ts";
 
-const { default: acme } = await import("./acme/mod.ts"); // after billing.ts has set the URL that it reads
+const { contacts, customers, default: acme } = await import("./acme/mod.ts"); // after billing.ts has set the URL that it reads
 const here = import.meta.dirname ?? ".";
 const t = await setup({ STEWARD_EXTENSIONS: join(here, "acme/mod.ts"), OUTBOUND_ALLOW: "127.0.0.1" });
 Deno.test.afterAll(() => t.stop());
@@ -127,21 +127,7 @@ Deno.test("a report of an extension reads the database it names", async () => {
   assert.deepEqual(new TextDecoder().decode(bytes).trim().split(/\r?\n/).slice(-2), ["7", "12.50"]);
 });
 
-conformsToGenericContract("a resource of an extension", {
-  path: "/api/v1/customers",
-  managedBy: "write:invoices",
-  notFound: "CUSTOMER_NOT_FOUND",
-  softDeleted: false,
-  body: (n) => ({ number: `C-${n}`, name: `Produção ${n}`, credit: 12.5 }),
-  change: {
-    body: { number: "C-new", name: "Renamed", credit: 1000.25 },
-    shows: { name: "Renamed", credit: 1000.25 },
-  },
-  required: "name",
-  unique: { code: "CUSTOMER_ALREADY_EXISTS" },
-  sortBy: "number",
-  search: (n) => `PRODUCAO ${n}`,
-}, () => t);
+for (const record of [customers, contacts]) conformsToRecordContract(record, () => t);
 
 /** Starts a service with one extension, whose module has this code; returns the error. */
 async function startFailure(code: string): Promise<string> {
@@ -157,7 +143,7 @@ const failureWith = (STEWARD_EXTENSIONS: string): Promise<string> =>
   );
 
 const kit =
-  'import { anyone, defineExtension, defineJob, defineRoute, defineSimpleResource, noContent, z } from "@steward/steward";\n';
+  'import { anyone, defineExtension, defineJob, defineRecord, defineRoute, noContent, reference, z } from "@steward/steward";\n';
 const route = (more: string) =>
   `defineRoute({ method: "get", path: "/api/v1/acme", area: "A", id: "readAcme", summary: "s", access: anyone,
     answers: { 204: { description: "d" } }, problems: [], run: () => noContent(), ${more} })`;
@@ -248,17 +234,24 @@ Deno.test("a foreign key between tables of tenants without the tenant is refused
   const whole = "foreign key (customer_id, tenant_id) references customers (id, tenant_id)";
   assert.equal(await start(`customer_id uuid references customers, ${whole}`), "it started");
 
-  const order = (field: string) =>
-    `resources: [defineSimpleResource({ one: "order", many: "orders", area: "A",
-    managedBy: "manage:settings", table: "shop.orders", softDeleted: false, sorts: { id: "id" },
-    shape: z.object({ id: z.uuid(), ${field}: z.string(), createdAt: z.string(), updatedAt: z.string() }) })]`;
+  const order = (field: string, shape = "z.string()") =>
+    `resources: [defineRecord({ one: "order", many: "orders", area: "A", managedBy: "manage:settings",
+    table: "shop.orders", members: { ${field}: { shape: ${shape} } } })]`;
   const keys = "note text, file_id uuid references public.files, owner_id uuid references public.users";
   assert.match(
     await start(keys, order("fileId")),
-    /\(file_id\) to public\.files .*; leave the field out of the bodies/,
+    /\(file_id\) to public\.files .*; leave the member out of the bodies/,
   );
   assert.match(await start(keys, order("ownerId")), /\(owner_id\) to public\.users leaves out the tenant/);
   assert.equal(await start(keys, order("note")), "it started");
+  assert.match(
+    await start("customer_id uuid", order("customerId", 'reference("settings")')),
+    /^shop\.orders\.customer_id is declared as a reference to settings, but has no foreign key; .*add foreign key/,
+  );
+  assert.match(
+    await start("customer_id uuid", order("customerId", 'reference("nothing")')),
+    /the member customerId of the record order refers to the unknown record "nothing"/,
+  );
 });
 
 checkTenantIsolation({ ...t, sql }, {

@@ -1,14 +1,23 @@
-import { resourceRows as resource } from "../../support/isolation.ts";
+import { RECORDS } from "../../../domain/records/records.ts";
+import { resourceRows as record } from "../../support/isolation.ts";
+import { creationOf } from "../../support/record_samples.ts";
+import type { Kind } from "./world.ts";
 import { named, type Rows } from "./rows.ts";
 
-const application = { one: "application", many: "applications", notFound: "APPLICATION_NOT_FOUND" };
-const setting = { one: "setting", many: "settings", notFound: "SETTING_NOT_FOUND" };
 const sender = (body?: unknown) => named("notificationSender", "NOTIFICATION_SENDER_NOT_FOUND", { body });
 
-/** Resources of the generic contract. */
+/** The routes of records, and those of looks. */
 export const resourceRows: Rows = {
-  ...resource("application", application, { code: "o", name: "O" }),
-  ...resource("setting", setting, { key: "o", value: "O" }),
+  ...Object.assign(
+    {},
+    ...RECORDS.map((each) =>
+      record<Kind>(
+        each.one as Kind,
+        each,
+        ({ own = {} }) => creationOf(each, 100, { id: (one) => own[one] ?? "" }),
+      )
+    ),
+  ) as Rows,
   readTenantLooks: { own: () => ({}) },
   updateTenantLooks: { own: () => ({ body: { productName: "O" } }) },
   setTenantLogo: { own: () => ({}), code: "VALIDATION_ERROR" },

@@ -1,8 +1,10 @@
 // Two tenants: one with an object of every kind, and one of an outsider with all permissions there.
 import assert from "node:assert/strict";
 import { numberEvents } from "../../../domain/events/feed/number_events.ts";
+import { RECORDS } from "../../../domain/records/records.ts";
 import { CATALOG_PERMISSIONS } from "../../../domain/rights/catalog.ts";
 import { MARKER, type World } from "../../support/isolation.ts";
+import { creationOf, pathOfRecord } from "../../support/record_samples.ts";
 import type { Actor, TestService } from "../../support/setup.ts";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 
@@ -29,6 +31,17 @@ interface Making {
   /** Inserts a row. @returns its id */
   inserted(table: string, row: Record<string, unknown>): Promise<string>;
 }
+
+type RecordKind = (typeof RECORDS)[number]["one"];
+
+const recordMakers = () =>
+  Object.fromEntries(
+    RECORDS.map((record) => [
+      record.one,
+      ({ made, n, text, id }: Making) =>
+        made(`/${pathOfRecord(record)}`, creationOf(record, n, { text, id })),
+    ]),
+  ) as Record<RecordKind, (m: Making) => Promise<string>>;
 
 /** How an object of each kind is created, in this order. */
 const MAKERS = {
@@ -156,9 +169,7 @@ const MAKERS = {
     made("/reports/schedules", { templateId: "users", name: text, cronExpression: "0 4 * * *", format: 3 }),
   reportTarget: ({ made, text }) =>
     made("/report-targets", { name: text, kind: "slack", webhookUrl: "https://hooks.example.test/slack" }),
-  application: ({ made, text, tail, turn }) =>
-    made("/applications", { code: `victims${tail}`, name: text, isActive: turn(true, false) }),
-  setting: ({ made, text, tail }) => made("/settings", { key: `victims${tail}`, value: text }),
+  ...recordMakers(),
   apiKey: ({ made, text }) => made("/api-keys", { name: text, permissions: ["read:users"] }),
   serviceAccount: ({ made, text, tenantId }) =>
     made("/service-accounts", { name: text, permissions: ["read:users"], tenants: [tenantId] }),

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { claimFromLanes } from "../../../domain/jobs/claim.ts";
-import { openLease } from "../../../domain/jobs/lease.ts";
-import { settleJobs, succeeded } from "../../../domain/jobs/settle.ts";
+import { claimFromLanes } from "../../../domain/jobs/engine/claim.ts";
+import { openLease } from "../../../domain/jobs/engine/lease.ts";
+import { settleJobs, succeeded } from "../../../domain/jobs/engine/settle.ts";
 import { newId } from "../../../domain/shared/ids.ts";
 import { setupShared } from "../../support/setup.ts";
 import { assertHas, enqueueJob, idsOf, jobOf, JOBS, LATER, readJob, refusal } from "./job_calls.ts";

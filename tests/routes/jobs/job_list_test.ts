@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { pruneEndedJobs } from "../../../domain/jobs/job_types.ts";
+import { pruneEndedJobs } from "../../../domain/jobs/built_in/prune_jobs.ts";
 import { enqueueJob as enqueueOwn } from "../../../domain/jobs/enqueue.ts";
-import { foldCounts } from "../../../domain/jobs/fold_counts.ts";
+import { foldCounts } from "../../../domain/jobs/statistics/fold_counts.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { addDeadLetters, assertHas, enqueueJob, idsOf, jobOf, JOBS } from "./job_calls.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { foldCounts } from "../../../domain/jobs/fold_counts.ts";
+import { foldCounts } from "../../../domain/jobs/statistics/fold_counts.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 import { assertHas, declareType, enqueueJob, JOBS, refusal } from "./job_calls.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readSigningSecrets } from "../../../domain/jobs/remote/signing_secrets.ts";
+import { readSigningSecrets } from "../../../domain/jobs/types/signing_secrets.ts";
 import { JobTypes } from "../../../domain/jobs/job_type.ts";
 import { registerJobTypes } from "../../../domain/job_types.ts";
 import { setupShared } from "../../support/setup.ts";

@@ -1,6 +1,6 @@
 // Time passes by moving the buckets: a limit of some jobs an hour gives no token during a test.
 import assert from "node:assert/strict";
-import { foldBucketEvents, releaseLimitedJobs } from "../../../domain/jobs/release_limited.ts";
+import { foldBucketEvents, releaseLimitedJobs } from "../../../domain/jobs/limits/release_limited.ts";
 import { newId } from "../../../domain/shared/ids.ts";
 import { RemoteWorker } from "../../support/remote_work.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";

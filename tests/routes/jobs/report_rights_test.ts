@@ -1,10 +1,10 @@
 // A job that generates a report acts with the permissions of its creator. No route may give these to another user.
 import assert from "node:assert/strict";
-import { retryDeadLetter } from "../../../domain/jobs/dead_letters.ts";
+import { retryDeadLetter } from "../../../domain/jobs/control/dead_letters.ts";
 import { JobTypes } from "../../../domain/jobs/job_type.ts";
 import { type JobActor, operator } from "../../../domain/jobs/reach.ts";
-import { updateRecurringJob } from "../../../domain/jobs/recurring.ts";
-import { triggerRecurringJob } from "../../../domain/jobs/recurring_control.ts";
+import { updateRecurringJob } from "../../../domain/jobs/recurring/recurring.ts";
+import { triggerRecurringJob } from "../../../domain/jobs/recurring/recurring_control.ts";
 import { Problem } from "../../../domain/problems/problem.ts";
 import { HttpClient } from "../../support/http.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { fireDueRecurringJobs } from "../../../domain/jobs/fire_recurring.ts";
-import { pruneJobs } from "../../../domain/jobs/prune.ts";
+import { fireDueRecurringJobs } from "../../../domain/jobs/recurring/fire_recurring.ts";
+import { pruneJobs } from "../../../domain/jobs/built_in/prune_jobs.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 import {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { checkDueSender } from "../../../domain/looks/senders/check_job.ts";
+import { checkDueSender } from "../../../domain/looks/senders/verify.ts";
 import { startReceiver } from "../../infra/mail/receiver.ts";
 import { startNameServer } from "../../support/name_server.ts";
 import { accepted } from "../../support/outcomes.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { fillTenantKeys } from "../../../domain/notifications/sweep.ts";
+import { fillTenantKeys } from "../../../domain/notifications/delivery/sweep.ts";
 import { newId } from "../../../domain/shared/ids.ts";
 import { pluck } from "../../support/answers.ts";
 import { accepted } from "../../support/outcomes.ts";

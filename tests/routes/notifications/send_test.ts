@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { settleCancelledEarly } from "../../../domain/notifications/sweep.ts";
+import { settleCancelledEarly } from "../../../domain/notifications/delivery/sweep.ts";
 import { has, invalid, nulls, pluck } from "../../support/answers.ts";
 import { setupShared } from "../../support/setup.ts";
 import { delivered, email, hurry, jobOf, path, refused, sent, settledDetail, to } from "./notifications.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { decodeJwt } from "jose";
-import { pruneSignInJob } from "../../../domain/access/pruning.ts";
+import { pruneSignInJob } from "../../../domain/access/sign_in/pruning.ts";
 import { finish } from "../../support/maintenance.ts";
 import { accepted, outcome, refused } from "../../support/outcomes.ts";
 import { setupShared } from "../../support/setup.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { fireDueSchedules } from "../../../domain/reports/schedule_runs.ts";
+import { fireDueSchedules } from "../../../domain/reports/schedules/schedule_runs.ts";
 import { has, invalid, pluck, refused } from "../../support/answers.ts";
 import type { Actor } from "../../support/setup.ts";
 import { CSV, EMAIL, REPORTS, SCHEDULES, STATUS, STORAGE, WEBHOOK } from "./constants.ts";

@@ -4,7 +4,7 @@ import type { OwedDelivery } from "../../../domain/reports/delivery/delivery.ts"
 import { deliverJob } from "../../../domain/reports/delivery/deliver_job.ts";
 import { deliverByEmail } from "../../../domain/reports/delivery/email_delivery.ts";
 import type { Execution } from "../../../domain/reports/execution.ts";
-import { sweepJob } from "../../../domain/reports/sweep.ts";
+import { sweepJob } from "../../../domain/reports/generation/sweep.ts";
 import { digest } from "../../../domain/shared/secrets.ts";
 import { MailDeliveryFailed } from "../../../infra/mail/mail.ts";
 import { FakeServer } from "../../domain/notifications/delivering.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { pageTexts, type PdfObjects, pdfObjects, textOf } from "../../domain/reports/pdf_objects.ts";
+import { pageTexts, type PdfObjects, pdfObjects, textOf } from "../../domain/documents/pdf_objects.ts";
 import { accepted } from "../../support/outcomes.ts";
 import type { Actor, TestService } from "../../support/setup.ts";
 import { STATUS } from "./constants.ts";

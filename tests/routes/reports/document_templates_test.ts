@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { DocumentThreadLost } from "../../../domain/reports/document_thread.ts";
+import { DocumentThreadLost } from "../../../domain/reports/threads/document_thread.ts";
 import { previewDocument } from "../../../domain/reports/document_templates/render.ts";
-import { pages, pageTexts, pdfObjects, textOf, withRole } from "../../domain/reports/pdf_objects.ts";
+import { pages, pageTexts, pdfObjects, textOf, withRole } from "../../domain/documents/pdf_objects.ts";
 import { has, invalid, pluck } from "../../support/answers.ts";
 import type { Actor } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { DependencyUnavailable } from "../../../domain/jobs/job_type.ts";
 import { deliverJob } from "../../../domain/reports/delivery/deliver_job.ts";
-import { generateJob } from "../../../domain/reports/generate_job.ts";
+import { generateJob } from "../../../domain/reports/generation/generate_job.ts";
 import { failRun, FILE_SCOPE, type Run } from "../../../domain/reports/run.ts";
 import { freePort } from "../../../infra/embedded/free_port.ts";
 import { connectObjectStore } from "../../../infra/objectstore/objectstore.ts";

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import {
   type generateNow as generate,
   generateNow as generateWithin,
-} from "../../../domain/reports/generate_now.ts";
-import { Slots } from "../../../domain/reports/slots.ts";
+} from "../../../domain/reports/generation/generate_now.ts";
+import { Slots } from "../../../domain/reports/threads/slots.ts";
 import { has, invalid, nulls, pluck, refused } from "../../support/answers.ts";
 import type { Actor } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";

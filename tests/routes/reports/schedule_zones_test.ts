@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Caller } from "../../../domain/rights/caller.ts";
-import { createSchedule } from "../../../domain/reports/schedule_changes.ts";
-import { fireDueSchedules } from "../../../domain/reports/schedule_runs.ts";
+import { createSchedule } from "../../../domain/reports/schedules/schedule_changes.ts";
+import { fireDueSchedules } from "../../../domain/reports/schedules/schedule_runs.ts";
 import { has } from "../../support/answers.ts";
 import { CSV, SCHEDULES } from "./constants.ts";
 import { setupIdleReports } from "./support.ts";

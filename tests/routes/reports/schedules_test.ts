@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { fireDueSchedules } from "../../../domain/reports/schedule_runs.ts";
+import { fireDueSchedules } from "../../../domain/reports/schedules/schedule_runs.ts";
 import { has, invalid, pluck, refused } from "../../support/answers.ts";
 import { HttpClient } from "../../support/http.ts";
 import type { Actor } from "../../support/setup.ts";

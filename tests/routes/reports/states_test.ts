@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createDeliveries } from "../../../domain/reports/delivery/create_deliveries.ts";
 import { finishDelivery } from "../../../domain/reports/delivery/delivery.ts";
-import { produceDocument, RunSuperseded } from "../../../domain/reports/produce.ts";
+import { produceDocument, RunSuperseded } from "../../../domain/reports/generation/produce.ts";
 import {
   beginRun,
   completeRun,
@@ -10,7 +10,7 @@ import {
   requeueRun,
   type Run,
 } from "../../../domain/reports/run.ts";
-import { endAbandoned, failAbandonedDeliveries } from "../../../domain/reports/sweep.ts";
+import { endAbandoned, failAbandonedDeliveries } from "../../../domain/reports/generation/sweep.ts";
 import { newId } from "../../../domain/shared/ids.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
 import { has } from "../../support/answers.ts";

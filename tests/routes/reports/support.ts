@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import { readLooks } from "../../../domain/looks/looks.ts";
-import type { ReportFormat } from "../../../domain/reports/formats.ts";
-import { makeDocument } from "../../../domain/reports/make_document.ts";
-import { parseParameters } from "../../../domain/reports/parameters.ts";
-import { requireTemplate } from "../../../domain/reports/registry.ts";
-import { readScope } from "../../../domain/reports/report_scope.ts";
+import type { ReportFormat } from "../../../domain/documents/formats.ts";
+import { makeDocument } from "../../../domain/reports/threads/make_document.ts";
+import { parseParameters } from "../../../domain/reports/definition/parameters.ts";
+import { requireTemplate } from "../../../domain/reports/threads/registry.ts";
+import { readScope } from "../../../domain/reports/definition/report_scope.ts";
 import { accepted } from "../../support/outcomes.ts";
 import type { HttpClient } from "../../support/http.ts";
 import type { Actor } from "../../support/setup.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import { pruneAudiencesJob } from "../../../domain/oauth/pruning.ts";
+import { pruneAudiencesJob } from "../../../domain/oauth/clients/audience.ts";
 import { finish } from "../../support/maintenance.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";

@@ -2,8 +2,7 @@ import { invalid, problem } from "../../../problems/problem.ts";
 import { digest, newSecret } from "../../../shared/secrets.ts";
 import type { AccessPlatform } from "../../platform.ts";
 import type { WantedTenant } from "../tenant_choice.ts";
-import { callProvider } from "./provider_call.ts";
-import { findProvider } from "./providers.ts";
+import { callProvider, findProvider } from "./provider_call.ts";
 
 export const FLOW_MINUTES = 10;
 

@@ -1,7 +1,22 @@
-import { type OpenIdProvider, OpenIdRefused, OpenIdUnavailable } from "../../../../infra/openid.ts";
+import {
+  type NamedProvider,
+  type OpenIdProvider,
+  type OpenIdProviders,
+  OpenIdRefused,
+  OpenIdUnavailable,
+} from "../../../../infra/openid.ts";
 import { problem } from "../../../problems/problem.ts";
 import type { Platform } from "../../../shared/platform.ts";
-import type { NamedProvider } from "./providers.ts";
+
+/** Finds a provider by name. Throws OIDC_PROVIDER_NOT_FOUND. */
+export function findProvider(
+  { openIdProviders }: { openIdProviders: OpenIdProviders },
+  name: string,
+): NamedProvider {
+  const provider = openIdProviders.get(name);
+  if (provider) return provider;
+  throw problem("OIDC_PROVIDER_NOT_FOUND", `No OpenID provider "${name}" is configured.`);
+}
 
 /**
  * Runs a call to a provider. Turns its failures into problems; their reason is only logged.

@@ -10,8 +10,7 @@ import { type FirstStep, firstStep, type Origin, requireFinished, type SignedIn 
 import type { WantedTenant } from "../tenant_choice.ts";
 import { callbackUrl, type ReturnedFlow, takeFlow } from "./flow.ts";
 import { resolveIdentity, type Trace } from "./identity.ts";
-import { callProvider } from "./provider_call.ts";
-import { findProvider } from "./providers.ts";
+import { callProvider, findProvider } from "./provider_call.ts";
 
 const HANDOVER_SECONDS = 60;
 

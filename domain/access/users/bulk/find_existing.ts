@@ -1,6 +1,6 @@
 import type { Tx } from "../../../../infra/postgres/postgres.ts";
 import { isUuid } from "../../../shared/ids.ts";
-import { findSystemAdmins } from "../last_system_admin.ts";
+import { findSystemAdmins } from "../../roles/last_system_admin.ts";
 import { findPlatformReach } from "../platform_reach.ts";
 import type { Metadata } from "../user_details.ts";
 import type { BulkRow } from "./bulk_row.ts";

@@ -1,4 +1,4 @@
-import type { ReportKit } from "../../../../domain/reports/registry.ts";
+import type { ReportKit } from "../../../../domain/reports/threads/registry.ts";
 import { simpleReport } from "../simple_report.ts";
 
 /** Throws outside of any try block. */

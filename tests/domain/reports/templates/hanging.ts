@@ -1,4 +1,4 @@
-import type { ReportKit } from "../../../../domain/reports/registry.ts";
+import type { ReportKit } from "../../../../domain/reports/threads/registry.ts";
 import { simpleReport } from "../simple_report.ts";
 
 /** Blocks its thread for 15 s, because Deno cannot end a blocked one; removes the file at `sign` when it begins. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { FileStatus } from "../../../../domain/files/file.ts";
-import { permissionsNow } from "../../../../domain/access/users/bulk/importer.ts";
+import { permissionsNow } from "../../../../domain/access/users/bulk/import_users.ts";
 import { transact } from "../../../../infra/postgres/postgres.ts";
 import { has, pluck } from "../../../support/answers.ts";
 import { type Actor, setupShared } from "../../../support/setup.ts";

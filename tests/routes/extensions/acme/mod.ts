@@ -6,13 +6,14 @@ import {
   defineExtension,
   defineJob,
   defineProblems,
+  defineRecord,
   defineReport,
   defineRoute,
-  defineSimpleResource,
   inTenant,
   newId,
   ok,
   problem,
+  reference,
   transact,
   z,
 } from "@steward/steward";
@@ -74,45 +75,36 @@ const payments = defineReport({
   query: (sql) => sql`select amount from payments order by amount`,
 });
 
-const customers = defineSimpleResource({
+export const customers = defineRecord({
   one: "customer",
   many: "customers",
   area: "Customers",
-  labels: {
-    many: { en: "Customers", pt: "Clientes" },
-    one: { en: "Customer", pt: "Cliente" },
-    fields: { credit: { en: "Credit limit", pt: "Limite de crédito" }, name: { en: "Name", pt: "Nome" } },
-  },
+  labels: { many: { en: "Customers", pt: "Clientes" }, one: { en: "Customer", pt: "Cliente" } },
   managedBy: "write:invoices",
-  shape: z.object({
-    id: z.guid(),
-    number: z.string().min(1).max(20),
-    name: z.string().min(1).max(200),
-    credit: z.number().default(0),
-    createdAt: z.iso.datetime(),
-    updatedAt: z.iso.datetime(),
-  }).meta({ id: "CustomerDto" }),
   table: "acme.customers",
-  softDeleted: false,
-  sorts: { createdAt: "created_at", number: "number" },
   unique: { customers_number_unique: "The tenant already has a customer with this number." },
+  members: {
+    number: { shape: z.string().min(1).max(20), sort: true },
+    name: { shape: z.string().min(1).max(200), label: { en: "Name", pt: "Nome" } },
+    credit: { shape: z.number().default(0), label: { en: "Credit limit", pt: "Limite de crédito" } },
+  },
 });
 
-const contacts = defineSimpleResource({
+export const contacts = defineRecord({
   one: "contact",
   many: "contacts",
   area: "Customers",
   managedBy: "write:invoices",
-  shape: z.object({
-    id: z.uuid(),
-    customerId: z.uuid(),
-    name: z.string().min(1).max(200),
-    createdAt: z.iso.datetime(),
-    updatedAt: z.iso.datetime(),
-  }).meta({ id: "ContactDto" }),
   table: "acme.contacts",
-  softDeleted: false,
-  sorts: { createdAt: "created_at" },
+  title: "name",
+  members: {
+    customerId: {
+      shape: reference("customers"),
+      label: { en: "Customer of the contact", pt: "Cliente do contato" },
+      filter: true,
+    },
+    name: { shape: z.string().min(1).max(200) },
+  },
 });
 
 export default defineExtension({

@@ -1,4 +1,4 @@
-import type { ReportKit } from "../../../../domain/reports/registry.ts";
+import type { ReportKit } from "../../../../domain/reports/threads/registry.ts";
 
 /** One row with every column type, and one with the caller's text. */
 export default ({ boolean, date, decimal, defineReport, instant, integer, text, z }: ReportKit) =>

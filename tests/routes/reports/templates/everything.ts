@@ -1,4 +1,4 @@
-import type { ReportKit } from "../../../../domain/reports/registry.ts";
+import type { ReportKit } from "../../../../domain/reports/threads/registry.ts";
 
 /** Invoices by region and customer: groups, totals of every kind, several tables and charts of every kind. */
 export default ({ boolean, date, decimal, defineReport, instant, integer, text, z }: ReportKit) =>

@@ -1,5 +1,5 @@
 import postgres from "postgres";
-import type { ReportKit } from "../../../../domain/reports/registry.ts";
+import type { ReportKit } from "../../../../domain/reports/threads/registry.ts";
 import { simpleReport } from "../../../domain/reports/simple_report.ts";
 
 /** Its query is made with its own client, or is no query at all. */

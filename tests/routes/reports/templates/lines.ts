@@ -1,4 +1,4 @@
-import type { ReportKit } from "../../../../domain/reports/registry.ts";
+import type { ReportKit } from "../../../../domain/reports/threads/registry.ts";
 import { simpleReport } from "../../../domain/reports/simple_report.ts";
 
 /** The requested number of rows, each with the same width. */

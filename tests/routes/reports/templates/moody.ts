@@ -1,4 +1,4 @@
-import type { ReportKit } from "../../../../domain/reports/registry.ts";
+import type { ReportKit } from "../../../../domain/reports/threads/registry.ts";
 import { simpleReport } from "../../../domain/reports/simple_report.ts";
 
 /** Its own check of a parameter throws an error, as a faulty template's might. */

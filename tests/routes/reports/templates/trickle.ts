@@ -1,4 +1,4 @@
-import type { ReportKit } from "../../../../domain/reports/registry.ts";
+import type { ReportKit } from "../../../../domain/reports/threads/registry.ts";
 import { simpleReport } from "../../../domain/reports/simple_report.ts";
 
 /** Ten megabytes at once, which the service starts to upload, and the rest slowly: 10 ms a row. */

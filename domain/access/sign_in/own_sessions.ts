@@ -1,0 +1,55 @@
+import { z } from "zod";
+import { time } from "../../shared/shapes.ts";
+import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
+import { problem } from "../../problems/problem.ts";
+import type { Caller } from "../../rights/caller.ts";
+import type { RightsPlatform } from "../../rights/platform.ts";
+import { securityVersionOf } from "../../rights/security_version.ts";
+import { endSessions } from "./sessions.ts";
+
+const MAX_LISTED = 100;
+
+/** An open session, as shown to its user. */
+export const OwnSession = z.object({
+  id: z.guid(),
+  createdAt: time,
+  authenticatedAt: time.meta({ description: "Last sign-in or step-up in this session" }),
+  // Empty for a session older than this record.
+  amr: z.array(z.string()).meta({ description: "How the user signed in (RFC 8176); `fed`: by a provider" }),
+  lastUsedAt: time.meta({ description: "When the session last got new tokens" }),
+  expiresAt: time,
+  ip: z.string().nullable(),
+  userAgent: z.string().nullable(),
+  // The session of the request itself.
+  isCurrent: z.boolean(),
+}).meta({ id: "SessionDto" });
+export type OwnSession = z.output<typeof OwnSession>;
+
+/** Lists the caller's 100 newest open sessions, newest first, without those of clients of the OpenID provider. */
+export async function listOwnSessions(
+  q: Sql,
+  caller: Pick<Caller, "userId" | "sessionId">,
+): Promise<OwnSession[]> {
+  return await q<OwnSession[]>`
+    select s.id, s.created_at, s.authenticated_at, s.amr, s.expires_at, s.ip, s.user_agent, s.id::text = ${caller.sessionId} as is_current,
+      coalesce((select max(r.created_at) from refresh_tokens r where r.session_id = s.id), s.created_at) as last_used_at
+    from sessions s join users u on u.id = s.user_id and ${securityVersionOf(q)} = s.security_version
+    where s.user_id = ${caller.userId} and s.client_id is null and s.revoked_at is null and s.expires_at > now()
+    order by s.id desc limit ${MAX_LISTED}`;
+}
+
+/**
+ * Ends one of the caller's open sessions; it may be the current one.
+ * @throws SESSION_NOT_FOUND (also for another user's session)
+ */
+export async function endOwnSession(
+  p: Pick<RightsPlatform, "sql" | "rights">,
+  caller: Caller,
+  sessionId: string,
+): Promise<void> {
+  await transact(p.sql, async (tx) => {
+    const o = { userId: caller.userId, sessionId, reason: "ended by its user" };
+    if (await endSessions(p, tx, o) > 0) return;
+    throw problem("SESSION_NOT_FOUND", `The caller has no open session ${sessionId}.`);
+  });
+}

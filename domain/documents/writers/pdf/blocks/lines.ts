@@ -1,0 +1,142 @@
+import { graphemesOf } from "../../../../shared/cut_text.ts";
+import type { Span } from "../../../markup/blocks.ts";
+import { COLORS } from "../layout.ts";
+import { decomposeMissing, type Weight, widthOf } from "../text_runs.ts";
+import type { Ink } from "./piece.ts";
+
+/** A part of a line in one style. */
+interface Fragment {
+  text: string;
+  weight: Weight;
+  isItalic: boolean;
+  variable: Span["variable"];
+}
+
+/** A line of text, from left to right. */
+export type TextLine = Fragment[];
+
+export interface LineStyle {
+  size: number;
+  color?: string;
+  /** Is all of it bold? */
+  isBold?: boolean;
+}
+
+/** Breaks text into lines of at most `width`: at spaces if possible, otherwise inside a word. */
+export function breakSpans(spans: Span[], width: number, { size, isBold = false }: LineStyle): TextLine[] {
+  const lines: TextLine[] = [];
+  let line: TextLine = [];
+  let used = 0;
+  const endLine = () => {
+    lines.push(trimmed(line));
+    line = [];
+    used = 0;
+  };
+  for (const word of wordsOf(spans, isBold)) {
+    if (word === "break") {
+      endLine();
+      continue;
+    }
+    const needed = widthOfLine(trimmed(word)) * size;
+    if (line.length > 0 && used + needed > width) endLine();
+    if (needed <= width) {
+      line.push(...word);
+      used += widthOfLine(word) * size;
+      continue;
+    }
+    for (const fragment of word) {
+      for (const { segment } of graphemesOf(fragment.text)) {
+        const advance = widthOf(segment, fragment.weight) * size;
+        if (line.length > 0 && used + advance > width) endLine();
+        line.push({ ...fragment, text: segment });
+        used += advance;
+      }
+    }
+  }
+  endLine();
+  return lines.map(merged);
+}
+
+/** Width of text in one line. */
+export const naturalWidth = (spans: Span[], { size, isBold = false }: LineStyle): number =>
+  wordsOf(spans, isBold).reduce((sum, word) => sum + (word === "break" ? 0 : widthOfLine(word)), 0) * size;
+
+/** Width of the longest word. */
+export const longestWord = (spans: Span[], { size, isBold = false }: LineStyle): number =>
+  wordsOf(spans, isBold).reduce(
+    (most, word) => word === "break" ? most : Math.max(most, widthOfLine(trimmed(word))),
+    0,
+  ) * size;
+
+/** Draws a line between `left` and `right`. @param y its baseline */
+export function drawLine(
+  ink: Ink,
+  line: TextLine,
+  { left, right, y, align }: { left: number; right: number; y: number; align: "left" | "center" | "right" },
+  { size, color = COLORS.ink }: LineStyle,
+): void {
+  const filled = line.map((fragment) => ({ ...fragment, text: textOf(fragment, ink) }));
+  const free = right - left - widthOfLine(filled) * size;
+  let x = left + (align === "left" ? 0 : align === "right" ? free : free / 2);
+  for (const { text, weight, isItalic } of filled) {
+    x += ink.canvas.text(text, x, y, { font: weight, size, color, isItalic });
+  }
+}
+
+const textOf = ({ variable, text }: Fragment, { page, pages }: Ink): string =>
+  variable === "page" ? String(page) : variable === "pages" ? String(pages) : text;
+
+const widthOfLine = (line: TextLine): number =>
+  line.reduce((sum, { text, weight }) => sum + widthOf(text, weight), 0);
+
+/** The words of a text, each with the space after it. A word may change its style within. */
+function wordsOf(spans: Span[], isBold: boolean): (TextLine | "break")[] {
+  const words: (TextLine | "break")[] = [];
+  let word: TextLine = [];
+  const endWord = () => {
+    if (word.length > 0) words.push(word);
+    word = [];
+  };
+  for (const span of spans) {
+    const style = {
+      weight: span.isBold || isBold ? "bold" as const : "sans" as const,
+      isItalic: span.isItalic,
+      variable: span.variable,
+    };
+    const printable = decomposeMissing(span.text.replaceAll(/[^\P{Cc}\n]/gu, " "));
+    for (const [token] of printable.matchAll(/\n|[^\S\n]+|\S+/g)) {
+      if (token === "\n") {
+        endWord();
+        words.push("break");
+      } else if (/\S/.test(token)) {
+        if (word.at(-1)?.text.endsWith(" ")) endWord();
+        word.push({ ...style, text: token });
+      } else if (word.length > 0 && !word.at(-1)?.text.endsWith(" ")) {
+        word.push({ ...style, variable: null, text: " " });
+      }
+    }
+  }
+  endWord();
+  return words;
+}
+
+/** Without the space at its end. */
+function trimmed(line: TextLine): TextLine {
+  const last = line.at(-1);
+  if (!last || last.variable !== null || !last.text.endsWith(" ")) return line;
+  const text = last.text.trimEnd();
+  return text === "" ? trimmed(line.slice(0, -1)) : [...line.slice(0, -1), { ...last, text }];
+}
+
+/** Neighbours of one style become one fragment. */
+function merged(line: TextLine): TextLine {
+  const fragments: TextLine = [];
+  for (const fragment of line) {
+    const last = fragments.at(-1);
+    const isSame = last && last.weight === fragment.weight && last.isItalic === fragment.isItalic &&
+      last.variable === null && fragment.variable === null;
+    if (isSame) last.text += fragment.text;
+    else fragments.push({ ...fragment });
+  }
+  return fragments;
+}

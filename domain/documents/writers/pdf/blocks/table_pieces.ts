@@ -1,0 +1,202 @@
+import { readableTextOn } from "../../../../looks/colours.ts";
+import type { Align, TableBlock, TableCell } from "../../../markup/blocks.ts";
+import { COLORS } from "../layout.ts";
+import { columnWidths } from "./column_widths.ts";
+import { breakSpans, drawLine, type LineStyle, type TextLine } from "./lines.ts";
+import type { Ink, Piece, Setting } from "./piece.ts";
+import { BASELINE, isRightToLeft, LINE_HEIGHT } from "./text_pieces.ts";
+
+/** Padding of cells, relative to the font size. */
+const PADDING = { x: 0.6, y: 0.35 };
+const ABOVE = 1;
+
+type Part = "head" | "body" | "foot";
+
+/** A cell with its place. */
+interface PlacedCell {
+  cell: TableCell;
+  x: number;
+  width: number;
+  padLeft: number;
+  padRight: number;
+  align: Align;
+  lines: TextLine[];
+  style: LineStyle;
+}
+
+/** The rows of a table. Its head is repeated on every page; its foot stays together, with the row above it. */
+export function tablePieces(table: TableBlock, width: number, setting: Setting): Piece[] {
+  const { fontSize, looks } = setting;
+  const widths = columnWidths(table, width, fontSize, 2 * PADDING.x * fontSize);
+  const isFilled = table.lines === "stripes";
+  const headColor = isFilled ? readableTextOn(looks.primaryColour) : COLORS.ink;
+  const styleOf = (part: Part, cell: TableCell): LineStyle => ({
+    size: fontSize,
+    isBold: cell.isHead,
+    color: part === "head" ? headColor : COLORS.ink,
+  });
+  const placed = (part: Part, rows: TableCell[][]) =>
+    rows.map((row) => placeCells(row, part, { widths, table, styleOf, fontSize }));
+  const heightOf = (cells: PlacedCell[]) =>
+    Math.max(1, ...cells.map(({ lines }) => lines.length)) * fontSize * LINE_HEIGHT +
+    2 * PADDING.y * fontSize;
+
+  const rowPiece = (part: Part, cells: PlacedCell[], index: number): Piece => ({
+    height: heightOf(cells),
+    above: 0,
+    keepsNext: false,
+    draw(ink, x, y) {
+      ink.decoration(() => drawLines(ink, part, { x, y, width, height: heightOf(cells), index }));
+      ink.open("TR");
+      for (const cell of cells) drawCell(ink, part, cell, x, y);
+      ink.close();
+    },
+  });
+  const drawLines = (
+    { canvas }: Ink,
+    part: Part,
+    o: { x: number; y: number; width: number; height: number; index: number },
+  ) => {
+    const { x, y, height, index } = o;
+    if (table.lines === "none") return;
+    const rule = (at: number, thickness: number, color: string) =>
+      canvas.line([[x, at], [x + width, at]], thickness, color);
+    if (isFilled && part === "head") return canvas.box(x, y, width, height, looks.primaryColour);
+    if (isFilled && part === "body" && index % 2 === 1) return canvas.box(x, y, width, height, COLORS.stripe);
+    if (part === "head") return rule(y + height, 1.2, looks.primaryColour);
+    if (part === "foot" && index === 0) return rule(y, 0.8, COLORS.soft);
+    if (part === "body" && !isFilled && index > 0) rule(y, 0.5, COLORS.grid);
+  };
+  const drawCell = (
+    ink: Ink,
+    part: Part,
+    { cell, lines, style, ...place }: PlacedCell,
+    x: number,
+    y: number,
+  ) => {
+    const draw = () => {
+      for (const [n, line] of lines.entries()) {
+        drawLine(ink, line, {
+          left: x + place.x + place.padLeft,
+          right: x + place.x + place.width - place.padRight,
+          y: y + PADDING.y * fontSize + n * fontSize * LINE_HEIGHT + fontSize * BASELINE,
+          align: place.align,
+        }, style);
+      }
+    };
+    const span = cell.columns > 1 ? { columns: cell.columns } : {};
+    const isEmpty = lines.every((line) => line.length === 0);
+    const scope = part === "head" ? "Column" as const : "Row" as const;
+    const isHeading = part === "head" || cell.isHead;
+    ink.open(isHeading && !isEmpty ? "TH" : "TD", isHeading && !isEmpty ? { scope, ...span } : span);
+    if (!isEmpty) ink.content(draw);
+    ink.close();
+  };
+
+  const head = placed("head", table.head).map((cells, i) => rowPiece("head", cells, i));
+  const body = placed("body", table.body).map((cells, i) => rowPiece("body", cells, i));
+  const foot = placed("foot", table.foot).map((cells, i) => rowPiece("foot", cells, i));
+  return assembled({ head, body, foot }, fontSize);
+}
+
+/** Adds the groups of the structure tree, and what must stay together. */
+function assembled({ head, body, foot }: Record<Part, Piece[]>, fontSize: number): Piece[] {
+  const repeated = head.length > 0 ? stacked(head) : null;
+  const pieces: Piece[] = [];
+  for (const [role, rows] of [["THead", head], ["TBody", body], ["TFoot", foot]] as const) {
+    for (const [i, row] of rows.entries()) {
+      const isFirst = i === 0;
+      const isLast = i === rows.length - 1;
+      const keepsNext = role === "THead" || (role === "TFoot" ? !isLast : isLast && foot.length > 0);
+      pieces.push({
+        ...row,
+        keepsNext,
+        ...repeated && role !== "THead" ? { repeated } : {},
+        draw(ink, x, y) {
+          if (isFirst) ink.open(role);
+          row.draw(ink, x, y);
+          if (isLast) ink.close();
+        },
+      });
+    }
+  }
+  const first = pieces[0];
+  const last = pieces.at(-1);
+  if (!first || !last) return [];
+  const [drawFirst, drawLast] = [first.draw, last.draw];
+  first.above = ABOVE * fontSize;
+  if (first === last) {
+    first.draw = (ink, x, y) => inTable(ink, () => drawFirst(ink, x, y));
+    return pieces;
+  }
+  first.draw = (ink, x, y) => {
+    ink.open("Table");
+    drawFirst(ink, x, y);
+  };
+  last.draw = (ink, x, y) => {
+    drawLast(ink, x, y);
+    ink.close();
+  };
+  return pieces;
+}
+
+function inTable(ink: Ink, draw: () => void): void {
+  ink.open("Table");
+  draw();
+  ink.close();
+}
+
+/** Several pieces as one. */
+export function stacked(pieces: Piece[]): Piece {
+  return {
+    height: pieces.reduce((sum, { height, above }, i) => sum + height + (i > 0 ? above : 0), 0),
+    above: pieces[0]?.above ?? 0,
+    keepsNext: false,
+    draw(ink, x, y) {
+      let at = y;
+      for (const [i, piece] of pieces.entries()) {
+        if (i > 0) at += piece.above;
+        piece.draw(ink, x, at);
+        at += piece.height;
+      }
+    },
+  };
+}
+
+function placeCells(
+  row: TableCell[],
+  part: Part,
+  o: {
+    widths: number[];
+    table: TableBlock;
+    styleOf(part: Part, cell: TableCell): LineStyle;
+    fontSize: number;
+  },
+): PlacedCell[] {
+  let column = 0;
+  return row.map((cell) => {
+    const x = o.widths.slice(0, column).reduce((sum, width) => sum + width, 0);
+    const width = o.widths.slice(column, column + cell.columns).reduce((sum, each) => sum + each, 0);
+    const style = o.styleOf(part, cell);
+    const align = cell.align ?? alignOfColumn(o.table, column) ?? (isRightToLeft(cell) ? "right" : "left");
+    column += cell.columns;
+    const padding = PADDING.x * o.fontSize;
+    const isFlush = o.table.lines !== "stripes"; // text begins and ends where the rules do
+    const padLeft = isFlush && column === cell.columns ? 0 : padding;
+    const padRight = isFlush && column >= o.widths.length ? 0 : padding;
+    const lines = breakSpans(cell.spans, width - padLeft - padRight, style);
+    return { cell, x, width, padLeft, padRight, align, style, lines };
+  });
+}
+
+/** The alignment of a column is that of its head. */
+function alignOfColumn({ head }: TableBlock, column: number): Align | null {
+  for (const row of head) {
+    let at = 0;
+    for (const cell of row) {
+      if (at === column && cell.columns === 1 && cell.align) return cell.align;
+      at += cell.columns;
+    }
+  }
+  return null;
+}

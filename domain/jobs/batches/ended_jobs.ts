@@ -1,0 +1,42 @@
+import { afterCommit, type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
+import type { Platform } from "../../shared/platform.ts";
+import { endBatches, findStrandedBatches } from "./end_batches.ts";
+import { findStrandedParents, releaseContinuations } from "../continuations.ts";
+import { ENDED, type EndedJob, type SettledJob } from "../job_row.ts";
+
+/** Those of the jobs that have ended and have continuations or a batch. */
+export const awaitedJobs = <J extends EndedJob>(jobs: J[]): J[] =>
+  jobs.filter((job) =>
+    (job.hasChildren || job.batchId !== null) && (ENDED as readonly string[]).includes(job.status)
+  );
+
+/**
+ * Does what waits for the end of jobs: releases continuations, then ends batches. The ends must be committed before, or be
+ * in `tx`. If it fails, the sweep repeats it.
+ * @returns the jobs whose status changed, and the jobs that batches enqueued.
+ */
+export async function followEndedJobs(tx: Tx, ended: EndedJob[]): Promise<SettledJob[]> {
+  const { due, cancelled } = await releaseContinuations(tx, ended.filter((job) => job.hasChildren));
+  const enqueued = await endBatches(tx, [...ended, ...cancelled].flatMap((job) => job.batchId ?? []));
+  return [...due, ...cancelled, ...enqueued];
+}
+
+/** Wakes workers, after `tx` has committed, for jobs that became due or have a later due time. */
+export function wakeForChanged(p: Pick<Platform, "wakeUps" | "clock">, tx: Tx, jobs: SettledJob[]): void {
+  for (const { status, dueInMs } of jobs) {
+    if (status !== "Enqueued" && status !== "Scheduled") continue;
+    afterCommit(tx, () => p.wakeUps.at(new Date(p.clock.now().getTime() + dueInMs)));
+  }
+}
+
+/**
+ * Does what still waits for the end of jobs because a process crashed after it had settled them.
+ * @returns how many jobs changed status or were enqueued.
+ */
+export async function followStrandedJobs(sql: Sql): Promise<number> {
+  return await transact(sql, async (tx) => {
+    const released = await followEndedJobs(tx, await findStrandedParents(tx));
+    const enqueued = await endBatches(tx, await findStrandedBatches(tx));
+    return released.length + enqueued.length;
+  });
+}

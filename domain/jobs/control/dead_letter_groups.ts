@@ -1,0 +1,133 @@
+import { z } from "zod";
+import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
+import { recordAudit } from "../../audit/audit.ts";
+import { pageOf } from "../../shared/list_order.ts";
+import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
+import { countRows } from "../../shared/read_page.ts";
+import { reenqueueLocked } from "./dead_letters.ts";
+import type { JobPlatform } from "../platform.ts";
+import { auditActor, countScope, type JobActor, type JobReach, within } from "../reach.ts";
+import { passOver } from "../../shared/batches.ts";
+import { time } from "../../shared/shapes.ts";
+
+const AT_ONCE = 500;
+const NAMED_AT_MOST = 100;
+
+/** Dead letters of one job type with the same error pattern that have not been retried. */
+export const DeadLetterGroup = z.object({
+  jobTypeName: z.string(),
+  // The error message without its variable parts, cut at 300 characters. The SQL function `error_pattern` makes it.
+  errorPattern: z.string(),
+  exampleError: z.string().nullable().meta({ description: "The error of the last one that failed" }),
+  count: z.int(),
+  firstFailedAt: time,
+  lastFailedAt: time,
+}).meta({
+  id: "DeadLetterGroupDto",
+  description: "In errorPattern, # stands for addresses, ids, times and numbers; status codes stay",
+});
+export type DeadLetterGroup = z.output<typeof DeadLetterGroup>;
+
+/**
+ * A page of the groups of dead letters that have not been retried, largest first. The counts are kept; only the times of
+ * the groups of the page are looked up.
+ */
+export async function listDeadLetterGroups(
+  sql: Sql,
+  reach: JobReach,
+  page: PageRequest,
+): Promise<PagedResult<DeadLetterGroup>> {
+  const rows = await sql<(DeadLetterGroup & { total: number })[]>`
+    with groups as (
+      select job_type_name, error_pattern, sum(n)::bigint as count from (
+        select job_type_name, error_pattern, n from dead_letter_counts where scope = ${countScope(reach)}
+        union all
+        select job_type_name, error_pattern, n from dead_letter_deltas where ${within(sql, reach)}
+      ) counted group by 1, 2 having sum(n) > 0
+    ), page as (
+      select * from groups order by count desc, job_type_name, error_pattern
+      ${pageOf(sql, page)}
+    )
+    select counted.total, page.*, first.failed_at as first_failed_at, last.failed_at as last_failed_at,
+      last.error_message as example_error
+    from (select count(*) as total from groups) counted left join page on true
+      left join lateral ${oneOf(sql, reach, "asc")} first on true
+      left join lateral ${oneOf(sql, reach, "desc")} last on true
+    order by page.count desc, page.job_type_name, page.error_pattern`;
+  const items = rows.filter((row) => row.jobTypeName !== null).map(({ total: _, ...group }) => group);
+  return pagedResult(items, rows[0]?.total ?? 0, page);
+}
+
+/** SQL: the first (`asc`) or last (`desc`) dead letter of the group in `page`. */
+const oneOf = (q: Sql, reach: JobReach, direction: "asc" | "desc") =>
+  q`(
+    select d.failed_at, d.error_message from dead_letter_jobs d
+    where ${within(q, reach, "d.tenant_id")} and d.retried_at is null and d.job_type_name = page.job_type_name
+      and d.error_pattern = page.error_pattern
+    order by d.failed_at ${q.unsafe(direction)} limit 1
+  )`;
+
+/** Which dead letters to retry or purge; null members match all. Dead letters already retried never match. */
+export interface DeadLetterFilter {
+  jobTypeName: string | null;
+  /** The `errorPattern` of a group. */
+  errorPattern: string | null;
+  /** Text that the error message contains, in any letter case. */
+  errorContains: string | null;
+  failedFrom: Date | null;
+  failedTo: Date | null;
+}
+
+/**
+ * Retries every dead letter that matches at the time of the call, one transaction per batch. `dryRun` only counts.
+ * A dead letter whose key another job holds matches, but is not retried.
+ * @returns how many matched, how many were retried, and the ids of the first hundred new jobs.
+ */
+export async function retryDeadLetters(
+  p: Pick<JobPlatform, "sql" | "wakeUps" | "jobTypes">,
+  caller: JobActor,
+  o: { filter: DeadLetterFilter; reach: JobReach; dryRun: boolean },
+): Promise<{ matched: number; retried: number; dryRun: boolean; jobIds: string[] }> {
+  if (o.dryRun) {
+    const matched = await countRows(p.sql, p.sql`dead_letter_jobs where ${matches(p.sql, o)}`);
+    return { matched, retried: 0, dryRun: true, jobIds: [] };
+  }
+  // A retried job may fail at once and leave a new matching dead letter. This call must not retry it again and again.
+  const [newest] = await p.sql<{ id: string }[]>`select id from dead_letter_jobs order by id desc limit 1`;
+  if (!newest) return { matched: 0, retried: 0, dryRun: false, jobIds: [] };
+  const jobIds: string[] = [];
+  let retried = 0;
+  const matched = await passOver(AT_ONCE, async (after) => {
+    const { entries, retriedJobIds } = await transact(p.sql, async (tx) => {
+      // Rows locked by another call are skipped: that call retries them.
+      const entries = await tx<{ id: string }[]>`
+        select id from dead_letter_jobs where ${matches(tx, o)} and id > ${after} and id <= ${newest.id}
+        order by id limit ${AT_ONCE} for update skip locked`;
+      const { retriedJobIds } = await reenqueueLocked(p, tx, caller, entries.map(({ id }) => id));
+      if (retriedJobIds.length > 0) {
+        await recordAudit(tx, auditActor(caller), {
+          action: "deadLetter.retryMany",
+          targetType: "deadLetter",
+          targetId: o.reach.everything ? "everything" : o.reach.tenantId,
+          after: { ...o.filter, retried: retriedJobIds.length },
+        });
+      }
+      return { entries, retriedJobIds };
+    });
+    retried += retriedJobIds.length;
+    jobIds.push(...retriedJobIds.slice(0, NAMED_AT_MOST - jobIds.length));
+    return entries;
+  });
+  return { matched, retried, dryRun: false, jobIds };
+}
+
+/** The filter as an SQL condition on `dead_letter_jobs`. */
+export function matches(q: Sql, { filter, reach }: { filter: DeadLetterFilter; reach: JobReach }) {
+  const { jobTypeName, errorPattern, errorContains, failedFrom, failedTo } = filter;
+  return q`${within(q, reach)} and retried_at is null
+    ${jobTypeName === null ? q`` : q`and job_type_name = ${jobTypeName}`}
+    ${errorPattern === null ? q`` : q`and error_pattern = ${errorPattern}`}
+    ${errorContains === null ? q`` : q`and position(lower(${errorContains}) in lower(error_message)) > 0`}
+    ${failedFrom === null ? q`` : q`and failed_at >= ${failedFrom}`}
+    ${failedTo === null ? q`` : q`and failed_at <= ${failedTo}`}`;
+}

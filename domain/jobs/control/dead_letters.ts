@@ -1,0 +1,127 @@
+import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
+import { recordAudit } from "../../audit/audit.ts";
+import { problem } from "../../problems/problem.ts";
+import { newId } from "../../shared/ids.ts";
+import { argsOfRetry } from "./changed_args.ts";
+import { argsAndLimits, insertJobs } from "../enqueue.ts";
+import { type JobSummary, jobSummary, PRIORITIES, readJob } from "../job_row.ts";
+import { isForCreator } from "../job_type.ts";
+import type { JobPlatform } from "../platform.ts";
+import { auditActor, type JobActor, jobReach, within } from "../reach.ts";
+import { findTypesOf } from "../types/find_job_types.ts";
+import { releaseKeys } from "../unique_jobs.ts";
+
+type RetryParts = Pick<JobPlatform, "wakeUps" | "jobTypes">;
+
+/**
+ * Enqueues the job of a dead letter again as a new job; possible once. The dead-lettered job does not change.
+ * @param givenArgs other arguments as JSON; null keeps the stored ones
+ * @throws JOB_DEADLETTER_NOT_FOUND, JOB_DEADLETTER_ALREADY_RETRIED, JOB_DUPLICATE_CONFLICT, and with other arguments
+ * JOB_TYPE_UNKNOWN, MISSING_PERMISSION, FORBIDDEN, VALIDATION_ERROR
+ */
+export async function retryDeadLetter(
+  p: RetryParts & { sql: Sql },
+  caller: JobActor,
+  id: string,
+  givenArgs: string | null = null,
+): Promise<JobSummary> {
+  return await transact(p.sql, async (tx) => {
+    const [entry] = await tx<
+      { retriedJobId: string | null; tenantId: string | null; jobTypeName: string; serializedArgs: string }[]
+    >`
+      select retried_job_id, tenant_id, job_type_name, serialized_args from dead_letter_jobs
+      where id = ${id} and ${within(tx, jobReach(caller))} for update`;
+    if (!entry) {
+      throw problem("JOB_DEADLETTER_NOT_FOUND", `No dead letter ${id} is within the caller's reach.`);
+    }
+    if (entry.retriedJobId !== null) {
+      throw problem(
+        "JOB_DEADLETTER_ALREADY_RETRIED",
+        `Dead letter ${id} was retried already, as job ${entry.retriedJobId}.`,
+      );
+    }
+    const changed = await argsOfRetry({ ...p, sql: tx }, caller, entry, givenArgs);
+    const { retriedJobIds: [jobId], holders } = await reenqueueLocked(p, tx, caller, [id], changed);
+    if (jobId === undefined) {
+      throw problem(
+        "JOB_DUPLICATE_CONFLICT",
+        `Dead letter ${id} was not retried: job ${holders[0]} holds the unique key of its job.`,
+      );
+    }
+    await recordAudit(tx, auditActor(caller), {
+      action: "deadLetter.retry",
+      targetType: "deadLetter",
+      targetId: id,
+      after: { retriedJobId: jobId, hasChangedArgs: changed !== null },
+    });
+    return jobSummary(await readJob(tx, { everything: true }, jobId));
+  });
+}
+
+/**
+ * Enqueues the jobs of dead letters again and marks them retried. `tx` must have locked them. A dead letter whose key
+ * another job holds is skipped.
+ * @param changedArgs arguments instead of the stored ones; the caller then becomes the creator
+ * @returns the ids of the new jobs, and of the jobs that hold the keys of the others.
+ */
+export async function reenqueueLocked(
+  p: RetryParts,
+  tx: Tx,
+  caller: JobActor,
+  ids: string[],
+  changedArgs: string | null = null,
+): Promise<{ retriedJobIds: string[]; holders: string[] }> {
+  const entries = await tx<
+    {
+      id: string;
+      jobId: string;
+      tenantId: string | null;
+      jobTypeName: string;
+      queue: string;
+      serializedArgs: string;
+      argsTypeName: string | null;
+      priority: number | null;
+      maxRetries: number | null;
+      limitKey: string | null;
+      uniqueKey: string | null;
+      uniqueSeconds: number | null;
+      createdBy: string | null;
+    }[]
+  >`
+    select d.id, d.job_id, d.tenant_id, d.job_type_name, d.queue, d.serialized_args, j.args_type_name, j.priority, j.max_retries,
+      j.limit_key, j.unique_key, j.unique_seconds, j.created_by
+    from dead_letter_jobs d left join jobs j on j.id = d.job_id where d.id = any(${ids}::uuid[]) order by d.id`;
+  const typeOf = await findTypesOf({ ...p, sql: tx }, entries);
+  const newIds = entries.map(() => newId());
+  await releaseKeys(tx, entries.filter((entry) => entry.uniqueSeconds !== null).map((entry) => entry.jobId));
+  const jobIds = await insertJobs(
+    p,
+    tx,
+    entries.map((entry, n) => {
+      const type = typeOf(entry);
+      return {
+        jobTypeName: entry.jobTypeName,
+        argsTypeName: entry.argsTypeName,
+        queue: entry.queue,
+        priority: PRIORITIES[entry.priority ?? -1] ?? "Normal",
+        maxRetries: entry.maxRetries ?? type?.maxRetries ?? 0,
+        id: newIds[n],
+        uniqueKey: entry.uniqueKey,
+        uniqueFor: entry.uniqueSeconds ?? "unfinished",
+        ...argsAndLimits(type, changedArgs ?? entry.serializedArgs),
+        ...type ? {} : { limitKey: entry.limitKey },
+        tenantId: entry.tenantId,
+        createdBy: isForCreator(type) && changedArgs === null ? entry.createdBy : caller.userId,
+        traceId: caller.traceId,
+      };
+    }),
+  );
+  const isRetried = (n: number) => jobIds[n] === newIds[n];
+  const retried = entries.filter((_, n) => isRetried(n)).map((entry) => entry.id);
+  const retriedJobIds = jobIds.filter((_, n) => isRetried(n));
+  await tx`
+    update dead_letter_jobs d set retried_at = now(), retried_job_id = given.job_id
+    from unnest(${retried}::uuid[], ${retriedJobIds}::uuid[]) as given (id, job_id)
+    where d.id = given.id`;
+  return { retriedJobIds, holders: jobIds.filter((_, n) => !isRetried(n)) };
+}

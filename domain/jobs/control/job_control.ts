@@ -1,0 +1,104 @@
+import { afterCommit, type Sql, type SqlPart, transact, type Tx } from "../../../infra/postgres/postgres.ts";
+import type { WakeUps } from "../../../infra/wakeups/wakeups.ts";
+import { recordAudit } from "../../audit/audit.ts";
+import { problem } from "../../problems/problem.ts";
+import { followEndedJobs, wakeForChanged } from "../batches/ended_jobs.ts";
+import {
+  JOB_COLUMNS,
+  type JobRow,
+  type JobStatus,
+  type JobSummary,
+  jobSummary,
+  lockJob,
+} from "../job_row.ts";
+import type { JobPlatform } from "../platform.ts";
+import { auditActor, type JobActor, jobReach } from "../reach.ts";
+
+type CancelParts = Pick<JobPlatform, "sql" | "wakeUps" | "clock"> & {
+  jobTypes: Pick<JobPlatform["jobTypes"], "onCancelled">;
+};
+
+export const CANCELLABLE: readonly JobStatus[] = ["Enqueued", "Scheduled", "AwaitingParent", "Failed"];
+
+/**
+ * Cancels a job that has not started or waits for its retry, and all its continuations, also indirect ones. The row is
+ * locked first, so a worker that claims at the same time either skips the job or has already claimed it.
+ * @throws JOB_NOT_FOUND, JOB_ALREADY_CANCELLED, JOB_CANNOT_CANCEL
+ */
+export async function cancelJob(p: CancelParts, caller: JobActor, id: string): Promise<JobSummary> {
+  return await transact(p.sql, async (tx) => {
+    const job = await lockJob(tx, jobReach(caller), id);
+    if (job.status === "Cancelled") {
+      throw problem("JOB_ALREADY_CANCELLED", `Job ${id} was cancelled at ${job.completedAt?.toISOString()}.`);
+    }
+    if (!CANCELLABLE.includes(job.status)) {
+      throw problem(
+        "JOB_CANNOT_CANCEL",
+        `Job ${id} is ${job.status}; only ${CANCELLABLE.join(", ")} jobs can be cancelled.`,
+      );
+    }
+    const row = await updateLocked(tx, id, tx`status = 'Cancelled', completed_at = statement_timestamp()`);
+    await p.jobTypes.onCancelled?.(tx, row);
+    const changed = await followEndedJobs(tx, [{ ...row, hasChildren: job.hasChildren }]);
+    wakeForChanged(p, tx, changed);
+    const cancelled = changed.filter(({ status }) => status === "Cancelled");
+    await recordAudit(tx, auditActor(caller), {
+      action: "job.cancel",
+      targetType: "job",
+      targetId: id,
+      before: { status: job.status },
+      after: { status: "Cancelled", cancelledContinuations: cancelled.length },
+    });
+    return jobSummary(row);
+  });
+}
+
+/**
+ * Makes the retry of a Failed job due at once, without the rest of its delay.
+ * @throws JOB_NOT_FOUND, JOB_CANNOT_RETRY
+ */
+export async function retryJobNow(
+  p: { sql: Sql; wakeUps: WakeUps },
+  caller: JobActor,
+  id: string,
+): Promise<JobSummary> {
+  return await transact(p.sql, async (tx) => {
+    const job = await lockJob(tx, jobReach(caller), id);
+    const { nextRetryAt } = jobSummary(job);
+    if (nextRetryAt === null) {
+      throw problem(
+        "JOB_CANNOT_RETRY",
+        `Job ${id} is ${job.status}; only a Failed or postponed job can be retried now.`,
+      );
+    }
+    const row = await updateLocked(tx, id, tx`status = 'Enqueued', due_at = now()`);
+    await recordAudit(tx, auditActor(caller), {
+      action: "job.retryNow",
+      targetType: "job",
+      targetId: id,
+      before: { status: job.status, nextRetryAt },
+      after: { status: row.status },
+    });
+    afterCommit(tx, () => p.wakeUps.at(new Date(0)));
+    return jobSummary(row);
+  });
+}
+
+/** Changes a job whose row `tx` has locked. */
+async function updateLocked(tx: Tx, id: string, change: SqlPart): Promise<JobRow> {
+  const [row] = await tx<JobRow[]>`
+    update jobs set ${change} where id = ${id} returning ${tx.unsafe(JOB_COLUMNS)}`;
+  if (!row) throw new Error(`the locked row of job ${id} is missing`);
+  return row;
+}
+
+/**
+ * Cancels a job that its area no longer needs, in the same transaction as the change that ends the need. A job that a
+ * worker has already claimed is not cancelled; its handler must check again whether there is work to do.
+ */
+export async function abandonJob(tx: Tx, id: string): Promise<void> {
+  await tx`
+    update jobs set status = 'Cancelled', completed_at = statement_timestamp()
+    where id = (select id from jobs where id = ${id} and status in ('Enqueued', 'Scheduled', 'Failed')
+      for update skip locked)`;
+}

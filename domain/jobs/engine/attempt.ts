@@ -1,0 +1,138 @@
+import { inTrace } from "../../../infra/telemetry/tracing.ts";
+import { cutText } from "../../shared/cut_text.ts";
+import { newId, timeOfId } from "../../shared/ids.ts";
+import type { Platform } from "../../shared/platform.ts";
+import type { AttemptNotes, AttemptReporter } from "./attempt_notes.ts";
+import type { ClaimedJob } from "./claim.ts";
+import { HandedOver, type JobContext, type JobTypes, PermanentJobFailure, PostponeJob } from "../job_type.ts";
+import { SharedTimeouts } from "./shared_timeouts.ts";
+import { failed, interrupted, type Settlement, succeeded, waitsForDependencies } from "./settle.ts";
+
+const OUTPUT_LENGTH = 64 * 1024;
+const timeouts = new SharedTimeouts();
+
+/** A running attempt. Once it is aborted or stopped, the result of its handler is ignored. */
+export interface Attempt {
+  job: ClaimedJob;
+  /** Null: the job's receiver will settle it. */
+  settlement: Promise<Settlement | null>;
+  /** Aborts the signal; the job is settled when its handler has ended. */
+  abort(reason: string): void;
+  /** Aborts the signal, and the handler still decides the result. */
+  cancel(): void;
+  /** Aborts the signal and settles the job without waiting for its handler. */
+  stop(reason: string): void;
+}
+
+/** Runs one claimed job and settles it. Never throws, whatever the handler does. */
+export function runAttempt(
+  job: ClaimedJob,
+  o: {
+    types: JobTypes;
+    notes: AttemptNotes;
+    platform: Platform;
+    upkeepPlatform?: Platform;
+    takeWorker: JobContext["takeWorker"];
+  },
+): Attempt {
+  const startedAt = performance.now();
+  const times = () => ({ startedAt, endedAt: performance.now() });
+  const controller = new AbortController();
+  const { promise, resolve } = Promise.withResolvers<Settlement | null>();
+  let cancelTimeout = () => {};
+  let opened: AttemptReporter | undefined;
+  const reporter = () => opened ??= o.notes.open(job);
+  let abortedFor: string | null = null;
+  const finish = (outcome: Settlement | null) => {
+    const settlement = abortedFor === null || outcome === null
+      ? outcome
+      : interrupted(job, times(), abortedFor);
+    cancelTimeout();
+    if (!opened) resolve(settlement);
+    else opened.flush().then(() => resolve(settlement)); // an ended job must show everything it reported
+  };
+  const fail = (error: unknown) => finish(error instanceof HandedOver ? null : failed(job, error, times()));
+
+  const type = job.type ?? o.types.get(job.jobTypeName);
+  const args = type && readArgs(job, type.args);
+  if (!type) {
+    fail(unknownType(job));
+  } else if (!args?.success) {
+    fail(new PermanentJobFailure(`the arguments do not fit ${type.name}: ${args?.reason}`));
+  } else {
+    cancelTimeout = timeouts.start(type.timeoutMs, () => {
+      const error = new Error(`the attempt took longer than the ${type.timeoutMs} ms ${type.name} may take`);
+      controller.abort(error);
+      fail(error);
+    });
+    const platform = type.cron === undefined ? o.platform : o.upkeepPlatform ?? o.platform;
+    const context = {
+      platform,
+      db: platform.sql,
+      jobId: job.id,
+      tenantId: job.tenantId,
+      createdBy: job.createdBy,
+      traceId: job.traceId,
+      attempt: job.attempts,
+      failures: job.failures,
+      maxRetries: job.maxRetries,
+      waitsForDependencies: waitsForDependencies(job),
+      lostLeases: job.lostLeases,
+      takeWorker: o.takeWorker,
+      signal: controller.signal,
+      get log() {
+        return reporter().log;
+      },
+      progress: (percent: number, note?: string) => reporter().progress(percent, note),
+    };
+    const attributes = { "steward.job.id": job.id, "steward.job.attempt": job.attempts };
+    const work = async () => printOutput(await type.run(args.value, context));
+    inTrace(job.traceId, `job ${type.name}`, attributes, work).then(
+      (output) => finish(succeeded(job, output, times())),
+      fail,
+    );
+  }
+  const abort = (reason: string) => {
+    abortedFor = reason;
+    controller.abort(new Error(`the attempt was interrupted: ${reason}`));
+  };
+  return {
+    job,
+    settlement: promise,
+    abort,
+    cancel: () => controller.abort(new Error("a caller asked to cancel the job")),
+    stop(reason) {
+      abort(reason);
+      finish(interrupted(job, times(), reason));
+    },
+  };
+}
+
+/** How long a job of an unknown type is postponed before it fails: a newer instance may have enqueued it. */
+const UNKNOWN_TYPE_MS = 15 * 60_000;
+const UNKNOWN_TYPE_DELAY_MS = 20_000;
+
+function unknownType(job: ClaimedJob): Error {
+  const reason = `no job type has the name ${job.jobTypeName}`;
+  const isNew = timeOfId(newId()).getTime() - timeOfId(job.id).getTime() < UNKNOWN_TYPE_MS;
+  return isNew
+    ? new PostponeJob(`${reason} in this instance`, UNKNOWN_TYPE_DELAY_MS)
+    : new PermanentJobFailure(reason);
+}
+
+type ArgsShape = { safeParse(value: unknown): { success: boolean; data?: unknown; error?: Error } };
+
+function readArgs(job: ClaimedJob, shape: ArgsShape): { success: boolean; value?: unknown; reason?: string } {
+  try {
+    const { success, data, error } = shape.safeParse(JSON.parse(job.serializedArgs));
+    return { success, value: data, reason: error?.message };
+  } catch (error) {
+    return { success: false, reason: (error as Error).message };
+  }
+}
+
+/** The stored form of a result: JSON, cut at 65,536 characters. */
+function printOutput(output: unknown): string | null {
+  if (output === undefined) return null;
+  return cutText(JSON.stringify(output) ?? "null", OUTPUT_LENGTH);
+}

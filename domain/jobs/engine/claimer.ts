@@ -1,0 +1,153 @@
+import type { Sql } from "../../../infra/postgres/postgres.ts";
+import { type Claim, type ClaimedJob, claimFromLanes, claimLimited, parkPausedJobs } from "./claim.ts";
+import { laneParts, REMOTE_MARK } from "../job_row.ts";
+import { LaneFloors } from "./lane_floors.ts";
+import { KnownPauses } from "../limits/known_pauses.ts";
+import type { JobTypes } from "../job_type.ts";
+import type { Room } from "./places.ts";
+import { PushedLanes, type RoomFor } from "./pushed_lanes.ts";
+import { type ClaimPlan, findLanes, lanesFor, LaneTurns, limitPlan, nextSearchStart } from "./lanes.ts";
+
+/** Lanes are searched again after this time, so that new ones are found. */
+const SEARCH_AGAIN_MS = 100;
+/** Number of lanes that are tried before a search. */
+const REMEMBERED_LANES = 4;
+
+/** Claims jobs for one worker. Knows the lanes with due jobs and whose turn is next. */
+export class Claimer {
+  #turns: LaneTurns;
+  readonly #pauses: KnownPauses;
+  readonly #pushed: PushedLanes;
+  readonly #floors: LaneFloors;
+  #searchedAt = -Infinity;
+  #searchFrom = "";
+  /** Lanes of the last claim that returned jobs. An idle worker tries them before it searches, so that a job starts earlier. */
+  #remembered: string[] = [];
+  /** Whether they may be tried: once after each search, so that the other lanes get their turn. */
+  #mayTryRemembered = false;
+  /** True if the last claim left due jobs, because the places they may take are full. */
+  #leftJobs = false;
+
+  /**
+   * @param queues queues to claim from; null: all.
+   * @param onPausesChanged called for every pause or resume
+   * @param onFoundLate called when a job was found that the last claims had passed
+   */
+  constructor(
+    private readonly sql: Sql,
+    private readonly types: JobTypes,
+    queues: string[] | null,
+    private readonly roomFor: RoomFor,
+    onPausesChanged: () => void,
+    onFoundLate: () => void = () => {},
+  ) {
+    this.#pauses = new KnownPauses(sql, onPausesChanged);
+    this.#floors = new LaneFloors(sql, () => {
+      this.searchAgain();
+      onFoundLate();
+    });
+    this.#pushed = new PushedLanes(sql, roomFor, this.#floors);
+    const works = (lane: string) => queues === null || queues.includes(laneParts(lane).queue);
+    this.#turns = new LaneTurns((lane) => works(lane) && !this.#pauses.isPaused(lane));
+  }
+
+  /** Makes the next claim search for lanes first. */
+  searchAgain(): void {
+    this.#searchedAt = -Infinity;
+  }
+
+  /** Claims due jobs that fit into `room`. An empty list means that no job is due that this worker may claim. */
+  async claim(workerId: string, room: Room): Promise<{ jobs: ClaimedJob[]; mayHaveMore: boolean }> {
+    this.#leftJobs = false;
+    if (!this.#pauses.isKnown) this.searchAgain();
+    await this.#pauses.ensure(workerId);
+    if (performance.now() - this.#searchedAt > SEARCH_AGAIN_MS) {
+      const jobs = await this.#takeRemembered(workerId, room);
+      if (jobs.length > 0) return { jobs, mayHaveMore: true };
+      await this.#search();
+    }
+    const mayBePaused = !this.#turns.isEmpty || this.#pauses.hasAny;
+    const jobs = await this.#takeTurns(workerId, room);
+    if (jobs.length === 0 && mayBePaused && await this.#pauses.readIfChanged(workerId)) {
+      this.searchAgain();
+      return { jobs, mayHaveMore: true };
+    }
+    return { jobs, mayHaveMore: this.#mayHaveMore() };
+  }
+
+  get leftJobs(): boolean {
+    return this.#leftJobs;
+  }
+
+  /** Claims from the remembered lanes if no others are known. The next claim then searches. */
+  async #takeRemembered(workerId: string, room: Room): Promise<ClaimedJob[]> {
+    if (!this.#turns.isEmpty || !this.#mayTryRemembered) return [];
+    this.#mayTryRemembered = false;
+    this.#turns.replace(this.#remembered);
+    return await this.#takeTurns(workerId, room);
+  }
+
+  /** Claims from the lanes in turn until some have jobs. Those without room are found again when a job has ended. */
+  async #takeTurns(workerId: string, room: Room): Promise<ClaimedJob[]> {
+    for (let plan = this.#turns.plan(room); plan; plan = this.#turns.plan(room)) {
+      const { jobs, exhausted } = await this.#take(workerId, plan);
+      this.#turns.drop(exhausted);
+      if (jobs.length === 0) continue;
+      this.#remembered = plan.lanes.filter(this.#isUnlimited).slice(0, REMEMBERED_LANES);
+      return jobs;
+    }
+    this.#leftJobs ||= !this.#turns.isEmpty;
+    this.#turns.replace([]);
+    return [];
+  }
+
+  /** Lanes of a limited type are not remembered, because other tenants' jobs may come first. */
+  #isUnlimited = (lane: string): boolean =>
+    !lane.startsWith(REMOTE_MARK) &&
+    this.types.get(laneParts(lane).limitKey ?? "")?.concurrency === undefined;
+
+  #mayHaveMore(): boolean {
+    if (this.#turns.isEmpty && this.#searchFrom !== "") this.searchAgain();
+    return !this.#turns.isEmpty || this.#searchFrom !== "";
+  }
+
+  async #search(): Promise<void> {
+    this.#searchedAt = performance.now();
+    this.#mayTryRemembered = true;
+    void this.#floors.check();
+    const searching = findLanes(this.sql, this.#searchFrom, REMOTE_MARK, this.#floors);
+    const [lanes, pushed] = await Promise.all([searching, this.#pushed.find()]);
+    this.#searchFrom = nextSearchStart(lanes);
+    this.#turns.replace([...lanes, ...pushed]);
+  }
+
+  async #take(workerId: string, plan: ClaimPlan): Promise<Claim> {
+    const [lane = ""] = plan.lanes;
+    if (lane.startsWith(REMOTE_MARK)) return await this.#pushed.claim(workerId, plan);
+    const { limitKey } = laneParts(lane);
+    if (limitKey === null) return await this.#takeUnlimited(workerId, plan);
+    const room = this.roomFor(this.types.get(limitKey) ?? {}, (job) => job.jobTypeName === limitKey);
+    const { lanes, limit } = lanesFor(room, plan.lanes);
+    if (limit <= 0) {
+      this.#leftJobs = true;
+      return { jobs: [], exhausted: plan.lanes };
+    }
+    const limited = limitPlan({ ...plan, lanes }, limit);
+    const { concurrency: maxRunning, isConcurrencySoft } = this.types.get(limitKey) ?? {};
+    return maxRunning === undefined
+      ? await claimFromLanes(this.sql, workerId, limited, [], this.#floors)
+      : await claimLimited(
+        this.sql,
+        workerId,
+        limited,
+        { key: limitKey, maxRunning, isStrict: !isConcurrencySoft },
+        this.#floors,
+      );
+  }
+
+  async #takeUnlimited(workerId: string, plan: ClaimPlan): Promise<Claim> {
+    const { types } = this.#pauses;
+    if (types.length > 0) await parkPausedJobs(this.sql, plan.lanes, types);
+    return await claimFromLanes(this.sql, workerId, plan, types, this.#floors);
+  }
+}

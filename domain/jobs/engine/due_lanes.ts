@@ -1,0 +1,80 @@
+import type { Sql } from "../../../infra/postgres/postgres.ts";
+import { type LaneFloors, sinceFloor } from "./lane_floors.ts";
+import { AFTER_LANES } from "../job_row.ts";
+
+/** A lane with due jobs that remote workers take. */
+export interface DueLane {
+  lane: string;
+  /** Number of due jobs; counted up to a limit. */
+  depth: number;
+  /** How many more jobs of its type may run; shared by the lanes of a limited type. Absent: no limit. */
+  room?: { left: number };
+}
+
+/** Maximum number of lanes one search finds; the next search continues after them. */
+export const LANES_AT_ONCE = 1_000;
+
+/**
+ * Finds the lanes with due jobs whose names start with one of the prefixes. Costs a few index probes per lane, and counts
+ * at most `countTo` jobs of each.
+ * @param after name of the lane after which the search starts; the empty text starts at the first
+ * @param floors lanes with floors are probed there; the search skips through the gaps between their names.
+ */
+export async function findDueLanes(
+  sql: Sql,
+  prefixes: string[],
+  countTo: number,
+  after: string,
+  floors: LaneFloors,
+): Promise<DueLane[]> {
+  const slow = floors.slow.filter((lane) =>
+    lane > after && prefixes.some((prefix) => lane.startsWith(prefix))
+  );
+  const ages = slow.map((lane) => floors.agesOf(lane));
+  const agesOf = (priority: number) => ages.map((ofLane) => ofLane[priority] ?? null);
+  const gaps = prefixes.flatMap((prefix) => {
+    const within = slow.filter((lane) => lane.startsWith(prefix));
+    const ends = [...within, prefix + AFTER_LANES];
+    return [prefix, ...within].map((since, index) => ({ since, until: ends[index] ?? "" }));
+  });
+  return await sql<DueLane[]>`
+    with recursive found (lane, until, n) as (
+      select first.lane, gap.until, 1
+      from unnest(${gaps.map(({ since }) => since)}::text[], ${gaps.map(({ until }) => until)}::text[])
+        gap (since, until)
+      cross join lateral (
+        select j.lane from jobs j
+        where j.status = 'Enqueued' and j.lane > greatest(gap.since, ${after}::text collate "C") and j.lane < gap.until
+        order by j.lane limit 1
+      ) first
+      union all
+      select following.lane, found.until, found.n + 1
+      from found cross join lateral (
+        select j.lane from jobs j
+        where j.status = 'Enqueued' and j.lane > found.lane and j.lane < found.until
+        order by j.lane limit 1
+      ) following
+      where found.n < ${LANES_AT_ONCE}
+    ), lanes as (
+      select lane, null::float8 as age0, null::float8 as age1, null::float8 as age2, null::float8 as age3 from found
+      union
+      select lane, age0, age1, age2, age3
+      from unnest(${slow}::text[], ${agesOf(0)}::float8[], ${agesOf(1)}::float8[], ${agesOf(2)}::float8[],
+        ${agesOf(3)}::float8[]) p (lane, age0, age1, age2, age3)
+      order by lane limit ${LANES_AT_ONCE}
+    ), counted as (
+      select lane, (
+        select count(*)::int from (
+          select from (values (0, age0), (1, age1), (2, age2), (3, age3)) s (priority, age)
+          cross join lateral (
+            select from jobs j where j.status = 'Enqueued' and j.lane = lanes.lane and j.priority = s.priority
+              and ${sinceFloor(sql, "s.age")}
+            limit ${countTo}
+          ) of_priority
+          limit ${countTo}
+        ) due
+      ) as depth
+      from lanes
+    )
+    select lane, depth from counted where depth > 0`;
+}

@@ -1,0 +1,338 @@
+import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
+import { newId } from "../../shared/ids.ts";
+import type { ClaimedJob } from "./claim.ts";
+import { awaitedJobs, followEndedJobs } from "../batches/ended_jobs.ts";
+import type { AttemptOutcome, EndedAttempt } from "../ended_attempt.ts";
+import type { EndedJob, SettledJob } from "../job_row.ts";
+import {
+  type DeadLetterNotice,
+  DependencyUnavailable,
+  MAX_OUTAGE_MS,
+  type OnDeadLettered,
+  PermanentJobFailure,
+  PostponeJob,
+  type SettleHooks,
+} from "../job_type.ts";
+import { storableText } from "../../shared/cut_text.ts";
+import { isOutage, outageOf } from "../outage.ts";
+
+const FIRST_DELAY_MS = 5_000;
+const LONGEST_DELAY_MS = 3_600_000;
+const FIRST_OUTAGE_PAUSE_MS = 2_000;
+const LONGEST_OUTAGE_PAUSE_MS = 5 * 60_000;
+const MESSAGE_LENGTH = 8 * 1024;
+
+/** How one attempt ended, and the next status of its job. Times are the worker's `performance.now()`. */
+export interface Settlement {
+  job: ClaimedJob;
+  /** Status of the execution; null: a postponed attempt has none. */
+  execution: "Succeeded" | "Failed" | "Abandoned" | null;
+  next: "Succeeded" | "Failed" | "DeadLettered" | "Enqueued" | "Scheduled";
+  countsAsFailure: boolean;
+  /** Whether a dependency was unavailable; null if the attempt does not show it. */
+  isOutage: boolean | null;
+  delayMs: number;
+  error: string | null;
+  /** Why the job was postponed. */
+  waitReason: string | null;
+  output: string | null;
+  /** What a remote worker reported; absent: the attempt ran in the service. */
+  outcome?: string;
+  startedAt: number;
+  endedAt: number;
+}
+
+type Times = Pick<Settlement, "startedAt" | "endedAt">;
+
+export const succeeded = (job: ClaimedJob, output: string | null, times: Times): Settlement => ({
+  job,
+  execution: "Succeeded",
+  next: "Succeeded",
+  countsAsFailure: false,
+  isOutage: false,
+  delayMs: 0,
+  error: null,
+  waitReason: null,
+  output,
+  ...times,
+});
+
+/** The job waits and did not fail: it runs again after `delayMs`, and the attempt is not recorded. */
+export const postponed = (job: ClaimedJob, reason: string, delayMs: number, times: Times): Settlement => ({
+  job,
+  execution: null,
+  next: "Scheduled",
+  countsAsFailure: false,
+  isOutage: null,
+  delayMs,
+  error: null,
+  waitReason: storableMessage(reason),
+  output: null,
+  ...times,
+});
+
+/**
+ * The settlement for a thrown error: a retry after a growing delay, a postponement, or a dead letter. This is the one rule
+ * for outages: a dependency that is unavailable, also a busy database, is waited for, whatever the job is.
+ */
+export function failed(job: ClaimedJob, thrown: unknown, times: Times): Settlement {
+  const error = outageOf(thrown) ?? thrown;
+  const message = messageOf(error);
+  if (error instanceof PostponeJob) return postponed(job, message, error.delayMs, times);
+  const base = {
+    job,
+    execution: "Failed" as const,
+    error: storableMessage(message),
+    waitReason: null,
+    output: null,
+    ...times,
+  };
+  const isAway = isOutage(error);
+  if (isAway && waitsForDependencies(job)) {
+    const askedMs = error instanceof DependencyUnavailable ? error.retryAfterMs : 0;
+    const delayMs = Math.max(outagePauseMs(job.outageMs ?? 0), askedMs);
+    return { ...base, next: "Failed", countsAsFailure: false, isOutage: isAway, delayMs };
+  }
+  const isLast = error instanceof PermanentJobFailure || job.failures >= job.maxRetries;
+  const delayMs = isLast ? 0 : retryDelayMs(job.failures + 1);
+  return {
+    ...base,
+    next: isLast ? "DeadLettered" : "Failed",
+    countsAsFailure: true,
+    isOutage: isAway,
+    delayMs,
+  };
+}
+
+/** True if the job may still wait for an unavailable dependency without using up a retry. */
+export const waitsForDependencies = (job: ClaimedJob): boolean => (job.outageMs ?? 0) < MAX_OUTAGE_MS;
+
+/** Delay after an attempt that met an outage: half of the outage's duration so far, from 2 s to 5 min, ± 20 %. */
+function outagePauseMs(outageMs: number): number {
+  const pauseMs = Math.min(LONGEST_OUTAGE_PAUSE_MS, Math.max(FIRST_OUTAGE_PAUSE_MS, outageMs / 2));
+  return pauseMs * (0.8 + 0.4 * Math.random());
+}
+
+const storableMessage = (text: string): string => storableText(text, MESSAGE_LENGTH);
+
+/** Message of a thrown value. The value may be anything, also one that cannot be converted to a string. */
+function messageOf(error: unknown): string {
+  try {
+    return String(error instanceof Error ? error.message || error.name : error);
+  } catch {
+    return "The job threw a value that cannot be converted to text.";
+  }
+}
+
+/** The attempt was interrupted from outside: it does not count as a failure, and the job is due at once. */
+export const interrupted = (job: ClaimedJob, times: Times, reason: string): Settlement => ({
+  job,
+  execution: "Abandoned",
+  next: "Enqueued",
+  countsAsFailure: false,
+  isOutage: null,
+  delayMs: 0,
+  error: `The attempt was interrupted: ${reason}.`,
+  waitReason: null,
+  output: null,
+  ...times,
+});
+
+/** Delay before the nth retry: 5 s × 2^(n−1) ± 20 %, at most an hour. */
+export function retryDelayMs(retry: number, random = Math.random()): number {
+  return Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (retry - 1)) * (0.8 + 0.4 * random);
+}
+
+/**
+ * Writes how attempts ended: the job's status, the attempt unless the job was postponed, and a dead letter if the
+ * retries are used up. A result is accepted only if this worker still holds the job with the same attempt number (fencing); a late result
+ * changes nothing.
+ * @returns the jobs whose result was accepted, and those that waited for their end.
+ */
+export async function settleJobs(
+  sql: Sql,
+  workerId: string,
+  settlements: Settlement[],
+  hooks: SettleHooks = {},
+): Promise<{ settled: SettledJob[]; released: SettledJob[] }> {
+  const hasDeadLetters = settlements.some((s) => s.next === "DeadLettered");
+  const { attemptEvents } = hooks;
+  const hasEvents = await attemptEvents?.areWanted(settlements.map(({ job }) => job.tenantId)) ?? false;
+  const settled = !hasDeadLetters && !hasEvents
+    ? await writeSettlements(sql, workerId, settlements)
+    : await transact(sql, async (tx) => {
+      const settled = await writeSettlements(tx, workerId, settlements);
+      const dead = settled.filter((job) => job.status === "DeadLettered").map((job) => job.id);
+      await writeDeadLetters(tx, dead, hooks.onDeadLettered);
+      if (hasEvents) await attemptEvents?.emit(tx, endedAttempts(settlements, settled));
+      return settled;
+    });
+  hooks.onEnded?.(endedAttempts(settlements, settled));
+  const awaited = awaitedJobs(settled);
+  const released = awaited.length === 0 ? [] : await transact(sql, (tx) => followEndedJobs(tx, awaited));
+  return { settled, released };
+}
+
+const OUTCOMES: Record<string, AttemptOutcome> = {
+  Succeeded: "Succeeded",
+  Failed: "Failed",
+  DeadLettered: "DeadLettered",
+  Enqueued: "Abandoned",
+  Scheduled: "Postponed",
+  Cancelled: "Abandoned",
+};
+
+/** The attempts whose results were accepted. */
+function endedAttempts(settlements: Settlement[], settled: SettledJob[]): EndedAttempt[] {
+  const statusOf = new Map(settled.map(({ id, status }) => [id, status]));
+  return settlements.flatMap(({ job, error, startedAt, endedAt }) => {
+    const outcome = OUTCOMES[statusOf.get(job.id) ?? ""];
+    if (!outcome) return [];
+    return [{
+      jobId: job.id,
+      jobTypeName: job.jobTypeName,
+      tenantId: job.tenantId,
+      attempt: job.attempts,
+      traceId: job.traceId,
+      outcome,
+      error,
+      waitedMs: job.waitedMs,
+      durationMs: endedAt - startedAt,
+    }];
+  });
+}
+
+type Settled = SettledJob & EndedJob;
+
+/** Successes are written by a statement of their own, because they are most of all ends and need one row each. */
+async function writeSettlements(sql: Sql, workerId: string, settlements: Settlement[]): Promise<Settled[]> {
+  const successes = settlements.filter(({ next }) => next === "Succeeded");
+  const others = settlements.filter(({ next }) => next !== "Succeeded");
+  if (others.length === 0) return await writeSuccesses(sql, workerId, successes);
+  if (successes.length === 0) return await writeOthers(sql, workerId, others);
+  return await transact(sql, async (tx) => [
+    ...await writeSuccesses(tx, workerId, successes),
+    ...await writeOthers(tx, workerId, others),
+  ]);
+}
+
+/**
+ * Writes the successful attempt into the row of its job. Start and end times are the statement's time minus the time
+ * elapsed on the worker's clock. They are never before the claim: the transaction's time may be earlier, and the
+ * database's clock may have been set back.
+ *
+ * `id = any(…)` finds all rows in one search of the index. The worker's id is compared as part of the join: as a
+ * condition on `jobs` alone, the planner expects one row of this worker, scans the table and compares each of its rows
+ * with each settlement (264 ms for 500 settlements, against 25 ms).
+ */
+async function writeSuccesses(q: Sql, workerId: string, settlements: Settlement[]): Promise<Settled[]> {
+  const now = performance.now();
+  const column = <T>(read: (s: Settlement) => T): T[] => settlements.map(read);
+  const rows = await q<Pick<Settled, "id" | "hasChildren" | "batchId">[]>`
+    with ended as materialized (
+      select *, ${workerId}::uuid as worker_id
+      from unnest(${column((s) => s.job.id)}::uuid[], ${column((s) => s.job.attempts)}::int[],
+        ${column((s) => s.output)}::text[], ${column((s) => s.outcome ?? null)}::text[],
+        ${column((s) => now - s.startedAt)}::float8[], ${column((s) => now - s.endedAt)}::float8[])
+        as given (id, attempt, output, outcome, started_ago, ended_ago)
+    )
+    update jobs j set status = 'Succeeded', worker_id = null, settled_by = e.worker_id, output = e.output,
+      outcome = e.outcome, wait_reason = null, outage_since = null,
+      began_at = greatest(statement_timestamp() - e.started_ago * interval '1 ms', j.started_at),
+      completed_at = greatest(statement_timestamp() - e.ended_ago * interval '1 ms', j.started_at),
+      lease_until = null, deadline = null, claim_request_id = null
+    from ended e
+    where j.id = any(array(select id from ended))
+      and j.id = e.id and j.attempts = e.attempt and j.worker_id is not distinct from e.worker_id
+    returning j.id, j.has_children, j.batch_id`;
+  const attempts = new Map(settlements.map(({ job }) => [job.id, job.attempts]));
+  return rows.map(({ id, hasChildren, batchId }) => {
+    return { id, hasChildren, batchId, status: "Succeeded", attempts: attempts.get(id) ?? 0, dueInMs: 0 };
+  });
+}
+
+/** Writes ends other than success: the next status of the job, and a row for the attempt unless it was postponed. */
+async function writeOthers(q: Sql, workerId: string, settlements: Settlement[]): Promise<Settled[]> {
+  const now = performance.now();
+  const column = <T>(read: (s: Settlement) => T): T[] => settlements.map(read);
+  return await q<Settled[]>`
+    with ended as materialized (
+      select *, ${workerId}::uuid as worker_id, statement_timestamp() - started_ago * interval '1 ms' as began_at,
+        statement_timestamp() - ended_ago * interval '1 ms' as ended_at
+      from unnest(${column((s) => s.job.id)}::uuid[], ${column((s) => s.job.attempts)}::int[],
+        ${column((s) => s.execution)}::text[], ${column((s) => s.next)}::text[],
+        ${column((s) => Number(s.countsAsFailure))}::int[],
+        ${column((s) => s.isOutage === null ? null : Number(s.isOutage))}::int[],
+        ${column((s) => s.delayMs)}::float8[], ${column((s) => s.error)}::text[],
+        ${column((s) => s.waitReason)}::text[], ${column((s) => s.outcome ?? null)}::text[],
+        ${column((s) => now - s.startedAt)}::float8[], ${column((s) => now - s.endedAt)}::float8[])
+        as e (id, attempt, execution, next, counts, is_outage, delay_ms, error, wait_reason, outcome,
+          started_ago, ended_ago)
+    ), settled as (
+      update jobs j set worker_id = null, failures = j.failures + e.counts,
+        status = case when j.cancel_requested_at is not null then 'Cancelled' else e.next end::job_status,
+        last_error = case when e.execution = 'Abandoned' then j.last_error else coalesce(e.error, j.last_error) end,
+        wait_reason = e.wait_reason,
+        outage_since = case when e.is_outage = 1 then coalesce(j.outage_since, statement_timestamp())
+          when e.is_outage is null then j.outage_since end,
+        due_at = case when e.next = 'DeadLettered' then j.due_at
+          else statement_timestamp() + e.delay_ms * interval '1 ms' end,
+        completed_at = case when e.next = 'DeadLettered' or j.cancel_requested_at is not null
+          then greatest(e.ended_at, j.started_at) end,
+        postponed_attempt = case when e.next = 'Scheduled' then e.attempt else j.postponed_attempt end,
+        lease_until = null, deadline = null, claim_request_id = null
+      from ended e
+      where j.id = any(array(select id from ended))
+        and j.id = e.id and j.attempts = e.attempt and j.worker_id is not distinct from e.worker_id
+      returning j.id, j.tenant_id, j.attempts, j.status, j.has_children, j.batch_id, j.started_at,
+        e.delay_ms as due_in_ms
+    ), recorded as (
+      insert into job_attempts (job_id, tenant_id, attempt_number, status, started_at, completed_at, error_message,
+        worker_id, outcome)
+      select e.id, s.tenant_id, e.attempt, e.execution, greatest(e.began_at, s.started_at),
+        greatest(e.ended_at, s.started_at), e.error, ${workerId}, e.outcome
+      from ended e join settled s on s.id = e.id
+      where e.execution is not null
+    )
+    select id, attempts, status, has_children, batch_id, due_in_ms from settled`;
+}
+
+/** Inserts dead letters for jobs that have just become DeadLettered, and calls `onDeadLettered` with them. */
+export async function writeDeadLetters(
+  tx: Tx,
+  jobIds: string[],
+  onDeadLettered?: OnDeadLettered,
+): Promise<void> {
+  if (jobIds.length === 0) return;
+  const rows = await tx<DeadLetterNotice[]>`
+    insert into dead_letter_jobs (id, job_id, tenant_id, job_type_name, queue, serialized_args, attempts, error_message)
+    select given.id, j.id, j.tenant_id, j.job_type_name, j.queue, j.serialized_args, j.attempts, j.last_error
+    from unnest(${jobIds.map(newId)}::uuid[], ${jobIds}::uuid[]) given (id, job_id)
+    join jobs j on j.id = given.job_id
+    returning id, job_id, tenant_id, job_type_name, queue, serialized_args, attempts, error_message`;
+  await onDeadLettered?.(tx, rows);
+}
+
+/** SQL of a job that is given back: it is due again, or cancelled if a caller asked for that. */
+export const GIVEN_BACK =
+  `status = case when cancel_requested_at is null then 'Enqueued' else 'Cancelled' end::job_status,
+    completed_at = case when cancel_requested_at is not null then statement_timestamp() end`;
+
+/**
+ * Gives back jobs that this worker has claimed without knowing it: the claim committed, but its result was lost with
+ * the connection. Call it while no claim is running.
+ */
+export async function giveBackUnknownJobs(sql: Sql, workerId: string, known: string[]): Promise<void> {
+  await sql`
+    update jobs set ${sql.unsafe(GIVEN_BACK)}, worker_id = null, attempts = attempts - 1, started_at = null
+    where worker_id = ${workerId} and status = 'Processing' and id <> all(${known}::uuid[])`;
+}
+
+/** Gives back jobs that were claimed but not started, as if they had not been claimed. */
+export async function giveBackJobs(sql: Sql, workerId: string, jobs: ClaimedJob[]): Promise<void> {
+  if (jobs.length === 0) return;
+  const ids = jobs.map((job) => job.id);
+  await sql`
+    update jobs set ${sql.unsafe(GIVEN_BACK)}, worker_id = null, attempts = attempts - 1, started_at = null
+    where id = any(${ids}::uuid[]) and worker_id = ${workerId} and status = 'Processing'`;
+}

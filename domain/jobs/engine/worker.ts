@@ -1,0 +1,385 @@
+import { setImmediate } from "node:timers";
+import type { Log } from "../../../infra/log.ts";
+import { connectSeparately } from "../../../infra/postgres/driver_workarounds.ts";
+import { mainPool, type Pool, type Sql } from "../../../infra/postgres/postgres.ts";
+import { waitAtMost } from "../../../infra/timeout.ts";
+import type { Platform } from "../../shared/platform.ts";
+import { type Attempt, runAttempt } from "./attempt.ts";
+import { AttemptNotes } from "./attempt_notes.ts";
+import type { ClaimedJob } from "./claim.ts";
+import { Claimer } from "./claimer.ts";
+import { PostponeJob } from "../job_type.ts";
+import { HeldJobs, LARGEST_CLAIM, PREFETCH_HOLD_MS } from "./held_jobs.ts";
+import type { Room } from "./places.ts";
+import { CompletionRate } from "./completion_rate.ts";
+import type { SettledJob } from "../job_row.ts";
+import type { JobTypes } from "../job_type.ts";
+import { LEASE_SECONDS } from "./lease.ts";
+import { LeaseKeeper } from "./lease_keeper.ts";
+import { findCancelRequests } from "../control/request_cancel.ts";
+import { giveBackJobs, giveBackUnknownJobs } from "./settle.ts";
+import { Settler } from "./settler.ts";
+import { stateAfter, type WorkerEvent, type WorkerState } from "./worker_state.ts";
+
+export interface WorkerOptions {
+  /** Passed to the handlers in the job context. */
+  platform: Platform;
+  /** Passed to the handlers of recurring work of the service itself, with the pool for upkeep. Default: `platform`. */
+  upkeepPlatform?: Platform;
+  /** Pool for the statements of the worker itself. */
+  sql: Sql;
+  types: JobTypes;
+  log: Log;
+  host: string;
+  /**
+   * Number of places for jobs that run at once. Most jobs take one place; see `places` of a job type. A job starts if
+   * any part of a place is free. See `Places` for what one tenant may take.
+   */
+  concurrency: number;
+  /** Queues to claim from; null: all. */
+  queues: string[] | null;
+  /** How often due jobs are searched without a wake-up, in ms. */
+  pollMs: number;
+  /** Seconds without a renewal after which a worker counts as dead; default 60. */
+  leaseSeconds?: number;
+  /** Opens a connection that only renewals of the lease use. Default: a separate connection to the database of `sql`. */
+  connect?: () => Pool;
+  /** Called with every job whose result was written. Tests and waiting callers use it. */
+  onSettled?: (jobs: SettledJob[]) => void;
+  /** Called for each job that waits for a retry or its due time, with the delay in ms. */
+  onDueLater?: (inMs: number) => void;
+  /** Called after every claim, with the number of jobs. */
+  onClaimed?: (jobs: number) => void;
+}
+
+/** Twice the largest claim, so that half of the prefetched jobs run while the next claim is on its way. */
+const MOST_PREFETCHED = 2 * LARGEST_CLAIM;
+/**
+ * A claim prefetches as many jobs as would start within this time at the current rate. So short jobs are claimed in
+ * large batches, and long ones remain for other instances.
+ */
+const PREFETCH_MS = 60;
+/** Limit used instead while enough jobs start that it will start soon: giving back costs as much as claiming. */
+const PREFETCH_MAX_HOLD_MS = 1_000;
+const RETRY_DATABASE_MS = 1_000;
+/** Claims normally take milliseconds. Without a successful claim for this time, the worker is stalled. */
+const CLAIM_STALLED_MS = 3_000;
+/** If jobs may wait and none starts or ends for this time, the worker is stalled. */
+const PLACES_STALLED_MS = 30_000;
+
+/** An attempt that wants the worker while another one has it is postponed for this time. */
+const TAKEN_MS = 2_000;
+
+/**
+ * Claims jobs in batches, runs them, settles them in batches and renews its lease. `worker_state.ts` shows its states.
+ * Jobs start only while the lease is safe.
+ */
+export class Worker {
+  #state: WorkerState = "Starting";
+  /** The claim or give-back that runs, or the last one. It never rejects. */
+  #query: Promise<void> = Promise.resolve();
+  #isWokenMeanwhile = false;
+  /** True if jobs ended during the claim, so that others may fit. */
+  #hasRoomMeanwhile = false;
+  #claimMayBeLost = false;
+  /** The attempt that has the worker to itself, or waits for it: no other job starts. */
+  #taker: Attempt | null = null;
+  readonly #held: HeldJobs;
+  #fillsSoon = false;
+  #pauseChanges = 0;
+  /** True if prefetched jobs were claimed before the last pause or resume. */
+  #mayBePaused = false;
+  #started = 0;
+  /** Since when claims have failed, and since when jobs may wait and none has started or ended. */
+  #unclaimedSince: number | null = null;
+  #waitingSince: number | null = null;
+  #poll: ReturnType<typeof setInterval> | undefined;
+  #release: ReturnType<typeof setTimeout> | undefined;
+  readonly #completionRate = new CompletionRate();
+  readonly #notes: AttemptNotes;
+  readonly #claimer: Claimer;
+  readonly #settler: Settler;
+  readonly #lease: LeaseKeeper;
+
+  private constructor(private readonly o: WorkerOptions) {
+    const { sql, log, types, queues, host, leaseSeconds = LEASE_SECONDS } = o;
+    this.#held = new HeldJobs(o.concurrency);
+    this.#notes = new AttemptNotes(sql, log);
+    this.#claimer = new Claimer(
+      sql,
+      types,
+      queues,
+      (limits, counts) => this.#held.roomFor(limits, counts),
+      () => this.#onPausesChanged(),
+      () => this.wake(),
+    );
+    this.#settler = new Settler({
+      sql,
+      log,
+      types,
+      workerId: () => this.#lease.id,
+      onChanged: (jobs) => this.#onChanged(jobs),
+    });
+    this.#lease = new LeaseKeeper({
+      connect: o.connect ?? (() => connectSeparately(mainPool(sql))),
+      host,
+      leaseSeconds,
+      log,
+      onReplaced: () => this.#onReplaced(),
+      onAtRisk: () => {
+        for (const attempt of this.#held.running) attempt.abort("the worker's lease could not be renewed");
+      },
+      onSafeAgain: () => this.#fillPlaces(),
+    });
+  }
+
+  static async start(o: WorkerOptions): Promise<Worker> {
+    const worker = new Worker(o);
+    await worker.#lease.open();
+    worker.#on("opened");
+    worker.#poll = setInterval(() => worker.wake(), o.pollMs);
+    worker.#fillPlaces();
+    return worker;
+  }
+
+  get state(): WorkerState {
+    return this.#state;
+  }
+
+  /** Number of running jobs. */
+  get busy(): number {
+    return this.#held.running.size;
+  }
+
+  /** Why no job could start for some time; null if jobs can start. */
+  stallReason(): string | null {
+    const seconds = (since: number | null) => (performance.now() - (since ?? Infinity)) / 1000;
+    const [unclaimed, waiting] = [seconds(this.#unclaimedSince), seconds(this.#waitingSince)];
+    if (unclaimed > CLAIM_STALLED_MS / 1000) return `no job could be claimed for ${Math.round(unclaimed)} s`;
+    if (waiting > PLACES_STALLED_MS / 1000 && !this.#taker) {
+      return `${this.busy} jobs run, others may wait, and none has started or ended for ${
+        Math.round(waiting)
+      } s`;
+    }
+    return null;
+  }
+
+  /** Searches for due jobs now. */
+  wake(): void {
+    if (this.#isQuerying) this.#isWokenMeanwhile = true;
+    else this.#claimer.searchAgain();
+    this.#on("woken");
+    this.#fillPlaces();
+  }
+
+  /** Stops the jobs that callers asked to cancel. */
+  async checkCancelRequests(): Promise<void> {
+    const ids = [...this.#held.running, ...this.#held.prefetched].map(({ job }) => job.id);
+    if (ids.length === 0) return;
+    const asked = await findCancelRequests(this.o.sql, this.#lease.id, ids);
+    if (asked.size === 0) return;
+    for (const attempt of this.#held.running) if (asked.has(attempt.job.id)) attempt.cancel();
+    const held = this.#held.prefetched.splice(0);
+    this.#held.prefetched.push(...held.filter(({ job }) => !asked.has(job.id)));
+    const unstarted = held.filter(({ job }) => asked.has(job.id)).map(({ job }) => job);
+    await giveBackJobs(this.o.sql, this.#lease.id, unstarted);
+  }
+
+  /** Stops claiming, gives running jobs `graceMs` to finish, gives back the others, and settles everything. */
+  async stop(graceMs: number): Promise<void> {
+    this.#on("stop");
+    clearTimeout(this.#release);
+    clearInterval(this.#poll);
+    await this.#query;
+    await this.#giveBackPrefetched().catch((error) =>
+      this.o.log.error("the worker could not give back its jobs", { error })
+    );
+    const allEnded = () => Promise.all([...this.#held.running].map((attempt) => attempt.settlement));
+    await waitAtMost(graceMs, allEnded());
+    for (const attempt of this.#held.running) attempt.stop("the service stopped");
+    await allEnded();
+    await this.#notes.flush();
+    await this.#settler.flush(5_000);
+    await this.#lease.close();
+    this.#on("ended");
+  }
+
+  #on(event: WorkerEvent): void {
+    this.#state = stateAfter(this.#state, event);
+  }
+
+  get #isQuerying(): boolean {
+    return this.#state === "Claiming" || this.#state === "Retrying" || this.#state === "GivingBack";
+  }
+
+  /** Starts prefetched jobs while places are free, and claims more if needed. */
+  #fillPlaces(): void {
+    const prefetched = this.#held.prefetched;
+    if (this.#state === "Draining" || !this.#lease.isSafe) return;
+    if (this.#mayBePaused || this.#taker) {
+      if (!this.#isQuerying && (this.#mayBePaused || prefetched.length > 0)) {
+        this.#query = this.#releasePrefetched();
+      }
+      return;
+    }
+    for (let next = this.#held.takeNext(); next; next = this.#held.takeNext()) {
+      next.job.waitedMs = Math.max(0, next.job.waitedMs) + performance.now() - next.since;
+      this.#start(next.job);
+    }
+    if (prefetched.length > 0) this.#scheduleRelease();
+    if (this.#state !== "Ready") return;
+    const target = Math.min(MOST_PREFETCHED, Math.round(this.#completionRate.perMs * PREFETCH_MS));
+    const room = this.#held.roomOf(target);
+    if (Math.max(room.open, room.reserve) > 0 && prefetched.length <= target / 2) {
+      this.#query = this.#claim(room);
+    }
+  }
+
+  #start(job: ClaimedJob): void {
+    const { types, platform, upkeepPlatform } = this.o;
+    const takeWorker = (waitMs: number) => Promise.resolve().then(() => this.#take(attempt, waitMs));
+    const attempt = runAttempt(job, { types, notes: this.#notes, platform, upkeepPlatform, takeWorker });
+    const { places = 1 } = job.type ?? types.get(job.jobTypeName) ?? {};
+    this.#held.running.add(attempt);
+    this.#started++;
+    this.#held.places.take(job.tenantId, places);
+    this.#waitingSince = this.#held.places.free <= 0 ? performance.now() : null;
+    attempt.settlement.then((settlement) => {
+      this.#held.running.delete(attempt);
+      this.#held.places.take(job.tenantId, -places);
+      this.#waitingSince = null;
+      this.#completionRate.count();
+      if (settlement) this.#settler.add(settlement);
+      else this.wake(); // a receiver holds the job, so another one may fit
+      this.#fillPlacesSoon();
+    });
+  }
+
+  /** Gives the worker to one attempt; see `takeWorker` of the job context. */
+  async #take(attempt: Attempt, waitMs: number): Promise<(() => void) | null> {
+    if (this.#taker) throw new PostponeJob("Another job runs alone on this worker.", TAKEN_MS);
+    this.#taker = attempt;
+    const leave = () => {
+      if (this.#taker !== attempt) return;
+      this.#taker = this.#waitingSince = null;
+      this.wake();
+    };
+    attempt.settlement.then(leave);
+    this.#fillPlaces(); // gives back what is prefetched
+    const others = [...this.#held.running].filter((running) => running !== attempt);
+    if (await waitAtMost(waitMs, Promise.all(others.map(({ settlement }) => settlement)))) return leave;
+    leave();
+    return null;
+  }
+
+  /** Fills the places of all jobs that end in the same turn of the event loop, so that one claim is enough for them. */
+  #fillPlacesSoon(): void {
+    if (this.#fillsSoon) return;
+    this.#fillsSoon = true;
+    setImmediate(() => {
+      this.#fillsSoon = false;
+      this.#fillPlaces();
+    });
+  }
+
+  async #claim(room: Room): Promise<void> {
+    this.#on("claim");
+    this.#isWokenMeanwhile = this.#hasRoomMeanwhile = false;
+    this.#unclaimedSince ??= performance.now();
+    this.#completionRate.measure();
+    const workerId = this.#lease.id;
+    const pauseChanges = this.#pauseChanges;
+    try {
+      await this.#recoverLostClaim();
+      const { jobs, mayHaveMore } = await this.#claimer.claim(workerId, room);
+      this.#unclaimedSince = null;
+      const searchesAgain = this.#isWokenMeanwhile || this.#hasRoomMeanwhile && !mayHaveMore;
+      if (searchesAgain) this.#claimer.searchAgain();
+      const mayStart = this.#state !== "Draining" && this.#pauseChanges === pauseChanges;
+      if (!mayStart) await giveBackJobs(this.o.sql, workerId, jobs);
+      this.#on(mayHaveMore || searchesAgain ? "more" : "none");
+      if (mayStart && this.#lease.id === workerId) { // otherwise the lease was lost, and the jobs with it
+        const since = performance.now();
+        this.o.onClaimed?.(jobs.length);
+        this.#held.prefetch(jobs, since);
+        if (this.#claimer.leftJobs) this.#waitingSince ??= since;
+      }
+    } catch (error) {
+      this.o.log.error("due jobs could not be claimed", { error });
+      this.#claimMayBeLost = true;
+      this.#on("failed");
+      await pause(RETRY_DATABASE_MS);
+      this.#on("retry");
+    }
+    this.#fillPlaces();
+  }
+
+  /** Gives back the jobs of a claim that committed although its query failed. */
+  async #recoverLostClaim(): Promise<void> {
+    if (!this.#claimMayBeLost) return;
+    const known = [...this.#held.prefetched, ...this.#held.running].map(({ job }) => job.id);
+    await giveBackUnknownJobs(this.o.sql, this.#lease.id, [...known, ...this.#settler.unwritten()]);
+    this.#claimMayBeLost = false;
+  }
+
+  /** Gives back prefetched jobs that do not start in time. */
+  #scheduleRelease(): void {
+    const startedBefore = this.#started;
+    this.#release ??= setTimeout(() => {
+      this.#release = undefined;
+      const [oldest] = this.#held.prefetched;
+      if (!oldest) return;
+      const startsSoon = this.#held.prefetched.length <= this.#started - startedBefore;
+      const heldMs = performance.now() - oldest.since;
+      const maxHoldMs = startsSoon ? PREFETCH_MAX_HOLD_MS : PREFETCH_HOLD_MS;
+      if (this.#isQuerying || heldMs < maxHoldMs) this.#scheduleRelease();
+      else this.#query = this.#releasePrefetched();
+    }, PREFETCH_HOLD_MS);
+  }
+
+  /** Prefetched jobs may be paused now: none starts, and the next claim reads the pauses. */
+  #onPausesChanged(): void {
+    this.#pauseChanges++;
+    this.#mayBePaused = this.#held.prefetched.length > 0;
+    this.wake();
+  }
+
+  async #releasePrefetched(): Promise<void> {
+    this.#on("giveBack");
+    this.#completionRate.reset();
+    await this.#giveBackPrefetched().catch((error) => {
+      this.o.log.error("prefetched jobs could not be given back", { error });
+      this.#claimMayBeLost = true;
+    });
+    this.#on("givenBack");
+    this.wake();
+  }
+
+  async #giveBackPrefetched(): Promise<void> {
+    this.#mayBePaused = false;
+    await giveBackJobs(this.o.sql, this.#lease.id, this.#held.prefetched.splice(0).map(({ job }) => job));
+  }
+
+  #onChanged(jobs: SettledJob[]): void {
+    const { onSettled, onDueLater } = this.o;
+    onSettled?.(jobs);
+    for (const { status, dueInMs } of jobs) {
+      if (status === "Failed" || status === "Scheduled") onDueLater?.(dueInMs);
+    }
+    if (this.#isQuerying) this.#hasRoomMeanwhile = true;
+    else if (this.#state === "Waiting") this.wake();
+  }
+
+  /** The lease had expired, so other workers may run the jobs this worker held. */
+  #onReplaced(): void {
+    this.o.log.warn("the worker's lease had expired; its jobs run again on other workers", {
+      running: this.#held.running.size,
+    });
+    this.#held.prefetched.length = 0;
+    this.#mayBePaused = false;
+    for (const attempt of this.#held.running) attempt.stop("its lease was lost");
+    this.wake();
+  }
+}
+
+const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));

@@ -1,0 +1,63 @@
+import { z } from "zod";
+import type { Sql } from "../../../infra/postgres/postgres.ts";
+import { readNamesOf } from "../../audit/entry_names.ts";
+import type { Caller } from "../../rights/caller.ts";
+import { time } from "../../shared/shapes.ts";
+import { ENDED, JOB_COLUMNS, type JobRow, JobSummary, jobSummary, readJob } from "../job_row.ts";
+import { findPause, Pause } from "../limits/pauses.ts";
+import { type JobReach, within } from "../reach.ts";
+
+const CONTINUATIONS_SHOWN = 100;
+
+/** A job, and what a person wants to know about it. */
+export const JobDetail = JobSummary.extend({
+  progressPercent: z.number().nullable().meta({ description: "Of the last attempt, like `output`" }),
+  progressNote: z.string().nullable(),
+  output: z.string().nullable(),
+  // Null if it has none, or that was purged.
+  deadLetter: z.object({ id: z.guid(), retriedAt: time.nullable(), retriedJobId: z.guid().nullable() })
+    .nullable().meta({ description: "The dead letter of the job, and the job that it was retried as" }),
+  names: z.record(z.string(), z.string()).meta({
+    description: "Names of `createdBy` and `tenantId`, by id, if the caller may see them",
+  }),
+  pause: Pause.nullable().meta({ description: "Set while a pause keeps the job from starting" }),
+}).meta({ id: "JobDetailDto", description: "A background job" });
+export type JobDetail = z.output<typeof JobDetail>;
+
+/** @throws JOB_NOT_FOUND (also for another tenant's job) */
+export async function readJobDetail(
+  sql: Sql,
+  caller: Caller,
+  reach: JobReach,
+  id: string,
+): Promise<JobDetail> {
+  const job = jobSummary(await readJob(sql, reach, id));
+  const waits = job.status !== "Processing" && !ENDED.includes(job.status);
+  const [pause, names, [deadLetter], [last]] = await Promise.all([
+    waits ? findPause(sql, job) : null,
+    readNamesOf(sql, caller, [job.createdBy, job.tenantId].filter((one) => one !== null)),
+    job.status === "DeadLettered"
+      ? sql<NonNullable<JobDetail["deadLetter"]>[]>`
+        select id, retried_at, retried_job_id from dead_letter_jobs where job_id = ${id}`
+      : [],
+    sql<Pick<JobDetail, "progressPercent" | "progressNote" | "output">[]>`
+      select p.percent as progress_percent, p.note as progress_note,
+        (select output from job_executions where job_id = ${id} and attempt_number = ${job.attempts}) as output
+      from (select) one left join job_progress p on p.job_id = ${id} and p.attempt_number = ${job.attempts}`,
+  ]);
+  const { progressPercent = null, progressNote = null, output = null } = last ?? {};
+  const attempt = { progressPercent, progressNote, output };
+  return { ...job, ...attempt, pause, deadLetter: deadLetter ?? null, names: Object.fromEntries(names) };
+}
+
+/** The first hundred continuations of this job, in any status, oldest first. @throws JOB_NOT_FOUND */
+export async function listContinuations(sql: Sql, reach: JobReach, jobId: string): Promise<JobSummary[]> {
+  await readJob(sql, reach, jobId);
+  const rows = await sql<JobRow[]>`
+    select ${sql.unsafe(JOB_COLUMNS)} from jobs where ${within(sql, reach)} and id = any(array(
+      select id from jobs where parent_job_id = ${jobId}
+      union all
+      select id from jobs where parent_job_ids @> ${[jobId]}::uuid[]))
+    order by id limit ${CONTINUATIONS_SHOWN}`;
+  return rows.map(jobSummary);
+}

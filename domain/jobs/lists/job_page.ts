@@ -1,0 +1,291 @@
+import type { Sql } from "../../../infra/postgres/postgres.ts";
+import { limitTo } from "../../shared/list_order.ts";
+import { countRows } from "../../shared/read_page.ts";
+import { countFrom, typeNamesLike } from "./counts.ts";
+import {
+  createdWithin,
+  type FoundFilters,
+  hasOnlyTimes,
+  hasOnlyTimesAndKeys,
+  jobsWithKey,
+  matching,
+  onlyKeyOf,
+} from "./job_filters.ts";
+import { ENDED, JOB_COLUMNS, type JobRow, type JobStatus } from "../job_row.ts";
+import type { JobReach } from "../reach.ts";
+
+/** Maximum number of rows that a bounded scan reads. */
+const MAX_SCANNED = 20_000;
+/**
+ * If more than this part of the jobs match, and the scan finds too few, it continues without a bound: the last jobs may
+ * all wait, but sorting all that have succeeded takes longer than skipping those. 10 million jobs, of which the last 20,000
+ * wait, status = 'Succeeded': 17 s sorted.
+ */
+const MANY = 10;
+/** From this offset on, ids are found first by an index-only scan, then their rows. Below it, two steps cost more. */
+export const DEEP = 1_000;
+/** Statuses that have a partial index in id order. */
+const INDEXED: readonly (JobStatus | undefined)[] = [
+  "Scheduled",
+  "AwaitingParent",
+  "Failed",
+  "DeadLettered",
+  "Cancelled",
+];
+
+/** Which jobs to list, and in which direction. */
+export interface JobSelection {
+  reach: JobReach;
+  filters: FoundFilters;
+  ascending: boolean;
+}
+
+/** A page: `limit` rows after the first `offset`. Of `all` jobs within reach, `matching` match the filters. */
+export interface Window {
+  offset: number;
+  limit: number;
+  matching: number;
+  all: number;
+}
+
+/** Time columns that may be null. */
+export type JobTime = "scheduled_at" | "started_at" | "completed_at";
+
+/**
+ * The jobs that have started, in parts that are read in order of the start: ended jobs and those that wait for a further
+ * attempt from an index each, running ones sorted. One index of all would be written twice a job.
+ */
+const STARTED = {
+  ended: "completed_at is not null and started_at is not null",
+  waiting: "status in ('Enqueued', 'Scheduled', 'Failed') and started_at is not null",
+  running: "status = 'Processing' and started_at is not null",
+};
+
+/** A page in id order, read from the nearer end of the index. @param lacking only jobs where this column is null. */
+export async function readByIds(
+  sql: Sql,
+  { reach, filters, ascending }: JobSelection,
+  { offset, limit, matching: total, all }: Window,
+  lacking?: JobTime,
+): Promise<JobRow[]> {
+  const length = Math.min(limit, total - offset);
+  const { status } = filters;
+  const isOfStatus = INDEXED.includes(status) && hasOnlyTimes(filters);
+  const scannedCount = !lacking && hasOnlyTimes(filters) && hasOnlyTimesAndKeys(filters)
+    ? total
+    : isOfStatus
+    ? (await countFrom(sql, reach, { status })).matching
+    : all;
+  const fromEnd = offset > total / 2;
+  const rows = await readPage(sql, {
+    reach,
+    filters,
+    scanned: createdWithin(sql, reach, filters),
+    required: lacking ? sql`${sql(lacking)} is null` : sql`true`,
+    order: directed(["id"], ascending !== fromEnd),
+    window: {
+      offset: fromEnd ? total - offset - length : offset,
+      limit: length,
+      matching: total,
+      all: scannedCount,
+    },
+    index: isOfStatus ? "matches" : "order",
+    onlyKey: lacking ? null : onlyKeyOf(filters),
+  });
+  return fromEnd ? rows.reverse() : rows;
+}
+
+/** A page in the order of a time column, then id. Jobs where the column is null come last, in id order. */
+export async function readByTime(
+  sql: Sql,
+  selection: JobSelection,
+  time: JobTime,
+  window: Window,
+): Promise<JobRow[]> {
+  const { reach, filters, ascending } = selection;
+  const haveNotEnded = filters.status !== undefined && !ENDED.includes(filters.status);
+  if (time === "completed_at" && haveNotEnded) return await readByIds(sql, selection, window);
+  const scanned = sql`${sql(time)} is not null`;
+  const required = createdWithin(sql, reach, filters);
+  const all = reach.everything ? window.all : (await countFrom(sql, { everything: true }, {})).all;
+  const rows = await readPage(sql, {
+    reach,
+    filters,
+    scanned,
+    required,
+    order: directed([time, "id"], ascending),
+    window: { ...window, all },
+    index: "order",
+    ...(time === "started_at" ? { parts: partsOf(filters.status) } : {}),
+  });
+  if (rows.length === window.limit) return rows;
+  const timed = rows.length > 0 || window.offset === 0
+    ? window.offset + rows.length
+    : await count(sql, sql`${scanned} and ${required} and ${matching(sql, reach, filters)}`);
+  const offset = Math.max(0, window.offset - timed);
+  const lacking = { ...window, offset, limit: window.limit - rows.length, matching: window.matching - timed };
+  if (offset >= lacking.matching) return rows;
+  return [...rows, ...await readByIds(sql, selection, lacking, time)];
+}
+
+function partsOf(status: JobStatus | undefined): string[] {
+  if (status === undefined) return Object.values(STARTED);
+  if (status === "Processing") return [STARTED.running];
+  return [ENDED.includes(status) ? STARTED.ended : STARTED.waiting];
+}
+
+type Condition = ReturnType<typeof createdWithin>;
+
+interface Search {
+  reach: JobReach;
+  filters: FoundFilters;
+  /** Condition on the rows that a scan along the order reads, matching or not. */
+  scanned: Condition;
+  /** Further condition on matches, besides the filters. */
+  required: Condition;
+  order: string;
+  /** `all` counts the rows that meet `scanned`. */
+  window: Window;
+  /** The index in this order: of the rows with the status, or of all rows. */
+  index: "matches" | "order";
+  /** The key of all filters but creation times, if the order is that of ids. */
+  onlyKey?: string | null;
+  /** SQL conditions of the parts of the table that have an index each; absent: one index. */
+  parts?: string[];
+}
+
+/**
+ * Chooses the query. A scan along an index in order reads as many rows until the end of the page as the share of
+ * matching rows requires. The plans in the comments below are of a table of a million jobs.
+ */
+async function readPage(sql: Sql, search: Search): Promise<JobRow[]> {
+  const { window: { offset, limit, matching: total, all }, index, onlyKey } = search;
+  if (onlyKey) return await readOfKey(sql, search, onlyKey);
+  if (total >= all) return await readAlongIndex(sql, search);
+  if ((offset + limit) / total * all <= MAX_SCANNED) {
+    if (index === "matches") return await readAlongIndex(sql, search);
+    const rows = await readFromScan(sql, search);
+    if (rows.length === limit) return rows;
+    if (total > all / MANY) return await readAlongIndex(sql, search);
+  }
+  return await readSorted(sql, search);
+}
+
+/**
+ * Reads the page from `job_search_keys`, where the ids of a key are sorted. createdBy, with 2,500 jobs:
+ *
+ *     Limit (rows=20) (actual rows=20)                                                             0.3 ms
+ *       -> Index Only Scan Backward using job_search_keys_pkey (rows=2495) (actual rows=20)
+ */
+async function readOfKey(sql: Sql, search: Search, key: string): Promise<JobRow[]> {
+  const { reach, filters } = search;
+  const source = sql`(select job_id as id from ${jobsWithKey(sql, reach, filters, key)}) of_key`;
+  return await readIdsFirst(sql, search, source, "id");
+}
+
+/**
+ * For an index that contains (nearly) only matching rows. Ends after the page.
+ *
+ *     Limit (rows=20) (actual rows=20)                                                           0.04 ms
+ *       -> Index Scan Backward using jobs_pkey (rows=1000000) (actual rows=20)
+ *     Limit (rows=20) (actual rows=20)                                     status = 'Failed', page 3: 0.1 ms
+ *       -> Index Scan Backward using jobs_unusual_anywhere (rows=19000) (actual rows=60)
+ *
+ * Deep pages skip entries of the index only, not rows of the table. Page 20,000:
+ *
+ *     Index Scan using jobs_pkey (rows=10) (actual rows=20)                                       120 ms
+ *       -> Limit (rows=20) (actual rows=20)
+ *            -> Index Only Scan Backward using jobs_pkey (rows=1000000) (actual rows=400020)
+ */
+async function readAlongIndex(sql: Sql, search: Search): Promise<JobRow[]> {
+  const { offset, limit } = search.window;
+  if (search.parts) {
+    return await readIdsFirst(sql, search, orderedJobs(sql, search, matchesOf(sql, search), offset + limit));
+  }
+  const matches = sql`jobs where ${matchesOf(sql, search)}`;
+  if (offset >= DEEP) return await readIdsFirst(sql, search, matches);
+  return await sql`select ${sql.unsafe(JOB_COLUMNS)} from ${matches} ${pageOf(sql, search)}`;
+}
+
+/**
+ * For many matching rows in an index with others. The bound is needed because the planner does not know how many rows
+ * it must skip (see `readSorted`). The page may be incomplete. searchTerm = 'type7':
+ *
+ *     Limit (rows=20) (actual rows=20)                                                             0.4 ms
+ *       -> Subquery Scan, Filter: position(…) (rows=6667) (actual rows=20, 367 removed)
+ *            -> Limit (rows=20000) (actual rows=387)
+ *                 -> Index Scan Backward using jobs_pkey (rows=1000000) (actual rows=387)
+ */
+async function readFromScan(sql: Sql, search: Search): Promise<JobRow[]> {
+  const scan = orderedJobs(sql, search, search.scanned, MAX_SCANNED);
+  return await readIdsFirst(sql, search, sql`${scan} where ${wantedBy(sql, search)}`);
+}
+
+/**
+ * The first jobs in the order that meet the condition. Parts are merged without sorting them. Page 1 by StartedAt:
+ *
+ *     Limit (rows=20) (actual rows=20)                                                             0.4 ms
+ *       -> Merge Append (actual rows=20)
+ *            -> Limit (actual rows=19) -> Index Scan Backward using jobs_started
+ *            -> Limit (actual rows=2) -> Index Scan Backward using jobs_restarting
+ *            -> Limit (actual rows=1) -> Sort (actual rows=1) -> Index Scan using jobs_held
+ */
+function orderedJobs(sql: Sql, { order, parts = ["true"] }: Search, condition: Condition, limit: number) {
+  const first = sql`order by ${sql.unsafe(order)} limit ${limit}`;
+  const selects = parts.map((part, index) => {
+    const union = index === 0 ? sql`` : sql`union all`;
+    return sql`${union} (select * from jobs where ${sql.unsafe(part)} and ${condition} ${first})`;
+  });
+  return sql`(select * from (${selects}) parts ${first}) ordered`;
+}
+
+/**
+ * For few matching rows: collects all matches and sorts them. searchTerm = 'rare', which
+ * 40 jobs match:
+ *
+ *     Limit (rows=20) (actual rows=20)                                                             2.4 ms
+ *       -> Sort (rows=33) (actual rows=20)
+ *            -> Bitmap Heap Scan, Filter: position(…) (rows=33) (actual rows=40, 2840 removed)
+ *                 -> Bitmap Index Scan on jobs_kinds, job_type_name = any(…) (rows=113548) (actual rows=760)
+ *
+ * `offset 0` and the exact names of types keep the planner from following the index of the order:
+ *
+ *     Limit (rows=20) (actual rows=20)                                                            1093 ms
+ *       -> Index Scan Backward using jobs_pkey, Filter: position(…) (rows=333333) (actual rows=20, 999960 removed)
+ */
+async function readSorted(sql: Sql, search: Search): Promise<JobRow[]> {
+  const { searchTerm, withoutTypes } = search.filters;
+  const types = searchTerm || withoutTypes ? await typeNamesLike(sql, { searchTerm, withoutTypes }) : null;
+  const ofTypes = types ? sql`and job_type_name = any(${types}::text[])` : sql``;
+  return await readIdsFirst(sql, search, sql`jobs where ${matchesOf(sql, search)} ${ofTypes} offset 0`);
+}
+
+/** Finds the ids of the page in `source`, then reads their rows. */
+async function readIdsFirst(
+  sql: Sql,
+  search: Search,
+  source: Condition,
+  columns = "id, scheduled_at, started_at, completed_at",
+): Promise<JobRow[]> {
+  return await sql<JobRow[]>`
+    with page as (
+      select id from (select ${sql.unsafe(columns)} from ${source}) matches
+      ${pageOf(sql, search)}
+    )
+    select ${sql.unsafe(JOB_COLUMNS)} from jobs where id = any(array(select id from page))
+    order by ${sql.unsafe(search.order)}`;
+}
+
+const wantedBy = (sql: Sql, { required, reach, filters }: Search) =>
+  sql`${required} and ${matching(sql, reach, filters)}`;
+
+const matchesOf = (sql: Sql, search: Search) => sql`${search.scanned} and ${wantedBy(sql, search)}`;
+
+const pageOf = (sql: Sql, { order, window }: Search) =>
+  sql`order by ${sql.unsafe(order)} ${limitTo(sql, window)}`;
+
+const count = (sql: Sql, condition: Condition): Promise<number> =>
+  countRows(sql, sql`jobs where ${condition}`);
+
+const directed = (columns: string[], ascending: boolean): string =>
+  columns.map((column) => `${column} ${ascending ? "asc" : "desc"}`).join(", ");

@@ -1,0 +1,123 @@
+import { z } from "zod";
+import type { Sql } from "../../../infra/postgres/postgres.ts";
+import { AFTER_LANES, type JobStatus, LANE_QUEUE, laneName, remoteKey } from "../job_row.ts";
+import { Pause, readPauses } from "../limits/pauses.ts";
+import type { JobPlatform } from "../platform.ts";
+import { countScope, type JobReach, within } from "../reach.ts";
+import { readUsableNames } from "../types/declared_types.ts";
+import { time } from "../../shared/shapes.ts";
+
+/** Up to this many waiting jobs are all read. Of more, the first one of each lane and priority is. */
+const MOST_READ = 20_000;
+
+/** Number of jobs in one queue that have not ended. */
+export const QueueDepth = z.object({
+  queue: z.string(),
+  // Due now.
+  waiting: z.int(),
+  processing: z.int(),
+  scheduled: z.int(),
+  // Failed, and waiting for the next attempt.
+  retrying: z.int(),
+  awaitingParent: z.int(),
+  // Null: no job waits.
+  oldestDueAt: time.nullable().meta({
+    description: "Due time of the longest waiting job; jobs that wait for a rate limit do not count",
+  }),
+  // Null: its jobs start.
+  pause: Pause.nullable(),
+}).meta({ id: "JobQueueDto" });
+export type QueueDepth = z.output<typeof QueueDepth>;
+
+/**
+ * The queues that are paused or have unfinished jobs, by name. Depths come from the counters.
+ * @param tenantId the tenant context of a caller who reaches everything: the pauses of that tenant are shown too
+ */
+export async function readQueues(
+  p: Parts,
+  reach: JobReach,
+  tenantId: string | null = null,
+): Promise<QueueDepth[]> {
+  const [counts, pauses] = await Promise.all([
+    p.sql<QueueCount[]>`
+      select queue, status, sum(n)::bigint as n from (
+        select queue, status, n from job_counts where scope = ${countScope(reach)}
+        union all
+        select queue, status, n from job_count_deltas where ${within(p.sql, reach)}
+      ) counted where status not in ('Succeeded', 'DeadLettered', 'Cancelled')
+      group by 1, 2 having sum(n) > 0 order by 1`,
+    readPauses(p.sql, reach.everything ? tenantId : reach.tenantId, "queue"),
+  ]);
+  const byQueue = Map.groupBy(counts, ({ queue }) => queue);
+  const queues = [...new Set([...byQueue.keys(), ...pauses.keys()])].sort();
+  const oldest = await readOldest(p, reach, counts.filter(({ status }) => status === "Enqueued"));
+  return queues.map((queue) => {
+    const of = (status: JobStatus) => byQueue.get(queue)?.find((row) => row.status === status)?.n ?? 0;
+    return {
+      queue,
+      waiting: of("Enqueued"),
+      processing: of("Processing"),
+      scheduled: of("Scheduled"),
+      retrying: of("Failed"),
+      awaitingParent: of("AwaitingParent"),
+      oldestDueAt: oldest.get(queue) ?? null,
+      pause: pauses.get(queue) ?? null,
+    };
+  });
+}
+
+type Parts = Pick<JobPlatform, "sql" | "jobTypes">;
+type QueueCount = { queue: string; status: JobStatus; n: number };
+type Condition = ReturnType<typeof within>;
+
+/** The earliest due time of the waiting jobs, by queue. */
+async function readOldest(p: Parts, reach: JobReach, waiting: QueueCount[]): Promise<Map<string, Date>> {
+  if (waiting.length === 0) return new Map();
+  const { sql } = p;
+  const lanes = reach.everything ? null : await lanesOf(p, reach.tenantId, waiting);
+  const isShort = waiting.reduce((sum, { n }) => sum + n, 0) <= MOST_READ;
+  const fronts = isShort
+    ? sql`jobs where status = 'Enqueued' and ${lanes ? sql`lane = any(${lanes}::text[])` : allLanes(sql)}`
+    : lanes
+    ? frontsOf(sql, lanes)
+    : allFronts(sql);
+  const rows = await sql<{ queue: string; dueAt: Date }[]>`
+    select ${sql.unsafe(LANE_QUEUE)} as queue, min(due_at) as due_at from ${fronts} group by 1`;
+  return new Map(rows.map(({ queue, dueAt }) => [queue, dueAt]));
+}
+
+const allLanes = (sql: Sql): Condition => sql`lane < ${AFTER_LANES}`;
+
+/** The lanes in which jobs of a tenant may wait: each of its queues and types may have lanes of its own. */
+async function lanesOf({ sql, jobTypes }: Parts, tenantId: string, queues: QueueCount[]): Promise<string[]> {
+  const remote = await readUsableNames(sql, tenantId);
+  const limitKeys = [null, ...jobTypes.names(), ...remote.map((name) => remoteKey(name, null))];
+  return queues.flatMap(({ queue }) => limitKeys.map((limitKey) => laneName(queue, limitKey, tenantId)));
+}
+
+/** The first waiting job of each priority in some lanes: one index probe each, regardless of the length of the lane. */
+const frontsOf = (sql: Sql, lanes: string[]): Condition =>
+  sql`unnest(${lanes}::text[]) named (lane)
+    cross join unnest('{0,1,2,3}'::smallint[]) ranked (priority)
+    cross join lateral (
+      select j.due_at from jobs j where j.status = 'Enqueued' and j.priority = ranked.priority and j.lane = named.lane
+      order by j.due_at, j.id limit 1
+    ) first`;
+
+/** The same in all lanes. The search skips through the index from one lane and priority to the next. */
+const allFronts = (sql: Sql): Condition =>
+  sql`(
+    with recursive fronts as (
+      (select lane, priority, due_at from jobs where status = 'Enqueued' and ${allLanes(sql)}
+        order by lane, priority, due_at limit 1)
+      union all
+      select following.* from fronts cross join lateral (
+        select j.lane, j.priority, j.due_at from jobs j
+        where j.status = 'Enqueued' and ${
+    allLanes(sql)
+  } and (j.lane, j.priority) > (fronts.lane, fronts.priority)
+        order by j.lane, j.priority, j.due_at limit 1
+      ) following
+    )
+    select lane, due_at from fronts
+  ) fronts`;

@@ -1,0 +1,231 @@
+import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
+import { recordAudit } from "../../audit/audit.ts";
+import { newId } from "../../shared/ids.ts";
+import { pageOf } from "../../shared/list_order.ts";
+import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
+import type { Platform } from "../../shared/platform.ts";
+import { countRows } from "../../shared/read_page.ts";
+import { requireVersion } from "../../shared/version.ts";
+import { changedArgs } from "../control/changed_args.ts";
+import { nextRun, nextRuns, requireSchedule } from "../cron.ts";
+import { wakeAt } from "../enqueue.ts";
+import { requireExposedType, requireFittingArgs, requireMayEnqueue } from "../control/enqueue_requested.ts";
+import { isForCreator } from "../job_type.ts";
+import { JOB_COLUMNS, type JobRow, type JobSummary, jobSummary } from "../job_row.ts";
+import type { JobPlatform } from "../platform.ts";
+import { auditActor, type JobActor, type JobReach, within } from "../reach.ts";
+import {
+  readRecurring,
+  RECURRING_COLUMNS,
+  type RecurringJob,
+  recurringJob,
+  type RecurringRow,
+} from "./recurring_row.ts";
+import { findJobTypes } from "../types/find_job_types.ts";
+import { findMask } from "../types/masking.ts";
+import { uniqueForOf, type UniqueKey, uniqueSecondsOf } from "../unique_jobs.ts";
+
+/** The fields of a new recurring job. */
+export type NewRecurringJob =
+  & Pick<
+    RecurringJob,
+    "jobId" | "jobTypeName" | "cronExpression" | "timeZoneId" | "queue" | "serializedArgs" | "argsTypeName"
+  >
+  & UniqueKey;
+
+/** The fields an update may change; absent fields keep their value. */
+export type RecurringChange = Partial<Omit<NewRecurringJob, "jobId" | "jobTypeName">>;
+
+type Parts = Pick<JobPlatform, "sql" | "wakeUps" | "clock" | "jobTypes">;
+/** A recurring job and its version, which the ETag contains. */
+export type Versioned = { job: RecurringJob; version: number };
+const versioned = (row: RecurringRow): Versioned => ({ job: recurringJob(row), version: row.version });
+
+/** A page of recurring jobs, sorted by `jobId`. */
+export async function listRecurringJobs(
+  sql: Sql,
+  reach: JobReach,
+  page: PageRequest,
+): Promise<PagedResult<RecurringJob>> {
+  const total = await countRows(sql, sql`recurring_jobs where ${within(sql, reach)}`);
+  const rows = await sql<RecurringRow[]>`
+    select ${sql.unsafe(RECURRING_COLUMNS)}
+    from recurring_jobs r left join jobs last on last.id = r.last_job_id
+    where ${within(sql, reach, "r.tenant_id")}
+    order by r.job_id, r.id ${pageOf(sql, page)}`;
+  return pagedResult(rows.map(recurringJob), total, page);
+}
+
+/** The latest jobs of a recurring job, newest first. @throws JOB_RECURRING_NOT_FOUND */
+export async function listRuns(
+  sql: Sql,
+  caller: JobActor,
+  recurringJobId: string,
+  limit: number,
+): Promise<JobSummary[]> {
+  const { jobId, tenantId } = await readRecurring(sql, caller, recurringJobId);
+  const rows = await sql<JobRow[]>`
+    select ${sql.unsafe(JOB_COLUMNS)} from jobs
+    where recurring_job_id = ${jobId} and tenant_id is not distinct from ${tenantId}::uuid
+    order by id desc limit ${limit}`;
+  return rows.map(jobSummary);
+}
+
+/** Number of recurring jobs, and how many of them are paused. */
+export async function countRecurringJobs(
+  sql: Sql,
+  reach: JobReach,
+): Promise<{ total: number; paused: number }> {
+  const [row] = await sql<{ total: number; paused: number }[]>`
+    select count(*) as total, count(*) filter (where is_paused) as paused from recurring_jobs
+    where ${within(sql, reach)}`;
+  return row ?? { total: 0, paused: 0 };
+}
+
+/** @throws JOB_RECURRING_NOT_FOUND */
+export async function readRecurringJob(sql: Sql, caller: JobActor, jobId: string): Promise<Versioned> {
+  return versioned(await readRecurring(sql, caller, jobId));
+}
+
+/**
+ * The next `count` times at which its schedule is due, also while it is paused.
+ * @throws JOB_RECURRING_NOT_FOUND, VALIDATION_ERROR (its time zone no longer exists)
+ */
+export async function readNextRuns(
+  p: Pick<Platform, "sql" | "clock">,
+  caller: JobActor,
+  jobId: string,
+  count: number,
+): Promise<Date[]> {
+  const { job } = await readRecurringJob(p.sql, caller, jobId);
+  requireSchedule(job.cronExpression, job.timeZoneId);
+  return nextRuns(job.cronExpression, job.timeZoneId, p.clock.now(), count);
+}
+
+/**
+ * Creates a recurring job for the caller's tenant.
+ * @throws JOB_TYPE_UNKNOWN, MISSING_PERMISSION, FORBIDDEN (API key, but only users may enqueue the type),
+ * VALIDATION_ERROR, JOB_RECURRING_ALREADY_EXISTS (from the unique constraint)
+ */
+export async function createRecurringJob(
+  p: Parts,
+  caller: JobActor,
+  given: NewRecurringJob,
+): Promise<RecurringJob> {
+  const { jobId, jobTypeName, cronExpression, timeZoneId, queue, serializedArgs, argsTypeName } = given;
+  const types = await findJobTypes(p, caller.tenantId, [jobTypeName]);
+  const type = requireExposedType(p.jobTypes, types, jobTypeName);
+  requireMayEnqueue(type, caller);
+  requireFittingArgs(type, serializedArgs);
+  requireSchedule(cronExpression, timeZoneId);
+  const nextRunAt = nextRun(cronExpression, timeZoneId, p.clock.now());
+  const uniqueSeconds = uniqueSecondsOf(given);
+  return await transact(p.sql, async (tx) => {
+    await tx`
+      insert into recurring_jobs (id, tenant_id, job_id, job_type_name, cron_expression, time_zone_id, queue,
+        serialized_args, args_type_name, unique_key, unique_seconds, next_run_at, created_by)
+      values (${newId()}, ${caller.tenantId}, ${jobId}, ${jobTypeName}, ${cronExpression}, ${timeZoneId}, ${queue},
+        ${serializedArgs}, ${argsTypeName}, ${given.uniqueKey ?? null}, ${uniqueSeconds},
+        ${nextRunAt}, ${caller.userId})`;
+    const row = await readRecurring(tx, caller, jobId);
+    wakeAt(p, tx, row.nextRunAt);
+    await auditRecurring(tx, caller, "create", { after: row });
+    return recurringJob(row);
+  });
+}
+
+/**
+ * Changes a recurring job. A changed schedule gets a new next run; otherwise a tick that is due stays due. If the type
+ * runs with its creator's rights, a caller who changes the arguments becomes the creator.
+ * @throws JOB_RECURRING_NOT_FOUND, PRECONDITION_FAILED, MISSING_PERMISSION (changed arguments), FORBIDDEN (arguments
+ * changed by an API key), VALIDATION_ERROR
+ */
+export async function updateRecurringJob(
+  p: Parts,
+  caller: JobActor,
+  jobId: string,
+  change: RecurringChange,
+  ifMatch: string | null,
+): Promise<Versioned> {
+  return await transact(p.sql, async (tx) => {
+    const before = await lockRecurring(tx, caller, jobId);
+    requireVersion(ifMatch, before.version);
+    const { cronExpression, timeZoneId, queue, argsTypeName } = { ...before, ...change };
+    requireSchedule(cronExpression, timeZoneId);
+    const { jobTypeName } = before;
+    const type = (await findJobTypes({ ...p, sql: tx }, before.tenantId, [jobTypeName])).get(jobTypeName);
+    const serializedArgs = change.serializedArgs === undefined ? before.serializedArgs : changedArgs(
+      type,
+      change.serializedArgs,
+      before.serializedArgs,
+      type ?? await findMask(tx, before.tenantId, jobTypeName),
+    );
+    const isRewritten = serializedArgs !== before.serializedArgs;
+    if (isRewritten) requireMayEnqueue(type, caller);
+    const createdBy = isRewritten && isForCreator(type) ? caller.userId : before.createdBy;
+    const uniqueFor = uniqueForOf(before.uniqueKey, before.uniqueSeconds);
+    const key = { uniqueKey: before.uniqueKey, uniqueFor, ...change };
+    const uniqueKey = key.uniqueKey ?? null;
+    const uniqueSeconds = uniqueSecondsOf(key);
+    const isSameTime = cronExpression === before.cronExpression && timeZoneId === before.timeZoneId;
+    const isUnchanged = isSameTime && !isRewritten && uniqueKey === before.uniqueKey &&
+      uniqueSeconds === before.uniqueSeconds && queue === before.queue &&
+      argsTypeName === before.argsTypeName;
+    if (isUnchanged) return versioned(before);
+    const nextRunAt = isSameTime || before.isPaused
+      ? before.nextRunAt
+      : nextRun(cronExpression, timeZoneId, p.clock.now());
+    await tx`
+      update recurring_jobs set created_by = ${createdBy}, cron_expression = ${cronExpression},
+        time_zone_id = ${timeZoneId}, queue = ${queue}, serialized_args = ${serializedArgs},
+        args_type_name = ${argsTypeName}, unique_key = ${uniqueKey}, unique_seconds = ${uniqueSeconds}, next_run_at = ${nextRunAt}, version = version + 1, updated_at = now()
+      where id = ${before.id}`;
+    const after = await lockRecurring(tx, caller, jobId);
+    wakeAt(p, tx, after.nextRunAt);
+    await auditRecurring(tx, caller, "update", { before, after });
+    return versioned(after);
+  });
+}
+
+/** Deletes a recurring job; jobs it has enqueued stay. @throws JOB_RECURRING_NOT_FOUND, PRECONDITION_FAILED */
+export async function deleteRecurringJob(
+  sql: Sql,
+  caller: JobActor,
+  jobId: string,
+  ifMatch: string | null,
+): Promise<void> {
+  await transact(sql, async (tx) => {
+    const before = await lockRecurring(tx, caller, jobId);
+    requireVersion(ifMatch, before.version);
+    await tx`delete from recurring_jobs where id = ${before.id}`;
+    await auditRecurring(tx, caller, "delete", { before });
+  });
+}
+
+/** Reads a recurring job and locks its row until `tx` ends, so that no one else changes or fires it. */
+export const lockRecurring = (tx: Tx, caller: JobActor, jobId: string): Promise<RecurringRow> =>
+  readRecurring(tx, caller, jobId, { lock: true });
+
+/** Writes the audit row of a change to a recurring job. */
+export async function auditRecurring(
+  tx: Tx,
+  caller: JobActor,
+  verb: string,
+  o: { before?: RecurringRow; after?: RecurringRow },
+): Promise<void> {
+  const audited = (row: RecurringRow | undefined) =>
+    row && {
+      jobTypeName: row.jobTypeName,
+      cronExpression: row.cronExpression,
+      timeZoneId: row.timeZoneId,
+      queue: row.queue,
+      isPaused: row.isPaused,
+    };
+  await recordAudit(tx, auditActor(caller), {
+    action: `recurringJob.${verb}`,
+    targetType: "recurringJob",
+    targetId: (o.after ?? o.before)?.jobId ?? "",
+    before: audited(o.before),
+    after: audited(o.after),
+  });
+}

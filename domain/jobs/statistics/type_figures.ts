@@ -1,0 +1,190 @@
+import type { Clock } from "../../../infra/clock.ts";
+import type { Log } from "../../../infra/log.ts";
+import type { Sql } from "../../../infra/postgres/postgres.ts";
+import { newId } from "../../shared/ids.ts";
+import { countScope, SERVICE_SCOPE } from "../reach.ts";
+import type { EndedAttempt } from "../ended_attempt.ts";
+import { addBuckets, countTime, printBuckets, type TimeBuckets } from "./time_buckets.ts";
+
+const FLUSH_MS = 5_000;
+const WRITTEN_AT_ONCE = 500;
+/** Maximum number of series in memory. Attempts that would start a further one are left out of its figures. */
+const MAX_SERIES = 10_000;
+const GRAINS = { minute: 60_000, hour: 3_600_000 } as const;
+export type Grain = keyof typeof GRAINS;
+
+/** Attempts of one job type that ended in an interval. */
+export interface Figures {
+  succeeded: number;
+  /** Failed attempts, those of `deadLettered` included. */
+  failed: number;
+  deadLettered: number;
+  postponed: number;
+  abandoned: number;
+  /** Of succeeded and failed attempts. */
+  waits: TimeBuckets;
+  durations: TimeBuckets;
+}
+
+export const noFigures = (): Figures => ({
+  succeeded: 0,
+  failed: 0,
+  deadLettered: 0,
+  postponed: 0,
+  abandoned: 0,
+  waits: new Map(),
+  durations: new Map(),
+});
+
+/** Adds `from` to `to`. */
+export function addFigures(to: Figures, from: Figures): void {
+  to.succeeded += from.succeeded;
+  to.failed += from.failed;
+  to.deadLettered += from.deadLettered;
+  to.postponed += from.postponed;
+  to.abandoned += from.abandoned;
+  addBuckets(to.waits, from.waits);
+  addBuckets(to.durations, from.durations);
+}
+
+function countAttempt(figures: Figures, { outcome, waitedMs, durationMs }: EndedAttempt): void {
+  if (outcome === "Postponed") return void figures.postponed++;
+  if (outcome === "Abandoned") return void figures.abandoned++;
+  if (outcome === "Succeeded") figures.succeeded++;
+  else figures.failed++;
+  if (outcome === "DeadLettered") figures.deadLettered++;
+  if (waitedMs !== null) countTime(figures.waits, waitedMs);
+  if (durationMs !== null) countTime(figures.durations, durationMs);
+}
+
+/** Attempts that ended in one minute and were not added to the series yet. */
+interface Recent {
+  minute: number;
+  byKey: Map<string, { scope: string; jobTypeName: string; figures: Figures }>;
+}
+
+/** What this instance counted for a type in one interval. */
+interface Series {
+  scope: string;
+  jobTypeName: string;
+  grain: Grain;
+  start: number;
+  figures: Figures;
+  isWritten: boolean;
+}
+
+/**
+ * Figures of ended attempts by job type and tenant. They are counted in memory and written every five seconds. A process
+ * that is killed loses those of the last five seconds.
+ */
+export class TypeFigures {
+  readonly #instanceId = newId();
+  readonly #series = new Map<string, Series>();
+  #recent: Recent[] = [];
+  #writing: Promise<void> = Promise.resolve();
+  readonly #timer: ReturnType<typeof setInterval>;
+
+  constructor(private readonly o: { sql: Sql; clock: Clock; log: Log }) {
+    this.#timer = setInterval(() => this.flush(), FLUSH_MS);
+  }
+
+  count(ended: EndedAttempt[]): void {
+    const { byKey } = this.#recentOf(this.o.clock.now().getTime());
+    for (const attempt of ended) {
+      const { jobTypeName, tenantId } = attempt;
+      const key = `${tenantId} ${jobTypeName}`;
+      let found = byKey.get(key);
+      if (!found) {
+        found = { scope: tenantId ?? SERVICE_SCOPE, jobTypeName, figures: noFigures() };
+        byKey.set(key, found);
+      }
+      countAttempt(found.figures, attempt);
+    }
+  }
+
+  /** Writes what was counted since the last call. Never fails: the next call writes what this one could not. */
+  flush(): Promise<void> {
+    this.#writing = this.#writing.then(() => this.#write()).catch((error) =>
+      this.o.log.warn("figures of job types could not be written; retrying", { error })
+    );
+    return this.#writing;
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.flush();
+  }
+
+  #recentOf(nowMs: number): Recent {
+    const minute = startOf("minute", nowMs);
+    const last = this.#recent.at(-1);
+    if (last?.minute === minute) return last;
+    const recent: Recent = { minute, byKey: new Map() };
+    this.#recent.push(recent);
+    return recent;
+  }
+
+  async #write(): Promise<void> {
+    for (const { minute, byKey } of this.#recent.splice(0)) {
+      for (const { scope, jobTypeName, figures } of byKey.values()) {
+        for (const inScope of [scope, countScope({ everything: true })]) {
+          for (const grain of ["minute", "hour"] as const) {
+            this.#add({ scope: inScope, jobTypeName, grain, start: startOf(grain, minute) }, figures);
+          }
+        }
+      }
+    }
+    const changed = [...this.#series.values()].filter((series) => !series.isWritten);
+    for (let at = 0; at < changed.length; at += WRITTEN_AT_ONCE) {
+      const batch = changed.slice(at, at + WRITTEN_AT_ONCE);
+      await writeSeries(this.o.sql, this.#instanceId, batch);
+      for (const series of batch) series.isWritten = true;
+    }
+    const now = this.o.clock.now().getTime();
+    for (const [key, { grain, start }] of this.#series) {
+      if (start < startOf(grain, now)) this.#series.delete(key);
+    }
+  }
+
+  #add(of: Omit<Series, "figures" | "isWritten">, figures: Figures): void {
+    const key = `${of.scope} ${of.jobTypeName} ${of.grain} ${of.start}`;
+    let series = this.#series.get(key);
+    if (!series) {
+      if (this.#series.size >= MAX_SERIES) return;
+      this.#series.set(key, series = { ...of, figures: noFigures(), isWritten: false });
+    }
+    addFigures(series.figures, figures);
+    series.isWritten = false;
+  }
+}
+
+const startOf = (grain: Grain, ms: number): number => ms - ms % GRAINS[grain];
+
+async function writeSeries(sql: Sql, instanceId: string, batch: Series[]): Promise<void> {
+  const column = <T>(read: (series: Series) => T): T[] => batch.map(read);
+  const counts = (name: "succeeded" | "failed" | "deadLettered" | "postponed" | "abandoned") =>
+    column(({ figures }) => figures[name]);
+  await sql`
+    insert into job_type_figures (scope, job_type_name, grain, start, succeeded, failed, dead_lettered, postponed,
+      abandoned, waits, durations, instance_id)
+    select scope, job_type_name, grain, start, succeeded, failed, dead_lettered, postponed, abandoned, waits::int[],
+      durations::int[], ${instanceId}
+    from unnest(${column((s) => s.scope)}::uuid[], ${column((s) => s.jobTypeName)}::text[],
+      ${column((s) => s.grain)}::text[], ${column((s) => new Date(s.start).toISOString())}::timestamptz[],
+      ${counts("succeeded")}::int[], ${counts("failed")}::int[], ${counts("deadLettered")}::int[],
+      ${counts("postponed")}::int[], ${counts("abandoned")}::int[],
+      ${column((s) => printBuckets(s.figures.waits))}::text[],
+      ${column((s) => printBuckets(s.figures.durations))}::text[])
+      as counted (scope, job_type_name, grain, start, succeeded, failed, dead_lettered, postponed, abandoned, waits,
+        durations)
+    on conflict on constraint job_type_figures_pkey do update set succeeded = excluded.succeeded,
+      failed = excluded.failed, dead_lettered = excluded.dead_lettered, postponed = excluded.postponed,
+      abandoned = excluded.abandoned, waits = excluded.waits, durations = excluded.durations`;
+}
+
+/** Deletes the figures of minutes and hours that no window shows any more. */
+export async function deleteOldFigures(sql: Sql): Promise<void> {
+  await sql`
+    delete from job_type_figures where (grain = 'minute' and start < now() - interval '2 hours')
+      or (grain = 'hour' and start < now() - interval '25 hours')`;
+}

@@ -1,0 +1,103 @@
+import { z } from "zod";
+import { problem } from "../../problems/problem.ts";
+import type { JobPlatform } from "../platform.ts";
+import { countScope, type JobReach, within } from "../reach.ts";
+import { findJobTypes } from "../types/find_job_types.ts";
+import { startsOf, THROUGHPUT_WINDOWS, type ThroughputWindow, WINDOWS } from "./throughput.ts";
+import { Quantiles, quantilesOf, readBuckets } from "./time_buckets.ts";
+import { addFigures, type Figures, noFigures } from "./type_figures.ts";
+import { time } from "../../shared/shapes.ts";
+
+/** Ended attempts of a job type: counts, share of failures, and times. */
+const TypeFiguresShown = z.object({
+  succeeded: z.int(),
+  failed: z.int().meta({ description: "Failed attempts, the last ones of dead-lettered jobs included" }),
+  deadLettered: z.int(),
+  postponed: z.int().meta({ description: "Attempts after which the job waits again without having failed" }),
+  abandoned: z.int().meta({ description: "Attempts that a crash or a stop interrupted" }),
+  // Null without such attempts.
+  failureRate: z.number().nullable().meta({ description: "failed / (succeeded + failed), 0 to 1" }),
+  waitMs: Quantiles.nullable().meta({
+    description: "From the due time to the start of an attempt, exact to 5 %",
+  }),
+  durationMs: Quantiles.nullable().meta({
+    description: "Duration of succeeded and failed attempts, exact to 5 %",
+  }),
+});
+type TypeFiguresShown = z.output<typeof TypeFiguresShown>;
+
+export const JobTypeStats = z.object({
+  jobTypeName: z.string(),
+  window: z.enum(THROUGHPUT_WINDOWS),
+  intervalSeconds: z.int(),
+  total: TypeFiguresShown,
+  // Without gaps.
+  intervals: z.array(z.object({ start: time, ...TypeFiguresShown.shape })),
+}).meta({
+  id: "JobTypeStatsDto",
+  description: "Ended attempts of a job type, oldest interval first; the last interval is not complete",
+});
+export type JobTypeStats = z.output<typeof JobTypeStats>;
+
+type Parts = Pick<JobPlatform, "sql" | "jobTypes">;
+type Row = Omit<Figures, "waits" | "durations"> & { start: Date; waits: number[]; durations: number[] };
+
+/**
+ * Figures of a job type for each interval of a window. Instances write theirs every five seconds.
+ * @throws JOB_TYPE_UNKNOWN
+ */
+export async function readJobTypeStats(
+  p: Parts & Pick<JobPlatform, "clock">,
+  reach: JobReach,
+  jobTypeName: string,
+  window: ThroughputWindow,
+): Promise<JobTypeStats> {
+  await requireKnownName(p, reach, jobTypeName);
+  const { grain, intervalMs } = WINDOWS[window];
+  const starts = startsOf(window, p.clock.now());
+  const rows = await p.sql<Row[]>`
+    select start, succeeded, failed, dead_lettered, postponed, abandoned, waits, durations from job_type_figures
+    where scope = ${countScope(reach)} and job_type_name = ${jobTypeName} and grain = ${grain}
+      and start >= ${starts[0] ?? null}`;
+  const total = noFigures();
+  const byStart = new Map(starts.map((start) => [start.getTime(), noFigures()]));
+  for (const { start, waits, durations, ...counts } of rows) {
+    const figures = { ...counts, waits: readBuckets(waits), durations: readBuckets(durations) };
+    addFigures(total, figures);
+    const interval = byStart.get(start.getTime());
+    if (interval) addFigures(interval, figures);
+  }
+  return {
+    jobTypeName,
+    window,
+    intervalSeconds: intervalMs / 1000,
+    total: shown(total),
+    intervals: starts.map((start) => ({ start, ...shown(byStart.get(start.getTime()) ?? noFigures()) })),
+  };
+}
+
+function shown({ waits, durations, ...counts }: Figures): TypeFiguresShown {
+  const decided = counts.succeeded + counts.failed;
+  return {
+    ...counts,
+    failureRate: decided === 0 ? null : Math.round(counts.failed / decided * 10_000) / 10_000,
+    waitMs: quantilesOf(waits),
+    durationMs: quantilesOf(durations),
+  };
+}
+
+/** Checks that the type, or a job of it, exists within reach. @throws JOB_TYPE_UNKNOWN */
+async function requireKnownName(p: Parts, reach: JobReach, name: string): Promise<void> {
+  const { sql } = p;
+  const types = await findJobTypes(p, reach.everything ? null : reach.tenantId, [name]);
+  if (types.has(name)) return;
+  const own = within(sql, reach);
+  const [row] = await sql<{ isUsed: boolean }[]>`
+    select exists (select from job_counts where scope = ${countScope(reach)} and job_type_name = ${name})
+      or exists (select from job_count_deltas where ${own} and job_type_name = ${name}) as is_used`;
+  if (row?.isUsed) return;
+  throw problem(
+    "JOB_TYPE_UNKNOWN",
+    `"${name}" is not a job type, and no job within the caller's reach has it.`,
+  );
+}

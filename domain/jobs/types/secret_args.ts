@@ -1,0 +1,133 @@
+// Secrets in job arguments. They are stored as given, because the job needs them, and never shown again.
+import { invalid } from "../../problems/problem.ts";
+import { isExactNumber, parseExactly, parseOrText } from "../../shared/exact_json.ts";
+import type { AnyJobType, SecretArg } from "../job_type.ts";
+
+/** Placeholder shown instead of a secret. */
+export const HIDDEN = "***";
+/** Shorter secrets are not masked in other texts: such a text can occur by chance. */
+const LEAST_SECRET = 4;
+
+/** `scheme://user:password@` of a URL; the second group is the secret. */
+const USER_INFO = /^([a-z][a-z0-9+.-]*:\/\/)([^@/?#]*)@/i;
+
+type Change = (secret: string, path: string) => string;
+
+/** Copies the arguments and replaces each of the type's secrets by the result of `change`. */
+function mapSecrets(type: Pick<AnyJobType, "secretArgs">, args: unknown, change: Change): unknown {
+  return (type.secretArgs ?? []).reduce(
+    (changed, secret) => mapPath(secret, secret.path.split("."), changed, [], change),
+    args,
+  );
+}
+
+function mapPath(secret: SecretArg, rest: string[], value: unknown, at: string[], change: Change): unknown {
+  const [name, ...deeper] = rest;
+  if (name === undefined) return mapSecret(secret, value, at.join("."), change);
+  if (typeof value !== "object" || value === null || isExactNumber(value)) return value;
+  const isMatch = (key: string) => name === "*" ? !secret.except?.includes(key.toLowerCase()) : key === name;
+  const mapped = Object.entries(value).map(([key, member]) =>
+    [key, isMatch(key) ? mapPath(secret, deeper, member, [...at, key], change) : member] as const
+  );
+  return Array.isArray(value) ? mapped.map(([, member]) => member) : Object.fromEntries(mapped);
+}
+
+function mapSecret(secret: SecretArg, value: unknown, path: string, change: Change): unknown {
+  if (value === null || value === undefined) return value;
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  if (secret.part !== "userinfo") return change(text, path);
+  return text.replace(USER_INFO, (_, scheme: string, user: string) => `${scheme}${change(user, path)}@`);
+}
+
+/**
+ * Stored arguments with secrets masked, as callers see them. Arguments that are not JSON are hidden whole, because their
+ * secrets cannot be found.
+ */
+function shownArgs(type: Pick<AnyJobType, "secretArgs"> | undefined, serializedArgs: string): string {
+  if (!type?.secretArgs?.length) return serializedArgs;
+  const args = parseOrText(serializedArgs);
+  return JSON.stringify(args === serializedArgs ? HIDDEN : mapSecrets(type, args, () => HIDDEN));
+}
+
+/** Masks the secrets of the arguments in a text or in JSON, such as a response that echoes the request. */
+export const hideSecrets = (type: Pick<AnyJobType, "secretArgs">, args: unknown, text: string): string =>
+  secretsOf(type, args).filter((secret) => secret.length >= LEAST_SECRET)
+    .flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)])
+    .reduce((hidden, secret) => hidden.replaceAll(secret, HIDDEN), text);
+
+function secretsOf(type: Pick<AnyJobType, "secretArgs">, args: unknown): string[] {
+  const secrets: string[] = [];
+  mapSecrets(type, args, (secret) => {
+    secrets.push(secret);
+    return secret;
+  });
+  return secrets;
+}
+
+/**
+ * Replaces each `***` in changed arguments by the secret stored at the same place.
+ * @throws VALIDATION_ERROR when the secret was stored for another receiver
+ */
+export function keepSecrets(
+  type: Pick<AnyJobType, "secretArgs" | "receiver"> | undefined,
+  given: string,
+  stored: string,
+): string {
+  if (!type?.secretArgs || !given.includes(HIDDEN)) return given;
+  const kept = new Map<string, string>();
+  const former = parseOrText(stored);
+  mapSecrets(type, former, (secret, path) => {
+    kept.set(path, secret);
+    return secret;
+  });
+  const args = parseExactly(given);
+  const isSameReceiver = type.receiver?.(args) === type.receiver?.(former);
+  return JSON.stringify(mapSecrets(type, args, (secret, path) => {
+    const keptSecret = kept.get(path);
+    if (secret !== HIDDEN || keptSecret === undefined) return secret; // refused by requireNoHidden
+    if (isSameReceiver) return keptSecret;
+    throw invalid({
+      serializedArgs: [`${path}: the stored secret is for another receiver; send the secret itself`],
+    });
+  }));
+}
+
+/** @throws VALIDATION_ERROR when a secret is `***` */
+export function requireNoHidden(type: AnyJobType, args: unknown): void {
+  const missing: string[] = [];
+  mapSecrets(type, args, (secret, path) => {
+    if (secret === HIDDEN) {
+      missing.push(`${path}: ${HIDDEN} stands for a secret that is not shown; send the secret itself`);
+    }
+    return secret;
+  });
+  if (missing.length > 0) throw invalid({ serializedArgs: missing });
+}
+
+type TypeOf = (
+  job: { jobTypeName: string; tenantId?: string | null },
+) => Pick<AnyJobType, "secretArgs"> | undefined;
+
+/** Masks the secrets in the arguments of every job, recurring job and dead letter of a response. */
+export function withoutSecrets(typeOf: TypeOf, answer: unknown): unknown {
+  if (Array.isArray(answer)) return answer.map((item) => withoutSecrets(typeOf, item));
+  if (typeof answer !== "object" || answer === null || answer instanceof Date) return answer;
+  const shown = Object.fromEntries(
+    Object.entries(answer).map(([name, value]) => [name, withoutSecrets(typeOf, value)]),
+  );
+  if (!hasArgs(shown)) return shown;
+  return { ...shown, serializedArgs: shownArgs(typeOf(shown), shown.serializedArgs) };
+}
+
+/** Names of the types whose arguments a response contains. */
+export function typesShownIn(answer: unknown): string[] {
+  if (typeof answer !== "object" || answer === null || answer instanceof Date) return [];
+  const inside = Object.values(answer).flatMap(typesShownIn);
+  return hasArgs(answer) ? [answer.jobTypeName, ...inside] : inside;
+}
+
+const hasArgs = (
+  value: object,
+): value is { jobTypeName: string; serializedArgs: string; tenantId?: string | null } =>
+  "jobTypeName" in value && typeof value.jobTypeName === "string" &&
+  "serializedArgs" in value && typeof value.serializedArgs === "string";

@@ -1,0 +1,59 @@
+import { z } from "zod";
+import type { Sql } from "../../infra/postgres/postgres.ts";
+import { type BuiltInChannel, CHANNELS, type NotificationChannel } from "./status.ts";
+
+/** A channel that an extension adds to the built-in ones. */
+export interface ChannelDeclaration {
+  /** PascalCase, such as `Slack`. The member of preferences is `slack`. */
+  name: string;
+  displayName: string;
+  address: {
+    /** The expected form, for the error message: `"…" is not ${expected}`. */
+    expected: string;
+    fits(address: string): boolean;
+    /** The current addresses of users by user id. Without it, users have no address and are skipped (`NoAddress`). */
+    ofUsers?(db: Sql, tenantId: string | null, userIds: string[]): Promise<ReadonlyMap<string, string>>;
+  };
+}
+
+const declared = new Map<string, ChannelDeclaration>();
+
+/** The names of all channels: the built-in ones, then those of extensions. Complete when the extensions are loaded. */
+export const channelNames: NotificationChannel[] = [...CHANNELS];
+
+/** Adds the channels of extensions to the catalogue of this process. Idempotent. */
+export function declareChannels(channels: readonly ChannelDeclaration[]): void {
+  for (const channel of channels) {
+    if (!declared.has(channel.name)) channelNames.push(channel.name);
+    declared.set(channel.name, channel);
+  }
+}
+
+/** The declaration of an extension's channel; undefined for a built-in one. */
+export const declaredChannel = (channel: NotificationChannel): ChannelDeclaration | undefined =>
+  declared.get(channel);
+
+export const isBuiltIn = (channel: NotificationChannel): channel is BuiltInChannel =>
+  (CHANNELS as readonly string[]).includes(channel);
+
+const BUILT_IN_DISPLAY: Record<BuiltInChannel, string> = {
+  Email: "Email",
+  Push: "Push",
+  InApp: "In-app",
+  Sms: "SMS",
+};
+
+/** The display name of a channel; its name if no loaded extension declares it. */
+export const channelDisplay = (channel: NotificationChannel): string =>
+  isBuiltIn(channel) ? BUILT_IN_DISPLAY[channel] : declared.get(channel)?.displayName ?? channel;
+
+/** The member of preferences for a channel: its name in lower camel case. */
+export const channelMember = (channel: NotificationChannel): string =>
+  channel.slice(0, 1).toLowerCase() + channel.slice(1);
+
+const expected = () => `expected one of ${channelNames.join(", ")}`;
+
+/** The name of a channel. Documents list those of extensions too, because they are written after these are loaded. */
+export const channelName = z.string({ error: expected }).refine((name) => channelNames.includes(name), {
+  error: expected,
+}).meta({ enum: channelNames });

@@ -1,0 +1,130 @@
+import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
+import { readJobEnds } from "../../jobs/job_row.ts";
+import { type Batch, type BatchResult, positionAfter } from "../../jobs/maintenance.ts";
+import { FIRST_ID } from "../../shared/ids.ts";
+import type { NotificationPlatform } from "../platform.ts";
+import { tenantOfKey } from "../tenant_key.ts";
+import { enqueueDigests } from "./digest_collect.ts";
+
+export const DIGEST_TEMPLATE = "notification-digest";
+const BATCH_SIZE = 500;
+/** A digest or message that has been overdue for this long is abandoned. */
+const IDLE = "10 minutes";
+
+/**
+ * Copies the outcome of digest mails to the messages in them. Idempotent: the delivery job calls it for its own mail, and
+ * the sweep calls it again for mails whose process died in between.
+ * @param notificationId the digest mail to settle; null: all
+ * @returns how many digests it settled, at most `limit`
+ */
+export async function settleDigests(
+  p: Pick<NotificationPlatform, "sql">,
+  notificationId: string | null,
+  limit = BATCH_SIZE,
+): Promise<number> {
+  return await transact(p.sql, async (tx) => {
+    const finished = await tx<{ id: string }[]>`
+      select d.id from notification_digests d join notifications n on n.id = d.notification_id
+      where d.settled_at is null and n.status in ('Sent', 'DeadLettered', 'Cancelled')
+        and (${notificationId}::uuid is null or d.notification_id = ${notificationId})
+      order by d.id limit ${limit} for update of d skip locked`;
+    if (finished.length === 0) return 0;
+    const ids = finished.map((digest) => digest.id);
+    const updated = await tx<{ notificationId: string }[]>`
+      update notification_recipients r set deliver_after = null,
+        status = case n.status when 'Sent' then 'Sent' when 'Cancelled' then 'Skipped' else 'Refused' end,
+        sent_at = case n.status when 'Sent' then n.sent_at end,
+        reason = case n.status when 'Cancelled' then 'Suppressed' end,
+        error_message = case when n.status <> 'Sent' then 'The digest was not delivered: '
+          || coalesce(n.last_error, 'the reason is unknown') end
+      from notification_digests d join notifications n on n.id = d.notification_id
+      where d.id = any(${ids}::uuid[]) and r.digest_id = d.id and r.status = 'Collected'
+      returning r.notification_id`;
+    await tx`update notification_digests set settled_at = now() where id = any(${ids}::uuid[])`;
+    await settleCollected(tx, updated.map((row) => row.notificationId));
+    return ids.length;
+  });
+}
+
+/**
+ * Lets the messages of a digest wait for its mail again. The mail had failed for the last time, so they were refused, and
+ * somebody retries it. The delivery job calls it before it sends; of a digest that is not settled, it changes nothing.
+ */
+export async function reopenDigest(
+  p: Pick<NotificationPlatform, "sql">,
+  notificationId: string,
+): Promise<void> {
+  await transact(p.sql, async (tx) => {
+    const [digest] = await tx<{ id: string }[]>`
+      update notification_digests set settled_at = null
+      where notification_id = ${notificationId} and settled_at is not null returning id`;
+    if (!digest) return;
+    const waiting = await tx<{ notificationId: string }[]>`
+      update notification_recipients set status = 'Collected', error_message = null
+      where digest_id = ${digest.id} and status = 'Refused' returning notification_id`;
+    const ids = waiting.map((row) => row.notificationId);
+    await tx`update notifications set status = 'Pending', updated_at = now()
+      where id = any(${ids}::uuid[]) and status = 'DeadLettered'`;
+  });
+}
+
+/** Sets the final status of those of these Pending messages that have no Owed or Collected recipient any more. */
+export async function settleCollected(q: Sql, notificationIds: string[]): Promise<number> {
+  const ids = [...new Set(notificationIds)].sort();
+  if (ids.length === 0) return 0;
+  const settled = await q`
+    with ready as (
+      select n.id from notifications n
+      where n.id = any(${ids}::uuid[]) and n.status = 'Pending' and not exists (
+        select from notification_recipients r where r.notification_id = n.id and r.status in ('Owed', 'Collected'))
+      order by n.id for update
+    ), outcome as (
+      select r.notification_id as id, bool_or(r.status = 'Sent') as is_sent,
+        bool_or(r.status = 'Refused') as is_refused, max(r.error_message) as error
+      from ready join notification_recipients r on r.notification_id = ready.id group by 1
+    )
+    update notifications n set updated_at = now(), last_error = o.error,
+      status = case when o.is_sent then 'Sent' when o.is_refused then 'DeadLettered' else 'Cancelled'
+        end::notification_status,
+      sent_at = case when o.is_sent then now() end
+    from outcome o where n.id = o.id and n.status = 'Pending'`;
+  return settled.count;
+}
+
+/** Settles abandoned Pending messages without open recipients. @returns how many */
+export async function settleForgotten(
+  { sql }: Pick<NotificationPlatform, "sql">,
+  { limit = BATCH_SIZE }: Partial<Batch> = {},
+  idle = IDLE,
+): Promise<number> {
+  const waiting = await sql<{ id: string }[]>`
+    select n.id from notifications n where n.status = 'Pending'
+      and n.updated_at < now() - ${idle}::text::interval and not exists (
+        select from notification_recipients r where r.notification_id = n.id and r.status in ('Owed', 'Collected'))
+    order by n.id limit ${limit}`;
+  await settleCollected(sql, waiting.map((row) => row.id));
+  return waiting.length;
+}
+
+/** Enqueues new jobs for overdue digests whose job has ended or was never enqueued. */
+export async function replaceLostJobs(
+  p: NotificationPlatform,
+  { limit = BATCH_SIZE, after = null }: Partial<Batch> = {},
+  idle = IDLE,
+): Promise<BatchResult> {
+  return await transact(p.sql, async (tx) => {
+    const overdue = await tx<{ id: string; tenantKey: string; dueAt: Date; jobId: string | null }[]>`
+      select id, tenant_key, due_at, job_id from notification_digests
+      where closed_at is null and settled_at is null and due_at < now() - ${idle}::text::interval
+        and id > ${after ?? FIRST_ID}
+      order by id limit ${limit} for update skip locked`;
+    const ends = await readJobEnds(tx, overdue.flatMap((digest) => digest.jobId ?? []));
+    const lost = overdue.filter(({ jobId }) => jobId === null || ends.has(jobId));
+    await enqueueDigests(
+      p,
+      tx,
+      lost.map((digest) => ({ ...digest, tenantId: tenantOfKey(digest.tenantKey) })),
+    );
+    return { rows: lost.length, after: positionAfter(overdue, limit) };
+  });
+}

@@ -1,0 +1,96 @@
+import { z } from "zod";
+import type { Sql } from "../../../infra/postgres/postgres.ts";
+import { type Problem, problem } from "../../problems/problem.ts";
+import { pageOf } from "../../shared/list_order.ts";
+import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
+import { time } from "../../shared/shapes.ts";
+import { NOTIFICATION_PRIORITIES } from "../status.ts";
+
+export const UserNotification = z.object({
+  id: z.guid(),
+  userId: z.guid(),
+  title: z.string(),
+  body: z.string(),
+  icon: z.string().nullable(),
+  category: z.string().nullable(),
+  actionUrl: z.string().nullable(),
+  priority: z.enum(NOTIFICATION_PRIORITIES),
+  isRead: z.boolean(),
+  createdAt: time,
+}).meta({ id: "UserNotificationDto" });
+export type UserNotification = z.output<typeof UserNotification>;
+
+export interface UserNotificationFilter {
+  userId: string;
+  isRead?: boolean | undefined;
+  /** Compared without regard to letter case. */
+  category?: string | undefined;
+}
+
+export const userNotificationColumns = (q: Sql) =>
+  q`id, user_id, title, body, icon, category, action_url, priority, is_read, created_at`;
+
+/** A page of a user's in-app notifications, newest first. */
+export async function listUserNotifications(
+  q: Sql,
+  filter: UserNotificationFilter,
+  page: PageRequest,
+): Promise<PagedResult<UserNotification>> {
+  const { userId, isRead, category } = filter;
+  const readState = isRead === undefined ? q`` : isRead ? q`and is_read` : q`and not is_read`;
+  const [items, count] = await Promise.all([
+    q<UserNotification[]>`
+      select ${userNotificationColumns(q)} from user_notifications where user_id = ${userId} ${readState}
+        ${category === undefined ? q`` : q`and lower(category) = lower(${category})`}
+      order by seq desc ${pageOf(q, page)}`,
+    countUserNotifications(q, filter),
+  ]);
+  return pagedResult([...items], count, page);
+}
+
+/** How many of a user's in-app notifications match the filter, read from the stored counts. */
+export async function countUserNotifications(
+  q: Sql,
+  { userId, isRead, category }: UserNotificationFilter,
+): Promise<number> {
+  const counted = isRead === undefined ? q`total` : isRead ? q`total - unread` : q`unread`;
+  const [row] = await q<{ count: number }[]>`
+    select coalesce(sum(${counted}), 0)::bigint as count from user_notification_counts
+    where user_id = ${userId} ${category === undefined ? q`` : q`and lower(category) = lower(${category})`}`;
+  return row?.count ?? 0;
+}
+
+/** Marks a notification as read. Idempotent. @throws NOTIFICATION_INAPP_NOT_FOUND, NOTIFICATION_INAPP_FORBIDDEN */
+export async function markRead(sql: Sql, userId: string, id: string): Promise<UserNotification> {
+  await sql`
+    update user_notifications set is_read = true, read_at = now()
+    where id = ${id} and user_id = ${userId} and not is_read`;
+  const [row] = await sql<UserNotification[]>`
+    select ${userNotificationColumns(sql)} from user_notifications where id = ${id} and user_id = ${userId}`;
+  if (!row) throw await missing(sql, userId, id);
+  return row;
+}
+
+/** Marks all notifications of a user as read. @returns how many were unread. */
+export async function markAllRead(sql: Sql, userId: string): Promise<number> {
+  const read = await sql`
+    update user_notifications set is_read = true, read_at = now() where user_id = ${userId} and not is_read`;
+  return read.count;
+}
+
+/** Deletes a notification. @throws NOTIFICATION_INAPP_NOT_FOUND, NOTIFICATION_INAPP_FORBIDDEN */
+export async function deleteUserNotification(sql: Sql, userId: string, id: string): Promise<void> {
+  const deleted = await sql`delete from user_notifications where id = ${id} and user_id = ${userId}`;
+  if (deleted.count === 0) throw await missing(sql, userId, id);
+}
+
+/** The problem for a notification the user does not have: 403 if it belongs to another user, 404 if it does not exist. */
+async function missing(sql: Sql, userId: string, id: string): Promise<Problem> {
+  const [other] = await sql`select from user_notifications where id = ${id}`;
+  return other
+    ? problem(
+      "NOTIFICATION_INAPP_FORBIDDEN",
+      `The in-app notification ${id} does not belong to user ${userId}.`,
+    )
+    : problem("NOTIFICATION_INAPP_NOT_FOUND", `There is no in-app notification ${id}.`);
+}

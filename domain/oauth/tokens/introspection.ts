@@ -1,0 +1,174 @@
+import type { JWTPayload } from "jose";
+import { TokenRefused } from "../../../infra/tokens.ts";
+import { Problem } from "../../problems/problem.ts";
+import type { ApiKeyRights } from "../../rights/api_key_rights.ts";
+import { readLiveAccount, readLiveSession, requireLiveKey } from "../../rights/authenticate.ts";
+import type { Caller, ServiceAccountCaller } from "../../rights/caller.ts";
+import { KEY_PREFIX } from "../../rights/key_rights.ts";
+import type { ServiceAccountRights } from "../../rights/service_account_rights.ts";
+import type { OAuthPlatform } from "../platform.ts";
+import { scopeOf } from "./grant.ts";
+import { readLiveToken } from "./live_token.ts";
+
+/** A service account that asks; `tenantId` null: about all its tenants. */
+export type AskingAccount = Pick<Caller, "userId" | "tenantId"> & { serviceAccount: ServiceAccountCaller };
+/** Who asks: a service account, or a client, which asks about tokens for its audience. */
+export type Asker = AskingAccount | { audience: string };
+
+/** What a token or key allows now (RFC 7662). */
+export interface ActiveToken {
+  active: true;
+  token_type: "Bearer";
+  /** The user; for a token of a program itself, the id of the service account or the client id. */
+  sub: string;
+  /** The client or service account that got it; for an API key, the id of the key. */
+  client_id?: string;
+  /** Absent: a program of several tenants. */
+  tenant_id?: string;
+  /** The user's security version; for a service account, the version of its secret. */
+  ver?: number;
+  permissions: string[];
+  iss: string;
+  aud: string;
+  exp?: number;
+  iat?: number;
+  scope?: string;
+  sid?: string;
+}
+
+type Parts = Pick<OAuthPlatform, "tokens" | "rights" | "config" | "baseUrl" | "oauthClients">;
+
+/**
+ * Tells what a token or key allows now. It is active as long as the service itself would accept it, and if the asker may
+ * know of it.
+ * @returns null if it is not active; the reason is never told.
+ */
+export async function introspect(p: Parts, asker: Asker, token: string): Promise<ActiveToken | null> {
+  try {
+    return await (token.startsWith(KEY_PREFIX) ? ofKey(p, asker, token) : ofToken(p, asker, token));
+  } catch (error) {
+    if (error instanceof TokenRefused || error instanceof Problem && error.status === 401) return null;
+    throw error;
+  }
+}
+
+async function ofToken(p: Parts, asker: Asker, token: string): Promise<ActiveToken | null> {
+  const claims = await p.tokens.verifyForAny(token);
+  if ("audience" in asker) {
+    return claims.aud === asker.audience ? await ofClientToken(p, token) : null;
+  }
+  if (claims.aud === p.config.TOKEN_AUDIENCE) return await ofOwnToken(p, asker, claims);
+  const found = await ofClientToken(p, token);
+  return found && await servesTenant(p, asker, found.tenant_id ?? null) ? found : null;
+}
+
+/** A token for the service's own API. One without a tenant is looked at in the tenant that the asker names. */
+async function ofOwnToken(
+  p: Parts,
+  asker: AskingAccount,
+  claims: JWTPayload,
+): Promise<ActiveToken | null> {
+  const { sub = "", sid, ver, tenant_id: own = asker.tenantId } = claims;
+  if (typeof ver !== "number") return null;
+  if (typeof sid !== "string") {
+    return await ofAccount(p, asker, await readLiveAccount(p, sub, ver), timesOf(claims));
+  }
+  const tenantId = typeof own === "string" ? own : null;
+  if (tenantId === null || !await servesTenant(p, asker, tenantId)) return null;
+  const { linked, permissions, proof } = await readLiveSession(p, { sub, sid, ver }, tenantId);
+  if (!linked || proof.isLimited) return null;
+  return { ...active(p, sub, permissions), ver, tenant_id: tenantId, sid, ...timesOf(claims) };
+}
+
+/** A token of a client, for its audience. */
+async function ofClientToken(p: Parts, token: string): Promise<ActiveToken | null> {
+  const live = await readLiveToken(p, token);
+  if (!live) return null;
+  const { claims, client, scopes, user } = live;
+  const tenantId = user ? user.tenantId : client.tenantId;
+  return {
+    ...active(p, user?.id ?? client.clientId, user?.rights.permissions ?? []),
+    aud: String(claims.aud),
+    client_id: client.clientId,
+    ...scopeOf(scopes),
+    ...user ? { ver: user.rights.securityVersion, sid: user.sessionId } : {},
+    ...tenantId === null ? {} : { tenant_id: tenantId },
+    ...timesOf(claims),
+  };
+}
+
+/** Keys are for the service's own API, so clients get no answer about them. */
+async function ofKey(p: Parts, asker: Asker, token: string): Promise<ActiveToken | null> {
+  if ("audience" in asker) return null;
+  const key = await p.rights.keys.read(token);
+  if (!key) return null;
+  requireLiveKey(key);
+  if (key.kind === "serviceAccount") return await ofAccount(p, asker, key, {});
+  return await servesTenant(p, asker, key.tenantId) ? ofApiKey(p, key) : null;
+}
+
+const ofApiKey = (p: Parts, key: ApiKeyRights): ActiveToken => ({
+  ...active(p, key.userId, key.permissions),
+  client_id: key.id,
+  tenant_id: key.tenantId,
+  ver: key.securityVersion,
+  ...key.expiresAt ? { exp: Math.floor(key.expiresAt.getTime() / 1000) } : {},
+});
+
+/** With a tenant, what the account may do there; otherwise what it may do in its tenants. */
+async function ofAccount(
+  p: Parts,
+  asker: AskingAccount,
+  account: ServiceAccountRights,
+  times: Times,
+): Promise<ActiveToken | null> {
+  const { tenantId } = asker;
+  if (tenantId === null && !await shareTenant(p, asker, account)) return null;
+  const held = await p.rights.keys.permissionsIn(account.id, tenantId);
+  if (!held) return null;
+  return {
+    ...active(p, account.id, tenantId === null ? held.inTenants : held.permissions),
+    client_id: account.clientId,
+    ver: account.secretVersion,
+    ...tenantId === null ? {} : { tenant_id: tenantId },
+    ...times,
+  };
+}
+
+const active = ({ config, baseUrl }: Parts, sub: string, permissions: Iterable<string>) => ({
+  active: true as const,
+  token_type: "Bearer" as const,
+  sub,
+  permissions: [...permissions],
+  iss: baseUrl(),
+  aud: config.TOKEN_AUDIENCE,
+});
+
+type Times = Pick<ActiveToken, "exp" | "iat">;
+
+const timesOf = ({ exp, iat }: JWTPayload): Times => ({
+  ...exp === undefined ? {} : { exp },
+  ...iat === undefined ? {} : { iat },
+});
+
+/** Does the asker act in the tenant? */
+async function servesTenant(p: Parts, asker: AskingAccount, tenantId: string | null): Promise<boolean> {
+  if (tenantId === null) return false;
+  if (asker.tenantId !== null) return asker.tenantId === tenantId;
+  return await p.rights.keys.permissionsIn(asker.userId, tenantId) !== null;
+}
+
+/** Is there a tenant in which both act? */
+async function shareTenant(
+  p: Parts,
+  asker: AskingAccount,
+  account: ServiceAccountRights,
+): Promise<boolean> {
+  const { tenantIds } = asker.serviceAccount;
+  if (tenantIds === null && account.tenantIds === null) return true;
+  for (const tenantId of account.tenantIds ?? tenantIds ?? []) {
+    const both = [asker.userId, account.id].map((id) => p.rights.keys.permissionsIn(id, tenantId));
+    if ((await Promise.all(both)).every((held) => held !== null)) return true;
+  }
+  return false;
+}

@@ -1,0 +1,195 @@
+import { z } from "zod";
+import type { DeclaredReference } from "../../infra/postgres/tenant_keys.ts";
+import { isProblemCode, type ProblemCode } from "../problems/catalogue.ts";
+import { notFoundProblem, uniqueProblem } from "./derived_problems.ts";
+import {
+  answerShape,
+  columnOf,
+  coreOf,
+  describeMember,
+  filterShape,
+  type Members,
+  type RecordMember,
+} from "./members.ts";
+import type { DefinedRecord, RecordLabels } from "./record_type.ts";
+import { tableSource } from "./table_source.ts";
+import { refusingViolations } from "./violations.ts";
+
+/**
+ * The one declaration of a record of a tenant. Besides a column for each member, its table has `id`, `tenant_id`, `version`,
+ * `created_at`, `updated_at`, and `deleted_at` if it is `softDeleted`.
+ */
+export interface RecordDeclaration<One extends string, Many extends string, M extends Members> {
+  /** Singular and plural name, such as `application` and `applications`; used in ids, paths and audit rows. */
+  one: One;
+  many: Many;
+  /** Last segment of the path; absent: `many`. */
+  path?: string;
+  /** Heading in the API document. */
+  area: string;
+  labels?: RecordLabels;
+  /** Permission for changes. */
+  managedBy: string;
+  /** Permission for reading; absent: every caller in the tenant may read. */
+  readBy?: string;
+  /** With the schema if it is not `public`. */
+  table: string;
+  /** Deleting sets `deleted_at` instead of removing the row. */
+  softDeleted?: boolean;
+  members: M;
+  /** The member that names a row in the console; absent: the first. */
+  title?: keyof M & string;
+  /** The default order of lists; absent: `createdAt`. */
+  sortedBy?: keyof M & string;
+  /** SQL of the folded text that `search` searches, such as an indexed column. Absent: all text columns. */
+  search?: string;
+  /** `partial`: a change keeps what its body leaves out. Absent: it must have every member that has no default. */
+  changes?: "partial";
+  /** Absent: derived from `one`, such as `LABEL_NOT_FOUND`, with a generic description in the error catalogue. */
+  notFound?: ProblemCode;
+  /** What violations of the table's unique indexes mean, by index name. They are answered as `LABEL_ALREADY_EXISTS`. */
+  unique?: Record<string, string>;
+  /** Further error codes of create and update. */
+  problems?: ProblemCode[];
+}
+
+type AnyDeclaration = RecordDeclaration<string, string, Members>;
+type ShapesOf<M extends Members> = { [Name in keyof M]: M[Name]["shape"] };
+type SetOnCreation<M extends Members> = {
+  [Name in keyof M as M[Name] extends { set: "never" } ? never : Name]: M[Name]["shape"];
+};
+type SetByChanges<M extends Members> = {
+  [Name in keyof M as M[Name] extends { set: string } ? never : Name]: z.ZodOptional<M[Name]["shape"]>;
+};
+type OwnShapes = { id: z.ZodGUID; createdAt: z.ZodISODateTime; updatedAt: z.ZodISODateTime };
+
+/** The record that a declaration with members `M` makes. */
+export type RecordOf<One extends string, Many extends string, M extends Members> = DefinedRecord<
+  z.ZodObject<OwnShapes & ShapesOf<M>>,
+  z.ZodObject<SetOnCreation<M>>,
+  z.ZodObject<SetByChanges<M>>,
+  One,
+  Many
+>;
+
+const declared = new Map<string, DefinedRecord>();
+
+/** The record with a plural name. @throws Error that names `by`, if no record is declared with this name */
+export function recordNamed(many: string, by: string): DefinedRecord {
+  const record = declared.get(many);
+  if (!record) throw new Error(`${by} refers to the unknown record "${many}"`);
+  return record;
+}
+
+/** The columns of a record that refer to other records. */
+export const referencesOf = ({ one, table, members }: DefinedRecord): DeclaredReference[] =>
+  members.flatMap(({ name, column, refersTo }) =>
+    refersTo === null
+      ? []
+      : [{ table, column, parent: recordNamed(refersTo, `the member ${name} of the record ${one}`).table }]
+  );
+
+/** Declares a record: table, API, lists, pages of the console and tests follow from it. */
+export function defineRecord<One extends string, Many extends string, const M extends Members>(
+  d: RecordDeclaration<One, Many, M>,
+): RecordOf<One, Many, M> {
+  const { one, many, table, softDeleted = false } = d;
+  const members = Object.entries(d.members).map(([name, member]) => describeMember(name, member));
+  const problems = [...d.problems ?? [], ...uniqueProblem(one, d.unique ?? {}, table)];
+  for (const code of problems) {
+    if (!isProblemCode(code)) throw new Error(`record ${one}: its error code ${code} is unknown`);
+  }
+  const notFound = d.notFound ?? notFoundProblem(one);
+  const sorts = sortsOf(d);
+  const filters = members.filter(({ filter }) => filter);
+  const texts = members.filter(isSearched);
+  const stored = {
+    one,
+    table,
+    softDeleted,
+    notFound,
+    sorts,
+    columns: columnsOf(members, softDeleted),
+    numbers: members.filter(({ kind }) => kind === "number").map(({ name }) => name),
+    search: d.search ?? `fold(concat_ws(' ', ${texts.map(({ column }) => column).join(", ") || "''"}))`,
+    writable: Object.fromEntries(
+      members.filter(({ set }) => set !== "never").map(({ name, column }) => [name, column]),
+    ),
+    filters: Object.fromEntries(filters.map(({ name, column }) => [name, column])),
+    references: members.flatMap(({ name, refersTo }) => refersTo === null ? [] : [{ name, refersTo }]),
+  };
+  const record: DefinedRecord = {
+    ...d,
+    ...shapesOf(d),
+    labels: d.labels ?? {},
+    members,
+    title: d.title ?? members[0]?.name ?? "id",
+    softDeleted,
+    notFound,
+    problems: [...problems, "RESOURCE_CONFLICT"],
+    deleteProblems: ["RESOURCE_CONFLICT"],
+    isUnique: Object.keys(d.unique ?? {}).length > 0,
+    query: z.object(Object.fromEntries(filters.map((member) => [member.name, filterShape(member)]))),
+    sortable: Object.keys(sorts) as [string, ...string[]],
+    source: refusingViolations(tableSource(stored, (many) => recordNamed(many, `the record ${one}`))),
+  };
+  declared.set(many, record);
+  return record as unknown as RecordOf<One, Many, M>;
+}
+
+const isSearched = ({ kind, shape }: RecordMember): boolean =>
+  kind === "long text" || (kind === "text" && !(coreOf(shape) instanceof z.ZodStringFormat));
+
+/** Values of `sortBy` and their SQL expressions; the first is the default. */
+function sortsOf(
+  { members, sortedBy = "createdAt" }: Pick<AnyDeclaration, "members" | "sortedBy">,
+): Record<string, string> {
+  const sorts: Record<string, string> = { createdAt: "created_at" };
+  for (const [name, { sort }] of Object.entries(members)) {
+    if (sort) sorts[name] = sort === true ? columnOf(name) : sort;
+  }
+  const first = sorts[sortedBy];
+  if (first === undefined) throw new Error(`sortedBy: the member ${sortedBy} has no sort`);
+  return { [sortedBy]: first, ...sorts };
+}
+
+/** Members of answers and the SQL that reads each. */
+const columnsOf = (members: RecordMember[], softDeleted: boolean): Record<string, string> => ({
+  id: "id",
+  ...Object.fromEntries(
+    members.map(({ name, column, kind }) => [name, kind === "date" ? `${column}::text` : column]),
+  ),
+  ...softDeleted ? { isDeleted: "deleted_at is not null" } : {},
+  createdAt: "created_at",
+  updatedAt: "updated_at",
+  ...softDeleted ? { deletedAt: "deleted_at" } : {},
+});
+
+/** The shapes of answers and of the bodies of creations and changes. */
+function shapesOf(
+  { one, members, softDeleted, changes }: Pick<AnyDeclaration, "one" | "members" | "softDeleted" | "changes">,
+) {
+  const time = z.iso.datetime();
+  const settable = Object.entries(members).filter(([, { set }]) => set !== "never");
+  const changeable = settable.filter(([, { set }]) => set !== "once").map(([name, { shape }]) => {
+    const kept = shape instanceof z.ZodDefault ? shape.unwrap() as z.ZodType : shape;
+    return [name, changes === "partial" || kept !== shape ? kept.optional() : kept];
+  });
+  const One = one.charAt(0).toUpperCase() + one.slice(1);
+  const [create, update, kept] = changes === "partial"
+    ? [`Create${One}Dto`, `Update${One}Dto`, "Members left out keep their value"]
+    : [`${One}DtoBody`, `${One}DtoChange`, "A member with a default keeps its value if it is left out"];
+  return {
+    result: z.object({
+      id: z.guid(),
+      ...Object.fromEntries(Object.entries(members).map(([name, { shape }]) => [name, answerShape(shape)])),
+      ...softDeleted ? { isDeleted: z.boolean() } : {},
+      createdAt: time,
+      updatedAt: time,
+      ...softDeleted ? { deletedAt: time.nullable() } : {},
+    }).meta({ id: `${One}Dto` }),
+    create: z.object(Object.fromEntries(settable.map(([name, { shape }]) => [name, shape])))
+      .meta({ id: create }),
+    update: z.object(Object.fromEntries(changeable)).meta({ id: update, description: kept }),
+  };
+}

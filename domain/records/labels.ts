@@ -1,0 +1,12 @@
+/** A text for users: one for all languages, or one per language, such as `{ en: "Invoices", pt: "Faturas" }`. */
+export type Label = string | Record<string, string>;
+
+/** The label in a language, else in English, else in its first language. */
+export const labelIn = (label: Label, language: string): string =>
+  typeof label === "string" ? label : label[language] ?? label.en ?? Object.values(label)[0] ?? "";
+
+/** A name as words with a capital: `dueDate` becomes `Due date`. */
+export function nameInWords(name: string): string {
+  const words = name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}

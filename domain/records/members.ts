@@ -1,0 +1,124 @@
+import { z } from "zod";
+import type { Label } from "./labels.ts";
+
+/** One member of a record: what callers send and get, and what lists and the console do with it. */
+export interface Member {
+  /** A default is the value of a new record whose creator leaves it out. */
+  shape: z.ZodType;
+  /** Its name in the console; absent: derived from the name of the member. */
+  label?: Label;
+  /** A text below its input. */
+  hint?: Label;
+  /** `once`: only at creation. `never`: only the service sets it. Absent: at creation and by changes. */
+  set?: "once" | "never";
+  /** Makes it a value of `sortBy`: by its column, or by an SQL expression such as that of an index. */
+  sort?: true | string;
+  /** Makes it a parameter of the list, which then shows the rows with this value. For a boolean, choice, date or reference. */
+  filter?: true;
+  /** Names of the values of a boolean or choice in the console. */
+  values?: Record<string, ValueLabel>;
+  /** A text that is shown with characters of equal width. */
+  format?: "code";
+}
+
+export interface ValueLabel {
+  label: Label;
+  /** The colour behind the label. */
+  tone?: "ok" | "warn" | "bad" | "idle";
+}
+
+export type Members = Record<string, Member>;
+
+/** How a member is stored, shown and entered. `json` is for everything without a form of its own. */
+export type Kind =
+  | "text"
+  | "long text"
+  | "number"
+  | "boolean"
+  | "choice"
+  | "date"
+  | "time"
+  | "reference"
+  | "json";
+
+/** A member with what follows from its shape. */
+export interface RecordMember extends Member {
+  name: string;
+  column: string;
+  kind: Kind;
+  isNullable: boolean;
+  /** It must be given at creation. */
+  isRequired: boolean;
+  /** The values of a choice. */
+  choices: readonly string[];
+  /** The record that a reference names, by its plural; null for other kinds. */
+  refersTo: string | null;
+}
+
+/** Longer texts are entered in several lines. */
+const LONG_TEXT = 300;
+const REFERENCES = z.registry<{ to: string }>();
+
+/**
+ * The id of another record of the tenant. An id that the tenant does not have, or whose record is deleted, is answered as
+ * 400 at this member. The column needs a foreign key with the tenant; the service checks at its start that there is one.
+ * @param to the plural of the record, such as "vendors"
+ */
+export const reference = (to: string) =>
+  z.guid({ error: "expected a UUID" }).toLowerCase().register(REFERENCES, { to });
+
+export const columnOf = (member: string): string =>
+  member.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+export const memberOf = (column: string): string =>
+  column.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+
+/** The shape without "or null", "or absent" and default. */
+export function coreOf(shape: z.ZodType): z.ZodType {
+  const isWrapped = shape instanceof z.ZodNullable || shape instanceof z.ZodOptional ||
+    shape instanceof z.ZodDefault;
+  return isWrapped ? coreOf(shape.unwrap() as z.ZodType) : shape;
+}
+
+/** The shape of the member in answers: without its default. */
+export const answerShape = (shape: z.ZodType): z.ZodType =>
+  shape instanceof z.ZodDefault ? shape.unwrap() as z.ZodType : shape;
+
+export function describeMember(name: string, member: Member): RecordMember {
+  const core = coreOf(member.shape);
+  return {
+    ...member,
+    name,
+    column: columnOf(name),
+    kind: kindOf(core),
+    isNullable: member.shape.safeParse(null).success,
+    isRequired: !member.shape.safeParse(undefined).success,
+    choices: core instanceof z.ZodEnum ? core.options.map(String) : [],
+    refersTo: REFERENCES.get(core)?.to ?? null,
+  };
+}
+
+function kindOf(core: z.ZodType): Kind {
+  if (REFERENCES.has(core)) return "reference";
+  if (core instanceof z.ZodEnum) return "choice";
+  if (core instanceof z.ZodBoolean) return "boolean";
+  if (core instanceof z.ZodNumber) return "number";
+  if (core instanceof z.ZodISODate) return "date";
+  if (core instanceof z.ZodISODateTime) return "time";
+  if (core instanceof z.ZodString) return (core.maxLength ?? 0) > LONG_TEXT ? "long text" : "text";
+  return core instanceof z.ZodStringFormat ? "text" : "json";
+}
+
+/** The shape of the parameter that filters by a member. */
+export function filterShape({ name, kind, shape }: RecordMember): z.ZodType {
+  switch (kind) {
+    case "boolean":
+      return z.stringbool({ truthy: ["true"], falsy: ["false"] }).optional();
+    case "choice":
+    case "date":
+    case "reference":
+      return coreOf(shape).optional();
+    default:
+      throw new Error(`the member ${name} cannot be filtered: a ${kind} has too many values`);
+  }
+}

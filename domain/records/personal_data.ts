@@ -1,0 +1,24 @@
+import { untilDone } from "../shared/batches.ts";
+import { ERASED_AT_ONCE, type PersonalData } from "../shared/personal_data.ts";
+import { RECORDS } from "./records.ts";
+
+/** The records of the tenant, each in a file of its export. They contain no data of persons. */
+export const recordPersonalData: PersonalData = {
+  area: "resources",
+  tenant: Object.fromEntries(RECORDS.map(({ many, table, members, softDeleted }) => [
+    many,
+    (q, tenantId) => {
+      const columns = ["id", ...members.map(({ column }) => column), "created_at"];
+      return q`select ${q([...columns, ...softDeleted ? ["deleted_at"] : []])} from ${q(table)}
+        where tenant_id = ${tenantId} order by id`;
+    },
+  ])),
+  async eraseTenant({ sql }, tenantId) {
+    for (const { table } of RECORDS.toReversed()) {
+      await untilDone(() =>
+        sql`delete from ${sql(table)} where id = any(array(
+          select id from ${sql(table)} where tenant_id = ${tenantId} limit ${ERASED_AT_ONCE}))`
+      );
+    }
+  },
+};

@@ -1,0 +1,120 @@
+import type { z } from "zod";
+import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
+import type { ProblemCode } from "../problems/catalogue.ts";
+import type { TenantCaller } from "../rights/caller.ts";
+import type { SortDirection } from "../shared/list_order.ts";
+import type { PagedResult, PageRequest } from "../shared/paging.ts";
+import type { Platform } from "../shared/platform.ts";
+import type { Versioned } from "../shared/versioned.ts";
+import type { Label } from "./labels.ts";
+import type { RecordMember } from "./members.ts";
+
+/** The members of the platform that a record may use when it is created or changed. */
+export type RecordParts = Pick<Platform, "config"> & {
+  eventTypes: { has(type: string): boolean; keys(): Iterable<string> };
+};
+
+/** Query of a list. All records have these members; the content of `filters` depends on the record. */
+export interface RecordListRequest extends PageRequest {
+  sortBy?: string | undefined;
+  sortDirection: SortDirection;
+  search?: string | undefined;
+  includeDeleted: boolean;
+  filters: Record<string, unknown>;
+}
+
+/**
+ * The five operations of a record, always limited to the caller's tenant. `tableSource` implements them for a table; a
+ * record with special rules implements them itself.
+ */
+export interface RecordSource<Result, Create, Update> {
+  list(sql: Sql, caller: TenantCaller, request: RecordListRequest): Promise<PagedResult<Result>>;
+  /** @throws the record's not-found code */
+  read(q: Sql, caller: TenantCaller, id: string): Promise<Versioned<Result>>;
+  create(p: RecordParts, tx: Tx, caller: TenantCaller, input: Create): Promise<Versioned<Result>>;
+  /** @throws the record's not-found code, PRECONDITION_FAILED */
+  update(
+    p: RecordParts,
+    tx: Tx,
+    caller: TenantCaller,
+    id: string,
+    input: Update,
+    ifMatch: string | null,
+  ): Promise<Versioned<Result>>;
+  /** @throws the record's not-found code, PRECONDITION_FAILED */
+  remove(tx: Tx, caller: TenantCaller, id: string, ifMatch: string | null): Promise<void>;
+}
+
+type Shape = z.ZodObject;
+
+/** What the generic routes of a record need. */
+export interface RecordType<
+  R extends Shape = Shape,
+  C extends Shape = Shape,
+  U extends Shape = Shape,
+  One extends string = string,
+  Many extends string = string,
+> {
+  /** Singular and plural name, such as `application` and `applications`; used in ids, paths and audit rows. */
+  one: One;
+  many: Many;
+  /** Last segment of the path; absent: `many`. */
+  path?: string;
+  /** Create returns a secret that is shown only once, so an Idempotency-Key is refused. */
+  showsSecret?: true;
+  /** Heading in the API document. */
+  area: string;
+  /** Permission for changes. */
+  managedBy: string;
+  /** Permission for reading; absent: every caller in the tenant may read. */
+  readBy?: string;
+  result: R;
+  create: C;
+  update: U;
+  /** Query parameters besides the common ones, passed as `filters`. */
+  query: z.ZodObject;
+  /** Allowed values of `sortBy`. */
+  sortable: readonly [string, ...string[]];
+  notFound: ProblemCode;
+  /** Further error codes of create and update. */
+  problems: ProblemCode[];
+  /** Further error codes of delete. */
+  deleteProblems: ProblemCode[];
+  source: RecordSource<z.output<R>, z.output<C>, z.output<U>>;
+}
+
+/** Declares a record that has its own functions instead of a table. */
+export const recordType = <
+  R extends Shape,
+  C extends Shape,
+  U extends Shape,
+  One extends string,
+  Many extends string,
+>(type: RecordType<R, C, U, One, Many>): RecordType<R, C, U, One, Many> => type;
+
+/** A record whose members are declared: its table, its pages in the console and its tests follow from them. */
+export interface DefinedRecord<
+  R extends Shape = Shape,
+  C extends Shape = Shape,
+  U extends Shape = Shape,
+  One extends string = string,
+  Many extends string = string,
+> extends RecordType<R, C, U, One, Many> {
+  /** What the console calls it. */
+  labels: RecordLabels;
+  members: readonly RecordMember[];
+  /** The member that names a row. */
+  title: string;
+  /** With the schema if it is not `public`. */
+  table: string;
+  softDeleted: boolean;
+  /** It has a unique index. */
+  isUnique: boolean;
+}
+
+export interface RecordLabels {
+  one?: Label;
+  many?: Label;
+  /** A sentence for a list without rows. */
+  about?: Label;
+}

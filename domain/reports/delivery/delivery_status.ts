@@ -1,6 +1,0 @@
-/** Whether a document reached its recipients: all of them (`Delivered`), some (`Partly`) or none (`Failed`). */
-export const DELIVERY_STATUSES = ["Pending", "Delivered", "Partly", "Failed"] as const;
-export type DeliveryStatus = typeof DELIVERY_STATUSES[number];
-
-/** The statuses of a document that not all recipients got, and that will not be delivered without a new request. */
-export const UNDELIVERED: readonly DeliveryStatus[] = ["Partly", "Failed"];

@@ -1,0 +1,198 @@
+import { z } from "zod";
+import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
+import type { ReportFormat } from "../../documents/formats.ts";
+import { enqueueJob } from "../../jobs/enqueue.ts";
+import { defineJob, type JobContext, PermanentJobFailure } from "../../jobs/job_type.ts";
+import { Problem, problem } from "../../problems/problem.ts";
+import type { Caller } from "../../rights/caller.ts";
+import { permissionCodes } from "../../rights/held_permissions.ts";
+import { findUsersInTenant } from "../../rights/user_lookup.ts";
+import { newId } from "../../shared/ids.ts";
+import type { TemplatePins } from "../../templates/parts.ts";
+import { parseParameters } from "../definition/parameters.ts";
+import { requireAll } from "../definition/permissions.ts";
+import { requiredPermissions } from "../definition/report_scope.ts";
+import type { ReportTemplate } from "../definition/report_template.ts";
+import { checkDelivery, type DeliveryOptions, DeliveryOptionsShape } from "../delivery/options.ts";
+import { requireReceiver } from "../delivery/receivers.ts";
+import type { Execution } from "../execution.ts";
+import type { ReportPlatform } from "../platform.ts";
+import { STATUS } from "../status.ts";
+import { formatsOf, requireTemplate } from "../threads/registry.ts";
+import { generateJob } from "./generate_job.ts";
+
+/** Who requests a report: a caller, or a schedule on behalf of its creator. */
+export type Requester = Pick<Caller, "userId" | "tenantId" | "permissions" | "traceId">;
+
+/** A request for one report. */
+export interface ReportRequest {
+  templateId: string;
+  format: ReportFormat;
+  parameters: Record<string, unknown>;
+  requestedBy: string | null;
+  delivery: DeliveryOptions | null;
+  scheduleId?: string;
+  /** The burst value of this document as text, if it belongs to a burst. */
+  burstValue?: string;
+}
+
+/** What an execution is made of. */
+export type QueuedRequest =
+  & Pick<ReportRequest, "format" | "parameters" | "requestedBy" | "delivery" | "scheduleId" | "burstValue">
+  & { template: Pick<ReportTemplate, "id" | "name">; requiredPermissions: string[] };
+
+/** The version of a document template with the language and the parts of the document. */
+export interface PinnedDocument {
+  versionId: string;
+  pins: TemplatePins | null;
+}
+
+/** A request that was checked and can run. */
+export interface CheckedRequest extends ReportRequest {
+  template: ReportTemplate;
+  requiredPermissions: string[];
+}
+
+/**
+ * Checks a request in this order: template, permissions, format, parameters, permissions for child tenants, delivery.
+ * @returns the request with default parameters filled in
+ * @throws REPORT_TEMPLATE_NOT_FOUND, MISSING_PERMISSION, REPORT_FORMAT_NOT_SUPPORTED, VALIDATION_ERROR
+ */
+export function checkRequest(
+  p: ReportPlatform,
+  requester: Requester,
+  request: ReportRequest,
+): CheckedRequest {
+  const template = requireTemplate(p.reports.templates, request.templateId);
+  requireAll(requester, template.permissions);
+  const supported = formatsOf(template);
+  if (!supported.includes(request.format)) {
+    throw problem(
+      "REPORT_FORMAT_NOT_SUPPORTED",
+      `Format ${request.format} was requested; ${template.id} supports ${supported.join(", ")}.`,
+    );
+  }
+  const parameters = parseParameters(template, request.parameters);
+  const required = requiredPermissions(template, requester.tenantId, parameters);
+  requireAll(requester, required);
+  const delivery = request.delivery && checkDelivery(request.delivery, request.burstValue);
+  return { ...request, parameters, delivery, template, requiredPermissions: required };
+}
+
+/**
+ * Checks and queues a report; the execution and its job are one transaction.
+ * @throws as `checkRequest` and `requireReceiver`
+ */
+export async function requestReport(
+  p: ReportPlatform,
+  requester: Requester,
+  request: ReportRequest,
+): Promise<Execution> {
+  const checked = checkRequest(p, requester, request);
+  return await transact(p.sql, async (tx) => {
+    await requireReceiver(p, tx, requester.tenantId, checked.delivery);
+    return await queueReport(p, tx, requester, checked);
+  });
+}
+
+/**
+ * Inserts a Queued execution and enqueues its job.
+ * @param o.startsAt when the job is due; absent: immediately
+ * @param o.id the execution's id; absent: a new one
+ * @param o.burstId the burst of this document, if the request has a `burstValue`
+ * @param o.document the version of a document template with its parts, for a document that is no report
+ */
+export async function queueReport(
+  p: ReportPlatform,
+  tx: Tx,
+  requester: Requester,
+  request: QueuedRequest,
+  o: { startsAt?: Date; id?: string; burstId?: string; document?: PinnedDocument } = {},
+): Promise<Execution> {
+  const id = o.id ?? newId();
+  const { template, format, delivery } = request;
+  const { versionId = null, pins = null } = o.document ?? {};
+  const [user] = await findUsersInTenant(tx, requester.tenantId, [requester.userId]);
+  const requestedBy = request.requestedBy ?? user?.email ?? requester.userId;
+  const jobId = await enqueueJob(p, tx, generateJob, { executionId: id }, {
+    tenantId: requester.tenantId,
+    createdBy: requester.userId,
+    traceId: requester.traceId,
+    scheduledAt: o.startsAt ?? null,
+  });
+  const [execution] = await tx<Execution[]>`
+    insert into report_executions (id, tenant_id, template_id, report_name, format, status, parameters_json,
+      required_permissions, delivery_json, requested_by, created_by, schedule_id, trace_id, burst_id,
+      burst_value, document_version_id, document_pins, job_id, created_at)
+    values (${id}, ${requester.tenantId}, ${template.id}, ${executionName(template, request)}, ${format},
+      ${STATUS.Queued},
+      ${JSON.stringify(request.parameters)}, ${request.requiredPermissions}::text[],
+      ${delivery && JSON.stringify(delivery)}, ${requestedBy}, ${requester.userId},
+      ${request.scheduleId ?? null}, ${requester.traceId},
+      ${o.burstId ?? null}, ${o.burstId ? request.burstValue ?? "" : null},
+      ${versionId}, ${pins && tx.json({ ...pins })}, ${jobId}, ${p.clock.now()})
+    returning *`;
+  if (!execution) throw new Error("an inserted execution was not returned");
+  return execution;
+}
+
+/** The display name of an execution: the template's name, followed by the burst value if there is one. */
+export const executionName = (
+  template: Pick<ReportTemplate, "name">,
+  { burstValue }: Pick<ReportRequest, "burstValue">,
+): string => burstValue === undefined ? template.name : `${template.name}: ${burstValue}`;
+
+/**
+ * A user with their current permissions, for reports that run in their name without a request. Null if they are no
+ * longer an active user of the tenant.
+ */
+export async function readRequester(
+  q: Sql,
+  o: { userId: string | null; tenantId: string | null; traceId: string | null },
+): Promise<Requester | null> {
+  if (o.userId === null) return null;
+  const [user] = await findUsersInTenant(q, o.tenantId, [o.userId]);
+  if (!user) return null;
+  const codes = await q<{ code: string }[]>`${permissionCodes(q, o.userId, o.tenantId)}`;
+  return {
+    userId: o.userId,
+    tenantId: o.tenantId,
+    permissions: new Set(codes.map(({ code }) => code)),
+    traceId: o.traceId ?? "",
+  };
+}
+
+const args = z.object({
+  templateId: z.string().min(1).max(100),
+  format: z.int().min(1).max(4).transform((value) => value as ReportFormat),
+  parameters: z.record(z.string(), z.unknown()).default({}),
+  delivery: DeliveryOptionsShape.nullish().transform((value) => value ?? null),
+});
+
+/**
+ * The job type that callers enqueue, once or recurring, to generate a report with the rights of the job's creator. The
+ * execution has the same id as the job, so that a second attempt of the job does not create a second execution.
+ */
+export const reportJob = defineJob({
+  name: "steward.report",
+  args,
+  exposed: true,
+  actsForCreator: true,
+  run: (request, { platform, db, jobId, tenantId, createdBy }: JobContext<ReportPlatform>) =>
+    transact(db, async (tx) => {
+      const [existing] = await tx`select from report_executions where id = ${jobId}`;
+      if (existing) return { executionId: jobId };
+      const requester = await readRequester(tx, { userId: createdBy, tenantId, traceId: null });
+      if (!requester) {
+        throw new PermanentJobFailure("The job's creator is no longer an active user of the tenant.");
+      }
+      try {
+        const checked = checkRequest(platform, requester, { ...request, requestedBy: null });
+        await requireReceiver(platform, tx, tenantId, checked.delivery);
+        await queueReport(platform, tx, requester, checked, { id: jobId });
+      } catch (error) {
+        throw error instanceof Problem ? new PermanentJobFailure(error.message) : error;
+      }
+      return { executionId: jobId };
+    }),
+});

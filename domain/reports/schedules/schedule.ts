@@ -1,0 +1,129 @@
+import type { Sql } from "../../../infra/postgres/postgres.ts";
+import type { ReportFormat } from "../../documents/formats.ts";
+import { problem } from "../../problems/problem.ts";
+import type { Caller } from "../../rights/caller.ts";
+import { belongsTo } from "../../shared/belongs_to.ts";
+import { pageOf } from "../../shared/list_order.ts";
+import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
+import { countRows } from "../../shared/read_page.ts";
+import { holdsAllCondition, requireAll } from "../definition/permissions.ts";
+import { type DeliveryStatus, type ReportStatus, STATUS } from "../status.ts";
+
+/** A report that runs automatically with its creator's permissions. */
+export interface Schedule {
+  id: string;
+  tenantId: string | null;
+  templateId: string;
+  name: string;
+  description: string | null;
+  cronExpression: string;
+  timeZoneId: string;
+  format: ReportFormat;
+  parametersJson: string;
+  requiredPermissions: string[];
+  deliveryJson: string | null;
+  burstJson: string | null;
+  isActive: boolean;
+  nextRunAt: Date | null;
+  lastRunAt: Date | null;
+  lastExecutionId: string | null;
+  /** Status of the last execution; for a burst, the combined status of its executions. */
+  lastStatus: ReportStatus | null;
+  /** Delivery status of the last execution; for a burst, the combined one of its executions. */
+  lastDeliveryStatus: DeliveryStatus | null;
+  failuresInARow: number;
+  version: number;
+  createdBy: string | null;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+export interface ScheduleFilter extends PageRequest {
+  templateId: string | null;
+  isActive: boolean | null;
+}
+
+/**
+ * SQL that selects schedules (alias `s`) with the status of their last run. For a burst: Queued or Generating while an
+ * execution is unfinished, Failed if one failed, otherwise the lowest status number of its executions. The delivery
+ * status of a burst is Pending while one is; otherwise Partly unless all documents to deliver have the same.
+ */
+const schedules = (q: Sql) =>
+  q`select s.*, coalesce(b.status, e.status) as last_status,
+      coalesce(b.delivery_status, e.delivery_status) as last_delivery_status
+    from report_schedules s
+    left join report_executions e on e.id = s.last_execution_id
+    left join lateral (
+      select case when bool_and(x.status = ${STATUS.Queued}) then ${STATUS.Queued}
+        when bool_or(x.status in (${STATUS.Queued}, ${STATUS.Generating})) then ${STATUS.Generating}
+        when bool_or(x.status = ${STATUS.Failed}) then ${STATUS.Failed} else min(x.status) end::int as status,
+        case when bool_or(x.delivery_status = 'Pending') then 'Pending'
+        when min(x.delivery_status) = max(x.delivery_status) then min(x.delivery_status)
+        when min(x.delivery_status) is not null then 'Partly' end as delivery_status
+      from report_executions x where x.burst_id = e.burst_id
+    ) b on e.burst_id is not null`;
+
+/** The tenant's schedules the caller may see, newest first. */
+export async function listSchedules(
+  sql: Sql,
+  caller: Caller,
+  filter: ScheduleFilter,
+): Promise<PagedResult<Schedule>> {
+  const where = sql`
+    ${belongsTo(sql, caller.tenantId, "s.tenant_id")}
+    and ${holdsAllCondition(sql, caller, sql`s.required_permissions`)}
+    and (${filter.templateId}::text is null or s.template_id = ${filter.templateId})
+    and (${filter.isActive}::boolean is null or s.is_active = ${filter.isActive})`;
+  const [total, items] = await Promise.all([
+    countRows(sql, sql`report_schedules s where ${where}`),
+    sql<Schedule[]>`${schedules(sql)} where ${where}
+      order by s.id desc ${pageOf(sql, filter)}`,
+  ]);
+  return pagedResult(items, total, filter);
+}
+
+/** Number of the tenant's paused schedules that the caller may see. */
+export async function countPausedSchedules(sql: Sql, caller: Caller): Promise<number> {
+  const paused = sql`report_schedules s
+    where ${belongsTo(sql, caller.tenantId, "s.tenant_id")} and not s.is_active
+      and ${holdsAllCondition(sql, caller, sql`s.required_permissions`)}`;
+  return await countRows(sql, paused);
+}
+
+/**
+ * Reads a schedule of the caller's tenant. The caller needs the permissions of its report; otherwise they could change
+ * its delivery and so read rows with its creator's permissions.
+ * @param lock locks the row until the transaction ends
+ * @throws REPORT_SCHEDULE_NOT_FOUND, MISSING_PERMISSION
+ */
+export async function readVisibleSchedule(
+  q: Sql,
+  caller: Caller,
+  id: string,
+  lock = false,
+): Promise<Schedule> {
+  const [schedule] = await q<Schedule[]>`
+    ${schedules(q)} where s.id = ${id} and ${belongsTo(q, caller.tenantId, "s.tenant_id")}
+    ${lock ? q`for update of s` : q``}`;
+  if (!schedule) {
+    throw problem("REPORT_SCHEDULE_NOT_FOUND", `The caller's tenant has no report schedule ${id}.`);
+  }
+  requireAll(caller, schedule.requiredPermissions);
+  return schedule;
+}
+
+/**
+ * Reads and locks schedules that are due; skips those locked by another instance. `isRunning`: an earlier execution of
+ * the schedule is unfinished.
+ */
+export async function lockDueSchedules(
+  tx: Sql,
+  now: Date,
+  limit: number,
+): Promise<(Schedule & { isRunning: boolean })[]> {
+  return await tx<(Schedule & { isRunning: boolean })[]>`
+    select s.*, exists (select from report_executions x
+      where x.schedule_id = s.id and x.status in (${STATUS.Queued}, ${STATUS.Generating})) as is_running
+    from report_schedules s where s.is_active and s.next_run_at <= ${now}
+    order by s.next_run_at limit ${limit} for no key update of s skip locked`;
+}

@@ -1,0 +1,17 @@
+/** States of an execution; the API uses these numbers. README.md shows the transitions. */
+export const STATUS = {
+  Queued: 1,
+  Generating: 2,
+  Completed: 3,
+  Failed: 4,
+  Delivered: 5,
+  Cancelled: 6,
+} as const;
+export type ReportStatus = typeof STATUS[keyof typeof STATUS];
+
+/** Whether a document reached its recipients: all of them (`Delivered`), some (`Partly`) or none (`Failed`). */
+export const DELIVERY_STATUSES = ["Pending", "Delivered", "Partly", "Failed"] as const;
+export type DeliveryStatus = typeof DELIVERY_STATUSES[number];
+
+/** The statuses of a document that not all recipients got, and that will not be delivered without a new request. */
+export const UNDELIVERED: readonly DeliveryStatus[] = ["Partly", "Failed"];

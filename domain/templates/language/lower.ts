@@ -1,0 +1,117 @@
+import Handlebars from "handlebars";
+import { condition, each, withBlock } from "./blocks.ts";
+import { functionOf, lowerCall, lowerExpression } from "./expressions.ts";
+import { applyFilters } from "./filters.ts";
+import type { Lowering } from "./lowering.ts";
+import { lowerPartial } from "./partials.ts";
+import type { OutputTag } from "./scan.ts";
+import { type Emit, type Read, write } from "./scope.ts";
+import type { BlockStatement, OutputStatement, Program, Statement } from "./syntax.ts";
+import { textOf } from "./values/values.ts";
+
+const NOTHING: Emit = () => {};
+
+/** Turns a parsed template into closures that write its output. Visits statements in document order. */
+export function lowerProgram(program: Program, lowering: Lowering): Emit {
+  const emits = program.body.map((statement) => lowerStatement(statement, lowering))
+    .filter((emit) => emit !== null);
+  const [only] = emits;
+  if (emits.length === 1 && only !== undefined) return only;
+  return (run, scope) => {
+    for (const emit of emits) emit(run, scope);
+  };
+}
+
+function lowerStatement(statement: Statement, lowering: Lowering): Emit | null {
+  switch (statement.type) {
+    case "CommentStatement":
+      return null;
+    case "ContentStatement": {
+      const { value } = statement;
+      return value === "" ? null : (run) => {
+        run.budget.charge(value.length);
+        write(run, value);
+      };
+    }
+    case "MustacheStatement":
+      return lowerOutput(statement, lowering);
+    case "BlockStatement":
+      return lowerBlock(statement, lowering);
+    case "PartialStatement":
+      return lowerPartial(statement, lowering, lowerProgram);
+  }
+}
+
+function lowerOutput(statement: OutputStatement, lowering: Lowering): Emit {
+  const { source } = lowering;
+  const next = lowering.tags.next();
+  const tag: OutputTag = next.done ? { offset: 0, filters: [] } : next.value;
+  const name = statement.path.type === "PathExpression" ? statement.path.original : "a literal";
+  if (next.done) throw source.invalidAt(0, `the position of the tag \`${name}\` could not be found`);
+  const isCall = statement.params.length > 0 || (statement.hash?.pairs.length ?? 0) > 0;
+  if (lowering.body && name === "body" && !isCall && tag.filters.length === 0) return lowering.body;
+  const value = isCall ? lowerCall(statement, lowering) : lowerExpression(statement.path, lowering);
+  const read: Read = applyFilters(value, tag.filters, lowering);
+  if (lowering.isHtml && statement.escaped) {
+    return (run, scope) => write(run, Handlebars.escapeExpression(textOf(read(run, scope), run.budget)));
+  }
+  return (run, scope) => write(run, textOf(read(run, scope), run.budget));
+}
+
+/** Turns an `if`, `unless`, `each`, `with` or comparison block into a closure. Throws TemplateInvalid for other blocks. */
+function lowerBlock(block: BlockStatement, lowering: Lowering): Emit {
+  const name = block.path.type === "PathExpression" ? block.path.original : "";
+  const [subject, ...surplus] = block.params;
+  const invalid = (reason: string) => {
+    const { line, column } = block.loc.start;
+    return lowering.source.invalidAtLine(line, column, reason);
+  };
+  if (functionOf(block.path)?.isCondition) return lowerComparison(block, lowering);
+  if (!["if", "unless", "each", "with"].includes(name)) {
+    throw invalid(
+      `\`${name}\` is not a block; the blocks are if, unless, each, with and comparisons such as eq`,
+    );
+  }
+  if (subject === undefined || surplus.length > 0) {
+    throw invalid(`\`${name}\` takes one value, found ${block.params.length}`);
+  }
+  const isCondition = name === "if" || name === "unless";
+  const option = block.hash?.pairs.find((pair) => !isCondition || pair.key !== "includeZero");
+  if (option !== undefined) throw invalid(`\`${name}\` has no option \`${option.key}\``);
+  const includeZero = block.hash?.pairs[0]?.value;
+
+  const read = lowerExpression(subject, lowering);
+  const names = block.program?.blockParams ?? [];
+  if (isCondition && names.length > 0) throw invalid(`\`${name}\` does not support \`as |…|\``);
+  const inside = isCondition ? lowering : { ...lowering, parameters: [names, ...lowering.parameters] };
+  // The else branch runs in the scope around the block. In `{{^if x}}` it comes first in the document.
+  const early = startsBefore(block.inverse, block.program) ? lowerOptional(block.inverse, lowering) : null;
+  const body = lowerOptional(block.program, inside);
+  const otherwise = early ?? lowerOptional(block.inverse, lowering);
+
+  if (isCondition) {
+    const zero = includeZero === undefined ? null : lowerExpression(includeZero, lowering);
+    const [whenTrue, whenFalse] = name === "if" ? [body, otherwise] : [otherwise, body];
+    return condition(read, zero, whenTrue, whenFalse);
+  }
+  return name === "each" ? each(read, body, otherwise) : withBlock(read, body, otherwise);
+}
+
+/** `{{#eq a b}}`: like `{{#if (eq a b)}}`. */
+function lowerComparison(block: BlockStatement, lowering: Lowering): Emit {
+  const read = lowerCall(block, lowering);
+  const early = startsBefore(block.inverse, block.program) ? lowerOptional(block.inverse, lowering) : null;
+  const body = lowerOptional(block.program, lowering);
+  return condition(read, null, body, early ?? lowerOptional(block.inverse, lowering));
+}
+
+function lowerOptional(program: Program | undefined, lowering: Lowering): Emit {
+  return program === undefined ? NOTHING : lowerProgram(program, lowering);
+}
+
+/** True if `one` starts before `other`. Programs without a position are empty, so their order does not matter. */
+function startsBefore(one: Program | undefined, other: Program | undefined): boolean {
+  const [a, b] = [one?.loc?.start, other?.loc?.start];
+  return a !== undefined && b !== undefined &&
+    (a.line < b.line || (a.line === b.line && a.column < b.column));
+}

@@ -1,0 +1,170 @@
+import type { Sql } from "../../infra/postgres/postgres.ts";
+import { Problem, problem } from "../problems/problem.ts";
+import {
+  type Inspection,
+  MAX_WAITING,
+  parseRequiredVariables,
+  type PartSource,
+  type RenderThreads,
+  type TemplateSource,
+} from "./language/mod.ts";
+import { canonicalLocale, localeForms, readDefaultLocale } from "./locales.ts";
+import { findTemplate, type StoredTemplate, type TemplateTexts } from "./read.ts";
+import { readVersionsById, type TemplateVersion } from "./versions.ts";
+
+/** Layouts, partials and their partials of one template. */
+const MOST_PARTS = 50;
+
+/** What a message keeps besides the version of its template, so that it is rendered as it was accepted. */
+export interface TemplatePins {
+  /** The language of the texts, if the template or one of its parts has texts. */
+  language: string | null;
+  /** Ids of the versions of its layout and partials, by slug. */
+  parts: Record<string, string>;
+}
+
+export interface PartReader {
+  sql: Sql;
+  renderThreads: RenderThreads;
+}
+
+/** The members of a template or version that lead to its parts. */
+export type Composed = Pick<StoredTemplate, "locale" | "layoutSlug" | "partSlugs" | "texts">;
+
+/**
+ * The current versions of the layout and partials of a template, searched in its own locale with the usual fall back.
+ * @param wanted the requested language
+ * @param o.skipsMissing partials that do not exist are left out: the compiler reports them with their position
+ * @returns null if it uses none and has no texts
+ * @throws NOTIFICATION_TEMPLATE_NOT_FOUND for a layout or partial that does not exist, NOTIFICATION_TEMPLATE_INVALID for too
+ * many parts if missing ones are skipped
+ */
+export async function pinParts(
+  q: Sql,
+  tenantId: string | null,
+  template: Composed,
+  wanted: string | null,
+  o: { skipsMissing?: boolean } = {},
+): Promise<TemplatePins | null> {
+  const parts: Record<string, string> = {};
+  let hasTexts = template.texts !== null;
+  const open = [
+    ...template.layoutSlug === null ? [] : [{ slug: template.layoutSlug, kind: "Layout" as const }],
+    ...template.partSlugs.map((slug) => ({ slug, kind: "Partial" as const })),
+  ];
+  for (let next = open.shift(); next; next = open.shift()) {
+    const { slug, kind } = next;
+    if (Object.hasOwn(parts, slug)) continue;
+    if (Object.keys(parts).length >= MOST_PARTS) {
+      if (o.skipsMissing) throw tooManyParts();
+      continue;
+    }
+    const found = await findTemplate(q, tenantId, slug, template.locale, kind).catch((refusal) => {
+      if (o.skipsMissing && refusal instanceof Problem && kind === "Partial") return null;
+      throw refusal;
+    });
+    if (!found) continue;
+    parts[slug] = found.versionId;
+    hasTexts ||= found.texts !== null;
+    open.push(...found.partSlugs.map((inner) => ({ slug: inner, kind: "Partial" as const })));
+  }
+  if (!hasTexts && Object.keys(parts).length === 0) return null;
+  const language = wanted === null ? await readDefaultLocale(q, tenantId) : canonicalLocale(wanted);
+  return { language: hasTexts ? language : null, parts };
+}
+
+const tooManyParts = () =>
+  problem("NOTIFICATION_TEMPLATE_INVALID", `A template uses at most ${MOST_PARTS} partials and layouts.`);
+
+/**
+ * The source of a template that is not stored, with the current versions of its parts, for a request.
+ * @param wanted the requested language; null: the tenant's default
+ * @throws as `pinParts` with `skipsMissing`, TemplateInvalid, RenderQueueFull
+ */
+export async function composeSource(
+  p: PartReader,
+  tenantId: string | null,
+  given: Omit<SourceFields, "partSlugs">,
+  wanted: string | null,
+): Promise<{ source: TemplateSource; inspection: Inspection }> {
+  const { subjectTemplate: subject, htmlBodyTemplate: html, textBodyTemplate: text } = given;
+  const inspect = { do: "inspect", source: { subject, html, text } } as const;
+  const inspection = await p.renderThreads.run(inspect, { tenantId, maxWaiting: MAX_WAITING });
+  const template = { ...given, partSlugs: inspection.partials };
+  const pins = await pinParts(p.sql, tenantId, template, wanted, { skipsMissing: true });
+  return { source: await sourceOf(p.sql, template, pins), inspection };
+}
+
+/** The cache key of a version that is rendered with its pinned parts. */
+export const renderKey = (versionId: string, pins: TemplatePins | null): string =>
+  pins ? `${versionId} ${JSON.stringify(pins)}` : versionId;
+
+/** The members of a template or version that its source is made of. */
+export type SourceFields =
+  & Composed
+  & Pick<
+    StoredTemplate,
+    "kind" | "subjectTemplate" | "htmlBodyTemplate" | "textBodyTemplate" | "requiredVariables"
+  >
+  & { slug?: string };
+
+/** The source of a template with its pinned parts. */
+export async function sourceOf(
+  q: Sql,
+  template: SourceFields,
+  pins: TemplatePins | null,
+): Promise<TemplateSource> {
+  const { kind, locale, layoutSlug, texts } = template;
+  const language = pins?.language ?? null;
+  const source: TemplateSource = {
+    subject: template.subjectTemplate,
+    html: template.htmlBodyTemplate,
+    text: template.textBodyTemplate,
+    locale: language !== null && languageIn(texts, [language]) !== null ? language : locale,
+    requiredVariables: parseRequiredVariables(template.requiredVariables),
+    isLayout: kind === "Layout",
+    partialSlug: kind === "Partial" ? template.slug ?? null : null,
+    texts: textsIn(texts, language, locale),
+  };
+  if (!pins) return source;
+  const versions = new Map(
+    (await readVersionsById(q, Object.values(pins.parts))).map((version) => [version.id, version]),
+  );
+  const partOf = (version: TemplateVersion): PartSource => ({
+    html: version.htmlBodyTemplate,
+    text: version.textBodyTemplate,
+    texts: textsIn(version.texts, language, locale),
+  });
+  const partials = Object.entries(pins.parts).flatMap(([slug, id]) => {
+    const version = versions.get(id);
+    return version ? [[slug, version] as const] : [];
+  });
+  const layout = partials.find(([slug]) => slug === layoutSlug)?.[1];
+  return {
+    ...source,
+    layout: layout ? partOf(layout) : null,
+    partials: Object.fromEntries(
+      partials.filter(([, version]) => version.kind === "Partial").map((
+        [slug, version],
+      ) => [slug, partOf(version)]),
+    ),
+  };
+}
+
+/** The language of `texts` that fits best: that of the first wanted tag, or of one of its shorter forms. */
+function languageIn(texts: TemplateTexts | null, wanted: readonly (string | null)[]): string | null {
+  const known = new Map(Object.keys(texts ?? {}).map((language) => [language.toLowerCase(), language]));
+  const form = wanted.flatMap(localeForms).find((each) => known.has(each));
+  return form === undefined ? null : known.get(form) ?? null;
+}
+
+/** The texts of the best fitting language, completed from those of the template's own locale. */
+function textsIn(
+  texts: TemplateTexts | null,
+  language: string | null,
+  locale: string,
+): Record<string, string> {
+  if (!texts) return {};
+  const of = (found: string | null) => found === null ? {} : texts[found];
+  return { ...of(languageIn(texts, [locale])), ...of(languageIn(texts, [language, locale])) };
+}

@@ -1,0 +1,39 @@
+import { announceChange } from "../../infra/postgres/changes.ts";
+import { isTransaction, type Sql, type Tx } from "../../infra/postgres/postgres.ts";
+import { cacheOfDatabase } from "../shared/ttl_cache.ts";
+import { pinParts, type TemplatePins } from "./parts.ts";
+import { findTemplate, type FoundTemplate } from "./read.ts";
+
+/** Lifetime of an entry. It bounds how long a change made by another instance is missed if its invalidation is lost. */
+const TTL_MS = 600;
+const MAX_ENTRIES = 500;
+
+/** What a new message needs to know of its template. */
+interface Requirements extends Pick<FoundTemplate, "requiredVariables" | "versionId"> {
+  pins: TemplatePins | null;
+}
+
+const cacheOf = cacheOfDatabase<Requirements>("templates", { ttlMs: TTL_MS, maxEntries: MAX_ENTRIES });
+
+/**
+ * The current version of a template, its required variables, and the versions of its parts. They are cached, because many messages use the same
+ * template; a transaction reads them itself.
+ * @throws NOTIFICATION_TEMPLATE_NOT_FOUND, VALIDATION_ERROR for an invalid locale
+ */
+export async function findRequirements(
+  sql: Sql,
+  tenantId: string | null,
+  slug: string,
+  locale: string | null,
+): Promise<Requirements> {
+  const read = async () => {
+    const template = await findTemplate(sql, tenantId, slug, locale);
+    const { requiredVariables, versionId } = template;
+    return { requiredVariables, versionId, pins: await pinParts(sql, tenantId, template, locale) };
+  };
+  if (isTransaction(sql)) return await read();
+  return await cacheOf(sql).read(JSON.stringify([tenantId, slug, locale]), read);
+}
+
+/** Clears the template cache of every instance when `tx` commits. */
+export const invalidateTemplates = (tx: Tx): void => announceChange(tx, { topic: "templates" });

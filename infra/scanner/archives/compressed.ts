@@ -1,0 +1,106 @@
+import type { Entries } from "./entries.ts";
+import { inflate } from "./inflate.ts";
+import type { Input, Steps } from "./input.ts";
+
+const HAS_HEADER_SUM = 2;
+const HAS_EXTRA = 4;
+const HAS_NAME = 8;
+const HAS_COMMENT = 16;
+const TRAILER_BYTES = 8;
+
+/** Reads a gzip file (RFC 1952). Concatenated streams are one content. Other data behind them is ignored. */
+export function* readGzip(input: Input, entries: Entries): Steps {
+  const content = entries.open();
+  while (yield* skipHeader(input)) {
+    yield* inflate(input, Infinity, (bytes) => {
+      entries.unpacked(bytes.length);
+      content.push(bytes);
+    });
+    if (!(yield* input.take(TRAILER_BYTES))) break;
+  }
+  content.end();
+}
+
+/**
+ * @returns false if no further stream follows. Checksums are not verified, because some programs do not verify them.
+ */
+function* skipHeader(input: Input): Steps<boolean> {
+  const header = yield* input.take(10);
+  if (!header || header.getUint16(0) !== 0x1f8b) return false;
+  const flags = header.getUint8(3);
+  if (flags & HAS_EXTRA) {
+    const length = yield* input.take(2);
+    if (!length) return false;
+    yield* input.pass(length.getUint16(0, true), () => {});
+  }
+  if (flags & HAS_NAME) yield* skipText(input);
+  if (flags & HAS_COMMENT) yield* skipText(input);
+  if (flags & HAS_HEADER_SUM) yield* input.take(2);
+  return true;
+}
+
+/** Skips a text that ends with NUL. */
+function* skipText(input: Input): Steps {
+  for (;;) {
+    const bytes = yield* input.peek(1);
+    const end = bytes.indexOf(0);
+    input.drop(end === -1 ? bytes.length : end + 1);
+    if (end !== -1 || bytes.length === 0) return;
+  }
+}
+
+const MAGIC = 0xfd377a58;
+/** Bytes of the checksum, by its number. */
+const CHECK_BYTES = [0, 4, 4, 4, 8, 8, 8, 16, 16, 16, 32, 32, 32, 64, 64, 64];
+const skip = () => {};
+
+/** Counts what an xz file unpacks to, without unpacking it: every chunk says its unpacked size, and cannot exceed it. */
+export function* readXz(input: Input, entries: Entries): Steps {
+  while (isXz(yield* input.peek(4))) {
+    const header = yield* input.take(12);
+    const checkBytes = CHECK_BYTES[(header?.getUint8(7) ?? 0) & 15] ?? 0;
+    for (;;) {
+      const from = input.position;
+      const size = (yield* input.take(1))?.getUint8(0) ?? 0;
+      if (size === 0) break;
+      yield* input.pass(size * 4 + 3, skip);
+      if (!(yield* readChunks(input, entries))) return;
+      yield* input.pass(padding(input.position - from) + checkBytes, skip);
+    }
+    const from = input.position - 1;
+    for (let left = 2 * (yield* readNumber(input)); left > 0 && (yield* input.peek(1)).length > 0; left--) {
+      yield* readNumber(input);
+    }
+    yield* input.pass(padding(input.position - from) + 4 + 12, skip);
+    while ((yield* input.peek(1))[0] === 0) input.drop(1); // padding between streams
+  }
+}
+
+export const isXz = ([a = 0, b = 0, c = 0, d = 0]: Uint8Array): boolean =>
+  ((a << 24 | b << 16 | c << 8 | d) >>> 0) === MAGIC;
+
+const padding = (length: number) => (4 - length % 4) % 4;
+
+/** Reads the chunks (LZMA2) of a block. @returns false if they are corrupt */
+function* readChunks(input: Input, entries: Entries): Steps<boolean> {
+  for (;;) {
+    const control = (yield* input.take(1))?.getUint8(0);
+    if (control === 0) return true;
+    if (control === undefined || (control > 2 && control < 0x80)) return false;
+    const isPacked = control >= 0x80;
+    const sizes = yield* input.take(isPacked ? 4 : 2);
+    if (!sizes) return false;
+    if (isPacked) entries.dense(((control & 31) << 16) + sizes.getUint16(0) + 1);
+    const properties = control >= 0xc0 ? 1 : 0;
+    yield* input.pass(sizes.getUint16(isPacked ? 2 : 0) + 1 + properties, skip);
+  }
+}
+
+/** Seven bits per byte, the lowest first. */
+function* readNumber(input: Input): Steps<number> {
+  for (let value = 0, factor = 1;; factor *= 128) {
+    const byte = (yield* input.take(1))?.getUint8(0) ?? 0;
+    value += (byte & 127) * factor;
+    if (byte < 128) return value;
+  }
+}

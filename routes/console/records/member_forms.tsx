@@ -1,0 +1,84 @@
+import { labelIn, nameInWords } from "../../../domain/records/labels.ts";
+import type { RecordMember } from "../../../domain/records/members.ts";
+import type { DefinedRecord } from "../../../domain/records/record_type.ts";
+import type { Fields } from "../components/fields.tsx";
+import type { Choice } from "../components/forms.tsx";
+import { commonTexts } from "../shared/common_texts.ts";
+import { jsonIn } from "../shared/json.ts";
+import type { Locale } from "../shared/languages.ts";
+
+/** A row of a record, as the API answers it. */
+export type RecordRow = Record<string, unknown> & { id: string; createdAt: string; updatedAt: string };
+
+/** The rows that references may name, by the plural of their record; absent: too many for a drop-down list. */
+export type ReferenceChoices = ReadonlyMap<string, Choice[]>;
+
+export const manyOf = ({ many, labels }: DefinedRecord, language: string): string =>
+  labelIn(labels.many ?? nameInWords(many), language);
+
+export const oneOf = ({ one, labels }: DefinedRecord, language: string): string =>
+  labelIn(labels.one ?? nameInWords(one), language);
+
+export const labelOf = ({ name, label }: RecordMember, language: string): string =>
+  labelIn(label ?? nameInWords(name), language);
+
+/** The name of a value of a boolean or choice. */
+export function valueLabel({ kind, values }: RecordMember, value: string, locale: Locale): string {
+  const label = values?.[value]?.label;
+  if (label !== undefined) return labelIn(label, locale);
+  if (kind !== "boolean") return nameInWords(value);
+  return value === "true" ? commonTexts[locale].yes : commonTexts[locale].no;
+}
+
+/** The choices of a member for a drop-down list; null if its values cannot be listed. */
+export function choicesOf(member: RecordMember, locale: Locale, choices: ReferenceChoices): Choice[] | null {
+  if (member.refersTo !== null) return choices.get(member.refersTo) ?? null;
+  const values = member.kind === "boolean" ? ["true", "false"] : member.choices;
+  if (values.length === 0) return null;
+  return values.map((value) => ({ value, label: valueLabel(member, value, locale) }));
+}
+
+/** The input of a member. */
+export function inputOf(f: Fields, member: RecordMember, choices: ReferenceChoices) {
+  const { name, kind, isNullable, format } = member;
+  const { locale } = f.v;
+  const label = labelOf(member, locale);
+  const hint = member.hint && labelIn(member.hint, locale);
+  if (kind === "boolean" && !isNullable) return f.check(name, label, hint);
+  const listed = choicesOf(member, locale, choices);
+  if (listed) return f.select(name, label, listed, { hint, ...isNullable ? { any: "–" } : {} });
+  if (kind === "json" || kind === "long text") {
+    return f.area(name, label, {
+      rows: format === "code" ? 6 : 3,
+      code: kind === "json" || format === "code",
+      hint,
+    });
+  }
+  return f.text(name, label, { hint, ...kind === "date" ? { type: "date" as const } : {} });
+}
+
+/** The values of a row as its form shows them. */
+export const valuesOf = (row: RecordRow, members: readonly RecordMember[]): Record<string, unknown> =>
+  Object.fromEntries(members.map(({ name, kind, isNullable }) => {
+    const value = row[name];
+    const isText = kind === "json" || (kind === "boolean" && isNullable);
+    return [name, value === null ? "" : isText ? JSON.stringify(value, null, 2) : value];
+  }));
+
+/** The body of a request. An empty input is null, or left out if the member cannot be null and is no text. */
+export const bodyOf = (form: FormData, members: readonly RecordMember[]): Record<string, unknown> =>
+  Object.fromEntries(members.flatMap((member) => {
+    const { name, kind, isNullable } = member;
+    if (kind === "boolean" && !isNullable) return [[name, form.get(name) === "true"]];
+    // Not trimmed: leading and trailing spaces may matter, and the API trims where they do not.
+    const text = String(form.get(name) ?? "").replaceAll("\r\n", "\n");
+    if (text !== "") return [[name, valueIn(text, member)]];
+    if (isNullable) return [[name, null]];
+    return kind === "text" || kind === "long text" ? [[name, ""]] : [];
+  }));
+
+/** The value of a text that was entered. The API refuses what is not of its kind. */
+function valueIn(text: string, { kind }: RecordMember): unknown {
+  if (kind === "number") return Number.isNaN(Number(text)) ? text : jsonIn(text) ?? Number(text);
+  return kind === "json" || kind === "boolean" ? jsonIn(text) ?? text : text;
+}

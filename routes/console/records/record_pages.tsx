@@ -1,0 +1,357 @@
+import type { Child } from "hono/jsx";
+import { recordNamed } from "../../../domain/records/define_record.ts";
+import { labelIn, nameInWords } from "../../../domain/records/labels.ts";
+import type { RecordMember } from "../../../domain/records/members.ts";
+import type { DefinedRecord } from "../../../domain/records/record_type.ts";
+import { recordRoutes } from "../../records/record_routes.ts";
+import { Fields, Form } from "../components/fields.tsx";
+import { ButtonLink, type Choice, DeleteButton } from "../components/forms.tsx";
+import { choice, type Filter, list, search, timeColumn } from "../components/list.tsx";
+import { Card } from "../components/notice.tsx";
+import type { Column } from "../components/table.tsx";
+import { Badge, CopyValue, Facts, shortId, Time } from "../components/values.tsx";
+import { done, formPage } from "../shared/actions.ts";
+import { orNull, type Page } from "../shared/api.ts";
+import { commonTexts } from "../shared/common_texts.ts";
+import {
+  type ConsolePage,
+  type ConsoleSection,
+  field,
+  may,
+  type NavItem,
+  type View,
+  type Visit,
+} from "../shared/page.ts";
+import { inverseOf } from "../shared/undo.ts";
+import {
+  bodyOf,
+  choicesOf,
+  inputOf,
+  labelOf,
+  manyOf,
+  oneOf,
+  type RecordRow,
+  type ReferenceChoices,
+  valueLabel,
+  valuesOf,
+} from "./member_forms.tsx";
+import { recordTexts } from "./texts.ts";
+
+/** The navigation entry of a record. */
+export const recordNavItem = (record: DefinedRecord, icon = "files"): NavItem => ({
+  path: pathOf(record),
+  label: { en: manyOf(record, "en"), pt: manyOf(record, "pt") },
+  icon,
+  needsTenant: true,
+  ...record.readBy ? { permissions: [record.readBy] } : {},
+});
+
+/** The console's section of an extension: the pages of its records. */
+export function extensionSection(name: string, records: readonly DefinedRecord[]): ConsoleSection {
+  const title = nameInWords(name.replaceAll("_", " "));
+  return {
+    title: { en: title, pt: title },
+    nav: records.map((record) => recordNavItem(record)),
+    pages: records.flatMap(recordPages),
+  };
+}
+
+/** The pages of a record: its list, the form of a new and of an existing row, and its deletion. */
+export function recordPages(record: DefinedRecord): ConsolePage[] {
+  const path = pathOf(record);
+  const { managedBy, members, softDeleted } = record;
+  const [listing, reading, creating, , changing, deleting] = recordRoutes<DefinedRecord>(record);
+  const created = members.filter(({ set }) => set !== "never");
+  const changed = created.filter(({ set }) => set !== "once");
+  const readable = record.readBy ? { permissions: [record.readBy] } : {};
+  const read = async ({ api, params }: Visit) => {
+    const answer = await api.ask(reading, { params });
+    return { row: await answer.json() as RecordRow, etag: answer.headers.get("etag") ?? "" };
+  };
+  return [
+    {
+      path,
+      ...readable,
+      async get(v) {
+        const t = recordTexts[v.locale];
+        const many = manyOf(record, v.locale);
+        const { about } = record.labels;
+        const [page, choices] = await Promise.all([
+          v.api.listOf<RecordRow>(listing, v),
+          readReferenceChoices(v, members),
+        ]);
+        return {
+          title: many,
+          actions: may(v.viewer, managedBy) && (
+            <ButtonLink
+              href={`${path}/new`}
+              label={t.newOne(oneOf(record, v.locale))}
+              icon="plus"
+              tone="primary"
+            />
+          ),
+          body: list(v, page, {
+            path,
+            icon: "files",
+            caption: many,
+            empty: about ? [t.noneYet(many), labelIn(about, v.locale)] : [t.noneYet(many)],
+            filters: filtersOf(v, record, choices),
+            columns: await columnsOf(v, record, page, choices),
+          }),
+        };
+      },
+    },
+    formPage({
+      path: `${path}/new`,
+      permissions: [managedBy],
+      async show(v, sent) {
+        const initial = Object.fromEntries(
+          created.map(({ name, shape }) => [name, shape.safeParse(undefined).data]),
+        );
+        const fields = new Fields(v, sent, creating, initial);
+        return formView(fields, record, created, null, await readReferenceChoices(v, created));
+      },
+      async send(v, form) {
+        const row = await (await v.api.ask(creating, { body: bodyOf(form, created) })).json();
+        return done(path, recordTexts[v.locale].wasCreated(nameOf(record, row, v)));
+      },
+    }),
+    formPage({
+      path: `${path}/{id}`,
+      managedBy,
+      ...readable,
+      async show(v, sent) {
+        const { row, etag } = await read(v);
+        const fields = new Fields(v, sent, changing, { ...valuesOf(row, changed), etag });
+        return formView(fields, record, changed, row, await readReferenceChoices(v, changed));
+      },
+      async send(v, form) {
+        const { params } = v;
+        const { row: former } = await read(v);
+        const body = bodyOf(form, changed);
+        const answer = await v.api.ask(changing, { params, body, ifMatch: field(form, "etag") });
+        const undo = inverseOf(changing, {
+          params,
+          body: membersIn(former, changed),
+          ifMatch: answer.headers.get("etag") ?? "",
+        });
+        return done(path, recordTexts[v.locale].saved(nameOf(record, await answer.json(), v)), { undo });
+      },
+    }),
+    {
+      path: `${path}/{id}/delete`,
+      permissions: [managedBy],
+      async post(v) {
+        const { row } = await read(v);
+        await v.api.ask(deleting, { params: v.params });
+        const text = recordTexts[v.locale].removed(nameOf(record, row, v));
+        if (softDeleted) return done(path, text);
+        return done(path, text, { undo: inverseOf(creating, { body: membersIn(row, created) }) });
+      },
+    },
+  ];
+}
+
+const pathOf = ({ path, many }: DefinedRecord): string => path ?? many;
+
+const membersIn = (row: RecordRow, members: readonly RecordMember[]): Record<string, unknown> =>
+  Object.fromEntries(members.map(({ name }) => [name, row[name]]));
+
+const nameOf = (record: DefinedRecord, row: RecordRow, { locale }: Visit): string =>
+  String(row[record.title] || oneOf(record, locale));
+
+/** More rows do not fit into a drop-down list: the id is entered then. */
+const MOST_CHOICES = 100;
+
+/** The rows of the records that members refer to. A record that the viewer may not read has none. */
+async function readReferenceChoices(v: Visit, members: readonly RecordMember[]): Promise<ReferenceChoices> {
+  const plurals = new Set(members.flatMap(({ refersTo }) => refersTo ?? []));
+  const all = await Promise.all([...plurals].map(async (many): Promise<[string, Choice[]] | null> => {
+    const record = recordNamed(many, "a member");
+    const [listing] = recordRoutes<DefinedRecord>(record);
+    const query = new URLSearchParams({ pageSize: String(MOST_CHOICES) });
+    const page = await orNull(v.api.listOf<RecordRow>(listing, { params: {}, query }));
+    if (!page || page.hasNext) return null;
+    return [many, page.items.map((row) => ({ value: row.id, label: nameOf(record, row, v) }))];
+  }));
+  return new Map(all.filter((entry) => entry !== null));
+}
+
+function filtersOf(v: Visit, { members, softDeleted }: DefinedRecord, choices: ReferenceChoices): Filter[] {
+  const t = recordTexts[v.locale];
+  const own = members.filter(({ filter }) => filter).flatMap((member) => {
+    const values = choicesOf(member, v.locale, choices);
+    return values ? [choice(member.name, labelOf(member, v.locale), values)] : [];
+  });
+  return [
+    search(t.search),
+    ...own,
+    ...softDeleted ? [choice("includeDeleted", t.show, { true: t.withDeleted }, t.withoutDeleted)] : [],
+  ];
+}
+
+/** How many members the list shows. */
+const COLUMNS = 5;
+
+/** The first members as columns, the title first. It leads to the row, and shows its description. */
+async function columnsOf(
+  v: Visit,
+  record: DefinedRecord,
+  page: Page<RecordRow>,
+  choices: ReferenceChoices,
+): Promise<Column<RecordRow>[]> {
+  const { members, title, softDeleted, sortable } = record;
+  const t = recordTexts[v.locale];
+  const path = pathOf(record);
+  const shown = [
+    ...members.filter(({ name }) => name === title),
+    ...members.filter(({ name }) => name !== title && name !== "description"),
+  ].slice(0, COLUMNS);
+  const names = await readNames(v, shown, page, choices);
+  const columns = shown.map((member): Column<RecordRow> => ({
+    head: labelOf(member, v.locale),
+    ...sortable.includes(member.name) ? { sort: member.name } : {},
+    cell: (row) => {
+      const value = cellOf(v, member, row[member.name], names);
+      return member.name === title ? titleCell(record, path, row, value) : value;
+    },
+  }));
+  const state: Column<RecordRow> = {
+    head: t.status,
+    cell: ({ isDeleted }) => isDeleted ? <Badge tone="bad">{t.deleted}</Badge> : null,
+  };
+  const isShowingDeleted = softDeleted && v.query.get("includeDeleted") === "true";
+  return [
+    ...columns,
+    ...isShowingDeleted ? [state] : [],
+    timeColumn(v, t.created, "createdAt", { sort: "createdAt" }),
+  ];
+}
+
+const titleCell = ({ members }: DefinedRecord, path: string, row: RecordRow, name: Child) => {
+  const hasDescription = members.some((member) => member.name === "description");
+  return (
+    <>
+      {row.isDeleted ? name : <a href={`${path}/${row.id}`}>{name}</a>}
+      {hasDescription && row.description ? <span class="sub">{row.description}</span> : null}
+    </>
+  );
+};
+
+/** Links to the rows that the references of a page name, by id. */
+async function readNames(
+  v: Visit,
+  members: readonly RecordMember[],
+  page: Page<RecordRow>,
+  choices: ReferenceChoices,
+): Promise<Map<string, Child>> {
+  const names = new Map<string, Child>();
+  await Promise.all(members.map(async ({ name, refersTo }) => {
+    if (refersTo === null) return;
+    const record = recordNamed(refersTo, `the member ${name}`);
+    const link = (id: string, text: string) => names.set(id, <a href={`${pathOf(record)}/${id}`}>{text}</a>);
+    for (const { value, label } of choices.get(refersTo) ?? []) link(value, String(label));
+    const [, reading] = recordRoutes<DefinedRecord>(record);
+    const ids = new Set(page.items.map((row) => row[name]).filter((id) => typeof id === "string"));
+    await Promise.all(
+      [...ids].filter((id) => !names.has(id)).map(async (id) => {
+        const answer = await orNull(v.api.ask(reading, { params: { id } }));
+        if (answer) link(id, nameOf(record, await answer.json(), v));
+      }),
+    );
+  }));
+  return names;
+}
+
+function cellOf(v: Visit, member: RecordMember, value: unknown, names: Map<string, Child>): Child {
+  const { kind, values, format } = member;
+  if (value === null || value === undefined) return "–";
+  const text = typeof value === "object" ? JSON.stringify(value) : String(value);
+  switch (kind) {
+    case "boolean":
+    case "choice": {
+      const label = valueLabel(member, text, v.locale);
+      const tone = values?.[text]?.tone;
+      return tone ? <Badge tone={tone}>{label}</Badge> : label;
+    }
+    case "reference":
+      return names.get(text) ?? <code title={text}>{shortId(text)}</code>;
+    case "time":
+      return <Time v={v} at={text} />;
+    case "json":
+      return <code class="clamp">{text}</code>;
+    default:
+      return format === "code" ? <code class="clamp">{text}</code> : text;
+  }
+}
+
+/** The form of a new row, or of an existing one with its facts. Read-only for viewers who may not change it. */
+function formView(
+  f: Fields,
+  record: DefinedRecord,
+  members: readonly RecordMember[],
+  row: RecordRow | null,
+  choices: ReferenceChoices,
+): View {
+  const { v } = f;
+  const t = recordTexts[v.locale];
+  const path = pathOf(record);
+  const title = row ? nameOf(record, row, v) : t.newOne(oneOf(record, v.locale));
+  const isOpen = may(v.viewer, record.managedBy);
+  const here = row ? `${path}/${row.id}` : `${path}/new`;
+  return {
+    title,
+    crumbs: [{ href: path, label: manyOf(record, v.locale) }],
+    actions: row && isOpen && (
+      <DeleteButton
+        v={v}
+        action={`${here}/delete`}
+        confirm={record.softDeleted ? t.deleteConfirm(title) : t.deleteUndoable(title)}
+      />
+    ),
+    body: (
+      <>
+        <Card>
+          <Form
+            fields={f}
+            action={here}
+            submit={row ? undefined : commonTexts[v.locale].create}
+            back={path}
+            readOnly={!isOpen}
+          >
+            {members.map((member) => inputOf(f, member, choices))}
+          </Form>
+        </Card>
+        {row && <RowFacts v={v} record={record} row={row} shown={members} />}
+      </>
+    ),
+  };
+}
+
+/** The members that the form does not show, and the facts that every row has. */
+async function RowFacts({ v, record, row, shown }: {
+  v: Visit;
+  record: DefinedRecord;
+  row: RecordRow;
+  shown: readonly RecordMember[];
+}) {
+  const t = recordTexts[v.locale];
+  const others = record.members.filter((member) => !shown.includes(member));
+  const page = { items: [row] } as Page<RecordRow>;
+  const names = await readNames(v, others, page, new Map());
+  return (
+    <Card>
+      <Facts
+        facts={[
+          ...others.map((member): [string, Child] => [
+            labelOf(member, v.locale),
+            cellOf(v, member, row[member.name], names),
+          ]),
+          [t.created, <Time v={v} at={row.createdAt} />],
+          [t.updated, <Time v={v} at={row.updatedAt} />],
+          [t.id, <CopyValue v={v} value={row.id} shown={shortId(row.id)} />],
+        ]}
+      />
+    </Card>
+  );
+}

@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import { setupShared } from "../../support/setup.ts";
+import { browse, browseAt } from "./plain_browser.ts";
+
+const t = await setupShared();
+Deno.test.afterAll(() => t.stop());
+
+const managing = { permissions: ["manage:applications", "manage:settings"] };
+const manager = await t.actor(managing);
+const tenantId = manager.tenantId ?? "";
+const settingOf = async (key: string) => (await manager.get(`/api/v1/settings?search=${key}`)).body.items[0];
+/** Creates a setting. @returns its id */
+async function set(key: string, value: string): Promise<string> {
+  const { status, body } = await manager.post("/api/v1/settings", { key, value });
+  assert.equal(status, 201);
+  return body.id;
+}
+
+Deno.test("an application is created, a duplicate is refused, it is changed, deleted and listed among the deleted", async () => {
+  const browser = await browse(t, manager);
+  const make = async () => {
+    await browser.visit("applications/new");
+    return await browser.press("Create", { Code: "shop", Name: "<i>Loja</i>" });
+  };
+  (await make()).shows("<i>Loja</i> was created.");
+  assert.equal((await make()).shows("APPLICATION_ALREADY_EXISTS").value("Name"), "<i>Loja</i>");
+  await browser.visit("applications?search=loja&sortBy=name");
+  await browser.follow("<i>Loja</i>");
+  (await browser.press("Save", { Active: false })).shows("<i>Loja</i> was saved.");
+  await browser.press("Filter", { Active: "false" });
+  await browser.follow("<i>Loja</i>");
+  (await browser.press("Delete")).shows("<i>Loja</i> was deleted.", "No applications yet");
+  await browser.press("Filter", { Show: "true" });
+  assert.ok(!browser.page.shows("Deleted").offers.includes("<i>Loja</i>"), "nothing is left to open");
+});
+
+Deno.test("a setting keeps its text as typed, and a concurrent change is not overwritten", async () => {
+  const browser = await browseAt(t, manager, "settings/new");
+  const value = "  two\n  lines ";
+  (await browser.press("Create", { Key: "branding.color", Value: value })).shows(
+    "branding.color was created.",
+  );
+  const setting = await settingOf("branding.color");
+  assert.equal(setting.value, value);
+  await browser.visit(`settings/${setting.id}`);
+  const theirs = { key: "branding.color", value: "theirs" };
+  assert.equal((await manager.put(`/api/v1/settings/${setting.id}`, theirs)).status, 200);
+  const stale = await browser.press("Save", { Value: "mine" });
+  assert.equal(stale.shows("PRECONDITION_FAILED").value("Value"), "mine");
+});
+
+Deno.test("a changed setting is changed back, and a deleted one is there again", async () => {
+  const id = await set("undo.me", " first\nline ");
+  const browser = await browseAt(t, manager, `settings/${id}`);
+  (await browser.press("Save", { Value: "second" })).shows("undo.me was saved.");
+  const undone = await browser.press("Undo");
+  assert.ok(
+    !undone.shows("The change was undone.").offers.includes("Undo"),
+    "an undone action is not undone",
+  );
+  assert.equal((await settingOf("undo.me")).value, " first\nline ");
+  await browser.visit(`settings/${id}`);
+  (await browser.press("Delete")).shows("undo.me was deleted.");
+  assert.equal(await settingOf("undo.me"), undefined);
+  (await browser.press("Undo")).shows("The change was undone.");
+  assert.equal((await settingOf("undo.me")).value, " first\nline ");
+});
+
+Deno.test("nothing is undone if someone else has changed it meanwhile, or by a call that was not offered", async () => {
+  const id = await set("contested", "one");
+  const browser = await browseAt(t, manager, `settings/${id}`);
+  (await browser.press("Save", { Value: "two" })).shows("contested was saved.");
+  const theirs = { key: "contested", value: "theirs" };
+  assert.equal((await manager.put(`/api/v1/settings/${id}`, theirs)).status, 200);
+  (await browser.press("Undo")).shows("Nothing was undone: it was changed in the meantime.");
+  const call = btoa(
+    JSON.stringify({ operation: "deleteSetting", input: { params: { id } }, goTo: "settings" }),
+  );
+  for (const undo of [call, `${call}.`, `${call}.${"A".repeat(43)}`, ""]) {
+    (await browser.force("undo", { undo })).shows("Nothing was undone");
+  }
+  assert.equal((await settingOf("contested")).value, "theirs");
+});
+
+Deno.test("a change of roles and a deactivation of a tenant are undone", async () => {
+  const person = await t.actor({ tenantId, role: "Visitor" });
+  const admin = await t.actor({ tenantId, role: "Admin" });
+  const roles = async () =>
+    (await admin.get(`/api/v1/users/${person.userId}/roles`)).body.map(({ name }: { name: string }) => name);
+  const browser = await browseAt(t, admin, `users/${person.userId}/roles`);
+  await browser.press("Save", { Visitor: false });
+  assert.deepEqual(await roles(), []);
+  (await browser.press("Undo")).shows("The change was undone.");
+  assert.deepEqual(await roles(), ["Visitor"]);
+  const other = await t.tenant();
+  const isActive = async () => (await t.systemAdmin.get(`/api/v1/tenants/${other}`)).body.isActive;
+  const platform = await browse(t, t.systemAdmin);
+  await platform.visit(`tenants/${other}`);
+  await platform.press("Deactivate");
+  assert.equal(await isActive(), false);
+  (await platform.press("Undo")).shows("The change was undone.");
+  assert.equal(await isActive(), true);
+});

@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import { referencesOf } from "../../../domain/records/define_record.ts";
+import { RECORDS } from "../../../domain/records/records.ts";
+import { requireKeysOfReferences } from "../../../infra/postgres/tenant_keys.ts";
+import { pluck } from "../../support/answers.ts";
+import { setupShared } from "../../support/setup.ts";
+import { conformsToRecordContract } from "./conformance.ts";
+
+const t = await setupShared();
+Deno.test.afterAll(() => t.stop());
+
+for (const record of RECORDS) conformsToRecordContract(record, () => t);
+
+Deno.test("the tables of records have a foreign key with the tenant for each reference", async () => {
+  await requireKeysOfReferences(t.steward.platform.sql, RECORDS.flatMap(referencesOf));
+});
+
+Deno.test("a code is unique in any case; a deleted application is listed on request, and its code is free again", async () => {
+  const manager = await t.actor({ permissions: ["manage:applications"] });
+  const made = await manager.post("/api/v1/applications", { code: "Billing", name: "Billing" });
+  const taken = await manager.post("/api/v1/applications", { code: "BILLING", name: "Other" });
+  assert.equal(taken.body.code, "APPLICATION_ALREADY_EXISTS");
+  await manager.delete(`/api/v1/applications/${made.body.id}`);
+  assert.equal((await manager.get("/api/v1/applications")).body.totalCount, 0);
+  const { body: { items: [deleted] } } = await manager.get("/api/v1/applications?includeDeleted=true");
+  assert.deepEqual([deleted.id, deleted.isDeleted], [made.body.id, true]);
+  const gone = await manager.get(`/api/v1/applications/${deleted.id}`);
+  assert.equal(gone.body.code, "APPLICATION_NOT_FOUND");
+  assert.equal((await manager.post("/api/v1/applications", { code: "billing", name: "New" })).status, 201);
+});
+
+Deno.test("application usage is an operation response with the users that name each application", async () => {
+  const admin = await t.actor({ permissions: ["manage:applications", "read:users"] });
+  await admin.post("/api/v1/applications", { code: "crm", name: "CRM" });
+  await admin.post("/api/v1/applications", { code: "wiki", name: "Wiki" });
+  const { sql } = t.steward.platform;
+  await sql`update users set app_ids = array['crm', 'unknown'] where id = ${admin.userId}`;
+  const answer = await admin.get("/api/v1/applications/usage?pageSize=2");
+  assert.equal(answer.status, 200);
+  const { success, data, meta, message } = answer.body;
+  assert.deepEqual([success, message], [true, null]);
+  assert.deepEqual(pluck(data, "code", "userCount"), [["crm", 1], ["wiki", 0]]);
+  assert.deepEqual(meta, {
+    page: 1,
+    pageSize: 2,
+    totalCount: 2,
+    totalPages: 1,
+    hasNext: false,
+    hasPrevious: false,
+    sortBy: "code",
+    sortDirection: "Ascending",
+  });
+});
+
+Deno.test("settings of 100,000 characters without a space are saved; the address at their end is kept apart", async () => {
+  const manager = await t.actor({ permissions: ["manage:settings"] });
+  const value = `${"x".repeat(99_979)} ana@personal.example`;
+  const items = Array.from({ length: 10 }, (_, n) => ({ key: `long-${n}`, value }));
+  const { status, body } = await manager.post("/api/v1/settings/bulk", { items });
+  assert.equal(status, 200, JSON.stringify(body).slice(0, 500));
+  assert.equal(body.succeeded, 10);
+  const { sql } = t.steward.platform;
+  const rows = await sql`
+    select l.after ? 'value' as kept, v.after ->> 'value' = ${value} as apart, v.subjects
+    from audit_log l join audit_values v on v.audit_id = l.id where l.target_id = ${body.results[9].id}`;
+  assert.deepEqual([...rows], [{ kept: false, apart: true, subjects: ["ana@personal.example"] }]);
+});
