@@ -15,7 +15,7 @@ import type { AccessPlatform } from "./platform.ts";
 export type ChangingAccess = Pick<RightsPlatform, "rights"> & Partial<Pick<Platform, "wakeUps">>;
 
 /** Users whose events are written in the transaction of the change. For more users, a job writes them. */
-const MOST_AT_ONCE = 100;
+const MAX_AT_ONCE = 100;
 
 /** Constants of the job types that announce changes. */
 const ANNOUNCE_JOB = { name: "access.announce-changes", maxRetries: 10 } as const;
@@ -85,8 +85,8 @@ export async function roleAccessChanged(
   const users = await tx<ChangedUser[]>`
     select u.id as user_id, ${securityVersionOf(tx)} as version
     from user_tenant_roles m join users u on u.id = m.user_id where m.role_id = ${roleId}
-    limit ${MOST_AT_ONCE + 1}`;
-  const isEveryone = users.length > MOST_AT_ONCE;
+    limit ${MAX_AT_ONCE + 1}`;
+  const isEveryone = users.length > MAX_AT_ONCE;
   p.rights.invalidateAfterCommit(tx, isEveryone ? "everyone" : users.map(({ userId }) => userId));
   await announceUsers(p, tx, users, { tenantId, roleId });
 }
@@ -115,7 +115,7 @@ async function announceUsers(
   users: ChangedUser[],
   changed: ChangedAccess,
 ): Promise<void> {
-  if (users.length <= MOST_AT_ONCE) {
+  if (users.length <= MAX_AT_ONCE) {
     return await emitEvents(p, tx, users.map((user) => accessChangedEvent(user, changed.tenantId)));
   }
   await writeJob(p, tx, ANNOUNCE_JOB, changed);

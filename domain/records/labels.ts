@@ -1,7 +1,7 @@
 /** A text for users: one for all languages, or one per language, such as `{ en: "Invoices", pt: "Faturas" }`. */
 export type Label = string | Record<string, string>;
 
-/** The label in a language, else in English, else in its first language. */
+/** The label in a language; if it is missing, in English; if that is missing too, in its first language. */
 export const labelIn = (label: Label, language: string): string =>
   typeof label === "string" ? label : label[language] ?? label.en ?? Object.values(label)[0] ?? "";
 

@@ -5,7 +5,7 @@ import { FILE_MODULE, sufficientFor } from "../../rights/catalog.ts";
 import { readTenantUser, userNotFound } from "../users/user_details.ts";
 
 /** How many roles that grant a permission are named. */
-const MOST_ROLES = 50;
+const MAX_ROLES = 50;
 
 /** One condition of an access decision, in the order in which the service checks them. */
 const AccessCheck = z.object({
@@ -108,7 +108,7 @@ export async function explainAccess(
       : `${facts.email} does not hold ${o.permission} ${where}: ${failed.join(" ")}`,
     checks,
     grants,
-    grantingRoles: roles.map(({ grant }) => grant).slice(0, MOST_ROLES),
+    grantingRoles: roles.map(({ grant }) => grant).slice(0, MAX_ROLES),
   };
 }
 

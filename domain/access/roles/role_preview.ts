@@ -7,11 +7,11 @@ import { readRole } from "./roles.ts";
 import { countRows } from "../../shared/read_page.ts";
 
 /** How many users the preview names. */
-const MOST_NAMED = 10;
+const MAX_NAMED = 10;
 /** The preview reads this many users and names the first of them by email. A role may have 100,000: sorting all is slow. */
 const CANDIDATES = 1_000;
 /** Up to this number, sessions are counted exactly. */
-const MOST_SESSIONS = 1_000;
+const MAX_SESSIONS = 1_000;
 
 /** A permission that a change adds to a role or removes from it. */
 const PreviewedPermission = z.object({
@@ -105,7 +105,7 @@ export async function previewRoleChange(
         gains: own.filter(({ isAdded }) => isAdded).map(({ code }) => code),
         loses: own.filter(({ isAdded }) => !isAdded).map(({ code }) => code),
       };
-    }).filter(({ gains, loses }) => gains.length + loses.length > 0).slice(0, MOST_NAMED),
+    }).filter(({ gains, loses }) => gains.length + loses.length > 0).slice(0, MAX_NAMED),
   };
 }
 
@@ -193,5 +193,5 @@ const countSessions = (q: Sql, roleId: string): Promise<number> =>
         select from sessions s join users u on u.id = s.user_id
         where s.user_id = h.user_id and s.revoked_at is null and s.expires_at > now()
           and s.security_version = ${securityVersionOf(q)} offset 0) s
-      where h.role_id = ${roleId} limit ${MOST_SESSIONS}) open`,
+      where h.role_id = ${roleId} limit ${MAX_SESSIONS}) open`,
   );

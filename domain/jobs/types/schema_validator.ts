@@ -3,7 +3,7 @@ import { CheckTooCostly, linearPattern, spend, withBudget } from "./check_budget
 import { subschemasOf } from "./subschemas.ts";
 
 /** Maximum number of subschemas, because compiling takes time for each. */
-const MOST_SUBSCHEMAS = 500;
+const MAX_SUBSCHEMAS = 500;
 /** What any check of a subschema costs, whatever it says: mainly the error if it does not fit. */
 const COST_OF_ANY = 20;
 /** Member added to each subschema: what one check of it costs besides. */
@@ -98,7 +98,7 @@ function withCosts(schema: Schema): Schema {
   const copy: Schema = structuredClone(schema);
   const open = [copy];
   for (let at = 0; at < open.length; at++) {
-    if (open.length > MOST_SUBSCHEMAS) throw new Error(`more than ${MOST_SUBSCHEMAS} subschemas`);
+    if (open.length > MAX_SUBSCHEMAS) throw new Error(`more than ${MAX_SUBSCHEMAS} subschemas`);
     const subschema = open[at] ?? {};
     if (COST in subschema) throw new Error(`the member ${COST} is reserved`);
     const inner = subschemasOf(subschema);

@@ -117,7 +117,7 @@ function describeGrants(locale: Locale, entry: AuditEntry) {
   return grant("permission", textsOf(before.permissions), textsOf(after.permissions));
 }
 
-/** Who acted, with a link to what else they changed. */
+/** The actor, with a link to all changes that the actor made. */
 function actorOf({ locale, viewer }: Reader, entry: AuditEntry): SentencePart {
   const { actorId, actorEmail, serviceAccount, apiKeyId, names } = entry;
   const t = sentenceParts[locale];
@@ -130,7 +130,7 @@ function actorOf({ locale, viewer }: Reader, entry: AuditEntry): SentencePart {
   };
 }
 
-/** What was changed, by its name, with a link to its page if the viewer may open it. */
+/** The name of the changed object, with a link to its page if the viewer may open it. */
 function targetOf(v: Reader, entry: AuditEntry): SentencePart {
   const { targetId: id } = entry;
   const name = entry.names[id] ?? nameInState(entry) ?? (isUuid(id) ? shortId(id) : id);

@@ -160,8 +160,8 @@ const membersIn = (row: RecordRow, members: readonly RecordMember[]): Record<str
 const nameOf = (record: DefinedRecord, row: RecordRow, { locale }: Visit): string =>
   String(row[record.title] || oneOf(record, locale));
 
-/** More rows do not fit into a drop-down list: the id is entered then. */
-const MOST_CHOICES = 100;
+/** Maximum rows of a drop-down list. If a record has more, the viewer enters the id. */
+const MAX_CHOICES = 100;
 
 /** The rows of the records that members refer to. A record that the viewer may not read has none. */
 async function readReferenceChoices(v: Visit, members: readonly RecordMember[]): Promise<ReferenceChoices> {
@@ -169,7 +169,7 @@ async function readReferenceChoices(v: Visit, members: readonly RecordMember[]):
   const all = await Promise.all([...plurals].map(async (many): Promise<[string, Choice[]] | null> => {
     const record = recordNamed(many, "a member");
     const [listing] = recordRoutes<DefinedRecord>(record);
-    const query = new URLSearchParams({ pageSize: String(MOST_CHOICES) });
+    const query = new URLSearchParams({ pageSize: String(MAX_CHOICES) });
     const page = await orNull(v.api.listOf<RecordRow>(listing, { params: {}, query }));
     if (!page || page.hasNext) return null;
     return [many, page.items.map((row) => ({ value: row.id, label: nameOf(record, row, v) }))];
@@ -190,10 +190,10 @@ function filtersOf(v: Visit, { members, softDeleted }: DefinedRecord, choices: R
   ];
 }
 
-/** How many members the list shows. */
+/** Number of members that the list shows. */
 const COLUMNS = 5;
 
-/** The first members as columns, the title first. It leads to the row, and shows its description. */
+/** The first members as columns, beginning with the title, which links to the row and shows its description. */
 async function columnsOf(
   v: Visit,
   record: DefinedRecord,
@@ -328,7 +328,7 @@ function formView(
   };
 }
 
-/** The members that the form does not show, and the facts that every row has. */
+/** A card with the members that the form does not show, and with the times and the id of the row. */
 async function RowFacts({ v, record, row, shown }: {
   v: Visit;
   record: DefinedRecord;

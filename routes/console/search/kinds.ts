@@ -11,7 +11,7 @@ export interface Found {
   /** Address of its page under /console. */
   href: string;
   title: string;
-  /** What tells it from others of the same title. */
+  /** A text that distinguishes it from others with the same title. */
   detail: string | null;
 }
 
@@ -23,7 +23,7 @@ export interface Kind {
   section: string;
   /** Reads its name. `everywhere`: the viewer administers such things of all tenants. @throws Refusal */
   read(api: Api, id: string, everywhere: boolean): Promise<Named>;
-  /** Whether the viewer administers such things of all tenants. */
+  /** True if the viewer administers such things of all tenants. */
   everywhere?(v: Visit): boolean;
 }
 
@@ -123,10 +123,10 @@ export interface Place {
 }
 
 /** At most this many other tenants are searched, because each costs a call of the API. */
-const MOST_PLACES = 20;
+const MAX_PLACES = 20;
 
 /** The viewer's other tenants in which the thing exists and the viewer may see it. */
-export async function findElsewhere(v: Visit, kind: Kind, id: string, most = MOST_PLACES): Promise<Place[]> {
+export async function findElsewhere(v: Visit, kind: Kind, id: string, most = MAX_PLACES): Promise<Place[]> {
   const own = await ownTenants(v.api, { pageSize: most + 1 });
   const others = own.filter((other) => other.id !== v.viewer.tenant?.id).slice(0, most);
   const found = await Promise.all(others.map(async (other) => {
