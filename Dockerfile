@@ -25,5 +25,5 @@ USER deno
 EXPOSE 8000
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s CMD ["deno", "eval", "const r = await fetch(`http://127.0.0.1:${Deno.env.get('PORT')}/healthz`); Deno.exit(r.ok ? 0 : 1)"]
-# The permissions of `deno task start`. Runs Deno directly, so that signals reach the service.
-CMD ["deno", "run", "--no-prompt", "--cached-only", "--allow-net", "--allow-env", "--allow-read=.,/run/secrets,/usr/bin/ldd", "--allow-ffi=node_modules", "--allow-sys=hostname,cpus,uid,networkInterfaces", "main.ts"]
+# The flags of `deno task start`. Runs Deno directly, so that signals reach the service.
+CMD ["deno", "run", "--v8-flags=--max-semi-space-size=4,--heap-growing-percent=50", "--no-prompt", "--cached-only", "--allow-net", "--allow-env", "--allow-read=.,/run/secrets,/usr/bin/ldd", "--allow-ffi=node_modules", "--allow-sys=hostname,cpus,uid,networkInterfaces", "main.ts"]

@@ -17,7 +17,9 @@ import { WorkPolls } from "./domain/jobs/remote/work_polls.ts";
 import { registerJobTypes } from "./domain/job_types.ts";
 import { allPersonalData } from "./domain/personal_data.ts";
 import { serviceNotices } from "./domain/notifications/sending/service_notices.ts";
+import { createDeliveryBatches } from "./domain/notifications/delivery/delivery_batches.ts";
 import { finishDirectMessages } from "./domain/notifications/sending/direct.ts";
+import { UnsubscribeTokens } from "./domain/notifications/unsubscribe_token.ts";
 import { UserWakeUps } from "./domain/notifications/user_wake_up.ts";
 import { MessageWriter } from "./domain/notifications/sending/send.ts";
 import { RenderThreads } from "./domain/templates/language/mod.ts";
@@ -50,7 +52,7 @@ import { openScanner } from "./infra/scanner/configured_scanner.ts";
 import { openTokens } from "./infra/tokens.ts";
 import { openWakeUps } from "./infra/wakeups/open_wake_ups.ts";
 import { createApp, withMounts } from "./routes/app.ts";
-import { createConsole } from "./routes/console/console.tsx";
+import { consoleMount } from "./routes/console/mount.ts";
 import { rootPage } from "./routes/console/root.ts";
 import { assemble } from "./routes/extensions/assemble.ts";
 import { loadExtensions } from "./routes/extensions/load_extensions.ts";
@@ -107,6 +109,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     await loadExtensions([...config.STEWARD_EXTENSIONS ?? [], ...o.extensions ?? []]),
     () => services,
   );
+  const sections = await extensions.loadSections();
   await requireBreachedPasswords(config.BREACHED_PASSWORDS);
   await prepareDatabase(config, databaseClock, extensions);
   const pools = openPools(config, log);
@@ -175,9 +178,12 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     messageWriter: new MessageWriter({ sql, wakeUps }),
     reservationWriter: new ReservationWriter(sql),
     attachedFiles,
+    deliveryBatches: createDeliveryBatches(sql),
+    directDeliveries: new Set(),
+    unsubscribeTokens: new UnsubscribeTokens(sql),
     channelProviders: extensions.channelProviders,
     ...serviceNotices(() => platform),
-    listPages: () => consolePages.listPages,
+    listPages: async () => (await consolePages.load()).listPages,
     userWakeUps: new UserWakeUps({ sql, config, log }),
     objects,
     scanner,
@@ -202,7 +208,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
   const served = { platform, endpoints, checkAnswers: o.checkAnswers ?? false };
   const api = createApp(served);
   const tasks = createApp({ ...served, unlimited: true });
-  const consolePages = await createConsole(platform, api, extensions.sections, tasks);
+  const consolePages = consoleMount(platform, api, sections, tasks);
   const server = serveHttp(config, withMounts([consolePages, rootPage(platform)], api, platform));
   baseUrl ||= server.url;
   const schedules = scheduleWork(platform);

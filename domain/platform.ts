@@ -2,6 +2,7 @@ import type { ConnectionWait } from "../infra/postgres/connection_wait.ts";
 import type { AccessPlatform } from "./access/platform.ts";
 import type { ConsolePlatform } from "./console/platform.ts";
 import type { EventPlatform } from "./events/platform.ts";
+import type { DeliveryPlatform } from "./notifications/delivery/delivery_batches.ts";
 import type { RemoteWorkPlatform } from "./jobs/remote/platform.ts";
 import type { InstanceHealth } from "./operations/health.ts";
 import type { OAuthPlatform } from "./oauth/platform.ts";
@@ -14,6 +15,7 @@ export interface ServicePlatform
   extends
     AccessPlatform,
     ConsolePlatform,
+    DeliveryPlatform,
     EventPlatform,
     OAuthPlatform,
     RemoteWorkPlatform,

@@ -187,7 +187,8 @@ const readKeys = async (read: () => Promise<JWK[]>): Promise<SigningKey[]> =>
 
 const tokenExpired = () => new TokenRefused("TOKEN_EXPIRED", "The access token has expired.");
 
-function accessClaims(
+/** What an access token says of its caller. @throws TokenRefused for other claims */
+export function accessClaims(
   { sub, sid = null, ver, exp = 0, tenant_id: tenantId = null }: JWTPayload,
 ): AccessClaims {
   const fits = isUuid(sub) && (sid === null || isUuid(sid)) && Number.isSafeInteger(ver) &&

@@ -9,7 +9,7 @@ import { filesDownloadUrl, filesReserve } from "./bench/files_under_load.ts";
 import { foldBacklog } from "./bench/fold_backlog.ts";
 import { heldSnapshot } from "./bench/held_snapshot.ts";
 import { importUsers } from "./bench/import_users.ts";
-import { idleMemory, startUp, startUpExtension } from "./bench/instance.ts";
+import { consolePages, idleMemory, startUp, startUpExtension } from "./bench/instance.ts";
 import { drain, enqueue, fullLedger, latency, twoProcesses } from "./bench/jobs.ts";
 import { mixedLoad, mixedLoadTwice } from "./bench/mixed_load.ts";
 import { notificationsLists, notificationsSend } from "./bench/notifications.ts";
@@ -39,6 +39,7 @@ const CASES: Record<string, (setup: BenchSetup) => Promise<void>> = {
   "latency": latency,
   "full-ledger": fullLedger,
   "console-lists": consoleLists,
+  "console-pages": consolePages,
   "two-processes": twoProcesses,
   "held-snapshot": heldSnapshot,
   "fold-backlog": foldBacklog,

@@ -21,5 +21,5 @@ export interface ListPages {
 }
 
 export interface ConsolePlatform extends FilePlatform {
-  listPages(): ListPages;
+  listPages(): Promise<ListPages>;
 }

@@ -95,7 +95,7 @@ async function actOnRows(
       await endListTask(p.sql, task.id, { status: "Completed" });
       return;
     }
-    const { refusals } = await p.listPages().act(task, ids, signal);
+    const { refusals } = await (await p.listPages()).act(task, ids, signal);
     task = await recordTaskRows(p.sql, task, { rows: ids.length, refusals });
     if (task) onProgress(100 * task.position / Math.max(1, task.total));
   }
@@ -109,7 +109,7 @@ async function writeCsv(
 ): Promise<void> {
   let written = 0;
   const encoder = new TextEncoder();
-  const lines = p.listPages().csv(task, async (rows) => {
+  const lines = (await p.listPages()).csv(task, async (rows) => {
     signal.throwIfAborted();
     written = rows;
     if (!await noteCsvRows(p.sql, task.id, rows)) throw new TaskCancelled();
@@ -147,6 +147,7 @@ export const csvName = (list: string, now: Date): string =>
 /** An in-app notification with a link to the task. */
 async function tellOwner(p: ConsolePlatform, task: ListTask): Promise<void> {
   if (task.status !== "Completed" && task.status !== "Failed") return;
+  const pages = await p.listPages();
   try {
     await transact(
       p.sql,
@@ -154,7 +155,7 @@ async function tellOwner(p: ConsolePlatform, task: ListTask): Promise<void> {
         sendNotification(p, tx, { tenantId: task.tenantId, userId: null, traceId: null }, {
           channel: "InApp",
           recipients: [{ address: task.userId }],
-          ...p.listPages().notice(task),
+          ...pages.notice(task),
           category: "lists",
           actionUrl: `${p.baseUrl()}/console/lists/tasks/${task.id}`,
         }),

@@ -59,6 +59,8 @@ export const rescanBatchJob = defineJob({
 export async function startRescan(
   p: Platform,
 ): Promise<"engine unavailable" | "nothing outdated" | "already running" | "started"> {
+  const files = await p.sql`select from files where status = 'Available' limit 1`;
+  if (files.length === 0) return "nothing outdated"; // to ask the embedded engine would load it
   const engine = await askEngine(p);
   if (!engine) return "engine unavailable";
   const generation = await generationOf(p.sql, engine);

@@ -12,6 +12,7 @@ export const operator = (tenantId: string | null = null): JobActor => ({
   proof: null,
   apiKeyId: null,
   serviceAccount: null,
+  clientId: null,
   tokenTenantId: null,
   tenantId,
   permissions: new Set(["admin:system"]),

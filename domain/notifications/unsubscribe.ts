@@ -1,27 +1,27 @@
 import { problem } from "../problems/problem.ts";
-import type { Platform } from "../shared/platform.ts";
+import type { NotificationPlatform } from "./platform.ts";
 import { optOut } from "./preferences.ts";
-import { readUnsubscribe, signUnsubscribe, type UnsubscribeClaim } from "./unsubscribe_token.ts";
+import type { UnsubscribeClaim } from "./unsubscribe_token.ts";
 
 export const UNSUBSCRIBE_PATH = "/api/v1/notifications/unsubscribe";
 
 /** The link that unsubscribes a user from the mail of a category, without a sign-in. */
 export async function unsubscribeUrl(
-  p: Pick<Platform, "sql" | "clock" | "baseUrl">,
+  p: Pick<NotificationPlatform, "unsubscribeTokens" | "clock" | "baseUrl">,
   claim: UnsubscribeClaim,
 ): Promise<string> {
-  return `${p.baseUrl()}${UNSUBSCRIBE_PATH}?token=${await signUnsubscribe(p.sql, claim, p.clock.now())}`;
+  return `${p.baseUrl()}${UNSUBSCRIBE_PATH}?token=${await p.unsubscribeTokens.sign(claim, p.clock.now())}`;
 }
 
 /** The claim of a link; null if the token is invalid or expired. It changes nothing, because mail scanners open links. */
 export const readUnsubscribeLink = (
-  p: Pick<Platform, "sql" | "clock">,
+  p: Pick<NotificationPlatform, "unsubscribeTokens" | "clock">,
   token: string,
-): Promise<UnsubscribeClaim | null> => readUnsubscribe(p.sql, token, p.clock.now());
+): Promise<UnsubscribeClaim | null> => p.unsubscribeTokens.read(token, p.clock.now());
 
 /** Unsubscribes the user of a link from its category. Idempotent. @throws NOTIFICATION_UNSUBSCRIBE_INVALID */
 export async function unsubscribe(
-  p: Pick<Platform, "sql" | "clock">,
+  p: Pick<NotificationPlatform, "sql" | "unsubscribeTokens" | "clock">,
   token: string,
 ): Promise<UnsubscribeClaim> {
   const claim = await readUnsubscribeLink(p, token);

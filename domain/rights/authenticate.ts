@@ -1,4 +1,4 @@
-import { TokenRefused } from "../../infra/tokens.ts";
+import { type AccessClaims, TokenRefused } from "../../infra/tokens.ts";
 import { invalid, problem } from "../problems/problem.ts";
 import { isUuid } from "../shared/ids.ts";
 import type { ApiKeyRights } from "./api_key_rights.ts";
@@ -19,6 +19,8 @@ export interface Credentials {
   queryIsFilter: boolean;
   traceId: string;
   ip: string | null;
+  /** The claims of a client's token that reaches the user's own things; null for any other token. @throws TokenRefused */
+  readSelfToken(token: string): Promise<AccessClaims & { clientId: string } | null>;
 }
 
 const BEARER = /^Bearer +([\w.~+/-]+=*) *$/i;
@@ -36,10 +38,8 @@ export async function authenticate(
   const token = BEARER.exec(c.authorization)?.[1];
   if (!token) throw problem("TOKEN_INVALID", "The Authorization header is not of the form `Bearer <token>`.");
   if (token.startsWith(KEY_PREFIX)) return await authenticateKey(p, c, token);
-  const claims = await p.tokens.verify(token).catch((error) => {
-    throw error instanceof TokenRefused ? problem(error.fault, error.message) : error;
-  });
-  const { sub, sid, ver } = claims;
+  const claims = await readClaims(p, c, token);
+  const { sub, sid, ver, clientId } = claims;
   if (sid === null) return await authenticateAccountToken(p, c, sub, ver);
   const tenantQuery = c.queryIsFilter ? [] : c.tenantQuery;
   const named = claims.tenantId === null ? namedTenants({ ...c, tenantQuery }) : [claims.tenantId];
@@ -59,12 +59,32 @@ export async function authenticate(
     proof: rights.proof,
     apiKeyId: null,
     serviceAccount: null,
+    clientId,
     tokenTenantId: claims.tenantId,
     tenantId,
-    permissions: rights.permissions,
+    permissions: clientId === null ? rights.permissions : new Set(),
     traceId: c.traceId,
     ip: c.ip,
   };
+}
+
+/** The claims of a token for the service's API, or of a client's token that reaches the user's own things. */
+async function readClaims(
+  { tokens }: Pick<RightsPlatform, "tokens">,
+  c: Pick<Credentials, "readSelfToken">,
+  token: string,
+): Promise<AccessClaims & { clientId: string | null }> {
+  try {
+    try {
+      return { ...await tokens.verify(token), clientId: null };
+    } catch (refused) {
+      const self = refused instanceof TokenRefused ? await c.readSelfToken(token) : null;
+      if (self) return self;
+      throw refused;
+    }
+  } catch (refused) {
+    throw refused instanceof TokenRefused ? problem(refused.fault, refused.message) : refused;
+  }
 }
 
 /** Authenticates an API key or a service account, and records its use. */
@@ -127,10 +147,10 @@ export async function actAs(
   const [tenantId = null] = named;
   const acting = key.kind === "apiKey" ? actingKey(key, tenantId) : await actingAccount(p, key, tenantId);
   p.rights.keys.recordUse(key, ip);
-  return { ...acting, sessionId: "", proof: null, traceId, ip };
+  return { ...acting, sessionId: "", proof: null, clientId: null, traceId, ip };
 }
 
-type Acting = Omit<Caller, "sessionId" | "proof" | "traceId" | "ip">;
+type Acting = Omit<Caller, "sessionId" | "proof" | "clientId" | "traceId" | "ip">;
 
 function requireUsable({ expired, usable }: ApiKeyRights): void {
   if (expired) throw problem("TOKEN_EXPIRED", "The API key has expired.");

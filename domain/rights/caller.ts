@@ -13,6 +13,8 @@ export interface Caller {
   apiKeyId: string | null;
   /** The service account that calls; null: another caller. */
   serviceAccount: ServiceAccountCaller | null;
+  /** The first-party client whose token it is: it reaches only the user's own things; null: another caller. */
+  clientId: string | null;
   /** Tenant of the token; null for a global token or a service account. */
   tokenTenantId: string | null;
   /** Tenant the request acts in: that of the token, or the one that a caller without such a tenant names. */

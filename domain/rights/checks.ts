@@ -15,6 +15,8 @@ export interface Access<C> {
   personsOnly?: true;
   /** True if a session may call it that lacks a required second factor. */
   forEnrolling?: true;
+  /** True if it also accepts a client's token that reaches only the user's own things. */
+  forSelf?: true;
   /** True if the session must be recent: see `afterStepUp`. */
   needsStepUp?: true;
   admit(caller: Caller | null): C;
@@ -22,9 +24,17 @@ export interface Access<C> {
 
 /**
  * The caller as a route accepts it.
- * @throws SECOND_FACTOR_REQUIRED for a session that lacks a required second factor, unless the route is for such sessions
+ * @throws FORBIDDEN for a client's token that reaches only the user's own things, unless the route is for these;
+ * SECOND_FACTOR_REQUIRED for a session that lacks a required second factor, unless the route is for such sessions
  */
 export function admit<C>(access: Access<C>, caller: Caller | null): C {
+  if (caller?.clientId && access.needsCaller && !access.forSelf) {
+    throw problem(
+      "FORBIDDEN",
+      `The token of the client ${caller.clientId} reaches only the user's own things: in-app notifications, ` +
+        "preferences, profile, sessions and second factors.",
+    );
+  }
   if (!caller?.proof?.isLimited || access.forEnrolling) return access.admit(caller);
   throw problem(
     "SECOND_FACTOR_REQUIRED",
@@ -38,6 +48,9 @@ export const forEnrolling = <C extends Caller>(rule: Access<C>): Access<C> => ({
   ...rule,
   forEnrolling: true,
 });
+
+/** Also accepts first-party clients' tokens with the scope `steward.self`: for the user's own things. */
+export const forSelf = <C extends Caller>(rule: Access<C>): Access<C> => ({ ...rule, forSelf: true });
 
 /**
  * Needs a recent sign-in: for routes that create lasting credentials.

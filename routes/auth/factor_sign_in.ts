@@ -6,7 +6,7 @@ import {
   signInByPasskey,
 } from "../../domain/access/factors/factor_sign_in.ts";
 import { readStepUpChoice, stepUp } from "../../domain/access/factors/step_up.ts";
-import { anyone, byPerson, forEnrolling, signedIn } from "../../domain/rights/checks.ts";
+import { anyone, byPerson, forEnrolling, forSelf, signedIn } from "../../domain/rights/checks.ts";
 import { ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";
@@ -102,7 +102,7 @@ export const factorSignInRoutes = [
     area,
     id: "readStepUpChoice",
     summary: "How the caller can step up or remove a factor, with new options for a passkey",
-    access: forEnrolling(byPerson(signedIn)),
+    access: forSelf(forEnrolling(byPerson(signedIn))),
     answers: { 200: { description: "The factors of the caller", schema: StepUpChoiceDto } },
     problems: [],
     run: async ({ platform, caller }) => ok(await readStepUpChoice(platform, caller)),
@@ -117,7 +117,7 @@ export const factorSignInRoutes = [
     details:
       "Without a second factor, the password alone is enough; without a password, the code alone. Routes that create " +
       "lasting credentials then accept the session for STEP_UP_MINUTES.",
-    access: forEnrolling(byPerson(signedIn)),
+    access: forSelf(forEnrolling(byPerson(signedIn))),
     body: z.object({ password, ...factorProof }).meta({ id: "StepUpRequest" }),
     answers: {
       200: {

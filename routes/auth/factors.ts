@@ -2,7 +2,7 @@ import { z } from "zod";
 import { addPasskey, confirmTotp, startPasskey, startTotp } from "../../domain/access/factors/add_factor.ts";
 import { Factor, listOwnFactors, OwnFactors } from "../../domain/access/factors/factor_list.ts";
 import { removeFactor, renewRecoveryCodes } from "../../domain/access/factors/remove_factor.ts";
-import { afterStepUp, byPerson, forEnrolling, signedIn } from "../../domain/rights/checks.ts";
+import { afterStepUp, byPerson, forEnrolling, forSelf, signedIn } from "../../domain/rights/checks.ts";
 import { requiredName } from "../../domain/shared/name.ts";
 import { created, noContent, ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
@@ -17,7 +17,7 @@ import {
 
 const path = "/api/v1/auth/factors";
 const area = "Sign-in";
-const own = forEnrolling(byPerson(signedIn));
+const own = forSelf(forEnrolling(byPerson(signedIn)));
 const change = afterStepUp(own, "everyone");
 
 /** The caller's second factors. They also serve sessions that lack a required second factor. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { optionalName } from "../../domain/shared/name.ts";
-import { byPerson, signedIn } from "../../domain/rights/checks.ts";
+import { byPerson, forSelf, signedIn } from "../../domain/rights/checks.ts";
 import { endOwnSession, listOwnSessions, OwnSession } from "../../domain/access/sign_in/own_sessions.ts";
 import { changePassword } from "../../domain/access/account/own_password.ts";
 import { findOwnTenants } from "../../domain/access/account/own_tenants.ts";
@@ -26,7 +26,7 @@ export const ownAccountRoutes = [
     id: "readMe",
     service: "point read",
     summary: "Read the caller's profile, roles and permissions",
-    access: byPerson(signedIn),
+    access: forSelf(byPerson(signedIn)),
     query: z.object({
       maxTenants: queryInteger(0, MAX_TENANTS).optional().meta({
         description:
@@ -66,7 +66,7 @@ export const ownAccountRoutes = [
     area: "Sign-in",
     id: "updateMe",
     summary: "Change the caller's names and phone number",
-    access: byPerson(signedIn),
+    access: forSelf(byPerson(signedIn)),
     body: z.object({
       firstName: name,
       lastName: name,
@@ -106,7 +106,7 @@ export const ownAccountRoutes = [
     area: "Sign-in",
     id: "listOwnSessions",
     summary: "List the caller's open sessions, newest first",
-    access: byPerson(signedIn),
+    access: forSelf(byPerson(signedIn)),
     answers: { 200: { description: "At most 100 sessions", schema: z.array(OwnSession) } },
     problems: [],
     run: async ({ db, caller }) => ok(await listOwnSessions(db, caller)),
@@ -118,7 +118,7 @@ export const ownAccountRoutes = [
     area: "Sign-in",
     id: "endOwnSession",
     summary: "End one of the caller's sessions",
-    access: byPerson(signedIn),
+    access: forSelf(byPerson(signedIn)),
     params: z.object({ id: uuid }),
     answers: { 204: { description: "The session has ended" } },
     problems: ["SESSION_NOT_FOUND"],

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { anyone, byPerson, forEnrolling, signedIn } from "../../domain/rights/checks.ts";
+import { anyone, byPerson, forEnrolling, forSelf, signedIn } from "../../domain/rights/checks.ts";
 import { refresh, signIn, signOut, switchTenant } from "../../domain/access/sign_in/sign_in.ts";
 import { noContent } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
@@ -86,7 +86,7 @@ export const signInRoutes = [
     area: "Sign-in",
     id: "signOut",
     summary: "End the caller's session",
-    access: forEnrolling(byPerson(signedIn)),
+    access: forSelf(forEnrolling(byPerson(signedIn))),
     answers: { 204: { description: "The session has ended" } },
     problems: [],
     async run({ platform, caller }) {

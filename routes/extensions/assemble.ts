@@ -10,9 +10,7 @@ import type { ReportExtensions } from "../../domain/reports/threads/reports.ts";
 import { CATALOG_PERMISSIONS } from "../../domain/rights/catalog.ts";
 import type { PersonalData } from "../../domain/shared/personal_data.ts";
 import type { ExtensionMigrations } from "../../infra/postgres/migrate.ts";
-import { extensionSection } from "../console/records/record_pages.tsx";
 import type { ConsoleSection } from "../console/shared/page.ts";
-import type { DefinedRecord } from "../../domain/records/record_type.ts";
 import { recordRoutes } from "../records/record_routes.ts";
 import type { Endpoint, EndpointInput } from "../shared/endpoint.ts";
 import { checkDeclarations } from "./declarations.ts";
@@ -27,8 +25,8 @@ export interface Assembly {
   eventTypes: EventTypes;
   jobTypes: AnyJobType[];
   endpoints: Endpoint[];
-  /** Console sections of the extensions that have resources. */
-  sections: ConsoleSection[];
+  /** The console sections of the extensions that have resources. The console is loaded only if there are any. */
+  loadSections(): Promise<ConsoleSection[]>;
   reports: ReportExtensions;
   channelProviders: ChannelProvider[];
   /** In exports, the folder of an extension is `extensions/NAME`. */
@@ -70,9 +68,7 @@ export function assemble(extensions: readonly LoadedExtension[], services: () =>
       jobs.map((job) => jobType(names, name, job, services))
     ),
     endpoints: extensions.flatMap((extension) => endpointsOf(names, extension, services)),
-    sections: extensions.flatMap(({ name, resources = [] }) =>
-      resources.length > 0 ? [consoleSection(names, name, resources)] : []
-    ),
+    loadSections: () => consoleSections(names, extensions),
     reports: reportsOf(names, extensions),
     channelProviders: providers.map((provider) => ({
       ...provider,
@@ -159,10 +155,21 @@ function endpointsOf(
   return endpoints;
 }
 
-function consoleSection(names: Names, extension: string, records: DefinedRecord[]): ConsoleSection {
-  const section = extensionSection(extension, records);
-  for (const { path } of section.nav) names.claim(extension, "console pages", path);
-  return section;
+async function consoleSections(
+  names: Names,
+  extensions: readonly LoadedExtension[],
+): Promise<ConsoleSection[]> {
+  if (extensions.every(({ resources = [] }) => resources.length === 0)) return [];
+  const { extensionSection } = await import("../console/records/record_pages.tsx");
+  const { sections } = await import("../console/sections.ts");
+  const pages = sections.flatMap(({ pages }) => pages);
+  names.reserve("console pages", pages.map(({ path }) => path.split("/")[0] ?? ""));
+  return extensions.flatMap(({ name, resources = [] }) => {
+    if (resources.length === 0) return [];
+    const section = extensionSection(name, resources);
+    for (const { path } of section.nav) names.claim(name, "console pages", path);
+    return [section];
+  });
 }
 
 function reportsOf(names: Names, extensions: readonly LoadedExtension[]): ReportExtensions {

@@ -3,7 +3,6 @@ import { allJobTypes } from "../../domain/job_types.ts";
 import { CHANNELS } from "../../domain/notifications/status.ts";
 import { BUILT_IN_REPORTS } from "../../domain/reports/templates/mod.ts";
 import { CATALOG_PERMISSIONS } from "../../domain/rights/catalog.ts";
-import { sections } from "../console/sections.ts";
 import { ENDPOINTS } from "../endpoints.ts";
 import type { Endpoint } from "../shared/endpoint.ts";
 import type { LoadedExtension } from "./load_extensions.ts";
@@ -14,19 +13,19 @@ export class Names {
   #routes: (Route & { owner: string })[] = [];
 
   constructor(extensions: readonly LoadedExtension[]) {
-    for (const { code } of CATALOG_PERMISSIONS) this.#owners.set(`permissions ${code}`, "the service");
-    for (const type of Object.keys(EVENT_TYPES)) this.#owners.set(`events ${type}`, "the service");
-    for (const { name } of allJobTypes) this.#owners.set(`jobs ${name}`, "the service");
-    for (const { path } of sections.flatMap(({ pages }) => pages)) {
-      this.#owners.set(`console pages ${path.split("/")[0]}`, "the service");
-    }
-    for (const { id } of BUILT_IN_REPORTS) this.#owners.set(`reports ${id}`, "the service");
-    for (const channel of CHANNELS) this.#owners.set(`channels ${channel.toLowerCase()}`, "the service");
-    for (const endpoint of ENDPOINTS) {
-      this.#owners.set(`operations ${endpoint.id}`, "the service");
-      this.#routes.push(...routesOf(endpoint).map((route) => ({ ...route, owner: "the service" })));
-    }
+    this.reserve("permissions", CATALOG_PERMISSIONS.map(({ code }) => code));
+    this.reserve("events", Object.keys(EVENT_TYPES));
+    this.reserve("jobs", allJobTypes.map(({ name }) => name));
+    this.reserve("reports", BUILT_IN_REPORTS.map(({ id }) => id));
+    this.reserve("channels", CHANNELS.map((channel) => channel.toLowerCase()));
+    this.reserve("operations", ENDPOINTS.map(({ id }) => id));
+    this.#routes = ENDPOINTS.flatMap(routesOf).map((route) => ({ ...route, owner: "the service" }));
     for (const { name, module } of extensions) this.#take(name, "name", name, `the extension in ${module}`);
+  }
+
+  /** Reserves names of a kind for the service. */
+  reserve(kind: string, names: readonly string[]): void {
+    for (const name of names) this.#owners.set(`${kind} ${name}`, "the service");
   }
 
   /** Reserves a name of a kind for an extension. @throws Error if it is malformed or already used */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { byPerson, signedIn } from "../../domain/rights/checks.ts";
+import { byPerson, forSelf, signedIn } from "../../domain/rights/checks.ts";
 import { listDevices, registerDevice, removeDevice } from "../../domain/notifications/devices.ts";
 import { requireOwner } from "../../domain/notifications/ownership.ts";
 import { noContent, ok } from "../shared/answer.ts";
@@ -9,7 +9,7 @@ import { UserDeviceDto } from "./shapes.ts";
 
 const path = "/api/v1/user-notifications/devices";
 const area = "Notifications";
-const access = byPerson(signedIn);
+const access = forSelf(byPerson(signedIn));
 const query = z.object({ userId: uuid });
 const RegisterDeviceRequest = z.object({
   token: z.string().regex(/^[!-~]{1,4096}$/, "expected a device token without blanks"),

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { byPerson, signedIn } from "../../domain/rights/checks.ts";
+import { byPerson, forSelf, signedIn } from "../../domain/rights/checks.ts";
 import { channelMember, channelNames } from "../../domain/notifications/channels.ts";
 import { requireOwner } from "../../domain/notifications/ownership.ts";
 import { readPreferences, writePreferences } from "../../domain/notifications/preferences.ts";
@@ -10,7 +10,7 @@ import { category } from "./shapes.ts";
 
 const path = "/api/v1/user-notifications/preferences";
 const area = "Notifications";
-const access = byPerson(signedIn);
+const access = forSelf(byPerson(signedIn));
 const query = z.object({ userId: uuid });
 const MAX_CATEGORIES = 200;
 const clock = z.string().meta({ description: "HH:MM in the user's time zone", example: "22:00" });

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { byPerson, signedIn } from "../../domain/rights/checks.ts";
+import { byPerson, forSelf, signedIn } from "../../domain/rights/checks.ts";
 import { requireOwner } from "../../domain/notifications/ownership.ts";
 import { streamUserNotifications } from "../../domain/notifications/in_app/stream.ts";
 import { endpoint } from "../shared/endpoint.ts";
@@ -13,7 +13,7 @@ export const streamRoutes = [
     area: "Notifications",
     id: "streamUserNotifications",
     summary: "Stream a user's new in-app notifications as server-sent events, from Last-Event-ID on",
-    access: byPerson(signedIn),
+    access: forSelf(byPerson(signedIn)),
     service: "stream",
     query: z.object({ userId: uuid }),
     answers: {

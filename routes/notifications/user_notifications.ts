@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { byPersonOrSystem as access } from "../../domain/rights/checks.ts";
+import { byPersonOrSystem, forSelf } from "../../domain/rights/checks.ts";
 import {
   countUserNotifications,
   deleteUserNotification,
@@ -15,6 +15,7 @@ import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { queryBoolean, uuid } from "../shared/validation.ts";
 
 const area = "Notifications";
+const access = forSelf(byPersonOrSystem);
 const params = z.object({ id: uuid });
 const ofUser = { userId: uuid };
 

@@ -42,7 +42,9 @@ const given = {
     description: "`aud` of its access tokens: the API they are for. The clients of one tenant may share it",
   }),
   scopes: z.array(scope).max(50).transform((scopes) => [...new Set(scopes)]).meta({
-    description: "Scopes it may ask for",
+    description:
+      "Scopes it may ask for; `steward.self`, of first-party clients only, lets its users reach their own " +
+      "things in this API by its access token",
   }),
   tokenClaims: z.array(enumName(TOKEN_CLAIMS)).max(20).transform((claims) => [...new Set(claims)]).meta({
     description: "Optional claims of access tokens; `permissions`: those of the user in the tenant",

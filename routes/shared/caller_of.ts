@@ -1,3 +1,4 @@
+import { readSelfToken } from "../../domain/oauth/tokens/self_token.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { authenticate } from "../../domain/rights/authenticate.ts";
 import type { Caller } from "../../domain/rights/caller.ts";
@@ -5,7 +6,7 @@ import type { Call } from "./call.ts";
 
 /** The caller of the request, by its credential and the tenant it names; null without a credential. */
 export async function callerOf(
-  platform: Pick<ServicePlatform, "tokens" | "rights">,
+  platform: Pick<ServicePlatform, "tokens" | "rights" | "oauthClients">,
   call: Call,
 ): Promise<Caller | null> {
   const { headers, url } = call.request;
@@ -17,5 +18,6 @@ export async function callerOf(
     queryIsFilter: namesTenant && call.url.pathname.startsWith("/api/v1/admin/"),
     traceId: call.traceId,
     ip: call.ip,
+    readSelfToken: (token) => readSelfToken(platform, token),
   });
 }

@@ -170,7 +170,7 @@ const withRefusal = (declared: Response, { description = "" }: Refusal, isOAuth:
 
 function descriptionOf({ access, alsoAt = [], quota, details }: Endpoint): string {
   const codes = (list: string[], between: string) => list.map((text) => `\`${text}\``).join(between);
-  const { permissions, needsCaller, needsTenant, personsOnly } = access;
+  const { permissions, needsCaller, needsTenant, personsOnly, forSelf } = access;
   const who = !needsCaller
     ? "Open to anyone."
     : permissions.length > 0
@@ -179,6 +179,7 @@ function descriptionOf({ access, alsoAt = [], quota, details }: Endpoint): strin
   return [
     who,
     ...(personsOnly ? ["Not for API keys."] : []),
+    ...(forSelf ? ["Also for a first-party client's token with the scope `steward.self`."] : []),
     ...(alsoAt.length > 0 ? [`Also at ${codes(alsoAt, ", ")}.`] : []),
     ...(details ? [details] : []),
     ...(quota === "none" ? ["Not rate limited."] : []),

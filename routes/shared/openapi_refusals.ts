@@ -43,6 +43,7 @@ const CALLER_PROBLEMS: ProblemCode[] = [
   "TOKEN_REVOKED",
   "SESSION_INVALIDATED",
   "TENANT_FORBIDDEN",
+  "FORBIDDEN",
 ];
 const LIMITED: ProblemCode = "SECOND_FACTOR_REQUIRED";
 const KEY_PROBLEMS: ProblemCode[] = [
@@ -88,12 +89,11 @@ export function refusalCodes(spec: Endpoint): Set<ProblemCode> {
 
 /** Codes that follow from who may call an operation. */
 function accessProblems({ access }: Endpoint): ProblemCode[] {
-  const { needsCaller, needsTenant, personsOnly, permissions, forEnrolling, needsStepUp } = access;
+  const { needsCaller, permissions, forEnrolling, needsStepUp } = access;
   return [
     ...(needsCaller ? CALLER_PROBLEMS : []),
     ...(needsCaller && !forEnrolling ? [LIMITED] : []),
     ...(needsStepUp ? ["STEP_UP_REQUIRED_FORBIDDEN"] as const : []),
-    ...(needsTenant || personsOnly ? ["FORBIDDEN"] as const : []),
     ...(permissions.length > 0 ? ["MISSING_PERMISSION"] as const : []),
   ];
 }

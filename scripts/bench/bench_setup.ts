@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import deno from "../../deno.json" with { type: "json" };
 import { startEmbeddedPostgres } from "../../infra/embedded/postgres.ts";
 import { migrate } from "../../infra/postgres/migrate.ts";
 import { connectPostgres, type Sql } from "../../infra/postgres/postgres.ts";
@@ -6,6 +7,9 @@ import { startDeno } from "../shared/child_process.ts";
 
 /** Last line of the output of a process that is ready, with its port. */
 const READY = /(?:steward ready on http:\/\/[^:]+:|listening on )(\d+)\n/;
+
+/** The V8 flags with which users start the service. */
+const V8_FLAGS = deno.tasks.start.split(" ").filter((word) => word.startsWith("--v8-flags="));
 
 /** A process started for a benchmark. */
 export interface MeasuredProcess {
@@ -70,7 +74,7 @@ export async function openBenchSetup(): Promise<BenchSetup> {
     folder,
     startPeer,
     startService: (env) =>
-      start([pathOf("../../main.ts")], {
+      start([...V8_FLAGS, pathOf("../../main.ts")], {
         DATABASE_URL: postgres.url,
         DATA_DIR: join(folder, "data"),
         PORT: "0",

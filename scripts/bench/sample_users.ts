@@ -64,9 +64,12 @@ export async function signInUser(
   return { email, headers: await signIn(port, email) };
 }
 
-/** Signs in the development administrator, whom the service creates at its first start; returns the headers. */
+/** The development administrator, whom the service creates at its first start. */
+export const ADMINISTRATOR = { email: "admin@steward.local", password: "steward-admin-dev" };
+
+/** Signs in the development administrator; returns the headers. */
 export const signInAdministrator = (port: number): Promise<Record<string, string>> =>
-  signIn(port, "admin@steward.local", "steward-admin-dev");
+  signIn(port, ADMINISTRATOR.email, ADMINISTRATOR.password);
 
 /** Signs in over HTTP and returns the headers with the access token. */
 export async function signIn(

@@ -23,8 +23,8 @@ const FOLDERS: Record<string, string[]> = {
   routes: ["infra", "domain", "routes"],
 };
 /**
- * The folders inside an area, lowest first; "." holds the files of the area itself. They do not import upwards either. An
- * area without a line has one folder, or folders without an order.
+ * The folders inside an area, lowest first; `.` holds the files of the area itself. They do not import upwards either. An
+ * area without a line has one folder.
  */
 const FOLDERS_OF: Record<string, string> = {
   access:
@@ -81,22 +81,21 @@ Deno.test("imports point down: from routes to the domain and infra, and from an 
   assert.deepEqual(wrong, []);
 });
 
-/** The area and its folder of a file, if the area has a line in `FOLDERS_OF`. */
-function folderOf(file: string): { area: string; folder: string } | null {
+/** The area of a file, and the place of its folder in `FOLDERS_OF`: -1 if it has none. */
+function placeOf(file: string): { area: string; place: number } | null {
   const [, area = "", folder = "."] = /^domain\/([^/]+)\/(?:(.+)\/)?[^/]+$/.exec(file) ?? [];
-  return Object.hasOwn(FOLDERS_OF, area) ? { area, folder } : null;
+  if (area === "" || folder === "." && !Object.hasOwn(FOLDERS_OF, area)) return null;
+  return { area, place: (FOLDERS_OF[area] ?? "").split(" ").indexOf(folder) };
 }
 
 Deno.test("inside an area, imports point down from folder to folder", () => {
-  const rank = ({ area, folder }: { area: string; folder: string }) =>
-    FOLDERS_OF[area]?.split(" ").indexOf(folder) ?? -1;
   const wrong = [...imports].flatMap(([file, imported]) => {
-    const from = folderOf(file);
+    const from = placeOf(file);
     if (from === null) return [];
-    if (rank(from) < 0) return [`${file} is in a folder without a place in the order`];
+    if (from.place < 0) return [`the folder of ${file} has no place in the order`];
     return imported.flatMap((path) => {
-      const to = folderOf(path);
-      return to?.area === from.area && rank(to) > rank(from) ? [`${file} imports ${path}`] : [];
+      const to = placeOf(path);
+      return to?.area === from.area && to.place > from.place ? [`${file} imports ${path}`] : [];
     });
   });
   assert.deepEqual(wrong, []);

@@ -122,7 +122,7 @@ Deno.test("haproxy.cfg asks /readyz, waits for bodies, and repeats only requests
 });
 
 Deno.test("image and compose.yaml start existing files, with the permissions of the tasks in deno.json", async () => {
-  const flags = (words: string[]) => words.filter((word) => word.startsWith("--allow"));
+  const flags = (words: string[]) => words.filter((word) => /^--(allow|v8-flags)/.test(word));
   const command: string[] = JSON.parse(/^CMD (\[.*\])$/m.exec(dockerfile)?.[1] ?? "[]");
   assert.deepEqual(flags(command), flags(deno.tasks.start.split(" ")));
   const migrating = migrate?.command ?? [];

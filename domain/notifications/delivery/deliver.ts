@@ -24,7 +24,7 @@ import type { Outcome, ProviderAttempt } from "../outcome.ts";
 import type { NotificationPlatform } from "../platform.ts";
 import type { RecipientStatus } from "../status.ts";
 import { suppressBounced } from "../suppression_bounces.ts";
-import { deliveryBatches } from "./delivery_batches.ts";
+import type { DeliveryPlatform } from "./delivery_batches.ts";
 import { DIGEST_TEMPLATE, reopenDigest, settleDigests } from "./digest_settle.ts";
 import { extensionProviders } from "./extension_providers.ts";
 import { type Provider, tryProviders } from "./failover.ts";
@@ -47,9 +47,9 @@ export const deliveryJob = defineJob({
   args,
   // A run mostly waits for a mail server, and concurrent runs share their statements.
   places: 1 / 4,
-  async run({ notificationId }, context: JobContext<NotificationPlatform>) {
-    const { platform, db, jobId, createdBy, attempt, failures, maxRetries, signal } = context;
-    const { holds, settlements } = deliveryBatches(db);
+  async run({ notificationId }, context: JobContext<DeliveryPlatform>) {
+    const { platform, jobId, createdBy, attempt, failures, maxRetries, signal } = context;
+    const { holds, settlements } = platform.deliveryBatches;
     const held = await throwIfLocked(holds.add({ id: notificationId, jobId, attempt }));
     if (!held) return { skipped: "the message is not waiting for this job" };
     const isDigest = held.templateSlug === DIGEST_TEMPLATE;

@@ -1,8 +1,8 @@
 import { forEachConcurrent } from "../../../infra/http_out/provider_http.ts";
-import type { Platform } from "../../shared/platform.ts";
 import type { Content } from "../content.ts";
 import type { HeldNotification, HeldRecipient } from "../delivery_ledger.ts";
 import type { Message } from "../message.ts";
+import type { NotificationPlatform } from "../platform.ts";
 import { unsubscribeUrl } from "../unsubscribe.ts";
 import { emailProviders, isOneMail, MAX_RECIPIENTS_PER_MAIL } from "./email.ts";
 import { failureAnswer, type Provider, type RecipientAnswer } from "./failover.ts";
@@ -32,7 +32,11 @@ export const insertUnsubscribeUrl = (text: string, url: string): string => text.
  * has a category, it carries the user's own unsubscribe link (RFC 8058). Recipients who are not users share one mail per
  * fifty. All recipients of a message with cc or bcc share one mail.
  */
-export function userMailProviders(p: Platform, held: HeldNotification, content: Content): Provider[] {
+export function userMailProviders(
+  p: NotificationPlatform,
+  held: HeldNotification,
+  content: Content,
+): Provider[] {
   return emailProviders(p, held, content).map((shared, index) => ({
     name: shared.name,
     async deliver(owed, signal) {
@@ -79,7 +83,7 @@ const isUnavailable = (answer: RecipientAnswer): boolean => !answer.accepted && 
 
 /** The mail of one user. Its Message-ID is the recipient's id, which is the same at every attempt. */
 export async function ownMail(
-  p: Platform,
+  p: NotificationPlatform,
   held: HeldNotification,
   content: Content,
   { id, userId }: HeldRecipient,

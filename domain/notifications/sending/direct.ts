@@ -1,4 +1,4 @@
-import { mainPool, type Pool, type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
+import { mainPool, type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { waitAtMost } from "../../../infra/timeout.ts";
 import { abandonJob } from "../../jobs/control/job_control.ts";
 import { enqueueJob } from "../../jobs/enqueue.ts";
@@ -24,8 +24,6 @@ import { checkMessage, requireChannel } from "./check_message.ts";
 const RETRY_AFTER_MS = 5_000;
 /** Interval of the heartbeat of a direct message in delivery. The sweep settles messages whose heartbeat has stopped. */
 const HEARTBEAT_MS = 2_000;
-/** Running deliveries of this process by database pool, also those whose request was already answered `Sending`. */
-const runningDeliveries = new WeakMap<Pool, Set<Promise<unknown>>>();
 
 /** A direct email. */
 export interface DirectEmail {
@@ -192,20 +190,18 @@ async function deliverDirect(
       clearInterval(heartbeat);
     }
   };
-  const deliveries = runningDeliveries.get(pool) ?? new Set();
-  runningDeliveries.set(pool, deliveries);
   const delivery = deliver();
-  deliveries.add(delivery);
+  p.directDeliveries.add(delivery);
   try {
     return await delivery;
   } finally {
-    deliveries.delete(delivery);
+    p.directDeliveries.delete(delivery);
   }
 }
 
 /** Resolves when all running direct deliveries have been settled. */
-export async function finishDirectMessages(p: Pick<NotificationPlatform, "sql">): Promise<void> {
-  await Promise.allSettled(runningDeliveries.get(mainPool(p.sql)) ?? []);
+export async function finishDirectMessages(p: Pick<NotificationPlatform, "directDeliveries">): Promise<void> {
+  await Promise.allSettled(p.directDeliveries);
 }
 
 /**

@@ -19,6 +19,9 @@ export const TOKEN_ALGORITHMS = ["EdDSA", "RS256"] as const satisfies SigningAlg
 /** Scopes that every client may have; others are the client's own names for what its tokens allow. */
 export const STANDARD_SCOPES = ["openid", "profile", "email", "offline_access"] as const;
 
+/** Lets the user of a first-party client reach the own things in the service's API by the client's access token. */
+export const SELF_SCOPE = "steward.self";
+
 /** What a client is, as its manager sets it. */
 export interface ClientSettings {
   name: string;

@@ -3,7 +3,7 @@ import type { Config } from "../../../infra/config.ts";
 import { type FieldErrors, invalid, problem } from "../../problems/problem.ts";
 import { type Caller, isSystemAdmin } from "../../rights/caller.ts";
 import { isSameAudience, withoutSlash } from "./audience.ts";
-import type { ClientKind, ClientSettings } from "./client.ts";
+import { type ClientKind, type ClientSettings, SELF_SCOPE } from "./client.ts";
 import { redirectUriFault } from "./redirect_uris.ts";
 
 /** How client ids begin: of clients, and of service accounts. ID tokens name them as audience. */
@@ -28,6 +28,9 @@ export function requireClientRules(
     errors.redirectUris = [
       "expected at least one: a public client cannot use anything but the user's sign-in",
     ];
+  }
+  if (settings.scopes.includes(SELF_SCOPE) && !settings.firstParty) {
+    errors.scopes = [`only a first-party client may have ${SELF_SCOPE}`];
   }
   if ([o.config.TOKEN_AUDIENCE, o.issuer].some((own) => isSameAudience(audience, own))) {
     errors.audience = ["expected another audience than the service's own, whose API would accept the tokens"];

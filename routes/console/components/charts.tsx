@@ -1,3 +1,4 @@
+import { formatter } from "../../../domain/shared/formatters.ts";
 import type { Visit } from "../shared/page.ts";
 import { FORMAT_TAGS } from "../shared/languages.ts";
 import type { Tone } from "./notice.tsx";
@@ -24,7 +25,7 @@ export function TimeBars({ v, label, starts, series }: {
   const totals = starts.map((_, index) => series.reduce((sum, { values }) => sum + (values[index] ?? 0), 0));
   const highest = Math.max(1, ...totals);
   const step = WIDTH / Math.max(1, starts.length);
-  const time = new Intl.DateTimeFormat(FORMAT_TAGS[v.locale], {
+  const time = formatter(Intl.DateTimeFormat, FORMAT_TAGS[v.locale], {
     hour: "2-digit",
     minute: "2-digit",
     timeZone: v.timeZone,

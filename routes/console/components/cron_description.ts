@@ -1,3 +1,4 @@
+import { formatter } from "../../../domain/shared/formatters.ts";
 import { FORMAT_TAGS, type Locale } from "../shared/languages.ts";
 
 const DAY_NAMES = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
@@ -80,7 +81,7 @@ export function describeCron(locale: Locale, expression: string): string | null 
   if (step && step > 1 && 24 % step === 0) return isDaily ? t.everyHoursAt(step, minutes) : null;
   const hours = numbersOf(hour, 0, 23);
   if (!hours || hours.length > 4) return null;
-  const list = new Intl.ListFormat(FORMAT_TAGS[locale], { type: "conjunction" });
+  const list = formatter(Intl.ListFormat, FORMAT_TAGS[locale], { type: "conjunction" });
   const times = list.format(hours.map((at) => `${pad(at)}:${pad(minutes)}`));
   const days = describeDays(locale, list, { day, month, weekday });
   return days === null ? null : t.at(days, times);
@@ -108,7 +109,7 @@ function describeDays(
   if (month !== "*") {
     const [at, dayOfMonth] = [namedNumber(month, MONTH_NAMES, 1, 12), numberOf(day, 1, 31)];
     if (at === null || dayOfMonth === null) return null;
-    const date = new Intl.DateTimeFormat(FORMAT_TAGS[locale], {
+    const date = formatter(Intl.DateTimeFormat, FORMAT_TAGS[locale], {
       day: "numeric",
       month: "long",
       timeZone: "UTC",
@@ -138,7 +139,7 @@ function weekdaysOf(text: string): number[] | null {
 
 /** 1 January 2023 was a Sunday. */
 const weekdayName = (locale: Locale, day: number): string =>
-  new Intl.DateTimeFormat(FORMAT_TAGS[locale], { weekday: "long", timeZone: "UTC" })
+  formatter(Intl.DateTimeFormat, FORMAT_TAGS[locale], { weekday: "long", timeZone: "UTC" })
     .format(new Date(Date.UTC(2023, 0, 1 + day)));
 
 function namedNumber(text: string, names: string[], min: number, max: number): number | null {

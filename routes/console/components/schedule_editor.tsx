@@ -1,5 +1,6 @@
 import type { Child } from "hono/jsx";
 import { nextRuns, scheduleMistakes } from "../../../domain/jobs/cron.ts";
+import { formatter } from "../../../domain/shared/formatters.ts";
 import { Refusal } from "../shared/api.ts";
 import { FORMAT_TAGS, type Locale } from "../shared/languages.ts";
 import { field, type Visit } from "../shared/page.ts";
@@ -113,7 +114,7 @@ function positions(locale: Locale): Choice[] {
 
 /** 1 January 2023 was a Sunday. */
 const weekdayName = (locale: Locale, day: number): string =>
-  new Intl.DateTimeFormat(FORMAT_TAGS[locale], { weekday: "long", timeZone: "UTC" })
+  formatter(Intl.DateTimeFormat, FORMAT_TAGS[locale], { weekday: "long", timeZone: "UTC" })
     .format(new Date(Date.UTC(2023, 0, 1 + day)));
 
 /** The schedule in words and its next runs in the viewer's time zone; what is wrong with it instead. */
@@ -180,7 +181,7 @@ export function RunTimes({ v, cron, zone }: { v: Visit; cron: string; zone: stri
 
 /** "Friday, 30 January 2026 at 08:00" */
 const inWords = (locale: Locale, timeZone: string, run: Date, isShort = false): string =>
-  new Intl.DateTimeFormat(FORMAT_TAGS[locale], {
+  formatter(Intl.DateTimeFormat, FORMAT_TAGS[locale], {
     ...isShort ? { weekday: "short" } : { dateStyle: "full" },
     ...isShort ? { hour: "2-digit", minute: "2-digit" } : { timeStyle: "short" },
     timeZone,

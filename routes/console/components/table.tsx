@@ -1,4 +1,5 @@
 import type { Child } from "hono/jsx";
+import { formatter } from "../../../domain/shared/formatters.ts";
 import { searchOf } from "../shared/api.ts";
 import type { Page } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
@@ -77,7 +78,7 @@ function sortLink(sort: string, v: Visit, path: string): string {
 /** Position in a list with links to the previous and next page. The links keep the filters. */
 export function Pager({ v, path, page }: { v: Visit; path: string; page: Omit<Page<unknown>, "items"> }) {
   const t = commonTexts[v.locale];
-  const number = new Intl.NumberFormat(FORMAT_TAGS[v.locale]);
+  const number = formatter(Intl.NumberFormat, FORMAT_TAGS[v.locale], {});
   const { pageNumber, pageSize, totalCount, hasNext, hasPrevious } = page;
   if (totalCount === 0) return null;
   const to = (target: number) => path + searchOf({ ...Object.fromEntries(v.query), page: target });

@@ -1,4 +1,5 @@
 import type { Child } from "hono/jsx";
+import { formatter } from "../../../domain/shared/formatters.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { Visit } from "../shared/page.ts";
 import { jsonIn } from "../shared/json.ts";
@@ -25,7 +26,7 @@ export const timeOfDay = (v: Pick<Visit, "timeZone">, at: string): string =>
 
 /** An instant as date and time in the viewer's time zone. */
 export function exactTime(v: Pick<Visit, "locale" | "timeZone">, at: string): string {
-  return new Intl.DateTimeFormat(FORMAT_TAGS[v.locale], {
+  return formatter(Intl.DateTimeFormat, FORMAT_TAGS[v.locale], {
     dateStyle: "medium",
     timeStyle: "long",
     timeZone: v.timeZone,
@@ -35,9 +36,9 @@ export function exactTime(v: Pick<Visit, "locale" | "timeZone">, at: string): st
 /** "10:34" in the viewer's time zone; with the date if it is another day. */
 export function clockTime(v: Pick<Visit, "locale" | "timeZone" | "now">, at: string): string {
   const { timeZone } = v;
-  const day = new Intl.DateTimeFormat("en", { dateStyle: "short", timeZone });
+  const day = formatter(Intl.DateTimeFormat, "en", { dateStyle: "short", timeZone });
   const isToday = day.format(new Date(at)) === day.format(v.now);
-  return new Intl.DateTimeFormat(FORMAT_TAGS[v.locale], {
+  return formatter(Intl.DateTimeFormat, FORMAT_TAGS[v.locale], {
     timeStyle: "short",
     timeZone,
     ...isToday ? {} : { dateStyle: "medium" },
@@ -46,7 +47,7 @@ export function clockTime(v: Pick<Visit, "locale" | "timeZone" | "now">, at: str
 
 /** The day of an instant in the viewer's time zone. */
 export const exactDay = (v: Pick<Visit, "locale" | "timeZone">, at: string): string =>
-  new Intl.DateTimeFormat(FORMAT_TAGS[v.locale], { dateStyle: "medium", timeZone: v.timeZone }).format(
+  formatter(Intl.DateTimeFormat, FORMAT_TAGS[v.locale], { dateStyle: "medium", timeZone: v.timeZone }).format(
     new Date(at),
   );
 
@@ -64,13 +65,13 @@ function relativeTime(v: Pick<Visit, "locale" | "now">, at: string): string {
   const seconds = Math.round((new Date(at).getTime() - v.now.getTime()) / 1000);
   if (Math.abs(seconds) < 2) return commonTexts[v.locale].now;
   const [unit, size] = UNITS.find(([, size]) => Math.abs(seconds) >= 0.985 * size) ?? ["second", 1];
-  return new Intl.RelativeTimeFormat(FORMAT_TAGS[v.locale], { numeric: "auto" })
+  return formatter(Intl.RelativeTimeFormat, FORMAT_TAGS[v.locale], { numeric: "auto" })
     .format(Math.round(seconds / size), unit);
 }
 
 /** Formats a number for the viewer's language. */
 export const number = (v: Pick<Visit, "locale">, value: number): string =>
-  new Intl.NumberFormat(FORMAT_TAGS[v.locale], { maximumFractionDigits: 1 }).format(value);
+  formatter(Intl.NumberFormat, FORMAT_TAGS[v.locale], { maximumFractionDigits: 1 }).format(value);
 
 /** "840 ms", "3.2 s", "4 min 10 s". */
 export function duration(v: Pick<Visit, "locale">, ms: number | null | undefined): string {
@@ -157,4 +158,6 @@ export function JsonText({ value, label }: { value: string; label: string }) {
 
 /** A share between 0 and 1 as "12.5%". */
 export const percent = (v: Pick<Visit, "locale">, share: number): string =>
-  new Intl.NumberFormat(FORMAT_TAGS[v.locale], { style: "percent", maximumFractionDigits: 1 }).format(share);
+  formatter(Intl.NumberFormat, FORMAT_TAGS[v.locale], { style: "percent", maximumFractionDigits: 1 }).format(
+    share,
+  );

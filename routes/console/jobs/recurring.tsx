@@ -1,3 +1,4 @@
+import { formatter } from "../../../domain/shared/formatters.ts";
 import { describeCron } from "../components/cron_description.ts";
 import { ActionButton, ButtonLink, DeleteButton } from "../components/forms.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
@@ -180,7 +181,7 @@ function NextRuns({ v, recurring, runs }: { v: Visit; recurring: Recurring; runs
 
 /** "Mon, 23 Nov, 08:00" in the given time zone. */
 const clock = (v: Visit, timeZone: string, at: string): string =>
-  new Intl.DateTimeFormat(FORMAT_TAGS[v.locale], {
+  formatter(Intl.DateTimeFormat, FORMAT_TAGS[v.locale], {
     weekday: "short",
     day: "numeric",
     month: "short",

@@ -1,5 +1,6 @@
 import { CATALOGUE, isProblemCode } from "../../../domain/problems/catalogue.ts";
 import type { Problem } from "../../../domain/problems/problem.ts";
+import { formatter } from "../../../domain/shared/formatters.ts";
 import type { Handle } from "../../app.ts";
 import type { Endpoint } from "../../shared/endpoint.ts";
 import { commonTexts } from "./common_texts.ts";
@@ -48,7 +49,7 @@ const WAITS = new Set([401, 429]);
 
 /** "You can try again in 4 minutes." */
 function retryText(locale: Locale, seconds: number): string {
-  const format = new Intl.RelativeTimeFormat(FORMAT_TAGS[locale], { numeric: "always" });
+  const format = formatter(Intl.RelativeTimeFormat, FORMAT_TAGS[locale], { numeric: "always" });
   const when = seconds > 90
     ? format.format(Math.ceil(seconds / 60), "minute")
     : format.format(seconds, "second");

@@ -1,5 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { DEVICE_DAYS } from "../../../domain/access/sign_in/known_devices.ts";
+import { formatter } from "../../../domain/shared/formatters.ts";
 import { readCookie, setCookie } from "../../shared/cookies.ts";
 import { Buffer } from "node:buffer";
 import { type Locale, localeOf, LOCALES } from "./languages.ts";
@@ -174,7 +175,7 @@ function decodeURIComponentOr(value = ""): string {
 function knownTimeZone(name: string): string {
   if (!/^[A-Za-z0-9_+/-]{1,64}$/.test(name)) return "UTC";
   try {
-    return new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone;
+    return formatter(Intl.DateTimeFormat, "en", { timeZone: name }).resolvedOptions().timeZone;
   } catch {
     return "UTC";
   }

@@ -1,4 +1,5 @@
 import type { Child } from "hono/jsx";
+import { formatter } from "../../../domain/shared/formatters.ts";
 import { NO_UUID } from "../../shared/validation.ts";
 import { ActionButton, ButtonLink } from "../components/forms.tsx";
 import { Notice } from "../components/notice.tsx";
@@ -43,7 +44,7 @@ export async function forbiddenView(
 ): Promise<View> {
   const t = errorTexts[v.locale];
   const scope = scopeName(v);
-  const list = new Intl.ListFormat(FORMAT_TAGS[v.locale], { type: "disjunction" }).format(permissions);
+  const list = formatter(Intl.ListFormat, FORMAT_TAGS[v.locale], { type: "disjunction" }).format(permissions);
   return errorView(v, {
     title: commonTexts[v.locale].forbidden,
     status: 403,

@@ -1,3 +1,5 @@
+import { formatter } from "../../../domain/shared/formatters.ts";
+
 export const LOCALES = ["en", "pt"] as const;
 export type Locale = typeof LOCALES[number];
 
@@ -35,7 +37,7 @@ export const inEveryLanguage = <K extends string>(
 
 /** A number and its noun: "1 job", "1,200 jobs". */
 export const withCount = (locale: Locale, count: number, one: string, many: string): string =>
-  `${new Intl.NumberFormat(FORMAT_TAGS[locale]).format(count)} ${count === 1 ? one : many}`;
+  `${formatter(Intl.NumberFormat, FORMAT_TAGS[locale], {}).format(count)} ${count === 1 ? one : many}`;
 
 type OneAndMany = [one: string, many: string];
 

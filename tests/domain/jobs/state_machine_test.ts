@@ -28,6 +28,7 @@ const caller = {
   sessionId: newId(),
   apiKeyId: null,
   serviceAccount: null,
+  clientId: null,
   proof: null,
   tokenTenantId: tenantId,
   tenantId,

@@ -64,13 +64,14 @@ function lineOf(spec: Endpoint, document: OpenApiDocument): string {
 }
 
 function whoMay({ access }: Endpoint): string {
-  const { permissions, needsCaller, needsTenant, personsOnly, forEnrolling, needsStepUp } = access;
+  const { permissions, needsCaller, needsTenant, personsOnly, forEnrolling, forSelf, needsStepUp } = access;
   if (!needsCaller) return "anyone";
   return [
     permissions.join(" or ") || "signed in",
     ...needsTenant ? ["in a tenant"] : [],
     ...personsOnly ? ["persons only"] : [],
     ...forEnrolling ? ["for enrolling"] : [],
+    ...forSelf ? ["for steward.self"] : [],
     ...needsStepUp ? ["after step-up"] : [],
   ].join(", ");
 }

@@ -1,6 +1,7 @@
 // Refusals that follow from the declared access of an endpoint: token, permission, tenant, and kind of caller.
 import { newId } from "../../../domain/shared/ids.ts";
 import type { Endpoint } from "../../../routes/shared/endpoint.ts";
+import { accepted } from "../../support/outcomes.ts";
 import type { Actor } from "../../support/setup.ts";
 import { everyTenantPermission } from "../isolation/world.ts";
 import { type By, codeOf, forAll } from "./calls.ts";
@@ -76,7 +77,14 @@ export async function ofOtherKinds({ t }: Contract): Promise<Refused[]> {
     values (${newId()}, ${proved.userId}, 'totp', 'n', 's', now())`;
   await sql`update sessions set amr = '{pwd,otp,mfa}', authenticated_at = now() - interval '1 day'
     where user_id = ${proved.userId}`;
+  const self = await selfToken(t);
   return [
+    {
+      who: "a client's token for the user's own things",
+      by: { token: self },
+      refusal: "403 FORBIDDEN",
+      isRefused: ({ access }) => !access.forSelf,
+    },
     {
       who: "a token without a tenant",
       by: global,
@@ -102,6 +110,38 @@ export async function ofOtherKinds({ t }: Contract): Promise<Refused[]> {
       isRefused: ({ access }) => access.needsStepUp === true && access.permissions.every(isOfTenants),
     },
   ];
+}
+
+/** A first-party client's token with the scope `steward.self`, of a person with every permission of a tenant. */
+async function selfToken({ actor, systemAdmin, steward: { platform } }: Contract["t"]): Promise<string> {
+  const { userId, tenantId } = await actor({ permissions: everyTenantPermission });
+  const audience = `https://${newId()}.test`;
+  const made = systemAdmin.post("/api/v1/oauth-clients", {
+    name: "n",
+    kind: "confidential",
+    redirectUris: ["https://own.test/"],
+    firstParty: true,
+    scopes: ["steward.self"],
+    audience,
+  });
+  const client = await accepted(made, 201);
+  const [session] = await platform.sql<{ id: string }[]>`select id from sessions where user_id = ${userId}`;
+  const claims = {
+    client_id: client.clientId,
+    scope: "steward.self",
+    sid: session?.id,
+    ver: 1,
+    tenant_id: tenantId,
+  };
+  const token = {
+    typ: "at+jwt",
+    algorithm: "EdDSA",
+    audience,
+    subject: userId,
+    lifeSeconds: 3_600,
+    claims,
+  } as const;
+  return await platform.tokens.issue(token);
 }
 
 const isOfTenants = (permission: string) => everyTenantPermission.includes(permission);

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { signUnsubscribe } from "../../../domain/notifications/unsubscribe_token.ts";
 import { createReportLink } from "../../../domain/reports/delivery/link.ts";
 import type { HttpAnswer } from "../../support/http.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
@@ -27,7 +26,7 @@ const policyOf = ({ headers }: Pick<HttpAnswer, "headers">) => headers.get("cont
 Deno.test("the page of an unsubscribe link and its confirmation look like the tenant of the mail", async () => {
   const { userId } = await t.actor();
   for (const { tenantId, looks } of tenants) {
-    const token = await signUnsubscribe(sql, { userId, category: "news", tenantId }, new Date());
+    const token = await platform.unsubscribeTokens.sign({ userId, category: "news", tenantId }, new Date());
     const path = `${UNSUBSCRIBE}?token=${token}`;
     const expected = { ...looks, title: `Unsubscribe · ${looks.productName}` };
     const asked = await t.nobody.get(path);

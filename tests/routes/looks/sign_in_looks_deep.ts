@@ -1,6 +1,5 @@
 // Pages in a tenant's looks, in Chromium.
 import assert from "node:assert/strict";
-import { signUnsubscribe } from "../../../domain/notifications/unsubscribe_token.ts";
 import { setupConsole, Viewing } from "../console/support.ts";
 import { authorizeUrl, makeClient } from "../oauth/flow.ts";
 import { tenantWithLooks } from "./hosted.ts";
@@ -18,7 +17,7 @@ inBrowser(
     page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
     const view = new Viewing(page, t.url, errors);
     const claim = { userId: crypto.randomUUID(), category: "news", tenantId };
-    const token = await signUnsubscribe(t.steward.platform.sql, claim, new Date());
+    const token = await t.steward.platform.unsubscribeTokens.sign(claim, new Date());
     const to = `../oauth/authorize${authorizeUrl(t, client, { tenant: tenantId }).search}`;
     const paths = [
       `/console/sign-in?to=${encodeURIComponent(to)}`,

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { signUnsubscribe } from "../../../domain/notifications/unsubscribe_token.ts";
 import { has, invalid, pluck } from "../../support/answers.ts";
 import type { Actor } from "../../support/setup.ts";
 import { delivered, email, path, refused, sent, settledDetail, to } from "./notifications.ts";
@@ -100,7 +99,7 @@ const reader = () => t.actor({ tenantId: ann.tenantId ?? "" });
 const unsubscribe = `${path}/unsubscribe`;
 const link = (token: string) => `${unsubscribe}?token=${encodeURIComponent(token)}`;
 const sign = (userId: string, category = "news", now = new Date()) =>
-  signUnsubscribe(p.sql, { userId, category, tenantId: null }, now);
+  p.unsubscribeTokens.sign({ userId, category, tenantId: null }, now);
 const toUser = (userId: string, change: Record<string, unknown> = {}) =>
   email({ recipients: undefined, userIds: [userId], category: "news", ...change });
 const isWanted = async (user: Actor, category = "news") => {

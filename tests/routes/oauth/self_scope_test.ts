@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import { invalid } from "../../support/answers.ts";
+import { accepted, refused } from "../../support/outcomes.ts";
+import { setupShared } from "../../support/setup.ts";
+import { makeClient, refresh, signedInBrowser, signInToClient } from "./flow.ts";
+
+const t = await setupShared();
+Deno.test.afterAll(() => t.stop());
+const { systemAdmin } = t;
+const SCOPE = "openid steward.self";
+const scopes = SCOPE.split(" ");
+const CLIENT = { name: "Orders", kind: "confidential", redirectUris: ["https://app.test/callback"], scopes };
+const bearer = ({ access_token }: { access_token: string }) => ({ authorization: `Bearer ${access_token}` });
+
+Deno.test("a first-party client's users reach their own things by the client's token, and nothing else", async () => {
+  const client = await makeClient(systemAdmin, { scopes });
+  const { browser, who } = await signedInBrowser(t, { role: "Admin" });
+  const tokens = await signInToClient(t, browser, client, { scope: SCOPE });
+  const headers = bearer(tokens);
+  const me = await accepted(t.nobody.get("/api/v1/auth/me", headers), 200);
+  assert.equal(me.user.email, who.email);
+  const { user: { id } } = me;
+  const own = [
+    `/api/v1/user-notifications?userId=${id}`,
+    `/api/v1/user-notifications/unread-count?userId=${id}`,
+    `/api/v1/user-notifications/preferences?userId=${id}`,
+    "/api/v1/auth/sessions",
+    "/api/v1/auth/factors",
+  ];
+  for (const path of own) assert.equal((await t.nobody.get(path, headers)).status, 200, path);
+  const renamed = { firstName: "Renamed", lastName: "Person" };
+  assert.equal((await t.nobody.send("PUT", "/api/v1/auth/me", renamed, headers)).status, 200);
+  const { userId: stranger } = await t.actor();
+  await refused(
+    "403 NOTIFICATION_INAPP_FORBIDDEN",
+    t.nobody.get(`/api/v1/user-notifications?userId=${stranger}`, headers),
+  );
+  const change = { currentPassword: "x", newPassword: "another long pass phrase" };
+  await refused(
+    "403 FORBIDDEN",
+    t.nobody.get("/api/v1/users", headers),
+    t.nobody.get("/api/v1/settings", headers),
+    t.nobody.send("POST", "/api/v1/auth/switch-tenant", { tenantId: me.tenant.id }, headers),
+    t.nobody.send("POST", "/api/v1/auth/change-password", change, headers),
+    t.nobody.send("POST", "/api/v1/jobs", {}, headers),
+  );
+});
+
+Deno.test("without the scope, or when the client loses it, the token is none of the service's", async () => {
+  const client = await makeClient(systemAdmin, { scopes });
+  const { browser } = await signedInBrowser(t);
+  const without = await signInToClient(t, browser, client, { scope: "openid" });
+  await refused("401 TOKEN_INVALID", t.nobody.get("/api/v1/auth/me", bearer(without)));
+  const tokens = await signInToClient(t, browser, client, { scope: SCOPE });
+  assert.equal((await t.nobody.get("/api/v1/auth/me", bearer(tokens))).status, 200);
+  const path = `/api/v1/oauth-clients/${client.id}`;
+  const { body } = await systemAdmin.get(path);
+  await accepted(systemAdmin.put(path, { ...body, scopes: ["openid"] }), 200);
+  await refused("401 TOKEN_INVALID", t.nobody.get("/api/v1/auth/me", bearer(tokens)));
+  const renewed = await accepted(refresh(t, client, tokens.refresh_token), 200);
+  assert.equal(renewed.scope, "openid");
+});
+
+Deno.test("the end of the session and a revoked client end the access at once", async () => {
+  const client = await makeClient(systemAdmin, { scopes });
+  const { browser } = await signedInBrowser(t);
+  const [first, second] = [
+    await signInToClient(t, browser, client, { scope: SCOPE }),
+    await signInToClient(t, browser, client, { scope: SCOPE }),
+  ];
+  assert.equal((await t.nobody.send("POST", "/api/v1/auth/logout", undefined, bearer(first))).status, 204);
+  await refused("401 TOKEN_REVOKED", t.nobody.get("/api/v1/auth/me", bearer(first)));
+  await accepted(systemAdmin.delete(`/api/v1/oauth-clients/${client.id}`), 204);
+  const answer = await t.nobody.get("/api/v1/auth/me", bearer(second));
+  assert.equal(answer.status, 401);
+});
+
+Deno.test("only a first-party client may have the scope", async () => {
+  const audience = `https://${crypto.randomUUID()}.test`;
+  const create = (firstParty: boolean) =>
+    systemAdmin.post("/api/v1/oauth-clients", { ...CLIENT, audience, firstParty });
+  invalid(await create(false), "scopes");
+  const { id } = await accepted(create(true), 201);
+  const path = `/api/v1/oauth-clients/${id}`;
+  const { body } = await systemAdmin.get(path);
+  invalid(await systemAdmin.put(path, { ...body, firstParty: false }), "scopes");
+});
