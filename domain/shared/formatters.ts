@@ -1,5 +1,5 @@
 /** Enough for all formats of the console in some dozens of time zones. */
-const MOST_KEPT = 500;
+const MAX_KEPT = 500;
 const kept = new Map<string, object>();
 
 /**
@@ -18,7 +18,7 @@ export function formatter<Options, Formatter extends object>(
   if (known) return known as Formatter;
   const made = new Class(locale, options);
   const [oldest] = kept.keys();
-  if (oldest !== undefined && kept.size >= MOST_KEPT) kept.delete(oldest);
+  if (oldest !== undefined && kept.size >= MAX_KEPT) kept.delete(oldest);
   kept.set(key, made);
   return made;
 }
