@@ -142,8 +142,12 @@ export function defineRecord<One extends string, Many extends string, const M ex
   return record as unknown as RecordOf<One, Many, M>;
 }
 
-const isSearched = ({ kind, shape }: RecordMember): boolean =>
-  kind === "long text" || (kind === "text" && !(coreOf(shape) instanceof z.ZodStringFormat));
+/** Texts are searched, but no ids. */
+const isSearched = ({ kind, shape }: RecordMember): boolean => {
+  const core = coreOf(shape);
+  return (kind === "text" || kind === "long text") &&
+    !(core instanceof z.ZodGUID || core instanceof z.ZodUUID);
+};
 
 /** Values of `sortBy` and their SQL expressions; the first is the default. */
 function sortsOf(

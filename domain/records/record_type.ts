@@ -112,6 +112,9 @@ export interface DefinedRecord<
   isUnique: boolean;
 }
 
+/** The last segment of the path of its list, in the API and in the console. */
+export const pathOfRecord = ({ path, many }: Pick<RecordType, "path" | "many">): string => path ?? many;
+
 export interface RecordLabels {
   one?: Label;
   many?: Label;

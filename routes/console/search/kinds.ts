@@ -1,4 +1,7 @@
+import { type DefinedRecord, pathOfRecord } from "../../../domain/records/record_type.ts";
+import { RECORDS } from "../../../domain/records/records.ts";
 import { cutText } from "../../../domain/shared/cut_text.ts";
+import { recordRoutes } from "../../records/record_routes.ts";
 import { type Api, Refusal } from "../shared/api.ts";
 import type { Answer, OperationId } from "../shared/operations.ts";
 import type { Visit } from "../shared/page.ts";
@@ -67,8 +70,13 @@ export const KINDS: readonly Kind[] = [
   kind("report-targets", "readReportTarget", ({ name }) => [name]),
   kind("webhooks", "readWebhookEndpoint", ({ url }) => [url]),
   kind("oauth-clients", "readOAuthClient", ({ name }) => [name]),
-  kind("applications", "readApplication", ({ name, code }) => [name, code]),
-  kind("settings", "readSetting", ({ key }) => [key]),
+  ...RECORDS.map((record): Kind => ({
+    section: pathOfRecord(record),
+    async read(api, id) {
+      const row = await (await api.ask(recordRoutes<DefinedRecord>(record)[1], { params: { id } })).json();
+      return [String(row[record.title] ?? id)];
+    },
+  })),
 ];
 
 /** The kind of the things whose pages are below a list. */

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
+import { pathOfRecord } from "../../../domain/records/record_type.ts";
 import { RECORDS } from "../../../domain/records/records.ts";
 import { DomUtils } from "htmlparser2";
 import type { Viewer } from "../../../routes/console/shared/page.ts";
-import { pathOfRecord } from "../../support/record_samples.ts";
 import { type Actor, setup } from "../../support/setup.ts";
 import { addressOf, declaredPages, pageFinder, variants } from "./all_pages.ts";
 import { browse, type PlainBrowser } from "./plain_browser.ts";
