@@ -65,8 +65,8 @@ const DRAIN_MS = 25_000;
 export interface Steward {
   platform: ServicePlatform;
   url: string;
-  /** Embedded parts in use. */
-  parts: string[];
+  /** Names of the embedded components. */
+  embedded: string[];
   /**
    * Deno.cron calls these once a minute. If several instances call them at the same time, each due run is done once.
    */
@@ -74,7 +74,7 @@ export interface Steward {
   fireReportSchedules(): Promise<void>;
   /** Runs due work whose wake-ups were lost. */
   sweep(): Promise<void>;
-  /** Accepts no new requests, waits up to `drainMs` for running jobs and requests, and closes all parts. */
+  /** Accepts no new requests, waits up to `drainMs` for running jobs and requests, and closes all components. */
   stop(drainMs?: number): Promise<void>;
 }
 
@@ -219,7 +219,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
   return {
     platform,
     url: server.url,
-    parts: stack.parts,
+    embedded: stack.embedded,
     fireRecurringJobs: async () => void await fireDueRecurringJobs(platform),
     fireReportSchedules: async () => void await schedules.doDue(),
     async sweep() {

@@ -1,9 +1,9 @@
 import { Worker } from "node:worker_threads";
 import type { FromHashWorker, HashResult, HashTask } from "./hash_worker.ts";
 
-/** Tasks that a thread holds: one that runs, and the next one. */
+/** Maximum number of tasks that a thread holds: one that runs, and the next one. */
 const MAX_HELD = 2;
-/** A task whose thread crashed is run again; after more crashes than this it fails. */
+/** A task whose thread crashed runs again. After more crashes than this it fails. */
 const MAX_CRASHES = 1;
 
 interface Queued {
@@ -15,8 +15,8 @@ interface Queued {
 }
 
 /**
- * Worker threads that hash and verify passwords, first come, first served. A thread is started when all others are busy.
- * It adds 14 MB to the process and stays, because the memory of an ended one is not returned. A thread without a task
+ * Worker threads that hash and verify passwords in the order of the calls. A thread is started when all others are busy.
+ * It adds 14 MB to the process. It stays, because the memory of an ended thread is not returned. A thread without a task
  * does not keep the process alive.
  */
 export class HashThreads {
@@ -57,7 +57,7 @@ export class HashThreads {
     }
   }
 
-  /** A thread for the next task: an idle one, else a new one, else one that can hold another task; if any. */
+  /** Finds a thread for the next task: an idle one, else a new one, else one that can hold another task. */
   #freeThread(): HashThread | undefined {
     const threads = [...this.#threads];
     const idle = threads.find(({ isIdle }) => isIdle);

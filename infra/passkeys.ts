@@ -50,7 +50,7 @@ export interface StoredPasskey {
 
 const base64url = (bytes: Uint8Array): string => Buffer.from(bytes).toString("base64url");
 
-/** What the browser needs to create a passkey. It verifies the user and can be found without a user name. */
+/** The WebAuthn options with which the browser creates a passkey. It verifies the user and is found without a user name. */
 export async function newPasskeyRequest(o: {
   site: RelyingParty;
   challenge: string;
@@ -76,7 +76,7 @@ export async function newPasskeyRequest(o: {
   });
 }
 
-/** What the browser needs to sign in with a passkey; `known` empty: any passkey of the site. */
+/** The WebAuthn options with which the browser signs in by a passkey. If `known` is empty, any passkey of the site is accepted. */
 export async function passkeyRequest(o: {
   site: RelyingParty;
   challenge: string;
@@ -172,7 +172,7 @@ export async function verifyPasskey(
   return authenticationInfo.newCounter;
 }
 
-/** The library throws plain errors for every answer that fails a check. */
+/** Runs a check of the library, which throws plain errors for every answer that fails. @throws PasskeyRefused */
 async function checked<T>(check: () => Promise<T>): Promise<T> {
   try {
     return await check();

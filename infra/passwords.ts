@@ -39,7 +39,7 @@ const composed = (password: string): string => password.normalize("NFC");
 export const hashPassword = (password: string): Promise<string> =>
   threads.run({ do: "hash", password: composed(password), options: HASH_COST });
 
-/** The same at the start of the service: without a thread, which would stay in the memory of an idle service. */
+/** Hashes a password at the start of the service, without a thread: it would stay in the memory of an idle service. */
 export const hashPasswordAtStart = async (password: string): Promise<string> =>
   (await import("@node-rs/argon2")).hash(composed(password), HASH_COST);
 
@@ -53,11 +53,11 @@ export const verifyPassword = (stored: string, password: string): Promise<boolea
     { isLong: needsRehash(stored) },
   );
 
-/** What `isAcceptedHash` accepts, for messages. */
+/** Description of the hashes that `isAcceptedHash` accepts, for messages. */
 export const ACCEPTED_HASHES =
   "a hash by argon2, bcrypt, scrypt (PHC, Django, Firebase) or PBKDF2 (PHC, Django, ASP.NET Identity 3), up to 256 MiB of memory (argon2: 20 passes, and memory times passes up to 768 MiB; scrypt: memory times lanes up to 256 MiB), bcrypt cost 14 and 2,000,000 rounds of PBKDF2";
 
-/** Does `hash` have a format and cost that `verifyPassword` accepts? Also for hashes of other systems. */
+/** True if an imported hash has a format and cost that `verifyPassword` accepts. */
 export function isAcceptedHash(hash: string): boolean {
   const bcrypt = BCRYPT.exec(hash);
   if (bcrypt) return Number(bcrypt[1]) >= 4 && Number(bcrypt[1]) <= MAX_BCRYPT_COST;
@@ -75,7 +75,7 @@ function isAcceptedForeignHash(hash: string): boolean {
   return 128 * foreign.cost * foreign.blockSize * foreign.lanes <= MAX_SCRYPT_BYTES;
 }
 
-/** Is `text` canonical base64 without padding? A hash with any other text could never be verified. */
+/** True if `text` is canonical base64 without padding. A hash with any other text could never be verified. */
 function isBase64(text: string): boolean {
   return text.length % 4 !== 1 && btoa(atob(text)).replace(/=+$/, "") === text;
 }
@@ -83,7 +83,7 @@ function isBase64(text: string): boolean {
 /** True if `stored` uses another algorithm or cost than `hashPassword`. */
 export const needsRehash = (stored: string): boolean => !stored.startsWith(prefix());
 
-/** For unknown emails: takes as long as `verifyPassword` and always returns false. */
+/** Takes as long as `verifyPassword` and returns false. It is called for unknown emails, so that they get no faster answer. */
 export async function verifyDecoy(password: string): Promise<false> {
   await verifyPassword(decoy(), password);
   return false;

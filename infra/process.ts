@@ -39,7 +39,7 @@ export function readConfigOrExit(): Config {
 /** A service that runs in this process. */
 interface RunningService {
   url: string;
-  parts: string[];
+  embedded: string[];
   platform: { log: Log };
   stop(): Promise<void>;
 }
@@ -64,9 +64,9 @@ export async function runService<S extends RunningService>(
   printReady(config, await starting.catch((error) => exitAfterFailedStart(config, error)));
 }
 
-/** Waits until all `parts` have stopped. Logs failures, because one part must not prevent the others from stopping. */
-export async function waitUntilStopped(log: Log, parts: Promise<unknown>[]): Promise<void> {
-  for (const outcome of await Promise.allSettled(parts)) {
+/** Waits until all components have stopped. Logs failures, because one must not prevent the others from stopping. */
+export async function waitUntilStopped(log: Log, stopping: Promise<unknown>[]): Promise<void> {
+  for (const outcome of await Promise.allSettled(stopping)) {
     if (outcome.status === "rejected") log.warn("a part did not stop cleanly", { error: outcome.reason });
   }
 }
@@ -95,12 +95,12 @@ function stopOnSignal(stop: () => Promise<void>): void {
 }
 
 /** Prints the URL of the service; in development also the administrator's password and other URLs. */
-function printReady(config: Config, { url, parts }: { url: string; parts: string[] }): void {
+function printReady(config: Config, { url, embedded }: { url: string; embedded: string[] }): void {
   console.log(`steward ready on ${url}`);
   if (config.isProduction) return;
   console.log(`  administrator  ${config.BOOTSTRAP_ADMIN_EMAIL} / ${config.BOOTSTRAP_ADMIN_PASSWORD}`);
   console.log(`  console        ${url}/console/`);
   console.log(`  reference      ${url}/docs`);
   if (config.SMTP_URL === null) console.log(`  outbox         ${url}/dev/outbox`);
-  console.log(`  embedded       ${parts.join(", ") || "nothing"} (data in ${config.DATA_DIR})`);
+  console.log(`  embedded       ${embedded.join(", ") || "nothing"} (data in ${config.DATA_DIR})`);
 }

@@ -34,7 +34,7 @@ export interface AccessClaims {
 /** Claims of an access token of a user's session. */
 export type SessionClaims = Omit<AccessClaims, "exp" | "sid"> & { sid: string };
 
-/** What the OpenID provider signs. */
+/** A token that the OpenID provider signs. */
 export interface IssuedToken {
   /** `at+jwt`: an access token; `JWT`: an ID token. */
   typ: "at+jwt" | "JWT";
@@ -187,7 +187,7 @@ const readKeys = async (read: () => Promise<JWK[]>): Promise<SigningKey[]> =>
 
 const tokenExpired = () => new TokenRefused("TOKEN_EXPIRED", "The access token has expired.");
 
-/** What an access token says of its caller. @throws TokenRefused for other claims */
+/** Checks and converts the claims of an access token. @throws TokenRefused for invalid claims */
 export function accessClaims(
   { sub, sid = null, ver, exp = 0, tenant_id: tenantId = null }: JWTPayload,
 ): AccessClaims {

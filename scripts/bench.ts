@@ -80,7 +80,7 @@ Measures the service against a baseline in the same run. Without names, runs all
   Object.keys(CASES).join(", ")
 }.
 The name pressure stands for ${GROUPS.pressure?.join(", ")}.
-Everything runs on loopback in a temporary folder. Absolute figures depend on the machine; compare the ratios.
+Everything runs on loopback in a temporary folder. Absolute values depend on the machine; compare the ratios.
 BENCH_SCALE=0.05 reduces data and durations, to check quickly that a benchmark works. BENCH_HELD_MINUTES=30 holds the
 snapshot of held-snapshot longer than 3 minutes.
 
@@ -96,7 +96,7 @@ const chosen = readPlainArguments(HELP, (words) => {
 let opened: Promise<BenchSetup> | undefined;
 for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143]] as const) {
   Deno.addSignalListener(signal, async () => {
-    await (await opened)?.close(); // otherwise its Postgres goes on after this process
+    await (await opened)?.close(); // otherwise its Postgres would continue after this process
     Deno.exit(code);
   });
 }

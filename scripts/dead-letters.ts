@@ -74,7 +74,7 @@ await runJobCommand({
       print(await masked(sql, await readDeadLetter(sql, reach, parseId("show", id))));
     },
     async retry({ sql, wakeUps, actor, reach, values, args: [id], print }) {
-      const parts = { sql, wakeUps, jobTypes };
+      const platform = { sql, wakeUps, jobTypes };
       const filter = {
         jobTypeName: values.type ?? null,
         errorPattern: null,
@@ -87,12 +87,12 @@ await runJobCommand({
         if (isFiltered || values.all || values["dry-run"]) {
           throw new Failure(EXIT.usage, "retry with an ID takes no filter, no --all and no --dry-run");
         }
-        return print(await retryDeadLetter(parts, actor, parseId("retry", id)));
+        return print(await retryDeadLetter(platform, actor, parseId("retry", id)));
       }
       if (!values.all && !isFiltered) {
         throw new Failure(EXIT.usage, "retry needs an ID, a filter, or --all");
       }
-      print(await retryDeadLetters(parts, actor, { filter, reach, dryRun: values["dry-run"] }));
+      print(await retryDeadLetters(platform, actor, { filter, reach, dryRun: values["dry-run"] }));
     },
     async purge({ sql, actor, reach, values, print }) {
       const days = values["older-than"];

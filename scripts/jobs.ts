@@ -75,9 +75,9 @@ await runJobCommand({
     },
     async enqueue({ sql, wakeUps, actor, values, args: [jobTypeName, serializedArgs = "{}"], print }) {
       if (!jobTypeName) throw new Failure(EXIT.usage, "enqueue needs a job type");
-      const parts = { sql, wakeUps, jobTypes: builtInTypes(), jobWriter: new JobWriter(mainPool(sql)) };
+      const platform = { sql, wakeUps, jobTypes: builtInTypes(), jobWriter: new JobWriter(mainPool(sql)) };
       const retries = values["max-retries"];
-      const { job } = await enqueueRequestedJob(parts, actor, {
+      const { job } = await enqueueRequestedJob(platform, actor, {
         jobTypeName,
         serializedArgs,
         argsTypeName: null,
@@ -93,20 +93,20 @@ await runJobCommand({
       const id = parseId("show", given);
       const job = await masked(sql, jobSummary(await readJob(sql, reach, id)));
       const { items } = await listExecutions(sql, reach, id, { page: 1, pageSize: 100 });
-      print({ ...job, attempts: items }, [facts(job), "", ...items.map(attemptLine)].join("\n"));
+      print({ ...job, attempts: items }, [memberLines(job), "", ...items.map(attemptLine)].join("\n"));
     },
     async retry({ sql, wakeUps, clock, actor, reach, args: [given], print }) {
       const id = parseId("retry", given);
       const { status } = await readJob(sql, reach, id);
-      const parts = { sql, wakeUps, clock, jobTypes: builtInTypes() };
+      const platform = { sql, wakeUps, clock, jobTypes: builtInTypes() };
       const job = status === "Failed"
-        ? await retryJobNow(parts, actor, id)
-        : await retryJob(parts, actor, id, null);
+        ? await retryJobNow(platform, actor, id)
+        : await retryJob(platform, actor, id, null);
       print(await masked(sql, job), line(job));
     },
     async cancel({ sql, wakeUps, clock, actor, args: [id], print }) {
-      const parts = { sql, wakeUps, clock, jobTypes: builtInTypes() };
-      const job = await cancelJob(parts, actor, parseId("cancel", id));
+      const platform = { sql, wakeUps, clock, jobTypes: builtInTypes() };
+      const job = await cancelJob(platform, actor, parseId("cancel", id));
       print(await masked(sql, job), line(job));
     },
   },
@@ -119,13 +119,13 @@ function queueName(given = "default"): string {
 
 function line(job: JobSummary): string {
   const { id, status, priority, queue, jobTypeName, createdAt } = job;
-  const parts = [id, status.padEnd(14), priority.padEnd(8), queue, jobTypeName, createdAt.toISOString()];
+  const columns = [id, status.padEnd(14), priority.padEnd(8), queue, jobTypeName, createdAt.toISOString()];
   const error = job.lastError ? [oneLine(job.lastError)] : [];
-  return [...parts, ...error].join("  ");
+  return [...columns, ...error].join("  ");
 }
 
-/** The facts of a job that are known, one a line. */
-function facts(job: JobSummary): string {
+/** The members of a job that are not null, one a line. */
+function memberLines(job: JobSummary): string {
   const shown = Object.entries(job).filter(([, value]) => value !== null && value !== undefined);
   return shown.map(([name, value]) => `${name.padEnd(18)}${valueText(value)}`).join("\n");
 }

@@ -24,9 +24,9 @@ const NESTED = [
   ),
   "routes/console",
 ];
-/** Shorter files with one importer are better read there. */
+/** A file with one importer and fewer lines is counted: its content could be read in the importing file. */
 const SMALL_LINES = 60;
-/** A pair of declarations with fewer members may be alike by accident. */
+/** Minimum number of members of a counted pair. A smaller pair may be equal by accident. */
 const TWIN_MEMBERS = 5;
 const IMPORTS = /\b(?:from|import)\s*\(?\s*"(\.[^"]+\.tsx?)"/g;
 
@@ -111,15 +111,15 @@ function upward(code: SourceFile[], area: string): string[] {
 }
 
 /** Small files that only one file of another folder imports. */
-function lonely(code: SourceFile[]): string[] {
+function importedOnce(code: SourceFile[]): string[] {
   const importers = new Map<string, string[]>();
   for (const { path, imports } of code) {
     for (const to of new Set(imports)) importers.set(to, [...importers.get(to) ?? [], path]);
   }
   return code.filter(({ path }) => !isTest(path)).flatMap(({ path, text }) => {
     const [by, ...others] = (importers.get(path) ?? []).filter((importer) => !isTest(importer));
-    const isLonely = by !== undefined && others.length === 0 && dirname(by) !== dirname(path);
-    return isLonely && linesOf(text) < SMALL_LINES ? [`${path} ← ${by}`] : [];
+    const isImportedOnce = by !== undefined && others.length === 0 && dirname(by) !== dirname(path);
+    return isImportedOnce && linesOf(text) < SMALL_LINES ? [`${path} ← ${by}`] : [];
   });
 }
 
@@ -144,7 +144,7 @@ function measured(files: string[], textOf: Map<string, string>): Record<string, 
     "maps keyed by a pool": product.filter(({ text }) => /\bWeakMap<Pool\b/.test(text)).map(({ path }) =>
       path
     ),
-    "small files with one importer elsewhere": lonely(code),
+    "small files with one importer elsewhere": importedOnce(code),
     ...Object.fromEntries(NESTED.map((area) => [`upward imports in \`${area}\``, upward(code, area)])),
   };
 }

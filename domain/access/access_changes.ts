@@ -11,13 +11,13 @@ import { invalidateCounts } from "../shared/count_cache.ts";
 import type { Platform } from "../shared/platform.ts";
 import type { AccessPlatform } from "./platform.ts";
 
-/** What changing access needs. CLI scripts have no `wakeUps`; workers find events by polling. */
+/** The platform members that a change of access uses. CLI scripts have no `wakeUps`; workers find their events by polling. */
 export type ChangingAccess = Pick<RightsPlatform, "rights"> & Partial<Pick<Platform, "wakeUps">>;
 
 /** Users whose events are written in the transaction of the change. For more users, a job writes them. */
-const MAX_AT_ONCE = 100;
+const MAX_DIRECT_EVENTS = 100;
 
-/** Constants of the job types that announce changes. */
+/** Names and retries of the job types that announce changes. */
 const ANNOUNCE_JOB = { name: "access.announce-changes", maxRetries: 10 } as const;
 export const ANNOUNCE_ROLES_JOB = { name: "access.announce-catalog-roles", maxRetries: 10 } as const;
 const BATCH = 500;
@@ -35,7 +35,7 @@ interface ChangedUser {
 
 /**
  * Invalidates the user's tokens and the cached totals when `tx` commits, and emits `user.access-changed`.
- * @param where the tenants where the user's rights changed; `linkedAnd`: all with an active link, and these
+ * @param where the tenants in which the user's rights changed; `linkedAnd`: these and all with an active link
  */
 export async function userAccessChanged(
   p: ChangingAccess,
@@ -50,7 +50,7 @@ export async function userAccessChanged(
 }
 
 /**
- * Like `userAccessChanged`, for many users with few statements.
+ * Does for many users, with few statements, what `userAccessChanged` does for one.
  * @param changes `everywhere`: the rights changed in all tenants with an active link, besides `tenantIds`
  */
 export async function usersAccessChanged(
@@ -85,8 +85,8 @@ export async function roleAccessChanged(
   const users = await tx<ChangedUser[]>`
     select u.id as user_id, ${securityVersionOf(tx)} as version
     from user_tenant_roles m join users u on u.id = m.user_id where m.role_id = ${roleId}
-    limit ${MAX_AT_ONCE + 1}`;
-  const isEveryone = users.length > MAX_AT_ONCE;
+    limit ${MAX_DIRECT_EVENTS + 1}`;
+  const isEveryone = users.length > MAX_DIRECT_EVENTS;
   p.rights.invalidateAfterCommit(tx, isEveryone ? "everyone" : users.map(({ userId }) => userId));
   await announceUsers(p, tx, users, { tenantId, roleId });
 }
@@ -106,7 +106,7 @@ export async function tenantAccessChanged(p: ChangingAccess, tx: Tx, tenantId: s
 }
 
 const changedAccess = z.object({ tenantId: z.guid(), roleId: z.guid().nullable() });
-/** The role, or the tenant, whose users have other rights now. */
+/** The role whose users' rights have changed; with `roleId` null, the tenant. */
 type ChangedAccess = z.output<typeof changedAccess>;
 
 async function announceUsers(
@@ -115,7 +115,7 @@ async function announceUsers(
   users: ChangedUser[],
   changed: ChangedAccess,
 ): Promise<void> {
-  if (users.length <= MAX_AT_ONCE) {
+  if (users.length <= MAX_DIRECT_EVENTS) {
     return await emitEvents(p, tx, users.map((user) => accessChangedEvent(user, changed.tenantId)));
   }
   await writeJob(p, tx, ANNOUNCE_JOB, changed);

@@ -1,6 +1,6 @@
 import type { Tx } from "../../infra/postgres/postgres.ts";
 
-/** Transactions of different connections rarely write the same row. */
+/** Rows of an endpoint and hour. With several rows, transactions of different connections rarely write the same one. */
 const SHARDS = 8;
 
 /** SQL of an endpoint's attempts in the last 24 hours, as JSON. Whole hours are counted, so it covers at least 23. */
@@ -10,7 +10,7 @@ export const LAST_DAY = `(select json_build_object('delivered', coalesce(sum(c.d
   from webhook_attempt_counts c
   where c.endpoint_id = webhook_endpoints.id and c.hour > now() - interval '24 hours')`;
 
-/** Counts an attempt. The last statement of its transaction, so that its row is locked only for a moment. */
+/** Counts an attempt. Call it as the last statement of a transaction, so that the row is locked only for a moment. */
 export async function countAttempt(tx: Tx, endpointId: string, isDelivered: boolean): Promise<void> {
   await tx`
     insert into webhook_attempt_counts as c (endpoint_id, hour, shard, delivered, failed)

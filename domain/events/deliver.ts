@@ -11,7 +11,7 @@ import { readSecrets } from "./signing_secrets.ts";
 
 const ANSWER_MS = 15_000;
 const ANSWER_KEPT_BYTES = 1024;
-/** An attempt may start this much before its due time. */
+/** Maximum time before its due time at which an attempt may start. */
 const EARLY_MS = 1_000;
 const args = z.object({ deliveryId: z.guid() });
 
@@ -70,11 +70,11 @@ async function attempt(
       body: delivery.body,
       signal,
     });
-    const isTaken = status >= 200 && status < 300;
+    const isAccepted = status >= 200 && status < 300;
     return {
       ...elapsed(),
       statusCode: status,
-      error: isTaken ? null : `The receiver answered ${status}.`,
+      error: isAccepted ? null : `The receiver answered ${status}.`,
       answer: storableText(new TextDecoder().decode(body.subarray(0, ANSWER_KEPT_BYTES), { stream: true })),
       isFinal: status === 410,
     };

@@ -16,7 +16,7 @@ import { requeueDeliveries } from "./requeue.ts";
 export const DELIVERY_STATUSES = ["Pending", "Delivered", "Failed"] as const;
 export type DeliveryStatus = typeof DELIVERY_STATUSES[number];
 
-/** How many of a delivery's latest attempts are shown. */
+/** Maximum number of a delivery's latest attempts that are shown. */
 const ATTEMPTS_SHOWN = 20;
 
 const DeliveryAttempt = z.object({

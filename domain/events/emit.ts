@@ -34,7 +34,7 @@ export async function emitEvents(p: { wakeUps?: WakeUps }, tx: Tx, events: NewEv
   );
 }
 
-/** Like `emitEvents`, for events of any type. Returns when they occurred. */
+/** Stores events of any type as `emitEvents` does. @returns the time at which they occurred; null without events */
 export async function storeEvents(
   p: { wakeUps?: WakeUps },
   tx: Tx,

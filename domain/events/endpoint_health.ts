@@ -5,7 +5,7 @@ import { countRows } from "../shared/read_page.ts";
 import { subscriptionsChanged } from "./job_events.ts";
 import type { DisabledEndpoint, EventPlatform } from "./platform.ts";
 
-/** How much of an error message is kept. */
+/** Maximum number of kept characters of an error message. */
 const ERROR_KEPT = 500;
 /** After this many days of failures without a success, an endpoint is deactivated. */
 const FAILING_DAYS = 5;
@@ -32,17 +32,17 @@ export async function recordFailure(
   { isGone, error }: { isGone: boolean; error: string },
 ): Promise<void> {
   const [disabled] = await tx<DisabledEndpoint[]>`
-    with noted as (
+    with failing as (
       select id, coalesce(failing_since, now()) as since, case when ${isGone} then 'Gone'
         when failing_since < now() - make_interval(days => ${FAILING_DAYS}) then 'Failing' end as reason
       from webhook_endpoints where id = ${endpointId} and is_active
       for no key update ${isGone ? tx`` : tx`skip locked`}
     )
-    update webhook_endpoints e set failing_since = noted.since, last_error = left(${error}, ${ERROR_KEPT}::int), last_error_at = now(),
-      disabled_reason = noted.reason,
-      is_active = noted.reason is null, version = e.version + (noted.reason is not null)::int,
-      updated_at = case when noted.reason is null then e.updated_at else now() end
-    from noted where e.id = noted.id
+    update webhook_endpoints e set failing_since = failing.since, last_error = left(${error}, ${ERROR_KEPT}::int), last_error_at = now(),
+      disabled_reason = failing.reason,
+      is_active = failing.reason is null, version = e.version + (failing.reason is not null)::int,
+      updated_at = case when failing.reason is null then e.updated_at else now() end
+    from failing where e.id = failing.id
     returning e.id, e.tenant_id, e.url, e.created_by, e.disabled_reason, e.is_active`;
   if (!disabled || disabled.isActive) return;
   subscriptionsChanged(tx);

@@ -182,7 +182,7 @@ const commands: Commands = {
   },
 };
 
-/** The lock makes concurrent creations of a tenant count one after the other. */
+/** Checks that the tenant may have a further endpoint. A lock makes concurrent creations count one after the other. */
 async function requireRoom(tx: Tx, tenantId: string): Promise<void> {
   await lockNamed(tx, "webhookEndpoints", tenantId);
   const { count } = await tx`
@@ -245,6 +245,7 @@ export async function lockEndpoint(
   return await table.read(tx, caller, id);
 }
 
+/** Checks that the caller may make an endpoint for these tenants. @throws MISSING_PERMISSION */
 function requireMayServe(caller: TenantCaller, tenants: "all" | null): void {
   if (tenants === null || isSystemAdmin(caller)) return;
   throw problem(
@@ -267,7 +268,7 @@ function requireKnownTypes(given: string[], known: RecordContext["eventTypes"]):
   }
 }
 
-/** Writes the audit row of a change. Figures of deliveries are left out. */
+/** Writes the audit row of a change of an endpoint, without counts of deliveries. */
 export const auditEndpoint = (
   tx: Tx,
   caller: TenantCaller,

@@ -41,7 +41,7 @@ interface UserData {
   isActive: boolean;
 }
 
-/** What a provider reported about one recipient. */
+/** The report of a provider about one recipient. */
 interface RecipientReport {
   notificationId: string;
   channel: string;
@@ -80,7 +80,7 @@ interface ReportData {
   scheduleId: string | null;
 }
 
-/** Numbers of recipients. */
+/** Numbers of recipients that got a document and that did not. */
 interface DeliveryCounts {
   delivered: number;
   failed: number;
@@ -245,7 +245,7 @@ export const EVERY_TYPE = "*";
 /** Event type of a ping, sent only on request to one endpoint. */
 export const PING = "webhook.ping";
 
-/** Does the service itself emit this type? Callers cannot publish such events. */
+/** True if the service itself emits this type. Callers cannot publish such events. */
 export const isBuiltIn = (type: string): boolean => type === PING || Object.hasOwn(EVENT_TYPES, type);
 
 /** The `data` of an event. Data of built-in types also names the tenant. */

@@ -8,26 +8,26 @@ import { emitEvents, type NewEvent } from "./emit.ts";
 import { EVERY_TYPE } from "./event_types.ts";
 import type { EventScope } from "./feed/event_scope.ts";
 
-/** Types that are stored only for tenants where an endpoint subscribes to them, or a poll asked for them lately. */
+/** Types that are stored only for tenants where an endpoint subscribes to them, or a poll has recently asked for them. */
 const ON_DEMAND = ["job.succeeded", "job.failed"] as const;
 type OnDemand = typeof ON_DEMAND[number];
-/** How long the events are stored after a poll. */
+/** Days after a poll for which the events are stored. */
 export const INTEREST_DAYS = 7;
-/** How often a poll's interest is written again. */
+/** Interval after which a poll's interest is written again. */
 const INTEREST_WRITE_MS = 3_600_000;
 const MAX_INTERESTS = 10_000;
-/** Bounds the delay if another instance's announcement is lost. */
+/** Maximum age of the cached list. It bounds the delay if another instance's announcement is lost. */
 const FRESH_MS = 5_000;
 
-/** The wanted types by tenant; under null those that are wanted of all tenants. */
+/** The wanted types by tenant. The key null has the types that are wanted of all tenants. */
 type Wanted = ReadonlyMap<string | null, ReadonlySet<string>>;
 
-/** After `tx` commits, all instances look again which job events are wanted. */
+/** Makes all instances read again which job events are wanted, after `tx` commits. */
 export const subscriptionsChanged = (tx: Tx): void => announceChange(tx, { topic: "event subscriptions" });
 
 /**
- * Emits events of ended attempts, if anyone wants them. Which tenants want them is known in memory, so that without
- * subscribers settling jobs costs nothing more.
+ * Emits events of ended attempts for tenants that want them. The list of these tenants is in memory, so settling jobs costs
+ * nothing more without subscribers.
  */
 export class JobEvents implements AttemptEvents {
   readonly #wanted = new TtlCache<Wanted>({ ttlMs: FRESH_MS, maxEntries: 1 });

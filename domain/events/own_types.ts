@@ -7,8 +7,8 @@ export const EVENT_TYPE = /^(?=.{1,100}$)[a-z0-9]+(\.[a-z0-9-]+)+$/;
 const MAX_BYTES = 64 * 1024;
 
 /**
- * Why a type cannot be one of a caller's own events; null if it can.
- * @param declared the types of the service and its extensions: receivers rely on it that nobody else emits them
+ * The reason why a type cannot be one of a caller's own events; null if it can.
+ * @param declared the types of the service and its extensions, which no caller may emit, because receivers rely on them
  */
 export function ownTypeMistake(type: string, declared: Pick<EventTypes, "has">): string | null {
   if (!EVENT_TYPE.test(type)) {
@@ -18,7 +18,7 @@ export function ownTypeMistake(type: string, declared: Pick<EventTypes, "has">):
   return declared.has(type) ? "an extension declares this type; only the service emits it" : null;
 }
 
-/** Why the data of an event cannot be stored; null if it can. */
+/** The reason why the data of an event cannot be stored; null if it can. */
 export function ownDataMistake(data: unknown): string | null {
   const bytes = Buffer.byteLength(JSON.stringify(data) ?? "");
   return bytes > MAX_BYTES ? `expected at most ${MAX_BYTES} bytes of JSON, found ${bytes}` : null;

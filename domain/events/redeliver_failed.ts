@@ -19,7 +19,7 @@ const AT_ONCE = 500;
 export interface RedeliverResult {
   /** Failed deliveries of the endpoint, counted up to MAX_REDELIVERED. */
   matched: number;
-  /** How many are due now. */
+  /** Number of deliveries that are due at once. */
   redelivered: number;
   /** The job that sends them, if there are many. */
   jobId: string | null;
@@ -50,7 +50,7 @@ export async function redeliverFailed(
   });
 }
 
-/** Deliveries that failed until a time: those that fail again later are not sent a third time. */
+/** The failed deliveries of an endpoint until a time. A delivery that fails again later is not sent a third time. */
 type Failed = z.output<typeof failed>;
 const failed = z.object({ endpointId: z.guid(), tenantId: z.guid(), until: z.string() });
 
@@ -79,7 +79,7 @@ async function redeliverBatch(
   return rows.length;
 }
 
-/** Sends many failed deliveries again, unless the endpoint is deactivated meanwhile. Running twice does no harm. */
+/** Sends many failed deliveries again, until the endpoint is deactivated. A repeated run does no harm. */
 export const redeliverFailedJob = defineJob({
   name: "events.redeliver-failed",
   args: failed,

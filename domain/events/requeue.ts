@@ -3,8 +3,8 @@ import type { Tx } from "../../infra/postgres/postgres.ts";
 import { enqueueDeliveries } from "./emit.ts";
 
 /**
- * Gives deliveries new jobs. An ended one is due at once, with a new schedule of retries; one that waits keeps its schedule
- * and due time. The caller must have locked them.
+ * Gives deliveries new jobs. An ended delivery is due at once, with a new schedule of retries. A waiting delivery keeps its
+ * schedule and due time. The caller must have locked the deliveries.
  */
 export async function requeueDeliveries(
   p: { wakeUps?: WakeUps },

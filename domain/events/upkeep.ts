@@ -22,8 +22,8 @@ const pruneDeliveries = deleteExpired({
 });
 
 /**
- * Every ten minutes: enqueues lost delivery jobs again, numbers events that nobody has polled, and deletes old deliveries
- * and events, those of deleted endpoints, and expired secrets, keys and interests of polls that have not asked again.
+ * Every ten minutes, enqueues lost delivery jobs again and numbers events that no poll has numbered. Deletes old events and
+ * deliveries, the deliveries of deleted endpoints, and expired secrets, keys, counts and interests of polls.
  */
 export const upkeepJob = maintenanceJob<EventPlatform>({
   name: "events.upkeep",
@@ -56,7 +56,7 @@ async function deleteRemoved({ sql }: Pick<Platform, "sql">, { limit, after }: B
       order by id limit ${limit}))
     returning id`;
   if (gone.length === limit) return { rows: limit, after: gone.map(({ id }) => id).sort().at(-1) ?? null };
-  // Not yet if the batches of another endpoint were behind its first deliveries.
+  // The endpoint stays if deliveries remain: the position of another endpoint's batch may be behind its first deliveries.
   await sql`delete from webhook_endpoints e where id = ${endpoint.id}
     and not exists (select from webhook_deliveries where endpoint_id = e.id)`;
   return { rows: gone.length, after: FIRST_ID };

@@ -11,8 +11,9 @@ import { JOB_REASONS } from "./purge_reasons.ts";
 import { startScanning } from "./start_scanning.ts";
 
 /**
- * Confirms an upload: Pending → Scanning and the scan job are one transaction. Confirming again returns the file while
- * it is Scanning or Available. The scan later requires the size and ETag that the staging object has now.
+ * Confirms an upload: one transaction sets the file from Pending to Scanning and enqueues the scan job. A repeated call
+ * returns the file while it is Scanning or Available. The scan requires the size and ETag that the staging object has at the
+ * confirmation.
  * @param readParts called only for a reservation with parts; returns the uploaded parts, which are then joined, or null
  * if the content was uploaded whole
  * @throws FILE_NOT_FOUND, FILE_NOT_UPLOADED_CONFLICT, FILE_UPLOAD_EXPIRED_CONFLICT, FILE_SIZE_MISMATCH_UNPROCESSABLE,
@@ -41,7 +42,7 @@ export async function completeFile(
       `The upload has ${staged.sizeBytes} bytes, the reservation ${file.sizeBytes}; the upload was discarded.`,
     );
   }
-  // There is no object, or another request changed the file's state in the meantime.
+  // There is no object, or a concurrent request has changed the file's state.
   const now = await readVisibleFile(p.sql, caller, fileId);
   if (now.status !== "Pending") return confirmedBefore(now);
   if (staged && isExpired(p, now)) throw uploadExpired(now);
@@ -55,7 +56,7 @@ export async function completeFile(
 const isExpired = (p: Pick<Platform, "clock">, file: FileRow): boolean =>
   file.uploadExpiresAt <= p.clock.now();
 
-/** Joins the parts that the uploader names. @returns whether the reservation has parts, even if none were named */
+/** Joins the parts that the uploader names. @returns true if the reservation has parts, even if none were named */
 async function joinUploaded(
   p: Platform,
   file: FileRow,
@@ -72,6 +73,7 @@ async function joinUploaded(
   return true;
 }
 
+/** Returns a file that is not Pending, if its upload was confirmed. @throws FILE_UPLOAD_EXPIRED_CONFLICT, `stateConflict` */
 function confirmedBefore(file: FileRow): FileRow {
   if (file.status === "Scanning" || file.status === "Available") return file;
   throw file.purgeReason === JOB_REASONS.uploadExpired ? uploadExpired(file) : stateConflict(file);
@@ -83,6 +85,7 @@ const uploadExpired = (file: FileRow): Problem =>
     `The reservation expired at ${file.uploadExpiresAt.toISOString()}, before the upload was confirmed.`,
   );
 
+/** Purges a Pending file whose upload has another size. @returns false if the file is not Pending */
 async function discardUpload(p: Platform, file: FileRow): Promise<boolean> {
   const purged = await transact(p.sql, (tx) =>
     markPurged(p, tx, {

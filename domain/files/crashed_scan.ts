@@ -2,26 +2,26 @@ import { setTimeout as pause } from "node:timers/promises";
 import { transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { type JobContext, PostponeJob } from "../jobs/job_type.ts";
 import { withDatabase } from "../shared/platform.ts";
-import { afterMissedScans, LONE_DEATHS, type MissedScans } from "./file_state.ts";
+import { afterMissedScans, MAX_LONE_DEATHS, type MissedScans } from "./file_state.ts";
 import type { FilePlatform } from "./platform.ts";
 
-/** How long the scan of a suspect file waits for the end of the other jobs of its worker, which starts none meanwhile. */
+/** Maximum wait of a suspect file's scan for the end of the worker's other jobs. The worker starts no job during the wait. */
 const OTHERS_END_MS = 10_000;
-/** When it is tried again if they have not ended and it may run only alone. */
+/** Delay before the next try, if the other jobs have not ended and the scan may run only alone. */
 const TRY_ALONE_AGAIN_MS = 60_000;
-/** A longer scan that need not run alone lets other jobs start again. */
+/** Time after which a scan that need not run alone lets other jobs start again. */
 const LONGEST_ALONE_MS = 60_000;
 const RETRY_DATABASE_MS = 1_000;
-/** Why a file was given up, shown to callers. */
-export const GIVEN_UP = `The worker process died ${LONE_DEATHS} times while it scanned only this file.`;
+/** The reason for which a file was given up, as callers see it. */
+export const GIVEN_UP = `The worker process died ${MAX_LONE_DEATHS} times while it scanned only this file.`;
 
 export type ScanJob = Pick<JobContext, "jobId" | "attempt" | "signal" | "takeWorker">;
 
 /**
- * Scans a file unless scanning it kills workers: see `afterMissedScans`. A row of `file_scan_runs` says that the scan is
- * running; the rows that dead workers left decide about the next scan.
+ * Scans a file, unless scans of it have killed workers: see `afterMissedScans`. A row of `file_scan_runs` marks a running
+ * scan. The rows that dead workers leave decide about the next scan.
  * @param o.giveUp decides the file without a scan
- * @throws PostponeJob as `o.scan`, while the file cannot be scanned alone, and until a missing worker had time to come back
+ * @throws PostponeJob as `o.scan` does, while the file cannot be scanned alone, and until a missing worker had time to return
  */
 export async function scanWithCrashGuard<T>(
   p: FilePlatform,
@@ -72,8 +72,8 @@ export async function scanWithCrashGuard<T>(
 }
 
 /**
- * Marks the runs of the file whose worker's lease is gone, and locks their rows: a worker that comes back at the same time
- * deletes its row before or too late.
+ * Marks the runs of the file whose worker has no lease, and locks their rows. So a worker that comes back at the same time
+ * deletes its row before this decision or after it.
  */
 async function markMissedScans(tx: Tx, fileId: string): Promise<MissedScans> {
   const runs = await tx<{ isAlone: boolean; wasMissed: boolean }[]>`
@@ -89,7 +89,7 @@ async function markMissedScans(tx: Tx, fileId: string): Promise<MissedScans> {
   };
 }
 
-/** Writes no row if the worker no longer holds the job: the attempt ends soon then. */
+/** Writes the row of a scan; none if the worker no longer holds the job, because the attempt then ends soon. */
 async function startScanRun(
   { sql }: Pick<FilePlatform, "sql">,
   fileId: string,
@@ -101,7 +101,7 @@ async function startScanRun(
     where id = ${jobId} and attempts = ${attempt} and status = 'Processing' and worker_id is not null`;
 }
 
-/** From now on other jobs may run beside the scan, so a death of the worker does not count against the file. */
+/** Marks a scan as running beside other jobs, so that a death of the worker does not count against the file. */
 async function endAlone({ sql }: Pick<FilePlatform, "sql">, { jobId, attempt }: ScanJob): Promise<void> {
   await sql`update file_scan_runs set is_alone = false where job_id = ${jobId} and attempt_number = ${attempt}`;
 }

@@ -94,7 +94,7 @@ export function fileRecord(row: FileRow): FileRecord {
   };
 }
 
-/** Whether retention deletes the content at `collectAt`. */
+/** True if retention deletes the content at `collectAt`. */
 const isCollectable = ({ status, referenceCount, legalHold, retentionClass }: FileRow): boolean =>
   (status === "Available" || status === "Failed") && referenceCount === 0 && !legalHold &&
   retentionClass !== "Permanent";
@@ -143,7 +143,7 @@ export async function requireProductManager(q: Sql, caller: Caller, action: stri
  * Requires admin:system, in addition to a route's own permission.
  * @param isAdmin for purging a Permanent file and releasing a legal hold, the platform tenant counts too:
  * `holdsAdminSystemAnywhere`
- * @param action what the caller attempts; the message begins with it
+ * @param action the attempted action, with which the message begins
  * @throws MISSING_PERMISSION
  */
 export function requireSystemAdmin(isAdmin: boolean, action: string): void {

@@ -1,29 +1,30 @@
 import { type Problem, problem } from "../problems/problem.ts";
 import type { FileRow } from "./file.ts";
 
-/** A file is given up when this number of workers died while they did nothing but scan it. */
-export const LONE_DEATHS = 3;
+/** Number of workers that died while they ran only the scan of a file, after which the file is given up. */
+export const MAX_LONE_DEATHS = 3;
 
 /** Scans of a file that have not ended and whose workers' leases are gone. */
 export interface MissedScans {
   count: number;
-  /** Those whose worker ran no other job. */
+  /** Number of these scans whose worker ran no other job. */
   aloneCount: number;
   /** True if an earlier attempt found all of them missing: a worker that only lost the database would have come back. */
   areAllKnown: boolean;
 }
 
 /**
- * Decides what follows for a file. A dead worker makes it suspect: it is scanned alone if the other jobs of its worker end soon,
- * because one of them may have killed the worker. After several dead workers it is scanned only alone, so that a deadly file
- * kills no further jobs. Only workers that died while they did nothing but scan this file count against it.
+ * Decides the next step for a file after scans that did not end. A dead worker makes the file suspect. It is then scanned
+ * alone if the other jobs of the worker end soon, because one of them may have killed the worker. After several dead workers
+ * it is scanned only alone, so that a deadly file kills no further jobs. Only workers that ran nothing but the scan of this
+ * file count against it.
  */
 export function afterMissedScans(
   { count, aloneCount, areAllKnown }: MissedScans,
 ): "Scan" | "TryAlone" | "ScanAlone" | "AskAgain" | "GiveUp" {
   if (count === 0) return "Scan";
-  if (count < LONE_DEATHS) return "TryAlone";
-  if (aloneCount < LONE_DEATHS) return "ScanAlone";
+  if (count < MAX_LONE_DEATHS) return "TryAlone";
+  if (aloneCount < MAX_LONE_DEATHS) return "ScanAlone";
   return areAllKnown ? "GiveUp" : "AskAgain";
 }
 

@@ -6,9 +6,9 @@ import type { FileRow } from "./file.ts";
 import { newFinalKey } from "./object_keys.ts";
 import { discardObject, registerObject } from "./objects.ts";
 
-/** An attempt that crashes leaves its copy behind. Such a copy is deleted this long after the attempt started. */
+/** Time after the start of an attempt at which its copy is deleted, if a crash has left it behind. */
 const ORPHAN_COPY_MS = 60 * 60_000;
-/** A copy this close to its deletion is not used: the sweep may already be deleting it. */
+/** A copy is not used within this time before its deletion, because the sweep may already delete it. */
 const MARGIN_MS = 5 * 60_000;
 
 /**
@@ -58,7 +58,7 @@ async function claimFinalKey(p: Platform, file: FileRow, key: string, etag: stri
   });
 }
 
-/** @returns null if the file is no longer Scanning; undefined if it is Scanning without a final copy */
+/** Reads the final key. @returns null if the file is not Scanning; undefined if it is Scanning without a final copy */
 async function readFinalKey(p: Pick<Platform, "sql">, fileId: string): Promise<string | null | undefined> {
   const [row] = await p.sql<{ finalKey: string | null }[]>`
     select final_key from files where id = ${fileId} and status = 'Scanning'`;

@@ -10,10 +10,10 @@ const DEFAULT_PART_BYTES = 16 * MEBIBYTE;
 /** Limits the response, which has one URL per part, to less than a mebibyte. */
 export const MAX_PARTS = 1_000;
 
-/** How many parts the caller wants; `true`: the service decides. */
+/** The number of parts that the caller wants; `true`: the service decides. */
 export type RequestedParts = true | number;
 
-/** How content is split: all parts have `partBytes`, the last one has the rest. */
+/** The split of content into parts. Each has `partBytes`; the last one has the rest. */
 export interface PartPlan {
   count: number;
   partBytes: number;
@@ -81,7 +81,7 @@ export interface UploadedPart {
   etag: string;
 }
 
-/** Checks that a list names each of the parts 1 to `count` once. @returns the errors; null if there are none */
+/** Checks that a list names each of the parts 1 to `count` once. @returns the errors by field; null if there are none */
 export function partMistakes(parts: readonly UploadedPart[], count: number): FieldErrors | null {
   const errors: FieldErrors = {};
   const seen = new Set<number>();
@@ -137,6 +137,6 @@ async function describeMismatch(
 
 const numbersTo = (count: number) => Array.from({ length: count }, (_, i) => i + 1);
 
-/** The first ten numbers as text, and how many more there are. */
+/** Lists the first ten numbers as text, and the count of the others. */
 const listed = (numbers: readonly number[]) =>
   numbers.slice(0, 10).join(", ") + (numbers.length > 10 ? ` and ${numbers.length - 10} more` : "");

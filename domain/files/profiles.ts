@@ -29,7 +29,10 @@ const office = [
   "application/vnd.ms-powerpoint",
 ];
 
-/** Exports of personal data, and results of imports into several tenants. Only the user who asked for one sees its file. */
+/**
+ * The profile of exports of personal data, and of results of imports into several tenants. Only the user who asked for such
+ * a file sees it.
+ */
 export const EXPORT_PROFILE = "export";
 
 /** The built-in profiles, which the configuration can override. */
@@ -135,13 +138,13 @@ export function normalizeContentType(contentType: string): string {
   return aliases[essence] ?? essence;
 }
 
-/** May a reservation with this profile declare this type? */
+/** True if a reservation with this profile may declare this type. */
 export function declaredTypeAllowed(profile: FileProfile, declared: string): boolean {
   return profile.contentTypes.includes(normalizeContentType(declared));
 }
 
 /**
- * Does the profile allow the detected type? The detected type decides, not the declared one: a JPEG named .png is
+ * True if the profile allows the detected type. The detected type decides, not the declared one: a JPEG named .png is
  * allowed as an image. Text types without a signature (CSV, JSON, …) are detected as `text/plain`; for them the
  * declared type decides.
  */
@@ -151,6 +154,7 @@ export function typeAllowed(profile: FileProfile, declared: string, detected: st
     declaredTypeAllowed(profile, declared);
 }
 
+/** True for a text type whose content has no signature. */
 function isUnmarkedText(type: string): boolean {
   return type.startsWith("text/") && type !== "text/html" ||
     /^application\/(?:.*[+-])?(?:json|yaml)$/.test(type);

@@ -96,7 +96,7 @@ export interface Purging {
 /**
  * Turns a file into a tombstone and marks its objects for deletion; the caller deletes them after the commit. If the
  * service itself purges, an audit row is written too.
- * @returns the tombstone; null if the file was no longer in `from`
+ * @returns the tombstone; null if the file was not in the status `from`
  */
 export async function markPurged(
   p: Pick<Platform, "wakeUps">,

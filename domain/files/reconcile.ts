@@ -10,8 +10,8 @@ import { passOver } from "../shared/batches.ts";
 type ReconcilePlatform = Pick<Platform, "sql" | "objects" | "clock">;
 
 /**
- * A difference between the registry and the bucket, and what `--apply` does about it. Objects are identified by a hash
- * of their key, so that the report contains no keys.
+ * A difference between the registry and the bucket, and its fix by `--apply`. Objects are identified by a hash of their
+ * key, so that the report contains no keys.
  * - `orphan`: an object without a row; it is deleted
  * - `upload`: an unfinished multipart upload without a row; it is aborted
  * - `unregistered`: a file's content without an object row, so that a purge would not delete it; the row is inserted
@@ -32,7 +32,7 @@ export interface ReconcileOptions {
   found(difference: Difference): void;
 }
 
-/** How many of each were checked. */
+/** Numbers of checked objects, files and uploads. */
 export interface ReconcileCounts {
   objects: number;
   files: number;
@@ -58,6 +58,7 @@ export async function reconcileFiles(p: ReconcilePlatform, o: ReconcileOptions):
 /** Identifies an object without revealing its key. */
 const hashOf = (key: string) => createHash("sha256").update(key).digest("hex").slice(0, 12);
 
+/** Finds objects under the prefix without an object row. @returns the number of objects under the prefix */
 async function findOrphans(p: ReconcilePlatform, prefix: string, o: ReconcileOptions): Promise<number> {
   const before = p.clock.now().getTime() - o.safeAgeMs;
   let seen = 0;
@@ -91,6 +92,7 @@ async function findOrphans(p: ReconcilePlatform, prefix: string, o: ReconcileOpt
   return seen;
 }
 
+/** Finds unfinished multipart uploads without a row. @returns the number of uploads; null: the store does not list them */
 async function findUploads(p: ReconcilePlatform, o: ReconcileOptions): Promise<number | null> {
   const before = p.clock.now().getTime() - o.safeAgeMs;
   let seen = 0;
@@ -123,6 +125,7 @@ interface Stored {
   sizeBytes: number;
 }
 
+/** Finds Available files whose content is missing or altered. @returns the number of Available files */
 async function findMissing(p: ReconcilePlatform, o: ReconcileOptions): Promise<number> {
   return await passOver(BATCH, async (after) => {
     const page = await p.sql<Stored[]>`
@@ -146,7 +149,7 @@ async function compareContent(p: ReconcilePlatform, file: Stored): Promise<"miss
   return stored.sizeBytes === file.sizeBytes && stored.etag === file.finalEtag ? null : "altered";
 }
 
-/** Is the file still Available with the same key? It may have been purged in the meantime. */
+/** True if the file is still Available with the same key. A purge may have run since the file was listed. */
 async function isUnchanged(p: ReconcilePlatform, { id, finalKey }: Stored): Promise<boolean> {
   return (await p
     .sql`select from files where id = ${id} and status = 'Available' and final_key = ${finalKey}`)
@@ -172,6 +175,7 @@ async function reportContentDifference(
   o.found({ kind, fileId: id });
 }
 
+/** Collects items into pages of `BATCH`. */
 async function* pagesOf<T>(items: AsyncIterable<T>): AsyncGenerator<T[]> {
   let page: T[] = [];
   for await (const item of items) {

@@ -134,7 +134,7 @@ async function decrementReferenceCounts(tx: Tx, fileIds: string[]): Promise<void
     where f.id = released.id`;
 }
 
-/** How many scopes a refusal lists. The list of references has all of them. */
+/** Maximum number of scopes that a refusal lists. The list of references has all of them. */
 const MAX_SCOPES = 1_000;
 
 /** The scopes that hold a file, sorted by name; at most MAX_SCOPES. */

@@ -19,10 +19,11 @@ const BATCH = 100;
  * A batch stops after this time. The next batch takes the remaining files, so that other waiting jobs run in between.
  */
 const BATCH_MS = 4 * 60_000;
-/** A walk that reports no progress for this long has lost its job; a new walk may start. */
+/** A walk over the outdated files that reports no progress for this time has lost its job. Then a new walk may start. */
 const WALK_EXPIRY_MS = SCAN_TIMEOUT_MS + 15 * 60_000;
+/** Pause of a walk while the engine does not answer or has other signatures. */
 const PAUSE_WITHOUT_ENGINE_MS = 60_000;
-/** How long to wait before files that gave an error are tried again. */
+/** Pause before files that gave an error are scanned again. */
 const PAUSE_AFTER_ERRORS_MS = 60 * 60_000;
 
 const BatchArgs = z.object({
@@ -30,7 +31,7 @@ const BatchArgs = z.object({
   batch: z.int(),
   /** The last file of the previous batch; null in the first batch of a walk. */
   after: z.object({ generation: z.int(), fileId: z.guid() }).nullable(),
-  /** How many files of this walk gave an error so far. */
+  /** Number of files of this walk that gave an error so far. */
   errors: z.int(),
 });
 type BatchArgs = z.infer<typeof BatchArgs>;
@@ -60,7 +61,7 @@ export async function startRescan(
   p: Platform,
 ): Promise<"engine unavailable" | "nothing outdated" | "already running" | "started"> {
   const files = await p.sql`select from files where status = 'Available' limit 1`;
-  if (files.length === 0) return "nothing outdated"; // to ask the embedded engine would load it
+  if (files.length === 0) return "nothing outdated"; // a request for its status would load the embedded engine
   const engine = await askEngine(p);
   if (!engine) return "engine unavailable";
   const generation = await generationOf(p.sql, engine);
@@ -70,7 +71,7 @@ export async function startRescan(
     if (outdated.length === 0) return "nothing outdated";
     const now = p.clock.now();
     const [walk] = await tx<{ walkBatch: number }[]>`
-      update scan_generations set walk_until = ${inMs(now, WALK_EXPIRY_MS)}, walk_batch = walk_batch + 1
+      update scan_generations set walk_until = ${timeAfter(now, WALK_EXPIRY_MS)}, walk_batch = walk_batch + 1
       where id = ${generation} and (walk_until is null or walk_until <= ${now}) returning walk_batch`;
     if (!walk) return "already running";
     const first = { generation, batch: walk.walkBatch, after: null, errors: 0 };
@@ -87,7 +88,7 @@ interface OutdatedFile {
 /**
  * Scans one batch and enqueues the next. A clean file gets the new generation, so a batch that runs again after a crash
  * continues where it stopped. Files that gave an error are skipped until the next walk.
- * @returns outcome counts of the files, or why nothing was scanned
+ * @returns the number of files by outcome, or the reason why nothing was scanned
  * @throws PostponeJob as `scanWithCrashGuard`
  */
 export async function rescanBatch(
@@ -132,7 +133,7 @@ export async function rescanBatch(
   return outcomes;
 }
 
-const inMs = (now: Date, ms: number) => new Date(now.getTime() + ms);
+const timeAfter = (now: Date, ms: number) => new Date(now.getTime() + ms);
 
 /** Sets when the walk expires; null ends it. @returns false if another batch has taken over the walk. */
 async function setWalk(
@@ -140,7 +141,7 @@ async function setWalk(
   { generation, batch }: BatchArgs,
   { untilMs }: { untilMs: number | null },
 ): Promise<boolean> {
-  const until = untilMs === null ? null : inMs(p.clock.now(), untilMs);
+  const until = untilMs === null ? null : timeAfter(p.clock.now(), untilMs);
   const updated = await p.sql`update scan_generations set walk_until = ${until}
     where id = ${generation} and walk_batch = ${batch}`;
   return updated.count === 1;
@@ -151,7 +152,7 @@ async function enqueueNext(p: Platform, args: BatchArgs): Promise<void> {
   await transact(p.sql, async (tx) => {
     const next = { ...args, batch: args.batch + 1 };
     const updated = await tx`update scan_generations set walk_batch = ${next.batch},
-        walk_until = ${inMs(p.clock.now(), WALK_EXPIRY_MS)}
+        walk_until = ${timeAfter(p.clock.now(), WALK_EXPIRY_MS)}
       where id = ${args.generation} and walk_batch = ${args.batch}`;
     if (updated.count === 1) await enqueueJob(p, tx, rescanBatchJob, next, { priority: "Low" });
   });

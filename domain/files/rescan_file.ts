@@ -18,7 +18,7 @@ export interface EngineGeneration {
   generation: number;
 }
 
-/** Error: no verdict, the file stays unchanged. Gone: the file is no longer Available. */
+/** The outcome of one file. Error: no verdict, so the file stays unchanged. Gone: the file is not Available. */
 export type RescanOutcome = "Clean" | "Infected" | "Error" | "Gone";
 
 /**

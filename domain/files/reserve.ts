@@ -93,7 +93,7 @@ const secondsForParts = (sizeBytes: number): number =>
 
 /**
  * Starts a multipart upload at the store and signs the URL of each part. If the service crashes before it writes the
- * reservation, the upload stays at the store, but it is empty because nobody has its URLs.
+ * reservation, the upload stays at the store, but it is empty because no client has its URLs.
  */
 async function beginParts(
   p: Pick<FilePlatform, "objects">,

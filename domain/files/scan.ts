@@ -20,9 +20,9 @@ import { failScan, recordFailedAttempt, settleScan } from "./verdict.ts";
 export const SCAN_TIMEOUT_MS = 30 * 60_000;
 const MAX_RETRY_DELAY_MS = 10 * 60_000;
 /**
- * After how many unreadable attempts a file becomes Failed: few if storage says that the object is missing, many if
- * storage does not answer for it. While storage as a whole does not answer or refuses the service, none counts. Each error message is counted
- * separately, so that one wrong answer after an outage does not decide.
+ * Numbers of unreadable attempts after which a file becomes Failed: few if storage answers that the object is missing, many
+ * if storage does not answer for it. No attempt counts while storage as a whole does not answer or refuses the service.
+ * Attempts are counted by error message, so that one wrong answer after an outage does not decide.
  */
 const ATTEMPTS_WHEN_GONE = 5;
 const ATTEMPTS_WHEN_UNAVAILABLE = 14;
@@ -79,14 +79,14 @@ function profileOf(p: Platform, file: FileRow) {
   return profile;
 }
 
-/** `message` is shown to callers. Addresses of engine and storage are only in the log. */
+/** A failed attempt. Callers see `message`. Addresses of engine and storage are only in the log. */
 interface Failure {
   message: string;
   isUnreadable: boolean;
   attemptsAllowed: number;
 }
 
-/** How an error of the engine or of storage is counted and shown; null for any other error. */
+/** Classifies an error of the engine or of storage; null for any other error. */
 export function failureOf(error: unknown): Failure | null {
   if (error instanceof ScanUnavailable) {
     const message = "The scan engine gave no definite answer.";
@@ -125,5 +125,5 @@ async function postponeOrFail(
   else throw new PostponeJob(failure.message, recorded.delayMs);
 }
 
-/** Does storage answer, accept the credentials and have the bucket? */
+/** True if storage answers, accepts the credentials and has the bucket. */
 const answers = (objects: ObjectStore): Promise<boolean> => objects.ping().then(() => true, () => false);

@@ -150,7 +150,7 @@ export async function signFileDownload(
   return signDownload(p, await readFile(p.sql, fileId), o.expiresInSeconds);
 }
 
-/** Like `signFileDownload`, for five minutes and with an audit row. */
+/** Signs a download URL of an Available file for five minutes, and writes an audit row. Throws as `signFileDownload`. */
 export async function giveServiceDownload(
   p: Pick<FilePlatform, "sql" | "objects" | "clock" | "auditWriter">,
   actor: Actor,

@@ -15,7 +15,7 @@ export interface Confirmation {
 
 /**
  * Pending → Scanning; enqueues the scan job in the caller's transaction.
- * @returns the file; null if it is no longer Pending or its reservation has expired
+ * @returns the file; null if it is not Pending or its reservation has expired
  */
 export async function startScanning(p: Platform, tx: Tx, o: Confirmation): Promise<FileRow | null> {
   const now = p.clock.now();

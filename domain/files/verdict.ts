@@ -92,7 +92,7 @@ interface FailedAttempt extends AttemptStart {
 /**
  * Records an attempt without a verdict and sets when the next one is due.
  * @returns the delay before the next attempt, and how many attempts failed to read the content with the same message;
- * null if the file is no longer Scanning
+ * null if the file is not Scanning
  */
 export async function recordFailedAttempt(
   p: Pick<Platform, "sql" | "clock">,

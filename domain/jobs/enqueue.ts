@@ -27,7 +27,7 @@ import { bucketOf } from "./rate_limit.ts";
 import { searchKeysOf } from "./searchable_args.ts";
 import { insertOrFindHolders, type UniqueKey, uniqueSecondsOf, UNLESS_KEY_IS_HELD } from "./unique_jobs.ts";
 
-/** A job to insert. If another job holds its key, it is not inserted. */
+/** A job to insert. It is not inserted if another job holds its key. */
 export interface NewJob extends UniqueKey {
   /** Set it (by `newId`) if other rows refer to the job before it is inserted; absent: a new id. */
   id?: string;
@@ -84,8 +84,8 @@ export async function enqueueJob<A>(
 }
 
 /**
- * The arguments of a new job, and what follows from them and its type: where it is counted and how it is found.
- * @param type undefined: this instance does not know it
+ * The arguments of a new job, and the columns that follow from them and the type: limit key, search keys and bucket.
+ * @param type undefined: this instance does not know the type
  * @param serializedArgs JSON
  */
 export const argsAndLimits = (type: Omit<AnyJobType, "run"> | undefined, serializedArgs: string) => ({
@@ -97,7 +97,7 @@ export const argsAndLimits = (type: Omit<AnyJobType, "run"> | undefined, seriali
 
 /**
  * Inserts jobs and wakes workers after `tx` has committed.
- * @returns their ids in the given order; instead of a job whose key is held, the id of the holder.
+ * @returns their ids in the given order; for a job whose key is held, the id of the holder
  */
 export async function insertJobs(p: { wakeUps: WakeUps }, tx: Tx, jobs: NewJob[]): Promise<string[]> {
   if (jobs.length === 0) return [];
@@ -110,7 +110,7 @@ export async function insertJobs(p: { wakeUps: WakeUps }, tx: Tx, jobs: NewJob[]
   return named.map(({ id }) => id);
 }
 
-/** Wakes workers for inserted jobs: now, or at their due times. */
+/** Wakes workers for inserted jobs, at once or at their due times. Call it after the commit. */
 export function wakeFor(p: { wakeUps: WakeUps }, jobs: NewJob[]): void {
   const dueTimes = new Set(jobs.map((job) => job.scheduledAt?.getTime() ?? 0));
   for (const time of dueTimes) p.wakeUps.at(new Date(time));
@@ -209,8 +209,8 @@ export function jobInsertion(
 }
 
 /**
- * The columns that few jobs have, as parts of the insertion; nothing if none of the jobs has them. `unnest` takes no arrays
- * of arrays, so lists are sent as texts.
+ * SQL fragments of the insertion for columns that few jobs use. They are empty if none of the jobs uses them. `unnest` takes
+ * no arrays of arrays, so lists are sent as texts.
  */
 function rareColumns(q: Sql, jobs: NewJob[]) {
   const isPlain = jobs.every((job) =>
@@ -233,7 +233,7 @@ function rareColumns(q: Sql, jobs: NewJob[]) {
 const laneOf = ({ queue = "default", limitKey, bucket, tenantId }: NewJob): string =>
   bucket ? hiddenLane(bucket, queue, tenantId) : laneName(queue, limitKey, tenantId);
 
-/** Initial status of a continuation, by the statuses of its parents; null: the same as a job without parents. */
+/** Initial status of a continuation, by the statuses of its parents; null: the status of a job without parents. */
 function statusUnder(job: NewJob, parents: ReadonlyMap<string, string>): string | null {
   const statuses = parentsOf(job).map((id) => {
     const status = parents.get(id);

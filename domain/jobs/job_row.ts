@@ -4,7 +4,7 @@ import { problem } from "../problems/problem.ts";
 import { type JobReach, within } from "./reach.ts";
 import { time } from "../shared/shapes.ts";
 
-/** From highest to lowest; the database stores the index. */
+/** Priorities from highest to lowest. The database stores the index. */
 export const PRIORITIES = ["Critical", "High", "Normal", "Low"] as const;
 export type JobPriority = typeof PRIORITIES[number];
 
@@ -25,11 +25,11 @@ export const ENDED: readonly JobStatus[] = ["Succeeded", "DeadLettered", "Cancel
 /** Statuses of jobs whose last attempt failed. */
 export const FAILED = ["Failed", "DeadLettered"] as const satisfies JobStatus[];
 
-/** How a job was created. */
+/** The ways in which jobs are created. */
 export const JOB_TYPES = ["FireAndForget", "Delayed", "Recurring", "Continuation"] as const;
 export type JobKind = typeof JOB_TYPES[number];
 
-/** Pattern of queue names. They must not contain `|`, which separates the parts of a lane's name. */
+/** Pattern of queue names. They must not contain `|`, which separates queue, limit key and tenant in a lane's name. */
 export const QUEUE_NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/;
 export const QUEUE_NAME_EXPECTED =
   "expected 1 to 64 of a-z, 0-9, dot, underscore and dash, starting with a letter or digit";
@@ -60,7 +60,10 @@ export function laneName(queue: string, limitKey?: string | null, tenantId?: str
 export const hiddenLane = (bucket: string, queue: string, tenantId?: string | null): string =>
   `${HIDDEN_MARK}${bucket}|${tenantId ?? ""}|${queue}`;
 
-/** The parts of a lane's name. `limitKey` of a remote type's lane is that of a type declared for all tenants. */
+/**
+ * Splits a lane's name into queue, limit key and tenant. `limitKey` of a remote type's lane is that of a type declared for
+ * all tenants.
+ */
 export function laneParts(lane: string): { queue: string; limitKey: string | null; tenantId: string | null } {
   const [first = "", second = "", third = ""] = lane.split("|");
   return first.startsWith(REMOTE_MARK) || first.startsWith(HIDDEN_MARK)
@@ -68,7 +71,7 @@ export function laneParts(lane: string): { queue: string; limitKey: string | nul
     : { queue: first, limitKey: second || null, tenantId: third || null };
 }
 
-/** The queue of a lane's name as SQL, like `laneParts`. */
+/** SQL expression: the queue of a lane, as `laneParts` returns it. */
 export const LANE_QUEUE =
   `split_part(lane, '|', case when left(lane, 1) in ('${REMOTE_MARK}', '${HIDDEN_MARK}') then 3 else 1 end)`;
 
@@ -99,7 +102,7 @@ export const JobSummary = z.object({
   // Null: it is neither.
   nextRetryAt: time.nullable().meta({ description: "When a failed or postponed job runs again" }),
   lastError: z.string().nullable(),
-  // Null also if the job does not wait for that any more.
+  // It becomes null when the job starts again.
   waitReason: z.string().nullable().meta({ description: "Why the job was postponed; null: it was not" }),
   cancelRequestedAt: time.nullable().meta({
     description: "When a caller asked to stop the running job",
@@ -121,18 +124,18 @@ export type JobRow = Omit<JobSummary, "priority" | "parentJobIds"> & {
   parentJobIds: string[] | null;
 };
 
-/** The parents of a job, if it waits for any. */
+/** Ids of the jobs for whose success a job waits; empty for most jobs. */
 export const parentsOf = (job: { parentJobId?: string | null; parentJobIds?: string[] | null }): string[] =>
   job.parentJobIds ?? (job.parentJobId ? [job.parentJobId] : []);
 
-/** A copy with spread members: leaving members out of a row by `...rest` takes ten times as long. */
+/** Copies a row for callers. The members are spread, because leaving some out by `...rest` takes ten times as long. */
 export const jobSummary = (row: JobRow): JobSummary => ({
   ...row,
   parentJobIds: parentsOf(row),
   priority: PRIORITIES[row.priority] ?? "Normal",
 });
 
-/** @throws JOB_NOT_FOUND (also for another tenant's job) */
+/** Reads a job. @throws JOB_NOT_FOUND (also for another tenant's job) */
 export async function readJob(q: Sql, reach: JobReach, id: string): Promise<JobRow> {
   const [row] = await q<JobRow[]>`
     select ${q.unsafe(JOB_COLUMNS)} from jobs where id = ${id} and ${within(q, reach)}`;
@@ -143,7 +146,7 @@ export async function readJob(q: Sql, reach: JobReach, id: string): Promise<JobR
 /** A job whose row is locked. */
 export interface LockedJob extends JobRow {
   hasChildren: boolean;
-  /** How long it holds its key; null: until it ends. */
+  /** Seconds since its creation for which the job holds its unique key; null: until it ends. */
   uniqueSeconds: number | null;
 }
 
@@ -162,7 +165,7 @@ export async function lockJob(
 
 const noSuchJob = (id: string) => problem("JOB_NOT_FOUND", `No job ${id} is within the caller's reach.`);
 
-/** A job that has ended, with what tells whether others wait for its end. */
+/** A job that has ended, with the members that tell if other jobs wait for its end. */
 export interface EndedJob {
   id: string;
   status: string;
@@ -185,7 +188,7 @@ export interface JobEnd {
   lastError: string | null;
 }
 
-/** Final status by job id, for those of the jobs that have ended. For areas whose rows wait for a job. */
+/** Reads the final status of the jobs that have ended, by job id. Areas whose rows wait for a job use it. */
 export async function readJobEnds(q: Sql, ids: string[]): Promise<Map<string, JobEnd>> {
   if (ids.length === 0) return new Map();
   const rows = await q<(JobEnd & { id: string })[]>`
@@ -195,8 +198,8 @@ export async function readJobEnds(q: Sql, ids: string[]): Promise<Map<string, Jo
 }
 
 /**
- * A page of the jobs of a type that were cancelled within the last day and before their scheduled time, in the order of
- * their ids. For areas whose rows wait for the same time.
+ * Reads a page of the jobs of a type that were cancelled within the last day and before their scheduled time, in the order
+ * of their ids. Areas whose rows wait for that time use it.
  */
 export async function readCancelledEarly(
   q: Sql,

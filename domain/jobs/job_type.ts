@@ -6,13 +6,14 @@ import type { EndedAttempt, OnEnded } from "./ended_attempt.ts";
 import { remoteKey, type SettledJob } from "./job_row.ts";
 import { type RateLimit, requireRateLimit } from "./rate_limit.ts";
 
-/** What a job handler gets besides the job's arguments. */
+/** The second argument of a job handler: the running attempt and the service. */
 export interface JobContext<P = Platform> extends Attempt {
   /** The service that runs the job: configuration, stores, providers. */
   platform: P;
   /**
-   * Waits until no other job runs on this worker. No further one starts until the returned function is called or the attempt
-   * has ended. Null: the others have not ended within `waitMs`.
+   * Waits until no other job runs on this worker. No further job starts until the returned function is called or the attempt
+   * has ended.
+   * @returns null if the other jobs have not ended within `waitMs`
    * @throws PostponeJob while another attempt has taken the worker
    */
   takeWorker(waitMs: number): Promise<(() => void) | null>;
@@ -38,7 +39,7 @@ export interface Attempt {
    * after 24 hours of consecutive outages: another one counts as a failure, and the handler should treat it as one.
    */
   waitsForDependencies: boolean;
-  /** How many workers lost their lease while they ran this job, because of a crash, a freeze or a lost database. */
+  /** Number of workers that lost their lease while they ran this job, because of a crash, a freeze or a lost database. */
   lostLeases: number;
   /** Aborted when the attempt times out, its lease is lost, or the service stops. */
   signal: AbortSignal;
@@ -60,7 +61,7 @@ export interface SecretArg {
 
 /**
  * A kind of background work: its name, the schema of its arguments, and its handler.
- * `C` is what the handler gets besides its arguments.
+ * `C` is the type of the handler's second argument.
  */
 export interface JobType<A = unknown, C = JobContext> {
   /** Qualified name, such as `steward.echo`. */
@@ -90,9 +91,12 @@ export interface JobType<A = unknown, C = JobContext> {
   maxRetries: number;
   /** Maximum number of jobs of this type that run at once in the whole service; absent: no limit. */
   concurrency?: number;
-  /** True: `concurrency` spares resources and is exceeded, at most twofold, for tenants whose jobs others would keep waiting. */
+  /**
+   * True: `concurrency` only saves resources. It is exceeded, at most twofold, for tenants whose jobs would otherwise wait
+   * for the jobs of another tenant.
+   */
   isConcurrencySoft?: true;
-  /** How many of its jobs start per time in the whole service; further ones wait. Absent: no limit. */
+  /** Maximum rate at which its jobs start in the whole service. Further jobs wait. Absent: no limit. */
   rateLimit?: RateLimit;
   /**
    * Maximum fraction of an instance's places that jobs of this type take; at least one job runs. Absent: no limit. Set
@@ -138,7 +142,7 @@ export class PostponeJob extends Error {
   }
 }
 
-/** Thrown by a job that its receiver will settle: the attempt goes on without this worker. */
+/** Thrown by a job whose receiver settles it later: the attempt continues without this worker. */
 export class HandedOver extends Error {
   override name = "HandedOver";
 }
@@ -147,10 +151,10 @@ export class HandedOver extends Error {
 export const MAX_OUTAGE_MS = 24 * 3_600_000;
 
 /**
- * Thrown by a job whose dependency (object store, mail server, database) is unavailable or refuses the service's credentials. The job runs again after
- * growing delays, from 2 s to 5 min, and uses up no retries. After 24 h of consecutive outages, another one counts as a
- * failed attempt. Use it only for outages that end without an action of the job's owner; for a refusal of the request, throw
- * an ordinary error or `PermanentJobFailure`.
+ * Thrown by a job whose dependency (object store, mail server, database) is unavailable or refuses the service's credentials.
+ * The job runs again after growing delays, from 2 s to 5 min, and uses up no retries. After 24 h of consecutive outages,
+ * each further one counts as a failed attempt. Use it only for outages that end without an action of the job's owner. For a
+ * refusal of the request, throw an ordinary error or `PermanentJobFailure`.
  */
 export class DependencyUnavailable extends Error {
   override name = "DependencyUnavailable";
@@ -167,14 +171,14 @@ export class PermanentJobFailure extends Error {
   override name = "PermanentJobFailure";
 }
 
-/** A job type with any arguments, whose handler needs at most the parts of `P`; `args` checks arguments at run time. */
+/** A job type with any arguments, whose handler uses at most the platform `P`. `args` checks arguments at run time. */
 // deno-lint-ignore no-explicit-any -- one registry holds types with different arguments
 export type AnyJobType<P = any> = JobType<any, JobContext<P>>;
 
-/** What limits the places that jobs take. */
+/** The members of a job type that limit the places of its jobs. */
 export type PlaceLimits = Pick<JobType, "share" | "places">;
 
-/** What limits the jobs of a type that run at once. */
+/** The members of a job type that limit how many of its jobs run at once. */
 type Limits = Pick<JobType, "name" | "concurrency" | "share" | "remote">;
 
 /**
@@ -225,7 +229,7 @@ export interface AttemptEvents {
   emit(tx: Tx, ended: EndedAttempt[]): Promise<void>;
 }
 
-/** What is called when the ends of attempts are written. */
+/** The hooks that are called when the ends of attempts are written. */
 export interface SettleHooks {
   attemptEvents?: AttemptEvents;
   onDeadLettered?: OnDeadLettered;

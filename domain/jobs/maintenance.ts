@@ -5,19 +5,19 @@ import type { Platform } from "../shared/platform.ts";
 import { nextRun } from "./cron.ts";
 import { defineJob, type JobContext, type JobSpec, type JobType, PostponeJob } from "./job_type.ts";
 
-/** Pause before a run that continues with the rows that are left. Waiting jobs get the worker's place meanwhile. */
+/** Pause before a run that continues with the remaining rows. Waiting jobs get the worker's place during the pause. */
 const PAUSE_MS = 100;
 
 /** One batch of a work. */
 export interface Batch {
-  /** How many rows it may take. */
+  /** Maximum number of rows of the batch. */
   limit: number;
   /** The position that the previous batch returned; null in the first batch of a pass. */
   after: string | null;
   signal: AbortSignal;
 }
 
-/** What a batch did. */
+/** The result of a batch: the number of rows that it handled, and the position of the next batch. */
 export interface BatchResult {
   rows: number;
   /** Where the next batch begins; null: no rows are left. */
@@ -28,7 +28,7 @@ export interface BatchResult {
 export const positionAfter = (page: { id: string }[], limit: number): string | null =>
   page.length < limit ? null : page.at(-1)?.id ?? null;
 
-/** A part of a maintenance job: what it does with one kind of rows. */
+/** One work of a maintenance job, which handles one kind of rows in batches. */
 export interface Work<P> {
   /** Rows of one batch. MAINTENANCE_BATCH may lower it. */
   limit: number;
@@ -124,7 +124,7 @@ async function readProgress(q: Sql, name: string): Promise<{ version: number; pr
   return row;
 }
 
-/** @returns false if another run of the job stored its progress meanwhile. That run continues. */
+/** Stores the progress of a run. @returns false if another run of the job has stored its progress: then that run continues */
 async function storeProgress(q: Sql, name: string, version: number, progress: Progress): Promise<boolean> {
   const { count } = await q`update maintenance_works set progress = ${
     JSON.stringify(progress)
@@ -133,7 +133,7 @@ async function storeProgress(q: Sql, name: string, version: number, progress: Pr
   return count === 1;
 }
 
-/** Like `storeProgress`, at the end of a pass. */
+/** Stores the end of a pass. @returns false if another run of the job has stored its progress */
 async function storePass(q: Sql, name: string, version: number, nextDue: Date | null): Promise<boolean> {
   const { count } =
     await q`update maintenance_works set progress = '{}', version = version + 1, due_at = ${nextDue}
@@ -153,7 +153,7 @@ export interface Expiry {
 
 /**
  * The work that deletes expired rows, oldest first. Each batch begins at the time where the previous one ended, so it does
- * not step over the index entries of deleted rows. A row that changes meanwhile stays.
+ * not step over the index entries of deleted rows. A row that changes during the statement stays.
  */
 export const deleteExpired = ({ table, column, keptFor = "0", and = "true" }: Expiry): Work<Platform> => ({
   limit: 1_000,

@@ -80,7 +80,7 @@ export const jobPersonalData: PersonalData = {
           delete from jobs where id = any(array(
             select id from jobs where tenant_id = ${tenantId} limit ${ERASED_AT_ONCE})) returning id`;
         const ids = jobs.map(({ id }) => id);
-        // After the jobs: a running attempt adds nothing any more, see `AttemptNotes`.
+        // These follow the jobs, because a running attempt adds no lines once its job is deleted: see `AttemptLog`.
         for (const table of ["job_log_lines", "job_progress", "job_attempts", "dead_letter_jobs"]) {
           await tx`delete from ${tx(table)} where job_id = any(${ids}::uuid[])`;
         }

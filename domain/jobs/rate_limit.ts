@@ -12,7 +12,7 @@ export interface RateLimit {
 
 const KEY = /^\$(\.[A-Za-z0-9_-]+)+$/;
 
-/** @throws Error when the declaration of a job type has an invalid rate limit */
+/** Checks a rate limit of a declared job type. @throws Error if it is invalid */
 export function requireRateLimit(typeName: string, { count, perSeconds, key = null }: RateLimit): void {
   const areNumbers = Number.isInteger(count) && count > 0 && Number.isInteger(perSeconds) && perSeconds > 0;
   if (areNumbers && perSeconds <= 86_400 && (key === null || KEY.test(key))) return;
@@ -22,14 +22,14 @@ export function requireRateLimit(typeName: string, { count, perSeconds, key = nu
   );
 }
 
-/** The parts of a job type that name its buckets. */
+/** The members of a job type that determine the names of its buckets. */
 interface Limited {
   name: string;
   rateLimit?: RateLimit;
   remote?: { tenantId: string | null };
 }
 
-/** The bucket of a job; null if its type has no rate limit. @param serializedArgs JSON */
+/** Name of a job's bucket; null if its type has no rate limit. @param serializedArgs JSON */
 export function bucketOf(type: Limited | undefined, serializedArgs: string): string | null {
   if (!type?.rateLimit) return null;
   const { key = null } = type.rateLimit;
@@ -39,15 +39,15 @@ export function bucketOf(type: Limited | undefined, serializedArgs: string): str
   }`;
 }
 
-/** The type of a bucket, and the tenant that declared it; null: the service, or declared for all tenants. */
+/** The job type of a bucket, and the tenant that declared it; null: the service declared it, or it is for all tenants. */
 export function typeOfBucket(bucket: string): { jobTypeName: string; tenantId: string | null } {
   const [named = ""] = bucket.split("#");
   const [jobTypeName = "", tenantId = null] = named.split("@");
   return { jobTypeName, tenantId };
 }
 
-/** Has the waiting jobs of a type looked at now, because its rate limit may have changed. */
-export async function lookAtBuckets(tx: Tx, typeName: string): Promise<void> {
+/** Makes the buckets of a type due at once, because its rate limit may have changed. */
+export async function makeBucketsDue(tx: Tx, typeName: string): Promise<void> {
   const [before, after] = [`${typeName}#`, `${typeName}A`]; // the name is followed by # or @
   await tx`
     update job_buckets set next_at = now()
@@ -68,9 +68,9 @@ function valueAt(args: unknown, path: string): unknown {
 const hashOf = (value: unknown): string =>
   createHash("sha256").update(JSON.stringify(value) ?? "").digest("hex").slice(0, 32);
 
-/** How many tokens a bucket has. @param fullInMs time until it is full */
+/** Number of tokens in a bucket. @param fullInMs time until it is full, in ms */
 export function tokensOf({ count, perSeconds }: RateLimit, fullInMs: number): number {
-  const missing = Math.min(Math.max(fullInMs, 0), perSeconds * 1000); // more after the clock was set back
+  const missing = Math.min(Math.max(fullInMs, 0), perSeconds * 1000); // `fullInMs` may be larger after the clock was set back
   return Math.floor(count - missing * count / (perSeconds * 1000) + 1e-6);
 }
 

@@ -2,7 +2,7 @@ import type { Sql } from "../../infra/postgres/postgres.ts";
 import type { Actor } from "../audit/audit.ts";
 import type { Caller } from "../rights/caller.ts";
 
-/** Who acts on jobs: a caller, or the operator at the command line, who has no user id. */
+/** The actor of a request about jobs: a caller, or the operator at the command line, who has no user id. */
 export type JobActor = Omit<Caller, "userId"> & { userId: string | null };
 
 /** The operator: sees all jobs, and creates jobs of the given tenant or (null) of the service itself. */
@@ -24,10 +24,13 @@ export const operator = (tenantId: string | null = null): JobActor => ({
 export const auditActor = (actor: JobActor): Actor =>
   actor.userId === null ? null : { ...actor, userId: actor.userId };
 
-/** Whose jobs a caller may see and change: one tenant's, or (with admin:system) all tenants' and the service's own. */
+/** The jobs that a caller may see and change: those of one tenant or, with admin:system, all tenants' and the service's own. */
 export type JobReach = { everything: true } | { everything: false; tenantId: string };
 
-/** @param onlyTenantId limits a caller with admin:system to one tenant; other callers always have their own tenant. */
+/**
+ * Returns the jobs that a caller may see and change.
+ * @param onlyTenantId limits a caller with admin:system to one tenant; other callers always have their own tenant
+ */
 export function jobReach(caller: JobActor, onlyTenantId?: string): JobReach {
   if (!caller.permissions.has("admin:system")) return { everything: false, tenantId: caller.tenantId ?? "" };
   return onlyTenantId ? { everything: false, tenantId: onlyTenantId } : { everything: true };

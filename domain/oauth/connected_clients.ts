@@ -14,7 +14,7 @@ import { ofTenant, type PersonalData } from "../shared/personal_data.ts";
 
 const MAX_LISTED = 100;
 
-/** A client that the user is signed in to, or allowed scopes. */
+/** A client to which the user is signed in, or to which they have allowed scopes. */
 export const ConnectedClient = z.object({
   id: z.guid(),
   name: z.string(),
@@ -26,7 +26,7 @@ export const ConnectedClient = z.object({
 }).meta({ id: "ConnectedClientDto" });
 export type ConnectedClient = z.output<typeof ConnectedClient>;
 
-/** Lists the clients that the caller is signed in to, or allowed scopes; by name, at most 100. */
+/** Lists the clients to which the caller is signed in or has allowed scopes, by name; at most 100. */
 export async function listConnectedClients(
   q: Sql,
   { userId }: Pick<Caller, "userId">,
@@ -41,7 +41,7 @@ export async function listConnectedClients(
 }
 
 /**
- * Withdraws what the caller allowed a client, and ends the client's sessions of the caller.
+ * Withdraws the caller's consent to a client, and ends the client's sessions of the caller.
  * @throws OAUTH_CLIENT_NOT_FOUND if the caller is not connected to it
  */
 export async function disconnectClient(
@@ -90,7 +90,7 @@ export const oauthPersonalData: PersonalData = {
       select id, client_id, name, kind, redirect_uris, post_logout_redirect_uris, audience, scopes, created_by,
         created_at, revoked_at from oauth_clients where tenant_id = ${tenantId} order by id`,
   },
-  /** The audiences stay reserved for a day, like those of a revoked client: tokens with them may still be valid. */
+  /** The audiences stay reserved for a day, because tokens with them may still be valid. */
   async eraseTenant({ sql }, tenantId) {
     const clients = await sql<{ id: string }[]>`select id from oauth_clients where tenant_id = ${tenantId}`;
     const ids = clients.map(({ id }) => id);

@@ -10,7 +10,7 @@ const SECRET_AUTHENTICATION = CLIENT_AUTHENTICATION.filter((way) => way !== "non
 export const PROMPTS = ["none", "login", "consent", "select_account"] as const;
 
 /**
- * What clients need to know about the provider: OpenID Connect Discovery 1.0, and RFC 8414 with the same members.
+ * The metadata of the provider for clients, by OpenID Connect Discovery 1.0 and RFC 8414, which have the same members.
  * @throws OPENID_KEY_MISSING_UNAVAILABLE
  */
 export function providerMetadata(p: Pick<Platform, "tokens" | "baseUrl">) {

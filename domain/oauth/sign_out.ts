@@ -11,7 +11,7 @@ export interface SignOut {
   /** The browser's session that the client's ID token names; null: no ID token was given. */
   sessionId: string | null;
   userId: string | null;
-  /** Where the browser goes afterwards; null: nowhere. */
+  /** URI to which the browser returns afterwards; null: it stays on the page of the service. */
   returnTo: string | null;
 }
 
@@ -63,8 +63,8 @@ async function readHint(
 }
 
 /**
- * Ends the session of the browser with those that clients got by it. Without one, ends what is left of the session that
- * the client's ID token names: its cookie may have been unused for too long.
+ * Ends the browser's session and the client sessions that were opened by it. If the browser has no session, for example
+ * because its cookie has expired, ends the session that the client's ID token names.
  */
 export async function signOutBrowser(
   p: Pick<OAuthPlatform, "sql" | "rights">,

@@ -34,13 +34,13 @@ export const Attention = z.object({
   level: z.enum(["Critical", "Warning", "Notice"]),
   // Number of affected items; null if a number makes no sense.
   count: z.int().nullable(),
-  // The name of the affected queue, type or the like; null if the kind says it.
+  // The name of the affected queue, job type or maintenance job; null if the kind has no subject.
   subject: z.string().nullable(),
   reason: z.string().nullable().meta({ description: "The reason a person gave, such as that of a pause" }),
 });
 export type Attention = z.output<typeof Attention>;
 
-/** What an overview says about conditions that may need attention. */
+/** The members of an overview from which conditions that need attention follow. */
 interface Facts {
   workers: unknown[] | null;
   queues: { queue: string; waiting: number; oldestDueAt: Date | null; pause: unknown }[];

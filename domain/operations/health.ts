@@ -3,12 +3,12 @@ import type { Log } from "../../infra/log.ts";
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 import type { Platform } from "../shared/platform.ts";
 
-/** One thing that readiness depends on. */
+/** A dependency that readiness checks. */
 export interface HealthCheck {
   name: string;
   /** If a required check fails, the instance is not ready; if another one fails, it is degraded. */
   required: boolean;
-  /** Rejects if the thing does not work. */
+  /** Rejects if the dependency does not work. */
   check(): Promise<unknown>;
 }
 
@@ -32,7 +32,7 @@ const DISK_CHECK_INTERVAL_MS = 5_000;
 /** Sorting this many rows needs more than 64 kB of memory, so the server writes them to disk. */
 const SORTED_ROWS = 20_000;
 
-/** The health of this instance: what it depends on, and whether its process must be replaced. */
+/** The health of this instance: the state of its dependencies, and the need to replace its process. */
 export class InstanceHealth {
   readonly notices: readonly string[];
   readonly #failing = new Set<string>();
@@ -133,7 +133,7 @@ function cached(check: () => Promise<void>): () => Promise<void> {
 const rejectIfSet = (reason: string | null): Promise<void> =>
   reason === null ? Promise.resolve() : Promise.reject(new Error(reason));
 
-/** Why a check fails or does not answer in time; null if it succeeds. */
+/** The error of a check that fails or does not answer in time; null if it succeeds. */
 async function failureOf(check: () => Promise<unknown>): Promise<unknown> {
   const late = () => new Error(`no answer in ${CHECK_TIMEOUT_MS} ms`);
   return await withTimeout(CHECK_TIMEOUT_MS, Promise.try(check), late)

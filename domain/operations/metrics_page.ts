@@ -15,27 +15,27 @@ import type { InstanceHealth } from "./health.ts";
 const STARTED_SECONDS = Date.now() / 1000;
 /** Label for queues and connection states without a known name. */
 const OTHER = "other";
-/** A scrape waits at most so long for the metrics of the database. */
+/** Maximum wait of a scrape for the metrics of the database. */
 const DATABASE_WAIT_MS = 2_000;
 
 interface QueueState {
   queue: string;
   /** Number of jobs that are due and not claimed. */
   waiting: number;
-  /** How long the oldest of these jobs has been due; 0 if there is none. */
+  /** Seconds for which the oldest of these jobs has been due; 0 if there is none. */
   oldestSeconds: number;
 }
 
-interface InstanceParts {
+interface InstanceState {
   health: InstanceHealth;
   runningRequests: Pick<RunningRequests, "running" | "waiting">;
 }
 
 /**
- * Returns the page for a Prometheus scrape: this instance's metrics, and the ledger's numbers of the whole service. While
- * requests hold all connections of the database, or it does not answer, the page has only the instance's own metrics.
+ * Returns the page for a Prometheus scrape: this instance's metrics, and the numbers of the whole service from the database.
+ * While requests hold all connections of the database, or it does not answer, the page has only the instance's own metrics.
  */
-export async function metricsPage(p: JobPlatform & InstanceParts): Promise<string> {
+export async function metricsPage(p: JobPlatform & InstanceState): Promise<string> {
   const ofDatabase = p.metrics.slowReads.readWithin(DATABASE_WAIT_MS, "database", () => databaseGauges(p));
   const [database, checks] = await Promise.all([
     ofDatabase.catch((error) => {
@@ -67,7 +67,7 @@ export async function metricsPage(p: JobPlatform & InstanceParts): Promise<strin
 /** Returns the gauges that are read from the database. */
 async function databaseGauges(p: JobPlatform): Promise<string[]> {
   const { slowReads } = p.metrics;
-  const connections = await countConnections(p.sql); // first: the time of slow reads must not contain the wait for a connection
+  const connections = await countConnections(p.sql); // comes first, so that the measured time of slow reads contains no wait for a connection
   const [statuses, queues, scanning, foldLag, maintenance, rescanLag] = await Promise.all([
     countJobsBy(p.sql, { everything: true }, {}, "status"),
     slowReads.read("queues", async () => groupByKnownQueue(p, await readQueues(p, { everything: true }))),
@@ -146,7 +146,7 @@ async function databaseGauges(p: JobPlatform): Promise<string[]> {
 const single = (name: string, help: string, value: number): string =>
   gauge({ name, help, labels: [] }, [{ values: [], value }]);
 
-function instanceGauges(p: JobPlatform & InstanceParts): string[] {
+function instanceGauges(p: JobPlatform & InstanceState): string[] {
   const { rss, heapUsed, heapTotal } = Deno.memoryUsage();
   return [
     single(

@@ -39,7 +39,7 @@ const ReportRun = z.object({
   completedAt: time.nullable(),
 });
 
-/** State of the service. Parts that the caller may not see are null. */
+/** State of the service. Members that the caller may not see are null. */
 export const Overview = z.object({
   jobs: JobDashboardStats,
   throughput: Throughput,
@@ -75,14 +75,14 @@ export const Overview = z.object({
 }).meta({ id: "OverviewDto", description: "State of the service, as far as the caller may see it" });
 export type Overview = z.output<typeof Overview>;
 
-type Parts = Pick<JobPlatform, "sql" | "clock" | "jobTypes" | "scanner">;
+type OverviewPlatform = Pick<JobPlatform, "sql" | "clock" | "jobTypes" | "scanner">;
 
 /**
  * Reads the overview for a caller.
  * @param o.tenantId limits the jobs that a system administrator sees to one tenant.
  */
 export async function readOverview(
-  p: Parts,
+  p: OverviewPlatform,
   caller: Caller,
   o: { tenantId?: string | undefined; window: ThroughputWindow },
 ): Promise<Overview> {
@@ -118,7 +118,7 @@ async function allOf<T extends object>(parts: T): Promise<{ [K in keyof T]: Awai
   };
 }
 
-async function readScanner(p: Parts): Promise<Overview["scanner"]> {
+async function readScanner(p: OverviewPlatform): Promise<Overview["scanner"]> {
   const status = readScannerStatus(p).catch((error) => {
     if (error instanceof Problem) return null; // the engine does not answer
     throw error;
@@ -127,7 +127,7 @@ async function readScanner(p: Parts): Promise<Overview["scanner"]> {
   return report ? { isAvailable: true, ...report } : { isAvailable: false };
 }
 
-async function readReports(p: Parts, caller: Caller, since: Date): Promise<Overview["reports"]> {
+async function readReports(p: OverviewPlatform, caller: Caller, since: Date): Promise<Overview["reports"]> {
   const [latest, problems, pausedSchedules] = await Promise.all([
     listLatestExecutions(p.sql, caller, RUNS_SHOWN),
     countProblems(p.sql, caller, since),
@@ -149,14 +149,14 @@ async function readReports(p: Parts, caller: Caller, since: Date): Promise<Overv
 }
 
 /** Null without the permission or without a tenant context. */
-async function readFailingWebhooks(p: Parts, caller: Caller): Promise<number | null> {
+async function readFailingWebhooks(p: OverviewPlatform, caller: Caller): Promise<number | null> {
   const { tenantId } = caller;
   if (tenantId === null || !holds(caller, "manage:webhooks")) return null;
   return await countFailingEndpoints(p.sql, { ...caller, tenantId });
 }
 
 /** Counts the tenants the caller may read; null without the permission or without a tenant context. */
-async function readTenants(p: Parts, caller: Caller): Promise<TenantsSummary | null> {
+async function readTenants(p: OverviewPlatform, caller: Caller): Promise<TenantsSummary | null> {
   if (caller.tenantId === null || !holds(caller, "read:tenants")) return null;
   const acting: TenantCaller = { ...caller, tenantId: caller.tenantId };
   return await summarizeTenants(p.sql, await reachForReading(p.sql, acting, "summary"), {});

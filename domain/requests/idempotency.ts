@@ -18,7 +18,7 @@ export interface KeyedRequest {
   /** Operation id; keys of different routes are independent. */
   operation: string;
   key: string;
-  /** Path, query and body, to detect a different request with the same key. */
+  /** Path, query and body. They detect a different request with the same key. */
   content: (string | Uint8Array)[];
 }
 
@@ -33,7 +33,7 @@ export interface OnceAnswer extends StoredAnswer {
   isReplayed: boolean;
 }
 
-/** The key's data that work of several steps gets. */
+/** The data of the key, as work of several steps gets it. */
 export interface OnceWork {
   /** Id for the row that the work creates; the same for every request with this key. */
   id: string;
@@ -85,8 +85,8 @@ export async function answerOnce(
 /**
  * Answers a request whose work also has effects outside the database. Stores successes and final errors. After any other
  * answer, the key can be used again.
- * @param work must return its errors as answers, not throw them. It writes through the pool that it is given, whose
- * transactions fail once another request has taken the key over.
+ * @param work must return its errors as answers, not throw them. It must write through the given pool, whose transactions
+ * fail once another request has taken the key over.
  * @param o.signal aborts when the request has timed out; this releases the claim.
  * @param o.claimSeconds how long a claim lasts without renewal. It expires if the instance crashes, hangs or loses the
  * database.
@@ -124,13 +124,13 @@ export async function answerOnceInSteps(
   const renewing = setInterval(() => renewal = renewal.then(() => setEnd(end)), claimSeconds * 1000 / 3);
   const releaseClaim = async () => {
     clearInterval(renewing);
-    await renewal; // on another connection, it could be written after the release
-    await setEnd(sql`date_trunc('milliseconds', now())`); // the column rounds, which may be into the future
+    await renewal; // otherwise a renewal on another connection could be written after the release
+    await setEnd(sql`date_trunc('milliseconds', now())`); // the column would round the time up, into the future
   };
   signal?.addEventListener("abort", releaseClaim, { once: true });
   let isWorking = true;
   const keyed = withTransactionSetup(sql, async (tx) => {
-    if (!isWorking) return; // work that goes on after its answer does not belong to the key any more
+    if (!isWorking) return; // work that continues after the answer does not belong to the key
     const { count } = await tx`update idempotency_keys set begun = true where ${ownRow}`;
     if (count === 0) throw inUse(claimSeconds); // the claim expired and another request took the key over
   });
@@ -157,7 +157,7 @@ const isTransientError = ({ status, headers }: StoredAnswer): boolean =>
 
 /**
  * Locks the key until `tx` ends and reads its stored answer.
- * @returns null if the work has to be done.
+ * @returns null if the work must be done
  * @throws IDEMPOTENCY_KEY_REUSED_UNPROCESSABLE, IDEMPOTENCY_KEY_IN_USE_CONFLICT
  */
 async function lockKey(tx: Tx, { id, fingerprint }: KeyHashes): Promise<KeyRow | null> {

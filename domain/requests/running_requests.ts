@@ -3,20 +3,20 @@ import { requestConnections } from "../../infra/postgres/pools.ts";
 import { type Problem, problem } from "../problems/problem.ts";
 
 const RETRY_AFTER_S = "2";
-/** How long a request waits for its start. */
-const LONGEST_WAIT_MS = 3_000;
-/** A request in work for this time no longer keeps others from starting. */
+/** Maximum wait of a request for its start. */
+const MAX_WAIT_MS = 3_000;
+/** Time in work after which a request does not count towards `started`, so that others start. */
 const LONG_MS = 250;
 const TICK_MS = 50;
-/** Share of everything bounded that one caller, or one address whose caller is not known, may hold. */
+/** Share of each bound that one caller, or one address whose caller is not known, may hold. */
 const SHARE_OF_OWNER = 1 / 5;
-/** Shares of arriving bodies of one address whose caller is not known, and of all of them: the rest is for known callers. */
+/** Shares of arriving bodies of one address whose caller is not known, and of all such addresses. Known callers get the rest. */
 const UNKNOWN_BODIES = { each: 1 / 10, all: 3 / 5 };
 
 export interface RequestBounds {
   /** Requests in work or waiting for their start at the same time. */
   running: number;
-  /** Of these, those in work since a short time. */
+  /** Requests of these that have been in work for less than `LONG_MS`. */
   started: number;
   /** Polls and streams that are open at the same time, and as many bodies that are arriving. */
   waiting: number;
@@ -38,13 +38,13 @@ export const requestBounds = (
   bodyBytes: BODY_BYTES,
 });
 
-/** Who holds something: a caller, or an address whose caller is not known. */
+/** The holder of a share of a bound: a caller, or an address whose caller is not known. */
 interface Owner {
   name: string;
   isKnown: boolean;
 }
 
-/** Something of which an instance has only so much. */
+/** One bound of an instance, and the amounts that are taken of it. */
 class Supply {
   #taken = 0;
   #takenByUnknown = 0;
@@ -61,7 +61,7 @@ class Supply {
     return this.#taken;
   }
 
-  /** Why the owner may not take so much; null: it may. */
+  /** The reason why the owner may not take the amount; null if it may. */
   refusal(owner: Owner, amount: number): string | null {
     const ofShare = this.refusalOfShare(owner, amount);
     if (ofShare !== null) return ofShare;
@@ -77,7 +77,7 @@ class Supply {
     return `The caller or its address already has ${own} ${this.name} on this instance.`;
   }
 
-  /** @param amount negative: gives back */
+  /** Takes an amount. @param amount a negative amount is given back */
   add({ name, isKnown }: Owner, amount: number): void {
     this.#taken += amount;
     if (!isKnown) this.#takenByUnknown += amount;
@@ -89,7 +89,7 @@ class Supply {
 
 /** The places and bytes that one request holds. They count for the address of the request, and for its caller once that is known. */
 export class Holding {
-  /** When its work started, as `performance.now()`. */
+  /** The time at which it began to wait, then at which its work started, as `performance.now()`. */
   since = 0;
   readonly #amounts = new Map<Supply, number>();
   #owner: Owner;
@@ -104,15 +104,15 @@ export class Holding {
 
   /** @throws INSTANCE_BUSY_UNAVAILABLE */
   take(supply: Supply, amount = 1): void {
-    require(supply.refusal(this.#owner, amount));
+    throwIfRefused(supply.refusal(this.#owner, amount));
     supply.add(this.#owner, amount);
     this.#amounts.set(supply, (this.#amounts.get(supply) ?? 0) + amount);
   }
 
-  /** @throws INSTANCE_BUSY_UNAVAILABLE if the share of the caller is used up */
+  /** Counts the amounts for the caller instead of the address. @throws INSTANCE_BUSY_UNAVAILABLE if the caller's share is used up */
   belongTo(caller: string): void {
     const owner = { name: caller, isKnown: true };
-    for (const [supply, amount] of this.#amounts) require(supply.refusalOfShare(owner, amount));
+    for (const [supply, amount] of this.#amounts) throwIfRefused(supply.refusalOfShare(owner, amount));
     for (const [supply, amount] of this.#amounts) {
       supply.add(this.#owner, -amount);
       supply.add(owner, amount);
@@ -120,7 +120,7 @@ export class Holding {
     this.#owner = owner;
   }
 
-  /** Gives back all that it took of `supply`. */
+  /** Gives back everything that the request took of `supply`. */
   release(supply: Supply): void {
     supply.add(this.#owner, -(this.#amounts.get(supply) ?? 0));
     this.#amounts.delete(supply);
@@ -129,7 +129,7 @@ export class Holding {
 
 interface Queued {
   request: Holding;
-  /** When it is refused, as `performance.now()`. */
+  /** The time at which it is refused, as `performance.now()`. */
   until: number;
   start(): void;
   refuse(reason: Problem): void;
@@ -139,17 +139,17 @@ interface Queued {
  * Bounds what the requests of an instance hold, so that neither memory nor the time in queues grows without limit. A
  * request that would exceed a bound, or the share of its caller or address, is refused at once.
  *
- * Requests start in the order of their arrival. Only a few more than there are database connections are in work at the
- * same time: a request of several statements would otherwise wait for each of them behind all other requests. One that
- * waits too long for its start is refused. A request that is long in work, which mostly waits for a lock or for another
- * server, does not keep others from starting.
+ * Requests start in the order of their arrival. Only a few requests per database connection are in work at the same time:
+ * a request of several statements would otherwise wait for each of them behind all other requests. A request that waits too
+ * long for its start is refused. A request that is in work for long mostly waits for a lock or for another server, so it does
+ * not keep others from starting.
  */
 export class RunningRequests {
   readonly #running: Supply;
   readonly #waiting: Supply;
   readonly #arriving: Supply;
   readonly #bodyBytes: Supply;
-  /** Those that started a short time ago, oldest first. */
+  /** Requests in work for less than `LONG_MS`, oldest first. */
   readonly #started = new Set<Holding>();
   readonly #queue: Queued[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -191,7 +191,7 @@ export class RunningRequests {
 
   #wait(request: Holding): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    this.#queue.push({ request, until: request.since + LONGEST_WAIT_MS, start: resolve, refuse: reject });
+    this.#queue.push({ request, until: request.since + MAX_WAIT_MS, start: resolve, refuse: reject });
     this.#timer ??= setInterval(() => this.#startNext(), TICK_MS);
     return promise;
   }
@@ -205,7 +205,7 @@ export class RunningRequests {
         first.start();
       } else if (now >= first.until) {
         first.request.release(this.#running);
-        first.refuse(busy(`The request waited ${LONGEST_WAIT_MS} ms for others on this instance.`));
+        first.refuse(busy(`The request waited ${MAX_WAIT_MS} ms for others on this instance.`));
       } else return;
       this.#queue.shift();
     }
@@ -226,7 +226,7 @@ export class RunningRequests {
     request.take(this.#waiting);
   }
 
-  /** The request has ended: its place is free. */
+  /** Gives back the places of a request that has ended, and starts the next ones. */
   end(request: Holding): void {
     request.release(this.#running);
     request.release(this.#waiting);
@@ -254,14 +254,14 @@ export class RunningRequests {
     request.take(this.#bodyBytes, bytes);
   }
 
-  /** The body of the request is no longer needed. */
+  /** Gives back the bytes of a request's body. Call it when the body is not needed any longer. */
   releaseBytes(request: Holding): void {
     request.release(this.#bodyBytes);
   }
 }
 
 /** @throws INSTANCE_BUSY_UNAVAILABLE if there is a refusal */
-function require(refusal: string | null): void {
+function throwIfRefused(refusal: string | null): void {
   if (refusal !== null) throw busy(refusal);
 }
 

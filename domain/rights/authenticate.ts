@@ -15,11 +15,11 @@ export interface Credentials {
   tenantHeader: string | null;
   /** All values of the query parameter `tenantId`. */
   tenantQuery: string[];
-  /** True on routes where the query parameter `tenantId` is a filter, not the tenant context. */
+  /** True on routes where the query parameter `tenantId` is a filter and does not set the tenant context. */
   queryIsFilter: boolean;
   traceId: string;
   ip: string | null;
-  /** The claims of a client's token that reaches the user's own things; null for any other token. @throws TokenRefused */
+  /** Reads the claims of a client's token for the user's own data; null for any other token. @throws TokenRefused */
   readSelfToken(token: string): Promise<AccessClaims & { clientId: string } | null>;
 }
 
@@ -68,7 +68,7 @@ export async function authenticate(
   };
 }
 
-/** The claims of a token for the service's API, or of a client's token that reaches the user's own things. */
+/** Reads the claims of a token for the service's API, or of a client's token for the user's own data. */
 async function readClaims(
   { tokens }: Pick<RightsPlatform, "tokens">,
   c: Pick<Credentials, "readSelfToken">,
@@ -109,7 +109,7 @@ async function authenticateAccountToken(
 }
 
 /**
- * The service account of an access token that its secret was exchanged for.
+ * Reads the service account of an access token that was issued for the account's secret.
  * @throws TOKEN_INVALID, TOKEN_REVOKED
  */
 export async function readLiveAccount(
@@ -129,13 +129,16 @@ export async function readLiveAccount(
   return account;
 }
 
-/** @throws TOKEN_REVOKED, TOKEN_EXPIRED, SESSION_INVALIDATED */
+/** Checks that a key or service account may be used. @throws TOKEN_REVOKED, TOKEN_EXPIRED, SESSION_INVALIDATED */
 export function requireLiveKey(key: KeyRights): void {
   if (key.revoked) throw problem("TOKEN_REVOKED", "The API key or service account was revoked.");
   if (key.kind === "apiKey") requireUsable(key);
 }
 
-/** The caller that a live key or account is in this request. Records the use. */
+/**
+ * Returns the caller of a request with an API key or service account, and records its use.
+ * @throws TOKEN_REVOKED, TOKEN_EXPIRED, SESSION_INVALIDATED, TENANT_FORBIDDEN, VALIDATION_ERROR
+ */
 export async function actAs(
   p: Pick<RightsPlatform, "rights">,
   { traceId, ip, tenantHeader }: Pick<Credentials, "traceId" | "ip" | "tenantHeader">,
@@ -188,7 +191,7 @@ async function actingAccount(
 }
 
 /**
- * The rights of a token's session in a tenant.
+ * Reads the rights of a token's session in a tenant.
  * @param tenantId null: no tenant context
  * @throws TOKEN_REVOKED, SESSION_INVALIDATED
  */

@@ -7,13 +7,13 @@ export interface Caller {
   userId: string;
   /** Empty if the caller is an API key or a service account. */
   sessionId: string;
-  /** What the session has proved; null for programs, which need no second factor. */
+  /** The state of the session's second factor; null for programs, which need none. */
   proof: SessionProof | null;
   /** The API key that acts on behalf of `userId`; null if the user signed in. */
   apiKeyId: string | null;
   /** The service account that calls; null: another caller. */
   serviceAccount: ServiceAccountCaller | null;
-  /** The first-party client whose token it is: it reaches only the user's own things; null: another caller. */
+  /** The first-party client to which the token was issued, only for the user's own data; null: another caller. */
   clientId: string | null;
   /** Tenant of the token; null for a global token or a service account. */
   tokenTenantId: string | null;
@@ -25,7 +25,7 @@ export interface Caller {
   ip: string | null;
 }
 
-/** Where a service account acts. */
+/** The tenants in which a service account acts, and its permissions there. */
 export interface ServiceAccountCaller {
   /** Null: all tenants except the platform's, also future ones. */
   tenantIds: readonly string[] | null;
@@ -38,7 +38,7 @@ export interface TenantCaller extends Caller {
   tenantId: string;
 }
 
-/** Does the caller hold `permission` or, except for the file module, admin:system? */
+/** True if the caller holds `permission` or, except for the file module, admin:system. */
 export const holds = (caller: Pick<Caller, "permissions">, permission: string): boolean =>
   includesPermission(caller.permissions, permission);
 
@@ -50,9 +50,9 @@ export const servedTenants = ({ tenantId, serviceAccount }: Caller): readonly st
 export const principalId = (caller: Pick<Caller, "userId" | "apiKeyId">): string =>
   caller.apiKeyId ?? caller.userId;
 
-/** Is the caller a program: an API key or a service account? */
+/** True if the caller is a program: an API key or a service account. */
 export const isProgram = (caller: Pick<Caller, "apiKeyId" | "serviceAccount">): boolean =>
   caller.apiKeyId !== null || caller.serviceAccount !== null;
 
-/** Does the caller hold admin:system? */
+/** True if the caller holds admin:system. */
 export const isSystemAdmin = (caller: Caller): boolean => caller.permissions.has("admin:system");

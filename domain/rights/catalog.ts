@@ -99,14 +99,14 @@ export const FILE_MODULE: readonly string[] = CATALOG_PERMISSIONS.filter((p) => 
 ) => p.code);
 const OF_FILES = new Set(FILE_MODULE);
 
-/** Is `code` a permission of the file module? admin:system does not include these. */
+/** True if `code` is a permission of the file module, which admin:system does not include. */
 export const isOfFileModule = (code: string): boolean => OF_FILES.has(code);
 
 /** The permissions that allow what `code` allows: `code` itself and, except in the file module, admin:system. */
 export const sufficientFor = (code: string): string[] =>
   isOfFileModule(code) ? [code] : [code, "admin:system"];
 
-/** Does someone with the permissions `held` have the permission `code`, also by admin:system? */
+/** True if the permissions `held` include `code`, also by admin:system. */
 export const includesPermission = (held: ReadonlySet<string>, code: string): boolean =>
   sufficientFor(code).some((sufficient) => held.has(sufficient));
 

@@ -3,19 +3,19 @@ import { CATALOG_PERMISSIONS, CATALOG_ROLES } from "./catalog.ts";
 import { type Caller, holds, isProgram, isSystemAdmin, type TenantCaller } from "./caller.ts";
 
 /**
- * Who may call a route. `admit` returns the caller or throws; the other members appear in the API document.
+ * The callers that may call a route. `admit` returns the caller or throws; the API document shows the other members.
  */
 export interface Access<C> {
   /** The caller needs at least one of these; empty: no permission is needed. */
   permissions: string[];
   needsCaller: boolean;
-  /** Is a caller without a tenant context rejected? */
+  /** True if callers without a tenant context are rejected. */
   needsTenant: boolean;
   /** True if API keys and service accounts are rejected. */
   personsOnly?: true;
-  /** True if a session may call it that lacks a required second factor. */
+  /** True if a session that lacks a required second factor is accepted. */
   forEnrolling?: true;
-  /** True if it also accepts a client's token that reaches only the user's own things. */
+  /** True if a first-party client's token with the scope `steward.self` is accepted. */
   forSelf?: true;
   /** True if the session must be recent: see `afterStepUp`. */
   needsStepUp?: true;
@@ -23,9 +23,10 @@ export interface Access<C> {
 }
 
 /**
- * The caller as a route accepts it.
- * @throws FORBIDDEN for a client's token that reaches only the user's own things, unless the route is for these;
- * SECOND_FACTOR_REQUIRED for a session that lacks a required second factor, unless the route is for such sessions
+ * Returns the caller that a route accepts.
+ * @throws FORBIDDEN for a client's token for the user's own data, unless the route accepts it;
+ * SECOND_FACTOR_REQUIRED for a session that lacks a required second factor, unless the route accepts it; and the errors of
+ * `access.admit`
  */
 export function admit<C>(access: Access<C>, caller: Caller | null): C {
   if (caller?.clientId && access.needsCaller && !access.forSelf) {
@@ -49,7 +50,7 @@ export const forEnrolling = <C extends Caller>(rule: Access<C>): Access<C> => ({
   forEnrolling: true,
 });
 
-/** Also accepts first-party clients' tokens with the scope `steward.self`: for the user's own things. */
+/** Also accepts first-party clients' tokens with the scope `steward.self`: for routes to the user's own data. */
 export const forSelf = <C extends Caller>(rule: Access<C>): Access<C> => ({ ...rule, forSelf: true });
 
 /**
@@ -152,7 +153,7 @@ function inServedTenants(permission: string): Access<Caller> {
   };
 }
 
-/** Like `inServedTenants`, and system administrators without a tenant. */
+/** Accepts the callers of `inServedTenants`, and system administrators without a tenant context. */
 export function inServedTenantsOrService(permission: string): Access<Caller> {
   const served = inServedTenants(permission);
   return {
@@ -185,8 +186,8 @@ export function inTenantOrService(permission?: string): Access<Caller> {
 }
 
 /**
- * Like `inTenantOrService`, for a permission of the file module, which admin:system does not include. Without a tenant
- * context, it is the permission held in the platform tenant, and product files are meant.
+ * A caller who holds a permission of the file module, or one that `inTenantOrService` accepts. admin:system does not include
+ * these permissions. Without a tenant context, the permission held in the platform tenant counts, for product files.
  */
 export const inFileModule = (permission: string): Access<Caller> => ({
   ...inTenantOrService(permission),
@@ -220,7 +221,7 @@ function requirePermission<C extends Caller>(caller: C, ...permissions: string[]
   );
 }
 
-/** How a tenant gets a permission that none of its catalog roles has, so that its administrators cannot give it either. */
+/** The hint for a permission that no catalog role of a tenant has, so that the tenant's administrators cannot give it either. */
 export function howToGet(permissions: string[]): string {
   const missing = CATALOG_PERMISSIONS.find(({ code, reach }) =>
     reach === "Tenant" && permissions.includes(code) &&

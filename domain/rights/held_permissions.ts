@@ -3,7 +3,7 @@ import { type Caller, isProgram } from "./caller.ts";
 import { FILE_MODULE } from "./catalog.ts";
 
 /**
- * Query for the codes of a user's permissions in a tenant. They need an active link to an active tenant.
+ * SQL query of the codes of a user's permissions in a tenant. The result is empty without an active link to an active tenant.
  * @param tenantId null: no tenant context. Then only permissions of the platform tenant count that have platform reach or
  * belong to the file module (for files that belong to no tenant).
  */
@@ -21,8 +21,8 @@ export const permissionCodes = (q: Sql, userId: string | SqlPart, tenantId: stri
   order by p.code`;
 
 /**
- * Those of `codes` that the caller does not hold. Their rights are read again if some are missing: the request's own may be
- * older than a change of the roles that it reads, such as one of default roles.
+ * Returns the codes that the caller does not hold. If some are missing, the permissions are read again, because the request's
+ * own may be older than the roles that the transaction reads, for example after a change of default roles.
  */
 export async function notHeldNow(q: Sql, caller: Caller, codes: string[]): Promise<Set<string>> {
   const missing = new Set(codes).difference(caller.permissions);
@@ -31,12 +31,12 @@ export async function notHeldNow(q: Sql, caller: Caller, codes: string[]): Promi
   return missing.difference(new Set(held.map(({ code }) => code)));
 }
 
-/** Ids of the active users of a tenant who hold one of these permissions there, at most `most`. */
+/** Finds active users of a tenant who hold one of these permissions there. @returns at most `max` ids */
 export async function findHolders(
   q: Sql,
   tenantId: string,
   permissions: string[],
-  most: number,
+  max: number,
 ): Promise<string[]> {
   const rows = await q<{ id: string }[]>`
     select distinct l.user_id as id from user_tenants l
@@ -46,6 +46,6 @@ export async function findHolders(
     join role_permissions rp on rp.role_id = ro.id
     join permissions p on p.id = rp.permission_id and p.deleted_at is null
     where l.tenant_id = ${tenantId} and l.is_active and p.code = any(${permissions}::text[])
-    order by l.user_id limit ${most}`;
+    order by l.user_id limit ${max}`;
   return rows.map(({ id }) => id);
 }

@@ -12,7 +12,7 @@ import {
 } from "./second_factor.ts";
 import { securityVersionOf } from "./security_version.ts";
 
-/** Maximum age of cached rights. It bounds the delay if another instance's announcement of a change is lost. */
+/** Maximum age of cached rights, in ms. It bounds the delay if another instance's announcement of a change is lost. */
 const FRESH_MS = 600;
 const MAX_CACHED_USERS = 5_000;
 /** Maximum number of cached sessions and tenant contexts of one user. */
@@ -53,7 +53,7 @@ export class Rights {
   /** Cached rights of API keys, which depend on those of their users, and of service accounts. */
   readonly keys: KeyRightsCache;
 
-  /** @param sql for point reads */
+  /** @param sql the pool for point reads */
   constructor(
     private readonly sql: Sql,
     private readonly rules: SecondFactorRules = { stepUpMinutes: 15, isRequiredForPlatform: false },
@@ -120,7 +120,7 @@ export class Rights {
 
 interface SessionRow extends Omit<SessionRights, "exists" | "permissions" | "proof"> {
   permissions: string[];
-  /** The tenant requires a second factor; without tenant context, the platform's or all tenants of the user. */
+  /** The tenant requires a second factor; without a tenant context, the platform tenant or all tenants of the user. */
   isFactorRequired: boolean;
   hasTwoFactors: boolean;
   hasFactor: boolean;

@@ -28,11 +28,11 @@ export async function loadServiceAccount(
 /** The permissions of a service account in a request. */
 export interface AccountPermissions {
   /**
-   * Those that count in the tenant. Without a tenant: those with platform reach and, with admin:system, those of the file
-   * module.
+   * The permissions that count in the tenant. Without a tenant: permissions with platform reach and, with admin:system,
+   * permissions of the file module.
    */
   permissions: ReadonlySet<string>;
-  /** Those that it holds in its tenants, for routes that serve all of them at once. */
+  /** The permissions that the account holds in its tenants, for routes that serve all of them at once. */
   inTenants: ReadonlySet<string>;
 }
 

@@ -3,7 +3,7 @@ import type { Rights } from "./rights.ts";
 
 /**
  * Does the caller hold admin:system, in the tenant it acts in or in the platform tenant? A role of an ordinary tenant
- * cannot get admin:system. So without this check, nobody could do in such a tenant what needs it. An API key has only
+ * cannot get admin:system. So without this check, no caller could do in such a tenant what needs it. An API key has only
  * the permissions that it names. A session that lacks a second factor which the platform requires counts as without.
  */
 export async function holdsAdminSystemAnywhere(

@@ -4,7 +4,7 @@ import type { Sql, SqlPart } from "../../infra/postgres/postgres.ts";
 export interface AddressedUser {
   id: string;
   email: string;
-  /** A link that was mailed to the email was used. */
+  /** True if a link that was mailed to the email was used. */
   isEmailVerified: boolean;
   phoneNumber: string | null;
   firstName: string;
@@ -29,7 +29,7 @@ export async function findUsersInTenant(
   return ids.length === 0 ? [] : await findActive(q, tenantId, q`u.id = any(${ids}::uuid[])`);
 }
 
-/** Like `findUsersInTenant`, by email in any letter case. */
+/** Finds users as `findUsersInTenant` does, by email in any letter case. */
 export async function findUsersByEmail(
   q: Sql,
   tenantId: string | null,

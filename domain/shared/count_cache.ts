@@ -16,13 +16,13 @@ const cacheOf = cacheOfDatabase<number>("user totals", {
 /**
  * Returns a cached large total that is less than a second old, else runs `count`. Changes of users and links invalidate
  * the cache at once (see `invalidateCounts`). Totals under 10,000 are counted every time.
- * @param key identifies what is counted, with all filters.
+ * @param key identifies the counted rows, with all filters
  */
 export async function countCached(sql: Sql, key: string, count: () => Promise<number>): Promise<number> {
   return await cacheOf(sql).read(key, count);
 }
 
-/** Is a large total cached for `key`? Only a hint for choosing a query, because the total may have changed. */
+/** True if a large total is cached for `key`. It is only a hint for the choice of a query, because the total may have changed. */
 export const isKnownLarge = (sql: Sql, key: string): boolean => cacheOf(sql).has(key);
 
 /** Invalidates all cached totals on every instance when `tx` commits. */

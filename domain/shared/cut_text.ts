@@ -1,4 +1,4 @@
-/** Created when first used: loading its tables takes tens of milliseconds. */
+/** The segmenter, which is created at its first use: loading its tables takes tens of milliseconds. */
 let segmenter: Intl.Segmenter | undefined;
 /** The longest character (grapheme) that is kept whole, in UTF-16 code units. */
 const LONGEST_CHARACTER = 100;

@@ -9,23 +9,23 @@ export interface ErasableTexts {
   columns: Record<string, "text" | "json" | "jsonb">;
 }
 
-/** What replaces an address. It has the form of an address that never exists (RFC 6761). */
+/** The replacement of an address. It has the form of an address that never exists (RFC 6761). */
 const ERASED_ADDRESS = "erased@erased.invalid";
 
 const ROWS_AT_ONCE = 5_000;
-/** Shorter needles would match by accident. */
-const SHORTEST = 6;
+/** Minimum length of a searched address. Shorter ones would match by accident. */
+const MIN_LENGTH = 6;
 
 /**
  * Replaces addresses in the texts of a table. Reads the table in the order of its key, so that each statement is bounded
  * whatever the size of the table; only rows that match are written.
  */
 export async function eraseAddresses(sql: Sql, texts: ErasableTexts, addresses: string[]): Promise<void> {
-  const needles = addresses.filter((address) => address.length >= SHORTEST);
+  const needles = addresses.filter((address) => address.length >= MIN_LENGTH);
   if (needles.length === 0) return;
   const patterns = needles.map((needle) => `%${needle.toLowerCase().replaceAll(/[\\%_]/g, "\\$&")}%`);
   const escaped = needles.map((needle) => needle.replaceAll(/[^A-Za-z0-9@]/g, "\\$&"));
-  // A dot may end the sentence, or the domain goes on: a@x.com is not a@x.com.br.
+  // A dot may end a sentence. If a letter follows it, the domain continues: a@x.com is not a@x.com.br.
   // In JSON, the address may begin after an escape: "\na@x.com" is the address in a new line.
   const begins = "(?:(?<![A-Za-z0-9._%+&-])|(?<=\\\\[bfnrt])|(?<=\\\\u[0-9a-fA-F]{4}))";
   const wholeAddress = `${begins}(?:${escaped.join("|")})(?!\\.?[A-Za-z0-9-])`;

@@ -13,19 +13,19 @@ const { rawJSON, isRawJSON } = JSON as typeof JSON & {
   isRawJSON(value: unknown): boolean;
 };
 
-/** Does JSON lose digits of a number in the text? */
+/** True if `JSON.parse` may lose digits of a number in the text. */
 export const hasLongNumber = (text: string): boolean => LONG_NUMBER.test(text);
 
 /**
  * Parses JSON so that `JSON.stringify` writes its numbers as they were given. Numbers that a double does not hold, such
- * as 64-bit ids, are not numbers in the result. Overflows the stack on a text that is nested thousands of levels deep, which
- * `JSON.parse` does not: check the depth before.
+ * as 64-bit ids, become raw JSON values. Check the depth before: unlike `JSON.parse`, it overflows the stack on a text that is
+ * nested thousands of levels deep.
  */
 export function parseExactly(text: string): unknown {
   return hasLongNumber(text) ? reviveExactly(text, (_, value) => value) : JSON.parse(text);
 }
 
-/** As `parseExactly`, but numbers that lose no digits are numbers, however they were written. */
+/** Parses as `parseExactly` does, but numbers that lose no digits become numbers, however they are written. */
 export function parseLongNumbers(text: string): unknown {
   if (!hasLongNumber(text)) return JSON.parse(text);
   return reviveExactly(
@@ -52,7 +52,7 @@ export function exactNumber(decimal: string): number {
   return decimalDigits(String(number)) === decimalDigits(decimal) ? number : rawJSON(decimal) as number;
 }
 
-/** Is the value a number that a double does not hold, from `parseExactly`? */
+/** True if the value is a number of `parseExactly` that a double does not hold. */
 export const isExactNumber = (value: unknown): boolean => isRawJSON(value);
 
 /** The value of a JSON text; the text itself if it is not JSON, or nested deeper than a body may be. */

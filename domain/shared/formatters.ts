@@ -1,11 +1,11 @@
-/** Enough for all formats of the console in some dozens of time zones. */
+/** Maximum number of kept formatters: enough for all formats of the console in some dozens of time zones. */
 const MAX_KEPT = 500;
 const kept = new Map<string, object>();
 
 /**
- * The formatter of an `Intl` class for a locale and options: `formatter(Intl.NumberFormat, "en", { style: "percent" })`.
- * Making one takes thirty times as long as using it, so it is kept. The oldest makes room for a new one, because callers
- * choose the time zone.
+ * Returns the formatter of an `Intl` class for a locale and options:
+ * `formatter(Intl.NumberFormat, "en", { style: "percent" })`. It is kept, because its creation takes thirty times as long as
+ * its use. A new one replaces the oldest: the number is limited, because callers choose the time zone.
  * @throws RangeError for an unknown time zone or locale
  */
 export function formatter<Options, Formatter extends object>(

@@ -20,7 +20,7 @@ export function newId(): string {
 /** True for a UUID of any version and variant, in upper or lower case, as `z.guid()` accepts it. */
 export const isUuid = (text: string): boolean => z.regexes.guid.test(text);
 
-/** Whether a text is a UUIDv7, as `newId` makes them. */
+/** True for a UUIDv7, as `newId` makes them. */
 export const isTimeOrderedId = (text: string): boolean => validate(text) && version(text) === 7;
 
 /** Sorts before all ids. A pass over a table begins here. */

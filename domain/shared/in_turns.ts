@@ -1,11 +1,11 @@
 // Splits long work on the main thread, so that other requests do not wait for all of it.
 
-/** Lets the requests that arrived meanwhile run first. An immediate (`setImmediate`) would not: it precedes them. */
+/** Lets waiting requests run first. `setImmediate` would not, because immediates run before new requests are read. */
 export const nextTurn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0));
 
 /**
- * The parts of a list, each in its own turn of the event loop.
- * @param size elements of a part
+ * Yields slices of a list, each in its own turn of the event loop.
+ * @param size number of elements of a slice
  */
 export async function* inTurns<L extends { length: number; slice(from: number, to: number): L }>(
   list: L,
@@ -19,7 +19,7 @@ export async function* inTurns<L extends { length: number; slice(from: number, t
 
 const DECODED_AT_ONCE = 1024 * 1024;
 
-/** The text of UTF-8 bytes, decoded a mebibyte at a time. @throws TypeError if they are not UTF-8 */
+/** Decodes UTF-8 bytes, a mebibyte in each turn of the event loop. @throws TypeError if they are not UTF-8 */
 export async function decodeInTurns(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
   const decoder = new TextDecoder("utf-8", { fatal: true });
   let text = "";

@@ -6,8 +6,8 @@ const VISIBLE = /[^\p{Cc}\p{Cf}\p{Cs}\p{Z}\p{Default_Ignorable_Code_Point}\u2800
 const CONTROL = /\p{Cc}/u;
 
 /**
- * Schema of a name: trimmed, without control characters (they break lines of logs, mails and CSV files), at most `max` characters, may be empty. Normalized to NFC, so that names which look the same
- * are equal.
+ * Schema of a name of at most `max` characters, which may be empty. It is trimmed and normalized to NFC, so that names which
+ * look the same are equal. Control characters are refused, because they break lines of logs, mails and CSV files.
  * @param error message if the value is not a string.
  */
 export const optionalName = (max: number, error?: string) =>
@@ -15,5 +15,5 @@ export const optionalName = (max: number, error?: string) =>
     error: "expected at least one visible character",
   }).refine((name) => !CONTROL.test(name), { error: "expected no control characters, such as line breaks" });
 
-/** Like `optionalName`, but must not be empty. */
+/** Schema of a name as `optionalName`, which must not be empty. */
 export const requiredName = (max: number, error?: string) => optionalName(max, error).min(1, { error });

@@ -22,8 +22,8 @@ export interface ErasedPersons {
 export type Exports<Of> = Record<string, (q: Sql, of: Of) => PendingQuery<postgres.Row[]>>;
 
 /**
- * What an area, or an extension, does with personal data: only it reads its own tables. Exported rows contain no secret,
- * token, hash or object key. Erasing works in bounded statements and may run again after a crash. It must leave no
+ * The export queries and erasures of an area or extension, which alone reads its tables. Exported rows contain no secret,
+ * token, hash or object key. An erasure works in bounded statements and may run again after a crash. It must leave no
  * address, name or telephone number of the person; ids may stay.
  */
 export interface PersonalData<P extends Platform = Platform> {

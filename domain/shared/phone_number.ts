@@ -2,11 +2,12 @@ import { z } from "zod";
 import { invalid } from "../problems/problem.ts";
 
 const E164 = /^\+[1-9]\d{1,14}$/;
-/** What people write between the digits. The zero of `+44 (0)20` is dialled only within the country. */
+/** Characters that people write between the digits. The zero of `+44 (0)20` is dialled only within the country. */
 const SEPARATORS = /\(0\)|[\s().\-/\u2010-\u2015]/g;
 
 const PHONE_EXPECTED = "expected an international phone number such as +351912345678";
 
+/** True for a number in E.164 form. */
 export const isPhoneNumber = (text: string): boolean => E164.test(text);
 
 /** An international phone number in E.164 form, without its separators; null if the text is not one. */

@@ -11,8 +11,8 @@ import type { WakeUps } from "../../infra/wakeups/wakeups.ts";
 import type { Metrics } from "./metrics.ts";
 
 /**
- * What every area stands on, passed as an argument. A function declares the part it uses, as in
- * `Pick<Platform, "sql" | "clock">`. An area extends it in its `platform.ts`; `domain/platform.ts` is the whole of a
+ * The components that every area uses, passed as an argument. A function declares the members that it uses, as in
+ * `Pick<Platform, "sql" | "clock">`. An area extends it in its `platform.ts`; `domain/platform.ts` has all members of a
  * running service. Nothing here is a singleton, so one process can run several apps.
  */
 export interface Platform extends Providers {
@@ -37,5 +37,5 @@ export interface Platform extends Providers {
   baseUrl(): string;
 }
 
-/** The platform with `db` in place of its pool: its functions become a part of a transaction, or use another pool. */
+/** The platform with `db` in place of its pool. So functions that get it run in a transaction or use another pool. */
 export const withDatabase = <P extends Pick<Platform, "sql">>(p: P, db: Sql): P => ({ ...p, sql: db });

@@ -2,7 +2,7 @@ import type { Sql, SqlPart } from "../../infra/postgres/postgres.ts";
 import { pageOf } from "./list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "./paging.ts";
 
-/** The parts of the SQL of a list. */
+/** The SQL fragments of a list. */
 interface List {
   columns: SqlPart;
   /** Tables and condition, without the word `from`. */
@@ -24,7 +24,7 @@ export async function readPage<T extends object>(
   return pagedResult<T>([...items], total, page);
 }
 
-/** @param from tables and condition, without the word `from` */
+/** Counts the rows of a list. @param from tables and condition, without the word `from` */
 export async function countRows(q: Sql, from: SqlPart): Promise<number> {
   const [row] = await q<{ total: number }[]>`select count(*) as total from ${from}`;
   return row?.total ?? 0;

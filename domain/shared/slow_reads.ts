@@ -1,8 +1,8 @@
 import { waitAtMost } from "../../infra/timeout.ts";
 
-/** A read that took longer is kept. */
+/** The result of a read that takes longer is kept. */
 const SLOW_MS = 1_000;
-/** How many times as long as the read took its result is kept. */
+/** A result is kept for this multiple of the duration of its read. */
 const REST_FACTOR = 20;
 
 interface Kept<V> {
@@ -11,7 +11,7 @@ interface Kept<V> {
   until: number;
 }
 
-/** A value, and how long ago it was read, in seconds. */
+/** A value and its age in seconds. */
 export interface Aged<V> {
   value: V;
   ageSeconds: number;
@@ -43,8 +43,9 @@ export class SlowReads {
   }
 
   /**
-   * Waits for a read for at most `ms` milliseconds, and returns null if it takes longer. It goes on, and later calls wait
-   * for it too: so reads do not pile up while no connection is free.
+   * Waits for a read for at most `ms` milliseconds. The read then continues, and later calls wait for the same read. So reads
+   * do not pile up while no connection is free.
+   * @returns null if the read takes longer
    */
   async readWithin<V>(ms: number, name: string, load: () => Promise<V>): Promise<V | null> {
     const running = this.#running.get(name) ?? load().finally(() => this.#running.delete(name));

@@ -3,7 +3,7 @@ import { invalid } from "../problems/problem.ts";
 /** Maximum nesting of a document, so that recursive functions cannot overflow the stack. */
 export const MAX_DEPTH = 200;
 
-/** Is the value nested at most `levels` deep? */
+/** True if the value is nested at most `levels` deep. */
 export function isShallow(value: unknown, levels = MAX_DEPTH): boolean {
   if (typeof value !== "object" || value === null) return true;
   return levels > 0 && Object.values(value).every((item) => isShallow(item, levels - 1));

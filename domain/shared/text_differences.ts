@@ -3,7 +3,7 @@ import { nextTurn } from "./in_turns.ts";
 
 /** Lines shown around a change. */
 const CONTEXT = 3;
-/** Added and removed lines of one text that are shown. The time grows with the square: twice as many take 0.2 s. */
+/** Maximum number of shown added and removed lines of one text. The time grows with its square: twice as many take 0.2 s. */
 export const MAX_EDITS = 1_000;
 
 export const LINE_CHANGES = ["Unchanged", "Added", "Removed"] as const;
@@ -15,7 +15,7 @@ export interface ComparedLine {
 
 /** Changed lines with the lines around them. */
 export interface DifferencePart {
-  /** How many unchanged lines are left out before it. */
+  /** Number of unchanged lines that are left out before it. */
   skipped: number;
   lines: ComparedLine[];
 }

@@ -8,7 +8,11 @@ import { problem } from "../problems/problem.ts";
 export const requireVersion = (ifMatch: string | null, version: number): void =>
   requireTag(ifMatch, `"${version}"`);
 
-/** Like `requireVersion`, with the whole ETag. A proxy that compresses an answer makes its tag weak: W/"3". */
+/**
+ * Checks that If-Match, if sent, names the current ETag. A weak tag (W/"3") matches too, because a proxy that compresses an
+ * answer makes its tag weak.
+ * @throws PRECONDITION_FAILED
+ */
 export function requireTag(ifMatch: string | null, tag: string): void {
   if (ifMatch === null || ifMatch.trim() === "*") return;
   const tags = ifMatch.split(",").map((each) => each.trim().replace(/^W\//, ""));

@@ -1,6 +1,6 @@
 /**
- * The text without a character that its end repeats. A loop, because an expression such as `/0+$/` takes quadratic time for
- * a long repetition that is not at the end.
+ * Removes all repetitions of a character from the end of a text. It uses a loop, because an expression such as `/0+$/` takes
+ * quadratic time for a long repetition that is not at the end.
  */
 export function withoutAtEnd(text: string, character: string): string {
   let end = text.length;

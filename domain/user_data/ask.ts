@@ -32,7 +32,7 @@ export async function exportUser(
   return await transact(p.sql, async (tx) => {
     await requireExportable(tx, caller, userId, within);
     const request = { kind: "UserExport", userId, tenantId: within } as const;
-    return await write(p, tx, caller, request, { action: "user.export", tenantId: within });
+    return await writeRequest(p, tx, caller, request, { action: "user.export", tenantId: within });
   });
 }
 
@@ -48,12 +48,12 @@ export async function exportTenant(
       await tx`select from data_requests where kind = 'TenantErasure' and tenant_id = ${tenantId}`;
     if (erasures.length > 0) throw tenantNotFound(tenantId);
     const request = { kind: "TenantExport", tenantId } as const;
-    return await write(p, tx, caller, request, { action: "tenant.export", tenantId });
+    return await writeRequest(p, tx, caller, request, { action: "tenant.export", tenantId });
   });
 }
 
 /**
- * Erases a user: the profile, password, sessions and keys at once, everything else by a job. Asked again, it returns the
+ * Erases a user: the profile, password, sessions and keys at once, everything else by a job. A repeated call returns the
  * same request, and starts the job again if it failed.
  * @param within the caller's tenant; null: as a platform administrator
  * @throws USER_NOT_FOUND, CROSS_TENANT_FORBIDDEN, USER_SELF_CONFLICT, LAST_SYSTEM_ADMIN_CONFLICT
@@ -66,16 +66,16 @@ export async function eraseUser(
 ): Promise<DataRequest> {
   return await transact(p.sql, async (tx) => {
     const person = await anonymizeUser(p, tx, caller, userId, o.within);
-    if (!person) return await askAgain(p, tx, { userId });
+    if (!person) return await resumeErasure(p, tx, { userId });
     await endExports(tx, { userIds: [userId] });
     const { addresses } = person;
     const request = { kind: "UserErasure", userId, reason: o.reason, addresses } as const;
-    return await write(p, tx, caller, request, { action: "user.erase", tenantId: o.within });
+    return await writeRequest(p, tx, caller, request, { action: "user.erase", tenantId: o.within });
   });
 }
 
 /**
- * Erases an inactive tenant and the users who belong to no other. Asked again, it returns the same request.
+ * Erases an inactive tenant and the users who belong to no other. A repeated call returns the same request.
  * @param o.name the name of the tenant, repeated
  * @throws TENANT_NOT_FOUND, TENANT_PLATFORM_CONFLICT, TENANT_ACTIVE_CONFLICT, TENANT_HAS_CHILDREN_CONFLICT,
  * VALIDATION_ERROR, FILE_LEGAL_HOLD_CONFLICT
@@ -90,17 +90,17 @@ export async function eraseTenant(
     const tenant = await lockErasableTenant(tx, tenantId);
     const earlier =
       await tx`select from data_requests where kind = 'TenantErasure' and tenant_id = ${tenantId}`;
-    if (earlier.length > 0) return await askAgain(p, tx, { tenantId });
+    if (earlier.length > 0) return await resumeErasure(p, tx, { tenantId });
     await closeTenant(p, tx, tenant, o.name);
     await requireNoLegalHold(tx, tenantId);
     await endExports(tx, { tenantId });
     const request = { kind: "TenantErasure", tenantId, reason: o.reason } as const;
-    return await write(p, tx, caller, request, { action: "tenant.erase", tenantId: null });
+    return await writeRequest(p, tx, caller, request, { action: "tenant.erase", tenantId: null });
   });
 }
 
 /** Enqueues the job of a request, and writes the request and its audit row. @param entry with the tenant of the row */
-async function write(
+async function writeRequest(
   p: UserDataPlatform,
   tx: Tx,
   caller: Caller,
@@ -120,8 +120,8 @@ async function write(
   return await insertRequest(tx, caller, { ...request, id, jobId });
 }
 
-/** The erasure that exists. If it failed, its job starts again. */
-async function askAgain(
+/** Returns the existing erasure. If it failed, its job starts again. */
+async function resumeErasure(
   p: UserDataPlatform,
   tx: Tx,
   about: { userId: string } | { tenantId: string },

@@ -31,7 +31,7 @@ export const DataRequest = z.object({
 }).meta({ id: "DataRequestDto" });
 export type DataRequest = z.output<typeof DataRequest>;
 
-/** The row of a request, with what its job needs. */
+/** The row of a request, with the columns that only its job reads. */
 export interface DataRequestRow extends DataRequest {
   addresses: string[] | null;
   contextTenantId: string | null;
@@ -41,7 +41,7 @@ export interface DataRequestRow extends DataRequest {
 export const requestColumns = (q: Sql) =>
   q`id, kind, user_id, tenant_id, status, step, reason, file_id, error_message, requested_by, created_at, completed_at`;
 
-/** Reads a request with what its job needs. */
+/** Reads the row of a request for its job; null if there is none. */
 export async function readRequestRow(q: Sql, id: string): Promise<DataRequestRow | null> {
   const [row] = await q<DataRequestRow[]>`
     select ${requestColumns(q)}, addresses, context_tenant_id from data_requests where id = ${id}`;
@@ -51,7 +51,7 @@ export async function readRequestRow(q: Sql, id: string): Promise<DataRequestRow
 /** The requests about a user or a tenant. */
 interface Selection {
   about: { userId: string } | { tenantId: string };
-  /** Only those made in this tenant; null: any. */
+  /** Only requests that were made in this tenant; null: in any. */
   within: string | null;
 }
 
@@ -113,8 +113,8 @@ export async function insertRequest(
   return row;
 }
 
-/** Inserts the erasure of a user as a part of the erasure of a tenant. */
-export async function insertPart(
+/** Inserts the erasure of a user that belongs to the erasure of a tenant. */
+export async function insertUserErasure(
   tx: Tx,
   parent: DataRequestRow,
   { userId, addresses }: DataSubject,
@@ -126,8 +126,8 @@ export async function insertPart(
     on conflict (user_id) where kind = 'UserErasure' do nothing`;
 }
 
-/** The erasures of users that are parts of another and have not ended. */
-export const openParts = (q: Sql, parentId: string, limit: number) =>
+/** Finds erasures of users that belong to the erasure of a tenant and have not ended. */
+export const findOpenErasures = (q: Sql, parentId: string, limit: number) =>
   q<{ id: string; userId: string; addresses: string[] | null }[]>`
     select id, user_id, addresses from data_requests
     where parent_id = ${parentId} and status <> 'Completed' order by id limit ${limit}`;
@@ -154,11 +154,12 @@ export async function endExports(tx: Tx, about: { userIds: string[] } | { tenant
     where ${theirs} and status in ('Queued', 'Running')`;
 }
 
-export async function noteStep(q: Sql, id: string, step: string): Promise<void> {
+/** Sets the area that the request's job works on, for callers. */
+export async function writeStep(q: Sql, id: string, step: string): Promise<void> {
   await q`update data_requests set step = ${step} where id = ${id}`;
 }
 
-/** Ends an open request; the addresses of the person go. @returns false if it was ended meanwhile */
+/** Completes an open request and removes the addresses of the person. @returns false if it has already ended */
 export async function completeRequest(q: Sql, id: string, fileId: string | null): Promise<boolean> {
   const completed =
     await q`update data_requests set status = 'Completed', step = null, addresses = null, file_id = ${fileId},

@@ -10,9 +10,9 @@ import {
   completeRequest,
   type DataRequestRow,
   endExports,
-  insertPart,
-  noteStep,
-  openParts,
+  findOpenErasures,
+  insertUserErasure,
+  writeStep,
 } from "./data_request.ts";
 import { areasOf, type UserDataPlatform } from "./platform.ts";
 import { runRequest } from "./run_request.ts";
@@ -20,7 +20,7 @@ import { runRequest } from "./run_request.ts";
 /** One pass over the tables serves this many users of an erased tenant. */
 const USERS_AT_ONCE = 50;
 
-/** Erases what areas keep about a user or a tenant. Each step may run again; a crash repeats it under the next attempt. */
+/** Erases the data that areas keep about a user or a tenant. Each step may run again, because the attempt after a crash repeats it. */
 export const eraseDataJob = defineJob({
   name: "steward.erase-data",
   args: z.object({ requestId: z.guid() }),
@@ -55,7 +55,7 @@ async function erasePersons(
 ): Promise<void> {
   for (const area of areasOf(p)) {
     signal.throwIfAborted();
-    await noteStep(p.sql, requestId, area.area);
+    await writeStep(p.sql, requestId, area.area);
     await area.eraseUsers?.(p, persons);
   }
   const exported = await p.sql<{ fileId: string }[]>`
@@ -70,15 +70,15 @@ async function eraseTenant(p: UserDataPlatform, request: DataRequestRow, signal:
   for (;;) {
     signal.throwIfAborted();
     const begun = await beginMembers(p, request, tenantId);
-    const open = await openParts(p.sql, id, USERS_AT_ONCE);
+    const open = await findOpenErasures(p.sql, id, USERS_AT_ONCE);
     if (begun === 0 && open.length === 0) break;
-    const addresses = open.flatMap((part) => part.addresses ?? []);
+    const addresses = open.flatMap((erasure) => erasure.addresses ?? []);
     await erasePersons(p, id, { userIds: open.map(({ userId }) => userId), addresses }, signal);
-    for (const part of open) await completeRequest(p.sql, part.id, null);
+    for (const erasure of open) await completeRequest(p.sql, erasure.id, null);
   }
   for (const area of areasOf(p)) {
     signal.throwIfAborted();
-    await noteStep(p.sql, id, area.area);
+    await writeStep(p.sql, id, area.area);
     await area.eraseTenant?.(p, tenantId);
   }
   const exported = await p.sql<{ fileId: string }[]>`
@@ -86,13 +86,13 @@ async function eraseTenant(p: UserDataPlatform, request: DataRequestRow, signal:
   await purgeErased(p, exported.map(({ fileId }) => fileId), JOB_REASONS.tenantErased);
 }
 
-/** Anonymises the next members, and notes an erasure of each in the same transaction, so that a crash loses none. */
+/** Anonymizes the next members and inserts an erasure for each in the same transaction, so that a crash loses none. */
 async function beginMembers(p: UserDataPlatform, request: DataRequestRow, tenantId: string): Promise<number> {
   const userIds = await usersOnlyIn(p.sql, tenantId, USERS_AT_ONCE);
   await transact(p.sql, async (tx) => {
     for (const userId of userIds) {
       const person = await eraseMember(p, tx, userId, request.requestedBy);
-      if (person) await insertPart(tx, request, person);
+      if (person) await insertUserErasure(tx, request, person);
     }
     await endExports(tx, { userIds });
   });

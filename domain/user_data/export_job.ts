@@ -8,7 +8,7 @@ import { JOB_REASONS } from "../files/purge_reasons.ts";
 import { storeServiceFile } from "../files/service_files.ts";
 import { defineJob, type JobContext } from "../jobs/job_type.ts";
 import type { DataSubject, Exports } from "../shared/personal_data.ts";
-import { completeRequest, type DataRequestRow, noteStep } from "./data_request.ts";
+import { completeRequest, type DataRequestRow, writeStep } from "./data_request.ts";
 import { areasOf, type UserDataPlatform } from "./platform.ts";
 import { runRequest } from "./run_request.ts";
 
@@ -46,9 +46,9 @@ export const exportDataJob = defineJob({
 async function writeExport(p: UserDataPlatform, request: DataRequestRow, signal: AbortSignal) {
   const reader = connectPostgres(p.config.DATABASE_URL ?? "", { max: 1, work: "report", idleSeconds: 5 });
   try {
-    const parts = request.kind === "UserExport"
-      ? userParts(p, reader, request, signal)
-      : tenantParts(p, reader, request, signal);
+    const files = request.kind === "UserExport"
+      ? userFiles(p, reader, request, signal)
+      : tenantFiles(p, reader, request, signal);
     const name = request.kind === "UserExport" ? "user" : "tenant";
     return await storeServiceFile(p, {
       tenantId: request.contextTenantId,
@@ -57,31 +57,31 @@ async function writeExport(p: UserDataPlatform, request: DataRequestRow, signal:
       contentType: "application/zip",
       createdBy: request.requestedBy,
       keepUntil: new Date(p.clock.now().getTime() + EXPORT_DAYS * 86_400_000),
-    }, ReadableStream.from(zipStream(parts)));
+    }, ReadableStream.from(zipStream(files)));
   } finally {
     await reader.end({ timeout: 5 });
   }
 }
 
-async function* userParts(p: UserDataPlatform, reader: Pool, request: DataRequestRow, signal: AbortSignal) {
+async function* userFiles(p: UserDataPlatform, reader: Pool, request: DataRequestRow, signal: AbortSignal) {
   const { userId, tenantId } = request;
   if (userId === null) return;
   const addresses = await addressesOf(reader, userId);
   for (const { area, user } of areasOf(p)) {
-    await noteStep(p.sql, request.id, area);
-    yield* partsOf<DataSubject>(reader, area, user, { userId, addresses, tenantId }, signal);
+    await writeStep(p.sql, request.id, area);
+    yield* filesOf<DataSubject>(reader, area, user, { userId, addresses, tenantId }, signal);
   }
 }
 
-async function* tenantParts(p: UserDataPlatform, reader: Pool, request: DataRequestRow, signal: AbortSignal) {
+async function* tenantFiles(p: UserDataPlatform, reader: Pool, request: DataRequestRow, signal: AbortSignal) {
   if (request.tenantId === null) return;
   for (const { area, tenant } of areasOf(p)) {
-    await noteStep(p.sql, request.id, area);
-    yield* partsOf<string>(reader, area, tenant, request.tenantId, signal);
+    await writeStep(p.sql, request.id, area);
+    yield* filesOf<string>(reader, area, tenant, request.tenantId, signal);
   }
 }
 
-function* partsOf<Of>(
+function* filesOf<Of>(
   reader: Pool,
   area: string,
   exports: Exports<Of> | undefined,

@@ -3,7 +3,7 @@ import type { FilePlatform } from "../files/platform.ts";
 import type { PersonalData } from "../shared/personal_data.ts";
 
 export interface UserDataPlatform extends AccessPlatform, FilePlatform {
-  /** What each area, and each extension, does with personal data; in the order in which a tenant is erased. */
+  /** The export queries and erasures of each area and extension, in the order in which a tenant is erased. */
   personalData: readonly PersonalData<never>[];
 }
 

@@ -5,7 +5,7 @@ import type { UserDataPlatform } from "./platform.ts";
 
 /**
  * Does the work of a request that has not ended. When the job has failed for the last time, so has the request.
- * @param message what a failed request says
+ * @param message the error message of a failed request
  * @returns null if the request has ended already
  */
 export async function runRequest<T>(

@@ -5,12 +5,12 @@ import { removeEmbeddedDatabaseUrl, writeEmbeddedDatabaseUrl } from "./database_
 import { startEmbeddedObjectStore } from "./objectstore/server.ts";
 import { startEmbeddedPostgres } from "./postgres.ts";
 
-/** The embedded parts of a development service. */
+/** The embedded components of a development service. */
 export interface EmbeddedStack {
-  /** The configuration, with the settings of the embedded parts. */
+  /** The configuration, with the settings of the embedded components. */
   config: Config;
-  /** Names of the parts that are embedded. */
-  parts: string[];
+  /** Names of the components that are embedded. */
+  embedded: string[];
   stop(): Promise<void>;
 }
 
@@ -25,11 +25,11 @@ interface Secrets {
  * under DATA_DIR. In production, starts nothing.
  */
 export async function startEmbeddedStack(config: Config): Promise<EmbeddedStack> {
-  if (config.isProduction) return { config, parts: [], stop: () => Promise.resolve() };
+  if (config.isProduction) return { config, embedded: [], stop: () => Promise.resolve() };
   await Deno.mkdir(config.DATA_DIR, { recursive: true, mode: 0o700 }); // no access for other users of the machine
   const secrets = await readOrCreateSecrets(join(config.DATA_DIR, "embedded-secrets.json"));
   const filled = { ...config };
-  const parts: string[] = [];
+  const embedded: string[] = [];
   const [postgres, store] = await startBoth(
     config.DATABASE_URL ? null : startEmbeddedPostgres({
       dir: join(config.DATA_DIR, "postgres"),
@@ -46,18 +46,18 @@ export async function startEmbeddedStack(config: Config): Promise<EmbeddedStack>
   if (postgres) {
     filled.DATABASE_URL = postgres.url;
     await writeEmbeddedDatabaseUrl(config.DATA_DIR, postgres.url);
-    parts.push("Postgres");
+    embedded.push("Postgres");
   }
   if (store) {
     filled.S3_ENDPOINT = store.endpoint;
     filled.S3_ACCESS_KEY = secrets.accessKey;
     filled.S3_SECRET_KEY = secrets.secretKey;
     filled.S3_PATH_STYLE = true;
-    parts.push("object store");
+    embedded.push("object store");
   }
   return {
     config: filled,
-    parts,
+    embedded,
     async stop() {
       if (postgres) await removeEmbeddedDatabaseUrl(config.DATA_DIR);
       await Promise.all([postgres?.stop(), store?.stop()]);
@@ -69,7 +69,7 @@ interface Part {
   stop(): Promise<void>;
 }
 
-/** Waits for both parts. If one fails to start, stops the other, because Postgres would outlive this process. */
+/** Waits for both components. If one fails to start, stops the other, because Postgres would outlive this process. */
 async function startBoth<A extends Part, B extends Part>(
   starting: Promise<A> | null,
   alsoStarting: Promise<B> | null,

@@ -64,7 +64,9 @@ type Resolve = (hostname: string) => Promise<Address[]>;
  * Outbound HTTP with protection against SSRF: only http and https, and no private addresses unless `allow` has them. A
  * name is resolved once, and the connection goes to the address that was checked (no DNS rebinding). Limits: 10 s to
  * connect, 30 s in all, 1 MiB of answer.
- * @param o.ca a PEM certificate authority that replaces the default ones. @param o.resolve replaces DNS.
+ * @param o.ca a PEM certificate authority that replaces the default ones
+ * @param o.resolve replaces DNS
+ * @param o.connectMs, o.wholeMs replace the default time limits, in ms
  * @param o.followsRedirects false: every redirect is returned as the answer
  */
 export function createHttpOut(
@@ -229,7 +231,7 @@ async function readAnswer(response: http.IncomingMessage): Promise<OutboundAnswe
   };
 }
 
-/** The headers of a request: those of the caller except CONNECTION_HEADERS, plus user agent and content length. */
+/** The headers of a request: the caller's headers except CONNECTION_HEADERS, and user agent and content length. */
 function requestHeaders(
   given: Record<string, string>,
   body: string | Uint8Array | null,

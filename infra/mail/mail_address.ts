@@ -6,7 +6,7 @@ const MAX_LENGTH = 254;
 
 /**
  * Is the text an email address that a mail server accepts? Its local part is a dot-atom of RFC 5321 in ASCII: with other
- * letters, lower case could make it the address of somebody else. Its domain has at least two labels, in Unicode or ASCII.
+ * letters, lower case could make it the address of another person. Its domain has at least two labels, in Unicode or ASCII.
  */
 export function isMailAddress(text: string): boolean {
   const at = text.lastIndexOf("@");

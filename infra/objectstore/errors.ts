@@ -42,7 +42,7 @@ export class ObjectNotFound extends ObjectStoreError {
   override name = "ObjectNotFound";
 }
 
-/** The object under the key no longer has the ETag that the caller expects. */
+/** The object under the key has another ETag than the caller expects. */
 export class ObjectChanged extends ObjectStoreError {
   override name = "ObjectChanged";
 }
@@ -51,7 +51,7 @@ const THROTTLED = new Set(["SlowDown", "RequestTimeout", "InternalError", "Servi
 
 /**
  * Converts an unexpected answer of the store into a typed error.
- * @param action what was attempted, such as "reading an object"
+ * @param action the attempted action, such as "reading an object"
  * @param code the store's error code; left out of the message if it is not a plain word
  */
 export function errorOfAnswer(

@@ -13,13 +13,13 @@ export interface SignedUpload extends SignedUrl {
   requiredHeaders: Record<string, string>;
 }
 
-/** What signs URLs, and the clock that decides whether they are valid. */
+/** The signer of URLs, and the clock by which their validity is measured. */
 interface Signing {
   signer: QuerySigner;
   clock: StoreClock;
 }
 
-/** How long a URL is valid. `now` is the time of the service's clock; absent: the current time. */
+/** The validity of a signed URL. `now` is the time of the service's clock; absent: the current time. */
 export interface Validity {
   expiresInSeconds: number;
   now?: Date;

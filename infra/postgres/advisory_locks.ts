@@ -1,8 +1,8 @@
 import type { Tx } from "./postgres.ts";
 
 /**
- * Keys of the advisory locks that have one fixed key, by what they protect. Each has a key of its own: work that shares
- * one waits for the other. Any number will do, but it must stay: during an upgrade, instances of two versions run.
+ * Keys of the advisory locks that have one fixed key. The names say what the locks protect. Each lock has a key of its own,
+ * because works that share a key wait for each other. A key must not change: during an upgrade, instances of two versions run.
  */
 export const ADVISORY_LOCKS = {
   /** Applying migrations. */
@@ -19,7 +19,7 @@ export const ADVISORY_LOCKS = {
   systemAdmins: 7_315_027_816,
 } as const;
 
-/** Seeds of the locks that have a key for each name, by what they protect; the same rules apply. */
+/** Seeds of the advisory locks that have a key for each name. They follow the rules of `ADVISORY_LOCKS`. */
 export const NAMED_LOCKS = {
   /** Counting the running jobs of a limit. */
   runningJobs: 7315,

@@ -36,17 +36,18 @@ export async function openBroadcast(
   const unacknowledged = new Set<Unacknowledged>();
   let lastNumber = 0;
   /**
-   * Highest own number received back. Notifications arrive in one order, so a peer that says hello later has them all.
+   * Highest own number that came back to this instance. Notifications have one order, so a peer that says hello later has
+   * received all messages up to this one.
    */
   let echoed = 0;
   let isLeaving = false;
   let greet = () => {};
 
-  const channel = await openChannel({ ...o, minIntervalMs: 0, onMessage: take });
+  const channel = await openChannel({ ...o, minIntervalMs: 0, onMessage: receive });
   greet = () => channel.notify(`hello ${me}`);
   if (o.listens) greet();
 
-  function take(message: string): void {
+  function receive(message: string): void {
     if (isLeaving) return;
     if (message === "") {
       o.onMessage("");

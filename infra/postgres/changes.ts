@@ -4,8 +4,9 @@ import { type Broadcast, openBroadcast } from "./broadcast.ts";
 import { afterCommit, mainPool, type Pool, type Tx } from "./postgres.ts";
 
 /**
- * What instances follow: cached rights, active tenants, templates, totals, job types and pauses; who wants job events; requests to cancel
- * running jobs; OAuth clients; looks and senders of tenants; and new events, which each instance announces to itself alone.
+ * The topics of changes. Most of them invalidate caches: rights, active tenants, templates, totals, job types, pauses,
+ * subscriptions to job events, OAuth clients, and looks and senders of tenants. `cancel requests` are requests to cancel
+ * running jobs. An instance announces `new events` only to itself.
  */
 export type ChangeTopic =
   | "rights"

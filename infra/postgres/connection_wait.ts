@@ -3,7 +3,7 @@ import { DatabaseServer } from "./database_server.ts";
 import type { Pool } from "./sql_types.ts";
 
 const TICK_MS = 250;
-/** Ticks that a probe may wait for a connection: three seconds. */
+/** Ticks for which a probe may wait for a connection: three seconds. */
 const MAX_TICKS = 12;
 /** Requests that may arrive while a probe waits. Each holds some kilobytes. */
 const MAX_ARRIVALS = 5_000;
@@ -13,9 +13,9 @@ const MAX_PROBES = 8;
 const ANSWER_MS = 2_500;
 
 /**
- * Tells whether requests wait too long for a connection of the pool. The driver's queue has no bound and cannot be read.
- * So while requests arrive, a probe (`select 1`) goes through the same queue. Several probes are sent, because the driver
- * may put one behind a long statement. In an outage the wait does not count as too long: the requests fail by themselves.
+ * Detects that requests wait too long for a connection of the pool. The driver's queue has no bound and cannot be read. So
+ * while requests arrive, a probe (`select 1`) goes through the same queue. Several probes are sent, because the driver may
+ * put one behind a long statement. In an outage the wait does not count as too long, because the requests fail by themselves.
  */
 export class ConnectionWait {
   #isTooLong = false;
@@ -62,7 +62,7 @@ export class ConnectionWait {
     this.#probes++;
     const isAnswered = await this.sql`select 1`.then(() => true, () => false);
     this.#probes--;
-    // If it failed, requests fail too instead of waiting. If it was late, those behind it still wait.
+    // If the probe failed, requests fail too instead of waiting. If it was late, the requests behind it still wait.
     if (!isAnswered || this.#ticks - sentAt < MAX_TICKS) this.#reset();
   }
 

@@ -75,7 +75,7 @@ export class ConnectionWatchdog {
     for (const watched of silent) {
       const { socket } = watched;
       const silentMs = socket.tracker.silentMs();
-      if (silentMs <= SILENT_MS) { // the server has sent something meanwhile
+      if (silentMs <= SILENT_MS) { // the server has sent data during the check
         watched.idle = 0;
       } else if (this.#isLost(watched, silentMs, working)) {
         hasGivenUp = true;
@@ -107,7 +107,7 @@ export class ConnectionWatchdog {
     }
   }
 
-  /** Of these server processes, returns those that run a statement. */
+  /** Returns the server processes of `pids` that run a statement. */
   async #workingPids(pids: number[]): Promise<Answer> {
     const query = (sql: postgres.Sql) =>
       sql<{ pid: number }[]>`
@@ -120,7 +120,7 @@ export class ConnectionWatchdog {
   }
 }
 
-/** `unknown`: the server's answer is not usable, or this process could not read one in time. */
+/** The server processes that run a statement. `unknown`: the answer is not usable, or this process could not read one in time. */
 type Answer = Set<number> | "unknown" | "no answer";
 
 const noAnswer = (silentMs: number): Error =>

@@ -6,11 +6,11 @@ import { addressOf, openDriver } from "./driver_workarounds.ts";
 import { openSocket } from "./server_socket.ts";
 import { WatchedSocket } from "./watched_socket.ts";
 
-/** How long a host may take to say whether it is the primary. */
+/** Maximum time in which a host must answer if it is the primary. */
 const ANSWER_MS = 2_500;
-/** When a standby is asked again. */
+/** Pause before a standby is asked again. */
 const ASK_AGAIN_MS = 250;
-/** How long the result of a search for the primary is used. Connections that open together share one search. */
+/** Time for which the result of a search for the primary is used, so that connections that open together share one search. */
 const FOUND_MS = 500;
 
 /** `primary`: of several hosts, only the one that accepts writes. `any`: the first host that answers. */
@@ -45,7 +45,7 @@ export class DatabaseServer {
     return path ? {} : { host: host[0] ?? "", port: port[0] ?? 5432 };
   }
 
-  /** @throws Error of the last host tried, or if none of several hosts is the primary */
+  /** Opens a socket to the server. @throws Error of the last host tried, or if none of several hosts is the primary */
   async open(onread?: OnReadOpts): Promise<Socket> {
     const count = this.#address.path ? 1 : this.#address.host.length;
     if (count === 1) return await openSocket(this.#address, 0, onread);
@@ -81,7 +81,7 @@ export class DatabaseServer {
     }
     const { sockets } = this.#current;
     const socket = await openSocket(this.#address, host, onread);
-    if (sockets !== this.#current.sockets) socket.destroy(); // another search has found another primary meanwhile
+    if (sockets !== this.#current.sockets) socket.destroy(); // a concurrent search has found another primary
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
     return socket;
@@ -113,7 +113,7 @@ export class DatabaseServer {
         unanswered.delete(host);
         const [row] = rows ?? [];
         if (row?.isStandby === false) {
-          unanswered.clear(); // nobody is asked again
+          unanswered.clear(); // no host is asked again
           return host;
         }
         if (!row) throw new Error(isReached ? "refuses connections" : "does not answer");

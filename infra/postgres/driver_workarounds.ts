@@ -89,7 +89,7 @@ export function replaceListen(
 
 /** The connection of a transaction and its savepoints. */
 export interface TransactionConnection {
-  /** Set once the connection was lost: nothing may be sent in this transaction any more. */
+  /** True after the connection was lost. Nothing may be sent in this transaction then. */
   isLost: boolean;
 }
 

@@ -11,7 +11,7 @@ export interface GroupCommitOptions<I> {
   pauseMs?: number;
   /** Maximum total weight of one write, for items of very different sizes. */
   maxWeight?: number;
-  /** Maximum requests that wait for a write. Further ones fail at once, before memory runs out. */
+  /** Maximum number of requests that wait for a write. Further ones fail at once, before memory runs out. */
   maxWaiting?: number;
   /** Weight of one item, such as its size in bytes. */
   weigh?(item: I): number;
@@ -97,7 +97,7 @@ export class GroupCommit<I, O> {
       for (const { items, resolve } of group) resolve(results.splice(0, items.length));
     } catch (error) {
       // The values of one request may make the statement fail for all. So each request is retried alone. After a
-      // broken connection it is unknown what was committed, so nothing is written again.
+      // broken connection, items may have been committed, so nothing is written again.
       if (group.length > 1 && error instanceof PostgresError) {
         await Promise.all(group.map((request) => this.#writeGroup([request])));
       } else for (const { reject } of group) reject(error);

@@ -8,7 +8,7 @@ import { requireTenantInKeys, type WrittenSchema } from "./tenant_keys.ts";
 
 const FOLDER = join(import.meta.dirname ?? ".", "migrations");
 
-/** The migration that makes the schema. Earlier versions made the same schema by many, of which `last` was the last. */
+/** The migration that creates the schema. Earlier versions created it by many migrations, the last of which is `last`. */
 const BASELINE = { version: 400, last: 360 };
 /** Removes the differences between the schema of earlier versions and this one. */
 const ADOPT = `
@@ -17,7 +17,7 @@ const ADOPT = `
   alter table jobs validate constraint jobs_lease_while_processing, validate constraint jobs_lease_with_deadline;
 `;
 
-/** What an extension adds to the database. It is added after the service's migrations. */
+/** The migrations and channels that an extension adds to the database, after the service's migrations. */
 export interface ExtensionMigrations extends WrittenSchema {
   /** Folder of files such as `0001_invoices.sql`. They run in the schema of the extension's name. */
   folder?: string;
@@ -32,7 +32,7 @@ interface Migration {
   name: string;
   body: string;
   sha256: string;
-  /** Present: it is applied again whenever it has changed, by this function. */
+  /** Applies the migration. If it is present, the migration is applied again whenever its text has changed. */
   write?(tx: Tx): Promise<void>;
 }
 

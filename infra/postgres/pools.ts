@@ -20,7 +20,7 @@ export interface Pools {
   /**
    * For point reads: statements that find a few rows by their keys and wait for no lock. All of them are sent over few
    * connections, one behind the other. That takes less processor time than a connection for each, here and in Postgres. A
-   * slow statement would delay those behind it, so only few others are sent there, and writes fail.
+   * slow statement would delay the statements behind it, so few others are sent there, and writes fail.
    */
   pointReads: Pool;
   /**

@@ -36,7 +36,7 @@ interface TransactionState {
   pool: Pool;
 }
 const stateOf = new WeakMap<Sql, TransactionState>();
-/** What runs at the start of each transaction of a pool made by `withTransactionSetup`. */
+/** The setup that runs at the start of each transaction of a pool made by `withTransactionSetup`. */
 const setupOf = new WeakMap<Pool, (tx: Tx) => Promise<void>>();
 /** The pool whose caches and settings a derived pool shares. */
 const mainPoolOf = new WeakMap<Pool, Pool>();
@@ -45,7 +45,7 @@ export interface PoolOptions {
   /** Maximum number of connections. */
   max: number;
   applicationName?: string;
-  /** What the connections are used for. Default: `service`. */
+  /** The kind of work for which the connections are used. Default: `service`. */
   work?: Work;
   /** Maximum duration of a statement, in ms. Default: the limit of `work`. */
   statementMs?: number;
@@ -56,11 +56,14 @@ export interface PoolOptions {
    * state.
    */
   pooled?: boolean;
-  /** Called for every connection that was closed because the database no longer answered on it. */
+  /** Called for every connection that was closed because the database did not answer on it for `silentMs` milliseconds. */
   onGivenUp?: (silentMs: number) => void;
-  /** Which of several hosts. Default: the primary. */
+  /** The host to which connections are opened, of several. Default: the primary. */
   role?: ServerRole;
-  /** Shared by pools with the same URL: all of them leave a primary that one of them finds replaced. Default: an own one. */
+  /**
+   * Server object that pools with the same URL share. If one of them finds a new primary, all of them leave the old one.
+   * Default: a new object.
+   */
   server?: DatabaseServer;
   /** Seconds after which an idle connection is closed. Default: never. */
   idleSeconds?: number;
@@ -113,7 +116,7 @@ export function mainPool(sql: Sql): Pool {
   return mainPoolOf.get(pool) ?? pool;
 }
 
-/** Makes `mainPool` answer `main` for `pool`, another pool of the same service. */
+/** Makes `mainPool` return `main` for `pool`, another pool of the same service. */
 export function setMainPool(pool: Pool, main: Pool): void {
   mainPoolOf.set(pool, main);
 }
@@ -127,9 +130,10 @@ export function withTransactionSetup(pool: Pool, setup: (tx: Tx) => Promise<void
 }
 
 /**
- * Runs `work` in a transaction. Hooks set with `afterCommit` run after the commit. On a deadlock or serialization failure,
- * `work` runs again from the start, so it must have no effects outside of `tx`. If `sql` is a transaction, `work` runs in
- * a savepoint of it.
+ * Runs `work` in a transaction. Hooks set with `afterCommit` run after the commit. After a deadlock or a serialization
+ * failure, `work` runs again from the start, so it must have no effects outside of `tx`. If `sql` is a transaction, `work`
+ * runs in a savepoint of it.
+ * @throws the error of `work`, PostgresError, or the error of a hook after the commit
  */
 export async function transact<T>(sql: Sql, work: (tx: Tx) => Promise<T>): Promise<T> {
   if (isTransaction(sql)) return await inSavepoint(sql, work);

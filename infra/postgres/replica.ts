@@ -5,10 +5,10 @@ import { connectPostgres, type Pool, setMainPool } from "./postgres.ts";
 
 /** Interval between two readings of the lag. A standby that stopped is noticed within this time or by its error. */
 const CHECK_EVERY_MS = 1_000;
-/** How long a reading of the lag may take. */
+/** Maximum duration of a reading of the lag. */
 const STATEMENT_MS = 2_000;
 
-/** What opens a replica. */
+/** The configuration and components with which a replica is opened. */
 export interface ReplicaOptions {
   config: Pick<Config, "DATABASE_REPLICA_URL" | "DATABASE_REPLICA_MAX_LAG_SECONDS" | "DATABASE_POOL">;
   /** The pool of the primary. */
@@ -48,7 +48,7 @@ export class Replica {
     return replica;
   }
 
-  /** How old its data is at most, in milliseconds; Infinity: it does not answer. */
+  /** Maximum age of its data, in milliseconds; Infinity if it does not answer. */
   get lagMs(): number {
     return this.#heartbeatAt === null
       ? Infinity

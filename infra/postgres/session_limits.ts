@@ -1,4 +1,4 @@
-/** What a connection is used for. Each kind of work has its own limits, which the server enforces. */
+/** The kind of work for which a connection is used. Each kind has its own limits, which the server enforces. */
 export type Work = "service" | "pointRead" | "engine" | "upkeep" | "migration" | "report";
 
 interface Limits {
@@ -111,8 +111,8 @@ export function sessionSettings(work: Work, statementMs?: number): Record<string
 }
 
 /**
- * The same limits as SQL for one transaction: a pooler in transaction mode refuses them as connection parameters. TCP
- * keepalive is then configured at the pooler, and the page costs at the server.
+ * The time-outs of `sessionSettings` as SQL for one transaction: a pooler in transaction mode refuses them as connection
+ * parameters. TCP keepalive is then configured at the pooler, and the page costs at the server.
  */
 export const transactionSettings = (work: Work, statementMs?: number): string =>
   settingLocally(timeouts(work, statementMs));

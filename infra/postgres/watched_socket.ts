@@ -15,17 +15,17 @@ export class WatchedSocket extends EventEmitter {
   readonly tracker = new ProtocolTracker();
   #inner: Socket | null = null;
   #unsent: [bytes: Uint8Array, done: (() => void) | undefined][] = [];
-  /** Queries that wait for the end of the one before, and what was written behind them. */
+  /** Queries that wait for the end of the previous query, and the messages that were written behind them. */
   #held: [bytes: Uint8Array, done: (() => void) | undefined][] = [];
   #ending: ReturnType<typeof setTimeout> | undefined;
 
   /**
-   * @param pooled true behind a pooler in transaction mode: then a query is sent when the one before has ended. With that
-   *   end, PgBouncer gives the server connection away, and what the driver had sent behind it would never be answered.
+   * @param pooled true behind a pooler in transaction mode: a query is then sent only after the previous one has ended.
+   *   PgBouncer gives the server connection away at that end, so a query that was sent before would never be answered.
    */
   constructor(opening: Promise<Socket>, private readonly pooled = false) {
     super();
-    // Not at once: postgres.js takes over a new socket in later microtasks, and crashes if it closes before.
+    // The failure waits for a timer: postgres.js takes over a new socket in later microtasks, and crashes if it closes before.
     opening.then((inner) => this.#open(inner), (error) => setTimeout(() => this.fail(error)));
   }
 

@@ -5,7 +5,7 @@ import { readFcmAnswer, type Verdict } from "./fcm_answer.ts";
 import type { PushMessage, PushReceipt, PushTransport } from "./push.ts";
 
 const FCM_URL = "https://fcm.googleapis.com";
-/** How many requests of one call run at the same time. */
+/** Maximum number of requests of one call that run at the same time. */
 const CONCURRENCY = 20;
 
 /**

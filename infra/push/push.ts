@@ -13,7 +13,7 @@ export interface RefusedToken {
   reason: string;
   /** True if the same message would be refused again for this token. */
   permanent: boolean;
-  /** True if the token is not valid any more, so every message would be refused. */
+  /** True if the token is invalid, so every message to it would be refused. */
   isDead: boolean;
 }
 

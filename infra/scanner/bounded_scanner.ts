@@ -3,19 +3,21 @@ import { ScanThread } from "./scan_thread.ts";
 import { ScanThreads } from "./scan_threads.ts";
 import type { Scanner, ScanOptions, ScanVerdict } from "./scanner.ts";
 
-/** Within the limits that clamd has by default or in `scripts/deploy/clamd.conf`, so that it can scan all of it. */
+/** Limits of archives. They are within clamd's defaults and `scripts/deploy/clamd.conf`, so that clamd scans all content. */
 const LIMITS: ArchiveLimits = { ...ARCHIVE_LIMITS, entries: 10_000, unpackedBytes: 300_000_000 };
 const STEP_TIMEOUT_MS = 60_000;
 /** Without rules nothing is matched, so the content needs no window. */
 const SIZES = { window: 64 * 1024, overlap: 0, head: 0 };
 
 /**
- * Rejects archives beyond `LIMITS`, for an engine that scans as much of them as it likes and calls them clean. The content
- * is read once: threads of this process unpack it while the engine receives it. The engine gets the end of the content,
- * which starts its scan, only after the limits are kept. Files of the service may unpack to any size.
+ * Rejects archives beyond `LIMITS`, for an engine that scans only a part of large archives and reports them as clean. The
+ * content is read once: threads of this process unpack it while the engine receives it. The engine gets the end of the
+ * content, which starts its scan, only after the archive has been found within the limits. Files of the service may unpack
+ * to any size.
  */
 export function withArchiveLimits(engine: Scanner): Scanner {
-  // No scan waits for a thread: storage closes connections that idle. The jobs bound the scans.
+  // The number of threads is not limited: a scan that waits for a thread would lose its connection, because storage closes
+  // idle ones. The concurrency of the scan jobs bounds the number.
   const o = { threads: Infinity };
   const threads = new ScanThreads(() => ScanThread.start(null, SIZES, STEP_TIMEOUT_MS), o);
   return {

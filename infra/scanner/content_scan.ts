@@ -85,7 +85,7 @@ export class ContentScan implements Sink {
   }
 }
 
-/** How many first bytes of content show whether it is an archive. */
+/** Number of first bytes of content that show whether it is an archive. */
 const OPENING_BYTES = BLOCK_BYTES;
 
 /** Returns the archive reader for content with these first bytes; null if it is not an archive. */

@@ -27,7 +27,7 @@ export interface ScanOptions {
  */
 export interface Scanner {
   readonly name: string;
-  /** A note for operators about this engine. It is logged at start and shown by `/readyz`. */
+  /** A warning for operators about this engine. It is logged at start and shown by `/readyz`. */
   readonly notice?: string;
   /**
    * Reads the whole stream and returns the engine's verdict.

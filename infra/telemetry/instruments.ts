@@ -22,7 +22,7 @@ function series(labels: readonly string[], values: readonly string[]): string {
   return labels.map((label, index) => `${label}="${escaped(values[index] ?? "")}"`).join(",");
 }
 
-/** What identifies a series in memory. It is cheaper than the printed labels: every request counts. */
+/** The key of a series in memory. It is cheaper than the printed labels, which matters because every request is counted. */
 const keyOf = (values: readonly string[]): string => values.join("\n");
 
 /** A Prometheus counter. It counts from the start of the process. */

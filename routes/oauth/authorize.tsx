@@ -57,7 +57,7 @@ async function answerRequest(
     const decision = await authorize(platform, request, browser.session, { ...originOf(call), consent });
     if (decision.next === "sign in") return toSignIn(platform, request, given);
     if (decision.next === "add factor") return toEnrolling(given);
-    if (decision.next === "ask" && browser.session && browser.secret) {
+    if (decision.next === "ask consent" && browser.session && browser.secret) {
       return await askUser(platform, request, given, { browser, session: browser.session, ...decision });
     }
     if (decision.next !== "return") throw new Error("an authorization without a session was not refused");

@@ -109,7 +109,7 @@ export async function runPeer<T>(script: string, args: string[], program = Deno.
   return JSON.parse(new TextDecoder().decode(stdout));
 }
 
-/** Whether this machine has the given program. */
+/** True if this machine has the given program. */
 export async function isInstalled(program: string): Promise<boolean> {
   try {
     return (await new Deno.Command(program, { args: ["--version"], stdout: "null" }).output()).success;

@@ -7,7 +7,7 @@ import { median, report, scaled } from "./compare.ts";
 import { enqueueNoops, startNoopWorker } from "./noop_jobs.ts";
 
 const JOBS = Number(Deno.env.get("BENCH_CHURN_JOBS") ?? scaled(1_500_000));
-/** How many ended jobs are kept. */
+/** Number of ended jobs that are kept. */
 const KEPT = Number(Deno.env.get("BENCH_CHURN_KEPT") ?? scaled(50_000));
 const ENQUEUED_AT_ONCE = 5_000;
 const MAX_WAITING = 20_000;

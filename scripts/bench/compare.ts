@@ -1,4 +1,4 @@
-/** One measured value. The note, such as a p95, is printed beside it. */
+/** One measured value, with a note such as a p95 that is printed beside it. */
 export interface Sample {
   value: number;
   note?: string;
@@ -84,7 +84,7 @@ export async function timeOf(work: () => unknown): Promise<number> {
   return performance.now() - started;
 }
 
-/** The value below which the given share of the values lies; 0 if there are none. */
+/** Percentile: the value below which the given share (0 to 1) of the values lies; 0 if there are none. */
 export const percentile = (values: number[], share: number): number =>
   rounded(values.toSorted((a, b) => a - b)[Math.floor(values.length * share)] ?? 0);
 

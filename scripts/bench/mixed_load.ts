@@ -7,7 +7,7 @@ import { findAdministrator, populate, signInAdministrator } from "./sample_users
 
 const CONNECTIONS = 64;
 const WARM_UP_SECONDS = 3;
-/** What SIZING.md advises for a Postgres on the same two cores. */
+/** The settings that SIZING.md advises for a Postgres on the same two cores. */
 const poolOf = ({ socketUrl }: BenchSetup) => ({ DATABASE_URL: socketUrl, DATABASE_POOL: "8" });
 /** Ended jobs and sent messages that exist before the run; this many of each. */
 const HISTORY_ROWS = scaled(100_000);
@@ -27,7 +27,7 @@ export async function mixedLoad(setup: BenchSetup): Promise<void> {
   console.log(`    p50 ${result.p50} ms, p99 ${result.p99} ms, load average ${Deno.loadavg()[0]}`);
 }
 
-/** The same load on two instances with one database and one bucket, half of the connections on each. */
+/** Measures the mixed load on two instances with one database and one bucket, half of the connections on each. */
 export async function mixedLoadTwice(setup: BenchSetup): Promise<void> {
   const env = {
     ...await setup.startObjectStore(),

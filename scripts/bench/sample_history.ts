@@ -4,7 +4,7 @@ import type { Sql } from "../../infra/postgres/postgres.ts";
 const BATCH_ROWS = 50_000;
 /** The messages are spread evenly over this many days. */
 const DAYS = 30;
-/** How many of the jobs, the oldest ones, belong to the queue `old`. */
+/** Number of the oldest jobs, which belong to the queue `old`. */
 const OLD_QUEUE_JOBS = 100;
 
 /** Inserts ended jobs of twenty types and all priorities, with their executions. */

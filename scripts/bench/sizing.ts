@@ -17,7 +17,7 @@ const IDLE_SECONDS = 10;
 const FILE_BYTES = 10_000;
 const REPORT_ROWS = 1_000;
 
-/** What one piece of work costs. */
+/** The cost of one piece of work. */
 interface Cost {
   serviceMs: number;
   postgresMs: number;

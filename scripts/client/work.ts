@@ -1,4 +1,4 @@
-// Runs jobs in this process: claims, heartbeats, results. Copied unchanged into the package.
+// Runs jobs in this process: claims, heartbeats and results. This file is copied unchanged into the package.
 import { pause, StewardProblem, type Transport } from "./transport.ts";
 import {
   type Handlers,
@@ -28,11 +28,11 @@ interface Held {
 }
 
 const SETTLED_AT_ONCE = 100; // 100 outputs of 64 KiB fit into the 8 MiB of a request
-const [LINES_OF_A_JOB, LINES_AT_ONCE] = [100, 2_000]; // in a heartbeat: at most 4 of its 8 MiB
+const [LINES_OF_A_JOB, LINES_AT_ONCE] = [100, 2_000]; // log lines in a heartbeat: at most 4 of its 8 MiB
 const [OUTPUT_BYTES, ERROR_BYTES, LINE_BYTES, NOTE_BYTES] = [64 << 10, 8 << 10, 2 << 10, 500];
 const ESCAPED_BYTES = 300; // of a message that becomes too long in JSON, where a byte may take six
 const [LONG_POLL_S, LONGEST_BEAT_MS, LONGEST_PAUSE_MS] = [20, 10_000, 15_000];
-const COLLECT_MS = 10; // in which the jobs of a request come together
+const COLLECT_MS = 10; // pause before a request, in which its jobs are collected
 
 /** Claims jobs of the handlers' types and runs them. */
 export class WorkLoop {
@@ -77,7 +77,7 @@ export class WorkLoop {
     const worker = this.options.name ?? `javascript-${crypto.randomUUID().slice(0, 8)}`;
     const { queues } = this.options;
     const claim = { types: Object.keys(this.handlers), ...(queues?.length ? { queues } : {}), worker };
-    let body: object | null = null; // a lost answer is asked for again with the same requestId
+    let body: object | null = null; // a request whose answer was lost is repeated with the same requestId
     for (let failures = 0, max = 0; (max = await this.#places()) > 0;) {
       body ??= { ...claim, max, waitSeconds: LONG_POLL_S, requestId: crypto.randomUUID() };
       try {
@@ -90,7 +90,7 @@ export class WorkLoop {
     }
     if (!body) return;
     const interrupted = this.#post<Claimed>("claim", { ...body, max: 1, waitSeconds: 0 }, 5_000);
-    await interrupted.then((claimed) => this.#start(claimed), () => {}); // else they wait for the end of their lease
+    await interrupted.then((claimed) => this.#start(claimed), () => {}); // otherwise its jobs would wait for the end of their lease
   }
 
   /** Number of jobs to claim; 0 when the worker stops. Results that are not settled limit it too. */
@@ -110,7 +110,7 @@ export class WorkLoop {
     if (this.#held.size === 0) this.#nextBeat = Date.now() + this.#beatMs;
     for (const given of jobs) {
       const key = { jobId: given.jobId, attempt: given.attempt };
-      if (this.#held.has(nameOf(key))) continue; // the answer came twice
+      if (this.#held.has(nameOf(key))) continue; // a repeated claim may return the job twice
       const job: Held = { key, ending: new AbortController(), progress: null, lines: [] };
       this.#held.set(nameOf(key), job);
       if (this.#stopping.aborted) this.#end(job, { outcome: "released" });
@@ -168,10 +168,10 @@ export class WorkLoop {
           await this.#pause(error, ++failures, this.#over.signal);
           continue;
         }
-        this.#tell(error);
-        atOnce = 1; // one result can refuse all others
+        this.#warn(error);
+        atOnce = 1; // one refused result makes the service refuse all results of the request
         const [job] = ended.length === 1 ? ended : [];
-        if (job?.result?.outcome === "failed") this.#forget([job]); // it waits for the end of its lease
+        if (job?.result?.outcome === "failed") this.#forget([job]); // the job runs again after its lease
         else if (job) job.result = { outcome: "failed", error: cut(error.message, ERROR_BYTES) };
       }
     }
@@ -188,7 +188,7 @@ export class WorkLoop {
     const body = { jobs: sent.map(({ item }) => item) };
     const answer = await this.#post<Renewed>("heartbeat", body, this.#beatMs).catch((error) => {
       if (!isRefusal(error)) throw error;
-      this.#tell(`the reports of ${jobs.length} jobs are dropped: ${error.message}`);
+      this.#warn(`the reports of ${jobs.length} jobs are dropped: ${error.message}`);
       return { jobs: [], drain: false } as Renewed;
     });
     jobs.forEach((job, index) => {
@@ -210,7 +210,7 @@ export class WorkLoop {
     const body = { jobs: jobs.map(({ key, result }) => ({ ...key, ...result })) };
     const answer = await this.#post<{ jobs: (Key & { result: string })[] }>("settle", body, this.#beatMs);
     for (const { jobId, result } of answer.jobs) {
-      if (result !== "settled") this.#tell(`the result of job ${jobId} was not taken: ${result}`);
+      if (result !== "settled") this.#warn(`the result of job ${jobId} was not taken: ${result}`);
     }
     this.#forget(jobs);
   }
@@ -243,17 +243,20 @@ export class WorkLoop {
   /** Waits before a request is sent again: longer after each failure, and as long as the service asks for. */
   async #pause(error: unknown, failures: number, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
-    const asked = error instanceof StewardProblem ? (error.retryAfter ?? 0) * 1000 : 0;
-    const ms = Math.max(asked, Math.min(LONGEST_PAUSE_MS, 100 * 2 ** failures) * (0.5 + Math.random() / 2));
-    this.#tell(`${error}; sent again in ${Math.round(ms)} ms`);
+    const retryAfterMs = error instanceof StewardProblem ? (error.retryAfter ?? 0) * 1000 : 0;
+    const ms = Math.max(
+      retryAfterMs,
+      Math.min(LONGEST_PAUSE_MS, 100 * 2 ** failures) * (0.5 + Math.random() / 2),
+    );
+    this.#warn(`${error}; sent again in ${Math.round(ms)} ms`);
     await pause(ms, signal).catch(() => {}); // the callers check the signal
   }
 
-  #tell(trouble: unknown): void {
-    (this.options.onTrouble ?? console.warn)(`steward: ${trouble}`);
+  #warn(message: unknown): void {
+    (this.options.onTrouble ?? console.warn)(`steward: ${message}`);
   }
 
-  /** Waits for a change, at most this long. */
+  /** Waits for a change, at most `ms` milliseconds. */
   #wait(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, ms);
@@ -284,7 +287,7 @@ function failureOf(error: unknown): Result {
   };
 }
 
-/** The line within the limit of a heartbeat, which one line too many bytes long would refuse. */
+/** Shortens a line to the limit of a line, because the service refuses a heartbeat with a longer one. */
 function fitting({ level, message, fields }: Line): Line {
   const isStorable = JSON.stringify(fields)?.match(/\\u(0000|d[89a-f])/) === null;
   if (isStorable && sizeOf({ level, message, fields }) <= LINE_BYTES) return { level, message, fields };

@@ -1,6 +1,6 @@
 /** A started Deno process. */
 export interface ChildProcess {
-  /** What the first group of `ready` matched in its output. */
+  /** The text that the first group of `ready` matched in its output. */
   found: string;
   pid: number;
   /** Ends it gracefully unless it has ended already. */

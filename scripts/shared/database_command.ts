@@ -57,7 +57,8 @@ export async function runDatabaseCommand<const O extends Options>(o: {
 const TENANT = { tenant: { type: "string" } } as const;
 
 /**
- * What a command about jobs gets: the actor and reach (set by --tenant), and the arguments after the command's name.
+ * The argument of a command about jobs. It has the actor and its reach, which --tenant limits, and the arguments after the
+ * command's name.
  */
 export interface JobCommand<O extends Options> extends DatabaseCommand<O & typeof TENANT> {
   actor: JobActor;
@@ -94,7 +95,7 @@ export async function runJobCommand<const O extends Options>(o: {
   });
 }
 
-/** The same value with the secrets of job arguments hidden, as the API shows it. */
+/** Returns a copy of the value in which secrets of job arguments are hidden, as in the API. */
 export const masked = async <T>(sql: Sql, value: T): Promise<T> => {
   const jobTypes = new JobTypes();
   jobTypes.register(httpRequest);

@@ -17,7 +17,7 @@ import { lockUser } from "../users/user_lock.ts";
 import { emailChangeMail, LIFE_MINUTES } from "./email_change_mail.ts";
 import { requireOwnPassword, requireSessionUnlocked, wrongOwnPassword } from "./own_password.ts";
 import { mailOwner, readMailOwner } from "./owner_mail.ts";
-import { noteVerifiedEmail } from "./proved_owner.ts";
+import { markEmailVerified } from "./proved_owner.ts";
 
 /** Maximum number of unexpired requests of one user. It limits the mail that one user can cause. */
 const MAX_LIVE_REQUESTS = 5;
@@ -123,7 +123,7 @@ export async function confirmEmailChange(
     const user = await lockUser(tx, userId);
     if (!user?.isActive) throw badToken();
     await tx`update users set email = ${newEmail}, version = version + 1, updated_at = now() where id = ${userId}`;
-    await noteVerifiedEmail(tx, userId);
+    await markEmailVerified(tx, userId);
     await tx`delete from email_changes where user_id = ${userId}`;
     await tx`delete from password_resets where user_id = ${userId}`;
     await endSessions(p, tx, { userId, exceptSessionId: sessionId, reason: "email changed" });

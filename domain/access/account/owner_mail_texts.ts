@@ -1,4 +1,4 @@
-/** What a mail to the owner of an account says. */
+/** Title and text of a mail to the owner of an account. */
 interface MailText {
   title: string;
   text: string;

@@ -20,7 +20,7 @@ import { defaultTenantOf } from "../sign_in/tenant_choice.ts";
 import { linkUrl } from "./link_mail.ts";
 import { mailOwner } from "./owner_mail.ts";
 import { passwordResetMail } from "./password_reset_mail.ts";
-import { noteVerifiedEmail, proveOwner } from "./proved_owner.ts";
+import { markEmailVerified, proveOwner } from "./proved_owner.ts";
 
 const LIFE_MINUTES = 30;
 /** Maximum number of unexpired links of one user by one requester. It limits the mail that repeated requests cause. */
@@ -139,7 +139,7 @@ export async function resetPassword(
     if (!user) throw badToken();
     await tx`delete from password_resets where user_id = ${userId}`;
     // Who reads the mailbox alone must not get around a second factor, so the factors stay and the owner counts as unproved.
-    if (user.hasFactor) await noteVerifiedEmail(tx, userId);
+    if (user.hasFactor) await markEmailVerified(tx, userId);
     else await proveOwner(p, tx, { userId, keepsPassword: true, traceId: o.traceId, ip: o.ip });
     await clearFailedSignIns(tx, userId);
     await forgetDevices(tx, userId);

@@ -12,7 +12,7 @@ interface Origin {
   ip: string | null;
 }
 
-/** SQL condition on `users`: its owner was never proved, so somebody else may have created and used the account. */
+/** SQL condition on `users`: the account's owner is not proved, so another person may have created and used the account. */
 const isUnproved = (q: Sql) => q`(email_verified_at is null or is_mailbox_only)`;
 
 /**
@@ -26,20 +26,20 @@ export async function markProved(tx: Tx, userId: string): Promise<boolean> {
 }
 
 /**
- * Marks the email as verified, because a link that was mailed to it was used, maybe by somebody else than who has the
- * password and the factors. The account stays as it was, proved or not.
+ * Marks the email as verified, because a link that was mailed to it was used. Another person may have the password and the
+ * factors. So an unproved account stays unproved.
  */
-export async function noteVerifiedEmail(tx: Tx, userId: string): Promise<void> {
+export async function markEmailVerified(tx: Tx, userId: string): Promise<void> {
   await tx`update users set email_verified_at = now(), is_mailbox_only = ${
     isUnproved(tx)
   } where id = ${userId}`;
 }
 
 /**
- * Notes that the owner of the mailbox proved who they are. The first time, removes all with which somebody else, who may
- * have created the account with this email, could still sign in as the owner. API keys stay: they act only in the tenant
- * that they were made in. Locks the user.
- * @param o.keepsPassword true: the owner has chosen it just now
+ * Marks the owner of an account as proved by the mailbox. At the first proof, removes all credentials by which another
+ * person, who may have created the account with this email, could still sign in as the owner. API keys stay: they act
+ * only in the tenant in which they were made. Locks the user.
+ * @param o.keepsPassword true: the owner has just chosen the password
  */
 export async function proveOwner(
   p: AccessPlatform,

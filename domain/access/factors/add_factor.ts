@@ -86,7 +86,10 @@ export async function confirmTotp(
   });
 }
 
-/** What the browser needs to create a passkey of the caller. Throws FACTOR_LIMIT_CONFLICT, FACTOR_UNAVAILABLE. */
+/**
+ * Returns the WebAuthn options with which the browser creates a passkey of the caller.
+ * @throws FACTOR_LIMIT_CONFLICT, FACTOR_UNAVAILABLE
+ */
 export async function startPasskey(p: AccessPlatform, caller: Caller): Promise<NewPasskeyRequest> {
   const site = passkeySite(p);
   return await transact(p.sql, async (tx) => {

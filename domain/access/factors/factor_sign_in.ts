@@ -34,7 +34,7 @@ export async function finishSignIn(
   requireOneProof(o.proof);
   return await signInBy(p, o.origin, async (tx) => {
     const { userId } = await readFactorToken(tx, o.factorToken);
-    await lockUser(tx, userId); // so that attempts for one user run one after the other
+    await lockUser(tx, userId); // attempts for one user run one after the other
     const half = await readFactorToken(tx, o.factorToken); // another request may have used it up
     const proved = await proveFactor(p, tx, userId, o.proof);
     if (!proved) return null;
@@ -61,13 +61,13 @@ export async function signInByPasskey(
   });
 }
 
-/** How the holder of a factor token can finish the sign-in, with a new challenge. */
+/** Reads by which factors the holder of a factor token can finish the sign-in, with a new passkey challenge. */
 export async function readFactorChoice(p: AccessPlatform, factorToken: string): Promise<FactorChoice> {
   const { userId } = await readFactorToken(p.sql, factorToken);
   return await factorChoice(p, p.sql, userId);
 }
 
-/** Opens a session for who `prove` returns; null: a failed sign-in, which counts for the address. */
+/** Opens a session for the user that `prove` returns. If it returns null, counts a failed sign-in of the address. */
 async function signInBy(
   p: AccessPlatform,
   origin: Origin,
@@ -84,7 +84,7 @@ async function signInBy(
   throw wrongFactor();
 }
 
-/** Opens the session. A user who was deactivated or deleted meanwhile cannot sign in. */
+/** Opens the session. Returns null if the user is deactivated or deleted. */
 async function openProved(
   p: AccessPlatform,
   tx: Tx,

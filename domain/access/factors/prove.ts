@@ -16,9 +16,9 @@ import { clearWrongCodes, countWrongCode, requireFactorsUnlocked } from "../sign
 import { takeRecoveryCode } from "./recovery_codes.ts";
 import { matchingStep } from "./totp.ts";
 
-/** What a user sends to prove a second factor: one of these members. */
+/** A proof of a second factor, as a user sends it: exactly one of these members. */
 export interface FactorProof {
-  /** Of an authenticator app. */
+  /** The code that an authenticator app shows. */
   code?: string | undefined;
   recoveryCode?: string | undefined;
   passkey?: PasskeyAnswer | undefined;
@@ -26,10 +26,10 @@ export interface FactorProof {
 
 export const PROOFS = ["code", "recoveryCode", "passkey"] as const;
 
-/** What verifying factors needs. */
+/** The platform members that verify factors. */
 export type ProvingPlatform = Pick<Platform, "sql" | "config" | "clock" | "baseUrl" | "log">;
 
-/** Encrypts TOTP secrets. Throws FACTOR_UNAVAILABLE without FACTOR_KEYS. */
+/** The secret box that encrypts and decrypts TOTP secrets. Throws FACTOR_UNAVAILABLE without FACTOR_KEYS. */
 export function factorSecrets({ config }: Pick<Platform, "config">): SecretBox {
   if (config.FACTOR_KEYS) return createSecretBox(config.FACTOR_KEYS);
   throw problem("FACTOR_UNAVAILABLE", "Authenticator apps are off: the service has no FACTOR_KEYS.");
@@ -45,8 +45,8 @@ export function requireOneProof(proof: FactorProof): void {
 
 /**
  * Verifies a second factor of a user, whose row must be locked in this transaction. Wrong codes count towards a lockout.
- * The caller must commit also after a wrong one.
- * @returns how the user proved it; null if the proof is wrong
+ * So the caller must commit also after a wrong code.
+ * @returns the authentication methods that the proof adds to the session; null if the proof is wrong
  * @throws ACCOUNT_LOCKED_UNAUTHORIZED (for codes), FACTOR_UNAVAILABLE
  */
 export async function proveFactor(
@@ -65,7 +65,7 @@ export async function proveFactor(
   return isRight ? ["otp", "mfa"] : null;
 }
 
-/** Uses up the code of the user's authenticator app. A code of the last accepted time step or before is wrong. */
+/** Verifies and uses up a code of the user's authenticator app. A code of the last accepted time step or before is wrong. */
 async function useTotpCode(p: ProvingPlatform, tx: Tx, userId: string, code: string): Promise<boolean> {
   const [totp] = await tx<{ id: string; secret: string }[]>`
     select id, secret from user_factors where user_id = ${userId} and kind = 'totp' and confirmed_at is not null`;
@@ -108,9 +108,9 @@ export interface PasskeyHolder {
 }
 
 /**
- * Verifies the answer of a passkey. The challenge is used up, also by a wrong answer.
- * @param use `userId` null: any user's passkey
- * @returns null if the answer is wrong, or the passkey unknown or another user's
+ * Verifies the answer of a passkey. It uses up the challenge, also if the answer is wrong.
+ * @param use with `userId` null, the passkey may be any user's
+ * @returns null if the answer is wrong, the passkey is unknown, or it is another user's
  */
 export async function provePasskey(
   p: ProvingPlatform,

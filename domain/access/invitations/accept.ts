@@ -19,14 +19,14 @@ import { createUser } from "../users/user_create.ts";
 import { readUserTenant } from "../users/user_details.ts";
 import { requireInviter } from "./inviter.ts";
 
-/** What the holder of a link may know. */
+/** An invitation, as the holder of its link sees it. */
 export interface OfferedInvitation {
   email: string;
   tenantId: string;
   tenantName: string;
   expiresAt: Date;
   /**
-   * What accepting needs. `New`: a password to choose. `Password`: the password of the account with this email.
+   * The proof that accepting needs. `New`: a password to choose. `Password`: the password of the account with this email.
    * `SignedIn`: that account has no password, so its owner must sign in first.
    */
   account: "New" | "Password" | "SignedIn";
@@ -34,7 +34,7 @@ export interface OfferedInvitation {
   hasSecondFactor: boolean;
 }
 
-/** Who has joined which tenant. */
+/** A user and the tenant that they have joined. */
 export interface AcceptedInvitation {
   userId: string;
   email: string;
@@ -93,8 +93,8 @@ export async function readOffer(sql: Sql, token: string): Promise<OfferedInvitat
 /**
  * Accepts an invitation. The link proves that the person reads the mail of the address. Without a user of that email, it
  * creates one, and `password` is their new password. Otherwise `password` must be that user's own: a link in a mailbox
- * must not replace a password. A user with a second factor proves it too. Otherwise somebody else who had added that
- * factor could sign in to the tenant with it. Wrong passwords and codes count like failed sign-ins.
+ * must not replace a password. A user with a second factor proves it too. Otherwise another person who has added that
+ * factor could sign in to the tenant with it. Wrong passwords and codes count as failed sign-ins.
  * @throws INVITATION_INVALID, INVITATION_INVITER_FORBIDDEN, VALIDATION_ERROR (the password, no code), RATE_LIMITED,
  * ACCOUNT_LOCKED_UNAUTHORIZED, CREDENTIALS_INVALID_UNAUTHORIZED, SECOND_FACTOR_INVALID_UNAUTHORIZED, FACTOR_UNAVAILABLE,
  * and errors of `join`

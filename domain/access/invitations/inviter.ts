@@ -4,7 +4,7 @@ import { permissionCodes } from "../../rights/held_permissions.ts";
 import { loadPermissionsIn } from "../../rights/service_account_rights.ts";
 import { permissionsOfRoles } from "../roles/escalation.ts";
 
-/** The parts of an invitation on which the right to invite depends. */
+/** The members of an invitation on which the right to invite depends. */
 interface Invited {
   tenantId: string;
   tenantName: string;
@@ -13,8 +13,9 @@ interface Invited {
 }
 
 /**
- * Checks that the sender of the newest link may still invite to the tenant and give the roles. Otherwise somebody could
- * keep rights in open invitations after losing them. The message does not say what is missing: its reader is no member.
+ * Checks that the sender of the newest link may still invite to the tenant and give the roles. Otherwise a user could
+ * keep rights in open invitations after losing them. The message does not name the missing permissions, because its reader
+ * is not a member of the tenant.
  * @throws INVITATION_INVITER_FORBIDDEN
  */
 export async function requireInviter(

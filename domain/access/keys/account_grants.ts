@@ -5,7 +5,7 @@ import { tenantNotFound } from "../tenant_not_found.ts";
 import { requireMayGrant, requirePermissions } from "./key_grants.ts";
 import type { AccountTenants } from "./service_accounts.ts";
 
-/** What a service account may do, and where. */
+/** The permissions of a service account, and the tenants in which it has them. */
 export interface AccountGrants {
   permissions: string[];
   tenants: AccountTenants;
@@ -13,7 +13,7 @@ export interface AccountGrants {
 
 /**
  * Checks that the caller may give these permissions in these tenants. Only the holder of admin:system may name other
- * tenants than the own one. Permissions with platform reach need all tenants, or the platform tenant.
+ * tenants than their own. Permissions with platform reach need all tenants, or the platform tenant.
  * @throws CROSS_TENANT_FORBIDDEN, ROLE_ASSIGNMENT_ESCALATION_BLOCKED, TENANT_NOT_FOUND, PERMISSION_NOT_FOUND,
  * VALIDATION_ERROR
  */

@@ -15,7 +15,7 @@ export interface KeyListRequest extends PageRequest {
   includeDeleted: boolean;
 }
 
-/** What is listed: `columns` of the rows of `table` that `scope` allows the caller to see. */
+/** The source of a list: `columns` of the rows of `table` that `scope` allows the caller to see. */
 interface KeySource {
   /** With the columns `id`, `name`, `created_at`, `last_used_at`, `revoked_at` and `search_text`. */
   table: string;

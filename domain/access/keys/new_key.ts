@@ -2,7 +2,7 @@ import type { Buffer } from "node:buffer";
 import { KEY_PREFIX } from "../../rights/key_rights.ts";
 import { digest, newSecret } from "../../shared/secrets.ts";
 
-/** How many characters of a key after its prefix are stored as plain text, so that people can recognise the key. */
+/** Number of characters after a key's prefix that are stored as plain text, so that people recognise the key. */
 const SHOWN_LENGTH = 6;
 
 /** A new key, its hash, and its first characters. Only the hash and the start are stored. */

@@ -30,7 +30,7 @@ const columns = (q: Sql) =>
   q`id, client_id, name, start, permissions, coalesce(to_jsonb(tenant_ids), '"all"') as tenants, created_by, created_at,
     updated_at, revoked_at, revoked_by, last_used_at, last_used_ip`;
 
-/** The accounts that the caller manages: those of only the own tenant; with admin:system, all. */
+/** SQL condition: the caller manages the account. Without admin:system, it must act only in the caller's tenant. */
 const managedBy = (q: Sql, caller: Caller) =>
   isSystemAdmin(caller) ? q`true` : q`only_tenant_id = ${caller.tenantId}`;
 

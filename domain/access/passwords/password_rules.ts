@@ -9,14 +9,14 @@ export type { PasswordOwner } from "./own_words.ts";
 
 export const PASSWORD_LENGTH = { min: 12, max: 128 };
 
-/** What the rules need of the platform. */
+/** The platform members that the rules use. */
 export interface PasswordPlatform {
   config: Pick<Config, "BREACHED_PASSWORDS">;
 }
 
 /**
- * Checks the rules for a password that somebody chooses, wherever that is (see README.md). Does not apply to existing
- * passwords and imported hashes.
+ * Checks the rules of README.md for a password that is being chosen, on any route. They do not apply to existing passwords
+ * and imported hashes.
  * @param field name of the password in the errors.
  * @throws VALIDATION_ERROR that names the rule
  */

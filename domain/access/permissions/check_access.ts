@@ -15,7 +15,7 @@ export interface AccessAnswer {
   version: number;
 }
 
-/** What the questions need to know, without the rows that none of them is about. Null: no rows. */
+/** The rows that decide the questions, without rows that no question asks about. Null: no rows. */
 interface Found {
   /** The links in question. `isActive`: user, tenant and link are active. `version`: the user's own. */
   links: { userId: string; tenantId: string; isActive: boolean; version: number }[] | null;

@@ -4,7 +4,7 @@ import { problem } from "../../problems/problem.ts";
 import { FILE_MODULE, sufficientFor } from "../../rights/catalog.ts";
 import { readTenantUser, userNotFound } from "../users/user_details.ts";
 
-/** How many roles that grant a permission are named. */
+/** Maximum number of named roles that grant a permission. */
 const MAX_ROLES = 50;
 
 /** One condition of an access decision, in the order in which the service checks them. */
@@ -113,7 +113,7 @@ export async function explainAccess(
 }
 
 /**
- * Like `explainAccess`, for a user of a tenant and in that tenant.
+ * Explains an access as `explainAccess` does, for a user of a tenant and in that tenant.
  * @param o.namesRoles false: without the roles that the user does not have
  * @throws USER_NOT_FOUND
  */

@@ -84,7 +84,7 @@ async function readWhere(
   return versioned(row, () => permissionNotFound(idOrCode));
 }
 
-/** The same error for an unknown, deleted or other tenant's permission, so that callers cannot tell them apart. */
+/** The error for an unknown, deleted or other tenant's permission, so that callers cannot tell them apart. */
 export const permissionNotFound = (idOrCode: string) =>
   problem(
     "PERMISSION_NOT_FOUND",

@@ -5,12 +5,12 @@ import { requireStepUp } from "../../rights/checks.ts";
 import { notHeldNow } from "../../rights/held_permissions.ts";
 import type { PermissionReach } from "../../rights/catalog.ts";
 
-/** How many users who hold a missing permission are checked. */
-const CANDIDATES = 200;
-/** How many users the error names. */
+/** Maximum number of checked users who hold a missing permission. */
+const MAX_CANDIDATES = 200;
+/** Maximum number of users that the error names. */
 const MAX_NAMED = 3;
 
-/** Who makes a change: an authenticated caller, or null for a CLI script, which needs no permission. */
+/** The actor of a change: an authenticated caller, or null for a CLI script, which needs no permission. */
 export type Acting = Caller | null;
 
 /** The permissions that roles have. */
@@ -22,8 +22,8 @@ export const permissionsOfRoles = (q: Sql, roleIds: string[]) =>
 
 /**
  * Prevents privilege escalation: a caller without admin:system may only assign roles whose permissions they all hold
- * in the token's tenant. The error lists the missing permissions and names users who may assign the roles.
- * Assigning platform reach needs a recent sign-in of users with a second factor.
+ * in the token's tenant. The error lists the missing permissions and names users who may assign the roles. A caller with a
+ * second factor needs a recent sign-in to assign a role with platform reach.
  * @throws ROLE_ASSIGNMENT_ESCALATION_BLOCKED, STEP_UP_REQUIRED_FORBIDDEN
  */
 export async function requireMayAssignRoles(q: Sql, acting: Acting, roleIds: string[]): Promise<void> {
@@ -54,8 +54,8 @@ export async function requireMayAssignRoles(q: Sql, acting: Acting, roleIds: str
 }
 
 /**
- * Emails of users of the caller's tenant who hold all permissions of `given` and may change users, as a readable list.
- * Names no user if the caller may not read users.
+ * Returns the emails of users of the caller's tenant who hold all permissions of `given` and may change users, joined by
+ * commas. Names no user if the caller may not read users.
  */
 async function findRoleAssigners(
   q: Sql,
@@ -74,7 +74,7 @@ async function findRoleAssigners(
     with candidates as (
       select distinct h.user_id from permissions p
       join role_permissions rp on rp.permission_id = p.id join user_tenant_roles h on h.role_id = rp.role_id
-      where p.code = ${firstMissing} and h.tenant_id = ${caller.tenantId} limit ${CANDIDATES}
+      where p.code = ${firstMissing} and h.tenant_id = ${caller.tenantId} limit ${MAX_CANDIDATES}
     )
     select u.email from candidates c join users u on u.id = c.user_id and u.is_active and u.deleted_at is null
     join user_tenants l on l.user_id = u.id and l.tenant_id = ${caller.tenantId} and l.is_active

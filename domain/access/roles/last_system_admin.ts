@@ -28,7 +28,7 @@ export async function requireSystemAdminLeft(tx: Tx): Promise<void> {
   );
 }
 
-/** Those of the users who hold admin:system and are active. */
+/** Returns the users who are active and hold admin:system. */
 export async function findSystemAdmins(tx: Tx, userIds: string[]): Promise<string[]> {
   const holders = await tx<{ userId: string }[]>`
     select distinct holder.user_id from (${

@@ -20,7 +20,7 @@ export interface NewRole {
   permissionIds: string[];
 }
 
-/** Fields to change; absent ones keep their value, and so do permissions if the list is null. */
+/** A change of a role. Absent members keep their value. The permissions also stay if their list is null. */
 export interface RoleChange {
   name?: string | undefined;
   description?: string | null | undefined;
@@ -55,8 +55,8 @@ export async function createRole(
 }
 
 /**
- * Changes a role. A list of permissions replaces the current ones, which ends its holders' sessions. Only the
- * description of a catalog role can be changed.
+ * Changes a role. A list of permissions replaces the current ones. If it changes any, the sessions of the role's holders
+ * end. Of a catalog role, only the description can be changed.
  * @throws ROLE_NOT_FOUND, PRECONDITION_FAILED, ROLE_SYSTEM_PROTECTED_CONFLICT, PERMISSION_NOT_FOUND,
  * ROLE_ASSIGNMENT_ESCALATION_BLOCKED, ROLE_ALREADY_EXISTS, LAST_SYSTEM_ADMIN_CONFLICT
  */
@@ -124,6 +124,7 @@ export async function deleteRole(
   });
 }
 
+/** Replaces the permissions of the role. @returns the number of permissions that were added or removed */
 async function replacePermissions(
   p: ChangingAccess,
   tx: Tx,

@@ -6,10 +6,10 @@ import { securityVersionOf } from "../../rights/security_version.ts";
 import { readRole } from "./roles.ts";
 import { countRows } from "../../shared/read_page.ts";
 
-/** How many users the preview names. */
+/** Maximum number of users that the preview names. */
 const MAX_NAMED = 10;
 /** The preview reads this many users and names the first of them by email. A role may have 100,000: sorting all is slow. */
-const CANDIDATES = 1_000;
+const MAX_CANDIDATES = 1_000;
 /** Up to this number, sessions are counted exactly. */
 const MAX_SESSIONS = 1_000;
 
@@ -35,7 +35,7 @@ const PreviewedUser = z.object({
 });
 export type PreviewedUser = z.output<typeof PreviewedUser>;
 
-/** What a change of a role's permissions would do. */
+/** The effects that a change of a role's permissions would have. */
 export const RolePreview = z.object({
   added: z.array(PreviewedPermission),
   removed: z.array(PreviewedPermission),
@@ -182,7 +182,7 @@ const readFirstUsers = (q: Sql, roleId: string, covering: string[]) =>
     select u.id, u.email, u.first_name, u.last_name,
       array(select o.role_id::text from user_tenant_roles o
         where o.user_id = u.id and o.tenant_id = h.tenant_id and o.role_id = any(${covering}::uuid[])) as others
-    from (select user_id, tenant_id from user_tenant_roles where role_id = ${roleId} order by user_id limit ${CANDIDATES}) h
+    from (select user_id, tenant_id from user_tenant_roles where role_id = ${roleId} order by user_id limit ${MAX_CANDIDATES}) h
     join users u on u.id = h.user_id order by mail_key(u.email)`;
 
 /** The lateral query is one look-up per user and stops at the limit; a join would check the sessions of all users. */

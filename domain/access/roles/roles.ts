@@ -165,7 +165,7 @@ export async function summarizeRoles(sql: Sql, tenantId: string, filter: RoleFil
   return row;
 }
 
-/** The same error for an unknown, deleted or other tenant's role, so that callers cannot tell them apart. */
+/** The error for an unknown, deleted or other tenant's role, so that callers cannot tell them apart. */
 export const roleNotFound = (id: string) =>
   problem("ROLE_NOT_FOUND", `The tenant has no role ${id}; the id may be wrong or the role deleted.`);
 

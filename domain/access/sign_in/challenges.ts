@@ -12,7 +12,7 @@ import { digest, newSecret } from "../../shared/secrets.ts";
 
 const LIFE_MINUTES = 5;
 
-/** What a challenge is for: signing in by passkey alone, proving to be a known user, or adding a passkey. */
+/** The purpose of a challenge: to sign in by passkey alone, to prove a known user, or to add a passkey. */
 export type ChallengeUse =
   | { purpose: "sign-in"; userId: null }
   | { purpose: "prove" | "add"; userId: string };
@@ -51,7 +51,7 @@ export async function takeChallenge(
   return taken.count > 0 ? challenge : null;
 }
 
-/** What the browser needs to answer with one of the user's passkeys; null if the user has none. */
+/** The WebAuthn options with which the browser answers by one of the user's passkeys; null if the user has none. */
 export async function proofRequest(
   p: Pick<Platform, "baseUrl">,
   q: Sql,
@@ -64,7 +64,7 @@ export async function proofRequest(
   return await passkeyRequest({ site: passkeySite(p), challenge, known: [...known] });
 }
 
-/** What the browser needs to sign in with any passkey of this site. */
+/** The WebAuthn options with which the browser signs in by any passkey of this site. */
 export async function signInRequest(p: Pick<Platform, "sql" | "baseUrl">): Promise<PasskeyRequest> {
   const site = passkeySite(p);
   const challenge = await newChallenge(p.sql, { purpose: "sign-in", userId: null });

@@ -56,7 +56,7 @@ export async function requireAddressBelowLimit(q: Sql, address: string): Promise
  * Counts a failed sign-in for the address and, if the password was wrong, for the account. The fifth wrong password
  * within 15 minutes locks the account for 15 minutes. Those of a known device are counted and locked for this device only.
  * @param o.tried null if the sign-in failed for another reason than a wrong password.
- * @returns false if concurrent attempts have locked the account meanwhile, so that nothing was counted for it. The answer
+ * @returns false if concurrent attempts have locked the account, so that nothing was counted for it. The answer
  * must then be that of a locked account. Otherwise only the right password would get it, and a burst of guesses finds it.
  * @throws RATE_LIMITED if concurrent attempts have reached the limit of the address, for the same reason
  */

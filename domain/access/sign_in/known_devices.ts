@@ -14,7 +14,7 @@ export const knownDevice = (q: Sql, userId: ReturnType<typeof q>, token: string 
 
 /**
  * Remembers the device of a sign-in for 90 days. The user's row must be locked in this transaction.
- * @param token what the device sent: an unknown token, an expired one or another user's counts as none.
+ * @param token the token that the device sent. An unknown or expired token, or another user's, counts as none.
  * @returns the token for the next sign-in: the same one if it was valid.
  */
 export async function rememberDevice(tx: Tx, userId: string, token: string | null): Promise<string> {

@@ -9,20 +9,20 @@ import type { Platform } from "../../shared/platform.ts";
 import { digest, newSecret } from "../../shared/secrets.ts";
 import { rememberDevice } from "./known_devices.ts";
 
-/** A session that is not used for this time ends. */
+/** Lifetime of a refresh token. A session that is not used for this time ends. */
 const REFRESH_TOKEN_SECONDS = 14 * 24 * 60 * 60;
-/** A session ends after this time even if it is used, so that the user proves again who they are. */
+/** Maximum lifetime of a session, also of a used one, so that the user proves their identity again. */
 const SESSION_SECONDS = 30 * 24 * 60 * 60;
 
 /**
- * How a user signed in (RFC 8176): by password (`pwd`), one-time code (`otp`), passkey of one device (`hwk`) or of several
- * (`swk`), which verified the user (`user`). `mfa`: two factors. `fed`: a provider signed the user in.
+ * A method of authentication (RFC 8176): password (`pwd`), one-time code (`otp`), passkey of one device (`hwk`) or of several
+ * (`swk`), verification of the user by the passkey (`user`), two factors (`mfa`), or sign-in by a provider (`fed`).
  */
 export type Amr = "pwd" | "otp" | "hwk" | "swk" | "user" | "mfa" | "fed";
 
 /**
- * How a session begins whose provider proved two factors. Our own factors append their kind before `mfa`, so the order
- * tells whose `mfa` it is.
+ * The methods of a session whose provider proved two factors. The service's own factors append their kind before `mfa`, so
+ * the order tells whether the provider or the service proved two factors.
  */
 export const BY_PROVIDER_WITH_MFA: Amr[] = ["fed", "mfa"];
 
@@ -51,8 +51,8 @@ interface SessionUser {
  * Opens a session and issues its first tokens.
  * @param o.user its row is locked by this transaction. So a concurrent change of the user's roles or links waits for this
  * session and then ends it. A concurrent change of a role ends it without waiting, see `securityVersionOf`.
- * @param o.amr how the user signed in, just now
- * @param o.deviceToken what the device of the sign-in sent, or null: the device is remembered. Absent: it is not.
+ * @param o.amr the methods by which the user has just signed in
+ * @param o.deviceToken the token that the device sent, or null if it sent none: the device is remembered. Absent: it is not.
  */
 export async function openSession(
   p: Pick<Platform, "tokens">,
@@ -131,7 +131,7 @@ export async function issueTokens(
   return tokenPair(accessToken, refreshToken, expiry?.seconds ?? 0);
 }
 
-/** SQL: when the session `s` expires if it is used now. */
+/** SQL expression: the time at which the session `s` expires if it is used now. */
 export const extendedExpiry = (q: Sql) =>
   q`least(now() + make_interval(secs => ${REFRESH_TOKEN_SECONDS}), ${lastMoment(q)})`;
 
@@ -146,7 +146,7 @@ export interface RefreshedSession {
 
 /**
  * Marks a refresh token as used. Call it in the transaction that issues the next tokens: a crash in between would leave
- * the client with a used token, and using that again ends the session.
+ * the client with a used token, and a second use of it ends the session.
  * @returns null if the token was already used. Two parties then have the token and one may be a thief, so this function
  * ends the session. The caller must commit that.
  * @throws TOKEN_INVALID (unknown), TOKEN_EXPIRED, TOKEN_REVOKED (session ended), SESSION_INVALIDATED
@@ -193,9 +193,10 @@ export async function consumeRefreshToken(
 }
 
 /**
- * Ends one, all but one, or all sessions of a user. With a session, those that clients got by it end too, unless they
- * outlive it (see `openClientSession`). Their tokens are rejected from the next request on.
- * @returns how many sessions were open.
+ * Ends one, all but one, or all sessions of a user. With a browser's session, the sessions that OpenID clients opened by it
+ * end too, unless they outlive it (see `openClientSession`). Tokens of ended sessions are rejected from the next request on.
+ * @param o.sessionId ends only this session; absent: all except `o.exceptSessionId`
+ * @returns the number of sessions that were open
  */
 export async function endSessions(
   p: Pick<RightsPlatform, "rights">,
@@ -214,9 +215,9 @@ export async function endSessions(
 }
 
 /**
- * Ends what somebody began who may be a thief: sign-ins that wait for their second factor, and changes of the email that
+ * Ends pending steps that a thief may have begun: sign-ins that wait for their second factor, and changes of the email that
  * wait for their confirmation.
- * @param keptSessionId its changes of the email stay
+ * @param keptSessionId changes of the email that this session began stay
  */
 async function endPendingSteps(tx: Tx, userId: string, keptSessionId: string | null): Promise<void> {
   await tx`delete from factor_tokens where user_id = ${userId}`;

@@ -35,14 +35,14 @@ import {
 } from "./sessions.ts";
 import { chooseTenant, requireActiveLink, type WantedTenant } from "./tenant_choice.ts";
 
-/** Limit of sign-ins that wait for a password hash. With more, the last ones would time out. */
+/** Maximum number of sign-ins that wait for a password hash. With more, the last ones would time out. */
 const MAX_WAITING = 500;
 
-/** Client of a sign-in, stored with its session. */
+/** Address, user agent and device of a sign-in. Its session stores address and user agent. */
 export interface Origin {
   ip: string | null;
   userAgent: string | null;
-  /** What the device's last sign-in returned; absent or null: none. */
+  /** The device token that the device's last sign-in returned; absent or null: none. */
   deviceToken?: string | null;
 }
 
@@ -58,14 +58,14 @@ export interface SignedIn {
   tenantId: string | null;
 }
 
-/** The account of an email; if no user has the email, only its lock. */
+/** The account of an email. If no user has the email, it has only a lock. */
 interface Account extends TriedAccount {
   passwordHash: string | null;
-  usable: boolean | null;
+  isUsable: boolean | null;
   lockedForSeconds: number | null;
 }
 
-/** The first step of a sign-in: a session, or what finishes it. */
+/** The result of the first step of a sign-in: a session, or the factors that can finish the sign-in. */
 export type FirstStep = { signedIn: SignedIn } | { needed: FactorNeeded };
 
 /** The session of a first step. Throws SECOND_FACTOR_REQUIRED_UNAUTHORIZED if it needs a second factor. */
@@ -75,8 +75,8 @@ export function requireFinished(step: FirstStep): SignedIn {
 }
 
 /**
- * Signs in by email and password. Unknown email, wrong password and inactive user get the same answer, take the same
- * time and lock in the same way. An imported password hash is replaced by one with the service's own parameters. A known
+ * Signs in by email and password. An unknown email, a wrong password and an inactive user get the same answer in the same
+ * time, and lock in the same way. An imported password hash is replaced by one with the service's own parameters. A known
  * device has its own lock, so it can sign in while the account is locked for others.
  * @throws CREDENTIALS_INVALID_UNAUTHORIZED, ACCOUNT_LOCKED_UNAUTHORIZED and RATE_LIMITED (with Retry-After),
  * SIGN_IN_BUSY_UNAVAILABLE, TENANT_FORBIDDEN, SECOND_FACTOR_REQUIRED_UNAUTHORIZED
@@ -89,8 +89,8 @@ export async function signIn(p: AccessPlatform, o: SignIn): Promise<SignedIn> {
   const isLocked = (account.lockedForSeconds ?? 0) > 0;
   const stored = isLocked ? null : account.passwordHash;
   const matches = stored === null ? await verifyDecoy(o.password) : await verifyPassword(stored, o.password);
-  if (id === null || !matches || !account.usable) {
-    // Also the right password of an unusable account counts. Otherwise the lock would tell that it is right.
+  if (id === null || !matches || !account.isUsable) {
+    // The right password of an unusable account counts too. Otherwise the missing lock would tell that it is right.
     const tried = isLocked ? null : account;
     const isCounted = await countFailedSignIn(p, { address, tried });
     requireUnlocked(isCounted ? account : await readAccount(p.sql, o));
@@ -98,8 +98,8 @@ export async function signIn(p: AccessPlatform, o: SignIn): Promise<SignedIn> {
   }
   const renewed = stored && needsRehash(stored) ? await hashPassword(o.password) : null;
   const step = await transact(p.sql, async (tx) => {
-    // Check again: while the hash was computed, concurrent attempts may have reached the lock or the limit, and the
-    // password may have changed. Then even the right password must fail.
+    // The checks are repeated: while the hash is computed, concurrent attempts may reach the lock or the limit, and the
+    // password may change. Then even the right password must fail.
     const update = tx<{ id: string; hasFactor: boolean }[]>`
       update users u set last_login_at = case when ${
       hasFactor(tx, tx`u.id`)
@@ -122,13 +122,13 @@ export interface FirstStepUser {
   id: string;
   hasFactor: boolean;
   amr: Amr[];
-  /** The known device; null: any other. */
+  /** Id of the known device; null: an unknown device. */
   deviceId: string | null;
 }
 
 /**
- * Opens a session, unless the user has a second factor that the sign-in lacks. Failed sign-ins are forgotten only with
- * the session: a right password alone must not reset their count.
+ * Opens a session, unless the user has a second factor that the sign-in lacks. The count of failed sign-ins is reset only
+ * when the session opens: a right password alone must not reset it.
  * @param wanted without `deviceToken`, the device is not remembered
  * @throws TENANT_FORBIDDEN
  */
@@ -195,7 +195,7 @@ export async function signOut(p: AccessPlatform, caller: Caller): Promise<void> 
 
 async function readAccount(q: Sql, { email, deviceToken = null }: SignIn): Promise<Account> {
   const [account] = await q<Account[]>`
-    select u.id, asked.email, d.id as device_id, u.password_hash, u.is_active and u.deleted_at is null as usable,
+    select u.id, asked.email, d.id as device_id, u.password_hash, u.is_active and u.deleted_at is null as is_usable,
       ceil(extract(epoch from
         case when u.id is null then (${unknownEmailLockEnd(q, email)})
           when d.id is null then u.lockout_expires_at

@@ -9,7 +9,7 @@ import { announceRoles } from "../access_changes.ts";
 import { createCatalogRoles, declareRoleGrants, type RoleGrant } from "../roles/default_roles.ts";
 import { ADVISORY_LOCKS } from "../../../infra/postgres/advisory_locks.ts";
 
-/** What extensions add to the catalog. */
+/** The permissions and default roles that extensions add to the catalog. */
 export interface CatalogAdditions {
   permissions: readonly CatalogPermission[];
   roleGrants: readonly RoleGrant[];

@@ -14,13 +14,13 @@ export interface TenantReach {
 /** Reach over all tenants, as on the administration routes. */
 export const EVERYWHERE: TenantReach = { everywhere: true, own: null, childrenOf: null };
 
-/** The permissions that give access to a group's child tenants. */
+/** The permissions that let a group tenant read its child tenants. */
 const READS_CHILDREN = { list: "read:group-tenants", summary: "read:group-analytics" } as const;
 export const CHANGES_CHILDREN = "manage:child-tenants";
 
 /**
- * Returns the tenants the caller may read: their own tenant with read:tenants; in a group tenant, the group and its
- * children with read:group-tenants (lists) or read:group-analytics (summaries).
+ * Returns the tenants that the caller may read: their own with read:tenants; in a group tenant, the group and its children
+ * with read:group-tenants (lists) or read:group-analytics (summaries); all with manage:all-tenants.
  * @throws MISSING_PERMISSION
  */
 export async function reachForReading(
@@ -33,8 +33,8 @@ export async function reachForReading(
 }
 
 /**
- * Returns the tenants the caller may change: their own tenant with `permission`; in a group tenant, its children with
- * manage:child-tenants.
+ * Returns the tenants that the caller may change: their own with `permission`; in a group tenant, its children with
+ * manage:child-tenants; all with `permission` and manage:all-tenants.
  * @throws MISSING_PERMISSION
  */
 export async function reachForChanging(

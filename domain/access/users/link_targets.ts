@@ -90,7 +90,7 @@ export function requireTargets(
   }
 }
 
-/** The same error for a missing role and a role of another tenant, so that callers cannot tell them apart. */
+/** The error for a missing role and for a role of another tenant, so that callers cannot tell them apart. */
 const roleNotOfTenant = (tenantName: string, tenantId: string, roleId: string) =>
   problem(
     "ROLE_NOT_FOUND",

@@ -15,8 +15,8 @@ import { emitLinksChanged } from "./user_events.ts";
 import { lockExistingUser, type UserPlatform } from "./user_lock.ts";
 
 /**
- * Checks that the caller may add existing users to a tenant: with create:users in that tenant, or with platform reach.
- * Others get the same error whether the tenant exists or not.
+ * Checks that the caller may add existing users to a tenant: with create:users in that tenant, or with platform reach. For
+ * other callers the error does not depend on whether the tenant exists.
  * @throws FORBIDDEN, MISSING_PERMISSION, CROSS_TENANT_FORBIDDEN
  */
 export function requireMayAddUsers(caller: Caller, tenantId: string): void {
@@ -38,7 +38,7 @@ export function requireMayAddUsers(caller: Caller, tenantId: string): void {
 /**
  * Links a user to one more tenant without changing other links, and invalidates the user's tokens. The checks run in
  * the order documented in README.md. An error writes nothing.
- * @param read reads the answer in the same transaction, before another request can change the user again.
+ * @param read reads the answer in this transaction, before another request can change the user again
  * @throws USER_NOT_FOUND, TENANT_NOT_FOUND, ROLE_NOT_FOUND, ROLE_ASSIGNMENT_ESCALATION_BLOCKED,
  * CROSS_TENANT_FORBIDDEN (moving the default from another tenant without platform reach), USER_ALREADY_ASSIGNED,
  * TENANT_CAPACITY_REACHED, USER_EXTERNAL_ID_CONFLICT
@@ -124,7 +124,7 @@ export async function insertLinkRoles(
  * Replaces the user's links with `wanted`. The caller has locked the targets, then the user. Links that stay keep their
  * creation date. The default changes only if a wanted link takes it or its link is removed. Roles that the user already
  * holds on an active link need no permissions of the acting caller.
- * @returns whether anything changed, whether that changed the user's rights, and the links before the change.
+ * @returns `changed`: any link changed; `rightsChanged`: a change affects the user's rights; `before`: the former links
  */
 export async function replaceLinks(
   tx: Tx,

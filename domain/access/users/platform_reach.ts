@@ -7,10 +7,10 @@ import type { Acting } from "../roles/escalation.ts";
 import { type LockedTenantUser, type LockedUser, lockExistingUser, lockTenantUser } from "./user_lock.ts";
 
 /**
- * Checks that the caller has the platform reach of the user it changes. Otherwise an administrator of the platform tenant
- * could lock out a system administrator, or take over that account. Like the limit on assigning roles, it looks
- * at permissions only. Call it when the user is locked.
- * @param within for a change of one link: only what the user holds in this tenant; null: what it holds at all
+ * Checks that the caller holds all permissions with platform reach of the user to be changed. Otherwise an administrator of
+ * the platform tenant could lock out a system administrator, or take over that account. Only permissions count, as for
+ * the limit on assigning roles. Call it when the user is locked.
+ * @param within for a change of one link: only permissions that the user holds in this tenant count; null: all count
  * @throws MISSING_PERMISSION
  */
 export async function requireTheirReach(
@@ -31,8 +31,8 @@ export async function requireTheirReach(
 }
 
 /**
- * Checks who may change a user of the caller's tenant: with active links to other tenants, only callers with
- * manage:all-users; with platform reach, only callers who have it too.
+ * Checks that the caller may change a user of their tenant. If the user has active links to other tenants, the caller needs
+ * manage:all-users. If the user has platform reach, the caller needs it too.
  * @throws CROSS_TENANT_FORBIDDEN, MISSING_PERMISSION
  */
 export async function requireReach(tx: Tx, caller: Caller, user: LockedTenantUser): Promise<void> {
@@ -70,7 +70,7 @@ export async function lockChangeableUser(
 export const missingReach = (own: ReadonlySet<string>, held: readonly string[]): string[] =>
   own.has("admin:system") ? [] : held.filter((code) => PLATFORM_REACH.has(code) && !own.has(code));
 
-/** The permissions that users hold in the platform tenant, by user. Inactive users have theirs too. */
+/** Reads the permissions that users hold without a tenant context, by user id. Inactive users are included. */
 export async function findPlatformReach(tx: Tx, userIds: string[]): Promise<Map<string, string[]>> {
   const rows = await tx<{ userId: string; codes: string[] }[]>`
     select u.id as user_id, array(${permissionCodes(tx, tx`u.id`, null)}) as codes

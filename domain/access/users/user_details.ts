@@ -21,7 +21,7 @@ export interface User {
   isActive: boolean;
   isLockedOut: boolean;
   lockoutExpiresAt: Date | null;
-  /** Whether a confirmed second factor exists. */
+  /** True if the user has a confirmed second factor. */
   hasSecondFactor: boolean;
   appIds: string[];
   /** Data that other systems keep about the user: a JSON object. */
@@ -204,7 +204,7 @@ export async function readUserPermissions(q: Sql, userId: string, tenantId: stri
   return rows.map((row) => row.code);
 }
 
-/** The same error for an unknown, deleted or other tenant's user, so that callers cannot tell them apart. */
+/** The error for an unknown, deleted or other tenant's user, so that callers cannot tell them apart. */
 export const userNotFound = (idOrEmail: string) =>
   problem("USER_NOT_FOUND", `There is no user ${idOrEmail} here; the id may be wrong or the user deleted.`);
 

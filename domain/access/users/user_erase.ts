@@ -48,7 +48,7 @@ export async function anonymizeUser(
   return await anonymize(p, tx, user, caller.userId);
 }
 
-/** Like `anonymizeUser`, for a member of an erased tenant. @param actorId who asked for it */
+/** Does for a member of an erased tenant what `anonymizeUser` does. @param actorId the user who asked for the erasure */
 export async function eraseMember(
   p: UserPlatform,
   tx: Tx,
@@ -94,7 +94,7 @@ async function anonymize(
   return { userId, addresses: [...new Set([...writtenAddresses(user), ...former])], tenantId: null };
 }
 
-/** Former addresses of a user that no other user has by now. */
+/** Former addresses of a user that no other user has. */
 async function formerAddressesOnlyOf(tx: Tx, userId: string): Promise<string[]> {
   const former = await formerAddresses(tx, userId);
   if (former.length === 0) return [];
@@ -105,7 +105,10 @@ async function formerAddressesOnlyOf(tx: Tx, userId: string): Promise<string[]> 
   return free.flatMap(({ address }) => mailForms(address));
 }
 
-/** Checks who may export a user's data, and locks the user against an erasure. @throws USER_NOT_FOUND, CROSS_TENANT_FORBIDDEN as for a change of the user */
+/**
+ * Checks that the caller may export a user's data, and locks the user against an erasure.
+ * @throws USER_NOT_FOUND, CROSS_TENANT_FORBIDDEN
+ */
 export async function requireExportable(
   tx: Tx,
   caller: Caller,
@@ -123,7 +126,7 @@ const writtenAddresses = ({ email, phoneNumber }: Pick<ErasableUser, "email" | "
   ...phoneNumber === null ? [] : [phoneNumber],
 ];
 
-/** The addresses of a user now, in the ways to write them, to find the user's messages. */
+/** The current addresses of a user in all forms in which messages may have them; none if the user is erased. */
 export async function addressesOf(q: Sql, userId: string): Promise<string[]> {
   const [user] = await q<{ email: string; phoneNumber: string | null }[]>`
     select email, phone_number from users where id = ${userId} and erased_at is null`;

@@ -4,7 +4,7 @@ import { limitTo, pageOf } from "../../shared/list_order.ts";
 import { offsetOf, type PagedResult, pagedResult } from "../../shared/paging.ts";
 import { countRows } from "../../shared/read_page.ts";
 import { type AdminUser, adminUserColumns, type User, userColumns } from "./user_details.ts";
-import { order, selected, sortKeys, type UserListRequest } from "./user_list_parts.ts";
+import { matchesRequest, order, sortKeys, type UserListRequest } from "./user_list_parts.ts";
 
 /** Lists the users of one tenant. */
 export async function listTenantUsers(
@@ -81,7 +81,7 @@ async function readIfFew<T extends User | AdminUser>(
   const sorted = order(sql, request.sortBy, request.sortDirection === "Descending");
   const rows = await sql<(T & { total: number })[]>`
     with found as materialized (
-      select ${sortKeys(sql, request.sortBy)} from users u where ${selected(sql, request, "find")}
+      select ${sortKeys(sql, request.sortBy)} from users u where ${matchesRequest(sql, request, "find")}
       limit ${FEW + 1}
     ), page as materialized (
       select u.id from found u order by ${sorted} ${pageOf(sql, request)}
@@ -103,7 +103,7 @@ async function readIfFew<T extends User | AdminUser>(
  *            SubPlan: Index Only Scan using user_tenants_tenant (loops=151)
  */
 const readNearEnd = <T extends User | AdminUser>(sql: Sql, s: Selection, slice: Slice): Promise<T[]> =>
-  readSlice<T>(sql, s, selected(sql, s.request, "probe"), slice);
+  readSlice<T>(sql, s, matchesRequest(sql, s.request, "probe"), slice);
 
 /**
  * Reads all links or roles into a hash table, then users in the order of the list.
@@ -114,12 +114,12 @@ const readNearEnd = <T extends User | AdminUser>(sql: Sql, s: Selection, slice: 
  *            hashed SubPlan: Index Only Scan using user_tenants_tenant (rows=100000)
  */
 const readFarFromEnds = <T extends User | AdminUser>(sql: Sql, s: Selection, slice: Slice): Promise<T[]> =>
-  readSlice<T>(sql, s, selected(sql, s.request, "hash"), slice);
+  readSlice<T>(sql, s, matchesRequest(sql, s.request, "hash"), slice);
 
 async function readSlice<T extends User | AdminUser>(
   sql: Sql,
   { request, columns }: Selection,
-  condition: ReturnType<typeof selected>,
+  condition: ReturnType<typeof matchesRequest>,
   { skipped, length, descending }: Slice,
 ): Promise<T[]> {
   return await sql<T[]>`
@@ -132,4 +132,4 @@ async function readSlice<T extends User | AdminUser>(
 }
 
 const countUsers = (sql: Sql, request: UserListRequest, strategy: "find" | "hash"): Promise<number> =>
-  countRows(sql, sql`users u where ${selected(sql, request, strategy)}`);
+  countRows(sql, sql`users u where ${matchesRequest(sql, request, strategy)}`);

@@ -9,43 +9,43 @@ export const USER_SORTS = ["email", "firstName", "lastName", "createdAt", "lastL
 export interface UserListRequest extends PageRequest {
   search?: string | undefined;
   isActive?: boolean | undefined;
-  /** Users who hold a role of this name in `tenantId`; if that is absent, in any active tenant. */
+  /** Name of a role that the users hold in `tenantId`; if that is absent, in any active tenant. */
   roleName?: string | undefined;
-  /** Whether a lockout is in effect; an expired lockout does not count. */
+  /** True: only users with a lockout that has not expired; false: only users without one. */
   isLockedOut?: boolean | undefined;
   includeDeleted: boolean;
-  /** Users with an active or deactivated link to this tenant. */
+  /** Id of a tenant to which the users have an active or deactivated link. */
   tenantId?: string | undefined;
-  /** Users with a link of this external id, to `tenantId` or, if that is absent, to any tenant. */
+  /** External id of the users' link to `tenantId`; if that is absent, of a link to any tenant. */
   externalId?: string | undefined;
   sortBy?: typeof USER_SORTS[number] | undefined;
   sortDirection: SortDirection;
 }
 
 /**
- * How a query finds users by link or role. `find` starts from the links or roles, for few rows. `hash` reads all of them
- * into a hash table and checks each user against it. `probe` checks user by user until the page is full. The planner
- * cannot estimate how many rows a tenant or role has. So the SQL forces its choice: `is true` keeps it from turning the
- * subquery into a join, and `limit` keeps it from hashing the subquery.
+ * The plan by which a query finds users by link or role. `find` starts from the links or roles, for few rows. `hash` reads
+ * all of them into a hash table and checks each user against it. `probe` checks user by user until the page is full. The
+ * planner cannot estimate how many rows a tenant or role has. So the SQL forces the plan: `is true` keeps the planner from
+ * turning the subquery into a join, and `limit` keeps it from hashing the subquery.
  */
 export type Strategy = "find" | "hash" | "probe";
 
-/** SQL condition: the user `u` has what the request filters by. */
-export function selected(q: Sql, o: UserListRequest, strategy: Strategy): SqlPart {
+/** SQL condition: the user `u` passes all filters of the request. */
+export function matchesRequest(q: Sql, o: UserListRequest, strategy: Strategy): SqlPart {
   const { isActive, isLockedOut, roleName } = o;
   const unlocked = q`(u.lockout_expires_at is null or u.lockout_expires_at <= now())`;
   return allOf(q, [
-    found(q, o.search),
+    matchesSearch(q, o.search),
     !o.includeDeleted && q`u.deleted_at is null`,
     isActive !== undefined && (isActive ? q`u.is_active` : q`not u.is_active`),
     isLockedOut !== undefined && (isLockedOut ? q`u.lockout_expires_at > now()` : unlocked),
-    (o.tenantId ?? o.externalId) !== undefined && among(q, strategy, linkedUsers(q, o)),
-    roleName !== undefined && among(q, strategy, roleHolders(q, roleName, o.tenantId)),
+    (o.tenantId ?? o.externalId) !== undefined && isAmong(q, strategy, linkedUsers(q, o)),
+    roleName !== undefined && isAmong(q, strategy, roleHolders(q, roleName, o.tenantId)),
   ]);
 }
 
-/** SQL condition: the user matches the search text. Of an email address, whether its domain is in ASCII or in Unicode. */
-function found(q: Sql, search: string | undefined): SqlPart {
+/** SQL condition: the user matches the search text. An email address matches with its domain in ASCII or in Unicode. */
+function matchesSearch(q: Sql, search: string | undefined): SqlPart {
   const forms = mailForms(search?.trim().toLowerCase() ?? "").map((form) =>
     matches(q, "u.search_text", form)
   );
@@ -53,7 +53,7 @@ function found(q: Sql, search: string | undefined): SqlPart {
 }
 
 /** SQL condition: the user is in the result of `userIds`, a query of `l.user_id`. */
-function among(q: Sql, strategy: Strategy, userIds: SqlPart): SqlPart {
+function isAmong(q: Sql, strategy: Strategy, userIds: SqlPart): SqlPart {
   if (strategy === "find") return q`u.id in (${userIds})`;
   if (strategy === "hash") return q`(u.id in (${userIds})) is true`;
   return q`(${userIds} and l.user_id = u.id limit 1) is not null`;
@@ -74,7 +74,7 @@ function roleHolders(q: Sql, roleName: string, tenantId: string | undefined): Sq
   return q`${held} join tenants t on t.id = r.tenant_id where ${named} and t.is_active and t.deleted_at is null`;
 }
 
-/** The columns that `order` needs. */
+/** SQL: the columns by which `order` sorts, and the id. */
 export function sortKeys(q: Sql, sortBy: UserListRequest["sortBy"]) {
   switch (sortBy) {
     case "email":
@@ -92,7 +92,7 @@ export function sortKeys(q: Sql, sortBy: UserListRequest["sortBy"]) {
   }
 }
 
-/** A total order. Ascending and descending are exact opposites, and an index supports each. */
+/** SQL of a total order, without the words `order by`. Both directions are exact opposites, and an index supports each. */
 export function order(q: Sql, sortBy: UserListRequest["sortBy"], descending: boolean) {
   switch (sortBy) {
     case "email":

@@ -5,7 +5,7 @@ import type { RightsPlatform } from "../../rights/platform.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { type Metadata, userNotFound } from "./user_details.ts";
 
-/** The parts of the platform that changing users needs. CLI scripts have no `wakeUps`; workers find events by polling. */
+/** The platform members that changes of users need. CLI scripts have no `wakeUps`; workers find their events by polling. */
 export type UserPlatform = Pick<RightsPlatform, "sql" | "rights"> & Partial<Pick<Platform, "wakeUps">>;
 
 /** A user row, read when it was locked. */
@@ -29,7 +29,7 @@ export async function lockUser(tx: Tx, userId: string): Promise<LockedUser | nul
   return user ?? null;
 }
 
-/** Like `lockUser`, but throws USER_NOT_FOUND. */
+/** Locks a user until the transaction ends. Throws USER_NOT_FOUND if the user does not exist or is deleted. */
 export async function lockExistingUser(tx: Tx, userId: string): Promise<LockedUser> {
   const user = await lockUser(tx, userId);
   if (!user) throw userNotFound(userId);

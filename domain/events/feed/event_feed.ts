@@ -11,9 +11,9 @@ import type { FeedEvent } from "./read_page.ts";
 
 /** Minimum interval between two notifications of this instance. */
 const NOTIFY_INTERVAL_MS = 20;
-/** How often the feed looks for events whose notification was lost, while polls wait. */
-const LOOK_MS = 5_000;
-const LOOK_WITHOUT_LISTEN_MS = 500;
+/** Interval at which the feed searches for events whose notification was lost, while polls wait. */
+const SEARCH_MS = 5_000;
+const SEARCH_WITHOUT_LISTEN_MS = 500;
 const BATCH = 200;
 
 /**
@@ -26,11 +26,11 @@ export const announceEvents = (tx: Tx, firstId: string): void =>
 /** A poll that waits. */
 export interface WaitingPoll {
   scope: EventScope;
-  /** It is authenticated again when the rights of this user or service account, or one of its tenants, change. */
+  /** The poll is authenticated again when the rights of this user or service account, or one of its tenants, change. */
   userId: string;
   /** The events of its scope that the feed found since the poll joined. */
   found: FeedEvent[];
-  /** The feed has looked at all events up to this position. */
+  /** The position up to which the feed has read all events. */
   upTo: number;
   wake(): void;
 }
@@ -38,16 +38,16 @@ export interface WaitingPoll {
 type Row = Pick<FeedEvent, "position" | "tenantId" | "type"> & { isOfPlatform: boolean };
 
 /**
- * New events for the polls that wait on this instance. One look at the database serves all of them. Without waiting
- * polls it does nothing.
+ * Finds new events for the polls that wait on this instance. One search in the database serves all of them. Without waiting
+ * polls the feed makes no queries.
  */
 export class EventFeed {
   readonly #polls = new Set<WaitingPoll>();
   #channel: Channel | undefined;
   /** Resolves to the position up to which the polls know all events. */
   #tip: Promise<number> | undefined;
-  #looking: Promise<void> | undefined;
-  #looksAgain = false;
+  #searching: Promise<void> | undefined;
+  #searchesAgain = false;
   #numberedAt = -Infinity;
   #numbering: Promise<void> = Promise.resolve();
   #timer: ReturnType<typeof setInterval> | undefined;
@@ -56,7 +56,7 @@ export class EventFeed {
     private readonly sql: Pool,
     private readonly log: Log,
     private readonly clock: Clock,
-    private readonly lookMs: number,
+    private readonly searchMs: number,
   ) {}
 
   /** Opens the feed of this instance. Aborting `stopping` ends all waits. */
@@ -70,11 +70,11 @@ export class EventFeed {
     },
   ): Promise<EventFeed> {
     const listens = config.DATABASE_LISTEN;
-    const feed = new EventFeed(sql, log, clock, listens ? LOOK_MS : LOOK_WITHOUT_LISTEN_MS);
+    const feed = new EventFeed(sql, log, clock, listens ? SEARCH_MS : SEARCH_WITHOUT_LISTEN_MS);
     feed.#channel = await openChannel({
       sql,
       name: "steward_events",
-      onMessage: () => feed.#look(),
+      onMessage: () => feed.#search(),
       log,
       listens,
       minIntervalMs: NOTIFY_INTERVAL_MS,
@@ -92,23 +92,23 @@ export class EventFeed {
     return feed;
   }
 
-  /** Makes all instances look for new events. Events of a long transaction are numbered first. */
+  /** Makes all instances search for new events. Events of a long transaction are numbered first. */
   async #announce(firstId: string): Promise<void> {
     if (isOld(this.clock, firstId)) await numberEvents(this.sql, firstId).catch(this.#onFailure);
     untraced(() => {
-      this.#look();
+      this.#search();
       this.#channel?.notify();
     });
   }
 
-  /** How many polls wait on this instance. */
+  /** Number of polls that wait on this instance. */
   get waiting(): number {
     return this.#polls.size;
   }
 
   /**
-   * Numbers events that nobody has looked for while they were recent. Done at most once in half of the time for which
-   * events are recent; so with a search for recent events, no event is missed.
+   * Numbers events that no search has numbered while they were recent. It runs at most once in half of the time for which
+   * events are recent. So together with a search for recent events, no event is missed.
    */
   async numberOld(): Promise<void> {
     const now = performance.now();
@@ -122,10 +122,10 @@ export class EventFeed {
     return await this.#numbering;
   }
 
-  /** Adds a poll. It gets all events after the position that this returns. */
+  /** Adds a poll. @returns the position after which the poll gets all events of its scope */
   async join(poll: WaitingPoll): Promise<number> {
     this.#polls.add(poll);
-    this.#timer ??= setInterval(() => this.#look(), this.lookMs);
+    this.#timer ??= setInterval(() => this.#search(), this.searchMs);
     return poll.upTo = await (this.#tip ??= this.#readTip());
   }
 
@@ -139,7 +139,7 @@ export class EventFeed {
 
   async stop(): Promise<void> {
     clearInterval(this.#timer);
-    await this.#looking;
+    await this.#searching;
     await this.#channel?.stop();
   }
 
@@ -148,25 +148,25 @@ export class EventFeed {
     return row?.lastPosition ?? 0;
   }
 
-  #look(): void {
+  #search(): void {
     if (this.#polls.size === 0) return;
-    if (this.#looking) return void (this.#looksAgain = true);
-    this.#looking = untraced(() => this.#deliver())
+    if (this.#searching) return void (this.#searchesAgain = true);
+    this.#searching = untraced(() => this.#deliver())
       .catch(this.#onFailure)
       .finally(() => {
-        this.#looking = undefined;
-        if (!this.#looksAgain) return;
-        this.#looksAgain = false;
-        this.#look();
+        this.#searching = undefined;
+        if (!this.#searchesAgain) return;
+        this.#searchesAgain = false;
+        this.#search();
       });
   }
 
   readonly #onFailure = (error: unknown) =>
-    this.log.warn("new events could not be read; the next look tries again", { error });
+    this.log.warn("new events could not be read; the next search tries again", { error });
 
   /**
-   * Gives the waiting polls the events that are new to them. A poll that joins meanwhile reads these events itself,
-   * because it reads after it joined.
+   * Gives the waiting polls the events that are new to them. A poll that joins during this search reads these events
+   * itself, because it reads after it has joined.
    */
   async #deliver(): Promise<void> {
     await this.numberOld();
@@ -188,7 +188,7 @@ export class EventFeed {
       const events = await this.#readEvents(
         polls.flatMap(({ rows }) => rows.map(({ position }) => position)),
       );
-      if (this.#tip !== tip) return; // all polls have left meanwhile
+      if (this.#tip !== tip) return; // all polls have left during the query
       this.#tip = Promise.resolve(last);
       for (const { poll, rows } of polls) {
         poll.upTo = last;

@@ -4,7 +4,7 @@ import { FIRST_ID, firstIdOf } from "../../shared/ids.ts";
 import { runBatches } from "../../shared/batches.ts";
 
 const BATCH = 5_000;
-/** How long events are recent. */
+/** Age up to which events count as recent. */
 export const RECENT_MS = 60_000;
 
 /**
@@ -24,7 +24,7 @@ export const isOld = (clock: Clock, id: string): boolean =>
 export const numberEvents = (sql: Sql, firstId = FIRST_ID): Promise<number> =>
   runBatches(BATCH, () => numberBatch(sql, firstId, BATCH));
 
-/** One step of `numberEvents`. @returns how many events it numbered: fewer than `limit` if none are left */
+/** Does one step of `numberEvents`. @returns the number of numbered events, less than `limit` if none are left */
 export async function numberBatch(sql: Sql, firstId: string, limit: number): Promise<number> {
   const [row] = await sql<{ added: number }[]>`select number_events(${firstId}, ${limit}) as added`;
   return row?.added ?? 0;

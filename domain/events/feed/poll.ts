@@ -7,27 +7,27 @@ import { type EventPage, fitting, readPage } from "./read_page.ts";
 export interface EventPoll {
   scope: EventScope;
   userId: string;
-  /** Answer the events after this position. */
+  /** The poll answers events after this position. */
   after: number;
   limit: number;
-  /** How long a poll without events waits for one. */
+  /** Maximum wait of a poll without events, in ms. */
   waitMs: number;
   /** Ends the wait: the client has gone, or the request has taken too long. */
   signals: AbortSignal[];
-  /** Called after a wait: throws if the caller may no longer poll, otherwise returns the scope that holds now. */
+  /** Called after a wait. Throws if the caller may not poll any longer; otherwise returns the caller's current scope. */
   renew(): Promise<EventScope>;
 }
 
-type Parts = Pick<Platform, "sql" | "clock" | "stopping"> & { eventFeed: EventFeed };
+type PollPlatform = Pick<Platform, "sql" | "clock" | "stopping"> & { eventFeed: EventFeed };
 
 /**
  * Answers the events after a position; without any, waits for one. A waiting poll holds no connection to the database
  * and makes no queries.
  */
-export async function pollEvents(p: Parts, o: EventPoll): Promise<EventPage> {
+export async function pollEvents(p: PollPlatform, o: EventPoll): Promise<EventPage> {
   if (o.waitMs === 0) return await readCommitted(p, o);
   const until = performance.now() + o.waitMs;
-  // resolved also by a change of rights while the database is read below
+  // A change of rights during the read below also resolves it.
   let woken = Promise.withResolvers<void>();
   const poll: WaitingPoll = {
     scope: o.scope,
@@ -59,7 +59,10 @@ export async function pollEvents(p: Parts, o: EventPoll): Promise<EventPage> {
 }
 
 /** Reads pages until one has events or all events were looked at. Events that have committed are numbered first. */
-async function readCommitted(p: Parts, { scope, after, limit, signals }: EventPoll): Promise<EventPage> {
+async function readCommitted(
+  p: PollPlatform,
+  { scope, after, limit, signals }: EventPoll,
+): Promise<EventPage> {
   await p.eventFeed.numberOld();
   const recent = recentFrom(p.clock);
   let page = await readPage(p.sql, scope, { after, limit, recent });

@@ -14,7 +14,7 @@ export interface FeedEvent {
 
 export interface EventPage {
   items: FeedEvent[];
-  /** The cursor of the next poll: all events up to this position were looked at. */
+  /** The cursor of the next poll: all events up to this position were read. */
   next: number;
   /** False if there may be more events in the scope. */
   isComplete: boolean;
@@ -25,7 +25,7 @@ const MAX_SCANNED = 10_000;
 /** Data of one answer. The first event is answered whatever its size. */
 const MAX_BYTES = 4 * 1024 * 1024;
 
-/** The first of these events that fit into one answer. */
+/** Returns the first of these events, as many as fit into one answer. */
 export function fitting(events: FeedEvent[]): FeedEvent[] {
   let bytes = 0;
   const end = events.findIndex(({ data }) => {
@@ -38,7 +38,7 @@ export function fitting(events: FeedEvent[]): FeedEvent[] {
 
 /**
  * Reads the numbered events after a position, in the order of their positions.
- * @param o.recent `hasUnnumbered` tells whether an event with an id from this one on has no number
+ * @param o.recent an event id; `hasUnnumbered` is true if an event with this or a later id has no number
  */
 export async function readPage(
   q: Sql,
@@ -48,7 +48,7 @@ export async function readPage(
   const { types } = scope;
   const scanned = types === null ? limit : MAX_SCANNED;
   const ofTypes = types === null ? q`true` : q`type = any(${[...types]}::text[])`;
-  const rows = await q<(Looked & (FeedEvent | { id: null }))[]>`
+  const rows = await q<(ReadExtent & (FeedEvent | { id: null }))[]>`
     with scanned as materialized (
       select e.position, e.type from events e
       where e.position > ${after} and ${ofTenants(q, scope)} order by e.position limit ${scanned}
@@ -77,8 +77,8 @@ export async function readPage(
   return { items, next: next ?? looked.lastPosition, isComplete, hasUnnumbered: looked.hasUnnumbered };
 }
 
-/** What a read looked at. */
-interface Looked {
+/** The extent of a read: the scanned events, and the found ones among them. */
+interface ReadExtent {
   lastPosition: number;
   scanned: number;
   lastScanned: number | null;

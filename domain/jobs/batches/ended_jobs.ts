@@ -4,16 +4,16 @@ import { endBatches, findStrandedBatches } from "./end_batches.ts";
 import { findStrandedParents, releaseContinuations } from "../continuations.ts";
 import { ENDED, type EndedJob, type SettledJob } from "../job_row.ts";
 
-/** Those of the jobs that have ended and have continuations or a batch. */
+/** Returns the jobs that have ended and have continuations or a batch. */
 export const awaitedJobs = <J extends EndedJob>(jobs: J[]): J[] =>
   jobs.filter((job) =>
     (job.hasChildren || job.batchId !== null) && (ENDED as readonly string[]).includes(job.status)
   );
 
 /**
- * Does what waits for the end of jobs: releases continuations, then ends batches. The ends must be committed before, or be
- * in `tx`. If it fails, the sweep repeats it.
- * @returns the jobs whose status changed, and the jobs that batches enqueued.
+ * Releases continuations of ended jobs, then ends batches. The ends of the jobs must be committed before, or be in `tx`. If
+ * it fails, the sweep repeats it.
+ * @returns the jobs whose status changed, and the jobs that batches enqueued
  */
 export async function followEndedJobs(tx: Tx, ended: EndedJob[]): Promise<SettledJob[]> {
   const { due, cancelled } = await releaseContinuations(tx, ended.filter((job) => job.hasChildren));
@@ -30,8 +30,8 @@ export function wakeForChanged(p: Pick<Platform, "wakeUps" | "clock">, tx: Tx, j
 }
 
 /**
- * Does what still waits for the end of jobs because a process crashed after it had settled them.
- * @returns how many jobs changed status or were enqueued.
+ * Releases continuations and ends batches that still wait for ended jobs, because a process crashed after it had settled them.
+ * @returns the number of jobs that changed status or were enqueued
  */
 export async function followStrandedJobs(sql: Sql): Promise<number> {
   return await transact(sql, async (tx) => {

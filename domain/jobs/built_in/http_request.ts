@@ -110,7 +110,7 @@ function credentialsAsHeader(given: string, headers: Record<string, string>) {
   };
 }
 
-/** Like `decodeURIComponent`, but a `%` that encodes nothing stays as it is. */
+/** Decodes percent-encoded bytes as `decodeURIComponent` does, but keeps a `%` that encodes nothing. */
 const percentDecoded = (text: string): string =>
   text.replace(/(%[0-9a-f]{2})+/gi, (encoded) => Buffer.from(encoded.replaceAll("%", ""), "hex").toString());
 

@@ -28,13 +28,17 @@ export interface RequestedBatch {
   open: boolean;
 }
 
-type Parts = Pick<JobPlatform, "sql" | "wakeUps" | "jobTypes" | "jobWriter" | "clock">;
+type BatchPlatform = Pick<JobPlatform, "sql" | "wakeUps" | "jobTypes" | "jobWriter" | "clock">;
 
 /**
  * Enqueues jobs as a batch, all or none.
  * @throws JOB_TYPE_UNKNOWN, MISSING_PERMISSION, FORBIDDEN, VALIDATION_ERROR, all for the first refused job
  */
-export async function createBatch(p: Parts, caller: JobActor, request: RequestedBatch): Promise<JobBatch> {
+export async function createBatch(
+  p: BatchPlatform,
+  caller: JobActor,
+  request: RequestedBatch,
+): Promise<JobBatch> {
   const { name, open } = request;
   const jobs = await checkJobs(p, caller, request.jobs);
   const onAllSucceeded = await checkContinuation(p, caller, "onAllSucceeded", request.onAllSucceeded);
@@ -57,7 +61,7 @@ export async function createBatch(p: Parts, caller: JobActor, request: Requested
  * @throws JOB_BATCH_NOT_FOUND, JOB_BATCH_CLOSED_CONFLICT, and as `createBatch`
  */
 export async function addToBatch(
-  p: Parts,
+  p: BatchPlatform,
   caller: JobActor,
   id: string,
   o: { jobs: (RequestedJob | Problem)[]; close: boolean },
@@ -80,11 +84,11 @@ export async function addToBatch(
 }
 
 /** Ends a batch that was closed after its last job had ended. A separate transaction, so that it sees all ends. */
-const endIfDone = (p: Parts, pool: Sql, id: string) =>
+const endIfDone = (p: BatchPlatform, pool: Sql, id: string) =>
   transact(pool, async (tx) => wakeForChanged(p, tx, await endBatches(tx, [id])));
 
 async function insertInBatch(
-  p: Parts,
+  p: BatchPlatform,
   tx: Tx,
   caller: JobActor,
   batchId: string,
@@ -97,7 +101,7 @@ async function insertInBatch(
 
 /** The jobs to insert. @throws the problem of the first refused one */
 async function checkJobs(
-  p: Parts,
+  p: BatchPlatform,
   caller: JobActor,
   items: (RequestedJob | Problem)[],
 ): Promise<IdentifiedJob[]> {
@@ -109,7 +113,7 @@ async function checkJobs(
 }
 
 async function checkContinuation(
-  p: Parts,
+  p: BatchPlatform,
   caller: JobActor,
   member: "onAllSucceeded" | "onAnyFailed",
   request: RequestedJob | null,

@@ -29,7 +29,7 @@ export interface RequestedJob extends UniqueKey {
   parentJobIds?: string[];
 }
 
-type Parts = Pick<JobPlatform, "sql" | "wakeUps" | "jobTypes" | "jobWriter">;
+type EnqueuePlatform = Pick<JobPlatform, "sql" | "wakeUps" | "jobTypes" | "jobWriter">;
 
 /** An enqueued job, or the job that holds its key already. */
 export interface Enqueued {
@@ -43,7 +43,7 @@ export interface Enqueued {
  * VALIDATION_ERROR (arguments are not JSON or do not fit the type, or the parent is out of reach)
  */
 export async function enqueueRequestedJob(
-  p: Parts,
+  p: EnqueuePlatform,
   caller: JobActor,
   request: RequestedJob,
 ): Promise<Enqueued> {
@@ -61,7 +61,7 @@ export async function enqueueRequestedJob(
  * @throws JOB_TYPE_UNKNOWN, MISSING_PERMISSION, FORBIDDEN, VALIDATION_ERROR when not `continueOnError`
  */
 export async function enqueueRequestedJobs(
-  p: Parts,
+  p: EnqueuePlatform,
   caller: JobActor,
   items: (RequestedJob | Problem)[],
   continueOnError: boolean,
@@ -92,7 +92,7 @@ export type IdentifiedJob = NewJob & { id: string };
 
 /** Checks requested jobs. Returns for each the job to insert, or the problem. */
 export async function checkRequestedJobs(
-  p: Parts,
+  p: EnqueuePlatform,
   caller: JobActor,
   items: (RequestedJob | Problem)[],
 ): Promise<(IdentifiedJob | Problem)[]> {
@@ -113,7 +113,11 @@ export async function checkRequestedJobs(
 }
 
 /** Inserts checked jobs and wakes workers. A job whose key is held results in the holder. */
-export async function enqueueAll(p: Parts, caller: JobActor, jobs: IdentifiedJob[]): Promise<Enqueued[]> {
+export async function enqueueAll(
+  p: EnqueuePlatform,
+  caller: JobActor,
+  jobs: IdentifiedJob[],
+): Promise<Enqueued[]> {
   const parentIds = jobs.flatMap(parentsOf);
   const rows = parentIds.length === 0
     ? await p.jobWriter.write(p.sql, jobs)

@@ -2,7 +2,7 @@ import { inTrace } from "../../../infra/telemetry/tracing.ts";
 import { cutText } from "../../shared/cut_text.ts";
 import { newId, timeOfId } from "../../shared/ids.ts";
 import type { Platform } from "../../shared/platform.ts";
-import type { AttemptNotes, AttemptReporter } from "./attempt_notes.ts";
+import type { AttemptLog, AttemptReporter } from "./attempt_notes.ts";
 import type { ClaimedJob } from "./claim.ts";
 import { HandedOver, type JobContext, type JobTypes, PermanentJobFailure, PostponeJob } from "../job_type.ts";
 import { SharedTimeouts } from "./shared_timeouts.ts";
@@ -14,11 +14,11 @@ const timeouts = new SharedTimeouts();
 /** A running attempt. Once it is aborted or stopped, the result of its handler is ignored. */
 export interface Attempt {
   job: ClaimedJob;
-  /** Null: the job's receiver will settle it. */
+  /** Resolves when the attempt has ended; to null if the job's receiver settles it. */
   settlement: Promise<Settlement | null>;
   /** Aborts the signal; the job is settled when its handler has ended. */
   abort(reason: string): void;
-  /** Aborts the signal, and the handler still decides the result. */
+  /** Aborts the signal. The handler still decides the result. */
   cancel(): void;
   /** Aborts the signal and settles the job without waiting for its handler. */
   stop(reason: string): void;
@@ -29,7 +29,7 @@ export function runAttempt(
   job: ClaimedJob,
   o: {
     types: JobTypes;
-    notes: AttemptNotes;
+    attemptLog: AttemptLog;
     platform: Platform;
     upkeepPlatform?: Platform;
     takeWorker: JobContext["takeWorker"];
@@ -41,7 +41,7 @@ export function runAttempt(
   const { promise, resolve } = Promise.withResolvers<Settlement | null>();
   let cancelTimeout = () => {};
   let opened: AttemptReporter | undefined;
-  const reporter = () => opened ??= o.notes.open(job);
+  const reporter = () => opened ??= o.attemptLog.open(job);
   let abortedFor: string | null = null;
   const finish = (outcome: Settlement | null) => {
     const settlement = abortedFor === null || outcome === null
@@ -108,7 +108,7 @@ export function runAttempt(
   };
 }
 
-/** How long a job of an unknown type is postponed before it fails: a newer instance may have enqueued it. */
+/** A job of an unknown type is postponed until it has this age, because a newer instance may have enqueued it. Then it fails. */
 const UNKNOWN_TYPE_MS = 15 * 60_000;
 const UNKNOWN_TYPE_DELAY_MS = 20_000;
 
@@ -131,7 +131,7 @@ function readArgs(job: ClaimedJob, shape: ArgsShape): { success: boolean; value?
   }
 }
 
-/** The stored form of a result: JSON, cut at 65,536 characters. */
+/** Returns the stored form of a handler's result: JSON, cut at 65,536 characters; null for undefined. */
 function printOutput(output: unknown): string | null {
   if (output === undefined) return null;
   return cutText(JSON.stringify(output) ?? "null", OUTPUT_LENGTH);

@@ -3,7 +3,7 @@ import type { Sql } from "../../../infra/postgres/postgres.ts";
 import type { ClaimedJob } from "./claim.ts";
 import { storableText } from "../../shared/cut_text.ts";
 
-/** Log lines stored for one attempt; later lines go to the service's log only. */
+/** Maximum number of log lines stored for one attempt. Later lines go to the service's log only. */
 export const LINES_KEPT = 1_000;
 const LINE_LENGTH = 4_000;
 const NOTE_LENGTH = 500;
@@ -23,7 +23,7 @@ interface Line {
 export interface Progress {
   jobId: string;
   attempt: number;
-  /** Null: as it was. */
+  /** From 0 to 100; null: the stored value stays. */
   percent: number | null;
   note: string | null;
 }
@@ -41,7 +41,7 @@ export interface AttemptReporter {
  * log format, so secrets are masked here too. Attempts that report nothing cause no queries. The job is locked against its
  * deletion, as by a foreign key: erasing a tenant deletes running jobs too.
  */
-export class AttemptNotes {
+export class AttemptLog {
   #lines: Line[] = [];
   #progress = new Map<string, Progress>();
   #writing: Promise<void> = Promise.resolve();
@@ -49,6 +49,7 @@ export class AttemptNotes {
 
   constructor(private readonly sql: Sql, private readonly log: Log) {}
 
+  /** Returns the reporter of one attempt. */
   open(job: Pick<ClaimedJob, "id" | "attempts" | "jobTypeName" | "traceId">): AttemptReporter {
     const own = { jobId: job.id, attempt: job.attempts };
     let count = 0;
@@ -107,12 +108,12 @@ export class AttemptNotes {
         join jobs j on j.id = given.job_id for key share of j
         on conflict do nothing`;
     }
-    await noteProgress(this.sql, progress);
+    await writeProgress(this.sql, progress);
   }
 }
 
 /** Stores the progress of attempts; each attempt occurs once. */
-export async function noteProgress(q: Sql, progress: Progress[]): Promise<void> {
+export async function writeProgress(q: Sql, progress: Progress[]): Promise<void> {
   if (progress.length === 0) return;
   const column = <T>(read: (progress: Progress) => T): T[] => progress.map(read);
   const notes = column((p) => p.note);
@@ -131,13 +132,13 @@ export async function noteProgress(q: Sql, progress: Progress[]): Promise<void> 
 /** Escapes in JSON that jsonb refuses: NUL and unpaired surrogates. An escaped backslash before `u` is plain text. */
 const UNSTORABLE = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/;
 
-/** A line of the service's log, as it is stored with an attempt. */
+/** Parses a line of the service's log into the columns in which an attempt stores it. */
 function readLine(line: string): Pick<Line, "at" | "level" | "message" | "fields"> {
   const { time, level, message, ...fields } = JSON.parse(line);
   return storableLine({ time, level, message }, JSON.stringify(fields));
 }
 
-/** A line as it is stored. @param printed its fields as JSON; left out if they are too long */
+/** Returns the stored columns of a line. @param printed its fields as JSON; they are left out if they are too long */
 export function storableLine(
   { time, level, message }: { time: string; level: string; message: string },
   printed: string,

@@ -10,7 +10,7 @@ import { runBatches } from "../../shared/batches.ts";
 
 const PROMOTED_AT_ONCE = 1_000;
 const PARKED_AT_ONCE = 1_000;
-/** How long a claim of a limited type waits for the type's advisory lock. */
+/** Maximum time for which a claim of a limited type waits for the type's advisory lock. */
 const LIMIT_LOCK_MS = 300;
 
 /** A job that a worker has claimed. */
@@ -24,13 +24,13 @@ export interface ClaimedJob {
   maxRetries: number;
   createdBy: string | null;
   traceId: string | null;
-  /** How long all attempts have met an unavailable dependency, in ms at the claim; null: the last attempt did not. */
+  /** Duration of the current series of attempts that met an unavailable dependency, in ms at the claim; null: no series. */
   outageMs: number | null;
   /** Time from the due time to the claim, later to the start of the attempt, in ms. Negative if the clock was set back. */
   waitedMs: number;
-  /** How often a worker lost its lease while it held the job. */
+  /** Number of workers that lost their lease while they held the job. */
   lostLeases: number;
-  /** Type of a job that is pushed; absent: a type of the service. */
+  /** The type, if its jobs are pushed; absent: a type of the service. */
   type?: AnyJobType;
 }
 
@@ -46,12 +46,12 @@ export interface Claim {
  * Claims due jobs for a worker from the front of each planned lane. They are returned in the order in which they
  * should start: round robin over the lanes, and within a lane by priority, due time and id. Rows that other workers
  * have locked are skipped, so claims never wait for each other. The key-share lock on the worker's own row ensures
- * that a worker already declared dead claims nothing. Neither does one that does not know of a pause yet. That row is
- * locked only if jobs are due, so a claim that finds none writes nothing. Locked rows are found again by their place in
- * the table, which costs less than by id. A row that has moved since the statement began is left for the next claim.
- * A transaction that began before a job became due can claim it: it starts at its due time.
- * @param pausedTypes their jobs in these lanes are left
- * @param floors where the waiting jobs of each lane begin
+ * that a worker which was declared dead claims nothing. A worker that has not read the newest pauses claims nothing either.
+ * That row is locked only if jobs are due, so a claim that finds none writes nothing. Locked rows are found again by their
+ * `ctid`, which costs less than by id. A row that has moved since the statement began is left for the next claim.
+ * A transaction that began before a job became due can claim it. The job's start is then its due time.
+ * @param pausedTypes jobs of these types stay in the lanes
+ * @param floors the due times at which the waiting jobs of each lane begin
  */
 export async function claimFromLanes(
   sql: Sql,
@@ -91,7 +91,7 @@ export async function claimFromLanes(
       date_part('epoch', now() - outage_since) * 1000 as outage_ms, lost_leases,
       date_part('epoch', now() - due_at) * 1000 as waited_ms, priority, lane`;
   const byLane = Map.groupBy(rows.sort(inLaneOrder), ({ lane }) => lane);
-  floors?.note(byLane, queriedAt);
+  floors?.recordClaim(byLane, queriedAt);
   return {
     jobs: interleave(lanes.map((lane) => byLane.get(lane) ?? [])),
     exhausted: lanes.filter((lane) => (byLane.get(lane)?.length ?? 0) < take),
@@ -154,11 +154,11 @@ export async function claimLimited(
   );
 }
 
-/** At most `maxRunning` jobs with the limit key run at once in the whole service. */
+/** A limit: at most `maxRunning` jobs with the limit key run at once in the whole service. */
 export interface RunningLimit {
   key: string;
   maxRunning: number;
-  /** True: what a tenant holds beyond half is not open to the others. */
+  /** True: the number is never exceeded. False: other tenants may also use what a tenant holds beyond half. */
   isStrict: boolean;
 }
 
@@ -200,7 +200,7 @@ export async function readRooms(q: Sql, limits: RunningLimit[]): Promise<Map<str
   }));
 }
 
-/** Room without places beyond the limit. */
+/** Limits the room to the free places, so that the limit is never exceeded. */
 const strict = (places: Places): Room => ({
   free: places.free,
   open: places.free,

@@ -13,7 +13,7 @@ const SEARCH_AGAIN_MS = 100;
 /** Number of lanes that are tried before a search. */
 const REMEMBERED_LANES = 4;
 
-/** Claims jobs for one worker. Knows the lanes with due jobs and whose turn is next. */
+/** Claims jobs for one worker. Remembers the lanes with due jobs and the lane whose turn is next. */
 export class Claimer {
   #turns: LaneTurns;
   readonly #pauses: KnownPauses;
@@ -23,15 +23,14 @@ export class Claimer {
   #searchFrom = "";
   /** Lanes of the last claim that returned jobs. An idle worker tries them before it searches, so that a job starts earlier. */
   #remembered: string[] = [];
-  /** Whether they may be tried: once after each search, so that the other lanes get their turn. */
+  /** True if they may be tried. They are tried once after each search, so that the other lanes get their turn. */
   #mayTryRemembered = false;
-  /** True if the last claim left due jobs, because the places they may take are full. */
   #leftJobs = false;
 
   /**
    * @param queues queues to claim from; null: all.
    * @param onPausesChanged called for every pause or resume
-   * @param onFoundLate called when a job was found that the last claims had passed
+   * @param onFoundLate called when a check finds a job that the last claims have passed over
    */
   constructor(
     private readonly sql: Sql,
@@ -47,8 +46,8 @@ export class Claimer {
       onFoundLate();
     });
     this.#pushed = new PushedLanes(sql, roomFor, this.#floors);
-    const works = (lane: string) => queues === null || queues.includes(laneParts(lane).queue);
-    this.#turns = new LaneTurns((lane) => works(lane) && !this.#pauses.isPaused(lane));
+    const isServed = (lane: string) => queues === null || queues.includes(laneParts(lane).queue);
+    this.#turns = new LaneTurns((lane) => isServed(lane) && !this.#pauses.isPaused(lane));
   }
 
   /** Makes the next claim search for lanes first. */
@@ -75,6 +74,7 @@ export class Claimer {
     return { jobs, mayHaveMore: this.#mayHaveMore() };
   }
 
+  /** True if the last claim left due jobs, because the places that they may take are full. */
   get leftJobs(): boolean {
     return this.#leftJobs;
   }
@@ -87,7 +87,7 @@ export class Claimer {
     return await this.#takeTurns(workerId, room);
   }
 
-  /** Claims from the lanes in turn until some have jobs. Those without room are found again when a job has ended. */
+  /** Claims from the lanes in turn until a claim returns jobs. Lanes without room are found again when a job has ended. */
   async #takeTurns(workerId: string, room: Room): Promise<ClaimedJob[]> {
     for (let plan = this.#turns.plan(room); plan; plan = this.#turns.plan(room)) {
       const { jobs, exhausted } = await this.#take(workerId, plan);

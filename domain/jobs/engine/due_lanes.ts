@@ -2,12 +2,12 @@ import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { type LaneFloors, sinceFloor } from "./lane_floors.ts";
 import { AFTER_LANES } from "../job_row.ts";
 
-/** A lane with due jobs that remote workers take. */
+/** A lane with due jobs of declared types, which remote workers claim or the service pushes. */
 export interface DueLane {
   lane: string;
-  /** Number of due jobs; counted up to a limit. */
+  /** Number of due jobs, counted up to `countTo` of the search. */
   depth: number;
-  /** How many more jobs of its type may run; shared by the lanes of a limited type. Absent: no limit. */
+  /** Number of further jobs that may run, shared by the lanes of a limited type. Absent: no limit. */
   room?: { left: number };
 }
 
@@ -15,8 +15,8 @@ export interface DueLane {
 export const LANES_AT_ONCE = 1_000;
 
 /**
- * Finds the lanes with due jobs whose names start with one of the prefixes. Costs a few index probes per lane, and counts
- * at most `countTo` jobs of each.
+ * Finds the lanes with due jobs whose names start with one of the prefixes, with a few index probes for each. Counts at
+ * most `countTo` jobs of a lane.
  * @param after name of the lane after which the search starts; the empty text starts at the first
  * @param floors lanes with floors are probed there; the search skips through the gaps between their names.
  */

@@ -3,7 +3,7 @@ import type { ClaimedJob } from "./claim.ts";
 import type { PlaceLimits } from "../job_type.ts";
 import { Places, type Room } from "./places.ts";
 
-/** Most jobs of one claim. */
+/** Maximum number of jobs of one claim. */
 export const LARGEST_CLAIM = 500;
 /**
  * A prefetched job that has not started after this time is given back, so that it can run elsewhere or be cancelled.
@@ -41,14 +41,15 @@ export class HeldJobs {
   roomOf(target: number): Room {
     const { places, prefetched } = this;
     const isFast = target >= this.concurrency;
-    const prefetches = places.doSomeRest(PREFETCH_HOLD_MS) ? 0 : target;
+    const prefetches = places.isHalfHeldFor(PREFETCH_HOLD_MS) ? 0 : target;
     return {
       open: Math.min(LARGEST_CLAIM, Math.ceil(places.open) + target - prefetched.length),
       free: Math.min(LARGEST_CLAIM, Math.ceil(places.free) + prefetches - prefetched.length),
       reserve: Math.min(LARGEST_CLAIM, places.reserve - prefetched.length),
       holdsNone: (tenantId) =>
         places.holdsNone(tenantId) && !prefetched.some(({ job }) => job.tenantId === tenantId),
-      holdsHalf: (tenantId) => isFast ? places.rests(tenantId, PREFETCH_HOLD_MS) : places.holdsHalf(tenantId),
+      holdsHalf: (tenantId) =>
+        isFast ? places.holdsHalfFor(tenantId, PREFETCH_HOLD_MS) : places.holdsHalf(tenantId),
     };
   }
 
@@ -58,10 +59,10 @@ export class HeldJobs {
    */
   takeNext(): PrefetchedJob | undefined {
     const { places, prefetched } = this;
-    const inQuestion = this.#isMixed ? prefetched : prefetched.slice(0, 1);
+    const candidates = this.#isMixed ? prefetched : prefetched.slice(0, 1);
     const mayStart = (tenantId: string | null) =>
       places.open > 0 ? !places.holdsHalf(tenantId) : places.reserve > 0 && places.holdsNone(tenantId);
-    const first = inQuestion.findIndex(({ job }) => mayStart(job.tenantId));
+    const first = candidates.findIndex(({ job }) => mayStart(job.tenantId));
     if (first < 0 && places.free <= 0) return undefined;
     return prefetched.splice(Math.max(0, first), 1)[0];
   }

@@ -16,18 +16,18 @@ const REST_FACTOR = 20;
 /** A job may become visible this much later than its due time without being found late. */
 const MARGIN_MS = 1_000;
 
-/** What is known of a lane. Times are `performance.now()`. */
+/** The state of a lane. Times are `performance.now()`. */
 interface KnownLane {
   claimed: number;
-  /** For each priority the due time of the last claimed job; null: none was claimed. */
+  /** For each priority, the due time of the last claimed job; null: no job was claimed. */
   floors: (number | null)[];
-  /** When a check lowered the floors. A claim that was sent before it started behind the job that was found. */
+  /** The time at which a check last lowered the floors. A claim that was sent before starts behind the job that it found. */
   loweredAt: number;
-  /** Whether claims start at the floors. */
+  /** True if claims start at the floors, because entries before them are slow to read. */
   isSlow: boolean;
 }
 
-/** For each priority, how long ago the oldest waiting job may have been due, in ms; null: no limit. */
+/** For each priority, the maximum age of the due time of waiting jobs, in ms; null: no limit. */
 export type FloorAges = (number | null)[];
 
 const NO_FLOORS: FloorAges = PRIORITIES.map(() => null);
@@ -51,13 +51,14 @@ export class LaneFloors {
     return [...this.#lanes].filter(([, { isSlow }]) => isSlow).map(([lane]) => lane).sort();
   }
 
+  /** The floors from which claims of the lane start; all null if they start at its first entry. */
   agesOf(lane: string): FloorAges {
     const known = this.#lanes.get(lane);
     return known?.isSlow ? agesAt(known, performance.now()) : NO_FLOORS;
   }
 
-  /** Called with each claim. @param queriedAt when it was sent */
-  note(claimed: Map<string, { priority: number; waitedMs: number }[]>, queriedAt: number): void {
+  /** Records how far a claim got in each lane. @param queriedAt the time at which it was sent, as `performance.now()` */
+  recordClaim(claimed: Map<string, { priority: number; waitedMs: number }[]>, queriedAt: number): void {
     const jobsClaimed = claimed.values().reduce((sum, jobs) => sum + jobs.length, 0);
     const tookLong = performance.now() - queriedAt > LONG_CLAIM_MS + LONG_CLAIM_MS_PER_JOB * jobsClaimed;
     for (const [lane, jobs] of claimed) {

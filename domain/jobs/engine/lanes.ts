@@ -89,8 +89,8 @@ export class LaneTurns {
     const turn = known.findIndex((lane) => lane > this.#lastServed);
     const inTurn = turn > 0 ? [...known.slice(turn), ...known.slice(0, turn)] : known;
     const limitKeys = inTurn.map((lane) => laneParts(lane).limitKey);
-    const alike = limitKeys.findIndex((limitKey) => limitKey !== limitKeys[0]);
-    const lanes = inTurn.slice(0, alike < 0 ? limit : Math.min(limit, alike));
+    const sameLimit = limitKeys.findIndex((limitKey) => limitKey !== limitKeys[0]);
+    const lanes = inTurn.slice(0, sameLimit < 0 ? limit : Math.min(limit, sameLimit));
     this.#lastServed = lanes.at(-1) ?? "";
     return { lanes, take: Math.floor(limit / lanes.length) };
   }
@@ -103,8 +103,8 @@ export class LaneTurns {
 }
 
 /**
- * The lanes that get the room, and how much: those of tenants that hold less than half of the places; if there is no room
- * for them, one lane of each tenant that holds none; else all.
+ * Chooses the lanes to claim from, and the maximum number of jobs. Lanes of tenants that hold less than half of the places
+ * come first. If there is no room for them, one lane of each tenant without a place is chosen; otherwise all lanes.
  */
 export function lanesFor(room: Room, lanes: string[]): { lanes: string[]; limit: number } {
   const first = lanes.filter((lane) => !room.holdsHalf(laneParts(lane).tenantId));

@@ -32,7 +32,7 @@ export interface LeaseKeeperOptions {
  */
 export class LeaseKeeper {
   #id = "";
-  /** The id of a lease that is being opened, also after a failure: otherwise a lost answer would leave a lease over. */
+  /** The id of the lease that is being opened. A retry uses it again: otherwise a lost answer would leave a second lease. */
   #openingId: string | null = null;
   #sql: Pool;
   #safeUntil = -Infinity;
@@ -105,11 +105,11 @@ export class LeaseKeeper {
     }
   }
 
-  /** @returns when the lease began at the earliest, as `performance.now()` */
+  /** Opens a lease. @returns the earliest time at which the lease may have begun, as `performance.now()` */
   async #open(): Promise<number> {
     const askedAt = performance.now();
     this.#openingId ??= newId();
-    await openLease(this.#sql, this.o.host, this.#openingId); // no time-out: it may have to connect, and no job starts meanwhile
+    await openLease(this.#sql, this.o.host, this.#openingId); // has no time-out, because it may have to connect; no job starts before it ends
     this.#id = this.#openingId;
     this.#openingId = null;
     return askedAt;

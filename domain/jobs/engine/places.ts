@@ -1,10 +1,10 @@
-/** How much more fits into some places. */
+/** Room for further jobs, in places. It differs by how many places the tenant of the jobs holds. */
 export interface Room {
-  /** For tenants that hold half of the places or more. */
+  /** Places for tenants that hold at least half of them. */
   free: number;
-  /** For the others. */
+  /** Places for tenants that hold less than half. */
   open: number;
-  /** For tenants that hold none, one for each, also when `open` is 0. */
+  /** Number of tenants without a place that may each start one job, even when `open` is 0. */
   reserve: number;
   holdsHalf(tenantId: string | null): boolean;
   holdsNone(tenantId: string | null): boolean;
@@ -20,7 +20,7 @@ export class Places implements Room {
   #taken = 0;
   #beyondHalf = 0;
   readonly #takenBy = new Map<string | null, number>();
-  /** When a job of the tenant last gave back its places, as `performance.now()`. */
+  /** The time at which a job of the tenant last gave back its places, as `performance.now()`. */
   readonly #endedAt = new Map<string | null, number>();
   readonly #half: number;
 
@@ -48,17 +48,17 @@ export class Places implements Room {
     return (this.#takenBy.get(tenantId) ?? 0) >= this.#half;
   }
 
-  /** True if the tenant holds half or more, and none of its jobs has ended for this time. */
-  rests(tenantId: string | null, ms: number): boolean {
+  /** True if the tenant holds at least half of the places, and none of its jobs has ended within the last `ms` milliseconds. */
+  holdsHalfFor(tenantId: string | null, ms: number): boolean {
     return this.holdsHalf(tenantId) && performance.now() - (this.#endedAt.get(tenantId) ?? -Infinity) > ms;
   }
 
-  /** True if such a tenant exists. */
-  doSomeRest(ms: number): boolean {
-    return [...this.#takenBy.keys()].some((tenantId) => this.rests(tenantId, ms));
+  /** True if `holdsHalfFor` is true for any tenant. */
+  isHalfHeldFor(ms: number): boolean {
+    return [...this.#takenBy.keys()].some((tenantId) => this.holdsHalfFor(tenantId, ms));
   }
 
-  /** @param places negative: gives back */
+  /** Takes places for jobs of a tenant. @param places a negative number gives places back */
   take(tenantId: string | null, places: number): void {
     const before = this.#takenBy.get(tenantId) ?? 0;
     const after = before + places;

@@ -9,7 +9,7 @@ import { findDueLanes, LANES_AT_ONCE } from "./due_lanes.ts";
 import { type NamedRow, readPushedRows, remoteType } from "../types/find_job_types.ts";
 import { push } from "./push.ts";
 
-/** Worker places of a push. It mostly waits. */
+/** Worker places of a push. The fraction is small, because a push mostly waits for its receiver. */
 const PLACES = 1 / 16;
 /** Fraction of the places that all pushes take. */
 const SHARE = 1 / 2;
@@ -87,7 +87,7 @@ export class PushedLanes {
 const prefixOf = (name: string, tenantId: string | null): string =>
   `${REMOTE_MARK}${name}|${tenantId === null ? "" : `${tenantId}|`}`;
 
-/** The type in the form of those that the service runs itself: its handler pushes the job. */
+/** The declared type as a job type whose handler pushes the job to the receiver. */
 function pushedType(row: NamedRow): AnyJobType {
   const type = remoteType(row);
   const receiver = { typeId: row.id, url: row.pushUrl ?? "" };

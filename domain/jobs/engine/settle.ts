@@ -29,14 +29,14 @@ export interface Settlement {
   execution: "Succeeded" | "Failed" | "Abandoned" | null;
   next: "Succeeded" | "Failed" | "DeadLettered" | "Enqueued" | "Scheduled";
   countsAsFailure: boolean;
-  /** Whether a dependency was unavailable; null if the attempt does not show it. */
+  /** True if a dependency was unavailable, false if none was; null if the attempt does not show it. */
   isOutage: boolean | null;
   delayMs: number;
   error: string | null;
-  /** Why the job was postponed. */
+  /** The reason of a postponement. */
   waitReason: string | null;
   output: string | null;
-  /** What a remote worker reported; absent: the attempt ran in the service. */
+  /** The outcome that a remote worker reported; absent: the attempt ran in the service. */
   outcome?: string;
   startedAt: number;
   endedAt: number;
@@ -57,7 +57,7 @@ export const succeeded = (job: ClaimedJob, output: string | null, times: Times):
   ...times,
 });
 
-/** The job waits and did not fail: it runs again after `delayMs`, and the attempt is not recorded. */
+/** The settlement of a job that waits and did not fail: it runs again after `delayMs`, and the attempt is not recorded. */
 export const postponed = (job: ClaimedJob, reason: string, delayMs: number, times: Times): Settlement => ({
   job,
   execution: null,
@@ -72,8 +72,8 @@ export const postponed = (job: ClaimedJob, reason: string, delayMs: number, time
 });
 
 /**
- * The settlement for a thrown error: a retry after a growing delay, a postponement, or a dead letter. This is the one rule
- * for outages: a dependency that is unavailable, also a busy database, is waited for, whatever the job is.
+ * The settlement of a thrown error: a retry after a growing delay, a postponement, or a dead letter. Jobs of every type wait
+ * for an unavailable dependency, also for a busy database.
  */
 export function failed(job: ClaimedJob, thrown: unknown, times: Times): Settlement {
   const error = outageOf(thrown) ?? thrown;
@@ -89,8 +89,8 @@ export function failed(job: ClaimedJob, thrown: unknown, times: Times): Settleme
   };
   const isAway = isOutage(error);
   if (isAway && waitsForDependencies(job)) {
-    const askedMs = error instanceof DependencyUnavailable ? error.retryAfterMs : 0;
-    const delayMs = Math.max(outagePauseMs(job.outageMs ?? 0), askedMs);
+    const retryAfterMs = error instanceof DependencyUnavailable ? error.retryAfterMs : 0;
+    const delayMs = Math.max(outagePauseMs(job.outageMs ?? 0), retryAfterMs);
     return { ...base, next: "Failed", countsAsFailure: false, isOutage: isAway, delayMs };
   }
   const isLast = error instanceof PermanentJobFailure || job.failures >= job.maxRetries;
@@ -115,7 +115,7 @@ function outagePauseMs(outageMs: number): number {
 
 const storableMessage = (text: string): string => storableText(text, MESSAGE_LENGTH);
 
-/** Message of a thrown value. The value may be anything, also one that cannot be converted to a string. */
+/** Message of a thrown value, also of a value that cannot be converted to a string. */
 function messageOf(error: unknown): string {
   try {
     return String(error instanceof Error ? error.message || error.name : error);
@@ -124,7 +124,7 @@ function messageOf(error: unknown): string {
   }
 }
 
-/** The attempt was interrupted from outside: it does not count as a failure, and the job is due at once. */
+/** The settlement of an attempt that the service interrupted: it does not count as a failure, and the job is due at once. */
 export const interrupted = (job: ClaimedJob, times: Times, reason: string): Settlement => ({
   job,
   execution: "Abandoned",
@@ -145,9 +145,9 @@ export function retryDelayMs(retry: number, random = Math.random()): number {
 
 /**
  * Writes how attempts ended: the job's status, the attempt unless the job was postponed, and a dead letter if the
- * retries are used up. A result is accepted only if this worker still holds the job with the same attempt number (fencing); a late result
- * changes nothing.
- * @returns the jobs whose result was accepted, and those that waited for their end.
+ * retries are used up. A result is accepted only if this worker still holds the job with the same attempt number (fencing).
+ * A late result changes nothing.
+ * @returns `settled`: the jobs whose result was accepted; `released`: the jobs whose status changed because those ended
  */
 export async function settleJobs(
   sql: Sql,
@@ -204,7 +204,7 @@ function endedAttempts(settlements: Settlement[], settled: SettledJob[]): EndedA
 
 type Settled = SettledJob & EndedJob;
 
-/** Successes are written by a statement of their own, because they are most of all ends and need one row each. */
+/** Writes successes by a statement of their own, because most attempts succeed and a success needs no second row. */
 async function writeSettlements(sql: Sql, workerId: string, settlements: Settlement[]): Promise<Settled[]> {
   const successes = settlements.filter(({ next }) => next === "Succeeded");
   const others = settlements.filter(({ next }) => next !== "Succeeded");
@@ -313,7 +313,7 @@ export async function writeDeadLetters(
   await onDeadLettered?.(tx, rows);
 }
 
-/** SQL of a job that is given back: it is due again, or cancelled if a caller asked for that. */
+/** SQL assignments for a job that is given back: it is due again, or cancelled if a caller asked for that. */
 export const GIVEN_BACK =
   `status = case when cancel_requested_at is null then 'Enqueued' else 'Cancelled' end::job_status,
     completed_at = case when cancel_requested_at is not null then statement_timestamp() end`;

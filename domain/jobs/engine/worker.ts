@@ -5,7 +5,7 @@ import { mainPool, type Pool, type Sql } from "../../../infra/postgres/postgres.
 import { waitAtMost } from "../../../infra/timeout.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { type Attempt, runAttempt } from "./attempt.ts";
-import { AttemptNotes } from "./attempt_notes.ts";
+import { AttemptLog } from "./attempt_notes.ts";
 import type { ClaimedJob } from "./claim.ts";
 import { Claimer } from "./claimer.ts";
 import { PostponeJob } from "../job_type.ts";
@@ -24,7 +24,7 @@ import { stateAfter, type WorkerEvent, type WorkerState } from "./worker_state.t
 export interface WorkerOptions {
   /** Passed to the handlers in the job context. */
   platform: Platform;
-  /** Passed to the handlers of recurring work of the service itself, with the pool for upkeep. Default: `platform`. */
+  /** Passed to the handlers of recurring jobs of the service itself. It has the pool for upkeep. Default: `platform`. */
   upkeepPlatform?: Platform;
   /** Pool for the statements of the worker itself. */
   sql: Sql;
@@ -59,7 +59,10 @@ const MAX_PREFETCHED = 2 * LARGEST_CLAIM;
  * large batches, and long ones remain for other instances.
  */
 const PREFETCH_MS = 60;
-/** Limit used instead while enough jobs start that it will start soon: giving back costs as much as claiming. */
+/**
+ * Maximum time for which a prefetched job is held while so many jobs start that its turn comes soon. Giving it back would
+ * cost as much as a claim.
+ */
 const PREFETCH_MAX_HOLD_MS = 1_000;
 const RETRY_DATABASE_MS = 1_000;
 /** Claims normally take milliseconds. Without a successful claim for this time, the worker is stalled. */
@@ -67,36 +70,40 @@ const CLAIM_STALLED_MS = 3_000;
 /** If jobs may wait and none starts or ends for this time, the worker is stalled. */
 const PLACES_STALLED_MS = 30_000;
 
-/** An attempt that wants the worker while another one has it is postponed for this time. */
+/** Postponement of an attempt that asks for the whole worker while another attempt has it. */
 const TAKEN_MS = 2_000;
 
 /**
- * Claims jobs in batches, runs them, settles them in batches and renews its lease. `worker_state.ts` shows its states.
+ * Claims jobs in batches, runs them, settles them in batches and renews its lease. `worker_state.ts` lists its states.
  * Jobs start only while the lease is safe.
  */
 export class Worker {
   #state: WorkerState = "Starting";
   /** The claim or give-back that runs, or the last one. It never rejects. */
   #query: Promise<void> = Promise.resolve();
-  #isWokenMeanwhile = false;
+  /** True if the worker was woken during the claim. */
+  #wasWokenDuringClaim = false;
   /** True if jobs ended during the claim, so that others may fit. */
-  #hasRoomMeanwhile = false;
+  #gotRoomDuringClaim = false;
   #claimMayBeLost = false;
   /** The attempt that has the worker to itself, or waits for it: no other job starts. */
   #taker: Attempt | null = null;
   readonly #held: HeldJobs;
-  #fillsSoon = false;
+  /** True if `#fillPlaces` is scheduled for the end of this turn of the event loop. */
+  #isFillScheduled = false;
+  /** Number of pauses and resumes so far. */
   #pauseChanges = 0;
   /** True if prefetched jobs were claimed before the last pause or resume. */
   #mayBePaused = false;
   #started = 0;
-  /** Since when claims have failed, and since when jobs may wait and none has started or ended. */
+  /** Start of the first claim since the last successful one, as `performance.now()`. */
   #unclaimedSince: number | null = null;
+  /** The time since which jobs may wait and none has started or ended, as `performance.now()`; null: none may wait. */
   #waitingSince: number | null = null;
   #poll: ReturnType<typeof setInterval> | undefined;
   #release: ReturnType<typeof setTimeout> | undefined;
   readonly #completionRate = new CompletionRate();
-  readonly #notes: AttemptNotes;
+  readonly #attemptLog: AttemptLog;
   readonly #claimer: Claimer;
   readonly #settler: Settler;
   readonly #lease: LeaseKeeper;
@@ -104,7 +111,7 @@ export class Worker {
   private constructor(private readonly o: WorkerOptions) {
     const { sql, log, types, queues, host, leaseSeconds = LEASE_SECONDS } = o;
     this.#held = new HeldJobs(o.concurrency);
-    this.#notes = new AttemptNotes(sql, log);
+    this.#attemptLog = new AttemptLog(sql, log);
     this.#claimer = new Claimer(
       sql,
       types,
@@ -151,7 +158,7 @@ export class Worker {
     return this.#held.running.size;
   }
 
-  /** Why no job could start for some time; null if jobs can start. */
+  /** The reason why no job has started for some time; null if jobs can start. */
   stallReason(): string | null {
     const seconds = (since: number | null) => (performance.now() - (since ?? Infinity)) / 1000;
     const [unclaimed, waiting] = [seconds(this.#unclaimedSince), seconds(this.#waitingSince)];
@@ -166,7 +173,7 @@ export class Worker {
 
   /** Searches for due jobs now. */
   wake(): void {
-    if (this.#isQuerying) this.#isWokenMeanwhile = true;
+    if (this.#isQuerying) this.#wasWokenDuringClaim = true;
     else this.#claimer.searchAgain();
     this.#on("woken");
     this.#fillPlaces();
@@ -198,7 +205,7 @@ export class Worker {
     await waitAtMost(graceMs, allEnded());
     for (const attempt of this.#held.running) attempt.stop("the service stopped");
     await allEnded();
-    await this.#notes.flush();
+    await this.#attemptLog.flush();
     await this.#settler.flush(5_000);
     await this.#lease.close();
     this.#on("ended");
@@ -238,7 +245,8 @@ export class Worker {
   #start(job: ClaimedJob): void {
     const { types, platform, upkeepPlatform } = this.o;
     const takeWorker = (waitMs: number) => Promise.resolve().then(() => this.#take(attempt, waitMs));
-    const attempt = runAttempt(job, { types, notes: this.#notes, platform, upkeepPlatform, takeWorker });
+    const attemptLog = this.#attemptLog;
+    const attempt = runAttempt(job, { types, attemptLog, platform, upkeepPlatform, takeWorker });
     const { places = 1 } = job.type ?? types.get(job.jobTypeName) ?? {};
     this.#held.running.add(attempt);
     this.#started++;
@@ -255,7 +263,7 @@ export class Worker {
     });
   }
 
-  /** Gives the worker to one attempt; see `takeWorker` of the job context. */
+  /** Gives the whole worker to one attempt; see `takeWorker` of the job context. */
   async #take(attempt: Attempt, waitMs: number): Promise<(() => void) | null> {
     if (this.#taker) throw new PostponeJob("Another job runs alone on this worker.", TAKEN_MS);
     this.#taker = attempt;
@@ -274,17 +282,17 @@ export class Worker {
 
   /** Fills the places of all jobs that end in the same turn of the event loop, so that one claim is enough for them. */
   #fillPlacesSoon(): void {
-    if (this.#fillsSoon) return;
-    this.#fillsSoon = true;
+    if (this.#isFillScheduled) return;
+    this.#isFillScheduled = true;
     setImmediate(() => {
-      this.#fillsSoon = false;
+      this.#isFillScheduled = false;
       this.#fillPlaces();
     });
   }
 
   async #claim(room: Room): Promise<void> {
     this.#on("claim");
-    this.#isWokenMeanwhile = this.#hasRoomMeanwhile = false;
+    this.#wasWokenDuringClaim = this.#gotRoomDuringClaim = false;
     this.#unclaimedSince ??= performance.now();
     this.#completionRate.measure();
     const workerId = this.#lease.id;
@@ -293,7 +301,7 @@ export class Worker {
       await this.#recoverLostClaim();
       const { jobs, mayHaveMore } = await this.#claimer.claim(workerId, room);
       this.#unclaimedSince = null;
-      const searchesAgain = this.#isWokenMeanwhile || this.#hasRoomMeanwhile && !mayHaveMore;
+      const searchesAgain = this.#wasWokenDuringClaim || this.#gotRoomDuringClaim && !mayHaveMore;
       if (searchesAgain) this.#claimer.searchAgain();
       const mayStart = this.#state !== "Draining" && this.#pauseChanges === pauseChanges;
       if (!mayStart) await giveBackJobs(this.o.sql, workerId, jobs);
@@ -366,7 +374,7 @@ export class Worker {
     for (const { status, dueInMs } of jobs) {
       if (status === "Failed" || status === "Scheduled") onDueLater?.(dueInMs);
     }
-    if (this.#isQuerying) this.#hasRoomMeanwhile = true;
+    if (this.#isQuerying) this.#gotRoomDuringClaim = true;
     else if (this.#state === "Waiting") this.wake();
   }
 

@@ -14,10 +14,10 @@ export interface TimedWork {
   doDue(): Promise<unknown>;
 }
 
-type Parts = Pick<JobPlatform, "sql" | "wakeUps" | "jobTypes" | "clock" | "log">;
+type DueTimesPlatform = Pick<JobPlatform, "sql" | "wakeUps" | "jobTypes" | "clock" | "log">;
 
 /** The timed work of the jobs area: scheduled jobs and retries, worker leases, recurring jobs. */
-export const jobWork = (p: Parts, leaseSeconds: number): TimedWork[] => {
+export const jobWork = (p: DueTimesPlatform, leaseSeconds: number): TimedWork[] => {
   const wakeIfAny = (jobs: number) => jobs > 0 && p.wakeUps.at(p.clock.now());
   return [{
     name: "waiting jobs",

@@ -5,7 +5,7 @@ import { mainPool } from "../../../infra/postgres/postgres.ts";
 import { withDatabase } from "../../shared/platform.ts";
 import { AttemptMetrics } from "./attempt_metrics.ts";
 import { FailureLog } from "./failure_log.ts";
-import { TypeFigures } from "../statistics/type_figures.ts";
+import { TypeStatistics } from "../statistics/type_figures.ts";
 import { jobWork, type TimedWork, watchDueTimes } from "./due_times.ts";
 import type { SettledJob } from "../job_row.ts";
 import type { RemoteWorkPlatform } from "../remote/platform.ts";
@@ -16,18 +16,18 @@ import { Worker } from "../engine/worker.ts";
 
 const POLL_MS = 2_000;
 const POLL_WITHOUT_LISTEN_MS = 300;
-/** A job that is due again at once gets a wake-up this much later, so that it finds the job waiting. */
+/** Delay of the wake-up for a job that is due again at once, so that the wake-up finds the job waiting. */
 const MIN_DELAY_MS = 20;
 
 /** The job engine of an instance: its worker, the check of due times, and upkeep. */
 export interface JobEngine {
-  /** Why no job can start; null if jobs can start or the instance runs none. */
+  /** The reason why no job can start; null if jobs can start or the instance runs none. */
   stallReason(): string | null;
-  /** Has the worker search for due jobs now. */
+  /** Makes the worker search for due jobs now. */
   wake(): void;
   /** Does the timed work that is due. */
   checkDueTimes(): Promise<void>;
-  /** Does what lost wake-ups or dead workers left undone. */
+  /** Does the work that lost wake-ups or dead workers have left undone. */
   sweep(): Promise<void>;
   /** Gives running jobs `graceMs` to finish and gives back the others. */
   stop(graceMs: number): Promise<void>;
@@ -47,11 +47,11 @@ export async function startJobEngine(
   const pollMs = config.JOB_POLL_MS ?? (config.DATABASE_LISTEN ? POLL_MS : POLL_WITHOUT_LISTEN_MS);
   const leaseSeconds = config.JOB_LEASE_SECONDS;
   const failures = new FailureLog(log);
-  const figures = new TypeFigures({ sql: o.pools.upkeepSql, clock, log });
+  const statistics = new TypeStatistics({ sql: o.pools.upkeepSql, clock, log });
   const attempts = new AttemptMetrics(metrics, jobTypes);
   jobTypes.onEnded = (ended) => {
     attempts.count(ended);
-    figures.count(ended);
+    statistics.count(ended);
     failures.write(ended);
   };
   const onDueLater = (inMs: number) => wakeUps.at(new Date(clock.now().getTime() + inMs));
@@ -108,7 +108,7 @@ export async function startJobEngine(
       await rateReleaser.sweep();
       await dueTimes.check();
       await upkeep.sweep();
-      await figures.flush();
+      await statistics.flush();
     },
     async stop(graceMs) {
       clearInterval(pollTimer);
@@ -121,7 +121,7 @@ export async function startJobEngine(
       ];
       const outcomes = await Promise.allSettled(stopped);
       failures.flush();
-      await figures.stop();
+      await statistics.stop();
       for (const outcome of outcomes) if (outcome.status === "rejected") throw outcome.reason;
     },
   };

@@ -1,6 +1,6 @@
 import { foldCounts } from "../statistics/fold_counts.ts";
 import { followStrandedJobs } from "../batches/ended_jobs.ts";
-import { deleteOldFigures } from "../statistics/type_figures.ts";
+import { deleteOldStatistics } from "../statistics/type_figures.ts";
 import { recoverLostJobs } from "../engine/lease.ts";
 import type { JobPlatform } from "../platform.ts";
 import { moveOrphans } from "./orphans.ts";
@@ -53,7 +53,7 @@ export function startUpkeep(
   return {
     async sweep() {
       await run("folding job counters", () => foldCounts(p.sql, { always: true }));
-      await run("deleting old figures of job types", () => deleteOldFigures(p.sql));
+      await run("deleting old statistics of job types", () => deleteOldStatistics(p.sql));
       await run("releasing continuations and ending batches", async () => {
         if (await followStrandedJobs(p.sql) > 0) p.wakeUps.at(p.clock.now());
       });

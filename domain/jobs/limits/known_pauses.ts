@@ -2,7 +2,7 @@ import { subscribeToChanges } from "../../../infra/postgres/changes.ts";
 import { mainPool, type Sql } from "../../../infra/postgres/postgres.ts";
 import { laneParts, REMOTE_MARK } from "../job_row.ts";
 
-/** What can be paused. */
+/** A queue or job type that can be paused. */
 export interface PauseTarget {
   kind: "queue" | "type";
   name: string;

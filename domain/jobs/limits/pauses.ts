@@ -29,7 +29,7 @@ export const PauseState = z.object({
 }).meta({ id: "JobPauseStateDto" });
 export type PauseState = z.output<typeof PauseState>;
 
-type Parts = Pick<JobPlatform, "sql" | "wakeUps" | "clock" | "jobTypes">;
+type PausePlatform = Pick<JobPlatform, "sql" | "wakeUps" | "clock" | "jobTypes">;
 
 const COLUMNS =
   `kind, name, case when tenant_id is null then 'all' else 'tenant' end as scope, reason, paused_at`;
@@ -43,7 +43,7 @@ const MAX_PAUSES = 1_000;
  * @throws JOB_TYPE_NOT_FOUND, VALIDATION_ERROR (too many pauses)
  */
 export async function pauseWork(
-  p: Parts,
+  p: PausePlatform,
   caller: JobActor,
   target: PauseTarget,
   reason: string | null,
@@ -62,7 +62,11 @@ export async function pauseWork(
 }
 
 /** Resumes a queue or job type that `pauseWork` paused. A repeated resume changes nothing. @throws JOB_TYPE_NOT_FOUND */
-export async function resumeWork(p: Parts, caller: JobActor, target: PauseTarget): Promise<PauseState> {
+export async function resumeWork(
+  p: PausePlatform,
+  caller: JobActor,
+  target: PauseTarget,
+): Promise<PauseState> {
   if (target.kind === "type") await requireType(p, caller, target.name);
   return await transact(p.sql, async (tx) => {
     const [before] = await tx<{ reason: string | null }[]>`
@@ -77,7 +81,7 @@ export async function resumeWork(p: Parts, caller: JobActor, target: PauseTarget
   });
 }
 
-async function requireType(p: Parts, { tenantId }: JobActor, name: string): Promise<void> {
+async function requireType(p: PausePlatform, { tenantId }: JobActor, name: string): Promise<void> {
   const found = await findJobTypes(p, tenantId, [name]);
   if (!found.has(name)) throw problem("JOB_TYPE_NOT_FOUND", `No job type ${name} is known here.`);
 }
@@ -145,7 +149,7 @@ export async function readPauses(
   return new Map(pauses.map((pause) => [pause.name, pause]));
 }
 
-/** What is paused for the tenant, or (null) for all: queues first, by name. */
+/** Lists the queues and job types that are paused for the tenant or, with null, for all: queues first, by name. */
 export async function listPauses(q: Sql, tenantId: string | null): Promise<Pause[]> {
   return await q<Pause[]>`
     select ${q.unsafe(COLUMNS)} from job_pauses where ${
@@ -153,7 +157,7 @@ export async function listPauses(q: Sql, tenantId: string | null): Promise<Pause
   } order by kind, name, tenant_id nulls first`;
 }
 
-/** Why a job waits; null if neither its queue nor its type is paused. A pause for all comes first. */
+/** Finds the pause for which a job waits; null if neither its queue nor its type is paused. A pause for all comes first. */
 export async function findPause(
   q: Sql,
   { queue, jobTypeName, tenantId }: { queue: string; jobTypeName: string; tenantId: string | null },

@@ -9,7 +9,7 @@ import {
   releaseLimitedJobs,
 } from "./release_limited.ts";
 
-type Parts = Pick<JobPlatform, "sql" | "jobTypes" | "wakeUps" | "clock" | "log">;
+type ReleasePlatform = Pick<JobPlatform, "sql" | "jobTypes" | "wakeUps" | "clock" | "log">;
 
 const LONGEST_TIMER_MS = 60_000;
 /** Pause while another instance has locked the buckets that are due. */
@@ -27,7 +27,7 @@ export class RateReleaser {
   #timer: ReturnType<typeof setTimeout> | undefined;
   readonly #poll: ReturnType<typeof setInterval>;
 
-  constructor(private readonly p: Parts, pollMs: number) {
+  constructor(private readonly p: ReleasePlatform, pollMs: number) {
     subscribeToChanges(mainPool(p.sql), "job types", () => void this.check());
     this.#poll = setInterval(() => void this.check(), pollMs);
     void this.check();

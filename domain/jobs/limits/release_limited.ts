@@ -16,10 +16,13 @@ const LONGEST_MS = 60_000;
 /** After this time without a release, unstarted jobs make room for those of other tenants and queues. */
 const STUCK_MS = 10_000;
 
-type Parts = Pick<JobPlatform, "sql" | "jobTypes">;
+type ReleasePlatform = Pick<JobPlatform, "sql" | "jobTypes">;
 
-/** The rate limits of the types of buckets; null: the type has none any more, or is unknown. */
-async function limitsOf(p: Parts, buckets: string[]): Promise<(bucket: string) => RateLimit | null> {
+/** Finds the rate limits of the types of buckets; null: the type has none, or is unknown. */
+async function limitsOf(
+  p: ReleasePlatform,
+  buckets: string[],
+): Promise<(bucket: string) => RateLimit | null> {
   const typeOf = await findTypesOf(p, buckets.map(typeOfBucket));
   return (bucket) => typeOf(typeOfBucket(bucket))?.rateLimit ?? null;
 }
@@ -28,7 +31,7 @@ async function limitsOf(p: Parts, buckets: string[]): Promise<(bucket: string) =
  * Takes the tokens of attempts that have started, and marks the buckets of jobs that wait.
  * @returns true if there may be more.
  */
-export async function foldBucketEvents(p: Parts): Promise<boolean> {
+export async function foldBucketEvents(p: ReleasePlatform): Promise<boolean> {
   return await transact(p.sql, async (tx) => {
     const events = await tx<{ bucket: string; starts: number; lastStart: number | null; events: number }[]>`
       with taken as (
@@ -64,12 +67,14 @@ export async function foldBucketEvents(p: Parts): Promise<boolean> {
 /**
  * Releases waiting jobs of the buckets that are due, as many as their buckets have tokens for: those that were released
  * and have not started count too. Instances that do this at once share the buckets.
- * @returns how many jobs were released, and whether more buckets may be due.
+ * @returns `released`: the number of released jobs; `mayHaveMore`: true if more buckets may be due
  */
-export async function releaseLimitedJobs(p: Parts): Promise<{ released: number; mayHaveMore: boolean }> {
+export async function releaseLimitedJobs(
+  p: ReleasePlatform,
+): Promise<{ released: number; mayHaveMore: boolean }> {
   return await transact(p.sql, async (tx) => {
-    // The transaction may have begun long before its statements run: not now(). A next_at beyond the longest pause was
-    // written before the clock was set back.
+    // now() is not used, because the transaction may have begun long before this statement. A next_at beyond the longest
+    // pause was written before the clock was set back.
     const due = await tx<{ bucket: string; fullInMs: number; isStuck: boolean }[]>`
       select bucket, extract(epoch from full_at - statement_timestamp())::float8 * 1000 as full_in_ms,
         coalesce(released_at < statement_timestamp() - ${STUCK_MS} * interval '1 ms', false) as is_stuck
@@ -112,7 +117,7 @@ export async function releaseLimitedJobs(p: Parts): Promise<{ released: number; 
 }
 
 /**
- * Hides released jobs that nobody has started, if other tenants or queues wait for the same bucket: so a tenant without
+ * Hides released jobs that no worker has started, if other tenants or queues wait for the same bucket. So a tenant without
  * workers or a paused queue does not keep the tokens.
  * @returns their lanes
  */
@@ -133,10 +138,10 @@ async function hideUnstarted(tx: Sql, buckets: string[]): Promise<string[]> {
 
 /**
  * Moves the first jobs of each bucket to the lanes that claims search. Tenants and queues that share a bucket have the
- * same chance of each token. Paused ones are left.
+ * same chance of each token. Paused jobs stay hidden.
  * @param lastLanes hidden lanes whose jobs are moved only if the others have too few
- * @returns by bucket, how many released jobs have not started or whose start is not folded yet (one statement sees each
- * as one of both), and how many were moved.
+ * @returns by bucket, `standing`: the number of released jobs that have not started or whose start is not folded (one
+ * statement counts each once); `moved`: the number of moved jobs
  */
 async function releaseFrom(
   tx: Sql,
@@ -205,7 +210,7 @@ export async function deleteFullBuckets(sql: Sql): Promise<void> {
   await sql`delete from job_buckets where next_at is null and full_at < now() - interval '1 minute'`;
 }
 
-/** Time until waiting jobs are looked at again, in ms; null: none waits. */
+/** Time until the next bucket with waiting jobs is due, in ms; null: no job waits. */
 export async function nextReleaseInMs(sql: Sql): Promise<number | null> {
   const [row] = await sql<{ ms: number | null }[]>`
     select extract(epoch from min(next_at) - clock_timestamp())::float8 * 1000 as ms from job_buckets`;

@@ -11,12 +11,12 @@ import type { JobReach } from "../reach.ts";
 /** Without a first time, a search in errors covers this many failed jobs or dead letters: the last ones. */
 export const MAX_SEARCHED = 5_000;
 
-/** What the search covered: jobs created from this time on; null: all failed jobs within reach. */
+/** The extent of a search: it covered jobs created from this time on; null: all failed jobs within reach. */
 interface Searched {
   searchedFrom: Date | null;
 }
 
-/** SQL of what each order sorts by. */
+/** SQL expression by which each order sorts. */
 const SORTED_BY: Record<JobOrder, string> = {
   CreatedAt: "id",
   ScheduledAt: "scheduled_at",

@@ -9,7 +9,7 @@ import { type JobReach, within } from "../reach.ts";
 
 const CONTINUATIONS_SHOWN = 100;
 
-/** A job, and what a person wants to know about it. */
+/** A job with the details that a person looks for. */
 export const JobDetail = JobSummary.extend({
   progressPercent: z.number().nullable().meta({ description: "Of the last attempt, like `output`" }),
   progressNote: z.string().nullable(),

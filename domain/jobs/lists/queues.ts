@@ -34,7 +34,7 @@ export type QueueDepth = z.output<typeof QueueDepth>;
  * @param tenantId the tenant context of a caller who reaches everything: the pauses of that tenant are shown too
  */
 export async function readQueues(
-  p: Parts,
+  p: QueuePlatform,
   reach: JobReach,
   tenantId: string | null = null,
 ): Promise<QueueDepth[]> {
@@ -66,12 +66,16 @@ export async function readQueues(
   });
 }
 
-type Parts = Pick<JobPlatform, "sql" | "jobTypes">;
+type QueuePlatform = Pick<JobPlatform, "sql" | "jobTypes">;
 type QueueCount = { queue: string; status: JobStatus; n: number };
 type Condition = ReturnType<typeof within>;
 
 /** The earliest due time of the waiting jobs, by queue. */
-async function readOldest(p: Parts, reach: JobReach, waiting: QueueCount[]): Promise<Map<string, Date>> {
+async function readOldest(
+  p: QueuePlatform,
+  reach: JobReach,
+  waiting: QueueCount[],
+): Promise<Map<string, Date>> {
   if (waiting.length === 0) return new Map();
   const { sql } = p;
   const lanes = reach.everything ? null : await lanesOf(p, reach.tenantId, waiting);
@@ -89,7 +93,11 @@ async function readOldest(p: Parts, reach: JobReach, waiting: QueueCount[]): Pro
 const allLanes = (sql: Sql): Condition => sql`lane < ${AFTER_LANES}`;
 
 /** The lanes in which jobs of a tenant may wait: each of its queues and types may have lanes of its own. */
-async function lanesOf({ sql, jobTypes }: Parts, tenantId: string, queues: QueueCount[]): Promise<string[]> {
+async function lanesOf(
+  { sql, jobTypes }: QueuePlatform,
+  tenantId: string,
+  queues: QueueCount[],
+): Promise<string[]> {
   const remote = await readUsableNames(sql, tenantId);
   const limitKeys = [null, ...jobTypes.names(), ...remote.map((name) => remoteKey(name, null))];
   return queues.flatMap(({ queue }) => limitKeys.map((limitKey) => laneName(queue, limitKey, tenantId)));
@@ -104,7 +112,7 @@ const frontsOf = (sql: Sql, lanes: string[]): Condition =>
       order by j.due_at, j.id limit 1
     ) first`;
 
-/** The same in all lanes. The search skips through the index from one lane and priority to the next. */
+/** The first waiting job of each priority in all lanes. The search skips through the index from one to the next. */
 const allFronts = (sql: Sql): Condition =>
   sql`(
     with recursive fronts as (

@@ -10,7 +10,7 @@ import { runBatches } from "../../shared/batches.ts";
 
 const AT_ONCE = 500;
 
-type Parts = Pick<JobPlatform, "sql" | "wakeUps" | "jobTypes" | "clock" | "log">;
+type RecurringPlatform = Pick<JobPlatform, "sql" | "wakeUps" | "jobTypes" | "clock" | "log">;
 type DueRow = RunTemplate & Pick<RecurringRow, "id" | "cronExpression" | "timeZoneId"> & {
   isUnfinished: boolean;
 };
@@ -21,7 +21,7 @@ type DueRow = RunTemplate & Pick<RecurringRow, "id" | "cronExpression" | "timeZo
  * run has not ended.
  * @returns how many jobs were enqueued.
  */
-export async function fireDueRecurringJobs(p: Parts): Promise<number> {
+export async function fireDueRecurringJobs(p: RecurringPlatform): Promise<number> {
   const now = p.clock.now();
   let fired = 0;
   await runBatches(AT_ONCE, async () => {
@@ -32,7 +32,7 @@ export async function fireDueRecurringJobs(p: Parts): Promise<number> {
   return fired;
 }
 
-async function fireBatch(p: Parts, tx: Tx, now: Date): Promise<{ due: number; fired: number }> {
+async function fireBatch(p: RecurringPlatform, tx: Tx, now: Date): Promise<{ due: number; fired: number }> {
   const due = await tx<DueRow[]>`
     select r.id, r.tenant_id, r.job_id, r.job_type_name, r.cron_expression, r.time_zone_id, r.queue, r.serialized_args,
       r.args_type_name, r.unique_key, r.unique_seconds, r.created_by,
@@ -60,7 +60,7 @@ async function fireBatch(p: Parts, tx: Tx, now: Date): Promise<{ due: number; fi
 }
 
 /** The further run that the job type asks for after each tick, if it does. */
-function repeatsOf(p: Parts, run: NewJob, now: Date): NewJob[] {
+function repeatsOf(p: RecurringPlatform, run: NewJob, now: Date): NewJob[] {
   const seconds = p.jobTypes.get(run.jobTypeName)?.repeatAfterSeconds;
   return seconds === undefined
     ? []
@@ -71,7 +71,11 @@ function repeatsOf(p: Parts, run: NewJob, now: Date): NewJob[] {
  * The next tick after `now`. If the schedule is no longer valid (its time zone was removed), it is paused, so that it
  * does not block the others.
  */
-function nextTick(p: Parts, { id, cronExpression, timeZoneId }: DueRow, now: Date): string | null {
+function nextTick(
+  p: RecurringPlatform,
+  { id, cronExpression, timeZoneId }: DueRow,
+  now: Date,
+): string | null {
   try {
     return nextRun(cronExpression, timeZoneId, now)?.toISOString() ?? null;
   } catch (error) {

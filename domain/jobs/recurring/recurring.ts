@@ -36,7 +36,7 @@ export type NewRecurringJob =
 /** The fields an update may change; absent fields keep their value. */
 export type RecurringChange = Partial<Omit<NewRecurringJob, "jobId" | "jobTypeName">>;
 
-type Parts = Pick<JobPlatform, "sql" | "wakeUps" | "clock" | "jobTypes">;
+type RecurringPlatform = Pick<JobPlatform, "sql" | "wakeUps" | "clock" | "jobTypes">;
 /** A recurring job and its version, which the ETag contains. */
 export type Versioned = { job: RecurringJob; version: number };
 const versioned = (row: RecurringRow): Versioned => ({ job: recurringJob(row), version: row.version });
@@ -108,7 +108,7 @@ export async function readNextRuns(
  * VALIDATION_ERROR, JOB_RECURRING_ALREADY_EXISTS (from the unique constraint)
  */
 export async function createRecurringJob(
-  p: Parts,
+  p: RecurringPlatform,
   caller: JobActor,
   given: NewRecurringJob,
 ): Promise<RecurringJob> {
@@ -141,7 +141,7 @@ export async function createRecurringJob(
  * changed by an API key), VALIDATION_ERROR
  */
 export async function updateRecurringJob(
-  p: Parts,
+  p: RecurringPlatform,
   caller: JobActor,
   jobId: string,
   change: RecurringChange,

@@ -98,7 +98,7 @@ export async function claimSlots<T extends Claimant>(
       and (given.bytes <= ${ANSWER_BYTES} or given.position = 1)
     returning ${sql.unsafe(COLUMNS)}, given.taker::int, given.position::int, j.lane, j.priority,
       date_part('epoch', now() - j.due_at) * 1000 as waited_ms`;
-  o.floors.note(Map.groupBy(rows, ({ lane }) => lane), queriedAt);
+  o.floors.recordClaim(Map.groupBy(rows, ({ lane }) => lane), queriedAt);
   rows.sort((a, b) => a.position - b.position);
   const byTaker = Map.groupBy(rows, ({ taker }) => taker);
   return new Map(takers.flatMap((taker) => {

@@ -38,7 +38,7 @@ export interface WorkItem {
   traceparent: string | null;
 }
 
-type Parts = Pick<RemoteWorkPlatform, "sql" | "workPolls">;
+type ClaimPlatform = Pick<RemoteWorkPlatform, "sql" | "workPolls">;
 
 /** After a longer wait the caller is authenticated again. A change of rights takes effect within a second anyway. */
 const AUTHENTICATED_MS = 500;
@@ -51,7 +51,7 @@ const AUTHENTICATED_MS = 500;
  * @throws JOB_TYPE_UNKNOWN, VALIDATION_ERROR (a type that is pushed)
  */
 export async function claimWork(
-  p: Parts,
+  p: ClaimPlatform,
   caller: Caller,
   request: ClaimRequest,
   o: { gone: AbortSignal; renew(): Promise<Caller> },
@@ -76,7 +76,7 @@ export async function claimWork(
  * @throws what authentication throws
  */
 async function stillServed(
-  p: Parts,
+  p: ClaimPlatform,
   jobs: ClaimedWork[],
   served: Served,
   renew: () => Promise<Caller>,

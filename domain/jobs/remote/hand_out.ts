@@ -1,6 +1,6 @@
 import type { DueLane } from "../engine/due_lanes.ts";
 
-/** What a waiting poll can take. */
+/** A waiting poll, which takes at most `max` jobs. */
 export interface Taker {
   max: number;
 }
@@ -15,13 +15,13 @@ export interface Slot<T> {
 /**
  * Distributes due jobs. The lanes take turns, so that no tenant blocks another, and so do the takers: a few jobs are
  * spread over many takers.
- * @param takersOf who can take jobs of the lane, the longest waiting first
- * @param mostSlots maximum number of jobs
+ * @param takersOf the takers that can take jobs of the lane, the longest waiting first
+ * @param maxSlots maximum number of jobs
  */
 export function handOut<T extends Taker, L extends DueLane>(
   lanes: readonly L[],
   takersOf: (lane: L) => readonly T[],
-  mostSlots: number,
+  maxSlots: number,
 ): Slot<T>[] {
   const slots: Slot<T>[] = [];
   const given = new Map<T, number>();
@@ -41,7 +41,7 @@ export function handOut<T extends Taker, L extends DueLane>(
       if (!taker) continue;
       if (room) room.left--;
       slots.push({ lane, n: ++line.n, taker });
-      if (slots.length === mostSlots) return slots;
+      if (slots.length === maxSlots) return slots;
       given.set(taker, (given.get(taker) ?? 0) + 1);
       following.push(line);
     }

@@ -3,16 +3,16 @@ import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts
 import type { Caller } from "../../rights/caller.ts";
 import {
   LINES_KEPT,
-  noteProgress,
   type Progress,
   storableLine,
   storableNote,
+  writeProgress,
 } from "../engine/attempt_notes.ts";
 import type { RemoteWorkPlatform } from "./platform.ts";
 import { hideInJson, secretHider } from "./reported_secrets.ts";
 import { servedBy, tenantsServed } from "./served.ts";
 
-/** What a worker reports about a job it holds. */
+/** The report of a remote worker about a job that it holds. */
 export interface Beat {
   jobId: string;
   attempt: number;
@@ -48,10 +48,10 @@ type Hide = (jobId: string, text: string) => string;
 const keyOf = ({ jobId, attempt }: Beat) => `${jobId} ${attempt}`;
 const hasReport = ({ percent, note, log }: Beat) => percent !== null || note !== null || log.length > 0;
 
-type Parts = Pick<RemoteWorkPlatform, "sql" | "config" | "workPolls">;
+type HeartbeatPlatform = Pick<RemoteWorkPlatform, "sql" | "config" | "workPolls">;
 
 /** Renews the leases of jobs that remote workers hold, and stores their progress and log lines. */
-export async function renewWork(p: Parts, caller: Caller, beats: Beat[]): Promise<BeatAnswer[]> {
+export async function renewWork(p: HeartbeatPlatform, caller: Caller, beats: Beat[]): Promise<BeatAnswer[]> {
   const held = await transact(p.sql, async (tx) => {
     const held = await renewLeases(tx, caller, beats, p.config.JOB_LEASE_SECONDS);
     const own = new Map(held.map((row) => [`${row.id} ${row.attempts}`, row]));
@@ -59,7 +59,7 @@ export async function renewWork(p: Parts, caller: Caller, beats: Beat[]): Promis
     if (reports.length === 0) return held;
     const hide = await secretHider(tx, reports.flatMap((beat) => own.get(keyOf(beat)) ?? []));
     await insertLines(tx, reports, hide);
-    await noteProgress(tx, progressOf(reports, hide));
+    await writeProgress(tx, progressOf(reports, hide));
     return held;
   });
   p.workPolls.workers.heldJobs(held.map(({ workerId }) => workerId));
@@ -72,7 +72,7 @@ export async function renewWork(p: Parts, caller: Caller, beats: Beat[]): Promis
   });
 }
 
-/** The rows are locked in the order of their ids, so that overlapping calls do not deadlock. */
+/** Renews the leases of held jobs. Locks the rows in the order of their ids, so that overlapping calls do not deadlock. */
 async function renewLeases(tx: Tx, caller: Caller, beats: Beat[], leaseSeconds: number): Promise<HeldRow[]> {
   const served = await tenantsServed(tx, caller);
   return await tx<HeldRow[]>`
@@ -116,7 +116,7 @@ async function insertLines(tx: Sql, reports: Beat[], hide: Hide): Promise<void> 
     where stored.last + given.position <= ${LINES_KEPT}`;
 }
 
-/** The line in the format of the service's log, which masks secrets. Fields may have the names of its own members. */
+/** Formats a line as the service's log does, which masks secrets. Its fields may be named like members of a log line. */
 function printed({ level, message, fields }: Beat["log"][number], hide: (text: string) => string) {
   const lines: string[] = [];
   createLog("debug", (line) => lines.push(line))[level](message, { fields: fields ?? {} });

@@ -1,7 +1,7 @@
 import type { JobPlatform } from "../platform.ts";
 import type { WorkPolls } from "./work_polls.ts";
 
-/** What an instance needs to hand out jobs to remote workers. */
+/** The platform of an instance that hands out jobs to remote workers. */
 export interface RemoteWorkPlatform extends JobPlatform {
   /** Polls of remote workers that wait at this instance. */
   workPolls: WorkPolls;

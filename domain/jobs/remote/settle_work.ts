@@ -36,13 +36,17 @@ export interface WorkAnswer {
 const POSTPONED_SECONDS = 60;
 
 type Held = ClaimedJob & { workerId: string; elapsedMs: number };
-type Parts = Pick<JobPlatform, "sql" | "jobTypes">;
+type SettlePlatform = Pick<JobPlatform, "sql" | "jobTypes">;
 
 /**
  * Settles attempts of remote workers like those of the service's own worker. Of several results for one attempt in a
  * call, the first counts.
  */
-export async function settleWork(p: Parts, caller: Caller, results: WorkResult[]): Promise<WorkAnswer[]> {
+export async function settleWork(
+  p: SettlePlatform,
+  caller: Caller,
+  results: WorkResult[],
+): Promise<WorkAnswer[]> {
   const served = await tenantsServed(p.sql, caller);
   const first = new Map(results.toReversed().map((result) => [keyOf(result), result]));
   const distinct = [...first.values()].sort((a, b) => a.jobId < b.jobId ? -1 : 1);
@@ -61,7 +65,7 @@ export async function settleWork(p: Parts, caller: Caller, results: WorkResult[]
 const keyOf = ({ jobId, attempt }: { jobId: string; attempt: number }) => `${jobId} ${attempt}`;
 
 /** @returns the keys of the attempts that were held until now */
-async function settleHeld(p: Parts, served: Served, results: WorkResult[]): Promise<Set<string>> {
+async function settleHeld(p: SettlePlatform, served: Served, results: WorkResult[]): Promise<Set<string>> {
   const held = await readHeld(p.sql, served, results);
   const hide = await secretHider(p.sql, [...held.values()]);
   const byWorker = Map.groupBy(

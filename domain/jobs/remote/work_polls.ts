@@ -20,10 +20,10 @@ const JOBS_AT_ONCE = 1_000;
 const PAUSE_MS = 4;
 const LONGEST_PAUSE_MS = 128;
 
-/** What a remote worker asks for. */
+/** A request of a remote worker for jobs. */
 export interface WorkRequest extends Claimant {
   worker: string;
-  /** Its product and version; null: it did not say. */
+  /** Product and version of the worker; null: unknown. */
   program: string | null;
   types: string[];
   /** Queues to claim from; null: all. */
@@ -35,9 +35,9 @@ export interface WorkRequest extends Claimant {
 interface Poll extends WorkRequest {
   /** Requests with the same key can take the same jobs. */
   key: string;
-  /** False: it is answered when all lanes were searched for it. */
+  /** False: the poll is answered once all lanes were searched for it. */
   waits: boolean;
-  /** After this round of searches they were; null before its first search. */
+  /** The round of searches after which all lanes were searched for the poll; null before its first search. */
   lastRound: number | null;
   isGone: boolean;
   answer(jobs: ClaimedWork[] | Promise<ClaimedWork[]>): void;

@@ -68,7 +68,7 @@ export function startsOf(window: ThroughputWindow, now: Date): Date[] {
   );
 }
 
-/** Deletes minutes and hours that no window shows any more. */
+/** Deletes minutes and hours that are too old for every window. */
 export async function deleteOldThroughput(q: Sql): Promise<void> {
   await q`
     delete from job_throughput where (grain = 'minute' and start < now() - interval '2 hours')

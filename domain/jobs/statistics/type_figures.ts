@@ -8,25 +8,25 @@ import { addBuckets, countTime, printBuckets, type TimeBuckets } from "./time_bu
 
 const FLUSH_MS = 5_000;
 const WRITTEN_AT_ONCE = 500;
-/** Maximum number of series in memory. Attempts that would start a further one are left out of its figures. */
+/** Maximum number of series in memory. Attempts that would start a further series are not counted. */
 const MAX_SERIES = 10_000;
 const GRAINS = { minute: 60_000, hour: 3_600_000 } as const;
 export type Grain = keyof typeof GRAINS;
 
 /** Attempts of one job type that ended in an interval. */
-export interface Figures {
+export interface AttemptStatistics {
   succeeded: number;
   /** Failed attempts, those of `deadLettered` included. */
   failed: number;
   deadLettered: number;
   postponed: number;
   abandoned: number;
-  /** Of succeeded and failed attempts. */
+  /** Waiting times and durations of succeeded and failed attempts. */
   waits: TimeBuckets;
   durations: TimeBuckets;
 }
 
-export const noFigures = (): Figures => ({
+export const emptyStatistics = (): AttemptStatistics => ({
   succeeded: 0,
   failed: 0,
   deadLettered: 0,
@@ -37,7 +37,7 @@ export const noFigures = (): Figures => ({
 });
 
 /** Adds `from` to `to`. */
-export function addFigures(to: Figures, from: Figures): void {
+export function addStatistics(to: AttemptStatistics, from: AttemptStatistics): void {
   to.succeeded += from.succeeded;
   to.failed += from.failed;
   to.deadLettered += from.deadLettered;
@@ -47,37 +47,37 @@ export function addFigures(to: Figures, from: Figures): void {
   addBuckets(to.durations, from.durations);
 }
 
-function countAttempt(figures: Figures, { outcome, waitedMs, durationMs }: EndedAttempt): void {
-  if (outcome === "Postponed") return void figures.postponed++;
-  if (outcome === "Abandoned") return void figures.abandoned++;
-  if (outcome === "Succeeded") figures.succeeded++;
-  else figures.failed++;
-  if (outcome === "DeadLettered") figures.deadLettered++;
-  if (waitedMs !== null) countTime(figures.waits, waitedMs);
-  if (durationMs !== null) countTime(figures.durations, durationMs);
+function countAttempt(statistics: AttemptStatistics, { outcome, waitedMs, durationMs }: EndedAttempt): void {
+  if (outcome === "Postponed") return void statistics.postponed++;
+  if (outcome === "Abandoned") return void statistics.abandoned++;
+  if (outcome === "Succeeded") statistics.succeeded++;
+  else statistics.failed++;
+  if (outcome === "DeadLettered") statistics.deadLettered++;
+  if (waitedMs !== null) countTime(statistics.waits, waitedMs);
+  if (durationMs !== null) countTime(statistics.durations, durationMs);
 }
 
 /** Attempts that ended in one minute and were not added to the series yet. */
 interface Recent {
   minute: number;
-  byKey: Map<string, { scope: string; jobTypeName: string; figures: Figures }>;
+  byKey: Map<string, { scope: string; jobTypeName: string; statistics: AttemptStatistics }>;
 }
 
-/** What this instance counted for a type in one interval. */
+/** The attempts of a type that this instance counted in one interval. */
 interface Series {
   scope: string;
   jobTypeName: string;
   grain: Grain;
   start: number;
-  figures: Figures;
+  statistics: AttemptStatistics;
   isWritten: boolean;
 }
 
 /**
- * Figures of ended attempts by job type and tenant. They are counted in memory and written every five seconds. A process
+ * Statistics of ended attempts by job type and tenant. They are counted in memory and written every five seconds. A process
  * that is killed loses those of the last five seconds.
  */
-export class TypeFigures {
+export class TypeStatistics {
   readonly #instanceId = newId();
   readonly #series = new Map<string, Series>();
   #recent: Recent[] = [];
@@ -95,17 +95,17 @@ export class TypeFigures {
       const key = `${tenantId} ${jobTypeName}`;
       let found = byKey.get(key);
       if (!found) {
-        found = { scope: tenantId ?? SERVICE_SCOPE, jobTypeName, figures: noFigures() };
+        found = { scope: tenantId ?? SERVICE_SCOPE, jobTypeName, statistics: emptyStatistics() };
         byKey.set(key, found);
       }
-      countAttempt(found.figures, attempt);
+      countAttempt(found.statistics, attempt);
     }
   }
 
   /** Writes what was counted since the last call. Never fails: the next call writes what this one could not. */
   flush(): Promise<void> {
     this.#writing = this.#writing.then(() => this.#write()).catch((error) =>
-      this.o.log.warn("figures of job types could not be written; retrying", { error })
+      this.o.log.warn("statistics of job types could not be written; retrying", { error })
     );
     return this.#writing;
   }
@@ -126,10 +126,10 @@ export class TypeFigures {
 
   async #write(): Promise<void> {
     for (const { minute, byKey } of this.#recent.splice(0)) {
-      for (const { scope, jobTypeName, figures } of byKey.values()) {
+      for (const { scope, jobTypeName, statistics } of byKey.values()) {
         for (const inScope of [scope, countScope({ everything: true })]) {
           for (const grain of ["minute", "hour"] as const) {
-            this.#add({ scope: inScope, jobTypeName, grain, start: startOf(grain, minute) }, figures);
+            this.#add({ scope: inScope, jobTypeName, grain, start: startOf(grain, minute) }, statistics);
           }
         }
       }
@@ -146,14 +146,14 @@ export class TypeFigures {
     }
   }
 
-  #add(of: Omit<Series, "figures" | "isWritten">, figures: Figures): void {
+  #add(of: Omit<Series, "statistics" | "isWritten">, statistics: AttemptStatistics): void {
     const key = `${of.scope} ${of.jobTypeName} ${of.grain} ${of.start}`;
     let series = this.#series.get(key);
     if (!series) {
       if (this.#series.size >= MAX_SERIES) return;
-      this.#series.set(key, series = { ...of, figures: noFigures(), isWritten: false });
+      this.#series.set(key, series = { ...of, statistics: emptyStatistics(), isWritten: false });
     }
-    addFigures(series.figures, figures);
+    addStatistics(series.statistics, statistics);
     series.isWritten = false;
   }
 }
@@ -163,7 +163,7 @@ const startOf = (grain: Grain, ms: number): number => ms - ms % GRAINS[grain];
 async function writeSeries(sql: Sql, instanceId: string, batch: Series[]): Promise<void> {
   const column = <T>(read: (series: Series) => T): T[] => batch.map(read);
   const counts = (name: "succeeded" | "failed" | "deadLettered" | "postponed" | "abandoned") =>
-    column(({ figures }) => figures[name]);
+    column(({ statistics }) => statistics[name]);
   await sql`
     insert into job_type_figures (scope, job_type_name, grain, start, succeeded, failed, dead_lettered, postponed,
       abandoned, waits, durations, instance_id)
@@ -173,8 +173,8 @@ async function writeSeries(sql: Sql, instanceId: string, batch: Series[]): Promi
       ${column((s) => s.grain)}::text[], ${column((s) => new Date(s.start).toISOString())}::timestamptz[],
       ${counts("succeeded")}::int[], ${counts("failed")}::int[], ${counts("deadLettered")}::int[],
       ${counts("postponed")}::int[], ${counts("abandoned")}::int[],
-      ${column((s) => printBuckets(s.figures.waits))}::text[],
-      ${column((s) => printBuckets(s.figures.durations))}::text[])
+      ${column((s) => printBuckets(s.statistics.waits))}::text[],
+      ${column((s) => printBuckets(s.statistics.durations))}::text[])
       as counted (scope, job_type_name, grain, start, succeeded, failed, dead_lettered, postponed, abandoned, waits,
         durations)
     on conflict on constraint job_type_figures_pkey do update set succeeded = excluded.succeeded,
@@ -182,8 +182,8 @@ async function writeSeries(sql: Sql, instanceId: string, batch: Series[]): Promi
       abandoned = excluded.abandoned, waits = excluded.waits, durations = excluded.durations`;
 }
 
-/** Deletes the figures of minutes and hours that no window shows any more. */
-export async function deleteOldFigures(sql: Sql): Promise<void> {
+/** Deletes the statistics of minutes and hours that are too old for every window. */
+export async function deleteOldStatistics(sql: Sql): Promise<void> {
   await sql`
     delete from job_type_figures where (grain = 'minute' and start < now() - interval '2 hours')
       or (grain = 'hour' and start < now() - interval '25 hours')`;

@@ -5,11 +5,11 @@ import { countScope, type JobReach, within } from "../reach.ts";
 import { findJobTypes } from "../types/find_job_types.ts";
 import { startsOf, THROUGHPUT_WINDOWS, type ThroughputWindow, WINDOWS } from "./throughput.ts";
 import { Quantiles, quantilesOf, readBuckets } from "./time_buckets.ts";
-import { addFigures, type Figures, noFigures } from "./type_figures.ts";
+import { addStatistics, type AttemptStatistics, emptyStatistics } from "./type_figures.ts";
 import { time } from "../../shared/shapes.ts";
 
 /** Ended attempts of a job type: counts, share of failures, and times. */
-const TypeFiguresShown = z.object({
+const ShownStatistics = z.object({
   succeeded: z.int(),
   failed: z.int().meta({ description: "Failed attempts, the last ones of dead-lettered jobs included" }),
   deadLettered: z.int(),
@@ -24,30 +24,34 @@ const TypeFiguresShown = z.object({
     description: "Duration of succeeded and failed attempts, exact to 5 %",
   }),
 });
-type TypeFiguresShown = z.output<typeof TypeFiguresShown>;
+type ShownStatistics = z.output<typeof ShownStatistics>;
 
 export const JobTypeStats = z.object({
   jobTypeName: z.string(),
   window: z.enum(THROUGHPUT_WINDOWS),
   intervalSeconds: z.int(),
-  total: TypeFiguresShown,
+  total: ShownStatistics,
   // Without gaps.
-  intervals: z.array(z.object({ start: time, ...TypeFiguresShown.shape })),
+  intervals: z.array(z.object({ start: time, ...ShownStatistics.shape })),
 }).meta({
   id: "JobTypeStatsDto",
   description: "Ended attempts of a job type, oldest interval first; the last interval is not complete",
 });
 export type JobTypeStats = z.output<typeof JobTypeStats>;
 
-type Parts = Pick<JobPlatform, "sql" | "jobTypes">;
-type Row = Omit<Figures, "waits" | "durations"> & { start: Date; waits: number[]; durations: number[] };
+type StatsPlatform = Pick<JobPlatform, "sql" | "jobTypes">;
+type Row = Omit<AttemptStatistics, "waits" | "durations"> & {
+  start: Date;
+  waits: number[];
+  durations: number[];
+};
 
 /**
- * Figures of a job type for each interval of a window. Instances write theirs every five seconds.
+ * Reads the statistics of a job type for each interval of a window. Instances write their own every five seconds.
  * @throws JOB_TYPE_UNKNOWN
  */
 export async function readJobTypeStats(
-  p: Parts & Pick<JobPlatform, "clock">,
+  p: StatsPlatform & Pick<JobPlatform, "clock">,
   reach: JobReach,
   jobTypeName: string,
   window: ThroughputWindow,
@@ -59,24 +63,27 @@ export async function readJobTypeStats(
     select start, succeeded, failed, dead_lettered, postponed, abandoned, waits, durations from job_type_figures
     where scope = ${countScope(reach)} and job_type_name = ${jobTypeName} and grain = ${grain}
       and start >= ${starts[0] ?? null}`;
-  const total = noFigures();
-  const byStart = new Map(starts.map((start) => [start.getTime(), noFigures()]));
+  const total = emptyStatistics();
+  const byStart = new Map(starts.map((start) => [start.getTime(), emptyStatistics()]));
   for (const { start, waits, durations, ...counts } of rows) {
-    const figures = { ...counts, waits: readBuckets(waits), durations: readBuckets(durations) };
-    addFigures(total, figures);
+    const statistics = { ...counts, waits: readBuckets(waits), durations: readBuckets(durations) };
+    addStatistics(total, statistics);
     const interval = byStart.get(start.getTime());
-    if (interval) addFigures(interval, figures);
+    if (interval) addStatistics(interval, statistics);
   }
   return {
     jobTypeName,
     window,
     intervalSeconds: intervalMs / 1000,
     total: shown(total),
-    intervals: starts.map((start) => ({ start, ...shown(byStart.get(start.getTime()) ?? noFigures()) })),
+    intervals: starts.map((start) => ({
+      start,
+      ...shown(byStart.get(start.getTime()) ?? emptyStatistics()),
+    })),
   };
 }
 
-function shown({ waits, durations, ...counts }: Figures): TypeFiguresShown {
+function shown({ waits, durations, ...counts }: AttemptStatistics): ShownStatistics {
   const decided = counts.succeeded + counts.failed;
   return {
     ...counts,
@@ -87,7 +94,7 @@ function shown({ waits, durations, ...counts }: Figures): TypeFiguresShown {
 }
 
 /** Checks that the type, or a job of it, exists within reach. @throws JOB_TYPE_UNKNOWN */
-async function requireKnownName(p: Parts, reach: JobReach, name: string): Promise<void> {
+async function requireKnownName(p: StatsPlatform, reach: JobReach, name: string): Promise<void> {
   const { sql } = p;
   const types = await findJobTypes(p, reach.everything ? null : reach.tenantId, [name]);
   if (types.has(name)) return;

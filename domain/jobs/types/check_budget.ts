@@ -1,6 +1,6 @@
 import { RE2JS } from "re2js";
 
-/** What a check may cost, in units of some ten nanoseconds: a fraction of a second. */
+/** Maximum cost of a check, in units of about ten nanoseconds: a fraction of a second. */
 const BUDGET = 30_000_000;
 
 /** Thrown when a check costs more than its budget. */
@@ -8,7 +8,7 @@ export class CheckTooCostly extends Error {
   override name = "CheckTooCostly";
 }
 
-/** What the running check may still cost. A check does not wait, so there is one at a time. */
+/** The rest of the running check's budget. A check is synchronous, so only one runs at a time. */
 let left = 0;
 
 /** Runs a check that calls `spend`. @throws CheckTooCostly */
@@ -17,6 +17,7 @@ export function withBudget<T>(check: () => T): T {
   return check();
 }
 
+/** Takes `cost` from the budget of the running check. @throws CheckTooCostly */
 export function spend(cost: number): void {
   left -= cost;
   if (left < 0) throw new CheckTooCostly("the check costs too much");

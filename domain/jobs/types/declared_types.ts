@@ -11,7 +11,7 @@ import { readPage } from "../../shared/read_page.ts";
 import { newSigningSecret } from "../../shared/secrets.ts";
 import { requireVersion } from "../../shared/version.ts";
 import { type Versioned, versioned } from "../../shared/versioned.ts";
-import { lookAtBuckets } from "../rate_limit.ts";
+import { makeBucketsDue } from "../rate_limit.ts";
 import { countScope } from "../reach.ts";
 import type { JobTypes } from "../job_type.ts";
 import type { JobPlatform } from "../platform.ts";
@@ -260,7 +260,7 @@ async function writeType(
   } then excluded.signing_secret else t.signing_secret end,
       created_by = case when ${isNew} then excluded.created_by else t.created_by end,
       created_at = case when ${isNew} then now() else t.created_at end`;
-  await lookAtBuckets(tx, name);
+  await makeBucketsDue(tx, name);
   invalidateJobTypes(tx);
 }
 

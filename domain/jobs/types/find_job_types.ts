@@ -61,14 +61,14 @@ export function typeIn(rows: NamedRow[] | undefined, tenantId: string | null): N
   return live.find((row) => row.tenantId === tenantId) ?? live.find((row) => row.tenantId === null);
 }
 
-interface Parts {
+interface TypeSources {
   sql: Sql;
   jobTypes: JobTypes;
 }
 
 /** The job types that callers of a tenant can name: those of the service, and declared ones with their argument check. */
 export async function findJobTypes(
-  p: Parts,
+  p: TypeSources,
   tenantId: string | null,
   names: Iterable<string>,
 ): Promise<Map<string, AnyJobType>> {
@@ -85,7 +85,7 @@ export async function findJobTypes(
 
 /** Finds the types of existing jobs of any tenants. Their arguments were checked when they were enqueued. */
 export async function findTypesOf<J extends { tenantId: string | null; jobTypeName: string }>(
-  p: Parts,
+  p: TypeSources,
   jobs: J[],
 ): Promise<(job: J) => AnyJobType | undefined> {
   const names = jobs.map(({ jobTypeName }) => jobTypeName).filter((name) => !p.jobTypes.get(name));
@@ -106,7 +106,7 @@ async function findArgsCheck(sql: Sql, { id, version, hasArgsSchema }: NamedRow)
   });
 }
 
-/** A declared type in the form of those that the service runs itself. */
+/** Converts a declared type to a job type, whose handler must not run in the service. */
 export const remoteType = (row: NamedRow, args: z.ZodType = z.unknown()): AnyJobType => ({
   name: row.name,
   args,

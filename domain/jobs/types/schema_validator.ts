@@ -4,9 +4,9 @@ import { subschemasOf } from "./subschemas.ts";
 
 /** Maximum number of subschemas, because compiling takes time for each. */
 const MAX_SUBSCHEMAS = 500;
-/** What any check of a subschema costs, whatever it says: mainly the error if it does not fit. */
+/** Base cost of a check of any subschema: mainly that of the error if the value does not fit. */
 const COST_OF_ANY = 20;
-/** Member added to each subschema: what one check of it costs besides. */
+/** Member that is added to each subschema: the further cost of one check of it. */
 const COST = "x-steward-cost";
 const TOO_COSTLY = "too large to be checked against the schema of the job type";
 
@@ -16,7 +16,7 @@ const DIALECT = "https://json-schema.org/draft/2020-12/schema";
 type Schema = Record<string, unknown>;
 type Mistake = { path: string[]; message: string };
 
-/** Only checks schemas. It is shared, because compiling the meta-schema takes tens of milliseconds. */
+/** Checks schemas against the meta-schema. It is shared, because compiling that takes tens of milliseconds. */
 const meta = new Ajv2020({ strict: false, logger: false, validateFormats: false });
 
 /**
@@ -34,13 +34,13 @@ export function compileSchema(schema: Schema): (value: unknown) => Mistake | nul
       const { instancePath, message = "does not fit the schema" } = validate.errors?.[0] ?? {};
       return { path: instancePath?.split("/").slice(1) ?? [], message };
     } catch (error) {
-      if (!(error instanceof CheckTooCostly) && !(error instanceof RangeError)) throw error; // the stack has an end
+      if (!(error instanceof CheckTooCostly) && !(error instanceof RangeError)) throw error; // RangeError: the stack overflowed
       return { path: [], message: TOO_COSTLY };
     }
   };
 }
 
-/** A validator for one schema, so that its ids do not meet those of others. */
+/** Creates a validator for one schema, so that its ids do not clash with those of other schemas. */
 function ownAjv(): Ajv2020 {
   const own = new Ajv2020({
     strict: false,

@@ -12,22 +12,22 @@ import type { AuthorizationRequest } from "./request.ts";
 /** A code must be redeemed within this time. */
 const CODE_SECONDS = 60;
 
-/** How long after a sign-in that `max_age` asked for the browser may return. */
+/** Maximum time between a sign-in that `max_age` asked for and the return of the browser. */
 const RETURN_SECONDS = 5 * 60;
 
-/** What must happen next: the user signs in, adds a second factor, or is asked; or the client gets a code. */
+/** The next step: the user signs in, adds a second factor or answers the consent page, or the client gets a code. */
 export type Decision =
   | { next: "sign in"; again: boolean }
   | { next: "add factor" }
-  | { next: "ask"; tenantId: string | null }
+  | { next: "ask consent"; tenantId: string | null }
   | { next: "return"; code: string };
 
 type Authorizing = Pick<OAuthPlatform, "sql" | "clock" | "tokens" | "rights" | "baseUrl">;
 
 /**
- * Decides about an authorization request of a browser.
- * @param session of the browser; null: nobody is signed in.
- * @param consent what the user answered to the question; null: the user was not asked in this request.
+ * Decides the next step of an authorization request of a browser.
+ * @param session the browser's session; null: no user is signed in
+ * @param o.consent the user's answer on the consent page; null: the user was not asked in this request
  * @throws OAuthError, to be sent to the redirect URI
  */
 export async function authorize(
@@ -37,7 +37,7 @@ export async function authorize(
   o: Origin & { consent: "allowed" | null },
 ): Promise<Decision> {
   const silent = request.prompts.has("none");
-  if (!session || !await fits(p, request, session)) {
+  if (!session || !await isSignInAccepted(p, request, session)) {
     if (silent) throw new OAuthError("login_required", "The user must sign in.");
     return { next: "sign in", again: session !== null };
   }
@@ -49,13 +49,13 @@ export async function authorize(
   }
   if (o.consent === null && await needsConsent(p.sql, request, session.userId)) {
     if (silent) throw new OAuthError("consent_required", "The user must allow the client its scopes.");
-    return { next: "ask", tenantId };
+    return { next: "ask consent", tenantId };
   }
   return { next: "return", code: await openGrant(p, request, session, { ...o, tenantId }) };
 }
 
-/** Is the sign-in recent enough, and by the user that the client expects? */
-async function fits(
+/** True if the sign-in is recent enough, and by the user that the client expects. */
+async function isSignInAccepted(
   p: Authorizing,
   request: AuthorizationRequest,
   session: BrowserSession,
@@ -65,7 +65,7 @@ async function fits(
   if (prompts.has("login") || prompts.has("select_account")) return false;
   if (signedInAfter !== null && at < signedInAfter.getTime()) return false;
   if (maxAgeSeconds !== null) {
-    // The way back from a new sign-in takes time, also the answer to the question, and max_age may be 0.
+    // The return from a new sign-in and the consent page take time, and max_age may be 0.
     const seconds = signedInAfter === null ? maxAgeSeconds : Math.max(maxAgeSeconds, RETURN_SECONDS);
     if (at + seconds * 1000 < p.clock.now().getTime()) return false;
   }
@@ -79,7 +79,7 @@ async function fits(
   throw new OAuthError("login_required", "Another user than that of the id_token_hint signed in.");
 }
 
-/** The tenant of the tokens: that of the client, else the requested one, else as at a sign-in. */
+/** The tenant of the tokens: the client's, else the requested one, else the user's default. */
 async function tenantFor(
   p: Authorizing,
   { client, tenantId }: AuthorizationRequest,

@@ -6,10 +6,11 @@ import { PROMPTS } from "../metadata.ts";
 import { listOf, OAuthError, type Parameters, readParameters, requireParameter } from "../oauth_error.ts";
 import type { OAuthPlatform } from "../platform.ts";
 
-const LONGEST = 2000;
+/** Maximum number of characters of a parameter that the answer repeats or a page shows. */
+const MAX_LENGTH = 2000;
 type Prompt = typeof PROMPTS[number];
 
-/** Where an authorization request may be answered: a redirect URI that its client registered. */
+/** The target of the answer to an authorization request: a redirect URI that its client registered. */
 export interface TrustedReturn {
   client: KnownClient;
   redirectUri: string;
@@ -18,7 +19,7 @@ export interface TrustedReturn {
 
 /** A valid authorization request. */
 export interface AuthorizationRequest extends TrustedReturn {
-  /** Those of the requested scopes that the client may have. */
+  /** The requested scopes that the client may have. */
   scopes: string[];
   nonce: string | null;
   codeChallenge: string;
@@ -33,8 +34,8 @@ export interface AuthorizationRequest extends TrustedReturn {
 }
 
 /**
- * Finds the client and checks the redirect URI. Until then an error must not be sent to the URI, which may be an
- * attacker's: it is shown on a page.
+ * Finds the client and checks the redirect URI. Its errors are shown on a page. They must not be sent to the URI, which may be
+ * an attacker's.
  * @throws OAuthError
  */
 export async function readTrustedReturn(
@@ -91,8 +92,11 @@ export function readRequest(trusted: TrustedReturn, parameters: Parameters): Aut
     throw new OAuthError("invalid_target", "The resource must be the audience of the client.");
   }
   for (const name of ["state", "nonce", "login_hint"]) {
-    if ((parameters.get(name) ?? "").length > LONGEST) {
-      throw new OAuthError("invalid_request", `The parameter ${name} is longer than ${LONGEST} characters.`);
+    if ((parameters.get(name) ?? "").length > MAX_LENGTH) {
+      throw new OAuthError(
+        "invalid_request",
+        `The parameter ${name} is longer than ${MAX_LENGTH} characters.`,
+      );
     }
   }
   return {
@@ -109,7 +113,7 @@ export function readRequest(trusted: TrustedReturn, parameters: Parameters): Aut
   };
 }
 
-/** The wanted scopes that the client may have. If none is left the request fails: the answer has no empty `scope`. */
+/** The wanted scopes that the client may have. The request fails if none is left, because `scope` must not be empty. */
 function scopesOf(client: KnownClient, wanted: string[]): string[] {
   const scopes = wanted.filter((scope) => client.scopes.includes(scope));
   if (scopes.length > 0 || wanted.length === 0) return scopes;

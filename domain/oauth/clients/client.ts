@@ -16,13 +16,13 @@ export type TokenClaim = typeof TOKEN_CLAIMS[number];
 
 export const TOKEN_ALGORITHMS = ["EdDSA", "RS256"] as const satisfies SigningAlgorithm[];
 
-/** Scopes that every client may have; others are the client's own names for what its tokens allow. */
+/** Scopes that every client may have. A client defines other scopes itself. */
 export const STANDARD_SCOPES = ["openid", "profile", "email", "offline_access"] as const;
 
-/** Lets the user of a first-party client reach the own things in the service's API by the client's access token. */
+/** The scope with which a first-party client's access token gives access to the user's own data in the service's API. */
 export const SELF_SCOPE = "steward.self";
 
-/** What a client is, as its manager sets it. */
+/** The settings of a client that its manager chooses. */
 export interface ClientSettings {
   name: string;
   redirectUris: string[];
@@ -56,7 +56,7 @@ export const clientColumns = (q: Sql) =>
   q`id, client_id, tenant_id, name, kind, start, redirect_uris, post_logout_redirect_uris, audience, scopes, token_claims,
     token_algorithm, first_party, created_by, created_at, updated_at, revoked_at, revoked_by, last_used_at`;
 
-/** The clients that the caller manages: those of the own tenant; with admin:system, all. */
+/** SQL condition: the caller manages the client. Without admin:system, it must belong to the caller's tenant. */
 const managedBy = (q: Sql, caller: Caller) =>
   isSystemAdmin(caller) ? q`true` : q`tenant_id = ${caller.tenantId}`;
 

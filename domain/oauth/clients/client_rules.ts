@@ -6,13 +6,13 @@ import { isSameAudience, withoutSlash } from "./audience.ts";
 import { type ClientKind, type ClientSettings, SELF_SCOPE } from "./client.ts";
 import { redirectUriFault } from "./redirect_uris.ts";
 
-/** How client ids begin: of clients, and of service accounts. ID tokens name them as audience. */
+/** First characters of the client ids of clients and of service accounts. ID tokens name client ids as audience. */
 export const CLIENT_ID_PREFIX = "oc_";
 const ACCOUNT_ID_PREFIX = "sa_";
 
 /**
- * Checks what a client may be. The audience must be neither the service's own nor a client's id: an API would accept
- * tokens that were issued for something else.
+ * Checks the settings of a client. The audience must be neither the service's own nor a client's id, because an API would
+ * accept tokens that were issued for another purpose.
  * @throws VALIDATION_ERROR by field
  */
 export function requireClientRules(
@@ -50,8 +50,8 @@ function uriErrors(field: string, uris: readonly string[], kind: ClientKind): Fi
 }
 
 /**
- * Only a holder of admin:system may make a client first-party, or change one: its users are not asked for consent, so its
- * redirect URIs decide who gets their sign-in.
+ * Checks that the caller may make or change a first-party client. That needs admin:system: its users are not asked for
+ * consent, so its redirect URIs decide which site gets their sign-in.
  * @throws MISSING_PERMISSION
  */
 export function requireMaySkipConsent(
@@ -66,9 +66,9 @@ export function requireMaySkipConsent(
 }
 
 /**
- * Reserves an audience for the clients of one owner. It is free again a day after its last client was revoked or
- * changed to another, when no token with it is valid any more. Locks the audience until the end of the transaction.
- * Slashes at the end make no other audience: APIs compare without them.
+ * Reserves an audience for the clients of one owner. It is free again a day after its last client was revoked or got
+ * another audience, because all tokens with it have expired by then. Locks the audience until the end of the transaction.
+ * Slashes at the end are ignored, because APIs compare without them.
  * @param tenantId null: the platform
  * @throws OAUTH_AUDIENCE_CONFLICT
  */
@@ -78,7 +78,7 @@ export async function reserveAudience(tx: Tx, audience: string, tenantId: string
     insert into oauth_audiences as a (audience, tenant_id) values (${key}, ${tenantId})
     on conflict (audience) do update set audience = excluded.audience returning a.tenant_id`;
   if (held?.tenantId === tenantId) return;
-  // A statement of its own, because it must see clients that were committed while the one above waited for the lock.
+  // This is a statement of its own, because it must see clients that were committed while the first one waited for the lock.
   const { count } = await tx`
     update oauth_audiences a set tenant_id = ${tenantId}, left_at = null where audience = ${key}
       and (left_at is null or left_at <= now() - interval '1 day') and not exists (
@@ -88,7 +88,7 @@ export async function reserveAudience(tx: Tx, audience: string, tenantId: string
   throw problem("OAUTH_AUDIENCE_CONFLICT", `The audience ${audience} belongs to clients of another owner.`);
 }
 
-/** Notes that a client changed to another audience. Tokens with the former one may still be valid. */
+/** Records the time at which a client left an audience. Tokens with that audience may still be valid. */
 export async function leaveAudience(tx: Tx, audience: string): Promise<void> {
   await tx`update oauth_audiences set left_at = now() where audience = ${withoutSlash(audience)}`;
 }

@@ -17,7 +17,7 @@ const isLoopback = (uri: string): boolean => {
 /**
  * Checks a redirect URI of a client: https, http on a loopback host, or for a public client a scheme of its own, which
  * has a dot (RFC 8252, 7.1).
- * @returns what is wrong; null if nothing is.
+ * @returns the fault; null if there is none
  */
 export function redirectUriFault(uri: string, kind: ClientKind): string | null {
   if (!/^[\x21-\x7e]+$/.test(uri) || /[\\*]/.test(uri)) {

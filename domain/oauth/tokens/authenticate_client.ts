@@ -22,10 +22,11 @@ interface Presented {
 type Authenticating = Pick<OAuthPlatform, "sql" | "rights" | "oauthClients">;
 
 /**
- * Authenticates a client: client_secret_basic, client_secret_post, or none for a public one.
+ * Authenticates a client or a service account by client_secret_basic or client_secret_post, and a public client without a
+ * secret.
  * @throws OAuthError invalid_client, invalid_request (both ways at once)
  * @throws RATE_LIMITED after 30 failures within 5 minutes for one client from one address. A right secret still works: it
- * has 256 random bits, so nobody can guess it, and a stranger behind the same address cannot lock a client out.
+ * has 256 random bits, so it cannot be guessed, and a stranger behind the same address cannot lock a client out.
  */
 export async function authenticateClient(
   p: Authenticating,
@@ -41,7 +42,7 @@ export async function authenticateClient(
   throw new OAuthError("invalid_client", "The client is unknown or revoked, or its secret is wrong.");
 }
 
-/** Like `authenticateClient`, without service accounts. @throws OAuthError */
+/** Returns the authenticated client. @throws OAuthError for a service account */
 export function requireClient(by: Authenticated): KnownClient {
   if ("client" in by) return by.client;
   throw new OAuthError("unauthorized_client", "A service account may only use client_credentials.");

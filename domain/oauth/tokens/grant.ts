@@ -4,9 +4,9 @@ import type { KnownClient } from "../clients/known_clients.ts";
 import { permissionCodes } from "../../rights/held_permissions.ts";
 import type { OAuthPlatform } from "../platform.ts";
 
-/** What a grant's tokens say. */
+/** The data of a grant that its tokens contain. */
 export interface Granted {
-  /** The client's session, which the tokens live on. */
+  /** The client's session, with which the tokens end. */
   sessionId: string;
   userId: string;
   tenantId: string | null;
@@ -25,7 +25,7 @@ export const TokenAnswer = z.object({
 }).meta({ id: "OAuthTokens" });
 export type TokenAnswer = z.output<typeof TokenAnswer>;
 
-/** The scopes as a claim or a member of an answer. */
+/** The scopes as the claim or answer member `scope`, which is absent without scopes. */
 export const scopeOf = (scopes: readonly string[]): { scope?: string } =>
   scopes.length === 0 ? {} : { scope: scopes.join(" ") };
 
@@ -34,9 +34,9 @@ export const presentScopes = (client: KnownClient, granted: readonly string[]): 
   granted.filter((scope) => client.scopes.includes(scope));
 
 /**
- * Signs the access token of a grant: the claims of RFC 9068, those of the service, and the ones that the client asks for.
- * The permissions are those of now. They are read afresh: an API may keep the token's until it expires, also those that
- * default roles took away without ending the session.
+ * Signs the access token of a grant. Its claims are those of RFC 9068, of the service, and of the client's `tokenClaims`.
+ * The permissions are read from the database, not from the cache: an API relies on them until the token expires, and a
+ * change of default roles takes permissions away without ending the session.
  */
 export async function signAccessToken(
   p: Pick<OAuthPlatform, "sql" | "tokens">,

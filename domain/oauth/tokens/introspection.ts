@@ -10,12 +10,12 @@ import type { OAuthPlatform } from "../platform.ts";
 import { scopeOf } from "./grant.ts";
 import { readLiveToken } from "./live_token.ts";
 
-/** A service account that asks; `tenantId` null: about all its tenants. */
+/** A service account that asks about tokens of `tenantId` or, with null, of all its tenants. */
 export type AskingAccount = Pick<Caller, "userId" | "tenantId"> & { serviceAccount: ServiceAccountCaller };
-/** Who asks: a service account, or a client, which asks about tokens for its audience. */
+/** The caller of an introspection: a service account, or a client, which asks about tokens for its audience. */
 export type Asker = AskingAccount | { audience: string };
 
-/** What a token or key allows now (RFC 7662). */
+/** The current rights of an active token or key (RFC 7662). */
 export interface ActiveToken {
   active: true;
   token_type: "Bearer";
@@ -36,14 +36,18 @@ export interface ActiveToken {
   sid?: string;
 }
 
-type Parts = Pick<OAuthPlatform, "tokens" | "rights" | "config" | "baseUrl" | "oauthClients">;
+type IntrospectionPlatform = Pick<OAuthPlatform, "tokens" | "rights" | "config" | "baseUrl" | "oauthClients">;
 
 /**
- * Tells what a token or key allows now. It is active as long as the service itself would accept it, and if the asker may
+ * Returns the current rights of a token or key. It is active as long as the service itself would accept it, if the asker may
  * know of it.
- * @returns null if it is not active; the reason is never told.
+ * @returns null if it is not active, without a reason
  */
-export async function introspect(p: Parts, asker: Asker, token: string): Promise<ActiveToken | null> {
+export async function introspect(
+  p: IntrospectionPlatform,
+  asker: Asker,
+  token: string,
+): Promise<ActiveToken | null> {
   try {
     return await (token.startsWith(KEY_PREFIX) ? ofKey(p, asker, token) : ofToken(p, asker, token));
   } catch (error) {
@@ -52,7 +56,7 @@ export async function introspect(p: Parts, asker: Asker, token: string): Promise
   }
 }
 
-async function ofToken(p: Parts, asker: Asker, token: string): Promise<ActiveToken | null> {
+async function ofToken(p: IntrospectionPlatform, asker: Asker, token: string): Promise<ActiveToken | null> {
   const claims = await p.tokens.verifyForAny(token);
   if ("audience" in asker) {
     return claims.aud === asker.audience ? await ofClientToken(p, token) : null;
@@ -62,9 +66,9 @@ async function ofToken(p: Parts, asker: Asker, token: string): Promise<ActiveTok
   return found && await servesTenant(p, asker, found.tenant_id ?? null) ? found : null;
 }
 
-/** A token for the service's own API. One without a tenant is looked at in the tenant that the asker names. */
+/** Introspects a token for the service's own API. A token without a tenant is evaluated in the tenant that the asker names. */
 async function ofOwnToken(
-  p: Parts,
+  p: IntrospectionPlatform,
   asker: AskingAccount,
   claims: JWTPayload,
 ): Promise<ActiveToken | null> {
@@ -80,8 +84,8 @@ async function ofOwnToken(
   return { ...active(p, sub, permissions), ver, tenant_id: tenantId, sid, ...timesOf(claims) };
 }
 
-/** A token of a client, for its audience. */
-async function ofClientToken(p: Parts, token: string): Promise<ActiveToken | null> {
+/** Introspects a token that a client got, for the client's audience. */
+async function ofClientToken(p: IntrospectionPlatform, token: string): Promise<ActiveToken | null> {
   const live = await readLiveToken(p, token);
   if (!live) return null;
   const { claims, client, scopes, user } = live;
@@ -97,8 +101,8 @@ async function ofClientToken(p: Parts, token: string): Promise<ActiveToken | nul
   };
 }
 
-/** Keys are for the service's own API, so clients get no answer about them. */
-async function ofKey(p: Parts, asker: Asker, token: string): Promise<ActiveToken | null> {
+/** Introspects a key. Keys are for the service's own API, so clients get no answer about them. */
+async function ofKey(p: IntrospectionPlatform, asker: Asker, token: string): Promise<ActiveToken | null> {
   if ("audience" in asker) return null;
   const key = await p.rights.keys.read(token);
   if (!key) return null;
@@ -107,7 +111,7 @@ async function ofKey(p: Parts, asker: Asker, token: string): Promise<ActiveToken
   return await servesTenant(p, asker, key.tenantId) ? ofApiKey(p, key) : null;
 }
 
-const ofApiKey = (p: Parts, key: ApiKeyRights): ActiveToken => ({
+const ofApiKey = (p: IntrospectionPlatform, key: ApiKeyRights): ActiveToken => ({
   ...active(p, key.userId, key.permissions),
   client_id: key.id,
   tenant_id: key.tenantId,
@@ -115,9 +119,9 @@ const ofApiKey = (p: Parts, key: ApiKeyRights): ActiveToken => ({
   ...key.expiresAt ? { exp: Math.floor(key.expiresAt.getTime() / 1000) } : {},
 });
 
-/** With a tenant, what the account may do there; otherwise what it may do in its tenants. */
+/** Introspects a service account, in the tenant that the asker names or else in all its tenants. */
 async function ofAccount(
-  p: Parts,
+  p: IntrospectionPlatform,
   asker: AskingAccount,
   account: ServiceAccountRights,
   times: Times,
@@ -135,7 +139,7 @@ async function ofAccount(
   };
 }
 
-const active = ({ config, baseUrl }: Parts, sub: string, permissions: Iterable<string>) => ({
+const active = ({ config, baseUrl }: IntrospectionPlatform, sub: string, permissions: Iterable<string>) => ({
   active: true as const,
   token_type: "Bearer" as const,
   sub,
@@ -151,16 +155,20 @@ const timesOf = ({ exp, iat }: JWTPayload): Times => ({
   ...iat === undefined ? {} : { iat },
 });
 
-/** Does the asker act in the tenant? */
-async function servesTenant(p: Parts, asker: AskingAccount, tenantId: string | null): Promise<boolean> {
+/** True if the asker acts in the tenant. */
+async function servesTenant(
+  p: IntrospectionPlatform,
+  asker: AskingAccount,
+  tenantId: string | null,
+): Promise<boolean> {
   if (tenantId === null) return false;
   if (asker.tenantId !== null) return asker.tenantId === tenantId;
   return await p.rights.keys.permissionsIn(asker.userId, tenantId) !== null;
 }
 
-/** Is there a tenant in which both act? */
+/** True if there is a tenant in which both accounts act. */
 async function shareTenant(
-  p: Parts,
+  p: IntrospectionPlatform,
   asker: AskingAccount,
   account: ServiceAccountRights,
 ): Promise<boolean> {

@@ -20,7 +20,7 @@ export interface LiveToken {
 /**
  * Verifies an access token that a client got: its signature, its client, and for a user the session, which ends with the
  * user's access. The rights are cached for less than a second.
- * @returns null if the token gives no access (any more).
+ * @returns null if the token gives no access
  */
 export async function readLiveToken(
   p: Pick<OAuthPlatform, "tokens" | "rights" | "oauthClients">,
@@ -56,7 +56,7 @@ interface Target {
 
 /**
  * Revokes a token of the client (RFC 7009) by ending its grant: the refresh token and all access tokens. An API that
- * verifies access tokens without asking accepts them until they expire. An unknown token is not an error.
+ * verifies access tokens without introspection accepts them until they expire. An unknown token is not an error.
  * @throws OAuthError for a token of another client, or one that belongs to no grant
  */
 export async function revokeToken(

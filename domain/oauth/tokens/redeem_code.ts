@@ -21,8 +21,8 @@ interface StoredCode extends SignInRecord {
 }
 
 /**
- * Redeems the code of a sign-in for tokens, once. A code that is seen again may be stolen, so everything that it gave
- * ends. A wrong client, redirect URI or verifier does not use up the code: its rightful client is still waiting.
+ * Redeems the code of a sign-in for tokens, once. A code that is used again may be stolen, so the grant of the code ends. A
+ * wrong client, redirect URI or verifier does not use up the code, because its rightful client may still redeem it.
  * @throws OAuthError
  */
 export async function redeemCode(
@@ -85,7 +85,7 @@ async function lockCode(tx: Tx, code: string): Promise<StoredCode | undefined> {
 
 const refused = (reason: string) => new OAuthError("invalid_grant", reason);
 
-/** Does the verifier belong to the S256 challenge (RFC 7636, 4.6)? */
+/** True if the verifier belongs to the S256 challenge (RFC 7636, 4.6). */
 function fits(verifier: string, challenge: string): boolean {
   if (!/^[\w.~-]{43,128}$/.test(verifier)) return false;
   return Buffer.from(challenge).equals(

@@ -7,13 +7,13 @@ import type { OAuthPlatform } from "../platform.ts";
 import { answerOf, type Granted, presentScopes, signAccessToken, type TokenAnswer } from "./grant.ts";
 import { newRefreshToken, readRefreshToken, type RefreshToken } from "./refresh_token.ts";
 
-/** The session is prolonged at most this often, because its row has an index on the expiry. */
+/** Minimum interval between two extensions of the session. Each one is an index write, because the expiry is indexed. */
 const PROLONG_SECONDS = 60 * 60;
 
 /**
- * Exchanges a refresh token for new tokens. Two parties that use the same one are indistinguishable, so then the grant
- * ends, as a session does (see `consumeRefreshToken`). Of concurrent requests with one token, one gets an answer.
- * The token is replaced after everything that may refuse or fail: a client without an answer has only the old one.
+ * Exchanges a refresh token for new tokens. If a token is used twice, two parties have it and one may be a thief. So the
+ * grant ends, as a session does (see `consumeRefreshToken`). Of concurrent requests with one token, one gets an answer.
+ * The token is replaced after all checks and steps that may fail: a client without an answer has only the old token.
  * @throws OAuthError
  */
 export async function refreshGrant(
@@ -103,7 +103,7 @@ async function requireFactor(
   if (proof.isLimited) throw refused("The tenant requires a second factor, which the sign-in lacks.");
 }
 
-/** Why a token was refused. Ends the grant if the token was replaced before. */
+/** Returns the reason why a token was refused. Ends the grant if the token was replaced before. */
 async function refusal(
   p: Pick<OAuthPlatform, "sql" | "rights">,
   client: KnownClient,

@@ -4,8 +4,8 @@ import { listOf } from "../oauth_error.ts";
 import type { OAuthPlatform } from "../platform.ts";
 
 /**
- * The claims of a first-party client's access token with the scope `steward.self`, by which its user reaches the own things
- * in the service's API.
+ * Reads the claims of a first-party client's access token with the scope `steward.self`, which gives access to the user's
+ * own data in the service's API.
  * @returns null for any other token
  * @throws TokenRefused
  */

@@ -9,14 +9,14 @@ export type ImportEnding =
   | { status: "Completed"; resultFileId: string }
   | { status: "Failed"; error: string };
 
-/** What the end of an import needs to know of it. */
+/** The members of an import that its end uses. */
 export type EndingImport = Pick<RunningImport, "id" | "createdBy" | "apiKeyId" | "tenantId" | "traceId">;
 
 /** Ends an open import and releases its files. Does nothing if it has ended already. */
 export async function finishImport(tx: Tx, o: EndingImport, ending: ImportEnding): Promise<void> {
   const resultFileId = ending.status === "Completed" ? ending.resultFileId : null;
   const error = ending.status === "Failed" ? ending.error : null;
-  // From now on both files can be purged; also the result of a run that crashed after storing it.
+  // Without references both files can be purged, also the result of a run that crashed after it had stored the file.
   await releaseOwnerReferences(tx, SOURCE_SCOPE, [o.id]);
   await releaseOwnerReferences(tx, RESULT_SCOPE, [o.id]);
   const [finished] = await tx<{ created: number; updated: number; unchanged: number; failed: number }[]>`

@@ -25,8 +25,8 @@ type ImportPlatform = FilePlatform & RightsPlatform;
 type Context = JobContext<ImportPlatform>;
 
 /**
- * Imports the users of a file. The users of a batch, its results and the position in the file are one transaction. So a
- * run after a crash goes on where the last one ended, and no row counts twice.
+ * Imports the users of a file. One transaction writes the users of a batch, its results and the position in the file. So a
+ * run after a crash continues where the last one ended, and no row counts twice.
  */
 export const importUsersJob = defineJob({
   ...IMPORT_JOB,
@@ -63,7 +63,7 @@ async function runImport(begun: RunningImport, context: Context): Promise<unknow
   return { finished: true, status: "Completed", total };
 }
 
-/** The importer with the permissions they still have. @throws ImportMistake without the right to import */
+/** Reads the importer with their current permissions. @throws ImportMistake if they may not import */
 async function importerOf(q: Sql, o: RunningImport): Promise<Importer> {
   const { createdBy: userId, apiKeyId, tenantId, traceId } = o;
   const permissions = await permissionsNow(q, { ...o, userId });
@@ -73,7 +73,7 @@ async function importerOf(q: Sql, o: RunningImport): Promise<Importer> {
   return { userId, apiKeyId, tenantId, traceId, permissions };
 }
 
-/** Reads the whole file once, so that a file with a mistake as a whole imports nothing. */
+/** Counts the rows. Reads the whole file, so that nothing is imported from a file that cannot be read to its end. */
 async function countRows(o: RunningImport, { platform, db, signal }: Context): Promise<number> {
   let total = 0;
   for await (const rows of readRows(await openFileContent(platform, o.fileId), o.tenantId)) {
@@ -84,7 +84,7 @@ async function countRows(o: RunningImport, { platform, db, signal }: Context): P
   return total;
 }
 
-/** A dry run starts anew: what its earlier batches would have written is known only to the run itself. */
+/** Starts a dry run from the first row: only the run itself knows which users its earlier batches would have written. */
 async function restart(o: RunningImport, { db }: Context): Promise<number> {
   await transact(db, async (tx) => {
     await tx`update user_imports set position = 0, created = 0, updated = 0, unchanged = 0, failed = 0
@@ -131,7 +131,7 @@ async function importRows(
   if (batch.users.length + batch.failed.length > 0) await write();
 }
 
-/** Checks a row, also that no earlier row of the file has the same email or external id in the tenant. */
+/** Checks a row. An earlier row of the file must not have the same email or external id in the tenant. */
 function checkOnce(
   row: number,
   raw: RawRow,
@@ -170,7 +170,7 @@ interface BatchInput {
   dry: Map<string, number> | null;
 }
 
-/** Writes a batch. Repeats it if a concurrent request took an external id meanwhile. */
+/** Writes a batch. Repeats it if a concurrent request has taken an external id. */
 async function writeBatch(
   p: ImportPlatform,
   o: RunningImport,
@@ -186,7 +186,7 @@ async function writeBatch(
   }
 }
 
-/** An error of the database may quote the row that it refused. Rows have personal data and password hashes. */
+/** Removes the quoted row from an error of the database, because rows have personal data and password hashes. */
 function withoutValues(error: unknown): unknown {
   if (!(error instanceof PostgresError)) return error;
   error.detail = "";
@@ -194,7 +194,7 @@ function withoutValues(error: unknown): unknown {
   return error;
 }
 
-/** Errors quote values of their rows, which may be in wrong columns. */
+/** Hides password hashes in a result: its errors quote values of the row, and a hash may be in a wrong column. */
 const hidingHashes = ({ email, errors, ...result }: RowResult): RowResult => ({
   ...result,
   email: email && withoutHashes(email),

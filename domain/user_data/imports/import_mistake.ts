@@ -3,7 +3,7 @@ export class ImportMistake extends Error {
   override name = "ImportMistake";
 }
 
-/** Another run of the same import has gone on: this one must stop. */
+/** Another run of the same import has continued it, so this run must stop. */
 export class ImportSuperseded extends Error {
   override name = "ImportSuperseded";
 }

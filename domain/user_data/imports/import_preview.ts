@@ -23,7 +23,7 @@ export interface RowOutcome {
   error: string;
 }
 
-/** What an import reads from its file, and what it does or would do with the rows. */
+/** The first rows of an import's file, and the outcomes that the import has or would have for them. */
 export interface ImportPreview {
   /** Columns or members of the first rows. */
   columns: string[];
@@ -96,7 +96,7 @@ async function readFirstRows(p: FilePlatform, fileId: string, tenantId: string):
   return rows.slice(0, FIRST_ROWS);
 }
 
-/** The outcomes of the first rows and the first failures; null if the result cannot be read any more. */
+/** Reads the outcomes of the first rows and the first failures; null if the result was purged. */
 async function readOutcomes(
   p: FilePlatform,
   fileId: string,

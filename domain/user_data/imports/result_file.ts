@@ -8,7 +8,7 @@ import type { RunningImport } from "./user_import.ts";
 
 export const RESULT_SCOPE = SERVICE_SCOPES.userImportResult;
 const PAGE = 5_000;
-/** Days until the result of an import is purged, unless somebody purges it earlier. */
+/** Days until the result of an import is purged, unless a caller purges it earlier. */
 const RESULT_DAYS = 30;
 
 /** Stores a CSV file with the outcome of each row in the tenant of the imported file; returns its id. */

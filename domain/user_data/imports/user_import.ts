@@ -116,11 +116,11 @@ export async function readUserImport(q: Sql, tenantId: string | null, id: string
   return found;
 }
 
-/** May the holder of these permissions go on with an import into one tenant, or into several (null)? */
+/** True if the holder of these permissions may import into one tenant or, with null, into several. */
 export const mayImport = (permissions: ReadonlySet<string>, tenantId: string | null): boolean =>
   holds({ permissions }, tenantId === null ? "manage:all-users" : "create:users");
 
-/** The same as for a file that does not exist, so that callers cannot tell them apart. */
+/** The error for a file that does not exist or that the caller may not see, so that callers cannot tell them apart. */
 const fileNotFound = (): Problem => problem("FILE_NOT_FOUND", "The caller's tenant has no such file.");
 
 /** A running import, as its job needs it. */

@@ -42,7 +42,7 @@ export class JoinedFile {
     this.#places.delete(partNumber);
   }
 
-  /** Does the file consist of these parts in this order, and does nobody write to it? */
+  /** True if the file consists of these parts in this order, and no request writes to it. */
   consistsOf(parts: readonly (Place & { sizeBytes: number })[]): boolean {
     let end = 0;
     for (const { path, offset, sizeBytes } of parts) {

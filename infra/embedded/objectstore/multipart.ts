@@ -49,7 +49,7 @@ export class Uploads {
 
   /**
    * Receives a part with `receive`, which writes it to the given file and returns its ETag. Replaces an earlier part with
-   * that number. Call it without an await after `find`. Throws NoSuchUpload if the upload has ended meanwhile, and the
+   * that number. Call it without an await after `find`. Throws NoSuchUpload if the upload has ended, and the
    * errors of `receive`.
    */
   async addPart(

@@ -95,7 +95,7 @@ export class Storage {
 
   /**
    * Makes a received file the object. First, `check` receives the object to be replaced, and may throw to prevent that;
-   * no other request runs in between. Throws NoSuchBucket if the bucket was deleted meanwhile.
+   * no other request runs in between. Throws NoSuchBucket if the bucket was deleted.
    */
   async commit(
     bucket: string,

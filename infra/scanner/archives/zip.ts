@@ -19,8 +19,8 @@ const DEFLATED = 8;
 const LONGEST_DESCRIPTOR = 24;
 
 /**
- * How many times its size an entry may unpack to at most, rounded up, by methods that are not read: Shrink, Reduce, Implode,
- * Deflate64, bzip2, LZMA, Zstandard and PPMd. Programs do not know further methods.
+ * Maximum ratio of unpacked to packed size, rounded up, by compression method. It has the methods that are not read: Shrink,
+ * Reduce, Implode, Deflate64, bzip2, LZMA, Zstandard and PPMd. Common programs support no further methods.
  */
 const WORST_RATIOS = new Map([
   [1, 8_000],
@@ -37,8 +37,8 @@ const discard: Sink = { push() {}, end() {} };
 
 /**
  * Reads a zip entry by entry, also behind other content. Then compares the entries with the central directory, which most
- * programs use to open a zip. Entries of the method xz are read as files of this format. Skips encrypted
- * entries, whose declared size counts as unpacked, and those of other methods, which count with their worst case.
+ * programs use to open a zip. Entries of the method xz are read as files of this format. Encrypted entries are skipped, and
+ * their declared size counts as unpacked. Entries of other methods are skipped, and count with their worst ratio.
  * @param startsZip true: the content must be a zip from its first byte
  * @throws BeyondLimits if a directory that programs find does not list the entries that were read, each once: another
  * program would unpack other content.

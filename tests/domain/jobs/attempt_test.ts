@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { z } from "zod";
 import { runAttempt } from "../../../domain/jobs/engine/attempt.ts";
-import type { AttemptNotes } from "../../../domain/jobs/engine/attempt_notes.ts";
+import type { AttemptLog } from "../../../domain/jobs/engine/attempt_notes.ts";
 import { defineJob, type JobContext, JobTypes } from "../../../domain/jobs/job_type.ts";
 import type { Settlement } from "../../../domain/jobs/engine/settle.ts";
 import { firstIdOf } from "../../../domain/shared/ids.ts";
@@ -29,12 +29,12 @@ const job = {
   waitedMs: 0,
 };
 const takeWorker = () => Promise.resolve(null);
-const unused = {} as AttemptNotes;
+const unused = {} as AttemptLog;
 
 async function settle(run: () => Promise<unknown>): Promise<Settlement> {
   const types = new JobTypes();
   types.register(defineJob({ name: "test.answer", args: z.object({}), run }));
-  return await runAttempt(job, { types, notes: unused, platform: NO_PLATFORM, takeWorker }).settlement ??
+  return await runAttempt(job, { types, attemptLog: unused, platform: NO_PLATFORM, takeWorker }).settlement ??
     assert.fail();
 }
 
@@ -47,7 +47,7 @@ Deno.test("recurring work of the service itself runs on the pool for upkeep, oth
   types.register(defineJob({ name: "test.sweep", args: z.object({}), run, cron: "* * * * *" }));
   const o = {
     types,
-    notes: unused,
+    attemptLog: unused,
     platform: NO_PLATFORM,
     upkeepPlatform: { ...NO_PLATFORM, sql: upkeep },
     takeWorker,
@@ -107,7 +107,7 @@ Deno.test("an object store that does not answer or refuses the service, or an un
 async function settleUnknown(minutes: number): Promise<Settlement> {
   const id = firstIdOf(new Date(Date.now() - minutes * 60_000));
   const old = { ...job, id, attempts: 4, failures: 3, maxRetries: 3 };
-  const o = { types: new JobTypes(), notes: unused, platform: NO_PLATFORM, takeWorker };
+  const o = { types: new JobTypes(), attemptLog: unused, platform: NO_PLATFORM, takeWorker };
   return await runAttempt(old, o).settlement ?? assert.fail();
 }
 

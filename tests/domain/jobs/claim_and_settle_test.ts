@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { AttemptNotes } from "../../../domain/jobs/engine/attempt_notes.ts";
+import { AttemptLog } from "../../../domain/jobs/engine/attempt_notes.ts";
 import { claimFromLanes } from "../../../domain/jobs/engine/claim.ts";
 import { Places } from "../../../domain/jobs/engine/places.ts";
 import { Claimer } from "../../../domain/jobs/engine/claimer.ts";
@@ -215,15 +215,15 @@ async function newJob() {
 }
 
 Deno.test("an attempt whose job was deleted with its tenant leaves no log lines and no progress", async () => {
-  const notes = new AttemptNotes(sql, createLog("off"));
+  const attemptLog = new AttemptLog(sql, createLog("off"));
   const [deleted, kept] = [await newJob(), await newJob()];
   await sql`delete from jobs where id = ${deleted.id}`;
   for (const job of [deleted, kept]) {
-    const { log, progress } = notes.open(job);
+    const { log, progress } = attemptLog.open(job);
     log.info("personal data");
     progress(50, "half");
   }
-  await notes.flush();
+  await attemptLog.flush();
   for (const table of ["job_log_lines", "job_progress"]) {
     const rows = await sql`select job_id from ${sql(table)} where job_id in (${deleted.id}, ${kept.id})`;
     assert.deepEqual(rows.map(({ jobId }) => jobId), [kept.id], table);
@@ -231,9 +231,9 @@ Deno.test("an attempt whose job was deleted with its tenant leaves no log lines 
 });
 
 Deno.test("a log line with characters the database cannot store loses its fields; other lines stay complete", async () => {
-  const notes = new AttemptNotes(sql, createLog("off"));
+  const attemptLog = new AttemptLog(sql, createLog("off"));
   const job = await newJob();
-  const { log, flush } = notes.open(job);
+  const { log, flush } = attemptLog.open(job);
   log.info("whole", { emoji: "\u{1F600}" });
   log.info("half", { text: "\ud800" });
   log.info("nul", { text: "a\0b" });

@@ -146,10 +146,10 @@ Deno.test("a check lowers the floor to a late job, and a claim under way does no
   const floors = new LaneFloors(slow, () => found++);
   const ageOf = () => floors.agesOf(lane)[2] ?? 0;
   const claimedNow = (jobs: number) => new Map([[lane, Array(jobs).fill({ priority: 2, waitedMs: 0 })]]);
-  floors.note(claimedNow(20_000), performance.now());
+  floors.recordClaim(claimedNow(20_000), performance.now());
   await until(ageOf, (age) => age > 0, { what: "a slow lane" });
   await enqueue({ lane, age: "1 hour" });
-  floors.note(claimedNow(1), performance.now());
+  floors.recordClaim(claimedNow(1), performance.now());
   assert.ok(ageOf() < 3_000_000);
   const queriedAt = performance.now();
   const checkedLater = async () => {
@@ -158,7 +158,7 @@ Deno.test("a check lowers the floor to a late job, and a claim under way does no
     return ageOf();
   };
   await until(checkedLater, (age) => age > 3_000_000, { what: "a lowered floor" });
-  floors.note(claimedNow(1), queriedAt);
+  floors.recordClaim(claimedNow(1), queriedAt);
   assert.ok(ageOf() > 3_000_000);
   assert.ok(found > 0);
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { AttemptOutcome, EndedAttempt } from "../../../domain/jobs/ended_attempt.ts";
 import { AttemptMetrics } from "../../../domain/jobs/instance/attempt_metrics.ts";
 import { countTime, quantilesOf, type TimeBuckets } from "../../../domain/jobs/statistics/time_buckets.ts";
-import { deleteOldFigures, TypeFigures } from "../../../domain/jobs/statistics/type_figures.ts";
+import { deleteOldStatistics, TypeStatistics } from "../../../domain/jobs/statistics/type_figures.ts";
 import { readJobTypeStats } from "../../../domain/jobs/statistics/type_stats.ts";
 import { newId } from "../../../domain/shared/ids.ts";
 import { Metrics } from "../../../domain/shared/metrics.ts";
@@ -34,10 +34,10 @@ Deno.test("quantiles are exact to 5 % from 10 µs to 30 days", () => {
   assert.ok(quantilesOf(extremes)?.p50 === 0.01);
 });
 
-Deno.test("instances write their own figures, repeated writes change nothing, and readers add them up", async () => {
+Deno.test("instances write their own statistics, repeated writes change nothing, and readers add them up", async () => {
   let now = Date.UTC(2031, 4, 6, 10, 59, 58);
   const clock = { now: () => new Date(now) };
-  const instances = [1, 2].map(() => new TypeFigures({ sql, clock, log: createLog("off") }));
+  const instances = [1, 2].map(() => new TypeStatistics({ sql, clock, log: createLog("off") }));
   const tenantId = newId();
   const attempt = (outcome: AttemptOutcome, ms: number): EndedAttempt => ({
     jobId: newId(),
@@ -54,10 +54,10 @@ Deno.test("instances write their own figures, repeated writes change nothing, an
     await sql`insert into job_count_deltas values (${tenantId}, 'Succeeded', 'Delayed', 2, 'default', 'test.figures', 1)`;
     return await readJobTypeStats({ sql, clock, jobTypes }, reach, "test.figures", window);
   };
-  for (const figures of instances) {
-    figures.count([attempt("Succeeded", 100), attempt("Succeeded", 100), attempt("Failed", 400)]);
-    await figures.flush();
-    await figures.flush();
+  for (const statistics of instances) {
+    statistics.count([attempt("Succeeded", 100), attempt("Succeeded", 100), attempt("Failed", 400)]);
+    await statistics.flush();
+    await statistics.flush();
   }
   now += 5_000; // the next minute and hour
   instances[0]?.count([
@@ -65,7 +65,7 @@ Deno.test("instances write their own figures, repeated writes change nothing, an
     attempt("Postponed", 9_999),
     attempt("Abandoned", 9_999),
   ]);
-  for (const figures of instances) await figures.stop();
+  for (const statistics of instances) await statistics.stop();
   const hour = await read("hour");
   const { total } = hour;
   assert.deepEqual(
@@ -85,14 +85,14 @@ Deno.test("instances write their own figures, repeated writes change nothing, an
   assert.equal((await read("day")).intervals.filter(({ succeeded }) => succeeded > 0).length, 1);
 });
 
-Deno.test("figures that no window shows are deleted", async () => {
+Deno.test("statistics that no window shows are deleted", async () => {
   const row = (grain: string, hours: number) =>
     sql`insert into job_type_figures values (${newId()}, 'test.old', ${grain}, now() - make_interval(hours => ${hours}),
       ${newId()}, 1, 0, 0, 0, 0, '{}', '{}')`;
   for (const [grain, hours] of [["minute", 1], ["minute", 3], ["hour", 23], ["hour", 26]] as const) {
     await row(grain, hours);
   }
-  await deleteOldFigures(sql);
+  await deleteOldStatistics(sql);
   const kept = await sql`select grain from job_type_figures where job_type_name = 'test.old' order by grain`;
   assert.deepEqual(kept.map(({ grain }) => grain), ["hour", "minute"]);
 });

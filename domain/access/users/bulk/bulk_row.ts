@@ -21,12 +21,12 @@ export interface BulkRow {
 
 const ROW_OUTCOMES = ["Created", "Updated", "Unchanged", "Failed"] as const;
 
-/** What became of a row. */
+/** The outcome of a row. */
 export interface RowResult {
   row: number;
   email: string | null;
   outcome: typeof ROW_OUTCOMES[number];
-  /** Why it failed; or notes on a row that did not. */
+  /** The reasons why the row failed, or warnings about a row that did not. */
   errors: string[];
 }
 
@@ -37,6 +37,6 @@ export interface Importer {
   tenantId: string | null;
   apiKeyId: string | null;
   traceId: string;
-  /** What the importer may do in the tenant of the request. */
+  /** The importer's permissions in the tenant of the request. */
   permissions: ReadonlySet<string>;
 }

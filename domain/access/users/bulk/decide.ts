@@ -13,30 +13,30 @@ export interface Profile {
   metadata: Metadata;
 }
 
-/** What to write for one row. */
+/** The changes to write for one row. */
 export interface PlannedUser {
   row: number;
   userId: string;
   tenantId: string;
   email: string;
-  /** Null: an existing user keeps theirs. */
+  /** Password hash of a new user; null: the user exists and keeps their password. */
   created: { passwordHash: string | null } | null;
   profile: Profile;
-  /** Changed members of the profile of an existing user, before the change. */
+  /** Former values of the members of an existing user's profile that change. */
   before: Partial<Profile>;
   /** The user's tenants, this one included. */
   tenantIds: string[];
   /** True: the user gets a link to the tenant. */
   isNewLink: boolean;
-  /** Absent: the link keeps its own. */
+  /** Absent: the link keeps its external id. */
   externalId: string | undefined;
   formerExternalId: string | null;
-  /** Roles given and taken in the tenant. */
+  /** Ids of the roles that the user gets and loses in the tenant. */
   given: string[];
   taken: string[];
 }
 
-/** What to do about the rows, and what is already decided. */
+/** The users to write, and the results of all rows. */
 export interface Plan {
   users: PlannedUser[];
   results: RowResult[];
@@ -48,9 +48,9 @@ class RowRefused extends Error {}
 const FIELDS = ["firstName", "lastName", "phoneNumber", "isActive", "metadata"] as const;
 
 /**
- * Decides row by row, with the rules of the routes that create, change and link single users. A row that breaks one
- * fails alone. No two rows may name the same user.
- * @param linked number of links by tenant that were decided but not written; the new ones are added
+ * Decides row by row what to write, by the rules of the routes that create, change and link single users. If a row breaks a
+ * rule, only that row fails. No two rows may name the same user.
+ * @param linked number of links by tenant that are decided but not written; this function adds the new ones
  */
 export function decide(
   importer: Importer,
@@ -62,12 +62,12 @@ export function decide(
   const deciding = { importer, existing, taken: new Map<string, number>(), linked };
   for (const row of rows) {
     try {
-      const { planned, notes } = decideRow(deciding, row);
+      const { planned, warnings } = decideRow(deciding, row);
       const isChange = planned.created !== null || hasChanges(planned);
       if (isChange && !planned.created) requireMayUpdate(importer);
       if (isChange) plan.users.push(planned);
       const outcome = planned.created ? "Created" : isChange ? "Updated" : "Unchanged";
-      plan.results.push({ row: row.row, email: planned.email, outcome, errors: notes });
+      plan.results.push({ row: row.row, email: planned.email, outcome, errors: warnings });
     } catch (refusal) {
       if (!(refusal instanceof RowRefused)) throw refusal;
       plan.results.push({
@@ -94,7 +94,7 @@ interface Deciding {
   linked: Map<string, number>;
 }
 
-function decideRow(d: Deciding, row: BulkRow): { planned: PlannedUser; notes: string[] } {
+function decideRow(d: Deciding, row: BulkRow): { planned: PlannedUser; warnings: string[] } {
   const tenant = d.existing.tenants.get(referenceKey(row.tenant));
   if (!tenant) throw new RowRefused(`TENANT_NOT_FOUND: there is no tenant "${row.tenant}"`);
   const user = findUser(d, row, tenant);
@@ -111,7 +111,7 @@ function decideRow(d: Deciding, row: BulkRow): { planned: PlannedUser; notes: st
   const { profile, before } = profileOf(user, row);
   if (user) requireMayChange(d, user, { tenant, before, profile, given, taken });
   if (!link) requireRoom(d, tenant);
-  const notes = user && row.passwordHash !== undefined
+  const warnings = user && row.passwordHash !== undefined
     ? ["passwordHash: not changed, because the user exists"]
     : [];
   const planned = {
@@ -129,10 +129,10 @@ function decideRow(d: Deciding, row: BulkRow): { planned: PlannedUser; notes: st
     given,
     taken,
   };
-  return { planned, notes };
+  return { planned, warnings };
 }
 
-/** The user of a row: by external id, else by email. Null: a new one. */
+/** Finds the user of a row by external id, else by email; null: the row creates a user. */
 function findUser(d: Deciding, { row, email, externalId }: BulkRow, tenant: FoundTenant): FoundUser | null {
   const known = d.existing.byExternalId.get(row);
   const owner = d.existing.byEmail.get(row);
@@ -145,7 +145,7 @@ function findUser(d: Deciding, { row, email, externalId }: BulkRow, tenant: Foun
   if (!user && email === undefined) throw new RowRefused("email: a new user needs one");
   if (!user) return null;
   const isMember = user.links.some(({ tenantId }) => tenantId === tenant.id);
-  if (user.isDeleted || !isMember && !reaches(d.importer)) {
+  if (user.isDeleted || !isMember && !changesAllUsers(d.importer)) {
     throw new RowRefused(
       `USER_ALREADY_EXISTS: another or a deleted user has the email; invite the person to ${tenant.name} instead`,
     );
@@ -168,12 +168,12 @@ function rolesOf({ existing }: Deciding, tenant: FoundTenant, names: string[]): 
   return [...new Set(ids)];
 }
 
-const reaches = ({ permissions }: Importer): boolean =>
+const changesAllUsers = ({ permissions }: Importer): boolean =>
   permissions.has("manage:all-users") || permissions.has("admin:system");
 
 /** Creating users needs no more than `create:users`, with which the import was started. */
 function requireMayUpdate(importer: Importer): void {
-  if (importer.permissions.has("update:users") || reaches(importer)) return;
+  if (importer.permissions.has("update:users") || changesAllUsers(importer)) return;
   throw new RowRefused("MISSING_PERMISSION: changing an existing user needs update:users");
 }
 
@@ -223,7 +223,7 @@ function requireMayChange(
 ): void {
   const changes = Object.keys(before);
   const isElsewhere = user.links.some((link) => link.isActive && link.tenantId !== tenant.id);
-  if (changes.length > 0 && isElsewhere && !reaches(importer)) {
+  if (changes.length > 0 && isElsewhere && !changesAllUsers(importer)) {
     throw new RowRefused(
       `CROSS_TENANT_FORBIDDEN: the user is active in other tenants; changing ${
         changes.join(", ")
@@ -234,7 +234,7 @@ function requireMayChange(
   if (deactivates && user.id === importer.userId) {
     throw new RowRefused("USER_SELF_CONFLICT: the importer cannot deactivate their own user");
   }
-  // Whether another administrator would be left cannot be decided row by row.
+  // A decision row by row cannot tell if another system administrator is left.
   if ((deactivates || taken.length > 0) && user.isSystemAdmin) {
     throw new RowRefused(
       "LAST_SYSTEM_ADMIN_CONFLICT: an import neither deactivates holders of admin:system nor takes their roles",

@@ -42,7 +42,7 @@ export interface FoundUser {
   links: FoundLink[];
 }
 
-/** What a batch of rows refers to, locked until the transaction ends. */
+/** The tenants, users and roles that a batch of rows refers to, locked until the transaction ends. */
 export interface Existing {
   /** By `referenceKey` of the rows' texts. */
   tenants: Map<string, FoundTenant>;
@@ -102,12 +102,12 @@ function idsAndNames(texts: string[]): { ids: string[]; names: string[] } {
   return { ids, names };
 }
 
-/** What was found, by id; `wanted` is the name by which a row asked for it, if one did. */
-type Wanted<T> = T & { wanted: string | null };
+/** A found row; `wanted` is the name by which a row of the import asked for it, if one did. */
+type FoundByName<T> = T & { wanted: string | null };
 
 async function findTenants(tx: Tx, rows: BulkRow[]): Promise<Map<string, FoundTenant>> {
   const { ids, names } = idsAndNames(rows.map(({ tenant }) => tenant));
-  const tenants = await tx<Wanted<FoundTenant>[]>`
+  const tenants = await tx<FoundByName<FoundTenant>[]>`
     select t.id, t.name, t.type = 'Platform' as is_platform, t.max_users, t.user_count, w.wanted
     from tenants t left join unnest(${names}::text[]) w (wanted) on same_text(w.wanted) = same_text(t.name)
     where t.deleted_at is null and (t.id = any(${ids}::uuid[])
@@ -126,7 +126,7 @@ async function findRoles(
   const { ids, names } = idsAndNames(rows.flatMap(({ roles = [] }) => roles));
   if (ids.length + names.length === 0) return new Map();
   const tenantIds = [...new Set([...tenants.values()].map(({ id }) => id))];
-  const roles = await tx<Wanted<FoundRole>[]>`
+  const roles = await tx<FoundByName<FoundRole>[]>`
     select r.id, r.tenant_id, r.name, w.wanted, array(
       select p.code from role_permissions g join permissions p on p.id = g.permission_id and p.deleted_at is null
       where g.role_id = r.id) as codes

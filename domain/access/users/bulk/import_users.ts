@@ -53,7 +53,7 @@ const emailTaken = ({ row, email }: RowResult): RowResult => ({
   errors: ["USER_ALREADY_EXISTS: another user got this email meanwhile; import the row again"],
 });
 
-/** Who asked for an import, and what they were allowed to do then. */
+/** The user or program that asked for an import, and its permissions at that time. */
 export interface Requester {
   userId: string;
   apiKeyId: string | null;
@@ -64,9 +64,9 @@ export interface Requester {
 }
 
 /**
- * The permissions that the requester holds; of those that they did not have at the request, only ones with tenant reach. A
- * key or service account gets no further ones. None if the user, the key or the service account is no longer active: an
- * import must not act for somebody who has lost access meanwhile.
+ * Reads the permissions that the requester still holds. A user also gets permissions with tenant reach that they received
+ * after the request; a key or service account gets none. The result is empty if the user, the key or the service account is
+ * not active: an import must not act for a requester who has lost access.
  */
 export async function permissionsNow(q: Sql, o: Requester): Promise<ReadonlySet<string>> {
   if (o.isServiceAccount) {

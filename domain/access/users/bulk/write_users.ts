@@ -130,7 +130,7 @@ async function changeRoles(tx: Tx, users: PlannedUser[]): Promise<void> {
   }
 }
 
-/** Like the audit row of a single change. Never contains the password's hash. */
+/** Returns the audit row that a single change would write. It never contains the password's hash. */
 function auditEntry(importer: Importer, user: PlannedUser): AuditEntry {
   const { userId, tenantId, email, created, profile, before, externalId, formerExternalId, given, taken } =
     user;

@@ -42,7 +42,7 @@ type key struct {
 	Attempt int
 }
 
-// Job is what a handler gets.
+// Job is a job for a handler.
 type Job struct {
 	key
 	JobTypeName string

@@ -5,7 +5,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** What a handler gets. The handler's thread is interrupted when it should end early; {@link #reason} says why. */
+/** A job for a handler. The handler's thread is interrupted when it should end early; {@link #reason} has the reason. */
 public final class Job {
     private static final int LINE_BYTES = 2 << 10, NOTE_BYTES = 500;
 
@@ -33,8 +33,8 @@ public final class Job {
     public String traceparent() { return (String) given.get("traceparent"); }
 
     /**
-     * Why the handler should end early: "cancel" (a caller asked for it), "lost" (the job runs elsewhere or is over;
-     * its result is not taken) or "stopping" (the worker ends). Null if it should not.
+     * The reason why the handler should end early: "cancel" (a caller asked for it), "lost" (the attempt is over or the
+     * job runs elsewhere, so its result is not accepted) or "stopping" (the worker stops). Null if it should not.
      */
     public synchronized String reason() { return reason; }
 

@@ -64,7 +64,7 @@ public final class StewardWorker {
         claim.put("worker", host + ":" + ProcessHandle.current().pid() + ":" + UUID.randomUUID());
     }
 
-    /** How many jobs run at once, each in a thread. Default 10. */
+    /** Maximum number of jobs that run at once, each in a thread. Default 10. */
     public StewardWorker concurrency(int jobs) {
         concurrency = jobs;
         return this;

@@ -21,7 +21,7 @@ final class Refused extends RuntimeException
 {
 }
 
-/** What a handler gets. */
+/** A job for a handler. */
 final class Job
 {
     /**

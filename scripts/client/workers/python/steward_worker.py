@@ -26,7 +26,7 @@ log = logging.getLogger("steward")
 
 
 class HopelessJob(Exception):
-    """Raised by a handler if no retry can help: the job becomes a dead letter at once."""
+    """Raised by a handler if no retry can succeed. The job becomes a dead letter at once."""
 
 
 class Postpone(Exception):
@@ -46,7 +46,7 @@ class Trouble(Exception):
 
 
 class Job:
-    """What a handler gets."""
+    """A job for a handler."""
 
     def __init__(self, given: Mapping[str, Any]) -> None:
         self.id: str = given["jobId"]

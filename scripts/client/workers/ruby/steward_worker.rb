@@ -31,7 +31,7 @@ class StewardWorker
   # The service refused a request and would refuse it again.
   class Refused < StandardError; end
 
-  # What a handler gets.
+  # A job for a handler.
   class Job
     attr_reader :id, :attempt, :type, :tenant_id, :args, :max_retries, :deadline, :traceparent
     # Why the handler should end early: "cancel" (a caller asked for it), "lost" (the job runs elsewhere or is over; its
