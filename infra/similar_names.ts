@@ -1,14 +1,14 @@
-const MOST_EDITS = 2;
+const MAX_EDITS = 2;
 const LEAST_LETTERS = 5;
 
 /** True if the names are equal, or differ by at most two edits and have five letters or more. Ignores case, `-` and `_`. */
 export function isNear(one: string, other: string): boolean {
   const [a, b] = [plain(one), plain(other)];
   if (a === b) return true;
-  if (Math.min(a.length, b.length) < LEAST_LETTERS || Math.abs(a.length - b.length) > MOST_EDITS) {
+  if (Math.min(a.length, b.length) < LEAST_LETTERS || Math.abs(a.length - b.length) > MAX_EDITS) {
     return false;
   }
-  return editsBetween(a, b) <= MOST_EDITS;
+  return editsBetween(a, b) <= MAX_EDITS;
 }
 
 const plain = (name: string): string => name.toLowerCase().replaceAll(/[-_]/g, "");

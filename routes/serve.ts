@@ -289,12 +289,12 @@ function namesOtherTenant(caller: Caller | null, headers: Headers): boolean {
 }
 
 const IGNORED_HEADER = "steward-ignored-members";
-const MOST_NAMED = 20;
+const MAX_NAMED = 20;
 const LONGEST_NAME = 200;
 
 /** Names as a header value. Commas and characters that are not visible ASCII are percent-encoded. */
 const listed = (names: readonly string[]): string =>
-  names.slice(0, MOST_NAMED).map((name) =>
+  names.slice(0, MAX_NAMED).map((name) =>
     name.slice(0, LONGEST_NAME).toWellFormed().replaceAll(/[^\x21-\x7e]|[%,]/gu, encodeURIComponent)
   ).join(", ");
 

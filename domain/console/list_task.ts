@@ -5,13 +5,13 @@ import { newId } from "../shared/ids.ts";
 export type ListTaskStatus = "Draft" | "Queued" | "Running" | "Completed" | "Failed" | "Cancelled";
 
 /** Most rows that one task changes. */
-export const MOST_TASK_ROWS = 10_000;
+export const MAX_TASK_ROWS = 10_000;
 /** Most rows of a CSV file. */
-export const MOST_CSV_ROWS = 100_000;
+export const MAX_CSV_ROWS = 100_000;
 /** Older drafts of a user are deleted, because each holds the ids of its rows. */
-const MOST_DRAFTS = 10;
+const MAX_DRAFTS = 10;
 /** How many tasks of a user wait or run at the same time. */
-export const MOST_OPEN_TASKS = 10;
+export const MAX_OPEN_TASKS = 10;
 /** A count is not acted on after this time: the rows may have changed too much. */
 const DRAFT_MINUTES = 30;
 const KEPT_DAYS = 30;
@@ -89,7 +89,7 @@ export async function draftListTask(q: Sql, task: NewListTask): Promise<string> 
       created_at < now() - make_interval(days => ${KEPT_DAYS})
       or status = 'Draft' and created_at < now() - make_interval(mins => ${DRAFT_MINUTES})
       or id in (select id from console_list_tasks where user_id = ${task.userId} and status = 'Draft'
-        order by id desc offset ${MOST_DRAFTS - 1}))`;
+        order by id desc offset ${MAX_DRAFTS - 1}))`;
     await tx`
       insert into console_list_tasks (id, user_id, session_id, tenant_id, security_version, kind, list, query, action,
         locale, time_zone, ids, total, status)
@@ -121,7 +121,7 @@ export async function startListTask(
   await lockTasksOf(tx, userId);
   const open = await tx`
     select from console_list_tasks where user_id = ${userId} and status in ('Queued', 'Running')`;
-  if (open.count >= MOST_OPEN_TASKS) return "too-many";
+  if (open.count >= MAX_OPEN_TASKS) return "too-many";
   const started = await tx`
     update console_list_tasks set status = 'Queued', fields = ${tx.json(fields)}
     where id = ${id} and user_id = ${userId} and status = 'Draft'

@@ -2,8 +2,8 @@ import { lockNamed } from "../../infra/postgres/advisory_locks.ts";
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 
 /** How many filters a user saves of one list, and of all lists: pages such as that of a role have a list each. */
-export const MOST_SAVED_FILTERS = 20;
-const MOST_OF_USER = 200;
+export const MAX_SAVED_FILTERS = 20;
+const MAX_OF_USER = 200;
 export const FILTER_NAME_LENGTH = 60;
 export const FILTER_QUERY_LENGTH = 2_000;
 
@@ -38,9 +38,9 @@ export async function saveFilter(
         select slot, 1 as preferred from console_saved_filters
         where user_id = ${userId} and list = ${list} and same_text(name) = same_text(${name})
         union all
-        select slot, 2 from generate_series(1, ${MOST_SAVED_FILTERS}::int) slot where slot not in (
+        select slot, 2 from generate_series(1, ${MAX_SAVED_FILTERS}::int) slot where slot not in (
           select slot from console_saved_filters where user_id = ${userId} and list = ${list})
-          and (select count(*) from console_saved_filters where user_id = ${userId}) < ${MOST_OF_USER}
+          and (select count(*) from console_saved_filters where user_id = ${userId}) < ${MAX_OF_USER}
         order by preferred, slot limit 1) free
       on conflict (user_id, list, slot) do update set name = excluded.name, query = excluded.query`;
     return saved.count > 0;

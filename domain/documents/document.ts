@@ -13,7 +13,7 @@ export type ReportWriter = (document: ReportDocument) => AsyncGenerator<Uint8Arr
 export type PageLayout = "portrait" | "landscape";
 export type ChartKind = "bar" | "line" | "pie";
 
-/** What a writer gets: the texts of a document, and its parts in print order. */
+/** The input of a writer: the texts of a document, and its parts in print order. */
 export interface ReportDocument {
   title: string;
   subtitle: string;
@@ -44,14 +44,14 @@ export interface DocumentTable {
   columns: Column[];
   /** Positions of the group columns, outermost first; empty: no groups. */
   groups: number[];
-  /** Positions of the other columns. Where groups are headings, only these are columns. */
+  /** Positions of the other columns. Formats that show groups as headings print only these columns. */
   shown: number[];
-  /** Which totals the rows below the table have, in print order; empty: none. */
+  /** The totals below the table, in print order; empty: none. */
   totals: Total[];
   wording: Wording;
   /** The rows as Postgres sends them. Read either these or `lines`, and only once. */
   batches(): AsyncIterable<RowBatch>;
-  /** What `lines` puts between the rows, for a writer that reads `batches`. */
+  /** The headings and totals that `lines` puts between the rows, for a writer that reads `batches`. */
   sections(): TableSections;
   /**
    * The rows with headings of groups and totals between them, batch by batch. Read each batch to its end before the next.
@@ -62,7 +62,7 @@ export interface DocumentTable {
 
 /** Makes the headings of groups and the totals between rows. */
 export interface TableSections {
-  /** Positions of the columns whose cells it needs; empty: there is nothing to put between the rows. */
+  /** Positions of the columns whose cells it needs; empty if the table has neither groups nor totals. */
   readonly needed: readonly number[];
   /** Counts a row. @returns the lines before it: the totals of groups that ended, and headings of those that begin */
   next(cells: Row): BetweenLine[];
@@ -80,7 +80,7 @@ export interface RowLine {
   cells: Row;
 }
 
-/** A group begins. */
+/** The heading of a group that begins. */
 export interface GroupLine {
   kind: "group";
   /** 1 is the outermost group. */
@@ -96,11 +96,11 @@ export interface TotalLine {
   /** 0 is the whole table, otherwise the level of the group that ends. */
   level: number;
   total: Total;
-  /** What it is, such as "Total" or "Average: Lisbon". */
+  /** The name of the total, such as "Total" or "Average: Lisbon". */
   label: string;
-  /** As many as the columns; null where the column has no such total. Text as in rows, and digits for a count. */
+  /** A cell for each column, as in rows; null where the column has no such total. A count is written in digits. */
   cells: Row;
-  /** How many rows it is made of. */
+  /** The number of rows in the group or table. */
   rowCount: number;
 }
 
@@ -110,13 +110,13 @@ export interface DocumentChart {
   read(): Promise<ChartData>;
 }
 
-/** What a chart shows. Without labels there is nothing to draw. */
+/** The data of a chart. A chart without labels is empty. */
 export interface ChartData {
   kind: ChartKind;
   title: string;
   labels: string[];
   /** Each has a value for each label; null is a gap. A chart of a table has one series. */
   series: { name: string; values: (number | null)[] }[];
-  /** How many more labels its query returned than a chart takes. */
+  /** Number of labels that were left out because the query returned more than a chart takes. */
   omitted: number;
 }

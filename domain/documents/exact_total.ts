@@ -5,18 +5,18 @@ export type Total = "sum" | "count" | "average" | "min" | "max";
 
 const PLAIN_NUMBER = /^-?\d+(?:\.\d+)?$/;
 const ANY_NUMBER = /^(-?)(\d*)(?:\.(\d*))?(?:e([+-]?\d+))?$/i;
-/** A sum of numbers of up to this many digits stays exact as a double for many additions. */
+/** Numbers of up to this many digits are added as doubles, which stay exact up to SMALL_LIMIT. */
 const SMALL_DIGITS = 12;
 const SMALL_LIMIT = 2 ** 52;
 const AVERAGE_SCALE = 2;
-/** More digits than this are not written out: a double such as 1e300 would fill the page. */
+/** Largest exponent that is converted to digits; doubles go up to 1e308. A larger number counts as NaN. */
 const MAX_EXPONENT = 400;
 
 /** The sum of decimal numbers given as text, without rounding. */
 export class ExactSum {
   count = 0;
   #units = 0n;
-  /** Not yet added to #units; saves most additions of big integers. */
+  /** The sum of small numbers that are not yet in #units. It saves most additions of big integers. */
   #small = 0;
   #scale = 0;
   /** NaN or an infinity, once one was added. */
@@ -29,7 +29,7 @@ export class ExactSum {
 
   add(text: string): void {
     this.count++;
-    const plain = PLAIN_NUMBER.test(text) ? text : writtenOut(text);
+    const plain = PLAIN_NUMBER.test(text) ? text : plainDigits(text);
     if (plain === null) {
       this.#special += text === "Infinity" ? Infinity : text === "-Infinity" ? -Infinity : NaN;
       return;
@@ -75,7 +75,7 @@ export class ExactSum {
 }
 
 /** A number with an exponent (`1e+20`, as Postgres prints doubles) as plain digits; null if it is no finite number. */
-function writtenOut(text: string): string | null {
+function plainDigits(text: string): string | null {
   const [matched, sign = "", whole = "", fraction = "", exponent = "0"] = ANY_NUMBER.exec(text) ?? [];
   const shift = Number(exponent);
   if (matched === undefined || whole + fraction === "" || Math.abs(shift) > MAX_EXPONENT) return null;
@@ -127,13 +127,13 @@ export class ColumnTotal {
     const key = sortKey(cell, this.type);
     const isBetter = this.#best === null ||
       (this.total === "min" ? key < this.#bestKey : key > this.#bestKey);
-    if (!isBetter && !(key === this.#bestKey && this.#isBeyond(cell))) return;
+    if (!isBetter && !(key === this.#bestKey && this.#isExactlyBetter(cell))) return;
     this.#best = cell;
     this.#bestKey = key;
   }
 
-  /** Decides between two numbers that are one double: as big integers of the same scale. */
-  #isBeyond(cell: string): boolean {
+  /** Compares two numbers that are equal as doubles exactly, as big integers of one scale. */
+  #isExactlyBetter(cell: string): boolean {
     const best = this.#best ?? "";
     if (cell === best || !PLAIN_NUMBER.test(cell) || !PLAIN_NUMBER.test(best)) return false;
     const scale = Math.max(...[cell, best].map((text) => (text.split(".")[1] ?? "").length));

@@ -7,7 +7,7 @@ import type { RowFrames } from "../../infra/postgres/row_interceptor.ts";
  */
 export type Row = (string | null)[];
 
-/** Size of a DataRow message before its cells: type (1), length (4), number of cells (2). */
+/** Bytes of a DataRow message before its cells: type (1), length (4), number of cells (2). */
 const ROW_HEAD = 7;
 const NULL = -1;
 
@@ -19,7 +19,7 @@ export class RowBatch {
   readonly #buffer: Buffer;
   readonly #starts: Int32Array;
   readonly #ends: Int32Array;
-  /** How many rows `next` has moved to, and where the following one begins. */
+  /** Number of rows that `next` has moved over, and the byte offset of the following one. */
   #row = 0;
   #at = 0;
 
@@ -29,12 +29,12 @@ export class RowBatch {
     this.count = count;
     this.#pick = pick;
     this.#buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-    const most = Math.max(...pick, 0) + 1;
-    this.#starts = new Int32Array(most);
-    this.#ends = new Int32Array(most);
+    const neededCells = Math.max(...pick, 0) + 1;
+    this.#starts = new Int32Array(neededCells);
+    this.#ends = new Int32Array(neededCells);
   }
 
-  /** Is there a row after the current one? */
+  /** True if there is a row after the current one. */
   get hasNext(): boolean {
     return this.#row < this.count;
   }
@@ -47,12 +47,12 @@ export class RowBatch {
     return true;
   }
 
-  /** Where the bytes of a cell of the current row begin; -1 for null. */
+  /** Byte offset of the start of a cell of the current row; -1 for null. */
   start(column: number): number {
     return this.#starts[this.#pick[column] ?? 0] ?? NULL;
   }
 
-  /** Where the bytes of a cell of the current row end. */
+  /** Byte offset of the end of a cell of the current row. */
   end(column: number): number {
     return this.#ends[this.#pick[column] ?? 0] ?? 0;
   }

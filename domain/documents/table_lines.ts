@@ -7,7 +7,7 @@ import { Wording } from "./wording.ts";
 /** Totals in the order of their rows. */
 const TOTALS: Total[] = ["sum", "count", "average", "min", "max"];
 
-/** What the lines of a table are made of: positions of columns. */
+/** The columns of a table, with the positions of its groups and totals. */
 export interface TableShape {
   columns: Column[];
   groups: number[];
@@ -36,7 +36,7 @@ interface Section {
 export class TableLines implements TableSections {
   #sections: Section[] = [];
   /** The group values of the previous row; null before the first row. */
-  #values: (string | null)[] | null = null;
+  #groupValues: (string | null)[] | null = null;
 
   readonly #wording: Wording;
 
@@ -76,13 +76,15 @@ export class TableLines implements TableSections {
   #changeGroup(cells: Row): BetweenLine[] {
     const lines: BetweenLine[] = [];
     const { groups } = this.shape;
-    const values = this.#values;
-    const same = values === null ? 0 : groups.findIndex((column, i) => (cells[column] ?? null) !== values[i]);
-    if (same < 0) return lines;
-    if (values !== null) this.#close(same + 1, lines);
-    this.#values = groups.map((column) => cells[column] ?? null);
+    const before = this.#groupValues;
+    const firstChanged = before === null
+      ? 0
+      : groups.findIndex((column, i) => (cells[column] ?? null) !== before[i]);
+    if (firstChanged < 0) return lines;
+    if (before !== null) this.#close(firstChanged + 1, lines);
+    this.#groupValues = groups.map((column) => cells[column] ?? null);
     for (const [i, column] of groups.entries()) {
-      if (i < same) continue;
+      if (i < firstChanged) continue;
       lines.push({ kind: "group", level: i + 1, column, value: cells[column] ?? null });
       this.#sections.push(this.#newSection());
     }
@@ -118,7 +120,7 @@ export class TableLines implements TableSections {
     const column = this.shape.groups[level - 1];
     if (column === undefined) return name;
     return `${name}: ${
-      this.#wording.group(this.#values?.[level - 1] ?? null, this.shape.columns[column]?.type)
+      this.#wording.group(this.#groupValues?.[level - 1] ?? null, this.shape.columns[column]?.type)
     }`;
   }
 

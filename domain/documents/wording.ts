@@ -93,7 +93,7 @@ export class Wording {
     return this.words[total];
   }
 
-  /** A cell as readers see it. Numbers keep all their digits; what is no number or date stays as it is. */
+  /** A cell as readers see it. Numbers keep all their digits. Special values such as `NaN` and `infinity` stay unchanged. */
   cell(cell: string, type: ColumnType): string {
     if (type === "text") return cell;
     if (type === "boolean") return cell === "t" ? this.words.yes : this.words.no;
@@ -104,7 +104,7 @@ export class Wording {
     return (type === "date" ? this.#days : this.#instants).format(at);
   }
 
-  /** The value of a group; null: it has none. */
+  /** The value of a group as readers see it; "(none)" for null or an empty text. */
   group(value: string | null, type: ColumnType = "text"): string {
     return value === null || value === "" ? this.words.none : this.cell(value, type);
   }

@@ -5,7 +5,7 @@ import { recordAudit } from "../audit/audit.ts";
 import { urlMistake } from "../../infra/http_out/url_mistake.ts";
 import { isNear } from "../../infra/similar_names.ts";
 import { invalid, problem } from "../problems/problem.ts";
-import { type RecordParts, type RecordSource, recordType } from "../records/record_type.ts";
+import { type RecordContext, type RecordSource, recordType } from "../records/record_type.ts";
 import { tableSource } from "../records/table_source.ts";
 import { isSystemAdmin, type TenantCaller } from "../rights/caller.ts";
 import { definedMembers } from "../shared/defined_members.ts";
@@ -19,7 +19,7 @@ import { LAST_DAY } from "./attempt_counts.ts";
 import { issueSecret, OLD_SECRET_HOURS } from "./signing_secrets.ts";
 
 /** Each event is compared with all endpoints of its tenant, and may become a delivery of each. */
-const MOST_ENDPOINTS = 100;
+const MAX_ENDPOINTS = 100;
 
 const timestamp = z.iso.datetime();
 const url = z.string().trim().min(1).max(2000);
@@ -81,7 +81,7 @@ const create = z.object({
   isActive: z.boolean().default(true),
 }).meta({
   id: "CreateWebhookEndpointDto",
-  description: `A tenant has at most ${MOST_ENDPOINTS} endpoints`,
+  description: `A tenant has at most ${MAX_ENDPOINTS} endpoints`,
 });
 
 const update = z.object({ url, description, eventTypes, tenants, isActive: z.boolean() }).partial().meta({
@@ -186,8 +186,8 @@ const commands: Commands = {
 async function requireRoom(tx: Tx, tenantId: string): Promise<void> {
   await lockNamed(tx, "webhookEndpoints", tenantId);
   const { count } = await tx`
-    select from webhook_endpoints where tenant_id = ${tenantId} and deleted_at is null limit ${MOST_ENDPOINTS}`;
-  if (count < MOST_ENDPOINTS) return;
+    select from webhook_endpoints where tenant_id = ${tenantId} and deleted_at is null limit ${MAX_ENDPOINTS}`;
+  if (count < MAX_ENDPOINTS) return;
   throw problem("WEBHOOK_ENDPOINT_LIMIT_CONFLICT", `The tenant has ${count} webhook endpoints already.`);
 }
 
@@ -259,7 +259,7 @@ function requireUrl(url: string, allow: string | null): void {
   if (mistake) throw invalid({ url: [mistake] });
 }
 
-function requireKnownTypes(given: string[], known: RecordParts["eventTypes"]): void {
+function requireKnownTypes(given: string[], known: RecordContext["eventTypes"]): void {
   const unknown = given.filter((type) => type !== EVERY_TYPE && !known.has(type));
   for (const type of unknown) {
     if (ownTypeMistake(type, known)) throw invalid({ eventTypes: [TYPES_EXPECTED] });

@@ -4,7 +4,7 @@ import { type EventTypes, isBuiltIn } from "./event_types.ts";
 export const MAX_TYPE_LENGTH = 100;
 /** The form of event types: words with dots between them. */
 export const EVENT_TYPE = /^(?=.{1,100}$)[a-z0-9]+(\.[a-z0-9-]+)+$/;
-const MOST_BYTES = 64 * 1024;
+const MAX_BYTES = 64 * 1024;
 
 /**
  * The reason why a type cannot be one of a caller's own events; null if it can.
@@ -21,5 +21,5 @@ export function ownTypeMistake(type: string, declared: Pick<EventTypes, "has">):
 /** The reason why the data of an event cannot be stored; null if it can. */
 export function ownDataMistake(data: unknown): string | null {
   const bytes = Buffer.byteLength(JSON.stringify(data) ?? "");
-  return bytes > MOST_BYTES ? `expected at most ${MOST_BYTES} bytes of JSON, found ${bytes}` : null;
+  return bytes > MAX_BYTES ? `expected at most ${MAX_BYTES} bytes of JSON, found ${bytes}` : null;
 }

@@ -12,12 +12,12 @@ import { runBatches } from "../shared/batches.ts";
 import { countRows } from "../shared/read_page.ts";
 
 /** The most deliveries that one request sends again, and that it counts. */
-export const MOST_REDELIVERED = 100_000;
+export const MAX_REDELIVERED = 100_000;
 /** Up to this many are queued before the answer; more by a job. */
 const AT_ONCE = 500;
 
 export interface RedeliverResult {
-  /** Failed deliveries of the endpoint, counted up to MOST_REDELIVERED. */
+  /** Failed deliveries of the endpoint, counted up to MAX_REDELIVERED. */
   matched: number;
   /** Number of deliveries that are due at once. */
   redelivered: number;
@@ -63,7 +63,7 @@ const countFailed = (q: Sql, endpointId: string): Promise<number> =>
   countRows(
     q,
     q`(select from webhook_deliveries where endpoint_id = ${endpointId} and status = 'Failed'
-      limit ${MOST_REDELIVERED}) failed`,
+      limit ${MAX_REDELIVERED}) failed`,
   );
 
 async function redeliverBatch(
@@ -86,7 +86,7 @@ export const redeliverFailedJob = defineJob({
   maxRetries: 10,
   timeoutMs: 3_600_000,
   async run(args, { platform: p, signal }: JobContext<EventPlatform>) {
-    let left = MOST_REDELIVERED;
+    let left = MAX_REDELIVERED;
     const redelivered = await runBatches(AT_ONCE, async () => {
       signal.throwIfAborted();
       const rows = left > 0 ? await transact(p.sql, (tx) => redeliverBatch(p, tx, args)) : 0;

@@ -4,8 +4,8 @@ import { invalid } from "../problems/problem.ts";
 import type { LogoFacts } from "./looks.ts";
 
 /** Maximum size of a logo in bytes. */
-export const MOST_LOGO_BYTES = 256 * 1024;
-const MOST_PIXELS_A_SIDE = 2_000;
+export const MAX_LOGO_BYTES = 256 * 1024;
+const MAX_PIXELS_A_SIDE = 2_000;
 
 /**
  * Reads type and size of an image and checks that it is whole, because mail programs and the PDF writer decode it later.
@@ -17,10 +17,10 @@ export async function inspectLogo(content: Uint8Array): Promise<Omit<LogoFacts, 
     : isJpeg(content)
     ? { contentType: "image/jpeg", ...inspectJpeg(content) } as const
     : null;
-  if (!image) throw mistake("the content is neither PNG nor JPEG");
+  if (!image) throw mistake("the content is neither PNG nor JPEG; expected an image in one of these formats");
   const { width, height } = image;
-  if (width < 1 || height < 1 || width > MOST_PIXELS_A_SIDE || height > MOST_PIXELS_A_SIDE) {
-    throw mistake(`the image has ${width} x ${height} pixels; expected 1 to ${MOST_PIXELS_A_SIDE} a side`);
+  if (width < 1 || height < 1 || width > MAX_PIXELS_A_SIDE || height > MAX_PIXELS_A_SIDE) {
+    throw mistake(`the image has ${width} x ${height} pixels; expected 1 to ${MAX_PIXELS_A_SIDE} a side`);
   }
   return image;
 }
@@ -65,7 +65,7 @@ async function inspectPng(content: Uint8Array): Promise<{ width: number; height:
   if (!PNG_COLOURS[type]?.depths.includes(depth)) throw broken("PNG");
   if (type === 3 && !chunks.some((chunk) => chunk.type === "PLTE")) throw broken("PNG");
   const size = { width, height };
-  if (width > MOST_PIXELS_A_SIDE || height > MOST_PIXELS_A_SIDE) return size; // refused without being decompressed
+  if (width > MAX_PIXELS_A_SIDE || height > MAX_PIXELS_A_SIDE) return size; // refused without being decompressed
   const expected = height * (1 + Math.ceil(width * depth * PNG_COLOURS[type].samples / 8));
   const compressed = chunks.filter((chunk) => chunk.type === "IDAT").map(({ data }) => data);
   if (await inflatedSize(concat(compressed), expected) !== expected) throw broken("PNG");
@@ -74,10 +74,10 @@ async function inspectPng(content: Uint8Array): Promise<{ width: number; height:
 
 const inflated = promisify(inflate);
 
-/** Size of the decompressed content; null if it cannot be decompressed or is larger than `most`. */
-async function inflatedSize(compressed: Uint8Array, most: number): Promise<number | null> {
+/** Size of the decompressed content in bytes; null if it cannot be decompressed or is larger than `max` + 1. */
+async function inflatedSize(compressed: Uint8Array, max: number): Promise<number | null> {
   try {
-    return (await inflated(compressed, { maxOutputLength: most + 1 })).length;
+    return (await inflated(compressed, { maxOutputLength: max + 1 })).length;
   } catch {
     return null;
   }
@@ -95,7 +95,7 @@ function concat(parts: Uint8Array[]): Uint8Array {
 
 const isJpeg = (content: Uint8Array) => content[0] === 0xff && content[1] === 0xd8 && content[2] === 0xff;
 
-/** Start-of-frame markers of baseline, extended and progressive JPEG: what mail programs and PDF readers show. */
+/** Start-of-frame markers of baseline, extended and progressive JPEG, which mail programs and PDF readers can show. */
 const FRAMES = [0xc0, 0xc1, 0xc2];
 const SCAN = 0xda;
 const END = 0xd9;
@@ -110,9 +110,12 @@ function inspectJpeg(content: Uint8Array): { width: number; height: number } {
     const length = view.getUint16(at + 2);
     if (content[at] !== 0xff || length < 2 || at + 2 + length > content.length) throw broken("JPEG");
     if (FRAMES.includes(marker)) {
-      if (length < 8 || content[at + 4] !== 8) throw mistake("the JPEG image does not have 8 bits a sample");
+      const bits = content[at + 4];
+      if (length < 8 || bits !== 8) throw mistake(`the JPEG image has ${bits} bits a sample; expected 8`);
       const samples = content[at + 9];
-      if (samples !== 1 && samples !== 3) throw mistake("the JPEG image is neither grey nor RGB");
+      if (samples !== 1 && samples !== 3) {
+        throw mistake("the JPEG image is neither grey nor RGB; expected 1 or 3 colours a pixel");
+      }
       size = { height: view.getUint16(at + 5), width: view.getUint16(at + 7) };
     } else if (marker === SCAN) break;
     at += 2 + length;

@@ -5,7 +5,7 @@ import { cacheOfDatabase } from "../shared/ttl_cache.ts";
 import { readableTextOn } from "./colours.ts";
 import { readVerifiedSenders, type VerifiedSender } from "./sender.ts";
 
-/** How long looks are cached: the longest time that a change on another instance is missed if its notification is lost. */
+/** Lifetime of cached looks. If the notification of a change is lost, another instance misses it for at most this time. */
 const TTL_MS = 10_000;
 const MAX_ENTRIES = 2_000;
 
@@ -35,7 +35,7 @@ export interface PageLooks {
 /** Looks with the content of the logo, for documents. */
 export type Looks = Omit<PageLooks, "logo"> & { logo: LogoFacts & { content: Uint8Array } | null };
 
-/** What a tenant has set; null: the value of the configuration. */
+/** The values that a tenant has set; null: the value of the configuration. */
 export interface OwnLooks {
   productName: string | null;
   primaryColour: string | null;
@@ -56,7 +56,7 @@ const NONE: OwnLooks = {
   version: 0,
 };
 
-/** What the tenant has set, and its verified senders. */
+/** The values that a tenant has set, and its verified senders. */
 export interface StoredLooks {
   own: OwnLooks;
   senders: VerifiedSender[];
@@ -64,7 +64,7 @@ export interface StoredLooks {
 
 const cacheOf = cacheOfDatabase<StoredLooks>("looks", { ttlMs: TTL_MS, maxEntries: MAX_ENTRIES });
 
-/** What the tenant has set, read from the database. */
+/** Reads the values that a tenant has set. @param lock such as `for update` */
 export async function readOwnLooks(q: Sql, tenantId: string, lock = q``): Promise<OwnLooks> {
   const [row] = await q<OwnLooks[]>`
     select product_name, primary_colour, text_colour, footer, reply_to, version,
@@ -89,7 +89,7 @@ export async function readStoredLooks(sql: Sql, tenantId: string | null): Promis
 
 /**
  * The looks of a tenant without the content of its logo.
- * @param tenantId null: messages of the service itself, which look as configured
+ * @param tenantId null: the looks of the service itself, from the configuration
  */
 export async function readPageLooks(
   p: Pick<Platform, "sql" | "config">,
@@ -117,7 +117,7 @@ export async function readLogo(q: Sql, tenantId: string): Promise<Looks["logo"]>
   return row ?? null;
 }
 
-/** The looks in effect: what the tenant has set, and the configuration for the rest. */
+/** The looks in effect: the values that the tenant has set, and the configuration for all others. */
 export function looksOf({ own, senders }: StoredLooks, config: Platform["config"]): PageLooks {
   const service = parseMailFrom(config.MAIL_FROM);
   const sender = senders.find(({ isDefault }) => isDefault);

@@ -8,7 +8,10 @@ const FONT = "-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif";
 const SPACE = /\s*/y;
 const WHOLE = /<(?:!doctype|html|head|body)\b/iy;
 
-/** Does this HTML bring its own document? Comments may stand before it; one expression for all of them would backtrack. */
+/**
+ * True if the HTML is a whole document: after comments it begins with `<!doctype>`, `<html>`, `<head>` or `<body>`. It is a
+ * loop, because one regular expression with the comments would backtrack.
+ */
 export function isWholeDocument(html: string): boolean {
   for (let at = 0;;) {
     SPACE.lastIndex = at;

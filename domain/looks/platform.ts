@@ -1,7 +1,7 @@
 import type { Tx } from "../../infra/postgres/postgres.ts";
 import type { JobPlatform } from "../jobs/platform.ts";
 
-/** A sender address as notices about it name it. */
+/** The members of a sender that notices about it use. */
 export interface NamedSender {
   id: string;
   tenantId: string;
@@ -13,6 +13,6 @@ export interface LooksPlatform extends JobPlatform {
     /** Queues the mail with the link that proves an address. @param requestedBy who asked for it */
     mailLink(tx: Tx, sender: NamedSender, link: { token: string; requestedBy: string }): Promise<void>;
     /** Notifies the tenant's administrators that mails no longer come from an address. */
-    tellLost(tx: Tx, sender: NamedSender): Promise<void>;
+    notifyLost(tx: Tx, sender: NamedSender): Promise<void>;
   };
 }

@@ -15,15 +15,15 @@ export interface Sender {
   id: string;
   tenantId: string;
   address: string;
-  /** What mail programs show; null: the tenant's product name. */
+  /** The name that mail programs show; null: the tenant's product name. */
   name: string | null;
   method: SenderMethod;
   status: SenderStatus;
-  /** Mails that name no sender come from it while it is verified. */
+  /** True for the sender of mails that name no sender; it is used while it is verified. */
   isDefault: boolean;
   /** The expected TXT record; null for a sender verified by mail. */
   dnsValue: string | null;
-  /** Until when it can be verified, while it is pending. */
+  /** The end of the time in which a pending sender can be verified. */
   proofEndsAt: Date;
   misses: number;
   lastError: string | null;
@@ -63,7 +63,7 @@ export async function listSenders(
   return await readPage(q, { columns: senderColumns(q), from, order: q`order by id` }, page);
 }
 
-/** What mails need of a verified sender. */
+/** The members of a verified sender that mails use. */
 export type VerifiedSender = Pick<Sender, "address" | "name" | "isDefault">;
 
 export const readVerifiedSenders = async (q: Sql, tenantId: string): Promise<VerifiedSender[]> => [

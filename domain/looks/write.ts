@@ -10,7 +10,7 @@ import { contrastOf, READABLE_CONTRAST } from "./colours.ts";
 import { inspectLogo } from "./logo_image.ts";
 import { looksOf, type OwnLooks, readOwnLooks } from "./looks.ts";
 
-/** Members that are left out stay as they are; null restores the value of the configuration. */
+/** A change of looks. Members that are left out stay unchanged; null restores the value of the configuration. */
 export type LooksChange = Partial<Omit<OwnLooks, "logo" | "version">>;
 
 /**
@@ -85,7 +85,7 @@ async function changeLooks(
 ): Promise<OwnLooks> {
   const { tenantId } = caller;
   return await transact(sql, async (tx) => {
-    // insert the row if it is missing, so that it can be locked
+    // A missing row is inserted, so that it can be locked.
     await tx`insert into tenant_looks (tenant_id) values (${tenantId}) on conflict (tenant_id) do nothing`;
     const before = await readOwnLooks(tx, tenantId, tx`for update`);
     requireVersion(ifMatch, before.version);

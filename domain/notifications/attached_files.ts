@@ -2,7 +2,7 @@ import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
 import type { Caller } from "../rights/caller.ts";
 import type { Platform } from "../shared/platform.ts";
 
-/** Who attaches a file. */
+/** The caller who attaches a file. */
 export type FileReader = Pick<Caller, "tenantId" | "userId" | "permissions">;
 
 /** A file that a message may attach. */
@@ -10,7 +10,7 @@ export interface AttachableFile {
   fileName: string;
   contentType: string;
   sizeBytes: number;
-  /** Why the file cannot be sent now; null if it can. */
+  /** The reason why the file cannot be sent now; null if it can. */
   mistake: string | null;
 }
 

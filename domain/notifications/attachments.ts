@@ -37,10 +37,10 @@ export async function lockAttachments(
       isHeld: true,
     };
   });
-  const mostBytes = p.config.NOTIFICATION_ATTACHMENTS_MAX_BYTES;
-  if (totalBytes > mostBytes) {
+  const maxBytes = p.config.NOTIFICATION_ATTACHMENTS_MAX_BYTES;
+  if (totalBytes > maxBytes) {
     errors[`${field}attachments`] = [
-      `the files have ${totalBytes} bytes in total; expected at most ${mostBytes}`,
+      `the files have ${totalBytes} bytes in total; expected at most ${maxBytes}`,
     ];
   }
   if (Object.keys(errors).length > 0) throw invalid(errors);

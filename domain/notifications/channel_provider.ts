@@ -3,7 +3,7 @@ import type { NotificationChannel } from "./status.ts";
 
 /** A message for one recipient, as a provider of an extension gets it. */
 export interface ChannelMessage {
-  /** The same at every attempt and with every provider. */
+  /** The id of the notification. It is equal at every attempt and with every provider. */
   notificationId: string;
   recipient: { address: string; displayName: string | null };
   subject: string | null;
@@ -24,7 +24,7 @@ export interface SendContext {
   log: Log;
 }
 
-/** Why a provider did not accept a message. The sender can read `reason`. */
+/** The reason why a provider did not accept a message. The sender can read `reason`. */
 export interface SendProblem {
   reason: string;
   /** A retry, or another provider, would be refused too. */

@@ -58,7 +58,7 @@ export async function contentOf(p: NotificationPlatform, held: HeldNotification)
   const link = templateData?.[LINK_INSTEAD];
   if (attachments.length === 0 || link === undefined) return prepared;
   prepared.content.linked = async () => {
-    // replaces the rendition, so that the stored text is the text that was sent
+    // It also replaces the rendition, so that the stored text is the text that was sent.
     prepared.rendition = await render(p, held, { ...templateData, ...link as Record<string, unknown> });
     return { ...await textsOf(p, held, prepared.rendition), attachments: [] };
   };

@@ -9,7 +9,7 @@ const FOLD_LIMIT = 1_000;
 /** The last day with a four-digit year. */
 const LAST_DAY_MS = Date.UTC(9999, 11, 31);
 
-/** Which messages to count or list. Both dates are inclusive and apply to `createdAt`. */
+/** The messages to count or list. Both dates are inclusive and apply to `createdAt`. */
 export interface NotificationFilter {
   tenantId: string | null;
   channel?: NotificationChannel | undefined;
@@ -19,7 +19,7 @@ export interface NotificationFilter {
 }
 
 /**
- * How many messages there are by status. Whole days and whole hours come from the stored counts. Rows are counted only
+ * Counts messages by status. Whole days and whole hours come from the stored counts. Rows are counted only
  * in the incomplete hours at both ends of the range.
  */
 export async function countByStatus(
@@ -102,14 +102,15 @@ async function countRows(
 const ofKind = (q: Sql, { channel, status }: NotificationFilter) =>
   q`${channel ? q`and channel = ${channel}` : q``} ${status ? q`and status = ${status}` : q``}`;
 
-export const total = (counts: Map<NotificationStatus, number>): number =>
+/** The number of messages of all statuses. */
+export const totalOf = (counts: Map<NotificationStatus, number>): number =>
   [...counts.values()].reduce((sum, count) => sum + count, 0);
 
 /** Merges count shards of past days into one row each, so that sums read few rows. @returns how many shards */
 export const foldDays = (q: Sql, limit = FOLD_LIMIT): Promise<number> =>
   foldShards(q, { table: "notification_counts", period: "day", before: q`current_date - 1` }, limit);
 
-/** Like `foldDays`, for past hours. */
+/** Merges count shards of past hours into one row each. @returns how many shards */
 export const foldHours = (q: Sql, limit = FOLD_LIMIT): Promise<number> =>
   foldShards(
     q,

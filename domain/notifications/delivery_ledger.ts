@@ -39,7 +39,7 @@ export interface HeldNotification extends Holder {
   textBody: string | null;
   locale: string | null;
   templateSlug: string | null;
-  /** The template version of the time it was accepted; null without a template, or if it is older than versioning. */
+  /** The template version that was current when the message was accepted; null without a template, or if the row is older than template versions. */
   templateVersionId: string | null;
   /** The versions of its layout and partials; null if it has none. */
   templatePins: TemplatePins | null;
@@ -54,7 +54,7 @@ export interface HeldNotification extends Holder {
   fromName: string | null;
   replyTo: string | null;
   isConfidential: boolean;
-  /** When the previous run took the message, if that run died and this one takes over. */
+  /** The time at which the previous run took the message, if that run died and this one takes over. */
   interruptedAt?: Date | null;
   recipients: HeldRecipient[];
   attachments: MessageAttachment[];
@@ -74,11 +74,11 @@ export interface Hold {
 /**
  * Takes messages, each for one run of a job: Queued, Scheduled or Failed becomes Sending. A later run of the same job
  * takes over a message that an earlier run left in Sending when it died. A job that is not the message's own (a dead
- * letter that was queued again) takes the message only while it is DeadLettered, and owes it again to all recipients who
- * have not got it. A message whose content has expired is not taken.
+ * letter that was queued again) takes the message only while it is DeadLettered. All recipients who did not get it then
+ * become Owed. A message whose content has expired is not taken.
  * The condition on the status is written as `case` so that no index can serve it. With an index on the status, the
  * planner underestimates the open messages of a large backlog and reads all of them for every batch.
- * A run that follows another one counts as a retry, whatever ended that: a failure, an outage, or its death.
+ * Every run after the first counts as a retry, also if the earlier run ended by an outage or a crash.
  * @returns in the given order; null if the run cannot take the message: it is cancelled, sent, or held by another job.
  */
 export async function holdNotifications(q: Sql, holds: Hold[]): Promise<(HeldNotification | null)[]> {
@@ -93,21 +93,21 @@ export async function holdNotifications(q: Sql, holds: Hold[]): Promise<(HeldNot
     returning ${heldColumns(q)}, (select case when before.status = 'Sending' then before.updated_at end
       from notifications before where before.id = n.id) as interrupted_at,
       (select before.status = 'DeadLettered' from notifications before where before.id = n.id) as is_revived`;
-  await oweAgain(q, rows.filter((row) => row.isRevived));
+  await resetRecipients(q, rows.filter((row) => row.isRevived));
   const byJob = new Map(rows.map((row) => [row.jobId, row]));
   return holds.map((hold) => byJob.get(hold.jobId) ?? null);
 }
 
 /** Sets recipients who were refused or skipped, and not erased, back to Owed, in the table and in `revived`. */
-async function oweAgain(q: Sql, revived: HeldNotification[]): Promise<void> {
+async function resetRecipients(q: Sql, revived: HeldNotification[]): Promise<void> {
   if (revived.length === 0) return;
   await q`update notification_recipients set status = 'Owed', reason = null
     where notification_id = any(${revived.map(({ id }) => id)}::uuid[]) and status in ('Refused', 'Skipped')
       and address <> ${ERASED_ADDRESS}`;
   for (const { recipients } of revived) {
     for (const recipient of recipients) {
-      const isWithout = recipient.status === "Refused" || recipient.status === "Skipped";
-      if (isWithout && recipient.address !== ERASED_ADDRESS) recipient.status = "Owed";
+      const isUndelivered = recipient.status === "Refused" || recipient.status === "Skipped";
+      if (isUndelivered && recipient.address !== ERASED_ADDRESS) recipient.status = "Owed";
     }
   }
 }
@@ -137,7 +137,7 @@ export interface DeliveryResult {
     NotificationStatus,
     "Sent" | "Failed" | "DeadLettered" | "Scheduled" | "Pending" | "Cancelled"
   >;
-  /** Why the status is not Sent; null if there is no error. */
+  /** The error message; null if there is no error. */
   error: string | null;
   attempts: ProviderAttempt[];
   outcomes: Outcome[];
@@ -145,7 +145,7 @@ export interface DeliveryResult {
   rendition: Rendition | null;
   /** The new job that continues the delivery, if there is one. */
   nextJobId?: string;
-  /** When the first recipient in quiet hours may get the message. */
+  /** The time from which the first recipient in quiet hours may get the message. */
   waitsUntil?: Date | null;
 }
 
@@ -177,7 +177,7 @@ export async function settleNotifications(tx: Tx, settlements: Settlement[]): Pr
     with ended as materialized (
       select * from json_to_recordset(${jsonRows(settlements.map(settlementRow))}::text::json) as e (
         index integer, id uuid, job_id uuid, attempt integer, status notification_status, error text,
-        next_job_id uuid, is_rendered boolean, drops boolean, keeps boolean, template_version integer,
+        next_job_id uuid, is_rendered boolean, clears_content boolean, stores_content boolean, template_version integer,
         template_locale text, subject text, html_body text, text_body text, waits_until timestamptz, attempts json,
         outcomes json)
     ), held as (
@@ -206,9 +206,11 @@ export async function settleNotifications(tx: Tx, settlements: Settlement[]): Pr
       template_version = coalesce(held.template_version, n.template_version),
       template_locale = coalesce(held.template_locale, n.template_locale),
       subject = case when held.is_rendered then held.subject else n.subject end,
-      html_body = case when held.drops then null when held.keeps then held.html_body else n.html_body end,
-      text_body = case when held.drops then null when held.keeps then held.text_body else n.text_body end,
-      template_data = case when held.drops then null else n.template_data end
+      html_body = case when held.clears_content then null
+        when held.stores_content then held.html_body else n.html_body end,
+      text_body = case when held.clears_content then null
+        when held.stores_content then held.text_body else n.text_body end,
+      template_data = case when held.clears_content then null else n.template_data end
     from held where n.id = held.id and held.is_ours returning held.index`;
   const ours = new Set(rows.map((row) => row.index));
   const failed = settlements.filter(({ result }, index) =>
@@ -218,10 +220,10 @@ export async function settleNotifications(tx: Tx, settlements: Settlement[]): Pr
   return settlements.map((_, index) => ours.has(index));
 }
 
-/** A settlement with the column names of the statement. What is undefined becomes null there. */
+/** A settlement with the column names of the statement. Undefined members become null there. */
 function settlementRow({ held, result }: Settlement, index: number) {
   const { rendition, status } = result;
-  const keeps = rendition !== null && !held.isConfidential;
+  const storesContent = rendition !== null && !held.isConfidential;
   return {
     index,
     id: held.id,
@@ -232,13 +234,13 @@ function settlementRow({ held, result }: Settlement, index: number) {
     next_job_id: result.nextJobId,
     waits_until: result.waitsUntil,
     is_rendered: rendition !== null,
-    keeps,
-    drops: held.isConfidential && status === "Sent",
+    stores_content: storesContent,
+    clears_content: held.isConfidential && status === "Sent",
     template_version: rendition?.templateVersion,
     template_locale: rendition?.locale,
     subject: rendition?.subject,
-    html_body: keeps ? rendition.htmlBody : undefined,
-    text_body: keeps ? rendition.textBody : undefined,
+    html_body: storesContent ? rendition.htmlBody : undefined,
+    text_body: storesContent ? rendition.textBody : undefined,
     attempts: result.attempts.map(attemptRow),
     outcomes: result.outcomes.map(outcomeRow),
   };

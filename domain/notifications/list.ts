@@ -3,7 +3,7 @@ import { limitTo } from "../shared/list_order.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import { shownAddress } from "./addresses.ts";
 import { channelDisplay } from "./channels.ts";
-import { countByStatus, total } from "./counts.ts";
+import { countByStatus, totalOf } from "./counts.ts";
 import {
   countSearched,
   isByRecipient,
@@ -54,7 +54,7 @@ export async function listNotifications(
 ): Promise<PagedResult<NotificationSummary>> {
   const offset = offsetOf(page);
   const newest = { order: "desc", offset, limit: page.pageSize } as const;
-  const counting = isSearch(filter) ? countSearched(q, filter) : countByStatus(q, filter).then(total);
+  const counting = isSearch(filter) ? countSearched(q, filter) : countByStatus(q, filter).then(totalOf);
   const [rows, count] = offset < DEEP_OFFSET
     ? await Promise.all([readRows(q, filter, newest), counting])
     : [await readRows(q, filter, nearerEnd(newest, await counting)), await counting];
@@ -73,7 +73,7 @@ interface RowRange {
   limit: number;
 }
 
-/** The same rows, with the offset counted from the oldest row if that is nearer. */
+/** Counts the offset of a range from the oldest row, in ascending order, if that end is nearer. */
 function nearerEnd(newest: RowRange, total: number): RowRange {
   const { offset, limit } = newest;
   const after = total - offset - limit;

@@ -17,7 +17,7 @@ export interface Outcome {
   recipientId: string;
   status: "Owed" | "Sent" | "Refused" | "Skipped";
   errorMessage: string | null;
-  /** Why the recipient is Skipped. */
+  /** The reason of a Skipped recipient. */
   reason?: SkipReason;
   /** The provider refused this recipient, not the message as a whole. */
   isRecipientError?: boolean;

@@ -8,7 +8,7 @@ import { channelMember, channelNames } from "./channels.ts";
 import { clockTime, minutesOf } from "./quiet_hours.ts";
 import type { NotificationChannel } from "./status.ts";
 
-/** Whether each channel is wanted, by `channelMember`. A channel that is left out is wanted. */
+/** True for each channel that the user wants, by `channelMember`. A channel that is left out is wanted. */
 export type ChannelChoices =
   & Record<"email" | "push" | "inApp" | "sms", boolean>
   & Partial<Record<string, boolean>>;
@@ -82,7 +82,9 @@ export async function writePreferences(
   const { userId, timeZoneId } = given;
   return await transact(sql, async (tx) => {
     const [user] = await findUsersInTenant(tx, null, [userId]);
-    if (!user) throw problem("USER_NOT_FOUND", `There is no active user ${userId}.`);
+    if (!user) {
+      throw problem("USER_NOT_FOUND", `The preferences were not changed: there is no active user ${userId}.`);
+    }
     requireVersion(ifMatch, await lockVersion(tx, userId));
     const { preferences: before } = await readPreferences(tx, userId);
     const { quietHours = before.quietHours, categories = before.categories } = given;
@@ -188,7 +190,7 @@ function validatedRow({ timeZoneId, quietHours, categories, digest }: Preference
     errors["quietHours.to"] ??= ["expected a different time than quietHours.from"];
   }
   const digestAt = minutes(digest.at, "digest.at");
-  // names are not lowercased here: the database does it for preferences and messages, so both get the same result
+  // The database lowercases the stored names, because it also lowercases the categories of messages.
   const named = new Map<string, Record<NotificationChannel, boolean>>();
   const folded = new Set<string>();
   categories.forEach(({ category, channels }, index) => {

@@ -9,7 +9,7 @@ export interface RecipientUser {
   userId: string | null;
   /** True if the message goes to the user, at the user's current address. */
   followsUser: boolean;
-  /** Why the tenant has suppressed this address; null if it has not. */
+  /** The reason for which the tenant has suppressed this address; null if it has not. */
   suppression: SuppressionReason | null;
   /** Null if the user has never set preferences. */
   preference: RecipientPreference | null;

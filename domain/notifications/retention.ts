@@ -4,7 +4,7 @@ import { sweepAttachments } from "./attachments.ts";
 import type { NotificationPlatform } from "./platform.ts";
 
 /** Messages in a batch. Deleting one also deletes its recipients, attempts and attachments in the same transaction. */
-const AT_ONCE = 500;
+const BATCH_SIZE = 500;
 const DAY_MS = 86_400_000;
 
 /**
@@ -15,8 +15,8 @@ export const retentionJob = maintenanceJob<NotificationPlatform>({
   name: "notifications.retention",
   cron: "23 2 * * *",
   works: {
-    messagesDeleted: { limit: AT_ONCE, run: deleteMessages },
-    bodiesDeleted: { limit: AT_ONCE, run: deleteBodies },
+    messagesDeleted: { limit: BATCH_SIZE, run: deleteMessages },
+    bodiesDeleted: { limit: BATCH_SIZE, run: deleteBodies },
     filesReleased: { limit: 200, run: sweepAttachments },
     receiptsDeleted: { limit: 1_000, run: deleteOlder("notification_feedback_receipts", "received_at") },
     digestsDeleted: { limit: 1_000, run: deleteOlder("notification_digests", "settled_at") },
@@ -28,10 +28,10 @@ type Settings = Pick<NotificationPlatform, "clock" | "config">;
 
 const daysAgo = ({ clock }: Settings, days: number) => new Date(clock.now().getTime() - days * DAY_MS);
 
-/** Older messages and in-app notifications are deleted. */
+/** Messages and in-app notifications that are older than this are deleted. */
 const messageCutoff = (p: Settings) => daysAgo(p, p.config.NOTIFICATION_RETENTION_DAYS);
 
-/** Of older messages, the content is deleted. Read in-app notifications that are older are deleted. */
+/** Messages that are older than this lose their content, and in-app notifications that were read are deleted. */
 const contentCutoff = (p: Settings) =>
   daysAgo(p, Math.min(p.config.NOTIFICATION_BODY_RETENTION_DAYS, p.config.NOTIFICATION_RETENTION_DAYS));
 
@@ -57,7 +57,7 @@ async function deleteMessages(
   return step ?? 0;
 }
 
-/** Like `deleteMessages`, for the texts and the template data. */
+/** One step through the messages that ended before the content cutoff. Deletes their texts and template data. */
 async function deleteBodies(p: NotificationPlatform, { limit, after }: Batch): Promise<BatchResult | number> {
   const cutoff = contentCutoff(p);
   const before = firstIdOf(cutoff);

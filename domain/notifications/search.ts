@@ -85,7 +85,7 @@ export function pageToRecipients(
   return q`select id from (${messagesTo(q, filter)}) found order by id ${direction} ${limitTo(q, page)}`;
 }
 
-/** How many messages match. A large total may be a second old. */
+/** Counts the messages that match. A large total may be up to a second out of date. */
 export async function countSearched(q: Sql, filter: SearchFilter): Promise<number> {
   return await countCached(q, `messages ${JSON.stringify(filter)}`, async () => {
     const found = isByRecipient(filter)

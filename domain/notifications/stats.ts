@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Sql } from "../../infra/postgres/postgres.ts";
-import { countByStatus, type NotificationFilter, total } from "./counts.ts";
+import { countByStatus, type NotificationFilter, totalOf } from "./counts.ts";
 import { countSearched } from "./search.ts";
 import type { DeliveryState, NotificationStatus } from "./status.ts";
 
@@ -31,7 +31,7 @@ export async function readStats(q: Sql, filter: NotificationFilter): Promise<Not
   ]);
   const of = (status: NotificationStatus) => counts.get(status) ?? 0;
   return {
-    totalNotifications: total(counts),
+    totalNotifications: totalOf(counts),
     pendingNotifications: of("Pending") + of("Sending"),
     sentNotifications: of("Sent"),
     failedNotifications: of("Failed"),

@@ -43,11 +43,11 @@ export const RECIPIENT_STATUSES = [
   "Collected",
 ] as const satisfies readonly RecipientStatus[];
 
-/** What a provider reported after it had accepted the message, from the weakest to the strongest report. */
+/** The reports of a provider about a message that it accepted, from the weakest to the strongest. */
 export const DELIVERY_STATES = ["Delivered", "Bounced", "Complained"] as const;
 export type DeliveryState = typeof DELIVERY_STATES[number];
 
-/** Why a message is not sent to a recipient although no provider refused it. */
+/** The reasons why a message is not sent to a recipient although no provider refused it. */
 export const SKIP_REASONS = ["OptedOut", "Suppressed", "NoAddress", "NotAUser"] as const;
 export type SkipReason = typeof SKIP_REASONS[number];
 

@@ -77,7 +77,7 @@ export async function insertNotifications(
       id uuid, kind text, address text, display_name text, user_id uuid, follows_user boolean)`;
 }
 
-/** A message with the column names of the statement. What is undefined becomes null there. */
+/** A message with the column names of the statement. Undefined members become null there. */
 function rowOf({ id, sender, message: m, status, jobId, scheduledAt, maxRetries, ...rest }: NewNotification) {
   return {
     id,

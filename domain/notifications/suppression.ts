@@ -90,7 +90,10 @@ export async function addSuppression(
         ${reason}, ${detail}, ${caller.userId})
       on conflict (tenant_key, channel, address_key) do nothing returning ${columns(tx)}`;
     if (!added) {
-      throw problem("NOTIFICATION_SUPPRESSION_ALREADY_EXISTS", `"${address}" is already suppressed.`);
+      throw problem(
+        "NOTIFICATION_SUPPRESSION_ALREADY_EXISTS",
+        `"${address}" was not added: it is already suppressed.`,
+      );
     }
     const after = { channel, address, reason, detail };
     await recordAudit(tx, caller, {
@@ -135,7 +138,7 @@ const suppressionNotFound = (id: string) =>
   problem("NOTIFICATION_SUPPRESSION_NOT_FOUND", `There is no suppressed address ${id} in this tenant.`);
 
 /**
- * Why these addresses are suppressed, by `addressKey`. Addresses that are not suppressed are left out, and so are
+ * The reasons why these addresses are suppressed, by `addressKey`. Addresses that are not suppressed are left out, and so are
  * suppressions that this same message caused.
  */
 export async function findSuppressions(
@@ -152,13 +155,13 @@ export async function findSuppressions(
   return new Map(rows.map((row) => [row.addressKey, row.reason]));
 }
 
-/** Why an address is suppressed now, and whether a message sent again would skip it. */
+/** A suppression of a recipient's address. */
 export interface RecipientSuppression {
   id: string;
   reason: SuppressionReason;
   detail: string | null;
   since: Date;
-  /** False: this message caused it, or is one that is always tried. Sending it again tries the address. */
+  /** False if this message caused the suppression or is always tried: sending it again then tries the address. */
   applies: boolean;
 }
 
@@ -176,7 +179,7 @@ export async function readSuppressions(
   return new Map(rows.map(({ addressKey, ...suppression }) => [addressKey, suppression]));
 }
 
-/** Lifts the suppression of a number that has sent STOP. One for another reason stays. */
+/** Lifts the suppression of a number that has sent STOP. A suppression for another reason stays. */
 export async function liftUnsubscribed(q: Sql, tenantId: string | null, number: string): Promise<void> {
   await q`delete from notification_suppressions where tenant_key = ${
     tenantKeyOf(tenantId)
@@ -205,16 +208,16 @@ export async function recordSuppressions(
 }
 
 const WEEK_MS = 7 * 86_400_000;
-/** Fewer new suppressions are no rise. */
-const FEWEST_OF_RISE = 10;
-/** A rise is more than this many times the daily average of the week before. */
+/** A day with fewer new suppressions never counts as a rise. */
+const MIN_RISE = 10;
+/** A day counts as a rise if it has more than this many times the daily average of the week before. */
 const RISE_FACTOR = 3;
-/** Counting stops here, so that it reads few rows. */
-const MOST_COUNTED_BEFORE = 10_000;
+/** Maximum suppressions of the week before that are counted, so that the query reads few rows. */
+const MAX_COUNTED = 10_000;
 
 /**
- * Number of addresses suppressed since a time, if they are unusually many for the tenant; else 0. Usually a list of old
- * addresses was mailed, or a provider refuses the sender.
+ * Number of addresses that were suppressed since a time if this is unusually many for the tenant, otherwise 0. The usual
+ * causes of a rise are mail to a list of old addresses, and a provider that refuses the sender.
  * @param since the start of the last day
  */
 export async function countSuppressionRise(
@@ -229,8 +232,8 @@ export async function countSuppressionRise(
       (select count(*) from notification_suppressions where tenant_key = ${key} and id >= ${day}) as recent,
       (select count(*) from (
         select from notification_suppressions where tenant_key = ${key} and id >= ${week} and id < ${day}
-        limit ${MOST_COUNTED_BEFORE}
+        limit ${MAX_COUNTED}
       ) counted) as before`;
   const { recent = 0, before = 0 } = row ?? {};
-  return recent >= FEWEST_OF_RISE && recent > RISE_FACTOR * before / 7 ? recent : 0;
+  return recent >= MIN_RISE && recent > RISE_FACTOR * before / 7 ? recent : 0;
 }

@@ -4,9 +4,9 @@ import type { Outcome } from "./outcome.ts";
 import { recordSuppressions, type SuppressedChannel, type SuppressionReason } from "./suppression.ts";
 
 /** Enhanced status codes (RFC 3463) of a dead address: bad mailbox, bad domain, bad syntax, moved, null MX. */
-const DEAD = ["5.1.1", "5.1.2", "5.1.3", "5.1.6", "5.1.10"];
+const DEAD_CODES = ["5.1.1", "5.1.2", "5.1.3", "5.1.6", "5.1.10"];
 /** Reply codes that mean "no such mailbox" if the server sends no enhanced code. */
-const BARE = ["550", "551", "553"];
+const DEAD_REPLIES = ["550", "551", "553"];
 /** Twilio's error code for a number that has sent STOP. */
 const OPTED_OUT = /: 21610\b/;
 
@@ -23,7 +23,7 @@ export function bounceReason(
   if (channel === "Sms") return OPTED_OUT.test(errorMessage) ? "Unsubscribed" : null;
   if (!isRecipientError) return null;
   const [, reply = "", enhanced] = /^(5\d\d)[ -](?:(\d\.\d{1,3}\.\d{1,3})(?!\S))?/.exec(errorMessage) ?? [];
-  const isDead = enhanced === undefined ? BARE.includes(reply) : DEAD.includes(enhanced);
+  const isDead = enhanced === undefined ? DEAD_REPLIES.includes(reply) : DEAD_CODES.includes(enhanced);
   return isDead ? "HardBounce" : null;
 }
 

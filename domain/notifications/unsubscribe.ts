@@ -28,7 +28,7 @@ export async function unsubscribe(
   if (!claim) {
     throw problem(
       "NOTIFICATION_UNSUBSCRIBE_INVALID",
-      "The token is invalid or has expired.",
+      "The user was not unsubscribed: the token is invalid or has expired.",
     );
   }
   await optOut(p.sql, claim.userId, claim.category, "Email");

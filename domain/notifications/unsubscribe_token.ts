@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import { z } from "zod";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 
-/** What an unsubscribe link permits: to turn off one category of one user's mail. */
+/** The permission of an unsubscribe link: to turn off one category of one user's mail. */
 export interface UnsubscribeClaim {
   userId: string;
   category: string;

@@ -13,8 +13,8 @@ import type { NotificationChannel } from "./status.ts";
 import { tenantKeyOf } from "./tenant_key.ts";
 
 /**
- * The recipients for a message's `userIds`, with their current addresses. Delivery reads the addresses again. A user
- * without an address of the channel gets the user id as address.
+ * The recipients for a message's `userIds`, with their current addresses. Delivery reads the addresses again. If a user
+ * has no address of the channel, the recipient's address is the user id.
  * @throws VALIDATION_ERROR with every id that is not an active user of the tenant.
  */
 export async function recipientsOfUsers(
@@ -88,7 +88,7 @@ const NO_ADDRESS = new Map<NotificationChannel, string>([
  * Replaces the addresses of recipients that follow a user by the user's current email, phone number or devices. Each
  * device becomes a separate recipient. Users who are no longer active or have no address of the channel are skipped.
  */
-export async function followUsers(
+export async function useCurrentAddresses(
   sql: Sql,
   held: HeldNotification,
   recipients: HeldRecipient[],

@@ -69,7 +69,7 @@ export const AUTH_PROBLEMS = {
   SECOND_FACTOR_INVALID_UNAUTHORIZED: entry(
     401,
     "Second factor is wrong",
-    "The code is wrong or was already used, or the passkey is unknown or does not fit this sign-in.",
+    "The code is wrong or was already used, or the passkey is unknown or does not belong to this sign-in.",
     "Send a new code, another recovery code, or the answer of a passkey to new options.",
     "This did not work. Wait for a new code, or try again with your passkey.",
     "Não funcionou. Espere por um novo código ou tente de novo com a chave de acesso.",
@@ -85,7 +85,7 @@ export const AUTH_PROBLEMS = {
   SECOND_FACTOR_REQUIRED: entry(
     403,
     "Second factor required",
-    "The tenant, or a role with platform reach, requires a second factor. The session lacks it, so it is good only for adding one.",
+    "The tenant, or a role with a permission of the platform, requires a second factor. The session lacks it, so it can only be used to add one.",
     "Add an authenticator app or a passkey under /api/v1/auth/factors. With an existing one, use POST /api/v1/auth/step-up.",
     "A second factor is required here. Add one to continue.",
     "Aqui é obrigatório um segundo fator. Adicione um para continuar.",

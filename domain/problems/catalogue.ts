@@ -11,7 +11,7 @@ import { REPORT_PROBLEMS } from "./reports.ts";
 import { REQUEST_PROBLEMS } from "./request.ts";
 import { RESOURCE_PROBLEMS } from "./resources.ts";
 
-/** All problems that the service can answer: the only source of statuses, problem documents and `/problems/{CODE}` pages. */
+/** All problems that the service can answer: the statuses, problem documents and `/problems/{CODE}` pages are made from it. */
 export const CATALOGUE = {
   ...REQUEST_PROBLEMS,
   ...AUTH_PROBLEMS,
@@ -28,18 +28,18 @@ export const CATALOGUE = {
 
 export type ProblemCode = keyof typeof CATALOGUE;
 
-/** Is `code` in the catalogue? */
+/** True if `code` is in the catalogue. */
 export const isProblemCode = (code: string): code is ProblemCode => Object.hasOwn(CATALOGUE, code);
 
 /** A problem of an extension. */
 export interface ProblemDeclaration {
   status: number;
   title: string;
-  /** What the problem means. */
+  /** A sentence that explains the problem. */
   meaning: string;
-  /** How to fix it. */
+  /** A sentence that says how to fix the problem. */
   fix: string;
-  /** What the console says, by language; absent: `meaning` and `fix`. */
+  /** The text of the console, by language; absent: `meaning` and `fix`. */
   user?: { en: string; pt: string };
 }
 
@@ -62,7 +62,7 @@ export function defineProblems<C extends string>(
       status,
       title,
       meaning,
-      mend: fix,
+      fix,
       user: user ?? { en: text, pt: text },
     };
     Object.assign(CATALOGUE, { [code]: declared });

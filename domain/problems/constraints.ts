@@ -3,8 +3,8 @@ import type { ProblemCode } from "./catalogue.ts";
 import { Problem } from "./problem.ts";
 
 /**
- * Database constraints that enforce a rule of the product, with the problem that a violation causes. Resources add their
- * unique indexes (`unique` of `defineResource`).
+ * Database constraints that enforce a rule of the product, with the problem that a violation causes. Records add their
+ * unique indexes (`unique` of `defineRecord`).
  */
 export const CONSTRAINT_PROBLEMS: Record<string, [code: ProblemCode, detail: string]> = {
   "public.users_email_unique": ["USER_ALREADY_EXISTS", "A user with this email already exists."],

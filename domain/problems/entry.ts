@@ -1,10 +1,10 @@
-/** One problem: HTTP status, title, meaning, and how to fix it (`mend`), for developers; `user` is for users of the console. */
+/** One problem: HTTP status, title, meaning, and how to fix it (`fix`), for developers; `user` is for users of the console. */
 export interface CatalogueEntry {
   status: number;
   title: string;
   meaning: string;
-  mend: string;
-  /** What happened and what to do next, in each language of the console. */
+  fix: string;
+  /** A text that says what happened and what to do next, in each language of the console. */
   user: { en: string; pt: string };
 }
 
@@ -12,7 +12,7 @@ export const entry = (
   status: number,
   title: string,
   meaning: string,
-  mend: string,
+  fix: string,
   en: string,
   pt: string,
-): CatalogueEntry => ({ status, title, meaning, mend, user: { en, pt } });
+): CatalogueEntry => ({ status, title, meaning, fix, user: { en, pt } });

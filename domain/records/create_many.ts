@@ -4,7 +4,7 @@ import { Problem } from "../problems/problem.ts";
 import type { TenantCaller } from "../rights/caller.ts";
 import { bulkFailure, type BulkOutcome, wholeRequestProblem } from "../shared/bulk.ts";
 import type { Platform } from "../shared/platform.ts";
-import type { RecordParts, RecordSource } from "./record_type.ts";
+import type { RecordContext, RecordSource } from "./record_type.ts";
 
 /**
  * Creates many items in one transaction. With `continueOnError`, the valid items are created and the others reported;
@@ -12,7 +12,7 @@ import type { RecordParts, RecordSource } from "./record_type.ts";
  * @param items the input, or the problem found when the item was parsed.
  */
 export async function createMany<Result, Create>(
-  p: RecordParts & Pick<Platform, "sql">,
+  p: RecordContext & Pick<Platform, "sql">,
   caller: TenantCaller,
   source: Pick<RecordSource<Result, Create, never>, "create">,
   items: (Create | Problem)[],

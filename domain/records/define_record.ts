@@ -47,7 +47,7 @@ export interface RecordDeclaration<One extends string, Many extends string, M ex
   changes?: "partial";
   /** Absent: derived from `one`, such as `LABEL_NOT_FOUND`, with a generic description in the error catalogue. */
   notFound?: ProblemCode;
-  /** What violations of the table's unique indexes mean, by index name. They are answered as `LABEL_ALREADY_EXISTS`. */
+  /** The error message for violations of each unique index of the table, by index name. The code is `LABEL_ALREADY_EXISTS`. */
   unique?: Record<string, string>;
   /** Further error codes of create and update. */
   problems?: ProblemCode[];
@@ -77,7 +77,9 @@ const declared = new Map<string, DefinedRecord>();
 /** The record with a plural name. @throws Error that names `by`, if no record is declared with this name */
 export function recordNamed(many: string, by: string): DefinedRecord {
   const record = declared.get(many);
-  if (!record) throw new Error(`${by} refers to the unknown record "${many}"`);
+  if (!record) {
+    throw new Error(`${by} refers to the unknown record "${many}"; expected the plural of a declared record`);
+  }
   return record;
 }
 
@@ -89,7 +91,10 @@ export const referencesOf = ({ one, table, members }: DefinedRecord): DeclaredRe
       : [{ table, column, parent: recordNamed(refersTo, `the member ${name} of the record ${one}`).table }]
   );
 
-/** Declares a record: table, API, lists, pages of the console and tests follow from it. */
+/**
+ * Declares a record. Its API, lists, console pages and tests are derived from the declaration.
+ * @throws Error for an unknown error code, or for a `sortedBy` or filter that the member does not support
+ */
 export function defineRecord<One extends string, Many extends string, const M extends Members>(
   d: RecordDeclaration<One, Many, M>,
 ): RecordOf<One, Many, M> {
@@ -137,8 +142,12 @@ export function defineRecord<One extends string, Many extends string, const M ex
   return record as unknown as RecordOf<One, Many, M>;
 }
 
-const isSearched = ({ kind, shape }: RecordMember): boolean =>
-  kind === "long text" || (kind === "text" && !(coreOf(shape) instanceof z.ZodStringFormat));
+/** Texts are searched, but no ids. */
+const isSearched = ({ kind, shape }: RecordMember): boolean => {
+  const core = coreOf(shape);
+  return (kind === "text" || kind === "long text") &&
+    !(core instanceof z.ZodGUID || core instanceof z.ZodUUID);
+};
 
 /** Values of `sortBy` and their SQL expressions; the first is the default. */
 function sortsOf(
@@ -149,7 +158,9 @@ function sortsOf(
     if (sort) sorts[name] = sort === true ? columnOf(name) : sort;
   }
   const first = sorts[sortedBy];
-  if (first === undefined) throw new Error(`sortedBy: the member ${sortedBy} has no sort`);
+  if (first === undefined) {
+    throw new Error(`sortedBy names the member ${sortedBy}; expected a member that declares sort`);
+  }
   return { [sortedBy]: first, ...sorts };
 }
 

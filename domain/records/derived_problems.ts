@@ -10,7 +10,7 @@ export function notFoundProblem(one: string): ProblemCode {
     status: 404,
     title: `No such ${words}`,
     meaning,
-    mend: "Check the id.",
+    fix: "Check the id.",
     user: {
       en: `${meaning} Reload the list.`,
       pt: "O registro não existe, foi excluído ou pertence a outro inquilino. Recarregue a lista.",
@@ -19,8 +19,8 @@ export function notFoundProblem(one: string): ProblemCode {
 }
 
 /**
- * The code of a record's unique violations, in a list; empty if the record names no index.
- * @param unique the sentence of the refusal by index name
+ * A list with the code of a record's unique violations; empty if the record names no index.
+ * @param unique the error message by index name
  */
 export function uniqueProblem(one: string, unique: Record<string, string>, table: string): ProblemCode[] {
   const indexes = Object.entries(unique);
@@ -32,7 +32,7 @@ export function uniqueProblem(one: string, unique: Record<string, string>, table
     status: 409,
     title: `The ${words} already exists`,
     meaning,
-    mend: "Use another value, or change the existing one.",
+    fix: "Use another value, or change the existing one.",
     user: {
       en: `${meaning} Use another value.`,
       pt: "Não foi salvo: já existe um registro com este valor. Use outro valor.",

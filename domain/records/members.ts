@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Label } from "./labels.ts";
 
-/** One member of a record: what callers send and get, and what lists and the console do with it. */
+/** One member of a record: its shape in requests and answers, and its use in lists and in the console. */
 export interface Member {
   /** A default is the value of a new record whose creator leaves it out. */
   shape: z.ZodType;
@@ -9,9 +9,9 @@ export interface Member {
   label?: Label;
   /** A text below its input. */
   hint?: Label;
-  /** `once`: only at creation. `never`: only the service sets it. Absent: at creation and by changes. */
+  /** `once`: callers set it at creation only. `never`: only the service sets it. Absent: callers also change it. */
   set?: "once" | "never";
-  /** Makes it a value of `sortBy`: by its column, or by an SQL expression such as that of an index. */
+  /** Makes it a value of `sortBy`. true: sorts by its column. A text: sorts by this SQL expression, such as that of an index. */
   sort?: true | string;
   /** Makes it a parameter of the list, which then shows the rows with this value. For a boolean, choice, date or reference. */
   filter?: true;
@@ -41,13 +41,13 @@ export type Kind =
   | "reference"
   | "json";
 
-/** A member with what follows from its shape. */
+/** A member with the properties derived from its shape. */
 export interface RecordMember extends Member {
   name: string;
   column: string;
   kind: Kind;
   isNullable: boolean;
-  /** It must be given at creation. */
+  /** True if it must be given at creation. */
   isRequired: boolean;
   /** The values of a choice. */
   choices: readonly string[];
@@ -73,7 +73,7 @@ export const columnOf = (member: string): string =>
 export const memberOf = (column: string): string =>
   column.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
-/** The shape without "or null", "or absent" and default. */
+/** The shape inside all nullable, optional and default wrappers. */
 export function coreOf(shape: z.ZodType): z.ZodType {
   const isWrapped = shape instanceof z.ZodNullable || shape instanceof z.ZodOptional ||
     shape instanceof z.ZodDefault;

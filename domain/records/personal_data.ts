@@ -2,7 +2,7 @@ import { untilDone } from "../shared/batches.ts";
 import { ERASED_AT_ONCE, type PersonalData } from "../shared/personal_data.ts";
 import { RECORDS } from "./records.ts";
 
-/** The records of the tenant, each in a file of its export. They contain no data of persons. */
+/** The records of the tenant, each in a file of its export. They contain no data of the service's users. */
 export const recordPersonalData: PersonalData = {
   area: "resources",
   tenant: Object.fromEntries(RECORDS.map(({ many, table, members, softDeleted }) => [

@@ -10,7 +10,7 @@ import type { Label } from "./labels.ts";
 import type { RecordMember } from "./members.ts";
 
 /** The members of the platform that a record may use when it is created or changed. */
-export type RecordParts = Pick<Platform, "config"> & {
+export type RecordContext = Pick<Platform, "config"> & {
   eventTypes: { has(type: string): boolean; keys(): Iterable<string> };
 };
 
@@ -31,10 +31,10 @@ export interface RecordSource<Result, Create, Update> {
   list(sql: Sql, caller: TenantCaller, request: RecordListRequest): Promise<PagedResult<Result>>;
   /** @throws the record's not-found code */
   read(q: Sql, caller: TenantCaller, id: string): Promise<Versioned<Result>>;
-  create(p: RecordParts, tx: Tx, caller: TenantCaller, input: Create): Promise<Versioned<Result>>;
+  create(p: RecordContext, tx: Tx, caller: TenantCaller, input: Create): Promise<Versioned<Result>>;
   /** @throws the record's not-found code, PRECONDITION_FAILED */
   update(
-    p: RecordParts,
+    p: RecordContext,
     tx: Tx,
     caller: TenantCaller,
     id: string,
@@ -47,7 +47,7 @@ export interface RecordSource<Result, Create, Update> {
 
 type Shape = z.ZodObject;
 
-/** What the generic routes of a record need. */
+/** The declaration of a record that the generic routes use. */
 export interface RecordType<
   R extends Shape = Shape,
   C extends Shape = Shape,
@@ -92,7 +92,7 @@ export const recordType = <
   Many extends string,
 >(type: RecordType<R, C, U, One, Many>): RecordType<R, C, U, One, Many> => type;
 
-/** A record whose members are declared: its table, its pages in the console and its tests follow from them. */
+/** A record whose members are declared. Its pages in the console and its tests are derived from them. */
 export interface DefinedRecord<
   R extends Shape = Shape,
   C extends Shape = Shape,
@@ -100,7 +100,7 @@ export interface DefinedRecord<
   One extends string = string,
   Many extends string = string,
 > extends RecordType<R, C, U, One, Many> {
-  /** What the console calls it. */
+  /** The names of the record in the console. */
   labels: RecordLabels;
   members: readonly RecordMember[];
   /** The member that names a row. */
@@ -108,9 +108,12 @@ export interface DefinedRecord<
   /** With the schema if it is not `public`. */
   table: string;
   softDeleted: boolean;
-  /** It has a unique index. */
+  /** True if it has a unique index. */
   isUnique: boolean;
 }
+
+/** The last segment of the path of its list, in the API and in the console. */
+export const pathOfRecord = ({ path, many }: Pick<RecordType, "path" | "many">): string => path ?? many;
 
 export interface RecordLabels {
   one?: Label;

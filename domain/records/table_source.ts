@@ -93,7 +93,10 @@ export function tableSource<Result, Create extends Row, Update extends Row>(
         input[field] === undefined ? [] : [[column, input[field]]]
       ),
     );
-  /** Keeps the records that the input refers to until the transaction ends. Of `before`, what is the same was checked. */
+  /**
+   * Checks that the tenant has the records to which the input refers, and locks them until the transaction ends. A
+   * reference that is equal in `before` is not checked again. @throws VALIDATION_ERROR
+   */
   async function requireReferences(
     tx: Tx,
     caller: TenantCaller,
@@ -160,7 +163,7 @@ export function tableSource<Result, Create extends Row, Update extends Row>(
   };
 }
 
-/** The members of `change` whose value differs from `before`. */
+/** The members of `change` that are absent from `before` or have another value there. */
 const differing = (before: Row, change: Row): Row =>
   Object.fromEntries(
     Object.entries(change).filter(([field, value]) =>

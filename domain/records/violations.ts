@@ -11,7 +11,7 @@ const EXCLUSION = "23P01";
 const RESTRICT = "23001";
 const DATA = "22";
 
-/** The source, whose changes answer values that the table refuses as mistakes of the request, not of the service. */
+/** Wraps a source so that values which the table refuses are answered as errors of the request (400 or 409), not as 500. */
 export const refusingViolations = <Result, Create, Update>(
   source: RecordSource<Result, Create, Update>,
 ): RecordSource<Result, Create, Update> => ({
@@ -21,7 +21,7 @@ export const refusingViolations = <Result, Create, Update>(
   remove: (...args) => checked(args[0], source.remove(...args), { isRemoval: true }),
 });
 
-/** Deferred constraints are checked with the change, not when the transaction ends. */
+/** Runs a change and checks deferred constraints at once, because at the end of the transaction it is too late to answer them. */
 async function checked<T>(tx: Tx, change: Promise<T>, o = { isRemoval: false }): Promise<T> {
   try {
     const changed = await change;
@@ -41,17 +41,20 @@ function violationProblem(failure: unknown, o: { isRemoval: boolean }): Problem 
       return conflict("Other records refer to it");
     case SQLSTATE.foreignKeyViolation: {
       if (o.isRemoval) return conflict("Other records refer to it");
-      const columns = /\((.*?)\)=/.exec(detail)?.[1]?.split(", ") ?? []; // the words around it are in the server's language
+      // Only the list in parentheses is read, because the words around it are in the language of the server.
+      const columns = /\((.*?)\)=/.exec(detail)?.[1]?.split(", ") ?? [];
       const fields = columns.filter((column) => column !== "tenant_id").map(memberOf);
-      return invalid(Object.fromEntries(fields.map((field) => [field, ["names no existing record"]])));
+      return invalid(
+        Object.fromEntries(fields.map((field) => [field, ["expected the id of an existing record"]])),
+      );
     }
     case SQLSTATE.uniqueViolation:
     case EXCLUSION:
-      return conflict(`Another record excludes these values (${rule})`);
+      return conflict(`Another record already has these values (constraint ${rule})`);
     case NOT_NULL:
       return invalid({ [memberOf(failure.column_name ?? "")]: ["expected a value"] });
     case CHECK:
-      return invalid({ [rule || "value"]: [rule ? "this rule refuses the values" : message] });
+      return invalid({ [rule || "value"]: [rule ? "the values violate this constraint" : message] });
     default:
       return code.startsWith(DATA) ? invalid({ value: [message] }) : null;
   }

@@ -13,7 +13,7 @@ import type { TemplatePins } from "../templates/parts.ts";
 import { holdsAllCondition, requireAll } from "./definition/permissions.ts";
 import { type DeliveryStatus, type ReportStatus, STATUS, UNDELIVERED } from "./status.ts";
 
-/** How far the time in an execution's id may be from its `createdAt`: the clocks of instances differ. */
+/** Maximum difference between the time in an execution's id and its `createdAt`, because the clocks of instances differ. */
 const ID_MARGIN_MS = 3_600_000;
 
 /** A row of `report_executions`. */
@@ -43,9 +43,9 @@ export interface Execution {
   burstId: string | null;
   /** The burst value of this document, as text. */
   burstValue: string | null;
-  /** The version of the document template; null: it is a report. */
+  /** The version of the document template; null for a report. */
   documentVersionId: string | null;
-  /** The language of that document and the versions of its partials; null: it has no texts and no partials. */
+  /** The language of that document and the versions of its partials; null if it has neither texts nor partials. */
   documentPins: TemplatePins | null;
   runId: string | null;
   /** `attempts`: runs started; `failures`: those that failed, not counting crashes and outages. */
@@ -114,8 +114,9 @@ export async function listLatestExecutions(sql: Sql, caller: Caller, limit: numb
 }
 
 /**
- * How many of the tenant's executions requested since a time failed, and how many documents not all recipients got, as
- * far as the caller may see them. An id contains the time of the request within minutes, so older ones are not read.
+ * Counts the tenant's executions requested since a time that failed, and those whose document did not get to all
+ * recipients, among the executions that the caller may see. Ids contain the time of the request, so the query starts at
+ * the id of `since` and does not read older rows.
  */
 export async function countProblems(
   sql: Sql,

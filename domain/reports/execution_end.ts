@@ -36,7 +36,7 @@ export async function handleExecutionEnd(p: ReportPlatform, tx: Tx, execution: E
   if (!schedule) return;
   await notifyCreator(p, tx, execution, schedule, {
     subject: `The scheduled report "${schedule.name}" failed`,
-    textBody: `${execution.errorMessage ?? "It could not be generated."}${pauseNote(schedule)}`,
+    textBody: `${execution.errorMessage ?? "It could not be generated."}${pauseSentence(schedule)}`,
     actionUrl: `/api/v1/reports/${execution.id}`,
   });
 }
@@ -65,7 +65,7 @@ async function handleBurstEnd(p: ReportPlatform, tx: Tx, execution: BurstExecuti
   if (failed.length > MAX_LISTED_VALUES) reasons.push(`and ${failed.length - MAX_LISTED_VALUES} more`);
   await notifyCreator(p, tx, execution, counted, {
     subject: `The scheduled report "${counted.name}" failed for ${failed.length} of ${parts.length} values`,
-    textBody: `${reasons.join("\n")}${pauseNote(counted)}`,
+    textBody: `${reasons.join("\n")}${pauseSentence(counted)}`,
     actionUrl: `/api/v1/reports/history?burstId=${burstId}`,
   });
 }
@@ -102,7 +102,7 @@ async function countFailure(
   return schedule;
 }
 
-const pauseNote = ({ hasJustPaused, failuresInARow }: ScheduleState): string =>
+const pauseSentence = ({ hasJustPaused, failuresInARow }: ScheduleState): string =>
   hasJustPaused
     ? ` It failed ${failuresInARow} times in a row and is now paused; resume it when the cause is fixed.`
     : "";

@@ -9,12 +9,12 @@ export async function takeSlot(
   p: Pick<ReportPlatform, "reports">,
   tenantId: string | null,
 ): Promise<() => void> {
-  const { slots, slotWaitMs, mostWaiting } = p.reports;
+  const { slots, slotWaitMs, maxWaiting } = p.reports;
   const waiting = slots.waitingOf(tenantId);
-  if (waiting > 0 && waiting >= mostWaiting / 2) {
+  if (waiting > 0 && waiting >= maxWaiting / 2) {
     throw busy(`The maximum number of reports is running, and ${waiting} others of the tenant wait already.`);
   }
-  if (slots.waiting >= mostWaiting) {
+  if (slots.waiting >= maxWaiting) {
     throw busy(`The maximum number of reports is running, and ${slots.waiting} others wait already.`);
   }
   const release = await slots.takeWithin(tenantId, slotWaitMs);

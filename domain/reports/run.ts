@@ -57,10 +57,13 @@ export async function beginRun(p: Pick<ReportPlatform, "sql">, executionId: stri
   });
 }
 
-/** Is this still the execution's current run? Only the result of the current run counts. */
+/** True while this is the execution's current run. Only the result of the current run counts. */
 export const isCurrent = (q: Sql, run: Run): Promise<boolean> => findCurrent(q, run, q``);
 
-/** Like `isCurrent`; what ends or replaces the run waits for `tx`, so it finds the file that the run stores. */
+/**
+ * Returns true if this is the current run, and locks the execution until `tx` ends. A transaction that ends or replaces the
+ * run waits for `tx`. It therefore finds the file that `tx` stores, and can release it.
+ */
 export const lockCurrent = (tx: Tx, run: Run): Promise<boolean> => findCurrent(tx, run, tx`for share`);
 
 async function findCurrent(q: Sql, { id, runId }: Run, lock: SqlPart): Promise<boolean> {
@@ -104,7 +107,7 @@ export async function failRun(p: ReportPlatform, run: Run, message: string): Pro
 
 /**
  * Generating → Queued, to be tried again.
- * @param isFailure whether the run counts towards MAX_FAILURES
+ * @param isFailure true if the run counts towards MAX_FAILURES
  * @returns false if the run is no longer current
  */
 export async function requeueRun(

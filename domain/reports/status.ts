@@ -9,7 +9,7 @@ export const STATUS = {
 } as const;
 export type ReportStatus = typeof STATUS[keyof typeof STATUS];
 
-/** Whether a document reached its recipients: all of them (`Delivered`), some (`Partly`) or none (`Failed`). */
+/** The result of delivering a document: all recipients got it (`Delivered`), some (`Partly`) or none (`Failed`). */
 export const DELIVERY_STATUSES = ["Pending", "Delivered", "Partly", "Failed"] as const;
 export type DeliveryStatus = typeof DELIVERY_STATUSES[number];
 

@@ -2,7 +2,7 @@ import { decimalDigits } from "./decimal_digits.ts";
 import { isShallow } from "./storable.ts";
 
 /** Maximum number of characters of a number that a message shows. */
-const MOST_SHOWN = 100;
+const MAX_SHOWN = 100;
 
 /** A number that a double may not hold, or that JavaScript writes differently. */
 const LONG_NUMBER = /(?:^|[:[,\s])-?(?:[\d.]{16}|[\d.]+e)/i;
@@ -73,7 +73,7 @@ export function parseOrText(text: string): unknown {
 export function lostDigits(value: unknown, path: string[] = []): { path: string[]; mistake: string } | null {
   if (isExactNumber(value)) {
     const source = JSON.stringify(value);
-    const shown = source.slice(0, MOST_SHOWN);
+    const shown = source.slice(0, MAX_SHOWN);
     return decimalDigits(String(Number(source))) === decimalDigits(source)
       ? null
       : { path, mistake: `${shown} has more digits than a number of JSON keeps; send it as a text` };

@@ -3,7 +3,7 @@ import { compareFields, type FieldDifferences } from "../shared/text_differences
 import type { TemplateTexts } from "./read.ts";
 import { readTemplateVersion, type TemplateVersion } from "./versions.ts";
 
-/** What changed from one version of a template to another. @throws NOTIFICATION_TEMPLATE_NOT_FOUND */
+/** The changes from one version of a template to another. @throws NOTIFICATION_TEMPLATE_NOT_FOUND */
 export async function compareTemplateVersions(
   q: Sql,
   tenantId: string | null,

@@ -12,8 +12,8 @@ interface MailTexts {
 }
 
 /**
- * The texts of a mail made from a template, in the tenant's looks: HTML that is not a whole document stands in the default
- * layout, and the text ends with the footer. HTML that brings its own document stays as it is.
+ * Puts the texts of a mail into the tenant's looks. HTML that is not a whole document is put into the default layout, and
+ * the footer is added to the text. A mail whose HTML is a whole document stays unchanged.
  */
 export async function inLayout<T extends MailTexts>(
   p: Pick<Platform, "sql" | "config" | "baseUrl">,
@@ -32,7 +32,7 @@ export async function inLayout<T extends MailTexts>(
   };
 }
 
-/** What `@looks` stands for in a template and its parts; null if they do not use it. */
+/** The value of `@looks` for a template and its parts; null if they do not use it. */
 export async function looksFor(
   p: Pick<Platform, "sql" | "config" | "baseUrl">,
   tenantId: string | null,

@@ -12,7 +12,7 @@ export function canonicalLocale(tag: string, field = "locale"): string {
     const [canonical] = Intl.getCanonicalLocales(tag.trim().replaceAll("_", "-"));
     if (canonical) return canonical;
   } catch {
-    // refused below with our own message
+    // An invalid tag is refused below.
   }
   throw invalid({ [field]: [`expected a language tag such as pt-BR, found "${tag.slice(0, 40)}"`] });
 }

@@ -12,10 +12,10 @@ import { canonicalLocale, localeForms, readDefaultLocale } from "./locales.ts";
 import { findTemplate, type StoredTemplate, type TemplateTexts } from "./read.ts";
 import { readVersionsById, type TemplateVersion } from "./versions.ts";
 
-/** Layouts, partials and their partials of one template. */
-const MOST_PARTS = 50;
+/** Maximum number of layouts and partials of one template, counting the partials of partials. */
+const MAX_PARTS = 50;
 
-/** What a message keeps besides the version of its template, so that it is rendered as it was accepted. */
+/** The versions that a message keeps besides the version of its template, so that later changes do not affect it. */
 export interface TemplatePins {
   /** The language of the texts, if the template or one of its parts has texts. */
   language: string | null;
@@ -32,10 +32,10 @@ export interface PartReader {
 export type Composed = Pick<StoredTemplate, "locale" | "layoutSlug" | "partSlugs" | "texts">;
 
 /**
- * The current versions of the layout and partials of a template, searched in its own locale with the usual fall back.
- * @param wanted the requested language
- * @param o.skipsMissing partials that do not exist are left out: the compiler reports them with their position
- * @returns null if it uses none and has no texts
+ * The current versions of the layout and partials of a template, found in its own locale with the usual fallback.
+ * @param wanted the requested language; null: the tenant's default
+ * @param o.skipsMissing true: partials that do not exist are left out, because the compiler reports them with their position
+ * @returns null if it uses no parts and has no texts
  * @throws NOTIFICATION_TEMPLATE_NOT_FOUND for a layout or partial that does not exist, NOTIFICATION_TEMPLATE_INVALID for too
  * many parts if missing ones are skipped
  */
@@ -48,14 +48,14 @@ export async function pinParts(
 ): Promise<TemplatePins | null> {
   const parts: Record<string, string> = {};
   let hasTexts = template.texts !== null;
-  const open = [
+  const queue = [
     ...template.layoutSlug === null ? [] : [{ slug: template.layoutSlug, kind: "Layout" as const }],
     ...template.partSlugs.map((slug) => ({ slug, kind: "Partial" as const })),
   ];
-  for (let next = open.shift(); next; next = open.shift()) {
+  for (let next = queue.shift(); next; next = queue.shift()) {
     const { slug, kind } = next;
     if (Object.hasOwn(parts, slug)) continue;
-    if (Object.keys(parts).length >= MOST_PARTS) {
+    if (Object.keys(parts).length >= MAX_PARTS) {
       if (o.skipsMissing) throw tooManyParts();
       continue;
     }
@@ -66,7 +66,7 @@ export async function pinParts(
     if (!found) continue;
     parts[slug] = found.versionId;
     hasTexts ||= found.texts !== null;
-    open.push(...found.partSlugs.map((inner) => ({ slug: inner, kind: "Partial" as const })));
+    queue.push(...found.partSlugs.map((inner) => ({ slug: inner, kind: "Partial" as const })));
   }
   if (!hasTexts && Object.keys(parts).length === 0) return null;
   const language = wanted === null ? await readDefaultLocale(q, tenantId) : canonicalLocale(wanted);
@@ -74,7 +74,7 @@ export async function pinParts(
 }
 
 const tooManyParts = () =>
-  problem("NOTIFICATION_TEMPLATE_INVALID", `A template uses at most ${MOST_PARTS} partials and layouts.`);
+  problem("NOTIFICATION_TEMPLATE_INVALID", `A template uses at most ${MAX_PARTS} partials and layouts.`);
 
 /**
  * The source of a template that is not stored, with the current versions of its parts, for a request.
@@ -151,14 +151,14 @@ export async function sourceOf(
   };
 }
 
-/** The language of `texts` that fits best: that of the first wanted tag, or of one of its shorter forms. */
+/** The language of `texts` that matches the wanted tags best: the first tag, or its longest shorter form, that has texts. */
 function languageIn(texts: TemplateTexts | null, wanted: readonly (string | null)[]): string | null {
   const known = new Map(Object.keys(texts ?? {}).map((language) => [language.toLowerCase(), language]));
   const form = wanted.flatMap(localeForms).find((each) => known.has(each));
   return form === undefined ? null : known.get(form) ?? null;
 }
 
-/** The texts of the best fitting language, completed from those of the template's own locale. */
+/** The texts of the best matching language. Missing texts are taken from the template's own locale. */
 function textsIn(
   texts: TemplateTexts | null,
   language: string | null,

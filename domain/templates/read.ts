@@ -6,7 +6,7 @@ import type { PagedResult, PageRequest } from "../shared/paging.ts";
 import { readPage } from "../shared/read_page.ts";
 import { canonicalLocale, localeChain, localeForms, readDefaultLocale } from "./locales.ts";
 
-/** A template is sent, a layout surrounds templates, a partial is a piece of them. */
+/** A template is sent, a layout surrounds templates, and a partial is included in them. */
 export const TEMPLATE_KINDS = ["Template", "Layout", "Partial"] as const;
 export type TemplateKind = typeof TEMPLATE_KINDS[number];
 
@@ -26,7 +26,7 @@ export interface StoredTemplate extends TemplateContent {
   changedBy: string | null;
 }
 
-/** What a user writes, and what each version keeps. */
+/** The members of a template that a user writes and that each version keeps. */
 export interface TemplateContent {
   name: string;
   locale: string;
@@ -79,7 +79,7 @@ export async function findTemplate(
   kind: TemplateKind = "Template",
 ): Promise<FoundTemplate> {
   const wanted = locale === null ? null : canonicalLocale(locale);
-  // order: the requested locale and its shorter forms, then the tenant's default (longest form first), then English
+  // The order is: the requested locale and its shorter forms, the tenant's default (longest form first), English.
   const matchesDefault = q`starts_with(lower(s.default_locale) || '-', lower(t.locale) || '-')`;
   const [row] = await q<FoundTemplate[]>`
     select t.*, v.id as version_id from notification_templates t

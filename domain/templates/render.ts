@@ -63,11 +63,11 @@ export async function renderTemplate(
 ): Promise<Rendition> {
   const template = await findTemplate(p.sql, tenantId, o.slug, o.locale);
   const pins = await pinParts(p.sql, tenantId, template, o.locale);
-  const filled = await fillIn(p, tenantId, { ...template, id: template.versionId }, pins, o);
-  return { ...filled, templateSlug: template.slug };
+  const rendered = await renderPinned(p, tenantId, { ...template, id: template.versionId }, pins, o);
+  return { ...rendered, templateSlug: template.slug };
 }
 
-/** Like `renderTemplate`, for a request. @throws RATE_LIMITED if MAX_WAITING renders of the tenant wait already */
+/** Calls `renderTemplate` for a request. @throws as it, and RATE_LIMITED if MAX_WAITING renders of the tenant already wait */
 export const renderForRequest = (
   p: Renderer,
   tenantId: string | null,
@@ -83,7 +83,7 @@ export async function renderStored(
 ): Promise<Omit<Rendition, "templateSlug">> {
   const pins = await pinParts(p.sql, tenantId, template, locale ?? template.locale);
   const { id } = await requireTemplateVersion(p.sql, template.id, template.version);
-  return await fillIn(p, tenantId, { ...template, id }, pins, { data, maxWaiting: MAX_WAITING });
+  return await renderPinned(p, tenantId, { ...template, id }, pins, { data, maxWaiting: MAX_WAITING });
 }
 
 /** Renders the template version that a message refers to, with its pinned parts. @throws NOTIFICATION_TEMPLATE_INVALID */
@@ -93,10 +93,11 @@ export async function renderVersionById(
   { versionId, pins }: { versionId: string; pins: TemplatePins | null },
   data: Record<string, unknown>,
 ): Promise<Omit<Rendition, "templateSlug">> {
-  return await fillIn(p, tenantId, await readVersionById(p.sql, versionId), pins, { data });
+  return await renderPinned(p, tenantId, await readVersionById(p.sql, versionId), pins, { data });
 }
 
-async function fillIn(
+/** Renders a version with its pinned parts. @param template `id` is the id of the version */
+async function renderPinned(
   p: Renderer,
   tenantId: string | null,
   template: SourceFields & Pick<StoredTemplate, "version"> & { id: string },
@@ -139,7 +140,7 @@ export interface PinnedTemplate {
 /**
  * Refuses a message whose template is missing, or whose data lacks required variables, before it is stored. The template
  * is rendered when the message is sent.
- * @returns what the message keeps of its template; null without a template
+ * @returns the versions that the message keeps; null without a template
  * @throws NOTIFICATION_TEMPLATE_NOT_FOUND, NOTIFICATION_TEMPLATE_VARIABLES_MISSING
  */
 export async function requireRenderable(
@@ -160,17 +161,18 @@ export async function requireRenderable(
 /**
  * Renders a template that is not stored, for the preview in an editor. If it has no plain text, the text is made from the
  * HTML.
- * @param data null: sample data, which the answer contains
+ * @param requestedData null: sample data
+ * @returns the texts, and the data from which they were rendered
  * @throws VALIDATION_ERROR, NOTIFICATION_TEMPLATE_VARIABLES_MISSING, NOTIFICATION_TEMPLATE_INVALID, RATE_LIMITED
  */
 export async function previewTemplate(
   p: Renderer,
   tenantId: string | null,
   given: GivenTemplate,
-  wanted: Record<string, unknown> | null,
+  requestedData: Record<string, unknown> | null,
 ): Promise<Pick<Rendition, "subject" | "htmlBody" | "textBody"> & { data: Record<string, unknown> }> {
-  const { source } = await composed(p, tenantId, given);
-  const data = wanted ?? await sampleDataFor(p, tenantId, source);
+  const { source } = await composeGiven(p, tenantId, given);
+  const data = requestedData ?? await sampleDataFor(p, tenantId, source);
   const rendering = { key: null, data, maxWaiting: MAX_WAITING };
   const rendered = await withProblems(renderSource(p, tenantId, source, rendering));
   return { ...textsOf(rendered), data };
@@ -179,8 +181,8 @@ export async function previewTemplate(
 /** A template that is not stored yet. */
 export type GivenTemplate = Omit<SourceFields, "partSlugs">;
 
-/** The source of a template that is not stored, and the slugs of its partials. */
-async function composed(
+/** The source of a template that is not stored, and its inspection. @throws as `composeSource`, but NOTIFICATION_TEMPLATE_INVALID for a missing part */
+async function composeGiven(
   p: PartReader,
   tenantId: string | null,
   given: GivenTemplate,
@@ -228,7 +230,7 @@ export async function textOf(
     "";
 }
 
-/** Like `textOf`, for a request. @throws RATE_LIMITED if MAX_WAITING renders of the tenant wait already */
+/** Calls `textOf` for a request. @throws RATE_LIMITED if MAX_WAITING renders of the tenant already wait */
 export const textForRequest = (p: Renderer, tenantId: string | null, html: string): Promise<string> =>
   withProblems(textOf(p, tenantId, html, { maxWaiting: MAX_WAITING }));
 
@@ -242,13 +244,13 @@ export async function requireValidTemplate(
   tenantId: string | null,
   template: GivenTemplate,
 ): Promise<string[]> {
-  const { source, inspection } = await composed(p, tenantId, template);
+  const { source, inspection } = await composeGiven(p, tenantId, template);
   if (template.kind === "Layout") requireBodies(template, inspection);
   await withProblems(p.renderThreads.run({ do: "compile", source }, { tenantId, maxWaiting: MAX_WAITING }));
   return inspection.partials;
 }
 
-/** A layout shows the template in each of its texts. */
+/** Refuses a layout without an HTML body, or with a body that does not show the template. */
 function requireBodies(template: GivenTemplate, { withBody }: Inspection): void {
   const lacking = (["html", "text"] as const).filter((part) =>
     template[`${part}BodyTemplate`] !== null && !withBody.includes(part)

@@ -4,11 +4,11 @@ import { cacheOfDatabase } from "../shared/ttl_cache.ts";
 import { pinParts, type TemplatePins } from "./parts.ts";
 import { findTemplate, type FoundTemplate } from "./read.ts";
 
-/** Lifetime of an entry. It bounds how long a change made by another instance is missed if its invalidation is lost. */
+/** Lifetime of an entry. If the invalidation by another instance is lost, its change is missed for at most this time. */
 const TTL_MS = 600;
 const MAX_ENTRIES = 500;
 
-/** What a new message needs to know of its template. */
+/** The facts about a template that a new message needs. */
 interface Requirements extends Pick<FoundTemplate, "requiredVariables" | "versionId"> {
   pins: TemplatePins | null;
 }

@@ -7,19 +7,19 @@ import { readTemplate, type StoredTemplate } from "./read.ts";
 import { renderStored, sampleDataOf } from "./render.ts";
 import { requireTemplateVersion } from "./versions.ts";
 
-/** Rendering takes at most 100 ms, so that a request renders for at most some seconds. */
-export const MOST_USES = 50;
+/** Maximum number of templates that one request renders. Each takes at most 100 ms, so that all take at most 5 s. */
+export const MAX_USES = 50;
 
 /** A template that uses a layout or partial. */
 export type TemplateUse = Pick<StoredTemplate, "id" | "slug" | "name" | "locale"> & {
   isShipped: boolean;
-  /** Why it does not render with its sample data; null: it renders. */
+  /** The error of rendering it with its sample data; null if there is none. */
   error: string | null;
 };
 
 /**
  * The templates that use a layout or partial, also through other parts, by slug and locale. Each is rendered with its
- * sample data. Nothing uses a template of the kind Template.
+ * sample data. The list is empty for a template of the kind Template, because templates cannot use it.
  * @throws NOTIFICATION_TEMPLATE_NOT_FOUND, RATE_LIMITED
  */
 export async function listTemplateUses(
@@ -31,7 +31,7 @@ export async function listTemplateUses(
   if (part.kind === "Template") return [];
   const { id: versionId } = await requireTemplateVersion(p.sql, id, part.version);
   const uses: TemplateUse[] = [];
-  for (const template of await naming(p.sql, tenantId, part)) {
+  for (const template of await templatesNaming(p.sql, tenantId, part)) {
     const isUsed = await usesVersion(p.sql, tenantId, template, { slug: part.slug, versionId });
     if (!isUsed) continue;
     const error = await refusalOf(async () => {
@@ -44,8 +44,8 @@ export async function listTemplateUses(
   return uses;
 }
 
-/** Templates that name a part, or a part which names it. */
-async function naming(
+/** The templates that name a part, or that name another part which names it. */
+async function templatesNaming(
   q: Sql,
   tenantId: string | null,
   { slug, kind }: StoredTemplate,
@@ -60,7 +60,7 @@ async function naming(
       part_slugs && ${partials}::text[]
       or layout_slug = ${layout}
       or layout_slug in (select slug from visible where kind = 'Layout' and part_slugs && ${partials}::text[]))
-    order by slug, lower(locale), tenant_id nulls last limit ${MOST_USES}`;
+    order by slug, lower(locale), tenant_id nulls last limit ${MAX_USES}`;
 }
 
 /** The slug of a partial, and those of the partials that name it, also through others. */
@@ -76,7 +76,7 @@ export async function partialsNaming(q: Sql, tenantId: string | null, slug: stri
   return rows.map((row) => row.slug);
 }
 
-/** Whether a template finds this part by its slug: another language or the tenant's own part may come first. */
+/** True if a template finds this part by its slug. A part in another language or the tenant's own part may come first. */
 export async function usesVersion(
   q: Sql,
   tenantId: string | null,
@@ -99,7 +99,7 @@ const REFUSALS: ProblemCode[] = [
 const isRefusal = (error: unknown, codes: readonly ProblemCode[] = REFUSALS): error is Problem =>
   error instanceof Problem && codes.includes(error.code);
 
-/** The message of a problem with one of the codes that `work` throws; null: it succeeds. */
+/** The message of the problem that `work` throws, if it has one of the codes; null if `work` succeeds. Other errors are thrown. */
 export async function refusalOf(
   work: () => Promise<unknown>,
   codes: readonly ProblemCode[] = REFUSALS,

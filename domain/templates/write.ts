@@ -160,7 +160,7 @@ async function requireOwnTemplate(
 
 const jsonOf = (texts: StoredTemplate["texts"]): string | null => texts && JSON.stringify(texts);
 
-/** Only templates have a layout: a layout cannot be in another, and a partial is a piece of a template. */
+/** Refuses a `layoutSlug` of a layout or partial, because only templates have a layout. @throws VALIDATION_ERROR */
 function requireNoLayout({ kind, layoutSlug }: Pick<NewTemplate, "kind" | "layoutSlug">): void {
   if (kind === "Template" || layoutSlug === null) return;
   throw invalid({ layoutSlug: [`a template of the kind ${kind} has no layout; expected null`] });
@@ -207,7 +207,7 @@ export async function setNotificationSettings(
     : canonicalLocale(given.defaultLocale, "defaultLocale");
   if (given.timeZoneId) requireSchedule("0 0 * * *", given.timeZoneId);
   return await transact(sql, async (tx) => {
-    // insert the row if it is missing, so that it can be locked
+    // A missing row is inserted, so that it can be locked.
     await tx`insert into notification_settings (tenant_id) values (${tenantId}) on conflict (tenant_id) do nothing`;
     await tx`select from notification_settings where tenant_id = ${tenantId} for update`;
     const former = await readNotificationSettings(tx, tenantId);

@@ -11,6 +11,8 @@ const SILENT_MS = 3_000;
 const CHECK_EVERY_MS = 500;
 /** Maximum time in which the server answers a check. */
 const ANSWER_MS = 2_500;
+/** An answer that is so much later than `ANSWER_MS` was not read in time: this process itself stood still. */
+const STALL_MS = 1_000;
 /** If the server cannot be reached, a silent connection is closed after this time. */
 const UNREACHABLE_MS = 8_000;
 /** A connection is closed when it is silent for this long beyond the statement limit. */
@@ -110,13 +112,15 @@ export class ConnectionWatchdog {
     const query = (sql: postgres.Sql) =>
       sql<{ pid: number }[]>`
         select pid from pg_stat_activity where pid = any(${`{${pids}}`}::int[]) and coalesce(state, '') not like 'idle%'`;
+    const asked = performance.now();
     const { rows, isReached } = await this.o.server.queryOnce(query, ANSWER_MS);
-    if (!isReached) return "no answer";
+    const hasStalled = performance.now() - asked > ANSWER_MS + STALL_MS;
+    if (!isReached) return hasStalled ? "unknown" : "no answer";
     return rows === null || this.o.pooled ? "unknown" : new Set(rows.map(({ pid }) => pid));
   }
 }
 
-/** The server processes that run a statement. `unknown`: the server is reachable, but its answer is not usable. */
+/** The server processes that run a statement. `unknown`: the answer is not usable, or this process could not read one in time. */
 type Answer = Set<number> | "unknown" | "no answer";
 
 const noAnswer = (silentMs: number): Error =>

@@ -6,7 +6,7 @@ import { endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";
 
 /** Questions in one request. */
-const MOST_CHECKS = 500;
+const MAX_CHECKS = 500;
 
 /** The check by which the backend of a product asks what users may do. */
 export const checkAccessRoutes = [
@@ -31,7 +31,7 @@ export const checkAccessRoutes = [
         permission: z.string().min(1).max(100).meta({
           description: "Such as `read:users` or `approve:orders`",
         }),
-      })).max(MOST_CHECKS),
+      })).max(MAX_CHECKS),
     }).meta({ id: "AccessCheckRequest" }),
     answers: {
       200: {

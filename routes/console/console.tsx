@@ -76,7 +76,7 @@ export async function createConsole(
   };
 }
 
-/** The page for what was thrown before a page ran, such as by `readViewer`, and for faults of the service. */
+/** The page for an error that was thrown before a page ran, such as by `readViewer`, and for failures of the service. */
 async function showFailure(
   p: ServicePlatform,
   answers: Answers,

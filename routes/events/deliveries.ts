@@ -10,7 +10,7 @@ import {
 } from "../../domain/events/deliveries.ts";
 import { rotateSecret, signingSecret, webhookEndpoints } from "../../domain/events/endpoints.ts";
 import { pauseEndpoint, resumeEndpoint } from "../../domain/events/pause_endpoint.ts";
-import { MOST_REDELIVERED, redeliverFailed } from "../../domain/events/redeliver_failed.ts";
+import { MAX_REDELIVERED, redeliverFailed } from "../../domain/events/redeliver_failed.ts";
 import { accepted, ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
@@ -63,7 +63,7 @@ export const deliveryRoutes = [
     area,
     id: "redeliverFailedWebhooks",
     summary: "Send all failed deliveries of an endpoint again, with the same ids",
-    details: `At most ${MOST_REDELIVERED} with one request. If there are many, a job sends them.`,
+    details: `At most ${MAX_REDELIVERED} with one request. If there are many, a job sends them.`,
     access,
     params,
     body: z.object({
@@ -75,7 +75,7 @@ export const deliveryRoutes = [
       200: {
         description: "How many failed, and how many are due now",
         schema: z.object({
-          matched: z.int().meta({ description: `Failed deliveries, counted up to ${MOST_REDELIVERED}` }),
+          matched: z.int().meta({ description: `Failed deliveries, counted up to ${MAX_REDELIVERED}` }),
           redelivered: z.int().meta({ description: "Deliveries that are due now" }),
           jobId: z.guid().nullable().meta({ description: "The job that sends them, if there are many" }),
         }).meta({ id: "RedeliverFailedResponse" }),

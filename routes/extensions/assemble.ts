@@ -105,7 +105,7 @@ function roleGrants(names: Names, { name, tenantRoles = {} }: LoadedExtension) {
         CATALOG_PERMISSIONS.some((permission) => permission.code === code && permission.reach === "Platform")
       ) {
         throw new Error(
-          `extension ${name}: tenantRoles: the permission "${code}" acts in all tenants, so no role of every tenant has it`,
+          `extension ${name}: tenantRoles: the permission "${code}" acts in all tenants; expected one that acts within a tenant`,
         );
       }
       return { roleName, code };

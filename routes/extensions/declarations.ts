@@ -73,7 +73,7 @@ const personalData = z.strictObject({
   eraseTenant: work.optional(),
 });
 
-/** What `assemble` relies on. An extension is not always type-checked, so these are the checks of its start. */
+/** The types that `assemble` relies on. They are checked at the start, because an extension is not always type-checked. */
 const EXTENSION = z.object({
   permissions: z.array(permission),
   tenantRoles: z.record(z.string(), z.array(text)),

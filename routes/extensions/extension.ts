@@ -16,7 +16,7 @@ import type { Sql } from "../../infra/postgres/postgres.ts";
 import type { EndpointSpec, OwnContent } from "../shared/endpoint.ts";
 import type { Services } from "./services.ts";
 
-/** What the job handler of an extension gets besides the job's arguments. */
+/** The input of an extension's job handler besides the job's arguments. */
 export interface JobInput extends Attempt {
   steward: Services;
 }
@@ -30,7 +30,7 @@ export const defineJob = <A>(spec: JobSpec<A, JobInput>): ExtensionJob<A> => dec
 /** The value that a shape parses to. */
 export type Parsed<S> = S extends z.ZodType ? z.output<S> : undefined;
 
-/** What the handler of an extension's route gets. */
+/** The input of the handler of an extension's route. */
 export interface RouteInput<C, P, Q, B> {
   /** The pool; with an Idempotency-Key on a route that `creates` atomically, the transaction of the request. */
   db: Sql;
@@ -77,7 +77,7 @@ export type ExtensionRoute = RouteSpec<
   z.ZodType | undefined
 >;
 
-/** Declares a route. The types of `run`'s input follow from the shapes. */
+/** Declares a route. The types of `run`'s input are derived from the shapes. */
 export function defineRoute<
   C,
   P extends z.ZodType | undefined = undefined,
@@ -91,7 +91,7 @@ export function defineRoute<
 export interface ExtensionProvider {
   /** Lower-case letters, digits and hyphens. Delivery attempts show it, so it names no host. */
   name: string;
-  /** What it throws is a temporary failure. A URL that the outbound protection refuses is a permanent one. */
+  /** Sends a message. A thrown error counts as a temporary failure, OutboundRefused as a permanent one. */
   send(
     message: ChannelMessage,
     context: SendContext & { steward: Services },
@@ -115,9 +115,8 @@ export interface ExtensionPermission {
 }
 
 /**
- * What an extension does with personal data in its tables, for exports and erasures of users and tenants. Exported rows
- * contain no secret. Erasing works in bounded statements, may run again after a crash, and must leave no address, name or
- * telephone number of the persons.
+ * The exports and erasures of personal data in the tables of an extension. Exported rows must contain no secret. An erasure
+ * must use bounded statements and leave no address, name or telephone number of the persons. It may run again after a crash.
  */
 export interface ExtensionPersonalData {
   /** The rows about a person, by the name of the file. */
@@ -128,7 +127,7 @@ export interface ExtensionPersonalData {
   eraseTenant?(db: Sql, tenantId: string): Promise<void>;
 }
 
-/** A product's code beside the service. Every member but the name is optional. */
+/** The declarations of a product that extends the service. Every member except the name is optional. */
 export interface Extension {
   /** Lower-case letters, digits and underscores. Also the name of the database schema of its migrations. */
   name: string;
@@ -148,7 +147,7 @@ export interface Extension {
   providers?: (ExtensionProvider & { channel: string })[];
   /** URLs of further Postgres databases by name. Reports read from them (`database: "billing"`). */
   databases?: Record<string, string | undefined>;
-  /** Takes part in exports and erasures; needed if its tables have data about persons or tenants. */
+  /** Exports and erasures of its tables. It is needed if they have data about persons or tenants. */
   personalData?: ExtensionPersonalData;
   /** Folder of its migrations: `new URL("./migrations/", import.meta.url)`. */
   migrations?: URL;

@@ -32,7 +32,7 @@ async function importExtension(given: string, module: string): Promise<Extension
   return defineExtension(extension);
 }
 
-/** What extensions add to the database. */
+/** The migrations, channels and columns that extensions add to the database. */
 export const migrationsOf = (extensions: readonly LoadedExtension[]): ExtensionMigrations[] =>
   extensions.map(({ name, migrations, channels = [], resources = [] }) => ({
     extension: name,

@@ -42,18 +42,20 @@ export class Names {
    */
   claimRoute(extension: string, route: Route): void {
     const owner = `extension ${extension}`;
-    const said = `${owner}: routes: ${route.method} ${route.path}`;
-    if (!ROUTE_PATH.test(route.path)) throw new Error(`${said} does not match ${ROUTE_PATH.source}`);
+    const named = `${owner}: routes: ${route.method} ${route.path}`;
+    if (!ROUTE_PATH.test(route.path)) throw new Error(`${named} does not match ${ROUTE_PATH.source}`);
     const other = this.#routes.find((each) =>
       each.owner === owner ? keyOf(each) === keyOf(route) : overlap(each, route)
     );
     if (other) {
-      throw new Error(`${said} answers the same requests as ${other.method} ${other.path} of ${other.owner}`);
+      throw new Error(
+        `${named} answers the same requests as ${other.method} ${other.path} of ${other.owner}`,
+      );
     }
     this.#routes.push({ ...route, owner });
   }
 
-  /** Was the name claimed by an extension, or is it one of the service? */
+  /** True if an extension has claimed the name, or if it is one of the service. */
   has(kind: string, name: string): boolean {
     return this.#owners.has(`${kind} ${name}`);
   }
@@ -85,7 +87,7 @@ export const routesOf = (
 /** Two routes with the same key answer exactly the same requests. */
 const keyOf = ({ method, path }: Route): string => `${method} ${path.replaceAll(PARAMETER, "{}")}`;
 
-/** Is there a request that both routes would answer? */
+/** True if there is a request that both routes would answer. */
 function overlap(a: Route, b: Route): boolean {
   const [first, second] = [a.path.split("/"), b.path.split("/")];
   const fits = (segment: string, i: number) =>

@@ -96,7 +96,7 @@ export type { AnswerSpec, EndpointSpec } from "../shared/endpoint.ts";
 export { type PagedResult, pagedResult, type PageRequest } from "../../domain/shared/paging.ts";
 export { pagedResultOf, pageQuery } from "../shared/paging.ts";
 
-// What handlers work with
+// The functions and types that handlers use
 export type { DataSubject, ErasedPersons, Exports } from "../../domain/shared/personal_data.ts";
 export { afterCommit, type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 export type { Log, LogFields } from "../../infra/log.ts";

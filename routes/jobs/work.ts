@@ -18,8 +18,8 @@ const OUTPUT_BYTES = 64 * 1024;
 const ERROR_BYTES = 8 * 1024;
 const LINE_BYTES = 2 * 1024;
 /** Maximum number of jobs of one heartbeat or settlement. */
-const MOST_JOBS = 1_000;
-const MOST_PROGRAM_CHARACTERS = 200;
+const MAX_JOBS = 1_000;
+const MAX_PROGRAM_CHARACTERS = 200;
 const LONGEST_DELAY_SECONDS = 30 * 24 * 3600;
 
 const timestamp = z.iso.datetime();
@@ -58,7 +58,7 @@ const HeartbeatRequest = z.object({
     percent: orNull(z.number().min(0).max(100)),
     note: orNull(z.string().max(500)),
     log: z.array(line).max(100).nullish().transform((value) => value ?? []),
-  })).max(MOST_JOBS),
+  })).max(MAX_JOBS),
 }).meta({ id: "HeartbeatRequest" });
 
 const result = z.object({
@@ -75,7 +75,7 @@ const result = z.object({
   { path: ["retryInSeconds"], error: "only a failed or postponed job runs again after a delay" },
 );
 
-const SettleRequest = z.object({ jobs: z.array(result).max(MOST_JOBS) }).meta({
+const SettleRequest = z.object({ jobs: z.array(result).max(MAX_JOBS) }).meta({
   id: "SettleWorkRequest",
 });
 
@@ -127,7 +127,7 @@ const SettleResponse = z.object({
 
 /** What a worker says it is: the product and version of its User-Agent. */
 const programOf = ({ headers }: Request): string | null =>
-  headers.get("user-agent")?.trim().slice(0, MOST_PROGRAM_CHARACTERS) || null;
+  headers.get("user-agent")?.trim().slice(0, MAX_PROGRAM_CHARACTERS) || null;
 
 /** Common members. */
 const common = {

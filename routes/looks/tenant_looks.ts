@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { looksOf, type OwnLooks, readOwnLooks } from "../../domain/looks/looks.ts";
-import { MOST_LOGO_BYTES } from "../../domain/looks/logo_image.ts";
+import { MAX_LOGO_BYTES } from "../../domain/looks/logo_image.ts";
 import { readVerifiedSenders } from "../../domain/looks/sender.ts";
 import { removeLogo, setLogo, updateLooks } from "../../domain/looks/write.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
@@ -101,7 +101,7 @@ export const tenantLooksRoutes = [
     access: write,
     summary: "Set the logo: a PNG or JPEG image of at most 256 KiB and 2000 x 2000 pixels",
     content: { raw: ["image/png", "image/jpeg"] },
-    bodyLimit: MOST_LOGO_BYTES,
+    bodyLimit: MAX_LOGO_BYTES,
     answers,
     problems: ["PRECONDITION_FAILED"],
     async run({ platform, db, caller, call }) {

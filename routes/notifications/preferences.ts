@@ -12,7 +12,7 @@ const path = "/api/v1/user-notifications/preferences";
 const area = "Notifications";
 const access = forSelf(byPerson(signedIn));
 const query = z.object({ userId: uuid });
-const MOST_CATEGORIES = 200;
+const MAX_CATEGORIES = 200;
 const clock = z.string().meta({ description: "HH:MM in the user's time zone", example: "22:00" });
 const wanted = z.boolean().default(true);
 
@@ -29,7 +29,7 @@ const PreferencesRequest = z.object({
   categories: z.array(z.object({
     category,
     channels: perChannel(wanted),
-  })).max(MOST_CATEGORIES).nullish().transform((value) => value === null ? [] : value),
+  })).max(MAX_CATEGORIES).nullish().transform((value) => value === null ? [] : value),
   digest: z.object({
     isEnabled: z.boolean().optional(),
     at: clock.optional(),

@@ -12,7 +12,7 @@ import {
 import { templateTexts } from "../shared/template_texts.ts";
 import { anyObject, enumName, optionalObject, optionalText, uuid } from "../shared/validation.ts";
 
-const MOST_RECIPIENTS = 1_000;
+const MAX_RECIPIENTS = 1_000;
 /** A longer body exceeds the size limit of a request. */
 const BODY_LENGTH = 1_000_000;
 
@@ -29,7 +29,7 @@ const priority = enumName(NOTIFICATION_PRIORITIES);
 
 /** An address of any channel. The domain checks whether it is valid for the channel. */
 export const address = z.string().trim().min(1).max(4_096);
-export const addressList = z.array(address).max(MOST_RECIPIENTS);
+export const addressList = z.array(address).max(MAX_RECIPIENTS);
 export const bodyText = optionalText(BODY_LENGTH);
 export const slug = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, {
   error: "expected 1 to 100 letters, digits, dots, hyphens or underscores, beginning with a letter or digit",
@@ -46,7 +46,7 @@ const actionUrl = z.string().max(2_000).regex(/^(https?:\/\/[^\s]+|\/(?![/\\])[^
 const recipientList = z.array(
   z.object({ address, displayName: optionalText(200) }).meta({ id: "RecipientDto" }),
 )
-  .max(MOST_RECIPIENTS).nullish().transform((list) => list ?? []);
+  .max(MAX_RECIPIENTS).nullish().transform((list) => list ?? []);
 
 export const replyTo = z.string().trim().max(320).nullish().transform((value) => value || null)
   .meta({ description: "An email address that answers go to" });
@@ -69,7 +69,7 @@ export const SendRequest = z.object({
   bcc: recipientList,
   replyTo,
   attachments,
-  userIds: z.array(uuid).max(MOST_RECIPIENTS).nullish().transform((ids) => [...new Set(ids ?? [])]),
+  userIds: z.array(uuid).max(MAX_RECIPIENTS).nullish().transform((ids) => [...new Set(ids ?? [])]),
   subject: optionalText(1_000),
   htmlBody: bodyText,
   textBody: bodyText,

@@ -17,8 +17,8 @@ const ProblemPage = z.object({
 }).meta({ id: "ProblemPage" });
 
 const TEXTS = {
-  en: { short: "In short", meaning: "What it means", mend: "How to fix it", answer: "The answer" },
-  pt: { short: "Em resumo", meaning: "O que significa", mend: "Como resolver", answer: "A resposta" },
+  en: { short: "In short", meaning: "What it means", fix: "How to fix it", answer: "The answer" },
+  pt: { short: "Em resumo", meaning: "O que significa", fix: "Como resolver", answer: "A resposta" },
 };
 
 /** `GET /problems/{CODE}`: the page of a problem's `type` URL, as JSON or HTML depending on Accept. */
@@ -38,8 +38,10 @@ export const problemRoutes = [
     problems: ["ROUTE_NOT_FOUND"],
     run({ params: { code }, call: { request: { headers } } }) {
       if (!isProblemCode(code)) throw problem("ROUTE_NOT_FOUND", `No problem has the code "${code}".`);
-      const { status, title, meaning, mend, user } = CATALOGUE[code];
-      if (!headers.get("accept")?.includes("text/html")) return ok({ code, status, title, meaning, mend });
+      const { status, title, meaning, fix, user } = CATALOGUE[code];
+      if (!headers.get("accept")?.includes("text/html")) {
+        return ok({ code, status, title, meaning, mend: fix });
+      }
       const language = languageOf(headers.get("accept-language"));
       const t = TEXTS[language];
       return servicePage({
@@ -57,8 +59,8 @@ export const problemRoutes = [
             <p>{user[language]}</p>
             <h2>{t.meaning}</h2>
             <p lang="en">{meaning}</p>
-            <h2>{t.mend}</h2>
-            <p lang="en">{mend}</p>
+            <h2>{t.fix}</h2>
+            <p lang="en">{fix}</p>
             <p class="muted">{`${t.answer}: ${status}, application/problem+json`}</p>
           </article>
         ),

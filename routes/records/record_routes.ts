@@ -2,7 +2,7 @@ import { z } from "zod";
 import { transact } from "../../infra/postgres/postgres.ts";
 import { inTenant } from "../../domain/rights/checks.ts";
 import { createMany } from "../../domain/records/create_many.ts";
-import type { RecordType } from "../../domain/records/record_type.ts";
+import { pathOfRecord, type RecordType } from "../../domain/records/record_type.ts";
 import { created, etagOf, noContent, ok, okVersioned } from "../shared/answer.ts";
 import { bulkRequest, bulkResponseOf, readItems } from "../shared/bulk.ts";
 import { type Area, type Endpoint, endpoint, type Operation } from "../shared/endpoint.ts";
@@ -34,7 +34,7 @@ export const recordRoutes = <R extends Described>(record: R): RecordOperations<R
 
 function routesOf(r: RecordType): Endpoint[] {
   const area = r.area as Area;
-  const path = `/api/v1/${r.path ?? r.many}`;
+  const path = `/api/v1/${pathOfRecord(r)}`;
   const One = r.one.charAt(0).toUpperCase() + r.one.slice(1);
   const Many = r.many.charAt(0).toUpperCase() + r.many.slice(1);
   const [one, many] = [inWords(r.one), inWords(r.many)];

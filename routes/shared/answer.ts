@@ -50,15 +50,15 @@ export const text = (body: string, contentType: string, headers: Record<string, 
   body,
 });
 
-/** A URL as the value of a header: what is not visible ASCII is percent-encoded. */
+/** A URL as the value of a header: all characters that are not visible ASCII are percent-encoded. */
 export const headerUrl = (url: string): string =>
   url.toWellFormed().replaceAll(/[^\x21-\x7e]/gu, encodeURIComponent);
 
 /** The strong ETag of a version number. */
 export const etagOf = (version: number): string => `"${version}"`;
 
-/** Settings of the deployment that decide common headers. */
-export interface AnswerSetting {
+/** The settings of the deployment that decide the common headers. */
+export interface AnswerSettings {
   baseUrl: () => string;
   /** True if browsers must use TLS (Strict-Transport-Security). */
   isSecure: boolean;
@@ -71,7 +71,7 @@ const HTML_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data
 
 /**
  * Headers of every answer.
- * @param isSecure browsers must use TLS, on all hosts below the service's own too.
+ * @param isSecure true if browsers must use TLS for this host and all hosts below it
  */
 export const commonHeaders = (isSecure: boolean): Record<string, string> => ({
   "cache-control": "no-store",
@@ -79,7 +79,7 @@ export const commonHeaders = (isSecure: boolean): Record<string, string> => ({
   ...isSecure ? { "strict-transport-security": "max-age=31536000; includeSubDomains" } : {},
 });
 
-/** Adds those of the headers that a response does not have. */
+/** Adds the headers that the response does not have yet. */
 export function addMissing(response: Response, headers: Record<string, string>): Response {
   for (const [name, value] of Object.entries(headers)) {
     if (!response.headers.has(name)) response.headers.set(name, value);
@@ -88,7 +88,7 @@ export function addMissing(response: Response, headers: Record<string, string>):
 }
 
 /** Creates a function that builds responses. The common headers are computed once. */
-export function responder({ baseUrl, isSecure, cors }: AnswerSetting) {
+export function responder({ baseUrl, isSecure, cors }: AnswerSettings) {
   const common = commonHeaders(isSecure);
   // JSON is never rendered as a page. Each further header makes every answer about 10 % slower.
   const json = { ...common, "content-type": "application/json" };
@@ -102,7 +102,8 @@ export function responder({ baseUrl, isSecure, cors }: AnswerSetting) {
     "cross-origin-resource-policy": "same-origin",
   };
 
-  let prefix: string | undefined; // read with the first answer, because the URL is known once the server listens
+  // The prefix is read with the first answer, because the URL is known only after the server has started to listen.
+  let prefix: string | undefined;
 
   /**
    * Passes all headers at once, because setting them one by one on a response is several times slower.
@@ -118,21 +119,23 @@ export function responder({ baseUrl, isSecure, cors }: AnswerSetting) {
     const contentType = headers["content-type"];
     const isJson = body !== undefined && contentType === undefined;
     let payload = body === undefined ? null : isJson ? JSON.stringify(body) : body as BodyInit;
-    const standing = isJson ? json : contentType?.startsWith("text/html") ? html : data;
-    const all: Record<string, string> = { ...standing, ...headers, traceresponse: traceResponse(traceId) };
+    const defaults = isJson ? json : contentType?.startsWith("text/html") ? html : data;
+    const all: Record<string, string> = { ...defaults, ...headers, traceresponse: traceResponse(traceId) };
     if (more) Object.assign(all, more);
     if (cors) Object.assign(all, cors.headers(request));
     if (headers.location) {
       const isOwn = headers.location.startsWith("/");
       all.location = (isOwn ? prefix ??= pathOf(baseUrl()) : "") + headerUrl(headers.location);
     }
-    const isOfOneEncoding = all.etag !== undefined; // a strong ETag names the bytes of the body
+    // A body with a strong ETag is not compressed, because the ETag identifies its exact bytes.
+    const hasStrongEtag = all.etag !== undefined;
     if (
-      mayCompress && !isOfOneEncoding && typeof payload === "string" &&
+      mayCompress && !hasStrongEtag && typeof payload === "string" &&
       isCompressible(all["content-type"] ?? "", payload.length)
     ) {
       const isAccepted = acceptsGzip(request.headers.get("accept-encoding"));
-      if (isAccepted || headers["cache-control"]) all.vary = varyOn(all.vary); // other answers are not stored
+      // Caches do not store other answers (`no-store`), so these need no Vary.
+      if (isAccepted || headers["cache-control"]) all.vary = varyOn(all.vary);
       if (isAccepted) {
         all["content-encoding"] = "gzip";
         payload = gzipped(payload, request.method === "HEAD");

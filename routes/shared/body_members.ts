@@ -10,7 +10,7 @@ export interface Member {
   isClearable: boolean;
 }
 
-/** The members of an object or the elements of an array. Null in their place means: any value. */
+/** The members of an object or the elements of an array. Null instead of a shape means that any value is accepted. */
 export interface Shape {
   members?: ReadonlyMap<string, Member>;
   elements?: Shape | null;
@@ -51,7 +51,7 @@ function readShape(schema: z.core.$ZodType): Shape | null {
     case "pipe":
       return shapeOf(def.in._zod.def.type === "transform" ? def.out : def.in);
     case "union":
-      return def.options.map(shapeOf).reduce(either, null);
+      return def.options.map(shapeOf).reduce(unionOf, null);
     default:
       return null;
   }
@@ -63,61 +63,61 @@ function memberOf(schema: z.core.$ZodType): Member {
 }
 
 /** The shape of a union: the members of both options. */
-function either(one: Shape | null, other: Shape | null): Shape | null {
+function unionOf(one: Shape | null, other: Shape | null): Shape | null {
   if (!one || !other) return one ?? other;
   const members = new Map(one.members ?? []);
   for (const [name, member] of other.members ?? []) {
     const { shape = null, isClearable = false } = members.get(name) ?? {};
     members.set(name, {
-      shape: either(shape, member.shape),
+      shape: unionOf(shape, member.shape),
       isClearable: isClearable || member.isClearable,
     });
   }
   return {
     ...one.members || other.members ? { members } : {},
-    elements: either(one.elements ?? null, other.elements ?? null),
+    elements: unionOf(one.elements ?? null, other.elements ?? null),
   };
 }
 
 /**
- * Deletes members of `value` that are null but optional and not nullable: for a PUT, null then means omitted.
- * Changes `value` in place.
+ * Deletes the members of `value` that are null although the schema has them optional and not nullable, because in a PUT
+ * null then means omitted. Changes `value` in place.
  */
 export function leaveOutNulls(schema: z.ZodType, value: unknown): void {
-  const look = (shape: Shape | null | undefined, value: unknown): void => {
+  const visit = (shape: Shape | null | undefined, value: unknown): void => {
     if (!shape || typeof value !== "object" || value === null) return;
     if (Array.isArray(value)) {
-      for (const element of value) look(shape.elements, element);
+      for (const element of value) visit(shape.elements, element);
       return;
     }
     for (const [name, member] of Object.entries(value)) {
       const known = shape.members?.get(name);
       if (member === null && known?.isClearable === false) delete (value as Record<string, unknown>)[name];
-      else look(known?.shape, member);
+      else visit(known?.shape, member);
     }
   };
-  look(shapeOf(schema), value);
+  visit(shapeOf(schema), value);
 }
 
 /** Maximum number of different unknown members that are compared with known ones. */
-const MOST_COMPARED = 1_000;
-/** Maximum number of ignored members that are collected; the header shows fewer. */
-const MOST_NAMED = 100;
+const MAX_COMPARED = 1_000;
+/** Maximum number of ignored members that are collected. The header shows fewer. */
+const MAX_IGNORED = 100;
 
 /** The unknown members of a body. */
 export interface UnknownMembers {
   /** Errors for members that look like known ones, by dotted path within the value. */
   errors: FieldErrors;
-  /** The others, as `tenants[0].colour`, up to the maximum. */
+  /** All other unknown members, as `tenants[0].colour`, at most MAX_IGNORED. */
   ignored: string[];
 }
 
 type Path = readonly (string | number)[];
 
-/** The members of all these shapes. */
-export const allMembers = (shapes: readonly (Shape | null)[]): Shape | null => shapes.reduce(either, null);
+/** A shape with the members of all these shapes. */
+export const allMembers = (shapes: readonly (Shape | null)[]): Shape | null => shapes.reduce(unionOf, null);
 
-/** Does the shape have the member or element at this path? */
+/** True if the shape has the member or element at this path. */
 function hasAt(shape: Shape | null | undefined, [part, ...rest]: Path): boolean {
   if (part === undefined) return true;
   if (!shape) return false;
@@ -140,44 +140,50 @@ export function unknownMembers(
   const found: UnknownMembers = { errors: {}, ignored: [] };
   const depth = at.length;
   let compared = 0;
-  const meantIn = new Map<Shape, Map<string, string | undefined>>(); // elements of a list usually share their unknown members
-  const meant = (shape: Shape, members: ReadonlyMap<string, unknown>, name: string): string | undefined => {
-    const known = meantIn.get(shape) ?? new Map<string, string | undefined>();
-    meantIn.set(shape, known);
-    if (!known.has(name) && compared++ < MOST_COMPARED) {
+  // The similar names are cached by shape, because the elements of a list usually have the same unknown members.
+  const similarNames = new Map<Shape, Map<string, string | undefined>>();
+  const similarName = (
+    shape: Shape,
+    members: ReadonlyMap<string, unknown>,
+    name: string,
+  ): string | undefined => {
+    const known = similarNames.get(shape) ?? new Map<string, string | undefined>();
+    similarNames.set(shape, known);
+    if (!known.has(name) && compared++ < MAX_COMPARED) {
       known.set(name, [...members.keys()].find((key) => isNear(name, key)));
     }
     return known.get(name);
   };
-  const path = [...at]; // of the value that is looked at; one list for all, because a body may have very many values
-  const lookInto = (shape: Shape | null | undefined, value: unknown, part: string | number): void => {
+  // The path of the visited value is one list that changes, because a body may have very many values.
+  const path = [...at];
+  const visitPart = (shape: Shape | null | undefined, value: unknown, part: string | number): void => {
     if (!shape || typeof value !== "object" || value === null) return;
     path.push(part);
-    look(shape, value);
+    visit(shape, value);
     path.pop();
   };
-  const look = (shape: Shape, value: object): void => {
+  const visit = (shape: Shape, value: object): void => {
     if (Array.isArray(value)) {
-      value.forEach((element, index) => lookInto(shape.elements, element, index));
+      value.forEach((element, index) => visitPart(shape.elements, element, index));
       return;
     }
     if (!shape.members) return;
     for (const name of Object.keys(value)) {
       const known = shape.members.get(name);
       if (known !== undefined) {
-        lookInto(known.shape, (value as Record<string, unknown>)[name], name);
+        visitPart(known.shape, (value as Record<string, unknown>)[name], name);
         continue;
       }
-      const near = meant(shape, shape.members, name);
+      const near = similarName(shape, shape.members, name);
       if (near !== undefined && !hasAt(answered(), [...path, name])) {
         found.errors[[...path.slice(depth), name].join(".")] = [
           `unknown member \`${name}\`; did you mean \`${near}\`?`,
         ];
-      } else if (found.ignored.length < MOST_NAMED) found.ignored.push(nameOf([...path, name]));
+      } else if (found.ignored.length < MAX_IGNORED) found.ignored.push(nameOf([...path, name]));
     }
   };
   const shape = shapeOf(schema);
-  if (shape && typeof value === "object" && value !== null) look(shape, value);
+  if (shape && typeof value === "object" && value !== null) visit(shape, value);
   return found;
 }
 

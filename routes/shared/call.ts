@@ -13,7 +13,7 @@ import { fieldErrors } from "./validation.ts";
 
 export const BODY_LIMIT = 1024 * 1024;
 
-/** Counts bodies that arrive and their bytes in memory. `receive` and `takeBytes` throw if there is no room. */
+/** Limits the bodies that arrive and their bytes in memory. `receive` and `takeBytes` throw INSTANCE_BUSY_UNAVAILABLE at the limit. */
 export type BodyRoom = Pick<RunningRequests, "receive" | "takeBytes" | "releaseBytes">;
 
 export interface BodyLimits {
@@ -26,7 +26,7 @@ export interface BodyLimits {
 
 /** One request: its trace id, client address, and its body, which is read on demand. */
 export class Call {
-  /** Who sent it; null: unknown, or the route needs no caller. */
+  /** The caller who sent it; null if the caller is unknown or the route needs none. */
   caller: Caller | null = null;
   /** The remaining quota of its caller, if requests are limited. */
   quota: Quota | null = null;
@@ -34,7 +34,7 @@ export class Call {
   answered: () => Shape | null = () => null;
   /** Unknown members of its body, as `tenants[0].colour`. */
   readonly ignoredMembers = new Set<string>();
-  /** What it holds of the instance. */
+  /** The resources of the instance that the request occupies. */
   readonly holding: Holding;
   /** True if X-Tenant-ID names another tenant than the token. The token decides. */
   ignoresTenantHeader = false;
@@ -54,7 +54,7 @@ export class Call {
     this.holding = new Holding(addressKey(ip));
   }
 
-  /** Aborted at the time limit of the request: its answer is no longer used. */
+  /** Aborted at the time limit of the request. Its answer is not used after that. */
   get signal(): AbortSignal {
     return (this.#ending ??= new AbortController()).signal;
   }
@@ -190,7 +190,7 @@ export class Call {
     return await this.readBytes(given || types.join(" or "), false);
   }
 
-  /** Bytes of the body as its header says; without one, the most that it may have. */
+  /** The size of the body in bytes by its Content-Length; without that header, the maximum size. */
   get declaredSize(): number {
     const { headers, body } = this.request;
     const declared = headers.get("content-length");
@@ -213,7 +213,7 @@ export class Call {
     return bytes;
   }
 
-  /** Its body is no longer needed. */
+  /** Releases the memory of the body. Call it when the body is not needed any more. */
   releaseBody(): void {
     this.limits.room.releaseBytes(this.holding);
   }
@@ -251,7 +251,7 @@ const unreadable = (what: string, found: string, expected: string, headers: Reco
     { headers },
   );
 
-/** Validates `value`, whose unknown members have these errors. */
+/** Validates `value`. @param errors those of its unknown members, which are added to the errors of the schema */
 function parseMembers<S extends z.ZodType>(schema: S, value: unknown, errors: FieldErrors): z.output<S> {
   const result = schema.safeParse(value);
   if (result.success && Object.keys(errors).length === 0) return result.data;
@@ -265,7 +265,7 @@ export function parse<S extends z.ZodType>(schema: S, value: unknown): z.output<
   throw invalid(fieldErrors(schema, value, result.error));
 }
 
-/** Reads a body within the limits. A connection that breaks is an error of the request, not of the service. */
+/** Reads a body within the limits. A broken connection is answered as VALIDATION_ERROR, because the service did not fail. */
 async function readWithin(
   body: ReadableStream<Uint8Array>,
   { bytes, milliseconds }: BodyLimits,
@@ -277,7 +277,7 @@ async function readWithin(
   } catch (cause) {
     reader.cancel().catch(() => {}); // the stream is broken, or the rest is not needed
     if (cause instanceof Problem) throw cause;
-    throw problem("VALIDATION_ERROR", "The body broke off before its end.", { cause });
+    throw problem("VALIDATION_ERROR", "The connection ended before the whole body had arrived.", { cause });
   }
 }
 
@@ -311,6 +311,6 @@ const tooLarge = (limit: number) =>
   problem("BODY_TOO_LARGE", `The body is larger than this route reads; expected at most ${limit} bytes.`);
 
 const tooSlow = (milliseconds: number) =>
-  problem("BODY_TIMED_OUT", `The body was not there in full after ${milliseconds / 1000} s.`, {
+  problem("BODY_TIMED_OUT", `The body did not arrive completely within ${milliseconds / 1000} s.`, {
     headers: { connection: "close" },
   });

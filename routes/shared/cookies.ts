@@ -6,7 +6,7 @@ export interface NewCookie {
   path: string;
   /** Lax for cookies that must arrive when another site sends the browser here. */
   sameSite: "Strict" | "Lax";
-  /** null: until the browser ends. 0 deletes the cookie. */
+  /** Lifetime; null: until the browser is closed. 0 deletes the cookie. */
   maxAgeSeconds: number | null;
   isReadable?: boolean;
 }
@@ -34,7 +34,7 @@ export function setCookie(base: URL, o: NewCookie): string {
 export const readCookie = (base: URL, headers: Headers, name: string): string | undefined =>
   cookiesOf(headers).get(cookieName(base, name));
 
-/** The cookies of a request by name. Of equal names the first counts: browsers send the more specific path first. */
+/** The cookies of a request by name. If a name occurs twice, the first counts, because browsers send the more specific path first. */
 function cookiesOf(headers: Headers): Map<string, string> {
   const cookies = new Map<string, string>();
   for (const part of (headers.get("cookie") ?? "").split(";")) {

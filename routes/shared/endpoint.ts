@@ -11,7 +11,7 @@ export const AREAS = {
   "Sign-in": "Sessions, tokens, own profile",
   "Users": "Users of the caller's tenant",
   "Admin users": "Users of all tenants",
-  "Tenants": "Tenants the caller reaches",
+  "Tenants": "Tenants that the caller may read or manage",
   "Admin tenants": "All tenants",
   "Roles": "Roles of the caller's tenant",
   "Permissions": "The permission catalog",
@@ -30,7 +30,7 @@ export const AREAS = {
   "Notifications": "Messages and in-app notifications",
   "Notification templates": "Message templates with variables",
   "Applications": "The tenant's products",
-  "Settings": "Texts by key, a tenant's own",
+  "Settings": "Texts by key that a tenant stores",
   "Looks": "How the tenant's mails, hosted pages and documents look, and its sender addresses",
   "Operations": "Health, documents, problem pages",
 } as const;
@@ -77,7 +77,7 @@ export interface EndpointInput<C, P, Q, B> {
   once: OnceWork | null;
 }
 
-/** How `run` reads a body; one of these. */
+/** The way in which `run` reads a body. Exactly one member is set. */
 export interface OwnContent {
   /** With `call.readJson`, after another check. */
   json?: z.ZodType;
@@ -110,8 +110,8 @@ export interface EndpointSpec<C, P, Q, B, I = EndpointInput<C, P, Q, B>> {
   details?: string;
   access: Access<C>;
   /**
-   * Throws if the caller may not know of what the path names. A request that any other check refuses, of headers, query and
-   * body too, is refused with this error instead.
+   * Throws if the caller may not know of the resource that the path names. This error has priority: a request that any check
+   * of headers, query or body refuses too is answered with it.
    */
   find?(input: FindInput<C>): Promise<void>;
   params?: P;
@@ -126,28 +126,28 @@ export interface EndpointSpec<C, P, Q, B, I = EndpointInput<C, P, Q, B>> {
   /** Maximum size of the body in bytes; default 1 MiB. */
   bodyLimit?: number;
   /**
-   * What happens with the Idempotency-Key header of a route that creates something. `atomically`: all work is one database
+   * The handling of the Idempotency-Key header by a route that creates something. `atomically`: all work is one database
    * transaction. `in steps`: the work also calls other servers; the repeat of an interrupted request gets `once`.
    * `a secret`: the answer contains a secret that is never stored, so the header is refused. Absent: it is ignored.
    */
   creates?: "atomically" | "in steps" | "a secret";
   /**
-   * Identifies a caller without a bearer token, whose quota the request then counts for; null: that of its address.
-   * Absent: always that of its address.
+   * Identifies a caller without a bearer token. The request counts for the quota of this caller; if it is null or this member
+   * is absent, for the quota of the address.
    */
   principal?(platform: ServicePlatform, call: Call): Promise<string | null>;
-  /** True if pages of every origin may call it, whatever CORS_ORIGINS allows: browser clients of the OpenID provider. */
+  /** True if pages of every origin may call it regardless of CORS_ORIGINS, because browser clients of the OpenID provider do. */
   anyOrigin?: true;
   /**
-   * `none`: only refused requests are limited. `reports`: programs report what they did to it, so it counts for a quota of
-   * its own, by the size of its body.
+   * The quota for which requests count. `none`: only refused requests count. `reports`: programs send reports to this route,
+   * which count for a separate quota by the size of the body. Absent: the quota of the caller.
    */
   quota?: "none" | "reports";
   /**
-   * How it is served besides the others. `essential`: also while requests wait too long for a database connection. `stream`:
-   * it may wait long for something to happen, so it does not count as a running request. `point read`: it only reads a few
-   * rows by their keys from `db`, so no statement takes long. `waits for others`: for a password hash or another server, so
-   * it starts at once and keeps no other request waiting.
+   * The class of service, which decides how the request is admitted under load. `essential`: it is admitted even while
+   * requests wait too long for a database connection. `stream`: it may wait long for an event, so it does not count as a
+   * running request. `point read`: it only reads a few rows by their keys from `db`, so no statement takes long. `waits for
+   * others`: it waits for a password hash or another server, so it starts at once and blocks no other request.
    */
   service?: "essential" | "stream" | "point read" | "waits for others";
   answers: Record<number, AnswerSpec>;
@@ -173,7 +173,7 @@ export interface Operation<Id extends string, P, Q, B, A> extends Endpoint {
 export const takesKey = ({ creates }: Pick<Endpoint, "creates">): boolean =>
   creates !== undefined && creates !== "a secret";
 
-/** Declares a route. The input types of `run` follow from the shapes. */
+/** Declares a route. The input types of `run` are derived from the shapes. */
 export function endpoint<
   C,
   const Id extends string,

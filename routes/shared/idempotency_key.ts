@@ -11,7 +11,7 @@ import type { Answer } from "./answer.ts";
 import type { Call } from "./call.ts";
 import type { Endpoint } from "./endpoint.ts";
 
-/** Maximum time a claim outlives its instance. Shorter than a long lease, because a client waits for it. */
+/** Maximum lifetime of a claim after its instance has died. It is short, because a client waits for the key. */
 const CLAIM_SECONDS = 10;
 const KEY = /^[\x21-\x7e]{1,255}$/;
 
@@ -24,10 +24,10 @@ export function idempotencyKey(headers: Headers): string | null {
   if (given === null) return null;
   const key = /^"(.*)"$/.exec(given)?.[1] ?? given;
   if (KEY.test(key)) return key;
-  throw invalid({ "Idempotency-Key": ["expected 1 to 255 visible ASCII characters, without blanks"] });
+  throw invalid({ "Idempotency-Key": ["expected 1 to 255 visible ASCII characters without spaces"] });
 }
 
-/** Refuses a key: the first answer is not stored, so a repeat could not get it. @throws VALIDATION_ERROR */
+/** Refuses a key on a route whose answer is not stored, because a repeat could not get it. @throws VALIDATION_ERROR */
 export function requireNoKey(headers: Headers): void {
   if (!headers.has("idempotency-key")) return;
   throw invalid({

@@ -64,11 +64,22 @@ export function openApiDocument(
     const operation = document.paths[spec.path]?.[spec.method];
     if (operation) addDetails(operation, spec, document.components.schemas);
   }
+  giveBulkExamples(document);
   document.webhooks = webhooksOf(o.eventTypes ?? new Map(Object.entries(EVENT_TYPES)));
   nameBodies(document);
   dropRepetition(document);
   shareParameters(document);
   return document;
+}
+
+/** The bulk creation of a record has the example of its single creation. */
+function giveBulkExamples({ paths }: OpenApiDocument): void {
+  for (const [path, { post }] of Object.entries(paths)) {
+    const single = paths[path.replace(/\/bulk$/, "")]?.post?.requestBody?.content["application/json"]
+      ?.example;
+    const content = post?.requestBody?.content["application/json"];
+    if (path.endsWith("/bulk") && content && single) content.example = { items: [single] };
+  }
 }
 
 /** The members of an operation that follow from zod shapes: parameters, body, success answers. */

@@ -51,7 +51,7 @@ const KEY_PROBLEMS: ProblemCode[] = [
   "IDEMPOTENCY_KEY_IN_USE_CONFLICT",
 ];
 const BODY_PROBLEMS: ProblemCode[] = ["BODY_TIMED_OUT", "BODY_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE"];
-/** What the kernel can refuse at every operation, besides access. */
+/** The codes with which every operation can refuse a request, besides those of access. */
 const EVERYWHERE: ProblemCode[] = [
   "VALIDATION_ERROR", // also without parameters: any query is checked for text that the database cannot store
   ...BODY_PROBLEMS,
@@ -66,7 +66,7 @@ const EVERYWHERE: ProblemCode[] = [
   "FILE_STORAGE_UNAVAILABLE",
 ];
 
-/** All codes that an operation can refuse with: the declared ones, and those of its shapes and access. */
+/** All codes with which an operation can refuse a request: the declared ones, and those of its shapes and access. */
 export function refusalCodes(spec: Endpoint): Set<ProblemCode> {
   const readsBody = Boolean(spec.body ?? spec.content) ||
     takesKey(spec);
@@ -100,7 +100,7 @@ function accessProblems({ access }: Endpoint): ProblemCode[] {
 
 const ref = (kind: string, name: string) => ({ $ref: `#/components/${kind}/${name}` });
 
-/** The name of the shared answer for refusals that follow from access and the kernel: "AnyoneRefused", "CallerRefused_…". */
+/** The name of the shared answer for the refusals of access and of every operation: "AnyoneRefused", "CallerRefused_…". */
 function commonName(spec: Endpoint): string {
   const { needsCaller, needsTenant, personsOnly, permissions, forEnrolling, needsStepUp } = spec.access;
   const parts = [
@@ -112,7 +112,7 @@ function commonName(spec: Endpoint): string {
   return [needsCaller ? "Caller" : "Anyone", ...parts].join("");
 }
 
-/** Own codes of an operation: those that its common answer does not name. */
+/** The codes of an operation that its common answer does not name. */
 const ownCodes = (spec: Endpoint): ProblemCode[] => {
   const common = new Set([...accessProblems(spec), ...EVERYWHERE]);
   return spec.problems.filter((code) => !common.has(code));

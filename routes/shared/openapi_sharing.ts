@@ -95,7 +95,7 @@ export function nameBodies(document: OpenApiDocument): void {
 
 const isObject = ({ type, properties }: Schema): boolean => type === "object" && properties !== undefined;
 
-/** The members that all pages have, and all bulk answers, are stated once. */
+/** Replaces the members that all pages, or all bulk answers, have by a reference to a shared base. */
 function withBase(schema: Schema, wanted: string, schemas: Record<string, Schema>) {
   const { properties = {}, required = [] } = schema;
   const envelope = ENVELOPES.find(({ member, others }) =>
@@ -124,7 +124,7 @@ function freeName(wanted: string, taken: Record<string, unknown>): string {
   return name;
 }
 
-/** Removes what a reader assumes anyway: `required: false`, and descriptions that stand twice. */
+/** Removes `required: false`, which is the default, and descriptions that occur twice. */
 export function dropRepetition(document: OpenApiDocument): void {
   for (const { parameters = [] } of operationsOf(document)) {
     for (const parameter of parameters as unknown as Parameter[]) {

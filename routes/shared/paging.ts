@@ -24,7 +24,7 @@ export const pageQuery = (maxPageSize = 100, usual = Math.min(20, maxPageSize)) 
 
 const sortDirection = enumName(["Ascending", "Descending"]);
 
-/** Tells deleted rows apart in a list with `includeDeleted`. */
+/** The shape of the time of deletion, which distinguishes deleted rows in a list with `includeDeleted`. */
 export const deletedAt = z.iso.datetime().nullable().meta({
   description: "null: not deleted. Only lists with `includeDeleted` contain deleted ones",
 });

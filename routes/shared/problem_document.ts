@@ -80,7 +80,7 @@ function unexpectedProblem(failure: unknown): Problem {
   return new Problem("INTERNAL_ERROR", detail);
 }
 
-/** RFC 9457: the title of type `about:blank` is the phrase of the status. The only problem without a code is a 400. */
+/** The title of a problem without a code, which is always a 400. RFC 9457: it is the phrase of the status. */
 const UNCODED_TITLE = "Bad Request";
 
 function document(refusal: Problem, context: ProblemContext): Answer {
@@ -106,7 +106,7 @@ function document(refusal: Problem, context: ProblemContext): Answer {
   return { status, headers, body: JSON.stringify(body) };
 }
 
-/** Has a refusal the format of OAuth? The protocol of these routes has its own; failures of the service have not. */
+/** True if a refusal is answered in the format of OAuth, which the protocol of these routes requires. Failures (5xx) are problem documents. */
 export const isOAuthRefusal = (path: string, status: number): boolean =>
   path.startsWith("/oauth/") && status < 500;
 
@@ -123,11 +123,11 @@ function oauthAnswer({ code, status, message, extras }: Problem): Answer {
 export const problemType = (baseUrl: string, code: ProblemCode): string => `${baseUrl}/problems/${code}`;
 
 /** Maximum number of fields whose errors an answer names. A body can have many thousand wrong members. */
-const MOST_FIELDS = 1_000;
+const MAX_FIELDS = 1_000;
 
 function shapeErrors(errors: FieldErrors | string[], asList: boolean): FieldErrors | string[] {
   if (Array.isArray(errors)) return errors;
-  const named = Object.entries(errors).slice(0, MOST_FIELDS);
+  const named = Object.entries(errors).slice(0, MAX_FIELDS);
   if (!asList) return Object.fromEntries(named);
   return named.flatMap(([field, messages]) => messages.map((message) => `${field}: ${message}`));
 }

@@ -7,9 +7,9 @@ import { BODY_LIMIT, type Call } from "./call.ts";
 import { callerOf } from "./caller_of.ts";
 import type { Endpoint } from "./endpoint.ts";
 
-/** A quota for reports refills ten times as fast: a busy worker sends many. */
+/** Period of the quotas for reports. They refill ten times as fast as others, because a busy worker sends many reports. */
 const REPORTS_WINDOW_MS = 6_000;
-/** A report counts once more for each of these bytes: a long one takes as much work as hundreds of short ones. */
+/** A report counts once more for every so many bytes, because a long one causes as much work as hundreds of short ones. */
 const REPORT_BYTES = 8 * 1024;
 
 /** Quotas of callers, and of addresses for requests without a valid token. Null: no limit. */
@@ -18,7 +18,7 @@ interface Limits {
   addresses: RateLimit | null;
 }
 
-/** The quotas of an instance. Each caller has one. Requests without a valid token share that of their address. */
+/** The quotas of an instance. Each caller has one. Requests without a valid token share the quota of their address. */
 export class Quotas {
   readonly #requests: Limits;
   readonly #reports: Limits;

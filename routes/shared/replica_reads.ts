@@ -8,8 +8,8 @@ const READ_ONLY = "25006";
 
 /**
  * Answers a GET from the read replica if its caller accepts data of that age (`Cache-Control: max-stale`, RFC 9111).
- * @returns null if the primary has to answer: the caller did not say so, the replica lags too much or fails, or the
- * request writes something
+ * @returns null if the primary has to answer, because the caller accepts no old data, the replica lags too much or fails, or
+ * the request writes
  */
 export async function onReplica<A>(
   { replica }: Pick<ServicePlatform, "replica">,

@@ -4,7 +4,7 @@ import type { ServicePlatform } from "../../domain/platform.ts";
 const RETRY_AFTER_S = "2";
 
 /**
- * Admits a request that needs a database connection. Without this bound, requests would wait in memory until their time
+ * Admits a request that needs a database connection. Without this check, requests would wait in memory until their time
  * limit while long work holds all connections.
  * @throws DATABASE_BUSY_UNAVAILABLE if earlier requests wait for seconds
  */
@@ -13,7 +13,7 @@ export function requireConnection({ connectionWait }: Pick<ServicePlatform, "con
   if (!connectionWait.isTooLong) return;
   throw problem(
     "DATABASE_BUSY_UNAVAILABLE",
-    "Earlier requests wait for seconds for a database connection. The request was not tried.",
+    "Earlier requests have been waiting for seconds for a database connection. This request was not tried.",
     { headers: { "retry-after": RETRY_AFTER_S } },
   );
 }

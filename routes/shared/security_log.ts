@@ -4,7 +4,7 @@ import type { Answer } from "./answer.ts";
 import type { Call } from "./call.ts";
 import type { Endpoint } from "./endpoint.ts";
 
-/** Not signed in, not permitted, too many requests. */
+/** The statuses of refusals that are logged: not signed in, not permitted, too many requests. */
 const LOGGED_REFUSALS: ReadonlySet<number> = new Set([401, 403, 429]);
 
 /** Logs refused access, and every sign-in and refresh. The values are never those that the caller sent as a secret. */

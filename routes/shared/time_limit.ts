@@ -1,8 +1,8 @@
 import { problem } from "../../domain/problems/problem.ts";
 import type { Call } from "./call.ts";
 
-/** Checks per time limit. */
-const TICKS = 20;
+/** Number of checks within one time limit. */
+const CHECKS_PER_LIMIT = 20;
 
 interface Running {
   since: number;
@@ -18,9 +18,9 @@ export class TimeLimit {
   /** In order of arrival, oldest first. */
   #running = new Set<Running>();
 
-  /** @param stopping ends the checks; the shutdown ends requests that still run */
+  /** @param stopping aborted when the service stops. It ends the checks, because the shutdown ends the requests that still run */
   constructor(private readonly milliseconds: number, stopping: AbortSignal) {
-    const timer = setInterval(() => this.#rejectLate(), milliseconds / TICKS);
+    const timer = setInterval(() => this.#rejectLate(), milliseconds / CHECKS_PER_LIMIT);
     stopping.addEventListener("abort", () => clearInterval(timer), { once: true });
   }
 

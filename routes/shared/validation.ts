@@ -28,7 +28,7 @@ const isList = (schema: z.ZodType, member: string): boolean =>
 /** The values of a repeated parameter of a query. The class tells them apart from a list in a body. */
 class RepeatedValues extends Array<string> {}
 
-/** A JSON object that is data: none of its member names has a meaning here, and it keeps each, also `__proto__`. */
+/** A JSON object with any members, which are kept unchanged, `__proto__` included. */
 export const anyObject = z.custom<Record<string, unknown>>(
   (value) => value !== null && typeof value === "object" && !Array.isArray(value),
   { error: "expected an object" },
@@ -49,8 +49,9 @@ export const givenPhoneNumber = z.string().trim().max(40).nullish().transform((v
   value === undefined ? undefined : value || null
 );
 
-/** A UUID, converted to lower case. */
+/** The error message for a text that is not a UUID. */
 export const NO_UUID = "expected a UUID";
+/** A UUID, converted to lower case. */
 export const uuid = z.guid({ error: NO_UUID }).toLowerCase();
 
 /** Trimmed text of 1 to `max` characters. */

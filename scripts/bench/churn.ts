@@ -10,7 +10,7 @@ const JOBS = Number(Deno.env.get("BENCH_CHURN_JOBS") ?? scaled(1_500_000));
 /** Number of ended jobs that are kept. */
 const KEPT = Number(Deno.env.get("BENCH_CHURN_KEPT") ?? scaled(50_000));
 const ENQUEUED_AT_ONCE = 5_000;
-const MOST_WAITING = 20_000;
+const MAX_WAITING = 20_000;
 const MAINTENANCE_MS = 1_000;
 const DAY_MS = 86_400_000;
 const TABLES = ["jobs", "job_attempts", "job_count_changes", "job_creation_count_changes"];
@@ -38,7 +38,7 @@ export async function churn(setup: BenchSetup): Promise<void> {
     const started = performance.now();
     const before = settled;
     while (settled < JOBS * part / parts) {
-      if (enqueued - settled < MOST_WAITING && enqueued < JOBS) {
+      if (enqueued - settled < MAX_WAITING && enqueued < JOBS) {
         await enqueueNoops(sql, ENQUEUED_AT_ONCE);
         enqueued += ENQUEUED_AT_ONCE;
         worker.wake();

@@ -125,8 +125,8 @@ export const CONTENT: Fault[] = [
     name: "the totals of an outer group end with an inner one",
     area: "reports",
     file: "domain/documents/table_lines.ts",
-    text: "this.#close(same + 1, lines)",
-    replacement: "this.#close(same, lines)",
+    text: "this.#close(firstChanged + 1, lines)",
+    replacement: "this.#close(firstChanged, lines)",
   },
   {
     name: "a slow schedule runs beside itself",

@@ -20,7 +20,7 @@ import type { Task } from "./statements.ts";
 import { type Host, inHost, VirtualTime } from "./virtual_time.ts";
 
 const TROUBLE_STEPS = 350;
-const MOST_STEPS = 5_000;
+const MAX_STEPS = 5_000;
 const CALLS = 24;
 /** A statement that writes results of attempts. */
 const SETTLES = /with ended as materialized/;
@@ -217,7 +217,7 @@ class Simulation {
     let waits: { isDone: boolean } | null = null;
     while (!waits?.isDone || !this.#isQuiet()) {
       if (this.#violations.length > 0) return;
-      if (this.#steps++ > MOST_STEPS || this.time.nowMs > until) {
+      if (this.#steps++ > MAX_STEPS || this.time.nowMs > until) {
         return this.#fail("quiet", this.#unfinished());
       }
       if (this.#pendingCalls === 0) waits ??= this.#track(() => endWaits(this.#calls));
@@ -238,7 +238,7 @@ class Simulation {
       STOPPED.add(instance.host.name);
       const stopped = this.#track(() => instance.drain(1_000));
       while (!stopped.isDone && this.#violations.length === 0) {
-        if (this.#steps++ > MOST_STEPS) return this.#fail("drain", `${instance.host.name} does not stop`);
+        if (this.#steps++ > MAX_STEPS) return this.#fail("drain", `${instance.host.name} does not stop`);
         await this.#step();
       }
       await this.#scheduler.kill(instance.host);

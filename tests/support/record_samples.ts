@@ -64,5 +64,3 @@ export function changeOf(record: DefinedRecord, n: number, o: SampleOptions = {}
     Object.entries(creationOf(record, n, o)).filter(([name]) => changeable.has(name)),
   );
 }
-
-export const pathOfRecord = ({ path, many }: DefinedRecord): string => path ?? many;

@@ -9,7 +9,7 @@ import { valueText } from "./scale.ts";
 /** Maximum number of bars. Further values are combined in one bar. */
 const MAX_BARS = 30;
 const OTHERS = "(others)";
-/** How many values a description names. */
+/** Maximum number of values that a description names. */
 const MAX_DESCRIBED = 60;
 
 /**
@@ -19,8 +19,8 @@ const MAX_DESCRIBED = 60;
 export function drawnChart(data: ChartData): ChartData {
   const kind = kindOf(data);
   if (kind === "line") return data;
-  const most = kind === "pie" ? PALETTE_SIZE : Math.max(3, Math.floor(MAX_BARS / data.series.length));
-  return { ...withOthers(data, most), kind };
+  const maxLabels = kind === "pie" ? PALETTE_SIZE : Math.max(3, Math.floor(MAX_BARS / data.series.length));
+  return { ...withOthers(data, maxLabels), kind };
 }
 
 function kindOf({ kind, series }: ChartData): ChartData["kind"] {
@@ -31,7 +31,7 @@ function kindOf({ kind, series }: ChartData): ChartData["kind"] {
     : "pie";
 }
 
-/** Draws a chart into a frame. Without values it says that there are none. */
+/** Draws a chart into a frame. A chart without values shows a text that there are none. */
 export function drawChart(data: ChartData, frame: Frame): Drawing {
   if (!hasValues(data)) return emptyDrawing(frame);
   const drawn = drawnChart(data);
@@ -42,11 +42,11 @@ export function drawChart(data: ChartData, frame: Frame): Drawing {
 export const hasValues = ({ series }: ChartData): boolean =>
   series.some(({ values }) => values.some((value) => value !== null));
 
-/** The first `most - 1` labels as they are; all others are one. */
-function withOthers(data: ChartData, most: number): ChartData {
+/** Combines the labels after the first `max - 1` into one. */
+function withOthers(data: ChartData, max: number): ChartData {
   const { labels, series } = data;
-  if (labels.length <= most) return data;
-  const kept = most - 1;
+  if (labels.length <= max) return data;
+  const kept = max - 1;
   const others = series.map(({ values }) => values.slice(kept).reduce<number>((sum, v) => sum + (v ?? 0), 0));
   return {
     ...data,

@@ -39,7 +39,7 @@ export interface Drawing {
   shapes: Shape[];
 }
 
-/** What a drawing has to fit into. */
+/** The space for a drawing, and the font of its texts. */
 export interface Frame {
   width: number;
   /** Absent: as high as its content needs. */

@@ -53,7 +53,7 @@ export function drawLines(data: ChartData, frame: Frame): Drawing {
     }
   }
   const height = top + plot + axis + note;
-  if (note > 0) shapes.push(noteOf(data, height - fontSize * 0.4, fontSize));
+  if (note > 0) shapes.push(omittedText(data, height - fontSize * 0.4, fontSize));
   return { width, height, shapes };
 }
 
@@ -95,7 +95,8 @@ function labelsBelow(labels: string[], { x, y, step, width, small, frame }: Labe
   });
 }
 
-const noteOf = ({ labels, omitted }: ChartData, y: number, fontSize: number): Shape =>
+/** The text that says how many values of the chart are shown. */
+const omittedText = ({ labels, omitted }: ChartData, y: number, fontSize: number): Shape =>
   textShape(
     `The first ${labels.length} of ${labels.length + omitted} values are shown.`,
     [0, y],

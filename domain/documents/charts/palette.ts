@@ -2,10 +2,10 @@ import { contrastOf } from "../../looks/colours.ts";
 
 /** Minimum contrast of graphics, WCAG 2.2 success criterion 1.4.11. */
 const MIN_CONTRAST = 3;
-/** How many colours there are; the drawing needs no more. */
+/** The number of colours: the maximum number of series and slices. */
 export const PALETTE_SIZE = 8;
-/** The hues of the other colours, in degrees from the first one. Neighbours differ clearly. */
-const TURNS = [0, 180, 90, 270, 45, 225, 135, 315];
+/** The hue of each colour, in degrees from the first one. Neighbours differ clearly. */
+const HUE_SHIFTS = [0, 180, 90, 270, 45, 225, 135, 315];
 /** Lightness of neighbours differs too, for readers who do not see the hues. */
 const LIGHTNESS = [0, 0.12, -0.08, 0.16, 0.06, -0.12, 0.2, -0.04];
 const MIN_CHROMA = 0.1;
@@ -25,10 +25,10 @@ export function paletteOf(primary: string, background: string): string[] {
   const base = toOklch(primary);
   const chroma = Math.min(MAX_CHROMA, Math.max(MIN_CHROMA, base.chroma));
   const lightness = Math.min(0.6, Math.max(0.5, base.lightness));
-  return TURNS.map((turn, i) => {
+  return HUE_SHIFTS.map((shift, i) => {
     const colour = i === 0
       ? base
-      : { lightness: lightness + (LIGHTNESS[i] ?? 0), chroma, hue: (base.hue + turn) % 360 };
+      : { lightness: lightness + (LIGHTNESS[i] ?? 0), chroma, hue: (base.hue + shift) % 360 };
     return withContrast(colour, background);
   });
 }

@@ -1,6 +1,6 @@
-/** Larger values are drawn like this one: the difference of two values must stay a finite number. */
+/** Larger values are drawn at this one, because the difference of two values must stay finite. */
 const MAX_VALUE = 1e300;
-/** Smaller values are drawn as zero: a fifth of them is no exact number. */
+/** Smaller values are drawn as zero, because a tick step of a fifth of them would be no exact double. */
 const MIN_VALUE = 1e-290;
 /** Numbers with more digits before the point are shown as powers of ten. */
 const POWERS_FROM = 1e15;
@@ -44,7 +44,7 @@ function roundStep(rough: number, isWhole: boolean): number {
   return isWhole ? Math.max(1, step) : step;
 }
 
-/** 0.30000000000000004 as 0.3. */
+/** Removes the rounding error of a double: 0.30000000000000004 becomes 0.3. */
 const withoutNoise = (value: number): number => Number(value.toPrecision(12));
 
 const compact = new Intl.NumberFormat("en", {

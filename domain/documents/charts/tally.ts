@@ -4,7 +4,7 @@ import { ExactSum } from "../exact_total.ts";
 import type { RowBatch } from "../row_batch.ts";
 import type { Wording } from "../wording.ts";
 
-/** How many values are counted separately. Further values are counted together, so that memory stays bounded. */
+/** Maximum number of values that are counted separately. Further values are counted together, so that memory stays bounded. */
 const MAX_VALUES = 5_000;
 /** Maximum number of bars or slices. The other values are combined in one more. */
 const MAX_CATEGORIES = 12;
@@ -21,7 +21,7 @@ export interface Chart<C extends string = string> {
 
 /** Collects the data of a table's chart while its rows are read. */
 export class Tally {
-  /** Were all rows added? */
+  /** True after all rows were added. */
   isComplete = false;
   #values = new Map<string, ExactSum>();
   #by: number;

@@ -21,7 +21,7 @@ export interface TextBlock {
 export interface TableCell {
   isHead: boolean;
   align: Align | null;
-  /** How many columns it spans. */
+  /** Number of columns that it spans. */
   columns: number;
   spans: Span[];
 }
@@ -53,7 +53,7 @@ export interface PageBlocks {
   margin: number;
   fontSize: number;
   header: Block[];
-  /** Does the header stand on the first page only? */
+  /** True if the header stands on the first page only. */
   isHeaderFirst: boolean;
   footer: Block[];
   body: Block[];

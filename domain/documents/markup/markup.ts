@@ -1,5 +1,5 @@
 import { Parser } from "htmlparser2";
-import { ATTRIBUTES, CHILDREN, type ElementName, VOID } from "./markup_rules.ts";
+import { ATTRIBUTES, CHILDREN, type ElementName, VOID_ELEMENTS } from "./markup_rules.ts";
 
 /** An element of a document's markup. Attributes and nesting are checked. */
 export interface MarkupElement {
@@ -8,7 +8,7 @@ export interface MarkupElement {
   children: (MarkupElement | string)[];
 }
 
-/** A mistake in markup. `line` and `column` count from 1. */
+/** An error in markup. `line` and `column` count from 1. */
 export class MarkupInvalid extends Error {
   override readonly name = "MarkupInvalid";
   constructor(readonly line: number, readonly column: number, readonly reason: string) {
@@ -21,7 +21,7 @@ export const VARIABLE = "\u0001";
 const MAX_DEPTH = 12;
 const MAX_ELEMENTS = 60_000;
 
-/** A text of markup: its position, and the element around it; null: none. */
+/** A text of markup: its position, and the element around it, or null outside of all elements. */
 export interface TextPlace {
   at: number;
   length: number;
@@ -35,7 +35,7 @@ export function parseMarkup(markup: string, onText?: (place: TextPlace) => void)
   throw new MarkupInvalid(1, 1, "expected one <page> around the whole document, found no element");
 }
 
-/** Checks markup that is to stand in an element; null: outside of the document. @throws MarkupInvalid */
+/** Checks the markup of a partial inside an element; null: outside of the document. @throws MarkupInvalid */
 export function parsePiece(
   markup: string,
   around: ElementName | null,
@@ -46,7 +46,7 @@ export function parsePiece(
 
 class TreeBuilder {
   #open: MarkupElement[];
-  /** Where each of them begins. */
+  /** The offsets at which the open elements begin. */
   #starts: number[];
   #root: MarkupElement | null = null;
   #count = 0;
@@ -127,10 +127,10 @@ class TreeBuilder {
   #close(at: number, name: string, isImplied: boolean): void {
     const element = this.#open.pop();
     const isSelfClosed = this.#starts.pop() === at;
-    if (isImplied && !isSelfClosed && !VOID.includes(name as ElementName)) {
+    if (isImplied && !isSelfClosed && !VOID_ELEMENTS.includes(name as ElementName)) {
       throw this.#mistake(Math.min(at, this.markup.length), `<${name}> is not closed before here`);
     }
-    if (element && VOID.includes(element.name) && element.children.length > 0) {
+    if (element && VOID_ELEMENTS.includes(element.name) && element.children.length > 0) {
       throw this.#mistake(at, `<${name}> has no content`);
     }
   }

@@ -5,16 +5,16 @@ const BLOCKS = [
   ...["h1", "h2", "h3", "p", "address", "table", "columns", "logo", "qr", "hr", "space"] as const,
 ] as const;
 const ONLY_ON_PAGE = ["header", "footer", "pagebreak"] as const;
-const PARTS = ["page", "column", "thead", "tbody", "tfoot", "tr", "th", "td"] as const;
+const STRUCTURE = ["page", "column", "thead", "tbody", "tfoot", "tr", "th", "td"] as const;
 
 export type ElementName =
   | typeof INLINE[number]
   | typeof BLOCKS[number]
   | typeof ONLY_ON_PAGE[number]
-  | typeof PARTS[number];
+  | typeof STRUCTURE[number];
 
 /** Elements without content. */
-export const VOID: readonly ElementName[] = [
+export const VOID_ELEMENTS: readonly ElementName[] = [
   ...["br", "hr", "logo", "qr", "space", "pagebreak", "pagenumber", "pagecount"] as const,
 ];
 
@@ -26,20 +26,20 @@ interface Content {
 const text: Content = { elements: INLINE, hasText: true };
 const blocks: Content = { elements: BLOCKS, hasText: false };
 const nothing: Content = { elements: [], hasText: false };
-const parts = (...elements: ElementName[]): Content => ({ elements, hasText: false });
+const only = (...elements: ElementName[]): Content => ({ elements, hasText: false });
 
-/** What may stand in each element. */
+/** The elements and texts that each element may contain. */
 export const CHILDREN: Record<ElementName, Content> = {
   page: { elements: [...BLOCKS, ...ONLY_ON_PAGE], hasText: false },
   header: blocks,
   footer: blocks,
-  columns: parts("column"),
+  columns: only("column"),
   column: blocks,
-  table: parts("thead", "tbody", "tfoot"),
-  thead: parts("tr"),
-  tbody: parts("tr"),
-  tfoot: parts("tr"),
-  tr: parts("th", "td"),
+  table: only("thead", "tbody", "tfoot"),
+  thead: only("tr"),
+  tbody: only("tr"),
+  tfoot: only("tr"),
+  tr: only("th", "td"),
   th: text,
   td: text,
   h1: text,
@@ -71,17 +71,17 @@ const oneOf = (...values: string[]): Rule => ({
   expected: `one of ${values.join(", ")}`,
   fits: (value) => values.includes(value),
 });
-const millimetres = (least: number, most: number): Rule => ({
-  expected: `millimetres from ${least} to ${most}`,
-  fits: (value) => /^\d{1,3}(\.\d{1,2})?$/.test(value) && Number(value) >= least && Number(value) <= most,
+const millimetres = (min: number, max: number): Rule => ({
+  expected: `millimetres from ${min} to ${max}`,
+  fits: (value) => /^\d{1,3}(\.\d{1,2})?$/.test(value) && Number(value) >= min && Number(value) <= max,
 });
 const percent: Rule = {
   expected: "a share such as 40%",
   fits: (value) => /^\d{1,2}(\.\d{1,2})?%$/.test(value) && parseFloat(value) >= 1,
 };
-const wholeNumber = (most: number): Rule => ({
-  expected: `a number from 1 to ${most}`,
-  fits: (value) => /^[1-9]\d?$/.test(value) && Number(value) <= most,
+const wholeNumber = (max: number): Rule => ({
+  expected: `a number from 1 to ${max}`,
+  fits: (value) => /^[1-9]\d?$/.test(value) && Number(value) <= max,
 });
 const align = oneOf("left", "center", "right");
 const flag: Rule = { expected: "no value", fits: (value) => value === "" || value === "true" };
@@ -120,7 +120,7 @@ export const ATTRIBUTES: Record<ElementName, Record<string, Rule>> = {
   qr: {
     value: {
       expected: "a text of 1 to 1000 bytes",
-      // Codes hold at most 2,953 bytes.
+      // A QR code can hold up to 2,953 bytes.
       fits: (value) => value.length > 0 && new TextEncoder().encode(value).length <= 1_000,
       isRequired: true,
     },

@@ -2,7 +2,7 @@ import { MarkupInvalid, mistakeAt, parseMarkup, parsePiece, type TextPlace, VARI
 import type { ElementName } from "./markup_rules.ts";
 
 /** Maximum length of the partials of one template together. Checking them blocks other requests, here for about 100 ms. */
-const MOST_CHARACTERS = 262_144;
+const MAX_CHARACTERS = 262_144;
 const TAGS = [{ open: "{{!--", close: "--}}" }, { open: "{{{", close: "}}}" }, { open: "{{", close: "}}" }];
 const PARTIAL = /^\{\{~?>\s*([^\s~}]+)/;
 
@@ -50,8 +50,8 @@ class TemplateCheck {
     if (body === undefined || this.#checked.has(key)) return;
     this.#checked.add(key);
     this.#characters += body.length;
-    if (this.#characters > MOST_CHARACTERS) {
-      throw mistakeAt(source, at, `the partials have more than ${MOST_CHARACTERS} characters`);
+    if (this.#characters > MAX_CHARACTERS) {
+      throw mistakeAt(source, at, `the partials have more than ${MAX_CHARACTERS} characters`);
     }
     try {
       const { markup, tags } = withoutTags(body);
@@ -64,8 +64,8 @@ class TemplateCheck {
 }
 
 /**
- * Replaces the tags of Handlebars by characters that stand for a variable, and finds those of partials. A search for an
- * end that is not there would take quadratic time as one expression.
+ * Replaces the tags of Handlebars by characters that stand for a variable, and finds the tags of partials. It is a loop
+ * and not one regular expression, because that would take quadratic time for tags that are never closed.
  */
 function withoutTags(template: string): { markup: string; tags: PartialTag[] } {
   const kinds = TAGS.map((kind) => ({ ...kind, last: template.lastIndexOf(kind.close) }));

@@ -21,15 +21,15 @@ export interface EventPage {
 }
 
 /** Events of a tenant that one read looks at to find those of the asked types. */
-const MOST_SCANNED = 10_000;
+const MAX_SCANNED = 10_000;
 /** Data of one answer. The first event is answered whatever its size. */
-const MOST_BYTES = 4 * 1024 * 1024;
+const MAX_BYTES = 4 * 1024 * 1024;
 
 /** Returns the first of these events, as many as fit into one answer. */
 export function fitting(events: FeedEvent[]): FeedEvent[] {
   let bytes = 0;
   const end = events.findIndex(({ data }) => {
-    if (bytes >= MOST_BYTES) return true;
+    if (bytes >= MAX_BYTES) return true;
     bytes += Buffer.byteLength(JSON.stringify(data));
     return false;
   });
@@ -46,7 +46,7 @@ export async function readPage(
   { after, limit, recent }: { after: number; limit: number; recent: string },
 ): Promise<EventPage & { hasUnnumbered: boolean }> {
   const { types } = scope;
-  const scanned = types === null ? limit : MOST_SCANNED;
+  const scanned = types === null ? limit : MAX_SCANNED;
   const ofTypes = types === null ? q`true` : q`type = any(${[...types]}::text[])`;
   const rows = await q<(ReadExtent & (FeedEvent | { id: null }))[]>`
     with scanned as materialized (
@@ -64,7 +64,7 @@ export async function readPage(
         (select max(position) from scanned) as last_scanned, (select count(*)::int from found) as found,
         exists (select from events where position is null and id >= ${recent}) as has_unnumbered
       from event_sequence) looked
-    left join page on bytes_before < ${MOST_BYTES}
+    left join page on bytes_before < ${MAX_BYTES}
     order by page.position`;
   const [looked] = rows;
   if (!looked) throw new Error("event_sequence has no row");

@@ -8,7 +8,7 @@ import { requireVersion } from "../../shared/version.ts";
 import { auditActor, type JobActor, type JobReach, jobReach, within } from "../reach.ts";
 
 /** Nothing is older; more days lead to times that the database does not have. */
-const MOST_DAYS = 36_500;
+const MAX_DAYS = 36_500;
 
 export interface Purge {
   reach: JobReach;
@@ -33,7 +33,7 @@ export async function purgeDeadLetters(
   o: Purge,
 ): Promise<{ purged: number; matched?: number }> {
   const { reach, retentionDays, filter, expectedCount, dryRun } = o;
-  const daysBack = Math.min(retentionDays ?? 0, MOST_DAYS);
+  const daysBack = Math.min(retentionDays ?? 0, MAX_DAYS);
   return await transact(sql, async (tx) => {
     const chosen = tx`${filter ? matches(tx, { filter, reach }) : within(tx, reach)}
       ${retentionDays === null ? tx`` : tx`and failed_at < now() - make_interval(days => ${daysBack})`}`;

@@ -7,7 +7,7 @@ const MIN_CLAIMED = 20_000;
 /** A lane is also checked after a claim that took this long, and so much longer for each claimed job. */
 const LONG_CLAIM_MS = 5;
 const LONG_CLAIM_MS_PER_JOB = 0.1;
-const MOST_LANES = 1_000;
+const MAX_LANES = 1_000;
 const CHECK_EVERY_MS = 1_000;
 /** A check lets Postgres remove the dead entries that it reads, unless a snapshot is held. Only then is a second check slow. */
 const SLOW_MS = 4;
@@ -64,7 +64,7 @@ export class LaneFloors {
     for (const [lane, jobs] of claimed) {
       let known = this.#lanes.get(lane);
       if (!known) {
-        if (this.#lanes.size >= MOST_LANES) this.#lanes.clear();
+        if (this.#lanes.size >= MAX_LANES) this.#lanes.clear();
         known = { claimed: 0, floors: PRIORITIES.map(() => null), loweredAt: -Infinity, isSlow: false };
         this.#lanes.set(lane, known);
       }

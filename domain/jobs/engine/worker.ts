@@ -53,7 +53,7 @@ export interface WorkerOptions {
 }
 
 /** Twice the largest claim, so that half of the prefetched jobs run while the next claim is on its way. */
-const MOST_PREFETCHED = 2 * LARGEST_CLAIM;
+const MAX_PREFETCHED = 2 * LARGEST_CLAIM;
 /**
  * A claim prefetches as many jobs as would start within this time at the current rate. So short jobs are claimed in
  * large batches, and long ones remain for other instances.
@@ -235,7 +235,7 @@ export class Worker {
     }
     if (prefetched.length > 0) this.#scheduleRelease();
     if (this.#state !== "Ready") return;
-    const target = Math.min(MOST_PREFETCHED, Math.round(this.#completionRate.perMs * PREFETCH_MS));
+    const target = Math.min(MAX_PREFETCHED, Math.round(this.#completionRate.perMs * PREFETCH_MS));
     const room = this.#held.roomOf(target);
     if (Math.max(room.open, room.reserve) > 0 && prefetched.length <= target / 2) {
       this.#query = this.#claim(room);

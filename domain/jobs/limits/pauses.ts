@@ -35,7 +35,7 @@ const COLUMNS =
   `kind, name, case when tenant_id is null then 'all' else 'tenant' end as scope, reason, paused_at`;
 
 /** Most pauses of a tenant, or of the platform for all: workers compare every lane with all pauses. */
-const MOST_PAUSES = 1_000;
+const MAX_PAUSES = 1_000;
 
 /**
  * Pauses a queue or job type: for the caller's tenant, or without a tenant context for all. Its waiting jobs do not start
@@ -90,10 +90,10 @@ async function requireRoom(tx: Tx, tenantId: string | null, { kind, name }: Paus
   const [row] = await tx<{ pauses: number; isPaused: boolean }[]>`
     select count(*)::int as pauses, coalesce(bool_or(kind = ${kind} and name = ${name}), false) as is_paused
     from job_pauses where tenant_id is not distinct from ${tenantId}::uuid`;
-  if (!row || row.isPaused || row.pauses < MOST_PAUSES) return;
+  if (!row || row.isPaused || row.pauses < MAX_PAUSES) return;
   throw invalid({
     [kind === "queue" ? "queue" : "name"]: [
-      `${MOST_PAUSES} queues and job types are paused, which is the maximum; resume one first`,
+      `${MAX_PAUSES} queues and job types are paused, which is the maximum; resume one first`,
     ],
   });
 }

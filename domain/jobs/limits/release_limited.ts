@@ -8,7 +8,7 @@ import { findTypesOf } from "../types/find_job_types.ts";
 const EVENTS_AT_ONCE = 10_000;
 const BUCKETS_AT_ONCE = 200;
 /** Most released jobs of a bucket that have not started. */
-const MOST_RELEASED = 500;
+const MAX_RELEASED = 500;
 /** Time until a bucket is looked at again: at least, without progress, and at most. */
 const SOON_MS = 20;
 const IDLE_MS = 100;
@@ -85,7 +85,7 @@ export async function releaseLimitedJobs(
     const limitOf = await limitsOf({ ...p, sql: tx }, due.map(({ bucket }) => bucket));
     const rooms = due.map(({ bucket, fullInMs }) => {
       const limit = limitOf(bucket);
-      return { bucket, room: Math.min(MOST_RELEASED, limit ? tokensOf(limit, fullInMs) : MOST_RELEASED) };
+      return { bucket, room: Math.min(MAX_RELEASED, limit ? tokensOf(limit, fullInMs) : MAX_RELEASED) };
     });
     const stuck = due.filter(({ isStuck }) => isStuck).map(({ bucket }) => bucket);
     const hidden = await hideUnstarted(tx, stuck);
@@ -157,7 +157,7 @@ async function releaseFrom(
       select given.bucket, given.type_name, given.room, (
         select count(*)::int from (
           select from jobs j where j.bucket = given.bucket and j.status = 'Enqueued' and j.lane < ${HIDDEN_MARK}
-          limit ${MOST_RELEASED}
+          limit ${MAX_RELEASED}
         ) unstarted
       ) + coalesce((select starts.n from starts where starts.bucket = given.bucket), 0) as standing
       from unnest(${rooms.map(({ bucket }) => bucket)}::text[], ${typeNames}::text[],

@@ -6,7 +6,7 @@ import { pageOf } from "../../shared/list_order.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
 import { countRows } from "../../shared/read_page.ts";
 import { time } from "../../shared/shapes.ts";
-import { MOST_SEARCHED } from "./error_search.ts";
+import { MAX_SEARCHED } from "./error_search.ts";
 import { countScope, type JobReach, within } from "../reach.ts";
 
 const COLUMNS =
@@ -67,7 +67,7 @@ export async function listDeadLetters(
 }
 
 /**
- * The id of the first dead letter that a search in errors covers: the last MOST_SEARCHED are, unless the selection has a
+ * The id of the first dead letter that a search in errors covers: the last MAX_SEARCHED are, unless the selection has a
  * first time. Null: it covers all, or is no such search.
  */
 export async function findFirstSearched(
@@ -79,7 +79,7 @@ export async function findFirstSearched(
   const [first] = await sql<{ id: string }[]>`
     select id from dead_letter_jobs where ${within(sql, reach)}
       ${failedTo ? sql`and id < ${firstIdOf(new Date(failedTo.getTime() + ID_MARGIN_MS))}` : sql``}
-    order by id desc offset ${MOST_SEARCHED - 1} limit 1`;
+    order by id desc offset ${MAX_SEARCHED - 1} limit 1`;
   return first?.id ?? null;
 }
 

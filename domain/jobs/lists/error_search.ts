@@ -9,7 +9,7 @@ import { FAILED, JOB_COLUMNS, type JobRow, type JobStatus, type JobSummary, jobS
 import type { JobReach } from "../reach.ts";
 
 /** Without a first time, a search in errors covers this many failed jobs or dead letters: the last ones. */
-export const MOST_SEARCHED = 5_000;
+export const MAX_SEARCHED = 5_000;
 
 /** The extent of a search: it covered jobs created from this time on; null: all failed jobs within reach. */
 interface Searched {
@@ -90,7 +90,7 @@ function lastFailed(sql: Sql, reach: JobReach, filters: JobFilters): ReturnType<
   const statuses = FAILED.filter((failed) => status === undefined || failed === status);
   const isNarrow = from || traceId || keysOf(filters).length > 0;
   if (!errorContains || isNarrow || statuses.length === 0) return null;
-  const last = sql`order by id desc limit ${MOST_SEARCHED}`;
+  const last = sql`order by id desc limit ${MAX_SEARCHED}`;
   const within = createdWithin(sql, reach, { to });
   const selects = statuses.map((failed, index) =>
     sql`${index === 0 ? sql`` : sql`union all`}
@@ -115,5 +115,5 @@ const summaryOf = (sql: Sql) =>
     count(*) filter (where is_match) as total from searched`;
 
 const searchedBy = (summary: Summary | undefined): Searched => ({
-  searchedFrom: summary?.firstId && summary.count === MOST_SEARCHED ? timeOfId(summary.firstId) : null,
+  searchedFrom: summary?.firstId && summary.count === MAX_SEARCHED ? timeOfId(summary.firstId) : null,
 });

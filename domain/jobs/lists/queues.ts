@@ -8,7 +8,7 @@ import { readUsableNames } from "../types/declared_types.ts";
 import { time } from "../../shared/shapes.ts";
 
 /** Up to this many waiting jobs are all read. Of more, the first one of each lane and priority is. */
-const MOST_READ = 20_000;
+const MAX_READ = 20_000;
 
 /** Number of jobs in one queue that have not ended. */
 export const QueueDepth = z.object({
@@ -79,7 +79,7 @@ async function readOldest(
   if (waiting.length === 0) return new Map();
   const { sql } = p;
   const lanes = reach.everything ? null : await lanesOf(p, reach.tenantId, waiting);
-  const isShort = waiting.reduce((sum, { n }) => sum + n, 0) <= MOST_READ;
+  const isShort = waiting.reduce((sum, { n }) => sum + n, 0) <= MAX_READ;
   const fronts = isShort
     ? sql`jobs where status = 'Enqueued' and ${lanes ? sql`lane = any(${lanes}::text[])` : allLanes(sql)}`
     : lanes

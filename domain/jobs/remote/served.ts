@@ -3,7 +3,7 @@ import type { Caller } from "../../rights/caller.ts";
 import { REMOTE_MARK } from "../job_row.ts";
 
 /** With more combinations of types and tenants than this, the lanes of all tenants are searched. */
-const MOST_PREFIXES = 500;
+const MAX_PREFIXES = 500;
 
 /**
  * The tenants whose jobs a caller works on: these, all except these, or all and the service's own jobs (tenant null).
@@ -43,6 +43,6 @@ export function serves(served: Served, tenantId: string | null): boolean {
 export function lanePrefixes(types: readonly string[], served: Served): string[] {
   const tenantIds = "tenantIds" in served ? served.tenantIds : null;
   const ofType = types.map((type) => `${REMOTE_MARK}${type}|`);
-  if (tenantIds === null || types.length * tenantIds.length > MOST_PREFIXES) return ofType;
+  if (tenantIds === null || types.length * tenantIds.length > MAX_PREFIXES) return ofType;
   return ofType.flatMap((prefix) => tenantIds.map((tenantId) => `${prefix}${tenantId}|`));
 }

@@ -33,7 +33,7 @@ export const JOB_TYPE_NAME_EXPECTED =
 /** Names with this prefix are those of the service. */
 const RESERVED_PREFIX = "steward.";
 /** Most types that a tenant, or the platform for all tenants, may declare. */
-const MOST_TYPES = 1_000;
+const MAX_TYPES = 1_000;
 
 /** The members of a type that a caller sets. An absent member keeps its value; in a new type it has its default. */
 export type JobTypeChange = Partial<
@@ -224,8 +224,8 @@ async function requireRoom(tx: Tx, tenantId: string | null, name: string): Promi
         : `A job type ${name} is declared for all tenants; a type of one tenant needs another name.`,
     );
   }
-  if (row && row.declared >= MOST_TYPES) {
-    throw invalid({ name: [`${MOST_TYPES} job types are declared, which is the maximum; delete one first`] });
+  if (row && row.declared >= MAX_TYPES) {
+    throw invalid({ name: [`${MAX_TYPES} job types are declared, which is the maximum; delete one first`] });
   }
 }
 

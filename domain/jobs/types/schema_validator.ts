@@ -3,7 +3,7 @@ import { CheckTooCostly, linearPattern, spend, withBudget } from "./check_budget
 import { subschemasOf } from "./subschemas.ts";
 
 /** Maximum number of subschemas, because compiling takes time for each. */
-const MOST_SUBSCHEMAS = 500;
+const MAX_SUBSCHEMAS = 500;
 /** Base cost of a check of any subschema: mainly that of the error if the value does not fit. */
 const COST_OF_ANY = 20;
 /** Member that is added to each subschema: the further cost of one check of it. */
@@ -98,7 +98,7 @@ function withCosts(schema: Schema): Schema {
   const copy: Schema = structuredClone(schema);
   const open = [copy];
   for (let at = 0; at < open.length; at++) {
-    if (open.length > MOST_SUBSCHEMAS) throw new Error(`more than ${MOST_SUBSCHEMAS} subschemas`);
+    if (open.length > MAX_SUBSCHEMAS) throw new Error(`more than ${MAX_SUBSCHEMAS} subschemas`);
     const subschema = open[at] ?? {};
     if (COST in subschema) throw new Error(`the member ${COST} is reserved`);
     const inner = subschemasOf(subschema);

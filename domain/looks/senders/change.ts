@@ -14,8 +14,8 @@ import type { LooksPlatform } from "../platform.ts";
 import { countProof, lockSenders } from "./proofs.ts";
 import { readSender, type Sender, senderColumns, type SenderMethod } from "../sender.ts";
 
-const MOST_SENDERS = 100;
-/** How long a record is searched, and how long a mailed link works. */
+const MAX_SENDERS = 100;
+/** Time in which a pending sender can be verified: by its record, or by the mailed link. */
 export const PROOF_TIME: Record<SenderMethod, string> = { Dns: "7 days", Mail: "24 hours" };
 /** A public host name: at least two labels, the last not a number, so no IP address and no name of a local network. */
 const PUBLIC_DOMAIN = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+(?!\d+$)[a-z0-9-]{2,63}$/;
@@ -36,8 +36,11 @@ export async function addSender(p: LooksPlatform, caller: TenantCaller, given: N
   requirePublicDomain(address);
   return await transact(p.sql, async (tx) => {
     await lockSenders(tx, tenantId);
-    if (await countRows(tx, tx`notification_senders where tenant_id = ${tenantId}`) >= MOST_SENDERS) {
-      throw problem("NOTIFICATION_SENDERS_LIMIT_CONFLICT", `The tenant has ${MOST_SENDERS} senders already.`);
+    if (await countRows(tx, tx`notification_senders where tenant_id = ${tenantId}`) >= MAX_SENDERS) {
+      throw problem(
+        "NOTIFICATION_SENDERS_LIMIT_CONFLICT",
+        `The sender ${address} was not added: the tenant already has ${MAX_SENDERS} senders, the maximum.`,
+      );
     }
     const id = newId();
     await tx`
@@ -54,14 +57,14 @@ export async function addSender(p: LooksPlatform, caller: TenantCaller, given: N
   });
 }
 
-/** A host name that a name server on the internet can know, and at which a record can stand. */
+/** Refuses a domain that public name servers cannot know, or whose record would have too long a name. @throws VALIDATION_ERROR */
 function requirePublicDomain(address: string): void {
   const domain = mailDomain(address);
   if (PUBLIC_DOMAIN.test(domain) && `_steward.${domain}`.length <= 253) return;
   throw invalid({ address: [`"${domain.slice(0, 100)}" is not a public domain name such as example.com`] });
 }
 
-/** The senders of a tenant in one domain share a record. */
+/** The value of the TXT record for an address. All senders of a tenant in one domain share it. */
 async function dnsValueOf(tx: Tx, tenantId: string, address: string): Promise<string> {
   const senders = await tx<{ address: string; dnsValue: string }[]>`
     select address, dns_value from notification_senders where tenant_id = ${tenantId} and dns_value is not null`;
@@ -120,7 +123,7 @@ const clearDefault = (tx: Tx, tenantId: string) =>
   tx`update notification_senders set is_default = false, version = version + 1
     where tenant_id = ${tenantId} and is_default`;
 
-/** Writes members of a locked sender and tells the caches of all instances. */
+/** Writes members of a locked sender and clears the looks from the caches of all instances. */
 export async function writeSender(tx: Tx, id: string, members: SqlPart): Promise<Sender> {
   const [row] = await tx<Sender[]>`
     update notification_senders set ${members} where id = ${id} returning ${senderColumns(tx)}`;

@@ -4,7 +4,7 @@ import { parseMailFrom } from "../../../infra/mail/mail_from.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { readStoredLooks } from "../looks.ts";
 
-/** Who a mail comes from. */
+/** The addresses in the headers of a mail. */
 export interface MailSender {
   from: MailAddress;
   /** MAIL_FROM, if `from` has another domain: the Sender header (RFC 5322, 3.6.2) and the envelope name it. */
@@ -13,8 +13,8 @@ export interface MailSender {
 }
 
 /**
- * The sender of a tenant's mail. Without a chosen address it is the tenant's default sender, or MAIL_FROM with the tenant's
- * product name. A chosen address that is not verified any more is replaced in the same way.
+ * The sender of a tenant's mail. If the message names no address, or one that is not verified, it is the tenant's default
+ * sender, or MAIL_FROM with the tenant's product name if there is no default.
  * @param chosen the address and name that the message names
  */
 export async function senderFor(
@@ -41,7 +41,10 @@ export async function senderFor(
   };
 }
 
-/** Why a request may not name this sender address; null if it may: it is of MAIL_FROM's domain, or verified. */
+/**
+ * The error message for a sender address that a request may not name; null if it may. Allowed are addresses in the domain
+ * of MAIL_FROM and verified senders.
+ */
 export async function senderMistake(
   p: Pick<Platform, "sql" | "config">,
   tenantId: string | null,

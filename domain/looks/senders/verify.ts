@@ -11,13 +11,13 @@ import { countProof, lockSenders } from "./proofs.ts";
 import { readSender, recordName, type Sender, senderColumns } from "../sender.ts";
 import { maintenanceJob } from "../../jobs/maintenance.ts";
 
-/** Checks in a row that do not find the record of a verified sender, after which it is no longer used. */
-const MOST_MISSES = 3;
+/** A verified sender fails after this many checks in a row that do not find its record. */
+const MAX_MISSES = 3;
 
-/** What a check found. `Unknown`: the name server did not answer. */
+/** The result of a check. `Unknown`: the name server did not answer. */
 export type Finding = "Found" | "Missing" | "Unknown";
 
-/** Searches the record of a sender. */
+/** Queries the TXT record of a sender. */
 async function searchRecord(p: Pick<Platform, "config" | "log">, sender: Sender): Promise<Finding> {
   try {
     const records = await readTxtRecords(recordName(sender), p.config.DNS_SERVER);
@@ -30,8 +30,8 @@ async function searchRecord(p: Pick<Platform, "config" | "log">, sender: Sender)
 }
 
 /**
- * Checks a sender now: searches its record, or mails a new link. A failed one is pending again. A sender that is
- * verified by mail stays as it is.
+ * Checks a sender at once: it queries the record, or mails a new link. A failed sender becomes Pending. A sender that is
+ * already verified by mail stays unchanged.
  * @throws NOTIFICATION_SENDER_NOT_FOUND, RATE_LIMITED
  */
 export async function verifySender(p: LooksPlatform, caller: TenantCaller, id: string): Promise<Sender> {
@@ -57,18 +57,19 @@ export async function verifySender(p: LooksPlatform, caller: TenantCaller, id: s
 }
 
 /**
- * Writes what a check found. A pending sender with its record is verified; one without it fails when its time is over. A
- * verified one fails after three checks without the record; then mails come from MAIL_FROM and administrators are told.
- * @param isAsked somebody asked for the check. Only the daily checks decide about a verified sender, so that asking three
- * times in a row does not fail it, and asking does not postpone them.
- * @returns null if the sender was deleted or failed meanwhile
+ * Writes the result of a check. A pending sender becomes Verified if the record was found, and Failed if it was not found
+ * until the end of its time. A verified sender becomes Failed after three checks without the record. Mails then come from
+ * MAIL_FROM, and the tenant's administrators are notified.
+ * @param isRequested true if a caller asked for the check. Such a check neither fails a verified sender nor postpones its
+ * daily checks. Otherwise three requests in a row would fail it.
+ * @returns null if the sender was deleted or failed during the check
  */
 async function settleCheck(
   p: LooksPlatform,
   id: string,
   finding: Finding,
   actor: Actor,
-  isAsked = false,
+  isRequested = false,
 ): Promise<Sender | null> {
   return await transact(p.sql, async (tx) => {
     const before = await lockOpenSender(tx, id);
@@ -76,12 +77,12 @@ async function settleCheck(
     if (finding === "Found" || before.method === "Mail" && before.status === "Verified") {
       return await verify(tx, before, actor);
     }
-    if (isAsked && before.status === "Verified") {
+    if (isRequested && before.status === "Verified") {
       return await writeSender(tx, id, tx`checked_at = now(), last_error = ${errorOf(before, finding)}`);
     }
     const misses = before.misses + (finding === "Missing" ? 1 : 0);
     const isOver = before.status === "Pending" && before.isTimeOver;
-    const isLost = before.status === "Verified" && misses >= MOST_MISSES;
+    const isLost = before.status === "Verified" && misses >= MAX_MISSES;
     if (!isOver && !isLost) {
       return await writeSender(
         tx,
@@ -97,12 +98,12 @@ async function settleCheck(
         last_error = ${errorOf(before, finding)}, version = version + 1`,
     );
     await auditSender(tx, isLost ? null : actor, "fail", after, before);
-    if (isLost) await p.senderNotices.tellLost(tx, after);
+    if (isLost) await p.senderNotices.notifyLost(tx, after);
     return after;
   });
 }
 
-/** Locks a sender that can be checked, after its tenant's senders. */
+/** Locks a sender that has not failed. It locks its tenant's senders first, in the order of `lockSenders`. */
 async function lockOpenSender(tx: Tx, id: string): Promise<Sender & { isTimeOver: boolean } | null> {
   const [known] = await tx<
     { tenantId: string }[]
@@ -145,15 +146,16 @@ const errorOf = ({ method, dnsValue, ...sender }: Sender, finding: Finding): str
     : `The TXT record ${recordName(sender)} with the value ${dnsValue} was not found.`;
 
 /**
- * A pending record is searched at growing intervals, a verified one daily, and sooner if the name server failed. A name
- * server that does not answer costs the job seconds, in which no other sender is checked.
+ * The interval until the next check, for Postgres. The record of a pending sender is queried at growing intervals, that of
+ * a verified one daily, or after an hour if the name server did not answer. A name server without an answer costs the job
+ * seconds in which it checks no other sender, so a pending sender then waits 30 minutes.
  */
 function nextCheck({ status, misses }: Sender, finding: Finding): string {
   if (status === "Verified") return finding === "Unknown" ? "1 hour" : "1 day";
   return `${finding === "Unknown" ? 30 : Math.min(2 ** misses, 60)} minutes`;
 }
 
-/** The tenant that a mailed link proves a sender to. @throws NOTIFICATION_SENDER_TOKEN_INVALID */
+/** The tenant of the sender that a mailed link confirms. @throws NOTIFICATION_SENDER_TOKEN_INVALID */
 export async function readConfirmedTenant(sql: Sql, token: string): Promise<string> {
   const [open] = await sql<{ tenantId: string }[]>`
     select tenant_id from notification_senders
@@ -187,7 +189,7 @@ export async function confirmSender(
 const badToken = () =>
   problem(
     "NOTIFICATION_SENDER_TOKEN_INVALID",
-    "The link was used already, is older than 24 hours, or is wrong.",
+    "The link was already used, is older than 24 hours, or is wrong.",
   );
 
 /** Checks senders that are due, one after the other in the whole service. */
@@ -207,7 +209,7 @@ export async function checkDueSender(p: LooksPlatform): Promise<number> {
   return 1;
 }
 
-/** Takes the sender that has been due longest. If the check dies, it is due again ten minutes later. */
+/** Claims the sender that has been due longest. If the process dies during the check, it is due again ten minutes later. */
 async function takeDueSender(sql: Sql): Promise<Sender | null> {
   const [row] = await sql<Sender[]>`
     update notification_senders set next_check_at = now() + interval '10 minutes'

@@ -45,7 +45,8 @@ const args = z.object({ notificationId: z.guid() });
 export const deliveryJob = defineJob({
   name: "notifications.deliver",
   args,
-  places: 1 / 4, // it mostly waits for a mail server, and concurrent runs share their statements
+  // A run mostly waits for a mail server, and concurrent runs share their statements.
+  places: 1 / 4,
   async run({ notificationId }, context: JobContext<DeliveryPlatform>) {
     const { platform, jobId, createdBy, attempt, failures, maxRetries, signal } = context;
     const { holds, settlements } = platform.deliveryBatches;
@@ -106,11 +107,11 @@ export interface DeliveryRun {
   attempts: ProviderAttempt[];
   outcomes: Outcome[];
   rendition: Rendition | null;
-  /** Why the template could not be rendered; no provider was tried, and a retry would fail too. Null if it could. */
+  /** The reason why the template could not be rendered, and so no provider was tried. A retry would fail too. Null if it was rendered. */
   renderError: string | null;
   /** The Retry-After of the last provider, in milliseconds. */
   retryAfterMs: number | null;
-  /** When the first recipient in quiet hours may get the message; null if none is in quiet hours. */
+  /** The time from which the first recipient in quiet hours may get the message; null if none is in quiet hours. */
   waitsUntil: Date | null;
   /** At least one recipient gets the message in a digest. */
   isCollected: boolean;
@@ -149,7 +150,7 @@ export async function deliverOwed(
   return { ...tried, attempts, outcomes, rendition, renderError: null, waitsUntil, isCollected };
 }
 
-/** An attempt `unknown` for the run this one took over from: it is not known whether a provider accepted the message. */
+/** The attempt `unknown` of an interrupted run whose message this run took over; none if there was no such run. */
 function interruptedAttempt({ interruptedAt }: HeldNotification): ProviderAttempt[] {
   if (!interruptedAt) return [];
   return [{
@@ -193,9 +194,9 @@ export function resultOf(held: HeldNotification, run: DeliveryRun, mayRetry: boo
   if (owed.length > 0) {
     const error = owed[0]?.errorMessage ?? "The attempt was stopped before any provider answered.";
     if (mayRetry || !waitsUntil) return { status: mayRetry ? "Failed" : "DeadLettered", error, ...rest };
-    // no retry is left for these, but other recipients still wait for the end of their quiet hours
-    const givenUp = outcomes.map((o) => o.status === "Owed" ? { ...o, status: "Refused" as const } : o);
-    return { status: "Scheduled", error, ...rest, outcomes: givenUp, waitsUntil };
+    // No retry is left for these recipients, but others still wait for the end of their quiet hours.
+    const final = outcomes.map((o) => o.status === "Owed" ? { ...o, status: "Refused" as const } : o);
+    return { status: "Scheduled", error, ...rest, outcomes: final, waitsUntil };
   }
   const refusal = outcomes.find((outcome) => outcome.status === "Refused")?.errorMessage ?? null;
   if (waitsUntil) return { status: "Scheduled", error: refusal, ...rest, waitsUntil };

@@ -42,7 +42,8 @@ async function transactWithIndexPlans<T>(db: Pool, work: (tx: Tx) => Promise<T>)
     const set = tx`
       select set_config(name, value, true) from json_each_text(${PLAN_SETTINGS}::text::json) as settings (name, value)`
       .execute();
-    const [, result] = await Promise.all([set, work(tx)]); // same connection: the settings are applied first
+    // Both use one connection, so the settings are applied before the first statement of `work`.
+    const [, result] = await Promise.all([set, work(tx)]);
     return result;
   });
 }

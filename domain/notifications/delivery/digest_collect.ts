@@ -68,7 +68,7 @@ export async function openDigests(
   wanted: { userId: string; dueAt: Date }[],
 ): Promise<Map<string, OpenDigest>> {
   const users = [...new Map(wanted.map((each) => [each.userId, each])).values()];
-  // rows are locked in one order, so that two messages cannot deadlock
+  // The rows are locked in the order of the users, so that two messages cannot deadlock.
   const digests = await tx<OpenDigest[]>`
     insert into notification_digests as d (id, tenant_key, user_id, due_at)
     select id, ${tenantKeyOf(tenantId)}, user_id, due_at
@@ -92,7 +92,8 @@ export async function enqueueDigests(
   digests: { id: string; tenantId: string | null; dueAt: Date }[],
 ): Promise<void> {
   if (digests.length === 0) return;
-  const type = p.jobTypes.get(DIGEST_JOB); // by name: the job itself sends, and sending leads back here
+  // The job type is found by name, because its module imports `send.ts`, which imports this file through `deliver.ts`.
+  const type = p.jobTypes.get(DIGEST_JOB);
   if (!type) throw new Error(`the job type ${DIGEST_JOB} is not registered`);
   const jobIds = await insertJobs(
     p,

@@ -47,8 +47,9 @@ export async function settleDigests(
 }
 
 /**
- * Lets the messages of a digest wait for its mail again. The mail had failed for the last time, so they were refused, and
- * somebody retries it. The delivery job calls it before it sends; of a digest that is not settled, it changes nothing.
+ * Sets the messages of a settled digest back to Pending, because its mail is sent again. They were dead-lettered when the
+ * mail failed for the last time. The delivery job calls it before every send; it changes nothing if the digest is not
+ * settled.
  */
 export async function reopenDigest(
   p: Pick<NotificationPlatform, "sql">,
@@ -68,7 +69,7 @@ export async function reopenDigest(
   });
 }
 
-/** Sets the final status of those of these Pending messages that have no Owed or Collected recipient any more. */
+/** Sets the final status of the given messages that are Pending without an Owed or Collected recipient. @returns how many */
 export async function settleCollected(q: Sql, notificationIds: string[]): Promise<number> {
   const ids = [...new Set(notificationIds)].sort();
   if (ids.length === 0) return 0;
@@ -92,7 +93,7 @@ export async function settleCollected(q: Sql, notificationIds: string[]): Promis
 }
 
 /** Settles abandoned Pending messages without open recipients. @returns how many */
-export async function settleForgotten(
+export async function settleWithoutDigest(
   { sql }: Pick<NotificationPlatform, "sql">,
   { limit = BATCH_SIZE }: Partial<Batch> = {},
   idle = IDLE,

@@ -98,7 +98,7 @@ async function mailOf(
       displayName,
     }));
   return {
-    // always the domain of MAIL_FROM, so that the id does not depend on the message's sender address
+    // The domain is always that of MAIL_FROM, so that the id does not depend on the message's sender address.
     messageId: `${held.id}@${mailDomain(parseMailFrom(p.config.MAIL_FROM).address)}`,
     from,
     sender,

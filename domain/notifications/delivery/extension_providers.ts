@@ -9,7 +9,7 @@ import type { NotificationPlatform } from "../platform.ts";
 import { type Provider, ProviderFailed, type RecipientAnswer } from "./failover.ts";
 import { ownMail } from "./unsubscribe_mail.ts";
 
-/** How many recipients of one notification get it at the same time. */
+/** Number of recipients of one notification to whom it is sent at the same time. */
 const CONCURRENCY = 5;
 
 /** The providers of extensions for a message. They get one recipient per call, and no attachments. */
@@ -87,7 +87,7 @@ async function sendTo(
   } catch (error) {
     if (signal.aborted) return null;
     if (error instanceof OutboundRefused) return { ...UNTRIED, reason: safe(error.message), permanent: true };
-    // an address can be a secret, and the error of a library may contain it
+    // An address can be a secret, and the error of a library may contain it.
     log.warn("a provider failed", {
       error: safe(error instanceof Error ? error.stack ?? "" : String(error)),
     });

@@ -55,7 +55,7 @@ export class ProviderFailed extends Error {
 export interface FailoverResult {
   attempts: ProviderAttempt[];
   outcomes: Outcome[];
-  /** How long to wait before the owed recipients are tried again, if the last provider sent a Retry-After. */
+  /** Milliseconds to wait before the owed recipients are tried again; null if the last provider sent no Retry-After. */
   retryAfterMs: number | null;
 }
 
@@ -83,7 +83,7 @@ export async function tryProviders(
     const answers = await answersOf(provider, owed, signal, log);
     owed.forEach(({ id }, index) => outcomes.set(id, outcomeOf(id, answers[index])));
     const refusals = answers.filter((answer) => !answer.accepted);
-    // Retry-After 0 counts as absent: the ordinary retry delay applies, and it uses up a retry
+    // A Retry-After of 0 counts as absent: the ordinary retry delay applies, and it uses up a retry.
     retryAfterMs = Math.max(0, ...refusals.map((answer) => answer.retryAfterMs ?? 0)) || null;
     attempts.push({
       id,
@@ -122,7 +122,7 @@ export function failureAnswer(error: unknown, provider: string, log: Log): Recip
     : { permanent: false, isUnavailable: true, isTransient: isOutage(error) };
   const isPublic = error instanceof ProviderFailed || error instanceof Problem;
   if (!isPublic) log.warn("a provider failed", { provider, error });
-  // the message of an internal error may contain host names of the service
+  // The message of an internal error may contain host names of the service, so it is not shown.
   const reason = isPublic
     ? shorten(error.message)
     : outageOf(error)?.message ?? "the message could not be handed over";

@@ -38,7 +38,8 @@ async function insertUserNotifications(
   o: { userIds: string[]; title: string; body: string },
 ): Promise<void> {
   if (o.userIds.length === 0) return;
-  const userIds = o.userIds.toSorted(); // lock the stream rows in one order, so that two messages cannot deadlock
+  // The stream rows are locked in the order of the users, so that two messages cannot deadlock.
+  const userIds = o.userIds.toSorted();
   await p.sql`
     with numbered as (
       insert into user_notification_streams as s (user_id, last_seq)

@@ -15,7 +15,7 @@ export function pushProviders(p: Platform, held: HeldNotification, content: Cont
         title: content.subject,
         body: content.text,
         data: held.pushData ?? {},
-        // a device can be addressed by its token and by its user; it gets the message once
+        // A device that is addressed both by its token and by its user gets the message once.
         tokens: [...new Set(tokens)],
       };
       const { accepted, refused, retryAfterMs, isUnreachable = false } = await transport.send(

@@ -6,7 +6,7 @@ import { quietUntil } from "../quiet_hours.ts";
 import type { RecipientPreference } from "../recipient_user.ts";
 import { findSuppressions, type SuppressionReason } from "../suppression.ts";
 import { ignoresSuppression } from "../suppression_bounces.ts";
-import { followUsers, skip } from "../user_recipients.ts";
+import { skip, useCurrentAddresses } from "../user_recipients.ts";
 import { collectForDigest, isForDigest } from "./digest_collect.ts";
 
 /** The owed recipients of a message, by what happens to them in this run. */
@@ -15,7 +15,7 @@ export interface Selection {
   due: HeldRecipient[];
   /** Recipients who will not get it. */
   skipped: Outcome[];
-  /** When the first recipient in quiet hours may get the message; null if none is in quiet hours. */
+  /** The time from which the first recipient in quiet hours may get the message; null if none is in quiet hours. */
   waitsUntil: Date | null;
   /** At least one recipient gets the message in a digest. */
   isCollected: boolean;
@@ -33,7 +33,7 @@ export async function selectRecipients(
 ): Promise<Selection> {
   const isPlain = owed.every((r) => r.userId === null && r.suppression === null && isAscii(r.address));
   if (isPlain) return { due: owed, skipped: [], waitsUntil: null, isCollected: false };
-  const { found, skipped } = await followUsers(p.sql, held, owed);
+  const { found, skipped } = await useCurrentAddresses(p.sql, held, owed);
   const suppressed = ignoresSuppression(held) ? new Map() : await suppressedOf(p, held, found);
   const now = p.clock.now();
   const due: HeldRecipient[] = [];
@@ -57,7 +57,10 @@ export async function selectRecipients(
   return { due, skipped, waitsUntil: first, isCollected: collected.length > 0 };
 }
 
-/** Mails about an account, such as a link that ends soon, go to suppressed addresses and do not wait either. */
+/**
+ * The end of the user's quiet hours; null if the message does not wait for it. The service's own confidential mail does
+ * not wait, because its links expire soon.
+ */
 function quietEnd(held: HeldNotification, preference: RecipientPreference, now: Date): Date | null {
   const { timeZoneId, quietFrom: from, quietTo: to } = preference;
   if (held.priority === "Critical" || ignoresSuppression(held) || from === null || to === null) return null;
@@ -65,8 +68,9 @@ function quietEnd(held: HeldNotification, preference: RecipientPreference, now: 
 }
 
 /**
- * Why recipients are suppressed, by recipient id. It uses the suppression that was read with the message. It reads again
- * only if the address has changed since, or has non-ASCII characters, which SQL `lower` does not compare correctly.
+ * The reasons why recipients are suppressed, by recipient id. It uses the suppression that was read with the message. It
+ * reads again only if the address has changed since, or has non-ASCII characters, for which SQL `lower` and `addressKey`
+ * may differ.
  */
 async function suppressedOf(
   p: Pick<NotificationPlatform, "sql">,
@@ -74,13 +78,12 @@ async function suppressedOf(
   found: HeldRecipient[],
 ): Promise<Map<string, SuppressionReason>> {
   const { channel } = held;
-  const before = new Map(held.recipients.map(({ id, address }) => [id, address]));
-  const unread = found.filter((r) => before.get(r.id) !== r.address || !isAscii(r.address));
-  const looked = await findSuppressions(p.sql, held, unread.map((r) => r.address));
-  const isUnread = new Set(unread);
+  const heldAddresses = new Map(held.recipients.map(({ id, address }) => [id, address]));
+  const reread = new Set(found.filter((r) => heldAddresses.get(r.id) !== r.address || !isAscii(r.address)));
+  const current = await findSuppressions(p.sql, held, [...reread].map((r) => r.address));
   return new Map(found.flatMap((recipient) => {
     const { id, address, suppression } = recipient;
-    const reason = isUnread.has(recipient) ? looked.get(addressKey(channel, address)) : suppression;
+    const reason = reread.has(recipient) ? current.get(addressKey(channel, address)) : suppression;
     return reason ? [[id, reason] as const] : [];
   }));
 }

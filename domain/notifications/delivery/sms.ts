@@ -7,7 +7,7 @@ import { statusCallback } from "../feedback/adapters.ts";
 import { smsText, smsTextMistake } from "../sms_text.ts";
 import { type Provider, ProviderFailed, type RecipientAnswer } from "./failover.ts";
 
-/** How many text messages of one notification are sent at the same time. */
+/** Number of text messages of one notification that are sent at the same time. */
 const CONCURRENCY = 5;
 
 /** The SMS gateways in failover order. */
@@ -45,7 +45,7 @@ async function sendToAll(
       await transport.send({ to: recipient.address, text, statusCallback: callback }, signal);
       answers.set(recipient, { accepted: true });
     } catch (error) {
-      // when the run is aborted, this number stays untried; the answers for the others are still returned
+      // If the run is aborted, this number stays untried, and the answers for the others are still returned.
       if (!(error instanceof SmsRefused)) {
         if (signal?.aborted) return "stop";
         throw error;

@@ -10,7 +10,7 @@ import { emitNotificationFailed } from "../notification_events.ts";
 import type { NotificationPlatform } from "../platform.ts";
 import { tenantKeyOf } from "../tenant_key.ts";
 import { deliveryJob } from "./deliver.ts";
-import { replaceLostJobs, settleDigests, settleForgotten } from "./digest_settle.ts";
+import { replaceLostJobs, settleDigests, settleWithoutDigest } from "./digest_settle.ts";
 
 const BATCH_SIZE = 1_000;
 
@@ -27,14 +27,14 @@ export const sweepJob = maintenanceJob<NotificationPlatform>({
     releasedFiles: { limit: 200, run: sweepAttachments },
     tenantKeys: { limit: BATCH_SIZE, run: ({ sql }, { limit }) => fillTenantKeys(sql, limit) },
     digests: { limit: 500, run: (p, { limit }) => settleDigests(p, null, limit) },
-    forgotten: { limit: 500, run: settleForgotten },
+    forgotten: { limit: 500, run: settleWithoutDigest },
     lostDigestJobs: { limit: 500, run: replaceLostJobs },
     foldedDays: { limit: BATCH_SIZE, run: ({ sql }, { limit }) => foldDays(sql, limit) },
     foldedHours: { limit: BATCH_SIZE, run: ({ sql }, { limit }) => foldHours(sql, limit) },
   },
 });
 
-/** Fills the tenant of recipients that the previous version inserted, newest first, so that a search finds them. */
+/** Fills the tenant of recipients that an earlier version inserted without it, newest first, so that a search finds them. */
 export async function fillTenantKeys(sql: Sql, limit = BATCH_SIZE): Promise<number> {
   const { count } = await sql`
     update notification_recipients r set tenant_key = coalesce(n.tenant_id, ${tenantKeyOf(null)}::uuid)

@@ -7,7 +7,7 @@ import { unsubscribeUrl } from "../unsubscribe.ts";
 import { emailProviders, isOneMail, MAX_RECIPIENTS_PER_MAIL } from "./email.ts";
 import { failureAnswer, type Provider, type RecipientAnswer } from "./failover.ts";
 
-/** How many mails of one message are sent at the same time. */
+/** Number of mails of one message that are sent at the same time. */
 const CONCURRENCY = 5;
 /** Replaced by each recipient's own link when the mail is sent, so that the stored message contains no one's link. */
 const PLACEHOLDER = "https://unsubscribe.invalid/3f0c9c52a1";
@@ -40,7 +40,7 @@ export function userMailProviders(
   return emailProviders(p, held, content).map((shared, index) => ({
     name: shared.name,
     async deliver(owed, signal) {
-      // an error of one mail must not lose the outcome of the others
+      // An error of one mail must not lose the outcomes of the others.
       const answersOf = async (count: number, deliver: () => Promise<RecipientAnswer[]>) => {
         try {
           return await deliver();

@@ -18,21 +18,21 @@ export interface FeedbackRequest {
   http: HttpOut;
 }
 
-/** What a provider reports about one recipient of a message. */
+/** A provider's report about one recipient of a message. */
 export interface DeliveryReport {
-  /** The id in our Message-ID or in the provider's metadata: that of a message or of a recipient. */
+  /** The id of a message or of a recipient, as found in our Message-ID or in the provider's metadata. */
   reference: string;
   /** Null: the reference alone names the recipient. */
   address: string | null;
   state: DeliveryState;
-  /** Why the address gets no more messages; null if it still does. */
+  /** The reason to suppress the address; null if it is not suppressed. */
   suppression: SuppressionReason | null;
   /** The provider's reason. */
   detail: string | null;
   at: Date | null;
 }
 
-/** What a person asked for by answering a text message. */
+/** A request that a person made by answering a text message. */
 export interface Reply {
   number: string;
   wants: "stop" | "start";
@@ -65,11 +65,11 @@ const DETAIL_LENGTH = 1_000;
 /** A text of a provider's JSON; undefined if it is missing or something else. */
 export const optionalText = z.string().optional().catch(undefined);
 
-/** What a provider's event says, before it is known whether it is about a message of this service. */
+/** The data of a provider's event, before it is known whether it is about a message of this service. */
 interface GivenReport {
   address: string | null;
   state: DeliveryState;
-  /** Of a bounce: why the address gets no more messages; absent: it still does. A complaint always suppresses it. */
+  /** The reason for which a bounce suppresses the address; absent if it does not. A complaint always suppresses it. */
   suppression?: SuppressionReason | null;
   detail?: string | null | undefined;
   at?: unknown;
@@ -115,7 +115,7 @@ export function readJsonBody(body: Uint8Array): unknown {
 }
 
 /** Compares a signature or secret in a time that does not depend on where they differ. */
-export function isSame(given: string | null | undefined, expected: string): boolean {
+export function equalsInConstantTime(given: string | null | undefined, expected: string): boolean {
   const [a, b] = [given ?? "", expected].map((text) => new TextEncoder().encode(text)) as [
     Uint8Array,
     Uint8Array,

@@ -3,8 +3,8 @@ import { z } from "zod";
 import type { SuppressionReason } from "../suppression.ts";
 import {
   type DeliveryReport,
+  equalsInConstantTime,
   type FeedbackAdapter,
-  isSame,
   optionalText,
   readJsonBody,
   REFERENCE,
@@ -38,7 +38,7 @@ const event = z.object({
 });
 
 /** Reasons of a permanent failure that are about the address. */
-const DEAD = new Map<string, SuppressionReason>([
+const DEAD_ADDRESS_REASONS = new Map<string, SuppressionReason>([
   ["bounce", "HardBounce"],
   ["suppress-bounce", "HardBounce"],
   ["suppress-complaint", "Complaint"],
@@ -54,8 +54,9 @@ export const mailgun: FeedbackAdapter = {
     if (!data) return requireValid(false, "it has no signature") as never;
     const { timestamp, token, ...given } = data.signature;
     const expected = createHmac("sha256", secret).update(timestamp + token).digest("hex");
-    const isSigned = isSame(given.signature, expected) || isSame(given["parent-signature"], expected);
-    requireValid(isSigned, "the signature does not fit");
+    const isSigned = equalsInConstantTime(given.signature, expected) ||
+      equalsInConstantTime(given["parent-signature"], expected);
+    requireValid(isSigned, "the signature does not match the token");
     const age = Math.abs(now.getTime() - Number(timestamp) * 1000);
     requireValid(age <= MAX_AGE_MS, `the timestamp ${timestamp} is more than a day from now`);
     return { reports: readEvent(data["event-data"]), receipt: token };
@@ -78,6 +79,6 @@ function readEvent(given: unknown): DeliveryReport[] {
     return reportOf(references, { ...common, state: "Complained" });
   }
   if (data.event !== "failed" || data.severity !== "permanent") return [];
-  const suppression = DEAD.get(data.reason ?? "") ?? null;
+  const suppression = DEAD_ADDRESS_REASONS.get(data.reason ?? "") ?? null;
   return reportOf(references, { ...common, state: "Bounced", suppression });
 }

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import {
+  equalsInConstantTime,
   type Feedback,
   type FeedbackAdapter,
-  isSame,
   optionalText,
   readJsonBody,
   REFERENCE,
@@ -31,7 +31,7 @@ export const postmark: FeedbackAdapter = {
   read({ headers, body }, secret) {
     const expected = `Basic ${new TextEncoder().encode(secret).toBase64()}`;
     requireValid(
-      isSame(headers.get("authorization"), expected),
+      equalsInConstantTime(headers.get("authorization"), expected),
       "user or password of the basic authentication is wrong",
     );
     const { data } = record.safeParse(readJsonBody(body));

@@ -10,14 +10,14 @@ import { ignoresSuppression } from "../suppression_bounces.ts";
 import { FEEDBACK_PATH, findAdapter } from "./adapters.ts";
 import type { DeliveryReport, Reply } from "./feedback.ts";
 
-/** How many reports of a request changed something, and how many did not: repeated, out of order, or not about our messages. */
+/** The number of reports of a request that changed something, and of those that did not: repeated, out of order, or not about our messages. */
 export interface FeedbackResult {
   applied: number;
   ignored: number;
 }
 
 /**
- * Takes a request of a provider. It may come again, late or out of order: see `applyReports`.
+ * Stores the reports of a provider's request. Requests may be repeated, late or out of order: see `applyReports`.
  * @throws ROUTE_NOT_FOUND (the provider is not configured), NOTIFICATION_FEEDBACK_UNAUTHORIZED, VALIDATION_ERROR
  */
 export async function receiveFeedback(
@@ -48,7 +48,8 @@ async function isFirst(tx: Tx, provider: string, receipt: string): Promise<boole
   return count === 1;
 }
 
-interface Found {
+/** A recipient that the report at `index` names. */
+interface NamedRecipient {
   index: number;
   recipientId: string;
   notificationId: string;
@@ -77,7 +78,7 @@ interface Message {
 async function applyReports(tx: Tx, reports: DeliveryReport[]): Promise<number> {
   if (reports.length === 0) return 0;
   const found = await findRecipients(tx, reports);
-  // messages first, then recipients, as the settlement of a delivery does: this prevents deadlocks
+  // Messages are locked before recipients, as when a delivery is settled, so that the two cannot deadlock.
   const messages = await lockMessages(tx, found.map(({ notificationId }) => notificationId));
   const strongest = new Map<string, DeliveryReport>();
   for (const { index, recipientId } of found) {
@@ -98,8 +99,8 @@ async function applyReports(tx: Tx, reports: DeliveryReport[]): Promise<number> 
 const rank = (state: DeliveryState): number => DELIVERY_STATES.indexOf(state);
 
 /** The recipients that reports name: by their own id, or by the message and the address. */
-async function findRecipients(tx: Tx, reports: DeliveryReport[]): Promise<Found[]> {
-  return await tx<Found[]>`
+async function findRecipients(tx: Tx, reports: DeliveryReport[]): Promise<NamedRecipient[]> {
+  return await tx<NamedRecipient[]>`
     with given as (
       select n::int - 1 as index, reference, mail_key(address) as address
       from unnest(${reports.map(({ reference }) => reference)}::uuid[], ${
@@ -164,7 +165,7 @@ async function suppress(
   await recordSuppressions(tx, { tenantId, notificationId, channel }, [{ address, reason, detail }]);
 }
 
-/** How many of the last messages to a number decide whose text messages a reply is about. */
+/** A reply counts for the tenants that sent one of this many latest messages to the number. */
 const LAST_MESSAGES = 1_000;
 
 /**

@@ -22,7 +22,7 @@ const event = z.object({
   timestamp: z.number().optional().catch(undefined),
 });
 
-/** Why SendGrid did not send a mail, as reasons of a suppression. Other reasons are not about the address. */
+/** SendGrid's reasons for not sending a mail that mean a suppression of the address. Other reasons are not about the address. */
 const DROPPED = new Map<string, SuppressionReason>([
   ["bounced address", "HardBounce"],
   ["invalid", "HardBounce"],
@@ -36,7 +36,7 @@ export const sendgrid: FeedbackAdapter = {
     const signature = headers.get("x-twilio-email-event-webhook-signature") ?? "";
     requireValid(
       isSigned(secret, timestamp, signature, body),
-      "X-Twilio-Email-Event-Webhook-Signature does not fit",
+      "X-Twilio-Email-Event-Webhook-Signature does not match the body",
     );
     const events = readJsonBody(body);
     return { reports: Array.isArray(events) ? events.flatMap(readEvent) : [] };

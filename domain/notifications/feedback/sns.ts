@@ -22,7 +22,8 @@ const message = z.object({
 });
 export type SnsMessage = z.infer<typeof message>;
 
-const SIGNED = {
+/** The fields that the signature covers, by message type, in the order in which they are signed. */
+const SIGNED_FIELDS = {
   Notification: ["Message", "MessageId", "Subject", "Timestamp", "TopicArn", "Type"],
   SubscriptionConfirmation: [
     "Message",
@@ -40,7 +41,7 @@ const SIGNED = {
 const certificates = new TtlCache<string>({ ttlMs: 3_600_000, maxEntries: 100 });
 
 /**
- * Reads a message of Amazon SNS of one of the topics, and checks its signature. The certificate comes from the host of SNS only.
+ * Reads a message of one of the topics of Amazon SNS and checks its signature. Certificates are fetched from hosts of SNS only.
  * @throws NOTIFICATION_FEEDBACK_UNAUTHORIZED, VALIDATION_ERROR (no JSON)
  */
 export async function readSnsMessage(body: Uint8Array, topics: string[], http: HttpOut): Promise<SnsMessage> {
@@ -56,7 +57,7 @@ export async function readSnsMessage(body: Uint8Array, topics: string[], http: H
     data.SigningCertURL,
     () => fetchText(http, data.SigningCertURL, "SigningCertURL"),
   );
-  requireValid(isSigned(data, certificate), "the signature does not fit");
+  requireValid(isSigned(data, certificate), "the signature does not match the message");
   return data;
 }
 
@@ -74,7 +75,7 @@ function snsUrl(text: string): URL | null {
 }
 
 function isSigned(given: SnsMessage, certificate: string): boolean {
-  const fields = SIGNED[given.Type].map((name) => [name, given[name]] as const);
+  const fields = SIGNED_FIELDS[given.Type].map((name) => [name, given[name]] as const);
   const text = fields.flatMap(([name, value]) =>
     value === undefined || value === null ? [] : `${name}\n${value}\n`
   );
@@ -92,7 +93,11 @@ function isSigned(given: SnsMessage, certificate: string): boolean {
   }
 }
 
-/** A URL that SNS itself refuses refuses the message. If SNS fails, it sends the message again. */
+/**
+ * Fetches a URL of a message. A 4xx answer refuses the message as forged. After any other failure the request fails, so
+ * that SNS sends the message again.
+ * @throws NOTIFICATION_FEEDBACK_UNAUTHORIZED
+ */
 async function fetchText(http: HttpOut, url: string, name: string): Promise<string> {
   const { status, body } = await http.send({ url });
   requireValid(status < 400 || status >= 500, `Amazon SNS answered ${status} to its ${name}`);

@@ -2,7 +2,13 @@ import { z } from "zod";
 import { signatureHeaders } from "../../../infra/http_out/webhook_signature.ts";
 import { invalid } from "../../problems/problem.ts";
 import { DELIVERY_STATES } from "../status.ts";
-import { type FeedbackAdapter, isSame, readJsonBody, reportOf, requireValid } from "./feedback.ts";
+import {
+  equalsInConstantTime,
+  type FeedbackAdapter,
+  readJsonBody,
+  reportOf,
+  requireValid,
+} from "./feedback.ts";
 
 /** The tolerance that Standard Webhooks recommends. */
 const TOLERANCE_MS = 5 * 60_000;
@@ -13,7 +19,7 @@ const payload = z.object({
     messageId: z.string(),
     recipient: z.string(),
     state: z.enum(DELIVERY_STATES),
-    /** Of a bounce: the address is dead. */
+    /** True if a bounce means that the address is dead. */
     isPermanent: z.boolean().optional(),
     detail: z.string().nullish(),
     occurredAt: z.string().nullish(),
@@ -28,7 +34,10 @@ export const standardWebhooks: FeedbackAdapter = {
     const expected =
       signatureHeaders([secret], id, at, new TextDecoder().decode(body))["webhook-signature"] ?? "";
     const given = headers.get("webhook-signature")?.split(" ") ?? [];
-    requireValid(id !== "" && given.some((each) => isSame(each, expected)), "webhook-signature does not fit");
+    requireValid(
+      id !== "" && given.some((each) => equalsInConstantTime(each, expected)),
+      "webhook-signature does not match the body",
+    );
     const isRecent = Math.abs(now.getTime() - at.getTime()) <= TOLERANCE_MS;
     requireValid(isRecent, `webhook-timestamp ${timestamp} is more than 5 minutes from now`);
     const { data, error } = payload.safeParse(readJsonBody(body));

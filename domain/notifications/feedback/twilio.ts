@@ -1,9 +1,9 @@
 import { createHmac } from "node:crypto";
 import { addressMistake } from "../addresses.ts";
 import {
+  equalsInConstantTime,
   type Feedback,
   type FeedbackAdapter,
-  isSame,
   type Reply,
   reportOf,
   requireValid,
@@ -29,7 +29,10 @@ export const twilio: FeedbackAdapter = {
   read({ url, headers, body }, secret) {
     const form = new URLSearchParams(new TextDecoder().decode(body));
     const signature = headers.get("x-twilio-signature");
-    requireValid(isSame(signature, twilioSignature(secret, url, form)), "X-Twilio-Signature does not fit");
+    requireValid(
+      equalsInConstantTime(signature, twilioSignature(secret, url, form)),
+      "X-Twilio-Signature does not match the form",
+    );
     return form.has("Body") ? readReply(form) : readStatus(form, new URL(url).searchParams.get("recipient"));
   },
 };

@@ -48,7 +48,7 @@ export async function listUserNotifications(
   return pagedResult([...items], count, page);
 }
 
-/** How many of a user's in-app notifications match the filter, read from the stored counts. */
+/** Counts a user's in-app notifications that match the filter. It reads the stored counts only. */
 export async function countUserNotifications(
   q: Sql,
   { userId, isRead, category }: UserNotificationFilter,

@@ -5,7 +5,7 @@ import type { NotificationPlatform } from "../platform.ts";
 import { type UserNotification, userNotificationColumns } from "./messages.ts";
 
 const BATCH_SIZE = 100;
-/** How long a stream waits for a wake-up. Then it polls for rows, sends a keep-alive comment and checks its session. */
+/** Milliseconds that a stream waits for a wake-up. Then it polls for rows, sends a keep-alive comment and checks its session. */
 const POLL_MS = 15_000;
 const POLL_WITHOUT_LISTEN_MS = 2_000;
 const RECONNECT_MS = 2_000;

@@ -57,12 +57,12 @@ async function closeDigest(p: NotificationPlatform, tx: Tx, digestId: string): P
     findUsersInTenant(tx, tenantId, [userId]),
     readOptedOut(tx, userId),
   ]);
-  const dropOf = (item: Item) =>
+  const exclusionOf = (item: Item) =>
     item.isCancelled ? CANCELLED : !user ? NOT_A_USER : optedOut.has(item.categoryKey) ? OPTED_OUT : null;
   for (const reason of [CANCELLED, NOT_A_USER, OPTED_OUT]) {
-    await drop(tx, items.filter((item) => dropOf(item) === reason), reason);
+    await exclude(tx, items.filter((item) => exclusionOf(item) === reason), reason);
   }
-  const included = items.filter((item) => dropOf(item) === null);
+  const included = items.filter((item) => exclusionOf(item) === null);
   const notificationId = user && included.length > 0
     ? await mailDigest(p, tx, tenantId, user, included)
     : null;
@@ -88,25 +88,25 @@ async function readItems(tx: Tx, digestId: string): Promise<Item[]> {
     where r.digest_id = ${digestId} and r.status = 'Collected' order by r.id limit ${MAX_ITEMS + 1}`;
 }
 
-/** Why a message is left out of the digest, as written to its recipient. */
-interface Drop {
+/** The outcome of a message that is left out of the digest, as written to its recipient. */
+interface Exclusion {
   status: "Skipped" | "Refused";
   reason: SkipReason | null;
   message: string;
 }
-const CANCELLED: Drop = { status: "Skipped", reason: null, message: "The message was cancelled." };
-const NOT_A_USER: Drop = {
+const CANCELLED: Exclusion = { status: "Skipped", reason: null, message: "The message was cancelled." };
+const NOT_A_USER: Exclusion = {
   status: "Skipped",
   reason: "NotAUser",
   message: "No longer an active user of this tenant.",
 };
-const OPTED_OUT: Drop = {
+const OPTED_OUT: Exclusion = {
   status: "Skipped",
   reason: "OptedOut",
   message: "The user no longer wants this category by email.",
 };
 
-async function drop(tx: Tx, items: Item[], { status, reason, message }: Drop): Promise<void> {
+async function exclude(tx: Tx, items: Item[], { status, reason, message }: Exclusion): Promise<void> {
   if (items.length === 0) return;
   await tx`update notification_recipients
     set status = ${status}, reason = ${reason}, error_message = ${message}, deliver_after = null
@@ -150,7 +150,11 @@ async function mailDigest(
     return notificationId;
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    await drop(tx, items, { status: "Refused", reason: null, message: `No digest: ${error.message}` });
+    await exclude(tx, items, {
+      status: "Refused",
+      reason: null,
+      message: `The digest could not be made: ${error.message}`,
+    });
     return null;
   }
 }

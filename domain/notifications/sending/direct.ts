@@ -43,7 +43,7 @@ export interface DirectEmail {
 interface Handover {
   /** The request was answered `Sending`: the message is accepted, and a job continues its delivery. */
   isAccepted: boolean;
-  /** The delivery is being settled as one whose request waits: the request must not be answered before. */
+  /** The delivery has ended while the request was still waiting. The request must now wait for the settlement too. */
   isAwaited: boolean;
 }
 
@@ -68,7 +68,7 @@ export async function sendDirectEmail(
     })
   );
   const { fromAddress } = email;
-  // `checkMessage` reports an error of the syntax
+  // An address with a syntax error is reported by `checkMessage`.
   if (fromAddress !== null && !addressMistake("Email", fromAddress)) {
     const mistake = await senderMistake(p, caller.tenantId, fromAddress);
     if (mistake) errors.fromAddress = [mistake];
@@ -152,7 +152,8 @@ async function sendNow(
   };
   await transact(p.sql, (tx) => store(tx, { ...notification, status: "Sending" }));
   const held = await readDirectNotification(p.sql, id);
-  // Not by the pool of the Idempotency-Key: what a provider has accepted is written, also if another request has the key.
+  // The delivery writes through the main pool, because the pool of an Idempotency-Key refuses writes once another
+  // request has taken over the key, and the outcome must be written even then.
   const handover = { isAccepted: false, isAwaited: false };
   const delivery = deliverDirect(withDatabase(p, mainPool(p.sql)), sender, held, handover);
   const early = await waitAtMost(p.config.DIRECT_SEND_SECONDS * 1000, delivery);
@@ -204,8 +205,9 @@ export async function finishDirectMessages(p: Pick<NotificationPlatform, "direct
 }
 
 /**
- * State of the message that an interrupted request wrote; null if it wrote none. The message is not sent again, because
- * the mail server may have accepted it.
+ * The state of the message that an interrupted request with this Idempotency-Key wrote; null if it wrote none. The
+ * message is not sent again, because the mail server may have accepted it.
+ * @throws NOTIFICATION_DELIVERY_FAILED
  */
 async function readInterrupted(sql: Sql, id: string): Promise<NotificationResult | null> {
   const [message] = await sql<

@@ -110,7 +110,9 @@ export class MessageWriter {
         return ids;
       },
       {
-        concurrency: 1, // while a batch is written, the next one grows: half as many statements, each with twice the messages
+        // While one batch is written, the next one grows. Two writers would need twice as many statements, each with half
+        // the messages.
+        concurrency: 1,
         maxItems: 250,
         maxWeight: 4_000_000,
         weigh: ({ message: { htmlBody, textBody, templateData, recipients } }) =>
@@ -277,7 +279,9 @@ export async function sendTemplateTest(
     });
   }
   const [user] = await findUsersInTenant(p.sql, tenantId, [userId]);
-  if (!user) throw invalid({ id: ["the caller has no address in this tenant"] });
+  if (!user) {
+    throw invalid({ id: ["the test is sent to the caller; expected a user of this tenant, found none"] });
+  }
   requireQuota(tests.take(userId));
   const data = o.data ?? await sampleDataOf(p, tenantId, template);
   const { subject, htmlBody, textBody, locale } = await renderStored(p, tenantId, template, { ...o, data });

@@ -9,8 +9,8 @@ import type { NotificationPlatform } from "../platform.ts";
 import { sendNotification, sendServiceMail } from "./send.ts";
 
 /**
- * What other areas tell people about their webhook endpoints and senders.
- * @param platform is called when something is told
+ * The mails and notifications that other areas send about webhook endpoints and senders.
+ * @param platform is called when a notice is sent, because the platform is complete only then
  */
 export const serviceNotices = (
   platform: () => NotificationPlatform,
@@ -18,16 +18,16 @@ export const serviceNotices = (
   onEndpointDisabled: (tx, endpoint, reason) => notifyEndpointCreator(platform(), tx, endpoint, reason),
   senderNotices: {
     mailLink: (tx, sender, link) => mailSenderLink(platform(), tx, sender, link),
-    tellLost: (tx, sender) => notifyLostSender(platform(), tx, sender),
+    notifyLost: (tx, sender) => notifyLostSender(platform(), tx, sender),
   },
 });
 
 /** Path of the page that a mailed link opens. */
 export const CONFIRM_SENDER_PATH = "/senders/confirm";
 const CONFIRMATION = "sender-confirmation";
-/** Who administers a tenant: its settings, or its roles. */
+/** The permissions of the users who administer a tenant: its settings, or its roles. */
 const ADMINISTRATORS = ["manage:settings", "update:roles"];
-const MOST_NOTIFIED = 100;
+const MAX_NOTIFIED = 100;
 
 /**
  * Queues the mail with the link that proves an address. The token is in the fragment, which browsers send to no server. The
@@ -55,7 +55,7 @@ async function notifyLostSender(
   tx: Tx,
   { tenantId, address, id }: NamedSender,
 ): Promise<void> {
-  const holders = await findHolders(tx, tenantId, ADMINISTRATORS, MOST_NOTIFIED);
+  const holders = await findHolders(tx, tenantId, ADMINISTRATORS, MAX_NOTIFIED);
   if (holders.length === 0) return;
   await sendNotification(p, tx, { tenantId, userId: null, traceId: null }, {
     channel: "InApp",

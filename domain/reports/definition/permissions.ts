@@ -8,7 +8,7 @@ export type RightsHolder = Pick<Caller, "permissions">;
 /** Permissions of the file area. admin:system does not include them. */
 const isFilePermission = (permission: string): boolean => permission.endsWith(":files");
 
-/** Does the caller hold all `permissions`? */
+/** True if the caller holds all `permissions`. */
 export function holdsAll(caller: RightsHolder, permissions: string[]): boolean {
   return missingOf(caller, permissions).length === 0;
 }

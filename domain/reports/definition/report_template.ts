@@ -25,7 +25,7 @@ export {
 export type { QueryInput, QueryParameters, ReportQuery, ReportScope } from "./template_parts.ts";
 export type { Chart } from "../../documents/charts/tally.ts";
 
-/** What a report declares besides its rows. */
+/** The declaration of a report without its rows. */
 interface ReportHead<P extends z.ZodObject> {
   /** The id that callers use: lower case, digits and hyphens. */
   id: string;
@@ -51,7 +51,7 @@ interface ReportHead<P extends z.ZodObject> {
   subtitle?: ReportText<z.output<P>>;
   /** Texts of the printed and Excel documents by language (`pt`) and text; the others stay as they are declared. */
   translations?: Translations;
-  /** Of PDF, print and sheets; absent: landscape. */
+  /** Page orientation of PDF, print and sheets; absent: landscape. */
   layout?: PageLayout;
   /** True: the chart of a table stands before it. Its query then runs twice, in one snapshot. */
   chartsFirst?: boolean;

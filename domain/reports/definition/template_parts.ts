@@ -70,7 +70,7 @@ export type ReportPart =
   | { kind: "table"; table: TablePartDefinition<AnyColumns, string> }
   | { kind: "chart"; chart: ChartPartDefinition<AnyColumns, string> };
 
-/** What makes the parts of a report; `parameters` have the types of the report's. */
+/** The functions with which a report declares its parts. They give `parameters` the types that the report declares. */
 export interface PartMakers<P> {
   table<C extends string>(table: TablePartDefinition<P, C>): ReportPart;
   chart<C extends string>(chart: ChartPartDefinition<P, C>): ReportPart;
@@ -98,7 +98,7 @@ const KINDS: ChartKind[] = ["bar", "line", "pie"];
 
 /**
  * Checks a part of a report.
- * @param name of the report and part, such as `report "users", table 2`
+ * @param name the report and the part, such as `report "users", part 2`
  * @throws Error that names the member, what was found and what is expected
  */
 export function checkPart(name: string, part: ReportPart): void {

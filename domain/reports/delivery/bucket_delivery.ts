@@ -13,8 +13,9 @@ import type { Deliverable, Outcome, OwedDelivery } from "./delivery.ts";
 import type { OpenTarget } from "./target_secrets.ts";
 
 /**
- * Streams the document into the bucket of a target, with one part of 8 MiB in memory. Writing it again is harmless. A
- * store that cannot be reached is retried for a day; one that refuses, such as a wrong key, fails with its error code.
+ * Streams the document into the bucket of a target, with one part of 8 MiB in memory. Writing it again is harmless. If
+ * the store cannot be reached, the delivery is retried for a day. If the store refuses it, for example because of a wrong
+ * key, the delivery fails with the store's error code.
  */
 export async function deliverToBucket(
   p: Platform,
@@ -55,10 +56,10 @@ export function connectTarget({ config }: Pick<Platform, "config">, target: Open
 export const targetKey = ({ prefix }: OpenTarget, path: string): string =>
   prefix ? `${prefix}/${path}` : path;
 
-/** What a failure of a store means for a delivery; its messages name no key, bucket or host. */
+/** The outcome of a delivery whose store failed. Its reason names no key, bucket or host. */
 export function outcomeOfStore(error: unknown): Exclude<Outcome, { status: "Delivered" }> {
   if (error instanceof ObjectStoreUnavailable) {
-    return { status: "Owed", reason: sentence(error), isAway: true };
+    return { status: "Owed", reason: sentence(error), isUnavailable: true };
   }
   if (error instanceof ObjectStoreError) return { status: "Failed", reason: sentence(error) };
   if (error instanceof Problem) return { status: "Failed", reason: error.message };

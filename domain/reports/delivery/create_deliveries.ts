@@ -7,7 +7,7 @@ import { deliverJob } from "./deliver_job.ts";
 import { type DeliveryOptions, executionTargetPath, METHOD } from "./options.ts";
 import { findTarget } from "./targets.ts";
 
-/** For a document without deliveries, the job only checks the scan. It starts this late, when most scans are done. */
+/** Delay of the job for a document without deliveries. The job only checks the scan, and most scans are done by then. */
 const SCAN_MS = 2_000;
 
 /** Inserts the deliveries of a completed execution and enqueues the job that waits for the scan and then delivers. */
@@ -27,8 +27,8 @@ export async function createDeliveries(p: Platform, tx: Tx, execution: Execution
 }
 
 /**
- * Inserts deliveries of a document with other options than the execution's. A recipient who is among its deliveries gets
- * it again; the outcome of a running attempt with other options no longer counts.
+ * Inserts deliveries of a document with other options than the execution's. A recipient with an earlier delivery gets the
+ * document again, and the outcome of an attempt that still runs with the earlier options is ignored.
  * @returns the recipients
  */
 export async function addDeliveries(

@@ -63,21 +63,21 @@ async function deliverDocument(
     return { delivered: 0 };
   }
   const deliveries = await listOwed(p.sql, executionId);
-  let away: string | null = null;
+  let outage: string | null = null;
   const run = crypto.randomUUID();
   for (const delivery of deliveries) {
     if (!await claimDelivery(p.sql, delivery.id, run)) continue;
     const outcome = obstacle ?? await deliver(p, execution, delivery, context);
-    if (outcome.status === "Owed" && outcome.isAway) away = outcome.reason;
+    if (outcome.status === "Owed" && outcome.isUnavailable) outage = outcome.reason;
     await recordOutcome(p.sql, delivery.id, run, outcome);
   }
   const owed = await finishDelivery(p, executionId);
-  if (owed > 0 && away !== null) throw new DependencyUnavailable(away);
+  if (owed > 0 && outage !== null) throw new DependencyUnavailable(outage);
   if (owed > 0) throw new PostponeJob(`${owed} deliveries are not settled yet`, wait);
   return { delivered: deliveries.length };
 }
 
-/** Why a document cannot be delivered: not yet (`Owed`) or never (`Failed`); null if it can be delivered now. */
+/** The reason why a document cannot be delivered: not yet (`Owed`) or never (`Failed`). Null if it can be delivered now. */
 function obstacleOf(file: FileRecord | null): Exclude<Outcome, { status: "Delivered" }> | null {
   if (file?.status === "Available") return null;
   if (file?.status === "Pending" || file?.status === "Scanning") {
@@ -106,10 +106,10 @@ async function deliver(
     return {
       status: "Owed",
       reason: outageOf(error)?.message ?? "An unexpected error occurred; the service's log has the details.",
-      isAway: true,
+      isUnavailable: true,
     };
   });
-  const isGivenUp = outcome.status === "Owed" && outcome.isAway && !waitsForDependencies;
+  const isGivenUp = outcome.status === "Owed" && outcome.isUnavailable && !waitsForDependencies;
   return isGivenUp ? { status: "Failed", reason: outcome.reason } : outcome;
 }
 

@@ -22,13 +22,13 @@ export interface OwedDelivery {
 }
 
 /**
- * The result of an attempt: delivered, failed for good, or still open. `isAway`: the recipient's server does not
+ * The result of an attempt: delivered, failed for good, or still open. `isUnavailable`: the recipient's server does not
  * answer.
  */
 export type Outcome =
   | { status: "Delivered" }
   | { status: "Failed"; reason: string }
-  | { status: "Owed"; reason: string; isAway?: true };
+  | { status: "Owed"; reason: string; isUnavailable?: true };
 
 /** A Completed execution that `jobId` may deliver; null if it was deleted, has ended or has a newer delivery job. */
 export async function readDeliverable(
@@ -51,12 +51,12 @@ export async function listOwed(q: Sql, executionId: string): Promise<OwedDeliver
   return rows.map(({ optionsJson, ...row }) => ({ ...row, options: JSON.parse(optionsJson) }));
 }
 
-/** How long a run may make an attempt alone: longer than a request may take. */
+/** Lifetime of a claim. It is longer than a request may take. */
 const CLAIM_SECONDS = 60;
 
 /**
- * Claims an open delivery for an attempt of the run `by`. So two jobs, of which one began with a redelivery, never make the
- * same attempt at the same time.
+ * Claims an open delivery for an attempt of the run `by`. Without the claim, a job that a redelivery enqueued could make
+ * the same attempt at the same time as the earlier job.
  * @returns false if another run makes the attempt, or the delivery is no longer open
  */
 export async function claimDelivery(q: Sql, deliveryId: string, by: string): Promise<boolean> {
@@ -75,7 +75,7 @@ export async function recordOutcome(q: Sql, deliveryId: string, by: string, outc
 }
 
 /**
- * When no delivery is open: Completed → Delivered; if deliveries failed, the execution stays Completed with an error
+ * Completed → Delivered once no delivery is open. If deliveries failed, the execution stays Completed with an error
  * message. The delivery status changes from Pending to the result, with an event to the tenant.
  * @returns how many deliveries are still open
  */

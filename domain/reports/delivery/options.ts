@@ -10,7 +10,7 @@ export type DeliveryMethod = typeof METHOD[keyof typeof METHOD];
 
 const WEBHOOK_FORMATS = ["standard", "slack"] as const;
 
-/** Stored options without these members stay equal. */
+/** Removes null members, so that stored options that never had them compare as equal. */
 const absentIfNull = <T>(value: T | null | undefined): T | undefined => value ?? undefined;
 const optionalText = (max: number) => z.string().max(max).nullish().transform((value) => value ?? null);
 
@@ -123,7 +123,7 @@ export function executionTargetPath(options: DeliveryOptions, execution: Executi
 }
 
 /**
- * Two documents of one request that would be copied to the same path, where the later one would replace the other.
+ * Finds two documents of one request that would be copied to the same path, so that one would replace the other.
  * @param burstValues of all documents
  * @returns the mistake in the target path; null if each document has a path of its own
  */

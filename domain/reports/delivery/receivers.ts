@@ -34,6 +34,6 @@ export async function requireReceiver(
   if (secrets.length === 0) throw invalid({ "delivery.method": [NO_SECRET] });
 }
 
-/** Why a webhook cannot be signed. */
+/** The error message for a webhook that cannot be signed. */
 export const NO_SECRET =
   "webhooks need a secret: the tenant has none, and the service has no WEBHOOK_SECRET; create one with POST /api/v1/report-webhook-secret/rotate";

@@ -9,7 +9,7 @@ import { addDeliveries, enqueueDelivery } from "./create_deliveries.ts";
 import { checkDelivery, type DeliveryOptions, METHOD } from "./options.ts";
 import { requireReceiver } from "./receivers.ts";
 
-/** Who gets the document again. Without members: everyone whose delivery failed. */
+/** The recipients who get the document again. Without members: all whose delivery failed. */
 export interface Redelivery {
   /** Recipients of earlier deliveries, also of successful ones. */
   recipients: string[] | null;
@@ -61,9 +61,11 @@ async function chooseDeliveries(
   { recipients, delivery }: Redelivery,
 ): Promise<string[]> {
   if (delivery) {
-    if (recipients) throw invalid({ recipients: ["expected recipients or delivery, not both"] });
+    if (recipients) {
+      throw invalid({ recipients: ["found both recipients and delivery; expected one of them"] });
+    }
     if (delivery.method === METHOD.Download) {
-      throw invalid({ "delivery.method": ["delivery by download (method 1) sends nothing"] });
+      throw invalid({ "delivery.method": ["found 1, download, which sends nothing; expected 2, 3 or 4"] });
     }
     const checked = checkDelivery(delivery, execution.burstValue ?? undefined);
     await requireReceiver(p, tx, execution.tenantId, checked);

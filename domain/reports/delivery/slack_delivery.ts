@@ -36,13 +36,13 @@ export async function postToSlack(
     if (answer.status >= 200 && answer.status < 300 && said === "ok") return { status: "Delivered" };
     const word = /^[a-z_]{1,60}$/.test(said) ? ` ${said}` : "";
     const reason = `The receiver answered ${answer.status}${word}, expected 200 ok.`;
-    if (isTemporaryRefusal(answer.status)) return { status: "Owed", reason, isAway: true };
+    if (isTemporaryRefusal(answer.status)) return { status: "Owed", reason, isUnavailable: true };
     return { status: "Failed", reason };
   } catch (error) {
     if (error instanceof OutboundRefused) {
       return { status: "Failed", reason: "Refused: the address of the webhook is private." };
     }
-    return { status: "Owed", reason: "The receiver could not be reached.", isAway: true };
+    return { status: "Owed", reason: "The receiver could not be reached.", isUnavailable: true };
   }
 }
 

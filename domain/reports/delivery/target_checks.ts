@@ -3,7 +3,7 @@ import { deliveryPath } from "../../files/service_files.ts";
 import { type FieldErrors, invalid, Problem } from "../../problems/problem.ts";
 import { HIDDEN, type TargetFields } from "./target_shapes.ts";
 
-/** What a target stores, without its secret. */
+/** The stored settings of a target, without its secret. */
 export interface TargetPlace {
   endpoint: string | null;
   region: string | null;

@@ -88,7 +88,7 @@ const commands: Commands = {
   async update({ config }, tx, caller, id, input, ifMatch) {
     const { before, version, secret: sealed } = await lockTarget(tx, caller, id, ifMatch);
     if (input.kind !== undefined && input.kind !== before.kind) {
-      throw invalid({ kind: [`the kind cannot be changed; it is ${before.kind}`] });
+      throw invalid({ kind: [`the kind cannot be changed; expected ${before.kind}`] });
     }
     const changed = { ...before, ...definedMembers(input) } as TargetFields;
     const place = checkTarget(changed, config.OUTBOUND_ALLOW);

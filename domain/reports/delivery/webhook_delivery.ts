@@ -51,11 +51,11 @@ export async function deliverByWebhook(
       .send({ url: recipient, method: "POST", headers, body });
     if (status >= 200 && status < 300) return { status: "Delivered" };
     const reason = `The receiver answered ${status}.`;
-    if (isTemporaryRefusal(status)) return { status: "Owed", reason, isAway: true };
+    if (isTemporaryRefusal(status)) return { status: "Owed", reason, isUnavailable: true };
     return { status: status === 410 || attempts + 1 >= MAX_REFUSALS ? "Failed" : "Owed", reason };
   } catch (error) {
     if (error instanceof OutboundRefused) return { status: "Failed", reason: `Refused: ${error.message}.` };
     const reason = `The receiver could not be reached: ${(error as Error).message}`;
-    return { status: "Owed", reason, isAway: true };
+    return { status: "Owed", reason, isUnavailable: true };
   }
 }

@@ -7,7 +7,7 @@ import { missingVariables } from "../../templates/language/required_variables.ts
 import type { PartReader } from "../../templates/parts.ts";
 import { readTemplate } from "../../templates/read.ts";
 import { renderSource } from "../../templates/render.ts";
-import { MOST_USES, partialsNaming, refusalOf, usesVersion } from "../../templates/uses.ts";
+import { MAX_USES, partialsNaming, refusalOf, usesVersion } from "../../templates/uses.ts";
 import { requireTemplateVersion } from "../../templates/versions.ts";
 import type { ReportPlatform } from "../platform.ts";
 import { takeSlot } from "../request_slot.ts";
@@ -16,7 +16,7 @@ import { variablesMissing, withProblems } from "./problems.ts";
 import { type GivenDocument, givenSource, inMessageTerms } from "./source.ts";
 import type { DocumentTemplate } from "./template.ts";
 
-/** How long a preview may take. */
+/** Time limit of a preview. */
 const PREVIEW_MS = 30_000;
 
 /**
@@ -123,13 +123,13 @@ const previewTooLarge = (why: string): Problem =>
 
 /** A document template that uses a partial. */
 export type DocumentUse = Pick<DocumentTemplate, "id" | "slug" | "name" | "locale"> & {
-  /** Why it is invalid with the partial; null: it is valid. */
+  /** The error of the template with the partial; null if it is valid. */
   error: string | null;
 };
 
 /**
  * The tenant's document templates that use a partial, also through other partials, by slug and locale. Each is checked as if
- * it were saved. Nothing uses a message template or a layout.
+ * it were saved. The list is empty for a message template or a layout, because document templates cannot use these.
  * @throws NOTIFICATION_TEMPLATE_NOT_FOUND, RATE_LIMITED
  */
 export async function listDocumentUses(
@@ -143,7 +143,7 @@ export async function listDocumentUses(
   const slugs = await partialsNaming(p.sql, tenantId, partial.slug);
   const templates = await p.sql<DocumentTemplate[]>`
     select * from document_templates where tenant_id = ${tenantId} and part_slugs && ${slugs}::text[]
-    order by slug, lower(locale) limit ${MOST_USES}`;
+    order by slug, lower(locale) limit ${MAX_USES}`;
   const uses: DocumentUse[] = [];
   for (const template of templates) {
     const part = { slug: partial.slug, versionId };

@@ -58,7 +58,7 @@ const ENGLISH = {
   },
 };
 
-/** As in Brazil, whose formats the language tag `pt` has. */
+/** Sample data of a Brazilian company, because the language tag `pt` stands for Brazilian formats. */
 const PORTUGUESE = {
   invoice: {
     number: "2026-0142",

@@ -17,7 +17,7 @@ export type GivenDocument = Pick<
   "locale" | "titleTemplate" | "bodyTemplate" | "requiredVariables" | "texts"
 >;
 
-/** The same with the slugs of the partials it names, as it is stored. */
+/** A document template as it is stored: with the slugs of the partials that it names. */
 export type StoredDocument = GivenDocument & Pick<DocumentTemplate, "partSlugs">;
 
 /** A document template in the words of message templates: the title is a subject, the body is HTML. */

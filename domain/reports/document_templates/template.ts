@@ -121,7 +121,7 @@ export async function readDocumentVersionById(q: Sql, id: string): Promise<Docum
   return row;
 }
 
-/** What changed from one version of a template to another. @throws DOCUMENT_TEMPLATE_NOT_FOUND */
+/** The changes from one version of a template to another. @throws DOCUMENT_TEMPLATE_NOT_FOUND */
 export async function compareDocumentTemplateVersions(
   q: Sql,
   tenantId: string,

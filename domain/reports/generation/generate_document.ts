@@ -15,7 +15,7 @@ import type { ReportPlatform } from "../platform.ts";
 import { checkItems, itemLabel } from "./items.ts";
 import { queueReport } from "./request_report.ts";
 
-/** Who may see the generated documents. */
+/** The permission to see the generated documents. */
 const PERMISSION = "generate:documents";
 
 /** One document: its data, its name among the others, its language, and who gets it. */
@@ -90,7 +90,7 @@ async function readVersionId(q: Sql, { id, version }: DocumentTemplate): Promise
   return found.id;
 }
 
-/** The same parts in the language of an item, if it has one. */
+/** Replaces the pinned language by the language of an item, if it has one. */
 const inLanguage = (pins: TemplatePins | null, language: string | null): TemplatePins | null =>
   pins && language !== null ? { ...pins, language } : pins;
 

@@ -11,9 +11,9 @@ import { describeFailure, produceDocument, RunSuperseded } from "./produce.ts";
 import { checkRequest, queueReport, type ReportRequest, type Requester } from "./request_report.ts";
 
 const LIMIT_MS = 60_000;
-/** How long after the time limit the run may take to stop by itself. */
+/** Time that the run has, after the time limit, to stop by itself. */
 const GRACE_MS = 2_000;
-/** How long after the time limit the execution's job starts. It runs the report again if this instance has crashed. */
+/** Time between the time limit and the start of the execution's job, which runs the report again if this instance has crashed. */
 const RESCUE_MS = 30_000;
 
 /**

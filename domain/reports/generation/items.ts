@@ -8,7 +8,7 @@ const MAX_LABEL_LENGTH = 200;
 export const itemLabel = (value: string | number | boolean): string =>
   cutText(String(value).replaceAll(/\p{C}+/gu, " "), MAX_LABEL_LENGTH);
 
-/** How the items of one request are checked. */
+/** The check of the items of one request. */
 interface ItemChecks<I, C> {
   /** The name of their list in the request. */
   field: string;

@@ -55,7 +55,7 @@ export async function produceDocument(p: ReportPlatform, run: Run, signal: Abort
   }
 }
 
-/** What the thread generates, and the name of the file. */
+/** The input for the thread that generates the document, and the file name of the document. */
 async function inputOf(p: ReportPlatform, run: Run): Promise<{ input: DocumentInput; fileName: string }> {
   const { documentVersionId, templateId, format, requestedBy } = run;
   if (documentVersionId !== null) return await renderExecution(p, { ...run, documentVersionId });
@@ -112,7 +112,7 @@ async function storeDocument(p: ReportPlatform, run: Run, signal: AbortSignal): 
   const { contentType } = FORMATS[run.format];
   const done = new AbortController(); // stops the generation if storing fails
   const progress = { rowCount: 0, bytes: 0 };
-  async function* pieces() {
+  async function* chunks() {
     const document = p.reports.threads.make(input, {
       signal: AbortSignal.any([signal, done.signal]),
       stopping: p.stopping,
@@ -130,7 +130,7 @@ async function storeDocument(p: ReportPlatform, run: Run, signal: AbortSignal): 
         createdBy: run.createdBy,
         owner: { scope: FILE_SCOPE, id: run.runId },
       },
-      ReadableStream.from(pieces()),
+      ReadableStream.from(chunks()),
       (tx) => requireCurrent(tx, run),
     );
     if (sizeBytes !== progress.bytes) {
@@ -143,7 +143,7 @@ async function storeDocument(p: ReportPlatform, run: Run, signal: AbortSignal): 
   }
 }
 
-/** Whoever ends a run releases its files. A file that is stored after that would never be released. */
+/** Refuses to store a file for a run that has ended, because its files were released at its end. @throws RunSuperseded */
 async function requireCurrent(tx: Tx, run: Run): Promise<void> {
   if (!await lockCurrent(tx, run)) throw superseded();
 }
@@ -152,17 +152,17 @@ const superseded = () =>
   new RunSuperseded("the execution was cancelled or replaced while its document was stored");
 
 async function* countBytes<T>(
-  pieces: AsyncGenerator<Uint8Array, T>,
+  chunks: AsyncGenerator<Uint8Array, T>,
   progress: { bytes: number },
 ): AsyncGenerator<Uint8Array, T> {
   try {
-    for (let next = await pieces.next();; next = await pieces.next()) {
+    for (let next = await chunks.next();; next = await chunks.next()) {
       if (next.done) return next.value;
       progress.bytes += next.value.length;
       yield next.value;
     }
   } finally {
-    await pieces.return(undefined as T);
+    await chunks.return(undefined as T);
   }
 }
 
@@ -190,7 +190,7 @@ export function describeFailure(error: unknown): string {
   return "The document could not be generated or stored; the service's log has the reason under the trace id.";
 }
 
-/** Is a retry useless? True for mistakes in a template or query, and for problems such as a missing permission. */
+/** True if a retry would fail too: for errors in a template or query, and for problems such as a missing permission. */
 export function isPermanentFailure(error: unknown): boolean {
   return error instanceof Problem || isTemplateFault(error) ||
     error instanceof PostgresError && /^(22|42)/.test(error.code);

@@ -21,7 +21,7 @@ import { STATUS } from "../status.ts";
 import { formatsOf, requireTemplate } from "../threads/registry.ts";
 import { generateJob } from "./generate_job.ts";
 
-/** Who requests a report: a caller, or a schedule on behalf of its creator. */
+/** The user for whom a report is generated: a caller, or the creator of a schedule. */
 export type Requester = Pick<Caller, "userId" | "tenantId" | "permissions" | "traceId">;
 
 /** A request for one report. */
@@ -36,12 +36,12 @@ export interface ReportRequest {
   burstValue?: string;
 }
 
-/** What an execution is made of. */
+/** The data from which an execution is inserted. */
 export type QueuedRequest =
   & Pick<ReportRequest, "format" | "parameters" | "requestedBy" | "delivery" | "scheduleId" | "burstValue">
   & { template: Pick<ReportTemplate, "id" | "name">; requiredPermissions: string[] };
 
-/** The version of a document template with the language and the parts of the document. */
+/** A version of a document template, with the document's language and the versions of its partials. */
 export interface PinnedDocument {
   versionId: string;
   pins: TemplatePins | null;
@@ -100,7 +100,7 @@ export async function requestReport(
  * @param o.startsAt when the job is due; absent: immediately
  * @param o.id the execution's id; absent: a new one
  * @param o.burstId the burst of this document, if the request has a `burstValue`
- * @param o.document the version of a document template with its parts, for a document that is no report
+ * @param o.document the document template's version; absent for a report
  */
 export async function queueReport(
   p: ReportPlatform,

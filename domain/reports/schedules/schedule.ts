@@ -46,7 +46,8 @@ export interface ScheduleFilter extends PageRequest {
 /**
  * SQL that selects schedules (alias `s`) with the status of their last run. For a burst: Queued or Generating while an
  * execution is unfinished, Failed if one failed, otherwise the lowest status number of its executions. The delivery
- * status of a burst is Pending while one is; otherwise Partly unless all documents to deliver have the same.
+ * status of a burst is Pending while one of its executions is Pending. Otherwise it is the common status of the documents
+ * to deliver, or Partly if they differ.
  */
 const schedules = (q: Sql) =>
   q`select s.*, coalesce(b.status, e.status) as last_status,

@@ -83,9 +83,9 @@ export async function createSchedule(
 
 /**
  * Changes a schedule. The caller must be allowed to run the changed report. A caller who changes its content or
- * delivery becomes its creator. Otherwise it would still deliver to recipients the caller named after the caller has
- * left or lost the permission. A caller who changes anything of a schedule that its creator can no longer run also
- * becomes its creator, so that it can run again.
+ * delivery becomes its creator. Otherwise the schedule would go on delivering to the recipients whom this caller named
+ * after the caller has left or lost the permission. If the creator of a schedule can no longer run it, a caller who
+ * changes anything in it also becomes its creator, so that it can run again.
  * @throws REPORT_SCHEDULE_NOT_FOUND, PRECONDITION_FAILED, and the errors of `createSchedule`
  */
 export async function updateSchedule(
@@ -202,7 +202,7 @@ function checkRun(p: ReportPlatform, requester: Requester, request: ReportReques
 
 type RunFields = Pick<Schedule, "format" | "parametersJson" | "deliveryJson" | "burstJson">;
 
-/** Are the document and its delivery unchanged? */
+/** True if the document and its delivery are unchanged. */
 const isSameRun = (after: RunFields, before: RunFields): boolean =>
   after.format === before.format && after.parametersJson === before.parametersJson &&
   after.deliveryJson === before.deliveryJson && after.burstJson === before.burstJson;

@@ -25,7 +25,7 @@ import { auditSchedule, readBurst, readDelivery, readParameters } from "./schedu
 
 const BATCH = 50;
 
-/** Lets the scheduler run report schedules when they are due. */
+/** The work of the scheduler that runs report schedules when they are due. */
 export const scheduleWork = (p: ReportPlatform): TimedWork => ({
   name: "report schedules",
   nextInMs: () =>
@@ -68,7 +68,7 @@ async function fireSchedule(p: ReportPlatform, schedule: Schedule): Promise<void
     await transact(p.sql, async (tx) => {
       const joined = withDatabase(p, tx);
       const failed = await insertFailed(joined, tx, schedule, { reason: UNEXPECTED }, null);
-      await noteLastRun(joined, tx, schedule, failed);
+      await recordLastRun(joined, tx, schedule, failed);
       await handleExecutionEnd(joined, tx, failed);
     });
   }
@@ -103,28 +103,28 @@ async function runSchedule(
 ): Promise<Execution> {
   const { createdBy, tenantId, burstJson } = schedule;
   const creator = await readRequester(tx, { userId: createdBy, tenantId, traceId });
-  const parts = creator ? prepareRun(p, creator, schedule) : [{ reason: CREATOR_GONE }];
-  const canRun = parts.some((part) => "request" in part);
+  const documents = creator ? prepareRun(p, creator, schedule) : [{ reason: CREATOR_GONE }];
+  const canRun = documents.some((document) => "request" in document);
   const burstId = burstJson !== null && canRun ? newId() : null;
   const executions: Execution[] = [];
   // A burst that cannot run at all is recorded as one failure, not as one per value.
-  for (const part of canRun ? parts : parts.slice(0, 1)) {
+  for (const document of canRun ? documents : documents.slice(0, 1)) {
     executions.push(
-      "request" in part
-        ? await queueReport(p, tx, part.creator, part.request, burstId ? { burstId } : {})
-        : await insertFailed(p, tx, schedule, part, burstId),
+      "request" in document
+        ? await queueReport(p, tx, document.creator, document.request, burstId ? { burstId } : {})
+        : await insertFailed(p, tx, schedule, document, burstId),
     );
   }
   const [first] = executions;
-  if (!first) throw new Error("a schedule ran nothing");
-  await noteLastRun(p, tx, schedule, first);
+  if (!first) throw new Error("a run of a schedule created no execution");
+  await recordLastRun(p, tx, schedule, first);
   for (const execution of executions) {
     if (execution.status === STATUS.Failed) await handleExecutionEnd(p, tx, execution);
   }
   return first;
 }
 
-const noteLastRun = (p: ReportPlatform, tx: Tx, schedule: Schedule, { id }: Execution) =>
+const recordLastRun = (p: ReportPlatform, tx: Tx, schedule: Schedule, { id }: Execution) =>
   tx`update report_schedules set last_run_at = ${p.clock.now()}, last_execution_id = ${id}
     where id = ${schedule.id}`;
 
@@ -133,9 +133,11 @@ const CREATOR_GONE =
   "A user who changes the schedule becomes its creator.";
 
 /** A document to generate, or the reason why it cannot be generated, with its burst value. */
-type Part = { creator: Requester; request: CheckedRequest } | { reason: string; burstValue?: string };
+type PreparedDocument =
+  | { creator: Requester; request: CheckedRequest }
+  | { reason: string; burstValue?: string };
 
-function prepareRun(p: ReportPlatform, creator: Requester, schedule: Schedule): Part[] {
+function prepareRun(p: ReportPlatform, creator: Requester, schedule: Schedule): PreparedDocument[] {
   return catchProblem(() => {
     const request = {
       templateId: schedule.templateId,
@@ -156,7 +158,7 @@ function prepareRun(p: ReportPlatform, creator: Requester, schedule: Schedule): 
   });
 }
 
-function catchProblem(prepare: () => Part[], burstValue?: string): Part[] {
+function catchProblem(prepare: () => PreparedDocument[], burstValue?: string): PreparedDocument[] {
   try {
     return prepare();
   } catch (error) {

@@ -2,15 +2,15 @@ import { Worker } from "node:worker_threads";
 import { PostgresError } from "../../../infra/postgres/failures.ts";
 import type { DocumentInput, DocumentSources, Failure, FromWorker, ToWorker } from "./document_worker.ts";
 
-/** How many chunks stay valid after they were yielded; more than the streams that consume them can buffer. */
-const KEPT_PIECES = 8;
-/** How long a cancelled document may take to stop; after that its thread is terminated. */
+/** Number of chunks that stay valid after they were yielded. It is more than the streams that consume them can buffer. */
+const KEPT_CHUNKS = 8;
+/** Time that a cancelled document has to stop. After that its thread is terminated. */
 const STOP_MS = 5_000;
 /** Heap for short-lived values. By default V8 lets it grow to over 50 MB before it collects their garbage. */
 const YOUNG_MEGABYTES = 12;
 /**
- * Bound of the heap for other values, far above what a document needs. By default V8 lets the heap grow to four times its
- * live values before it collects garbage; below a bound of 1 GB (2 GB without this) to twice these.
+ * Limit of the heap for long-lived values, far above the need of any document. V8 lets a heap grow to four times its live
+ * values before it collects garbage. With a limit of at most 1 GB (here 1,024 MB) it lets it grow to twice its live values.
  */
 const OLD_MEGABYTES = 1_024;
 
@@ -43,7 +43,7 @@ export class DocumentThread {
 
   /**
    * Generates a document as a stream of byte chunks; the generator's return value is the number of rows. Aborting
-   * `signal` or ending the iteration early cancels the query at the server. A chunk is valid until KEPT_PIECES more
+   * `signal` or ending the iteration early cancels the query at the server. A chunk is valid until KEPT_CHUNKS more
    * were yielded. Its memory is then freed without waiting for garbage collection, so memory use does not grow with the
    * document.
    * @throws the signal's reason, DocumentThreadLost, PostgresError, or an error of the template
@@ -61,7 +61,7 @@ export class DocumentThread {
         if ("bytes" in answer) {
           this.#post({ do: "more" });
           yield answer.bytes;
-          if (kept.push(answer.bytes.buffer) > KEPT_PIECES) kept.shift()?.transfer(0);
+          if (kept.push(answer.bytes.buffer) > KEPT_CHUNKS) kept.shift()?.transfer(0);
           continue;
         }
         isRunning = false;
@@ -108,11 +108,11 @@ export class DocumentThread {
   }
 }
 
-function errorOf({ message, stack, code, isPostgres, isOfQuery }: Failure): Error {
+function errorOf({ message, stack, code, isPostgres, hasQuery }: Failure): Error {
   const error = isPostgres ? new PostgresError(message) : new Error(message);
   return Object.assign(error, {
     ...(code ? { code } : {}),
     ...(stack ? { stack } : {}),
-    ...(isOfQuery ? { query: "" } : {}),
+    ...(hasQuery ? { query: "" } : {}),
   });
 }

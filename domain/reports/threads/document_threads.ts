@@ -13,7 +13,7 @@ export class DocumentThreads {
 
   constructor(private readonly sources: DocumentSources, private readonly idleMs = IDLE_MS) {}
 
-  /** How many threads are idle. */
+  /** Number of idle threads. */
   get idle(): number {
     return this.#idle.size;
   }

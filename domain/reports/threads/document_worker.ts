@@ -6,7 +6,7 @@ import { type BlockInput, makeBlocks } from "../../documents/writers/pdf/blocks/
 import { makeDocument, type ReportInput } from "./make_document.ts";
 import { loadReportTemplates, type ReportTemplates, requireTemplate } from "./registry.ts";
 
-/** Where the thread reads rows and templates. */
+/** The databases and folders from which the thread reads rows and templates. */
 export interface DocumentSources {
   /** The service's own database. */
   databaseUrl: string;
@@ -32,30 +32,33 @@ export interface Failure {
   stack?: string;
   code?: string;
   isPostgres: boolean;
-  /** Does the error have the driver's `query` member? It distinguishes a lost database connection from other errors. */
-  isOfQuery: boolean;
+  /** True if the error has the driver's `query` member, which tells a lost database connection from other errors. */
+  hasQuery: boolean;
 }
 
-/** How many chunks may be sent without a `more`. */
-const PIECES_AHEAD = 4;
-const PIECE_BYTES = 512 * 1024;
+/** Number of chunks that may be sent before the first `more`. */
+const CHUNKS_AHEAD = 4;
+const CHUNK_BYTES = 512 * 1024;
 
 let templates: Promise<ReportTemplates> | undefined;
+/** Aborts the current document. */
 let stopping = new AbortController();
-let allowed = 0;
-let allow = () => {};
+/** Number of chunks that may be sent now. */
+let credits = 0;
+/** Wakes `send` after a new credit or a stop. */
+let wakeSender = () => {};
 
 async function make({ input, sources }: Extract<ToWorker, { do: "make" }>): Promise<number> {
-  const pieces = "markup" in input ? drawBlocks(input) : await generateReport(input, sources);
-  const piece = new Piece();
-  for (let next = await pieces.next();; next = await pieces.next()) {
+  const document = "markup" in input ? drawBlocks(input) : await generateReport(input, sources);
+  const chunk = new Chunk();
+  for (let next = await document.next();; next = await document.next()) {
     if (next.done) {
-      if (piece.filled > 0) await send(piece.take());
+      if (chunk.filled > 0) await send(chunk.take());
       return next.value;
     }
     for (let taken = 0; taken < next.value.length;) {
-      taken += piece.add(next.value.subarray(taken));
-      if (piece.isFull) await send(piece.take());
+      taken += chunk.add(next.value.subarray(taken));
+      if (chunk.isFull) await send(chunk.take());
     }
   }
 }
@@ -75,18 +78,18 @@ async function generateReport(input: ReportInput, sources: DocumentSources) {
   return makeDocument(url, template, input, stopping.signal);
 }
 
-/** Collects bytes into chunks of PIECE_BYTES, because each message costs the receiving thread time. */
-class Piece {
+/** Collects bytes into chunks of CHUNK_BYTES, because each message costs the receiving thread time. */
+class Chunk {
   filled = 0;
-  #bytes = new Uint8Array(PIECE_BYTES);
+  #bytes = new Uint8Array(CHUNK_BYTES);
 
   get isFull(): boolean {
-    return this.filled === PIECE_BYTES;
+    return this.filled === CHUNK_BYTES;
   }
 
   /** Copies as many bytes as fit. @returns how many were copied */
   add(bytes: Uint8Array): number {
-    const fitting = bytes.subarray(0, PIECE_BYTES - this.filled);
+    const fitting = bytes.subarray(0, CHUNK_BYTES - this.filled);
     this.#bytes.set(fitting, this.filled);
     this.filled += fitting.length;
     return fitting.length;
@@ -94,31 +97,32 @@ class Piece {
 
   take(): Uint8Array<ArrayBuffer> {
     const taken = this.isFull ? this.#bytes : this.#bytes.slice(0, this.filled);
-    this.#bytes = new Uint8Array(PIECE_BYTES);
+    this.#bytes = new Uint8Array(CHUNK_BYTES);
     this.filled = 0;
     return taken;
   }
 }
 
+/** Posts a chunk as soon as there is a credit. @throws the reason of `stopping` */
 async function send(bytes: Uint8Array<ArrayBuffer>): Promise<void> {
-  while (allowed === 0) {
+  while (credits === 0) {
     stopping.signal.throwIfAborted();
-    await new Promise<void>((resolve) => allow = resolve);
+    await new Promise<void>((resolve) => wakeSender = resolve);
   }
   stopping.signal.throwIfAborted();
-  allowed--;
+  credits--;
   post({ bytes }, [bytes.buffer]);
 }
 
 function failureOf(error: unknown): Failure {
-  if (!(error instanceof Error)) return { message: String(error), isPostgres: false, isOfQuery: false };
+  if (!(error instanceof Error)) return { message: String(error), isPostgres: false, hasQuery: false };
   const code = "code" in error ? String(error.code) : undefined;
   return {
     message: error.message,
     ...(error.stack ? { stack: error.stack } : {}),
     ...(code ? { code } : {}),
     isPostgres: error instanceof PostgresError,
-    isOfQuery: "query" in error,
+    hasQuery: "query" in error,
   };
 }
 
@@ -128,14 +132,14 @@ function post(message: FromWorker, transferred: ArrayBuffer[] = []): void {
 
 parentPort?.on("message", (data: ToWorker) => {
   if (data.do === "more") {
-    allowed++;
-    allow();
+    credits++;
+    wakeSender();
   } else if (data.do === "stop") {
     stopping.abort();
-    allow();
+    wakeSender();
   } else {
     stopping = new AbortController();
-    allowed = PIECES_AHEAD;
+    credits = CHUNKS_AHEAD;
     make(data).then(
       (rowCount) => post({ rowCount }),
       (error) => post({ failed: failureOf(error) }),

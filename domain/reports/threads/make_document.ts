@@ -21,7 +21,7 @@ export interface ReportInput {
   format: ReportFormat;
   /** Validated parameters, with defaults. */
   parameters: Record<string, unknown>;
-  /** As `ReportScope`. */
+  /** Tenants whose rows may be shown; null: all tenants, and rows without a tenant. */
   tenantIds: string[] | null;
   /** Name of the tenant whose data it shows; null: all tenants. */
   tenantName: string | null;
@@ -69,7 +69,7 @@ export const writerOf = (format: ReportFormat): Promise<ReportWriter> => WRITERS
 /** The source of the rows and texts of a document. */
 export type DocumentSource = Pick<RowSource, "rows" | "text">;
 
-/** @param rows `count` grows while the tables are read */
+/** The document that a writer writes; its parts read their rows when they are written. @param rows `count` grows while the tables are read */
 export function documentOf(
   template: ReportTemplate,
   input: Omit<ReportInput, "templateId" | "tenantIds">,
@@ -77,7 +77,7 @@ export function documentOf(
   rows: { count: number },
 ): ReportDocument {
   const { looks, requestedBy, generatedAt, format } = input;
-  // Excel and CSV hold values, whose form the reader's program chooses: UTC, as their facts say.
+  // Excel and CSV hold plain values that the reader's program formats, so their times are in UTC. The facts name the zone.
   const isPrinted = format === FORMAT.Pdf || format === FORMAT.Html;
   const { locale = null, timeZone = "UTC" } = input.language ?? {};
   // Programs read CSV, so its header stays the same in every language.
@@ -119,9 +119,9 @@ function partsOf(
   const tally = chartsFirst ? null : new Tally(chart, columns, wording);
   const read = async (): Promise<ChartData> => {
     if (tally?.isComplete) return tally.data();
-    const first = new Tally(chart, columns, wording);
-    for await (const batch of source.rows(table)) first.add(batch);
-    return first.data();
+    const counted = new Tally(chart, columns, wording);
+    for await (const batch of source.rows(table)) counted.add(batch);
+    return counted.data();
   };
   const parts: DocumentPart[] = [tableOf(table, source, o, tally), { kind: "chart", read }];
   return chartsFirst ? parts.reverse() : parts;
@@ -181,7 +181,8 @@ function shapeOf(
   };
 }
 
-interface Generation {
+/** The values of the facts. */
+interface GenerationFacts {
   parameters: Record<string, unknown>;
   tenantName: string | null;
   requestedBy: string | null;
@@ -191,7 +192,7 @@ interface Generation {
 /** The name-value pairs above the parts of a document: tenant, time of generation, requester and parameters. */
 function documentFacts(
   template: ReportTemplate,
-  { parameters, tenantName, requestedBy, generatedAt }: Generation,
+  { parameters, tenantName, requestedBy, generatedAt }: GenerationFacts,
   wording: Wording,
 ): [string, string][] {
   const { words, timeZone } = wording;

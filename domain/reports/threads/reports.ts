@@ -4,8 +4,8 @@ import { loadReportTemplates, type ReportTemplates } from "./registry.ts";
 import { Slots } from "./slots.ts";
 
 const SLOT_WAIT_MS = 20_000;
-/** If a document takes two seconds, the last of them gets a slot just within the wait. */
-const MOST_WAITING_PER_SLOT = 10;
+/** Maximum requests that wait for each slot. If a document takes two seconds, the last one gets a slot after 20 s. */
+const MAX_WAITING_PER_SLOT = 10;
 
 /** The in-process state of the reports area. */
 export interface Reports {
@@ -13,16 +13,16 @@ export interface Reports {
   /** Limits how many documents this instance generates at once; each needs a database connection and a CPU core. */
   slots: Slots;
   /**
-   * How long a synchronous request waits for a slot. Together with the run's limit it is less than the request timeout.
+   * Milliseconds that a synchronous request waits for a slot. Together with the run's limit they are below the request timeout.
    */
   slotWaitMs: number;
-  /** How many may wait for a slot. Further synchronous requests are refused at once. */
-  mostWaiting: number;
+  /** Maximum synchronous requests that wait for a slot. Further ones are refused at once. */
+  maxWaiting: number;
   /** The threads that generate documents. */
   threads: DocumentThreads;
 }
 
-/** What extensions add to reports: the URLs of their modules, and the URLs of their databases by name. */
+/** The parts of reports that extensions add: the URLs of their modules, and the URLs of their databases by name. */
 export interface ReportExtensions {
   modules: readonly string[];
   databases: Readonly<Record<string, string>>;
@@ -48,6 +48,6 @@ export async function openReports(
     }),
     slots: new Slots(config.REPORT_CONCURRENCY),
     slotWaitMs: SLOT_WAIT_MS,
-    mostWaiting: MOST_WAITING_PER_SLOT * config.REPORT_CONCURRENCY,
+    maxWaiting: MAX_WAITING_PER_SLOT * config.REPORT_CONCURRENCY,
   };
 }

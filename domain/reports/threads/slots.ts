@@ -1,6 +1,6 @@
 /**
- * A semaphore: up to `count` holders at once. The next slot goes to the tenant that holds the fewest, among equals to the
- * one that waits longest for its turn; within a tenant to the first that came.
+ * A semaphore with up to `count` holders at once. A free slot goes to the waiting tenant that holds the fewest slots. If
+ * several tenants hold equally few, they take turns. Within a tenant, the oldest request gets the slot.
  */
 export class Slots {
   #free: number;
@@ -40,7 +40,7 @@ export class Slots {
     };
   }
 
-  /** Like `take`, but waits at most `ms`. @returns null if no slot became free */
+  /** Waits for a slot for at most `ms`. @returns as `take`; null if no slot became free */
   async takeWithin(
     tenantId: string | null,
     ms: number,
@@ -76,7 +76,7 @@ export class Slots {
       const leave = () => {
         signal.removeEventListener("abort", abort);
         const others = this.#waiting.get(tenantId)?.filter((each) => each !== start) ?? [];
-        this.#waiting.delete(tenantId); // its next turn comes after the other tenants'
+        this.#waiting.delete(tenantId); // added again at the end, because the other tenants have the next turns
         if (others.length > 0) this.#waiting.set(tenantId, others);
       };
       const abort = () => {

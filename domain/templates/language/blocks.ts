@@ -1,7 +1,7 @@
 import { type Emit, innerScope, loopScope, type Read, type Run, type Scope } from "./scope.ts";
 import { isFalsy } from "./values/values.ts";
 
-/** Writes one of two programs, like `if` and `unless`. @param zero absent: zero counts as false */
+/** Writes one of two programs, as `if` and `unless` do. @param zero `includeZero`; null: zero counts as false */
 export function condition(read: Read, zero: Read | null, whenTrue: Emit, whenFalse: Emit): Emit {
   return (run, scope) => {
     run.budget.charge(0);

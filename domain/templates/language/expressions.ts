@@ -4,13 +4,14 @@ import type { Read, Scope } from "./scope.ts";
 import type { Expression, Hash, Located, PathExpression } from "./syntax.ts";
 import { ownProperty } from "./values/values.ts";
 
-/** The names that `as |a b|` defines, innermost block first. Each entry is one scope on the `outer` chain. */
-export interface Names {
+/** The source and the visible names of an expression that is lowered. */
+export interface ExpressionContext {
   source: Source;
   /** Canonical tag of the language in which values are formatted. */
   locale: string;
   /** The texts of `t`. */
   texts: Readonly<Record<string, string>>;
+  /** The names that `as |a b|` defines, innermost block first. Each entry is one scope on the `outer` chain. */
   parameters: readonly (readonly string[])[];
 }
 
@@ -23,37 +24,39 @@ const LOOP_VALUES: Record<string, (scope: NonNullable<Scope["loop"]>) => unknown
 };
 
 /** Turns a path, literal or call into a function that returns its value. Throws TemplateInvalid. */
-export function lowerExpression(expression: Expression, names: Names): Read {
-  if (expression.type === "PathExpression") return lowerPath(expression, names);
-  if (expression.type === "SubExpression") return lowerCall(expression, names);
+export function lowerExpression(expression: Expression, context: ExpressionContext): Read {
+  if (expression.type === "PathExpression") return lowerPath(expression, context);
+  if (expression.type === "SubExpression") return lowerCall(expression, context);
   const value = expression.type === "NullLiteral" ? null : expression.value;
   return () => value;
 }
 
-function lowerPath(path: PathExpression, names: Names): Read {
+function lowerPath(path: PathExpression, context: ExpressionContext): Read {
   const { parts, depth, original } = path;
   if (parts.length + depth > MAX_SEGMENTS) {
     const { line, column } = path.loc.start;
-    throw names.source.invalidAtLine(line, column, `a path may have at most ${MAX_SEGMENTS} segments`);
+    throw context.source.invalidAtLine(line, column, `a path may have at most ${MAX_SEGMENTS} segments`);
   }
-  if (path.data) return lowerDataPath(path, names);
+  if (path.data) return lowerDataPath(path, context);
   const [first, ...rest] = parts;
   if (first !== undefined && depth === 0 && !/^(\.|this\b)/.test(original)) {
-    const level = names.parameters.findIndex((list) => list.includes(first));
-    if (level !== -1) return follow(parameterAt(level, (names.parameters[level] ?? []).indexOf(first)), rest);
+    const level = context.parameters.findIndex((list) => list.includes(first));
+    if (level !== -1) {
+      return follow(parameterAt(level, (context.parameters[level] ?? []).indexOf(first)), rest);
+    }
   }
-  if (depth > 0) return follow((_run, scope) => climb(scope, depth)?.context, parts);
+  if (depth > 0) return follow((_run, scope) => ancestorOf(scope, depth)?.context, parts);
   return follow(first === undefined ? readContext : (_run, scope) => ownProperty(scope.context, first), rest);
 }
 
-function lowerDataPath(path: PathExpression, names: Names): Read {
+function lowerDataPath(path: PathExpression, context: ExpressionContext): Read {
   const [name = "", ...rest] = path.parts;
   if (name === "root") return follow((run) => run.root, rest);
   if (name === "looks") return follow((run) => run.looks, rest);
   const value = Object.hasOwn(LOOP_VALUES, name) ? LOOP_VALUES[name] : undefined;
   if (value === undefined) {
     const { line, column } = path.loc.start;
-    throw names.source.invalidAtLine(
+    throw context.source.invalidAtLine(
       line,
       column,
       `\`@${name}\` is unknown; supported are @index, @key, @first, @last, @root and @looks`,
@@ -77,12 +80,14 @@ function parameterAt(level: number, position: number): Read {
   };
 }
 
-function climb(scope: Scope, depth: number): Scope | null {
+/** The scope that `depth` times `../` leads to; null if there is none. */
+function ancestorOf(scope: Scope, depth: number): Scope | null {
   let at: Scope | null = scope;
   for (let level = 0; level < depth && at !== null; level++) at = at.parent;
   return at;
 }
 
+/** Reads the member of a value at a path. */
 function follow(start: Read, parts: readonly string[]): Read {
   const [first, ...rest] = parts;
   if (first === undefined) return start;
@@ -107,8 +112,8 @@ const nameOf = (path: Expression): string => path.type === "PathExpression" ? pa
 export const functionOf = (path: Expression): TemplateFunction | undefined => FUNCTIONS.get(nameOf(path));
 
 /** Turns a call into a function that returns its result. Throws TemplateInvalid for wrong arguments. */
-export function lowerCall(call: Call, names: Names): Read {
-  const { source, locale, texts } = names;
+export function lowerCall(call: Call, context: ExpressionContext): Read {
+  const { source, locale, texts } = context;
   const name = nameOf(call.path);
   const { line, column } = call.loc.start;
   const invalid = (reason: string) => source.invalidAtLine(line, column, `\`${name}\` ${reason}`);
@@ -122,15 +127,15 @@ export function lowerCall(call: Call, names: Names): Read {
   const pairs = call.hash?.pairs ?? [];
   const unknown = pairs.find(({ key }) => found.options !== "any" && !found.options.includes(key));
   if (unknown) throw invalid(`has no option \`${unknown.key}\``);
-  const reads = call.params.map((param) => lowerExpression(param, names));
-  const options = pairs.map(({ key, value }) => [key, lowerExpression(value, names)] as const);
+  const reads = call.params.map((param) => lowerExpression(param, context));
+  const options = pairs.map(({ key, value }) => [key, lowerExpression(value, context)] as const);
   const check = (args: unknown[], given: Options) => {
     const problem = found.check?.(args, given, locale) ?? null;
     if (problem !== null) throw invalid(problem);
   };
 
   if (isSubjectOnly(call)) {
-    // all but the first argument are literals: they are checked once
+    // All arguments but the first are literals, so they are checked once, when the template is compiled.
     const [args, given] = [
       call.params.map(literalOf),
       Object.fromEntries(pairs.map((pair) => [pair.key, literalOf(pair.value)])),
@@ -145,7 +150,7 @@ export function lowerCall(call: Call, names: Names): Read {
     const args = reads.map((read) => read(run, scope));
     const given = Object.fromEntries(options.map(([key, read]) => [key, read(run, scope)]));
     if (found.check) {
-      run.budget.charge(4_096); // a check may need a new formatter
+      run.budget.charge(4_096); // a check may create a formatter, which is expensive
       check(args, given);
     }
     return found.call(args, given, { locale, texts, budget: run.budget });

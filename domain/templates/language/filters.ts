@@ -53,7 +53,7 @@ function applyFilter(inner: Read, use: FilterUse, lowering: Lowering): Read {
   const reads = use.args.map((arg) => readArgument(arg, lowering));
   return (run, scope) => {
     const args = reads.map((read) => read(run, scope));
-    // an argument from the data may be long or need a new formatter
+    // An argument from the data may be long or need a new formatter.
     run.budget.charge(4_096);
     check(args);
     return filter.apply(inner(run, scope), args, { locale, budget: run.budget });

@@ -3,7 +3,7 @@ import { parseSource } from "./parse.ts";
 import { Source } from "./source.ts";
 import type { Program, Statement } from "./syntax.ts";
 
-/** What a template contains, without the partials themselves. */
+/** The partials and bodies that the sources of a template name. */
 export interface Inspection {
   /** Slugs of the partials it names. */
   partials: string[];

@@ -84,10 +84,13 @@ function lowerBlock(block: BlockStatement, lowering: Lowering): Emit {
   const names = block.program?.blockParams ?? [];
   if (isCondition && names.length > 0) throw invalid(`\`${name}\` does not support \`as |…|\``);
   const inside = isCondition ? lowering : { ...lowering, parameters: [names, ...lowering.parameters] };
-  // The else branch runs in the scope around the block. In `{{^if x}}` it comes first in the document.
-  const early = startsBefore(block.inverse, block.program) ? lowerOptional(block.inverse, lowering) : null;
+  // Programs are lowered in document order, as the output tags are. In `{{^if x}}` the else branch comes first. It runs in
+  // the scope around the block.
+  const leadingElse = startsBefore(block.inverse, block.program)
+    ? lowerOptional(block.inverse, lowering)
+    : null;
   const body = lowerOptional(block.program, inside);
-  const otherwise = early ?? lowerOptional(block.inverse, lowering);
+  const otherwise = leadingElse ?? lowerOptional(block.inverse, lowering);
 
   if (isCondition) {
     const zero = includeZero === undefined ? null : lowerExpression(includeZero, lowering);
@@ -97,12 +100,14 @@ function lowerBlock(block: BlockStatement, lowering: Lowering): Emit {
   return name === "each" ? each(read, body, otherwise) : withBlock(read, body, otherwise);
 }
 
-/** `{{#eq a b}}`: like `{{#if (eq a b)}}`. */
+/** Turns a block such as `{{#eq a b}}` into the closure of `{{#if (eq a b)}}`. */
 function lowerComparison(block: BlockStatement, lowering: Lowering): Emit {
   const read = lowerCall(block, lowering);
-  const early = startsBefore(block.inverse, block.program) ? lowerOptional(block.inverse, lowering) : null;
+  const leadingElse = startsBefore(block.inverse, block.program)
+    ? lowerOptional(block.inverse, lowering)
+    : null;
   const body = lowerOptional(block.program, lowering);
-  return condition(read, null, body, early ?? lowerOptional(block.inverse, lowering));
+  return condition(read, null, body, leadingElse ?? lowerOptional(block.inverse, lowering));
 }
 
 function lowerOptional(program: Program | undefined, lowering: Lowering): Emit {

@@ -1,4 +1,4 @@
-import type { Names } from "./expressions.ts";
+import type { ExpressionContext } from "./expressions.ts";
 import type { OutputTag } from "./scan.ts";
 import type { Emit } from "./scope.ts";
 
@@ -9,7 +9,7 @@ export interface PartSource {
   texts: Readonly<Record<string, string>>;
 }
 
-/** A partial compiled for one part, and how many levels of partials it has, itself included. */
+/** A partial compiled for one part, and its number of nested levels of partials, itself included. */
 export interface CompiledPartial {
   emit: Emit;
   levels: number;
@@ -19,20 +19,20 @@ export interface CompiledPartial {
 export interface Partials {
   /** By slug. */
   sources: Readonly<Record<string, PartSource>>;
-  /** Partials that are compiled for this part already, by slug. */
+  /** Partials that are already compiled for this part, by slug. */
   compiled: Map<string, CompiledPartial>;
-  /** Slugs of the partials around, outermost first. */
+  /** Slugs of the surrounding partials, outermost first. */
   path: readonly string[];
-  /** Levels of partials below, found so far. */
+  /** Number of nested levels of partials found so far. */
   levels: number;
 }
 
 /** The state of lowering (turning the syntax tree into closures): source, visible names and remaining output tags. */
-export interface Lowering extends Names {
+export interface Lowering extends ExpressionContext {
   /** True for the HTML part: output is escaped except in `{{{ }}}` and `{{& }}`. */
   isHtml: boolean;
   tags: Iterator<OutputTag>;
   partials: Partials;
-  /** In a layout: writes what `{{{ body }}}` stands for. */
+  /** Writes the `{{{ body }}}` of a layout; null if the part is not of a layout. */
   body: Emit | null;
 }

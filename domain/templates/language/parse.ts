@@ -24,7 +24,7 @@ export function parseSource(source: Source): { program: Program; tags: OutputTag
   }
   const { masked, tags } = scan(source);
   try {
-    // `scan` rejects every statement that is not declared in syntax.ts
+    // The types fit, because `scan` rejects every statement that is not declared in syntax.ts.
     return { program: Handlebars.parse(masked) as unknown as Program, tags };
   } catch (error) {
     throw positioned(source, error as Error & { lineNumber?: number; column?: number });

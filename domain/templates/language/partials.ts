@@ -9,12 +9,13 @@ import type { PartialStatement, Program } from "./syntax.ts";
 /** `lowerProgram` of lower.ts, which calls this module. */
 type LowerProgram = (program: Program, lowering: Lowering) => Emit;
 
-/** How deep partials may contain partials. */
+/** Maximum nesting of partials. */
 export const MAX_PARTIAL_DEPTH = 5;
 
 /**
- * Turns `{{> slug value name=value}}` into a closure. The partial sees the value, or else the value around the tag, with
- * the named values added; it sees no `../`. Each partial is compiled once per part. Throws TemplateInvalid.
+ * Turns `{{> slug value name=value}}` into a closure. The context of the partial is the given value, or the context of the
+ * tag if there is none, with the named values added. It has no `../`. Each partial is compiled once per part. Throws
+ * TemplateInvalid.
  */
 export function lowerPartial(
   statement: PartialStatement,

@@ -14,7 +14,7 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-/** Thrown if too many tasks of the tenant wait already. */
+/** Thrown if too many tasks of the tenant already wait. */
 export class RenderQueueFull extends Error {
   override readonly name = "RenderQueueFull";
 }
@@ -50,7 +50,7 @@ export class RenderThreads {
       return Promise.reject(new RenderQueueFull(`${queue.length} renders are waiting`));
     }
     return new Promise((resolve, reject) => {
-      // the thread answers with the result of the task's kind
+      // The cast is safe, because the thread answers with the result of the task's kind.
       queue.push({ task, resolve: resolve as Waiting["resolve"], reject });
       this.#waiting.set(tenant, queue);
       this.#startNext();

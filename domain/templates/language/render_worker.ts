@@ -17,16 +17,16 @@ export type RenderTask =
     do: "render";
     source: TemplateSource;
     data: Record<string, unknown>;
-    /** What `@looks` stands for; absent: the template does not use it. */
+    /** The value of `@looks`; absent if the template does not use it. */
     looks?: Record<string, unknown> | null;
     /** Cache key of the compiled source; null: it is not cached. */
     key: string | null;
   }
   /** Only checks that the source compiles. */
   | { do: "compile"; source: TemplateSource }
-  /** Finds its partials. */
+  /** Finds the partials that the source names. */
   | { do: "inspect"; source: Pick<TemplateSource, "subject" | "html" | "text"> }
-  /** Makes data with all its variables. */
+  /** Makes sample data with all variables of the source. */
   | { do: "sample"; source: TemplateSource }
   /** Converts HTML to plain text. */
   | { do: "text"; html: string };

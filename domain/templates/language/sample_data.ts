@@ -8,7 +8,7 @@ import type { BlockStatement, Expression, Hash, Program, Statement } from "./syn
 import type { TemplateSource } from "./template.ts";
 import { TemplateLimitExceeded } from "./values/budget.ts";
 
-/** What is known about a value: its members, its items, and what the template does with it. */
+/** The facts known about a value: its members, its items, and how the template uses it. */
 class Shape {
   readonly members = new Map<string, Shape>();
   items: Shape | null = null;
@@ -21,38 +21,38 @@ class Shape {
   }
 }
 
-/** Where a block is: the value around it, and the named values. */
-interface Place {
+/** The variables that are visible in a block, and the state of the visit. */
+interface VisitScope {
   context: Shape;
-  parent: Place | null;
+  parent: VisitScope | null;
   root: Shape;
   names: ReadonlyMap<string, Shape>;
   partials: NonNullable<TemplateSource["partials"]>;
   tags: Iterator<OutputTag>;
   isHtml: boolean;
-  /** Slugs of the partials around. */
+  /** Slugs of the surrounding partials. */
   path: readonly string[];
   steps: Steps;
 }
 
 /**
- * The work and the size of the data of one template. Without a limit, nested lists and partials that use others many times
- * would cost exponentially much.
+ * Limits the work and the size of the data of one template. Without a limit, the cost of nested lists and of partials that
+ * use others many times would grow exponentially.
  */
 class Steps {
-  #left = MOST_STEPS;
+  #left = MAX_STEPS;
 
   /** Throws TemplateLimitExceeded. */
   take(count: number): void {
     this.#left -= count;
-    if (this.#left < 0) throw new TemplateLimitExceeded("steps", MOST_STEPS);
+    if (this.#left < 0) throw new TemplateLimitExceeded("steps", MAX_STEPS);
   }
 }
 
 const NUMBERS = ["number", "currency", "plural", "lt", "lte", "gt", "gte"];
 const ITEMS = 2;
 /** A step is a statement, 32 characters of a source, or a value. */
-const MOST_STEPS = 100_000;
+const MAX_STEPS = 100_000;
 
 /**
  * Data with a fitting value for every variable that a template, its layout and its partials use. `each` gives a list of
@@ -82,97 +82,97 @@ export function sampleData(source: TemplateSource): Record<string, unknown> {
   return Object.fromEntries([...root.members].map(([name, shape]) => [name, valueOf(name, shape, steps)]));
 }
 
-function visitSource(part: TemplatePart, text: string, place: Omit<Place, "tags" | "isHtml">): void {
-  place.steps.take(text.length >> 5);
+function visitSource(part: TemplatePart, text: string, scope: Omit<VisitScope, "tags" | "isHtml">): void {
+  scope.steps.take(text.length >> 5);
   const { program, tags } = parseSource(new Source(part, text));
-  visit(program, { ...place, tags: tags.values(), isHtml: part === "html" });
+  visit(program, { ...scope, tags: tags.values(), isHtml: part === "html" });
 }
 
-function visit(program: Program | undefined, place: Place): void {
-  for (const statement of program?.body ?? []) visitStatement(statement, place);
+function visit(program: Program | undefined, scope: VisitScope): void {
+  for (const statement of program?.body ?? []) visitStatement(statement, scope);
 }
 
-function visitStatement(statement: Statement, place: Place): void {
-  place.steps.take(1);
+function visitStatement(statement: Statement, scope: VisitScope): void {
+  scope.steps.take(1);
   if (statement.type === "MustacheStatement") {
-    const next = place.tags.next();
+    const next = scope.tags.next();
     const filters = next.done ? [] : next.value.filters;
     const usage = usageOf(filters.find(({ name }) => usageOf(name))?.name ?? "");
-    if (statement.params.length > 0 || statement.hash) visitCall(statement, place);
-    else use(statement.path, place, usage);
+    if (statement.params.length > 0 || statement.hash) visitCall(statement, scope);
+    else use(statement.path, scope, usage);
     for (const { args } of filters) {
-      for (const arg of args) if (arg.kind === "path") follow(place.context, arg.parts);
+      for (const arg of args) if (arg.kind === "path") memberAt(scope.context, arg.parts);
     }
-  } else if (statement.type === "BlockStatement") visitBlock(statement, place);
+  } else if (statement.type === "BlockStatement") visitBlock(statement, scope);
   else if (statement.type === "PartialStatement") {
     const slug = statement.name.type === "PathExpression" ? statement.name.original : "";
     const [subject] = statement.params;
-    const context = subject ? shapeOf(subject, place) : place.context;
+    const context = subject ? shapeOf(subject, scope) : scope.context;
     const named = new Map(
-      (statement.hash?.pairs ?? []).map(({ key, value }) => [key, shapeOf(value, place)]),
+      (statement.hash?.pairs ?? []).map(({ key, value }) => [key, shapeOf(value, scope)]),
     );
-    const part = Object.hasOwn(place.partials, slug) ? place.partials[slug] : undefined;
-    const text = place.isHtml ? part?.html : part?.text;
-    if (!text || place.path.includes(slug) || place.path.length >= MAX_PARTIAL_DEPTH) return;
-    const { root, partials, steps } = place;
+    const part = Object.hasOwn(scope.partials, slug) ? scope.partials[slug] : undefined;
+    const text = scope.isHtml ? part?.html : part?.text;
+    if (!text || scope.path.includes(slug) || scope.path.length >= MAX_PARTIAL_DEPTH) return;
+    const { root, partials, steps } = scope;
     const inside = { context, parent: null, root, names: named, partials, steps };
-    visitSource(place.isHtml ? "html" : "text", text, { ...inside, path: [...place.path, slug] });
+    visitSource(scope.isHtml ? "html" : "text", text, { ...inside, path: [...scope.path, slug] });
   }
 }
 
-function visitBlock(block: BlockStatement, place: Place): void {
+function visitBlock(block: BlockStatement, scope: VisitScope): void {
   const name = block.path.type === "PathExpression" ? block.path.original : "";
   const [subject] = block.params;
   const isLoop = name === "each";
   if (!isLoop && name !== "with" || !subject) {
-    if (name === "if" || name === "unless") subject && use(subject, place, "truth");
-    else visitCall(block, place);
-    visit(block.program, place);
-    visit(block.inverse, place);
+    if (name === "if" || name === "unless") subject && use(subject, scope, "truth");
+    else visitCall(block, scope);
+    visit(block.program, scope);
+    visit(block.inverse, scope);
     return;
   }
-  const shape = shapeOf(subject, place);
+  const shape = shapeOf(subject, scope);
   const context = isLoop ? (shape.items ??= new Shape()) : shape;
   const [first] = block.program?.blockParams ?? [];
-  const names = first === undefined ? place.names : new Map([...place.names, [first, context]]);
-  visit(block.program, { ...place, context, names, parent: place });
-  visit(block.inverse, place);
+  const names = first === undefined ? scope.names : new Map([...scope.names, [first, context]]);
+  visit(block.program, { ...scope, context, names, parent: scope });
+  visit(block.inverse, scope);
 }
 
-function visitCall(call: { path: Expression; params: Expression[]; hash?: Hash }, place: Place): void {
+function visitCall(call: { path: Expression; params: Expression[]; hash?: Hash }, scope: VisitScope): void {
   const name = call.path.type === "PathExpression" ? call.path.original : "";
   const isNumeric = call.params.some(({ type }) => type === "NumberLiteral");
   call.params.forEach((param, at) => {
     const isCompared = name === "eq" || name === "ne" ? isNumeric : true;
-    use(param, place, at === 0 || name.length <= 3 && isCompared ? usageOf(name, isNumeric) : null);
+    use(param, scope, at === 0 || name.length <= 3 && isCompared ? usageOf(name, isNumeric) : null);
   });
-  for (const { value } of call.hash?.pairs ?? []) use(value, place, null);
+  for (const { value } of call.hash?.pairs ?? []) use(value, scope, null);
 }
 
 const usageOf = (name: string, isNumeric = false): Usage | null =>
   name === "date" ? "date" : NUMBERS.includes(name) || isNumeric ? "number" : null;
 
-function use(expression: Expression, place: Place, usage: Usage | null): void {
-  if (expression.type === "SubExpression") return visitCall(expression, place);
-  const shape = shapeOf(expression, place);
+function use(expression: Expression, scope: VisitScope, usage: Usage | null): void {
+  if (expression.type === "SubExpression") return visitCall(expression, scope);
+  const shape = shapeOf(expression, scope);
   if (usage) shape.usages.add(usage);
 }
 
 /** The shape that an expression names. Literals, calls and `@index` get a new one that is not part of the data. */
-function shapeOf(expression: Expression, place: Place): Shape {
-  if (expression.type === "SubExpression") visitCall(expression, place);
+function shapeOf(expression: Expression, scope: VisitScope): Shape {
+  if (expression.type === "SubExpression") visitCall(expression, scope);
   if (expression.type !== "PathExpression") return new Shape();
   const { parts, depth, data } = expression;
-  if (data) return parts[0] === "root" ? follow(place.root, parts.slice(1)) : new Shape();
+  if (data) return parts[0] === "root" ? memberAt(scope.root, parts.slice(1)) : new Shape();
   const [first = ""] = parts;
-  const named = depth === 0 ? place.names.get(first) : undefined;
-  if (named) return follow(named, parts.slice(1));
-  let at: Place | null = place;
+  const named = depth === 0 ? scope.names.get(first) : undefined;
+  if (named) return memberAt(named, parts.slice(1));
+  let at: VisitScope | null = scope;
   for (let level = 0; level < depth && at; level++) at = at.parent;
-  return at ? follow(at.context, parts) : new Shape();
+  return at ? memberAt(at.context, parts) : new Shape();
 }
 
-const follow = (shape: Shape, parts: readonly string[]): Shape =>
+const memberAt = (shape: Shape, parts: readonly string[]): Shape =>
   parts.reduce((at, part) => part === "length" ? new Shape() : at.member(part), shape);
 
 function valueOf(name: string, shape: Shape, steps: Steps): unknown {

@@ -1,4 +1,4 @@
-/** What a template does with a value. */
+/** The use of a value in a template: formatted as a date or number, or tested as a condition. */
 export type Usage = "date" | "number" | "truth";
 
 const BY_NAME: [name: RegExp, value: (name: string) => unknown][] = [

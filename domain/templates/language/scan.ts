@@ -42,7 +42,7 @@ export function scan(source: Source): Scan {
   let copied = 0;
   let contentFrom = 0;
   for (let open = text.indexOf("{{"); open !== -1; open = text.indexOf("{{", contentFrom)) {
-    // `\{{` is literal text up to the next tag; `\\{{` is a backslash followed by a tag
+    // A tag after one backslash is literal text up to the next tag. After two, it is a tag that follows a backslash.
     const content = text.slice(Math.max(contentFrom, open - 2), open);
     if (content.endsWith("\\") && content !== "\\\\") {
       contentFrom = search(ESCAPED_TAG_END, text, open + 2);
@@ -102,7 +102,7 @@ function openingAt(text: string, offset: number): { name: Kind; end: number } {
 }
 
 function commentEnd(source: Source, open: number, terminator: RegExp): number {
-  // `{{!--}}` is a complete comment: the opening dashes may also close it
+  // The comment `{{!--}}` is complete, because its opening dashes also close it.
   terminator.lastIndex = open + (source.text[open + 2] === "~" ? 4 : 3);
   if (!terminator.test(source.text)) {
     throw source.invalidAt(open, "the comment that starts here is not closed");

@@ -20,7 +20,7 @@ export interface TemplateSource {
   isLayout?: boolean;
   /** The slug of a partial, which must not contain itself. */
   partialSlug?: string | null;
-  /** Surrounds the HTML, and the text if it has one itself; absent: nothing does. */
+  /** The layout that surrounds the HTML, and the text if the layout has a text body; absent: no layout. */
   layout?: PartSource | null;
   /** Partials by slug. */
   partials?: Readonly<Record<string, PartSource>>;
@@ -38,7 +38,7 @@ export interface CompiledTemplate {
    * Renders all parts. Together they may take 100 ms and 1 MiB. HTML output is escaped except in `{{{ }}}` and `{{& }}`.
    * Line breaks in the subject become spaces. Throws TemplateVariablesMissing, TemplateLimitExceeded, and TemplateInvalid
    * if a filter argument from the data is invalid.
-   * @param looks what `@looks` stands for
+   * @param looks the value of `@looks`
    */
   render(data: Record<string, unknown>, looks?: Readonly<Record<string, unknown>>): RenderedTemplate;
 }
@@ -82,7 +82,7 @@ export function compileTemplate(source: TemplateSource): CompiledTemplate {
   };
 }
 
-/** Shows what a preview gives as the body of a layout. */
+/** Writes the member `body` of the data, which a preview of a layout contains. */
 const sampleBody: Emit = (run) => {
   const { body } = run.root as { body?: unknown };
   if (typeof body === "string") write(run, body);
@@ -91,7 +91,7 @@ const sampleBody: Emit = (run) => {
 interface PartOptions extends Pick<TemplateSource, "partials" | "partialSlug"> {
   texts: Readonly<Record<string, string>>;
   locale: string;
-  /** For a layout: what its `{{{ body }}}` writes. */
+  /** Writes the `{{{ body }}}` of a layout; null if the part is not of a layout. */
   body: Emit | null;
 }
 
@@ -122,10 +122,10 @@ function compilePart(part: TemplatePart, text: string | null, o: PartOptions): E
   return emit;
 }
 
-/** Compiles the layout of a part. An error of it stands at the start of the part, whose source it is not in. */
+/** Compiles the layout of a part. An error in the layout is reported at the start of the part, with its position in the layout. */
 function compileLayout(part: TemplatePart, text: string, o: PartOptions): Emit | null {
   try {
-    // the body gets the data of the render, wherever in the layout it stands
+    // The body gets the data of the render, even inside a block of the layout.
     const body: Emit = (run) => o.body?.(run, rootScope(run.root));
     return compilePart(part, text, { ...o, body });
   } catch (error) {

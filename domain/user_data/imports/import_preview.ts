@@ -11,8 +11,8 @@ import { readUserImport } from "./user_import.ts";
 import { cutText } from "../../shared/cut_text.ts";
 
 const FIRST_ROWS = 10;
-const MOST_FAILURES = 100;
-const MOST_CHARACTERS = 200;
+const MAX_FAILURES = 100;
+const MAX_CHARACTERS = 200;
 
 /** The outcome of a row of the file. */
 export interface RowOutcome {
@@ -76,7 +76,7 @@ const shown = (values: Record<string, unknown>): Record<string, string> =>
     Object.entries(values).map(([name, value]) => {
       if (/^password/i.test(name)) return [name, value ? HIDDEN_HASH : ""];
       const text = typeof value === "string" ? value : value === undefined ? "" : JSON.stringify(value);
-      return [withoutHashes(name), cutText(withoutHashes(text), MOST_CHARACTERS)];
+      return [withoutHashes(name), cutText(withoutHashes(text), MAX_CHARACTERS)];
     }),
   );
 
@@ -106,7 +106,7 @@ async function readOutcomes(
   if (content === null) return null;
   const first: RowOutcome[] = [];
   const failures: RowOutcome[] = [];
-  const wanted = Math.min(failed, MOST_FAILURES);
+  const wanted = Math.min(failed, MAX_FAILURES);
   for await (const { fields: [row = "", email = "", outcome = "", error = ""] } of recordsOf(content)) {
     if (row === "row") continue; // the header
     const read = { row: Number(row), email: email || null, outcome, error };

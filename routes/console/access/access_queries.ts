@@ -6,10 +6,10 @@ import { may, type Visit } from "../shared/page.ts";
 export type TenantChoice = Pick<Row<"lookUpAllTenants">, "id" | "name" | "type" | "isActive">;
 export type RoleChoice = Pick<Row<"lookUpRoles">, "id" | "name"> & { description: string | null };
 
-/** Whether the viewer may administer the users of all tenants. */
+/** True if the viewer may administer the users of all tenants. */
 export const managesAllUsers = (v: Visit): boolean => may(v.viewer, "manage:all-users");
 
-/** Whether the viewer may administer all tenants. */
+/** True if the viewer may administer all tenants. */
 export const managesAllTenants = (v: Visit): boolean => may(v.viewer, "manage:all-tenants");
 
 export type FoundUser = Pick<Row<"listUsers">, "id" | "email" | "firstName" | "lastName">;

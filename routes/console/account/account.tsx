@@ -88,7 +88,7 @@ const accountPage = formPage({
   },
 });
 
-/** Was this form of the page sent? */
+/** True if this form of the page was sent. */
 const sentBy = (form: FormData, name: "profile" | "email" | "password"): boolean => form.get("do") === name;
 
 async function accountView(v: Visit, sent: Sent | null): Promise<View> {

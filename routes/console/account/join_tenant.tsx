@@ -91,7 +91,7 @@ async function readTenant(v: Visit): Promise<{ id: string; name: string }> {
   throw new Refusal({ status: 404, detail: `There is no active tenant ${id}.` }, v.locale);
 }
 
-/** Links to the lists that show the figures of one tenant also to those who do not belong to it. */
+/** Links to the lists that a viewer who does not belong to the tenant can filter by it. */
 function ListsOf({ v, id }: { v: Visit; id: string }) {
   const t = switcherTexts[v.locale];
   const items = v.nav.flatMap(({ items }) => items).filter(({ path }) => FILTERED_BY_TENANT.includes(path));

@@ -77,7 +77,7 @@ export function ProofForms({ locale, action, choice, refusal, label, children }:
   );
 }
 
-/** What a form of `ProofForms` sent. */
+/** The proof that a form of `ProofForms` sent. */
 export const proofOf = (form: FormData) => ({
   password: String(form.get("password") ?? "") || undefined,
   code: optionalField(form, "code"),

@@ -26,7 +26,7 @@ const at = (v: Visit, path: string): string => {
   const to = clientOf(v);
   return to === null ? path : `${path}?${new URLSearchParams({ to })}`;
 };
-/** Where the viewer goes on to the client that sent them; null: they came by themselves. */
+/** The address that leads back to the client that sent the viewer; null if no client did. */
 function clientOf({ query }: Visit): string | null {
   const to = query.get("to");
   return clientRequestOf(to) ? to : null;

@@ -27,9 +27,9 @@ interface SignInPageProps {
   notice: SignInNotice | null;
   email: string;
   providers: Answer<"listOpenIdProviders">;
-  /** Where OpenID providers send the browser back to. */
+  /** The address to which OpenID providers send the browser back. */
   back: string;
-  /** Of a browser that is back from a provider: the token that it left with. */
+  /** The token with which the browser left for a provider; "" if it does not come back from one. */
   begun: string;
 }
 

@@ -7,7 +7,7 @@ import { ProofForms } from "./proof_forms.tsx";
 /** Path of the page. console.tsx handles its form, because it continues with any other page. */
 export const STEP_UP = "step-up";
 
-/** What the viewer was doing when a step-up became necessary. */
+/** The request of the viewer that needs a step-up. */
 export interface Interrupted {
   /** Path of the page under /console, with its query. */
   to: string;

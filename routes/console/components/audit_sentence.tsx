@@ -1,4 +1,7 @@
 import type { Child } from "hono/jsx";
+import { labelIn } from "../../../domain/records/labels.ts";
+import { type DefinedRecord, pathOfRecord } from "../../../domain/records/record_type.ts";
+import { RECORDS } from "../../../domain/records/records.ts";
 import { isUuid } from "../../../domain/shared/ids.ts";
 import { searchOf } from "../shared/api.ts";
 import {
@@ -46,13 +49,19 @@ export function auditSentence(v: Reader, entry: AuditEntry): SentencePart[] {
   });
 }
 
+/** The name of a record that has no noun of its own. */
+function nounOfRecord(locale: Locale, targetType: string): string | undefined {
+  const label = RECORDS.find(({ one }) => one === targetType)?.labels.one;
+  return label && labelIn(label, locale).toLowerCase();
+}
+
 /** The sentence with its placeholders, and the texts of those that are not the actor or the target. */
 function describe(locale: Locale, entry: AuditEntry): { sentence: string; details: Record<string, string> } {
   const t = sentenceParts[locale];
   const { action, targetType, tenantId, names } = entry;
   const [before, after] = [stateOf(entry.before), stateOf(entry.after)];
   const verb = action.slice(action.lastIndexOf(".") + 1);
-  const noun = lookUp(targetNouns[locale], targetType) ?? targetType;
+  const noun = lookUp(targetNouns[locale], targetType) ?? nounOfRecord(locale, targetType) ?? targetType;
   const grants = describeGrants(locale, entry);
   if (grants) return grants;
   const own = lookUp(actionSentences[locale], action);
@@ -117,7 +126,7 @@ function describeGrants(locale: Locale, entry: AuditEntry) {
   return grant("permission", textsOf(before.permissions), textsOf(after.permissions));
 }
 
-/** Who acted, with a link to what else they changed. */
+/** The actor, with a link to all changes that the actor made. */
 function actorOf({ locale, viewer }: Reader, entry: AuditEntry): SentencePart {
   const { actorId, actorEmail, serviceAccount, apiKeyId, names } = entry;
   const t = sentenceParts[locale];
@@ -130,7 +139,7 @@ function actorOf({ locale, viewer }: Reader, entry: AuditEntry): SentencePart {
   };
 }
 
-/** What was changed, by its name, with a link to its page if the viewer may open it. */
+/** The name of the changed object, with a link to its page if the viewer may open it. */
 function targetOf(v: Reader, entry: AuditEntry): SentencePart {
   const { targetId: id } = entry;
   const name = entry.names[id] ?? nameInState(entry) ?? (isUuid(id) ? shortId(id) : id);
@@ -142,7 +151,6 @@ function targetOf(v: Reader, entry: AuditEntry): SentencePart {
 const PAGES: Record<string, [path: string, permission: string | null]> = {
   "document-template": ["document-templates", "manage:document-templates"],
   "notification-template": ["templates", "manage:notification-templates"],
-  application: ["applications", "read:applications"],
   deadLetter: ["dead-letters", null],
   file: ["files", "read:files"],
   job: ["jobs", null],
@@ -153,10 +161,12 @@ const PAGES: Record<string, [path: string, permission: string | null]> = {
   reportSchedule: ["report-schedules", null],
   reportTarget: ["report-targets", "manage:webhooks"],
   role: ["roles", "read:roles"],
-  setting: ["settings", "manage:settings"],
   tenant: ["tenants", "read:tenants"],
   user: ["users", "read:users"],
   webhookEndpoint: ["webhooks", "manage:webhooks"],
+  ...Object.fromEntries(
+    RECORDS.map((record: DefinedRecord) => [record.one, [pathOfRecord(record), record.readBy ?? null]]),
+  ),
 };
 
 /** Rows of these kinds have pages in any tenant context that reaches them; all others only in their own tenant. */

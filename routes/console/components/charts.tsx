@@ -14,7 +14,7 @@ export interface Series {
 const WIDTH = 600;
 const HEIGHT = 120;
 
-/** Stacked bars over time, one per interval. A hidden table has the same figures for screen readers. */
+/** Stacked bars over time, one per interval. A hidden table has the values for screen readers. */
 export function TimeBars({ v, label, starts, series }: {
   v: Visit;
   label: string;

@@ -51,7 +51,7 @@ export class Fields {
     return new Set(Array.isArray(values) ? values : []);
   }
 
-  /** Whether the checkbox `name` is ticked. */
+  /** True if the checkbox `name` is ticked. */
   isOn = (name: string): boolean => this.form ? this.form.get(name) === "true" : this.values[name] === true;
 
   /** The errors of an input. */
@@ -136,13 +136,13 @@ export const formView = (
 /** A form with its errors and buttons. `fields` made its inputs. */
 export function Form({ fields, action, submit, buttons, back, intro, confirm, stacked, readOnly, children }: {
   fields: Fields;
-  /** Where the form is sent; absent: to the address of the page, without its query. */
+  /** The address to which the form is sent; absent: the address of the page, without its query. */
   action?: string | undefined;
   /** Label of the button; absent: "Save". */
   submit?: string | undefined;
   /** Buttons instead of the one with `submit`. */
   buttons?: Child;
-  /** Where "Cancel" leads; absent: there is no such button. */
+  /** The address of "Cancel"; absent: there is no such button. */
   back?: string | null | undefined;
   intro?: string | null;
   /** Question to ask before the form is sent. */
@@ -185,7 +185,7 @@ interface Rules {
 
 const rules = new WeakMap<Endpoint, Record<string, Rules>>();
 
-/** What the body of an operation requires of its fields. */
+/** The requirements of an operation's body for its fields. */
 function rulesOf(operation: OperationId | Endpoint): Record<string, Rules> {
   const endpoint = typeof operation === "string" ? endpointOf(operation) : operation;
   const known = rules.get(endpoint);

@@ -6,36 +6,36 @@ import { ScopeChip } from "./scope.tsx";
 import { number } from "./values.tsx";
 
 /**
- * A row of figures that says whose they are.
- * @param of the area of the figures; null: the card around them says it, or they count no stored data
+ * A row of statistics with the scope of the counted data.
+ * @param of the area of the statistics; null if the card around them shows the scope, or they count no stored data
  */
-export function FigureRow({ v, of, label, children }: {
+export function StatisticRow({ v, of, label, children }: {
   v: Visit;
   of: Area | null;
   label?: string;
   children?: Child;
 }) {
   return (
-    <div class="figure-group" role={label ? "group" : undefined} aria-label={label}>
+    <div class="statistic-group" role={label ? "group" : undefined} aria-label={label}>
       {of && <ScopeChip v={v} of={of} />}
-      <div class="figures">{children}</div>
+      <div class="statistics">{children}</div>
     </div>
   );
 }
 
-/** A row of numbers with their labels; see `FigureRow`. */
-export const Figures = ({ v, of, figures }: {
+/** A row of numbers with their labels; see `StatisticRow`. */
+export const Statistics = ({ v, of, statistics }: {
   v: Visit;
   of: Area | null;
-  figures: [label: string, value: number, more?: { href?: string; tone?: Tone; hint?: Child }][];
+  statistics: [label: string, value: number, more?: { href?: string; tone?: Tone; hint?: Child }][];
 }) => (
-  <FigureRow v={v} of={of}>
-    {figures.map(([label, value, more]) => <Figure label={label} value={number(v, value)} {...more} />)}
-  </FigureRow>
+  <StatisticRow v={v} of={of}>
+    {statistics.map(([label, value, more]) => <Statistic label={label} value={number(v, value)} {...more} />)}
+  </StatisticRow>
 );
 
 /** A number with its label. `href` links to the list that it counts. */
-export function Figure({ label, value, tone, href, hint }: {
+export function Statistic({ label, value, tone, href, hint }: {
   label: string;
   value: Child;
   tone?: Tone;
@@ -44,10 +44,10 @@ export function Figure({ label, value, tone, href, hint }: {
 }) {
   const inside = (
     <>
-      <span class="figure-label">{label}</span>
-      <span class={`figure-value${tone ? ` tone-${tone}` : ""}`}>{value}</span>
-      {hint && <span class="figure-hint muted">{hint}</span>}
+      <span class="statistic-label">{label}</span>
+      <span class={`statistic-value${tone ? ` tone-${tone}` : ""}`}>{value}</span>
+      {hint && <span class="statistic-hint muted">{hint}</span>}
     </>
   );
-  return href ? <a class="figure" href={href}>{inside}</a> : <div class="figure">{inside}</div>;
+  return href ? <a class="statistic" href={href}>{inside}</a> : <div class="statistic">{inside}</div>;
 }

@@ -45,7 +45,7 @@ export const text = (
 ): Filter =>
 (v) => <TextField label={label} name={name} value={v.query.get(name)} {...more} />;
 
-/** The first and the last day of a period, or a time that a link gave. `periodOf` reads them. */
+/** The inputs for the first and the last day of a period; a link may set a time instead. `periodOf` reads them. */
 export const period = ({ from, to }: { from: string; to: string }): Filter[] => [
   dayOrTime("from", from),
   dayOrTime("to", to),
@@ -80,7 +80,7 @@ export const timeColumn = <T,>(
   more: Partial<Column<T>> = {},
 ): Column<T> => ({ head, cell: (row) => <Time v={v} at={row[name] as string | null} />, ...more });
 
-/** A column with a link, and a line below it if there is more to say. */
+/** A column with a link, and with a second line below it if `linkOf` returns one. */
 export const linkColumn = <T,>(
   head: string,
   linkOf: (row: T) => [href: string, name: Child, below?: Child],
@@ -106,19 +106,19 @@ export const actionsColumn = <T,>(v: Visit, cell: (row: T) => Child): Column<T> 
   cell,
 });
 
-export interface ListParts<T> {
+export interface ListOptions<T> {
   /** Path of the page under /console. */
   path: string;
   /** Id of the part that the filters replace. */
   id?: string;
   icon: string;
-  /** What screen readers read before the table. */
+  /** The text that screen readers read before the table. */
   caption: string;
   /** Title and text of the list without rows. */
   empty: [title: string, text?: Child];
   filters?: (Filter | false)[];
   columns: Column<T>[];
-  /** Shows the rows otherwise than as a table; `columns` are then those of CSV. */
+  /** Shows the rows in another way than a table. `columns` are then used for CSV only. */
   show?: (rows: T[]) => Child;
   /** Refresh interval; absent: the list changes only with its filters. */
   everySeconds?: number;
@@ -126,17 +126,18 @@ export interface ListParts<T> {
   top?: Child;
   /** Shown above the table, and refreshed with it. */
   above?: Child;
-  /** What the viewer can do to many rows: the `bulk` of the page. */
+  /** The actions on many rows: the `bulk` of the page. */
   bulk?: RowActions;
 }
 
-/** A list: filters, and a table with its tools and a pager that the filters replace. */
+/** A list: filters, and a part with tools, table and pager that htmx replaces when a filter changes. */
 export function list<T>(
   v: Visit,
   page: Page<T>,
-  { path, id, icon, caption, empty, filters, columns, show, everySeconds, top, above, bulk = {} }: ListParts<
-    T
-  >,
+  { path, id, icon, caption, empty, filters, columns, show, everySeconds, top, above, bulk = {} }:
+    ListOptions<
+      T
+    >,
 ) {
   if (v.collect) {
     v.collect({ page, columns: columns as ShownColumn[] });
@@ -200,7 +201,7 @@ export async function listView<Id extends OperationId>(
   v: Visit,
   operation: Id,
   { title, actions, crumbs, query, ...parts }:
-    & ListParts<Row<Id>>
+    & ListOptions<Row<Id>>
     & Pick<View, "title" | "actions" | "crumbs">
     & { query?: Query },
 ): Promise<View> {

@@ -1,4 +1,4 @@
-import { MOST_SAVED_FILTERS, type SavedFilter } from "../../../domain/console/saved_filters.ts";
+import { MAX_SAVED_FILTERS, type SavedFilter } from "../../../domain/console/saved_filters.ts";
 import { type Page, searchOf } from "../shared/api.ts";
 import { listTexts } from "../shared/list_texts.ts";
 import type { RowAction, Visit } from "../shared/page.ts";
@@ -130,8 +130,8 @@ function SavedFilters({ v, path, query, saved }: {
         )}
         {text === "" || current
           ? <p class="muted saved-hint">{current ? t.isSaved : t.noFilterSet}</p>
-          : saved.length >= MOST_SAVED_FILTERS
-          ? <p class="muted saved-hint">{t.filtersFull(MOST_SAVED_FILTERS)}</p>
+          : saved.length >= MAX_SAVED_FILTERS
+          ? <p class="muted saved-hint">{t.filtersFull(MAX_SAVED_FILTERS)}</p>
           : (
             <form method="post" action="lists/filters" class="saved-form">
               <CsrfField v={v} />

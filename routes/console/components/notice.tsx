@@ -33,7 +33,7 @@ export function Empty(
 
 /**
  * A framed part of a page.
- * @param scope a `ScopeChip`, if the page has parts that show the figures of different scopes
+ * @param scope a `ScopeChip`, if the parts of the page show data of different scopes
  */
 export function Card({ title, scope, actions, id, children }: {
   title?: Child;

@@ -31,7 +31,7 @@ export const scheduleValues = (v: Visit, o: { cronExpression?: string; timeZoneI
   return { ...partsOf(cronExpression), cronExpression, timeZoneId: o.timeZoneId ?? v.timeZone };
 };
 
-/** What the editor's inputs say, for the API. @throws Refusal if an input is missing */
+/** The values of the editor's inputs, for the API. @throws Refusal if an input is missing */
 export function sentSchedule(v: Visit, form: FormData): { cronExpression: string; timeZoneId: string } {
   const t = scheduleEditorTexts[v.locale];
   const said = cronOf(form);

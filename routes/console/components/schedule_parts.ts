@@ -7,7 +7,7 @@ export const MINUTE_STEPS = [1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30];
 export const HOUR_STEPS = [1, 2, 3, 4, 6, 8, 12];
 /** Days of the month: a date, the last day (L), and the first and last working day (1W, LW). */
 export const MONTH_DAYS = ["L", "LW", "1W", ...Array.from({ length: 31 }, (_, n) => String(n + 1))];
-/** Which of the weekdays of a month; L is the last. */
+/** The number of a weekday within its month; L is the last. */
 export const POSITIONS = ["1", "2", "3", "4", "L"];
 /** Days of the week from Monday on, as in cron. */
 export const WEEKDAYS = ["1", "2", "3", "4", "5", "6", "0"];
@@ -38,7 +38,7 @@ const DEFAULTS: ScheduleParts = {
   weekday: "1",
 };
 
-/** Where the inputs come from: a form, or the query of an address. */
+/** The source of the inputs: a form, or the query of an address. */
 type Given = Pick<FormData, "get" | "getAll"> | URLSearchParams;
 
 /**

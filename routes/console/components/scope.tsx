@@ -4,8 +4,8 @@ import { scopeTexts } from "../shared/scope_texts.ts";
 import { Icon } from "./icons.tsx";
 
 /**
- * Says whose figures a part of the page shows: the whole service's, or one tenant's.
- * @param of the area of the figures; absent: that of the page
+ * A chip with the scope of the data that a part of the page shows: the whole service or one tenant.
+ * @param of the area of the statistics; absent: the area of the page
  */
 export function ScopeChip({ v, of }: { v: Visit; of?: Area }) {
   const scope = of ? scopeOf(v, of) : pageScope(v);

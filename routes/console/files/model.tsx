@@ -9,7 +9,7 @@ import { fileStatusTexts } from "./status_texts.ts";
 
 export type File = Row<"listFiles">;
 
-/** What a file is shown as: its status, and for a purged one why it has no content. */
+/** The shown status of a file: its status, and for a purged file the reason why it has no content. */
 export type FileState = Exclude<File["status"], "Purged"> | NonNullable<File["purgeKind"]>;
 
 export const FILE_STATES: readonly FileState[] = [
@@ -36,7 +36,7 @@ export const FileStatusBadge = (
   { locale, file }: { locale: Locale; file: Pick<File, "status" | "purgeKind"> },
 ) => <Badge tone={TONES[stateOf(file)]}>{fileStatusTexts[locale][stateOf(file)]}</Badge>;
 
-/** Whether the status may change soon without user action, so that a page should refresh. */
+/** True if the status may change soon without user action, so that a page should refresh. */
 export const isMoving = ({ status }: File): boolean => status === "Pending" || status === "Scanning";
 
 /** Explains the file's status and its reason. */

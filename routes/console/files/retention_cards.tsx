@@ -63,11 +63,11 @@ interface CardProps {
   v: Visit;
   file: File;
   sent: Sent | null;
-  /** May the viewer release a legal hold and purge a Permanent file? */
+  /** True if the viewer may release a legal hold and purge a Permanent file. */
   isAdmin: boolean;
 }
 
-/** Does the viewer hold admin:system for this file? For one of a tenant, the platform tenant counts too. */
+/** True if the viewer holds admin:system for this file. For a file of a tenant, the permission in the platform tenant counts too. */
 export async function isAdminOf(v: Visit, file: File): Promise<boolean> {
   if (may(v.viewer, "admin:system")) return true;
   const isAsked = mayInFiles(v.viewer, "retain:files") || mayInFiles(v.viewer, "purge:files");
@@ -109,7 +109,7 @@ export function RetentionCard({ v, file, etag, sent, isAdmin }: CardProps & { et
   );
 }
 
-/** Who set the legal hold of a file, when and why, what it prevents, and who can release it. */
+/** A card about the legal hold of a file: who set it, when and why, its effect, and who can release it. */
 export function HoldNotice(
   { v, file, names, isAdmin }: Omit<CardProps, "sent"> & { names: Map<string, string> },
 ) {
@@ -130,7 +130,7 @@ export function HoldNotice(
   );
 }
 
-/** What prevents the viewer from purging a file; null: nothing. */
+/** The reason why the viewer may not purge a file; null if the viewer may. */
 function purgePrevented(v: Visit, file: File, isAdmin: boolean): string | null {
   const t = fileTexts[v.locale];
   const h = holdTexts[v.locale];
@@ -141,7 +141,7 @@ function purgePrevented(v: Visit, file: File, isAdmin: boolean): string | null {
   return file.retentionClass === "Permanent" ? h.purgePermanent : null;
 }
 
-/** When retention deletes the content, in words. */
+/** The time at which retention deletes the content, in words. */
 export function PurgeTime({ v, file }: { v: Visit; file: File }) {
   const t = holdTexts[v.locale];
   if (file.legalHold) return <>{t.notHeld}</>;

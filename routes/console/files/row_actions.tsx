@@ -32,7 +32,7 @@ const Reason = (v: Visit) => {
 const setHold = (v: Visit, id: string, legalHold: boolean, { reason }: Record<string, string>) =>
   v.api.call("changeRetention", { params: { id }, body: { legalHold, reason } });
 
-/** What can be done to many files. */
+/** The actions on many files. */
 export const fileActions = rowActions<File>({
   hold: {
     label: (v) => texts[v.locale].hold,

@@ -1,6 +1,6 @@
 import { Card, Notice } from "../components/notice.tsx";
 import { ScopeChip } from "../components/scope.tsx";
-import { Figure, FigureRow } from "../components/figures.tsx";
+import { Statistic, StatisticRow } from "../components/figures.tsx";
 import { duration, number } from "../components/values.tsx";
 import { Refusal } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
@@ -11,7 +11,7 @@ const ID = "scanner";
 /** Two pages show the card. The swap keeps the title of the page. */
 const SWAP = "outerHTML ignoreTitle:true";
 
-/** Placeholder that loads the scanner figures after the page, so that a slow engine does not delay the list. */
+/** Placeholder that loads the scanner statistics after the page, so that a slow engine does not delay the list. */
 export const ScannerPlaceholder = ({ v }: { v: Visit }) => (
   <div
     id={ID}
@@ -20,13 +20,13 @@ export const ScannerPlaceholder = ({ v }: { v: Visit }) => (
     hx-swap={SWAP}
     hx-trigger="load"
   >
-    <FigureRow v={v} of="service">
-      <Figure
+    <StatisticRow v={v} of="service">
+      <Statistic
         label={fileTexts[v.locale].scanner}
         value={<a href="files/scanner">{commonTexts[v.locale].details}</a>}
         hint={`${commonTexts[v.locale].loading}…`}
       />
-    </FigureRow>
+    </StatisticRow>
   </div>
 );
 
@@ -38,13 +38,13 @@ export async function scannerPage(v: Visit): Promise<View> {
     crumbs: [{ href: "files", label: t.files }],
     body: (
       <div id={ID} hx-get="files/scanner" hx-select={`#${ID}`} hx-swap={SWAP} hx-trigger="every 30s">
-        {await scannerFigures(v)}
+        {await scannerStatistics(v)}
       </div>
     ),
   };
 }
 
-async function scannerFigures(v: Visit) {
+async function scannerStatistics(v: Visit) {
   const t = fileTexts[v.locale];
   const scanner = await v.api.call("readScannerStatus").catch((error) => {
     if (error instanceof Refusal && error.code === "FILE_SCAN_UNAVAILABLE") return null;
@@ -60,20 +60,20 @@ async function scannerFigures(v: Visit) {
   const { engine, databaseVersion, databaseAgeHours: age, databaseStale, queueDepth } = scanner;
   const oldest = scanner.queueOldestItemAgeSeconds;
   return (
-    <FigureRow v={v} of="service">
-      <Figure label={t.scanner} value={engine} {...databaseVersion ? { hint: databaseVersion } : {}} />
-      <Figure
+    <StatisticRow v={v} of="service">
+      <Statistic label={t.scanner} value={engine} {...databaseVersion ? { hint: databaseVersion } : {}} />
+      <Statistic
         label={t.databaseAge}
         value={age === null ? t.unknown : t.hours(number(v, age))}
         tone={databaseStale ? "warn" : "ok"}
         hint={databaseStale ? t.stale : t.fresh}
       />
-      <Figure
+      <Statistic
         label={t.filesWaiting}
         value={number(v, queueDepth)}
         href="files?status=Scanning"
         hint={oldest === null ? t.noFilesWaiting : t.oldest(duration(v, oldest * 1000))}
       />
-    </FigureRow>
+    </StatisticRow>
   );
 }

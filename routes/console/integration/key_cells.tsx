@@ -57,7 +57,7 @@ function KeyName({ name, start }: { name: string; start: string }) {
   );
 }
 
-/** When a key was used last, and from which address. */
+/** The time and the address of the last use of a key. */
 function LastUse({ v, at, ip }: { v: Visit; at: string | null; ip: string | null }) {
   if (!at) return <>{commonTexts[v.locale].never}</>;
   return (

@@ -1,4 +1,4 @@
-import { MOST_REDELIVERED } from "../../../domain/events/redeliver_failed.ts";
+import { MAX_REDELIVERED } from "../../../domain/events/redeliver_failed.ts";
 import { Fields, Form } from "../components/fields.tsx";
 import { ButtonLink } from "../components/forms.tsx";
 import { Card, Notice } from "../components/notice.tsx";
@@ -18,7 +18,7 @@ export const retryFailedPage = formPage({
       v.api.call("redeliverFailedWebhooks", { params, body: { dryRun: true } }),
     ]);
     const back = `webhooks/${params.id}`;
-    const isMost = matched === MOST_REDELIVERED;
+    const isMost = matched === MAX_REDELIVERED;
     return {
       title: t.retryFailed,
       crumbs: [{ href: "webhooks", label: integrationTexts[v.locale].webhooks }, {

@@ -60,7 +60,7 @@ export function SuccessRate({ v, row: { lastDay } }: { v: Visit; row: Pick<Endpo
   );
 }
 
-/** Why and when the last failed attempt failed. */
+/** The reason and the time of the last failed attempt. */
 export const LastError = ({ v, row }: { v: Visit; row: Pick<Endpoint, "lastError" | "lastErrorAt"> }) => (
   <>
     <span class="break">{row.lastError}</span>{" "}

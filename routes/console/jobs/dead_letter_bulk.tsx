@@ -9,7 +9,7 @@ import { jobTexts } from "./texts.ts";
 
 type Kind = "retry" | "purge";
 
-/** Which dead letters a form selects. */
+/** The dead letters that a form selects. */
 interface Selection {
   jobTypeName: string | undefined;
   errorPattern: string | undefined;
@@ -20,7 +20,7 @@ interface Selection {
   all: boolean;
 }
 
-/** What a count found; `of` is the selection that was counted. */
+/** The result of a count; `of` is the selection that was counted. */
 interface Counted {
   matched: number;
   of: string;

@@ -17,7 +17,7 @@ const texts = defineTexts({
 
 const isOpen = ({ retriedJobId }: Row<"listDeadLetters">): boolean => retriedJobId === null;
 
-/** What can be done to many dead letters. The jobs of purged ones stay until their retention ends. */
+/** The actions on many dead letters. The jobs of purged dead letters stay until their retention ends. */
 export const deadLetterActions = rowActions<Row<"listDeadLetters">>({
   retry: {
     label: (v) => texts[v.locale].retry,

@@ -8,7 +8,7 @@ import {
   hidden,
   linkColumn,
   list,
-  type ListParts,
+  type ListOptions,
   namedChoices,
   period,
   text,
@@ -180,7 +180,7 @@ async function deadLettersPage(v: Visit): Promise<View> {
             : <ActionButton v={v} action={`dead-letters/${id}/retry`} label={t.retry} icon="retry" />,
       },
     ],
-  } satisfies ListParts<Row<"listDeadLetters">>;
+  } satisfies ListOptions<Row<"listDeadLetters">>;
   const search = searchOf(group);
   return {
     title: page.items[0] && group.errorPattern

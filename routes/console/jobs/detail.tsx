@@ -172,7 +172,7 @@ function JobFacts({ v, job }: { v: Visit; job: Answer<"readJob"> }) {
   return <Facts facts={facts} />;
 }
 
-/** Who enqueued the job. */
+/** The user or program that enqueued the job. */
 function Creator({ v, id, name }: { v: Visit; id: string; name: string | undefined }) {
   if (name === undefined) return <CopyValue v={v} value={id} shown={shortId(id)} />;
   return may(v.viewer, "read:users") ? <a href={`users/${id}`}>{name}</a> : <>{name}</>;

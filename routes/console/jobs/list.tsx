@@ -1,4 +1,4 @@
-import { MOST_SEARCHED } from "../../../domain/jobs/lists/error_search.ts";
+import { MAX_SEARCHED } from "../../../domain/jobs/lists/error_search.ts";
 import { JOB_STATUSES, JOB_TYPES, PRIORITIES } from "../../../domain/jobs/job_row.ts";
 import { managesAllTenants, tenantChoices, tenantNames } from "../access/access_queries.ts";
 import { periodOf } from "../components/date_inputs.ts";
@@ -83,7 +83,7 @@ export async function jobsPage(v: Visit): Promise<View> {
 export function SearchedNote({ v, from }: { v: Visit; from: string }) {
   const given = (name: string) => v.query.get(name)?.trim();
   if (!given("errorContains") || ["from", "createdBy", "traceId", "arg"].some(given)) return null;
-  return <p class="muted">{jobTexts[v.locale].lastSearched(number(v, MOST_SEARCHED), from)}</p>;
+  return <p class="muted">{jobTexts[v.locale].lastSearched(number(v, MAX_SEARCHED), from)}</p>;
 }
 
 /** The filters in the address: those that kept counts answer, and those for which rows are counted. */

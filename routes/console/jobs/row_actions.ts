@@ -19,7 +19,7 @@ const texts = defineTexts({
 const RETRIED: readonly JobStatus[] = ["Failed", "DeadLettered", "Cancelled"];
 const ENDED: readonly JobStatus[] = ["Succeeded", "DeadLettered", "Cancelled"];
 
-/** What can be done to many jobs. */
+/** The actions on many jobs. */
 export const jobActions = rowActions<Job>({
   retry: {
     label: (v) => texts[v.locale].retry,
@@ -46,7 +46,7 @@ export const jobActions = rowActions<Job>({
   },
 });
 
-/** Does the second if the API refuses the first with `code`. */
+/** Runs the second call if the API refuses the first with `code`. */
 async function otherwise(
   code: string,
   first: () => Promise<unknown>,

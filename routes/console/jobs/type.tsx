@@ -3,7 +3,7 @@ import { Sparkline, TimeBars } from "../components/charts.tsx";
 import { ButtonLink } from "../components/forms.tsx";
 import { Card, Empty } from "../components/notice.tsx";
 import { DataTable, LivePart } from "../components/table.tsx";
-import { Figure, FigureRow, Figures } from "../components/figures.tsx";
+import { Statistic, StatisticRow, Statistics } from "../components/figures.tsx";
 import { ScopeChip } from "../components/scope.tsx";
 import { WindowTabs } from "../components/tabs.tsx";
 import { duration, Facts, number, percent, Time } from "../components/values.tsx";
@@ -77,18 +77,24 @@ function Totals({ v, total }: { v: Visit; total: Stats["total"] }) {
   const rate = total.failureRate === null ? "–" : percent(v, total.failureRate);
   const tone = (count: number, tone: "warn" | "bad") => count > 0 ? { tone } : {};
   return (
-    <FigureRow v={v} of="jobs">
-      <Figure label={t.succeeded} value={number(v, total.succeeded)} />
-      <Figure label={t.failed} value={number(v, total.failed)} {...tone(total.failed, "warn")} />
-      <Figure label={t.failureRate} value={rate} {...tone(total.failed, "warn")} />
-      <Figure
+    <StatisticRow v={v} of="jobs">
+      <Statistic label={t.succeeded} value={number(v, total.succeeded)} />
+      <Statistic label={t.failed} value={number(v, total.failed)} {...tone(total.failed, "warn")} />
+      <Statistic label={t.failureRate} value={rate} {...tone(total.failed, "warn")} />
+      <Statistic
         label={t.deadLettered}
         value={number(v, total.deadLettered)}
         {...tone(total.deadLettered, "bad")}
       />
-      {total.postponed > 0 && <Figure label={t.postponed} value={number(v, total.postponed)} />}
-      {total.abandoned > 0 && <Figure label={t.abandoned} value={number(v, total.abandoned)} tone="warn" />}
-    </FigureRow>
+      {total.postponed > 0 && <Statistic label={t.postponed} value={number(v, total.postponed)} />}
+      {total.abandoned > 0 && (
+        <Statistic
+          label={t.abandoned}
+          value={number(v, total.abandoned)}
+          tone="warn"
+        />
+      )}
+    </StatisticRow>
   );
 }
 
@@ -154,10 +160,10 @@ function States({ v, name, statuses, type }: {
   return (
     <Card title={t.state} scope={<ScopeChip v={v} of="jobs" />}>
       {shown.length === 0 ? <Empty icon="jobs" title={t.noJobs} /> : (
-        <Figures
+        <Statistics
           v={v}
           of={null}
-          figures={shown.map((status) => [
+          statistics={shown.map((status) => [
             jobStatusLabels[v.locale][status],
             counts.get(status) ?? 0,
             { href: jobsOf(name, status) },

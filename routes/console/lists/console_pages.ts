@@ -2,7 +2,7 @@ import type { Api } from "../shared/api.ts";
 import type { Locale } from "../shared/languages.ts";
 import type { ConsolePage, Viewer } from "../shared/page.ts";
 
-/** What tasks on lists need of the console: its pages, and who may open them. */
+/** The functions of the console that tasks on lists use: they find pages and check who may open them. */
 export interface ConsolePages {
   /** The page at a path under /console. */
   find(path: string): { page: ConsolePage; params: Record<string, string> } | null;

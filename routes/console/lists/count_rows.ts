@@ -1,11 +1,11 @@
-import { draftListTask, MOST_CSV_ROWS, MOST_TASK_ROWS } from "../../../domain/console/list_task.ts";
+import { draftListTask, MAX_CSV_ROWS, MAX_TASK_ROWS } from "../../../domain/console/list_task.ts";
 import { csvName } from "../../../domain/console/run_list_task.ts";
 import { readBrowserSession } from "../../../domain/access/sign_in/browser_session.ts";
 import type { ServicePlatform } from "../../../domain/platform.ts";
 import { number } from "../components/values.tsx";
 import { Refusal } from "../shared/api.ts";
 import { listTexts } from "../shared/list_texts.ts";
-import { type ConsolePage, field, type ListPart, type Outcome, type Visit } from "../shared/page.ts";
+import { type ConsolePage, field, type ListRows, type Outcome, type Visit } from "../shared/page.ts";
 import { offeredActions } from "../shared/row_actions.ts";
 import { addressOf, listOf } from "./addresses.ts";
 import type { ConsolePages } from "./console_pages.ts";
@@ -13,9 +13,9 @@ import { csvOf } from "./csv.tsx";
 import { idOf, readList } from "./read_list.ts";
 
 /** Most rows of a download; more are written to a file by a job. */
-const MOST_STREAMED_ROWS = 10_000;
+const MAX_STREAMED_ROWS = 10_000;
 /** Most rows that one page can select. */
-const MOST_SELECTED = 500;
+const MAX_SELECTED = 500;
 
 type Counting = Pick<ServicePlatform, "sql" | "clock">;
 
@@ -34,12 +34,12 @@ export const countPage = (p: Counting, pages: ConsolePages): ConsolePage => ({
     const refuse = (text: string): Outcome => ({ goTo, flash: { tone: "bad", text } });
     const listed = { ...v, params: found.params, query: new URLSearchParams(query), address: goTo };
     const isAll = form.get("all") === "true";
-    const chosen = new Set(form.getAll("id").map(String).slice(0, MOST_SELECTED));
+    const chosen = new Set(form.getAll("id").map(String).slice(0, MAX_SELECTED));
     if (!isAll && chosen.size === 0) return refuse(t.nothingSelected);
     const ids: string[] = [];
     let matching = 0;
     for await (const { page } of readList(found.page, listed)) {
-      if (isAll && page.totalCount > MOST_TASK_ROWS) return refuse(t.tooMany(number(v, MOST_TASK_ROWS)));
+      if (isAll && page.totalCount > MAX_TASK_ROWS) return refuse(t.tooMany(number(v, MAX_TASK_ROWS)));
       for (const row of page.items) {
         const id = idOf(row);
         if (id === null || (!isAll && !chosen.has(id))) continue;
@@ -66,11 +66,11 @@ export async function downloadList(p: Counting, page: ConsolePage, v: Visit): Pr
   const first = await parts.next();
   if (first.done) return { goTo: addressOf(address) };
   const { totalCount } = first.value.page;
-  if (totalCount > MOST_CSV_ROWS) {
-    const text = t.csvTooLarge(number(v, MOST_CSV_ROWS));
+  if (totalCount > MAX_CSV_ROWS) {
+    const text = t.csvTooLarge(number(v, MAX_CSV_ROWS));
     return { goTo: addressOf(address), flash: { tone: "bad", text } };
   }
-  if (totalCount > MOST_STREAMED_ROWS) {
+  if (totalCount > MAX_STREAMED_ROWS) {
     const id = await draft(p, v, { kind: "Csv", ...address, action: null, total: totalCount, ids: [] });
     return { goTo: `lists/tasks/${id}` };
   }
@@ -84,7 +84,7 @@ export async function downloadList(p: Counting, page: ConsolePage, v: Visit): Pr
   });
 }
 
-async function* withFirst(first: ListPart, others: AsyncIterable<ListPart>): AsyncGenerator<ListPart> {
+async function* withFirst(first: ListRows, others: AsyncIterable<ListRows>): AsyncGenerator<ListRows> {
   yield first;
   yield* others;
 }

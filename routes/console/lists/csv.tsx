@@ -1,6 +1,6 @@
 import { BYTE_ORDER_MARK, csvText, LINE_END } from "../../../domain/shared/csv_text.ts";
 import { commonTexts } from "../shared/common_texts.ts";
-import type { ListPart, ShownColumn, Visit } from "../shared/page.ts";
+import type { ListRows, ShownColumn, Visit } from "../shared/page.ts";
 import { plainText } from "./plain_text.ts";
 
 type Row = Record<string, unknown>;
@@ -8,7 +8,7 @@ type Row = Record<string, unknown>;
 /** A list as CSV (RFC 4180): the id, the columns that the page shows, and the ids of related things. */
 export async function* csvOf(
   v: Visit,
-  parts: AsyncIterable<ListPart>,
+  parts: AsyncIterable<ListRows>,
   onRows: (rows: number) => Promise<void> = async () => {},
 ): AsyncGenerator<string> {
   let columns: CsvColumn[] | null = null;

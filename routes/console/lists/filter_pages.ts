@@ -2,7 +2,7 @@ import {
   deleteSavedFilter,
   FILTER_NAME_LENGTH,
   FILTER_QUERY_LENGTH,
-  MOST_SAVED_FILTERS,
+  MAX_SAVED_FILTERS,
   saveFilter,
 } from "../../../domain/console/saved_filters.ts";
 import type { ServicePlatform } from "../../../domain/platform.ts";
@@ -29,7 +29,7 @@ export const filterPages = (p: Pick<ServicePlatform, "sql">, pages: ConsolePages
       const isSaved = await saveFilter(p.sql, { userId: v.viewer.userId, list, name, query });
       return isSaved
         ? done(goTo, t.filterSaved(name))
-        : { goTo, flash: { tone: "bad", text: t.filtersFull(MOST_SAVED_FILTERS) } };
+        : { goTo, flash: { tone: "bad", text: t.filtersFull(MAX_SAVED_FILTERS) } };
     },
   },
   {
@@ -37,7 +37,7 @@ export const filterPages = (p: Pick<ServicePlatform, "sql">, pages: ConsolePages
     async post(v, form) {
       const { list, query } = listOf(form);
       const slot = Number(field(form, "slot"));
-      if (Number.isInteger(slot) && slot > 0 && slot <= MOST_SAVED_FILTERS) {
+      if (Number.isInteger(slot) && slot > 0 && slot <= MAX_SAVED_FILTERS) {
         await deleteSavedFilter(p.sql, { userId: v.viewer.userId, list, slot });
       }
       return done(addressOf({ list, query }), listTexts[v.locale].filterDeleted);

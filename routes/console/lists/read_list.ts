@@ -1,10 +1,10 @@
-import type { ConsolePage, ListPart, Visit } from "../shared/page.ts";
+import type { ConsolePage, ListRows, Visit } from "../shared/page.ts";
 
 /**
  * Reads the pages of a list, each with its rows and columns. A row that moves to a later page while it is read comes
  * once.
  */
-export async function* readList(page: ConsolePage, v: Visit): AsyncGenerator<ListPart> {
+export async function* readList(page: ConsolePage, v: Visit): AsyncGenerator<ListRows> {
   const seen = new Set<string>();
   for (let number = 1;; number++) {
     const part = await readPart(page, v, number);
@@ -20,12 +20,12 @@ export async function* readList(page: ConsolePage, v: Visit): AsyncGenerator<Lis
 }
 
 /** One page of the list that a page of the console shows; null if it shows none. */
-async function readPart(page: ConsolePage, v: Visit, number: number): Promise<ListPart | null> {
+async function readPart(page: ConsolePage, v: Visit, number: number): Promise<ListRows | null> {
   const query = new URLSearchParams(v.query);
   query.delete("as");
   query.set("page", String(number));
   query.set("pageSize", "largest");
-  let found: ListPart | null = null;
+  let found: ListRows | null = null;
   await page.get?.({ ...v, query, collect: (part) => void (found ??= part) });
   return found;
 }

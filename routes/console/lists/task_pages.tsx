@@ -2,8 +2,8 @@ import {
   endListTask,
   listListTasks,
   type ListTask,
-  MOST_OPEN_TASKS,
-  MOST_TASK_ROWS,
+  MAX_OPEN_TASKS,
+  MAX_TASK_ROWS,
   readListTask,
   startListTask,
 } from "../../../domain/console/list_task.ts";
@@ -25,9 +25,9 @@ import { addressOf } from "./addresses.ts";
 import type { ConsolePages } from "./console_pages.ts";
 import { outcomeOf } from "./list_pages.ts";
 
-/** A task of at most this many rows ends before the answer. A larger one runs as a job. */
-const AT_ONCE = 50;
-/** If the process ends before that answer, a job continues the task after this time. */
+/** Maximum rows of a task that is run before the answer. A larger task runs as a job. */
+const MAX_IMMEDIATE_ROWS = 50;
+/** Delay of the job that continues the task if the process ends before the answer. */
 const TAKE_OVER_MS = 30_000;
 const SHOWN_TASKS = 50;
 const REFRESH_SECONDS = 2;
@@ -52,7 +52,10 @@ export function taskPages(p: ServicePlatform, pages: ConsolePages): ConsolePage[
     if (!task) throw new Refusal({ status: 404, detail: `You have no task ${id}.` });
     return task;
   };
-  /** The file stays after its user has left the tenant, or lost the permission for the list. */
+  /**
+   * Refuses the file of a task if the viewer may no longer open its list. The file still exists after its user has left the
+   * tenant or lost the permission. @throws Refusal
+   */
   const requireOpen = async (v: Visit, { list, tenantId }: ListTask): Promise<void> => {
     const viewer = await pages.viewerOf(await v.inScope(tenantId), v.viewer.userId);
     const found = pages.find(list);
@@ -94,7 +97,7 @@ export function taskPages(p: ServicePlatform, pages: ConsolePages): ConsolePage[
             typeof value === "string" && name !== "csrf" ? [[name, value]] : []
           ),
         );
-        const isSmall = task.kind === "Action" && task.total <= AT_ONCE;
+        const isSmall = task.kind === "Action" && task.total <= MAX_IMMEDIATE_ROWS;
         const outcome = await transact(p.sql, async (tx) => {
           const outcome = await startListTask(tx, { userId: v.viewer.userId, id: task.id, fields });
           const scheduledAt = isSmall ? new Date(p.clock.now().getTime() + TAKE_OVER_MS) : null;
@@ -105,7 +108,7 @@ export function taskPages(p: ServicePlatform, pages: ConsolePages): ConsolePage[
         });
         if (outcome !== "started") {
           const { tooOld, tooManyOpen } = listTexts[v.locale];
-          const text = outcome === "too-old" ? tooOld : tooManyOpen(MOST_OPEN_TASKS);
+          const text = outcome === "too-old" ? tooOld : tooManyOpen(MAX_OPEN_TASKS);
           return { goTo: pathOf(task), flash: { tone: "bad", text } };
         }
         const ended = isSmall ? await runNow(p, task.id) : null;
@@ -143,7 +146,7 @@ async function runNow(p: ServicePlatform, taskId: string): Promise<ListTask | nu
   try {
     return await runListTask(p, taskId, p.stopping);
   } catch (error) {
-    p.log.error("a task on a list failed and goes on as a job", { error, taskId });
+    p.log.error("a task on a list failed and continues as a job", { error, taskId });
     await transact(p.sql, (tx) => enqueueJob(p, tx, listTaskJob, { taskId }));
     return null;
   }
@@ -163,7 +166,7 @@ async function questionView(
     crumbs: crumbs(v),
     body: (
       <Card>
-        {task.kind === "Csv" && <p>{t.csvLargeText(number(v, MOST_TASK_ROWS))}</p>}
+        {task.kind === "Csv" && <p>{t.csvLargeText(number(v, MAX_TASK_ROWS))}</p>}
         {left > 0 && <Notice tone="warn">{t.leftOut(number(v, left))}</Notice>}
         <form method="post" action={`${pathOf(task)}/start`} class="form">
           <CsrfField v={v} />

@@ -12,7 +12,7 @@ export async function logoData(v: Visit): Promise<string | null> {
 }
 
 /** A template may name the logo often; each data URL can be 340 KB long. */
-const MOST_LOGOS = 10;
+const MAX_LOGOS = 10;
 
 /** HTML of a preview with the tenant's logo in place of its public address, which the frame would not load. */
 export async function withLogo(v: Visit, html: string): Promise<string> {
@@ -20,8 +20,8 @@ export async function withLogo(v: Visit, html: string): Promise<string> {
   if (!html.includes(path)) return html;
   const data = await logoData(v);
   if (data === null) return html;
-  // templates escape the `=` of the address
+  // A template may have escaped the `=` of the address.
   const address = new RegExp(`[^"'\\s(]{0,200}${path}(?:\\?v(?:=|&#x3D;|&#61;)[\\w-]+)?`, "g");
   let shown = 0;
-  return html.replaceAll(address, (found) => shown++ < MOST_LOGOS ? data : found);
+  return html.replaceAll(address, (found) => shown++ < MAX_LOGOS ? data : found);
 }

@@ -29,7 +29,7 @@ import {
 import { suppressionBecause } from "./suppression_texts.ts";
 import { notificationTexts } from "./texts.ts";
 
-/** Whether the message has ended without being sent. */
+/** True if the message has ended without being sent. */
 const isOver = ({ status }: Detail): boolean => status === "DeadLettered" || status === "Cancelled";
 
 type Recipient = Detail["recipients"][number];
@@ -103,8 +103,8 @@ async function detailPage(v: Visit): Promise<View> {
   };
 }
 
-/** How many suppressed addresses are named. */
-const MOST_NAMED = 5;
+/** Number of suppressed addresses that are named. */
+const MAX_NAMED = 5;
 
 /** The recipients without the message whose address is suppressed. */
 const suppressedIn = (message: Detail) =>
@@ -127,10 +127,10 @@ function suppressionText(
 function retryQuestion(v: Visit, message: Detail): string {
   const t = notificationTexts[v.locale];
   const suppressed = suppressedIn(message);
-  const more = suppressed.length - MOST_NAMED;
+  const more = suppressed.length - MAX_NAMED;
   return [
     t.attemptCount(message.deliveryAttempts.length),
-    ...suppressed.slice(0, MOST_NAMED).map((each) => suppressionText(v, each)),
+    ...suppressed.slice(0, MAX_NAMED).map((each) => suppressionText(v, each)),
     ...more > 0 ? [t.moreSuppressed(more)] : [],
     t.retryConfirm,
   ].join(" ");
@@ -144,7 +144,7 @@ function SuppressionWarning({ v, message }: { v: Visit; message: Detail }) {
   return (
     <Notice tone="warn" title={t.suppressedTitle}>
       <ul>
-        {suppressed.slice(0, MOST_NAMED).map((each) => (
+        {suppressed.slice(0, MAX_NAMED).map((each) => (
           <li>
             {suppressionText(v, each)}{" "}
             <a href={`suppressions${searchOf({ search: each.address })}`}>{t.suppressedLink}</a>
@@ -152,7 +152,7 @@ function SuppressionWarning({ v, message }: { v: Visit; message: Detail }) {
           </li>
         ))}
       </ul>
-      {suppressed.length > MOST_NAMED && t.moreSuppressed(suppressed.length - MOST_NAMED)}
+      {suppressed.length > MAX_NAMED && t.moreSuppressed(suppressed.length - MAX_NAMED)}
     </Notice>
   );
 }

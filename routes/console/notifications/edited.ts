@@ -11,13 +11,13 @@ import { notificationTexts } from "./texts.ts";
 
 export type Template = Answer<"readNotificationTemplate">;
 
-/** What uses a layout or partial. */
+/** The templates that use a layout or partial. */
 export interface Uses {
   templates: Answer<"listTemplateUses">;
   documents: Answer<"listPartialDocumentUses">;
 }
 
-/** What the editor shows besides what was typed. */
+/** The data that the editor shows besides its inputs. */
 export interface Edited {
   /** null: a new template. */
   template: Template | null;
@@ -81,7 +81,7 @@ function noneIfInvalid(refusal: unknown): null {
   throw refusal;
 }
 
-/** Whether saving changes this template, and does not create a custom version. */
+/** True if saving changes this template, and does not create a custom version. */
 export const isOwn = (v: Visit, template: Template): boolean =>
   !template.isShipped || v.viewer.tenant === null;
 

@@ -2,7 +2,7 @@ import { periodOf } from "../components/date_inputs.ts";
 import { ButtonLink } from "../components/forms.tsx";
 import { choice, hidden, list, period, search, timeColumn } from "../components/list.tsx";
 import type { Column } from "../components/table.tsx";
-import { Figure, FigureRow } from "../components/figures.tsx";
+import { Statistic, StatisticRow } from "../components/figures.tsx";
 import { number, Time } from "../components/values.tsx";
 import { searchOf } from "../shared/api.ts";
 import type { Answer } from "../shared/operations.ts";
@@ -50,20 +50,20 @@ export async function listPage(v: Visit): Promise<View> {
         ...period(t),
       ],
       everySeconds: 5,
-      above: <StatusFigures v={v} stats={stats} />,
+      above: <StatusStatistics v={v} stats={stats} />,
       bulk: messageActions,
       columns: columns(v),
     }),
   };
 }
 
-function StatusFigures({ v, stats }: { v: Visit; stats: Stats }) {
+function StatusStatistics({ v, stats }: { v: Visit; stats: Stats }) {
   const t = notificationTexts[v.locale];
   const names = notificationStatusLabels[v.locale];
   const to = (status: string) =>
     `notifications${searchOf({ ...Object.fromEntries(v.query), page: null, status })}`;
-  const figure = (status: keyof typeof names, count: number, tone?: "ok" | "warn" | "bad") => (
-    <Figure
+  const statistic = (status: keyof typeof names, count: number, tone?: "ok" | "warn" | "bad") => (
+    <Statistic
       label={names[status]}
       value={number(v, count)}
       href={to(status)}
@@ -71,15 +71,15 @@ function StatusFigures({ v, stats }: { v: Visit; stats: Stats }) {
     />
   );
   return (
-    <FigureRow v={v} of="own" label={t.figures}>
-      <Figure label={t.total} value={number(v, stats.totalNotifications)} href={to("")} />
-      {figure("Sent", stats.sentNotifications)}
-      {figure("Queued", stats.queuedNotifications)}
-      {figure("Scheduled", stats.scheduledNotifications)}
-      {figure("Pending", stats.pendingNotifications)}
-      {figure("Failed", stats.failedNotifications, "warn")}
-      {figure("DeadLettered", stats.deadLetteredNotifications, "bad")}
-    </FigureRow>
+    <StatisticRow v={v} of="own" label={t.statistics}>
+      <Statistic label={t.total} value={number(v, stats.totalNotifications)} href={to("")} />
+      {statistic("Sent", stats.sentNotifications)}
+      {statistic("Queued", stats.queuedNotifications)}
+      {statistic("Scheduled", stats.scheduledNotifications)}
+      {statistic("Pending", stats.pendingNotifications)}
+      {statistic("Failed", stats.failedNotifications, "warn")}
+      {statistic("DeadLettered", stats.deadLetteredNotifications, "bad")}
+    </StatisticRow>
   );
 }
 

@@ -15,7 +15,7 @@ const texts = defineTexts({
   ),
 });
 
-/** What can be done to many messages. */
+/** The actions on many messages. */
 export const messageActions = rowActions<Summary>({
   retry: {
     label: (v) => texts[v.locale].retry,

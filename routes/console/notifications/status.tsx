@@ -87,14 +87,14 @@ const deliveryStateLabels = defineTexts({
   Complained: ["Complaint", "Queixa"],
 });
 
-/** What the provider reported after it had accepted the message, as a coloured label; nothing without a report. */
+/** The provider's report about an accepted message, as a coloured label; nothing without a report. */
 export const DeliveryBadge = ({ locale, state }: { locale: Locale; state: DeliveryState | null }) =>
   state && <Badge tone={DELIVERY_TONES[state]}>{deliveryStateLabels[locale][state]}</Badge>;
 
 export const deliveryChoices = (locale: Locale): Choice[] =>
   DELIVERY_STATES.map((value) => ({ value, label: deliveryStateLabels[locale][value] }));
 
-/** Why a recipient was skipped. */
+/** The reason why a recipient was skipped. */
 export const skipReasonLabels: Record<Locale, Record<SkipReason, string>> = defineTexts({
   OptedOut: [
     "The user has turned off this category on this channel",
@@ -126,9 +126,9 @@ export const statusChoices = (locale: Locale): Choice[] =>
 export const priorityChoices = (locale: Locale): Choice[] =>
   NOTIFICATION_PRIORITIES.map((value) => ({ value, label: notificationPriorityLabels[locale][value] }));
 
-/** Whether the message can be sent again. A list does not know whether the content has expired. */
+/** True if the message can be sent again. The rows of a list do not contain whether the content has expired. */
 export const isRetriable = (
   { status, bodyExpired }: Pick<Summary, "status"> & { bodyExpired?: boolean },
 ): boolean => (status === "Failed" || status === "DeadLettered") && !bodyExpired;
-/** Whether the message can still be cancelled. */
+/** True if the message can still be cancelled. */
 export const isCancellable = ({ status }: Pick<Summary, "status">): boolean => status === "Scheduled";

@@ -10,7 +10,7 @@ export const notificationTexts = sectionTexts({
     "Mensagens enviadas por este inquilino, as mais recentes primeiro",
   ],
   send: ["Send a message", "Enviar uma mensagem"],
-  figures: ["Messages by status", "Mensagens por estado"],
+  statistics: ["Messages by status", "Mensagens por estado"],
   total: ["All", "Todas"],
   message: ["Message", "Mensagem"],
   noSubject: ["(no subject)", "(sem assunto)"],

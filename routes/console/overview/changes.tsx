@@ -27,7 +27,7 @@ export async function readChanges(v: Visit, window: Window): Promise<RecentChang
   return { page, since };
 }
 
-/** Who changed what in the last hour or day. */
+/** The changes of the last hour or day, with their actors. */
 export function ChangesCard({ v, changes, window }: { v: Visit; changes: RecentChanges; window: Window }) {
   const t = overviewTexts[v.locale];
   const { page: { items, totalCount }, since } = changes;

@@ -134,7 +134,7 @@ async function readSteps(v: Visit): Promise<Step[]> {
   ];
 }
 
-/** Whether a mail server is set and answers. */
+/** True if a mail server is set and answers. */
 async function mailWorks(api: Api): Promise<boolean> {
   try {
     return (await api.call("readiness")).checks.mail === "ok";

@@ -2,7 +2,7 @@ import { TimeBars } from "../components/charts.tsx";
 import { Card, Empty } from "../components/notice.tsx";
 import { ScopeChip } from "../components/scope.tsx";
 import { LivePart } from "../components/table.tsx";
-import { Figures } from "../components/figures.tsx";
+import { Statistics } from "../components/figures.tsx";
 import { WindowTabs } from "../components/tabs.tsx";
 import { duration } from "../components/values.tsx";
 import { Refusal } from "../shared/api.ts";
@@ -32,7 +32,7 @@ export async function overviewPage(v: Visit): Promise<View> {
         <FirstSteps v={v} />
         <LivePart v={v} id="overview" everySeconds={5}>
           <AttentionCard v={v} overview={overview} />
-          <JobFigures v={v} overview={overview} />
+          <JobStatistics v={v} overview={overview} />
           <div class="grid-2">
             <ThroughputCard v={v} overview={overview} window={window} />
             {changes && <ChangesCard v={v} changes={changes} window={window} />}
@@ -60,17 +60,17 @@ async function readOverview(v: Visit, window: string): Promise<Overview | null> 
   }
 }
 
-function JobFigures({ v, overview }: { v: Visit; overview: Overview }) {
+function JobStatistics({ v, overview }: { v: Visit; overview: Overview }) {
   const t = overviewTexts[v.locale];
   const { jobs, openDeadLetters, recurring } = overview;
   const retrying = jobs.failedJobs > 0 ? { tone: "warn" as const } : {};
   const dead = openDeadLetters > 0 ? { tone: "bad" as const } : {};
   const paused = recurring.paused > 0 ? { hint: t.pausedOf(recurring.paused) } : {};
   return (
-    <Figures
+    <Statistics
       v={v}
       of="jobs"
-      figures={[
+      statistics={[
         [t.waiting, jobs.enqueuedJobs, { href: allJobs({ status: "Enqueued" }) }],
         [t.processing, jobs.processingJobs, { href: allJobs({ status: "Processing" }) }],
         [t.scheduled, jobs.scheduledJobs, { href: allJobs({ status: "Scheduled" }) }],

@@ -3,7 +3,7 @@ import { ButtonLink } from "../components/forms.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
 import { ScopeChip } from "../components/scope.tsx";
 import { DataTable } from "../components/table.tsx";
-import { Figures } from "../components/figures.tsx";
+import { Statistics } from "../components/figures.tsx";
 import { Badge, Facts, number, percent, shortId, Time } from "../components/values.tsx";
 import { ResumeButton } from "../jobs/pause_banner.tsx";
 import { RunBadges } from "../reports/model.tsx";
@@ -17,7 +17,7 @@ import { overviewTexts } from "./texts.ts";
 
 export type Overview = Answer<"readOverview">;
 
-/** Waiting and running jobs per queue, and when the oldest one was due. */
+/** The waiting and running jobs of each queue, and the time at which the oldest one was due. */
 export function Queues({ v, overview }: { v: Visit; overview: Overview }) {
   const t = overviewTexts[v.locale];
   const jobs = (queue: string, status: string, count: number) =>
@@ -48,7 +48,7 @@ export function Queues({ v, overview }: { v: Visit; overview: Overview }) {
   );
 }
 
-/** Whether a queue is paused and why, with the button to pause or resume it. */
+/** The state of a queue: if it is paused the reason, and the button to pause or resume it. */
 function QueueState({ v, queue, pause }: { v: Visit } & Pick<Overview["queues"][number], "queue" | "pause">) {
   const t = overviewTexts[v.locale];
   if (pause === null) {
@@ -82,10 +82,10 @@ export function Deliveries({ v, stats, since }: {
     <Card title={t.deliveries} scope={<ScopeChip v={v} of="own" />}>
       {stats.totalNotifications === 0 ? <Empty icon="notifications" title={t.noMessages} /> : (
         <>
-          <Figures
+          <Statistics
             v={v}
             of={null}
-            figures={[
+            statistics={[
               [t.allMessages, stats.totalNotifications, messages(null)],
               [t.sent, sent, messages("Sent")],
               [t.failedMessages, failedNotifications, {

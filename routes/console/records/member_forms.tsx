@@ -1,5 +1,6 @@
+import { z } from "zod";
 import { labelIn, nameInWords } from "../../../domain/records/labels.ts";
-import type { RecordMember } from "../../../domain/records/members.ts";
+import { coreOf, type RecordMember } from "../../../domain/records/members.ts";
 import type { DefinedRecord } from "../../../domain/records/record_type.ts";
 import type { Fields } from "../components/fields.tsx";
 import type { Choice } from "../components/forms.tsx";
@@ -46,7 +47,11 @@ export function inputOf(f: Fields, member: RecordMember, choices: ReferenceChoic
   const hint = member.hint && labelIn(member.hint, locale);
   if (kind === "boolean" && !isNullable) return f.check(name, label, hint);
   const listed = choicesOf(member, locale, choices);
-  if (listed) return f.select(name, label, listed, { hint, ...isNullable ? { any: "–" } : {} });
+  if (listed) {
+    const mayBeEmpty = isNullable || f.value(name) === "";
+    const required = f.operation && !isNullable ? { required: true } : {};
+    return f.select(name, label, listed, { hint, ...required, ...mayBeEmpty ? { any: "–" } : {} });
+  }
   if (kind === "json" || kind === "long text") {
     return f.area(name, label, {
       rows: format === "code" ? 6 : 3,
@@ -54,7 +59,12 @@ export function inputOf(f: Fields, member: RecordMember, choices: ReferenceChoic
       hint,
     });
   }
-  return f.text(name, label, { hint, ...kind === "date" ? { type: "date" as const } : {} });
+  const type = kind === "date"
+    ? "date" as const
+    : coreOf(member.shape) instanceof z.ZodEmail
+    ? "email" as const
+    : "text";
+  return f.text(name, label, { hint, type });
 }
 
 /** The values of a row as its form shows them. */

@@ -2,14 +2,14 @@ import type { Child } from "hono/jsx";
 import { recordNamed } from "../../../domain/records/define_record.ts";
 import { labelIn, nameInWords } from "../../../domain/records/labels.ts";
 import type { RecordMember } from "../../../domain/records/members.ts";
-import type { DefinedRecord } from "../../../domain/records/record_type.ts";
+import { type DefinedRecord, pathOfRecord } from "../../../domain/records/record_type.ts";
 import { recordRoutes } from "../../records/record_routes.ts";
 import { Fields, Form } from "../components/fields.tsx";
 import { ButtonLink, type Choice, DeleteButton } from "../components/forms.tsx";
-import { choice, type Filter, list, search, timeColumn } from "../components/list.tsx";
+import { choice, type Filter, list, search, text, timeColumn } from "../components/list.tsx";
 import { Card } from "../components/notice.tsx";
 import type { Column } from "../components/table.tsx";
-import { Badge, CopyValue, Facts, shortId, Time } from "../components/values.tsx";
+import { Badge, CopyValue, exactDay, Facts, shortId, Time } from "../components/values.tsx";
 import { done, formPage } from "../shared/actions.ts";
 import { orNull, type Page } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
@@ -39,7 +39,7 @@ import { recordTexts } from "./texts.ts";
 
 /** The navigation entry of a record. */
 export const recordNavItem = (record: DefinedRecord, icon = "files"): NavItem => ({
-  path: pathOf(record),
+  path: pathOfRecord(record),
   label: { en: manyOf(record, "en"), pt: manyOf(record, "pt") },
   icon,
   needsTenant: true,
@@ -58,7 +58,7 @@ export function extensionSection(name: string, records: readonly DefinedRecord[]
 
 /** The pages of a record: its list, the form of a new and of an existing row, and its deletion. */
 export function recordPages(record: DefinedRecord): ConsolePage[] {
-  const path = pathOf(record);
+  const path = pathOfRecord(record);
   const { managedBy, members, softDeleted } = record;
   const [listing, reading, creating, , changing, deleting] = recordRoutes<DefinedRecord>(record);
   const created = members.filter(({ set }) => set !== "never");
@@ -123,7 +123,7 @@ export function recordPages(record: DefinedRecord): ConsolePage[] {
       async show(v, sent) {
         const { row, etag } = await read(v);
         const fields = new Fields(v, sent, changing, { ...valuesOf(row, changed), etag });
-        return formView(fields, record, changed, row, await readReferenceChoices(v, changed));
+        return formView(fields, record, changed, row, await readReferenceChoices(v, changed, row));
       },
       async send(v, form) {
         const { params } = v;
@@ -152,36 +152,49 @@ export function recordPages(record: DefinedRecord): ConsolePage[] {
   ];
 }
 
-const pathOf = ({ path, many }: DefinedRecord): string => path ?? many;
-
 const membersIn = (row: RecordRow, members: readonly RecordMember[]): Record<string, unknown> =>
   Object.fromEntries(members.map(({ name }) => [name, row[name]]));
 
 const nameOf = (record: DefinedRecord, row: RecordRow, { locale }: Visit): string =>
   String(row[record.title] || oneOf(record, locale));
 
-/** More rows do not fit into a drop-down list: the id is entered then. */
-const MOST_CHOICES = 100;
+/** Maximum rows of a drop-down list. If a record has more, the viewer enters the id. */
+const MAX_CHOICES = 100;
 
-/** The rows of the records that members refer to. A record that the viewer may not read has none. */
-async function readReferenceChoices(v: Visit, members: readonly RecordMember[]): Promise<ReferenceChoices> {
+/**
+ * The rows of the records that members refer to, by name. A record that the viewer may not read has none.
+ * @param row its references stay among the choices, also to deleted rows: otherwise saving its form would change them
+ */
+async function readReferenceChoices(
+  v: Visit,
+  members: readonly RecordMember[],
+  row?: RecordRow,
+): Promise<ReferenceChoices> {
   const plurals = new Set(members.flatMap(({ refersTo }) => refersTo ?? []));
   const all = await Promise.all([...plurals].map(async (many): Promise<[string, Choice[]] | null> => {
     const record = recordNamed(many, "a member");
     const [listing] = recordRoutes<DefinedRecord>(record);
-    const query = new URLSearchParams({ pageSize: String(MOST_CHOICES) });
+    const query = new URLSearchParams({ pageSize: String(MAX_CHOICES) });
     const page = await orNull(v.api.listOf<RecordRow>(listing, { params: {}, query }));
     if (!page || page.hasNext) return null;
-    return [many, page.items.map((row) => ({ value: row.id, label: nameOf(record, row, v) }))];
+    const choices = page.items.map((row) => ({ value: row.id, label: nameOf(record, row, v) }));
+    const present = members.filter(({ refersTo }) => refersTo === many).map(({ name }) => row?.[name]);
+    for (const id of present) {
+      if (typeof id !== "string" || choices.some(({ value }) => value === id)) continue;
+      choices.push({ value: id, label: `${recordTexts[v.locale].deleted}: ${shortId(id)}` });
+    }
+    return [many, choices.sort((a, b) => a.label.localeCompare(b.label, v.locale))];
   }));
   return new Map(all.filter((entry) => entry !== null));
 }
 
 function filtersOf(v: Visit, { members, softDeleted }: DefinedRecord, choices: ReferenceChoices): Filter[] {
   const t = recordTexts[v.locale];
-  const own = members.filter(({ filter }) => filter).flatMap((member) => {
+  const own = members.filter(({ filter }) => filter).map((member) => {
+    const label = labelOf(member, v.locale);
     const values = choicesOf(member, v.locale, choices);
-    return values ? [choice(member.name, labelOf(member, v.locale), values)] : [];
+    if (values) return choice(member.name, label, values);
+    return text(member.name, label, member.kind === "date" ? { type: "date" } : {});
   });
   return [
     search(t.search),
@@ -190,10 +203,10 @@ function filtersOf(v: Visit, { members, softDeleted }: DefinedRecord, choices: R
   ];
 }
 
-/** How many members the list shows. */
+/** Number of members that the list shows. */
 const COLUMNS = 5;
 
-/** The first members as columns, the title first. It leads to the row, and shows its description. */
+/** The first members as columns, beginning with the title, which links to the row and shows its description. */
 async function columnsOf(
   v: Visit,
   record: DefinedRecord,
@@ -202,7 +215,7 @@ async function columnsOf(
 ): Promise<Column<RecordRow>[]> {
   const { members, title, softDeleted, sortable } = record;
   const t = recordTexts[v.locale];
-  const path = pathOf(record);
+  const path = pathOfRecord(record);
   const shown = [
     ...members.filter(({ name }) => name === title),
     ...members.filter(({ name }) => name !== title && name !== "description"),
@@ -215,6 +228,7 @@ async function columnsOf(
       const value = cellOf(v, member, row[member.name], names);
       return member.name === title ? titleCell(record, path, row, value) : value;
     },
+    ...member.kind === "date" ? { csv: (row) => String(row[member.name] ?? "") } : {},
   }));
   const state: Column<RecordRow> = {
     head: t.status,
@@ -249,7 +263,8 @@ async function readNames(
   await Promise.all(members.map(async ({ name, refersTo }) => {
     if (refersTo === null) return;
     const record = recordNamed(refersTo, `the member ${name}`);
-    const link = (id: string, text: string) => names.set(id, <a href={`${pathOf(record)}/${id}`}>{text}</a>);
+    const link = (id: string, text: string) =>
+      names.set(id, <a href={`${pathOfRecord(record)}/${id}`}>{text}</a>);
     for (const { value, label } of choices.get(refersTo) ?? []) link(value, String(label));
     const [, reading] = recordRoutes<DefinedRecord>(record);
     const ids = new Set(page.items.map((row) => row[name]).filter((id) => typeof id === "string"));
@@ -278,6 +293,8 @@ function cellOf(v: Visit, member: RecordMember, value: unknown, names: Map<strin
       return names.get(text) ?? <code title={text}>{shortId(text)}</code>;
     case "time":
       return <Time v={v} at={text} />;
+    case "date":
+      return exactDay({ locale: v.locale, timeZone: "UTC" }, text);
     case "json":
       return <code class="clamp">{text}</code>;
     default:
@@ -295,7 +312,7 @@ function formView(
 ): View {
   const { v } = f;
   const t = recordTexts[v.locale];
-  const path = pathOf(record);
+  const path = pathOfRecord(record);
   const title = row ? nameOf(record, row, v) : t.newOne(oneOf(record, v.locale));
   const isOpen = may(v.viewer, record.managedBy);
   const here = row ? `${path}/${row.id}` : `${path}/new`;
@@ -328,7 +345,7 @@ function formView(
   };
 }
 
-/** The members that the form does not show, and the facts that every row has. */
+/** A card with the members that the form does not show, links to the rows that it refers to, its times and its id. */
 async function RowFacts({ v, record, row, shown }: {
   v: Visit;
   record: DefinedRecord;
@@ -336,7 +353,7 @@ async function RowFacts({ v, record, row, shown }: {
   shown: readonly RecordMember[];
 }) {
   const t = recordTexts[v.locale];
-  const others = record.members.filter((member) => !shown.includes(member));
+  const others = record.members.filter((member) => member.refersTo !== null || !shown.includes(member));
   const page = { items: [row] } as Page<RecordRow>;
   const names = await readNames(v, others, page, new Map());
   return (

@@ -71,7 +71,7 @@ const idOf = ({ slug, locale }: Sample): string => `${slug}-${locale}`;
 const languagesOf = ({ locale, texts }: Sample): string =>
   [...new Set([locale, ...Object.keys(texts ?? {})])].join(", ");
 
-/** What is typed. Browsers send a line break as CRLF. */
+/** The typed text with line breaks as LF, because browsers send CRLF. */
 function contentIn(v: Visit, form: FormData) {
   const typed = (name: string) => String(form.get(name) ?? "").replaceAll("\r\n", "\n");
   return {

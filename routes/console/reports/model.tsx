@@ -65,7 +65,7 @@ export const RunBadges = (
   </>
 );
 
-/** Whether the run is queued or generating. */
+/** True if the run is queued or generating. */
 export const isMoving = ({ status }: Pick<Run, "status">): boolean => status <= 2;
 
 /** The reports whose data the viewer may see, in the viewer's language. */

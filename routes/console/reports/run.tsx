@@ -33,10 +33,10 @@ type Delivery = Run["deliveries"][number];
 
 const DELIVERY_TONES: Record<Delivery["status"], Tone> = { Owed: "info", Delivered: "ok", Failed: "bad" };
 
-/** Whether the document is being scanned. */
+/** True if the document is being scanned. */
 const isScanning = ({ fileStatus }: Run): boolean => fileStatus === "Pending" || fileStatus === "Scanning";
 
-/** Whether the outcome of the deliveries is not yet known. */
+/** True if the outcome of the deliveries is not yet known. */
 const isDelivering = ({ deliveryStatus }: Run): boolean => deliveryStatus === "Pending";
 
 /** One report run. Refreshes until it has ended, its document is scanned and all deliveries are done. */
@@ -64,7 +64,7 @@ async function runPage(v: Visit): Promise<View> {
   };
 }
 
-/** Is the run a document of a document template? Ids of reports have no dot. */
+/** True if the run is a document of a document template. Ids of reports have no dot. */
 const isDocument = ({ templateId }: Run): boolean => templateId.startsWith("document.");
 
 function RunActions({ v, run }: { v: Visit; run: Run }) {

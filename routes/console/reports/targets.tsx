@@ -116,7 +116,7 @@ const targetPage = formPage({
   },
 });
 
-/** What the inputs of the target's kind say. A secret that was left empty stays as it is. */
+/** The values of the inputs of the target's kind. A secret that was left empty stays unchanged. */
 function bodyOf(form: FormData) {
   const secret = (name: string) => field(form, name) === "" ? {} : { [name]: field(form, name) };
   const name = field(form, "name");

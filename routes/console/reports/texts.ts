@@ -29,7 +29,7 @@ export const reportStatusTexts = defineTexts({
   ],
 });
 
-/** Whether a document can be downloaded, by the status of its file. */
+/** Texts about the download of a document, by the status of its file. */
 export const documentTexts = defineTexts({
   Pending: [
     "It is being scanned. You can download it when the scan ends.",
@@ -65,7 +65,7 @@ export const reportDeliveryLabels = defineTexts({
   Failed: ["Failed", "Falhou"],
 });
 
-/** Whether the recipients got a document, by the API's names, and the explanation on the run's page. */
+/** Labels of the delivery statuses, by the API's names, and their explanations on the run's page. */
 export const deliveryStatusTexts = defineTexts({
   Pending: ["Delivering", "Entregando"],
   Delivered: ["Delivered", "Entregue"],

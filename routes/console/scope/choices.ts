@@ -16,7 +16,7 @@ export interface ScopeChoice {
 
 const SHOWN = 20;
 
-/** Whether there is a scope to switch to. */
+/** True if there is a scope to switch to. */
 export const maySwitch = ({ viewer }: Visit): boolean => viewer.hasOtherTenants || viewer.isInPlatform;
 
 /** The name of the current scope. */

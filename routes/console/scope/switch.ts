@@ -38,14 +38,17 @@ export const switchPage = (p: ServicePlatform): ConsolePage => ({
     const tenantId = optionalField(form, "tenantId") ?? null;
     const tenant = tenantId !== null && isUuid(tenantId) ? await ownTenant(v.api, tenantId) : null;
     if (tenantId !== null && !tenant) {
-      throw problem("TENANT_FORBIDDEN", "The viewer may not switch to this tenant.");
+      throw problem(
+        "TENANT_FORBIDDEN",
+        `The scope was not switched: the user has no active link to the tenant ${tenantId}.`,
+      );
     }
     await chooseBrowserTenant(p, { secret: v.secret, userId: v.viewer.userId, tenantId });
     return toSameAddress(v, field(form, "back"), tenant?.name ?? null);
   },
 });
 
-/** Where to go if the page does not exist in the scope that the viewer has just switched to. */
+/** The page to open if the current one does not exist in the scope to which the viewer has switched. */
 export function afterSwitch(v: Visit): { goTo: string; flash: Flash } {
   const t = errorTexts[v.locale];
   const list = listOf(v);

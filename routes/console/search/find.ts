@@ -9,26 +9,26 @@ import { searchTexts } from "./texts.ts";
 /** Results under one heading. */
 export interface Group extends Results {
   title: string;
-  /** The source has not answered in time. */
+  /** True if the source has not answered in time. */
   isLate?: boolean;
 }
 
-/** Shorter texts match too much, and no index serves them. */
-export const SHORTEST = 3;
-/** How many kinds, the most frequent first, are searched in how many other tenants of the viewer. */
+/** Minimum length of a searched text. Shorter texts match too much, and no index serves them. */
+export const MIN_SEARCH_LENGTH = 3;
+/** Maximum kinds, the most frequent first, and maximum other tenants of the viewer in which an id is searched. */
 const KINDS_ELSEWHERE = 6;
 const TENANTS_ELSEWHERE = 10;
 
 /**
- * Finds pages and things by a text, an id or a trace id, within the viewer's rights and current scope.
- * @param sourceMs a source that takes longer is left out; its list is linked instead
+ * Finds pages and objects by a text, an id or a trace id, within the viewer's rights and current scope.
+ * @param sourceMs time limit of a source in milliseconds. A link to its list replaces a source that takes longer
  */
 export async function find(v: Visit, q: string, sourceMs: number): Promise<Group[]> {
   if (q === "") return [];
   const id = idIn(q);
   const groups = id || traceIdIn(q)
     ? await Promise.all([byId(v, id), byTrace(v, traceIdIn(q))])
-    : [pagesLike(v, q), ...q.length >= SHORTEST ? await Promise.all(byText(v, q, sourceMs)) : []];
+    : [pagesLike(v, q), ...q.length >= MIN_SEARCH_LENGTH ? await Promise.all(byText(v, q, sourceMs)) : []];
   const found = groups.filter(({ items, more }) => items.length > 0 || more !== undefined);
   return found.length > 0 || !id ? found : await inOtherTenants(v, id);
 }

@@ -1,4 +1,7 @@
+import { type DefinedRecord, pathOfRecord } from "../../../domain/records/record_type.ts";
+import { RECORDS } from "../../../domain/records/records.ts";
 import { cutText } from "../../../domain/shared/cut_text.ts";
+import { recordRoutes } from "../../records/record_routes.ts";
 import { type Api, Refusal } from "../shared/api.ts";
 import type { Answer, OperationId } from "../shared/operations.ts";
 import type { Visit } from "../shared/page.ts";
@@ -11,7 +14,7 @@ export interface Found {
   /** Address of its page under /console. */
   href: string;
   title: string;
-  /** What tells it from others of the same title. */
+  /** A text that distinguishes it from others with the same title. */
   detail: string | null;
 }
 
@@ -23,7 +26,7 @@ export interface Kind {
   section: string;
   /** Reads its name. `everywhere`: the viewer administers such things of all tenants. @throws Refusal */
   read(api: Api, id: string, everywhere: boolean): Promise<Named>;
-  /** Whether the viewer administers such things of all tenants. */
+  /** True if the viewer administers such things of all tenants. */
   everywhere?(v: Visit): boolean;
 }
 
@@ -67,8 +70,13 @@ export const KINDS: readonly Kind[] = [
   kind("report-targets", "readReportTarget", ({ name }) => [name]),
   kind("webhooks", "readWebhookEndpoint", ({ url }) => [url]),
   kind("oauth-clients", "readOAuthClient", ({ name }) => [name]),
-  kind("applications", "readApplication", ({ name, code }) => [name, code]),
-  kind("settings", "readSetting", ({ key }) => [key]),
+  ...RECORDS.map((record): Kind => ({
+    section: pathOfRecord(record),
+    async read(api, id) {
+      const row = await (await api.ask(recordRoutes<DefinedRecord>(record)[1], { params: { id } })).json();
+      return [String(row[record.title] ?? id)];
+    },
+  })),
 ];
 
 /** The kind of the things whose pages are below a list. */
@@ -123,10 +131,10 @@ export interface Place {
 }
 
 /** At most this many other tenants are searched, because each costs a call of the API. */
-const MOST_PLACES = 20;
+const MAX_PLACES = 20;
 
 /** The viewer's other tenants in which the thing exists and the viewer may see it. */
-export async function findElsewhere(v: Visit, kind: Kind, id: string, most = MOST_PLACES): Promise<Place[]> {
+export async function findElsewhere(v: Visit, kind: Kind, id: string, most = MAX_PLACES): Promise<Place[]> {
   const own = await ownTenants(v.api, { pageSize: most + 1 });
   const others = own.filter((other) => other.id !== v.viewer.tenant?.id).slice(0, most);
   const found = await Promise.all(others.map(async (other) => {

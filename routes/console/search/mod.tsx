@@ -3,7 +3,7 @@ import { SearchForm } from "../components/finder.tsx";
 import { Card, Empty } from "../components/notice.tsx";
 import { scopeName } from "../shared/error_pages.tsx";
 import type { ConsoleSection, Outcome, Visit } from "../shared/page.ts";
-import { find, type Group, SHORTEST } from "./find.ts";
+import { find, type Group, MIN_SEARCH_LENGTH } from "./find.ts";
 import type { Found } from "./kinds.ts";
 import { cleaned } from "./query.ts";
 import { searchTexts } from "./texts.ts";
@@ -43,7 +43,7 @@ async function searchPage(v: Visit): Promise<Outcome> {
             </div>
           </Card>
         ))}
-        {q !== "" && q.length < SHORTEST && <p class="muted">{t.short}</p>}
+        {q !== "" && q.length < MIN_SEARCH_LENGTH && <p class="muted">{t.short}</p>}
       </>
     ),
   };
@@ -59,7 +59,7 @@ function InDialog({ v, q, groups }: { v: Visit; q: string; groups: Group[] }) {
   if (groups.length === 0) {
     return (
       <p class="finder-note">
-        {nothingFor(v, q)} {q !== "" && (q.length < SHORTEST ? t.short : t.otherScope)}
+        {nothingFor(v, q)} {q !== "" && (q.length < MIN_SEARCH_LENGTH ? t.short : t.otherScope)}
       </p>
     );
   }
@@ -82,7 +82,7 @@ function InDialog({ v, q, groups }: { v: Visit; q: string; groups: Group[] }) {
           </div>
         ))}
       </div>
-      {q.length < SHORTEST && <p class="finder-note">{t.short}</p>}
+      {q.length < MIN_SEARCH_LENGTH && <p class="finder-note">{t.short}</p>}
     </>
   );
 }

@@ -25,5 +25,5 @@ export function traceIdIn(text: string): string | null {
   return HEX_32.test(id) ? id : null;
 }
 
-/** Whether a text may be an address to which messages are sent, or its beginning. */
+/** True if a text may be an address to which messages are sent, or its beginning. */
 export const isAddress = (text: string): boolean => /^[^\s@]+@[^\s@]*$/.test(text) || /^\+\d{3,}$/.test(text);

@@ -8,7 +8,7 @@ import type { Found } from "./kinds.ts";
 import { isAddress } from "./query.ts";
 import { searchTexts } from "./texts.ts";
 
-/** What one source found, and the address of the list with all that match. */
+/** The results of one source, and the address of the list with all that match. */
 export interface Results {
   items: Found[];
   /** Absent: there is no list, or `items` are all. */
@@ -29,7 +29,7 @@ export interface Source {
     | "templates";
   /** The list that the viewer must be able to open. */
   section: string;
-  /** Where to search if the source takes too long. */
+  /** The page on which to search if the source takes too long. */
   list(q: string): string;
   find(v: Visit, q: string): Promise<Results>;
 }

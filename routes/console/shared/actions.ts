@@ -7,7 +7,7 @@ import { type ConsolePage, may, type Outcome, type View, type Visit } from "./pa
 
 /** A form that was sent and is shown again, usually because the API refused it. */
 export interface Sent {
-  /** What was typed; null if the form starts again. */
+  /** The form as it was sent; null if the form starts again with the current values. */
   form: FormData | null;
   refusal: Refusal | null;
 }
@@ -48,7 +48,7 @@ export const action = <Id extends OperationId>(
   post: async (v) => result(v, await v.api.act(typeof operation === "string" ? operation : operation(v), v)),
 });
 
-/** Leads to the signed URL of a document. If it is refused, the page `back` shows why. */
+/** Redirects to the signed URL of a document. If the API refuses it, redirects to the page `back`, which shows the reason. */
 export async function toDocument(v: Visit, asked: Promise<{ url: string }>, back: string): Promise<Outcome> {
   try {
     const { url } = await asked;
@@ -85,7 +85,7 @@ export const formPage = ({ show, send, restarts, managedBy, ...page }: {
       return await send(v, form);
     } catch (refusal) {
       if (!(refusal instanceof Refusal) || refusal.status === 401 || refusal.status >= 500) throw refusal;
-      if (refusal.code === "STEP_UP_REQUIRED_FORBIDDEN") throw refusal; // the step-up sends the form again
+      if (refusal.code === "STEP_UP_REQUIRED_FORBIDDEN") throw refusal; // the step-up page sends the form again
       if (managedBy && !may(v.viewer, managedBy)) throw refusal;
       const isChanged = refusal.code === "PRECONDITION_FAILED";
       const kept = restarts === "always" || (restarts && isChanged) ? null : form;

@@ -33,7 +33,7 @@ export interface Page<T> {
   hasPrevious: boolean;
 }
 
-/** The page of a list whose filter fits nothing, without asking the API. */
+/** The page of a list whose filter is known to match nothing, so that the API need not be called. */
 export const EMPTY_PAGE: Page<never> = {
   items: [],
   totalCount: 0,
@@ -44,7 +44,7 @@ export const EMPTY_PAGE: Page<never> = {
   hasPrevious: false,
 };
 
-/** Statuses of a lock and of a limit: they say when the viewer may try again. */
+/** The statuses whose message says when the viewer may try again: those of a locked account and of a rate limit. */
 const WAITS = new Set([401, 429]);
 
 /** "You can try again in 4 minutes." */
@@ -69,11 +69,11 @@ export class Refusal extends Error {
   readonly traceId: string | null;
   /** The whole problem document. */
   readonly document: Record<string, unknown>;
-  /** What happened and what to do next, from the catalogue. Without a code, the detail. */
+  /** The catalogue's text that says what happened and what to do next; the detail if there is no code. */
   readonly text: string;
   /** Messages by field. Messages that belong to no field are under "". */
   readonly fields: Record<string, string[]>;
-  /** The permissions any of which the refused operation needs; empty: the operation alone does not say. */
+  /** The permissions of which the refused operation needs any one; empty if the operation does not declare them. */
   readonly needs: readonly string[];
 
   constructor(
@@ -104,7 +104,7 @@ export class Refusal extends Error {
     this.fields = byField(errors, locale);
   }
 
-  /** The same refusal with its messages at other fields. */
+  /** A copy of the refusal with its messages at other fields. */
   withFields(fields: Record<string, string[]>): Refusal {
     return Object.assign(Object.create(Refusal.prototype), this, { fields });
   }
@@ -116,7 +116,7 @@ export class Refusal extends Error {
   }
 }
 
-/** What a page says of an input that it cannot read, before it calls the API. */
+/** The refusal of an input that a page cannot read, before it calls the API. */
 export const refusedInput = (name: string, text: string): Refusal =>
   new Refusal({ status: 400, detail: text, errors: { [name]: [text] } });
 
@@ -138,7 +138,7 @@ export class Api {
       token: string | null;
       ip: string | null;
       headers: Record<string, string>;
-      /** May lists be some seconds old? Then a read replica may answer them. */
+      /** True if lists may be some seconds old, so that a read replica may answer them. */
       mayBeStale?: boolean;
       /** The language of the errors. */
       locale: Locale;
@@ -257,7 +257,7 @@ export class Api {
   }
 }
 
-/** A text that a form sent, as a header may have it. An ETag with other characters fits no version. */
+/** A text of a form as the value of a header: other characters become `?`, so that such an ETag matches no version. */
 const headerText = (text: string): string => text.replaceAll(/[^\x20-\x7e]/g, "?");
 
 /** Returns null if the API answers 403 or 404. */

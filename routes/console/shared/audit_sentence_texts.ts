@@ -1,7 +1,7 @@
 import { counted, defineTexts } from "./languages.ts";
 
 /**
- * What an action did, by action of the audit log. `{who}` is the actor, `{target}` the target with a link. Other names in
+ * The sentence for each action of the audit log. `{who}` is the actor, `{target}` the target with a link. Other names in
  * braces are details that `auditSentence` finds in the entry.
  */
 export const actionSentences = defineTexts({

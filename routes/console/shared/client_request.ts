@@ -1,4 +1,4 @@
-/** Where the OpenID provider sends users to sign in from, and expects them back; relative to the console. */
+/** The address from which the OpenID provider sends users to the sign-in and to which it expects them back; relative to the console. */
 export const PROVIDER_PAGE = "../oauth/authorize?";
 
 /** The parameter of a client's request with the languages that it asks for. */

@@ -27,14 +27,14 @@ const THEMES: readonly Theme[] = ["auto", "light", "dark"];
 export interface BrowserState {
   /** The session secret. HttpOnly, so scripts cannot read it. */
   secret: string | null;
-  /** The same secret, for the pages of the OpenID provider. */
+  /** The session secret as the pages of the OpenID provider get it. */
   provider: string | null;
   /** Secret set when the browser leaves for an OpenID provider. It must return with it (prevents login CSRF). */
   oidcStart: string | null;
   /** `deviceToken` of the last sign-in with this browser. HttpOnly. */
   deviceToken: string | null;
   flash: Flash | null;
-  /** Has the viewer changed something within the last minute? */
+  /** True if the viewer has changed something within the last minute. */
   hasChanged: boolean;
   locale: Locale;
   timeZone: string;
@@ -120,7 +120,7 @@ export function csrfToken(secret: string): string {
   return Buffer.concat([mask, xor(formToken(secret), mask)]).toString("base64url");
 }
 
-/** Is this a CSRF token of the session? */
+/** True if this is a CSRF token of the session. */
 export function isCsrfToken(given: unknown, secret: string): boolean {
   if (typeof given !== "string") return false;
   const bytes = Buffer.from(given, "base64url");
@@ -129,13 +129,13 @@ export function isCsrfToken(given: unknown, secret: string): boolean {
   return timingSafeEqual(token, formToken(secret));
 }
 
-/** What the forms of a page send: a CSRF token, and the tenant whose data the page shows. */
+/** The value that the forms of a page send as `csrf`: a CSRF token, and the tenant whose data the page shows. */
 export const formCsrf = (secret: string, tenantId: string | null): string =>
   `${csrfToken(secret)}.${tenantId ?? ""}`;
 
 /**
- * May a form with this value be processed? Not if the viewer has switched to another tenant in a second tab meanwhile: the
- * form would change that one.
+ * True if a form with this value may be processed. It is false if the viewer has switched to another tenant in a second tab
+ * after the form was shown, because the form would then change that tenant.
  * @param o.tenantId the tenant of the session; absent: any
  */
 export function isFormCsrf(given: unknown, o: { secret: string; tenantId?: string | null }): boolean {

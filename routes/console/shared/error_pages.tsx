@@ -150,7 +150,7 @@ function WaysOn({ v, children }: { v: Visit; children?: Child }) {
   );
 }
 
-/** Whether the API refused the id in the address because it is not a UUID. */
+/** True if the API refused the id in the address because it is not a UUID. */
 function isMalformedId({ status, fields }: Refusal, locale: Locale): boolean {
   const messages = Object.values(fields).flat();
   const expected = translateValidation(locale, NO_UUID);

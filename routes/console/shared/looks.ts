@@ -1,4 +1,4 @@
-/** What the console's cookies keep besides the session. */
+/** The types of the values that the console's cookies keep besides the session. */
 
 export type Theme = "auto" | "light" | "dark";
 
@@ -23,6 +23,6 @@ export interface Result {
 
 /** Result of an action as a page shows it, once. */
 export interface Flash extends Omit<Result, "undo"> {
-  /** What the button "Undo" sends: the signed `Undo`. */
+  /** The signed `Undo`, which the button "Undo" sends. */
   undo?: string;
 }

@@ -35,7 +35,7 @@ type Answers<A> = {
   [Status in keyof A]: A[Status] extends { schema: infer S extends z.ZodType } ? z.input<S> : undefined;
 }[keyof A];
 
-/** What an operation answers. */
+/** The body of an operation's answer. */
 export type Answer<Id extends OperationId> = Answers<TypesOf<Id>["answers"]>;
 
 /** One row of what an operation lists. */

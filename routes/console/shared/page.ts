@@ -12,9 +12,9 @@ export interface Viewer {
   name: string;
   /** The current tenant; null while none is chosen. */
   tenant: { id: string; name: string; type: string } | null;
-  /** Whether the user may switch to another tenant; `ownTenants` finds them. */
+  /** True if the user may switch to another tenant; `ownTenants` finds them. */
   hasOtherTenants: boolean;
-  /** Whether the user is linked to the platform tenant, and so may see the whole service. */
+  /** True if the user is linked to the platform tenant, and so may see the whole service. */
   isInPlatform: boolean;
   permissions: ReadonlySet<string>;
   /** A second factor is required and the session lacks it: only pages `forEnrolling` open. */
@@ -27,7 +27,7 @@ export interface Visit {
   api: Api;
   params: Record<string, string>;
   query: URLSearchParams;
-  /** Who acts, for audit rows of what a page does without the API. */
+  /** The actor of the audit rows for changes that a page makes without the API. */
   actor: NonNullable<Actor>;
   /** The page's path under /console, with its query. */
   address: string;
@@ -35,7 +35,7 @@ export interface Visit {
   filteredTo: { id: string; name: string } | null;
   /** The navigation entries that the viewer may open. */
   nav: NavGroup[];
-  /** Names of hints that this browser shows no more. */
+  /** Names of the hints that the user has dismissed in this browser. */
   dismissed: ReadonlySet<string>;
   /** An API client in another scope of the viewer; null: without a tenant. */
   inScope(tenantId: string | null): Promise<Api>;
@@ -43,7 +43,7 @@ export interface Visit {
   /** IANA name from a cookie that console.js sets; UTC until then. */
   timeZone: string;
   theme: Theme;
-  /** What every form must send as `csrf`: a CSRF token, and the tenant that the viewer is in. */
+  /** The value that every form must send as `csrf`: a CSRF token, and the tenant that the viewer is in. */
   csrf: string;
   /** Result of the last action, shown once. */
   flash: Flash | null;
@@ -54,14 +54,14 @@ export interface Visit {
   now: Date;
   /** The filters of this list that the viewer saved. */
   readSavedFilters(): Promise<SavedFilter[]>;
-  /** Set while the rows of a list are read for CSV or an action: `list` gives them to it and shows nothing. */
-  collect?: (part: ListPart) => void;
+  /** Set while the rows of a list are read for CSV or an action. `list` then passes its rows to it and renders nothing. */
+  collect?: (part: ListRows) => void;
 }
 
 /** A page to show. */
 export interface View {
   title: string;
-  /** Name of the tenant to which what the page shows belongs; absent: the page's area decides, see `scope.ts`. */
+  /** Name of the tenant whose data the page shows; absent: `scope.ts` derives it from the page's area. */
   scope?: string | null | undefined;
   body: Child;
   /** Breadcrumb links from the section's root to this page. */
@@ -76,8 +76,8 @@ export interface View {
 /** Result of a page: a view to render, a redirect, or a complete response. */
 export type Outcome = View | { goTo: string; flash?: Result } | Response;
 
-/** A page of rows of a list and how the list shows them, for CSV and actions on many rows. */
-export interface ListPart {
+/** One page of the rows of a list, with its columns, for CSV and actions on many rows. */
+export interface ListRows {
   page: Page<unknown>;
   columns: ShownColumn[];
 }
@@ -90,7 +90,7 @@ export interface ShownColumn<T = unknown> {
   csv?(row: T): string;
 }
 
-/** What a viewer can do to many rows of a list. */
+/** An action on many rows of a list. */
 export interface RowAction<T = unknown> {
   /** Label of its button: "Retry". */
   label(v: Visit): string;
@@ -106,7 +106,7 @@ export interface RowAction<T = unknown> {
   /** Inputs that the question needs, such as a role or a reason. */
   fields?(v: Visit): Child | Promise<Child>;
   /**
-   * Does it for one row. `fields` has the values of the inputs. `once` is the Idempotency-Key of the row, for calls that
+   * Runs the action for one row. `fields` has the values of the inputs. `once` is the Idempotency-Key of the row, for calls that
    * create something: after a crash they are repeated.
    */
   run(v: Visit, id: string, fields: Record<string, string>, once: string): Promise<unknown>;
@@ -123,9 +123,9 @@ export interface ConsolePage {
   permissions?: string[];
   /** True if it also opens for a session that lacks a required second factor. */
   forEnrolling?: true;
-  /** True if its form does the same in every tenant: it may come from a page that another tenant's data was on. */
+  /** True if its form has the same effect in every tenant, so that it is accepted after a switch of the tenant. */
   fitsEveryTenant?: true;
-  /** What the viewer can do to many rows of its list. */
+  /** The actions on many rows of its list. */
   bulk?: RowActions;
   get?(v: Visit): Promise<Outcome> | Outcome;
   post?(v: Visit, form: FormData): Promise<Outcome> | Outcome;
@@ -162,12 +162,12 @@ export interface ConsoleSection {
   pages: ConsolePage[];
 }
 
-/** Whether the viewer holds `permission` or admin:system. */
+/** True if the viewer holds `permission` or admin:system. */
 export const may = ({ permissions }: Viewer, permission: string): boolean =>
   permissions.has(permission) || permissions.has("admin:system");
 
 /**
- * Whether the viewer may open a page: any one of its permissions is enough. admin:system includes all but those of the file
+ * True if the viewer may open a page: any one of its permissions is enough. admin:system includes all but those of the file
  * module.
  */
 export const mayOpen = (
@@ -181,7 +181,7 @@ export const mayOpen = (
       (viewer.permissions.has("admin:system") && !permission.endsWith(":files"))
     ));
 
-/** Whether the viewer holds a file permission. In the file module admin:system does not replace it. */
+/** True if the viewer holds a file permission. In the file module admin:system does not replace it. */
 export const mayInFiles = ({ permissions }: Viewer, permission: string): boolean =>
   permissions.has(permission);
 
@@ -195,6 +195,6 @@ export function field(form: FormData, name: string): string {
 export const fieldsIn = <Name extends string>(form: FormData, ...names: Name[]): Record<Name, string> =>
   Object.fromEntries(names.map((name) => [name, field(form, name)])) as Record<Name, string>;
 
-/** Like `field`, but undefined if empty: the API then uses its default. */
+/** A text field of a form, trimmed; undefined if it is empty, so that the API uses its default. */
 export const optionalField = (form: FormData, name: string): string | undefined =>
   field(form, name) || undefined;

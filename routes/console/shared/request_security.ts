@@ -42,7 +42,7 @@ function uploadOrigin({ S3_PUBLIC_ENDPOINT, S3_ENDPOINT, S3_PATH_STYLE }: Config
   return S3_PATH_STYLE ? origin : `${protocol}//*.${host}`;
 }
 
-/** Whether a page of this service sent the form. The Strict session cookie and the form token are checked as well. */
+/** True if a page of this service sent the form. The Strict session cookie and the form token are checked as well. */
 export function isSameOrigin(request: Request, baseUrl: URL): boolean {
   const site = request.headers.get("sec-fetch-site");
   if (site) return site === "same-origin";

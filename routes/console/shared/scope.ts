@@ -2,9 +2,9 @@ import { may, type Visit } from "./page.ts";
 import { scopeTexts } from "./scope_texts.ts";
 
 /**
- * Kinds of data by what a viewer sees of them. The API decides what it answers; this table only names it.
- * `own`: of the viewer's tenant, or without a tenant what belongs to none. `files`: the same; without a tenant, product
- * files. `service`: always of the whole service.
+ * Kinds of data by the tenants whose data a viewer sees. The API decides this; the names here are for display only.
+ * `own`: data of the viewer's tenant; without a tenant, data that belongs to none. `files`: data of the viewer's tenant;
+ * without a tenant, product files. `service`: always data of the whole service.
  */
 export type Area = "jobs" | "users" | "tenants" | "audit" | "service" | "own" | "files";
 
@@ -16,7 +16,7 @@ const EVERYWHERE: Partial<Record<Area, string>> = {
   audit: "admin:system",
 };
 
-/** Areas by the first segment of a page's path. Null: the page shows no figures, or only the viewer's own. */
+/** Areas by the first segment of a page's path. Null: the page shows no statistics, or only the viewer's own. */
 const AREAS: Record<string, Area | null> = {
   "": "jobs",
   jobs: "jobs",
@@ -39,25 +39,25 @@ const AREAS: Record<string, Area | null> = {
   "first-steps": null,
 };
 
-/** The area of the page at an address under /console; null if the page shows no figures. */
+/** The area of the page at an address under /console; null if the page shows no statistics. */
 function areaOf(address: string): Area | null {
   const area = AREAS[address.split(/[/?]/)[0] ?? ""];
   return area === undefined ? "own" : area;
 }
 
-/** Whose data the viewer sees of an area: a name, and a sentence that explains it. */
+/** The name of the tenants whose data the viewer sees, and a sentence that explains it. */
 export interface Scope {
   label: string;
   hint: string;
 }
 
-/** Whether the viewer sees an area of all tenants. */
+/** True if the viewer sees an area of all tenants. */
 const seesAll = ({ viewer }: Pick<Visit, "viewer">, area: Area): boolean =>
   area === "service" || (EVERYWHERE[area] !== undefined && may(viewer, EVERYWHERE[area]));
 
 /**
- * Names whose data the page shows. Null if it shows none, or one thing that may belong to any tenant: such a page names the
- * tenant itself, see `View.scope`.
+ * The scope of the data that the page shows. Null if it shows none, or one object that may belong to any tenant: such a page
+ * names the tenant itself, see `View.scope`.
  */
 export function pageScope(v: Visit): Scope | null {
   const area = areaOf(v.address);
@@ -65,7 +65,7 @@ export function pageScope(v: Visit): Scope | null {
   return area === null || (isBelowList && seesAll(v, area)) ? null : scopeOf(v, area);
 }
 
-/** Names whose data a part of the page shows; null if the viewer has no tenant and sees no other. */
+/** The scope of the data that a part of the page shows; null if the viewer has no tenant and sees no other. */
 export function scopeOf(v: Pick<Visit, "viewer" | "locale" | "filteredTo">, area: Area): Scope | null {
   const t = scopeTexts[v.locale];
   const { tenant } = v.viewer;

@@ -11,13 +11,13 @@ import { type ConsolePage, field, type Visit } from "./page.ts";
 export const UNDO = "undo";
 
 /**
- * What undoes an action: one call of the API. Give it the ETag of the resource after the action as `ifMatch`, so that
+ * The call of the API that undoes an action. Give it the ETag of the resource after the action as `ifMatch`, so that
  * the API refuses it if someone has changed the resource since.
  */
 export const inverse = <Id extends OperationId>(id: Id, ...[input]: Arguments<Id>): Undo =>
   inverseOf(endpointOf(id), input);
 
-/** Like `inverse`, by an endpoint of the service or of an extension. */
+/** The call that undoes an action, by an endpoint of the service or of an extension; see `inverse`. */
 export const inverseOf = (endpoint: Endpoint, input: LooseInput = {}): Undo => ({
   method: endpoint.method.toUpperCase(),
   path: addressOf(endpoint, input),
@@ -26,8 +26,7 @@ export const inverseOf = (endpoint: Endpoint, input: LooseInput = {}): Undo => (
 });
 
 /**
- * The result of an action as the next page shows it. The signature binds what undoes the action to the session of the
- * viewer.
+ * The result of an action as the next page shows it. The call that undoes it is signed for the session of the viewer.
  */
 export function shownResult(
   v: Pick<Visit, "secret">,
@@ -44,14 +43,14 @@ export const undoPage: ConsolePage = {
   path: UNDO,
   async post(v, form) {
     const t = listTexts[v.locale];
-    const asked = readField(v, field(form, "undo"));
-    if (!asked) return { goTo: "", flash: { tone: "bad", text: t.undoExpired } };
-    const { method, path, body, ifMatch, goTo } = asked;
+    const undo = readUndo(v, field(form, "undo"));
+    if (!undo) return { goTo: "", flash: { tone: "bad", text: t.undoExpired } };
+    const { method, path, body, ifMatch, goTo } = undo;
     try {
       await v.api.request(method, path, body, ifMatch ? { "if-match": ifMatch } : {});
     } catch (refusal) {
       if (!(refusal instanceof Refusal) || refusal.status === 401 || refusal.status >= 500) throw refusal;
-      if (refusal.code === "STEP_UP_REQUIRED_FORBIDDEN") throw refusal; // the step-up sends the form again
+      if (refusal.code === "STEP_UP_REQUIRED_FORBIDDEN") throw refusal; // the step-up page sends the form again
       const text = refusal.code === "PRECONDITION_FAILED"
         ? t.undoChanged
         : `${t.undoRefused} ${refusal.text}`;
@@ -61,7 +60,7 @@ export const undoPage: ConsolePage = {
   },
 };
 
-function readField(v: Visit, value: string): Undo & { goTo: string } | null {
+function readUndo(v: Visit, value: string): Undo & { goTo: string } | null {
   const [text = "", given = ""] = value.split(".");
   const expected = signature(v, text);
   const isOurs = given.length === expected.length &&

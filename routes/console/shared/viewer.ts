@@ -27,7 +27,8 @@ export async function readViewer(api: Api, userId: string): Promise<Viewer> {
     name,
     tenant,
     hasOtherTenants: tenants.some(({ id }) => id !== tenant?.id),
-    isInPlatform: tenants.some(({ type }) => type === "Platform"), // it comes second at the latest
+    // The list may be cut, but the platform tenant is always first or second.
+    isInPlatform: tenants.some(({ type }) => type === "Platform"),
     permissions: new Set(permissions),
   };
 }

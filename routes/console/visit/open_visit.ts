@@ -13,8 +13,8 @@ import { may, type Viewer, type Visit } from "../shared/page.ts";
 import { readViewer } from "../shared/viewer.ts";
 import type { Sitemap } from "./sitemap.ts";
 
-/** What every visit needs of the service. */
-export interface VisitParts {
+/** The parts of the service that every visit uses. */
+export interface VisitContext {
   p: ServicePlatform;
   /** The service's API, called in the same process. */
   handle: Handle;
@@ -31,7 +31,7 @@ export interface VisitRequest {
 
 /** Reads the browser's session and its viewer. @returns a redirect to the sign-in if there is no session */
 export async function openVisit(
-  { p, handle, answers, sitemap }: VisitParts,
+  { p, handle, answers, sitemap }: VisitContext,
   { request, ip, params }: VisitRequest,
 ): Promise<{ v: Visit; state: BrowserState } | Response> {
   const state = readCookies(answers.baseUrl, request.headers);

@@ -20,11 +20,11 @@ import type { ConsolePage, Outcome, View, Visit } from "../shared/page.ts";
 import { isSameOrigin } from "../shared/request_security.ts";
 import { shownResult } from "../shared/undo.ts";
 import { unreadCount } from "../shared/viewer.ts";
-import { openVisit, type VisitParts, type VisitRequest } from "./open_visit.ts";
+import { openVisit, type VisitContext, type VisitRequest } from "./open_visit.ts";
 
 /** Handles one request: session, permissions, form token, page, layout. `page` is null if no page matches the path. */
 export async function servePage(
-  parts: VisitParts,
+  parts: VisitContext,
   page: ConsolePage | null,
   asked: VisitRequest,
 ): Promise<Response> {
@@ -37,18 +37,20 @@ export async function servePage(
 /** Answers one request of a viewer. */
 class PageServing {
   readonly #cookies;
-  /** Tells the next requests that the viewer has changed something. */
-  readonly #mark: string[];
+  /** Cookies that tell the next requests that the viewer has changed something; they then read the primary database. */
+  readonly #changedCookies: string[];
   #sent: FormData | null = null;
 
   constructor(
-    private readonly parts: VisitParts,
+    private readonly parts: VisitContext,
     private readonly asked: VisitRequest,
     private readonly v: Visit,
     private readonly state: BrowserState,
   ) {
     this.#cookies = cookieWriter(parts.answers.baseUrl);
-    this.#mark = parts.p.replica && asked.request.method === "POST" ? [this.#cookies.changed()] : [];
+    this.#changedCookies = parts.p.replica && asked.request.method === "POST"
+      ? [this.#cookies.changed()]
+      : [];
   }
 
   async serve(page: ConsolePage | null): Promise<Response> {
@@ -126,7 +128,7 @@ class PageServing {
     }
     if (request.method === "POST") {
       const flash = this.#cookies.flash(shownResult(v, failure.flash, ""));
-      return await answers.goTo(answers.backTo(request), [flash, ...this.#mark]);
+      return await answers.goTo(answers.backTo(request), [flash, ...this.#changedCookies]);
     }
     return await this.#refuse(() => refusalView(failure, v));
   }
@@ -136,7 +138,7 @@ class PageServing {
     if (!("goTo" in outcome)) return await this.#show(outcome);
     const { flash, goTo } = outcome;
     const shown = flash ? [this.#cookies.flash(shownResult(this.v, flash, goTo))] : [];
-    return await this.parts.answers.goTo(goTo, [...shown, ...this.#mark]);
+    return await this.parts.answers.goTo(goTo, [...shown, ...this.#changedCookies]);
   }
 
   async #show(view: View): Promise<Response> {
@@ -145,11 +147,11 @@ class PageServing {
     return await answers.html(
       <Layout urls={answers.urls} v={v} view={view} unread={unread} />,
       view.status ?? 200,
-      [...this.state.flash ? [this.#cookies.noFlash()] : [], ...this.#mark],
+      [...this.state.flash ? [this.#cookies.noFlash()] : [], ...this.#changedCookies],
     );
   }
 
-  /** Shows why the page cannot be shown. After a switch of the scope, leads to a page that can. */
+  /** Shows the reason why the page cannot be shown. After a switch of the scope, redirects to a page that can be shown. */
   async #refuse(view: () => View | Promise<View>): Promise<Response> {
     const hasSwitched = this.asked.request.method === "GET" && this.state.flash?.hasSwitched;
     const instead = hasSwitched ? afterSwitch(this.v) : null;
@@ -157,7 +159,7 @@ class PageServing {
     return await this.parts.answers.goTo(instead.goTo, [this.#cookies.flash(instead.flash)]);
   }
 
-  /** htmx replaces a part of the page, so it must be told to open another one. */
+  /** Redirects to a page. A request of htmx replaces only a part of a page, so it gets the redirect in a header of htmx. */
   async #goToPage(to: string): Promise<Response> {
     const { answers } = this.parts;
     return this.asked.request.headers.has("hx-request")

@@ -41,7 +41,7 @@ export class Sitemap {
     })).filter(({ items }) => items.length > 0);
   }
 
-  /** Why a viewer cannot open a page; null if they can. */
+  /** The reason why a viewer cannot open a page; null if the viewer can. */
   whyClosed(page: ConsolePage | null, params: Record<string, string>, viewer: Viewer) {
     if (!page || !Object.values(params).every(isName)) return "not-found";
     if (viewer.isLimited && !page.forEnrolling) return "not-enrolled";
@@ -53,5 +53,5 @@ export class Sitemap {
 /** The path of a page in the syntax of routers: `jobs/:id`. */
 export const patternOf = ({ path }: ConsolePage): string => path.replaceAll(/\{(\w+)\}/g, ":$1");
 
-/** Whether a path parameter is safe to put into an API path: it cannot lead to another route. */
+/** True if a path parameter is safe to put into an API path: it cannot lead to another route. */
 const isName = (text: string): boolean => /^[\w.:-]+$/.test(text) && !/^\.\.?$/.test(text);

@@ -1,5 +1,6 @@
 // Connections to Postgres whose packets are lost without an error are given up after a bounded time.
 import assert from "node:assert/strict";
+import { type AddressInfo, connect, createServer } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { databaseFailure } from "../../../infra/postgres/failures.ts";
 import { PoolHealth } from "../../../infra/postgres/pools.ts";
@@ -61,6 +62,32 @@ Deno.test("a long silent statement and one with a large result are not interrupt
   await sql.end();
   await proxy.refuse();
 });
+
+Deno.test("a process that stood still during a check does not take it for a lost connection", async () => {
+  const target = new URL(databaseUrl);
+  let connections = 0;
+  const server = createServer((inward) => {
+    if (++connections === 2) standStill(7_000); // the second one is that of the check
+    const outward = connect(Number(target.port), target.hostname);
+    inward.on("error", () => outward.destroy()).pipe(outward).on("error", () => inward.destroy()).pipe(
+      inward,
+    );
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = new URL(databaseUrl);
+  url.port = String((server.address() as AddressInfo).port);
+  const sql = connectPostgres(url.href, { max: 1 });
+  const [row] = await sql`select pg_sleep(12), 'slept' as it`;
+  assert.ok(connections >= 2, "the server was asked");
+  assert.equal(row?.it, "slept");
+  await sql.end();
+  server.close();
+});
+
+function standStill(ms: number): void {
+  const until = performance.now() + ms;
+  while (performance.now() < until);
+}
 
 Deno.test("while the database is unreachable, the pool is not stuck", async () => {
   const { proxy, url } = await TcpProxy.forDatabase(databaseUrl);

@@ -87,42 +87,49 @@ Deno.test("a migration file without a number, or with the number of another, is 
     await refused(same, /0001_[ab]\.sql .* have the same number/);
   }));
 
-const BASELINE = "0400_schema.sql";
+const MIGRATIONS = join(root, "infra", "postgres", "migrations");
+/** The first migration, which makes the schema, and those after it. */
+const [BASELINE = "", ...NEWER] = Array.from(Deno.readDirSync(MIGRATIONS), ({ name }) => name).sort();
 
-/** Takes the database back to what the many migrations of earlier versions left. */
-const asBefore = (sql: Pool, last = 360) =>
-  sql.unsafe(`
+const baseline = await Deno.readTextFile(join(MIGRATIONS, BASELINE));
+const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
+
+/** Makes in an empty database what the many migrations of earlier versions left. */
+async function makeEarlier(sql: Pool, last = 360): Promise<void> {
+  await sql.begin((tx) => tx.unsafe(baseline));
+  await sql.unsafe(`
     create function write_job_execution() returns trigger language plpgsql as $$ begin return new; end $$;
     create trigger job_executions_write instead of insert on job_executions
       for each row execute function write_job_execution();
     alter table jobs drop constraint jobs_lease_while_processing, drop constraint jobs_lease_with_deadline,
       add constraint jobs_lease_while_processing check (lease_until is null or status = 'Processing') not valid,
       add constraint jobs_lease_with_deadline check ((lease_until is null) = (deadline is null)) not valid;
-    delete from schema_migrations;
+    create table schema_migrations
+      (version integer primary key, name text not null, sha256 text not null, applied_at timestamptz(3) not null default now());
     insert into schema_migrations (version, name, sha256) values (1, 'access', ''), (${last}, 'last', '')`);
+}
 
 /** SHA-256 of the description of the schema that the migrations of earlier versions made. */
 const EARLIER_SCHEMA = "c883e5e49018c4ebee2b05a5af6f3265c24b88f38d13bb4b2bc8f3451e741126";
 
 Deno.test("the schema is the one of earlier versions, whose databases are taken over; older ones are refused", async () => {
   await onDatabase(async (sql) => {
-    const body = await Deno.readTextFile(join(root, "infra", "postgres", "migrations", BASELINE));
-    await sql.begin((tx) => tx.unsafe(body));
-    const description = await describeSchema(sql);
-    assert.equal(createHash("sha256").update(description).digest("hex"), EARLIER_SCHEMA);
+    await sql.begin((tx) => tx.unsafe(baseline));
+    assert.equal(sha256(await describeSchema(sql)), EARLIER_SCHEMA);
+  }, { empty: true });
+  let schema = "";
+  await onDatabase(async (sql) => void (schema = await describeSchema(sql)));
+  await onDatabase(async (sql) => {
+    await makeEarlier(sql);
+    assert.notEqual(await describeSchema(sql), schema);
+    assert.deepEqual(await migrate(sql), [BASELINE, ...NEWER, "mails"]);
+    assert.equal(await describeSchema(sql), schema);
   }, { empty: true });
   await onDatabase(async (sql) => {
-    const schema = await describeSchema(sql);
-    await asBefore(sql);
-    assert.notEqual(await describeSchema(sql), schema);
-    assert.deepEqual(await migrate(sql), [BASELINE, "mails"]);
-    assert.equal(await describeSchema(sql), schema);
-    await asBefore(sql, 359);
-    await assert.rejects(
-      migrate(sql),
-      /its last migration is 359.*first run `deno task migrate` of the last version/,
-    );
-  });
+    await makeEarlier(sql, 359);
+    const refusal = /its last migration is 359.*first run `deno task migrate` of the last version/;
+    await assert.rejects(migrate(sql), refusal);
+  }, { empty: true });
 });
 
 Deno.test("a mail that was changed gets a new version in the database, and the others keep theirs", () =>
@@ -145,7 +152,8 @@ Deno.test("an extension's migration keeps its data, applied before or after a ne
     sql`insert into invoicing.invoices (id, tenant_id, number, customer, amount, due_on)
       values (${crypto.randomUUID()}, ${crypto.randomUUID()}, '2026-1', 'Ada', 12.50, '2026-01-31')`;
   const upgraded = async (work: (sql: Pool) => Promise<void>) => {
-    const sql = connectPostgres(await createTestDatabase(), { max: 1 });
+    const sql = connectPostgres(await createTestDatabase({ empty: true }), { max: 1 });
+    await makeEarlier(sql);
     await work(sql);
     assert.deepEqual(await pendingMigrations(sql, invoicing), []);
     const invoices = await sql`select number, amount from invoicing.invoices`;
@@ -154,14 +162,18 @@ Deno.test("an extension's migration keeps its data, applied before or after a ne
     return { invoices: [...invoices], schema };
   };
   const before = await upgraded(async (sql) => {
-    assert.deepEqual(await migrate(sql, invoicing), ["invoicing/0001_invoices.sql"]);
+    const file = "0001_invoices.sql";
+    const body = await Deno.readTextFile(join(invoicing[0]?.folder ?? "", file));
+    await sql.begin(async (tx) => {
+      await tx.unsafe(`create schema invoicing; set local search_path = invoicing, public; ${body}`);
+      await tx`insert into public.extension_migrations (extension, version, name, sha256)
+        values ('invoicing', 1, ${file}, ${sha256(body)})`;
+    });
     await writeInvoice(sql);
-    await asBefore(sql);
-    assert.deepEqual(await migrate(sql, invoicing), [BASELINE, "mails"]);
+    assert.deepEqual(await migrate(sql, invoicing), [BASELINE, ...NEWER, "mails"]);
   });
   const after = await upgraded(async (sql) => {
-    await asBefore(sql);
-    assert.deepEqual(await migrate(sql), [BASELINE, "mails"]);
+    assert.deepEqual(await migrate(sql), [BASELINE, ...NEWER, "mails"]);
     assert.deepEqual(await migrate(sql, invoicing), ["invoicing/0001_invoices.sql"]);
     await writeInvoice(sql);
   });

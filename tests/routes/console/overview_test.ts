@@ -163,9 +163,9 @@ Deno.test("every number of the overview leads to a list with as many rows", asyn
   page.shows("The provider is down");
   const counted = page.all("a").flatMap((link) => {
     const isInMain = around(link, "main").length > 0;
-    const figure = page.all("*", (tag) =>
-      tag.attribs.class?.startsWith("figure-value") === true && around(tag, "a")[0] === link)[0];
-    const number = /^([\d,]+)(?=\s|$)/.exec(textOf(figure ?? link))?.[1];
+    const statistic = page.all("*", (tag) =>
+      tag.attribs.class?.startsWith("statistic-value") === true && around(tag, "a")[0] === link)[0];
+    const number = /^([\d,]+)(?=\s|$)/.exec(textOf(statistic ?? link))?.[1];
     return isInMain && number ? [[link.attribs.href ?? "", Number(number.replaceAll(",", ""))] as const] : [];
   });
   const lists = [
@@ -181,7 +181,7 @@ Deno.test("every number of the overview leads to a list with as many rows", asyn
   assert.deepEqual(lists.filter((list) => !kinds.has(list)), []);
   const wrong: string[] = [];
   for (const [href, count] of counted) {
-    if (href === "dead-letters") continue; // shows groups; the figure leads to the list
+    if (href === "dead-letters") continue; // shows groups; the statistic leads to the list
     const list = await browser.visit(href);
     const [pager] = list.all("nav", ({ attribs }) => attribs.class === "pager");
     const total = pager && /of ([\d,]+)/.exec(textOf(pager))?.[1]?.replaceAll(",", "");

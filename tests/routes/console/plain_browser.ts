@@ -20,7 +20,7 @@ type Value = string | boolean | string[] | File;
 export type Values = Record<string, Value>;
 
 /** An operator's question is answered with at most this many clicks, from the overview on. */
-const MOST_CLICKS = 5;
+const MAX_CLICKS = 5;
 
 interface Request {
   form?: [string, string | File][];
@@ -112,7 +112,7 @@ export class PlainBrowser {
 
   /** Fails if the way from the overview to the answer took more clicks than an operator should need. */
   requireFewClicks(): void {
-    assert.ok(this.clicks <= MOST_CLICKS, `${this.clicks} clicks, expected at most ${MOST_CLICKS}`);
+    assert.ok(this.clicks <= MAX_CLICKS, `${this.clicks} clicks, expected at most ${MAX_CLICKS}`);
   }
 
   /** Opens an address under /console. */

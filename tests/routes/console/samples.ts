@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
+import { pathOfRecord } from "../../../domain/records/record_type.ts";
 import { RECORDS } from "../../../domain/records/records.ts";
-import { creationOf, pathOfRecord } from "../../support/record_samples.ts";
+import { creationOf } from "../../support/record_samples.ts";
 import type { TestService } from "../../support/setup.ts";
 import { reached, STATUS } from "../reports/support.ts";
 

@@ -44,7 +44,7 @@ Deno.test("reading an incomplete form ends after the time limit", async () => {
   const never = new ReadableStream<Uint8Array>({ start: (out) => out.enqueue(new Uint8Array([97])) });
   const { status, text } = await signIn(never);
   assert.equal(status, 401);
-  assert.match(text, /was not there in full after 1 s/);
+  assert.match(text, /did not arrive completely within 1 s/);
 });
 
 Deno.test("a body that is not a valid form gets a 4xx answer", async () => {

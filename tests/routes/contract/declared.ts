@@ -1,8 +1,9 @@
 // The declared contract as text, one line for each endpoint: who may call it, and what it takes. The checks of this folder are
 // derived from the same declarations, so they would follow a permission or a limit that was changed by mistake; the stored
 // text does not. `deno run -A tests/routes/contract/declared.ts` writes it. The actions in the audit log at the end of the lines
-// are not declared anywhere else; they are written by hand.
+// are not declared anywhere else; they are written by hand, except those of records.
 import { join } from "node:path";
+import { RECORDS } from "../../../domain/records/records.ts";
 import { ENDPOINTS } from "../../../routes/endpoints.ts";
 import { type Endpoint, takesKey } from "../../../routes/shared/endpoint.ts";
 import { type OpenApiDocument, openApiDocument } from "../../../routes/shared/openapi.ts";
@@ -24,8 +25,21 @@ export async function storedAudits(): Promise<Map<string, string>> {
   );
 }
 
-/** @param audits by the id of the endpoint */
-export function declaredContract(audits: ReadonlyMap<string, string>): string[] {
+/** The actions of the routes of records, by the id of the endpoint; they follow from the name. */
+const auditsOfRecords = (): [id: string, action: string][] =>
+  RECORDS.flatMap(({ one, many }) => {
+    const [One, Many] = [one, many].map((name) => name.charAt(0).toUpperCase() + name.slice(1));
+    return [
+      [`create${One}`, `${one}.create`],
+      [`create${Many}`, `${one}.create`],
+      [`update${One}`, `${one}.update`],
+      [`delete${One}`, `${one}.delete`],
+    ] as [string, string][];
+  });
+
+/** @param stored the written actions by the id of the endpoint */
+export function declaredContract(stored: ReadonlyMap<string, string>): string[] {
+  const audits = new Map([...stored, ...auditsOfRecords()]);
   const document = openApiDocument(ENDPOINTS, { baseUrl: "http://steward.test", version: "1" });
   return ENDPOINTS.map((spec) => {
     const action = audits.get(spec.id);

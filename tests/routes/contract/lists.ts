@@ -139,7 +139,7 @@ const nameOf = (item: Item) => item.id ?? item.name ?? JSON.stringify(item).slic
 /** Parameters that are no filter on a member. */
 const NO_FILTERS =
   /^(page|pageNumber|pageSize|sortBy|orderBy|sortDirection|ascending|search|searchTerm|include\w+|ids)$/;
-const MOST_VALUES = 3;
+const MAX_VALUES = 3;
 
 /** A filter with the name of a member answers exactly the items with that value. */
 export const filterMistakes = (c: Contract): Promise<string[]> =>
@@ -152,7 +152,7 @@ export const filterMistakes = (c: Contract): Promise<string[]> =>
       if (few && (schema.enum || typeof values[0] === "boolean")) {
         found.push(`all items have ${name} ${values}; vary them in many.ts`);
       }
-      for (const value of values.slice(0, MOST_VALUES)) {
+      for (const value of values.slice(0, MAX_VALUES)) {
         const wanted = full.items.filter((item) => item[name] === value);
         const page = await ask(c, list, { [name]: String(value), ...size(list.maxSize) });
         const isAll = full.totalCount === undefined || full.totalCount === full.items.length;

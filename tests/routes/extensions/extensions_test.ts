@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { newId } from "../../../domain/shared/ids.ts";
 import { connectPostgres } from "../../../infra/postgres/postgres.ts";
+import { accepted } from "../../support/outcomes.ts";
+import { browseAt } from "../console/plain_browser.ts";
 import { CSV, fetchDocument, reached, STATUS } from "../reports/support.ts";
 import { billingUrl } from "./billing.ts";
 import { servicesOf } from "../../../routes/extensions/services.ts";
@@ -125,6 +127,28 @@ Deno.test("a report of an extension reads the database it names", async () => {
   await reached(admin, body.id, STATUS.Completed);
   const { bytes } = await fetchDocument(admin, body.id);
   assert.deepEqual(new TextDecoder().decode(bytes).trim().split(/\r?\n/).slice(-2), ["7", "12.50"]);
+});
+
+Deno.test("the form of a record keeps its reference to a deleted row; a new one names no row until it is chosen", async () => {
+  const manager = await t.actor({ role: "Admin" });
+  const make = (path: string, body: unknown) => accepted(manager.post(`/api/v1/${path}`, body), 201);
+  const [gone, other] = [
+    await make("customers", { number: "1", name: "Gone" }),
+    await make("customers", { number: "2", name: "Other" }),
+  ];
+  const contact = await make("contacts", { customerId: gone.id, name: "Ana" });
+  await accepted(manager.delete(`/api/v1/customers/${gone.id}`), 204);
+  const browser = await browseAt(t, manager, `contacts/${contact.id}`);
+  (await browser.press("Save", { Name: "Ana Maria" })).shows("Ana Maria was saved.");
+  const read = async () => (await manager.get(`/api/v1/contacts/${contact.id}`)).body;
+  const { customerId, name } = await read();
+  assert.deepEqual([customerId, name], [gone.id, "Ana Maria"]);
+  await browser.visit("contacts/new");
+  (await browser.press("Create", { Name: "Nobody's" })).shows("expected a UUID");
+  await browser.visit(`contacts/${contact.id}`);
+  await browser.press("Save", { "Customer of the contact": other.id });
+  assert.equal((await read()).customerId, other.id);
+  (await browser.visit("contacts")).shows("Other");
 });
 
 for (const record of [customers, contacts]) conformsToRecordContract(record, () => t);

@@ -1,10 +1,12 @@
 // Two tenants: one with an object of every kind, and one of an outsider with all permissions there.
 import assert from "node:assert/strict";
 import { numberEvents } from "../../../domain/events/feed/number_events.ts";
+import { pathOfRecord } from "../../../domain/records/record_type.ts";
 import { RECORDS } from "../../../domain/records/records.ts";
 import { CATALOG_PERMISSIONS } from "../../../domain/rights/catalog.ts";
 import { MARKER, type World } from "../../support/isolation.ts";
-import { creationOf, pathOfRecord } from "../../support/record_samples.ts";
+import { creationOf } from "../../support/record_samples.ts";
+import { accepted } from "../../support/outcomes.ts";
 import type { Actor, TestService } from "../../support/setup.ts";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 
@@ -252,6 +254,17 @@ export async function makeObjects(
   return ids;
 }
 
+/** Rows of the records that others refer to, by their singular. */
+async function makeReferred(by: Actor): Promise<Record<string, string>> {
+  const own: Record<string, string> = {};
+  const referred = new Set(RECORDS.flatMap(({ members }) => members.map(({ refersTo }) => refersTo)));
+  for (const record of RECORDS.filter(({ many }) => referred.has(many))) {
+    const body = creationOf(record, 500, { id: (one) => own[one] ?? "" });
+    own[record.one] = (await accepted(by.post(`/api/v1/${pathOfRecord(record)}`, body), 201)).id;
+  }
+  return own;
+}
+
 export async function buildWorld(t: TestService): Promise<World<Kind>> {
   const { sql } = t.steward.platform;
   const victim = await t.actor({ permissions: everyTenantPermission });
@@ -271,6 +284,7 @@ export async function buildWorld(t: TestService): Promise<World<Kind>> {
     victim,
     outsider,
     ids,
+    own: await makeReferred(outsider),
     absent: ABSENT,
     texts: [MARKER, victim.email, "victims-device"],
     schemas: ["public"],

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { recordNamed } from "../../../domain/records/define_record.ts";
-import type { DefinedRecord } from "../../../domain/records/record_type.ts";
+import { type DefinedRecord, pathOfRecord } from "../../../domain/records/record_type.ts";
 import { invalid } from "../../support/answers.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
-import { changeOf, creationOf, pathOfRecord } from "../../support/record_samples.ts";
+import { changeOf, creationOf } from "../../support/record_samples.ts";
 import { type Actor, type TestService } from "../../support/setup.ts";
 
 /** Tests every rule of the routes of a record, with samples from its declaration. */

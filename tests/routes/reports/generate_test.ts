@@ -207,7 +207,7 @@ Deno.test("if no slot becomes free, the caller gets Retry-After and nothing is w
 });
 
 Deno.test("requests for reports wait for a slot up to a number; further ones get Retry-After at once", async () => {
-  using taken = await takeTheSlot({ mostWaiting: 4 });
+  using taken = await takeTheSlot({ maxWaiting: 4 });
   const waiting = [cells(), cells()];
   await until(() => taken.slots.waiting === 2);
   const before = await count();

@@ -14,9 +14,10 @@ const TIME_UNITS = 10 ** TIME_DIGITS;
 const EPOCH_DAY = Date.UTC(1899, 11, 30) / DAY_MS;
 /** Spreadsheets count a 29 February 1900, which did not exist. Earlier days are written as text. */
 const FIRST_SAFE_DAY = 61;
-const ROOM = 64 * 1024;
+/** Bytes after which the XML is passed on. */
+const CHUNK_BYTES = 64 * 1024;
 /** Maximum length of the fixed XML around a cell or row, in bytes. */
-const AROUND = 128;
+const MAX_MARKUP_BYTES = 128;
 
 const bytesOf = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text);
 const NUMBER_END = bytesOf("</v></c>");
@@ -34,22 +35,25 @@ const AMP = bytesOf("&amp;");
 const LESS = bytesOf("&lt;");
 const GREATER = bytesOf("&gt;");
 
-/** How a byte of a text is written: 0 as it is, 1 as an entity, 2 by `cellText`, 3 so if the next byte makes it special. */
-const KIND = Uint8Array.from({ length: 256 }, (_, byte) => {
+/**
+ * The way to write each byte of a text. 0: unchanged. 1: as an entity. 2: the whole text is written by `cellText`. 3: as 2
+ * if `isSpecial` finds that the next byte makes it special, otherwise unchanged.
+ */
+const BYTE_KIND = Uint8Array.from({ length: 256 }, (_, byte) => {
   if (byte === 0x26 || byte === 0x3c || byte === 0x3e) return 1;
   if (byte === 0x7f || (byte < 0x20 && byte !== 0x09 && byte !== 0x0a)) return 2;
   return byte === 0x5f || byte === 0xc2 || byte === 0xef ? 3 : 0;
 });
 
-/** XML of rows, as bytes: at a million rows, strings would cost most of the time and memory. */
+/** The XML of rows as bytes, because at a million rows strings would cost most of the time and memory. */
 export class CellBytes {
-  #bytes = new Uint8Array(2 * ROOM);
+  #bytes = new Uint8Array(2 * CHUNK_BYTES);
   #at = 0;
   #row: Uint8Array = new Uint8Array();
 
-  /** True when there is enough to pass on. */
+  /** True when there are at least CHUNK_BYTES to pass on. */
   get isFull(): boolean {
-    return this.#at >= ROOM;
+    return this.#at >= CHUNK_BYTES;
   }
 
   /** The bytes so far; valid until something is added. */
@@ -83,7 +87,7 @@ export class CellBytes {
     if (start < 0) return true;
     const end = batch.end(column);
     const from = batch.bytes;
-    this.#need(AROUND + 6 * Math.min(end - start, MAX_CELL_LENGTH));
+    this.#need(MAX_MARKUP_BYTES + 6 * Math.min(end - start, MAX_CELL_LENGTH));
     this.#raw(CELL);
     this.#raw(letters);
     this.#raw(this.#row);
@@ -113,7 +117,7 @@ export class CellBytes {
         return true;
     }
     const text = batch.text(column) ?? "";
-    this.#special(type === "instant" ? isoInstant(text) : text);
+    this.#escapedText(type === "instant" ? isoInstant(text) : text);
     return false;
   }
 
@@ -127,7 +131,7 @@ export class CellBytes {
     let fits = end - start <= MAX_CELL_LENGTH;
     for (let i = start; fits && i < end; i++) {
       const byte = from[i] ?? 0;
-      const kind = KIND[byte];
+      const kind = BYTE_KIND[byte];
       if (kind === 0) to[at++] = byte;
       else if (kind === 1) {
         const entity = byte === 0x26 ? AMP : byte === 0x3c ? LESS : GREATER;
@@ -141,14 +145,14 @@ export class CellBytes {
       this.#raw(TEXT_END);
     } else {
       this.#at = cellFrom;
-      this.#special(batch.text(column) ?? "");
+      this.#escapedText(batch.text(column) ?? "");
     }
   }
 
-  /** The rest of a text cell with characters that need `cellText`. */
-  #special(text: string): void {
+  /** Adds the rest of a text cell, escaped by `cellText`. */
+  #escapedText(text: string): void {
     const xml = cellText(text);
-    this.#need(AROUND + 3 * xml.length);
+    this.#need(MAX_MARKUP_BYTES + 3 * xml.length);
     this.#raw(PRESERVED);
     this.#at += Buffer.from(this.#bytes.buffer, this.#at).write(xml);
     this.#raw(TEXT_END);
@@ -202,13 +206,13 @@ export class CellBytes {
   }
 }
 
-/** `_x` may look like an escape; 0xc2 begins the control characters from U+0080, 0xef U+FFFE and U+FFFF. */
+/** True if a byte and the next one may begin a text or character that `cellText` escapes: `_x`, a control character from U+0080 (0xc2), or U+FFFE and U+FFFF (0xef). */
 function isSpecial(byte: number, next: number): boolean {
   if (byte === 0x5f) return next === 0x78;
   return byte === 0xc2 ? next < 0xa0 : next === 0xbf;
 }
 
-/** Does `isExactNumber` on bytes. */
+/** Checks `isExactNumber` on bytes. */
 function isExact(from: Uint8Array, start: number, end: number): boolean {
   let at = from[start] === 0x2d ? start + 1 : start;
   if (at === end || from[at] === 0x2e || from[end - 1] === 0x2e) return false;
@@ -223,7 +227,7 @@ function isExact(from: Uint8Array, start: number, end: number): boolean {
   return points < 2 && digits <= EXACT_DIGITS;
 }
 
-/** Can a number, as Postgres prints it, be a cell without being rounded? */
+/** True if a number, as Postgres prints it, can be a cell without being rounded. */
 export function isExactNumber(text: string): boolean {
   const bytes = bytesOf(text);
   return isExact(bytes, 0, bytes.length);

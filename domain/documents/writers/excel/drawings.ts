@@ -21,7 +21,7 @@ function logoSize({ width, height }: Logo): { width: number; height: number } {
 
 export const logoHeight = (logo: Logo): number => Math.ceil(logoSize(logo).height);
 
-/** Where an object stands: the cell (from 0) of its top left corner. */
+/** The place of an object: the cell of its top left corner, counted from 0. */
 interface Anchor {
   column: number;
   row: number;

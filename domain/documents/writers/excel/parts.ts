@@ -1,7 +1,7 @@
 import type { ReportDocument } from "../../document.ts";
 import { OFFICE, PACKAGE, relationsPart, SHEETML, XML_HEAD, xmlText } from "./xml.ts";
 
-/** The parts of a workbook besides its sheets. */
+/** The parts (files of the Office Open XML package) of a workbook besides its sheets. */
 
 const TYPE = "application/vnd.openxmlformats-officedocument";
 

@@ -12,7 +12,7 @@ export const STYLE = {
   boolean: 4,
   title: 5,
   subtitle: 6,
-  /** Of totals: text and numbers, averages, instants and days. */
+  /** Styles of totals: text and numbers, averages, instants and days. */
   total: 7,
   totalAverage: 8,
   totalInstant: 9,

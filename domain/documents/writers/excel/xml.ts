@@ -14,7 +14,7 @@ export const xmlText = (text: string): string =>
 export interface Relation {
   /** The last word of its type, such as `worksheet`. */
   type: string;
-  /** What its type begins with; absent: that of office documents. */
+  /** The namespace of its type; absent: the one of office documents. */
   base?: string;
   target: string;
 }

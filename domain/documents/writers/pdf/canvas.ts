@@ -19,7 +19,7 @@ export interface CanvasOptions {
   language: string;
 }
 
-/** How far italic text leans: the shift to the right per height. */
+/** The slant of italic text: its shift to the right per height. */
 const SLANT = 0.2;
 
 /** How a text is drawn. `color` is `#rrggbb`. */
@@ -49,7 +49,7 @@ export class Canvas {
   /** The current page; 0 before the first one. */
   #page = 0;
   #isInText = false;
-  /** What the last operators set; it need not be set again. */
+  /** The state that the last operators set, so that it is not set again. */
   #embedded: EmbeddedFont | null = null;
   #size = 0;
   #color = "";

@@ -11,7 +11,7 @@ const FONT_SIZE = 8;
 const MAX_WIDTH = 720;
 const TITLE_HEIGHT = 12 * 1.32 + 6;
 const PAPER = "#ffffff";
-/** How far the control points of a quarter circle are from its ends, relative to the radius. */
+/** Distance of the control points of a quarter circle from its ends, relative to the radius. */
 const ROUND = 0.5523;
 
 /** Draws a chart with its title. It is never divided between pages. */

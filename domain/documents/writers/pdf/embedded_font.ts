@@ -4,9 +4,9 @@ import { ascii, type PdfFile } from "./pdf_file.ts";
 /** A glyph with its place relative to the pen. Lengths are thousandths of the font size. */
 export interface PlacedGlyph {
   glyph: number;
-  /** How far the glyph itself moves the pen. */
+  /** The advance width of the glyph itself. */
   width: number;
-  /** How far the pen moves. */
+  /** The distance that the pen moves. In shaped text it may differ from `width`. */
   advance: number;
   x: number;
   y: number;

@@ -8,17 +8,17 @@ const SIZE = 7;
 const MAX_FOOTER_LINES = 3;
 const STYLE = { font: "sans", size: SIZE, color: COLORS.soft } as const;
 
-/** The foot of the pages of a report: page number, name of the report, and the tenant's footer. */
-export class Foot {
+/** The footer of the pages of a report: page number, name of the report, and the tenant's footer text. */
+export class PageFooter {
   readonly #lines: string[];
 
   constructor(
     private readonly name: string,
-    footer: string,
+    footerText: string,
     private readonly width: number,
     private readonly wording: Wording,
   ) {
-    const text = footer.split("\n").map((line) => line.trim()).filter((line) => line !== "").join(" · ");
+    const text = footerText.split("\n").map((line) => line.trim()).filter((line) => line !== "").join(" · ");
     this.#lines = text === "" ? [] : breakLines(text, width / SIZE, MAX_FOOTER_LINES);
   }
 
@@ -39,7 +39,7 @@ export class Foot {
     }
   }
 
-  /** Fills in the number of pages. */
+  /** Fills in the total number of pages, on all pages. */
   end({ canvas, number }: Pages): void {
     canvas.fillPlaceholder(String(number), STYLE);
   }

@@ -1,7 +1,7 @@
 import type { DocumentTable, ReportDocument, ReportWriter } from "../../document.ts";
 import { Canvas } from "./canvas.ts";
 import { drawChartOn } from "./chart_pages.ts";
-import { Foot } from "./foot.ts";
+import { PageFooter } from "./foot.ts";
 import { COLORS, layOutTable, MARGIN, pageSize } from "./layout.ts";
 import { drawLogo } from "./logo.ts";
 import { Pages } from "./pages.ts";
@@ -42,7 +42,7 @@ export const writePdf: ReportWriter = async function* (document) {
   yield* canvas.take();
 };
 
-function beginPages(document: ReportDocument, size: "A4" | "A3"): { pages: Pages; foot: Foot } {
+function beginPages(document: ReportDocument, size: "A4" | "A3"): { pages: Pages; foot: PageFooter } {
   const { title, name, layout, looks, requestedBy, generatedAt, wording } = document;
   const { width, height } = pageSize(size, layout);
   const canvas = new Canvas({
@@ -53,7 +53,7 @@ function beginPages(document: ReportDocument, size: "A4" | "A3"): { pages: Pages
     createdAt: generatedAt,
     language: wording.tag,
   });
-  const foot = new Foot(name, looks.footer, width - 2 * MARGIN, wording);
+  const foot = new PageFooter(name, looks.footer, width - 2 * MARGIN, wording);
   const frame = {
     left: MARGIN,
     right: width - MARGIN,

@@ -1,6 +1,6 @@
 import type { PdfFile } from "./pdf_file.ts";
 
-/** How many pages share one node of the tree. */
+/** Number of pages that share one node of the tree. */
 const PAGES_PER_NODE = 64;
 
 /** The pages of a PDF. Pages are written at once; only the numbers of their nodes stay in memory. */

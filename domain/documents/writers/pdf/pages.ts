@@ -15,7 +15,7 @@ export interface PageFrame {
 
 /** The pages of a document, and how far the current one is filled. */
 export class Pages {
-  /** Where the next content begins. */
+  /** The top of the next content, in points from the top of the page. */
   y = 0;
   /** Number of the current page. */
   number = 0;
@@ -38,7 +38,7 @@ export class Pages {
     this.y = this.frame.top;
   }
 
-  /** Is there room for content of this height? */
+  /** True if the page has room for content of this height. */
   hasRoom(height: number): boolean {
     return this.y + height <= this.frame.bottom;
   }

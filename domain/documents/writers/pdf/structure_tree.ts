@@ -23,9 +23,9 @@ export interface ElementOptions {
   actual?: string | null;
   /** Description of a figure. */
   alt?: string;
-  /** Which cells a head cell describes. */
+  /** The cells that a header cell describes: those of its column or its row. */
   scope?: "Column" | "Row";
-  /** How many columns a cell spans. */
+  /** Number of columns that a cell spans. */
   columns?: number;
   /** The place of a figure on its page: left, bottom, right and top from the bottom left corner. */
   box?: [number, number, number, number];
@@ -43,7 +43,7 @@ interface OpenElement {
   kids: string;
 }
 
-/** How many pages share one node of the tree that finds elements by page. */
+/** Number of pages that share one node of the tree that finds elements by page. */
 const PAGES_PER_NODE = 64;
 
 /**
@@ -57,6 +57,7 @@ export class StructureTree {
   #open: OpenElement[] = [];
   /** The elements of the page's marked contents, by their number on the page. */
   #parents = "";
+  /** Number of marked contents on the page. */
   #contents = 0;
   #pages = 0;
   #nodeEntries = "";

@@ -31,7 +31,8 @@ export class TablePages {
     const { pages, table } = this;
     const head = this.#rows.head(false);
     const titleHeight = table.title === null ? 0 : 34;
-    pages.need(titleHeight + head.height * (4 + 2 * table.groups.length)); // with the first rows
+    // The title stays with the head, the group headings and the first rows.
+    pages.need(titleHeight + head.height * (4 + 2 * table.groups.length));
     if (table.title !== null) this.#title(table.title);
     const { canvas } = pages;
     canvas.open("Table");

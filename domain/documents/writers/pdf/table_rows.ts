@@ -11,7 +11,7 @@ const MAX_LINES = 8;
 const MAX_READ_TEXT = 2_000;
 const INDENT = 10;
 
-/** What is drawn in a cell. */
+/** The text of a cell, and the lines into which it is broken. */
 interface CellText {
   text: string;
   lines: string[];
@@ -72,7 +72,7 @@ export class TableRows {
     };
   }
 
-  /** @param isRepeated it stands on a further page of the group, where screen readers skip it */
+  /** The heading of a group. @param isRepeated true on a further page of the group, where screen readers skip it */
   groupRow(group: GroupLine, isRepeated: boolean): TableRow {
     const { columns, wording } = this.table;
     const { fontSize } = this.layout;
@@ -158,7 +158,7 @@ export class TableRows {
     return { height, draw, group: null };
   }
 
-  /** The head of the table. @param isRepeated it stands on a further page, where screen readers skip it */
+  /** The head of the table. @param isRepeated true on a further page, where screen readers skip it */
   head(isRepeated: boolean): TableRow {
     const { columns, fontSize, headColor, headTextColor } = this.layout;
     const { canvas } = this.pages;
@@ -191,9 +191,9 @@ export class TableRows {
   }
 
   #heightOf(cells: CellText[]): number {
-    let most = 1;
-    for (const { lines } of cells) if (lines.length > most) most = lines.length;
-    return most * this.layout.fontSize * LINE + GAP;
+    let lineCount = 1;
+    for (const { lines } of cells) if (lines.length > lineCount) lineCount = lines.length;
+    return lineCount * this.layout.fontSize * LINE + GAP;
   }
 
   #lines(
@@ -219,7 +219,7 @@ export class TableRows {
 }
 
 /**
- * A text for screen readers; null if the drawn line is enough. Broken lines would be read as cut words, and
+ * A text for screen readers; null if they can read the drawn line. They would read broken lines as cut words, and
  * right-to-left text in the wrong order.
  */
 const replacementText = (text: string, lines: string[]): string | null =>

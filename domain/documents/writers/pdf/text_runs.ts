@@ -26,10 +26,10 @@ const INVISIBLE = /^\p{Default_Ignorable_Code_Point}+$/u;
 
 const bidi = (bidiFactory as unknown as () => Bidi)(); // the types wrongly describe an ES module
 
-/** Has the text only Latin characters of the main font? Then it needs no font or direction handling. */
+/** True if the text has only Latin characters of the main font. It then needs no choice of fonts or direction. */
 export const isPlain = (text: string): boolean => PLAIN.test(text);
 
-/** Has the text characters that are written from right to left? */
+/** True if the text has characters that are written from right to left. */
 export const hasRightToLeft = (text: string): boolean => RIGHT_TO_LEFT.test(text);
 
 /** Splits a line by font and direction. Visible characters that no font has become the replacement character. */

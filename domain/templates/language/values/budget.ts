@@ -5,10 +5,10 @@ const RENDER_BYTES = 1_048_576;
 /** Work units between two checks of the clock. One unit is one step of a template or 32 characters of text. */
 const WORK_PER_CHECK = 128;
 /**
- * Renders with less work than this never fail for time: they take a few milliseconds, and only the load of the machine
- * can make them late.
+ * Work from which a render can exceed its time. Less work takes a few milliseconds, and only the load of the machine can
+ * make it late.
  */
-const LEAST_WORK = 4_096;
+const MIN_WORK_FOR_TIMEOUT = 4_096;
 const encoder = new TextEncoder();
 
 /**
@@ -33,13 +33,13 @@ export class Budget {
     if (this.written > RENDER_BYTES) throw new TemplateLimitExceeded("size", RENDER_BYTES);
   }
 
-  /** Counts an input text. It throws, before any work is done, if the text is larger than a whole render may be. */
+  /** Counts an input text. It throws, before any work is done, if the text is larger than the output of a render may be. */
   acceptText(text: string): void {
     this.checkSize(text);
     this.charge(text.length);
   }
 
-  /** Throws if a text under construction is larger than a whole render may be. Its pieces are charged separately. */
+  /** Throws if a text under construction is larger than the output of a render may be. Its pieces are charged separately. */
   checkSize(text: string): void {
     if (text.length > RENDER_BYTES) throw new TemplateLimitExceeded("size", RENDER_BYTES);
   }
@@ -54,12 +54,12 @@ export class Budget {
 
   private checkDeadline(): void {
     this.nextCheck = this.work + WORK_PER_CHECK;
-    const isLate = this.work >= LEAST_WORK && performance.now() > this.deadline;
+    const isLate = this.work >= MIN_WORK_FOR_TIMEOUT && performance.now() > this.deadline;
     if (isLate) throw new TemplateLimitExceeded("time", RENDER_MILLISECONDS);
   }
 }
 
-/** The limits of a render, and of the search of sample data. */
+/** The limits of a render, and of making sample data. */
 export type TemplateLimit = "time" | "size" | "steps";
 
 const EXCEEDED: Record<TemplateLimit, (allowed: number) => string> = {

@@ -1,6 +1,6 @@
 import type { Budget } from "./budget.ts";
 
-/** What a filter gets besides its value and arguments. */
+/** The locale and the budget with which a filter runs. */
 export interface FilterContext {
   /** Canonical BCP 47 tag of the template. */
   locale: string;

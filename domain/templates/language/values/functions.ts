@@ -6,7 +6,7 @@ import { describeValue } from "./text.ts";
 import type { Budget } from "./budget.ts";
 import { isFalsy, ownProperty, textOf } from "./values.ts";
 
-/** What a function gets besides its arguments. */
+/** The locale, the texts and the budget with which a function runs. */
 export interface FunctionContext {
   /** Canonical tag of the language in which values are formatted. */
   locale: string;
@@ -41,15 +41,15 @@ function numberOf(value: unknown): number | null {
   return typeof value === "string" && NUMERIC.test(value) ? Number(value) : null;
 }
 
-/** Compares numbers as numbers and texts as texts, so that ISO 8601 dates are in order; NaN: they cannot be compared. */
-function order(a: unknown, b: unknown): number {
+/** Compares numbers as numbers and texts as texts, so that ISO 8601 dates are in order. NaN if they cannot be compared. */
+function compare(a: unknown, b: unknown): number {
   const [x, y] = [numberOf(a), numberOf(b)];
   if (x !== null && y !== null) return x - y;
   if (typeof a !== "string" || typeof b !== "string") return NaN;
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-const isSame = (a: unknown, b: unknown): boolean => (a ?? null) === (b ?? null) || order(a, b) === 0;
+const isEqual = (a: unknown, b: unknown): boolean => (a ?? null) === (b ?? null) || compare(a, b) === 0;
 
 const comparison = (isTrue: (a: unknown, b: unknown) => boolean): TemplateFunction => ({
   minArguments: 2,
@@ -70,7 +70,7 @@ const logic = (pick: (args: readonly unknown[]) => unknown, max: number): Templa
   call: (args) => pick(args),
 });
 
-const MOST_OPERANDS = 20;
+const MAX_OPERANDS = 20;
 
 /** A filter as a function. Its named arguments replace the positional ones, and `locale` the template's language. */
 const formatter = (filter: Filter, names: readonly string[]): TemplateFunction => {
@@ -142,7 +142,7 @@ const plural: TemplateFunction = {
 
 const PLACEHOLDER = /\{(\w{1,50})\}/g;
 
-/** `t "greeting" name=firstName`: the text of a key, its `{name}` replaced. An unknown key is shown itself. */
+/** `t "greeting" name=firstName`: the text of a key with `{name}` replaced. If the key has no text, the key is shown. */
 const translated: TemplateFunction = {
   minArguments: 1,
   maxArguments: 1,
@@ -163,14 +163,14 @@ const translated: TemplateFunction = {
 
 /** All functions by their name in templates. */
 export const FUNCTIONS: ReadonlyMap<string, TemplateFunction> = new Map(Object.entries({
-  eq: comparison(isSame),
-  ne: comparison((a, b) => !isSame(a, b)),
-  lt: comparison((a, b) => order(a, b) < 0),
-  lte: comparison((a, b) => order(a, b) <= 0),
-  gt: comparison((a, b) => order(a, b) > 0),
-  gte: comparison((a, b) => order(a, b) >= 0),
-  and: logic((args) => args.find((arg) => isFalsy(arg, false)) ?? args.at(-1), MOST_OPERANDS),
-  or: logic((args) => args.find((arg) => !isFalsy(arg, false)) ?? args.at(-1), MOST_OPERANDS),
+  eq: comparison(isEqual),
+  ne: comparison((a, b) => !isEqual(a, b)),
+  lt: comparison((a, b) => compare(a, b) < 0),
+  lte: comparison((a, b) => compare(a, b) <= 0),
+  gt: comparison((a, b) => compare(a, b) > 0),
+  gte: comparison((a, b) => compare(a, b) >= 0),
+  and: logic((args) => args.find((arg) => isFalsy(arg, false)) ?? args.at(-1), MAX_OPERANDS),
+  or: logic((args) => args.find((arg) => !isFalsy(arg, false)) ?? args.at(-1), MAX_OPERANDS),
   not: logic(([arg]) => isFalsy(arg, false), 1),
   plural,
   t: translated,

@@ -35,7 +35,7 @@ export async function auditPage(v: Visit): Promise<View> {
   const given = (name: string) => v.query.get(name)?.trim() ?? "";
   const seesAll = may(v.viewer, "admin:system");
   const found = await findActors(v, given("actor"));
-  // null: no user fits the filter, or several do
+  // It is null if no user or several users match the filter.
   const actorId = found === undefined ? undefined : found.length === 1 ? found[0]?.id : null;
   const page: Page<Entry> = actorId === null ? EMPTY_PAGE : await v.api.list("readAuditLog", v, {
     actorId,

@@ -1,7 +1,7 @@
 import { ButtonLink, CheckField, CsrfField, FileField, FormRefusal } from "../../components/forms.tsx";
 import { Card, Notice, type Tone } from "../../components/notice.tsx";
 import { type Column, DataTable } from "../../components/table.tsx";
-import { Figures } from "../../components/figures.tsx";
+import { Statistics } from "../../components/figures.tsx";
 import { Badge, number } from "../../components/values.tsx";
 import { formPage, type Sent } from "../../shared/actions.ts";
 import { Refusal } from "../../shared/api.ts";
@@ -103,10 +103,10 @@ function previewView(v: Visit, result: Result, file: File, content: string): Vie
         <Notice tone="info" title={t.previewTitle}>
           <code>{file.name}</code> {failed > 0 && t.failing(failed)}
         </Notice>
-        <Figures
+        <Statistics
           v={v}
           of={null}
-          figures={[
+          statistics={[
             [t.total, total],
             [t.Created, created, { tone: "ok" }],
             [t.Updated, updated, { tone: "info" }],

@@ -54,13 +54,13 @@ export async function permissionsPage(v: Visit): Promise<View> {
 }
 
 /**
- * Whether the viewer may change the permission. Nobody may change a built-in one; only system administrators may change
+ * True if the viewer may change the permission. Nobody may change a built-in one; only system administrators may change
  * one that all tenants share.
  */
 const isChangeable = (v: Visit, { isSystem, tenantId }: Permission): boolean =>
   !isSystem && (tenantId === v.viewer.tenant?.id || (tenantId === null && may(v.viewer, "admin:system")));
 
-/** Whether the viewer may choose the roles that have the permission in every tenant. */
+/** True if the viewer may choose the roles that have the permission in every tenant. */
 const hasDefaultRoles = (v: Visit, { reach, tenantId }: Permission): boolean =>
   reach === "Tenant" && tenantId === null && may(v.viewer, "admin:system");
 

@@ -74,7 +74,7 @@ type Holder = Row<"listUsers">;
 const firstHolders = async (v: Visit, { name }: Role): Promise<Holder[]> =>
   (await v.api.call("listUsers", { query: { roleName: name, pageSize: SHOWN_HOLDERS } })).items;
 
-/** Who has the role: the first users, and a link to all. */
+/** The first users who have the role, and a link to all. */
 function Holders({ v, role, users, href }: { v: Visit; role: Role; users: Holder[]; href: string }) {
   const t = roleTexts[v.locale];
   const { userCount } = role;

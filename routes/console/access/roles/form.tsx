@@ -9,7 +9,7 @@ import { isReviewed, reviewView } from "./review.tsx";
 import { roleTexts } from "./texts.ts";
 
 /** A role with more permissions than this has no undo, because the undo is kept in a cookie of limited size. */
-const MOST_UNDONE = 40;
+const MAX_UNDONE = 40;
 
 const bodyOf = (form: FormData) => ({
   ...fieldsIn(form, "name", "description"),
@@ -80,7 +80,7 @@ export const editRolePage = formPage({
       body: { name: former.name, description: former.description ?? "", permissionIds: held },
       ifMatch: saved.etag,
     });
-    const fits = held.length <= MOST_UNDONE;
+    const fits = held.length <= MAX_UNDONE;
     return done(`roles/${params.id}`, roleTexts[v.locale].saved, fits ? { undo } : {});
   },
 });

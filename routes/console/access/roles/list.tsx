@@ -1,6 +1,6 @@
 import { ButtonLink } from "../../components/forms.tsx";
 import { choice, linkColumn, list, search, timeColumn } from "../../components/list.tsx";
-import { Figures } from "../../components/figures.tsx";
+import { Statistics } from "../../components/figures.tsx";
 import { number } from "../../components/values.tsx";
 import { translateBuiltin } from "../../shared/builtin_translations.ts";
 import { may, type View, type Visit } from "../../shared/page.ts";
@@ -27,10 +27,10 @@ export async function rolesPage(v: Visit): Promise<View> {
       caption: t.caption,
       empty: [t.empty, t.emptyText],
       top: (
-        <Figures
+        <Statistics
           v={v}
           of="own"
-          figures={[
+          statistics={[
             [t.roles, summary.totalRoles],
             [t.systemRoles, summary.systemRoles, { href: "roles?isSystemRole=true" }],
             [t.customRoles, summary.customRoles, { href: "roles?isSystemRole=false" }],

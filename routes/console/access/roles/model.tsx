@@ -29,7 +29,7 @@ export async function readCatalog(v: Visit): Promise<Category[]> {
 /** The permissions that a role gives. */
 export async function readGrants(v: Visit, id: string): Promise<Row<"listRoleGrants">["permissions"]> {
   const { items: [role] } = await v.api.call("listRoleGrants", { query: { ids: [id] } });
-  if (!role) throw problem("ROLE_NOT_FOUND", `No role ${id}.`);
+  if (!role) throw problem("ROLE_NOT_FOUND", `There is no role ${id} in this tenant.`);
   return role.permissions;
 }
 

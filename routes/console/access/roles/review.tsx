@@ -15,7 +15,7 @@ type Preview = Answer<"previewRole">;
 
 const REVIEWED = "reviewed";
 
-/** Whether the viewer has seen whom the change affects: the review sends the form again with this field. */
+/** True if the viewer has seen whom the change affects: the review sends the form again with this field. */
 export const isReviewed = (form: FormData): boolean => field(form, REVIEWED) === "true";
 
 /** Shows whom a changed role affects before it is saved. The button that saves names the number of users. */

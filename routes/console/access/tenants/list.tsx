@@ -3,7 +3,7 @@ import { ButtonLink } from "../../components/forms.tsx";
 import { choice, hidden, labelled, list, search, timeColumn } from "../../components/list.tsx";
 import { type Column, LivePart } from "../../components/table.tsx";
 import { Tabs } from "../../components/tabs.tsx";
-import { Figures } from "../../components/figures.tsx";
+import { Statistics } from "../../components/figures.tsx";
 import { orNull, searchOf } from "../../shared/api.ts";
 import type { View, Visit } from "../../shared/page.ts";
 import { tenantNames } from "../access_queries.ts";
@@ -15,7 +15,7 @@ import { tenantTexts } from "./texts.ts";
 export async function tenantsPage(v: Visit): Promise<View> {
   const t = tenantTexts[v.locale];
   const isTree = v.query.get("view") === "tree";
-  const figures = await summaryOf(v);
+  const statistics = await summaryOf(v);
   return {
     title: t.tenants,
     actions: mayCreate(v) && <ButtonLink href="tenants/new" label={t.newTenant} icon="plus" tone="primary" />,
@@ -31,11 +31,11 @@ export async function tenantsPage(v: Visit): Promise<View> {
         {isTree
           ? (
             <LivePart v={v} id="tenants-list">
-              {figures}
+              {statistics}
               {await tenantTree({ v })}
             </LivePart>
           )
-          : await tenantList(v, figures)}
+          : await tenantList(v, statistics)}
       </>
     ),
   };
@@ -48,10 +48,10 @@ async function summaryOf(v: Visit): Promise<Child> {
   const query = { search, isActive, type, hierarchyScope, parentTenantId };
   const summary = await orNull(v.api.call("summarizeTenants", { query }));
   return summary && (
-    <Figures
+    <Statistics
       v={v}
       of="tenants"
-      figures={[
+      statistics={[
         [t.tenants, summary.totalTenants],
         [t.activeMany, summary.activeTenants, { href: "tenants?isActive=true" }],
         [t.inactiveMany, summary.inactiveTenants, { href: "tenants?isActive=false" }],
@@ -64,7 +64,7 @@ async function summaryOf(v: Visit): Promise<Child> {
   );
 }
 
-async function tenantList(v: Visit, figures: Child) {
+async function tenantList(v: Visit, statistics: Child) {
   const t = tenantTexts[v.locale];
   const page = await v.api.list("listTenants", v);
   const parents = await tenantNames(v, page.items.map(({ parentTenantId }) => parentTenantId));
@@ -80,7 +80,7 @@ async function tenantList(v: Visit, figures: Child) {
       choice("hierarchyScope", t.hierarchy, labelled(["grouped", "groups", "standalone"], t)),
       hidden("parentTenantId"),
     ],
-    above: figures,
+    above: statistics,
     columns: columns(v, parents),
   });
 }

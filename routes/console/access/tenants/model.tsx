@@ -8,7 +8,7 @@ import { tenantTexts } from "./texts.ts";
 export type Tenant = Row<"listTenants">;
 
 /**
- * Whether the viewer may use `permission` on the tenant: on their own tenant, on any tenant if they manage all, or on a
+ * True if the viewer may use `permission` on the tenant: on their own tenant, on any tenant if they manage all, or on a
  * child of their group with manage:child-tenants.
  */
 export function mayOn(v: Visit, permission: string, tenant: Pick<Tenant, "id" | "parentTenantId">): boolean {
@@ -18,7 +18,7 @@ export function mayOn(v: Visit, permission: string, tenant: Pick<Tenant, "id" | 
   return mayDirectly || (isChild && may(v.viewer, "manage:child-tenants"));
 }
 
-/** Where the viewer may create tenants: anywhere, as children of their own group, or nowhere (null). */
+/** The place where the viewer may create tenants: anywhere, as children of their own group, or nowhere (null). */
 export function mayCreate(v: Visit): "anywhere" | "children" | null {
   if (may(v.viewer, "create:tenants") && managesAllTenants(v)) return "anywhere";
   const isGroup = v.viewer.tenant?.type === "Group";

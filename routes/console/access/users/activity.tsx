@@ -8,7 +8,7 @@ import { orNull, type Page } from "../../shared/api.ts";
 import { may, mayInFiles, type Visit } from "../../shared/page.ts";
 import { userTexts } from "./texts.ts";
 
-/** How many messages and files are shown. */
+/** Number of messages and files that are shown. */
 const NEWEST = 5;
 
 /** The newest messages to a user and files of a user in the viewer's tenant; null: the viewer may not see them. */
@@ -31,7 +31,7 @@ export async function readActivity(v: Visit, userId: string): Promise<Activity> 
   return { messages, files };
 }
 
-/** What the user received and uploaded, newest first, with links to the whole lists. */
+/** The messages that the user received and the files that the user uploaded, newest first, with links to the whole lists. */
 export function ActivityCards({ v, userId, activity }: { v: Visit; userId: string; activity: Activity }) {
   const { messages, files } = activity;
   return (

@@ -124,7 +124,7 @@ async function importPage(v: Visit): Promise<View> {
   };
 }
 
-/** Has the import ended just now? Its result is scanned before it can be read; a later one may have been purged. */
+/** True if the import has ended recently. Its result is scanned before it can be read, and is purged later. */
 const isFresh = (v: Visit, finishedAt: string | null): boolean =>
   finishedAt !== null && v.now.getTime() - Date.parse(finishedAt) < RESULT_SCAN_MS;
 

@@ -18,7 +18,7 @@ const READ = ["read:users", ALL_USERS];
 const CHANGE = ["update:users", ALL_USERS];
 
 /** The operation for users of all tenants if the viewer manages them, else the one for users of the viewer's tenant. */
-const byReach = <Id extends OperationId>(anywhere: Id, inTenant: Id) => (v: Visit): Id =>
+const byScope = <Id extends OperationId>(anywhere: Id, inTenant: Id) => (v: Visit): Id =>
   managesAllUsers(v) ? anywhere : inTenant;
 
 const activation = (verb: "activate" | "deactivate"): ConsolePage => ({
@@ -39,7 +39,7 @@ export const usersPages: ConsolePage[] = [
   ...importPages,
   action(
     "users/{id}/send-reset",
-    byReach("sendPasswordResetAnywhere", "sendPasswordReset"),
+    byScope("sendPasswordResetAnywhere", "sendPasswordReset"),
     showing("users/{id}", userTexts, "resetSent"),
     CHANGE,
   ),
@@ -53,25 +53,25 @@ export const usersPages: ConsolePage[] = [
   activation("deactivate"),
   action(
     "users/{id}/unlock",
-    byReach("unlockUser", "unlockTenantUser"),
+    byScope("unlockUser", "unlockTenantUser"),
     showing("users/{id}", userTexts, "unlocked"),
     CHANGE,
   ),
   action(
     "users/{id}/remove-factors",
-    byReach("removeUserFactors", "removeTenantUserFactors"),
+    byScope("removeUserFactors", "removeTenantUserFactors"),
     showing("users/{id}", userTexts, "factorsRemoved"),
     CHANGE,
   ),
   action(
     "users/{id}/sessions/end-all",
-    byReach("endUserSessions", "endTenantUserSessions"),
+    byScope("endUserSessions", "endTenantUserSessions"),
     (v, { ended }) => done(`users/${v.params.id}`, userTexts[v.locale].allEnded(ended)),
     CHANGE,
   ),
   action(
     "users/{id}/sessions/{sessionId}/end",
-    byReach("endUserSession", "endTenantUserSession"),
+    byScope("endUserSession", "endTenantUserSession"),
     showing("users/{id}", userTexts, "sessionEnded"),
     CHANGE,
   ),

@@ -35,7 +35,7 @@ const texts = defineTexts({
 
 const CHANGE = ["update:users", "manage:all-users"];
 
-/** What can be done to many users. */
+/** The actions on many users. */
 export const userActions = rowActions<AnyUser>({
   activate: {
     label: (v) => texts[v.locale].activate,
@@ -54,7 +54,7 @@ export const userActions = rowActions<AnyUser>({
   role: {
     label: (v) => texts[v.locale].addRole,
     question: (v, count) => texts[v.locale].addRoleMany(count),
-    // roles belong to a tenant: users of all tenants have no common ones
+    // Roles belong to a tenant, so users of all tenants have no common roles.
     isOffered: (v) =>
       !managesAllUsers(v) && v.viewer.tenant !== null && may(v.viewer, "update:users") &&
       may(v.viewer, "read:roles"),

@@ -82,6 +82,8 @@ export const customers = defineRecord({
   labels: { many: { en: "Customers", pt: "Clientes" }, one: { en: "Customer", pt: "Cliente" } },
   managedBy: "write:invoices",
   table: "acme.customers",
+  title: "name",
+  softDeleted: true,
   unique: { customers_number_unique: "The tenant already has a customer with this number." },
   members: {
     number: { shape: z.string().min(1).max(20), sort: true },

@@ -1,7 +1,7 @@
 import { encode } from "uqr";
 import type { Align, Block } from "../../../markup/blocks.ts";
 import { COLORS } from "../layout.ts";
-import type { Piece, Setting } from "./piece.ts";
+import type { LayoutStyle, Piece } from "./piece.ts";
 import { stacked, tablePieces } from "./table_pieces.ts";
 import { textPieces } from "./text_pieces.ts";
 
@@ -10,35 +10,35 @@ const LOGO = { height: 14 * MILLIMETRE, maxWidth: 70 * MILLIMETRE };
 const COLUMN_GAP = 8 * MILLIMETRE;
 
 /** Lays out blocks into pieces of a width. */
-export function piecesOf(blocks: Block[], width: number, setting: Setting): Piece[] {
-  return blocks.flatMap((block) => pieceOf(block, width, setting));
+export function piecesOf(blocks: Block[], width: number, style: LayoutStyle): Piece[] {
+  return blocks.flatMap((block) => pieceOf(block, width, style));
 }
 
-function pieceOf(block: Block, width: number, setting: Setting): Piece[] {
-  const { fontSize } = setting;
+function pieceOf(block: Block, width: number, style: LayoutStyle): Piece[] {
+  const { fontSize } = style;
   switch (block.kind) {
     case "text":
-      return textPieces(block, width, setting);
+      return textPieces(block, width, style);
     case "table":
-      return tablePieces(block, width, setting);
+      return tablePieces(block, width, style);
     case "columns":
-      return [columnsPiece(block.columns, width, setting)];
+      return [columnsPiece(block.columns, width, style)];
     case "logo":
-      return logoPieces(block, width, setting);
+      return logoPieces(block, width, style);
     case "qr":
       return [qrPiece(block, width)];
     case "rule":
       return [{
         height: 1,
         above: fontSize,
-        keepsNext: false,
-        draw: (ink, x, y) =>
-          ink.decoration(() => ink.canvas.line([[x, y + 0.5], [x + width, y + 0.5]], 0.6, COLORS.grid)),
+        keepsWithNext: false,
+        draw: (target, x, y) =>
+          target.decoration(() => target.canvas.line([[x, y + 0.5], [x + width, y + 0.5]], 0.6, COLORS.grid)),
       }];
     case "space":
-      return [{ height: block.height, above: 0, keepsNext: false, draw: () => {} }];
+      return [{ height: block.height, above: 0, keepsWithNext: false, draw: () => {} }];
     case "pagebreak":
-      return [{ height: 0, above: 0, keepsNext: false, draw: () => {}, isPageBreak: true }];
+      return [{ height: 0, above: 0, keepsWithNext: false, draw: () => {}, isPageBreak: true }];
   }
 }
 
@@ -46,7 +46,7 @@ function pieceOf(block: Block, width: number, setting: Setting): Piece[] {
 function columnsPiece(
   columns: { width: number | null; blocks: Block[] }[],
   width: number,
-  setting: Setting,
+  style: LayoutStyle,
 ): Piece {
   const room = width - COLUMN_GAP * (columns.length - 1);
   const given = columns.reduce((sum, column) => sum + (column.width ?? 0), 0);
@@ -58,14 +58,14 @@ function columnsPiece(
     const own = room * (column.width ?? rest) / Math.max(total, open === 0 ? 0 : 100);
     const x = at;
     at += own + COLUMN_GAP;
-    return { x, piece: stacked(piecesOf(column.blocks, own, setting)) };
+    return { x, piece: stacked(piecesOf(column.blocks, own, style)) };
   });
   return {
     height: Math.max(0, ...placed.map(({ piece }) => piece.height)),
     above: Math.max(0, ...placed.map(({ piece }) => piece.above)),
-    keepsNext: false,
-    draw: (ink, x, y) => {
-      for (const column of placed) column.piece.draw(ink, x + column.x, y);
+    keepsWithNext: false,
+    draw: (target, x, y) => {
+      for (const column of placed) column.piece.draw(target, x + column.x, y);
     },
   };
 }
@@ -74,23 +74,23 @@ function columnsPiece(
 function logoPieces(
   { align, height }: { align: Align; height: number | null },
   width: number,
-  setting: Setting,
+  style: LayoutStyle,
 ): Piece[] {
-  const { logo, productName } = setting.looks;
+  const { logo, productName } = style.looks;
   if (!logo) {
     const span = { text: productName, isBold: true, isItalic: false, variable: null };
-    return textPieces({ kind: "text", role: "p", align, size: "large", spans: [span] }, width, setting);
+    return textPieces({ kind: "text", role: "p", align, size: "large", spans: [span] }, width, style);
   }
   const scale = Math.min((height ?? LOGO.height) / logo.height, Math.min(LOGO.maxWidth, width) / logo.width);
   const size = { width: logo.width * scale, height: logo.height * scale };
   return [{
     height: size.height,
     above: 0,
-    keepsNext: false,
-    draw(ink, x, y) {
-      const { canvas } = ink;
+    keepsWithNext: false,
+    draw(target, x, y) {
+      const { canvas } = target;
       const left = x + shiftOf(align, width - size.width);
-      ink.element("Figure", () => canvas.image(logo, left, y, size.width, size.height), {
+      target.element("Figure", () => canvas.image(logo, left, y, size.width, size.height), {
         alt: productName,
         box: [left, canvas.height - y - size.height, left + size.width, canvas.height - y],
       });
@@ -107,9 +107,9 @@ function qrPiece(
   return {
     height: size,
     above: 8,
-    keepsNext: false,
-    draw(ink, x, y) {
-      const { canvas } = ink;
+    keepsWithNext: false,
+    draw(target, x, y) {
+      const { canvas } = target;
       const left = x + shiftOf(align, width - size);
       const draw = () => {
         for (const [row, dark] of data.entries()) {
@@ -121,7 +121,7 @@ function qrPiece(
           }
         }
       };
-      ink.element("Figure", draw, {
+      target.element("Figure", draw, {
         alt: description,
         box: [left, canvas.height - y - size, left + size, canvas.height - y],
       });

@@ -1,10 +1,10 @@
 import type { Piece } from "./piece.ts";
 
-/** A piece with its place on its page. */
+/** A piece with its distance from the top of its page, in points. */
 export interface PlacedPiece {
   piece: Piece;
   y: number;
-  /** A head that was drawn before, on an earlier page. */
+  /** True for the head of a table that an earlier page shows too. */
   isRepeated: boolean;
 }
 
@@ -14,12 +14,13 @@ export class LayoutRefused extends Error {
 }
 
 const MIN_HEIGHT = 60;
-/** A page takes memory until all are drawn, and a few bytes of data can make one. */
+/** Maximum pages of a document. Pages stay in memory until all are drawn, and a few bytes of data can make a page. */
 const MAX_PAGES = 2_000;
 
 /**
- * Divides pieces into pages. Pieces that keep the next one stay together as long as one page can hold them.
- * @param o.top begin of the content of a page, by its number; `bottom` its end
+ * Divides pieces into pages. A piece that keeps with the next one is on its page if one page can hold both.
+ * @param o.top the top of the content of a page, by the number of the page, in points; `bottom` is its end
+ * @throws LayoutRefused
  */
 export function divide(
   pieces: Piece[],
@@ -72,12 +73,12 @@ export function divide(
   }
 }
 
-/** Pieces that belong together. */
+/** The pieces in groups that should stay on one page. */
 function* chainsOf(pieces: Piece[]): Generator<Piece[]> {
   let chain: Piece[] = [];
   for (const piece of pieces) {
     chain.push(piece);
-    if (piece.keepsNext) continue;
+    if (piece.keepsWithNext) continue;
     yield chain;
     chain = [];
   }

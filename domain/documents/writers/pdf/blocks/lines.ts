@@ -2,7 +2,7 @@ import { graphemesOf } from "../../../../shared/cut_text.ts";
 import type { Span } from "../../../markup/blocks.ts";
 import { COLORS } from "../layout.ts";
 import { decomposeMissing, type Weight, widthOf } from "../text_runs.ts";
-import type { Ink } from "./piece.ts";
+import type { DrawTarget } from "./piece.ts";
 
 /** A part of a line in one style. */
 interface Fragment {
@@ -18,7 +18,7 @@ export type TextLine = Fragment[];
 export interface LineStyle {
   size: number;
   color?: string;
-  /** Is all of it bold? */
+  /** True if all of the text is bold. */
   isBold?: boolean;
 }
 
@@ -57,33 +57,33 @@ export function breakSpans(spans: Span[], width: number, { size, isBold = false 
   return lines.map(merged);
 }
 
-/** Width of text in one line. */
+/** Width of a text in one line, in points. */
 export const naturalWidth = (spans: Span[], { size, isBold = false }: LineStyle): number =>
   wordsOf(spans, isBold).reduce((sum, word) => sum + (word === "break" ? 0 : widthOfLine(word)), 0) * size;
 
-/** Width of the longest word. */
+/** Width of the longest word, in points. */
 export const longestWord = (spans: Span[], { size, isBold = false }: LineStyle): number =>
   wordsOf(spans, isBold).reduce(
-    (most, word) => word === "break" ? most : Math.max(most, widthOfLine(trimmed(word))),
+    (max, word) => word === "break" ? max : Math.max(max, widthOfLine(trimmed(word))),
     0,
   ) * size;
 
 /** Draws a line between `left` and `right`. @param y its baseline */
 export function drawLine(
-  ink: Ink,
+  target: DrawTarget,
   line: TextLine,
   { left, right, y, align }: { left: number; right: number; y: number; align: "left" | "center" | "right" },
   { size, color = COLORS.ink }: LineStyle,
 ): void {
-  const filled = line.map((fragment) => ({ ...fragment, text: textOf(fragment, ink) }));
+  const filled = line.map((fragment) => ({ ...fragment, text: textOf(fragment, target) }));
   const free = right - left - widthOfLine(filled) * size;
   let x = left + (align === "left" ? 0 : align === "right" ? free : free / 2);
   for (const { text, weight, isItalic } of filled) {
-    x += ink.canvas.text(text, x, y, { font: weight, size, color, isItalic });
+    x += target.canvas.text(text, x, y, { font: weight, size, color, isItalic });
   }
 }
 
-const textOf = ({ variable, text }: Fragment, { page, pages }: Ink): string =>
+const textOf = ({ variable, text }: Fragment, { page, pages }: DrawTarget): string =>
   variable === "page" ? String(page) : variable === "pages" ? String(pages) : text;
 
 const widthOfLine = (line: TextLine): number =>
@@ -120,7 +120,7 @@ function wordsOf(spans: Span[], isBold: boolean): (TextLine | "break")[] {
   return words;
 }
 
-/** Without the space at its end. */
+/** Removes the space at the end of a line. */
 function trimmed(line: TextLine): TextLine {
   const last = line.at(-1);
   if (!last || last.variable !== null || !last.text.endsWith(" ")) return line;
@@ -128,7 +128,7 @@ function trimmed(line: TextLine): TextLine {
   return text === "" ? trimmed(line.slice(0, -1)) : [...line.slice(0, -1), { ...last, text }];
 }
 
-/** Neighbours of one style become one fragment. */
+/** Joins neighbouring fragments of one style. */
 function merged(line: TextLine): TextLine {
   const fragments: TextLine = [];
   for (const fragment of line) {

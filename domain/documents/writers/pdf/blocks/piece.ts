@@ -2,10 +2,10 @@ import type { Looks } from "../../../../looks/looks.ts";
 import type { Canvas } from "../canvas.ts";
 import type { ElementOptions, Role } from "../structure_tree.ts";
 
-/** What pieces are drawn with: the canvas, and the structure tree unless the piece is decoration. */
-export interface Ink {
+/** The canvas and the structure tree on which pieces are drawn. Decoration is not added to the structure tree. */
+export interface DrawTarget {
   canvas: Canvas;
-  /** Number of the page, and of pages. */
+  /** The number of the page, and the total number of pages. */
   page: number;
   pages: number;
   open(role: Role, options?: ElementOptions): void;
@@ -21,23 +21,23 @@ export interface Piece {
   height: number;
   /** Space above it, unless it begins a page. */
   above: number;
-  /** Must it be on the page of the piece after it? */
-  keepsNext: boolean;
+  /** True if it must be on the page of the piece after it. */
+  keepsWithNext: boolean;
   /** Draws it with its top left corner at this place. */
-  draw(ink: Ink, x: number, y: number): void;
+  draw(target: DrawTarget, x: number, y: number): void;
   /** Drawn above it if it begins a page: the head of its table. */
   repeated?: Piece;
   isPageBreak?: true;
 }
 
-/** What blocks are laid out with. */
-export interface Setting {
+/** The looks and font size with which blocks are laid out. */
+export interface LayoutStyle {
   looks: Looks;
   fontSize: number;
 }
 
-/** Ink of content with a place in the structure tree. */
-export const taggedInk = (canvas: Canvas, numbers: Pick<Ink, "page" | "pages">): Ink => ({
+/** The target of content that belongs to the structure tree. */
+export const taggedTarget = (canvas: Canvas, numbers: Pick<DrawTarget, "page" | "pages">): DrawTarget => ({
   canvas,
   ...numbers,
   open: (role, options) => canvas.open(role, options),
@@ -47,8 +47,11 @@ export const taggedInk = (canvas: Canvas, numbers: Pick<Ink, "page" | "pages">):
   decoration: (draw) => canvas.decoration(draw),
 });
 
-/** Ink within a decoration. */
-export const plainInk = (canvas: Canvas, numbers: Pick<Ink, "page" | "pages">): Ink => ({
+/** The target within a decoration: it adds nothing to the structure tree. */
+export const decorationTarget = (
+  canvas: Canvas,
+  numbers: Pick<DrawTarget, "page" | "pages">,
+): DrawTarget => ({
   canvas,
   ...numbers,
   open: () => {},

@@ -3,7 +3,7 @@ import type { Align, TableBlock, TableCell } from "../../../markup/blocks.ts";
 import { COLORS } from "../layout.ts";
 import { columnWidths } from "./column_widths.ts";
 import { breakSpans, drawLine, type LineStyle, type TextLine } from "./lines.ts";
-import type { Ink, Piece, Setting } from "./piece.ts";
+import type { DrawTarget, LayoutStyle, Piece } from "./piece.ts";
 import { BASELINE, isRightToLeft, LINE_HEIGHT } from "./text_pieces.ts";
 
 /** Padding of cells, relative to the font size. */
@@ -25,8 +25,8 @@ interface PlacedCell {
 }
 
 /** The rows of a table. Its head is repeated on every page; its foot stays together, with the row above it. */
-export function tablePieces(table: TableBlock, width: number, setting: Setting): Piece[] {
-  const { fontSize, looks } = setting;
+export function tablePieces(table: TableBlock, width: number, style: LayoutStyle): Piece[] {
+  const { fontSize, looks } = style;
   const widths = columnWidths(table, width, fontSize, 2 * PADDING.x * fontSize);
   const isFilled = table.lines === "stripes";
   const headColor = isFilled ? readableTextOn(looks.primaryColour) : COLORS.ink;
@@ -44,16 +44,16 @@ export function tablePieces(table: TableBlock, width: number, setting: Setting):
   const rowPiece = (part: Part, cells: PlacedCell[], index: number): Piece => ({
     height: heightOf(cells),
     above: 0,
-    keepsNext: false,
-    draw(ink, x, y) {
-      ink.decoration(() => drawLines(ink, part, { x, y, width, height: heightOf(cells), index }));
-      ink.open("TR");
-      for (const cell of cells) drawCell(ink, part, cell, x, y);
-      ink.close();
+    keepsWithNext: false,
+    draw(target, x, y) {
+      target.decoration(() => drawLines(target, part, { x, y, width, height: heightOf(cells), index }));
+      target.open("TR");
+      for (const cell of cells) drawCell(target, part, cell, x, y);
+      target.close();
     },
   });
   const drawLines = (
-    { canvas }: Ink,
+    { canvas }: DrawTarget,
     part: Part,
     o: { x: number; y: number; width: number; height: number; index: number },
   ) => {
@@ -68,7 +68,7 @@ export function tablePieces(table: TableBlock, width: number, setting: Setting):
     if (part === "body" && !isFilled && index > 0) rule(y, 0.5, COLORS.grid);
   };
   const drawCell = (
-    ink: Ink,
+    target: DrawTarget,
     part: Part,
     { cell, lines, style, ...place }: PlacedCell,
     x: number,
@@ -76,7 +76,7 @@ export function tablePieces(table: TableBlock, width: number, setting: Setting):
   ) => {
     const draw = () => {
       for (const [n, line] of lines.entries()) {
-        drawLine(ink, line, {
+        drawLine(target, line, {
           left: x + place.x + place.padLeft,
           right: x + place.x + place.width - place.padRight,
           y: y + PADDING.y * fontSize + n * fontSize * LINE_HEIGHT + fontSize * BASELINE,
@@ -88,9 +88,9 @@ export function tablePieces(table: TableBlock, width: number, setting: Setting):
     const isEmpty = lines.every((line) => line.length === 0);
     const scope = part === "head" ? "Column" as const : "Row" as const;
     const isHeading = part === "head" || cell.isHead;
-    ink.open(isHeading && !isEmpty ? "TH" : "TD", isHeading && !isEmpty ? { scope, ...span } : span);
-    if (!isEmpty) ink.content(draw);
-    ink.close();
+    target.open(isHeading && !isEmpty ? "TH" : "TD", isHeading && !isEmpty ? { scope, ...span } : span);
+    if (!isEmpty) target.content(draw);
+    target.close();
   };
 
   const head = placed("head", table.head).map((cells, i) => rowPiece("head", cells, i));
@@ -107,15 +107,15 @@ function assembled({ head, body, foot }: Record<Part, Piece[]>, fontSize: number
     for (const [i, row] of rows.entries()) {
       const isFirst = i === 0;
       const isLast = i === rows.length - 1;
-      const keepsNext = role === "THead" || (role === "TFoot" ? !isLast : isLast && foot.length > 0);
+      const keepsWithNext = role === "THead" || (role === "TFoot" ? !isLast : isLast && foot.length > 0);
       pieces.push({
         ...row,
-        keepsNext,
+        keepsWithNext,
         ...repeated && role !== "THead" ? { repeated } : {},
-        draw(ink, x, y) {
-          if (isFirst) ink.open(role);
-          row.draw(ink, x, y);
-          if (isLast) ink.close();
+        draw(target, x, y) {
+          if (isFirst) target.open(role);
+          row.draw(target, x, y);
+          if (isLast) target.close();
         },
       });
     }
@@ -126,24 +126,24 @@ function assembled({ head, body, foot }: Record<Part, Piece[]>, fontSize: number
   const [drawFirst, drawLast] = [first.draw, last.draw];
   first.above = ABOVE * fontSize;
   if (first === last) {
-    first.draw = (ink, x, y) => inTable(ink, () => drawFirst(ink, x, y));
+    first.draw = (target, x, y) => inTable(target, () => drawFirst(target, x, y));
     return pieces;
   }
-  first.draw = (ink, x, y) => {
-    ink.open("Table");
-    drawFirst(ink, x, y);
+  first.draw = (target, x, y) => {
+    target.open("Table");
+    drawFirst(target, x, y);
   };
-  last.draw = (ink, x, y) => {
-    drawLast(ink, x, y);
-    ink.close();
+  last.draw = (target, x, y) => {
+    drawLast(target, x, y);
+    target.close();
   };
   return pieces;
 }
 
-function inTable(ink: Ink, draw: () => void): void {
-  ink.open("Table");
+function inTable(target: DrawTarget, draw: () => void): void {
+  target.open("Table");
   draw();
-  ink.close();
+  target.close();
 }
 
 /** Several pieces as one. */
@@ -151,12 +151,12 @@ export function stacked(pieces: Piece[]): Piece {
   return {
     height: pieces.reduce((sum, { height, above }, i) => sum + height + (i > 0 ? above : 0), 0),
     above: pieces[0]?.above ?? 0,
-    keepsNext: false,
-    draw(ink, x, y) {
+    keepsWithNext: false,
+    draw(target, x, y) {
       let at = y;
       for (const [i, piece] of pieces.entries()) {
         if (i > 0) at += piece.above;
-        piece.draw(ink, x, at);
+        piece.draw(target, x, at);
         at += piece.height;
       }
     },
@@ -181,7 +181,8 @@ function placeCells(
     const align = cell.align ?? alignOfColumn(o.table, column) ?? (isRightToLeft(cell) ? "right" : "left");
     column += cell.columns;
     const padding = PADDING.x * o.fontSize;
-    const isFlush = o.table.lines !== "stripes"; // text begins and ends where the rules do
+    // Without stripes, the text of the outer columns is aligned with the ends of the rules.
+    const isFlush = o.table.lines !== "stripes";
     const padLeft = isFlush && column === cell.columns ? 0 : padding;
     const padRight = isFlush && column >= o.widths.length ? 0 : padding;
     const lines = breakSpans(cell.spans, width - padLeft - padRight, style);

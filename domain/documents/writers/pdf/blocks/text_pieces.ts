@@ -3,7 +3,7 @@ import { COLORS } from "../layout.ts";
 import type { Role } from "../structure_tree.ts";
 import { hasRightToLeft } from "../text_runs.ts";
 import { breakSpans, drawLine, type LineStyle } from "./lines.ts";
-import type { Piece, Setting } from "./piece.ts";
+import type { LayoutStyle, Piece } from "./piece.ts";
 
 /** Height of a line and place of its baseline, relative to the font size. */
 export const LINE_HEIGHT = 1.4;
@@ -26,8 +26,8 @@ const STYLES: Record<TextBlock["role"], RoleStyle> = {
 };
 const SIZES = { small: 0.8, large: 1.25 };
 
-/** A paragraph or heading as its lines. At most one line of a paragraph of several stands alone on no page. */
-export function textPieces(block: TextBlock, width: number, { fontSize }: Setting): Piece[] {
+/** A paragraph or heading as one piece for each line. The pieces are kept together so that no page has only one of several lines. */
+export function textPieces(block: TextBlock, width: number, { fontSize }: LayoutStyle): Piece[] {
   const { role, size, above, isBold } = STYLES[block.role];
   const style: LineStyle = { size: fontSize * size * (block.size ? SIZES[block.size] : 1), isBold };
   if (block.size === "small") style.color = COLORS.soft;
@@ -37,18 +37,18 @@ export function textPieces(block: TextBlock, width: number, { fontSize }: Settin
   return lines.map((line, i): Piece => ({
     height: style.size * LINE_HEIGHT,
     above: i === 0 ? above * fontSize : 0,
-    keepsNext: i < lines.length - 1 ? isHeading || i === 0 || i === lines.length - 2 : isHeading,
-    draw(ink, x, y) {
-      if (i === 0) ink.open(role);
+    keepsWithNext: i < lines.length - 1 ? isHeading || i === 0 || i === lines.length - 2 : isHeading,
+    draw(target, x, y) {
+      if (i === 0) target.open(role);
       if (line.length > 0) {
         const place = { left: x, right: x + width, y: y + style.size * BASELINE, align };
-        ink.content(() => drawLine(ink, line, place, style));
+        target.content(() => drawLine(target, line, place, style));
       }
-      if (i === lines.length - 1) ink.close();
+      if (i === lines.length - 1) target.close();
     },
   }));
 }
 
-/** Is the first letter of a text written from right to left? */
+/** True if the first letter of a text is written from right to left. */
 export const isRightToLeft = ({ spans }: Pick<TextBlock, "spans">): boolean =>
   hasRightToLeft(/\p{L}/u.exec(spans.map(({ text }) => text).join(""))?.[0] ?? "");

@@ -15,5 +15,6 @@ create table customers (
   number text not null,
   name text not null,
   credit numeric not null,
-  constraint customers_number_unique unique (tenant_id, number)
+  deleted_at timestamptz(3)
 );
+create unique index customers_number_unique on customers (tenant_id, number) where deleted_at is null;
