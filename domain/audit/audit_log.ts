@@ -55,18 +55,18 @@ export interface AuditLogRequest extends PageRequest {
  * caller's tenant. There, actors who do not belong to the tenant have no email, only their id.
  */
 export async function readAuditLog(
-  sql: Sql,
+  q: Sql,
   caller: Caller,
   request: AuditLogRequest,
 ): Promise<PagedResult<AuditRow>> {
   const tenantId = isSystemAdmin(caller) ? request.tenantId ?? null : caller.tenantId;
   const { page: _, pageSize: __, ...filter } = { ...request, tenantId };
-  const counted = sql`audit_log a where ${where(sql, filter)}`;
-  const total = await countCached(sql, `audit ${JSON.stringify(filter)}`, () => countRows(sql, counted));
-  const rows = await sql<Omit<AuditRow, "names">[]>`
+  const counted = q`audit_log a where ${where(q, filter)}`;
+  const total = await countCached(q, `audit ${JSON.stringify(filter)}`, () => countRows(q, counted));
+  const rows = await q<Omit<AuditRow, "names">[]>`
     with page as materialized (
-      select a.id from audit_log a where ${where(sql, filter)}
-      order by a.id desc ${pageOf(sql, request)}
+      select a.id from audit_log a where ${where(q, filter)}
+      order by a.id desc ${pageOf(q, request)}
     )
     select a.id, a.at, a.actor_id, u.email as actor_email, s.name as service_account, a.api_key_id, a.tenant_id, a.action, a.target_type, a.target_id,
       with_personal_values(a.before, v.before) as before, with_personal_values(a.after, v.after) as after, a.trace_id,
@@ -76,7 +76,7 @@ export async function readAuditLog(
       or exists (select from user_tenants l where l.user_id = u.id and l.tenant_id = ${caller.tenantId}))
     left join service_accounts s on s.id = a.actor_id
     where a.id = any(array(select id from page)) order by a.id desc`;
-  const names = await readNames(sql, caller, rows);
+  const names = await readNames(q, caller, rows);
   const items = rows.map((row): AuditRow => ({ ...row, names: namesOf(row, names) }));
   return pagedResult(items, total, request);
 }
@@ -86,14 +86,14 @@ const idBefore = (from: Date): string => firstIdOf(new Date(from.getTime() - CLO
 
 type Filter = Omit<AuditLogRequest, "page" | "pageSize" | "tenantId"> & { tenantId: string | null };
 
-function where(sql: Sql, o: Filter) {
-  return allOf(sql, [
-    o.tenantId === null ? sql`true` : sql`a.tenant_id = ${o.tenantId}`,
-    o.actorId !== undefined && sql`a.actor_id = ${o.actorId}`,
-    o.action !== undefined && sql`a.action = ${o.action}`,
-    o.targetType !== undefined && sql`a.target_type = ${o.targetType}`,
-    o.targetId !== undefined && sql`a.target_id = ${o.targetId}`,
-    o.fromDate !== undefined && sql`a.at >= ${o.fromDate} and a.id >= ${idBefore(o.fromDate)}`,
-    o.toDate !== undefined && sql`a.at <= ${o.toDate}`,
+function where(q: Sql, o: Filter) {
+  return allOf(q, [
+    o.tenantId === null ? q`true` : q`a.tenant_id = ${o.tenantId}`,
+    o.actorId !== undefined && q`a.actor_id = ${o.actorId}`,
+    o.action !== undefined && q`a.action = ${o.action}`,
+    o.targetType !== undefined && q`a.target_type = ${o.targetType}`,
+    o.targetId !== undefined && q`a.target_id = ${o.targetId}`,
+    o.fromDate !== undefined && q`a.at >= ${o.fromDate} and a.id >= ${idBefore(o.fromDate)}`,
+    o.toDate !== undefined && q`a.at <= ${o.toDate}`,
   ]);
 }

@@ -20,8 +20,8 @@ export class AuditWriter {
    * Resolves when the row is committed.
    * @param sql a transaction to write it in; a pool: its own commit, shared with concurrent calls
    */
-  async record(sql: Sql, actor: Actor, entry: AuditEntry): Promise<void> {
-    if (isTransaction(sql)) await writeAuditRows(sql, [{ actor, entry }]);
+  async record(q: Sql, actor: Actor, entry: AuditEntry): Promise<void> {
+    if (isTransaction(q)) await writeAuditRows(q, [{ actor, entry }]);
     else await this.#rows.write([{ actor, entry }]);
   }
 }

@@ -19,17 +19,17 @@ interface Naming {
  * caller may see them: all with admin:system, else those of the caller's tenant. A user without a name has the email
  * address, an erased one is left out.
  */
-export const readNames = (sql: Sql, caller: Caller, rows: Naming[]): Promise<Map<string, string>> =>
-  readNamesOf(sql, caller, rows.flatMap(idsIn));
+export const readNames = (q: Sql, caller: Caller, rows: Naming[]): Promise<Map<string, string>> =>
+  readNamesOf(q, caller, rows.flatMap(idsIn));
 
 /** The same for ids. */
-export async function readNamesOf(sql: Sql, caller: Caller, given: string[]): Promise<Map<string, string>> {
+export async function readNamesOf(q: Sql, caller: Caller, given: string[]): Promise<Map<string, string>> {
   const ids = [...new Set(given)].slice(0, MAX_LOOKED_UP);
   if (ids.length === 0) return new Map();
   const { tenantId } = caller;
   const seesAll = isSystemAdmin(caller);
-  const wanted = sql`id = any(${ids}::uuid[])`;
-  const found = await sql<{ id: string; name: string }[]>`
+  const wanted = q`id = any(${ids}::uuid[])`;
+  const found = await q<{ id: string; name: string }[]>`
     select id, coalesce(nullif(trim(first_name || ' ' || last_name), ''), email) as name from users u
     where ${wanted} and erased_at is null and (${seesAll}
       or exists (select from user_tenants l where l.user_id = u.id and l.tenant_id = ${tenantId}))

@@ -88,21 +88,21 @@ interface InlineRow {
   ip: string | null;
 }
 
-const readInline = (sql: Sql, ids: string[]) =>
-  sql<InlineRow[]>`select id, actor_id, target_type, target_id, before, after, ip from audit_log
+const readInline = (q: Sql, ids: string[]) =>
+  q<InlineRow[]>`select id, actor_id, target_type, target_id, before, after, ip from audit_log
     where id = any(${ids}::uuid[]) and not values_apart`;
 
 /** Erases values in rows of earlier versions, which have them inline. */
-async function eraseInlineValues(sql: Sql, { userIds, addresses }: ErasedPersons): Promise<void> {
+async function eraseInlineValues(q: Sql, { userIds, addresses }: ErasedPersons): Promise<void> {
   await passOver(SEARCHED_AT_ONCE, async (after) => {
-    const rows = await sql<{ id: string; isAbout: boolean }[]>`
+    const rows = await q<{ id: string; isAbout: boolean }[]>`
       select id, (actor_id = any(${userIds}::uuid[])) is true or target_type = 'user' and target_id = any(${userIds}::text[])
           or exists (
           select from unnest(${addresses.map(addressSubject)}::text[]) address
           where strpos(lower(concat(before::text, ' ', after::text)), address) > 0) as is_about
       from audit_log where not values_apart and id > ${after} order by id limit ${SEARCHED_AT_ONCE}`;
     const found = rows.filter(({ isAbout }) => isAbout).map(({ id }) => id);
-    await removeInline(sql, await readInline(sql, found), false, userIds);
+    await removeInline(q, await readInline(q, found), false, userIds);
     return rows;
   });
 }

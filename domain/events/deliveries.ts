@@ -52,22 +52,22 @@ const columns = (q: Sql) =>
 
 /** A page of an endpoint's deliveries in any status, newest first. @throws WEBHOOK_ENDPOINT_NOT_FOUND */
 export async function listDeliveries(
-  sql: Sql,
+  q: Sql,
   caller: TenantCaller,
   endpointId: string,
   request: PageRequest & { status?: DeliveryStatus | undefined },
 ): Promise<PagedResult<Delivery>> {
-  await readEndpoint(sql, caller, endpointId);
-  const where = sql`d.endpoint_id = ${endpointId}
-    ${request.status ? sql`and d.status = ${request.status}` : sql``}`;
+  await readEndpoint(q, caller, endpointId);
+  const where = q`d.endpoint_id = ${endpointId}
+    ${request.status ? q`and d.status = ${request.status}` : q``}`;
   const [total, items] = await Promise.all([
-    countRows(sql, sql`webhook_deliveries d where ${where}`),
-    sql<Delivery[]>`
+    countRows(q, q`webhook_deliveries d where ${where}`),
+    q<Delivery[]>`
       with page as (
         select d.id from webhook_deliveries d where ${where}
-        order by d.id desc ${pageOf(sql, request)}
+        order by d.id desc ${pageOf(q, request)}
       )
-      select ${columns(sql)} from webhook_deliveries d where d.id = any(array(select id from page))
+      select ${columns(q)} from webhook_deliveries d where d.id = any(array(select id from page))
       order by d.id desc`,
   ]);
   return pagedResult<Delivery>(items.map(withTimes), total, request);

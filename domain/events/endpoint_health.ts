@@ -60,8 +60,8 @@ export async function recordFailure(
 }
 
 /** Number of the tenant's endpoints that fail now, or were deactivated because they failed. */
-export async function countFailingEndpoints(sql: Sql, caller: TenantCaller): Promise<number> {
-  const failing = sql`webhook_endpoints
+export async function countFailingEndpoints(q: Sql, caller: TenantCaller): Promise<number> {
+  const failing = q`webhook_endpoints
     where tenant_id = ${caller.tenantId} and is_failing and (${isSystemAdmin(caller)} or not all_tenants)`;
-  return await countRows(sql, failing);
+  return await countRows(q, failing);
 }

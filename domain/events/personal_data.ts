@@ -80,18 +80,16 @@ async function eraseEvents(sql: Sql, userIds: string[]): Promise<void> {
   });
 }
 
-async function eraseDeliveries(sql: Sql, userIds: string[]): Promise<void> {
+async function eraseDeliveries(q: Sql, userIds: string[]): Promise<void> {
   const erased = withoutNames.replace("%", "(body::jsonb -> 'data')");
   await passOver(ROWS_AT_ONCE, async (after) => {
-    const rows = await sql<{ id: string; isAbout: boolean }[]>`
+    const rows = await q<{ id: string; isAbout: boolean }[]>`
       select id, event_type like 'user.%' and strpos(body, '"email"') > 0
           and body::json -> 'data' ->> 'userId' = any(${userIds}::text[]) as is_about
       from webhook_deliveries where id > ${after} order by id limit ${ROWS_AT_ONCE}`;
     const ids = rows.filter(({ isAbout }) => isAbout).map(({ id }) => id);
-    await sql`update webhook_deliveries
-      set body = jsonb_set(body::jsonb, '{data}', ${
-      sql.unsafe(erased)
-    })::text where id = any(${ids}::uuid[])`;
+    await q`update webhook_deliveries
+      set body = jsonb_set(body::jsonb, '{data}', ${q.unsafe(erased)})::text where id = any(${ids}::uuid[])`;
     return rows;
   });
 }

@@ -37,7 +37,7 @@ const MAX_IDS_AT_ONCE = 1_000;
 
 /** The files of the caller's tenant, or the product files, newest first. */
 export async function listFiles(
-  sql: Sql,
+  q: Sql,
   caller: Pick<Caller, "tenantId" | "userId">,
   { page, pageSize, ...filter }: FileFilter & PageRequest,
 ): Promise<PagedResult<FileRecord>> {
@@ -48,43 +48,43 @@ export async function listFiles(
     exportsOf: filter.profile === EXPORT_PROFILE ? caller.userId : null,
   };
   const offset = offsetOf(request);
-  const found = await sql<{ id: string }[]>`
-    select id from files where ${where(sql, selection)} limit ${MAX_IDS_AT_ONCE + 1}`;
+  const found = await q<{ id: string }[]>`
+    select id from files where ${where(q, selection)} limit ${MAX_IDS_AT_ONCE + 1}`;
   if (found.length <= MAX_IDS_AT_ONCE) {
     // Ids are UUIDv7: sorting them as text sorts by creation time.
     const ids = found.map(({ id }) => id).sort().reverse().slice(offset, offset + pageSize);
-    return pagedResult(await readFiles(sql, sql`select unnest(${ids}::uuid[])`), found.length, request);
+    return pagedResult(await readFiles(q, q`select unnest(${ids}::uuid[])`), found.length, request);
   }
-  const counted = sql`files where ${where(sql, selection)}`;
-  const total = await countCached(sql, `files ${JSON.stringify(selection)}`, () => countRows(sql, counted));
+  const counted = q`files where ${where(q, selection)}`;
+  const total = await countCached(q, `files ${JSON.stringify(selection)}`, () => countRows(q, counted));
   if (offset >= total) return pagedResult<FileRecord>([], total, request);
-  const ids = sql`select id from files where ${where(sql, selection)}
-    order by id desc ${pageOf(sql, request)}`;
-  return pagedResult(await readFiles(sql, ids), total, request);
+  const ids = q`select id from files where ${where(q, selection)}
+    order by id desc ${pageOf(q, request)}`;
+  return pagedResult(await readFiles(q, ids), total, request);
 }
 
-async function readFiles(sql: Sql, ids: ReturnType<typeof where>): Promise<FileRecord[]> {
-  const rows = await sql<FileRow[]>`
+async function readFiles(q: Sql, ids: ReturnType<typeof where>): Promise<FileRecord[]> {
+  const rows = await q<FileRow[]>`
     with page (id) as materialized (${ids})
     select * from files where id = any(array(select id from page)) order by id desc`;
   return rows.map(fileRecord);
 }
 
-function where(sql: Sql, o: Selection) {
+function where(q: Sql, o: Selection) {
   const all = [
-    belongsTo(sql, o.tenantId),
-    ...o.status === undefined ? [] : [sql`status = ${o.status}::file_status`],
+    belongsTo(q, o.tenantId),
+    ...o.status === undefined ? [] : [q`status = ${o.status}::file_status`],
     ...o.purgeKind === undefined
       ? []
-      : [sql`status = 'Purged' and file_purge_kind(purge_reason) = ${o.purgeKind}`],
-    o.exportsOf === null ? sql`profile <> ${EXPORT_PROFILE}` : sql`created_by = ${o.exportsOf}`,
-    ...o.profile === undefined ? [] : [sql`profile = ${o.profile}`],
-    ...o.createdBy === undefined ? [] : [sql`created_by = ${o.createdBy}`],
-    ...o.legalHold === undefined ? [] : [o.legalHold ? sql`legal_hold` : sql`not legal_hold`],
-    ...o.retentionClass === undefined ? [] : [sql`retention_class = ${o.retentionClass}::retention_class`],
-    ...o.fromDate === undefined ? [] : [sql`created_at >= ${o.fromDate}`],
-    ...o.toDate === undefined ? [] : [sql`created_at <= ${o.toDate}`],
-    matches(sql, "search_text", o.search),
+      : [q`status = 'Purged' and file_purge_kind(purge_reason) = ${o.purgeKind}`],
+    o.exportsOf === null ? q`profile <> ${EXPORT_PROFILE}` : q`created_by = ${o.exportsOf}`,
+    ...o.profile === undefined ? [] : [q`profile = ${o.profile}`],
+    ...o.createdBy === undefined ? [] : [q`created_by = ${o.createdBy}`],
+    ...o.legalHold === undefined ? [] : [o.legalHold ? q`legal_hold` : q`not legal_hold`],
+    ...o.retentionClass === undefined ? [] : [q`retention_class = ${o.retentionClass}::retention_class`],
+    ...o.fromDate === undefined ? [] : [q`created_at >= ${o.fromDate}`],
+    ...o.toDate === undefined ? [] : [q`created_at <= ${o.toDate}`],
+    matches(q, "search_text", o.search),
   ];
-  return all.reduce((left, right) => sql`${left} and ${right}`);
+  return all.reduce((left, right) => q`${left} and ${right}`);
 }

@@ -41,8 +41,8 @@ export const filePersonalData: PersonalData<FilePlatform> = {
 };
 
 /** @throws FILE_LEGAL_HOLD_CONFLICT with the number of files under legal hold */
-export async function requireNoLegalHold(sql: Sql, tenantId: string): Promise<void> {
-  const [held] = await sql<{ files: number }[]>`
+export async function requireNoLegalHold(q: Sql, tenantId: string): Promise<void> {
+  const [held] = await q<{ files: number }[]>`
     select count(*)::int as files from files where tenant_id = ${tenantId} and legal_hold and status <> 'Purged'`;
   if (!held?.files) return;
   throw problem(

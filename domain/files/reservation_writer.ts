@@ -32,9 +32,9 @@ export class ReservationWriter {
    * Resolves with the file's id.
    * @param sql a transaction to write it in; a pool: resolves after the commit, which concurrent calls share
    */
-  async write(sql: Sql, file: NewFile): Promise<string> {
-    if (!isTransaction(sql)) return await this.#files.add(file);
-    const [id = ""] = await insertReservations(sql, [file]);
+  async write(q: Sql, file: NewFile): Promise<string> {
+    if (!isTransaction(q)) return await this.#files.add(file);
+    const [id = ""] = await insertReservations(q, [file]);
     return id;
   }
 }

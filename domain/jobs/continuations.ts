@@ -84,8 +84,8 @@ const hasUnsucceededParent = (q: Sql) =>
   q`exists (select from jobs p where p.id = any(j.parent_job_ids) and p.status <> 'Succeeded')`;
 
 /** The ended parents of waiting continuations that a process did not release because it crashed. */
-export async function findStrandedParents(sql: Sql): Promise<EndedJob[]> {
-  return await sql<EndedJob[]>`
+export async function findStrandedParents(q: Sql): Promise<EndedJob[]> {
+  return await q<EndedJob[]>`
     select distinct id, status, true as has_children, null::uuid as batch_id from (
       select p.id, p.status from jobs c join jobs p on p.id = c.parent_job_id
       where c.status = 'AwaitingParent' and p.status in ('Succeeded', 'DeadLettered', 'Cancelled')
@@ -94,6 +94,6 @@ export async function findStrandedParents(sql: Sql): Promise<EndedJob[]> {
       where c.status = 'AwaitingParent' and p.status in ('DeadLettered', 'Cancelled')
       union all
       select j.parent_job_ids[1], 'Succeeded'::job_status from jobs j
-      where j.status = 'AwaitingParent' and j.parent_job_ids is not null and not ${hasUnsucceededParent(sql)}
+      where j.status = 'AwaitingParent' and j.parent_job_ids is not null and not ${hasUnsucceededParent(q)}
     ) stranded limit ${STRANDED_AT_ONCE}`;
 }

@@ -75,16 +75,16 @@ export async function readOwnLooks(q: Sql, tenantId: string, lock = q``): Promis
 }
 
 /** Looks and senders as stored. They are cached, because every mail needs them; a transaction reads them itself. */
-export async function readStoredLooks(sql: Sql, tenantId: string | null): Promise<StoredLooks> {
+export async function readStoredLooks(q: Sql, tenantId: string | null): Promise<StoredLooks> {
   if (tenantId === null) return { own: NONE, senders: [] };
   const read = async () => {
     const [own, senders] = await Promise.all([
-      readOwnLooks(sql, tenantId),
-      readVerifiedSenders(sql, tenantId),
+      readOwnLooks(q, tenantId),
+      readVerifiedSenders(q, tenantId),
     ]);
     return { own, senders };
   };
-  return isTransaction(sql) ? await read() : await cacheOf(sql).read(tenantId, read);
+  return isTransaction(q) ? await read() : await cacheOf(q).read(tenantId, read);
 }
 
 /**

@@ -12,7 +12,7 @@ export interface ChannelDeclaration {
     expected: string;
     fits(address: string): boolean;
     /** The current addresses of users by user id. Without it, users have no address and are skipped (`NoAddress`). */
-    ofUsers?(db: Sql, tenantId: string | null, userIds: string[]): Promise<ReadonlyMap<string, string>>;
+    ofUsers?(q: Sql, tenantId: string | null, userIds: string[]): Promise<ReadonlyMap<string, string>>;
   };
 }
 

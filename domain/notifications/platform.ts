@@ -8,7 +8,7 @@ import type { UserWakeUps } from "./user_wake_up.ts";
 
 export interface NotificationPlatform extends TemplatePlatform {
   /** Writes single messages of many requests in shared commits. */
-  messageWriter: { write(sql: Sql, message: OutgoingMessage): Promise<string> };
+  messageWriter: { write(q: Sql, message: OutgoingMessage): Promise<string> };
   /** Wakes the open streams of in-app notifications on this instance. */
   userWakeUps: UserWakeUps;
   attachedFiles: AttachedFiles;

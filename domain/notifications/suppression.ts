@@ -221,13 +221,13 @@ const MAX_COUNTED = 10_000;
  * @param since the start of the last day
  */
 export async function countSuppressionRise(
-  sql: Sql,
+  q: Sql,
   tenantId: string | null,
   since: Date,
 ): Promise<number> {
   const key = tenantKeyOf(tenantId);
   const [day, week] = [firstIdOf(since), firstIdOf(new Date(since.getTime() - WEEK_MS))];
-  const [row] = await sql<{ recent: number; before: number }[]>`
+  const [row] = await q<{ recent: number; before: number }[]>`
     select
       (select count(*) from notification_suppressions where tenant_key = ${key} and id >= ${day}) as recent,
       (select count(*) from (

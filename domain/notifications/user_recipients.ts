@@ -89,14 +89,14 @@ const NO_ADDRESS = new Map<NotificationChannel, string>([
  * device becomes a separate recipient. Users who are no longer active or have no address of the channel are skipped.
  */
 export async function useCurrentAddresses(
-  sql: Sql,
+  q: Sql,
   held: HeldNotification,
   recipients: HeldRecipient[],
 ): Promise<{ found: HeldRecipient[]; skipped: Outcome[] }> {
   const ids = recipients.flatMap((r) => r.followsUser && r.userId !== null ? [r.userId] : []);
   if (ids.length === 0) return { found: recipients, skipped: [] };
-  const users = new Map((await findUsersInTenant(sql, held.tenantId, ids)).map((user) => [user.id, user]));
-  const addresses = await addressesOf(sql, held.tenantId, held.channel, [...users.values()]);
+  const users = new Map((await findUsersInTenant(q, held.tenantId, ids)).map((user) => [user.id, user]));
+  const addresses = await addressesOf(q, held.tenantId, held.channel, [...users.values()]);
   const noAddress = NO_ADDRESS.get(held.channel) ?? "The user has no address of this channel.";
   const skipped: Outcome[] = [];
   const found: HeldRecipient[] = [];
@@ -115,8 +115,8 @@ export async function useCurrentAddresses(
       else moved.push({ ...recipient, address });
     }
   }
-  if (moved.length > 0) await writeAddresses(sql, moved);
-  const devices = deviceless.length > 0 ? await toDevices(sql, held, deviceless) : NO_DEVICES;
+  if (moved.length > 0) await writeAddresses(q, moved);
+  const devices = deviceless.length > 0 ? await toDevices(q, held, deviceless) : NO_DEVICES;
   skipped.push(...devices.none.map((recipient) => skip(recipient, "NoAddress", NO_DEVICE)));
   return { found: [...found, ...moved, ...devices.found], skipped };
 }

@@ -214,8 +214,8 @@ function groupByKnownQueue(p: JobPlatform, queues: QueueDepth[]): QueueState[] {
   return [...all.values()];
 }
 
-async function countConnections(sql: Sql): Promise<{ state: string; n: number }[]> {
-  return await sql<{ state: string; n: number }[]>`
+async function countConnections(q: Sql): Promise<{ state: string; n: number }[]> {
+  return await q<{ state: string; n: number }[]>`
     select coalesce(state, ${OTHER}) as state, count(*)::int as n from pg_stat_activity
     where datname = current_database() and usename = current_user group by 1 order by 1`;
 }

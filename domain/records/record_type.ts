@@ -28,7 +28,7 @@ export interface RecordListRequest extends PageRequest {
  * record with special rules implements them itself.
  */
 export interface RecordSource<Result, Create, Update> {
-  list(sql: Sql, caller: TenantCaller, request: RecordListRequest): Promise<PagedResult<Result>>;
+  list(q: Sql, caller: TenantCaller, request: RecordListRequest): Promise<PagedResult<Result>>;
   /** @throws the record's not-found code */
   read(q: Sql, caller: TenantCaller, id: string): Promise<Versioned<Result>>;
   create(p: RecordContext, tx: Tx, caller: TenantCaller, input: Create): Promise<Versioned<Result>>;

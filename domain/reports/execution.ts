@@ -88,29 +88,29 @@ export interface ExecutionFilter extends PageRequest {
 
 /** The tenant's executions the caller may see, newest first. */
 export async function listExecutions(
-  sql: Sql,
+  q: Sql,
   caller: Caller,
   filter: ExecutionFilter,
 ): Promise<PagedResult<Execution>> {
-  const from = sql`
-    report_executions where ${belongsTo(sql, caller.tenantId)}
-    and ${holdsAllCondition(sql, caller, sql`required_permissions`)}
+  const from = q`
+    report_executions where ${belongsTo(q, caller.tenantId)}
+    and ${holdsAllCondition(q, caller, q`required_permissions`)}
     and (${filter.includeDeleted} or deleted_at is null)
     and (${filter.templateId}::text is null or template_id = ${filter.templateId})
     and (${filter.scheduleId}::uuid is null or schedule_id = ${filter.scheduleId})
     and (${filter.burstId}::uuid is null or burst_id = ${filter.burstId})
     and (${filter.status}::int is null or status = ${filter.status})
-    ${filter.deliveryStatus ? sql`and delivery_status = any(${filter.deliveryStatus}::text[])` : sql``}
+    ${filter.deliveryStatus ? q`and delivery_status = any(${filter.deliveryStatus}::text[])` : q``}
     and (${filter.format}::int is null or format = ${filter.format})
     and (${filter.fromDate}::timestamptz is null or created_at >= ${filter.fromDate})
     and (${filter.toDate}::timestamptz is null or created_at <= ${filter.toDate})`;
-  return await readPage(sql, { columns: sql`*`, from, order: sql`order by id desc` }, filter);
+  return await readPage(q, { columns: q`*`, from, order: q`order by id desc` }, filter);
 }
 
 /** The latest executions of the tenant that the caller may see, newest first. */
-export async function listLatestExecutions(sql: Sql, caller: Caller, limit: number): Promise<Execution[]> {
-  return await sql<Execution[]>`
-    select * from report_executions where ${visibleTo(sql, caller)} order by id desc limit ${limit}`;
+export async function listLatestExecutions(q: Sql, caller: Caller, limit: number): Promise<Execution[]> {
+  return await q<Execution[]>`
+    select * from report_executions where ${visibleTo(q, caller)} order by id desc limit ${limit}`;
 }
 
 /**
@@ -119,20 +119,20 @@ export async function listLatestExecutions(sql: Sql, caller: Caller, limit: numb
  * the id of `since` and does not read older rows.
  */
 export async function countProblems(
-  sql: Sql,
+  q: Sql,
   caller: Caller,
   since: Date,
 ): Promise<{ failed: number; undelivered: number }> {
   const first = firstIdOf(new Date(since.getTime() - ID_MARGIN_MS));
-  const [row] = await sql<{ failed: number; undelivered: number }[]>`
+  const [row] = await q<{ failed: number; undelivered: number }[]>`
     select count(*) filter (where status = ${STATUS.Failed}) as failed,
       count(*) filter (where delivery_status = any(${UNDELIVERED}::text[])) as undelivered
-    from report_executions where ${visibleTo(sql, caller)} and id >= ${first} and created_at >= ${since}`;
+    from report_executions where ${visibleTo(q, caller)} and id >= ${first} and created_at >= ${since}`;
   return row ?? { failed: 0, undelivered: 0 };
 }
 
-const visibleTo = (sql: Sql, caller: Caller) =>
-  sql`${belongsTo(sql, caller.tenantId)} and ${holdsAllCondition(sql, caller, sql`required_permissions`)}
+const visibleTo = (q: Sql, caller: Caller) =>
+  q`${belongsTo(q, caller.tenantId)} and ${holdsAllCondition(q, caller, q`required_permissions`)}
     and deleted_at is null`;
 
 /**

@@ -21,18 +21,18 @@ export interface ApiKeyRights {
 }
 
 /** Reads the rights of the API key with this hash; null if no key has it. */
-export async function loadApiKey(sql: Sql, hash: Uint8Array): Promise<ApiKeyRights | null> {
-  const [key] = await sql<(Omit<ApiKeyRights, "kind" | "permissions"> & { permissions: string[] })[]>`
+export async function loadApiKey(q: Sql, hash: Uint8Array): Promise<ApiKeyRights | null> {
+  const [key] = await q<(Omit<ApiKeyRights, "kind" | "permissions"> & { permissions: string[] })[]>`
     select k.id, k.tenant_id, k.created_by as user_id, k.revoked_at is not null as revoked,
       k.expires_at is not null and k.expires_at <= now() as expired,
       u.is_active and u.deleted_at is null and exists (
         select from user_tenants l join tenants t on t.id = l.tenant_id
         where l.user_id = u.id and l.tenant_id = k.tenant_id and l.is_active
           and t.is_active and t.deleted_at is null) as usable,
-      k.permissions, k.expires_at, ${securityVersionOf(sql)} as security_version
+      k.permissions, k.expires_at, ${securityVersionOf(q)} as security_version
     from api_keys k join users u on u.id = k.created_by where k.hash = ${hash}`;
   if (!key) return null;
-  const codes = await sql<{ code: string }[]>`${permissionCodes(sql, key.userId, key.tenantId)}`;
+  const codes = await q<{ code: string }[]>`${permissionCodes(q, key.userId, key.tenantId)}`;
   const held = new Set(codes.map(({ code }) => code));
   const permissions = new Set(key.permissions.filter((code) => includesPermission(held, code)));
   return { ...key, kind: "apiKey", permissions };

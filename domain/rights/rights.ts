@@ -93,22 +93,22 @@ export class Rights {
 
   /** Returns the rights of a session as they are in the database, for changes that must not rely on the cache. */
   async readUncached(
-    sql: Sql,
+    q: Sql,
     { userId, sessionId, tenantId }: { userId: string; sessionId: string; tenantId: string | null },
   ): Promise<SessionRights> {
     const { rules } = this;
-    const [row] = await sql<SessionRow[]>`
+    const [row] = await q<SessionRow[]>`
       select s.revoked_at is not null or s.expires_at < now() as revoked,
         u.is_active and u.deleted_at is null as usable,
         s.security_version = version.number as current, version.number as security_version,
         coalesce(link.tenant_id = ${tenantId}, false) as linked,
         coalesce(link.require_second_factor, false)
-          or ${tenantId}::uuid is null and ${everyTenantRequiresFactor(sql, sql`u.id`)} as is_factor_required,
-        'mfa' = any(s.amr) as has_two_factors, ${hasFactor(sql, sql`u.id`)} as has_factor,
+          or ${tenantId}::uuid is null and ${everyTenantRequiresFactor(q, q`u.id`)} as is_factor_required,
+        'mfa' = any(s.amr) as has_two_factors, ${hasFactor(q, q`u.id`)} as has_factor,
         s.authenticated_at > now() - make_interval(mins => ${rules.stepUpMinutes}) as is_recent,
-        array(${permissionCodes(sql, userId, tenantId)}) as permissions
+        array(${permissionCodes(q, userId, tenantId)}) as permissions
       from sessions s join users u on u.id = s.user_id
-      cross join lateral (select ${securityVersionOf(sql)} as number) version
+      cross join lateral (select ${securityVersionOf(q)} as number) version
       left join lateral (
         select l.tenant_id, t.require_second_factor from user_tenants l join tenants t on t.id = l.tenant_id
         where l.user_id = u.id and l.is_active and t.is_active and t.deleted_at is null

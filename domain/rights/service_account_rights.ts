@@ -15,11 +15,11 @@ export interface ServiceAccountRights {
 
 /** Reads the service account with this id, or whose secret has this hash; null if no account has it. */
 export async function loadServiceAccount(
-  sql: Sql,
+  q: Sql,
   by: { id: string } | { hash: Uint8Array },
 ): Promise<ServiceAccountRights | null> {
-  const isIt = "id" in by ? sql`id = ${by.id}` : sql`hash = ${by.hash}`;
-  const [account] = await sql<Omit<ServiceAccountRights, "kind">[]>`
+  const isIt = "id" in by ? q`id = ${by.id}` : q`hash = ${by.hash}`;
+  const [account] = await q<Omit<ServiceAccountRights, "kind">[]>`
     select id, client_id, secret_version, revoked_at is not null as revoked, tenant_ids from service_accounts
     where ${isIt}`;
   return account ? { ...account, kind: "serviceAccount" } : null;
@@ -43,11 +43,11 @@ export interface AccountPermissions {
  * @returns null if the account does not act in the tenant, or the tenant is not active.
  */
 export async function loadPermissionsIn(
-  sql: Sql,
+  q: Sql,
   accountId: string,
   tenantId: string | null,
 ): Promise<AccountPermissions | null> {
-  const [row] = await sql<{ held: string[]; acrossTenants: string[]; isPlatform: boolean }[]>`
+  const [row] = await q<{ held: string[]; acrossTenants: string[]; isPlatform: boolean }[]>`
     select coalesce(t.type = 'Platform', false) as is_platform,
       array(select distinct p.code from permissions p where p.code = any(a.permissions) and p.deleted_at is null
         and p.reach = 'Tenant' and (p.tenant_id is null or p.tenant_id = t.id)) as held,

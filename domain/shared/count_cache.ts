@@ -18,12 +18,12 @@ const cacheOf = cacheOfDatabase<number>("user totals", {
  * the cache at once (see `invalidateCounts`). Totals under 10,000 are counted every time.
  * @param key identifies the counted rows, with all filters
  */
-export async function countCached(sql: Sql, key: string, count: () => Promise<number>): Promise<number> {
-  return await cacheOf(sql).read(key, count);
+export async function countCached(q: Sql, key: string, count: () => Promise<number>): Promise<number> {
+  return await cacheOf(q).read(key, count);
 }
 
 /** True if a large total is cached for `key`. It is only a hint for the choice of a query, because the total may have changed. */
-export const isKnownLarge = (sql: Sql, key: string): boolean => cacheOf(sql).has(key);
+export const isKnownLarge = (q: Sql, key: string): boolean => cacheOf(q).has(key);
 
 /** Invalidates all cached totals on every instance when `tx` commits. */
 export const invalidateCounts = (tx: Tx): void => announceChange(tx, { topic: "user totals" });

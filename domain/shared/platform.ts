@@ -38,4 +38,4 @@ export interface Platform extends Providers {
 }
 
 /** The platform with `db` in place of its pool. So functions that get it run in a transaction or use another pool. */
-export const withDatabase = <P extends Pick<Platform, "sql">>(p: P, db: Sql): P => ({ ...p, sql: db });
+export const withDatabase = <P extends Pick<Platform, "sql">>(p: P, q: Sql): P => ({ ...p, sql: q });

@@ -144,12 +144,12 @@ export interface PinnedTemplate {
  * @throws NOTIFICATION_TEMPLATE_NOT_FOUND, NOTIFICATION_TEMPLATE_VARIABLES_MISSING
  */
 export async function requireRenderable(
-  sql: Sql,
+  q: Sql,
   tenantId: string | null,
   message: NamedTemplate,
 ): Promise<PinnedTemplate> {
   if (!message.templateSlug) return { templateVersionId: null, templatePins: null };
-  const template = await findRequirements(sql, tenantId, message.templateSlug, message.locale ?? null);
+  const template = await findRequirements(q, tenantId, message.templateSlug, message.locale ?? null);
   const missing = missingVariables(
     parseRequiredVariables(template.requiredVariables),
     message.templateData ?? {},

@@ -21,18 +21,18 @@ const cacheOf = cacheOfDatabase<Requirements>("templates", { ttlMs: TTL_MS, maxE
  * @throws NOTIFICATION_TEMPLATE_NOT_FOUND, VALIDATION_ERROR for an invalid locale
  */
 export async function findRequirements(
-  sql: Sql,
+  q: Sql,
   tenantId: string | null,
   slug: string,
   locale: string | null,
 ): Promise<Requirements> {
   const read = async () => {
-    const template = await findTemplate(sql, tenantId, slug, locale);
+    const template = await findTemplate(q, tenantId, slug, locale);
     const { requiredVariables, versionId } = template;
-    return { requiredVariables, versionId, pins: await pinParts(sql, tenantId, template, locale) };
+    return { requiredVariables, versionId, pins: await pinParts(q, tenantId, template, locale) };
   };
-  if (isTransaction(sql)) return await read();
-  return await cacheOf(sql).read(JSON.stringify([tenantId, slug, locale]), read);
+  if (isTransaction(q)) return await read();
+  return await cacheOf(q).read(JSON.stringify([tenantId, slug, locale]), read);
 }
 
 /** Clears the template cache of every instance when `tx` commits. */

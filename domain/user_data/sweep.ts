@@ -28,15 +28,15 @@ interface Open {
 
 /** Reads a page of the open rows of a table and calls `fail` for those whose job has ended; it returns whether it did. */
 async function failAbandoned(
-  sql: Sql,
+  q: Sql,
   table: "user_imports" | "data_requests",
   { limit, after }: Batch,
   fail: (row: Open, end: JobEnd) => Promise<boolean>,
 ): Promise<BatchResult> {
-  const open = await sql<Open[]>`select id, job_id from ${sql(table)}
+  const open = await q<Open[]>`select id, job_id from ${q(table)}
     where status in ('Queued', 'Running') and job_id is not null and id > ${after ?? FIRST_ID}
     order by id limit ${limit}`;
-  const ends = await readJobEnds(sql, open.map(({ jobId }) => jobId));
+  const ends = await readJobEnds(q, open.map(({ jobId }) => jobId));
   let rows = 0;
   for (const row of open) {
     const end = ends.get(row.jobId);

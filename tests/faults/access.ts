@@ -134,8 +134,8 @@ export const ACCESS: Fault[] = [
     name: "the audit log shows the oldest rows first",
     area: "audit",
     file: "domain/audit/audit_log.ts",
-    text: "order by a.id desc ${pageOf(sql, request)}",
-    replacement: "order by a.id ${pageOf(sql, request)}",
+    text: "order by a.id desc ${pageOf(q, request)}",
+    replacement: "order by a.id ${pageOf(q, request)}",
   },
   {
     name: "a phone number survives the erasure of its user",

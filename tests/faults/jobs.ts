@@ -55,8 +55,8 @@ export const JOBS: Fault[] = [
     name: "a dead letter of another tenant can be read",
     area: "jobs",
     file: "domain/jobs/lists/dead_letter_list.ts",
-    text: "from dead_letter_jobs where id = ${id} and ${within(sql, reach)}`",
-    replacement: "from dead_letter_jobs where id = ${id} and (attempts > 0 or ${within(sql, reach)})`",
+    text: "from dead_letter_jobs where id = ${id} and ${within(q, reach)}`",
+    replacement: "from dead_letter_jobs where id = ${id} and (attempts > 0 or ${within(q, reach)})`",
   },
   {
     name: "a purge of dead letters deletes the young ones",
@@ -140,8 +140,8 @@ export const JOBS: Fault[] = [
     name: "a worker settles jobs of other tenants",
     area: "jobs",
     file: "domain/jobs/remote/settle_work.ts",
-    text: "and j.deadline > now() and ${servedBy(sql, served)}`",
-    replacement: "and j.deadline > now() and (j.attempts > 0 or ${servedBy(sql, served)})`",
+    text: "and j.deadline > now() and ${servedBy(q, served)}`",
+    replacement: "and j.deadline > now() and (j.attempts > 0 or ${servedBy(q, served)})`",
   },
   {
     name: "a heartbeat renews no lease",

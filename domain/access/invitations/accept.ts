@@ -74,11 +74,11 @@ interface Account {
  * Reads the invitation of a token.
  * @throws INVITATION_INVALID (unknown, used, revoked or expired), INVITATION_INVITER_FORBIDDEN
  */
-export async function readOffer(sql: Sql, token: string): Promise<OfferedInvitation> {
-  const open = await readOpen(sql, token);
-  if (open.isTenantActive) await requireInviter(sql, open);
+export async function readOffer(q: Sql, token: string): Promise<OfferedInvitation> {
+  const open = await readOpen(q, token);
+  if (open.isTenantActive) await requireInviter(q, open);
   const { email, tenantId, tenantName, expiresAt } = open;
-  const account = await findAccount(sql, email);
+  const account = await findAccount(q, email);
   const existing = account?.passwordHash === null ? "SignedIn" : "Password";
   return {
     email,

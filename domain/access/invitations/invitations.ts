@@ -47,14 +47,14 @@ const columns = (q: Sql) =>
 
 /** Lists the tenant's invitations, newest first. */
 export async function listInvitations(
-  sql: Sql,
+  q: Sql,
   tenantId: string,
   { status, email, ...page }: InvitationListRequest,
 ): Promise<PagedResult<Invitation>> {
-  const ofStatus = status === undefined ? sql`true` : sql`${shownStatus(sql)} = ${status}`;
-  const ofEmail = email === undefined ? sql`true` : sql`mail_key(i.email) = mail_key(${email})`;
-  const from = sql`invitations i where i.tenant_id = ${tenantId} and ${ofStatus} and ${ofEmail}`;
-  return await readPage(sql, { columns: columns(sql), from, order: sql`order by i.id desc` }, page);
+  const ofStatus = status === undefined ? q`true` : q`${shownStatus(q)} = ${status}`;
+  const ofEmail = email === undefined ? q`true` : q`mail_key(i.email) = mail_key(${email})`;
+  const from = q`invitations i where i.tenant_id = ${tenantId} and ${ofStatus} and ${ofEmail}`;
+  return await readPage(q, { columns: columns(q), from, order: q`order by i.id desc` }, page);
 }
 
 /** Reads an invitation of the tenant. Throws INVITATION_NOT_FOUND. */

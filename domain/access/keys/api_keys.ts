@@ -43,11 +43,11 @@ const columns = (q: Sql) =>
 
 /** Lists the tenant's keys; revoked ones only with `includeDeleted`. */
 export const listApiKeys = (
-  sql: Sql,
+  q: Sql,
   { tenantId }: TenantCaller,
   request: KeyListRequest,
 ): Promise<PagedResult<ApiKey>> =>
-  listKeys(sql, { table: "api_keys", columns: columns(sql), scope: sql`tenant_id = ${tenantId}` }, request);
+  listKeys(q, { table: "api_keys", columns: columns(q), scope: q`tenant_id = ${tenantId}` }, request);
 
 /** Version of a key, for its ETag. A key can only change by being revoked. */
 export const apiKeyVersion = ({ revokedAt }: ApiKey): number => revokedAt ? 2 : 1;

@@ -25,12 +25,12 @@ interface KeySource {
 
 /** Lists API keys, service accounts or OAuth clients; revoked ones only with `includeDeleted`. */
 export async function listKeys<T extends object>(
-  sql: Sql,
+  q: Sql,
   { table, columns, scope }: KeySource,
   request: KeyListRequest,
 ): Promise<PagedResult<T>> {
-  const shown = request.includeDeleted ? sql`true` : sql`revoked_at is null`;
-  const where = sql`${scope} and ${matches(sql, "search_text", request.search)} and ${shown}`;
-  const order = orderBy(sql, SORTS[request.sortBy ?? "createdAt"], "id", request.sortDirection);
-  return await readPage(sql, { columns, from: sql`${sql(table)} where ${where}`, order }, request);
+  const shown = request.includeDeleted ? q`true` : q`revoked_at is null`;
+  const where = q`${scope} and ${matches(q, "search_text", request.search)} and ${shown}`;
+  const order = orderBy(q, SORTS[request.sortBy ?? "createdAt"], "id", request.sortDirection);
+  return await readPage(q, { columns, from: q`${q(table)} where ${where}`, order }, request);
 }

@@ -36,13 +36,13 @@ const managedBy = (q: Sql, caller: Caller) =>
 
 /** Lists the accounts that the caller manages; revoked ones only with `includeDeleted`. */
 export const listServiceAccounts = (
-  sql: Sql,
+  q: Sql,
   caller: Caller,
   request: KeyListRequest,
 ): Promise<PagedResult<ServiceAccount>> =>
   listKeys(
-    sql,
-    { table: "service_accounts", columns: columns(sql), scope: managedBy(sql, caller) },
+    q,
+    { table: "service_accounts", columns: columns(q), scope: managedBy(q, caller) },
     request,
   );
 

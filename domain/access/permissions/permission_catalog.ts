@@ -27,20 +27,20 @@ export interface CatalogRequest extends PermissionFilter, PageRequest {
 
 /** A page of categories, each with its permissions that match the filter. */
 export async function readPermissionCatalog(
-  sql: Sql,
+  q: Sql,
   caller: TenantCaller,
   request: CatalogRequest,
 ): Promise<PagedResult<PermissionCatalogGroup>> {
-  const chosen = wherePermissions(sql, caller.tenantId, request);
+  const chosen = wherePermissions(q, caller.tenantId, request);
   const [[count], groups] = await Promise.all([
-    sql<{ total: number }[]>`select count(distinct p.category) as total from permissions p where ${chosen}`,
-    sql<CategorySuggestion[]>`
+    q<{ total: number }[]>`select count(distinct p.category) as total from permissions p where ${chosen}`,
+    q<CategorySuggestion[]>`
       select p.category, count(*) as permission_count from permissions p where ${chosen} group by p.category
-      ${orderBy(sql, SORTS[request.sortBy ?? "category"], "p.category", request.sortDirection)}
-      ${pageOf(sql, request)}`,
+      ${orderBy(q, SORTS[request.sortBy ?? "category"], "p.category", request.sortDirection)}
+      ${pageOf(q, request)}`,
   ]);
-  const permissions = await sql<PermissionDetails[]>`
-    select ${permissionColumns(sql, caller)} from permissions p
+  const permissions = await q<PermissionDetails[]>`
+    select ${permissionColumns(q, caller)} from permissions p
     where ${chosen} and p.category = any(${groups.map(({ category }) => category)}::text[])
     order by p.code, p.id`;
   const byCategory = Map.groupBy(permissions, ({ category }) => category);
@@ -50,14 +50,14 @@ export async function readPermissionCatalog(
 
 /** Categories whose name contains `search`, for autocompletion: first prefix matches, then by number of permissions. */
 export async function suggestCategories(
-  sql: Sql,
+  q: Sql,
   caller: TenantCaller,
   { search, limit }: { search?: string | undefined; limit: number },
 ): Promise<CategorySuggestion[]> {
   const text = search?.trim();
-  const begins = text ? sql`fold(p.category) like substr(search_pattern(${text}), 2) desc,` : sql``;
-  return await sql<CategorySuggestion[]>`
+  const begins = text ? q`fold(p.category) like substr(search_pattern(${text}), 2) desc,` : q``;
+  return await q<CategorySuggestion[]>`
     select p.category, count(*) as permission_count from permissions p
-    where ${wherePermissions(sql, caller.tenantId, {})} and ${matches(sql, "fold(p.category)", search)}
+    where ${wherePermissions(q, caller.tenantId, {})} and ${matches(q, "fold(p.category)", search)}
     group by p.category order by ${begins} count(*) desc, p.category limit ${limit}`;
 }

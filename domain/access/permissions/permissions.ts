@@ -46,17 +46,17 @@ export interface PermissionListRequest extends PermissionFilter, PageRequest {
 
 /** Lists matching permissions of the catalog and of the caller's tenant; sorted by code unless `sortBy` is given. */
 export async function listPermissions(
-  sql: Sql,
+  q: Sql,
   caller: TenantCaller,
   request: PermissionListRequest,
 ): Promise<PagedResult<PermissionDetails>> {
-  const chosen = wherePermissions(sql, caller.tenantId, request);
-  const order = orderBy(sql, SORTS[request.sortBy ?? "code"], "p.id", request.sortDirection);
+  const chosen = wherePermissions(q, caller.tenantId, request);
+  const order = orderBy(q, SORTS[request.sortBy ?? "code"], "p.id", request.sortDirection);
   const [total, items] = await Promise.all([
-    countRows(sql, sql`permissions p where ${chosen}`),
-    sql<PermissionDetails[]>`with page as materialized (
-        select * from permissions p where ${chosen} ${order} ${pageOf(sql, request)})
-      select ${permissionColumns(sql, caller)} from page p ${order}`,
+    countRows(q, q`permissions p where ${chosen}`),
+    q<PermissionDetails[]>`with page as materialized (
+        select * from permissions p where ${chosen} ${order} ${pageOf(q, request)})
+      select ${permissionColumns(q, caller)} from page p ${order}`,
   ]);
   return pagedResult<PermissionDetails>([...items], total, request);
 }

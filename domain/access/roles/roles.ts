@@ -74,68 +74,68 @@ export async function readCountedRole(
  * the page, unless the list is sorted by that number.
  */
 export async function listRoles(
-  sql: Sql,
+  q: Sql,
   tenantId: string,
   request: RoleListRequest,
 ): Promise<PagedResult<RoleWithUserCount>> {
   const { sortBy = "name", sortDirection } = request;
-  const chosen = where(sql, tenantId, request);
-  const order = orderBy(sql, SORTS[sortBy], "r.id", sortDirection);
-  const page = pageOf(sql, request);
+  const chosen = where(q, tenantId, request);
+  const order = orderBy(q, SORTS[sortBy], "r.id", sortDirection);
+  const page = pageOf(q, request);
   const byCount = sortBy === "userCount";
   const roles = byCount
-    ? sql`roles r where ${chosen}`
-    : sql`(select * from roles r where ${chosen} ${order} ${page}) r`;
+    ? q`roles r where ${chosen}`
+    : q`(select * from roles r where ${chosen} ${order} ${page}) r`;
   const [total, items] = await Promise.all([
-    countRows(sql, sql`roles r where ${chosen}`),
-    sql<RoleWithUserCount[]>`
-      select ${countedColumns(sql)} from ${roles} ${order} ${byCount ? page : sql``}`,
+    countRows(q, q`roles r where ${chosen}`),
+    q<RoleWithUserCount[]>`
+      select ${countedColumns(q)} from ${roles} ${order} ${byCount ? page : q``}`,
   ]);
   return pagedResult<RoleWithUserCount>([...items], total, request);
 }
 
 /** Lists the roles of any tenant, for the administration routes. Throws TENANT_NOT_FOUND. */
 export async function listRolesOfTenant(
-  sql: Sql,
+  q: Sql,
   tenantId: string,
   request: RoleListRequest,
 ): Promise<PagedResult<RoleWithUserCount>> {
-  await requireTenant(sql, tenantId);
-  return await listRoles(sql, tenantId, request);
+  await requireTenant(q, tenantId);
+  return await listRoles(q, tenantId, request);
 }
 
 /** Lists the tenant's matching roles with their permissions, sorted by name. */
 export async function listRoleGrants(
-  sql: Sql,
+  q: Sql,
   tenantId: string,
   request: RoleFilter & PageRequest,
 ): Promise<PagedResult<Role>> {
-  const from = sql`roles r where ${where(sql, tenantId, request)}`;
-  return await readPage(sql, { columns: grantColumns(sql), from, order: byName(sql) }, request);
+  const from = q`roles r where ${where(q, tenantId, request)}`;
+  return await readPage(q, { columns: grantColumns(q), from, order: byName(q) }, request);
 }
 
 /** Lists names of the tenant's matching roles for selection lists, sorted by name. */
 export async function lookUpRoles(
-  sql: Sql,
+  q: Sql,
   tenantId: string,
   request: RoleFilter & PageRequest,
 ): Promise<PagedResult<RoleLookupItem>> {
-  const from = sql`roles r where ${where(sql, tenantId, request)}`;
+  const from = q`roles r where ${where(q, tenantId, request)}`;
   return await readPage(
-    sql,
-    { columns: sql`r.id, r.name, r.description`, from, order: byName(sql) },
+    q,
+    { columns: q`r.id, r.name, r.description`, from, order: byName(q) },
     request,
   );
 }
 
 /** Lists names of any tenant's matching roles, sorted by name. Throws TENANT_NOT_FOUND. */
 export async function lookUpRolesOfTenant(
-  sql: Sql,
+  q: Sql,
   tenantId: string,
   request: RoleFilter & PageRequest,
 ): Promise<PagedResult<RoleLookupItem>> {
-  await requireTenant(sql, tenantId);
-  return await lookUpRoles(sql, tenantId, request);
+  await requireTenant(q, tenantId);
+  return await lookUpRoles(q, tenantId, request);
 }
 
 export const RolesSummary = z.object({
@@ -149,9 +149,9 @@ export const RolesSummary = z.object({
 export type RolesSummary = z.output<typeof RolesSummary>;
 
 /** Counts the tenant's matching roles and their users. */
-export async function summarizeRoles(sql: Sql, tenantId: string, filter: RoleFilter): Promise<RolesSummary> {
-  const [row] = await sql<RolesSummary[]>`
-    with chosen as materialized (select r.id, r.is_system from roles r where ${where(sql, tenantId, filter)})
+export async function summarizeRoles(q: Sql, tenantId: string, filter: RoleFilter): Promise<RolesSummary> {
+  const [row] = await q<RolesSummary[]>`
+    with chosen as materialized (select r.id, r.is_system from roles r where ${where(q, tenantId, filter)})
     select count(*) as total_roles,
       count(*) filter (where is_system) as system_roles,
       count(*) filter (where not is_system) as custom_roles,

@@ -72,26 +72,26 @@ export async function readTenant(q: Sql, reach: TenantReach, id: string): Promis
 
 /** Lists the matching tenants within reach, sorted by name unless `sortBy` is given. */
 export async function listTenants(
-  sql: Sql,
+  q: Sql,
   reach: TenantReach,
   request: TenantListRequest,
 ): Promise<PagedResult<Tenant>> {
-  const from = sql`tenants t where ${where(sql, reach, request)}`;
-  const order = orderBy(sql, SORTS[request.sortBy ?? "name"], "t.id", request.sortDirection);
-  return await readPage(sql, { columns: tenantColumns(sql), from, order }, request);
+  const from = q`tenants t where ${where(q, reach, request)}`;
+  const order = orderBy(q, SORTS[request.sortBy ?? "name"], "t.id", request.sortDirection);
+  return await readPage(q, { columns: tenantColumns(q), from, order }, request);
 }
 
 /** Lists names of matching tenants within reach for selection lists, sorted by name. */
 export async function lookUpTenants(
-  sql: Sql,
+  q: Sql,
   reach: TenantReach,
   request: TenantFilter & PageRequest,
 ): Promise<PagedResult<TenantLookupItem>> {
-  const columns = sql`t.id, t.name, t.type, t.is_active, t.parent_tenant_id`;
-  const from = sql`tenants t where ${where(sql, reach, request)}`;
+  const columns = q`t.id, t.name, t.type, t.is_active, t.parent_tenant_id`;
+  const from = q`tenants t where ${where(q, reach, request)}`;
   return await readPage(
-    sql,
-    { columns, from, order: orderBy(sql, SORTS.name, "t.id", "Ascending") },
+    q,
+    { columns, from, order: orderBy(q, SORTS.name, "t.id", "Ascending") },
     request,
   );
 }
@@ -110,20 +110,20 @@ export type TenantsSummary = z.output<typeof TenantsSummary>;
 
 /** Counts the matching tenants within reach. */
 export async function summarizeTenants(
-  sql: Sql,
+  q: Sql,
   reach: TenantReach,
   filter: TenantFilter,
 ): Promise<TenantsSummary> {
-  const [row] = await sql<TenantsSummary[]>`
+  const [row] = await q<TenantsSummary[]>`
     select count(*) as total_tenants,
       count(*) filter (where t.is_active) as active_tenants,
       count(*) filter (where not t.is_active) as inactive_tenants,
-      count(*) filter (where ${inScope(sql, "groups")}) as group_tenants,
-      count(*) filter (where ${inScope(sql, "grouped")}) as grouped_tenants,
-      count(*) filter (where ${inScope(sql, "standalone")}) as standalone_tenants,
+      count(*) filter (where ${inScope(q, "groups")}) as group_tenants,
+      count(*) filter (where ${inScope(q, "grouped")}) as grouped_tenants,
+      count(*) filter (where ${inScope(q, "standalone")}) as standalone_tenants,
       coalesce(sum(t.user_count), 0) as total_users,
       count(*) filter (where t.user_count >= t.max_users) as tenants_at_capacity
-    from tenants t where ${where(sql, reach, filter)}`;
+    from tenants t where ${where(q, reach, filter)}`;
   if (!row) throw new Error("an aggregate query returned no row");
   return row;
 }

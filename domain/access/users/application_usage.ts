@@ -13,18 +13,18 @@ export interface ApplicationUsage {
 
 /** A page of the tenant's applications by code, with the number of users of each. */
 export async function listApplicationUsage(
-  sql: Sql,
+  q: Sql,
   caller: TenantCaller,
   page: PageRequest,
 ): Promise<PagedResult<ApplicationUsage>> {
-  const found = await applications.source.list(sql, caller, {
+  const found = await applications.source.list(q, caller, {
     ...page,
     sortBy: "code",
     sortDirection: "Ascending",
     includeDeleted: false,
     filters: {},
   });
-  const counts = await countUsersByApplication(sql, caller.tenantId, found.items.map(({ code }) => code));
+  const counts = await countUsersByApplication(q, caller.tenantId, found.items.map(({ code }) => code));
   const items = found.items.map(({ id, code, name }) => ({
     id,
     code,

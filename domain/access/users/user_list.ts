@@ -8,16 +8,16 @@ import { matchesRequest, order, sortKeys, type UserListRequest } from "./user_li
 
 /** Lists the users of one tenant. */
 export async function listTenantUsers(
-  sql: Sql,
+  q: Sql,
   tenantId: string,
   request: UserListRequest,
 ): Promise<PagedResult<User>> {
-  return await listUsers<User>(sql, { ...request, tenantId }, userColumns(sql, tenantId));
+  return await listUsers<User>(q, { ...request, tenantId }, userColumns(q, tenantId));
 }
 
 /** Lists the users of all tenants, or those linked to `request.tenantId`. */
-export async function listAllUsers(sql: Sql, request: UserListRequest): Promise<PagedResult<AdminUser>> {
-  return await listUsers<AdminUser>(sql, request, adminUserColumns(sql));
+export async function listAllUsers(q: Sql, request: UserListRequest): Promise<PagedResult<AdminUser>> {
+  return await listUsers<AdminUser>(q, request, adminUserColumns(q));
 }
 
 /** Up to this number, all matches are read and then sorted. */
@@ -46,15 +46,15 @@ interface Slice {
  * cannot choose: it does not know how many users a tenant, a role name or a search text has.
  */
 async function listUsers<T extends User | AdminUser>(
-  sql: Sql,
+  q: Sql,
   request: UserListRequest,
   columns: Columns,
 ): Promise<PagedResult<T>> {
   const { page: _, pageSize: __, sortBy: ___, sortDirection: ____, ...filter } = request;
   const selection: Selection = { request, columns, key: `users ${JSON.stringify(filter)}` };
-  const few = isKnownLarge(sql, selection.key) ? null : await readIfFew<T>(sql, selection);
+  const few = isKnownLarge(q, selection.key) ? null : await readIfFew<T>(q, selection);
   if (few) return few;
-  const total = await countCached(sql, selection.key, () => countUsers(sql, request, "hash"));
+  const total = await countCached(q, selection.key, () => countUsers(q, request, "hash"));
   const offset = offsetOf(request);
   if (offset >= total) return pagedResult<T>([], total, request);
   const length = Math.min(request.pageSize, total - offset);
@@ -62,7 +62,7 @@ async function listUsers<T extends User | AdminUser>(
   const descending = (request.sortDirection === "Descending") !== fromEnd;
   const slice = { skipped: fromEnd ? total - offset - length : offset, length, descending };
   const read = slice.skipped <= FEW_SKIPPED ? readNearEnd<T> : readFarFromEnds<T>;
-  return pagedResult<T>(await read(sql, selection, slice), total, request);
+  return pagedResult<T>(await read(q, selection, slice), total, request);
 }
 
 /**
@@ -75,21 +75,21 @@ async function listUsers<T extends User | AdminUser>(
  *       -> Index Scan using users_pkey (rows=1 loops=1000)
  */
 async function readIfFew<T extends User | AdminUser>(
-  sql: Sql,
+  q: Sql,
   { request, columns }: Selection,
 ): Promise<PagedResult<T> | null> {
-  const sorted = order(sql, request.sortBy, request.sortDirection === "Descending");
-  const rows = await sql<(T & { total: number })[]>`
+  const sorted = order(q, request.sortBy, request.sortDirection === "Descending");
+  const rows = await q<(T & { total: number })[]>`
     with found as materialized (
-      select ${sortKeys(sql, request.sortBy)} from users u where ${matchesRequest(sql, request, "find")}
+      select ${sortKeys(q, request.sortBy)} from users u where ${matchesRequest(q, request, "find")}
       limit ${FEW + 1}
     ), page as materialized (
-      select u.id from found u order by ${sorted} ${pageOf(sql, request)}
+      select u.id from found u order by ${sorted} ${pageOf(q, request)}
     )
     select ${columns}, (select count(*) from found) as total
     from users u where u.id = any(array(select id from page)) order by ${sorted}`;
   const [first] = rows;
-  const total = first?.total ?? (request.page === 1 ? 0 : await countUsers(sql, request, "find"));
+  const total = first?.total ?? (request.page === 1 ? 0 : await countUsers(q, request, "find"));
   if (total > FEW) return null;
   return pagedResult<T>(rows.map(({ total: _, ...row }) => row as unknown as T), total, request);
 }
@@ -102,8 +102,8 @@ async function readIfFew<T extends User | AdminUser>(
  *       -> Index Scan using users_email_unique (rows=20, 131 removed)
  *            SubPlan: Index Only Scan using user_tenants_tenant (loops=151)
  */
-const readNearEnd = <T extends User | AdminUser>(sql: Sql, s: Selection, slice: Slice): Promise<T[]> =>
-  readSlice<T>(sql, s, matchesRequest(sql, s.request, "probe"), slice);
+const readNearEnd = <T extends User | AdminUser>(q: Sql, s: Selection, slice: Slice): Promise<T[]> =>
+  readSlice<T>(q, s, matchesRequest(q, s.request, "probe"), slice);
 
 /**
  * Reads all links or roles into a hash table, then users in the order of the list.
@@ -113,23 +113,23 @@ const readNearEnd = <T extends User | AdminUser>(sql: Sql, s: Selection, slice: 
  *       -> Index Scan using users_email_unique (rows=50020, 450141 removed)
  *            hashed SubPlan: Index Only Scan using user_tenants_tenant (rows=100000)
  */
-const readFarFromEnds = <T extends User | AdminUser>(sql: Sql, s: Selection, slice: Slice): Promise<T[]> =>
-  readSlice<T>(sql, s, matchesRequest(sql, s.request, "hash"), slice);
+const readFarFromEnds = <T extends User | AdminUser>(q: Sql, s: Selection, slice: Slice): Promise<T[]> =>
+  readSlice<T>(q, s, matchesRequest(q, s.request, "hash"), slice);
 
 async function readSlice<T extends User | AdminUser>(
-  sql: Sql,
+  q: Sql,
   { request, columns }: Selection,
   condition: ReturnType<typeof matchesRequest>,
   { skipped, length, descending }: Slice,
 ): Promise<T[]> {
-  return await sql<T[]>`
+  return await q<T[]>`
     with page as materialized (
-      select u.id from users u where ${condition} order by ${order(sql, request.sortBy, descending)}
-      ${limitTo(sql, { offset: skipped, limit: length })}
+      select u.id from users u where ${condition} order by ${order(q, request.sortBy, descending)}
+      ${limitTo(q, { offset: skipped, limit: length })}
     )
     select ${columns} from users u where u.id = any(array(select id from page))
-    order by ${order(sql, request.sortBy, request.sortDirection === "Descending")}`;
+    order by ${order(q, request.sortBy, request.sortDirection === "Descending")}`;
 }
 
-const countUsers = (sql: Sql, request: UserListRequest, strategy: "find" | "hash"): Promise<number> =>
-  countRows(sql, sql`users u where ${matchesRequest(sql, request, strategy)}`);
+const countUsers = (q: Sql, request: UserListRequest, strategy: "find" | "hash"): Promise<number> =>
+  countRows(q, q`users u where ${matchesRequest(q, request, strategy)}`);

@@ -21,11 +21,11 @@ export const isOld = (clock: Clock, id: string): boolean =>
  * Numbers committed events with an id from `firstId` on, in bounded steps. It never waits for a transaction that emits
  * events: events that commit later get later positions.
  */
-export const numberEvents = (sql: Sql, firstId = FIRST_ID): Promise<number> =>
-  runBatches(BATCH, () => numberBatch(sql, firstId, BATCH));
+export const numberEvents = (q: Sql, firstId = FIRST_ID): Promise<number> =>
+  runBatches(BATCH, () => numberBatch(q, firstId, BATCH));
 
 /** Numbers one batch of events. @returns the number of numbered events, less than `limit` if none are left */
-export async function numberBatch(sql: Sql, firstId: string, limit: number): Promise<number> {
-  const [row] = await sql<{ added: number }[]>`select number_events(${firstId}, ${limit}) as added`;
+export async function numberBatch(q: Sql, firstId: string, limit: number): Promise<number> {
+  const [row] = await q<{ added: number }[]>`select number_events(${firstId}, ${limit}) as added`;
   return row?.added ?? 0;
 }

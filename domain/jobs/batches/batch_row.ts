@@ -126,41 +126,41 @@ const noSuchBatch = (id: string) =>
 
 /** A page of batches, newest first. */
 export async function listBatches(
-  sql: Sql,
+  q: Sql,
   reach: JobReach,
   o: PageRequest & { status?: BatchStatus | undefined },
 ): Promise<PagedResult<JobBatch>> {
-  const chosen = sql`${within(sql, reach)} ${o.status ? sql`and status = ${o.status}` : sql``}`;
-  const total = await countRows(sql, sql`job_batches where ${chosen}`);
+  const chosen = q`${within(q, reach)} ${o.status ? q`and status = ${o.status}` : q``}`;
+  const total = await countRows(q, q`job_batches where ${chosen}`);
   const rows = await withCounts(
-    sql,
-    sql`
-    select ${sql.unsafe(COLUMNS)} from job_batches where ${chosen} order by id desc ${pageOf(sql, o)}`,
+    q,
+    q`
+    select ${q.unsafe(COLUMNS)} from job_batches where ${chosen} order by id desc ${pageOf(q, o)}`,
   );
   return pagedResult(rows.map(jobBatch), total, o);
 }
 
 /** A page of the jobs of a batch, oldest first. @throws JOB_BATCH_NOT_FOUND */
 export async function listBatchJobs(
-  sql: Sql,
+  q: Sql,
   reach: JobReach,
   id: string,
   o: PageRequest & { status?: JobStatus | undefined },
 ): Promise<PagedResult<JobSummary>> {
-  await readBatch(sql, reach, id);
+  await readBatch(q, reach, id);
   const statuses = o.status ? [o.status] : JOB_STATUSES;
   // The counters of the batch count pruned jobs too.
   const total = await countRows(
-    sql,
-    sql`jobs where batch_id = ${id} and status = any(${statuses}::text[]::job_status[])`,
+    q,
+    q`jobs where batch_id = ${id} and status = any(${statuses}::text[]::job_status[])`,
   );
   // The index sorts the jobs of each status, so the first ones of each suffice.
   const most = offsetOf(o) + o.pageSize;
-  const rows = await sql<JobRow[]>`
-    select ${sql.unsafe(JOB_COLUMNS)} from jobs where id = any(array(
+  const rows = await q<JobRow[]>`
+    select ${q.unsafe(JOB_COLUMNS)} from jobs where id = any(array(
       select first.id from unnest(${statuses}::text[]::job_status[]) s (status) cross join lateral (
         select id from jobs where batch_id = ${id} and status = s.status order by id limit ${most}
-      ) first order by first.id ${pageOf(sql, o)}))
+      ) first order by first.id ${pageOf(q, o)}))
     order by id`;
   return pagedResult(rows.map(jobSummary), total, o);
 }

@@ -78,8 +78,8 @@ export async function writeBatchEnds(tx: Tx, ends: BatchEnd[]): Promise<SettledJ
 }
 
 /** The batches whose end a process did not write because it crashed. */
-export async function findStrandedBatches(sql: Sql): Promise<string[]> {
-  const rows = await sql<{ id: string }[]>`
-    select b.id from job_batches b where ${isDecided(sql)} limit ${STRANDED_AT_ONCE}`;
+export async function findStrandedBatches(q: Sql): Promise<string[]> {
+  const rows = await q<{ id: string }[]>`
+    select b.id from job_batches b where ${isDecided(q)} limit ${STRANDED_AT_ONCE}`;
   return rows.map(({ id }) => id);
 }

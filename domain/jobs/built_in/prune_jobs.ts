@@ -30,15 +30,15 @@ export const pruneEndedJobs = defineJob({
  * @returns how many jobs were deleted.
  */
 export async function pruneJobs(
-  sql: Sql,
+  q: Sql,
   o: { retentionDays: number; now: Date; signal?: AbortSignal },
 ): Promise<number> {
   const cutoff = new Date(o.now.getTime() - o.retentionDays * DAY_MS);
   const pruned = await passOver(
     AT_ONCE,
-    async (after) => o.signal?.aborted ? [] : await pruneBatch(sql, after, o.now, cutoff),
+    async (after) => o.signal?.aborted ? [] : await pruneBatch(q, after, o.now, cutoff),
   );
-  await pruneBatches(sql, cutoff);
+  await pruneBatches(q, cutoff);
   return pruned;
 }
 

@@ -33,26 +33,26 @@ export type DeadLetterGroup = z.output<typeof DeadLetterGroup>;
  * the groups of the page are looked up.
  */
 export async function listDeadLetterGroups(
-  sql: Sql,
+  q: Sql,
   reach: JobReach,
   page: PageRequest,
 ): Promise<PagedResult<DeadLetterGroup>> {
-  const rows = await sql<(DeadLetterGroup & { total: number })[]>`
+  const rows = await q<(DeadLetterGroup & { total: number })[]>`
     with groups as (
       select job_type_name, error_pattern, sum(n)::bigint as count from (
         select job_type_name, error_pattern, n from dead_letter_counts where scope = ${countScope(reach)}
         union all
-        select job_type_name, error_pattern, n from dead_letter_deltas where ${within(sql, reach)}
+        select job_type_name, error_pattern, n from dead_letter_deltas where ${within(q, reach)}
       ) counted group by 1, 2 having sum(n) > 0
     ), page as (
       select * from groups order by count desc, job_type_name, error_pattern
-      ${pageOf(sql, page)}
+      ${pageOf(q, page)}
     )
     select counted.total, page.*, first.failed_at as first_failed_at, last.failed_at as last_failed_at,
       last.error_message as example_error
     from (select count(*) as total from groups) counted left join page on true
-      left join lateral ${oneOf(sql, reach, "asc")} first on true
-      left join lateral ${oneOf(sql, reach, "desc")} last on true
+      left join lateral ${oneOf(q, reach, "asc")} first on true
+      left join lateral ${oneOf(q, reach, "desc")} last on true
     order by page.count desc, page.job_type_name, page.error_pattern`;
   const items = rows.filter((row) => row.jobTypeName !== null).map(({ total: _, ...group }) => group);
   return pagedResult(items, rows[0]?.total ?? 0, page);

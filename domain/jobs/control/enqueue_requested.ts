@@ -133,14 +133,14 @@ export async function enqueueAll(
 }
 
 async function parentsInReach(
-  sql: Sql,
+  q: Sql,
   caller: JobActor,
   items: (RequestedJob | Problem)[],
 ): Promise<ReadonlySet<string>> {
   const ids = items.flatMap((item) => item instanceof Problem ? [] : givenParents(item));
   if (ids.length === 0) return new Set();
-  const rows = await sql<{ id: string }[]>`
-    select id from jobs where id = any(${ids}::uuid[]) and ${within(sql, jobReach(caller))}`;
+  const rows = await q<{ id: string }[]>`
+    select id from jobs where id = any(${ids}::uuid[]) and ${within(q, jobReach(caller))}`;
   return new Set(rows.map((row) => row.id));
 }
 

@@ -35,8 +35,8 @@ export async function requestCancel(sql: Sql, caller: JobActor, id: string): Pro
 }
 
 /** The ids among `held` that this worker still holds and that were asked to stop. */
-export async function findCancelRequests(sql: Sql, workerId: string, held: string[]): Promise<Set<string>> {
-  const rows = await sql<{ id: string }[]>`
+export async function findCancelRequests(q: Sql, workerId: string, held: string[]): Promise<Set<string>> {
+  const rows = await q<{ id: string }[]>`
     select id from jobs where id = any(${held}::uuid[]) and worker_id = ${workerId} and cancel_requested_at is not null`;
   return new Set(rows.map(({ id }) => id));
 }

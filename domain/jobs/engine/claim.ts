@@ -115,10 +115,10 @@ export async function parkPausedJobs(sql: Sql, lanes: string[], types: PausedTyp
 }
 
 /** SQL condition: the job `j` is of one of the types. */
-function isOfType(sql: Sql, types: PausedType[]) {
+function isOfType(q: Sql, types: PausedType[]) {
   const names = types.map(({ name }) => name);
   const tenantIds = types.map(({ tenantId }) => tenantId);
-  return sql`exists (
+  return q`exists (
     select from unnest(${names}::text[], ${tenantIds}::uuid[]) as paused (name, tenant_id)
     where paused.name = j.job_type_name and (paused.tenant_id is null or paused.tenant_id = j.tenant_id))`;
 }
@@ -135,7 +135,7 @@ function interleave<T>(lists: T[][]): T[] {
 
 /** Claims due jobs of a type that limits how many run at once. */
 export async function claimLimited(
-  sql: Sql,
+  q: Sql,
   workerId: string,
   plan: ClaimPlan,
   limit: RunningLimit,
@@ -143,7 +143,7 @@ export async function claimLimited(
 ): Promise<Claim> {
   const none = { jobs: [], exhausted: plan.lanes };
   return await withinLimit(
-    sql,
+    q,
     limit,
     none,
     (tx, room) => {

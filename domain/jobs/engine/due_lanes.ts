@@ -21,7 +21,7 @@ export const LANES_AT_ONCE = 1_000;
  * @param floors lanes with floors are probed there; the search skips through the gaps between their names.
  */
 export async function findDueLanes(
-  sql: Sql,
+  q: Sql,
   prefixes: string[],
   countTo: number,
   after: string,
@@ -37,7 +37,7 @@ export async function findDueLanes(
     const ends = [...within, prefix + AFTER_LANES];
     return [prefix, ...within].map((since, index) => ({ since, until: ends[index] ?? "" }));
   });
-  return await sql<DueLane[]>`
+  return await q<DueLane[]>`
     with recursive found (lane, until, n) as (
       select first.lane, gap.until, 1
       from unnest(${gaps.map(({ since }) => since)}::text[], ${gaps.map(({ until }) => until)}::text[])
@@ -68,7 +68,7 @@ export async function findDueLanes(
           select from (values (0, age0), (1, age1), (2, age2), (3, age3)) s (priority, age)
           cross join lateral (
             select from jobs j where j.status = 'Enqueued' and j.lane = lanes.lane and j.priority = s.priority
-              and ${sinceFloor(sql, "s.age")}
+              and ${sinceFloor(q, "s.age")}
             limit ${countTo}
           ) of_priority
           limit ${countTo}

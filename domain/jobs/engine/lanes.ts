@@ -20,7 +20,7 @@ export interface ClaimPlan {
  * @param floors lanes with floors are probed there; the search skips through the gaps between their names.
  */
 export async function findLanes(
-  sql: Sql,
+  q: Sql,
   after: string,
   end = REMOTE_MARK,
   floors?: LaneFloors,
@@ -28,7 +28,7 @@ export async function findLanes(
   const slow = floors?.slow.filter((lane) => lane > after && lane < end) ?? [];
   const ages = slow.map((lane) => floors?.agesOf(lane) ?? []);
   const agesOf = (priority: number) => ages.map((ofLane) => ofLane[priority] ?? null);
-  const rows = await sql<{ lane: string }[]>`
+  const rows = await q<{ lane: string }[]>`
     with recursive found (lane, until, n) as (
       select first.lane, gap.until, 1
       from unnest(${[after, ...slow]}::text[], ${[...slow, end]}::text[]) gap (since, until)
@@ -51,7 +51,7 @@ export async function findLanes(
         select from (values (0, age0), (1, age1), (2, age2), (3, age3)) s (priority, age)
         cross join lateral (
           select from jobs j where j.status = 'Enqueued' and j.lane = p.lane and j.priority = s.priority
-            and ${sinceFloor(sql, "s.age")}
+            and ${sinceFloor(q, "s.age")}
           limit 1
         ) of_priority
       )

@@ -52,12 +52,12 @@ export async function closeLease(sql: Sql, workerId: string): Promise<void> {
  * @returns how many jobs were released.
  */
 export async function recoverLostJobs(
-  sql: Sql,
+  q: Sql,
   leaseSeconds = LEASE_SECONDS,
   hooks: SettleHooks = {},
 ): Promise<number> {
   return await runBatches(RECOVERED_AT_ONCE, async () => {
-    const { recovered, lost } = await recoverBatch(sql, leaseSeconds, hooks);
+    const { recovered, lost } = await recoverBatch(q, leaseSeconds, hooks);
     hooks.onEnded?.(lost);
     return recovered;
   });
@@ -191,8 +191,8 @@ export type LiveWorker = z.output<typeof LiveWorker>;
 const JOBS_SHOWN = 10;
 
 /** The workers that hold a lease, oldest first. */
-export async function listWorkers(sql: Sql): Promise<LiveWorker[]> {
-  const workers = await sql<(Omit<LiveWorker, "jobs"> & { jobs: HeldRow[] | null })[]>`
+export async function listWorkers(q: Sql): Promise<LiveWorker[]> {
+  const workers = await q<(Omit<LiveWorker, "jobs"> & { jobs: HeldRow[] | null })[]>`
       select w.id, w.host, w.started_at, w.heartbeat_at, held.n as holds, w.is_remote, w.program, held.jobs
       from job_workers w
       cross join lateral (

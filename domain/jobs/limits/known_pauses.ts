@@ -45,8 +45,8 @@ class PausedWork {
 }
 
 /** The pauses and their version. A claim that locks the version is not later than the next pause or resume. */
-export async function readPausedWork(sql: Sql): Promise<{ version: number; paused: PausedWork }> {
-  const rows = await sql<(PauseRow & { n: number })[]>`
+export async function readPausedWork(q: Sql): Promise<{ version: number; paused: PausedWork }> {
+  const rows = await q<(PauseRow & { n: number })[]>`
     select v.n, p.kind, p.name, p.tenant_id from job_pause_version v left join job_pauses p on true`;
   return { version: rows[0]?.n ?? 0, paused: new PausedWork(rows.filter(({ kind }) => kind !== null)) };
 }

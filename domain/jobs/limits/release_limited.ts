@@ -211,15 +211,15 @@ export async function deleteFullBuckets(sql: Sql): Promise<void> {
 }
 
 /** Time until the next bucket with waiting jobs is due, in ms; null: no job waits. */
-export async function nextReleaseInMs(sql: Sql): Promise<number | null> {
-  const [row] = await sql<{ ms: number | null }[]>`
+export async function nextReleaseInMs(q: Sql): Promise<number | null> {
+  const [row] = await q<{ ms: number | null }[]>`
     select extract(epoch from min(next_at) - clock_timestamp())::float8 * 1000 as ms from job_buckets`;
   return row?.ms ?? null;
 }
 
 /** True if a declared type has a rate limit, or jobs with a bucket are left. */
-export async function hasLimitedJobs(sql: Sql): Promise<boolean> {
-  const [row] = await sql<{ has: boolean }[]>`
+export async function hasLimitedJobs(q: Sql): Promise<boolean> {
+  const [row] = await q<{ has: boolean }[]>`
     select exists (select from job_types where rate_count is not null and deleted_at is null)
       or exists (select from job_buckets) or exists (select from job_bucket_events) as has`;
   return row?.has ?? false;

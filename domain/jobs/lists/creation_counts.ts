@@ -17,49 +17,47 @@ export function areCountedByCreation(reach: JobReach, filters: FoundFilters): bo
 }
 
 /** Exact number of matching jobs, if `areCountedByCreation`. */
-export async function countCreated(sql: Sql, reach: JobReach, filters: FoundFilters): Promise<number> {
-  const [row] = await sql<{ n: number }[]>`
-    select coalesce(sum(n), 0)::bigint as n from ${created(sql, reach, filters)} counted
-    where ${matchingCounted(sql, filters)}`;
+export async function countCreated(q: Sql, reach: JobReach, filters: FoundFilters): Promise<number> {
+  const [row] = await q<{ n: number }[]>`
+    select coalesce(sum(n), 0)::bigint as n from ${created(q, reach, filters)} counted
+    where ${matchingCounted(q, filters)}`;
   return row?.n ?? 0;
 }
 
 /** Exact number of matching jobs of each status that has some, if `areCountedByCreation`. Sorted by the stored value. */
 export async function countCreatedByStatus(
-  sql: Sql,
+  q: Sql,
   reach: JobReach,
   filters: FoundFilters,
 ): Promise<{ key: JobStatus; n: number }[]> {
-  return await sql<{ key: JobStatus; n: number }[]>`
-    select status as key, sum(n)::bigint as n from ${created(sql, reach, filters)} counted
-    where ${matchingCounted(sql, filters)} group by status having sum(n) > 0 order by status`;
+  return await q<{ key: JobStatus; n: number }[]>`
+    select status as key, sum(n)::bigint as n from ${created(q, reach, filters)} counted
+    where ${matchingCounted(q, filters)} group by status having sum(n) > 0 order by status`;
 }
 
 /**
  * Numbers of the jobs that were created between `from` and `to`: of whole stretches from the counters, and the rows of
  * the two stretches in which the times are.
  */
-function created(sql: Sql, reach: JobReach, filters: FoundFilters) {
+function created(q: Sql, reach: JobReach, filters: FoundFilters) {
   const { from, to } = filters;
   const first = from ? stretchAfter(firstIdOf(from)) : null;
   const end = to ? stretchOf(idAfter(to)) : null;
-  const rows = sql`select status, queue, job_type_name, 1 as n from jobs where ${
-    createdWithin(sql, reach, filters)
+  const rows = q`select status, queue, job_type_name, 1 as n from jobs where ${
+    createdWithin(q, reach, filters)
   }`;
-  if (first && end && first > end) return sql`(${rows})`;
-  const whole = sql`${first ? sql`created >= ${first}` : sql`true`} and ${
-    end ? sql`created < ${end}` : sql`true`
-  }`;
-  return sql`(
+  if (first && end && first > end) return q`(${rows})`;
+  const whole = q`${first ? q`created >= ${first}` : q`true`} and ${end ? q`created < ${end}` : q`true`}`;
+  return q`(
     select status, queue, job_type_name, n from job_creation_counts where scope = ${
     countScope(reach)
   } and ${whole}
     union all
     select status, queue, job_type_name, n from job_creation_count_deltas where ${
-    within(sql, reach)
+    within(q, reach)
   } and ${whole}
-    ${first ? sql`union all ${rows} and id < ${firstIdIn(first)}` : sql``}
-    ${end ? sql`union all ${rows} and id >= ${firstIdIn(end)}` : sql``}
+    ${first ? q`union all ${rows} and id < ${firstIdIn(first)}` : q``}
+    ${end ? q`union all ${rows} and id >= ${firstIdIn(end)}` : q``}
   )`;
 }
 

@@ -52,17 +52,17 @@ type Selected = DeadLetterSelection & { firstId?: string | undefined };
 
 /** A page of dead letters, newest first. */
 export async function listDeadLetters(
-  sql: Sql,
+  q: Sql,
   reach: JobReach,
   o: PageRequest & Selected,
 ): Promise<PagedResult<DeadLetter>> {
-  const total = await countDeadLetters(sql, reach, o);
+  const total = await countDeadLetters(q, reach, o);
   if (offsetOf(o) >= total) return pagedResult([], total, o);
   const source = total <= MAX_SORTED
-    ? collected(sql, reach, o)
-    : sql`dead_letter_jobs where ${chosen(sql, reach, o)}`;
-  const items = await sql<DeadLetter[]>`
-    select ${sql.unsafe(COLUMNS)} from ${source} order by id desc ${pageOf(sql, o)}`;
+    ? collected(q, reach, o)
+    : q`dead_letter_jobs where ${chosen(q, reach, o)}`;
+  const items = await q<DeadLetter[]>`
+    select ${q.unsafe(COLUMNS)} from ${source} order by id desc ${pageOf(q, o)}`;
   return pagedResult([...items], total, o);
 }
 
@@ -71,14 +71,14 @@ export async function listDeadLetters(
  * first time. Null: it covers all, or is no such search.
  */
 export async function findFirstSearched(
-  sql: Sql,
+  q: Sql,
   reach: JobReach,
   { errorContains, failedFrom, failedTo }: DeadLetterSelection,
 ): Promise<string | null> {
   if (!errorContains || failedFrom) return null;
-  const [first] = await sql<{ id: string }[]>`
-    select id from dead_letter_jobs where ${within(sql, reach)}
-      ${failedTo ? sql`and id < ${firstIdOf(new Date(failedTo.getTime() + ID_MARGIN_MS))}` : sql``}
+  const [first] = await q<{ id: string }[]>`
+    select id from dead_letter_jobs where ${within(q, reach)}
+      ${failedTo ? q`and id < ${firstIdOf(new Date(failedTo.getTime() + ID_MARGIN_MS))}` : q``}
     order by id desc offset ${MAX_SEARCHED - 1} limit 1`;
   return first?.id ?? null;
 }
@@ -114,22 +114,22 @@ function collected(q: Sql, reach: JobReach, o: Selected) {
 }
 
 /** Open dead letters come from the kept counts. Rows are counted for errors and times, and of those that were retried. */
-async function countDeadLetters(sql: Sql, reach: JobReach, o: Selected): Promise<number> {
-  if (o.errorContains || o.failedFrom || o.failedTo) return await countWhere(sql, chosen(sql, reach, o));
+async function countDeadLetters(q: Sql, reach: JobReach, o: Selected): Promise<number> {
+  if (o.errorContains || o.failedFrom || o.failedTo) return await countWhere(q, chosen(q, reach, o));
   const [open, retried] = await Promise.all([
-    o.isRetried === true ? 0 : countOpenDeadLetters(sql, reach, o),
-    o.isRetried === false ? 0 : countWhere(sql, sql`${matching(sql, reach, o)} and ${isRetried(sql)}`),
+    o.isRetried === true ? 0 : countOpenDeadLetters(q, reach, o),
+    o.isRetried === false ? 0 : countWhere(q, q`${matching(q, reach, o)} and ${isRetried(q)}`),
   ]);
   return open + retried;
 }
 
-const countWhere = (sql: Sql, condition: SqlPart): Promise<number> =>
-  countRows(sql, sql`dead_letter_jobs where ${condition}`);
+const countWhere = (q: Sql, condition: SqlPart): Promise<number> =>
+  countRows(q, q`dead_letter_jobs where ${condition}`);
 
 /** @throws JOB_DEADLETTER_NOT_FOUND */
-export async function readDeadLetter(sql: Sql, reach: JobReach, id: string): Promise<DeadLetter> {
-  const [entry] = await sql<DeadLetter[]>`
-    select ${sql.unsafe(COLUMNS)} from dead_letter_jobs where id = ${id} and ${within(sql, reach)}`;
+export async function readDeadLetter(q: Sql, reach: JobReach, id: string): Promise<DeadLetter> {
+  const [entry] = await q<DeadLetter[]>`
+    select ${q.unsafe(COLUMNS)} from dead_letter_jobs where id = ${id} and ${within(q, reach)}`;
   if (!entry) throw problem("JOB_DEADLETTER_NOT_FOUND", `No dead letter ${id} is within the caller's reach.`);
   return entry;
 }
@@ -139,17 +139,17 @@ export const deadLetterVersion = ({ retriedAt }: Pick<DeadLetter, "retriedAt">):
 
 /** Number of dead letters that have not been retried, from the kept counts: all, or those of a type or group. */
 export async function countOpenDeadLetters(
-  sql: Sql,
+  q: Sql,
   reach: JobReach,
   { jobTypeName, errorPattern }: Pick<DeadLetterSelection, "jobTypeName" | "errorPattern"> = {},
 ): Promise<number> {
-  const ofGroup = sql`${jobTypeName === undefined ? sql`` : sql`and job_type_name = ${jobTypeName}`}
-    ${errorPattern === undefined ? sql`` : sql`and error_pattern = ${errorPattern}`}`;
-  const [row] = await sql<{ n: number }[]>`
+  const ofGroup = q`${jobTypeName === undefined ? q`` : q`and job_type_name = ${jobTypeName}`}
+    ${errorPattern === undefined ? q`` : q`and error_pattern = ${errorPattern}`}`;
+  const [row] = await q<{ n: number }[]>`
     select coalesce(sum(n), 0)::bigint as n from (
       select n from dead_letter_counts where scope = ${countScope(reach)} ${ofGroup}
       union all
-      select n from dead_letter_deltas where ${within(sql, reach)} ${ofGroup}
+      select n from dead_letter_deltas where ${within(q, reach)} ${ofGroup}
     ) counted`;
   return row?.n ?? 0;
 }

@@ -32,23 +32,21 @@ const SORTED_BY: Record<JobOrder, string> = {
  * time, creator, argument or trace
  */
 export async function searchErrors(
-  sql: Sql,
+  q: Sql,
   reach: JobReach,
   o: JobFilters & PageRequest & { orderBy: JobOrder; ascending: boolean },
 ): Promise<Searched & { page: PagedResult<JobSummary> } | null> {
   const { orderBy, ascending, page: _, pageSize, ...filters } = o;
-  const searched = lastFailed(sql, reach, filters);
+  const searched = lastFailed(q, reach, filters);
   if (!searched) return null;
   const direction = ascending ? "asc" : "desc";
-  const order = sql.unsafe(`order by ${SORTED_BY[orderBy]} ${direction} nulls last, id ${direction}`);
-  const rows = await sql<(JobRow & Summary)[]>`
-    with searched as materialized (${searched}), summary as (${summaryOf(sql)}), page as (
-      select id from searched where is_match ${order} ${
-    limitTo(sql, { offset: offsetOf(o), limit: pageSize })
-  }
+  const order = q.unsafe(`order by ${SORTED_BY[orderBy]} ${direction} nulls last, id ${direction}`);
+  const rows = await q<(JobRow & Summary)[]>`
+    with searched as materialized (${searched}), summary as (${summaryOf(q)}), page as (
+      select id from searched where is_match ${order} ${limitTo(q, { offset: offsetOf(o), limit: pageSize })}
     )
     select * from summary left join (select ${
-    sql.unsafe(JOB_COLUMNS)
+    q.unsafe(JOB_COLUMNS)
   } from page join jobs using (id)) found on true
     ${order}`;
   const items = rows.filter(({ id }) => id !== null).map(({ total: _, count: __, firstId: ___, ...job }) =>
@@ -60,14 +58,14 @@ export async function searchErrors(
 
 /** Number of jobs that `searchErrors` finds, by status without zeros; null like there. */
 export async function countErrors(
-  sql: Sql,
+  q: Sql,
   reach: JobReach,
   filters: JobFilters,
 ): Promise<Searched & { counts: { key: JobStatus; n: number }[] } | null> {
-  const searched = lastFailed(sql, reach, filters);
+  const searched = lastFailed(q, reach, filters);
   if (!searched) return null;
-  const rows = await sql<(Summary & { key: JobStatus | null; n: number })[]>`
-    with searched as materialized (${searched}), summary as (${summaryOf(sql)})
+  const rows = await q<(Summary & { key: JobStatus | null; n: number })[]>`
+    with searched as materialized (${searched}), summary as (${summaryOf(q)})
     select * from summary left join (
       select status as key, count(*) as n from searched where is_match group by status
     ) counted on true order by key`;
@@ -85,20 +83,20 @@ export async function countErrors(
  *                 -> Index Only Scan Backward using jobs_unusual_anywhere, status = 'Failed'
  *                 -> Index Only Scan Backward using jobs_unusual_anywhere, status = 'DeadLettered'
  */
-function lastFailed(sql: Sql, reach: JobReach, filters: JobFilters): ReturnType<typeof matching> | null {
+function lastFailed(q: Sql, reach: JobReach, filters: JobFilters): ReturnType<typeof matching> | null {
   const { errorContains, from, to, traceId, status } = filters;
   const statuses = FAILED.filter((failed) => status === undefined || failed === status);
   const isNarrow = from || traceId || keysOf(filters).length > 0;
   if (!errorContains || isNarrow || statuses.length === 0) return null;
-  const last = sql`order by id desc limit ${MAX_SEARCHED}`;
-  const within = createdWithin(sql, reach, { to });
+  const last = q`order by id desc limit ${MAX_SEARCHED}`;
+  const within = createdWithin(q, reach, { to });
   const selects = statuses.map((failed, index) =>
-    sql`${index === 0 ? sql`` : sql`union all`}
-      (select id from jobs where ${within} and status = ${sql.unsafe(`'${failed}'`)} ${last})`
+    q`${index === 0 ? q`` : q`union all`}
+      (select id from jobs where ${within} and status = ${q.unsafe(`'${failed}'`)} ${last})`
   );
-  return sql`
+  return q`
     select id, scheduled_at, started_at, completed_at, priority, status, ${
-    matching(sql, reach, filters)
+    matching(q, reach, filters)
   } as is_match
     from jobs where id = any(array(select id from (${selects}) failed ${last}))`;
 }
@@ -110,8 +108,8 @@ interface Summary {
   total: number;
 }
 
-const summaryOf = (sql: Sql) =>
-  sql`select (select id from searched order by id limit 1) as first_id, count(*) as count,
+const summaryOf = (q: Sql) =>
+  q`select (select id from searched order by id limit 1) as first_id, count(*) as count,
     count(*) filter (where is_match) as total from searched`;
 
 const searchedBy = (summary: Summary | undefined): Searched => ({

@@ -32,13 +32,13 @@ export type JobExecution = z.output<typeof JobExecution>;
  * @throws JOB_NOT_FOUND
  */
 export async function listExecutions(
-  sql: Sql,
+  q: Sql,
   reach: JobReach,
   jobId: string,
   page: PageRequest,
 ): Promise<PagedResult<JobExecution>> {
-  await readJob(sql, reach, jobId);
-  const rows = await sql<(Omit<JobExecution, "id"> & { total: number })[]>`
+  await readJob(q, reach, jobId);
+  const rows = await q<(Omit<JobExecution, "id"> & { total: number })[]>`
     with attempts as (
       select id as job_id, attempts as attempt_number, 'Processing' as status, started_at, null::timestamptz as completed_at,
         null as error_message, worker_id, null as output
@@ -47,7 +47,7 @@ export async function listExecutions(
       select job_id, attempt_number, status, started_at, completed_at, error_message, worker_id, output
       from job_executions where job_id = ${jobId}
     ), page as (
-      select * from attempts order by attempt_number desc ${pageOf(sql, page)}
+      select * from attempts order by attempt_number desc ${pageOf(q, page)}
     )
     select counted.total, page.*, extract(epoch from page.completed_at - page.started_at)::float8 * 1000 as duration_ms,
       p.percent as progress_percent, p.note as progress_note
@@ -77,20 +77,20 @@ export type JobLogLine = z.output<typeof JobLogLine>;
 
 /** A page of an attempt's log lines, oldest first. @throws JOB_NOT_FOUND (also if the attempt does not exist) */
 export async function listLogLines(
-  sql: Sql,
+  q: Sql,
   reach: JobReach,
   jobId: string,
   attemptNumber: number,
   page: PageRequest,
 ): Promise<PagedResult<JobLogLine>> {
-  const { attempts } = await readJob(sql, reach, jobId);
+  const { attempts } = await readJob(q, reach, jobId);
   if (attemptNumber > attempts) {
     throw problem(
       "JOB_NOT_FOUND",
       `Job ${jobId} has had ${attempts} attempts; there is no attempt ${attemptNumber}.`,
     );
   }
-  const columns = sql`at, level, message, fields`;
-  const from = sql`job_log_lines where job_id = ${jobId} and attempt_number = ${attemptNumber}`;
-  return await readPage(sql, { columns, from, order: sql`order by line_number` }, page);
+  const columns = q`at, level, message, fields`;
+  const from = q`job_log_lines where job_id = ${jobId} and attempt_number = ${attemptNumber}`;
+  return await readPage(q, { columns, from, order: q`order by line_number` }, page);
 }

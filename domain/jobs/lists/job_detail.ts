@@ -26,21 +26,21 @@ export type JobDetail = z.output<typeof JobDetail>;
 
 /** @throws JOB_NOT_FOUND (also for another tenant's job) */
 export async function readJobDetail(
-  sql: Sql,
+  q: Sql,
   caller: Caller,
   reach: JobReach,
   id: string,
 ): Promise<JobDetail> {
-  const job = jobSummary(await readJob(sql, reach, id));
+  const job = jobSummary(await readJob(q, reach, id));
   const waits = job.status !== "Processing" && !ENDED.includes(job.status);
   const [pause, names, [deadLetter], [last]] = await Promise.all([
-    waits ? findPause(sql, job) : null,
-    readNamesOf(sql, caller, [job.createdBy, job.tenantId].filter((one) => one !== null)),
+    waits ? findPause(q, job) : null,
+    readNamesOf(q, caller, [job.createdBy, job.tenantId].filter((one) => one !== null)),
     job.status === "DeadLettered"
-      ? sql<NonNullable<JobDetail["deadLetter"]>[]>`
+      ? q<NonNullable<JobDetail["deadLetter"]>[]>`
         select id, retried_at, retried_job_id from dead_letter_jobs where job_id = ${id}`
       : [],
-    sql<Pick<JobDetail, "progressPercent" | "progressNote" | "output">[]>`
+    q<Pick<JobDetail, "progressPercent" | "progressNote" | "output">[]>`
       select p.percent as progress_percent, p.note as progress_note,
         (select output from job_executions where job_id = ${id} and attempt_number = ${job.attempts}) as output
       from (select) one left join job_progress p on p.job_id = ${id} and p.attempt_number = ${job.attempts}`,
@@ -51,10 +51,10 @@ export async function readJobDetail(
 }
 
 /** The first hundred continuations of this job, in any status, oldest first. @throws JOB_NOT_FOUND */
-export async function listContinuations(sql: Sql, reach: JobReach, jobId: string): Promise<JobSummary[]> {
-  await readJob(sql, reach, jobId);
-  const rows = await sql<JobRow[]>`
-    select ${sql.unsafe(JOB_COLUMNS)} from jobs where ${within(sql, reach)} and id = any(array(
+export async function listContinuations(q: Sql, reach: JobReach, jobId: string): Promise<JobSummary[]> {
+  await readJob(q, reach, jobId);
+  const rows = await q<JobRow[]>`
+    select ${q.unsafe(JOB_COLUMNS)} from jobs where ${within(q, reach)} and id = any(array(
       select id from jobs where parent_job_id = ${jobId}
       union all
       select id from jobs where parent_job_ids @> ${[jobId]}::uuid[]))

@@ -29,15 +29,15 @@ type Listing = JobFilters & PageRequest & { orderBy: JobOrder; ascending: boolea
  * A page of jobs. Priority ascends from Low to Critical. Null times come last in both directions; equal values are sorted
  * by id.
  */
-export async function listJobs(sql: Sql, reach: JobReach, o: Listing): Promise<PagedResult<JobSummary>> {
+export async function listJobs(q: Sql, reach: JobReach, o: Listing): Promise<PagedResult<JobSummary>> {
   const { orderBy, ascending, page: _, pageSize, ...given } = o;
-  const filters = await findTrace(sql, reach, given);
+  const filters = await findTrace(q, reach, given);
   const selection = { reach, filters, ascending };
   const part = { offset: offsetOf(o), limit: pageSize };
-  const counting = countJobs(sql, reach, filters);
+  const counting = countJobs(q, reach, filters);
   if (isNearTheStart(o)) {
     const [rows, { all }] = await Promise.all([
-      readByIds(sql, selection, { ...part, ...UNCOUNTED }),
+      readByIds(q, selection, { ...part, ...UNCOUNTED }),
       counting,
     ]);
     return pagedResult(rows.map(jobSummary), all, o);
@@ -48,16 +48,16 @@ export async function listJobs(sql: Sql, reach: JobReach, o: Listing): Promise<P
   const [time, dimension] = [TIMES[orderBy], GROUPS[orderBy]];
   const rows =
     await (time
-      ? readByTime(sql, selection, time, window)
+      ? readByTime(q, selection, time, window)
       : dimension
-      ? readByGroups(sql, selection, dimension, window)
-      : readByIds(sql, selection, window));
+      ? readByGroups(q, selection, dimension, window)
+      : readByIds(q, selection, window));
   return pagedResult(rows.map(jobSummary), counts.matching, o);
 }
 
 /** Number of matching jobs by status, without zeros. */
-export const countByStatus = async (sql: Sql, reach: JobReach, filters: JobFilters) =>
-  await countJobsBy(sql, reach, await findTrace(sql, reach, filters), "status");
+export const countByStatus = async (q: Sql, reach: JobReach, filters: JobFilters) =>
+  await countJobsBy(q, reach, await findTrace(q, reach, filters), "status");
 
 const UNCOUNTED = { matching: Infinity, all: Infinity };
 
@@ -70,13 +70,13 @@ const isNearTheStart = ({ orderBy, ascending: _, page, pageSize, ...filters }: L
 
 /** Reads a page ordered by priority or status, one value after another, each in id order: there are few values. */
 async function readByGroups(
-  sql: Sql,
+  q: Sql,
   selection: JobSelection,
   dimension: "priority" | "status",
   window: Window,
 ): Promise<JobRow[]> {
   const { reach, filters, ascending } = selection;
-  const groups = await countJobsBy(sql, reach, filters, dimension);
+  const groups = await countJobsBy(q, reach, filters, dimension);
   const isStoredAscending = dimension !== "priority"; // 0 is Critical
   if (ascending !== isStoredAscending) groups.reverse();
   const rows: JobRow[] = [];
@@ -86,7 +86,7 @@ async function readByGroups(
     if (offset < n) {
       const group: JobSelection = { ...selection, filters: { ...filters, [dimension]: key } };
       const limit = window.limit - rows.length;
-      rows.push(...await readByIds(sql, group, { ...window, matching: n, offset, limit }));
+      rows.push(...await readByIds(q, group, { ...window, matching: n, offset, limit }));
     }
     offset = Math.max(0, offset - n);
   }

@@ -63,7 +63,7 @@ const STARTED = {
 
 /** A page in id order, read from the nearer end of the index. @param lacking only jobs where this column is null. */
 export async function readByIds(
-  sql: Sql,
+  q: Sql,
   { reach, filters, ascending }: JobSelection,
   { offset, limit, matching: total, all }: Window,
   lacking?: JobTime,
@@ -74,14 +74,14 @@ export async function readByIds(
   const scannedCount = !lacking && hasOnlyTimes(filters) && hasOnlyTimesAndKeys(filters)
     ? total
     : isOfStatus
-    ? (await countFrom(sql, reach, { status })).matching
+    ? (await countFrom(q, reach, { status })).matching
     : all;
   const fromEnd = offset > total / 2;
-  const rows = await readPage(sql, {
+  const rows = await readPage(q, {
     reach,
     filters,
-    scanned: createdWithin(sql, reach, filters),
-    required: lacking ? sql`${sql(lacking)} is null` : sql`true`,
+    scanned: createdWithin(q, reach, filters),
+    required: lacking ? q`${q(lacking)} is null` : q`true`,
     order: directed(["id"], ascending !== fromEnd),
     window: {
       offset: fromEnd ? total - offset - length : offset,
@@ -97,18 +97,18 @@ export async function readByIds(
 
 /** A page in the order of a time column, then id. Jobs where the column is null come last, in id order. */
 export async function readByTime(
-  sql: Sql,
+  q: Sql,
   selection: JobSelection,
   time: JobTime,
   window: Window,
 ): Promise<JobRow[]> {
   const { reach, filters, ascending } = selection;
   const haveNotEnded = filters.status !== undefined && !ENDED.includes(filters.status);
-  if (time === "completed_at" && haveNotEnded) return await readByIds(sql, selection, window);
-  const scanned = sql`${sql(time)} is not null`;
-  const required = createdWithin(sql, reach, filters);
-  const all = reach.everything ? window.all : (await countFrom(sql, { everything: true }, {})).all;
-  const rows = await readPage(sql, {
+  if (time === "completed_at" && haveNotEnded) return await readByIds(q, selection, window);
+  const scanned = q`${q(time)} is not null`;
+  const required = createdWithin(q, reach, filters);
+  const all = reach.everything ? window.all : (await countFrom(q, { everything: true }, {})).all;
+  const rows = await readPage(q, {
     reach,
     filters,
     scanned,
@@ -121,11 +121,11 @@ export async function readByTime(
   if (rows.length === window.limit) return rows;
   const timed = rows.length > 0 || window.offset === 0
     ? window.offset + rows.length
-    : await count(sql, sql`${scanned} and ${required} and ${matching(sql, reach, filters)}`);
+    : await count(q, q`${scanned} and ${required} and ${matching(q, reach, filters)}`);
   const offset = Math.max(0, window.offset - timed);
   const lacking = { ...window, offset, limit: window.limit - rows.length, matching: window.matching - timed };
   if (offset >= lacking.matching) return rows;
-  return [...rows, ...await readByIds(sql, selection, lacking, time)];
+  return [...rows, ...await readByIds(q, selection, lacking, time)];
 }
 
 function partsOf(status: JobStatus | undefined): string[] {
@@ -158,17 +158,17 @@ interface Search {
  * Chooses the query. A scan along an index in order reads as many rows until the end of the page as the share of
  * matching rows requires. The plans in the comments below are of a table of a million jobs.
  */
-async function readPage(sql: Sql, search: Search): Promise<JobRow[]> {
+async function readPage(q: Sql, search: Search): Promise<JobRow[]> {
   const { window: { offset, limit, matching: total, all }, index, onlyKey } = search;
-  if (onlyKey) return await readOfKey(sql, search, onlyKey);
-  if (total >= all) return await readAlongIndex(sql, search);
+  if (onlyKey) return await readOfKey(q, search, onlyKey);
+  if (total >= all) return await readAlongIndex(q, search);
   if ((offset + limit) / total * all <= MAX_SCANNED) {
-    if (index === "matches") return await readAlongIndex(sql, search);
-    const rows = await readFromScan(sql, search);
+    if (index === "matches") return await readAlongIndex(q, search);
+    const rows = await readFromScan(q, search);
     if (rows.length === limit) return rows;
-    if (total > all / MANY) return await readAlongIndex(sql, search);
+    if (total > all / MANY) return await readAlongIndex(q, search);
   }
-  return await readSorted(sql, search);
+  return await readSorted(q, search);
 }
 
 /**
@@ -177,10 +177,10 @@ async function readPage(sql: Sql, search: Search): Promise<JobRow[]> {
  *     Limit (rows=20) (actual rows=20)                                                             0.3 ms
  *       -> Index Only Scan Backward using job_search_keys_pkey (rows=2495) (actual rows=20)
  */
-async function readOfKey(sql: Sql, search: Search, key: string): Promise<JobRow[]> {
+async function readOfKey(q: Sql, search: Search, key: string): Promise<JobRow[]> {
   const { reach, filters } = search;
-  const source = sql`(select job_id as id from ${jobsWithKey(sql, reach, filters, key)}) of_key`;
-  return await readIdsFirst(sql, search, source, "id");
+  const source = q`(select job_id as id from ${jobsWithKey(q, reach, filters, key)}) of_key`;
+  return await readIdsFirst(q, search, source, "id");
 }
 
 /**
@@ -197,14 +197,14 @@ async function readOfKey(sql: Sql, search: Search, key: string): Promise<JobRow[
  *       -> Limit (rows=20) (actual rows=20)
  *            -> Index Only Scan Backward using jobs_pkey (rows=1000000) (actual rows=400020)
  */
-async function readAlongIndex(sql: Sql, search: Search): Promise<JobRow[]> {
+async function readAlongIndex(q: Sql, search: Search): Promise<JobRow[]> {
   const { offset, limit } = search.window;
   if (search.parts) {
-    return await readIdsFirst(sql, search, orderedJobs(sql, search, matchesOf(sql, search), offset + limit));
+    return await readIdsFirst(q, search, orderedJobs(q, search, matchesOf(q, search), offset + limit));
   }
-  const matches = sql`jobs where ${matchesOf(sql, search)}`;
-  if (offset >= DEEP) return await readIdsFirst(sql, search, matches);
-  return await sql`select ${sql.unsafe(JOB_COLUMNS)} from ${matches} ${pageOf(sql, search)}`;
+  const matches = q`jobs where ${matchesOf(q, search)}`;
+  if (offset >= DEEP) return await readIdsFirst(q, search, matches);
+  return await q`select ${q.unsafe(JOB_COLUMNS)} from ${matches} ${pageOf(q, search)}`;
 }
 
 /**
@@ -216,9 +216,9 @@ async function readAlongIndex(sql: Sql, search: Search): Promise<JobRow[]> {
  *            -> Limit (rows=20000) (actual rows=387)
  *                 -> Index Scan Backward using jobs_pkey (rows=1000000) (actual rows=387)
  */
-async function readFromScan(sql: Sql, search: Search): Promise<JobRow[]> {
-  const scan = orderedJobs(sql, search, search.scanned, MAX_SCANNED);
-  return await readIdsFirst(sql, search, sql`${scan} where ${wantedBy(sql, search)}`);
+async function readFromScan(q: Sql, search: Search): Promise<JobRow[]> {
+  const scan = orderedJobs(q, search, search.scanned, MAX_SCANNED);
+  return await readIdsFirst(q, search, q`${scan} where ${wantedBy(q, search)}`);
 }
 
 /**
@@ -230,13 +230,13 @@ async function readFromScan(sql: Sql, search: Search): Promise<JobRow[]> {
  *            -> Limit (actual rows=2) -> Index Scan Backward using jobs_restarting
  *            -> Limit (actual rows=1) -> Sort (actual rows=1) -> Index Scan using jobs_held
  */
-function orderedJobs(sql: Sql, { order, parts = ["true"] }: Search, condition: Condition, limit: number) {
-  const first = sql`order by ${sql.unsafe(order)} limit ${limit}`;
+function orderedJobs(q: Sql, { order, parts = ["true"] }: Search, condition: Condition, limit: number) {
+  const first = q`order by ${q.unsafe(order)} limit ${limit}`;
   const selects = parts.map((part, index) => {
-    const union = index === 0 ? sql`` : sql`union all`;
-    return sql`${union} (select * from jobs where ${sql.unsafe(part)} and ${condition} ${first})`;
+    const union = index === 0 ? q`` : q`union all`;
+    return q`${union} (select * from jobs where ${q.unsafe(part)} and ${condition} ${first})`;
   });
-  return sql`(select * from (${selects}) parts ${first}) ordered`;
+  return q`(select * from (${selects}) parts ${first}) ordered`;
 }
 
 /**
@@ -253,39 +253,37 @@ function orderedJobs(sql: Sql, { order, parts = ["true"] }: Search, condition: C
  *     Limit (rows=20) (actual rows=20)                                                            1093 ms
  *       -> Index Scan Backward using jobs_pkey, Filter: position(…) (rows=333333) (actual rows=20, 999960 removed)
  */
-async function readSorted(sql: Sql, search: Search): Promise<JobRow[]> {
+async function readSorted(q: Sql, search: Search): Promise<JobRow[]> {
   const { searchTerm, withoutTypes } = search.filters;
-  const types = searchTerm || withoutTypes ? await typeNamesLike(sql, { searchTerm, withoutTypes }) : null;
-  const ofTypes = types ? sql`and job_type_name = any(${types}::text[])` : sql``;
-  return await readIdsFirst(sql, search, sql`jobs where ${matchesOf(sql, search)} ${ofTypes} offset 0`);
+  const types = searchTerm || withoutTypes ? await typeNamesLike(q, { searchTerm, withoutTypes }) : null;
+  const ofTypes = types ? q`and job_type_name = any(${types}::text[])` : q``;
+  return await readIdsFirst(q, search, q`jobs where ${matchesOf(q, search)} ${ofTypes} offset 0`);
 }
 
 /** Finds the ids of the page in `source`, then reads their rows. */
 async function readIdsFirst(
-  sql: Sql,
+  q: Sql,
   search: Search,
   source: Condition,
   columns = "id, scheduled_at, started_at, completed_at",
 ): Promise<JobRow[]> {
-  return await sql<JobRow[]>`
+  return await q<JobRow[]>`
     with page as (
-      select id from (select ${sql.unsafe(columns)} from ${source}) matches
-      ${pageOf(sql, search)}
+      select id from (select ${q.unsafe(columns)} from ${source}) matches
+      ${pageOf(q, search)}
     )
-    select ${sql.unsafe(JOB_COLUMNS)} from jobs where id = any(array(select id from page))
-    order by ${sql.unsafe(search.order)}`;
+    select ${q.unsafe(JOB_COLUMNS)} from jobs where id = any(array(select id from page))
+    order by ${q.unsafe(search.order)}`;
 }
 
-const wantedBy = (sql: Sql, { required, reach, filters }: Search) =>
-  sql`${required} and ${matching(sql, reach, filters)}`;
+const wantedBy = (q: Sql, { required, reach, filters }: Search) =>
+  q`${required} and ${matching(q, reach, filters)}`;
 
-const matchesOf = (sql: Sql, search: Search) => sql`${search.scanned} and ${wantedBy(sql, search)}`;
+const matchesOf = (q: Sql, search: Search) => q`${search.scanned} and ${wantedBy(q, search)}`;
 
-const pageOf = (sql: Sql, { order, window }: Search) =>
-  sql`order by ${sql.unsafe(order)} ${limitTo(sql, window)}`;
+const pageOf = (q: Sql, { order, window }: Search) => q`order by ${q.unsafe(order)} ${limitTo(q, window)}`;
 
-const count = (sql: Sql, condition: Condition): Promise<number> =>
-  countRows(sql, sql`jobs where ${condition}`);
+const count = (q: Sql, condition: Condition): Promise<number> => countRows(q, q`jobs where ${condition}`);
 
 const directed = (columns: string[], ascending: boolean): string =>
   columns.map((column) => `${column} ${ascending ? "asc" : "desc"}`).join(", ");

@@ -90,7 +90,7 @@ async function readOldest(
   return new Map(rows.map(({ queue, dueAt }) => [queue, dueAt]));
 }
 
-const allLanes = (sql: Sql): Condition => sql`lane < ${AFTER_LANES}`;
+const allLanes = (q: Sql): Condition => q`lane < ${AFTER_LANES}`;
 
 /** The lanes in which jobs of a tenant may wait: each of its queues and types may have lanes of its own. */
 async function lanesOf(
@@ -104,8 +104,8 @@ async function lanesOf(
 }
 
 /** The first waiting job of each priority in some lanes: one index probe each, regardless of the length of the lane. */
-const frontsOf = (sql: Sql, lanes: string[]): Condition =>
-  sql`unnest(${lanes}::text[]) named (lane)
+const frontsOf = (q: Sql, lanes: string[]): Condition =>
+  q`unnest(${lanes}::text[]) named (lane)
     cross join unnest('{0,1,2,3}'::smallint[]) ranked (priority)
     cross join lateral (
       select j.due_at from jobs j where j.status = 'Enqueued' and j.priority = ranked.priority and j.lane = named.lane
@@ -113,16 +113,16 @@ const frontsOf = (sql: Sql, lanes: string[]): Condition =>
     ) first`;
 
 /** The first waiting job of each priority in all lanes. The search skips through the index from one to the next. */
-const allFronts = (sql: Sql): Condition =>
-  sql`(
+const allFronts = (q: Sql): Condition =>
+  q`(
     with recursive fronts as (
-      (select lane, priority, due_at from jobs where status = 'Enqueued' and ${allLanes(sql)}
+      (select lane, priority, due_at from jobs where status = 'Enqueued' and ${allLanes(q)}
         order by lane, priority, due_at limit 1)
       union all
       select following.* from fronts cross join lateral (
         select j.lane, j.priority, j.due_at from jobs j
         where j.status = 'Enqueued' and ${
-    allLanes(sql)
+    allLanes(q)
   } and (j.lane, j.priority) > (fronts.lane, fronts.priority)
         order by j.lane, j.priority, j.due_at limit 1
       ) following

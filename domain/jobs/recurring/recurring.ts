@@ -43,29 +43,29 @@ const versioned = (row: RecurringRow): Versioned => ({ job: recurringJob(row), v
 
 /** A page of recurring jobs, sorted by `jobId`. */
 export async function listRecurringJobs(
-  sql: Sql,
+  q: Sql,
   reach: JobReach,
   page: PageRequest,
 ): Promise<PagedResult<RecurringJob>> {
-  const total = await countRows(sql, sql`recurring_jobs where ${within(sql, reach)}`);
-  const rows = await sql<RecurringRow[]>`
-    select ${sql.unsafe(RECURRING_COLUMNS)}
+  const total = await countRows(q, q`recurring_jobs where ${within(q, reach)}`);
+  const rows = await q<RecurringRow[]>`
+    select ${q.unsafe(RECURRING_COLUMNS)}
     from recurring_jobs r left join jobs last on last.id = r.last_job_id
-    where ${within(sql, reach, "r.tenant_id")}
-    order by r.job_id, r.id ${pageOf(sql, page)}`;
+    where ${within(q, reach, "r.tenant_id")}
+    order by r.job_id, r.id ${pageOf(q, page)}`;
   return pagedResult(rows.map(recurringJob), total, page);
 }
 
 /** The latest jobs of a recurring job, newest first. @throws JOB_RECURRING_NOT_FOUND */
 export async function listRuns(
-  sql: Sql,
+  q: Sql,
   caller: JobActor,
   recurringJobId: string,
   limit: number,
 ): Promise<JobSummary[]> {
-  const { jobId, tenantId } = await readRecurring(sql, caller, recurringJobId);
-  const rows = await sql<JobRow[]>`
-    select ${sql.unsafe(JOB_COLUMNS)} from jobs
+  const { jobId, tenantId } = await readRecurring(q, caller, recurringJobId);
+  const rows = await q<JobRow[]>`
+    select ${q.unsafe(JOB_COLUMNS)} from jobs
     where recurring_job_id = ${jobId} and tenant_id is not distinct from ${tenantId}::uuid
     order by id desc limit ${limit}`;
   return rows.map(jobSummary);
@@ -73,18 +73,18 @@ export async function listRuns(
 
 /** Number of recurring jobs, and how many of them are paused. */
 export async function countRecurringJobs(
-  sql: Sql,
+  q: Sql,
   reach: JobReach,
 ): Promise<{ total: number; paused: number }> {
-  const [row] = await sql<{ total: number; paused: number }[]>`
+  const [row] = await q<{ total: number; paused: number }[]>`
     select count(*) as total, count(*) filter (where is_paused) as paused from recurring_jobs
-    where ${within(sql, reach)}`;
+    where ${within(q, reach)}`;
   return row ?? { total: 0, paused: 0 };
 }
 
 /** @throws JOB_RECURRING_NOT_FOUND */
-export async function readRecurringJob(sql: Sql, caller: JobActor, jobId: string): Promise<Versioned> {
-  return versioned(await readRecurring(sql, caller, jobId));
+export async function readRecurringJob(q: Sql, caller: JobActor, jobId: string): Promise<Versioned> {
+  return versioned(await readRecurring(q, caller, jobId));
 }
 
 /**

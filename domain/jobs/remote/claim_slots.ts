@@ -38,7 +38,7 @@ const COLUMNS = `j.id, j.attempts, j.job_type_name, j.tenant_id, j.serialized_ar
  * @returns the jobs of each poll, in the order in which they should start
  */
 export async function claimSlots<T extends Claimant>(
-  sql: Sql,
+  q: Sql,
   slots: Slot<T>[],
   o: {
     timeoutOf: (lane: string) => number;
@@ -56,7 +56,7 @@ export async function claimSlots<T extends Claimant>(
   const ages = lanes.map(({ lane }) => o.floors.agesOf(lane));
   const agesOf = (priority: number) => ages.map((ofLane) => ofLane[priority] ?? null);
   const queriedAt = performance.now();
-  const rows = await sql<ClaimedRow[]>`
+  const rows = await q<ClaimedRow[]>`
     with unchanged as (
       select from job_pause_version where n = ${o.pauseVersion} for key share
     ), wanted as (
@@ -74,7 +74,7 @@ export async function claimSlots<T extends Claimant>(
         cross join lateral (
           select j.id, j.priority, j.due_at, octet_length(j.serialized_args) as bytes from jobs j
           where j.status = 'Enqueued' and j.lane = w.lane and j.priority = s.priority and ${
-    sinceFloor(sql, "s.age")
+    sinceFloor(q, "s.age")
   }
           order by j.due_at, j.id limit w.depth for update skip locked
         ) of_priority
@@ -96,7 +96,7 @@ export async function claimSlots<T extends Claimant>(
     from given
     where j.id = any(array(select id from given)) and j.id = given.id
       and (given.bytes <= ${ANSWER_BYTES} or given.position = 1)
-    returning ${sql.unsafe(COLUMNS)}, given.taker::int, given.position::int, j.lane, j.priority,
+    returning ${q.unsafe(COLUMNS)}, given.taker::int, given.position::int, j.lane, j.priority,
       date_part('epoch', now() - j.due_at) * 1000 as waited_ms`;
   o.floors.recordClaim(Map.groupBy(rows, ({ lane }) => lane), queriedAt);
   rows.sort((a, b) => a.position - b.position);
@@ -120,11 +120,11 @@ const workOf = (
 ): ClaimedWork => job;
 
 /** The jobs that earlier claims with the same requestIds took and that their workers still hold, by poll. */
-export async function findClaimed<T extends Claimant>(sql: Sql, polls: T[]): Promise<Map<T, ClaimedWork[]>> {
+export async function findClaimed<T extends Claimant>(q: Sql, polls: T[]): Promise<Map<T, ClaimedWork[]>> {
   const repeatable = polls.filter(({ requestId }) => requestId !== null);
   if (repeatable.length === 0) return new Map();
-  const rows = await sql<(ClaimedWork & { number: number })[]>`
-    select ${sql.unsafe(COLUMNS)}, c.number::int
+  const rows = await q<(ClaimedWork & { number: number })[]>`
+    select ${q.unsafe(COLUMNS)}, c.number::int
     from unnest(${repeatable.map(({ workerId }) => workerId)}::uuid[],
       ${repeatable.map(({ requestId }) => requestId)}::uuid[]) with ordinality as c (worker, request, number)
     join jobs j on j.worker_id = c.worker and j.claim_request_id = c.request
@@ -138,10 +138,10 @@ export async function findClaimed<T extends Claimant>(sql: Sql, polls: T[]): Pro
 }
 
 /** Gives back jobs whose claimant has gone. The attempt keeps its number, because its answer may have arrived. */
-export async function giveBackClaimed(sql: Sql, jobs: ClaimedWork[]): Promise<void> {
+export async function giveBackClaimed(q: Sql, jobs: ClaimedWork[]): Promise<void> {
   const attempts = jobs.map((job) => job.attempts);
-  await sql`
-    update jobs j set ${sql.unsafe(GIVEN_BACK)}, worker_id = null, lease_until = null, deadline = null
+  await q`
+    update jobs j set ${q.unsafe(GIVEN_BACK)}, worker_id = null, lease_until = null, deadline = null
     from unnest(${jobs.map(({ id }) => id)}::uuid[], ${attempts}::int[]) given (id, attempt)
     where j.id = given.id and j.attempts = given.attempt and j.status = 'Processing' and j.lease_until is not null`;
 }

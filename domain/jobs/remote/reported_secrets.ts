@@ -15,10 +15,10 @@ interface Reported {
  * log lines. Reads arguments only of types with secrets.
  */
 export async function secretHider(
-  sql: Sql,
+  q: Sql,
   jobs: Reported[],
 ): Promise<(jobId: string, text: string) => string> {
-  const rows = await readRowsNamed(sql, jobs.map(({ jobTypeName }) => jobTypeName));
+  const rows = await readRowsNamed(q, jobs.map(({ jobTypeName }) => jobTypeName));
   const masks = new Map(jobs.flatMap(({ id, tenantId, jobTypeName }) => {
     const paths = typeIn(rows.get(jobTypeName), tenantId)?.maskedArgs ?? [];
     return paths.length === 0
@@ -26,7 +26,7 @@ export async function secretHider(
       : [[id, { secretArgs: paths.map((path) => ({ path: memberPath(path) })) }]];
   }));
   if (masks.size === 0) return (_, text) => text;
-  const stored = await sql<{ id: string; serializedArgs: string }[]>`
+  const stored = await q<{ id: string; serializedArgs: string }[]>`
     select id, serialized_args from jobs where id = any(${[...masks.keys()]}::uuid[])`;
   const args = new Map(stored.map(({ id, serializedArgs }) => [id, JSON.parse(serializedArgs)]));
   return (jobId, text) => hideSecrets(masks.get(jobId) ?? {}, args.get(jobId), text);

@@ -92,15 +92,15 @@ async function settleHeld(p: SettlePlatform, served: Served, results: WorkResult
 }
 
 /** The running attempts among the results. What a settlement depends on does not change while an attempt runs. */
-async function readHeld(sql: Sql, served: Served, results: WorkResult[]): Promise<Map<string, Held>> {
-  const rows = await sql<Held[]>`
+async function readHeld(q: Sql, served: Served, results: WorkResult[]): Promise<Map<string, Held>> {
+  const rows = await q<Held[]>`
     select j.id, j.tenant_id, j.job_type_name, '' as serialized_args, j.attempts, j.failures, j.max_retries, j.created_by,
       j.trace_id, null as outage_ms, j.lost_leases, j.worker_id,
       greatest(extract(epoch from j.started_at - j.due_at)::float8 * 1000, 0) as waited_ms,
       greatest(extract(epoch from now() - j.started_at)::float8 * 1000, 0) as elapsed_ms
     from jobs j
     where j.id = any(${results.map(({ jobId }) => jobId)}::uuid[]) and j.status = 'Processing'
-      and j.deadline > now() and ${servedBy(sql, served)}`;
+      and j.deadline > now() and ${servedBy(q, served)}`;
   return new Map(rows.map((row) => [keyOf({ jobId: row.id, attempt: row.attempts }), row]));
 }
 
@@ -137,17 +137,17 @@ function settlementOf(job: Held, result: WorkResult): Settlement {
 
 /** How attempts that no longer run were settled. Attempts that ended otherwise are left out. */
 async function readOutcomes(
-  sql: Sql,
+  q: Sql,
   served: Served,
   results: WorkResult[],
 ): Promise<Map<string, WorkOutcome>> {
   if (results.length === 0) return new Map();
-  const rows = await sql<{ id: string; attempt: number; outcome: WorkOutcome }[]>`
+  const rows = await q<{ id: string; attempt: number; outcome: WorkOutcome }[]>`
     select j.id, given.attempt, case when j.postponed_attempt = given.attempt then 'postponed' else e.outcome end as outcome
     from unnest(${results.map(({ jobId }) => jobId)}::uuid[], ${results.map(({ attempt }) => attempt)}::int[])
       given (id, attempt)
     join jobs j on j.id = given.id
     left join job_executions e on e.job_id = given.id and e.attempt_number = given.attempt
-    where (j.postponed_attempt = given.attempt or e.outcome is not null) and ${servedBy(sql, served)}`;
+    where (j.postponed_attempt = given.attempt or e.outcome is not null) and ${servedBy(q, served)}`;
   return new Map(rows.map(({ id, attempt, outcome }) => [keyOf({ jobId: id, attempt }), outcome]));
 }

@@ -159,8 +159,8 @@ async function foldBatch(sql: Sql, { changes, add }: Fold): Promise<"nothing" | 
 }
 
 /** Longest time since all changes of some counters were folded, in seconds. Changes wait up to a minute normally. */
-export async function foldLagSeconds(sql: Sql): Promise<number> {
-  const [row] = await sql<{ seconds: number }[]>`
+export async function foldLagSeconds(q: Sql): Promise<number> {
+  const [row] = await q<{ seconds: number }[]>`
     select extract(epoch from now() - min(folded_at))::float8 as seconds from count_folds`;
   return Math.max(0, row?.seconds ?? 0);
 }

@@ -18,9 +18,9 @@ export const JobDashboardStats = z.object({
 export type JobDashboardStats = z.output<typeof JobDashboardStats>;
 
 /** Exact counts from one snapshot. Sums the folded counters and the deltas not yet folded. */
-export async function readJobStats(sql: Sql, reach: JobReach): Promise<JobDashboardStats> {
+export async function readJobStats(q: Sql, reach: JobReach): Promise<JobDashboardStats> {
   const scope = countScope(reach);
-  const [stats] = await sql<JobDashboardStats[]>`
+  const [stats] = await q<JobDashboardStats[]>`
     select
       coalesce(sum(counted.n), 0)::bigint as total_jobs,
       coalesce(sum(counted.n) filter (where status = 'Enqueued'), 0)::bigint as enqueued_jobs,
@@ -29,19 +29,19 @@ export async function readJobStats(sql: Sql, reach: JobReach): Promise<JobDashbo
       coalesce(sum(counted.n) filter (where status = 'Failed'), 0)::bigint as failed_jobs,
       coalesce(sum(counted.n) filter (where status = 'DeadLettered'), 0)::bigint as dead_lettered_jobs,
       coalesce(sum(counted.n) filter (where status = 'Scheduled'), 0)::bigint as scheduled_jobs,
-      (select count(*) from recurring_jobs where ${within(sql, reach)}) as recurring_jobs,
+      (select count(*) from recurring_jobs where ${within(q, reach)}) as recurring_jobs,
       executions.n as total_executions,
       case when executions.n > 0 then executions.duration_ms / executions.n else 0 end as average_execution_duration_ms
     from (
       select status, n from job_counts where scope = ${scope}
       union all
-      select status, n from job_count_deltas where ${within(sql, reach)}
+      select status, n from job_count_deltas where ${within(q, reach)}
     ) counted
     right join (
       select coalesce(sum(n), 0)::bigint as n, coalesce(sum(duration_ms), 0) as duration_ms from (
         select n, duration_ms from execution_counts where scope = ${scope}
         union all
-        select n, duration_ms from execution_count_deltas where ${within(sql, reach)}
+        select n, duration_ms from execution_count_deltas where ${within(q, reach)}
       ) added
     ) executions on true
     group by executions.n, executions.duration_ms`;

@@ -31,7 +31,7 @@ export type Throughput = z.output<typeof Throughput>;
 
 /** Attempts that ended in each interval. Sums folded counters and deltas not yet folded: a few dozen rows. */
 export async function readThroughput(
-  sql: Sql,
+  q: Sql,
   reach: JobReach,
   window: ThroughputWindow,
   now: Date,
@@ -39,14 +39,14 @@ export async function readThroughput(
   const { grain, intervalMs } = WINDOWS[window];
   const starts = startsOf(window, now);
   const from = starts[0] ?? now;
-  const rows = await sql<ThroughputInterval[]>`
+  const rows = await q<ThroughputInterval[]>`
     select start, sum(succeeded)::bigint as succeeded, sum(failed)::bigint as failed, sum(abandoned)::bigint as abandoned
     from (
       select start, succeeded, failed, abandoned from job_throughput
       where scope = ${countScope(reach)} and grain = ${grain} and start >= ${from}
       union all
       select date_trunc(${grain}, minute, 'UTC'), n - failed - abandoned, failed, abandoned from execution_count_deltas
-      where minute >= ${from} and ${within(sql, reach)}
+      where minute >= ${from} and ${within(q, reach)}
     ) ended group by start`;
   const at = new Map(rows.map((row) => [row.start.getTime(), row]));
   return {

@@ -142,39 +142,39 @@ export async function lockJobType(
 
 /** A page of the types that the caller's tenant can use, by name: its own and those of all tenants. */
 export async function listJobTypes(
-  sql: Sql,
+  q: Sql,
   caller: Caller,
   page: PageRequest,
 ): Promise<PagedResult<DeclaredJobType>> {
-  const usable = sql`deleted_at is null and ${usableBy(sql, caller.tenantId)}`;
-  const from = sql`job_types where ${usable}`;
-  const list = { columns: sql.unsafe(JOB_TYPE_COLUMNS), from, order: sql`order by name` };
-  const rows = await readPage<JobTypeRow>(sql, list, page);
+  const usable = q`deleted_at is null and ${usableBy(q, caller.tenantId)}`;
+  const from = q`job_types where ${usable}`;
+  const list = { columns: q.unsafe(JOB_TYPE_COLUMNS), from, order: q`order by name` };
+  const rows = await readPage<JobTypeRow>(q, list, page);
   return { ...rows, items: rows.items.map(declaredJobType) };
 }
 
 /** Names of all types that the tenant can use. */
-export async function readUsableNames(sql: Sql, tenantId: string | null): Promise<string[]> {
-  const rows = await sql<{ name: string }[]>`
-    select name from job_types where deleted_at is null and ${usableBy(sql, tenantId)}`;
+export async function readUsableNames(q: Sql, tenantId: string | null): Promise<string[]> {
+  const rows = await q<{ name: string }[]>`
+    select name from job_types where deleted_at is null and ${usableBy(q, tenantId)}`;
   return rows.map(({ name }) => name);
 }
 
 /** All types that the tenant can use, by name. */
-export async function readUsableTypes(sql: Sql, tenantId: string | null): Promise<DeclaredJobType[]> {
-  const rows = await sql<JobTypeRow[]>`
-    select ${sql.unsafe(JOB_TYPE_COLUMNS)} from job_types
-    where deleted_at is null and ${usableBy(sql, tenantId)} order by name`;
+export async function readUsableTypes(q: Sql, tenantId: string | null): Promise<DeclaredJobType[]> {
+  const rows = await q<JobTypeRow[]>`
+    select ${q.unsafe(JOB_TYPE_COLUMNS)} from job_types
+    where deleted_at is null and ${usableBy(q, tenantId)} order by name`;
   return rows.map(declaredJobType);
 }
 
 /** Reads a type that the caller's tenant can use. @throws JOB_TYPE_NOT_FOUND */
 export async function readJobType(
-  sql: Sql,
+  q: Sql,
   caller: Caller,
   name: string,
 ): Promise<Versioned<DeclaredJobType>> {
-  const row = await readRow(sql, name, sql`deleted_at is null and ${usableBy(sql, caller.tenantId)}`);
+  const row = await readRow(q, name, q`deleted_at is null and ${usableBy(q, caller.tenantId)}`);
   if (!row) throw noSuchType(name);
   return valueOf(row);
 }

@@ -27,31 +27,31 @@ const argsChecks = new TtlCache<z.ZodType>({ ttlMs: Infinity, maxEntries: MAX_SC
 export const invalidateJobTypes = (tx: Tx): void => announceChange(tx, { topic: "job types" });
 
 /** The rows of each name. In a transaction they are read, otherwise they may come from the cache. */
-export async function readRowsNamed(sql: Sql, names: Iterable<string>): Promise<Map<string, NamedRow[]>> {
+export async function readRowsNamed(q: Sql, names: Iterable<string>): Promise<Map<string, NamedRow[]>> {
   const distinct = [...new Set(names)];
   if (distinct.length === 0) return new Map();
-  if (isTransaction(sql)) return Map.groupBy(await readRows(sql, distinct), ({ name }) => name);
-  const cache = rowsOf(sql);
+  if (isTransaction(q)) return Map.groupBy(await readRows(q, distinct), ({ name }) => name);
+  const cache = rowsOf(q);
   const entries = distinct.map(async (name) =>
-    [name, await cache.read(name, () => readRows(sql, [name]))] as const
+    [name, await cache.read(name, () => readRows(q, [name]))] as const
   );
   return new Map(await Promise.all(entries));
 }
 
 const NAMED_COLUMNS = JOB_TYPE_COLUMNS.replace("args_schema,", "args_schema is not null as has_args_schema,");
 
-const readRows = async (sql: Sql, names: string[]): Promise<NamedRow[]> => [
-  ...await sql<NamedRow[]>`
-    select ${sql.unsafe(NAMED_COLUMNS)} from job_types where name = any(${names}::text[])`,
+const readRows = async (q: Sql, names: string[]): Promise<NamedRow[]> => [
+  ...await q<NamedRow[]>`
+    select ${q.unsafe(NAMED_COLUMNS)} from job_types where name = any(${names}::text[])`,
 ];
 
 /** The rows of all types that are pushed, possibly from the cache. */
-export const readPushedRows = (sql: Sql): Promise<NamedRow[]> =>
-  rowsOf(sql).read(
+export const readPushedRows = (q: Sql): Promise<NamedRow[]> =>
+  rowsOf(q).read(
     PUSHED,
     async () => [
-      ...await sql<NamedRow[]>`
-        select ${sql.unsafe(NAMED_COLUMNS)} from job_types where push_url is not null and deleted_at is null`,
+      ...await q<NamedRow[]>`
+        select ${q.unsafe(NAMED_COLUMNS)} from job_types where push_url is not null and deleted_at is null`,
     ],
   );
 
@@ -96,10 +96,10 @@ export async function findTypesOf<J extends { tenantId: string | null; jobTypeNa
   };
 }
 
-async function findArgsCheck(sql: Sql, { id, version, hasArgsSchema }: NamedRow): Promise<z.ZodType> {
+async function findArgsCheck(q: Sql, { id, version, hasArgsSchema }: NamedRow): Promise<z.ZodType> {
   if (!hasArgsSchema) return z.unknown();
   return await argsChecks.read(`${id} ${version}`, async () => {
-    const [row] = await sql<
+    const [row] = await q<
       { argsSchema: string | null }[]
     >`select args_schema from job_types where id = ${id}`;
     return row?.argsSchema ? await readArgsSchema(row.argsSchema) : z.unknown();

@@ -32,5 +32,5 @@ const maskOf = (rows: NamedRow[], tenantId: string | null | undefined) => ({
 });
 
 /** The secrets of a type that may have been deleted. */
-export const findMask = async (sql: Sql, tenantId: string | null, name: string) =>
-  maskOf((await readRowsNamed(sql, [name])).get(name) ?? [], tenantId);
+export const findMask = async (q: Sql, tenantId: string | null, name: string) =>
+  maskOf((await readRowsNamed(q, [name])).get(name) ?? [], tenantId);

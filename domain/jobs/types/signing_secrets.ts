@@ -32,8 +32,8 @@ export async function rotateSigningSecret(
 }
 
 /** The secrets that sign pushes of a job type now, the current one first. */
-export async function readSigningSecrets(sql: Sql, jobTypeId: string): Promise<string[]> {
-  const rows = await sql<{ secret: string }[]>`
+export async function readSigningSecrets(q: Sql, jobTypeId: string): Promise<string[]> {
+  const rows = await q<{ secret: string }[]>`
     select signing_secret as secret, 'infinity'::timestamptz as valid_until from job_types where id = ${jobTypeId}
     union all
     select secret, valid_until from job_type_old_secrets where job_type_id = ${jobTypeId} and valid_until > now()

@@ -156,8 +156,8 @@ function nextCheck({ status, misses }: Sender, finding: Finding): string {
 }
 
 /** The tenant of the sender that a mailed link confirms. @throws NOTIFICATION_SENDER_TOKEN_INVALID */
-export async function readConfirmedTenant(sql: Sql, token: string): Promise<string> {
-  const [open] = await sql<{ tenantId: string }[]>`
+export async function readConfirmedTenant(q: Sql, token: string): Promise<string> {
+  const [open] = await q<{ tenantId: string }[]>`
     select tenant_id from notification_senders
     where token_hash = ${digest(token)} and status = 'Pending' and proof_ends_at > now()`;
   if (!open) throw badToken();

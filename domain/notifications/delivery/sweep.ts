@@ -35,8 +35,8 @@ export const sweepJob = maintenanceJob<NotificationPlatform>({
 });
 
 /** Fills the tenant of recipients that an earlier version inserted without it, newest first, so that a search finds them. */
-export async function fillTenantKeys(sql: Sql, limit = BATCH_SIZE): Promise<number> {
-  const { count } = await sql`
+export async function fillTenantKeys(q: Sql, limit = BATCH_SIZE): Promise<number> {
+  const { count } = await q`
     update notification_recipients r set tenant_key = coalesce(n.tenant_id, ${tenantKeyOf(null)}::uuid)
     from notifications n where n.id = r.notification_id and r.id = any(array(
       select id from notification_recipients where tenant_key is null

@@ -85,8 +85,8 @@ export async function deleteUserNotification(sql: Sql, userId: string, id: strin
 }
 
 /** The problem for a notification the user does not have: 403 if it belongs to another user, 404 if it does not exist. */
-async function missing(sql: Sql, userId: string, id: string): Promise<Problem> {
-  const [other] = await sql`select from user_notifications where id = ${id}`;
+async function missing(q: Sql, userId: string, id: string): Promise<Problem> {
+  const [other] = await q`select from user_notifications where id = ${id}`;
   return other
     ? problem(
       "NOTIFICATION_INAPP_FORBIDDEN",

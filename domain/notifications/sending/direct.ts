@@ -209,8 +209,8 @@ export async function finishDirectMessages(p: Pick<NotificationPlatform, "direct
  * message is not sent again, because the mail server may have accepted it.
  * @throws NOTIFICATION_DELIVERY_FAILED
  */
-async function readInterrupted(sql: Sql, id: string): Promise<NotificationResult | null> {
-  const [message] = await sql<
+async function readInterrupted(q: Sql, id: string): Promise<NotificationResult | null> {
+  const [message] = await q<
     { status: NotificationStatus; lastError: string | null; hasJob: boolean; isPartlySent: boolean }[]
   >`
     select status, last_error, job_id is not null as has_job, exists (select from notification_recipients r

@@ -126,12 +126,12 @@ export class MessageWriter {
    * Stores a message and returns its id. Throws like `sendNotification`.
    * @param sql a transaction to store it in; a pool: its own commit, shared with concurrent calls
    */
-  async write(sql: Sql, outgoing: OutgoingMessage): Promise<string> {
-    const pinned = await requireRenderable(sql, outgoing.sender.tenantId, outgoing.message);
+  async write(q: Sql, outgoing: OutgoingMessage): Promise<string> {
+    const pinned = await requireRenderable(q, outgoing.sender.tenantId, outgoing.message);
     const accepted = { ...outgoing, ...pinned };
-    if (!isTransaction(sql)) return await this.#writes.add(accepted);
-    const { ids: [id = ""], wake } = await storeMessages(this.p, sql, [accepted]);
-    afterCommit(sql, wake);
+    if (!isTransaction(q)) return await this.#writes.add(accepted);
+    const { ids: [id = ""], wake } = await storeMessages(this.p, q, [accepted]);
+    afterCommit(q, wake);
     return id;
   }
 }

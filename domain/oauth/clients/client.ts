@@ -62,13 +62,13 @@ const managedBy = (q: Sql, caller: Caller) =>
 
 /** Lists the clients that the caller manages; revoked ones only with `includeDeleted`. */
 export const listClients = (
-  sql: Sql,
+  q: Sql,
   caller: Caller,
   request: KeyListRequest,
 ): Promise<PagedResult<OAuthClient>> =>
   listKeys(
-    sql,
-    { table: "oauth_clients", columns: clientColumns(sql), scope: managedBy(sql, caller) },
+    q,
+    { table: "oauth_clients", columns: clientColumns(q), scope: managedBy(q, caller) },
     request,
   );
 

@@ -33,7 +33,7 @@ interface QueryDefinition<P, C extends string> {
   /** Columns in print order, by the query's column names (snake_case in SQL, camelCase here). */
   columns: Record<C, Column>;
   /** Returns the rows in their final order. Must restrict them to `tenantIds`. */
-  query(sql: Sql, input: QueryInput<P>): ReportQuery;
+  query(q: Sql, input: QueryInput<P>): ReportQuery;
 }
 
 /** A table: one query. */

@@ -55,8 +55,8 @@ export async function generateNow(
 }
 
 /** The execution of an interrupted request; null if it has failed or was deleted. */
-async function findInterrupted(sql: Sql, id: string): Promise<Execution | null> {
-  const [execution] = await sql<Execution[]>`
+async function findInterrupted(q: Sql, id: string): Promise<Execution | null> {
+  const [execution] = await q<Execution[]>`
     select * from report_executions where id = ${id} and deleted_at is null
       and status in (${STATUS.Queued}, ${STATUS.Generating}, ${STATUS.Completed})`;
   return execution ?? null;

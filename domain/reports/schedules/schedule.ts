@@ -66,29 +66,29 @@ const schedules = (q: Sql) =>
 
 /** The tenant's schedules the caller may see, newest first. */
 export async function listSchedules(
-  sql: Sql,
+  q: Sql,
   caller: Caller,
   filter: ScheduleFilter,
 ): Promise<PagedResult<Schedule>> {
-  const where = sql`
-    ${belongsTo(sql, caller.tenantId, "s.tenant_id")}
-    and ${holdsAllCondition(sql, caller, sql`s.required_permissions`)}
+  const where = q`
+    ${belongsTo(q, caller.tenantId, "s.tenant_id")}
+    and ${holdsAllCondition(q, caller, q`s.required_permissions`)}
     and (${filter.templateId}::text is null or s.template_id = ${filter.templateId})
     and (${filter.isActive}::boolean is null or s.is_active = ${filter.isActive})`;
   const [total, items] = await Promise.all([
-    countRows(sql, sql`report_schedules s where ${where}`),
-    sql<Schedule[]>`${schedules(sql)} where ${where}
-      order by s.id desc ${pageOf(sql, filter)}`,
+    countRows(q, q`report_schedules s where ${where}`),
+    q<Schedule[]>`${schedules(q)} where ${where}
+      order by s.id desc ${pageOf(q, filter)}`,
   ]);
   return pagedResult(items, total, filter);
 }
 
 /** Number of the tenant's paused schedules that the caller may see. */
-export async function countPausedSchedules(sql: Sql, caller: Caller): Promise<number> {
-  const paused = sql`report_schedules s
-    where ${belongsTo(sql, caller.tenantId, "s.tenant_id")} and not s.is_active
-      and ${holdsAllCondition(sql, caller, sql`s.required_permissions`)}`;
-  return await countRows(sql, paused);
+export async function countPausedSchedules(q: Sql, caller: Caller): Promise<number> {
+  const paused = q`report_schedules s
+    where ${belongsTo(q, caller.tenantId, "s.tenant_id")} and not s.is_active
+      and ${holdsAllCondition(q, caller, q`s.required_permissions`)}`;
+  return await countRows(q, paused);
 }
 
 /**

@@ -33,10 +33,10 @@ interface Line {
   errors: string[];
 }
 
-async function* lines(sql: Sql, importId: string): AsyncGenerator<string> {
+async function* lines(q: Sql, importId: string): AsyncGenerator<string> {
   yield `${BYTE_ORDER_MARK}row,email,outcome,errors${LINE_END}`;
   for (let last = 0;;) {
-    const rows = await sql<Line[]>`select row, email, outcome, errors from user_import_rows
+    const rows = await q<Line[]>`select row, email, outcome, errors from user_import_rows
       where import_id = ${importId} and row > ${last} order by row limit ${PAGE}`;
     yield rows.map(({ row, email, outcome, errors }) =>
       `${row},${csvText(email ?? "")},${outcome},${csvText(errors.join("; "))}${LINE_END}`

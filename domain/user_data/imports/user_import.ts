@@ -100,12 +100,12 @@ export async function startUserImport(
 
 /** Lists the imports of a tenant, or those into several tenants (null), newest first. */
 export async function listUserImports(
-  sql: Sql,
+  q: Sql,
   tenantId: string | null,
   page: PageRequest,
 ): Promise<PagedResult<UserImport>> {
-  const from = sql`user_imports where ${belongsTo(sql, tenantId)}`;
-  return await readPage(sql, { columns: columns(sql), from, order: sql`order by id desc` }, page);
+  const from = q`user_imports where ${belongsTo(q, tenantId)}`;
+  return await readPage(q, { columns: columns(q), from, order: q`order by id desc` }, page);
 }
 
 /** Reads an import of a tenant, or one into several tenants (null). Throws USER_IMPORT_NOT_FOUND. */
