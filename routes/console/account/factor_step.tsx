@@ -1,12 +1,12 @@
 import { TextField } from "../components/forms.tsx";
 import type { HostedLooks } from "../../looks/hosted_page.ts";
 import { Notice } from "../components/notice.tsx";
-import { PasskeyForm } from "../components/passkey_form.tsx";
+import { PasskeyForm } from "./passkey_form.tsx";
 import type { Api } from "../shared/api.ts";
 import type { Locale } from "../shared/languages.ts";
 import type { Answer } from "../shared/operations.ts";
-import { Brand } from "../shared/brand.tsx";
-import { BarePage, type ConsoleUrls } from "../shared/document.tsx";
+import { Brand } from "../layout/brand.tsx";
+import { BarePage, type ConsoleUrls } from "../layout/document.tsx";
 import type { Theme } from "../shared/looks.ts";
 import { factorTexts } from "./factor_texts.ts";
 

@@ -1,7 +1,7 @@
 import type { Child } from "hono/jsx";
 import type { PasskeyInput } from "../../auth/factor_shapes.ts";
 import { FormRefusal, TextField } from "../components/forms.tsx";
-import { PasskeyForm, passkeyOf } from "../components/passkey_form.tsx";
+import { PasskeyForm, passkeyOf } from "./passkey_form.tsx";
 import type { Refusal } from "../shared/api.ts";
 import type { Locale } from "../shared/languages.ts";
 import type { Answer } from "../shared/operations.ts";

@@ -10,7 +10,7 @@ import {
 } from "../components/forms.tsx";
 import { actionsColumn, timeColumn } from "../components/list.tsx";
 import { Card, Notice } from "../components/notice.tsx";
-import { PasskeyForm, passkeyOf } from "../components/passkey_form.tsx";
+import { PasskeyForm, passkeyOf } from "./passkey_form.tsx";
 import { QrCode } from "./qr_code.tsx";
 import { type Column, DataTable } from "../components/table.tsx";
 import { Badge, CopyValue } from "../components/values.tsx";

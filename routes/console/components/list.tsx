@@ -1,7 +1,7 @@
 import type { Child } from "hono/jsx";
 import type { Page, Query } from "../shared/api.ts";
-import { cellText } from "../lists/csv.tsx";
-import { idOf } from "../lists/read_list.ts";
+import { cellText } from "./csv.tsx";
+import { idOf } from "./read_list.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { listTexts } from "../shared/list_texts.ts";
 import type { OperationId, Row } from "../shared/operations.ts";

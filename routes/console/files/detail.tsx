@@ -4,7 +4,7 @@ import { LivePart } from "../components/table.tsx";
 import { bytes, CopyValue, Facts, Time } from "../components/values.tsx";
 import { commonTexts } from "../shared/common_texts.ts";
 import { mayInFiles, type View, type Visit } from "../shared/page.ts";
-import { Person, userNames } from "../shared/user_names.tsx";
+import { Person, userNames } from "../components/user_names.tsx";
 import { holdTexts } from "./hold_texts.ts";
 import {
   type FileForms,

@@ -10,7 +10,7 @@ import { number, Time } from "../components/values.tsx";
 import type { Sent } from "../shared/actions.ts";
 import type { Answer, Row } from "../shared/operations.ts";
 import { may, mayInFiles, type Visit } from "../shared/page.ts";
-import { Person } from "../shared/user_names.tsx";
+import { Person } from "../components/user_names.tsx";
 import { readViewer } from "../shared/viewer.ts";
 import { holdTexts } from "./hold_texts.ts";
 import type { File } from "./model.tsx";

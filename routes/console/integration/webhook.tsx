@@ -18,7 +18,7 @@ import { action, done, formPage, type Sent, showing } from "../shared/actions.ts
 import type { Page } from "../shared/api.ts";
 import type { Answer, Row } from "../shared/operations.ts";
 import { type ConsolePage, optionalField, type Outcome, type View, type Visit } from "../shared/page.ts";
-import { Person, userNames } from "../shared/user_names.tsx";
+import { Person, userNames } from "../components/user_names.tsx";
 import { shownOnce } from "./shown_once.tsx";
 import { retryFailedPage } from "./webhook_retry.tsx";
 import { webhookTexts } from "./webhook_texts.ts";

@@ -9,8 +9,8 @@ import { type ConsolePage, field, type ListRows, type Outcome, type Visit } from
 import { offeredActions } from "../shared/row_actions.ts";
 import { addressOf, listOf } from "./addresses.ts";
 import type { ConsolePages } from "./console_pages.ts";
-import { csvOf } from "./csv.tsx";
-import { idOf, readList } from "./read_list.ts";
+import { csvOf } from "../components/csv.tsx";
+import { idOf, readList } from "../components/read_list.ts";
 
 /** Most rows of a download; more are written to a file by a job. */
 const MAX_STREAMED_ROWS = 10_000;

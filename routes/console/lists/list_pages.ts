@@ -11,8 +11,8 @@ import type { ConsolePage, Visit } from "../shared/page.ts";
 import { offeredActions } from "../shared/row_actions.ts";
 import { addressOf } from "./addresses.ts";
 import type { ConsolePages } from "./console_pages.ts";
-import { csvOf } from "./csv.tsx";
-import { readList } from "./read_list.ts";
+import { csvOf } from "../components/csv.tsx";
+import { readList } from "../components/read_list.ts";
 
 /** Runs tasks on lists with the pages of the console, in the name of who started them. */
 export const listPagesOf = (

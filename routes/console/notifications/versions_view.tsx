@@ -5,7 +5,7 @@ import { DataTable } from "../components/table.tsx";
 import { Badge, Time } from "../components/values.tsx";
 import type { Answer, Row } from "../shared/operations.ts";
 import type { View, Visit } from "../shared/page.ts";
-import { Person, userNames } from "../shared/user_names.tsx";
+import { Person, userNames } from "../components/user_names.tsx";
 import { LineDifferences } from "./line_differences.tsx";
 import { versionTexts } from "./version_texts.ts";
 

@@ -1,6 +1,6 @@
 import type { Visit } from "../shared/page.ts";
 import { managesAllTenants, managesAllUsers } from "../access/access_queries.ts";
-import { idIn } from "../search/query.ts";
+import { idIn } from "../shared/search_query.ts";
 import { ownTenants } from "./own_tenants.ts";
 import { switcherTexts } from "./texts.ts";
 

@@ -4,7 +4,7 @@ import { SearchForm } from "../components/finder.tsx";
 import { Card } from "../components/notice.tsx";
 import { searchOf } from "../shared/api.ts";
 import type { ConsolePage, Visit } from "../shared/page.ts";
-import { cleaned } from "../search/query.ts";
+import { cleaned } from "../shared/search_query.ts";
 import { findScopes, type ScopeChoice } from "./choices.ts";
 import { switcherTexts } from "./texts.ts";
 

@@ -2,7 +2,7 @@ import { waitAtMost } from "../../../infra/timeout.ts";
 import { searchOf } from "../shared/api.ts";
 import type { Visit } from "../shared/page.ts";
 import { findAnyById, findElsewhere, type Found, KINDS } from "./kinds.ts";
-import { idIn, traceIdIn } from "./query.ts";
+import { idIn, traceIdIn } from "../shared/search_query.ts";
 import { findTenants, type Results, SOURCES } from "./sources.ts";
 import { searchTexts } from "./texts.ts";
 

@@ -1,6 +1,6 @@
 import type { Visit } from "../shared/page.ts";
 import { findAnyById, findById, kindOf } from "./kinds.ts";
-import { idIn } from "./query.ts";
+import { idIn } from "../shared/search_query.ts";
 
 /** The parameters of lists that people type into. */
 const TYPED = ["search", "searchTerm", "recipient"];

@@ -1,11 +1,11 @@
 import { fragment } from "../components/fragment.ts";
 import { SearchForm } from "../components/finder.tsx";
 import { Card, Empty } from "../components/notice.tsx";
-import { scopeName } from "../shared/error_pages.tsx";
+import { scopeName } from "../layout/error_pages.tsx";
 import type { ConsoleSection, Outcome, Visit } from "../shared/page.ts";
 import { find, type Group, MIN_SEARCH_LENGTH } from "./find.ts";
 import type { Found } from "./kinds.ts";
-import { cleaned } from "./query.ts";
+import { cleaned } from "../shared/search_query.ts";
 import { searchTexts } from "./texts.ts";
 
 /** The dialog first shows what was found in this time, then asks again for the rest. */

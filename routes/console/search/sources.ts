@@ -5,7 +5,7 @@ import type { Visit } from "../shared/page.ts";
 import { managesAllTenants, managesAllUsers } from "../access/access_queries.ts";
 import { ownTenants } from "../scope/own_tenants.ts";
 import type { Found } from "./kinds.ts";
-import { isAddress } from "./query.ts";
+import { isAddress } from "../shared/search_query.ts";
 import { searchTexts } from "./texts.ts";
 
 /** The results of one source, and the address of the list with all that match. */

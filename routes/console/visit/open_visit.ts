@@ -6,7 +6,7 @@ import { traceIdOf } from "../../../infra/telemetry/trace_ids.ts";
 import type { Handle } from "../../app.ts";
 import { requireConnection } from "../../shared/require_connection.ts";
 import { ownTenant } from "../scope/own_tenants.ts";
-import { addressOf, type Answers } from "../shared/answers.tsx";
+import { addressOf, type Answers } from "../layout/answers.tsx";
 import { Api, orNull } from "../shared/api.ts";
 import { type BrowserState, formCsrf, readCookies } from "../shared/cookies.ts";
 import { may, type Viewer, type Visit } from "../shared/page.ts";

@@ -13,9 +13,9 @@ import {
   notFoundView,
   refusalView,
   staleView,
-} from "../shared/error_pages.tsx";
+} from "../layout/error_pages.tsx";
 import { PAGE_FORM_BYTES, readForm } from "../shared/form.ts";
-import { Layout } from "../shared/layout.tsx";
+import { Layout } from "../layout/layout.tsx";
 import type { ConsolePage, Outcome, View, Visit } from "../shared/page.ts";
 import { isSameOrigin } from "../shared/request_security.ts";
 import { shownResult } from "../shared/undo.ts";

@@ -1,7 +1,7 @@
 import { Finder } from "../components/finder.tsx";
 import { Icon } from "../components/icons.tsx";
 import type { Visit } from "../shared/page.ts";
-import { searchTexts } from "./texts.ts";
+import { searchTexts } from "../search/texts.ts";
 
 /** Opens the search (also Ctrl-K). Without JavaScript it leads to the page of the search. */
 export function SearchButton({ v }: { v: Visit }) {

@@ -1,15 +1,15 @@
 import { Icon } from "../components/icons.tsx";
 import { CsrfField } from "../components/forms.tsx";
 import { Notice } from "../components/notice.tsx";
-import { commonTexts } from "./common_texts.ts";
+import { commonTexts } from "../shared/common_texts.ts";
 import { type ConsoleUrls, Document } from "./document.tsx";
 import { ScopeChip, TenantChip } from "../components/scope.tsx";
-import { ScopeSwitcher } from "../scope/switcher.tsx";
-import { SearchButton } from "../search/button.tsx";
-import { listTexts } from "./list_texts.ts";
-import type { View, Visit } from "./page.ts";
-import { UNDO } from "./undo.ts";
-import { LOCALES } from "./languages.ts";
+import { ScopeSwitcher } from "./scope_switcher.tsx";
+import { SearchButton } from "./search_button.tsx";
+import { listTexts } from "../shared/list_texts.ts";
+import type { View, Visit } from "../shared/page.ts";
+import { UNDO } from "../shared/undo.ts";
+import { LOCALES } from "../shared/languages.ts";
 
 const LANGUAGE_NAMES = { en: "English", pt: "Português (Brasil)" };
 

@@ -1,12 +1,12 @@
 import type { Child } from "hono/jsx";
 import type { ServicePlatform } from "../../../domain/platform.ts";
 import { headerUrl } from "../../shared/answer.ts";
-import { sharedAssets } from "./assets.ts";
-import { commonTexts } from "./common_texts.ts";
-import { cookieWriter, readCookies } from "./cookies.ts";
+import { sharedAssets } from "../shared/assets.ts";
+import { commonTexts } from "../shared/common_texts.ts";
+import { cookieWriter, readCookies } from "../shared/cookies.ts";
 import { BarePage, type ConsoleUrls } from "./document.tsx";
-import { LOCALES } from "./languages.ts";
-import { contentPolicy } from "./request_security.ts";
+import { LOCALES } from "../shared/languages.ts";
+import { contentPolicy } from "../shared/request_security.ts";
 
 /** Value of `reason` in the sign-in address: the viewer's access changed and ended the session. */
 export const ACCESS_CHANGED = "access-changed";

@@ -5,12 +5,12 @@ import { ActionButton, ButtonLink } from "../components/forms.tsx";
 import { Notice } from "../components/notice.tsx";
 import { maySwitch } from "../scope/choices.ts";
 import { findElsewhere, kindOf, type Place } from "../search/kinds.ts";
-import type { Refusal } from "./api.ts";
-import { commonTexts } from "./common_texts.ts";
-import { errorTexts } from "./error_texts.ts";
-import { FORMAT_TAGS, type Locale } from "./languages.ts";
-import { may, type NavItem, type View, type Visit } from "./page.ts";
-import { translateValidation } from "./validation_translations.ts";
+import type { Refusal } from "../shared/api.ts";
+import { commonTexts } from "../shared/common_texts.ts";
+import { errorTexts } from "../shared/error_texts.ts";
+import { FORMAT_TAGS, type Locale } from "../shared/languages.ts";
+import { may, type NavItem, type View, type Visit } from "../shared/page.ts";
+import { translateValidation } from "../shared/validation_translations.ts";
 
 /** The name of the current scope within a sentence. */
 export function scopeName(v: Pick<Visit, "viewer" | "locale">): string {

@@ -2,8 +2,8 @@ import { Finder } from "../components/finder.tsx";
 import { Icon } from "../components/icons.tsx";
 import { searchOf } from "../shared/api.ts";
 import type { Visit } from "../shared/page.ts";
-import { currentScope, maySwitch } from "./choices.ts";
-import { switcherTexts } from "./texts.ts";
+import { currentScope, maySwitch } from "../scope/choices.ts";
+import { switcherTexts } from "../scope/texts.ts";
 
 /** Shows whose data the console shows, and switches to other tenants. Without JavaScript it leads to a page. */
 export function ScopeSwitcher({ v }: { v: Visit }) {

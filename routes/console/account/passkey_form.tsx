@@ -1,8 +1,8 @@
 import type { Child } from "hono/jsx";
 import { Refusal } from "../shared/api.ts";
 import type { Locale } from "../shared/languages.ts";
-import { factorTexts } from "../account/factor_texts.ts";
-import { Icon } from "./icons.tsx";
+import { factorTexts } from "./factor_texts.ts";
+import { Icon } from "../components/icons.tsx";
 
 /**
  * A form that sends the answer of a passkey in the field `passkey`. passkey.js shows and completes it, so the page needs

@@ -2,8 +2,8 @@ import { raw } from "hono/html";
 import type { Child } from "hono/jsx";
 import type { HostedLooks } from "../../looks/hosted_page.ts";
 import { brandStyle } from "./brand.tsx";
-import type { Locale } from "./languages.ts";
-import type { Theme } from "./looks.ts";
+import type { Locale } from "../shared/languages.ts";
+import type { Theme } from "../shared/looks.ts";
 
 interface Looks {
   locale: Locale;

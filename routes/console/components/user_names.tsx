@@ -1,6 +1,6 @@
-import { CopyValue, shortId } from "../components/values.tsx";
-import { orNull } from "./api.ts";
-import { may, type Visit } from "./page.ts";
+import { CopyValue, shortId } from "./values.tsx";
+import { orNull } from "../shared/api.ts";
+import { may, type Visit } from "../shared/page.ts";
 
 /** The most users that one page looks up. */
 const MOST = 50;
