@@ -31,6 +31,8 @@ Deno.test("few jobs are spread over the waiting polls, and two claims never shar
   const type = await declare();
   const claims = Array.from({ length: 5 }, () => worker.claim([type], { waitSeconds: 30, max: 50 }));
   await waiting(5);
+  // its answer shows that the search for the first polls alone has ended
+  assert.deepEqual(await worker.claim([type], { max: 1 }), []);
   const ids = await enqueueMany(tenant, type, Array(100).fill({}));
   const taken = await Promise.all(claims);
   assert.deepEqual(taken.map((jobs) => jobs.length), [20, 20, 20, 20, 20]);
