@@ -23,7 +23,7 @@ Deno.test("a file is reserved and confirmed by the forms of the upload script, a
   const { html } = await browser.submit(`files/${reservation.fileId}/complete`);
   const { goTo } = JSON.parse(html);
   await browser.visit(goTo);
-  assert.equal((await browser.waitFor("Clean")).shows("Available").heading, fileName);
+  assert.equal((await browser.waitFor("Download")).shows("Clean").heading, fileName);
   const { location } = await browser.follow("Download");
   assert.deepEqual(new Uint8Array(await (await fetch(location)).arrayBuffer()), content);
 });
