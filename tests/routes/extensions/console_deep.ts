@@ -13,7 +13,7 @@ inBrowser("a resource of an extension is listed, created, changed and deleted in
   await viewing.open("customers");
   await page.getByText("No customers yet").waitFor();
   await viewing.requireAccessible();
-  await page.getByRole("link", { name: "Create" }).click();
+  await page.getByRole("link", { name: "New customer" }).click();
   await page.getByLabel("Number").fill("C-1");
   await page.getByLabel("Name").fill("<b>Ana</b> Lda.");
   await page.getByLabel("Credit limit").fill("much");
@@ -22,13 +22,13 @@ inBrowser("a resource of an extension is listed, created, changed and deleted in
   await viewing.requireAccessible();
   await page.getByLabel("Credit limit").fill("12.5");
   await page.getByRole("button", { name: "Create" }).click();
-  await page.getByText("Customer was created.").waitFor();
+  await page.getByText("<b>Ana</b> Lda. was created.").waitFor();
 
   await page.getByRole("row", { name: "C-1" }).getByRole("link").click();
   assert.equal(await page.getByLabel("Name").inputValue(), "<b>Ana</b> Lda.");
   await page.getByLabel("Name").fill("Ana SA");
   await page.getByRole("button", { name: "Save" }).click();
-  await page.getByText("Customer was saved.").waitFor();
+  await page.getByText("Ana SA was saved.").waitFor();
   await page.getByLabel("Search").fill("ana");
   await page.getByRole("row", { name: "Ana SA" }).waitFor();
   const { body } = await admin.get("/api/v1/customers");
@@ -40,7 +40,7 @@ inBrowser("a resource of an extension is listed, created, changed and deleted in
   await page.getByRole("row", { name: "C-1" }).getByRole("link").click();
   await page.getByRole("button", { name: "Delete" }).click();
   await page.locator("dialog[open] [data-confirm-yes]").click();
-  await page.getByText("Customer was deleted.").waitFor();
+  await page.getByText("Ana SA was deleted.").waitFor();
 });
 
 inBrowser(
