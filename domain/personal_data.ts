@@ -14,7 +14,7 @@ import type { PersonalData } from "./shared/personal_data.ts";
 import { userDataPersonalData } from "./user_data/data_request.ts";
 
 /**
- * What each area does with personal data, in the order in which a tenant is erased: areas that cause events, jobs or
+ * The work of each area on personal data, in the order in which a tenant is erased: areas that cause events, jobs or
  * audit rows come before those that keep them.
  */
 export const allPersonalData: readonly PersonalData<never>[] = [

@@ -21,9 +21,9 @@ export interface ServicePlatform
     RemoteWorkPlatform,
     ReportPlatform,
     UserDataPlatform {
-  /** What liveness and readiness report. */
+  /** The reports of liveness and readiness. */
   health: InstanceHealth;
-  /** Whether requests wait too long for a database connection. */
+  /** Tells if requests wait too long for a database connection. */
   connectionWait: ConnectionWait;
   /** Bounds what requests hold at the same time. */
   runningRequests: RunningRequests;

@@ -87,7 +87,7 @@ function redirectOfPage(request: Request): Response | null {
 /** Path and query of a request. A URL object would resolve `..` and replace backslashes. */
 const pathOf = ({ url }: Request): string => url.slice(url.indexOf("/", url.indexOf("//") + 2));
 
-/** Whether browsers must use TLS. */
+/** True if browsers must use TLS. */
 const isSecure = (config: Pick<Config, "PUBLIC_URL">): boolean =>
   config.PUBLIC_URL?.startsWith("https:") ?? false;
 

@@ -5,7 +5,7 @@ import { isUuid } from "../shared/ids.ts";
 /** Maximum number of ids of a page of audit rows that are looked up. */
 const MAX_LOOKED_UP = 1_000;
 
-/** What of an audit row may name users, roles, permissions, tenants and service accounts. */
+/** The members of an audit row that may name users, roles, permissions, tenants and service accounts. */
 interface Naming {
   actorId: string | null;
   tenantId: string | null;
@@ -22,7 +22,7 @@ interface Naming {
 export const readNames = (q: Sql, caller: Caller, rows: Naming[]): Promise<Map<string, string>> =>
   readNamesOf(q, caller, rows.flatMap(idsIn));
 
-/** The same for ids. */
+/** Ids of these things. */
 export async function readNamesOf(q: Sql, caller: Caller, given: string[]): Promise<Map<string, string>> {
   const ids = [...new Set(given)].slice(0, MAX_LOOKED_UP);
   if (ids.length === 0) return new Map();

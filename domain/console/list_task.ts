@@ -10,12 +10,12 @@ export const MAX_TASK_ROWS = 10_000;
 export const MAX_CSV_ROWS = 100_000;
 /** Older drafts of a user are deleted, because each holds the ids of its rows. */
 const MAX_DRAFTS = 10;
-/** How many tasks of a user wait or run at the same time. */
+/** Maximum number of tasks of a user that wait or run at the same time. */
 export const MAX_OPEN_TASKS = 10;
 /** A count is not acted on after this time: the rows may have changed too much. */
 const DRAFT_MINUTES = 30;
 const KEPT_DAYS = 30;
-/** How many different reasons of refusals are kept. */
+/** Maximum number of different reasons of refusals that are kept. */
 const REASONS_KEPT = 5;
 
 /** In whose name a task runs: as long as this session lasts and the user's access stays the same. */
@@ -34,7 +34,7 @@ export interface ListTask extends TaskSession {
   list: string;
   query: string;
   action: string | null;
-  /** What the user entered for the action, by input. */
+  /** Texts that the user entered for the action, by input. */
   fields: Record<string, string>;
   locale: string;
   timeZone: string;
@@ -42,7 +42,7 @@ export interface ListTask extends TaskSession {
   /** Rows that are done, among them the refused ones. */
   position: number;
   refused: number;
-  /** How many rows were refused, by reason. */
+  /** Number of refused rows by reason. */
   refusals: Record<string, number>;
   status: ListTaskStatus;
   error: string | null;

@@ -16,7 +16,7 @@ export interface ListPages {
   act(task: ListTask, ids: string[], signal: AbortSignal): Promise<{ refusals: string[] }>;
   /** The rows of the task's list as CSV. `onRows` is called with the number of rows so far. @throws TaskSessionEnded */
   csv(task: ListTask, onRows: (rows: number) => Promise<void>): AsyncIterable<string>;
-  /** What the user is told when a task has ended, in the language of the task. */
+  /** The message to the user when a task has ended, in the language of the task. */
   notice(task: ListTask): { subject: string; textBody: string };
 }
 

@@ -1,7 +1,7 @@
 import { lockNamed } from "../../infra/postgres/advisory_locks.ts";
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 
-/** How many filters a user saves of one list, and of all lists: pages such as that of a role have a list each. */
+/** Maximum number of filters that a user saves of one list, and of all lists: pages such as that of a role have a list each. */
 export const MAX_SAVED_FILTERS = 20;
 const MAX_OF_USER = 200;
 export const FILTER_NAME_LENGTH = 60;

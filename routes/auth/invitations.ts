@@ -50,7 +50,7 @@ const JOIN_PROBLEMS = [
   "USER_ALREADY_ASSIGNED",
 ] as const;
 
-/** What the person with the link of an invitation does. */
+/** Routes for the person with the link of an invitation. */
 export const acceptInvitationRoutes = [
   endpoint({
     method: "post",

@@ -125,7 +125,7 @@ const SettleResponse = z.object({
   })),
 }).meta({ id: "SettleWorkResponse" });
 
-/** What a worker says it is: the product and version of its User-Agent. */
+/** The program of a worker: product and version of its User-Agent. */
 const programOf = ({ headers }: Request): string | null =>
   headers.get("user-agent")?.trim().slice(0, MAX_PROGRAM_CHARACTERS) || null;
 

@@ -4,7 +4,7 @@ import { readPageLooks } from "../../domain/looks/looks.ts";
 import type { Platform } from "../../domain/shared/platform.ts";
 import { escapeHtml, page } from "../operations/page.ts";
 
-/** What hosted pages show of the looks of a tenant, or of the service. */
+/** The looks of a tenant, or of the service, on hosted pages. */
 export const HostedLooksDto = z.object({
   productName: z.string(),
   primaryColour: z.string(),

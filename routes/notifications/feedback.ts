@@ -5,7 +5,7 @@ import { anyone } from "../../domain/rights/checks.ts";
 import { ok, text } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 
-/** What providers of mail and text messages report after they have accepted a message. */
+/** Reports of mail and text message providers about messages that they accepted. */
 export const feedbackRoutes = [
   endpoint({
     method: "post",

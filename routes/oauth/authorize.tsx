@@ -173,7 +173,7 @@ const parameters = {
   response_mode: text.meta({ description: "`query`" }),
   ui_locales: text.meta({ description: UI_LOCALES_TEXT }),
 };
-/** What a request is carried on with: its parameters, those that are refused, and the service's own. */
+/** The parameters with which a request continues: its own, those that are refused, and the service's own. */
 const CARRIED = [...Object.keys(parameters), "request", "request_uri", SIGNED_IN_AFTER];
 const shared = {
   path: "/oauth/authorize",

@@ -81,7 +81,7 @@ async function answer(platform: ServicePlatform, call: Call): Promise<Answer> {
   return ok(await introspect(platform, asker, token) ?? { active: false });
 }
 
-/** What a token allows now, for the API that got it. */
+/** Tells the API that got a token what it allows. */
 export const introspectRoutes = [
   endpoint({
     method: "post",

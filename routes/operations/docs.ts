@@ -24,7 +24,7 @@ const version = createHash("sha256").update(Object.values(ASSETS).map((asset) =>
 /** The address of an asset relative to `/`. Browsers may keep it, because it has a version. */
 export const docsAsset = (name: keyof typeof ASSETS): string => `docs/${name}?v=${version}`;
 
-/** What is computed once for a service: the document and the page. */
+/** The document and the page, which are computed once for a service. */
 interface Reference {
   document: OpenApiDocument;
   page?: Promise<Answer>;

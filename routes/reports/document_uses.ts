@@ -13,7 +13,7 @@ const DocumentUseDto = z.object({
   error: z.string().nullable().meta({ description: "Why it is invalid with the partial; null: it is valid" }),
 }).meta({ id: "DocumentUseDto" });
 
-/** What a partial of the message templates is to document templates. */
+/** Routes about the use of message partials in document templates. */
 export const documentUsesRoute = endpoint({
   method: "get",
   path: "/api/v1/notification-templates/{id}/document-uses",

@@ -10,7 +10,7 @@ export interface Placed {
   operation: Operation;
 }
 
-/** What the reference shows of one operation: parameters, body, answers, a form that sends it, and code that calls it. */
+/** One operation in the reference: parameters, body, answers, a form that sends it, and code that calls it. */
 export function OperationView({ document, placed }: { document: OpenApiDocument; placed: Placed }) {
   const { operation, method, path } = placed;
   const [[bodyType, body] = []] = Object.entries(operation.requestBody?.content ?? {});
