@@ -183,7 +183,7 @@ function shapesOf(
   const time = z.iso.datetime();
   const settable = Object.entries(members).filter(([, { set }]) => set !== "never");
   const changeable = settable.filter(([, { set }]) => set !== "once").map(([name, { shape }]) => {
-    const kept = shape instanceof z.ZodDefault ? shape.unwrap() as z.ZodType : shape;
+    const kept = answerShape(shape);
     return [name, changes === "partial" || kept !== shape ? kept.optional() : kept];
   });
   const One = one.charAt(0).toUpperCase() + one.slice(1);

@@ -80,7 +80,7 @@ export function coreOf(shape: z.ZodType): z.ZodType {
   return isWrapped ? coreOf(shape.unwrap() as z.ZodType) : shape;
 }
 
-/** The shape of the member in answers: without its default. */
+/** The shape of the member in answers and changes: without its default. */
 export const answerShape = (shape: z.ZodType): z.ZodType =>
   shape instanceof z.ZodDefault ? shape.unwrap() as z.ZodType : shape;
 

@@ -28,9 +28,14 @@ export type RecordOperations<R extends Described> = readonly [
   Operation<`create${Capitalize<R["many"]>}`, undefined, undefined, typeof bulkRequest, Answering<z.ZodType>>,
 ];
 
-/** The six routes of a record. */
-export const recordRoutes = <R extends Described>(record: R): RecordOperations<R> =>
-  routesOf(record as unknown as RecordType) as unknown as RecordOperations<R>;
+const made = new WeakMap<Described, Endpoint[]>();
+
+/** The six routes of a record, made at the first call: pages of the console ask for them at each request. */
+export function recordRoutes<R extends Described>(record: R): RecordOperations<R> {
+  const routes = made.get(record) ?? routesOf(record as unknown as RecordType);
+  made.set(record, routes);
+  return routes as unknown as RecordOperations<R>;
+}
 
 function routesOf(r: RecordType): Endpoint[] {
   const area = r.area as Area;

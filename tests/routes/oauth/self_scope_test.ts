@@ -46,7 +46,7 @@ Deno.test("a first-party client's users reach their own things by the client's t
   );
 });
 
-Deno.test("without the scope, or when the client loses it, the token is none of the service's", async () => {
+Deno.test("without the scope, or after the client has lost it, the API refuses the token", async () => {
   const client = await makeClient(systemAdmin, { scopes });
   const { browser } = await signedInBrowser(t);
   const without = await signInToClient(t, browser, client, { scope: "openid" });
