@@ -97,7 +97,7 @@ for (const [whose, reach] of [["everyone's", everything], ["a tenant's", ofMine]
     ];
     for (const orderBy of JOB_ORDERS) {
       for (const ascending of [true, false]) {
-        for (const [filter, fits] of filters) {
+        for (const [filter, fits] of filters.filter((_, n) => reach.everything || n % 4 === 0)) {
           const expected = all.filter(fits).sort(compare(orderBy, ascending)).map(({ id }) => id);
           const found: string[] = [];
           for (let page = 1; page <= Math.ceil(expected.length / 40); page++) {
