@@ -7,20 +7,47 @@ import { nextRun } from "../../domain/jobs/cron.ts";
 import { connectPostgres, type Pool } from "../../infra/postgres/postgres.ts";
 import { generateTokenKey } from "../../infra/signing_keys.ts";
 import { createTokens } from "../../infra/tokens.ts";
-import { type FakeClock, fakeClock, faketimeInstalled } from "../support/faketime.ts";
 import { HttpClient } from "../support/http.ts";
 import { type Instances, startInstances } from "../support/instances.ts";
 import { Browser, CLIENT_SECRET, type OidcProvider, startOidcProvider } from "../support/oidc.ts";
+import { isFile } from "../support/processes.ts";
 import { pdf } from "../support/samples.ts";
 import { signInAdministrator } from "../support/service_process.ts";
 import { until } from "../support/until.ts";
+
+// libfaketime gives a process and its children a wrong system clock; their monotonic clock stays correct.
+const LIBRARY = ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib"]
+  .map((folder) => `${folder}/faketime/libfaketimeMT.so.1`)
+  .find(isFile);
+
+/** Whether libfaketime is installed on this machine; tests that need it are skipped otherwise. */
+const faketimeInstalled = LIBRARY !== undefined;
+
+/** A clock that is `seconds` off. */
+async function fakeClock(seconds: number) {
+  const file = await Deno.makeTempFile({ prefix: "faketime-" });
+  /** Sets the offset in seconds. */
+  const set = (seconds: number) => Deno.writeTextFile(file, seconds < 0 ? String(seconds) : `+${seconds}`);
+  await set(seconds);
+  return {
+    /** Environment variables for a process that uses this clock, which notices a change within a second. */
+    env: {
+      LD_PRELOAD: LIBRARY ?? "",
+      FAKETIME_TIMESTAMP_FILE: file,
+      FAKETIME_CACHE_DURATION: "1",
+      FAKETIME_DONT_FAKE_MONOTONIC: "1",
+    },
+    set,
+    remove: () => Deno.remove(file),
+  };
+}
 
 const HOUR_S = 3_600;
 const PUBLIC_URL = "https://steward.test/base";
 
 class TwoClocks {
   private constructor(
-    readonly clock: FakeClock,
+    readonly clock: Awaited<ReturnType<typeof fakeClock>>,
     readonly provider: OidcProvider,
     readonly instances: Instances,
     readonly keys: Awaited<ReturnType<typeof generateTokenKey>>[],

@@ -1,7 +1,42 @@
 import assert from "node:assert/strict";
 import { createTestDatabase } from "../support/cluster.ts";
 import { type ServiceProcess, signInAdministrator, startServiceProcess } from "../support/service_process.ts";
-import { SpanCollector } from "../support/span_collector.ts";
+import { until } from "../support/until.ts";
+
+/** A span as the OTLP exporter sends it; `kind` 2 is a server request, 3 a client request, 5 a consumed queue message. */
+interface CollectedSpan {
+  traceId: string;
+  spanId: string;
+  parentSpanId: string;
+  name: string;
+  kind: number;
+  attributes: { key: string; value: unknown }[];
+}
+
+/** Receives spans over OTLP/HTTP in JSON, as a telemetry backend does. */
+class SpanCollector {
+  readonly spans: CollectedSpan[] = [];
+  readonly #server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
+    const body = await request.json();
+    if (new URL(request.url).pathname === "/v1/traces") {
+      for (const { scopeSpans } of body.resourceSpans) {
+        for (const { spans } of scopeSpans) this.spans.push(...spans);
+      }
+    }
+    return Response.json({});
+  });
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#server.addr.port}`;
+  }
+
+  /** Waits for the first span that fits. */
+  async span(what: string, fits: (span: CollectedSpan) => boolean): Promise<CollectedSpan> {
+    return await until(() => this.spans.find(fits), Boolean, { what }) ?? assert.fail(what);
+  }
+
+  stop = () => this.#server.shutdown();
+}
 
 const CALLERS_TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
 

@@ -4,9 +4,47 @@ import { setTimeout as pause } from "node:timers/promises";
 import { startEmbeddedObjectStore } from "../../infra/embedded/objectstore/server.ts";
 import { connectPostgres } from "../../infra/postgres/postgres.ts";
 import { HttpClient } from "../support/http.ts";
-import { canMakeHosts, makeFarHost } from "../support/network.ts";
+import { succeeds } from "../support/processes.ts";
 import { signInAdministrator, startServiceProcess } from "../support/service_process.ts";
 import { startSystemPostgres, systemPostgresInstalled } from "../support/system_postgres.ts";
+
+// The other host is a network namespace, connected to this one by a virtual cable that can be cut. Creating one needs root.
+/** Whether this process may create one; the test is skipped otherwise. */
+const canMakeHosts = Deno.build.os === "linux" && Deno.uid() === 0 && await mayMake();
+
+let made = 0;
+
+async function makeFarHost() {
+  const id = `${Deno.pid % 100_000}-${made++}`;
+  const [name, near, far] = [`far-${id}`, `n${id}`, `f${id}`];
+  const net = `10.${200 + made % 50}.${Deno.pid % 250}`;
+  const ip = async (...args: string[]) => {
+    if (!await succeeds("ip", ...args)) throw new Error(`ip ${args.join(" ")} failed`);
+  };
+  await ip("netns", "add", name);
+  await ip("link", "add", near, "type", "veth", "peer", "name", far, "netns", name);
+  await ip("address", "add", `${net}.1/24`, "dev", near);
+  await ip("link", "set", near, "up");
+  await ip("-n", name, "address", "add", `${net}.2/24`, "dev", far);
+  for (const device of ["lo", far]) await ip("-n", name, "link", "set", device, "up");
+  return {
+    hostAddress: `${net}.1`, // of this side
+    address: `${net}.2`,
+    /** Stands before a command that runs on the other host. */
+    prefix: ["ip", "netns", "exec", name],
+    /** Cuts the cable: every packet in either direction is lost. */
+    vanish: () => ip("-n", name, "link", "set", far, "down"),
+    async [Symbol.asyncDispose]() {
+      await succeeds("ip", "link", "delete", near);
+      await ip("netns", "delete", name);
+    },
+  };
+}
+
+async function mayMake(): Promise<boolean> {
+  const name = `far-${Deno.pid}-try`;
+  return await succeeds("ip", "netns", "add", name) && await succeeds("ip", "netns", "delete", name);
+}
 
 const WITHIN_S = 15;
 const isPossible = canMakeHosts && systemPostgresInstalled;
