@@ -25,6 +25,7 @@ const ALONE = [
   "operations/instances_deep.ts",
   "routes/auth/password_time_deep.ts",
   "routes/console/recipients_time_deep.ts",
+  "routes/contract/large_lists_deep.ts",
   "routes/files/corpus_deep.ts",
   "routes/notifications/template_rendering_deep.ts",
   "routes/shared/hostile_requests_deep.ts",
