@@ -7,7 +7,7 @@ import { created, etagOf, noContent, ok, okVersioned } from "../shared/answer.ts
 import { bulkRequest, bulkResponseOf, readItems } from "../shared/bulk.ts";
 import { type Area, type Endpoint, endpoint, type Operation } from "../shared/endpoint.ts";
 import { listQuery, pagedResultOf } from "../shared/paging.ts";
-import { uuid } from "../shared/validation.ts";
+import { uuid } from "../../domain/shared/shapes.ts";
 
 /** The parts of a record that its routes have types of. */
 export type Described = Pick<

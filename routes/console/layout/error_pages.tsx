@@ -1,6 +1,6 @@
 import type { Child } from "hono/jsx";
 import { formatter } from "../../../domain/shared/formatters.ts";
-import { NO_UUID } from "../../shared/validation.ts";
+import { NO_UUID } from "../../../domain/shared/shapes.ts";
 import { ActionButton, ButtonLink } from "../components/forms.tsx";
 import { Notice } from "../components/notice.tsx";
 import { maySwitch } from "../scope/choices.ts";
