@@ -6,7 +6,7 @@ import { Tabs } from "../../components/tabs.tsx";
 import { Statistics } from "../../components/figures.tsx";
 import { orNull, searchOf } from "../../shared/api.ts";
 import type { View, Visit } from "../../shared/page.ts";
-import { tenantNames } from "../access_queries.ts";
+import { tenantNames } from "../../shared/access_queries.ts";
 import { Capacity, mayCreate, type Tenant, TenantStatus } from "./model.tsx";
 import { tenantTree } from "./tree.tsx";
 import { tenantTexts } from "./texts.ts";
