@@ -7,7 +7,7 @@ import {
   requiredRoleIds,
 } from "../../domain/access/users/link_targets.ts";
 import { userName } from "../../domain/access/users/user_details.ts";
-import { USER_SORTS } from "../../domain/access/users/user_list_parts.ts";
+import { USER_SORTS } from "../../domain/access/users/user_list_request.ts";
 import { mailAddress, uuid } from "../../domain/shared/shapes.ts";
 import { listQuery } from "../shared/paging.ts";
 import { queryBoolean } from "../shared/validation.ts";

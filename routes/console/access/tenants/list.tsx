@@ -3,7 +3,7 @@ import { ButtonLink } from "../../components/forms.tsx";
 import { choice, hidden, labelled, list, search, timeColumn } from "../../components/list.tsx";
 import { type Column, LivePart } from "../../components/table.tsx";
 import { Tabs } from "../../components/tabs.tsx";
-import { Statistics } from "../../components/figures.tsx";
+import { Statistics } from "../../components/statistics.tsx";
 import { orNull, searchOf } from "../../shared/api.ts";
 import type { View, Visit } from "../../shared/page.ts";
 import { tenantNames } from "../../shared/access_queries.ts";
