@@ -11,7 +11,7 @@ import {
   type Members,
   type RecordMember,
 } from "./members.ts";
-import type { DefinedRecord, RecordLabels } from "./record_type.ts";
+import { capitalNames, type DefinedRecord, type RecordLabels } from "./record_type.ts";
 import { tableSource } from "./table_source.ts";
 import { refusingViolations } from "./violations.ts";
 
@@ -178,15 +178,16 @@ const columnsOf = (members: RecordMember[], softDeleted: boolean): Record<string
 
 /** The shapes of answers and of the bodies of creations and changes. */
 function shapesOf(
-  { one, members, softDeleted, changes }: Pick<AnyDeclaration, "one" | "members" | "softDeleted" | "changes">,
+  record: Pick<AnyDeclaration, "one" | "many" | "members" | "softDeleted" | "changes">,
 ) {
+  const { members, softDeleted, changes } = record;
   const time = z.iso.datetime();
   const settable = Object.entries(members).filter(([, { set }]) => set !== "never");
   const changeable = settable.filter(([, { set }]) => set !== "once").map(([name, { shape }]) => {
     const kept = answerShape(shape);
     return [name, changes === "partial" || kept !== shape ? kept.optional() : kept];
   });
-  const One = one.charAt(0).toUpperCase() + one.slice(1);
+  const { One } = capitalNames(record);
   const [create, update, kept] = changes === "partial"
     ? [`Create${One}Dto`, `Update${One}Dto`, "Members left out keep their value"]
     : [`${One}DtoBody`, `${One}DtoChange`, "A member with a default keeps its value if it is left out"];

@@ -4,7 +4,7 @@ import { limitTo, pageOf } from "../../shared/list_order.ts";
 import { offsetOf, type PagedResult, pagedResult } from "../../shared/paging.ts";
 import { countRows } from "../../shared/read_page.ts";
 import { type AdminUser, adminUserColumns, type User, userColumns } from "./user_details.ts";
-import { matchesRequest, order, sortKeys, type UserListRequest } from "./user_list_parts.ts";
+import { matchesRequest, order, sortKeys, type UserListRequest } from "./user_list_request.ts";
 
 /** Lists the users of one tenant. */
 export async function listTenantUsers(

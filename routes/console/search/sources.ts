@@ -2,7 +2,7 @@ import { searchOf } from "../shared/api.ts";
 import { translateBuiltin } from "../shared/builtin_translations.ts";
 import type { Row } from "../shared/operations.ts";
 import type { Visit } from "../shared/page.ts";
-import { managesAllTenants, managesAllUsers } from "../access/access_queries.ts";
+import { managesAllTenants, managesAllUsers } from "../shared/access_queries.ts";
 import { ownTenants } from "../scope/own_tenants.ts";
 import type { Found } from "./kinds.ts";
 import { isAddress } from "../shared/search_query.ts";
