@@ -23,6 +23,7 @@ const ALONE = [
   "infra/postgres/connection_watchdog_deep.ts",
   "infra/scanner/yara_deep.ts",
   "operations/instances_deep.ts",
+  "operations/soak_deep.ts",
   "routes/auth/password_time_deep.ts",
   "routes/console/recipients_time_deep.ts",
   "routes/contract/large_lists_deep.ts",
