@@ -24,3 +24,18 @@ Deno.test("hashes of Django 5.2 with its million rounds are verified", async () 
     ]
   ) assert.ok(await verifyPassword(hash, "lètmein"), hash);
 });
+
+Deno.test("a process that hashed passwords ends by itself", async () => {
+  const passwords = import.meta.resolve("../../infra/passwords.ts");
+  const script = `import { hashPassword, verifyPassword } from "${passwords}";
+    const hash = await hashPassword("a password");
+    const all = ["a password", "another"].map((password) => verifyPassword(hash, password));
+    console.log(JSON.stringify(await Promise.all(all)));`;
+  const { stdout, success } = await new Deno.Command(Deno.execPath(), {
+    args: ["eval", script],
+    stderr: "inherit",
+    signal: AbortSignal.timeout(30_000),
+  }).output();
+  assert.ok(success);
+  assert.equal(new TextDecoder().decode(stdout), "[true,false]\n");
+});

@@ -23,7 +23,7 @@ function start(maxThreads: number) {
 }
 
 Deno.test("passwords are served in their order, and all but the running ones count as waiting", async () => {
-  for (const maxThreads of [1, 3]) {
+  for (const maxThreads of [1, 2]) {
     const { threads, answered, hash } = start(maxThreads);
     const passwords = Array.from({ length: 20 }, (_, n) => `${n}`);
     const all = passwords.map((password) => hash(password));
@@ -89,19 +89,4 @@ Deno.test("no password waits behind a long one while another thread is free", as
   await Deno.writeTextFile(file, "");
   await long;
   assert.deepEqual(answered, ["a", "b", "c", "d", "wait"]);
-});
-
-Deno.test("a process that hashed passwords ends by itself", async () => {
-  const passwords = import.meta.resolve("../../infra/passwords.ts");
-  const script = `import { hashPassword, verifyPassword } from "${passwords}";
-    const hash = await hashPassword("a password");
-    const all = ["a password", "another"].map((password) => verifyPassword(hash, password));
-    console.log(JSON.stringify(await Promise.all(all)));`;
-  const { stdout, success } = await new Deno.Command(Deno.execPath(), {
-    args: ["eval", script],
-    stderr: "inherit",
-    signal: AbortSignal.timeout(30_000),
-  }).output();
-  assert.ok(success);
-  assert.equal(new TextDecoder().decode(stdout), "[true,false]\n");
 });

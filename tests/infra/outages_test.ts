@@ -8,8 +8,9 @@ import { setup } from "../support/setup.ts";
 import { TcpProxy } from "../support/tcp_proxy.ts";
 import { until } from "../support/until.ts";
 
-Deno.test("while the database is unreachable, requests are answered 503; afterwards, they succeed again", async () => {
-  const { proxy, url } = await TcpProxy.forDatabase(await createTestDatabase());
+Deno.test("while the database is unreachable or out of a resource, requests are answered 503; afterwards, they succeed again", async () => {
+  const databaseUrl = await createTestDatabase();
+  const { proxy, url } = await TcpProxy.forDatabase(databaseUrl);
   const t = await setup({ DATABASE_URL: url });
   const actor = await t.actor();
   await proxy.refuse();
@@ -30,14 +31,9 @@ Deno.test("while the database is unreachable, requests are answered 503; afterwa
   assert.equal((await actor.get("/api/v1/auth/me")).status, 200);
   const job = await actor.post("/api/v1/jobs", { jobTypeName: "steward.echo", serializedArgs: "{}" });
   assert.equal(await t.settled(job.body.id), "Succeeded");
-  await t.stop();
-  await proxy.refuse();
-});
 
-Deno.test("writes that fail for lack of a resource are answered 503 and logged as such; later ones succeed", async () => {
-  const url = await createTestDatabase();
-  const t = await setup({ DATABASE_URL: url });
-  const sql = connectPostgres(url, { max: 1 });
+  // Writes fail for lack of a resource.
+  const sql = connectPostgres(databaseUrl, { max: 1 });
   const write = () => t.systemAdmin.post("/api/v1/roles", { name: crypto.randomUUID() });
   const full = ["10", "the database has run out of disk space, memory or another resource"] as const;
   const unreachable = ["1", "the database is unreachable"] as const;
@@ -63,42 +59,34 @@ Deno.test("writes that fail for lack of a resource are answered 503 and logged a
   assert.equal((await write()).status, 201);
   await sql.end();
   await t.stop();
+  await proxy.refuse();
 });
 
-Deno.test("the service starts even if its Deno KV file cannot be read", async () => {
+Deno.test("without a readable Deno KV file, and while the object store is unreachable, requests that need the store get 503 immediately, and others work", async () => {
   const folder = await Deno.makeTempDir({ prefix: "steward-test-" });
-  const path = join(folder, "kv.sqlite");
-  await Deno.writeTextFile(path, "this is no database ".repeat(100));
-  const t = await setup({ KV_PATH: path });
-  assert.ok(t.logs.some((line) => line.includes("Deno KV could not be opened")));
-  const scheduledAt = new Date(Date.now() + 300).toISOString();
-  const actor = await t.actor();
-  const job = await actor.post("/api/v1/jobs", {
-    jobTypeName: "steward.echo",
-    serializedArgs: "{}",
-    scheduledAt,
-  });
-  assert.equal(await t.settled(job.body.id), "Succeeded");
-  await t.stop();
-  await Deno.remove(folder, { recursive: true });
-});
-
-Deno.test("while the object store is unreachable, requests that need it get 503 immediately, and others work", async () => {
-  const folder = await Deno.makeTempDir({ prefix: "steward-test-" });
+  const KV_PATH = join(folder, "kv.sqlite");
+  await Deno.writeTextFile(KV_PATH, "this is no database ".repeat(100));
   const credentials = { accessKey: "outage", secretKey: "outage-secret", region: "us-east-1" };
-  const store = await startEmbeddedObjectStore({ dir: folder, port: 0, ...credentials });
+  const dir = join(folder, "objects");
+  const store = await startEmbeddedObjectStore({ dir, port: 0, ...credentials });
   const t = await setup({
+    KV_PATH,
     S3_ENDPOINT: store.endpoint,
     S3_ACCESS_KEY: credentials.accessKey,
     S3_SECRET_KEY: credentials.secretKey,
   });
+  assert.ok(t.logs.some((line) => line.includes("Deno KV could not be opened")));
   const actor = await t.actor({ permissions: ["read:users", "upload:files"] });
+  const scheduledAt = new Date(Date.now() + 300).toISOString();
+  const args = { jobTypeName: "steward.echo", serializedArgs: "{}", scheduledAt };
+  const job = await actor.post("/api/v1/jobs", args);
   await store.stop();
   await until(() => t.nobody.get("/readyz"), ({ body }) => body.checks.objectStore === "failed");
   const report = await actor.post("/api/v1/reports/generate", { templateId: "users", format: 3 });
   assert.equal(report.status, 503);
   assert.equal(report.body.code, "FILE_STORAGE_UNAVAILABLE");
   assert.equal((await actor.get("/api/v1/users")).status, 200);
+  assert.equal(await t.settled(job.body.id), "Succeeded");
   await t.stop();
   await Deno.remove(folder, { recursive: true });
 });

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { connectPostgres } from "../../infra/postgres/postgres.ts";
-import { engineLikeClamd } from "../support/clamd.ts";
 import { HttpClient } from "../support/http.ts";
 import { startInstances } from "../support/instances.ts";
 import { signInAdministrator } from "../support/service_process.ts";
@@ -20,32 +19,6 @@ Deno.test.afterAll(async () => {
 Deno.test("the tour script succeeds when each of its requests goes to another instance", async () => {
   const { code, out, err } = await runScriptProcess("tour", [], { env: { STEWARD_URL: instances.url } });
   assert.equal(code, 0, out + err);
-});
-
-Deno.test("a permission removed on one instance is gone on the others at the next request", async () => {
-  const admin = await signedIn();
-  const email = `${crypto.randomUUID()}@example.test`;
-  const { body: tenant } = await admin.post("/api/v1/tenants", { name: `T ${email}`, type: "Standard" });
-  assert.ok(tenant.id, JSON.stringify(tenant));
-  const [role] = await sql<{ id: string }[]>`
-    select id from roles where tenant_id = ${tenant.id} and name = 'Admin'`;
-  const created = await admin.post("/api/v1/admin/users", {
-    email,
-    firstName: "A",
-    lastName: "B",
-    password: "correct horse battery",
-    tenants: [{ tenantId: tenant.id, roleIds: [role?.id], isDefault: true }],
-  });
-  assert.equal(created.status, 201, JSON.stringify(created.body));
-  const login = await admin.post("/api/v1/auth/login", { email, password: "correct horse battery" });
-  assert.equal(login.status, 200, JSON.stringify(login.body));
-  const callers = instances.processes.map(({ url }) => new HttpClient(url, login.body.accessToken));
-  for (const caller of callers) assert.equal((await caller.get("/api/v1/users")).status, 200);
-
-  const atFirst = new HttpClient(instances.processes[0]?.url ?? "", admin.token);
-  assert.equal((await atFirst.delete(`/api/v1/admin/users/${created.body.id}`)).status, 200);
-  const refusals = await Promise.all(callers.map((caller) => caller.get("/api/v1/users")));
-  assert.deepEqual(refusals.map(({ status }) => status), [401, 401, 401]);
 });
 
 Deno.test("after a crash during a request, its idempotency key is free when the lease ends, and the effect happens once", async () => {
@@ -275,49 +248,3 @@ Deno.test("all accepted work completes although an instance is killed meanwhile"
     jobs + notifications + files === 0;
   await until(unfinished, isNone, { what: "the end of all accepted work", withinMs: 120_000 });
 });
-
-Deno.test("a file whose scan kills its worker, and then three more alone, ends Failed; the file scanned at the same time ends Available", async () => {
-  const engine = engineLikeClamd();
-  const env = { SCANNER: "clamd", CLAMD_HOST: "127.0.0.1", CLAMD_PORT: String(engine.port) };
-  const group = await startInstances(1, { ...env, JOB_LEASE_SECONDS: "2" }, () => ({ JOB_CONCURRENCY: "0" }));
-  try {
-    const admin = new HttpClient(group.url, await signInAdministrator(group.url));
-    const [deadly, beside] = await Promise.all(["deadly", "beside"].map((text) => uploadText(admin, text)));
-    engine.hangAt("deadly", "beside");
-    for (const round of [1, 2, 3, 4]) {
-      const worker = await group.start({ JOB_CONCURRENCY: "4" });
-      await until(() => engine.hanging("deadly") === round);
-      if (round === 1) await until(() => engine.hanging("beside") === 1);
-      worker.kill("SIGKILL");
-      await worker.ended;
-      engine.hangAt("deadly");
-    }
-    const last = await group.start({ JOB_CONCURRENCY: "4" });
-    const statusOf = async (id?: string) => (await admin.get(`/api/v1/files/${id}`)).body.status;
-    await until(() => statusOf(deadly), (status) => status === "Failed", { withinMs: 60_000 });
-    await until(() => statusOf(beside), (status) => status === "Available", { withinMs: 60_000 });
-    assert.equal(engine.hanging("deadly"), 4, "it was not scanned again");
-    const { body } = await admin.get(`/api/v1/files/${deadly}/scan-attempts`);
-    assert.equal(body[0].errorMessage, "The worker process died 3 times while it scanned only this file.");
-    await last.stop();
-  } finally {
-    await group.stop();
-    engine.close();
-  }
-});
-
-async function uploadText(admin: HttpClient, text: string): Promise<string> {
-  const content = new TextEncoder().encode(text);
-  const { body } = await admin.post("/api/v1/files", {
-    profile: "document",
-    fileName: "a.txt",
-    contentType: "text/plain",
-    sizeBytes: content.length,
-    isProduct: true,
-  });
-  const put = await fetch(body.uploadUrl, { method: "PUT", headers: body.requiredHeaders, body: content });
-  assert.equal(put.status, 200);
-  await put.body?.cancel();
-  assert.equal((await admin.post(`/api/v1/files/${body.fileId}/complete`)).status, 200);
-  return body.fileId;
-}

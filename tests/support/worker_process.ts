@@ -17,8 +17,6 @@ export interface WorkerProcessOptions {
   databaseUrl: string;
   concurrency?: number;
   leaseSeconds?: number;
-  /** Offset of this process's clock. */
-  clockShiftMs?: number;
 }
 
 /** Starts a worker process and resolves when it is ready. */
@@ -47,7 +45,6 @@ export async function startWorkerProcess(o: WorkerProcessOptions): Promise<Deno.
 }
 
 async function work(o: WorkerProcessOptions): Promise<void> {
-  if (o.clockShiftMs) shiftClock(o.clockShiftMs);
   const sql = connectPostgres(o.databaseUrl, { max: 5 });
   await sql`create table if not exists notes (n integer not null, pid integer not null, began timestamptz not null,
     ended timestamptz not null)`.catch(() => {}); // several processes may create it at once
@@ -114,15 +111,6 @@ async function work(o: WorkerProcessOptions): Promise<void> {
     Deno.exit(0);
   });
   console.log("working");
-}
-
-function shiftClock(ms: number): void {
-  const real = Date.now;
-  Date.now = () => real() + ms;
-  globalThis.Date = new Proxy(Date, {
-    construct: (target, args) =>
-      args.length === 0 ? new target(real() + ms) : Reflect.construct(target, args),
-  });
 }
 
 if (import.meta.main) await work(JSON.parse(Deno.args[0] ?? "{}"));

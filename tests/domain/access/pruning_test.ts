@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { transact } from "../../../infra/postgres/postgres.ts";
 import { finish } from "../../support/maintenance.ts";
 import { pruneSignInJob } from "../../../domain/access/sign_in/pruning.ts";
 import { newId } from "../../../domain/shared/ids.ts";
@@ -86,13 +85,4 @@ Deno.test("pruning deletes expired rows and keeps the others", async () => {
   const again = await finish(pruneSignInJob, t.steward.platform);
   assert.ok(Object.values(again).every((deleted) => deleted === 0));
   assert.equal((await t.systemAdmin.get("/auth/me")).status, 200);
-});
-
-Deno.test("unconfirmed authenticator apps are found by an index", async () => {
-  const plan = await transact(sql, async (tx) => {
-    await tx`set local enable_seqscan = off`;
-    return await tx`explain select id from user_factors
-      where confirmed_at is null and created_at < now() - interval '1 day' limit 1000`;
-  });
-  assert.match(JSON.stringify(plan), /user_factors_unconfirmed/);
 });

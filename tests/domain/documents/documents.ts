@@ -1,5 +1,6 @@
+import assert from "node:assert/strict";
 import { z } from "zod";
-import type { ReportFormat } from "../../../domain/documents/formats.ts";
+import { FORMAT, type ReportFormat } from "../../../domain/documents/formats.ts";
 import { type Row, RowBatch } from "../../../domain/documents/row_batch.ts";
 import type { DocumentLanguage } from "../../../domain/documents/wording.ts";
 import type { Looks } from "../../../domain/looks/looks.ts";
@@ -14,6 +15,7 @@ import {
   text,
 } from "../../../domain/reports/definition/report_template.ts";
 import { documentOf, writerOf } from "../../../domain/reports/threads/make_document.ts";
+import { pageContents, pdfObjects } from "./pdf_objects.ts";
 
 export const LOOKS: Looks = {
   productName: "Sample product",
@@ -110,4 +112,13 @@ export async function write(
     pieces.push(piece.slice());
   }
   return new Uint8Array(await new Blob(pieces).arrayBuffer());
+}
+
+/** Fails if a table of these texts gives a PDF whose marked contents or texts have no end. */
+export async function requireWhole(texts: string[]): Promise<void> {
+  const rows = texts.map((text) => rowOf(text.toWellFormed()));
+  for (const content of pageContents(pdfObjects(await write(FORMAT.Pdf, rows)))) {
+    assert.equal(content.match(/\bB[DM]C\b/g)?.length, content.match(/\bEMC\b/g)?.length);
+    assert.equal(content.match(/^BT$/gm)?.length, content.match(/^ET$/gm)?.length);
+  }
 }

@@ -170,12 +170,6 @@ Deno.test("a worker that comes back before the file is given up clears it", asyn
   assert.deepEqual(await new Process().scan(id), { status: "Available" });
 });
 
-Deno.test("lost leases of a job that was not scanning count for nothing", async () => {
-  const id = await upload();
-  await sql`update jobs set lost_leases = 3 where job_type_name = 'files.scan' and serialized_args like ${`%${id}%`}`;
-  assert.deepEqual(await new Process().scan(id), { status: "Available" });
-});
-
 Deno.test("a death of a worker that ran another job too counts against no file; after three the file is scanned only alone", async () => {
   const id = await upload();
   const busy = [1, 2, 3].map(() => new Process({ hangs: true, isBusy: true }));

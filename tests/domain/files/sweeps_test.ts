@@ -86,8 +86,8 @@ const KEPT: [name: string, file: Kept, days: number][] = [
 
 Deno.test("a file is collected when its class, date, hold, references and release allow it, and not before", async () => {
   const inDays = (days: number) => new Date(Date.now() + days * DAY);
-  for (const status of ["Available", "Failed"] as const) {
-    for (const [name, { retainDays, isReferenced = false, releasedDaysAgo, ...kept }, days] of KEPT) {
+  for (const [status, all] of [["Available", KEPT], ["Failed", KEPT.slice(0, 2)]] as const) {
+    for (const [name, { retainDays, isReferenced = false, releasedDaysAgo, ...kept }, days] of all) {
       const told = `${status}, ${name}`;
       const retainUntil = retainDays === undefined ? {} : { retainUntil: inDays(retainDays) };
       const id = await files.fileIn(status, { tenantId, ...kept, ...retainUntil });

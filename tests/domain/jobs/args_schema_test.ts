@@ -72,18 +72,6 @@ Deno.test("schemas that are invalid, too large or refer elsewhere are refused", 
   await assert.rejects(() => check(deep), Problem);
 });
 
-Deno.test("arguments of usual size are never too large to check", async () => {
-  const properties = {
-    id: { type: "integer" },
-    name: { type: "string", minLength: 1, maxLength: 200 },
-    email: { type: "string", pattern: "^[^@]+@[^@]+$" },
-  };
-  const items = { type: "object", required: ["id", "name", "email"], properties };
-  const rows = await check({ properties: { rows: { type: "array", uniqueItems: true, items } } });
-  const row = (id: number) => ({ id, name: `Customer ${id}`, email: `c${id}@example.test` });
-  assert.deepEqual(rows({ rows: Array.from({ length: 10_000 }, (_, id) => row(id)) }), []);
-});
-
 Deno.test("hostile schemas and arguments end soon", async () => {
   const backtracking = await check({ type: "string", pattern: "^(a+)+$" });
   assert.equal(backtracking(`${"a".repeat(100_000)}!`).length, 1);
@@ -111,21 +99,8 @@ Deno.test("hostile schemas and arguments end soon", async () => {
   for (let n = 0; n < 100; n++) nested = { x: nested };
   assert.deepEqual(deeper(nested), TOO_LARGE);
 
-  const wide = await check({ items: { anyOf: Array.from({ length: 400 }, (_, n) => ({ const: `v${n}` })) } });
-  assert.deepEqual(wide(Array.from({ length: 200_000 }, () => "v399")), TOO_LARGE);
-
   const endless = await check({ $ref: "#/$defs/a", $defs: { a: { anyOf: [{ $ref: "#/$defs/a" }] } } });
   assert.deepEqual(endless(1), TOO_LARGE);
-
-  const unique = await check({ uniqueItems: true });
-  assert.deepEqual(unique(Array.from({ length: 150_000 }, (_, n) => n)), []);
-  const repeated = await check({ allOf: Array.from({ length: 400 }, () => ({ uniqueItems: true })) });
-  assert.deepEqual(repeated(Array.from({ length: 150_000 }, (_, n) => n)), TOO_LARGE);
-
-  const patterns = await check({
-    allOf: Array.from({ length: 300 }, (_, n) => ({ pattern: `(x+x+)+y${n}|.*` })),
-  });
-  assert.deepEqual(patterns("x".repeat(500_000)), TOO_LARGE);
 });
 
 Deno.test("a schema may name its dialect, which must be 2020-12", async () => {

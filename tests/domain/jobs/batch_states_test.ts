@@ -99,9 +99,9 @@ for (const [action, act] of Object.entries(ACTIONS)) {
 }
 
 Deno.test("jobs that end at the same time on several workers end their batch exactly once", async () => {
-  for (let round = 0; round < 9; round++) {
+  for (let round = 0; round < 2; round++) {
     const subject = await batchIn("Running", 5);
-    const isLost = (n: number) => round % 3 === 0 && n > 1;
+    const isLost = (n: number) => round === 0 && n > 1;
     const claims = await claimEach(subject);
     assert.equal(claims.length, 5);
     const results = await Promise.all(
@@ -112,13 +112,13 @@ Deno.test("jobs that end at the same time on several workers end their batch exa
       ),
     );
     assert.equal(results.flatMap(({ released }) => released).length, 1);
-    assert.equal(await statusOf(subject), round % 3 === 0 ? "Failed" : "Succeeded");
+    assert.equal(await statusOf(subject), round === 0 ? "Failed" : "Succeeded");
     assert.equal(await followers(subject), 1);
   }
 });
 
 Deno.test("a batch that is closed or cancelled while its jobs end, ends exactly once", async () => {
-  for (let round = 0; round < 8; round++) {
+  for (let round = 0; round < 2; round++) {
     const subject = await batchIn(round % 2 ? "Open" : "Running", 3);
     const claims = await claimEach(subject);
     await Promise.all([
@@ -144,21 +144,21 @@ Deno.test("several sweeps at the same time end a stranded batch once", async () 
 });
 
 Deno.test("counts of a batch are exact before and after folds, and pruned with it", async () => {
-  const subject = await batchIn("Running", 20);
+  const subject = await batchIn("Running", 8);
   const counts = async () => {
     const { counts, totalJobs } = await readBatch(sql, { everything: true }, subject.id);
     return { ...Object.fromEntries(Object.entries(counts).filter(([, n]) => n > 0)), totalJobs };
   };
-  assert.deepEqual(await counts(), { Enqueued: 20, totalJobs: 20 });
+  assert.deepEqual(await counts(), { Enqueued: 8, totalJobs: 8 });
   await foldCounts(sql, { always: true });
   const claims = await claimEach(subject);
-  assert.deepEqual(await counts(), { Processing: 20, totalJobs: 20 });
-  for (const { workerId, job } of claims.slice(0, 15)) {
+  assert.deepEqual(await counts(), { Processing: 8, totalJobs: 8 });
+  for (const { workerId, job } of claims.slice(0, 5)) {
     await settleJobs(sql, workerId, [succeeded(job, null, times)]);
   }
   await foldCounts(sql, { always: true });
-  assert.deepEqual(await counts(), { Processing: 5, Succeeded: 15, totalJobs: 20 });
-  for (const { workerId, job } of claims.slice(15)) {
+  assert.deepEqual(await counts(), { Processing: 3, Succeeded: 5, totalJobs: 8 });
+  for (const { workerId, job } of claims.slice(5)) {
     await settleJobs(sql, workerId, [succeeded(job, null, times)]);
   }
   await pruneJobs(sql, { retentionDays: 1, now: new Date(Date.now() + 2 * 86_400_000) });

@@ -6,7 +6,6 @@ import { foldCounts } from "../../../domain/jobs/statistics/fold_counts.ts";
 import type { JobFilters } from "../../../domain/jobs/lists/job_filters.ts";
 import { insertJobs } from "../../../domain/jobs/enqueue.ts";
 import { readQueues } from "../../../domain/jobs/lists/queues.ts";
-import type { JobReach } from "../../../domain/jobs/reach.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
 import { setup } from "../../support/setup.ts";
 
@@ -95,9 +94,12 @@ for (const [whose, reach] of [["everyone's", everything], ["a tenant's", ofMine]
       ],
       [{ args: { shop: "x" } }, () => false],
     ];
+    /** Three filters are tried in both directions, the others in one; a tenant's list is the same with one more condition. */
+    const isTried = (n: number, ascending: boolean) =>
+      n < 3 || (n % 2 === 0) === ascending && (reach.everything || n % 4 === 0);
     for (const orderBy of JOB_ORDERS) {
       for (const ascending of [true, false]) {
-        for (const [filter, fits] of filters) {
+        for (const [filter, fits] of filters.filter((_, n) => isTried(n, ascending))) {
           const expected = all.filter(fits).sort(compare(orderBy, ascending)).map(({ id }) => id);
           const found: string[] = [];
           for (let page = 1; page <= Math.ceil(expected.length / 40); page++) {
@@ -162,27 +164,4 @@ Deno.test("every queue shows since when its oldest job waits, also with more que
   );
   assert.equal(found.length, queues.length);
   assert.ok(found.every(({ oldestDueAt }) => oldestDueAt !== null));
-});
-
-Deno.test("behind 20,001 waiting jobs, queues show the oldest one of each, and lists find the jobs that have ended", async () => {
-  const actor = await t.actor();
-  const insert = (status: string, count: number, tenantId: string | null) =>
-    sql`insert into jobs (id, tenant_id, job_type_name, serialized_args, type, status, priority, queue, lane, due_at,
-        completed_at, max_retries)
-      select uuidv7(), ${tenantId}, 'steward.echo', '{}', 'FireAndForget', ${status}::job_status, n % 4, 'long',
-        'long||' || ${tenantId}::text, now() - make_interval(mins => n), case when ${status} = 'Succeeded' then now() end, 0
-      from generate_series(1, ${count}::int) n`;
-  await insert("Succeeded", 3_000, actor.tenantId);
-  await insert("Enqueued", 20_001, actor.tenantId);
-  await insert("Enqueued", 5, other);
-  const oldest = async (reach: JobReach) => {
-    const found = (await readQueues(t.steward.platform, reach)).find(({ queue }) => queue === "long");
-    return [found?.waiting, Math.round((Date.now() - (found?.oldestDueAt?.getTime() ?? 0)) / 60_000)];
-  };
-  const of = (tenantId: string | null) => ({ everything: false as const, tenantId: tenantId ?? "" });
-  assert.deepEqual(await oldest(everything), [20_006, 20_001]);
-  assert.deepEqual(await oldest(of(actor.tenantId)), [20_001, 20_001]);
-  assert.deepEqual(await oldest(of(other)), [5, 5]);
-  const { body } = await actor.get("/api/v1/jobs?status=Succeeded");
-  assert.deepEqual([body.totalCount, body.items.length], [3_000, 20]);
 });

@@ -322,23 +322,6 @@ Deno.test("after a restart of Postgres the same worker continues and loses no jo
   await Deno.remove(folder, { recursive: true });
 });
 
-Deno.test("a worker whose clock is an hour off runs scheduled jobs on time", () =>
-  withDatabase(async ({ databaseUrl, sql }) => {
-    for (const clockShiftMs of [3_600_000, -3_600_000]) {
-      const [id = ""] = await enqueue(sql, "test.note", 1, { ms: 1 });
-      await sql`update jobs set status = 'Scheduled', due_at = now() + interval '1 s' where id = ${id}`;
-      const worker = await startWorkerProcess({ databaseUrl, clockShiftMs });
-      const [job] = await until(
-        () =>
-          sql`select started_at >= due_at as is_due, started_at <= completed_at and completed_at <= now() as is_right
-          from jobs where id = ${id} and status = 'Succeeded'`,
-        ({ length }) => length === 1,
-      );
-      assert.deepEqual({ ...job }, { isDue: true, isRight: true });
-      await end(worker);
-    }
-  }));
-
 Deno.test("deleting the KV file of a running service delays and loses no job", async () => {
   const t = await setup();
   try {

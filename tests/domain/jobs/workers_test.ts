@@ -211,12 +211,12 @@ Deno.test("claims alternate between tenants whatever the priorities; within a te
 Deno.test("a worker that has no free place does not hold long jobs behind a burst of short ones", async () => {
   const { count, run } = gated();
   const [short, long] = [typeOf("test.short"), typeOf("test.long", run)];
-  await enqueue([...jobsOf(1_000, short, { priority: "High" }), ...jobsOf(50, long)]);
+  await enqueue([...jobsOf(300, short, { priority: "High" }), ...jobsOf(50, long)]);
   await using w = await startWorker([short, long], { concurrency: 4 });
-  await w.hasSettled(1_000);
+  await w.hasSettled(300);
   await until(async () => count.running === 4 && await processing(long) === 4);
   count.open();
-  await w.hasSettled(1_050);
+  await w.hasSettled(350);
 });
 
 Deno.test("long jobs of one tenant in all places keep no other tenant's jobs waiting", async () => {
@@ -313,7 +313,7 @@ Deno.test("a worker waits when no job is due; it stops when its running jobs hav
 });
 
 Deno.test("no prefetched job starts after its queue or type was paused, and each job runs once", async () => {
-  const JOBS = 1_000;
+  const JOBS = 400;
   const started: string[] = [];
   const quick = typeOf("test.quick", (_, { jobId }) => {
     started.push(jobId);
@@ -364,27 +364,27 @@ Deno.test("a long line of a limited type keeps to the limit, is not rewritten an
   const free = typeOf("test.beside");
   const serializedArgs = '{"customer":1}';
   const bucket = bucketOf(rated, serializedArgs);
-  await enqueue(jobsOf(1_000, rated, { serializedArgs, bucket }));
+  await enqueue(jobsOf(200, rated, { serializedArgs, bucket }));
   const places = async () => {
     const rows = await sql<{ id: string; place: string }[]>`
       select id, ctid::text as place from jobs where bucket = ${bucket} and lane > '§'`;
     return new Map(rows.map(({ id, place }) => [id, place]));
   };
   const before = await places();
-  assert.equal(before.size, 1_000);
+  assert.equal(before.size, 200);
   await using w = await startWorker([rated, free], { concurrency: 10 });
   const wakeUps = { at: () => w.worker.wake() };
   const releaser = new RateReleaser({ ...platform, jobTypes: w.types, wakeUps }, 50);
   await w.hasSettled(20);
-  await enqueue(jobsOf(500, free), w.worker);
-  await w.hasSettled(520);
+  await enqueue(jobsOf(100, free), w.worker);
+  await w.hasSettled(120);
   assert.equal(starts, 20);
   await sql`update job_buckets set full_at = full_at - interval '1 hour', next_at = now() where bucket = ${bucket}`;
-  await w.hasSettled(540);
+  await w.hasSettled(140);
   await releaser.stop();
   assert.equal(starts, 40);
   const after = await places();
-  assert.equal(after.size, 960);
+  assert.equal(after.size, 160);
   for (const [id, place] of after) assert.equal(place, before.get(id));
 });
 

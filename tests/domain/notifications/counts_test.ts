@@ -135,7 +135,7 @@ Deno.test("of messages sent at the same moment, invalid ones are rejected, each 
     [{ ...report, locale: "not a locale!" }, "VALIDATION_ERROR"],
     [{ channel: "Email", recipients: [{ address: "nobody" }], subject: "S" }, "VALIDATION_ERROR"],
   ];
-  const senders = Array.from({ length: 6 }, () => [ann, bob]).flat();
+  const senders = Array.from({ length: 2 }, () => [ann, bob]).flat();
   const sent = await Promise.all(
     senders.flatMap((actor) => bodies.map(([body]) => actor.post("/api/v1/notifications/send", body))),
   );
@@ -145,9 +145,9 @@ Deno.test("of messages sent at the same moment, invalid ones are rejected, each 
   const stored = await sql<{ tenantId: string; jobTenantId: string; status: string }[]>`
     select n.tenant_id, j.tenant_id as job_tenant_id, j.status from notifications n join jobs j on j.id = n.job_id
     where n.id = any(${ids}::uuid[]) and j.serialized_args like '%' || n.id || '%'`;
-  assert.equal(stored.length, 24, "each message has its own job");
+  assert.equal(stored.length, 8, "each message has its own job");
   assert.ok(stored.every((row) => row.tenantId === row.jobTenantId && row.status === "Enqueued"));
   const [all] = await sql<{ count: number }[]>`
     select count(*) from notifications where tenant_id in (${ann.tenantId}, ${bob.tenantId})`;
-  assert.equal(all?.count, 24, "nothing was stored of those refused");
+  assert.equal(all?.count, 8, "nothing was stored of those refused");
 });

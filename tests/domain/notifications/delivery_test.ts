@@ -1,11 +1,7 @@
 import assert from "node:assert/strict";
 import { settleAbandoned, settleInterrupted } from "../../../domain/notifications/delivery/sweep.ts";
 import { holdNotifications } from "../../../domain/notifications/delivery_ledger.ts";
-import {
-  readNotificationStatus,
-  sendNotification,
-  sendServiceMail,
-} from "../../../domain/notifications/sending/send.ts";
+import { readNotificationStatus, sendServiceMail } from "../../../domain/notifications/sending/send.ts";
 import { MailDeliveryFailed } from "../../../infra/mail/mail.ts";
 import { mainPool, transact } from "../../../infra/postgres/postgres.ts";
 import { path } from "../../routes/notifications/notifications.ts";
@@ -32,16 +28,6 @@ const use = (...servers: FakeServer[]) => void p.mail.splice(0, p.mail.length, .
 const taking = () => new FakeServer("taking");
 const attemptsOf = (detail: { deliveryAttempts: unknown[] }) =>
   pluck(detail.deliveryAttempts, "providerName", "isSuccess");
-
-Deno.test("a job enqueued in a transaction that rolls back leaves no message", async () => {
-  await assert.rejects(transact(p.sql, async (tx) => {
-    const sender = { tenantId: null, userId: null, traceId: null };
-    await sendNotification(p, tx, sender, mail("rolled@back.test"));
-    throw new Error("no");
-  }));
-  const rows = await p.sql`select from notification_recipients where address = 'rolled@back.test'`;
-  assert.equal(rows.length, 0);
-});
 
 Deno.test("if the first server is down, the next one takes the message, and both attempts are stored", async () => {
   const second = taking();

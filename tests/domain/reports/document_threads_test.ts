@@ -44,8 +44,8 @@ async function textOf(
   }
 }
 
-Deno.test("a thread creates one document after the other, also after a query's error, and ends when it is idle", async () => {
-  const threads = new DocumentThreads(sources, 200);
+Deno.test("a thread creates one document after the other, also after a query's error or an abort; concurrent ones have their own; stop ends all", async () => {
+  const threads = new DocumentThreads(sources);
   const isDivision = (error: unknown) => error instanceof PostgresError && error.code === "22012";
   const lines = ["1\r\n", "2\r\n", "3\r\n"];
   for (const rows of [3, -1, 0]) {
@@ -56,18 +56,24 @@ Deno.test("a thread creates one document after the other, also after a query's e
     }
     assert.equal(threads.idle, 1);
   }
-  await hasEnded(threads);
-});
 
-Deno.test("an unreachable database is distinguished from other failures in the thread", async () => {
-  const threads = new DocumentThreads({ ...sources, databaseUrl: "postgres://nobody@127.0.0.1:1/none" }, 0);
-  const failure = await numbers(threads, 1).catch((error) => error);
-  assert.equal(databaseFailure(failure), "unreachable", String(failure));
-  await hasEnded(threads);
-});
+  const queries = () =>
+    sql`select from pg_stat_activity where datname = current_database() and state = 'active'
+      and query like '%pg_sleep(60)%' and pid <> pg_backend_pid()`;
+  const stop = new AbortController();
+  const reason = new Error("not wanted any more");
+  const making = textOf(threads.make(inputOf("sleeping"), { ...running(), signal: stop.signal }));
+  const rejected = assert.rejects(making, reason);
+  await until(queries, ({ length }) => length === 1);
+  stop.abort(reason);
+  await rejected;
+  assert.equal((await queries()).length, 0);
+  assert.equal(threads.idle, 1);
+  const left = threads.make(inputOf("numbers", { rows: 3_000_000 }), running());
+  await left.next();
+  await left.return(0); // as a store that accepts no more bytes
+  assert.equal(threads.idle, 1);
 
-Deno.test("concurrent documents have their own threads; stop ends all threads", async () => {
-  const threads = new DocumentThreads(sources);
   const stopping = new AbortController();
   const context = { signal: new AbortController().signal, stopping: stopping.signal };
   const [one, many] = await Promise.all([1, 20_000].map((rows) => numbers(threads, rows, context)));
@@ -80,6 +86,13 @@ Deno.test("concurrent documents have their own threads; stop ends all threads", 
   assert.equal(threads.idle, 0);
   assert.equal((await textOf(last)).rowCount, 50_000, "what was begun is made to its end");
   assert.equal(threads.idle, 0);
+});
+
+Deno.test("an unreachable database is distinguished from other failures in the thread", async () => {
+  const threads = new DocumentThreads({ ...sources, databaseUrl: "postgres://nobody@127.0.0.1:1/none" }, 0);
+  const failure = await numbers(threads, 1).catch((error) => error);
+  assert.equal(databaseFailure(failure), "unreachable", String(failure));
+  await hasEnded(threads);
 });
 
 Deno.test("a thread that crashes, or hangs although its document is aborted, ends, and the next document gets a new one", async () => {
@@ -102,31 +115,6 @@ Deno.test("a thread that crashes, or hangs although its document is aborted, end
   assert.equal(threads.idle, 0);
   assert.equal((await numbers(threads, 1)).rowCount, 1);
   await hasEnded(threads);
-});
-
-Deno.test("an abort throws its reason, cancels the query and leaves a working thread", async () => {
-  const threads = new DocumentThreads(sources);
-  const queries = () =>
-    sql`select from pg_stat_activity where datname = current_database() and state = 'active'
-      and query like '%pg_sleep(60)%' and pid <> pg_backend_pid()`;
-  const stop = new AbortController();
-  const reason = new Error("not wanted any more");
-  const making = textOf(threads.make(inputOf("sleeping"), { ...running(), signal: stop.signal }));
-  const rejected = assert.rejects(making, reason);
-  await until(queries, ({ length }) => length === 1);
-  stop.abort(reason);
-  await rejected;
-  assert.equal((await queries()).length, 0);
-  assert.equal(threads.idle, 1);
-  const left = threads.make(inputOf("numbers", { rows: 3_000_000 }), running());
-  await left.next();
-  await left.return(0); // as a store that accepts no more bytes
-  assert.equal(threads.idle, 1);
-  const stopping = new AbortController();
-  const rest = numbers(threads, 2, { ...running(), stopping: stopping.signal });
-  stopping.abort();
-  assert.equal((await rest).rowCount, 2);
-  assert.equal(threads.idle, 0);
 });
 
 const never = new AbortController().signal;

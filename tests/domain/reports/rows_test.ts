@@ -64,12 +64,13 @@ Deno.test("parameters are bound values: text, booleans, lists; a missing one is 
 Deno.test("rows longer than any buffer arrive complete and in order", async () => {
   const rows = await rowsOf((sql) =>
     sql`select repeat('é', (n * n * 7) % 400000) as label, n as the_count, n % 2 = 0 as is_good, null as amount
-      from generate_series(1, 300) n`
+      from generate_series(1, 300, 13) n`
   );
-  assert.equal(rows.length, 300);
+  assert.equal(rows.length, 24);
   for (const [i, [label, count]] of rows.entries()) {
-    assert.equal(count, String(i + 1));
-    assert.equal(label?.length, (i + 1) ** 2 * 7 % 400_000);
+    const n = 1 + 13 * i;
+    assert.equal(count, String(n));
+    assert.equal(label?.length, n ** 2 * 7 % 400_000);
   }
 });
 

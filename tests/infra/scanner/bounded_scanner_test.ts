@@ -4,8 +4,8 @@ import { createLog } from "../../../infra/log.ts";
 import { openScanner } from "../../../infra/scanner/configured_scanner.ts";
 import { engineLikeClamd } from "../../support/clamd.ts";
 import { noise, stallAfter, streamOf } from "../../support/content.ts";
-import { gzip, join, packedBlanks, pdf, rawGzip, tar, withMethod, zip } from "../../support/samples.ts";
-import { blanks, bombs, nested, xz } from "./bombs.ts";
+import { gzip, join, pdf, tar, withMethod, zip } from "../../support/samples.ts";
+import { bombs, nested, xz } from "./bombs.ts";
 import { CLEAN, encode, scanBy, unavailable } from "./scanning.ts";
 
 // clamd would call all of this clean.
@@ -18,59 +18,38 @@ Deno.test.afterAll(async () => {
   engine.close();
 });
 
-const rejected: { name: string; reason: RegExp; content: () => Uint8Array }[] = [
-  ...bombs.filter(({ reason }) => !/entries/.test(reason.source)),
-  {
-    name: "10,001 entries",
-    reason: /more than 10000 entries/,
-    content: () => zip(Array.from({ length: 10_001 }, (_, n) => [`${n}`, ""])),
-  },
-  {
-    name: "a gigabyte",
-    reason: /more than 300000000 bytes/,
-    content: () => zip([["a", packedBlanks(52)]]),
-  },
-  {
-    name: "a gigabyte in a gzip",
-    reason: /more than 300000000 bytes/,
-    content: () => rawGzip(packedBlanks(52).packed),
-  },
-  {
-    name: "sixteen zips of sixteen zips of blanks",
-    reason: /more than 100 times/,
-    content: () => copies(copies(zip([["a", blanks(100_000)]]))),
-  },
+/** One archive for each reason. The others have the same reader as those of YARA-X, whose tests have them all. */
+const rejected: typeof bombs = [
+  ...bombs.filter(({ reason }, n) => bombs.findIndex((each) => each.reason.source === reason.source) === n)
+    .filter(({ reason }) => !/entries/.test(reason.source)),
   {
     name: "an encrypted entry of a gigabyte",
     reason: /more than 300000000 bytes/,
     content: () => encrypted(zip([["a", { packed: noise(1_000), sizeBytes: 2 ** 30 }]])),
   },
 ];
+
 function encrypted(plain: Uint8Array): Uint8Array {
   const view = new DataView(plain.buffer);
   for (const at of [6, view.getUint32(plain.length - 6, true) + 8]) view.setUint16(at, 1, true);
   return plain;
 }
-const copies = (inner: Uint8Array) => zip(Array.from({ length: 16 }, (_, n) => [`${n}.zip`, inner]));
-
-for (const { name, reason, content } of rejected) {
-  Deno.test(`with clamd too, an archive with ${name} is rejected before the engine scans it`, async () => {
-    const scans = engine.scans();
+Deno.test("with clamd too, archives that a scanner must not unpack are rejected before the engine scans them", async () => {
+  for (const { name, reason, content } of rejected) {
     const found = await scan(content());
-    assert.match(found.verdict === "Rejected" ? found.reason : found.verdict, reason);
-    assert.equal(engine.scans(), scans);
-  });
-}
+    assert.match(found.verdict === "Rejected" ? found.reason : found.verdict, reason, name);
+  }
+  assert.equal(engine.scans(), 0);
+});
 
 Deno.test("an engine receives archives within the limits, other content, and files of the service", async () => {
   const scans = engine.scans();
   const contents = [
     nested(3),
-    zip(Array.from({ length: 10_000 }, (_, n) => [`${n}`, ""])),
-    gzip(tar([["a", noise(3_000_000)]])),
+    gzip(tar([["a", noise(300_000)]])),
     encode("PK"),
     new Uint8Array(0),
-    noise(1_000_000),
+    noise(200_000),
     xz(100),
     withMethod(zip([["a", { packed: noise(30_000), sizeBytes: 100_000 }]]), 14),
     join(pdf(), zip([["a", "text"]]), encode("\n%%EOF\n")),

@@ -98,7 +98,7 @@ Deno.test("EICAR is found in archives, in chunks of any size", async () => {
   for (const [name, content] of carriers) {
     const packed = content();
     // each chunk is a message to a thread
-    for (const chunk of [packed.length < 600 ? 1 : 97, 65_536]) {
+    for (const chunk of name === carriers[0]?.[0] ? [1, 65_536] : [97]) {
       assert.deepEqual(await scan(packed, chunk), infected, name);
     }
   }
@@ -144,22 +144,20 @@ Deno.test("truncated and changed archives get a verdict", async () => {
   }
 });
 
-Deno.test("status names engine, rules and the date of the newest rule file", async () => {
-  const folder = await rulesFolder({ "a.yar": "rule a { condition: false }" });
-  await Deno.utime(new URL("a.yar", folder), 1_700_000_000, 1_700_000_000);
+Deno.test("rules of several files work together, private ones give no verdict; the status has engine, rules and the date of the newest file", async () => {
+  const folder = await rulesFolder({
+    "a.yar": 'private rule same { strings: $a = "alpha" condition: $a }',
+    "b.yara": 'rule same { strings: $b = "beta" condition: $b }',
+    "readme.txt": "not a rule",
+  });
+  for (const [name, time] of [["a.yar", 1_600_000_000], ["b.yara", 1_700_000_000]] as const) {
+    await Deno.utime(new URL(name, folder), time, time);
+  }
   await using yara = closing(yaraScanner({ rulesFolder: folder }));
   const status = await yara.scanner.status();
   assert.match(status.engine, /^YARA-X \d+\.\d+\.\d+$/);
   assert.match(status.databaseVersion ?? "", /^[0-9a-f]{12}$/);
   assert.deepEqual(status.databaseDate, new Date(1_700_000_000_000));
-});
-
-Deno.test("rules of several files work together, private ones give no verdict", async () => {
-  await using yara = await yaraWith({
-    "a.yar": 'private rule same { strings: $a = "alpha" condition: $a }',
-    "b.yara": 'rule same { strings: $b = "beta" condition: $b }',
-    "readme.txt": "not a rule",
-  });
   const scan = scanBy(yara.scanner);
   assert.deepEqual(await scan(encode("alpha")), CLEAN);
   assert.deepEqual(await scan(encode("a beta")), { verdict: "Infected", signatureName: "same" });

@@ -178,7 +178,7 @@ Deno.test("only the latest ten drafts of a user are kept", async () => {
     total: 1,
     ids: [],
   };
-  const drafted = await Promise.all(Array.from({ length: 25 }, () => draftListTask(sql, task)));
+  const drafted = await Promise.all(Array.from({ length: 13 }, () => draftListTask(sql, task)));
   const kept = await sql<{ id: string }[]>`
     select id from console_list_tasks where user_id = ${owner.userId} order by id desc`;
   assert.equal(kept.length, 10);
@@ -243,12 +243,11 @@ Deno.test("filters are saved of lists that are open to the user, and at most 200
     select list from console_saved_filters where user_id = ${viewer.userId}`;
   assert.deepEqual(saved.map(({ list }) => list), ["settings"]);
   const { userId } = viewer;
+  await sql`insert into console_saved_filters (user_id, list, slot, name, query)
+    select ${userId}, 'roles/' || n, 1, 'Mine', 'search=x' from generate_series(1, 197) n`;
   const outcomes = await Promise.all(
-    Array.from(
-      { length: 205 },
-      (_, n) => saveFilter(sql, { userId, list: `roles/${n}`, name: "Mine", query: "search=x" }),
-    ),
+    ["a", "b", "c", "d"].map((list) => saveFilter(sql, { userId, list, name: "Mine", query: "search=x" })),
   );
-  assert.equal(outcomes.filter(Boolean).length, 199);
+  assert.equal(outcomes.filter(Boolean).length, 2);
   assert.equal(await saveFilter(sql, { userId, list: "settings", name: "mine", query: "search=y" }), true);
 });

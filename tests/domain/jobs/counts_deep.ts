@@ -1,0 +1,95 @@
+// Changes of job counts that commit while others are folded, each more than a batch takes.
+import assert from "node:assert/strict";
+import postgres from "postgres";
+import { foldCounts } from "../../../domain/jobs/statistics/fold_counts.ts";
+import { readJobStats } from "../../../domain/jobs/statistics/stats.ts";
+import { mainPool } from "../../../infra/postgres/postgres.ts";
+import { setup } from "../../support/setup.ts";
+import { until } from "../../support/until.ts";
+
+const t = await setup();
+Deno.test.afterAll(() => t.stop());
+const sql = mainPool(t.steward.platform.sql);
+
+/** More than a batch takes. */
+const BACKLOG = 21_000;
+const changeOf = (jobs: number) =>
+  `insert into job_count_changes (tenant_id, status, type, priority, queue, job_type_name, n)
+   select null, 'Succeeded', 'Delayed', 2, 'held', 'test.backlog', 1 from generate_series(1, ${jobs})`;
+const succeeded = async () => (await readJobStats(sql, { everything: true })).succeededJobs;
+
+/** Starts a transaction with the statements. Connections of the service would end it while it is idle. */
+async function openTransaction(statements: string[]) {
+  const client = postgres(t.steward.platform.config.DATABASE_URL ?? "", { max: 1 });
+  const connection = await client.reserve();
+  for (const statement of statements) await connection.unsafe(statement);
+  return {
+    async commit() {
+      await connection`commit`;
+      connection.release();
+      await client.end();
+    },
+  };
+}
+
+async function assertAllFolded(expected: number) {
+  assert.equal(await succeeded(), expected);
+  await until(() => foldCounts(sql, { always: true }));
+  assert.equal(await succeeded(), expected);
+  const [left] = await sql`select count(*) as n from job_count_changes where job_type_name = 'test.backlog'`;
+  assert.equal(left?.n, 0);
+}
+
+const HOLDERS = {
+  "an old snapshot was held": {
+    statements: ["begin isolation level repeatable read", "select count(*) from job_counts"],
+    changed: 0,
+  },
+  "a transaction that changed jobs stayed open": { statements: ["begin", changeOf(10)], changed: 10 },
+};
+for (const [what, { statements, changed }] of Object.entries(HOLDERS)) {
+  Deno.test(`a fold does not read again what was folded while ${what}`, async () => {
+    const holder = await openTransaction(statements);
+    await sql.unsafe(changeOf(BACKLOG));
+    const before = await succeeded();
+    await until(
+      async () => {
+        await foldCounts(sql, { always: true });
+        return await buffersOf("select count(*) from job_count_deltas") < 100;
+      },
+      Boolean,
+      { what: "a read that leaves out the folded changes, which fill 200 pages," },
+    );
+    assert.equal(await succeeded(), before);
+    await holder.commit();
+    await assertAllFolded(before + changed);
+  });
+}
+
+Deno.test("the changes of a transaction that commits after many folds are counted once, also in several batches", async () => {
+  const before = await succeeded();
+  const holder = await openTransaction(["begin", changeOf(BACKLOG)]);
+  for (let n = 1; n <= 3; n++) {
+    await sql.unsafe(changeOf(1));
+    await foldCounts(sql, { always: true });
+    assert.equal(await succeeded(), before + n);
+  }
+  const later = await openTransaction(["begin", changeOf(1)]);
+  await foldCounts(sql, { always: true });
+  await holder.commit();
+  await sql.unsafe(changeOf(BACKLOG));
+  const batches = [];
+  while (!await foldCounts(sql, { always: true })) batches.push(await succeeded());
+  assert.ok(batches.every((n) => n === before + 3 + 2 * BACKLOG), `${batches}`);
+  await later.commit();
+  await assertAllFolded(before + 4 + 2 * BACKLOG);
+});
+
+/** Number of pages that a query reads. */
+async function buffersOf(query: string): Promise<number> {
+  const [row] = await sql.unsafe<{ "QUERY PLAN": [{ Plan: Record<string, number> }] }[]>(
+    `explain (analyze, buffers, format json) ${query}`,
+  );
+  const { Plan: plan } = row?.["QUERY PLAN"][0] ?? {};
+  return (plan?.["Shared Hit Blocks"] ?? Infinity) + (plan?.["Shared Read Blocks"] ?? 0);
+}
