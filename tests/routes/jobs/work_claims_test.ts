@@ -33,14 +33,14 @@ Deno.test("few jobs are spread over the waiting polls, and two claims never shar
   await waiting(3);
   // its answer shows that the search for the first polls alone has ended
   assert.deepEqual(await worker.claim([type], { max: 1 }), []);
-  const ids = await enqueueMany(tenant, type, Array(30).fill({}));
+  const ids = await enqueueMany(tenant, type, Array(12).fill({}));
   const taken = await Promise.all(claims);
-  assert.deepEqual(taken.map((jobs) => jobs.length), [10, 10, 10]);
+  assert.deepEqual(taken.map((jobs) => jobs.length), [4, 4, 4]);
   assert.deepEqual(jobIdsOf(taken.flat()).sort(), ids.sort());
   const drained: string[] = [];
-  const more = await enqueueMany(tenant, type, Array(20).fill({}));
-  await Promise.all(Array.from({ length: 4 }, async () => {
-    for (let jobs: WorkItem[]; (jobs = await worker.claim([type], { max: 7 })).length > 0;) {
+  const more = await enqueueMany(tenant, type, Array(10).fill({}));
+  await Promise.all(Array.from({ length: 3 }, async () => {
+    for (let jobs: WorkItem[]; (jobs = await worker.claim([type], { max: 3 })).length > 0;) {
       drained.push(...jobIdsOf(jobs));
       assert.ok((await worker.settle(jobs, "succeeded")).every((verdict) => verdict === "settled"));
     }
