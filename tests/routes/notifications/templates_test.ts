@@ -233,11 +233,3 @@ Deno.test("a message has the content of its template at acceptance, even if the 
     ["Sent", "Third Ann", 1, "pt"],
   ]);
 });
-
-Deno.test("a template that fails to render fails only that message, with the reason", async () => {
-  const htmlBodyTemplate = "{{#each a}}{{#each ../a}}{{.}}{{/each}}{{/each}}";
-  await made(ann, { slug: "huge", subjectTemplate: null, requiredVariables: "", htmlBodyTemplate });
-  const detail = await delivered(t, ann, message("huge", { a: Array(5000).fill("xxxxxxxxxx") }));
-  has(detail, { status: "DeadLettered", deliveryAttempts: [] });
-  assert.match(detail.lastError, /limit of one render/);
-});
