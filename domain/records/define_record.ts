@@ -10,7 +10,9 @@ import {
   filterShape,
   type Members,
   type RecordMember,
+  withoutYearZero,
 } from "./members.ts";
+import type { Label } from "./labels.ts";
 import { capitalNames, type DefinedRecord, type RecordLabels } from "./record_type.ts";
 import { tableSource } from "./table_source.ts";
 import { refusingViolations } from "./violations.ts";
@@ -48,7 +50,7 @@ export interface RecordDeclaration<One extends string, Many extends string, M ex
   /** Absent: derived from `one`, such as `LABEL_NOT_FOUND`, with a generic description in the error catalogue. */
   notFound?: ProblemCode;
   /** The error message for violations of each unique index of the table, by index name. The code is `LABEL_ALREADY_EXISTS`. */
-  unique?: Record<string, string>;
+  unique?: Record<string, Label>;
   /** Further error codes of create and update. */
   problems?: ProblemCode[];
 }
@@ -182,7 +184,8 @@ function shapesOf(
 ) {
   const { members, softDeleted, changes } = record;
   const time = z.iso.datetime();
-  const settable = Object.entries(members).filter(([, { set }]) => set !== "never");
+  const settable = Object.entries(members).filter(([, { set }]) => set !== "never")
+    .map(([name, member]) => [name, { ...member, shape: withoutYearZero(member.shape) }] as const);
   const changeable = settable.filter(([, { set }]) => set !== "once").map(([name, { shape }]) => {
     const kept = answerShape(shape);
     return [name, changes === "partial" || kept !== shape ? kept.optional() : kept];
