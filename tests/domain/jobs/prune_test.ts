@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { pruneJobs } from "../../../domain/jobs/built_in/prune_jobs.ts";
 import { firstIdOf, newId } from "../../../domain/shared/ids.ts";
 import { readJobStats } from "../../../domain/jobs/statistics/stats.ts";
-import { setup } from "../../support/setup.ts";
+import { setupShared } from "../../support/setup.ts";
 
-const t = await setup({ JOB_CONCURRENCY: "0" });
+const t = await setupShared({ JOB_CONCURRENCY: "0" });
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 const now = new Date();
@@ -47,11 +47,14 @@ Deno.test("only jobs that ended long enough ago are deleted, with all their rows
     await job(tenantId, 40, null, "Scheduled"),
     await job(tenantId, 1, 1, "Succeeded"),
   ];
-  assert.equal(await pruneJobs(sql, { retentionDays: 30, now }), gone.length);
+  assert.ok(await pruneJobs(sql, { retentionDays: 30, now }) >= gone.length);
   const left = await sql`select id from jobs where tenant_id = ${tenantId}`;
   assert.deepEqual(left.map((row) => row.id).sort(), kept.sort());
   for (const table of ["job_executions", "job_log_lines", "job_progress"]) {
-    const rows = await sql`select job_id from ${sql(table)}`;
+    const rows = await sql`select job_id from ${sql(table)} where job_id = any(${[
+      ...gone,
+      ...kept,
+    ]}::uuid[])`;
     assert.deepEqual(rows.map((row) => row.jobId).sort(), kept, table);
   }
   const stats = await readJobStats(sql, { everything: false, tenantId });
@@ -67,7 +70,7 @@ Deno.test("many jobs are deleted in batches, and old jobs that must stay do not 
       'FireAndForget', case when n % 3 = 0 then 'Scheduled' else 'Succeeded' end::job_status, 2, 'default', 'default||', now(),
       ${daysAgo(50)}, case when n % 3 <> 0 then ${daysAgo(45)}::timestamptz end, 3
     from generate_series(1, 3000) n`;
-  assert.equal(await pruneJobs(sql, { retentionDays: 30, now }), 2000);
+  assert.ok(await pruneJobs(sql, { retentionDays: 30, now }) >= 2000);
   assert.equal((await sql`select 1 from jobs where tenant_id = ${tenantId}`).length, 1000);
   assert.equal(await pruneJobs(sql, { retentionDays: 30, now, signal: AbortSignal.abort() }), 0);
 });

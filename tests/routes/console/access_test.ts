@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { setup } from "../../support/setup.ts";
+import { accepted } from "../../support/outcomes.ts";
+import { setupShared } from "../../support/setup.ts";
 import { browse, browseAt } from "./plain_browser.ts";
 
-const t = await setup(); // changes roles of every tenant
+const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 
@@ -79,11 +80,14 @@ Deno.test("custom permissions are created, changed and deleted; built-in ones ha
 
 Deno.test("system administrators choose the roles of every tenant that have a permission", async () => {
   const permission = { code: "ship:parcels", category: "Parcels" };
-  assert.equal((await t.systemAdmin.post("/api/v1/permissions", permission)).status, 201);
+  const { id } = await accepted(t.systemAdmin.post("/api/v1/permissions", permission), 201);
   const browser = await browseAt(t, t.systemAdmin, "permissions?search=ship:parcels");
   await browser.follow("Roles of every tenant");
   (await browser.press("Save", { Visitor: true })).shows("The roles with ship:parcels were saved.");
   (await browser.visit("permissions?search=ship:parcels")).shows("Visitor");
+  await browser.follow("Roles of every tenant");
+  await browser.press("Save", { Visitor: false });
+  await accepted(t.systemAdmin.delete(`/api/v1/permissions/${id}`));
   await browser.visit("permissions?search=read:users");
   await browser.follow("Roles of every tenant");
   (await browser.press("Save", { Admin: false })).shows("read:users cannot be taken from Admin");

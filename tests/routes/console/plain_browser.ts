@@ -37,6 +37,8 @@ export class PlainBrowser {
   /** Counts what a person has pressed, ticked and chosen so far. */
   clicks = 0;
   #page: ShownPage | null = null;
+  /** The token of forms, until a form may have changed the session or its tenant. */
+  #csrf: string | null = null;
 
   constructor(private readonly t: TestService, private readonly locale = "en-GB") {}
 
@@ -62,6 +64,7 @@ export class PlainBrowser {
         ? { method: "POST", body: isMultipart ? body : new URLSearchParams(form as [string, string][]) }
         : {},
     });
+    if (form && !url.pathname.startsWith("/console/lists/")) this.#csrf = null;
     for (const cookie of answer.headers.getSetCookie()) {
       const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(cookie) ?? [];
       if (value === "") this.cookies.delete(name);
@@ -101,7 +104,7 @@ export class PlainBrowser {
 
   /** Returns the token that forms must send as `csrf`. */
   async csrf(): Promise<string> {
-    return /name="csrf" value="([^"]+)"/.exec((await this.open("account")).html)?.[1] ?? "";
+    return this.#csrf ??= /name="csrf" value="([^"]+)"/.exec((await this.open("account")).html)?.[1] ?? "";
   }
 
   /** Opens the overview, where a person begins with a question. */

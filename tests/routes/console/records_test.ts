@@ -101,3 +101,13 @@ Deno.test("a change of roles and a deactivation of a tenant are undone", async (
   (await platform.press("Undo")).shows("The change was undone.");
   assert.equal(await isActive(), true);
 });
+
+Deno.test("a page's form may contain an import file, but nothing larger", async () => {
+  const browser = await browse(t, manager);
+  const send = async (bytes: number) => {
+    const fields = { do: "profile", firstName: "Ana", filler: "a".repeat(bytes) };
+    return (await browser.submit("account", fields)).location;
+  };
+  assert.equal(await send(11 * 1024 * 1024), "/console/account");
+  assert.equal(await send(13 * 1024 * 1024), "/console/");
+});

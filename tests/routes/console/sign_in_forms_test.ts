@@ -69,16 +69,6 @@ Deno.test("a form with a value that no column, header or date can hold is refuse
   assert.deepEqual(failures(), []);
 });
 
-Deno.test("a page's form may contain an import file, but nothing larger", async () => {
-  const browser = await browse(t, await t.actor({ role: "Admin" }));
-  const send = async (bytes: number) => {
-    const fields = { do: "profile", firstName: "Ana", filler: "a".repeat(bytes) };
-    return (await browser.submit("account", fields)).location;
-  };
-  assert.equal(await send(11 * 1024 * 1024), "/console/account");
-  assert.equal(await send(13 * 1024 * 1024), "/console/");
-});
-
 Deno.test("a path parameter cannot lead to another API route", async () => {
   const browser = await browse(t, await t.actor({ role: "Admin" }));
   for (

@@ -4,11 +4,11 @@ import { transact } from "../../../infra/postgres/postgres.ts";
 import { EXAMPLE_DATA, FILTER_EXAMPLES } from "../../../routes/console/notifications/template_help.tsx";
 import { accepted } from "../../support/outcomes.ts";
 import { pngImage } from "../../support/images.ts";
-import { type Actor, setup } from "../../support/setup.ts";
+import { type Actor, setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 import { browse, browseAt } from "./plain_browser.ts";
 
-const t = await setup(); // makes built-in templates, and reads the outbox
+const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 
@@ -291,8 +291,12 @@ Deno.test("a custom version of a built-in template keeps its kind, layout and te
     htmlBodyTemplate: "<p>Hi</p>",
     texts,
   });
-  await sql`
-    update notification_templates set tenant_id = null, version = version + 1 where slug in ('base', 'built-in')`;
+  const give = (tenantId: string | null) =>
+    sql`update notification_templates set tenant_id = ${tenantId}, version = version + 1
+      where slug in ('base', 'built-in') and tenant_id is not distinct from ${
+      tenantId ? null : maker.tenantId
+    }`;
+  await give(null);
   const by = await t.actor({ permissions: ["send:notifications"] });
   const [status] = await sendForm(by, `templates/${id}`, [
     ["slug", "built-in"],
@@ -305,6 +309,7 @@ Deno.test("a custom version of a built-in template keeps its kind, layout and te
     ...row("", "", ""),
   ]);
   assert.equal(status, 303);
+  await give(maker.tenantId);
   const { items: [copy] } = (await by.get(`${path}?search=built-in`)).body;
   const { body } = await by.get(`${path}/${copy.id}`);
   assert.deepEqual([body.name, body.kind, body.layoutSlug, body.texts], ["Ours", "Template", "base", texts]);
