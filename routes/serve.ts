@@ -1,10 +1,11 @@
 import type { z } from "zod";
 import type { ServicePlatform } from "../domain/platform.ts";
 import type { OnceWork } from "../domain/requests/idempotency.ts";
-import { type Caller, isSystemAdmin } from "../domain/rights/caller.ts";
+import { type Caller, isSystemAdmin, principalId } from "../domain/rights/caller.ts";
 import { admit } from "../domain/rights/checks.ts";
 import { withDatabase } from "../domain/shared/platform.ts";
 import { requireStorableText } from "../domain/shared/storable.ts";
+import type { Log } from "../infra/log.ts";
 import { mainPool, type Sql } from "../infra/postgres/postgres.ts";
 import { traceIdOf } from "../infra/telemetry/trace_ids.ts";
 import { nameRequestSpan } from "../infra/telemetry/tracing.ts";
@@ -17,9 +18,8 @@ import { answeredOnce, idempotencyKey, requireNoKey } from "./shared/idempotency
 import { refusalCodes } from "./shared/openapi_refusals.ts";
 import { problemAnswer } from "./shared/problem_document.ts";
 import { quotaHeaders, type Quotas } from "./shared/quotas.ts";
-import { onReplica } from "./shared/replica_reads.ts";
+import { onReplica } from "./replica_reads.ts";
 import { requireConnection } from "./shared/require_connection.ts";
-import { logSecurityEvent } from "./shared/security_log.ts";
 import type { TimeLimit } from "./shared/time_limit.ts";
 import { queryValues } from "./shared/validation.ts";
 
@@ -315,3 +315,40 @@ function checkRefusal(spec: Endpoint, { body }: Answer): void {
   if (code === undefined || refusalCodes(spec).has(code)) return;
   throw new Error(`${spec.id} refused with ${code}, which it does not declare`);
 }
+
+/** The statuses of refusals that are logged: not signed in, not permitted, too many requests. */
+const LOGGED_REFUSALS: ReadonlySet<number> = new Set([401, 403, 429]);
+
+/** Logs refused access, and every sign-in and refresh. The values are never those that the caller sent as a secret. */
+function logSecurityEvent(spec: Endpoint, call: Call, answer: Answer, log: Log): void {
+  const { traceId, ip, caller } = call;
+  if (LOGGED_REFUSALS.has(answer.status)) {
+    log.info("access refused", {
+      operation: spec.id,
+      status: answer.status,
+      code: codeOf(answer),
+      caller: caller && principalId(caller),
+      tenantId: caller?.tenantId ?? null,
+      ip,
+      traceId,
+    });
+  } else if (isSignedIn(answer.body)) {
+    const { user, tenant } = answer.body;
+    log.info("signed in", {
+      operation: spec.id,
+      userId: user.id,
+      tenantId: tenant?.id ?? null,
+      ip,
+      traceId,
+    });
+  }
+}
+
+function codeOf({ body }: Answer): string | null {
+  return typeof body === "string" ? JSON.parse(body).code ?? null : null;
+}
+
+const isSignedIn = (
+  body: unknown,
+): body is { user: { id: string }; tenant: { id: string } | null } =>
+  typeof body === "object" && body !== null && "refreshToken" in body && "user" in body;

@@ -11,6 +11,7 @@ import { heldSnapshot } from "./bench/held_snapshot.ts";
 import { importUsers } from "./bench/import_users.ts";
 import { consolePages, idleMemory, startUp, startUpExtension } from "./bench/instance.ts";
 import { drain, enqueue, fullLedger, latency, twoProcesses } from "./bench/jobs.ts";
+import { lists } from "./bench/lists.ts";
 import { mixedLoad, mixedLoadTwice } from "./bench/mixed_load.ts";
 import { notificationsLists, notificationsSend } from "./bench/notifications.ts";
 import { notificationsMail } from "./bench/notifications_mail.ts";
@@ -38,6 +39,7 @@ const CASES: Record<string, (setup: BenchSetup) => Promise<void>> = {
   "enqueue": enqueue,
   "latency": latency,
   "full-ledger": fullLedger,
+  "lists": lists,
   "console-lists": consoleLists,
   "console-pages": consolePages,
   "two-processes": twoProcesses,

@@ -86,6 +86,9 @@ await runJobCommand({
         scheduledAt: parseTime("--at", values.at),
         maxRetries: retries ? parseInteger("--max-retries", retries, 0, 25) : null,
         parentJobId: null,
+        parentJobIds: [],
+        uniqueKey: null,
+        uniqueFor: "unfinished",
       });
       print(await masked(sql, job), line(job));
     },

@@ -2,11 +2,10 @@ import { z } from "zod";
 import { time } from "../shared/shapes.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { type Caller, isSystemAdmin } from "../rights/caller.ts";
-import { countCached } from "../shared/count_cache.ts";
 import { firstIdOf } from "../shared/ids.ts";
 import { allOf, pageOf } from "../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
-import { countRows } from "../shared/read_page.ts";
+import { countList } from "../shared/read_page.ts";
 import { namesOf, readNames } from "./entry_names.ts";
 
 /** Clocks of instances and of the database differ by less. */
@@ -62,7 +61,7 @@ export async function readAuditLog(
   const tenantId = isSystemAdmin(caller) ? request.tenantId ?? null : caller.tenantId;
   const { page: _, pageSize: __, ...filter } = { ...request, tenantId };
   const counted = q`audit_log a where ${where(q, filter)}`;
-  const total = await countCached(q, `audit ${JSON.stringify(filter)}`, () => countRows(q, counted));
+  const total = await countList(q, counted);
   const rows = await q<Omit<AuditRow, "names">[]>`
     with page as materialized (
       select a.id from audit_log a where ${where(q, filter)}

@@ -2,7 +2,7 @@ import type { Looks } from "../looks/looks.ts";
 import type { Column } from "./columns.ts";
 import type { Total } from "./exact_total.ts";
 import type { Row, RowBatch } from "./row_batch.ts";
-import type { Wording } from "./wording.ts";
+import type { Wording, Words } from "./wording.ts";
 
 /**
  * Writes a document, in byte chunks. It keeps at most about one batch of rows in memory. A chunk is valid until the next
@@ -112,6 +112,8 @@ export interface DocumentChart {
 
 /** The data of a chart. A chart without labels is empty. */
 export interface ChartData {
+  /** The fixed words in the language of the document. */
+  words: Words;
   kind: ChartKind;
   title: string;
   labels: string[];

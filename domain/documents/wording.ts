@@ -29,8 +29,13 @@ const ENGLISH = {
   average: "Average",
   min: "Lowest",
   max: "Highest",
+  noData: "No data.",
+  noValue: "no value",
+  shown: (first: number, all: number) => `The first ${first} of ${all} values are shown.`,
+  more: (count: number) => `and ${count} more`,
 };
-const PORTUGUESE: typeof ENGLISH = {
+export type Words = typeof ENGLISH;
+const PORTUGUESE: Words = {
   tenant: "Inquilino",
   allTenants: "Todos os inquilinos",
   generated: "Gerado em",
@@ -48,6 +53,10 @@ const PORTUGUESE: typeof ENGLISH = {
   average: "Média",
   min: "Mínimo",
   max: "Máximo",
+  noData: "Sem dados.",
+  noValue: "sem valor",
+  shown: (first, all) => `São mostrados os primeiros ${first} de ${all} valores.`,
+  more: (count) => `e mais ${count}`,
 };
 
 /** The locale whose dates look like ISO 8601. */
@@ -57,7 +66,7 @@ const TIME = { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle:
 
 /** The fixed words of a document, and its cells as its readers write them. */
 export class Wording {
-  readonly words: typeof ENGLISH;
+  readonly words: Words;
   /** The language of the words, as a tag. */
   readonly tag: string;
   readonly #days: Intl.DateTimeFormat;

@@ -6,7 +6,7 @@ import type { TenantCaller } from "../rights/caller.ts";
 import { pageOf } from "../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import type { Platform } from "../shared/platform.ts";
-import { countRows } from "../shared/read_page.ts";
+import { countList } from "../shared/read_page.ts";
 import { time } from "../shared/shapes.ts";
 import { insertDeliveries } from "./emit.ts";
 import { readEndpoint } from "./endpoints.ts";
@@ -61,7 +61,7 @@ export async function listDeliveries(
   const where = q`d.endpoint_id = ${endpointId}
     ${request.status ? q`and d.status = ${request.status}` : q``}`;
   const [total, items] = await Promise.all([
-    countRows(q, q`webhook_deliveries d where ${where}`),
+    countList(q, q`webhook_deliveries d where ${where}`),
     q<Delivery[]>`
       with page as (
         select d.id from webhook_deliveries d where ${where}

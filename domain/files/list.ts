@@ -1,10 +1,9 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import type { Caller } from "../rights/caller.ts";
 import { belongsTo } from "../shared/belongs_to.ts";
-import { countCached } from "../shared/count_cache.ts";
 import { matches, pageOf } from "../shared/list_order.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
-import { countRows } from "../shared/read_page.ts";
+import { countList } from "../shared/read_page.ts";
 import { EXPORT_PROFILE } from "./profiles.ts";
 import { type FileRecord, fileRecord, type FileRow, type FileStatus, type RetentionClass } from "./file.ts";
 import type { PurgeKind } from "./purge_reasons.ts";
@@ -56,7 +55,7 @@ export async function listFiles(
     return pagedResult(await readFiles(q, q`select unnest(${ids}::uuid[])`), found.length, request);
   }
   const counted = q`files where ${where(q, selection)}`;
-  const total = await countCached(q, `files ${JSON.stringify(selection)}`, () => countRows(q, counted));
+  const total = await countList(q, counted);
   if (offset >= total) return pagedResult<FileRecord>([], total, request);
   const ids = q`select id from files where ${where(q, selection)}
     order by id desc ${pageOf(q, request)}`;

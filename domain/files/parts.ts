@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { isStoreAway } from "../../infra/objectstore/objectstore.ts";
 import { type FieldErrors, type Problem, problem } from "../problems/problem.ts";
 import type { Platform } from "../shared/platform.ts";
@@ -34,13 +35,15 @@ export const partSize = ({ partBytes }: PartPlan, sizeBytes: number, partNumber:
   Math.min(partBytes, sizeBytes - (partNumber - 1) * partBytes);
 
 /** One part to upload, with its own signed URL. */
-export interface PartReservation {
-  partNumber: number;
-  sizeBytes: number;
-  uploadUrl: string;
-  /** Signed into the URL: storage refuses another size. */
-  requiredHeaders: Record<string, string>;
-}
+export const PartReservation = z.object({
+  partNumber: z.int(),
+  sizeBytes: z.int().meta({ description: "Exact size of the part" }),
+  uploadUrl: z.url().meta({
+    description: "PUT the part to this URL; send the ETag of the answer in the confirmation",
+  }),
+  requiredHeaders: z.record(z.string(), z.string()),
+}).meta({ id: "FilePartReservation" });
+export type PartReservation = z.output<typeof PartReservation>;
 
 /** A multipart upload that was started at the store. */
 export interface PartUpload {

@@ -1,17 +1,20 @@
+import { z } from "zod";
 import { invalid } from "../problems/problem.ts";
 import type { Caller } from "../rights/caller.ts";
 import { requireProductManager } from "./file.ts";
 import { newStagingKey } from "./object_keys.ts";
 import {
   askStorage,
+  MAX_PARTS,
   type PartPlan,
-  type PartReservation,
+  PartReservation,
   type PartUpload,
   planParts,
   type RequestedParts,
   signParts,
 } from "./parts.ts";
 import type { FilePlatform } from "./platform.ts";
+import { time } from "../shared/shapes.ts";
 import { requireCallersProfile, requireContentType, requireSize } from "./profile_checks.ts";
 
 const UPLOAD_SECONDS = 15 * 60;
@@ -19,25 +22,38 @@ const UPLOAD_SECONDS = 15 * 60;
 const MIN_UPLOAD_BYTES_PER_SECOND = 512 * 1024;
 const MAX_UPLOAD_SECONDS = 24 * 60 * 60;
 
-export interface Reservation {
-  fileId: string;
-  uploadUrl: string;
-  uploadExpiresAt: Date;
-  /** Signed into the URL: storage refuses another size or type. */
-  requiredHeaders: Record<string, string>;
-  /** Present if parts were requested: one URL per part, as an alternative to `uploadUrl`. */
-  parts?: PartReservation[];
-}
+/** A reserved file, with the URL for its upload and the headers that the upload must send. */
+export const Reservation = z.object({
+  fileId: z.guid(),
+  uploadUrl: z.url().meta({ description: "PUT the content to this URL, directly to storage" }),
+  uploadExpiresAt: time,
+  requiredHeaders: z.record(z.string(), z.string()).meta({
+    description: "Headers the PUT must send unchanged; storage refuses other values",
+  }),
+  parts: z.array(PartReservation).optional().meta({
+    description: "If parts were requested: upload the content in these parts instead of one PUT to uploadUrl",
+  }),
+}).meta({ id: "FileReservation" });
+export type Reservation = z.output<typeof Reservation>;
 
-export interface ReservationRequest {
-  profile: string;
-  fileName: string;
-  /** Printable ASCII, single spaces. */
-  contentType: string;
-  sizeBytes: number;
-  isProduct: boolean;
-  parts: RequestedParts | null;
-}
+/** The file to reserve: its profile, name, type and size. */
+export const ReservationRequest = z.object({
+  profile: z.string().min(1).max(64),
+  fileName: z.string().normalize("NFC").max(1024).refine((name) => name.trim() !== "", "expected a name"),
+  contentType: z.string().max(255).regex(
+    /^[\x21-\x7e]+( [\x21-\x7e]+)*$/,
+    "expected a media type of printable ASCII without leading, trailing or double spaces",
+  ),
+  sizeBytes: z.int().min(1),
+  isProduct: z.boolean().nullish().transform((value) => value ?? false),
+  parts: z.union([z.boolean(), z.int().min(1).max(MAX_PARTS)], {
+    error: `expected true, or a number of parts from 1 to ${MAX_PARTS}`,
+  }).nullish().transform((value) => value || null).meta({
+    description:
+      "Answers URLs to upload in parts as well: true for as many as suit the size, or their number",
+  }),
+}).meta({ id: "ReserveFileRequest" });
+export type ReservationRequest = z.output<typeof ReservationRequest>;
 
 /**
  * Reserves a file and signs its upload URL. Checks run in this order: product file, profile, type, size, parts.

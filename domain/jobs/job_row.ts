@@ -33,6 +33,7 @@ export type JobKind = typeof JOB_TYPES[number];
 export const QUEUE_NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/;
 export const QUEUE_NAME_EXPECTED =
   "expected 1 to 64 of a-z, 0-9, dot, underscore and dash, starting with a letter or digit";
+export const queueName = z.string().regex(QUEUE_NAME, QUEUE_NAME_EXPECTED);
 
 /** First character of the lanes and limit keys of remote types. It sorts after those of all queues. */
 export const REMOTE_MARK = "~";

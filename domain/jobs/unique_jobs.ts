@@ -12,6 +12,15 @@ export const uniqueFor = z.union([z.literal("unfinished"), z.int().min(1).max(MA
   error: `expected "unfinished" or 1 to ${MAX_UNIQUE_SECONDS} seconds`,
 }).meta({ description: "How long a job holds the key: until it ends, or seconds since its creation" });
 
+export const uniqueKey = z.string().min(1).max(200).meta({
+  description: "While a job holds the key, no other job of the same tenant and type gets it",
+});
+/** Members of a request that enqueues jobs. */
+export const unique = {
+  uniqueKey: uniqueKey.nullish().transform((value) => value ?? null),
+  uniqueFor: uniqueFor.nullish().transform((value) => value ?? "unfinished"),
+};
+
 /** The key of a job; absent or null: none. No other job of its tenant and type gets a key that a job holds. */
 export interface UniqueKey {
   uniqueKey?: string | null;

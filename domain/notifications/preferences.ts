@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { scheduleMistakes } from "../jobs/cron.ts";
 import { type FieldErrors, invalid, problem } from "../problems/problem.ts";
@@ -8,26 +9,56 @@ import { channelMember, channelNames } from "./channels.ts";
 import { clockTime, minutesOf } from "./quiet_hours.ts";
 import type { NotificationChannel } from "./status.ts";
 
+/** In NFC: the preferences of a user name the categories too. */
+export const category = z.string().trim().normalize("NFC").min(1).max(100);
+
+const MAX_CATEGORIES = 200;
+const clock = z.string().meta({ description: "HH:MM in the user's time zone", example: "22:00" });
+const isWanted = z.boolean().default(true);
+
 /** True for each channel that the user wants, by `channelMember`. A channel that is left out is wanted. */
 export type ChannelChoices =
   & Record<"email" | "push" | "inApp" | "sms", boolean>
   & Partial<Record<string, boolean>>;
 
-/** A user's choice of channels for one category. Letter case does not count; categories are stored in lower case. */
-export interface CategoryPreference {
-  category: string;
-  channels: ChannelChoices;
-}
+/** An object with a member per channel. It is lazy, because extensions are loaded after this module. */
+const perChannel = <T extends z.ZodType>(member: T) =>
+  z.lazy(() => {
+    const members = channelNames.map((name) => [channelMember(name), member]);
+    return z.object(Object.fromEntries(members) as Record<"email" | "push" | "inApp" | "sms", T>);
+  });
+
+/** A change of preferences. A member that is left out stays unchanged. */
+export const PreferencesChange = z.object({
+  timeZoneId: z.string().min(1).max(100).meta({ example: "Europe/Lisbon" }),
+  quietHours: z.object({ from: clock, to: clock }).nullish(),
+  categories: z.array(z.object({
+    category,
+    channels: perChannel(isWanted),
+  })).max(MAX_CATEGORIES).nullish().transform((value) => value === null ? [] : value),
+  digest: z.object({
+    isEnabled: z.boolean().optional(),
+    at: clock.optional(),
+    locale: z.string().max(35).nullish(),
+  }).nullish().transform((value) => value === null ? { isEnabled: false, at: "08:00", locale: null } : value),
+}).meta({
+  id: "NotificationPreferencesRequest",
+  description: "Omitted members keep their values; null resets them",
+});
+type PreferencesChange = z.output<typeof PreferencesChange>;
 
 /** A user's notification preferences. Times are `HH:MM` in the user's time zone. */
-export interface Preferences {
-  userId: string;
-  timeZoneId: string;
-  quietHours: { from: string; to: string } | null;
-  categories: CategoryPreference[];
-  /** `locale` is the language of the digest mail; null: the tenant's default. */
-  digest: { isEnabled: boolean; at: string; locale: string | null };
-}
+export const Preferences = z.object({
+  userId: z.guid(),
+  timeZoneId: z.string(),
+  quietHours: z.object({ from: z.string(), to: z.string() }).nullable(),
+  categories: z.array(z.object({
+    category: z.string(),
+    channels: perChannel(z.boolean()),
+  })),
+  digest: z.object({ isEnabled: z.boolean(), at: z.string(), locale: z.string().nullable() }),
+}).meta({ id: "NotificationPreferencesDto" });
+export type Preferences = z.output<typeof Preferences>;
 
 interface PreferenceRow {
   timeZoneId: string;
@@ -60,26 +91,16 @@ export async function readPreferences(
   return { preferences: preferencesOf(userId, row), version: row.version };
 }
 
-/** A change of preferences. A member that is left out stays unchanged. */
-export type PreferencesChange =
-  & Pick<Preferences, "userId" | "timeZoneId">
-  & { [Part in "quietHours" | "categories"]?: Preferences[Part] | undefined }
-  & {
-    digest?:
-      | { [Member in keyof Preferences["digest"]]?: Preferences["digest"][Member] | undefined }
-      | undefined;
-  };
-
 /**
  * Changes a user's preferences. They apply to every message that is not delivered yet.
  * @throws VALIDATION_ERROR, USER_NOT_FOUND, PRECONDITION_FAILED
  */
 export async function writePreferences(
   sql: Sql,
+  userId: string,
   given: PreferencesChange,
   ifMatch: string | null,
 ): Promise<{ preferences: Preferences; version: number }> {
-  const { userId, timeZoneId } = given;
   return await transact(sql, async (tx) => {
     const [user] = await findUsersInTenant(tx, null, [userId]);
     if (!user) {
@@ -87,7 +108,7 @@ export async function writePreferences(
     }
     requireVersion(ifMatch, await lockVersion(tx, userId));
     const { preferences: before } = await readPreferences(tx, userId);
-    const { quietHours = before.quietHours, categories = before.categories } = given;
+    const { timeZoneId, quietHours = before.quietHours, categories = before.categories } = given;
     const {
       isEnabled = before.digest.isEnabled,
       at = before.digest.at,
@@ -195,11 +216,12 @@ function validatedRow({ timeZoneId, quietHours, categories, digest }: Preference
   const folded = new Set<string>();
   categories.forEach(({ category, channels }, index) => {
     const name = category.toLowerCase();
+    const wanted: ChannelChoices = channels;
     if (folded.has(name)) errors[`categories.${index}.category`] = [`"${category}" occurs twice`];
     folded.add(name);
     named.set(
       category,
-      Object.fromEntries(channelNames.map((name) => [name, channels[channelMember(name)] ?? true])),
+      Object.fromEntries(channelNames.map((name) => [name, wanted[channelMember(name)] ?? true])),
     );
   });
   if (Object.keys(errors).length > 0) throw invalid(errors);

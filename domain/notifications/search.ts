@@ -2,8 +2,7 @@ import { mailForms } from "../../infra/mail/mail_address.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { belongsTo } from "../shared/belongs_to.ts";
 import { limitTo } from "../shared/list_order.ts";
-import { countCached } from "../shared/count_cache.ts";
-import { countRows } from "../shared/read_page.ts";
+import { countList } from "../shared/read_page.ts";
 import type { NotificationFilter } from "./counts.ts";
 import type { DeliveryState } from "./status.ts";
 import { tenantKeyOf } from "./tenant_key.ts";
@@ -87,10 +86,8 @@ export function pageToRecipients(
 
 /** Counts the messages that match. A large total may be up to a second out of date. */
 export async function countSearched(q: Sql, filter: SearchFilter): Promise<number> {
-  return await countCached(q, `messages ${JSON.stringify(filter)}`, async () => {
-    const found = isByRecipient(filter)
-      ? q`(${messagesTo(q, filter)}) found`
-      : q`notifications n where ${messageConditions(q, filter)}`;
-    return await countRows(q, found);
-  });
+  const found = isByRecipient(filter)
+    ? q`(${messagesTo(q, filter)}) found`
+    : q`notifications n where ${messageConditions(q, filter)}`;
+  return await countList(q, found);
 }

@@ -2,11 +2,14 @@ import { PostgresError } from "../../infra/postgres/failures.ts";
 import type { ProblemCode } from "./catalogue.ts";
 import { Problem } from "./problem.ts";
 
+/** The problem of a violated constraint. `user` is its text for users by language; absent: that of the code. */
+type ConstraintProblem = [code: ProblemCode, detail: string, user?: Partial<Record<string, string>>];
+
 /**
  * Database constraints that enforce a rule of the product, with the problem that a violation causes. Records add their
  * unique indexes (`unique` of `defineRecord`).
  */
-export const CONSTRAINT_PROBLEMS: Record<string, [code: ProblemCode, detail: string]> = {
+export const CONSTRAINT_PROBLEMS: Record<string, ConstraintProblem> = {
   "public.users_email_unique": ["USER_ALREADY_EXISTS", "A user with this email already exists."],
   "public.user_tenants_pkey": ["USER_ALREADY_ASSIGNED", "The user is already linked to this tenant."],
   "public.user_tenants_external_id_unique": [
@@ -54,3 +57,8 @@ export function constraintProblem(failure: unknown): Problem | null {
   const known = CONSTRAINT_PROBLEMS[`${failure.schema_name}.${failure.constraint_name}`];
   return known ? new Problem(known[0], known[1], { cause: failure }) : null;
 }
+
+/** The text for users of a violated constraint, by its code and detail; undefined: that of the code. */
+export const constraintText = (code: string, detail: string, language: string): string | undefined =>
+  Object.values(CONSTRAINT_PROBLEMS).find((known) => known[0] === code && known[1] === detail)?.[2]
+    ?.[language];

@@ -10,8 +10,10 @@ import {
   filterShape,
   type Members,
   type RecordMember,
+  withoutYearZero,
 } from "./members.ts";
-import type { DefinedRecord, RecordLabels } from "./record_type.ts";
+import type { Label } from "./labels.ts";
+import { capitalNames, type DefinedRecord, type RecordLabels } from "./record_type.ts";
 import { tableSource } from "./table_source.ts";
 import { refusingViolations } from "./violations.ts";
 
@@ -48,7 +50,7 @@ export interface RecordDeclaration<One extends string, Many extends string, M ex
   /** Absent: derived from `one`, such as `LABEL_NOT_FOUND`, with a generic description in the error catalogue. */
   notFound?: ProblemCode;
   /** The error message for violations of each unique index of the table, by index name. The code is `LABEL_ALREADY_EXISTS`. */
-  unique?: Record<string, string>;
+  unique?: Record<string, Label>;
   /** Further error codes of create and update. */
   problems?: ProblemCode[];
 }
@@ -178,15 +180,17 @@ const columnsOf = (members: RecordMember[], softDeleted: boolean): Record<string
 
 /** The shapes of answers and of the bodies of creations and changes. */
 function shapesOf(
-  { one, members, softDeleted, changes }: Pick<AnyDeclaration, "one" | "members" | "softDeleted" | "changes">,
+  record: Pick<AnyDeclaration, "one" | "many" | "members" | "softDeleted" | "changes">,
 ) {
+  const { members, softDeleted, changes } = record;
   const time = z.iso.datetime();
-  const settable = Object.entries(members).filter(([, { set }]) => set !== "never");
+  const settable = Object.entries(members).filter(([, { set }]) => set !== "never")
+    .map(([name, member]) => [name, { ...member, shape: withoutYearZero(member.shape) }] as const);
   const changeable = settable.filter(([, { set }]) => set !== "once").map(([name, { shape }]) => {
     const kept = answerShape(shape);
     return [name, changes === "partial" || kept !== shape ? kept.optional() : kept];
   });
-  const One = one.charAt(0).toUpperCase() + one.slice(1);
+  const { One } = capitalNames(record);
   const [create, update, kept] = changes === "partial"
     ? [`Create${One}Dto`, `Update${One}Dto`, "Members left out keep their value"]
     : [`${One}DtoBody`, `${One}DtoChange`, "A member with a default keeps its value if it is left out"];

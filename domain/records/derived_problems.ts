@@ -1,6 +1,7 @@
 import { CATALOGUE, isProblemCode, type ProblemCode } from "../problems/catalogue.ts";
 import { CONSTRAINT_PROBLEMS } from "../problems/constraints.ts";
 import type { CatalogueEntry } from "../problems/entry.ts";
+import { type Label, labelIn } from "./labels.ts";
 
 /** The not-found code of a record that declares none, such as `LABEL_NOT_FOUND`. */
 export function notFoundProblem(one: string): ProblemCode {
@@ -20,9 +21,9 @@ export function notFoundProblem(one: string): ProblemCode {
 
 /**
  * A list with the code of a record's unique violations; empty if the record names no index.
- * @param unique the error message by index name
+ * @param unique the error message by index name; its translations are for the console
  */
-export function uniqueProblem(one: string, unique: Record<string, string>, table: string): ProblemCode[] {
+export function uniqueProblem(one: string, unique: Record<string, Label>, table: string): ProblemCode[] {
   const indexes = Object.entries(unique);
   if (indexes.length === 0) return [];
   const words = wordsOf(one);
@@ -39,7 +40,10 @@ export function uniqueProblem(one: string, unique: Record<string, string>, table
     },
   });
   const schema = table.includes(".") ? table.split(".")[0] : "public";
-  for (const [index, detail] of indexes) CONSTRAINT_PROBLEMS[`${schema}.${index}`] = [code, detail];
+  for (const [index, text] of indexes) {
+    const user = typeof text === "string" ? {} : text;
+    CONSTRAINT_PROBLEMS[`${schema}.${index}`] = [code, labelIn(text, "en"), user];
+  }
   return [code];
 }
 

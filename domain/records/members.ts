@@ -84,6 +84,18 @@ export function coreOf(shape: z.ZodType): z.ZodType {
 export const answerShape = (shape: z.ZodType): z.ZodType =>
   shape instanceof z.ZodDefault ? shape.unwrap() as z.ZodType : shape;
 
+/** The shape without dates and times of the year 0, which the database does not store. */
+export function withoutYearZero(shape: z.ZodType): z.ZodType {
+  if (shape instanceof z.ZodDefault) {
+    return withoutYearZero(shape.unwrap() as z.ZodType).default(shape.def.defaultValue);
+  }
+  const core = coreOf(shape);
+  if (!(core instanceof z.ZodISODate) && !(core instanceof z.ZodISODateTime)) return shape;
+  return shape.refine((value) => typeof value !== "string" || !value.startsWith("0000"), {
+    error: "expected a date of the years 1 to 9999",
+  });
+}
+
 export function describeMember(name: string, member: Member): RecordMember {
   const core = coreOf(member.shape);
   return {
@@ -117,7 +129,7 @@ export function filterShape({ name, kind, shape }: RecordMember): z.ZodType {
     case "choice":
     case "date":
     case "reference":
-      return coreOf(shape).optional();
+      return withoutYearZero(coreOf(shape)).optional();
     default:
       throw new Error(`the member ${name} cannot be filtered: a ${kind} has too many values`);
   }

@@ -115,6 +115,12 @@ export interface DefinedRecord<
 /** The last segment of the path of its list, in the API and in the console. */
 export const pathOfRecord = ({ path, many }: Pick<RecordType, "path" | "many">): string => path ?? many;
 
+/** The names of a record as parts of operation ids and components, such as `createVendor` and `BulkVendorsRequest`. */
+export function capitalNames({ one, many }: Pick<RecordType, "one" | "many">): { One: string; Many: string } {
+  const [One = "", Many = ""] = [one, many].map((name) => name.charAt(0).toUpperCase() + name.slice(1));
+  return { One, Many };
+}
+
 export interface RecordLabels {
   one?: Label;
   many?: Label;

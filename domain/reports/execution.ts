@@ -6,6 +6,7 @@ import { problem } from "../problems/problem.ts";
 import type { Caller } from "../rights/caller.ts";
 import { belongsTo } from "../shared/belongs_to.ts";
 import { firstIdOf } from "../shared/ids.ts";
+import { allOf } from "../shared/list_order.ts";
 import type { PagedResult, PageRequest } from "../shared/paging.ts";
 import type { Platform } from "../shared/platform.ts";
 import { readPage } from "../shared/read_page.ts";
@@ -92,19 +93,21 @@ export async function listExecutions(
   caller: Caller,
   filter: ExecutionFilter,
 ): Promise<PagedResult<Execution>> {
-  const from = q`
-    report_executions where ${belongsTo(q, caller.tenantId)}
-    and ${holdsAllCondition(q, caller, q`required_permissions`)}
-    and (${filter.includeDeleted} or deleted_at is null)
-    and (${filter.templateId}::text is null or template_id = ${filter.templateId})
-    and (${filter.scheduleId}::uuid is null or schedule_id = ${filter.scheduleId})
-    and (${filter.burstId}::uuid is null or burst_id = ${filter.burstId})
-    and (${filter.status}::int is null or status = ${filter.status})
-    ${filter.deliveryStatus ? q`and delivery_status = any(${filter.deliveryStatus}::text[])` : q``}
-    and (${filter.format}::int is null or format = ${filter.format})
-    and (${filter.fromDate}::timestamptz is null or created_at >= ${filter.fromDate})
-    and (${filter.toDate}::timestamptz is null or created_at <= ${filter.toDate})`;
-  return await readPage(q, { columns: q`*`, from, order: q`order by id desc` }, filter);
+  const chosen = allOf(q, [
+    belongsTo(q, caller.tenantId),
+    holdsAllCondition(q, caller, q`required_permissions`),
+    !filter.includeDeleted && q`deleted_at is null`,
+    filter.templateId !== null && q`template_id = ${filter.templateId}`,
+    filter.scheduleId !== null && q`schedule_id = ${filter.scheduleId}`,
+    filter.burstId !== null && q`burst_id = ${filter.burstId}`,
+    filter.status !== null && q`status = ${filter.status}`,
+    filter.deliveryStatus !== null && q`delivery_status = any(${filter.deliveryStatus}::text[])`,
+    filter.format !== null && q`format = ${filter.format}`,
+    filter.fromDate !== null && q`created_at >= ${filter.fromDate}`,
+    filter.toDate !== null && q`created_at <= ${filter.toDate}`,
+  ]);
+  const list = { columns: q`*`, from: q`report_executions where ${chosen}`, order: q`order by id desc` };
+  return await readPage(q, list, filter);
 }
 
 /** The latest executions of the tenant that the caller may see, newest first. */

@@ -1,5 +1,8 @@
 import { type FieldErrors, type Problem, problem } from "../problems/problem.ts";
 
+/** Maximum number of items in a bulk request. */
+export const BULK_LIMIT = 1000;
+
 /** Result of a request that creates several items. */
 export interface BulkOutcome<T> {
   total: number;

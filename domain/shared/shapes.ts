@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isMailAddress } from "../../infra/mail/mail_address.ts";
 
 /**
  * Schema of a time in an answer: a `Date` of a row, which JSON writes as an RFC 3339 text. The output type of a schema is the
@@ -8,3 +9,68 @@ export const time = z.codec(z.iso.datetime(), z.date(), {
   decode: (text) => new Date(text),
   encode: (date) => date.toISOString(),
 });
+
+/** The shape of the time of deletion, which distinguishes deleted rows in a list with `includeDeleted`. */
+export const deletedAt = time.nullable().meta({
+  description: "null: not deleted. Only lists with `includeDeleted` contain deleted ones",
+});
+
+/** A JSON object with any members, which are kept unchanged, `__proto__` included. */
+export const anyObject = z.custom<Record<string, unknown>>(
+  (value) => value !== null && typeof value === "object" && !Array.isArray(value),
+  { error: "expected an object" },
+).meta({ type: "object", propertyNames: { type: "string" }, additionalProperties: {} });
+
+/** An object of any members that may be null or absent. `meta` repeats the type, because that of `anyObject` excludes null. */
+export const optionalObject = anyObject.nullish().meta({ type: ["object", "null"] });
+
+/** An email address, trimmed. */
+export const mailAddress = z.string().trim().normalize("NFC").refine(
+  isMailAddress,
+  "expected an email address",
+)
+  .meta({ format: "email", maxLength: 254 });
+
+/** A phone number as it is given; null for an empty text. `changedPhoneNumber` checks it. */
+export const givenPhoneNumber = z.string().trim().max(40).nullish().transform((value) =>
+  value === undefined ? undefined : value || null
+);
+
+/** The error message for a text that is not a UUID. */
+export const NO_UUID = "expected a UUID";
+/** A UUID, converted to lower case. */
+export const uuid = z.guid({ error: NO_UUID }).toLowerCase();
+
+/** Trimmed text of 1 to `max` characters. */
+export const requiredText = (max: number) => z.string().trim().min(1).max(max);
+
+/** Text of at most `max` characters, or null. */
+export const optionalText = (max: number) =>
+  z.string().max(max).nullish().transform((value) => value ?? null);
+
+/** One of `names`, case-insensitive, converted to the spelling in `names`. */
+export function enumName<const N extends readonly [string, ...string[]]>(names: N) {
+  const spelling = new Map(names.map((name) => [name.toLowerCase(), name]));
+  return z.preprocess(
+    (value) => typeof value === "string" ? spelling.get(value.toLowerCase()) ?? value : value,
+    z.enum(names, { error: `expected one of ${names.join(", ")}` }),
+  );
+}
+
+/** True for the years 1 to 9999, which ISO 8601 and the database can represent. An offset can lead outside. */
+function isStorable(instant: Date): boolean {
+  const year = instant.getUTCFullYear();
+  return year >= 1 && year <= 9999;
+}
+
+const TIME_FORMS = { offset: true, local: true } as const;
+const NAMES_ZONE = /(Z|[+-]\d\d:\d\d)$/;
+
+/** An ISO 8601 instant with minutes, or a date. Without an offset it is in UTC; a date means midnight. */
+export const instant = z.union([
+  z.iso.datetime(TIME_FORMS),
+  z.iso.datetime({ ...TIME_FORMS, precision: -1 }),
+  z.iso.date(),
+], { error: "expected an ISO 8601 instant such as 2026-01-31T12:00:00Z" })
+  .transform((value) => new Date(value.includes("T") && !NAMES_ZONE.test(value) ? `${value}Z` : value))
+  .refine(isStorable, "expected an instant of the years 1 to 9999");

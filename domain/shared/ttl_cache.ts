@@ -50,7 +50,10 @@ export class TtlCache<V> {
   }
 }
 
-/** A cache for each database, whose entries expire when any instance announces a change of the topic. */
+/**
+ * A cache for each database, found by its pool because readers get only a pool or a transaction. Its entries expire when any
+ * instance announces a change of the topic.
+ */
 export function cacheOfDatabase<V>(topic: ChangeTopic, o: CacheOptions<V>): (q: Sql) => TtlCache<V> {
   const caches = new WeakMap<Pool, TtlCache<V>>();
   return (q) => {

@@ -39,6 +39,7 @@ interface Subscribers {
 /** More ids are not sent, because a notification has at most 8,000 bytes. */
 const MAX_IDS = 100;
 
+/** A writer has only its transaction, from which the pool is found, and by it the subscribers. */
 const subscribersByPool = new WeakMap<Pool, Subscribers>();
 
 function subscribersOf(pool: Pool): Subscribers {

@@ -36,7 +36,10 @@ interface TransactionState {
   pool: Pool;
 }
 const stateOf = new WeakMap<Sql, TransactionState>();
-/** The setup that runs at the start of each transaction of a pool made by `withTransactionSetup`. */
+/**
+ * The setup that runs at the start of each transaction of a pool made by `withTransactionSetup`. A pool is an object of
+ * postgres.js, which has no members for it.
+ */
 const setupOf = new WeakMap<Pool, (tx: Tx) => Promise<void>>();
 /** The pool whose caches and settings a derived pool shares. */
 const mainPoolOf = new WeakMap<Pool, Pool>();

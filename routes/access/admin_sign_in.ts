@@ -6,7 +6,7 @@ import { endUserSessions, listUserSessions, unlockUser } from "../../domain/acce
 import { OwnSession } from "../../domain/access/sign_in/own_sessions.ts";
 import { ok, okEmpty } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
-import { uuid } from "../shared/validation.ts";
+import { uuid } from "../../domain/shared/shapes.ts";
 import { userIdPath } from "./user_shapes.ts";
 
 /** The answer to the removal of a user's factors. */

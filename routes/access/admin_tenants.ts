@@ -5,7 +5,7 @@ import { EVERYWHERE } from "../../domain/access/tenants/tenant_reach.ts";
 import { lookUpTenants, summarizeTenants, TenantsSummary } from "../../domain/access/tenants/tenants.ts";
 import { ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
-import { uuid } from "../shared/validation.ts";
+import { uuid } from "../../domain/shared/shapes.ts";
 import { RoleLookupPage, roleLookupQuery, RolePage, rolesQuery } from "./role_shapes.ts";
 import { TenantLookupPage, tenantLookupQuery, tenantsSummaryQuery } from "./tenant_shapes.ts";
 

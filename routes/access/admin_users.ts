@@ -1,29 +1,27 @@
 import { z } from "zod";
 import { acrossTenants } from "../../domain/rights/checks.ts";
 import { linkUserToTenant } from "../../domain/access/users/links.ts";
-import { createUser } from "../../domain/access/users/user_create.ts";
+import { createUser, NewUser } from "../../domain/access/users/user_create.ts";
 import { deleteUser } from "../../domain/access/users/user_delete.ts";
-import { readAdminUser, readUserTenants, UserTenant } from "../../domain/access/users/user_details.ts";
+import {
+  AdminUser,
+  readAdminUser,
+  readUserTenants,
+  User,
+  UserTenant,
+} from "../../domain/access/users/user_details.ts";
 import { listAllUsers } from "../../domain/access/users/user_list.ts";
-import { updateUser } from "../../domain/access/users/user_update.ts";
+import { AdminUserChange, updateUser } from "../../domain/access/users/user_update.ts";
 import { created, ok, okEmpty } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf } from "../shared/paging.ts";
-import { uuid } from "../shared/validation.ts";
+import { uuid } from "../../domain/shared/shapes.ts";
 import { versionedAnswer } from "./answers.ts";
-import {
-  AddLinkRequest,
-  AdminUpdateUserRequest,
-  AdminUserEditDto,
-  CreateUserRequest,
-  UserDto,
-  userIdPath,
-  usersQuery,
-} from "./user_shapes.ts";
+import { AddLinkRequest, userIdPath, usersQuery } from "./user_shapes.ts";
 
 const overUsers = acrossTenants("admin:system", "manage:all-users");
 const oneUser = {
-  200: { etag: true as const, description: "The user with all links", schema: AdminUserEditDto },
+  200: { etag: true as const, description: "The user with all links", schema: AdminUser },
 };
 const locationOf = (id: string) => `/api/v1/admin/users/${id}`;
 
@@ -40,7 +38,7 @@ export const adminUsersRoutes = [
     answers: {
       200: {
         description: "A page of users",
-        schema: pagedResultOf(AdminUserEditDto).meta({ id: "AdminUserPage" }),
+        schema: pagedResultOf(AdminUser).meta({ id: "AdminUserPage" }),
       },
     },
     problems: [],
@@ -54,9 +52,9 @@ export const adminUsersRoutes = [
     service: "waits for others",
     summary: "Create a user, with links to any tenants or without links",
     access: overUsers,
-    body: CreateUserRequest,
+    body: NewUser,
     creates: "atomically",
-    answers: { 201: { description: "The new user", schema: UserDto } },
+    answers: { 201: { description: "The new user", schema: User } },
     problems: [
       "TENANT_NOT_FOUND",
       "ROLE_NOT_FOUND",
@@ -92,7 +90,7 @@ export const adminUsersRoutes = [
     summary: "Change a user; `tenants`, if sent, replaces all links",
     access: overUsers,
     params: userIdPath,
-    body: AdminUpdateUserRequest,
+    body: AdminUserChange,
     answers: oneUser,
     problems: [
       "USER_NOT_FOUND",
@@ -147,7 +145,7 @@ export const adminUsersRoutes = [
     params: userIdPath,
     body: AddLinkRequest,
     creates: "atomically",
-    answers: { 201: { description: "The user with the new link", schema: AdminUserEditDto } },
+    answers: { 201: { description: "The user with the new link", schema: AdminUser } },
     problems: [
       "USER_NOT_FOUND",
       "TENANT_NOT_FOUND",

@@ -4,7 +4,8 @@ import { AuditRow, readAuditLog } from "../../domain/audit/audit_log.ts";
 import { ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
-import { queryInstant, uuid } from "../shared/validation.ts";
+import { uuid } from "../../domain/shared/shapes.ts";
+import { queryInstant } from "../shared/validation.ts";
 
 /** The audit log: who changed what. */
 export const auditLogRoutes = [

@@ -3,7 +3,7 @@ import { checkAccess } from "../../domain/access/permissions/check_access.ts";
 import { inServedTenantsOrService } from "../../domain/rights/checks.ts";
 import { ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
-import { uuid } from "../shared/validation.ts";
+import { uuid } from "../../domain/shared/shapes.ts";
 
 /** Questions in one request. */
 const MAX_CHECKS = 500;

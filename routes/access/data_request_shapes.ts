@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { DataRequest } from "../../domain/user_data/data_request.ts";
 import { requiredName } from "../../domain/shared/name.ts";
-import { requiredText } from "../shared/validation.ts";
+import { requiredText } from "../../domain/shared/shapes.ts";
 
 export const AcceptedDataRequestDto = DataRequest.extend({
   statusUrl: z.string().meta({ description: "Path of the status" }),

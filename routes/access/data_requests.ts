@@ -4,7 +4,7 @@ import { eraseTenant, eraseUser, exportTenant, exportUser } from "../../domain/u
 import { DataRequest, listRequests, readRequest } from "../../domain/user_data/data_request.ts";
 import { accepted, ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
-import { uuid } from "../shared/validation.ts";
+import { uuid } from "../../domain/shared/shapes.ts";
 import { AcceptedDataRequestDto, EraseRequest, EraseTenantRequest } from "./data_request_shapes.ts";
 import { userIdPath } from "./user_shapes.ts";
 

@@ -8,7 +8,7 @@ import { holds } from "../../domain/rights/caller.ts";
 import { acrossTenants, inTenant } from "../../domain/rights/checks.ts";
 import { ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
-import { uuid } from "../shared/validation.ts";
+import { uuid } from "../../domain/shared/shapes.ts";
 import { userIdPath } from "./user_shapes.ts";
 
 const permission = z.string().trim().min(1).max(200);

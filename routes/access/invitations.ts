@@ -10,7 +10,7 @@ import { inTenant } from "../../domain/rights/checks.ts";
 import { created, ok, okEmpty } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
-import { enumName } from "../shared/validation.ts";
+import { enumName } from "../../domain/shared/shapes.ts";
 import { versionedAnswer } from "./answers.ts";
 import { InviteUserRequest, userIdPath } from "./user_shapes.ts";
 

@@ -10,8 +10,9 @@ import { IMPORT_MODES } from "../../domain/access/permissions/permission_import_
 import { IMPORT_FORMATS } from "../../domain/access/permissions/permission_import_template.ts";
 import { PERMISSION_SORTS } from "../../domain/access/permissions/permissions.ts";
 import { DEFAULT_ROLES } from "../../domain/access/roles/default_roles.ts";
-import { deletedAt, listQuery, pagedResultOf } from "../shared/paging.ts";
-import { enumName, queryBoolean, queryInteger } from "../shared/validation.ts";
+import { listQuery, pagedResultOf } from "../shared/paging.ts";
+import { deletedAt, enumName } from "../../domain/shared/shapes.ts";
+import { queryBoolean, queryInteger } from "../shared/validation.ts";
 
 const REACHES = ["Platform", "Tenant"] as const;
 const timestamp = z.iso.datetime();

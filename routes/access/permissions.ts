@@ -17,7 +17,7 @@ import {
 import { setDefaultRoles } from "../../domain/access/permissions/default_role_changes.ts";
 import { created, ok, okEmpty } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
-import { uuid } from "../shared/validation.ts";
+import { uuid } from "../../domain/shared/shapes.ts";
 import { versionedAnswer } from "./answers.ts";
 import {
   categorySuggestionsQuery,

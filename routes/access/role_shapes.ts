@@ -1,8 +1,9 @@
 import { z } from "zod";
 import { requiredName } from "../../domain/shared/name.ts";
 import { Role, ROLE_SORTS } from "../../domain/access/roles/roles.ts";
-import { deletedAt, listQuery, pagedResultOf } from "../shared/paging.ts";
-import { queryBoolean, queryIds, uuid } from "../shared/validation.ts";
+import { listQuery, pagedResultOf } from "../shared/paging.ts";
+import { deletedAt, uuid } from "../../domain/shared/shapes.ts";
+import { queryBoolean, queryIds } from "../shared/validation.ts";
 import { LOOKUP_LIMIT, lookupPageQuery, lookupPageSize } from "./tenant_shapes.ts";
 
 const search = z.string().max(200).optional();

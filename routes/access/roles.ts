@@ -15,7 +15,7 @@ import {
 } from "../../domain/access/roles/roles.ts";
 import { created, ok, okEmpty } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
-import { uuid } from "../shared/validation.ts";
+import { uuid } from "../../domain/shared/shapes.ts";
 import { versionedAnswer } from "./answers.ts";
 import {
   CreateRoleDto,

@@ -5,7 +5,7 @@ import { linkUserToTenant, requireMayAddUsers } from "../../domain/access/users/
 import { readUserTenant } from "../../domain/access/users/user_details.ts";
 import { created } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
-import { uuid } from "../shared/validation.ts";
+import { uuid } from "../../domain/shared/shapes.ts";
 import { AddTenantUserRequest } from "./user_shapes.ts";
 
 /** Links existing users to a tenant. */

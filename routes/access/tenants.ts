@@ -1,6 +1,12 @@
 import { z } from "zod";
 import { inTenant } from "../../domain/rights/checks.ts";
-import { createTenant, deleteTenant, updateTenant } from "../../domain/access/tenants/tenant_changes.ts";
+import {
+  createTenant,
+  deleteTenant,
+  NewTenant,
+  TenantChange,
+  updateTenant,
+} from "../../domain/access/tenants/tenant_changes.ts";
 import {
   CHANGES_CHILDREN,
   reachForChanging,
@@ -11,25 +17,23 @@ import {
   lookUpTenants,
   readTenant,
   summarizeTenants,
+  Tenant,
   TenantsSummary,
 } from "../../domain/access/tenants/tenants.ts";
 import { created, ok, okEmpty } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
-import { uuid } from "../shared/validation.ts";
+import { uuid } from "../../domain/shared/shapes.ts";
 import { versionedAnswer } from "./answers.ts";
 import {
-  CreateTenantDto,
-  TenantDto,
   TenantLookupPage,
   tenantLookupQuery,
   TenantPage,
   tenantsQuery,
   tenantsSummaryQuery,
-  UpdateTenantDto,
 } from "./tenant_shapes.ts";
 
 const params = z.object({ id: uuid });
-const oneTenant = { 200: { etag: true as const, description: "The tenant", schema: TenantDto } };
+const oneTenant = { 200: { etag: true as const, description: "The tenant", schema: Tenant } };
 
 /**
  * Tenants that the caller reaches: the own tenant; with a group tenant also its children; with a permission across
@@ -98,9 +102,9 @@ export const tenantRoutes = [
       "The caller is not linked to the new tenant. POST /api/v1/admin/users/{id}/tenants links a user, and ends the " +
       "sessions of that user.",
     access: inTenant("create:tenants", CHANGES_CHILDREN),
-    content: { json: CreateTenantDto },
+    content: { json: NewTenant },
     creates: "atomically",
-    answers: { 201: { description: "The new tenant", schema: TenantDto } },
+    answers: { 201: { description: "The new tenant", schema: Tenant } },
     problems: [
       "CROSS_TENANT_FORBIDDEN",
       "TENANT_NOT_FOUND",
@@ -109,7 +113,7 @@ export const tenantRoutes = [
     ],
     async run({ platform, db, caller, call }) {
       const reach = await reachForChanging(db, caller, "create:tenants");
-      const { value } = await createTenant(platform, caller, reach, await call.readJson(CreateTenantDto));
+      const { value } = await createTenant(platform, caller, reach, await call.readJson(NewTenant));
       return created(value, `/api/v1/tenants/${value.id}`);
     },
   }),
@@ -121,7 +125,7 @@ export const tenantRoutes = [
     summary: "Change, activate or deactivate a tenant",
     access: inTenant("update:tenants", CHANGES_CHILDREN),
     params,
-    content: { json: UpdateTenantDto },
+    content: { json: TenantChange },
     answers: oneTenant,
     problems: [
       "TENANT_NOT_FOUND",
@@ -133,7 +137,7 @@ export const tenantRoutes = [
     ],
     async run({ platform, db, caller, params, call }) {
       const reach = await reachForChanging(db, caller, "update:tenants");
-      const change = await call.readJson(UpdateTenantDto);
+      const change = await call.readJson(TenantChange);
       return versionedAnswer(await updateTenant(platform, caller, reach, params.id, change, call.ifMatch));
     },
   }),

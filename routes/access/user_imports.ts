@@ -12,7 +12,7 @@ import {
 import { type Answer, ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
-import { uuid } from "../shared/validation.ts";
+import { uuid } from "../../domain/shared/shapes.ts";
 import { userIdPath } from "./user_shapes.ts";
 
 const rowNumber = z.int().meta({ description: "From 1, without the header" });

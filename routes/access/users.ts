@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { removeUserFactors } from "../../domain/access/factors/remove_user_factors.ts";
 import { afterStepUp, inTenant } from "../../domain/rights/checks.ts";
-import { createTenantUser } from "../../domain/access/users/user_create.ts";
+import { createTenantUser, NewUser } from "../../domain/access/users/user_create.ts";
 import { removeTenantUser } from "../../domain/access/users/user_delete.ts";
 import {
   readTenantUser,
@@ -9,32 +9,29 @@ import {
   readUserPermissions,
   readUserRoles,
   readUserTenantsAs,
+  User,
   UserTenant,
 } from "../../domain/access/users/user_details.ts";
 import { listTenantUsers } from "../../domain/access/users/user_list.ts";
 import { sendUserResetLink } from "../../domain/access/account/user_reset_link.ts";
 import { setTenantUserRoles } from "../../domain/access/users/user_roles.ts";
 import { endUserSessions, listUserSessions, unlockUser } from "../../domain/access/sign_in/user_sign_in.ts";
-import { setTenantUserActive, updateTenantUser } from "../../domain/access/users/user_update.ts";
+import {
+  setTenantUserActive,
+  TenantUserChange,
+  updateTenantUser,
+} from "../../domain/access/users/user_update.ts";
 import { OwnSession } from "../../domain/access/sign_in/own_sessions.ts";
 import { created, ok, okEmpty, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf } from "../shared/paging.ts";
-import { uuid } from "../shared/validation.ts";
+import { uuid } from "../../domain/shared/shapes.ts";
 import { endedSessions, removedFactors } from "./admin_sign_in.ts";
 import { versionedAnswer } from "./answers.ts";
 import { Role } from "../../domain/access/roles/roles.ts";
-import {
-  CreateUserRequest,
-  SetRolesRequest,
-  UpdateUserRequest,
-  UserDto,
-  userIdPath,
-  userPath,
-  usersQuery,
-} from "./user_shapes.ts";
+import { SetRolesRequest, userIdPath, userPath, usersQuery } from "./user_shapes.ts";
 
-const oneUser = { 200: { etag: true as const, description: "The user", schema: UserDto } };
+const oneUser = { 200: { etag: true as const, description: "The user", schema: User } };
 
 /** Users of the token's tenant. Other users answer USER_NOT_FOUND. */
 export const usersRoutes = [
@@ -47,7 +44,7 @@ export const usersRoutes = [
     access: inTenant("read:users"),
     query: z.object(usersQuery),
     answers: {
-      200: { description: "A page of users", schema: pagedResultOf(UserDto).meta({ id: "UserPage" }) },
+      200: { description: "A page of users", schema: pagedResultOf(User).meta({ id: "UserPage" }) },
     },
     problems: [],
     run: async ({ db, caller, query }) => ok(await listTenantUsers(db, caller.tenantId, query)),
@@ -89,9 +86,9 @@ export const usersRoutes = [
     summary: "Create a user; without `tenants`, in the token's tenant",
     details: "Without `tenants` the user has no role there; PUT /api/v1/users/{userId}/roles gives roles.",
     access: inTenant("create:users"),
-    body: CreateUserRequest,
+    body: NewUser,
     creates: "atomically",
-    answers: { 201: { description: "The new user", schema: UserDto } },
+    answers: { 201: { description: "The new user", schema: User } },
     problems: [
       "CROSS_TENANT_FORBIDDEN",
       "TENANT_NOT_FOUND",
@@ -115,7 +112,7 @@ export const usersRoutes = [
     summary: "Change a user of the tenant",
     access: inTenant("update:users"),
     params: userIdPath,
-    body: UpdateUserRequest,
+    body: TenantUserChange,
     answers: oneUser,
     problems: [
       "USER_NOT_FOUND",

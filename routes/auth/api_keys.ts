@@ -13,7 +13,7 @@ import { KEY_SORTS } from "../../domain/access/keys/key_list.ts";
 import { created, noContent, ok, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { listQuery, pagedResultOf } from "../shared/paging.ts";
-import { instant, uuid } from "../shared/validation.ts";
+import { instant, uuid } from "../../domain/shared/shapes.ts";
 
 const key = {
   id: z.guid(),

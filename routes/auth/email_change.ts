@@ -8,7 +8,7 @@ import { afterStepUp, anyone, byPerson, signedIn } from "../../domain/rights/che
 import { HostedLooksDto, readHostedLooks } from "../looks/hosted_page.ts";
 import { noContent, ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
-import { mailAddress } from "../shared/validation.ts";
+import { mailAddress } from "../../domain/shared/shapes.ts";
 import { confirmPage } from "./confirm_page.ts";
 
 /** Change of the caller's email, confirmed with a mailed link. */

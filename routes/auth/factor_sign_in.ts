@@ -9,7 +9,7 @@ import { readStepUpChoice, stepUp } from "../../domain/access/factors/step_up.ts
 import { anyone, byPerson, forEnrolling, forSelf, signedIn } from "../../domain/rights/checks.ts";
 import { ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
-import { uuid } from "../shared/validation.ts";
+import { uuid } from "../../domain/shared/shapes.ts";
 import { originOf, signedInAnswer, signInAnswers } from "./answers.ts";
 import {
   FactorChoiceDto,

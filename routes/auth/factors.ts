@@ -6,7 +6,7 @@ import { afterStepUp, byPerson, forEnrolling, forSelf, signedIn } from "../../do
 import { requiredName } from "../../domain/shared/name.ts";
 import { created, noContent, ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
-import { uuid } from "../shared/validation.ts";
+import { uuid } from "../../domain/shared/shapes.ts";
 import {
   factorProof,
   NewPasskeyAnswerDto,

@@ -7,7 +7,8 @@ import type { ServicePlatform } from "../../domain/platform.ts";
 import { type Answer, ok } from "../shared/answer.ts";
 import { readCookie, setCookie } from "../shared/cookies.ts";
 import { endpoint } from "../shared/endpoint.ts";
-import { queryBoolean, uuid } from "../shared/validation.ts";
+import { uuid } from "../../domain/shared/shapes.ts";
+import { queryBoolean } from "../shared/validation.ts";
 import { originOf, signedInAnswer, signInAnswers } from "./answers.ts";
 import { deviceToken, OpenIdProviderDto } from "./shapes.ts";
 

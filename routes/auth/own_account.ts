@@ -8,7 +8,8 @@ import { readProfile, updateOwnProfile } from "../../domain/access/account/profi
 import { noContent, ok, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
-import { givenPhoneNumber, queryIds, queryInteger, uuid } from "../shared/validation.ts";
+import { givenPhoneNumber, uuid } from "../../domain/shared/shapes.ts";
+import { queryIds, queryInteger } from "../shared/validation.ts";
 import { OwnTenantDto, ProfileDto } from "./shapes.ts";
 
 const name = optionalName(100).nullish().transform((value) => value === null ? "" : value);

@@ -13,7 +13,7 @@ import { keyRecord } from "./shapes.ts";
 import { created, noContent, ok, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { listQuery, pagedResultOf } from "../shared/paging.ts";
-import { uuid } from "../shared/validation.ts";
+import { uuid } from "../../domain/shared/shapes.ts";
 
 const tenants = z.union([z.literal("all"), z.array(uuid).min(1).max(1000)], {
   error: 'expected "all" or a list of 1 to 1000 tenant ids',

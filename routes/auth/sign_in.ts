@@ -3,7 +3,7 @@ import { anyone, byPerson, forEnrolling, forSelf, signedIn } from "../../domain/
 import { refresh, signIn, signOut, switchTenant } from "../../domain/access/sign_in/sign_in.ts";
 import { noContent } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
-import { uuid } from "../shared/validation.ts";
+import { uuid } from "../../domain/shared/shapes.ts";
 import { deviceToken } from "./shapes.ts";
 import { originOf, signedInAnswer, signInAnswers } from "./answers.ts";
 

@@ -14,7 +14,7 @@ import { MAX_REDELIVERED, redeliverFailed } from "../../domain/events/redeliver_
 import { accepted, ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
-import { enumName, optionalText, uuid } from "../shared/validation.ts";
+import { enumName, optionalText, uuid } from "../../domain/shared/shapes.ts";
 
 const path = "/api/v1/webhook-endpoints/{id}";
 const area = "Webhook endpoints";

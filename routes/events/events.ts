@@ -8,7 +8,8 @@ import { requiredName } from "../../domain/shared/name.ts";
 import { created, ok } from "../shared/answer.ts";
 import { callerOf } from "../shared/caller_of.ts";
 import { endpoint } from "../shared/endpoint.ts";
-import { anyObject, queryInteger, uuid } from "../shared/validation.ts";
+import { anyObject, uuid } from "../../domain/shared/shapes.ts";
+import { queryInteger } from "../shared/validation.ts";
 
 const path = "/api/v1/events";
 const area = "Events";

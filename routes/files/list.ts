@@ -8,7 +8,8 @@ import { FileReference, listReferences } from "../../domain/files/references.ts"
 import { ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
-import { enumName, queryBoolean, queryInstant, uuid } from "../shared/validation.ts";
+import { enumName, uuid } from "../../domain/shared/shapes.ts";
+import { queryBoolean, queryInstant } from "../shared/validation.ts";
 import { FileProfileDto, ofFile } from "./shapes.ts";
 
 const access = inFileModule("read:files");

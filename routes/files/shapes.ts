@@ -7,7 +7,7 @@ import type { Caller } from "../../domain/rights/caller.ts";
 import { isUuid } from "../../domain/shared/ids.ts";
 import type { FindInput } from "../shared/endpoint.ts";
 import { pageQuery } from "../shared/paging.ts";
-import { enumName, instant, uuid } from "../shared/validation.ts";
+import { enumName, instant, uuid } from "../../domain/shared/shapes.ts";
 
 const time = z.iso.datetime();
 
@@ -19,44 +19,6 @@ export const ofFile = {
   },
 };
 export const FileReferenceId = ofFile.params.extend({ referenceId: uuid });
-
-export const ReserveFileRequest = z.object({
-  profile: z.string().min(1).max(64),
-  fileName: z.string().normalize("NFC").max(1024).refine((name) => name.trim() !== "", "expected a name"),
-  contentType: z.string().max(255).regex(
-    /^[\x21-\x7e]+( [\x21-\x7e]+)*$/,
-    "expected a media type of printable ASCII without leading, trailing or double spaces",
-  ),
-  sizeBytes: z.int().min(1),
-  isProduct: z.boolean().nullish().transform((value) => value ?? false),
-  parts: z.union([z.boolean(), z.int().min(1).max(MAX_PARTS)], {
-    error: `expected true, or a number of parts from 1 to ${MAX_PARTS}`,
-  }).nullish().transform((value) => value || null).meta({
-    description:
-      "Answers URLs to upload in parts as well: true for as many as suit the size, or their number",
-  }),
-}).meta({ id: "ReserveFileRequest" });
-
-const PartReservation = z.object({
-  partNumber: z.int(),
-  sizeBytes: z.int().meta({ description: "Exact size of the part" }),
-  uploadUrl: z.url().meta({
-    description: "PUT the part to this URL; send the ETag of the answer in the confirmation",
-  }),
-  requiredHeaders: z.record(z.string(), z.string()),
-}).meta({ id: "FilePartReservation" });
-
-export const FileReservation = z.object({
-  fileId: z.guid(),
-  uploadUrl: z.url().meta({ description: "PUT the content to this URL, directly to storage" }),
-  uploadExpiresAt: time,
-  requiredHeaders: z.record(z.string(), z.string()).meta({
-    description: "Headers the PUT must send unchanged; storage refuses other values",
-  }),
-  parts: z.array(PartReservation).optional().meta({
-    description: "If parts were requested: upload the content in these parts instead of one PUT to uploadUrl",
-  }),
-}).meta({ id: "FileReservation" });
 
 const ETAG = /^"?([\x21\x23-\x7e]{1,128}?)"?$/;
 

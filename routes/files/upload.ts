@@ -1,10 +1,10 @@
 import { inFileModule } from "../../domain/rights/checks.ts";
 import { completeFile } from "../../domain/files/complete.ts";
 import { FileRecord, fileRecord } from "../../domain/files/file.ts";
-import { reserveFile } from "../../domain/files/reserve.ts";
+import { Reservation, ReservationRequest, reserveFile } from "../../domain/files/reserve.ts";
 import { created, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
-import { CompleteFileRequest, FileReservation, ofFile, ReserveFileRequest } from "./shapes.ts";
+import { CompleteFileRequest, ofFile } from "./shapes.ts";
 
 /** Reserves and confirms uploads. The client sends the content directly to storage. */
 export const uploadRoutes = [
@@ -15,9 +15,9 @@ export const uploadRoutes = [
     id: "reserveFile",
     summary: "Reserve a file and get its upload URL",
     access: inFileModule("upload:files"),
-    body: ReserveFileRequest,
+    body: ReservationRequest,
     creates: "in steps", // a multipart upload starts at the store, and a transaction must not wait for that
-    answers: { 201: { description: "The reservation", schema: FileReservation } },
+    answers: { 201: { description: "The reservation", schema: Reservation } },
     problems: [
       "FILE_PROFILE_UNKNOWN",
       "FILE_TOO_LARGE_UNPROCESSABLE",

@@ -6,37 +6,32 @@ import {
   listBatchJobs,
   readBatch,
 } from "../../domain/jobs/batches/batch_row.ts";
-import { addToBatch, cancelBatch, createBatch } from "../../domain/jobs/control/batches.ts";
+import {
+  addToBatch,
+  cancelBatch,
+  createBatch,
+  jobItems,
+  RequestedBatch,
+} from "../../domain/jobs/control/batches.ts";
+import { RequestedJob } from "../../domain/jobs/control/enqueue_requested.ts";
 import { JobSummary } from "../../domain/jobs/job_row.ts";
 import { jobReach } from "../../domain/jobs/reach.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
-import { requiredName } from "../../domain/shared/name.ts";
 import { inTenantOrService } from "../../domain/rights/checks.ts";
 import { created, ok } from "../shared/answer.ts";
-import { BULK_LIMIT, readItems } from "../shared/bulk.ts";
+import { readItems } from "../shared/bulk.ts";
 import type { Call } from "../shared/call.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
-import { enumName, uuid } from "../shared/validation.ts";
+import { enumName, uuid } from "../../domain/shared/shapes.ts";
 import { requireKnownArgs } from "./known_args.ts";
-import { EnqueueRequest, ofTenant, status } from "./shapes.ts";
+import { ofTenant, status } from "./shapes.ts";
 
 const access = inTenantOrService();
 const byId = z.object({ id: uuid });
 
-const jobs = z.array(z.unknown()).max(BULK_LIMIT).meta({ description: "Each item is an EnqueueJobRequest" });
-const follower = EnqueueRequest.nullish().transform((value) => value ?? null);
-
-const CreateBatchRequest = z.object({
-  jobs: jobs.min(1),
-  onAllSucceeded: follower,
-  onAnyFailed: follower,
-  name: requiredName(200).nullish().transform((value) => value ?? null),
-  open: z.boolean().default(false).meta({ description: "More jobs are added later, until it is closed" }),
-}).meta({ id: "CreateJobBatchRequest" });
-
 const AddToBatchRequest = z.object({
-  jobs: jobs.default([]),
+  jobs: jobItems.default([]),
   close: z.boolean().default(false).meta({ description: "No more jobs follow" }),
 }).refine(({ jobs, close }) => jobs.length > 0 || close, {
   path: ["jobs"],
@@ -96,7 +91,7 @@ export const batchRoutes = [
       "dead-lettered or cancelled. With `open: true`, more jobs can be added until the batch is closed; only then it can " +
       "succeed. Jobs of a batch cannot have a `uniqueKey`.",
     access,
-    body: CreateBatchRequest,
+    body: RequestedBatch,
     creates: "atomically",
     answers: { 201: { description: "The batch", schema: JobBatch } },
     problems: ["JOB_TYPE_UNKNOWN", "MISSING_PERMISSION"],
@@ -146,4 +141,4 @@ export const batchRoutes = [
 ] as const;
 
 const readJobs = (platform: ServicePlatform, call: Call, items: unknown[]) =>
-  readItems(call, EnqueueRequest, items, (item, at) => requireKnownArgs(platform, call, item, at), "jobs");
+  readItems(call, RequestedJob, items, (item, at) => requireKnownArgs(platform, call, item, at), "jobs");

@@ -20,7 +20,8 @@ import { JobSummary } from "../../domain/jobs/job_row.ts";
 import { noContent, ok, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
-import { queryBoolean, queryInstant, uuid } from "../shared/validation.ts";
+import { uuid } from "../../domain/shared/shapes.ts";
+import { queryBoolean, queryInstant } from "../shared/validation.ts";
 import {
   givenArgs,
   PurgeRequest,

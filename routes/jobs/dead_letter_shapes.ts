@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { invalid } from "../../domain/problems/problem.ts";
 import type { Call } from "../shared/call.ts";
-import { instant } from "../shared/validation.ts";
+import { instant } from "../../domain/shared/shapes.ts";
 
 const isAbsent = (value: unknown) => value === undefined || value === null;
 

@@ -13,7 +13,7 @@ import { describeJobTypes, ExposedJobType } from "../../domain/jobs/lists/type_c
 import { listWorkers, LiveWorker } from "../../domain/jobs/engine/lease.ts";
 import { ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
-import { enumName } from "../shared/validation.ts";
+import { enumName } from "../../domain/shared/shapes.ts";
 import { BY_ARGUMENTS, filtersOf, searchedFromHeader } from "./filters.ts";
 import { furtherJobFilters, jobFilters, JobStatusCountsDto, ofTenant } from "./shapes.ts";
 

@@ -13,7 +13,7 @@ import { rotateSigningSecret } from "../../domain/jobs/types/signing_secrets.ts"
 import { definedMembers } from "../../domain/shared/defined_members.ts";
 import { created, etagOf, noContent, ok, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
-import { anyObject, optionalObject } from "../shared/validation.ts";
+import { anyObject, optionalObject } from "../../domain/shared/shapes.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 
 const timestamp = z.iso.datetime();

@@ -1,6 +1,10 @@
 import { z } from "zod";
 import { inTenantOrService } from "../../domain/rights/checks.ts";
-import { enqueueRequestedJob, enqueueRequestedJobs } from "../../domain/jobs/control/enqueue_requested.ts";
+import {
+  enqueueRequestedJob,
+  enqueueRequestedJobs,
+  RequestedJob,
+} from "../../domain/jobs/control/enqueue_requested.ts";
 import { searchErrors } from "../../domain/jobs/lists/error_search.ts";
 import {
   JobExecution,
@@ -19,20 +23,14 @@ import { accepted, created, ok } from "../shared/answer.ts";
 import { readItems } from "../shared/bulk.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
-import { enumName, queryBoolean, queryInteger, uuid } from "../shared/validation.ts";
+import { enumName, uuid } from "../../domain/shared/shapes.ts";
+import { queryBoolean, queryInteger } from "../shared/validation.ts";
 import { givenArgs, RetryRequest } from "./dead_letter_shapes.ts";
 import { batchRoutes } from "./batches.ts";
 import { BY_ARGUMENTS, filtersOf, searchedFromHeader } from "./filters.ts";
 import { jobStatisticsRoutes } from "./job_statistics.ts";
 import { requireKnownArgs } from "./known_args.ts";
-import {
-  BulkEnqueueRequest,
-  BulkEnqueueResponse,
-  EnqueueRequest,
-  furtherJobFilters,
-  jobFilters,
-  status,
-} from "./shapes.ts";
+import { BulkEnqueueRequest, BulkEnqueueResponse, furtherJobFilters, jobFilters, status } from "./shapes.ts";
 
 const access = inTenantOrService();
 const byId = z.object({ id: uuid });
@@ -137,7 +135,7 @@ export const jobRoutes = [
     id: "enqueueJob",
     summary: "Enqueue a job",
     access,
-    body: EnqueueRequest,
+    body: RequestedJob,
     creates: "atomically",
     details: UNIQUE_JOBS,
     answers: {
@@ -167,7 +165,7 @@ export const jobRoutes = [
       const { items, continueOnError } = await call.readJson(BulkEnqueueRequest, { anyText: true }); // each item is checked alone
       const jobs = readItems(
         call,
-        EnqueueRequest,
+        RequestedJob,
         items,
         (item, at) => requireKnownArgs(platform, call, item, at),
       );

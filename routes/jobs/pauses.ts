@@ -3,8 +3,9 @@ import { PauseState, pauseWork, resumeWork } from "../../domain/jobs/limits/paus
 import { inTenantOrService } from "../../domain/rights/checks.ts";
 import { ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
-import { requiredText } from "../shared/validation.ts";
-import { PauseRequest, queue } from "./shapes.ts";
+import { requiredText } from "../../domain/shared/shapes.ts";
+import { queueName } from "../../domain/jobs/job_row.ts";
+import { PauseRequest } from "./shapes.ts";
 
 const details =
   "For the own tenant's jobs; a system administrator without a tenant context acts for all tenants. " +
@@ -17,7 +18,7 @@ const control = {
   details,
   answers: { 200: { description: "What is paused now", schema: PauseState } },
 } as const;
-const ofQueue = z.object({ queue });
+const ofQueue = z.object({ queue: queueName });
 const ofType = z.object({ name: requiredText(200) });
 
 /** Pausing and resuming queues and job types: waiting jobs stay, running jobs finish. */

@@ -1,28 +1,14 @@
 import { z } from "zod";
-import {
-  JOB_STATUSES,
-  JOB_TYPES,
-  JobSummary,
-  PRIORITIES,
-  QUEUE_NAME,
-  QUEUE_NAME_EXPECTED,
-} from "../../domain/jobs/job_row.ts";
-import { uniqueFor } from "../../domain/jobs/unique_jobs.ts";
+import { JOB_STATUSES, JOB_TYPES, JobSummary, PRIORITIES, queueName } from "../../domain/jobs/job_row.ts";
+import { serializedArgs } from "../../domain/jobs/control/enqueue_requested.ts";
+import { unique, uniqueFor, uniqueKey } from "../../domain/jobs/unique_jobs.ts";
 import { bulkRequest, bulkResponseOf } from "../shared/bulk.ts";
-import {
-  enumName,
-  instant,
-  optionalText,
-  queryBoolean,
-  queryInstant,
-  requiredText,
-  uuid,
-} from "../shared/validation.ts";
+import { enumName, optionalText, requiredText, uuid } from "../../domain/shared/shapes.ts";
+import { queryBoolean, queryInstant } from "../shared/validation.ts";
 
 export const status = enumName(JOB_STATUSES);
 const type = enumName(JOB_TYPES);
 const priority = enumName(PRIORITIES);
-export const queue = z.string().regex(QUEUE_NAME, QUEUE_NAME_EXPECTED);
 /** Tenant filter of lists, statistics and bulk changes. */
 export const ofTenant = {
   tenantId: uuid.optional().meta({ description: "Filter for system administrators" }),
@@ -55,35 +41,6 @@ export const furtherJobFilters = {
     },
   ),
 };
-const uniqueKey = z.string().min(1).max(200).meta({
-  description: "While a job holds the key, no other job of the same tenant and type gets it",
-});
-/** Members of a request that enqueues jobs. */
-const unique = {
-  uniqueKey: uniqueKey.nullish().transform((value) => value ?? null),
-  uniqueFor: uniqueFor.nullish().transform((value) => value ?? "unfinished"),
-};
-const serializedArgs = z.string({ error: "expected a string that holds JSON" });
-
-export const EnqueueRequest = z.object({
-  jobTypeName: requiredText(200),
-  serializedArgs: serializedArgs.nullish().transform((value) => value ?? "{}"),
-  argsTypeName: optionalText(200),
-  priority: priority.nullish().transform((value) => value ?? "Normal"),
-  queue: queue.nullish().transform((value) => value ?? "default"),
-  scheduledAt: instant.nullish().transform((value) => value ?? null),
-  maxRetries: z.int().min(0).max(25).nullish().transform((value) => value ?? null),
-  parentJobId: uuid.nullish().transform((value) => value ?? null),
-  parentJobIds: z.array(uuid).max(1_000).nullish().transform((value) => value ?? []).meta({
-    description:
-      "The job starts when all have succeeded, and is cancelled when one is dead-lettered or cancelled",
-  }),
-  ...unique,
-}).refine(
-  ({ parentJobId, parentJobIds }) => parentJobId === null || parentJobIds.length === 0,
-  { path: ["parentJobIds"], error: "expected either parentJobId or parentJobIds, not both" },
-).meta({ id: "EnqueueJobRequest" });
-
 export const BulkEnqueueRequest = bulkRequest.meta({
   id: "BulkEnqueueRequest",
   description: "Each item is an EnqueueJobRequest",
@@ -119,7 +76,7 @@ export const CreateRecurringJobRequest = z.object({
   jobTypeName: requiredText(200),
   ...schedule,
   timeZoneId: schedule.timeZoneId.nullish().transform((value) => value ?? "UTC"),
-  queue: queue.nullish().transform((value) => value ?? "default"),
+  queue: queueName.nullish().transform((value) => value ?? "default"),
   serializedArgs: serializedArgs.nullish().transform((value) => value ?? "{}"),
   argsTypeName: optionalText(200),
   ...unique,
@@ -132,7 +89,7 @@ const cleared = <S extends z.ZodType<string>>(schema: S, fallback: string) =>
 export const UpdateRecurringJobRequest = z.object({
   cronExpression: schedule.cronExpression.nullish().transform((value) => value ?? undefined),
   timeZoneId: cleared(schedule.timeZoneId, "UTC"),
-  queue: cleared(queue, "default"),
+  queue: cleared(queueName, "default"),
   serializedArgs: cleared(serializedArgs, "{}"),
   argsTypeName: z.string().max(200).nullish(),
   uniqueKey: uniqueKey.nullish(),

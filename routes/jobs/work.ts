@@ -2,7 +2,7 @@ import { z } from "zod";
 import { isAnyPaused } from "../../domain/jobs/limits/pauses.ts";
 import { invalid } from "../../domain/problems/problem.ts";
 import { inServedTenantsOrService } from "../../domain/rights/checks.ts";
-import { QUEUE_NAME, QUEUE_NAME_EXPECTED } from "../../domain/jobs/job_row.ts";
+import { queueName } from "../../domain/jobs/job_row.ts";
 import { claimWork } from "../../domain/jobs/remote/claim_work.ts";
 import { renewWork } from "../../domain/jobs/remote/heartbeat.ts";
 import { JOB_TYPE_NAME, JOB_TYPE_NAME_EXPECTED } from "../../domain/jobs/types/declared_types.ts";
@@ -10,7 +10,7 @@ import { settleWork, WORK_OUTCOMES } from "../../domain/jobs/remote/settle_work.
 import { ok } from "../shared/answer.ts";
 import { callerOf } from "../shared/caller_of.ts";
 import { endpoint } from "../shared/endpoint.ts";
-import { uuid } from "../shared/validation.ts";
+import { uuid } from "../../domain/shared/shapes.ts";
 
 /** Maximum size of the bodies of heartbeats and settlements, in bytes. */
 const BODY_BYTES = 8 * 1024 * 1024;
@@ -30,12 +30,11 @@ const orNull = <S extends z.ZodType>(schema: S) =>
 const text = (bytes: number) =>
   z.string().refine((value) => bytesOf(value) <= bytes, `expected at most ${bytes} bytes of UTF-8`);
 const typeName = z.string().regex(JOB_TYPE_NAME, JOB_TYPE_NAME_EXPECTED);
-const queue = z.string().regex(QUEUE_NAME, QUEUE_NAME_EXPECTED);
 const attempt = z.int().min(1).max(2_147_483_647);
 
 const ClaimRequest = z.object({
   types: z.array(typeName).min(1).max(100),
-  queues: orNull(z.array(queue).min(1).max(100)).meta({ description: "Absent: all queues" }),
+  queues: orNull(z.array(queueName).min(1).max(100)).meta({ description: "Absent: all queues" }),
   max: z.int().min(1).max(500).default(1),
   waitSeconds: z.number().min(0).max(50).default(0),
   worker: z.string().trim().min(1).max(200).meta({ description: "Name of the worker process" }),

@@ -4,7 +4,7 @@ import { logoNotFound } from "../../domain/looks/write.ts";
 import { anyone } from "../../domain/rights/checks.ts";
 import { ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
-import { uuid } from "../shared/validation.ts";
+import { uuid } from "../../domain/shared/shapes.ts";
 
 /** The public logo of a tenant, for mails and hosted pages. */
 export const logoRoutes = [

@@ -14,7 +14,7 @@ import { requiredName } from "../../domain/shared/name.ts";
 import { created, etagOf, noContent, ok, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
-import { enumName, mailAddress, uuid } from "../shared/validation.ts";
+import { enumName, mailAddress, uuid } from "../../domain/shared/shapes.ts";
 
 const path = "/api/v1/notification-senders";
 const area = "Looks";

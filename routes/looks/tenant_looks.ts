@@ -9,7 +9,7 @@ import type { TenantCaller } from "../../domain/rights/caller.ts";
 import { requiredName } from "../../domain/shared/name.ts";
 import { okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
-import { mailAddress } from "../shared/validation.ts";
+import { mailAddress } from "../../domain/shared/shapes.ts";
 import { logoUrl } from "../../domain/looks/logo_url.ts";
 
 const path = "/api/v1/tenant-looks";

@@ -4,7 +4,7 @@ import { listDevices, registerDevice, removeDevice } from "../../domain/notifica
 import { requireOwner } from "../../domain/notifications/ownership.ts";
 import { noContent, ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
-import { optionalText, uuid } from "../shared/validation.ts";
+import { optionalText, uuid } from "../../domain/shared/shapes.ts";
 import { UserDeviceDto } from "./shapes.ts";
 
 const path = "/api/v1/user-notifications/devices";

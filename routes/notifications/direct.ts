@@ -4,7 +4,7 @@ import { sendDirectEmail, sendDirectPush } from "../../domain/notifications/send
 import type { NotificationResult } from "../../domain/notifications/status.ts";
 import { type Answer, ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
-import { optionalText, requiredText, uuid } from "../shared/validation.ts";
+import { optionalText, requiredText, uuid } from "../../domain/shared/shapes.ts";
 import { addressList, attachments, bodyText, NotificationResultDto, replyTo } from "./shapes.ts";
 
 const access = inTenantOrService("send:notifications");

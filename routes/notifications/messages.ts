@@ -10,7 +10,8 @@ import { contentTag } from "../../domain/shared/version.ts";
 import { ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
-import { instant, queryInstant, uuid } from "../shared/validation.ts";
+import { instant, uuid } from "../../domain/shared/shapes.ts";
+import { queryInstant } from "../shared/validation.ts";
 import {
   channel,
   deliveryState,

@@ -5,7 +5,7 @@ import { setNotificationSettings } from "../../domain/templates/write.ts";
 import { contentTag } from "../../domain/shared/version.ts";
 import { ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
-import { requiredText } from "../shared/validation.ts";
+import { requiredText } from "../../domain/shared/shapes.ts";
 
 const area = "Notification templates";
 const Settings = z.object({

@@ -1,6 +1,7 @@
 import { TEMPLATE_KINDS } from "../../domain/templates/read.ts";
 import { z } from "zod";
 import { channelName, channelNames } from "../../domain/notifications/channels.ts";
+import { category } from "../../domain/notifications/preferences.ts";
 import { SUPPRESSION_REASONS } from "../../domain/notifications/suppression.ts";
 import {
   DELIVERY_STATES,
@@ -10,7 +11,7 @@ import {
   STATUSES,
 } from "../../domain/notifications/status.ts";
 import { templateTexts } from "../shared/template_texts.ts";
-import { anyObject, enumName, optionalObject, optionalText, uuid } from "../shared/validation.ts";
+import { anyObject, enumName, optionalObject, optionalText, uuid } from "../../domain/shared/shapes.ts";
 
 const MAX_RECIPIENTS = 1_000;
 /** A longer body exceeds the size limit of a request. */
@@ -35,9 +36,6 @@ export const slug = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, {
   error: "expected 1 to 100 letters, digits, dots, hyphens or underscores, beginning with a letter or digit",
 });
 export const templateData = anyObject;
-/** In NFC: the preferences of a user name the categories too. */
-export const category = z.string().trim().normalize("NFC").min(1).max(100);
-
 /** An http(s) URL, or a path of the client. Browsers read `/\` as `//`, the start of a host. */
 const actionUrl = z.string().max(2_000).regex(/^(https?:\/\/[^\s]+|\/(?![/\\])[^\s]*)$/, {
   error: "expected an http(s) URL or a path that begins with /",

@@ -3,7 +3,7 @@ import { byPerson, forSelf, signedIn } from "../../domain/rights/checks.ts";
 import { requireOwner } from "../../domain/notifications/ownership.ts";
 import { streamUserNotifications } from "../../domain/notifications/in_app/stream.ts";
 import { endpoint } from "../shared/endpoint.ts";
-import { uuid } from "../shared/validation.ts";
+import { uuid } from "../../domain/shared/shapes.ts";
 
 /** Streams new in-app notifications. */
 export const streamRoutes = [

@@ -13,7 +13,8 @@ import {
 import { created, noContent, ok, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
-import { enumName, optionalText, queryInstant, uuid } from "../shared/validation.ts";
+import { enumName, optionalText, uuid } from "../../domain/shared/shapes.ts";
+import { queryInstant } from "../shared/validation.ts";
 import { address } from "./shapes.ts";
 
 const path = "/api/v1/notification-suppressions";

@@ -8,7 +8,7 @@ import { sendTemplateTest } from "../../domain/notifications/sending/send.ts";
 import { previewTemplate, renderForRequest, Rendition, sampleDataOf } from "../../domain/templates/render.ts";
 import { ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
-import { optionalObject, optionalText, requiredText, uuid } from "../shared/validation.ts";
+import { optionalObject, optionalText, requiredText, uuid } from "../../domain/shared/shapes.ts";
 import {
   bodyText,
   NotificationResultDto,

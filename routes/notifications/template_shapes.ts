@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { type StoredTemplate, TEMPLATE_KINDS } from "../../domain/templates/read.ts";
 import { templateTexts } from "../shared/template_texts.ts";
-import { enumName } from "../shared/validation.ts";
+import { enumName } from "../../domain/shared/shapes.ts";
 import { slug } from "./shapes.ts";
 
 export const variables = z.string().max(2_000);

@@ -7,7 +7,7 @@ import { ok, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pageQuery } from "../shared/paging.ts";
 import { comparedWith, VersionDifferencesDto, versionNumber } from "../shared/version_differences.ts";
-import { uuid } from "../shared/validation.ts";
+import { uuid } from "../../domain/shared/shapes.ts";
 import {
   NotificationTemplateDto,
   NotificationTemplateVersionDto,

@@ -12,7 +12,8 @@ import { created, etagOf, ok, okEmpty, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { templateTexts } from "../shared/template_texts.ts";
-import { enumName, optionalText, queryBoolean, requiredText, uuid } from "../shared/validation.ts";
+import { enumName, optionalText, requiredText, uuid } from "../../domain/shared/shapes.ts";
+import { queryBoolean } from "../shared/validation.ts";
 import {
   bodyText,
   NotificationTemplateDetailDto,

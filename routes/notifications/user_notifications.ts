@@ -12,7 +12,8 @@ import { requireOwner } from "../../domain/notifications/ownership.ts";
 import { ok, okEmpty } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
-import { queryBoolean, uuid } from "../shared/validation.ts";
+import { uuid } from "../../domain/shared/shapes.ts";
+import { queryBoolean } from "../shared/validation.ts";
 
 const area = "Notifications";
 const access = forSelf(byPersonOrSystem);

@@ -20,7 +20,7 @@ import { keyRecord } from "../auth/shapes.ts";
 import { created, noContent, ok, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { listQuery, pagedResultOf } from "../shared/paging.ts";
-import { enumName, uuid } from "../shared/validation.ts";
+import { enumName, uuid } from "../../domain/shared/shapes.ts";
 
 const uris = z.array(z.string().min(1).max(2000)).max(50);
 const scope = z.string().regex(

@@ -7,7 +7,7 @@ import {
 import { byPerson, signedIn } from "../../domain/rights/checks.ts";
 import { noContent, ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
-import { uuid } from "../shared/validation.ts";
+import { uuid } from "../../domain/shared/shapes.ts";
 
 /** The clients that a user signed in to. */
 export const connectedClientRoutes = [

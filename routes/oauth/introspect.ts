@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type Asker, introspect } from "../../domain/oauth/tokens/introspection.ts";
+import { type Asker, introspect, Introspection } from "../../domain/oauth/tokens/introspection.ts";
 import { OAuthError, readParameters, requireParameter } from "../../domain/oauth/oauth_error.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { Problem } from "../../domain/problems/problem.ts";
@@ -14,22 +14,6 @@ import { clientPrincipal, clientRequest, oauthAnswer, OAuthErrorDto, oauthRefusa
 
 const CHECK = "check:access";
 const optional = z.string().optional();
-
-const IntrospectionDto = z.object({
-  active: z.boolean(),
-  token_type: z.literal("Bearer").optional(),
-  sub: optional,
-  client_id: optional,
-  tenant_id: z.guid().optional(),
-  ver: z.int().optional().meta({ description: "As in `user.access-changed` and the access check" }),
-  permissions: z.array(z.string()).optional().meta({ description: "Those of now, in the tenant" }),
-  iss: optional,
-  aud: optional,
-  exp: z.int().optional(),
-  iat: z.int().optional(),
-  scope: optional,
-  sid: optional,
-}).meta({ id: "OAuthIntrospection" });
 
 const isBearer = (call: Call): boolean => /^Bearer\b/i.test(call.request.headers.get("authorization") ?? "");
 
@@ -78,7 +62,7 @@ function requireAccount(caller: Caller | null): Asker {
 
 async function answer(platform: ServicePlatform, call: Call): Promise<Answer> {
   const { asker, token } = await readQuestion(platform, call);
-  return ok(await introspect(platform, asker, token) ?? { active: false });
+  return ok(await introspect(platform, asker, token));
 }
 
 /** Tells the API that got a token what it allows. */
@@ -107,7 +91,7 @@ export const introspectRoutes = [
       }),
     },
     answers: {
-      200: { description: "`active` alone if the token is not active", schema: IntrospectionDto },
+      200: { description: "`active` alone if the token is not active", schema: Introspection },
       ...oauthRefusals,
       403: {
         description: "The service account lacks `check:access`, or acts not in the tenant",

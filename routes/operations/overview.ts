@@ -4,7 +4,7 @@ import { THROUGHPUT_WINDOWS } from "../../domain/jobs/statistics/throughput.ts";
 import { Overview, readOverview } from "../../domain/operations/overview.ts";
 import { ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
-import { enumName, uuid } from "../shared/validation.ts";
+import { enumName, uuid } from "../../domain/shared/shapes.ts";
 
 /** The overview of the service. */
 export const overviewRoutes = [

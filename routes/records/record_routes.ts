@@ -2,12 +2,12 @@ import { z } from "zod";
 import { transact } from "../../infra/postgres/postgres.ts";
 import { inTenant } from "../../domain/rights/checks.ts";
 import { createMany } from "../../domain/records/create_many.ts";
-import { pathOfRecord, type RecordType } from "../../domain/records/record_type.ts";
+import { capitalNames, pathOfRecord, type RecordType } from "../../domain/records/record_type.ts";
 import { created, etagOf, noContent, ok, okVersioned } from "../shared/answer.ts";
 import { bulkRequest, bulkResponseOf, readItems } from "../shared/bulk.ts";
 import { type Area, type Endpoint, endpoint, type Operation } from "../shared/endpoint.ts";
 import { listQuery, pagedResultOf } from "../shared/paging.ts";
-import { uuid } from "../shared/validation.ts";
+import { uuid } from "../../domain/shared/shapes.ts";
 
 /** The parts of a record that its routes have types of. */
 export type Described = Pick<
@@ -40,8 +40,7 @@ export function recordRoutes<R extends Described>(record: R): RecordOperations<R
 function routesOf(r: RecordType): Endpoint[] {
   const area = r.area as Area;
   const path = `/api/v1/${pathOfRecord(r)}`;
-  const One = r.one.charAt(0).toUpperCase() + r.one.slice(1);
-  const Many = r.many.charAt(0).toUpperCase() + r.many.slice(1);
+  const { One, Many } = capitalNames(r);
   const [one, many] = [inWords(r.one), inWords(r.many)];
   const a = /^[aeiou]/.test(one) ? `an ${one}` : `a ${one}`;
   const creates = { creates: r.showsSecret ? "a secret" : "atomically" } as const;

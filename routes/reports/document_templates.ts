@@ -22,7 +22,7 @@ import { requiredName } from "../../domain/shared/name.ts";
 import { accepted, type Answer, created, etagOf, noContent, ok, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
-import { anyObject, optionalObject, requiredText, uuid } from "../shared/validation.ts";
+import { anyObject, optionalObject, requiredText, uuid } from "../../domain/shared/shapes.ts";
 import { templateTexts } from "../shared/template_texts.ts";
 import { comparedWith, VersionDifferencesDto, versionNumber } from "../shared/version_differences.ts";
 import { reportLocation, tracking, TrackingDto } from "./shapes.ts";

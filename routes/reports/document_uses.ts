@@ -3,7 +3,7 @@ import { listDocumentUses } from "../../domain/reports/document_templates/render
 import { inTenant } from "../../domain/rights/checks.ts";
 import { ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
-import { uuid } from "../shared/validation.ts";
+import { uuid } from "../../domain/shared/shapes.ts";
 
 const DocumentUseDto = z.object({
   id: z.guid(),

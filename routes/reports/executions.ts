@@ -14,7 +14,8 @@ import { visibleTemplates } from "../../domain/reports/threads/registry.ts";
 import { accepted, noContent, ok, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf } from "../shared/paging.ts";
-import { queryBoolean, queryInstant, queryInteger, queryNames, uuid } from "../shared/validation.ts";
+import { uuid } from "../../domain/shared/shapes.ts";
+import { queryBoolean, queryInstant, queryInteger, queryNames } from "../shared/validation.ts";
 import {
   DownloadDto,
   executionDetail,

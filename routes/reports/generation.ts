@@ -2,12 +2,11 @@ import { inTenantOrService } from "../../domain/rights/checks.ts";
 import type { ProblemCode } from "../../domain/problems/catalogue.ts";
 import { requestBurst } from "../../domain/reports/generation/burst.ts";
 import { generateNow } from "../../domain/reports/generation/generate_now.ts";
-import { requestReport } from "../../domain/reports/generation/request_report.ts";
+import { GenerationRequest, requestReport } from "../../domain/reports/generation/request_report.ts";
 import { accepted, created } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import {
   AsyncGenerationRequest,
-  GenerationRequest,
   generationResult,
   GenerationResultDto,
   reportLocation,

@@ -6,8 +6,10 @@ import { DeliveryOptionsShape } from "../../domain/reports/delivery/options.ts";
 import {
   createSchedule,
   deleteSchedule,
+  NewSchedule,
   pauseSchedule,
   resumeSchedule,
+  ScheduleChange,
   updateSchedule,
 } from "../../domain/reports/schedules/schedule_changes.ts";
 import { triggerSchedule } from "../../domain/reports/schedules/schedule_runs.ts";
@@ -17,7 +19,6 @@ import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf } from "../shared/paging.ts";
 import { queryBoolean } from "../shared/validation.ts";
 import {
-  CreateScheduleRequest,
   ReportId,
   reportLocation,
   reportPage,
@@ -25,7 +26,6 @@ import {
   scheduleDto,
   tracking,
   TrackingDto,
-  UpdateScheduleRequest,
 } from "./shapes.ts";
 
 const access = inTenantOrService();
@@ -80,7 +80,7 @@ export const scheduleRoutes = [
     path: BASE,
     id: "createReportSchedule",
     summary: "Create a schedule",
-    body: CreateScheduleRequest,
+    body: NewSchedule,
     creates: "atomically",
     answers: { 201: { etag: true, description: "The schedule", schema: ScheduleDto } },
     problems: ["REPORT_TEMPLATE_NOT_FOUND", "MISSING_PERMISSION", "REPORT_FORMAT_NOT_SUPPORTED", "FORBIDDEN"],
@@ -97,7 +97,7 @@ export const scheduleRoutes = [
     id: "updateReportSchedule",
     summary: "Change a schedule",
     params: ReportId,
-    body: UpdateScheduleRequest,
+    body: ScheduleChange,
     answers: { 204: { description: "Changed" } },
     problems: [...named, "REPORT_TEMPLATE_NOT_FOUND", "REPORT_FORMAT_NOT_SUPPORTED", "PRECONDITION_FAILED"],
     async run({ platform, caller, params, body, call }) {

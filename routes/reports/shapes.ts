@@ -1,11 +1,11 @@
 import { z } from "zod";
-import { requiredName } from "../../domain/shared/name.ts";
 import { FILE_STATUSES, type FileStatus } from "../../domain/files/file.ts";
 import { BurstShape } from "../../domain/reports/generation/burst.ts";
+import { GenerationRequest } from "../../domain/reports/generation/request_report.ts";
 import { DELIVERY_STATUSES } from "../../domain/reports/status.ts";
 import { DeliveryOptionsShape } from "../../domain/reports/delivery/options.ts";
 import type { DeliveryOutcome, Execution } from "../../domain/reports/execution.ts";
-import type { ReportFormat } from "../../domain/documents/formats.ts";
+import { formatNumber } from "../../domain/documents/formats.ts";
 import { describeParameters } from "../../domain/reports/definition/parameters.ts";
 import type { ReportTemplate } from "../../domain/reports/definition/report_template.ts";
 import type { Schedule } from "../../domain/reports/schedules/schedule.ts";
@@ -13,11 +13,11 @@ import { formatsOf } from "../../domain/reports/threads/registry.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { LAST_PAGE } from "../shared/paging.ts";
 import { pathOf } from "../shared/answer.ts";
-import { optionalObject, optionalText, queryInteger, requiredText, uuid } from "../shared/validation.ts";
+import { uuid } from "../../domain/shared/shapes.ts";
+import { queryInteger } from "../shared/validation.ts";
 
 const timestamp = z.iso.datetime();
 const parameterValue = z.union([z.string(), z.number(), z.boolean()]);
-const formatValue = z.int().min(1).max(4).meta({ description: "1 Pdf, 2 Excel, 3 Csv, 4 Html" });
 const statusValue = z.int().min(1).max(6).meta({
   description: "1 Queued, 2 Generating, 3 Completed, 4 Failed, 5 Delivered, 6 Cancelled",
 });
@@ -33,7 +33,7 @@ export const TemplateItemDto = z.object({
   templateId: z.string(),
   displayName: z.string(),
   description: z.string(),
-  supportedFormats: z.array(formatValue),
+  supportedFormats: z.array(formatNumber),
   parameters: z.array(
     z.object({
       name: z.string(),
@@ -53,7 +53,7 @@ const summaryFields = {
   id: z.guid(),
   templateId: z.string(),
   reportName: z.string(),
-  format: formatValue,
+  format: formatNumber,
   status: statusValue,
   deliveryStatus: deliveryStatusValue,
   fileSizeBytes: z.int().nullable(),
@@ -100,7 +100,7 @@ export const GenerationResultDto = z.object({
   id: z.guid(),
   templateId: z.string(),
   reportName: z.string(),
-  format: formatValue,
+  format: formatNumber,
   status: statusValue,
   fileName: z.string().nullable(),
   fileSizeBytes: z.int().nullable(),
@@ -124,15 +124,8 @@ export const TrackingDto = z.object({
 
 export const DownloadDto = z.object({ url: z.url(), expiresAt: timestamp }).meta({ id: "ReportDownloadDto" });
 
-const requestFields = {
-  templateId: requiredText(100),
-  format: formatValue.transform((value) => value as ReportFormat),
-  parameters: optionalObject.transform((value) => value ?? {}),
-  requestedBy: optionalText(200),
-};
-export const GenerationRequest = z.object(requestFields).meta({ id: "ReportGenerationRequest" });
 export const AsyncGenerationRequest = z.object({
-  ...requestFields,
+  ...GenerationRequest.shape,
   delivery: DeliveryOptionsShape.nullish().transform((value) => value ?? null),
   burst: BurstShape.nullish().transform((value) => value ?? null),
 }).meta({ id: "ReportAsyncGenerationRequest" });
@@ -247,7 +240,7 @@ export const ScheduleDto = z.object({
   description: z.string().nullable(),
   cronExpression: z.string(),
   timeZoneId: z.string(),
-  format: formatValue,
+  format: formatNumber,
   parametersJson: z.string(),
   deliveryOptionsJson: z.string().nullable(),
   burstJson: z.string().nullable(),
@@ -262,43 +255,6 @@ export const ScheduleDto = z.object({
   createdAt: timestamp,
   updatedAt: timestamp,
 }).meta({ id: "ReportScheduleDto" });
-
-const cronExpression = requiredText(200);
-const timeZoneId = requiredText(100);
-const DEFAULT_ZONE = "UTC";
-export const CreateScheduleRequest = z.object({
-  templateId: requestFields.templateId,
-  name: requiredName(200),
-  description: optionalText(2_000),
-  cronExpression,
-  timeZoneId: timeZoneId.nullish().transform((value) => value ?? DEFAULT_ZONE),
-  format: requestFields.format,
-  parameters: requestFields.parameters,
-  delivery: DeliveryOptionsShape.nullish().transform((value) => value ?? null),
-  burst: BurstShape.nullish().transform((value) => value ?? null),
-}).meta({ id: "CreateReportScheduleRequest" });
-
-const unlessNull = <S extends z.ZodType>(schema: S) =>
-  schema.nullish().transform((value) => value ?? undefined);
-/** null sets `cleared`; absent keeps the value. */
-const orCleared = <S extends z.ZodType>(schema: S, cleared: z.output<S>) =>
-  schema.nullish().transform((value) => value === null ? cleared : value);
-export const UpdateScheduleRequest = z.object({
-  name: unlessNull(requiredName(200)),
-  description: z.string().max(2_000).nullish(),
-  cronExpression: unlessNull(cronExpression),
-  timeZoneId: orCleared(timeZoneId, DEFAULT_ZONE),
-  format: unlessNull(requestFields.format),
-  parametersJson: orCleared(z.string().max(100_000), "{}"),
-  deliveryOptionsJson: orCleared(z.string().max(100_000), "null"),
-  burstJson: orCleared(z.string().max(1_000_000), "null").meta({
-    description: "As `burst` of the creation; null: one document",
-  }),
-}).meta({
-  id: "UpdateReportScheduleRequest",
-  description:
-    "Omitted members keep their values; null clears or sets the default, but keeps name, cron expression and format",
-});
 
 export const scheduleDto = (s: Schedule) => ({
   id: s.id,

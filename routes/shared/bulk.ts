@@ -1,10 +1,8 @@
 import { z } from "zod";
 import { Problem } from "../../domain/problems/problem.ts";
+import { BULK_LIMIT } from "../../domain/shared/bulk.ts";
 import { requireStorableText } from "../../domain/shared/storable.ts";
 import type { Call } from "./call.ts";
-
-/** Maximum number of items in a bulk request. */
-export const BULK_LIMIT = 1000;
 
 /** The body of a bulk request. Items are validated one by one, so that an invalid item is reported alone. */
 export const bulkRequest = z.object({

@@ -10,7 +10,7 @@ import {
   SECURITY_SCHEMES,
   SHARED_HEADERS,
   SHARED_PARAMETERS,
-} from "./openapi_parts.ts";
+} from "./openapi_components.ts";
 import { isOAuthRefusal } from "./problem_document.ts";
 import { problemSchema, type Refusal, refusalComponents, refusalResponses } from "./openapi_refusals.ts";
 import { dropRepetition, nameBodies, type Parameter, shareParameters } from "./openapi_sharing.ts";

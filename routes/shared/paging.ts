@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { enumName, queryBoolean, queryInteger } from "./validation.ts";
+import { enumName } from "../../domain/shared/shapes.ts";
+import { queryBoolean, queryInteger } from "./validation.ts";
 
 /** The largest page number, so that offsets are exact integers. */
 export const LAST_PAGE = 2_147_483_647;
@@ -23,11 +24,6 @@ export const pageQuery = (maxPageSize = 100, usual = Math.min(20, maxPageSize)) 
 });
 
 const sortDirection = enumName(["Ascending", "Descending"]);
-
-/** The shape of the time of deletion, which distinguishes deleted rows in a list with `includeDeleted`. */
-export const deletedAt = z.iso.datetime().nullable().meta({
-  description: "null: not deleted. Only lists with `includeDeleted` contain deleted ones",
-});
 
 /** The common list parameters. `sortBy` accepts the names in `sortable`. */
 export const listQuery = <const N extends readonly [string, ...string[]]>(sortable: N) => ({

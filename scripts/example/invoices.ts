@@ -14,7 +14,12 @@ export const invoices = defineRecord({
   table: "invoicing.invoices",
   softDeleted: true,
   changes: "partial",
-  unique: { invoices_number_unique: "The tenant already has an invoice with this number." },
+  unique: {
+    invoices_number_unique: {
+      en: "The tenant already has an invoice with this number.",
+      pt: "O inquilino já tem uma fatura com este número.",
+    },
+  },
   members: {
     number: {
       shape: z.string().regex(/^[A-Za-z0-9-]{1,30}$/, "expected 1 to 30 letters, digits and dashes"),

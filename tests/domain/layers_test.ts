@@ -23,8 +23,8 @@ const FOLDERS: Record<string, string[]> = {
   routes: ["infra", "domain", "routes"],
 };
 /**
- * The folders inside an area, lowest first; `.` holds the files of the area itself. They do not import upwards either. An
- * area without a line has one folder.
+ * The folders inside an area and the console, lowest first; `.` holds the files of the area itself. They do not import
+ * upwards either. An area without a line has one folder.
  */
 const FOLDERS_OF: Record<string, string> = {
   access:
@@ -38,6 +38,10 @@ const FOLDERS_OF: Record<string, string> = {
   reports: "definition templates threads . delivery document_templates generation schedules",
   templates: "language/values language/html_text language .",
   user_data: "imports .",
+  "routes/console": [
+    "shared components lists files integration jobs notifications inbox records reports access/permissions access/users",
+    "access/audit access/roles scope access/tenants access/data access overview search layout account visit .",
+  ].join(" "),
 };
 const ROOT = join(import.meta.dirname ?? ".", "..", "..");
 const IMPORTS = /\b(?:from|import)\s*\(?\s*"(\.[^"]+\.tsx?)"/g;
@@ -83,7 +87,9 @@ Deno.test("imports point down: from routes to the domain and infra, and from an 
 
 /** The area of a file, and the place of its folder in `FOLDERS_OF`: -1 if it has none. */
 function placeOf(file: string): { area: string; place: number } | null {
-  const [, area = "", folder = "."] = /^domain\/([^/]+)\/(?:(.+)\/)?[^/]+$/.exec(file) ?? [];
+  const path = /^(?:domain\/(\w+)|(routes\/console))\/(?:(.+)\/)?[^/]+$/;
+  const [, domainArea, console, folder = "."] = path.exec(file) ?? [];
+  const area = domainArea ?? console ?? "";
   if (area === "" || folder === "." && !Object.hasOwn(FOLDERS_OF, area)) return null;
   return { area, place: (FOLDERS_OF[area] ?? "").split(" ").indexOf(folder) };
 }

@@ -63,14 +63,14 @@ export const ACCESS: Fault[] = [
   {
     name: "an expired lockout counts as locked",
     area: "access",
-    file: "domain/access/users/user_list_parts.ts",
+    file: "domain/access/users/user_list_request.ts",
     text: "(u.lockout_expires_at is null or u.lockout_expires_at <= now())",
     replacement: "(u.lockout_expires_at is null)",
   },
   {
     name: "the list of users by creation has one direction",
     area: "access",
-    file: "domain/access/users/user_list_parts.ts",
+    file: "domain/access/users/user_list_request.ts",
     text: "descending ? q`u.created_at desc, u.id desc` : q`u.created_at, u.id`",
     replacement: "descending ? q`u.created_at, u.id` : q`u.created_at, u.id`",
   },

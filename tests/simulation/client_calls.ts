@@ -79,6 +79,9 @@ function jobOf(w: CallWorld, o: Partial<RequestedJob> & { tag?: string } = {}): 
     scheduledAt: isLater ? new Date(time.clock.now().getTime() + random.between(-500, 30_000)) : null,
     maxRetries: random.chance(0.3) ? random.between(0, 1) : null,
     parentJobId: null,
+    parentJobIds: [],
+    uniqueKey: null,
+    uniqueFor: "unfinished",
     ...rest,
   };
 }

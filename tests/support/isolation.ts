@@ -1,5 +1,6 @@
 // Checks that a route gives an outsider nothing of another tenant.
 import assert from "node:assert/strict";
+import { capitalNames } from "../../domain/records/record_type.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import type { Endpoint } from "../../routes/shared/endpoint.ts";
 import type { HttpAnswer, HttpClient } from "./http.ts";
@@ -72,15 +73,14 @@ export const send = (by: HttpClient, spec: Endpoint, ask: Ask, headers: Record<s
  */
 export function resourceRows<K extends string>(
   kind: K,
-  { one, many, notFound }: { one: string; many: string; notFound: string },
+  record: { one: string; many: string; notFound: string },
   bodyOf: Record<string, unknown> | ((world: World<K>) => Record<string, unknown>),
 ): Rows<K> {
   const body = typeof bodyOf === "function" ? bodyOf : () => bodyOf;
-  const One = one.charAt(0).toUpperCase() + one.slice(1);
-  const Many = many.charAt(0).toUpperCase() + many.slice(1);
+  const { One, Many } = capitalNames(record);
   const named = (body?: (world: World<K>) => unknown): Row<K> => ({
     names: (id, world) => ({ params: { id: id(kind) }, ...(body ? { body: body(world) } : {}) }),
-    code: notFound,
+    code: record.notFound,
   });
   return {
     [`list${Many}`]: { own: () => ({ query: { includeDeleted: "true" } }) },

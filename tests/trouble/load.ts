@@ -93,6 +93,10 @@ export class Load {
         });
         const result = await answer.json().catch(() => ({}));
         if (answer.ok) return result;
+        if (answer.status === 401) {
+          this.#token = ""; // it has expired
+          continue;
+        }
         if (EXPECTED_REJECTIONS.includes(result.code)) {
           this.#repeat(`${answer.status} ${result.code}`);
           return null;

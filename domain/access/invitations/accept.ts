@@ -125,6 +125,7 @@ export async function acceptInvitation(
       lastName,
       phoneNumber: null,
       appIds: [],
+      metadata: {},
       isActive: true,
       tenants: [link],
     };

@@ -4,7 +4,7 @@ import { type Caller, isSystemAdmin, type TenantCaller } from "../../rights/call
 import type { PermissionReach } from "../../rights/catalog.ts";
 import { allOf, matches, orderBy, pageOf, type SortDirection } from "../../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
-import { countRows } from "../../shared/read_page.ts";
+import { countList } from "../../shared/read_page.ts";
 import { type Versioned, versioned } from "../../shared/versioned.ts";
 
 export const PERMISSION_SORTS = ["code", "category", "createdAt"] as const;
@@ -53,7 +53,7 @@ export async function listPermissions(
   const chosen = wherePermissions(q, caller.tenantId, request);
   const order = orderBy(q, SORTS[request.sortBy ?? "code"], "p.id", request.sortDirection);
   const [total, items] = await Promise.all([
-    countRows(q, q`permissions p where ${chosen}`),
+    countList(q, q`permissions p where ${chosen}`),
     q<PermissionDetails[]>`with page as materialized (
         select * from permissions p where ${chosen} ${order} ${pageOf(q, request)})
       select ${permissionColumns(q, caller)} from page p ${order}`,

@@ -4,7 +4,7 @@ import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
 import { allOf, matches, orderBy, pageOf, type SortDirection } from "../../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
-import { countRows, readPage } from "../../shared/read_page.ts";
+import { countList, readPage } from "../../shared/read_page.ts";
 import { type Versioned, versioned } from "../../shared/versioned.ts";
 import { tenantNotFound } from "../tenant_not_found.ts";
 
@@ -87,7 +87,7 @@ export async function listRoles(
     ? q`roles r where ${chosen}`
     : q`(select * from roles r where ${chosen} ${order} ${page}) r`;
   const [total, items] = await Promise.all([
-    countRows(q, q`roles r where ${chosen}`),
+    countList(q, q`roles r where ${chosen}`),
     q<RoleWithUserCount[]>`
       select ${countedColumns(q)} from ${roles} ${order} ${byCount ? page : q``}`,
   ]);

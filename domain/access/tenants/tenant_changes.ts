@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { type SqlPart, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { invalid, problem } from "../../problems/problem.ts";
@@ -5,8 +6,10 @@ import type { TenantCaller } from "../../rights/caller.ts";
 import type { RightsPlatform } from "../../rights/platform.ts";
 import { definedMembers } from "../../shared/defined_members.ts";
 import { newId } from "../../shared/ids.ts";
+import { requiredName } from "../../shared/name.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { countRows } from "../../shared/read_page.ts";
+import { enumName, uuid } from "../../shared/shapes.ts";
 import { requireVersion } from "../../shared/version.ts";
 import type { Versioned } from "../../shared/versioned.ts";
 import { type ChangingAccess, tenantAccessChanged } from "../access_changes.ts";
@@ -15,25 +18,34 @@ import { requireSystemAdminLeft } from "../roles/last_system_admin.ts";
 import { emitTenantChanged, emitTenantCreated } from "./tenant_events.ts";
 import { requireWithinReach, type TenantReach } from "./tenant_reach.ts";
 import { tenantNotFound } from "../tenant_not_found.ts";
-import { readTenant, type Tenant, type TenantType } from "./tenants.ts";
+import { readTenant, type Tenant, TENANT_TYPES, type TenantType } from "./tenants.ts";
 
-export interface NewTenant {
-  name: string;
-  type: TenantType;
-  parentTenantId: string | null;
-  maxUsers: number | null;
-  isActive: boolean;
-  requireSecondFactor: boolean;
-}
+const LARGEST_INTEGER = 2_147_483_647;
+const name = requiredName(200);
+const maxUsers = z.int().min(1).max(LARGEST_INTEGER);
+const parentTenantId = uuid.meta({ description: "A tenant of type Group" });
 
-/** Fields to change; absent ones keep their value, null removes the parent or the limit. */
-export interface TenantChange {
-  name?: string | undefined;
-  parentTenantId?: string | null | undefined;
-  maxUsers?: number | null | undefined;
-  isActive?: boolean | undefined;
-  requireSecondFactor?: boolean | undefined;
-}
+export const NewTenant = z.object({
+  name,
+  type: enumName(TENANT_TYPES).default("Standard"),
+  parentTenantId: parentTenantId.nullish().transform((id) => id ?? null),
+  maxUsers: maxUsers.nullish().transform((value) => value ?? null),
+  isActive: z.boolean().nullish().transform((value) => value ?? true),
+  requireSecondFactor: z.boolean().nullish().transform((value) => value ?? false),
+}).meta({ id: "CreateTenantDto" });
+type NewTenant = z.output<typeof NewTenant>;
+
+export const TenantChange = z.object({
+  name: name.nullish().transform((value) => value ?? undefined),
+  parentTenantId: parentTenantId.nullable().optional(),
+  maxUsers: maxUsers.nullable().optional(),
+  isActive: z.boolean().nullish().transform((value) => value ?? undefined),
+  requireSecondFactor: z.boolean().nullish().transform((value) => value ?? undefined),
+}).meta({
+  id: "UpdateTenantDto",
+  description: "Omitted fields keep their values; null removes the parent or the limit",
+});
+type TenantChange = z.output<typeof TenantChange>;
 
 interface LockedTenant extends Omit<Tenant, "userCount" | "createdAt" | "updatedAt" | "deletedAt"> {
   version: number;

@@ -3,6 +3,7 @@ import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { allOf, matches, orderBy, type SortDirection } from "../../shared/list_order.ts";
 import type { PagedResult, PageRequest } from "../../shared/paging.ts";
 import { readPage } from "../../shared/read_page.ts";
+import { deletedAt, time } from "../../shared/shapes.ts";
 import { type Versioned, versioned } from "../../shared/versioned.ts";
 import { tenantNotFound } from "../tenant_not_found.ts";
 import { requireWithinReach, type TenantReach, withinReach } from "./tenant_reach.ts";
@@ -23,22 +24,22 @@ const SORTS = {
 };
 export const TENANT_SORTS = ["name", "type", "createdAt", "userCount"] as const;
 
-export interface Tenant {
-  id: string;
-  name: string;
-  type: TenantType;
-  isActive: boolean;
-  parentTenantId: string | null;
-  /** Maximum number of active users; null: no limit. */
-  maxUsers: number | null;
-  userCount: number;
-  /** Sessions without a second factor are good only for adding one. */
-  requireSecondFactor: boolean;
-  createdAt: Date;
-  updatedAt: Date;
-  /** null: not deleted. */
-  deletedAt: Date | null;
-}
+export const Tenant = z.object({
+  id: z.guid(),
+  name: z.string(),
+  type: z.enum(TENANT_TYPES),
+  isActive: z.boolean(),
+  parentTenantId: z.guid().nullable(),
+  maxUsers: z.int().nullable().meta({ description: "Maximum number of active users; null: no limit" }),
+  userCount: z.int(),
+  requireSecondFactor: z.boolean().meta({
+    description: "Sessions without a second factor are good only for adding one",
+  }),
+  createdAt: time,
+  updatedAt: time,
+  deletedAt,
+}).meta({ id: "TenantDto" });
+export type Tenant = z.output<typeof Tenant>;
 export type TenantLookupItem = Pick<Tenant, "id" | "name" | "type" | "isActive" | "parentTenantId">;
 
 /** Filter of tenants; absent members do not filter. */

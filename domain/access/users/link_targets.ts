@@ -1,17 +1,51 @@
+import { z } from "zod";
 import type { Tx } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
+import { requiredText, uuid } from "../../shared/shapes.ts";
+import { EXTERNAL_ID } from "./user_details.ts";
 
-/** A requested link: a tenant, and the user's roles in it. */
-export interface Assignment {
-  tenantId: string;
-  roleIds: string[];
-  /** True makes it the user's default; false keeps the current default. */
-  isDefault: boolean;
-  /** False: a deactivated link. */
-  isActive: boolean;
-  /** The user's id in another system. Null: none; absent: an existing link keeps its own. */
-  externalId?: string | null | undefined;
-}
+const NIL = "00000000-0000-0000-0000-000000000000";
+/** A UUID that identifies something: the nil UUID is refused. */
+export const namedId = uuid.refine((id) => id !== NIL, { error: "must not be empty" });
+
+const uniqueIds = z.array(namedId).transform((ids) => [...new Set(ids)]);
+const atMost50 = { error: "expected at most 50 different ids" };
+export const optionalBoolean = (fallback: boolean) =>
+  z.boolean().nullish().transform((value) => value ?? fallback);
+
+/** Roles of a link, optional. */
+const roleIds = uniqueIds.nullish().transform((ids) => ids ?? []).pipe(z.array(z.string()).max(50, atMost50));
+
+/** Roles of a link, which may be none. */
+export const anyRoleIds = uniqueIds.pipe(z.array(z.string()).max(50, atMost50));
+
+/** Roles of a link, at least one. */
+export const requiredRoleIds = uniqueIds.pipe(
+  z.array(z.string()).min(1, { error: "expected at least one id" }).max(50, atMost50),
+);
+
+export const isDefault = optionalBoolean(false).meta({
+  description: "true makes this the user's default tenant; false changes nothing",
+});
+
+export const externalId = requiredText(200).nullish().meta({ description: EXTERNAL_ID });
+
+/** A requested link: a tenant, and the user's roles in it. An absent external id of an existing link stays. */
+const Assignment = z.object({
+  tenantId: namedId,
+  roleIds,
+  isDefault,
+  isActive: optionalBoolean(true),
+  externalId,
+}).meta({ id: "TenantAssignment" });
+export type Assignment = z.output<typeof Assignment>;
+export const assignments = z.array(Assignment).max(1_000).superRefine((links, context) => {
+  const repeated = links.find((link, at) => links.findIndex((l) => l.tenantId === link.tenantId) !== at);
+  if (repeated) context.addIssue(`tenant ${repeated.tenantId} is named more than once`);
+  if (links.filter((link) => link.isDefault).length > 1) {
+    context.addIssue("at most one link can be the default");
+  }
+});
 
 export interface LockedTenant {
   id: string;

@@ -1,6 +1,9 @@
 import { lostDigits } from "../../shared/exact_json.ts";
+import { anyObject } from "../../shared/shapes.ts";
 import { isShallow } from "../../shared/storable.ts";
-import type { Metadata } from "./user_details.ts";
+
+/** A JSON object. */
+export type Metadata = Record<string, unknown>;
 
 const MAX_BYTES = 8_192;
 const MAX_DEPTH = 10;
@@ -11,6 +14,15 @@ export function metadataMistake(metadata: Metadata): string | null {
   const { byteLength } = new TextEncoder().encode(JSON.stringify(metadata));
   return byteLength > MAX_BYTES ? `expected at most ${MAX_BYTES} bytes of JSON, found ${byteLength}` : null;
 }
+
+const described = {
+  description: "Data that other systems keep about the user, at most 8 KiB of JSON and 10 levels deep",
+};
+export const storedMetadata = anyObject.meta(described);
+export const givenMetadata = anyObject.superRefine((value, context) => {
+  const mistake = metadataMistake(value);
+  if (mistake) context.addIssue(mistake);
+}).meta({ type: ["object", "null"], ...described, additionalProperties: true });
 
 /** The reason why metadata of `parseExactly` cannot be stored with all its digits; null if it can. */
 export function inexactMetadata(metadata: unknown): string | null {

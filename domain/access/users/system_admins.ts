@@ -20,6 +20,7 @@ export async function createSystemAdmin(
     isPasswordEncrypted: false,
     phoneNumber: null,
     appIds: [],
+    metadata: {},
     isActive: true,
     tenants: [{ ...link, isDefault: true }],
   }, { audited: link.tenantId, rolesOf: link.tenantId });

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { ACCEPTED_HASHES, hashPassword, isAcceptedHash } from "../../../infra/passwords.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
@@ -5,6 +6,8 @@ import { invalid, problem } from "../../problems/problem.ts";
 import { holds, type TenantCaller } from "../../rights/caller.ts";
 import { invalidateCounts } from "../../shared/count_cache.ts";
 import { newId } from "../../shared/ids.ts";
+import { internationalNumber } from "../../shared/phone_number.ts";
+import { givenPhoneNumber, mailAddress } from "../../shared/shapes.ts";
 import type { Versioned } from "../../shared/versioned.ts";
 import {
   type PasswordOwner,
@@ -12,28 +15,38 @@ import {
   requireGoodPassword,
 } from "../passwords/password_rules.ts";
 import { type Acting, requireMayAssignRoles } from "../roles/escalation.ts";
-import { type Assignment, lockLinkTargets, requireCapacity, requireTargets } from "./link_targets.ts";
+import {
+  assignments,
+  externalId,
+  lockLinkTargets,
+  optionalBoolean,
+  requireCapacity,
+  requireTargets,
+} from "./link_targets.ts";
 import { insertLinks } from "./links.ts";
-import { type Metadata, readUser, type User } from "./user_details.ts";
+import { givenMetadata } from "./metadata.ts";
+import { appIds, EXTERNAL_ID, readUser, type User, userName } from "./user_details.ts";
 import { emitUserCreated } from "./user_events.ts";
 import type { UserPlatform } from "./user_lock.ts";
 
-/** A user to create. */
-export interface NewUser {
-  email: string;
-  /** Plain text, or a hash from another system if `isPasswordEncrypted`. */
-  password: string;
-  isPasswordEncrypted: boolean;
-  firstName: string;
-  lastName: string;
-  phoneNumber: string | null;
-  appIds: string[];
-  isActive: boolean;
-  metadata?: Metadata;
-  tenants: Assignment[];
-  /** The user's id in another system, for the only link. */
-  externalId?: string | null | undefined;
-}
+/** A user to create. The external id is for the only link. */
+export const NewUser = z.object({
+  email: mailAddress,
+  password: z.string().min(1).max(1024).meta({
+    description:
+      "12 to 128 characters, no common password; with isPasswordEncrypted a hash by argon2, bcrypt, scrypt or PBKDF2",
+  }),
+  isPasswordEncrypted: optionalBoolean(false),
+  firstName: userName.nullish().transform((value) => value ?? ""),
+  lastName: userName.nullish().transform((value) => value ?? ""),
+  phoneNumber: givenPhoneNumber.transform((value) => value ?? null).pipe(internationalNumber.nullable()),
+  tenants: assignments.nullish().transform((links) => links ?? []),
+  appIds: appIds.nullish().transform((ids) => ids ?? []),
+  isActive: optionalBoolean(true),
+  externalId: externalId.meta({ description: `${EXTERNAL_ID}, if the user gets one link` }),
+  metadata: givenMetadata.nullish().transform((value) => value ?? {}),
+}).meta({ id: "CreateUserDto" });
+type NewUser = z.output<typeof NewUser>;
 
 /**
  * Creates a user, with or without links to tenants.
@@ -61,7 +74,7 @@ export async function createUser(
     await tx`insert into users (id, email, password_hash, first_name, last_name, phone_number, app_ids, is_active,
         metadata)
       values (${id}, ${user.email}, ${passwordHash}, ${user.firstName}, ${user.lastName}, ${user.phoneNumber},
-        ${user.appIds}::text[], ${user.isActive}, ${JSON.stringify(user.metadata ?? {})}::text::jsonb)`;
+        ${user.appIds}::text[], ${user.isActive}, ${JSON.stringify(user.metadata)}::text::jsonb)`;
     requireCapacity(targets, user.tenants.filter((link) => link.isActive).map((link) => link.tenantId));
     await insertLinks(tx, id, user.tenants);
     invalidateCounts(tx);

@@ -1,55 +1,69 @@
 import { z } from "zod";
-import { time } from "../../shared/shapes.ts";
+import { optionalName } from "../../shared/name.ts";
+import { deletedAt, requiredText, time } from "../../shared/shapes.ts";
 import type { Sql, SqlPart } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
 import { holds, isProgram, type TenantCaller } from "../../rights/caller.ts";
 import { permissionCodes } from "../../rights/held_permissions.ts";
 import { type Versioned, versioned } from "../../shared/versioned.ts";
 import { grantColumns, type Role } from "../roles/roles.ts";
+import { storedMetadata } from "./metadata.ts";
 import { hasFactor } from "../../rights/second_factor.ts";
 
-/** A JSON object. */
-export type Metadata = Record<string, unknown>;
-
-/** A user as tenant routes return it; `roles` are the role names in one tenant. */
-export interface User {
-  id: string;
-  email: string;
-  firstName: string;
-  lastName: string;
-  phoneNumber: string | null;
-  isActive: boolean;
-  isLockedOut: boolean;
-  lockoutExpiresAt: Date | null;
-  /** True if the user has a confirmed second factor. */
-  hasSecondFactor: boolean;
-  appIds: string[];
-  /** Data that other systems keep about the user: a JSON object. */
-  metadata: Metadata;
-  /** The user's id in another system, per tenant; null if the result is for no tenant. */
-  externalId: string | null;
-  roles: string[];
-  lastLoginAt: Date | null;
-  createdAt: Date;
-  updatedAt: Date;
-  /** null: not deleted. */
-  deletedAt: Date | null;
-}
-
-/** A user as administration routes return it, with all links and their roles. */
-export interface AdminUser extends Omit<User, "roles" | "externalId"> {
-  tenants: {
-    tenantId: string;
-    roleIds: string[];
-    isDefault: boolean;
-    isActive: boolean;
-    externalId: string | null;
-  }[];
-}
+/** The first or last name of a user. */
+export const userName = optionalName(100);
+export const appIds = z.array(requiredText(100)).max(100).transform((ids) => [...new Set(ids)]);
 
 export const EXTERNAL_ID = "The user's id in another system; unique in the tenant";
 /** The user's id in another system, of one link. */
-export const externalIdOfLink = z.string().nullable().meta({ description: EXTERNAL_ID });
+const externalIdOfLink = z.string().nullable().meta({ description: EXTERNAL_ID });
+
+const lockout = {
+  isLockedOut: z.boolean(),
+  lockoutExpiresAt: time.nullable().meta({
+    description: "End of the lockout; a past instant means that it has expired",
+  }),
+};
+const person = {
+  id: z.guid(),
+  email: z.string(),
+  firstName: z.string(),
+  lastName: z.string(),
+  phoneNumber: z.string().nullable(),
+  isActive: z.boolean(),
+  ...lockout,
+  hasSecondFactor: z.boolean().meta({ description: "Whether the user has a confirmed second factor" }),
+  appIds: z.array(z.string()),
+  metadata: storedMetadata,
+};
+/** A user as tenant routes return it; `roles` are the role names in one tenant. */
+export const User = z.object({
+  ...person,
+  roles: z.array(z.string()).meta({ description: "Names of the user's roles in the token's tenant" }),
+  externalId: externalIdOfLink,
+  lastLoginAt: time.nullable(),
+  createdAt: time,
+  updatedAt: time,
+  deletedAt,
+}).meta({ id: "UserDto" });
+export type User = z.output<typeof User>;
+
+/** A user as administration routes return it, with all links and their roles. */
+export const AdminUser = z.object({
+  ...person,
+  lastLoginAt: time.nullable(),
+  createdAt: time,
+  updatedAt: time,
+  deletedAt,
+  tenants: z.array(z.object({
+    tenantId: z.guid(),
+    roleIds: z.array(z.guid()),
+    isDefault: z.boolean(),
+    isActive: z.boolean(),
+    externalId: externalIdOfLink,
+  })),
+}).meta({ id: "AdminUserEditDto" });
+export type AdminUser = z.output<typeof AdminUser>;
 
 /** A link of a user, with its tenant and roles. */
 export const UserTenant = z.object({

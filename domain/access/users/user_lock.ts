@@ -3,7 +3,8 @@ import { problem } from "../../problems/problem.ts";
 import type { Caller } from "../../rights/caller.ts";
 import type { RightsPlatform } from "../../rights/platform.ts";
 import type { Platform } from "../../shared/platform.ts";
-import { type Metadata, userNotFound } from "./user_details.ts";
+import type { Metadata } from "./metadata.ts";
+import { userNotFound } from "./user_details.ts";
 
 /** The platform members that changes of users need. CLI scripts have no `wakeUps`; workers find their events by polling. */
 export type UserPlatform = Pick<RightsPlatform, "sql" | "rights"> & Partial<Pick<Platform, "wakeUps">>;

@@ -1,15 +1,25 @@
+import { z } from "zod";
 import { isDeepStrictEqual } from "node:util";
 import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
+import { givenPhoneNumber } from "../../shared/shapes.ts";
 import { requireVersion } from "../../shared/version.ts";
 import type { Versioned } from "../../shared/versioned.ts";
 import { userAccessChanged } from "../access_changes.ts";
 import type { Acting } from "../roles/escalation.ts";
 import { keepSystemAdmin } from "../roles/last_system_admin.ts";
-import { type Assignment, lockLinks, lockLinkTargets } from "./link_targets.ts";
+import { type Assignment, assignments, externalId, lockLinks, lockLinkTargets } from "./link_targets.ts";
 import { replaceLinks, setExternalId } from "./links.ts";
-import { type AdminUser, type Metadata, readAdminUser, readTenantUser, type User } from "./user_details.ts";
+import { givenMetadata } from "./metadata.ts";
+import {
+  type AdminUser,
+  appIds,
+  readAdminUser,
+  readTenantUser,
+  type User,
+  userName,
+} from "./user_details.ts";
 import { requireReach, requireTheirReach } from "./platform_reach.ts";
 import { emitLinksChanged, emitUserUpdated } from "./user_events.ts";
 import {
@@ -21,21 +31,29 @@ import {
 } from "./user_lock.ts";
 import { changedPhoneNumber } from "../../shared/phone_number.ts";
 
-/** Fields to change; absent ones keep their value. */
-export interface UserChange {
-  firstName?: string | undefined;
-  lastName?: string | undefined;
-  /** Null removes it. */
-  phoneNumber?: string | null | undefined;
-  appIds?: string[] | undefined;
-  isActive?: boolean | undefined;
-  metadata?: Metadata | undefined;
-}
+/** Omitted fields keep their values; null clears a name, the phone number, the applications or the metadata. */
+const changes = {
+  firstName: userName.nullish().transform((value) => value === null ? "" : value),
+  lastName: userName.nullish().transform((value) => value === null ? "" : value),
+  phoneNumber: givenPhoneNumber,
+  appIds: appIds.nullish().transform((value) => value === null ? [] : value),
+  isActive: z.boolean().nullish().transform((value) => value ?? undefined),
+  metadata: givenMetadata.nullish().transform((value) => value === null ? {} : value),
+};
+/** A change within one tenant. */
+export const TenantUserChange = z.object({ ...changes, externalId }).meta({ id: "UpdateUserDto" });
+type TenantUserChange = Partial<z.output<typeof TenantUserChange>>;
 
-/** A change within one tenant: also of the user's id in another system; null removes that. */
-export interface TenantUserChange extends UserChange {
-  externalId?: string | null | undefined;
-}
+/** A change of a user and all links. */
+export const AdminUserChange = z.object({
+  ...changes,
+  tenants: assignments.nullish().transform((links) => links ?? null).meta({
+    description: "null or absent: unchanged; empty: removes all links; otherwise replaces them",
+  }),
+}).meta({ id: "AdminUpdateUserDto" });
+type AdminUserChange =
+  & Partial<z.output<typeof AdminUserChange>>
+  & Pick<z.output<typeof AdminUserChange>, "tenants">;
 
 /**
  * Changes a user of the caller's tenant. The external id belongs to the link, so changing only that needs no reach.
@@ -86,7 +104,7 @@ export async function updateUser(
   p: UserPlatform,
   acting: Acting,
   userId: string,
-  change: UserChange & { tenants: Assignment[] | null },
+  change: AdminUserChange,
   ifMatch: string | null,
 ): Promise<Versioned<AdminUser>> {
   const { tenants, ...fields } = change;

@@ -8,7 +8,6 @@ import { valueText } from "./scale.ts";
 
 /** Maximum number of bars. Further values are combined in one bar. */
 const MAX_BARS = 30;
-const OTHERS = "(others)";
 /** Maximum number of values that a description names. */
 const MAX_DESCRIBED = 60;
 
@@ -33,7 +32,7 @@ function kindOf({ kind, series }: ChartData): ChartData["kind"] {
 
 /** Draws a chart into a frame. A chart without values shows a text that there are none. */
 export function drawChart(data: ChartData, frame: Frame): Drawing {
-  if (!hasValues(data)) return emptyDrawing(frame);
+  if (!hasValues(data)) return emptyDrawing(data, frame);
   const drawn = drawnChart(data);
   if (drawn.kind === "line") return drawLines(drawn, frame);
   return drawn.kind === "pie" ? drawPie(drawn, frame) : drawBars(drawn, frame);
@@ -44,13 +43,13 @@ export const hasValues = ({ series }: ChartData): boolean =>
 
 /** Combines the labels after the first `max - 1` into one. */
 function withOthers(data: ChartData, max: number): ChartData {
-  const { labels, series } = data;
+  const { labels, series, words } = data;
   if (labels.length <= max) return data;
   const kept = max - 1;
   const others = series.map(({ values }) => values.slice(kept).reduce<number>((sum, v) => sum + (v ?? 0), 0));
   return {
     ...data,
-    labels: [...labels.slice(0, kept), OTHERS],
+    labels: [...labels.slice(0, kept), words.others],
     series: series.map(({ name, values }, i) => ({
       name,
       values: [...values.slice(0, kept), others[i] ?? 0],
@@ -58,9 +57,9 @@ function withOthers(data: ChartData, max: number): ChartData {
   };
 }
 
-function emptyDrawing(frame: Frame): Drawing {
+function emptyDrawing({ words }: ChartData, frame: Frame): Drawing {
   const { fontSize, width } = frame;
-  const text = fitText("No data.", width, frame);
+  const text = fitText(words.noData, width, frame);
   return {
     width,
     height: fontSize * 2,
@@ -69,15 +68,15 @@ function emptyDrawing(frame: Frame): Drawing {
 }
 
 /** The values of a chart in words, for readers who do not see it. */
-export function describeChart({ labels, series, omitted }: ChartData): string {
+export function describeChart({ labels, series, omitted, words }: ChartData): string {
   const said = labels.slice(0, MAX_DESCRIBED).map((label, i) => {
     const values = series.map(({ name, values }) => {
       const value = values[i];
-      const text = value === null || value === undefined ? "no value" : valueText(value);
+      const text = value === null || value === undefined ? words.noValue : valueText(value);
       return series.length === 1 ? text : `${name} ${text}`;
     });
     return `${label}: ${values.join(", ")}`;
   });
   const left = labels.length - said.length + omitted;
-  return [...said, ...(left > 0 ? [`and ${left} more`] : [])].join("; ");
+  return [...said, ...(left > 0 ? [words.more(left)] : [])].join("; ");
 }

@@ -96,9 +96,9 @@ function labelsBelow(labels: string[], { x, y, step, width, small, frame }: Labe
 }
 
 /** The text that says how many values of the chart are shown. */
-const omittedText = ({ labels, omitted }: ChartData, y: number, fontSize: number): Shape =>
+const omittedText = ({ labels, omitted, words }: ChartData, y: number, fontSize: number): Shape =>
   textShape(
-    `The first ${labels.length} of ${labels.length + omitted} values are shown.`,
+    words.shown(labels.length, labels.length + omitted),
     [0, y],
     fontSize * 0.85,
     { fill: "soft" },

@@ -58,6 +58,7 @@ export class Tally {
     const { words } = this.wording;
     const name = sum === undefined ? words.rows : this.wording.text(this.columns[sum]?.title ?? sum);
     return {
+      words,
       kind,
       title: this.wording.text(title),
       labels: points.map(({ label }) => label === OTHERS ? words.others : label),
@@ -111,6 +112,7 @@ export async function readPoints(
   const positions = [label, ...values].map((column) => names.indexOf(column));
   const type = columns[label]?.type ?? "text";
   const data: ChartData = {
+    words: wording.words,
     kind,
     title,
     labels: [],

@@ -171,7 +171,7 @@ function htmlCell(cell: string | null, type: ColumnType, wording: Wording): stri
 /** A chart as SVG, with its values as a text for screen readers. @param id unique in the document */
 function figureOf(chart: ChartData, id: string): string {
   const heading = `<h2>${escape(chart.title)}</h2>`;
-  if (!hasValues(chart)) return `${heading}<p class="empty">No data.</p>\n`;
+  if (!hasValues(chart)) return `${heading}<p class="empty">${escape(chart.words.noData)}</p>\n`;
   const { width, height, shapes } = drawChart(chart, FRAME);
   return `${heading}<figure><svg role="img" aria-labelledby="${id}t ${id}d" ` +
     `viewBox="0 0 ${width} ${number(height)}" width="${width}" height="${number(height)}">` +

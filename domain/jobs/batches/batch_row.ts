@@ -3,7 +3,7 @@ import type { Sql, SqlPart } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
 import { pageOf } from "../../shared/list_order.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
-import { countRows } from "../../shared/read_page.ts";
+import { countList } from "../../shared/read_page.ts";
 import { time } from "../../shared/shapes.ts";
 import type { NewJob } from "../enqueue.ts";
 import {
@@ -131,7 +131,7 @@ export async function listBatches(
   o: PageRequest & { status?: BatchStatus | undefined },
 ): Promise<PagedResult<JobBatch>> {
   const chosen = q`${within(q, reach)} ${o.status ? q`and status = ${o.status}` : q``}`;
-  const total = await countRows(q, q`job_batches where ${chosen}`);
+  const total = await countList(q, q`job_batches where ${chosen}`);
   const rows = await withCounts(
     q,
     q`
@@ -150,7 +150,7 @@ export async function listBatchJobs(
   await readBatch(q, reach, id);
   const statuses = o.status ? [o.status] : JOB_STATUSES;
   // The counters of the batch count pruned jobs too.
-  const total = await countRows(
+  const total = await countList(
     q,
     q`jobs where batch_id = ${id} and status = any(${statuses}::text[]::job_status[])`,
   );

@@ -1,15 +1,12 @@
+import { z } from "zod";
 import { afterCommit, mainPool, type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { invalid, Problem, problem } from "../../problems/problem.ts";
-import { wholeRequestProblem } from "../../shared/bulk.ts";
+import { BULK_LIMIT, wholeRequestProblem } from "../../shared/bulk.ts";
 import { newId } from "../../shared/ids.ts";
+import { requiredName } from "../../shared/name.ts";
 import { followEndedJobs, wakeForChanged } from "../batches/ended_jobs.ts";
-import {
-  checkRequestedJobs,
-  enqueueAll,
-  type IdentifiedJob,
-  type RequestedJob,
-} from "./enqueue_requested.ts";
+import { checkRequestedJobs, enqueueAll, type IdentifiedJob, RequestedJob } from "./enqueue_requested.ts";
 import type { JobPlatform } from "../platform.ts";
 import { auditActor, type JobActor, jobReach, within } from "../reach.ts";
 import { type BatchContinuation, type JobBatch, lockBatch, readBatch } from "../batches/batch_row.ts";
@@ -17,16 +14,21 @@ import { endBatches, writeBatchEnds } from "../batches/end_batches.ts";
 import { CANCELLABLE } from "./job_control.ts";
 import type { EndedJob } from "../job_row.ts";
 
+export const jobItems = z.array(z.unknown()).max(BULK_LIMIT).meta({
+  description: "Each item is an EnqueueJobRequest",
+});
+const follower = RequestedJob.nullish().transform((value) => value ?? null);
+
 /** A batch as a caller requests it. */
-export interface RequestedBatch {
-  name: string | null;
-  /** The requested jobs, or the problems found when they were parsed. */
-  jobs: (RequestedJob | Problem)[];
-  onAllSucceeded: RequestedJob | null;
-  onAnyFailed: RequestedJob | null;
-  /** True: more jobs are added later. */
-  open: boolean;
-}
+export const RequestedBatch = z.object({
+  jobs: jobItems.min(1),
+  onAllSucceeded: follower,
+  onAnyFailed: follower,
+  name: requiredName(200).nullish().transform((value) => value ?? null),
+  open: z.boolean().default(false).meta({ description: "More jobs are added later, until it is closed" }),
+}).meta({ id: "CreateJobBatchRequest" });
+/** `jobs` are the requested ones, or the problems found when they were parsed. */
+type RequestedBatch = Omit<z.output<typeof RequestedBatch>, "jobs"> & { jobs: (RequestedJob | Problem)[] };
 
 type BatchPlatform = Pick<JobPlatform, "sql" | "wakeUps" | "jobTypes" | "jobWriter" | "clock">;
 

@@ -1,33 +1,44 @@
+import { z } from "zod";
 import { type Sql, transact, whenCommitted } from "../../../infra/postgres/postgres.ts";
 import { invalid, Problem, problem } from "../../problems/problem.ts";
 import { holds, isProgram } from "../../rights/caller.ts";
 import { type BulkFailure, bulkFailure, type BulkOutcome, wholeRequestProblem } from "../../shared/bulk.ts";
 import { lostDigits, parseExactly } from "../../shared/exact_json.ts";
 import { newId } from "../../shared/ids.ts";
+import { enumName, instant, optionalText, requiredText, uuid } from "../../shared/shapes.ts";
 import { requireShallow } from "../../shared/storable.ts";
 import { lockParents } from "../continuations.ts";
 import { argsAndLimits, hasKeys, type NewJob, wakeFor, writeJobs, writeUniqueJobs } from "../enqueue.ts";
-import { type JobPriority, type JobSummary, jobSummary, parentsOf } from "../job_row.ts";
+import { type JobSummary, jobSummary, parentsOf, PRIORITIES, queueName } from "../job_row.ts";
 import { type AnyJobType, isForCreator, type JobTypes } from "../job_type.ts";
 import type { JobPlatform } from "../platform.ts";
 import { type JobActor, jobReach, within } from "../reach.ts";
 import { findJobTypes } from "../types/find_job_types.ts";
 import { requireNoHidden } from "../types/secret_args.ts";
-import type { UniqueKey } from "../unique_jobs.ts";
+import { unique } from "../unique_jobs.ts";
+
+export const serializedArgs = z.string({ error: "expected a string that holds JSON" });
 
 /** A job as a caller requests it. */
-export interface RequestedJob extends UniqueKey {
-  jobTypeName: string;
-  serializedArgs: string;
-  argsTypeName: string | null;
-  priority: JobPriority;
-  queue: string;
-  scheduledAt: Date | null;
-  maxRetries: number | null;
-  parentJobId: string | null;
-  /** Several parents, instead of `parentJobId`. */
-  parentJobIds?: string[];
-}
+export const RequestedJob = z.object({
+  jobTypeName: requiredText(200),
+  serializedArgs: serializedArgs.nullish().transform((value) => value ?? "{}"),
+  argsTypeName: optionalText(200),
+  priority: enumName(PRIORITIES).nullish().transform((value) => value ?? "Normal"),
+  queue: queueName.nullish().transform((value) => value ?? "default"),
+  scheduledAt: instant.nullish().transform((value) => value ?? null),
+  maxRetries: z.int().min(0).max(25).nullish().transform((value) => value ?? null),
+  parentJobId: uuid.nullish().transform((value) => value ?? null),
+  parentJobIds: z.array(uuid).max(1_000).nullish().transform((value) => value ?? []).meta({
+    description:
+      "The job starts when all have succeeded, and is cancelled when one is dead-lettered or cancelled",
+  }),
+  ...unique,
+}).refine(
+  ({ parentJobId, parentJobIds }) => parentJobId === null || parentJobIds.length === 0,
+  { path: ["parentJobIds"], error: "expected either parentJobId or parentJobIds, not both" },
+).meta({ id: "EnqueueJobRequest" });
+export type RequestedJob = z.output<typeof RequestedJob>;
 
 type EnqueuePlatform = Pick<JobPlatform, "sql" | "wakeUps" | "jobTypes" | "jobWriter">;
 
@@ -144,7 +155,7 @@ async function parentsInReach(
   return new Set(rows.map((row) => row.id));
 }
 
-const givenParents = ({ parentJobId, parentJobIds = [] }: RequestedJob): string[] =>
+const givenParents = ({ parentJobId, parentJobIds }: RequestedJob): string[] =>
   parentJobIds.length > 0 ? parentJobIds : parentsOf({ parentJobId });
 
 const noSuchParent = (job: NewJob, id: string) =>

@@ -2,7 +2,7 @@ import { inTrace } from "../../../infra/telemetry/tracing.ts";
 import { cutText } from "../../shared/cut_text.ts";
 import { newId, timeOfId } from "../../shared/ids.ts";
 import type { Platform } from "../../shared/platform.ts";
-import type { AttemptLog, AttemptReporter } from "./attempt_notes.ts";
+import type { AttemptLog, AttemptReporter } from "./attempt_log.ts";
 import type { ClaimedJob } from "./claim.ts";
 import { HandedOver, type JobContext, type JobTypes, PermanentJobFailure, PostponeJob } from "../job_type.ts";
 import { SharedTimeouts } from "./shared_timeouts.ts";

@@ -5,7 +5,7 @@ import { mainPool, type Pool, type Sql } from "../../../infra/postgres/postgres.
 import { waitAtMost } from "../../../infra/timeout.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { type Attempt, runAttempt } from "./attempt.ts";
-import { AttemptLog } from "./attempt_notes.ts";
+import { AttemptLog } from "./attempt_log.ts";
 import type { ClaimedJob } from "./claim.ts";
 import { Claimer } from "./claimer.ts";
 import { PostponeJob } from "../job_type.ts";

@@ -5,7 +5,7 @@ import { mainPool } from "../../../infra/postgres/postgres.ts";
 import { withDatabase } from "../../shared/platform.ts";
 import { AttemptMetrics } from "./attempt_metrics.ts";
 import { FailureLog } from "./failure_log.ts";
-import { TypeStatistics } from "../statistics/type_figures.ts";
+import { TypeStatistics } from "../statistics/type_statistics.ts";
 import { jobWork, type TimedWork, watchDueTimes } from "./due_times.ts";
 import type { SettledJob } from "../job_row.ts";
 import type { RemoteWorkPlatform } from "../remote/platform.ts";

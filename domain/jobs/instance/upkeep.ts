@@ -1,6 +1,6 @@
 import { foldCounts } from "../statistics/fold_counts.ts";
 import { followStrandedJobs } from "../batches/ended_jobs.ts";
-import { deleteOldStatistics } from "../statistics/type_figures.ts";
+import { deleteOldStatistics } from "../statistics/type_statistics.ts";
 import { recoverLostJobs } from "../engine/lease.ts";
 import type { JobPlatform } from "../platform.ts";
 import { moveOrphans } from "./orphans.ts";

@@ -4,7 +4,7 @@ import { problem } from "../../problems/problem.ts";
 import { firstIdOf } from "../../shared/ids.ts";
 import { pageOf } from "../../shared/list_order.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
-import { countRows } from "../../shared/read_page.ts";
+import { countList } from "../../shared/read_page.ts";
 import { time } from "../../shared/shapes.ts";
 import { MAX_SEARCHED } from "./error_search.ts";
 import { countScope, type JobReach, within } from "../reach.ts";
@@ -124,7 +124,7 @@ async function countDeadLetters(q: Sql, reach: JobReach, o: Selected): Promise<n
 }
 
 const countWhere = (q: Sql, condition: SqlPart): Promise<number> =>
-  countRows(q, q`dead_letter_jobs where ${condition}`);
+  countList(q, q`dead_letter_jobs where ${condition}`);
 
 /** @throws JOB_DEADLETTER_NOT_FOUND */
 export async function readDeadLetter(q: Sql, reach: JobReach, id: string): Promise<DeadLetter> {

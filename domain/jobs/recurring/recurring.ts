@@ -4,7 +4,7 @@ import { newId } from "../../shared/ids.ts";
 import { pageOf } from "../../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
 import type { Platform } from "../../shared/platform.ts";
-import { countRows } from "../../shared/read_page.ts";
+import { countList } from "../../shared/read_page.ts";
 import { requireVersion } from "../../shared/version.ts";
 import { changedArgs } from "../control/changed_args.ts";
 import { nextRun, nextRuns, requireSchedule } from "../cron.ts";
@@ -47,7 +47,7 @@ export async function listRecurringJobs(
   reach: JobReach,
   page: PageRequest,
 ): Promise<PagedResult<RecurringJob>> {
-  const total = await countRows(q, q`recurring_jobs where ${within(q, reach)}`);
+  const total = await countList(q, q`recurring_jobs where ${within(q, reach)}`);
   const rows = await q<RecurringRow[]>`
     select ${q.unsafe(RECURRING_COLUMNS)}
     from recurring_jobs r left join jobs last on last.id = r.last_job_id

@@ -7,7 +7,7 @@ import {
   storableLine,
   storableNote,
   writeProgress,
-} from "../engine/attempt_notes.ts";
+} from "../engine/attempt_log.ts";
 import type { RemoteWorkPlatform } from "./platform.ts";
 import { hideInJson, secretHider } from "./reported_secrets.ts";
 import { servedBy, tenantsServed } from "./served.ts";

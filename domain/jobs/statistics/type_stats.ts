@@ -5,7 +5,7 @@ import { countScope, type JobReach, within } from "../reach.ts";
 import { findJobTypes } from "../types/find_job_types.ts";
 import { startsOf, THROUGHPUT_WINDOWS, type ThroughputWindow, WINDOWS } from "./throughput.ts";
 import { Quantiles, quantilesOf, readBuckets } from "./time_buckets.ts";
-import { addStatistics, type AttemptStatistics, emptyStatistics } from "./type_figures.ts";
+import { addStatistics, type AttemptStatistics, emptyStatistics } from "./type_statistics.ts";
 import { time } from "../../shared/shapes.ts";
 
 /** Ended attempts of a job type: counts, share of failures, and times. */

@@ -1,4 +1,5 @@
 import type { JWTPayload } from "jose";
+import { z } from "zod";
 import { TokenRefused } from "../../../infra/tokens.ts";
 import { Problem } from "../../problems/problem.ts";
 import type { ApiKeyRights } from "../../rights/api_key_rights.ts";
@@ -15,48 +16,47 @@ export type AskingAccount = Pick<Caller, "userId" | "tenantId"> & { serviceAccou
 /** The caller of an introspection: a service account, or a client, which asks about tokens for its audience. */
 export type Asker = AskingAccount | { audience: string };
 
-/** The current rights of an active token or key (RFC 7662). */
-export interface ActiveToken {
-  active: true;
-  token_type: "Bearer";
-  /** The user; for a token of a program itself, the id of the service account or the client id. */
-  sub: string;
-  /** The client or service account that got it; for an API key, the id of the key. */
-  client_id?: string;
-  /** Absent: a program of several tenants. */
-  tenant_id?: string;
-  /** The user's security version; for a service account, the version of its secret. */
-  ver?: number;
-  permissions: string[];
-  iss: string;
-  aud: string;
-  exp?: number;
-  iat?: number;
-  scope?: string;
-  sid?: string;
-}
+/** The current rights of a token or key (RFC 7662). */
+export const Introspection = z.object({
+  active: z.boolean(),
+  token_type: z.literal("Bearer").optional(),
+  sub: z.string().optional(),
+  client_id: z.string().optional(),
+  tenant_id: z.guid().optional(),
+  ver: z.int().optional().meta({ description: "As in `user.access-changed` and the access check" }),
+  permissions: z.array(z.string()).optional().meta({ description: "Those of now, in the tenant" }),
+  iss: z.string().optional(),
+  aud: z.string().optional(),
+  exp: z.int().optional(),
+  iat: z.int().optional(),
+  scope: z.string().optional(),
+  sid: z.string().optional(),
+}).meta({ id: "OAuthIntrospection" });
+export type Introspection = z.output<typeof Introspection>;
 
 type IntrospectionPlatform = Pick<OAuthPlatform, "tokens" | "rights" | "config" | "baseUrl" | "oauthClients">;
 
 /**
  * Returns the current rights of a token or key. It is active as long as the service itself would accept it, if the asker may
  * know of it.
- * @returns null if it is not active, without a reason
+ * @returns `active: false`, without a reason, if it is not active
  */
 export async function introspect(
   p: IntrospectionPlatform,
   asker: Asker,
   token: string,
-): Promise<ActiveToken | null> {
+): Promise<Introspection> {
+  const inactive = { active: false };
   try {
-    return await (token.startsWith(KEY_PREFIX) ? ofKey(p, asker, token) : ofToken(p, asker, token));
+    return await (token.startsWith(KEY_PREFIX) ? ofKey(p, asker, token) : ofToken(p, asker, token)) ??
+      inactive;
   } catch (error) {
-    if (error instanceof TokenRefused || error instanceof Problem && error.status === 401) return null;
+    if (error instanceof TokenRefused || error instanceof Problem && error.status === 401) return inactive;
     throw error;
   }
 }
 
-async function ofToken(p: IntrospectionPlatform, asker: Asker, token: string): Promise<ActiveToken | null> {
+async function ofToken(p: IntrospectionPlatform, asker: Asker, token: string): Promise<Introspection | null> {
   const claims = await p.tokens.verifyForAny(token);
   if ("audience" in asker) {
     return claims.aud === asker.audience ? await ofClientToken(p, token) : null;
@@ -71,7 +71,7 @@ async function ofOwnToken(
   p: IntrospectionPlatform,
   asker: AskingAccount,
   claims: JWTPayload,
-): Promise<ActiveToken | null> {
+): Promise<Introspection | null> {
   const { sub = "", sid, ver, tenant_id: own = asker.tenantId } = claims;
   if (typeof ver !== "number") return null;
   if (typeof sid !== "string") {
@@ -85,7 +85,7 @@ async function ofOwnToken(
 }
 
 /** Introspects a token that a client got, for the client's audience. */
-async function ofClientToken(p: IntrospectionPlatform, token: string): Promise<ActiveToken | null> {
+async function ofClientToken(p: IntrospectionPlatform, token: string): Promise<Introspection | null> {
   const live = await readLiveToken(p, token);
   if (!live) return null;
   const { claims, client, scopes, user } = live;
@@ -102,7 +102,7 @@ async function ofClientToken(p: IntrospectionPlatform, token: string): Promise<A
 }
 
 /** Introspects a key. Keys are for the service's own API, so clients get no answer about them. */
-async function ofKey(p: IntrospectionPlatform, asker: Asker, token: string): Promise<ActiveToken | null> {
+async function ofKey(p: IntrospectionPlatform, asker: Asker, token: string): Promise<Introspection | null> {
   if ("audience" in asker) return null;
   const key = await p.rights.keys.read(token);
   if (!key) return null;
@@ -111,7 +111,7 @@ async function ofKey(p: IntrospectionPlatform, asker: Asker, token: string): Pro
   return await servesTenant(p, asker, key.tenantId) ? ofApiKey(p, key) : null;
 }
 
-const ofApiKey = (p: IntrospectionPlatform, key: ApiKeyRights): ActiveToken => ({
+const ofApiKey = (p: IntrospectionPlatform, key: ApiKeyRights): Introspection => ({
   ...active(p, key.userId, key.permissions),
   client_id: key.id,
   tenant_id: key.tenantId,
@@ -125,7 +125,7 @@ async function ofAccount(
   asker: AskingAccount,
   account: ServiceAccountRights,
   times: Times,
-): Promise<ActiveToken | null> {
+): Promise<Introspection | null> {
   const { tenantId } = asker;
   if (tenantId === null && !await shareTenant(p, asker, account)) return null;
   const held = await p.rights.keys.permissionsIn(account.id, tenantId);
@@ -140,7 +140,7 @@ async function ofAccount(
 }
 
 const active = ({ config, baseUrl }: IntrospectionPlatform, sub: string, permissions: Iterable<string>) => ({
-  active: true as const,
+  active: true,
   token_type: "Bearer" as const,
   sub,
   permissions: [...permissions],
@@ -148,7 +148,7 @@ const active = ({ config, baseUrl }: IntrospectionPlatform, sub: string, permiss
   aud: config.TOKEN_AUDIENCE,
 });
 
-type Times = Pick<ActiveToken, "exp" | "iat">;
+type Times = Pick<Introspection, "exp" | "iat">;
 
 const timesOf = ({ exp, iat }: JWTPayload): Times => ({
   ...exp === undefined ? {} : { exp },

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
-import type { ReportFormat } from "../../documents/formats.ts";
+import { formatNumber, type ReportFormat } from "../../documents/formats.ts";
 import { enqueueJob } from "../../jobs/enqueue.ts";
 import { defineJob, type JobContext, PermanentJobFailure } from "../../jobs/job_type.ts";
 import { Problem, problem } from "../../problems/problem.ts";
@@ -8,6 +8,7 @@ import type { Caller } from "../../rights/caller.ts";
 import { permissionCodes } from "../../rights/held_permissions.ts";
 import { findUsersInTenant } from "../../rights/user_lookup.ts";
 import { newId } from "../../shared/ids.ts";
+import { optionalObject, optionalText, requiredText } from "../../shared/shapes.ts";
 import type { TemplatePins } from "../../templates/parts.ts";
 import { parseParameters } from "../definition/parameters.ts";
 import { requireAll } from "../definition/permissions.ts";
@@ -24,12 +25,16 @@ import { generateJob } from "./generate_job.ts";
 /** The user for whom a report is generated: a caller, or the creator of a schedule. */
 export type Requester = Pick<Caller, "userId" | "tenantId" | "permissions" | "traceId">;
 
+/** A request for one report that is not delivered. */
+export const GenerationRequest = z.object({
+  templateId: requiredText(100),
+  format: formatNumber.transform((value) => value as ReportFormat),
+  parameters: optionalObject.transform((value) => value ?? {}),
+  requestedBy: optionalText(200),
+}).meta({ id: "ReportGenerationRequest" });
+
 /** A request for one report. */
-export interface ReportRequest {
-  templateId: string;
-  format: ReportFormat;
-  parameters: Record<string, unknown>;
-  requestedBy: string | null;
+export interface ReportRequest extends z.output<typeof GenerationRequest> {
   delivery: DeliveryOptions | null;
   scheduleId?: string;
   /** The burst value of this document as text, if it belongs to a burst. */

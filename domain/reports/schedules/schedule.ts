@@ -5,7 +5,7 @@ import type { Caller } from "../../rights/caller.ts";
 import { belongsTo } from "../../shared/belongs_to.ts";
 import { pageOf } from "../../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
-import { countRows } from "../../shared/read_page.ts";
+import { countList, countRows } from "../../shared/read_page.ts";
 import { holdsAllCondition, requireAll } from "../definition/permissions.ts";
 import { type DeliveryStatus, type ReportStatus, STATUS } from "../status.ts";
 
@@ -76,7 +76,7 @@ export async function listSchedules(
     and (${filter.templateId}::text is null or s.template_id = ${filter.templateId})
     and (${filter.isActive}::boolean is null or s.is_active = ${filter.isActive})`;
   const [total, items] = await Promise.all([
-    countRows(q, q`report_schedules s where ${where}`),
+    countList(q, q`report_schedules s where ${where}`),
     q<Schedule[]>`${schedules(q)} where ${where}
       order by s.id desc ${pageOf(q, filter)}`,
   ]);

@@ -1,7 +1,6 @@
-import type { z } from "zod";
+import { z } from "zod";
 import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
-import type { ReportFormat } from "../../documents/formats.ts";
 import { nextRun, requireSchedule } from "../../jobs/cron.ts";
 import { wakeAt } from "../../jobs/enqueue.ts";
 import { invalid, problem } from "../../problems/problem.ts";
@@ -9,6 +8,8 @@ import type { Caller } from "../../rights/caller.ts";
 import { definedMembers } from "../../shared/defined_members.ts";
 import { lostDigits, parseExactly } from "../../shared/exact_json.ts";
 import { newId } from "../../shared/ids.ts";
+import { requiredName } from "../../shared/name.ts";
+import { optionalText, requiredText } from "../../shared/shapes.ts";
 import { requireShallow, requireStorableText } from "../../shared/storable.ts";
 import { requireVersion } from "../../shared/version.ts";
 import { holdsAll } from "../definition/permissions.ts";
@@ -17,6 +18,7 @@ import { requireReceiver } from "../delivery/receivers.ts";
 import { type Burst, BurstShape, checkBurst } from "../generation/burst.ts";
 import {
   checkRequest,
+  GenerationRequest,
   readRequester,
   type ReportRequest,
   type Requester,
@@ -24,28 +26,45 @@ import {
 import type { ReportPlatform } from "../platform.ts";
 import { readVisibleSchedule, type Schedule } from "./schedule.ts";
 
-type ScheduleFields = Pick<
-  Schedule,
-  "templateId" | "name" | "description" | "cronExpression" | "timeZoneId" | "format"
->;
+const cronExpression = requiredText(200);
+const timeZoneId = requiredText(100);
+const DEFAULT_ZONE = "UTC";
+export const NewSchedule = z.object({
+  templateId: GenerationRequest.shape.templateId,
+  name: requiredName(200),
+  description: optionalText(2_000),
+  cronExpression,
+  timeZoneId: timeZoneId.nullish().transform((value) => value ?? DEFAULT_ZONE),
+  format: GenerationRequest.shape.format,
+  parameters: GenerationRequest.shape.parameters,
+  delivery: DeliveryOptionsShape.nullish().transform((value) => value ?? null),
+  burst: BurstShape.nullish().transform((value) => value ?? null),
+}).meta({ id: "CreateReportScheduleRequest" });
+type NewSchedule = z.output<typeof NewSchedule>;
 
-export interface NewSchedule extends ScheduleFields {
-  parameters: Record<string, unknown>;
-  delivery: DeliveryOptions | null;
-  burst: Burst | null;
-}
-
+const unlessNull = <S extends z.ZodType>(schema: S) =>
+  schema.nullish().transform((value) => value ?? undefined);
+/** null sets `cleared`; absent keeps the value. */
+const orCleared = <S extends z.ZodType>(schema: S, cleared: z.output<S>) =>
+  schema.nullish().transform((value) => value === null ? cleared : value);
 /** Fields to update; absent fields stay unchanged. The JSON fields are texts, as in the schedule's record. */
-export interface ScheduleChange {
-  name?: string | undefined;
-  description?: string | null | undefined;
-  cronExpression?: string | undefined;
-  timeZoneId?: string | undefined;
-  format?: ReportFormat | undefined;
-  parametersJson?: string | undefined;
-  deliveryOptionsJson?: string | undefined;
-  burstJson?: string | undefined;
-}
+export const ScheduleChange = z.object({
+  name: unlessNull(requiredName(200)),
+  description: z.string().max(2_000).nullish(),
+  cronExpression: unlessNull(cronExpression),
+  timeZoneId: orCleared(timeZoneId, DEFAULT_ZONE),
+  format: unlessNull(GenerationRequest.shape.format),
+  parametersJson: orCleared(z.string().max(100_000), "{}"),
+  deliveryOptionsJson: orCleared(z.string().max(100_000), "null"),
+  burstJson: orCleared(z.string().max(1_000_000), "null").meta({
+    description: "As `burst` of the creation; null: one document",
+  }),
+}).meta({
+  id: "UpdateReportScheduleRequest",
+  description:
+    "Omitted members keep their values; null clears or sets the default, but keeps name, cron expression and format",
+});
+type ScheduleChange = z.output<typeof ScheduleChange>;
 
 /**
  * Creates a schedule that runs with its creator's permissions.

@@ -15,7 +15,7 @@ import {
   type TenantChoice,
   tenantChoices,
   tenantNames,
-} from "./access_queries.ts";
+} from "../shared/access_queries.ts";
 import type { UserLink } from "./users/model.tsx";
 
 /** Explains why a user has a permission in a tenant, or lacks it, and which roles would give it. */

@@ -1,6 +1,6 @@
 import { continueInJoinedTenant } from "../../../domain/access/sign_in/browser_session.ts";
 import type { ServicePlatform } from "../../../domain/platform.ts";
-import { roleChoices } from "../access/access_queries.ts";
+import { roleChoices } from "../shared/access_queries.ts";
 import { RoleChecks } from "../access/users/form.tsx";
 import { Fields, Form } from "../components/fields.tsx";
 import { ActionButton, ButtonLink } from "../components/forms.tsx";
@@ -12,7 +12,6 @@ import { formPage } from "../shared/actions.ts";
 import { Refusal } from "../shared/api.ts";
 import { errorTexts } from "../shared/error_texts.ts";
 import { type ConsolePage, field, type Visit } from "../shared/page.ts";
-import { accountTexts } from "./texts.ts";
 
 /** Lists that a platform administrator can limit to a tenant without working in it. */
 const FILTERED_BY_TENANT = ["jobs", "dead-letters", "users", "audit"];
@@ -27,7 +26,7 @@ export const joinTenantPage = (p: ServicePlatform): ConsolePage =>
     path: "work-in/{id}",
     permissions: ["manage:all-users"],
     async show(v, sent) {
-      const t = accountTexts[v.locale];
+      const t = switcherTexts[v.locale];
       const tenant = await readTenant(v);
       const { id, name } = tenant;
       const back = (sent?.form ? field(sent.form, "back") : v.query.get("back")) ?? "";
@@ -78,7 +77,7 @@ export const joinTenantPage = (p: ServicePlatform): ConsolePage =>
       });
       await continueInJoinedTenant(p, { secret: v.secret, userId, tenantId });
       const there = toSameAddress(v, field(form, "back"), name);
-      const text = accountTexts[v.locale].joined(name);
+      const text = switcherTexts[v.locale].joined(name);
       return { ...there, flash: { tone: "ok", text, hasSwitched: true } };
     },
   });

@@ -2,16 +2,6 @@ import { sectionTexts } from "../shared/labels.ts";
 
 export const accountTexts = sectionTexts({
   signIn: ["Sign in", "Entrar"],
-  joinTenant: ["Work in this tenant", "Trabalhar neste inquilino"],
-  joinHint: [
-    "To work in a tenant you need a place in it, with roles. Your other sessions end, because your access changes. This browser goes on in the tenant.",
-    "Para trabalhar em um inquilino, você precisa de um lugar nele, com papéis. Suas outras sessões terminam, porque seu acesso muda. Este navegador continua no inquilino.",
-  ],
-  joinRoles: (tenant: string) => [`Your roles in ${tenant}`, `Seus papéis em ${tenant}`],
-  joined: (tenant: string) => [
-    `You belong to ${tenant} now and work in it.`,
-    `Agora pertence a ${tenant} e trabalha nele.`,
-  ],
   intro: ["Steward operator console", "Console de operação do Steward"],
   signInBy: (provider: string) => [`Continue with ${provider}`, `Continuar com ${provider}`],
   forgot: ["Forgot your password?", "Esqueceu a senha?"],

@@ -12,13 +12,13 @@ import type { Choice } from "./forms.tsx";
 import {
   cronOf,
   HOUR_STEPS,
+  inputsOf,
   MINUTE_STEPS,
   MONTH_DAYS,
-  partsOf,
   POSITIONS,
   REPEATS,
   WEEKDAYS,
-} from "./schedule_parts.ts";
+} from "./schedule_inputs.ts";
 import { scheduleEditorTexts } from "./schedule_texts.ts";
 import { Time } from "./values.tsx";
 
@@ -28,7 +28,7 @@ const SHOWN_RUNS = 5;
 /** The values of the editor's inputs for a schedule. A new one gets the time zone of the viewer's browser. */
 export const scheduleValues = (v: Visit, o: { cronExpression?: string; timeZoneId?: string } = {}) => {
   const cronExpression = o.cronExpression ?? "0 8 * * *";
-  return { ...partsOf(cronExpression), cronExpression, timeZoneId: o.timeZoneId ?? v.timeZone };
+  return { ...inputsOf(cronExpression), cronExpression, timeZoneId: o.timeZoneId ?? v.timeZone };
 };
 
 /** The values of the editor's inputs, for the API. @throws Refusal if an input is missing */

@@ -1,6 +1,6 @@
 import { Card, Notice } from "../components/notice.tsx";
 import { ScopeChip } from "../components/scope.tsx";
-import { Statistic, StatisticRow } from "../components/figures.tsx";
+import { Statistic, StatisticRow } from "../components/statistics.tsx";
 import { duration, number } from "../components/values.tsx";
 import { Refusal } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";

@@ -1,6 +1,6 @@
 import type { Child } from "hono/jsx";
 import { ActionButton, ButtonLink } from "../components/forms.tsx";
-import { managesAllTenants, tenantChoices, tenantNames } from "../access/access_queries.ts";
+import { managesAllTenants, tenantChoices, tenantNames } from "../shared/access_queries.ts";
 import { periodOf } from "../components/date_inputs.ts";
 import {
   choice,

@@ -1,5 +1,5 @@
 import type { Child } from "hono/jsx";
-import { tenantNames } from "../access/access_queries.ts";
+import { tenantNames } from "../shared/access_queries.ts";
 import { ActionButton, ButtonLink, DeleteButton } from "../components/forms.tsx";
 import { Card } from "../components/notice.tsx";
 import { DataTable, LivePart } from "../components/table.tsx";

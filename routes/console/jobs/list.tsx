@@ -1,6 +1,6 @@
 import { MAX_SEARCHED } from "../../../domain/jobs/lists/error_search.ts";
 import { JOB_STATUSES, JOB_TYPES, PRIORITIES } from "../../../domain/jobs/job_row.ts";
-import { managesAllTenants, tenantChoices, tenantNames } from "../access/access_queries.ts";
+import { managesAllTenants, tenantChoices, tenantNames } from "../shared/access_queries.ts";
 import { periodOf } from "../components/date_inputs.ts";
 import { ButtonLink } from "../components/forms.tsx";
 import {

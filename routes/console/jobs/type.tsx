@@ -3,7 +3,7 @@ import { Sparkline, TimeBars } from "../components/charts.tsx";
 import { ButtonLink } from "../components/forms.tsx";
 import { Card, Empty } from "../components/notice.tsx";
 import { DataTable, LivePart } from "../components/table.tsx";
-import { Statistic, StatisticRow, Statistics } from "../components/figures.tsx";
+import { Statistic, StatisticRow, Statistics } from "../components/statistics.tsx";
 import { ScopeChip } from "../components/scope.tsx";
 import { WindowTabs } from "../components/tabs.tsx";
 import { duration, Facts, number, percent, Time } from "../components/values.tsx";

@@ -1,30 +1,16 @@
 import type { Child } from "hono/jsx";
 import { formatter } from "../../../domain/shared/formatters.ts";
-import { NO_UUID } from "../../shared/validation.ts";
+import { NO_UUID } from "../../../domain/shared/shapes.ts";
 import { ActionButton, ButtonLink } from "../components/forms.tsx";
 import { Notice } from "../components/notice.tsx";
-import { maySwitch } from "../scope/choices.ts";
+import { listOf, maySwitch, scopeName } from "../scope/choices.ts";
 import { findElsewhere, kindOf, type Place } from "../search/kinds.ts";
 import type { Refusal } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { errorTexts } from "../shared/error_texts.ts";
 import { FORMAT_TAGS, type Locale } from "../shared/languages.ts";
-import { may, type NavItem, type View, type Visit } from "../shared/page.ts";
+import type { View, Visit } from "../shared/page.ts";
 import { translateValidation } from "../shared/validation_translations.ts";
-
-/** The name of the current scope within a sentence. */
-export function scopeName(v: Pick<Visit, "viewer" | "locale">): string {
-  const t = errorTexts[v.locale];
-  return v.viewer.tenant?.name ?? (may(v.viewer, "admin:system") ? t.wholeService : t.noScope);
-}
-
-/** The entry of the list to which the page at an address belongs, if the viewer may open it. */
-export function listOf(v: Pick<Visit, "nav" | "address">): NavItem | undefined {
-  const section = v.address.split(/[/?]/)[0] ?? "";
-  return section === ""
-    ? undefined
-    : v.nav.flatMap(({ items }) => items).find(({ path }) => path === section);
-}
 
 /** A page that does not exist, or not in the current scope. Names the viewer's scopes in which it exists. */
 export async function notFoundView(v: Visit): Promise<View> {

@@ -2,7 +2,7 @@ import { periodOf } from "../components/date_inputs.ts";
 import { ButtonLink } from "../components/forms.tsx";
 import { choice, hidden, list, period, search, timeColumn } from "../components/list.tsx";
 import type { Column } from "../components/table.tsx";
-import { Statistic, StatisticRow } from "../components/figures.tsx";
+import { Statistic, StatisticRow } from "../components/statistics.tsx";
 import { number, Time } from "../components/values.tsx";
 import { searchOf } from "../shared/api.ts";
 import type { Answer } from "../shared/operations.ts";

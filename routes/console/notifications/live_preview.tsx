@@ -2,7 +2,7 @@ import type { Child } from "hono/jsx";
 import { fragment } from "../components/fragment.ts";
 import { Notice } from "../components/notice.tsx";
 import { CodeBlock, Facts, JsonText } from "../components/values.tsx";
-import { withLogo } from "../looks/logo_data.ts";
+import { withLogo } from "./logo_data.ts";
 import { Refusal } from "../shared/api.ts";
 import type { Answer } from "../shared/operations.ts";
 import type { ConsolePage, Visit } from "../shared/page.ts";

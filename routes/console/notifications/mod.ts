@@ -1,8 +1,8 @@
 import { inEveryLanguage } from "../shared/languages.ts";
 import { type ConsolePage, type ConsoleSection, navItem } from "../shared/page.ts";
-import { looksPages } from "../looks/looks.tsx";
-import { senderPages } from "../looks/senders.tsx";
-import { looksTexts } from "../looks/texts.ts";
+import { looksPages } from "./looks.tsx";
+import { senderPages } from "./senders.tsx";
+import { looksTexts } from "./looks_texts.ts";
 import { messagePages } from "./detail.tsx";
 import { listPage } from "./list.tsx";
 import { messageActions } from "./row_actions.ts";

@@ -2,7 +2,7 @@ import { ButtonLink } from "../components/forms.tsx";
 import { Card } from "../components/notice.tsx";
 import { Tabs } from "../components/tabs.tsx";
 import { CodeBlock, Facts } from "../components/values.tsx";
-import { withLogo } from "../looks/logo_data.ts";
+import { withLogo } from "./logo_data.ts";
 import { Refusal } from "../shared/api.ts";
 import type { Answer } from "../shared/operations.ts";
 import type { Outcome, View, Visit } from "../shared/page.ts";

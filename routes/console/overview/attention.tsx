@@ -5,7 +5,7 @@ import { ScopeChip } from "../components/scope.tsx";
 import { searchOf } from "../shared/api.ts";
 import { localOf } from "../components/date_inputs.ts";
 import type { Visit } from "../shared/page.ts";
-import type { Overview } from "./parts.tsx";
+import type { Overview } from "./cards.tsx";
 import { allJobs } from "./links.ts";
 import { attentionTexts, overviewTexts } from "./texts.ts";
 

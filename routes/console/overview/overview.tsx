@@ -2,7 +2,7 @@ import { TimeBars } from "../components/charts.tsx";
 import { Card, Empty } from "../components/notice.tsx";
 import { ScopeChip } from "../components/scope.tsx";
 import { LivePart } from "../components/table.tsx";
-import { Statistics } from "../components/figures.tsx";
+import { Statistics } from "../components/statistics.tsx";
 import { WindowTabs } from "../components/tabs.tsx";
 import { duration } from "../components/values.tsx";
 import { Refusal } from "../shared/api.ts";
@@ -12,7 +12,7 @@ import { AttentionCard } from "./attention.tsx";
 import { FirstSteps } from "./checklist.tsx";
 import { allJobs } from "./links.ts";
 import { ChangesCard, readChanges } from "./changes.tsx";
-import { Deliveries, Instances, type Overview, Queues, ReportRuns, ScannerCard } from "./parts.tsx";
+import { Deliveries, Instances, type Overview, Queues, ReportRuns, ScannerCard } from "./cards.tsx";
 import { overviewTexts } from "./texts.ts";
 
 /** The state of the service, limited to what the viewer may see. Refreshes every five seconds. */

@@ -1,5 +1,6 @@
-import type { Visit } from "../shared/page.ts";
-import { managesAllTenants, managesAllUsers } from "../access/access_queries.ts";
+import { errorTexts } from "../shared/error_texts.ts";
+import { may, type NavItem, type Visit } from "../shared/page.ts";
+import { managesAllTenants, managesAllUsers } from "../shared/access_queries.ts";
 import { idIn } from "../shared/search_query.ts";
 import { ownTenants } from "./own_tenants.ts";
 import { switcherTexts } from "./texts.ts";
@@ -24,6 +25,20 @@ export const currentScope = ({ viewer, locale }: Visit): string => {
   const t = switcherTexts[locale];
   return viewer.tenant?.name ?? (viewer.isInPlatform ? t.whole : t.noTenant);
 };
+
+/** The name of the current scope within a sentence. */
+export function scopeName(v: Pick<Visit, "viewer" | "locale">): string {
+  const t = errorTexts[v.locale];
+  return v.viewer.tenant?.name ?? (may(v.viewer, "admin:system") ? t.wholeService : t.noScope);
+}
+
+/** The entry of the list to which the page at an address belongs, if the viewer may open it. */
+export function listOf(v: Pick<Visit, "nav" | "address">): NavItem | undefined {
+  const section = v.address.split(/[/?]/)[0] ?? "";
+  return section === ""
+    ? undefined
+    : v.nav.flatMap(({ items }) => items).find(({ path }) => path === section);
+}
 
 const folded = (text: string): string => text.normalize("NFD").replaceAll(/\p{M}/gu, "").toLowerCase();
 

@@ -2,10 +2,10 @@ import { chooseBrowserTenant } from "../../../domain/access/sign_in/browser_sess
 import type { ServicePlatform } from "../../../domain/platform.ts";
 import { isUuid } from "../../../domain/shared/ids.ts";
 import { problem } from "../../../domain/problems/problem.ts";
-import { listOf, scopeName } from "../layout/error_pages.tsx";
 import { errorTexts } from "../shared/error_texts.ts";
 import type { Flash } from "../shared/looks.ts";
 import { type ConsolePage, field, optionalField, type Outcome, type Visit } from "../shared/page.ts";
+import { listOf, scopeName } from "./choices.ts";
 import { ownTenant } from "./own_tenants.ts";
 
 /** A relative address of the console. Its first segment has no colon, else it could be the address of another site. */

@@ -19,4 +19,14 @@ export const switcherTexts = defineTexts({
   noTenant: ["No tenant", "Sem inquilino"],
   look: ["Without working in it", "Sem trabalhar nele"],
   lookHint: ["These lists show only this tenant:", "Estas listas mostram só este inquilino:"],
+  joinTenant: ["Work in this tenant", "Trabalhar neste inquilino"],
+  joinHint: [
+    "To work in a tenant you need a place in it, with roles. Your other sessions end, because your access changes. This browser goes on in the tenant.",
+    "Para trabalhar em um inquilino, você precisa de um lugar nele, com papéis. Suas outras sessões terminam, porque seu acesso muda. Este navegador continua no inquilino.",
+  ],
+  joinRoles: (tenant: string) => [`Your roles in ${tenant}`, `Seus papéis em ${tenant}`],
+  joined: (tenant: string) => [
+    `You belong to ${tenant} now and work in it.`,
+    `Agora pertence a ${tenant} e trabalha nele.`,
+  ],
 });

@@ -69,12 +69,11 @@ function pagesLike(v: Visit, q: string): Group {
 }
 
 function byText(v: Visit, q: string, sourceMs: number): Promise<Group>[] {
-  const t = searchTexts[v.locale];
   const groups = SOURCES.filter(({ section }) => isOpen(v, section)).map(async (source) => {
     const results = await waitAtMost(sourceMs, source.find(v, q));
-    return { title: t[source.title], ...results ?? { items: [], more: source.list(q), isLate: true } };
+    return { title: source.title(v.locale), ...results ?? { items: [], more: source.list(q), isLate: true } };
   });
-  const tenants = findTenants(v, q).then((results) => ({ title: t.tenants, ...results }));
+  const tenants = findTenants(v, q).then((results) => ({ title: searchTexts[v.locale].tenants, ...results }));
   return [...groups, tenants];
 }
 

@@ -5,7 +5,7 @@ import { recordRoutes } from "../../records/record_routes.ts";
 import { type Api, Refusal } from "../shared/api.ts";
 import type { Answer, OperationId } from "../shared/operations.ts";
 import type { Visit } from "../shared/page.ts";
-import { managesAllTenants, managesAllUsers } from "../access/access_queries.ts";
+import { managesAllTenants, managesAllUsers } from "../shared/access_queries.ts";
 import { nameOf } from "../access/users/model.tsx";
 import { ownTenants } from "../scope/own_tenants.ts";
 

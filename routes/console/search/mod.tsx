@@ -1,7 +1,7 @@
 import { fragment } from "../components/fragment.ts";
 import { SearchForm } from "../components/finder.tsx";
 import { Card, Empty } from "../components/notice.tsx";
-import { scopeName } from "../layout/error_pages.tsx";
+import { scopeName } from "../scope/choices.ts";
 import type { ConsoleSection, Outcome, Visit } from "../shared/page.ts";
 import { find, type Group, MIN_SEARCH_LENGTH } from "./find.ts";
 import type { Found } from "./kinds.ts";

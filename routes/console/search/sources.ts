@@ -1,8 +1,13 @@
+import { type DefinedRecord, pathOfRecord } from "../../../domain/records/record_type.ts";
+import { RECORDS } from "../../../domain/records/records.ts";
+import { recordRoutes } from "../../records/record_routes.ts";
+import { manyOf, type RecordRow } from "../records/member_forms.tsx";
 import { searchOf } from "../shared/api.ts";
 import { translateBuiltin } from "../shared/builtin_translations.ts";
+import type { Locale } from "../shared/languages.ts";
 import type { Row } from "../shared/operations.ts";
 import type { Visit } from "../shared/page.ts";
-import { managesAllTenants, managesAllUsers } from "../access/access_queries.ts";
+import { managesAllTenants, managesAllUsers } from "../shared/access_queries.ts";
 import { ownTenants } from "../scope/own_tenants.ts";
 import type { Found } from "./kinds.ts";
 import { isAddress } from "../shared/search_query.ts";
@@ -17,16 +22,8 @@ export interface Results {
 
 /** A place where a text is searched for. */
 export interface Source {
-  title:
-    | "users"
-    | "tenants"
-    | "roles"
-    | "jobTypes"
-    | "recurring"
-    | "files"
-    | "messages"
-    | "reports"
-    | "templates";
+  /** The heading of its results. */
+  title(language: Locale): string;
   /** The list that the viewer must be able to open. */
   section: string;
   /** The page on which to search if the source takes too long. */
@@ -53,7 +50,7 @@ const listWith = (path: string, name: string) => (q: string): string => path + s
 /** All sources, in the order in which their results are shown. They ask the API with the viewer's rights. */
 export const SOURCES: readonly Source[] = [
   {
-    title: "users",
+    title: (language) => searchTexts[language].users,
     section: "users",
     list: listWith("users", "search"),
     async find(v, q) {
@@ -67,7 +64,7 @@ export const SOURCES: readonly Source[] = [
     },
   },
   {
-    title: "roles",
+    title: (language) => searchTexts[language].roles,
     section: "roles",
     list: listWith("roles", "search"),
     async find(v, q) {
@@ -80,7 +77,7 @@ export const SOURCES: readonly Source[] = [
     },
   },
   {
-    title: "jobTypes",
+    title: (language) => searchTexts[language].jobTypes,
     section: "job-types",
     list: listWith("jobs", "searchTerm"),
     async find(v, q) {
@@ -96,7 +93,7 @@ export const SOURCES: readonly Source[] = [
     },
   },
   {
-    title: "recurring",
+    title: (language) => searchTexts[language].recurring,
     section: "recurring",
     list: () => "recurring",
     async find(v, q) {
@@ -112,7 +109,7 @@ export const SOURCES: readonly Source[] = [
     },
   },
   {
-    title: "files",
+    title: (language) => searchTexts[language].files,
     section: "files",
     list: listWith("files", "search"),
     async find(v, q) {
@@ -125,7 +122,7 @@ export const SOURCES: readonly Source[] = [
     },
   },
   {
-    title: "messages",
+    title: (language) => searchTexts[language].messages,
     section: "notifications",
     list: listWith("notifications", "recipient"),
     async find(v, q) {
@@ -139,7 +136,7 @@ export const SOURCES: readonly Source[] = [
     },
   },
   {
-    title: "reports",
+    title: (language) => searchTexts[language].reports,
     section: "reports",
     list: () => "reports",
     async find(v, q) {
@@ -160,7 +157,7 @@ export const SOURCES: readonly Source[] = [
     },
   },
   {
-    title: "templates",
+    title: (language) => searchTexts[language].templates,
     section: "templates",
     list: listWith("templates", "search"),
     async find(v, q) {
@@ -172,6 +169,20 @@ export const SOURCES: readonly Source[] = [
       }), this.list(q));
     },
   },
+  ...RECORDS.map((record: DefinedRecord): Source => ({
+    title: (language) => manyOf(record, language),
+    section: pathOfRecord(record),
+    list: listWith(pathOfRecord(record), "search"),
+    async find(v, q) {
+      const [listing] = recordRoutes<DefinedRecord>(record);
+      const query = new URLSearchParams({ search: q, pageSize: String(SHOWN) });
+      return firstOf(await v.api.listOf<RecordRow>(listing, { params: {}, query }), (row) => ({
+        href: `${this.section}/${row.id}`,
+        title: String(row[record.title]),
+        detail: null,
+      }), this.list(q));
+    },
+  })),
 ];
 
 /** Tenants by name: those of the viewer, and with the permission all others. */

@@ -1,4 +1,5 @@
 import { CATALOGUE, isProblemCode } from "../../../domain/problems/catalogue.ts";
+import { constraintText } from "../../../domain/problems/constraints.ts";
 import type { Problem } from "../../../domain/problems/problem.ts";
 import { formatter } from "../../../domain/shared/formatters.ts";
 import type { Handle } from "../../app.ts";
@@ -97,7 +98,9 @@ export class Refusal extends Error {
     this.traceId = traceId;
     this.document = document;
     this.needs = needs;
-    const text = code !== null && isProblemCode(code) ? CATALOGUE[code].user[locale] : detail;
+    const text = code !== null && isProblemCode(code)
+      ? constraintText(code, detail, locale) ?? CATALOGUE[code].user[locale]
+      : detail;
     this.text = retryAfterS !== null && WAITS.has(status)
       ? `${text} ${retryText(locale, retryAfterS)}`
       : text;

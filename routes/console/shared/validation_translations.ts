@@ -2,20 +2,59 @@ import type { Locale } from "./languages.ts";
 
 const FIVE_FIELDS = "cinco campos: minuto, hora, dia do mês, mês, dia da semana";
 
-/** Portuguese translations of the API's messages about fields, by a pattern of the English message. */
+/** The messages of zod about fields, in English and Portuguese, by a pattern of the message. */
+const ZOD: [message: RegExp, english: string, portuguese: string][] = [
+  [/^Too small: expected \w+ to have >=1 (characters|items)$/, "Required.", "Campo obrigatório."],
+  [/^Invalid input: expected \w+, received (undefined|null)$/, "Required.", "Campo obrigatório."],
+  [
+    /^Too small: expected string to have >=(\d+) characters$/,
+    "Enter at least $1 characters.",
+    "Digite pelo menos $1 caracteres.",
+  ],
+  [
+    /^Too big: expected string to have <=(\d+) characters$/,
+    "Enter at most $1 characters.",
+    "Digite no máximo $1 caracteres.",
+  ],
+  [/^Too small: expected array to have >=(\d+) items$/, "Enter at least $1.", "Informe pelo menos $1."],
+  [/^Too big: expected array to have <=(\d+) items$/, "Enter at most $1.", "Informe no máximo $1."],
+  [/^Too small: expected \w+ to be >=(\S+)$/, "Enter $1 or more.", "Informe $1 ou mais."],
+  [/^Too big: expected \w+ to be <=(\S+)$/, "Enter $1 or less.", "Informe $1 ou menos."],
+  [/^Too small: expected \w+ to be >(\S+)$/, "Enter more than $1.", "Informe mais de $1."],
+  [/^Too big: expected \w+ to be <(\S+)$/, "Enter less than $1.", "Informe menos de $1."],
+  [/^Invalid number: must be a multiple of (.*)$/, "Enter a multiple of $1.", "Informe um múltiplo de $1."],
+  [/^Invalid input: expected int, received .*$/, "Enter a whole number.", "Informe um número inteiro."],
+  [/^Invalid input: expected number, received .*$/, "Enter a number.", "Informe um número."],
+  [/^Invalid input: expected (\w+), received .*$/, "Enter JSON of the type $1.", "Informe JSON do tipo $1."],
+  [/^Invalid option: expected one of (.*)$/, "Choose one of these: $1.", "Escolha uma destas opções: $1."],
+  [
+    /^Invalid string: must match pattern (.*)$/,
+    "The text does not have the form $1.",
+    "O texto não tem a forma $1.",
+  ],
+  [/^Invalid string: must start with (.*)$/, "Begin with $1.", "Comece por $1."],
+  [/^Invalid string: must end with (.*)$/, "End with $1.", "Termine com $1."],
+  [/^Invalid string: must include (.*)$/, "The text must contain $1.", "O texto deve conter $1."],
+  [/^Invalid URL$/, "Enter a URL, such as https://example.com.", "Informe um URL, como https://example.com."],
+  [/^Invalid email address$/, "Enter an email address.", "Informe um endereço de e-mail."],
+  [
+    /^Invalid (UUID|GUID)$/,
+    "Enter an id, such as 00000000-0000-0000-0000-000000000000.",
+    "Informe um id da forma 00000000-0000-0000-0000-000000000000.",
+  ],
+  [/^Invalid ISO date$/, "Enter a date, such as 2026-01-31.", "Informe uma data, como 2026-01-31."],
+  [
+    /^Invalid ISO datetime$/,
+    "Enter a date and time, such as 2026-01-31T12:00:00Z.",
+    "Informe uma data e hora, como 2026-01-31T12:00:00Z.",
+  ],
+  [/^Unrecognized keys?: (.*)$/, "Leave out $1.", "Retire $1."],
+  [/^Invalid input$/, "Enter another value.", "Informe outro valor."],
+];
+
+/** Portuguese translations of the API's own messages about fields, by a pattern of the English message. */
 const PORTUGUESE: [english: RegExp, portuguese: string][] = [
-  [/^Too small: expected \w+ to have >=1 (characters|items)$/, "Campo obrigatório."],
-  [/^Too small: expected string to have >=(\d+) characters$/, "Digite pelo menos $1 caracteres."],
-  [/^Too big: expected string to have <=(\d+) characters$/, "Digite no máximo $1 caracteres."],
-  [/^Too big: expected array to have <=(\d+) items$/, "Informe no máximo $1."],
-  [/^Too small: expected \w+ to be >=(\S+)$/, "Informe $1 ou mais."],
-  [/^Too big: expected \w+ to be <=(\S+)$/, "Informe $1 ou menos."],
-  [/^Invalid input: expected \w+, received (undefined|null)$/, "Campo obrigatório."],
-  [/^Invalid input: expected (int|number), received .*$/, "Informe um número inteiro."],
-  [/^Invalid option: expected one of (.*)$/, "Escolha uma destas opções: $1."],
   [/^expected one of (.*)$/, "Escolha uma destas opções: $1."],
-  [/^Invalid string: must match pattern (.*)$/, "O texto não tem a forma $1."],
-  [/^Invalid URL$/, "Informe um URL, como https://example.com."],
   [
     /^expected an? (absolute )?http(s\)| or https) URL$/,
     "Informe um URL que comece por http:// ou https://.",
@@ -28,7 +67,7 @@ const PORTUGUESE: [english: RegExp, portuguese: string][] = [
     "Informe um endereço público, ou um que OUTBOUND_ALLOW permita: endereços privados e locais são recusados.",
   ],
   [/^expected a URL without user and password.*$/, "Informe um URL sem usuário nem senha."],
-  [/^(expected an|Invalid) email address$/, "Informe um endereço de e-mail."],
+  [/^expected an email address$/, "Informe um endereço de e-mail."],
   [/^"(.*)" is not an email address such as (.*)$/, "“$1” não é um endereço de e-mail como $2."],
   [/^"(.*)" is not a phone number in E.164 form such as (.*)$/, "“$1” não é um número de telefone como $2."],
   [/^"(.*)" is not a device token$/, "“$1” não é o código de um dispositivo."],
@@ -88,7 +127,8 @@ const PORTUGUESE: [english: RegExp, portuguese: string][] = [
     "Informe uma data futura, no máximo daqui a $1 dias.",
   ],
   [/^expected an (ISO 8601 )?instant .*$/, "Informe uma data e hora."],
-  [/^(expected a date such as .*|Invalid ISO date)$/, "Informe uma data, como 2026-01-31."],
+  [/^expected a date of the years 1 to 9999$/, "Informe uma data dos anos 1 a 9999."],
+  [/^expected a date such as .*$/, "Informe uma data, como 2026-01-31."],
   [/^expected a time such as 07:30, found "(.*)"$/, "“$1” não é uma hora como 07:30."],
   [/^expected a different time than quietHours.from$/, "Informe uma hora diferente da do início."],
   [/^"(.*)" is not an IANA time zone; .*$/, "“$1” não é um fuso horário, como America/Sao_Paulo."],
@@ -112,10 +152,14 @@ const PORTUGUESE: [english: RegExp, portuguese: string][] = [
   [/^line (\d+), column (\d+): (.*)$/, "linha $1, coluna $2: $3"],
 ];
 
+const IN: Record<Locale, readonly (readonly [RegExp, string])[]> = {
+  en: ZOD.map(([message, english]) => [message, english]),
+  pt: [...ZOD.map(([message, _, portuguese]) => [message, portuguese] as const), ...PORTUGUESE],
+};
+
 /** Translates a message, or "name: message", to the viewer's language. Returns an unknown message unchanged. */
 export function translateValidation(locale: Locale, message: string): string {
-  if (locale !== "pt") return message;
   const [, name = "", text = ""] = /^([\w.]+: )?(.*)$/s.exec(message) ?? [];
-  const [pattern, portuguese] = PORTUGUESE.find(([english]) => english.test(text)) ?? [];
-  return pattern && portuguese ? name + text.replace(pattern, portuguese) : message;
+  const [pattern, translation] = IN[locale].find(([known]) => known.test(text)) ?? [];
+  return pattern && translation ? name + text.replace(pattern, translation) : message;
 }

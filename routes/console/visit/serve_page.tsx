@@ -4,7 +4,7 @@ import { proofOf } from "../account/proof_forms.tsx";
 import { formAsText, interruptedBy, resumedForm, STEP_UP, stepUpView } from "../account/step_up.tsx";
 import { downloadList } from "../lists/count_rows.ts";
 import { afterSwitch } from "../scope/switch.ts";
-import { leadToId } from "../search/lead_to_id.ts";
+import { leadToId } from "./lead_to_id.ts";
 import { Refusal, refusalOf } from "../shared/api.ts";
 import { type BrowserState, cookieWriter, isFormCsrf } from "../shared/cookies.ts";
 import {

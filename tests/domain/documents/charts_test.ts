@@ -6,10 +6,12 @@ import { approximateWidth, fitText } from "../../../domain/documents/charts/draw
 import { PALETTE_SIZE, paletteOf } from "../../../domain/documents/charts/palette.ts";
 import { scaleOf, tickTexts, valueText } from "../../../domain/documents/charts/scale.ts";
 import type { ChartData } from "../../../domain/documents/document.ts";
+import { Wording } from "../../../domain/documents/wording.ts";
 import { contrastOf } from "../../../domain/looks/colours.ts";
 
 const FRAME = { width: 600, fontSize: 12, widthOf: approximateWidth };
 const chart = (kind: ChartData["kind"], labels: string[], ...values: (number | null)[][]): ChartData => ({
+  words: new Wording().words,
   kind,
   title: "Chart",
   labels,
@@ -148,6 +150,11 @@ Deno.test("several series have a legend and a description that names them", () =
   assert.equal(describeChart(two), "Jan: Series 1 1, Series 2 2; Feb: Series 1 no value, Series 2 3");
   const many = { ...chart("line", named(70), named(70).map((_, i) => i)), omitted: 5 };
   assert.match(describeChart(many), /; label 59: 59; and 15 more$/);
+  assert.ok(textsOf(drawChart(many, FRAME)).includes("The first 70 of 75 values are shown."));
+  const { words } = new Wording({ locale: "pt-BR", timeZone: "UTC" });
+  const portuguese = { ...many, words };
+  assert.match(describeChart(portuguese), /; e mais 15$/);
+  assert.ok(textsOf(drawChart(portuguese, FRAME)).includes("São mostrados os primeiros 70 de 75 valores."));
 });
 
 Deno.test("a label that does not fit ends with an ellipsis and stays well-formed", () => {

@@ -193,6 +193,7 @@ const chartOf = (kind: "bar" | "line" | "pie"): DocumentPart => ({
       labels: ["one", "two", "three"],
       series: [{ name: "Orders", values: [1, 2, 3] }],
       omitted: 0,
+      words: new Wording().words,
     }),
 });
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { z } from "zod";
 import { runAttempt } from "../../../domain/jobs/engine/attempt.ts";
-import type { AttemptLog } from "../../../domain/jobs/engine/attempt_notes.ts";
+import type { AttemptLog } from "../../../domain/jobs/engine/attempt_log.ts";
 import { defineJob, type JobContext, JobTypes } from "../../../domain/jobs/job_type.ts";
 import type { Settlement } from "../../../domain/jobs/engine/settle.ts";
 import { firstIdOf } from "../../../domain/shared/ids.ts";

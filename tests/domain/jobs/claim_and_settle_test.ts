@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { AttemptLog } from "../../../domain/jobs/engine/attempt_notes.ts";
+import { AttemptLog } from "../../../domain/jobs/engine/attempt_log.ts";
 import { claimFromLanes } from "../../../domain/jobs/engine/claim.ts";
 import { Places } from "../../../domain/jobs/engine/places.ts";
 import { Claimer } from "../../../domain/jobs/engine/claimer.ts";

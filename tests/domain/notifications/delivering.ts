@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { deliveryJob } from "../../../domain/notifications/delivery/deliver.ts";
 import {
-  type CategoryPreference,
+  type ChannelChoices,
   type Preferences,
   writePreferences,
 } from "../../../domain/notifications/preferences.ts";
@@ -110,7 +110,7 @@ export function deliveringBy(t: TestService, tenantId: string | null, given?: Fa
     async prefer(userId: string, change: Partial<Preferences>): Promise<void> {
       const digest = { isEnabled: false, at: "08:00", locale: null };
       const defaults = { timeZoneId: "UTC", quietHours: null, categories: [], digest };
-      await writePreferences(p.sql, { userId, ...defaults, ...change }, null);
+      await writePreferences(p.sql, userId, { ...defaults, ...change }, null);
     },
   };
 }
@@ -127,11 +127,14 @@ export const mailTo = (users: { userId: string }[], change: Record<string, unkno
 
 const CHANNELS = ["email", "push", "inApp", "sms"] as const;
 /** A category, and the channels on which the user does not want it. */
-export const without = (category: string, ...channels: (typeof CHANNELS)[number][]): CategoryPreference => ({
+export const without = (
+  category: string,
+  ...channels: (typeof CHANNELS)[number][]
+): Preferences["categories"][number] => ({
   category,
   channels: Object.fromEntries(
     CHANNELS.map((channel) => [channel, !channels.includes(channel)]),
-  ) as CategoryPreference["channels"],
+  ) as ChannelChoices,
 });
 
 /** The job's error message about an unsent message, for tests that expect one. */

@@ -179,14 +179,14 @@ Deno.test("no route can remove admin:system from its last active holder", async 
 Deno.test("if two administrators remove each other at once, one stays", async () => {
   const holders = sql`select h.user_id from user_tenant_roles h join roles r on r.id = h.role_id
     and r.name = 'SystemAdmin'`;
-  for (const how of ["delete", "deactivate", "mixed"]) {
+  for (const how of ["deactivate", "mixed"]) {
     const [one, two] = [await t.actor({ role: "SystemAdmin" }), await t.actor({ role: "SystemAdmin" })];
     await sql`update users set is_active = false where id in (${holders}) and id not in (${one.userId}, ${two.userId})`;
     const remove = (by: Actor, victim: Actor, deletes: boolean) =>
       deletes ? by.delete(path(victim.userId)) : by.put(path(victim.userId), { isActive: false });
     const answers = await Promise.all([
-      remove(one, two, how !== "deactivate"),
-      remove(two, one, how === "delete"),
+      remove(one, two, how === "mixed"),
+      remove(two, one, false),
     ]);
     const removed = answers.filter(({ status }) => status === 200);
     assert.equal(removed.length, 1, JSON.stringify(answers.map(({ body }) => body)));

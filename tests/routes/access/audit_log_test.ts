@@ -91,12 +91,6 @@ async function requireAppendOnly(id: string, changes: string[]): Promise<void> {
   }
 }
 
-Deno.test("rows of the audit log cannot be changed or deleted", async () => {
-  await made();
-  await assert.rejects(sql`update audit_log set action = 'x'`, /append-only/);
-  await assert.rejects(sql`delete from audit_log`, /append-only/);
-});
-
 Deno.test("personal values lie beside the rows, which cannot be changed in any column", async () => {
   const id = await made();
   const row = async () =>
@@ -110,9 +104,10 @@ Deno.test("personal values lie beside the rows, which cannot be changed in any c
   assert.equal(stored?.ip, null);
   assert.equal(stored?.after.isActive, true, "other values stay in the row");
   const [{ id: rowId }] = await sql<[{ id: string }]>`select id from audit_log where target_id = ${id}`;
-  const forged = ["before = null", "after = '{}'", "after = null", "ip = '::1'", "values_apart = false"];
+  const forged = ["action = 'x'", "before = null", "after = null", "ip = '::1'", "values_apart = false"];
   await requireAppendOnly(rowId, forged);
   await assert.rejects(sql`truncate audit_log`, /append-only/);
+  await assert.rejects(sql`delete from audit_log`, /append-only/);
 });
 
 Deno.test("from a row of an earlier version, values can only be removed", async () => {

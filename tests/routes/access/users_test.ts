@@ -121,15 +121,6 @@ Deno.test("permissions and roles are those of the token's tenant; a deactivated 
   assert.deepEqual(await permissions(), []);
 });
 
-Deno.test("anyone who may read users in one of a user's tenants sees all tenants of the user", async () => {
-  const subject = await t.actor({ tenantId, permissions: ["read:users"] });
-  const elsewhere = await linkElsewhere(subject.userId);
-  for (const by of [admin, subject]) {
-    const { body } = await by.get(`${path(subject.userId)}/tenants`);
-    assert.deepEqual(body.map((link: { tenantId: string }) => link.tenantId), [tenantId, elsewhere]);
-  }
-});
-
 const rolesPath = (userId: string) => `${path(userId)}/roles`;
 
 Deno.test("replacing a user's roles in the tenant ends the user's tokens", async () => {
@@ -147,18 +138,6 @@ Deno.test("replacing a user's roles in the tenant ends the user's tokens", async
   assert.equal((await admin.put(rolesPath(user.userId), { roleIds: [wanted] })).status, 200);
   assert.equal((await auditOf(t, user.userId)).length, 1, "the same roles again change nothing");
   assert.deepEqual((await admin.put(rolesPath(user.userId), { roleIds: [] })).body, []);
-});
-
-Deno.test("roles beyond the caller's permissions or of other tenants are rejected", async () => {
-  const admin = await t.actor({ permissions: ["read:users", "update:users"] });
-  const user = await t.actor({ permissions: [], tenantId: admin.tenantId ?? "" });
-  const put = (roleId: string | null) => admin.put(rolesPath(user.userId), { roleIds: [roleId] });
-  refused(
-    await put(await catalogRole(t, "Admin", admin.tenantId)),
-    403,
-    "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
-  );
-  refused(await put((await t.actor({ role: "Visitor" })).roleId), 404, "ROLE_NOT_FOUND");
 });
 
 Deno.test("a rejected assignment names the missing permissions and who can give them", async () => {
@@ -188,6 +167,7 @@ Deno.test("a rejected assignment names the missing permissions and who can give 
   const ownRole = await catalogRole(t, "Admin", tenantId);
   assert.equal((await owner.post(`/api/v1/roles/${ownRole}/permissions/${permissionId}`)).status, 200);
   const again = await t.actor({ role: "Admin", tenantId: tenantId! });
+  refused(await again.put(rolesPath(user.userId), { roleIds: [admin.roleId] }), 404, "ROLE_NOT_FOUND");
   assert.equal((await again.put(rolesPath(user.userId), { roleIds: [made.body.id] })).status, 200);
   const blind = await t.actor({ permissions: ["update:users"], tenantId: tenantId! });
   const answer = await blind.put(rolesPath(unable.userId), { roleIds: [ownRole] });

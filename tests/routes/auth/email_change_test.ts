@@ -179,13 +179,3 @@ Deno.test("one user causes at most five links within 30 minutes, also to taken e
   assert.deepEqual([(await mailsTo(t, holder.email)).length, (await mailsTo(t, email)).length], [2, 2]);
   assert.equal(await tokenFor(me, newAddress()), "");
 });
-
-Deno.test("the mails follow the language of the owner's default tenant", async () => {
-  const { email, tenantId, me } = await signedIn(t);
-  await sql`insert into notification_settings (tenant_id, default_locale) values (${tenantId}, 'pt-BR')`;
-  const newEmail = newAddress();
-  const token = await tokenFor(me, newEmail);
-  assert.deepEqual(await subjectsTo(t, newEmail), ["Confirme seu novo e-mail"]);
-  await accepted(withJobs(t, () => confirm(token)), 204);
-  assert.deepEqual(await subjectsTo(t, email), ["Seu e-mail foi alterado", "Um novo e-mail foi solicitado"]);
-});

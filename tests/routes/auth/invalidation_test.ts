@@ -109,14 +109,15 @@ Deno.test("a change of a role's permissions ends the tokens of all its holders, 
   ];
   const changes: [expected: string[], change: (admin: Actor, actors: Cast) => Promise<HttpAnswer>][] = [
     [["first", "fellow"], (admin, { first }) => admin.put(rolePath(first), { permissionIds: [held, read] })],
-    [["first", "fellow"], (admin, { first }) => admin.post(`${rolePath(first)}/permissions/${read}`)],
     [["first", "fellow"], (admin, { first }) => admin.delete(`${rolePath(first)}/permissions/${held}`)],
+    [["first", "fellow"], (admin, { first }) => admin.post(`${rolePath(first)}/permissions/${held}`)],
     // of a catalog role, only in this tenant
     [["same"], (admin, { same }) => admin.post(`${rolePath(same)}/permissions/${send}`)],
   ];
+  const actors = await cast();
+  const others = { admin: await administrator(actors), elsewhere: await t.actor({ role: "Visitor" }) };
   for (const [expected, change] of changes) {
-    const actors = await cast();
-    const others = { admin: await administrator(actors), elsewhere: await t.actor({ role: "Visitor" }) };
+    for (const name of ["first", "fellow"] as const) actors[name] = await t.signedIn(actors[name]);
     assert.deepEqual(await ended({ ...actors, ...others }, () => change(others.admin, actors)), expected);
   }
 });
@@ -144,7 +145,6 @@ Deno.test("each change of a user's links ends only that user's sessions", async 
   type Linked = Awaited<ReturnType<typeof linked>>;
   const changes: Record<string, (l: Linked) => Promise<HttpAnswer>> = {
     "a link goes": ({ own, matrix }) => matrix(own),
-    "all links go": ({ matrix }) => matrix(),
     "other links come": ({ other, matrix }) => matrix(other),
     "a link is deactivated": ({ own, other, matrix }) => matrix(own, { ...other, isActive: false }),
     "the default moves": ({ own, other, matrix }) =>
@@ -181,10 +181,8 @@ Deno.test("changes that do not affect a user's permissions end no session", asyn
   const inside = await administrator(actors);
   const user = `/api/v1/users/${first.userId}`;
   const code = "read:orders";
-  const importing = (description: string) =>
-    keeper.post("/api/v1/permissions/import?upsert=true", {
-      permissions: [{ code, description, category: "Orders" }],
-    });
+  const permissions = [{ code, description: "Read", category: "Orders" }];
+  const importing = () => keeper.post("/api/v1/permissions/import?upsert=true", { permissions });
   const held = await permissionIds("read:users");
   const unheld = async () =>
     `/api/v1/roles/${(await accepted(inside.get("/api/v1/roles?search=Unheld"))).items[0].id}`;
@@ -205,8 +203,7 @@ Deno.test("changes that do not affect a user's permissions end no session", asyn
     "a role nobody holds": () => inside.post("/api/v1/roles", { name: "Unheld", permissionIds: held }),
     "that role with less": async () => await inside.put(await unheld(), { permissionIds: [] }),
     "that role deleted": async () => await inside.delete(await unheld()),
-    "permissions imported": () => importing("Read"),
-    "permissions imported again, with other texts": () => importing("Read them"),
+    "permissions imported": importing,
     "a permission described": async () => await keeper.put(await permission(), { description: "Reads" }),
     "a permission deleted that no role carries": async () => await keeper.delete(await permission()),
     "a tenant renamed and limited": () =>
@@ -216,16 +213,6 @@ Deno.test("changes that do not affect a user's permissions end no session", asyn
   for (const [name, change] of Object.entries(changes)) {
     assert.deepEqual(await ended({ ...actors, inside }, change), [], name);
   }
-});
-
-Deno.test("deactivating and deleting a user end that user's tokens", async () => {
-  const { first, ...rest } = await cast();
-  const admin = await administrator({ first });
-  const path = `/api/v1/users/${first.userId}`;
-  assert.deepEqual(await ended({ first, ...rest }, () => admin.post(`${path}/deactivate`)), ["first"]);
-  await accepted(admin.post(`${path}/activate`));
-  assert.equal(await stateOf(first), ENDED);
-  assert.deepEqual(await ended(rest, () => systemAdmin.delete(userPath(rest.fellow))), ["fellow"]);
 });
 
 Deno.test("deactivating, activating and deleting a tenant end the tokens of all users linked to it", async () => {

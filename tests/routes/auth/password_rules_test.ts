@@ -151,30 +151,6 @@ Deno.test("passwords from before the rules and imported hashes go on", async () 
   await accepted(signIn(t, imported, "password"));
 });
 
-Deno.test("foreign hashes are accepted and replaced by one of our own at the first successful sign-in", async () => {
-  const cost = { memoryCost: 64, timeCost: 1, parallelism: 2 };
-  const bcrypted = await bcrypt(PASSWORD, 4);
-  const elsewhere = [
-    ...["a", "b", "y"].map((letter) => bcrypted.replace(/^\$2\w/, `$2${letter}`)),
-    ...await Promise.all([0, 1, 2].map((algorithm) => argon2(PASSWORD, { ...cost, algorithm }))), // argon2d, i and id
-    // by passlib
-    "$scrypt$ln=12,r=8,p=2$5ZwTYsz5n9O6l/Jea20tZQ$2JDYIsZtW+9HxPuJ3MHYA+4o++KwdqGSt2CErfUD7No",
-    "$pbkdf2-sha256$20000$/J9zrjVGKKXUujfGOOdcKw$rDS6I0DOFDWuCXYCgs/dKCGhO22b5pf.RT5QgLGc4Mk",
-  ];
-  const own = `$argon2id$v=19$m=${HASH_COST.memoryCost},t=${HASH_COST.timeCost},p=1$`;
-  for (const passwordHash of elsewhere) {
-    const { id, email } = await person(t, { passwordHash });
-    const stored = async () => (await sql`select password_hash from users where id = ${id}`)[0]?.passwordHash;
-    await refused("401 CREDENTIALS_INVALID_UNAUTHORIZED", signIn(t, email, "wrong"));
-    assert.equal(await stored(), passwordHash);
-    await accepted(signIn(t, email));
-    const renewed = await stored();
-    assert.ok(renewed.startsWith(own), renewed);
-    await accepted(signIn(t, email));
-    assert.equal(await stored(), renewed);
-  }
-});
-
 Deno.test("a sign-in that could not be checked in time is answered with Retry-After", async () => {
   const { email } = await person(t);
   const own = await hashPassword(PASSWORD);
@@ -247,7 +223,7 @@ Deno.test("breached passwords are found in files with any line end and in folder
       assert.equal(await mistakeIn(password, path), null, path);
     }
   }
-  for (let n = 0; n < BREACHED.length; n += 37) {
+  for (let n = 0; n < BREACHED.length; n += 370) {
     assert.match(await mistakeIn(BREACHED[n] ?? "") ?? "", BREACH);
     assert.equal(await mistakeIn(`unknown word number ${n}`), null);
   }

@@ -218,10 +218,7 @@ Deno.test("a revoked account is refused at once on all instances, and can neithe
   const by = await maker();
   const { id, secret } = await makeAccount(by);
   const path = `${PATH}/${id}`;
-  const calls = Array.from(
-    { length: 20 },
-    (_, n) => outcome(usersOf(secret, by.tenantId, n % 2 ? here : there)),
-  );
+  const calls = [here, there, here, there].map((at) => outcome(usersOf(secret, by.tenantId, at)));
   await accepted(by.delete(path), 204); // races with requests: each succeeds or is refused
   for (const call of calls) assert.ok(["200", "401 TOKEN_REVOKED"].includes(await call), await call);
   await usersAtBoth("401 TOKEN_REVOKED", secret, by.tenantId);

@@ -76,11 +76,11 @@ Deno.test("tenantId chooses the tenant; global asks for none even if there is a 
   await refused("403 TENANT_FORBIDDEN", ...elsewhere);
 });
 
-Deno.test("a refresh token works once; a second use ends its session, also of ten at the same time", async () => {
+Deno.test("a refresh token works once; a second use ends its session, also of several at the same time", async () => {
   const { tokens } = await signedIn(t);
   const next = await accepted(refresh(t, tokens));
   assert.ok(!("deviceToken" in next));
-  const answers = await Promise.all(Array.from({ length: 10 }, () => refresh(t, next)));
+  const answers = await Promise.all(Array.from({ length: 3 }, () => refresh(t, next)));
   const [good, ...more] = answers.filter(({ status }) => status === 200);
   assert.deepEqual(more, []);
   const others = answers.filter((answer) => answer !== good);

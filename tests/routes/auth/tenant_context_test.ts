@@ -91,17 +91,9 @@ Deno.test("header and query are ignored when the token has a tenant, even if mal
     const { tenant } = await accepted(user.me.get(`${ME}?tenantId=${id}`, inTenant(id)));
     assert.equal(tenant.id, mine);
   }
-  const lists = [
-    "jobs",
-    "jobs/counts",
-    "jobs/batches",
-    "recurring-jobs",
-    "dead-letter-jobs",
-    "audit-log",
-    "roles",
-  ];
+  const lists = ["jobs", "jobs/batches", "recurring-jobs", "audit-log", "roles"];
   for (const list of lists) {
-    for (const id of [foreign, "no-uuid", "a%00b", "1&tenantId=2"]) {
+    for (const id of [foreign, "a%00b"]) {
       const answer = await user.me.get(`/api/v1/${list}?tenantId=${id}`);
       await accepted(answer);
       assert.equal(answer.headers.get("steward-ignored-members"), null);

@@ -6,14 +6,14 @@ import { describeCron } from "../../../routes/console/components/cron_descriptio
 import {
   cronOf,
   HOUR_STEPS,
+  inputsOf,
   MINUTE_STEPS,
   MONTH_DAYS,
-  partsOf,
   POSITIONS,
   REPEATS,
-  type ScheduleParts,
+  type ScheduleInputs,
   WEEKDAYS,
-} from "../../../routes/console/components/schedule_parts.ts";
+} from "../../../routes/console/components/schedule_inputs.ts";
 import { declaredType } from "../../../routes/console/files/types.ts";
 import {
   argErrors,
@@ -96,15 +96,15 @@ Deno.test("errors appear at their fields, both local ones and those of the API",
 });
 
 /** The inputs as the browser sends them. */
-function sent({ weekdays, ...others }: ScheduleParts, cronExpression = ""): URLSearchParams {
+function sent({ weekdays, ...others }: ScheduleInputs, cronExpression = ""): URLSearchParams {
   const form = new URLSearchParams({ ...others, cronExpression });
   for (const day of weekdays) form.append("weekdays", day);
   return form;
 }
 
-const base = partsOf("0 8 * * *");
+const base = inputsOf("0 8 * * *");
 
-function* everyChoice(): Generator<ScheduleParts> {
+function* everyChoice(): Generator<ScheduleInputs> {
   for (const step of MINUTE_STEPS) yield { ...base, repeats: "minutes", everyMinutes: String(step) };
   for (const step of HOUR_STEPS) {
     yield { ...base, repeats: "hours", everyHours: String(step), atMinute: "59" };
@@ -125,7 +125,7 @@ Deno.test("every choice of the editor is a valid schedule, and the editor shows 
     const said = cronOf(sent(parts));
     assert.ok("cron" in said, JSON.stringify(parts));
     assert.deepEqual(scheduleMistakes(said.cron, "Europe/Lisbon"), {}, said.cron);
-    const again = partsOf(said.cron);
+    const again = inputsOf(said.cron);
     assert.equal(again.repeats, parts.repeats, said.cron);
     assert.deepEqual(cronOf(sent(again)), said);
     seen.add(parts.repeats);
@@ -150,11 +150,11 @@ Deno.test("expressions that the choices cannot say stay cron expressions, unchan
       "",
     ]
   ) {
-    const parts = partsOf(cron);
+    const parts = inputsOf(cron);
     assert.equal(parts.repeats, "cron", cron);
     assert.deepEqual(cronOf(sent(parts, cron)), { cron });
   }
-  assert.deepEqual(partsOf("0 9 * * MON-FRI").weekdays, ["1", "2", "3", "4", "5"]);
+  assert.deepEqual(inputsOf("0 9 * * MON-FRI").weekdays, ["1", "2", "3", "4", "5"]);
 });
 
 Deno.test("a missing or wrong input is named", () => {

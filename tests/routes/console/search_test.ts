@@ -6,7 +6,7 @@ import { searcher } from "./searcher.ts";
 const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 
-Deno.test("pages, users, tenants, roles, files, job types and messages are found by name and address", async () => {
+Deno.test("pages, users, tenants, roles, job types, messages and records are found by name and address", async () => {
   const tenantId = await t.tenant({ name: "Harbour Lights" });
   const admin = await t.actor({ tenantId, role: "Admin" });
   const created = await admin.post("/api/v1/users", {
@@ -23,11 +23,14 @@ Deno.test("pages, users, tenants, roles, files, job types and messages are found
     subject: "Your berth",
     textBody: "is ready",
   });
+  const manager = await t.actor({ tenantId, permissions: ["manage:applications"] });
+  const application = await manager.post("/api/v1/applications", { code: "berths", name: "Berth booking" });
   const search = await searcher(t, admin);
   assert.deepEqual((await search("zelia marr")).hrefs, [`users/${created.body.id}`]);
   assert.deepEqual((await search("zelia.marrow@harbour.test")).hrefs, [`users/${created.body.id}`]);
   assert.deepEqual((await search("berth keep")).hrefs, [`roles/${role.body.id}`]);
   assert.deepEqual((await search("Guest@Harbour")).hrefs, [`notifications/${sent.body.notificationId}`]);
+  assert.deepEqual((await search("berth book")).hrefs, [`applications/${application.body.id}`]);
   assert.ok((await search("dead-let")).hrefs.includes("dead-letters"), "a page by its path");
   assert.ok((await search("In")).hrefs.includes("inbox"), "pages are found by two letters");
   assert.ok((await search("steward.ech")).hrefs.includes("job-types/steward.echo"));

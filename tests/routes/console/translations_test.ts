@@ -102,6 +102,7 @@ Deno.test("a translated message keeps its values, and other languages and messag
     translateValidation("pt", `args.text: ${english}`),
     "args.text: Digite no máximo 100 caracteres.",
   );
-  assert.equal(translateValidation("en", english), english);
+  assert.equal(translateValidation("en", english), "Enter at most 100 characters.");
+  assert.equal(translateValidation("en", "expected a JSON object"), "expected a JSON object");
   assert.equal(translateValidation("pt", "Indique uma data e hora."), "Indique uma data e hora.");
 });

@@ -1,5 +1,5 @@
 // These parts of valid requests cannot be derived.
-import type { DefinedRecord } from "../../../domain/records/record_type.ts";
+import { capitalNames, type DefinedRecord } from "../../../domain/records/record_type.ts";
 import { RECORDS } from "../../../domain/records/records.ts";
 import { newId } from "../../../domain/shared/ids.ts";
 import { type Ask, MARKER } from "../../support/isolation.ts";
@@ -50,7 +50,7 @@ const changed = (kind: Kind, table: string, row: Record<string, unknown>): Case 
 
 /** The requests of a record whose bodies name what nothing else has. */
 function recordCases(record: DefinedRecord): Record<string, Case> {
-  const [One, Many] = [record.one, record.many].map((name) => name.charAt(0).toUpperCase() + name.slice(1));
+  const { One, Many } = capitalNames(record);
   const cased = (bodyOf: (n: number, o: { id(one: string): string }) => unknown): Case => ({
     prepare: ({ n, ids }) => Promise.resolve({ body: bodyOf(n + 200, { id: (one) => ids[one as Kind] }) }),
   });

@@ -159,14 +159,14 @@ const AT_ONCE = 4;
 /** Calls `work` for all values, a few at a time. @returns what it returned, without empty values */
 export async function forAll<V, R>(
   values: readonly V[],
-  work: (value: V) => Promise<readonly R[]>,
+  work: (value: V, nth: number) => Promise<readonly R[]>,
 ): Promise<R[]> {
   const found: R[][] = [];
   let next = 0;
   const workers = Array.from({ length: AT_ONCE }, async () => {
     while (next < values.length) {
       const index = next++;
-      found[index] = [...await work(values[index] as V)];
+      found[index] = [...await work(values[index] as V, index)];
     }
   });
   await Promise.all(workers);

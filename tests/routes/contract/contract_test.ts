@@ -60,13 +60,18 @@ Deno.test("the table of rows contains every registered route and no other", () =
 });
 
 Deno.test("every route that needs a caller refuses a missing, invalid, expired or ended session before any other check", async () => {
-  const callers = await withoutSession(c);
-  await requireRefusals(() => refusalMistakes(c, callers));
+  const [nobody, ...others] = await withoutSession(c);
+  await requireRefusals(() =>
+    refusalMistakes(
+      c,
+      (nth) => [nobody, others[nth % others.length]].filter((caller) => caller !== undefined),
+    )
+  );
 });
 
 Deno.test("every route refuses tenants, kinds of callers and sessions that it does not accept, and no others", async () => {
   const callers = await ofOtherKinds(c);
-  requireNone(await refusalMistakes(c, callers));
+  requireNone(await refusalMistakes(c, () => callers));
 });
 
 Deno.test("every route is refused to callers who hold everything but its permissions, and nothing changes", async () => {

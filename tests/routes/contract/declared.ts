@@ -3,6 +3,7 @@
 // text does not. `deno run -A tests/routes/contract/declared.ts` writes it. The actions in the audit log at the end of the lines
 // are not declared anywhere else; they are written by hand, except those of records.
 import { join } from "node:path";
+import { capitalNames } from "../../../domain/records/record_type.ts";
 import { RECORDS } from "../../../domain/records/records.ts";
 import { ENDPOINTS } from "../../../routes/endpoints.ts";
 import { type Endpoint, takesKey } from "../../../routes/shared/endpoint.ts";
@@ -27,13 +28,13 @@ export async function storedAudits(): Promise<Map<string, string>> {
 
 /** The actions of the routes of records, by the id of the endpoint; they follow from the name. */
 const auditsOfRecords = (): [id: string, action: string][] =>
-  RECORDS.flatMap(({ one, many }) => {
-    const [One, Many] = [one, many].map((name) => name.charAt(0).toUpperCase() + name.slice(1));
+  RECORDS.flatMap((record) => {
+    const { One, Many } = capitalNames(record);
     return [
-      [`create${One}`, `${one}.create`],
-      [`create${Many}`, `${one}.create`],
-      [`update${One}`, `${one}.update`],
-      [`delete${One}`, `${one}.delete`],
+      [`create${One}`, `${record.one}.create`],
+      [`create${Many}`, `${record.one}.create`],
+      [`update${One}`, `${record.one}.update`],
+      [`delete${One}`, `${record.one}.delete`],
     ] as [string, string][];
   });
 

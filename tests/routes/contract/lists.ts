@@ -6,10 +6,10 @@ import { codeOf, forAll } from "./calls.ts";
 import type { Contract } from "./contract.ts";
 
 type Item = Record<string, unknown>;
-type Query = Record<string, string>;
+export type Query = Record<string, string>;
 
 /** A list endpoint with its parameters. */
-interface List {
+export interface List {
   spec: Endpoint;
   parameters: Map<string, Parameter>;
   /** The name of the parameter for the number of the page. */
@@ -56,7 +56,7 @@ async function ask(c: Contract, { spec }: List, query: Query): Promise<Page> {
 }
 
 /** Parameters without which a list is refused, or contains too much for one page. */
-const LIMITED: Record<string, (c: Contract) => Query> = {
+export const LIMITED: Record<string, (c: Contract) => Query> = {
   listAllUsers: ({ world }) => ({ tenantId: world.ids.tenant }),
   listTenants: () => ({ search: MARKER }),
   lookUpTenants: () => ({ search: MARKER }),
@@ -65,7 +65,7 @@ const LIMITED: Record<string, (c: Contract) => Query> = {
 };
 
 /** Only system administrators see several tenants. */
-const BY_SYSTEM = new Set(["listTenants", "lookUpTenants"]);
+export const BY_SYSTEM = new Set(["listTenants", "lookUpTenants"]);
 
 const size = (n: number): Query => ({ pageSize: String(n) });
 

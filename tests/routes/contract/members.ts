@@ -76,7 +76,7 @@ function groupsOf(schema: Schema, schemas: Schemas, at: string[] = []): Group[] 
   return found.length === 1 ? found.flat() : found.find((groups) => groups.length > 0) ?? [];
 }
 
-/** Values of a wrong type, by the accepted type. The first is the one that a lenient reader would convert. */
+/** Values of a wrong type, by the accepted type. A lenient reader would convert the first ones. */
 const OF_OTHER_TYPES: Record<string, Json[]> = {
   string: [7, {}],
   integer: ["5", true],
@@ -86,12 +86,12 @@ const OF_OTHER_TYPES: Record<string, Json[]> = {
   object: ["text", []],
 };
 
-function ofOtherType({ types }: Member, nth: number): Json | undefined {
+function ofOtherType({ types }: Member): Json | undefined {
   const [usual] = [...types].filter((type) => type !== "null");
   if (!usual) return undefined;
   const isOf = (value: Json) =>
     Array.isArray(value) ? ["array"] : typeof value === "number" ? ["number", "integer"] : [typeof value];
-  return (OF_OTHER_TYPES[usual] ?? []).filter((value) => !isOf(value).some((type) => types.has(type)))[nth];
+  return OF_OTHER_TYPES[usual]?.find((value) => !isOf(value).some((type) => types.has(type)));
 }
 
 /** A text of `length` characters in the member's format, as far as it has one. */
@@ -152,8 +152,7 @@ type Wrong = Json | typeof ABSENT | undefined;
 
 /** The ways in which a member is wrong; each gives the wrong value, or undefined if it cannot be wrong in this way. */
 const WAYS: Record<string, (member: Member, schemas: Schemas, spec: Endpoint) => Wrong> = {
-  "of another type": (member) => ofOtherType(member, 0),
-  "of yet another type": (member) => ofOtherType(member, 1),
+  "of another type": ofOtherType,
   // in a PUT, null stands for an absent member that cannot be null
   "null": ({ types, isRequired }, _, { method }) =>
     types.size === 0 || types.has("null") || method === "put" && !isRequired ? undefined : null,
@@ -267,13 +266,14 @@ async function bodyMistakes(c: Contract, spec: Endpoint): Promise<string[]> {
     found.push(
       ...await mistakesIn(spec, { what: "member", at, ways: Object.keys(WAYS), members, wrongOf, send }),
     );
-    found.push(...await refusedNulls(spec, at, members, send));
-    const ids = members.filter((member) => isId(member, schemas));
-    const other = members.find((member) => !ids.includes(member) && ofOtherType(member, 0) !== undefined);
-    if (ids.length === 0 || !other) continue;
-    const given = Object.fromEntries(ids.map(({ name }) => [name, ANY_ID]));
-    const answer = await send({ ...given, [other.name]: ofOtherType(other, 0) });
-    for (const { name } of ids) {
+    // ids of another form and null, where it is allowed, are not named if another member is wrong
+    const ids = members.filter((member) => isId(member, schemas)).map(({ name }) => [name, ANY_ID]);
+    const nulls = members.filter(({ types }) => types.has("null")).map(({ name }) => [name, null]);
+    const right = Object.fromEntries([...ids, ...nulls]);
+    const wrong = members.find((member) => !(member.name in right) && ofOtherType(member) !== undefined);
+    if (Object.keys(right).length === 0 || !wrong) continue;
+    const answer = await send({ ...right, [wrong.name]: ofOtherType(wrong) });
+    for (const name of Object.keys(right)) {
       const path = [...at, name].join(".");
       if (isNamed(spec, answer, path)) {
         found.push(`${spec.id} member ${path}: ${JSON.stringify(answer.body)}`);
@@ -281,24 +281,6 @@ async function bodyMistakes(c: Contract, spec: Endpoint): Promise<string[]> {
     }
   }
   return found;
-}
-
-/** Members that may be null are not named, if others are wrong. */
-async function refusedNulls(
-  spec: Endpoint,
-  at: string[],
-  members: Member[],
-  send: (wrong: Record<string, Wrong>) => Promise<HttpAnswer>,
-): Promise<string[]> {
-  const wrong = members.find(({ types }) => types.size > 0 && !types.has("null"));
-  const clearable = members.filter(({ types }) => types.has("null"));
-  if (!wrong || clearable.length === 0) return [];
-  const nulls = Object.fromEntries(clearable.map(({ name }) => [name, null]));
-  const answer = await send({ ...nulls, [wrong.name]: ofOtherType(wrong, 0) });
-  const named = clearable.map(({ name }) => [...at, name].join(".")).filter((path) =>
-    isNamed(spec, answer, path)
-  );
-  return named.map((path) => `${spec.id} member ${path} may be null: ${JSON.stringify(answer.body.errors)}`);
 }
 
 /** The ways in which a parameter of a query is wrong; each gives its values. */

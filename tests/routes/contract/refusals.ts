@@ -10,6 +10,9 @@ import type { Contract } from "./contract.ts";
 /** A request that is wrong in every way: it names nothing that exists, and no endpoint accepts its body. */
 const wrongAsk = ({ method }: Endpoint) => method === "get" ? {} : { body: [1] };
 
+/** A valid GET, or a wrong request, which changes nothing even where the caller may send it. */
+const askFor = (c: Contract, spec: Endpoint) => spec.method === "get" ? c.ask(spec) : wrongAsk(spec);
+
 /** Callers who are refused by some endpoints. */
 interface Refused {
   who: string;
@@ -20,7 +23,7 @@ interface Refused {
   isRefused?(spec: Endpoint): boolean;
 }
 
-/** Callers whose token or session is not accepted. */
+/** Callers whose token or session is not accepted; the first has none. */
 export async function withoutSession({ t }: Contract): Promise<Refused[]> {
   const { sql, tokens, config } = t.steward.platform;
   const issue = (lifeSeconds: number, subject: string = newId(), claims = { sid: newId(), ver: 1 }) =>
@@ -59,8 +62,6 @@ export async function withoutSession({ t }: Contract): Promise<Refused[]> {
   ];
 }
 
-const KEY = "an API key";
-
 /** Callers of another kind than some endpoints accept; all have every permission of a tenant. */
 export async function ofOtherKinds({ t }: Contract): Promise<Refused[]> {
   const { sql } = t.steward.platform;
@@ -92,7 +93,7 @@ export async function ofOtherKinds({ t }: Contract): Promise<Refused[]> {
       isRefused: ({ id, access }) => access.needsTenant || id === "addTenantUser", // its access depends on the tenant in its path
     },
     {
-      who: KEY,
+      who: "an API key",
       by: { token: key.key },
       refusal: "403 FORBIDDEN",
       isRefused: ({ access }) => access.personsOnly === true,
@@ -147,17 +148,17 @@ async function selfToken({ actor, systemAdmin, steward: { platform } }: Contract
 const isOfTenants = (permission: string) => everyTenantPermission.includes(permission);
 
 /** The first check counts: the request is wrong in every other way too. Others are not refused for the same reason. */
-export async function refusalMistakes(c: Contract, callers: Refused[]): Promise<string[]> {
-  return await forAll(c.withCaller, async (spec) => {
+export async function refusalMistakes(c: Contract, callersOf: (nth: number) => Refused[]): Promise<string[]> {
+  return await forAll(c.withCaller, async (spec, nth) => {
     const found: string[] = [];
     for (const path of [spec.path, ...spec.alsoAt ?? []]) {
-      for (const { who, by, refusal, isRefused = () => true } of callers) {
+      for (const { who, by, refusal, isRefused = () => true } of callersOf(nth)) {
         if (spec.id === "signOut" && !isRefused(spec)) continue; // would end the session
         const headers: Record<string, string> = by && refusal.startsWith("401")
           ? { "x-tenant-id": "none", "idempotency-key": " " }
           : {};
         const expected = isRefused(spec);
-        if (!expected && spec.method === "get" && who !== KEY) continue; // would only read once more
+        if (!expected && spec.method === "get") continue; // would only read once more
         const answer = codeOf(await c.send(by, spec, wrongAsk(spec), { path, headers }));
         if ((answer === refusal) !== expected) {
           found.push(`${spec.id} ${path} by ${who}: ${answer}, ${expected ? "" : "not "}expected ${refusal}`);
@@ -202,27 +203,22 @@ export async function makeHolders({ t, world, withCaller }: Contract): Promise<H
 
 const MISSING = "403 MISSING_PERMISSION";
 
-/** Without its permissions an endpoint is refused, whatever else the caller holds, with a right request and a wrong one. */
+/** Without its permissions an endpoint is refused, whatever else the caller holds. */
 export async function missingPermissionMistakes(c: Contract, { without }: Holders): Promise<string[]> {
   return await forAll(c.withCaller, async (spec) => {
     const { permissions } = spec.access;
     if (permissions.length === 0) return [];
-    const found: string[] = [];
-    for (const ask of [c.ask(spec), wrongAsk(spec)]) {
-      const answer = codeOf(await c.send(without(permissions), spec, ask));
-      if (answer !== MISSING) found.push(`${spec.id} without ${permissions}: ${answer}, expected ${MISSING}`);
-    }
-    return found;
+    const answer = codeOf(await c.send(without(permissions), spec, askFor(c, spec)));
+    return answer === MISSING ? [] : [`${spec.id} without ${permissions}: ${answer}, expected ${MISSING}`];
   });
 }
 
-/** Each permission alone suffices. What is not a GET is sent with a wrong request, which then gets another refusal. */
+/** Each permission alone suffices. */
 export async function solePermissionMistakes(c: Contract, { only }: Holders): Promise<string[]> {
   return await forAll(c.withCaller, async (spec) => {
     const found: string[] = [];
     for (const permission of spec.access.permissions) {
-      const ask = spec.method === "get" ? c.ask(spec) : wrongAsk(spec);
-      const answer = codeOf(await c.send(only(permission), spec, ask));
+      const answer = codeOf(await c.send(only(permission), spec, askFor(c, spec)));
       if (answer === MISSING) found.push(`${spec.id} with ${permission} alone: ${answer}`);
     }
     return found;

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { Webhook } from "standardwebhooks";
 import { openBrowserSession } from "../../../domain/access/sign_in/browser_session.ts";
+import { assemble } from "../../../routes/extensions/assemble.ts";
 import { connectPostgres } from "../../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
 import { setup } from "../../support/setup.ts";
@@ -309,12 +310,33 @@ Deno.test("an unknown channel is refused with the names of all channels, which t
   assert.deepEqual(channels.properties.textPager, { type: "boolean" });
 });
 
-/** Starts a service with one extension that has these members; returns the error. */
-async function startFailure(members: string, env: Record<string, string> = {}): Promise<string> {
+Deno.test("an extension with a mistake in its channels or providers is refused at start by name", () => {
+  const channel = (name: string) => ({
+    channels: [{ name, displayName: "D", address: { expected: "e", fits: () => true }, providers: [] }],
+  });
+  const provider = (channel: string, name: string) => ({ providers: [{ channel, name, send() {} }] });
+  const cases: [members: object, mistake: RegExp][] = [
+    [channel("pigeon"), /channels: "pigeon" does not match/],
+    [channel("EMail"), /channels: "EMail" is already used by the service/],
+    [provider("Sms", "smtp-2"), /providers: "smtp-2" does not match/],
+    [provider("Fax", "fax"), /extension acme: providers: "fax" names the unknown channel Fax/],
+  ];
+  for (const [members, mistake] of cases) {
+    const start = () =>
+      assemble([{ name: "acme", module: "acme", ...members } as never], () => ({}) as never);
+    assert.throws(start, mistake);
+  }
+});
+
+/** Starts a service with an extension that has the channel Pigeon; returns the error. */
+async function startFailure(env: Record<string, string>): Promise<string> {
   const module = join(await Deno.makeTempDir({ prefix: "steward-channel-" }), "mod.ts");
   await Deno.writeTextFile(
     module,
-    `import { defineExtension } from "@steward/steward"; export default defineExtension({ name: "acme", ${members} });`,
+    `import { defineExtension } from "@steward/steward";
+    const address = { expected: "e", fits: () => true };
+    const channels = [{ name: "Pigeon", displayName: "D", address, providers: [] }];
+    export default defineExtension({ name: "acme", channels });`,
   );
   return await setup({ STEWARD_EXTENSIONS: module, ...env }).then(
     (started) => started.stop().then(() => "it started"),
@@ -322,27 +344,9 @@ async function startFailure(members: string, env: Record<string, string> = {}): 
   );
 }
 
-const channel = (name: string) =>
-  `channels: [{ name: "${name}", displayName: "D", address: { expected: "e", fits: () => true }, providers: [] }]`;
-const provider = (channel: string, name: string) =>
-  `providers: [{ channel: "${channel}", name: "${name}", send() {} }]`;
-
-Deno.test("an extension with a mistake in its channels or providers is refused at start by name", async () => {
-  const cases: [members: string, mistake: RegExp][] = [
-    [channel("pigeon"), /channels: "pigeon" does not match/],
-    [channel("EMail"), /channels: "EMail" is already used by the service/],
-    [provider("Sms", "smtp-2"), /providers: "smtp-2" does not match/],
-    [provider("Fax", "fax"), /extension acme: providers: "fax" names the unknown channel Fax/],
-  ];
-  const DATABASE_URL = t.steward.platform.config.DATABASE_URL ?? "";
-  for (const [members, mistake] of cases) {
-    assert.match(await startFailure(members, { DATABASE_URL }), mistake);
-  }
-});
-
 Deno.test("without MIGRATE_ON_START, a channel that the database lacks is reported like a pending migration", async () => {
   const DATABASE_URL = await createTestDatabase();
-  const message = await startFailure(channel("Pigeon"), { DATABASE_URL, MIGRATE_ON_START: "false" });
+  const message = await startFailure({ DATABASE_URL, MIGRATE_ON_START: "false" });
   assert.match(message, /^the database lacks channel Pigeon; run `deno task migrate` before starting$/);
 });
 
@@ -357,7 +361,7 @@ Deno.test("a database role that does not own the type gets an error that names i
   const url = new URL(DATABASE_URL);
   [url.username, url.password] = ["steward_channel_user", "x"];
   assert.match(
-    await startFailure(channel("Pigeon"), { DATABASE_URL: url.href }),
+    await startFailure({ DATABASE_URL: url.href }),
     /the channel Pigeon cannot be added: must be owner of type notification_channel; run `deno task migrate`/,
   );
 });

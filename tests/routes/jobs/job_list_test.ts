@@ -141,7 +141,6 @@ Deno.test("a search in errors covers the last 5,000 failed jobs and dead letters
     assert.equal(many.totalCount, 5_000, list);
     const found = many.items.map((item: Record<string, string>) => item.lastError ?? item.errorMessage);
     assert.deepEqual(found, ["Order 4999 failed", "Order 4998 failed"]);
-    assert.equal((await find("errorContains=order&page=4000")).totalCount, 5_000, list);
   }
   const first = async (query: string) =>
     (await search(`errorContains=order&pageSize=1&${query}`, by)).items[0];

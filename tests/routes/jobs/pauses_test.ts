@@ -106,7 +106,7 @@ Deno.test("a paused job type lets the jobs behind it pass, and is shown", async 
   const { pause } = await set(actor, typeUrl("steward.echo", "pause"), { reason: "wrong texts" });
   assertHas(pause, { kind: "type", name: "steward.echo", scope: "tenant", reason: "wrong texts" });
   const critical = { priority: "Critical" };
-  const [first = "", last = ""] = await enqueueMany(actor, "steward.echo", Array(1_000).fill({}), critical);
+  const [first = "", last = ""] = await enqueueMany(actor, "steward.echo", Array(100).fill({}), critical);
   const behind = await enqueueJob(actor, "steward.sleep", { milliseconds: 0 }, { priority: "Low" });
   assert.equal(await t.settled(behind), "Succeeded");
   assert.deepEqual((await readJob(actor, first)).pause, pause);
@@ -176,7 +176,7 @@ Deno.test("a worker that missed the announcement claims nothing, and learns of t
 
 Deno.test("many simultaneous pauses and resumes leave one state and one audit row for each change", async () => {
   const actor = await t.actor({ permissions });
-  const verbs = Array.from({ length: 10 }, (_, n) => n % 2 ? "pause" : "resume");
+  const verbs = Array.from({ length: 4 }, (_, n) => n % 2 ? "pause" : "resume");
   await Promise.all(verbs.map((verb) => set(actor, queueUrl("race", verb))));
   const audit = await auditOf(actor.tenantId, "race");
   audit.forEach(({ action }, n) => assert.equal(action, n % 2 ? "jobQueue.resume" : "jobQueue.pause"));
@@ -215,13 +215,10 @@ Deno.test("no remote claim takes a job after the pause is answered", async () =>
     while (!isDone) await worker.claim([type], { max: 3 });
   });
   const claimed = async () => (await actor.get(`${JOBS}?status=Processing&pageSize=1`)).body.totalCount;
-  for (let round = 0; round < 2; round++) {
-    await set(actor, typeUrl(type, "pause"));
-    const before = await claimed();
-    await passed();
-    assert.equal(await claimed(), before);
-    await set(actor, typeUrl(type, "resume"));
-  }
+  await set(actor, typeUrl(type, "pause"));
+  const before = await claimed();
+  await passed();
+  assert.equal(await claimed(), before);
   isDone = true;
   await Promise.all(workers);
 });

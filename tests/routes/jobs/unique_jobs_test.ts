@@ -113,7 +113,7 @@ Deno.test("many simultaneous enqueues of one key make one job", async () => {
     assert.ok(answers.filter(({ status }) => status === 201).length <= 1);
     assert.ok(answers.filter((answer) => answer.status === 200 && isDuplicate(answer)).length >= 4);
     await age(answers[0]?.body.id, uniqueFor === 3_600 ? 3_601 : 0);
-    const takers = await Promise.all([1, 2, 3, 4].map(() => put(actor, given)));
+    const takers = await Promise.all([1, 2].map(() => put(actor, given)));
     assert.equal(takers.filter(({ is }) => is === "new").length, uniqueFor === 3_600 ? 1 : 0);
     assert.equal(new Set(takers.map(({ id }) => id)).size, 1);
   }
@@ -123,8 +123,8 @@ Deno.test("enqueues while their holders end leave at most one unfinished job, an
   const actor = await t.actor();
   const uniqueKey = key();
   const ids = new Set<string>();
-  await Promise.all([1, 2, 3, 4].map(async () => {
-    for (let n = 0; n < 8; n++) ids.add((await put(actor, echo({ uniqueKey }))).id);
+  await Promise.all([1, 2, 3].map(async () => {
+    for (let n = 0; n < 3; n++) ids.add((await put(actor, echo({ uniqueKey }))).id);
   }));
   for (const id of ids) assert.equal(await t.settled(id), "Succeeded");
   assert.equal(await totalOf(actor), ids.size);

@@ -29,18 +29,18 @@ Deno.test("a waiting poll gets a job as soon as it is enqueued, and none after t
 
 Deno.test("few jobs are spread over the waiting polls, and two claims never share a job", async () => {
   const type = await declare();
-  const claims = Array.from({ length: 5 }, () => worker.claim([type], { waitSeconds: 30, max: 50 }));
-  await waiting(5);
+  const claims = Array.from({ length: 3 }, () => worker.claim([type], { waitSeconds: 30, max: 50 }));
+  await waiting(3);
   // its answer shows that the search for the first polls alone has ended
   assert.deepEqual(await worker.claim([type], { max: 1 }), []);
-  const ids = await enqueueMany(tenant, type, Array(100).fill({}));
+  const ids = await enqueueMany(tenant, type, Array(12).fill({}));
   const taken = await Promise.all(claims);
-  assert.deepEqual(taken.map((jobs) => jobs.length), [20, 20, 20, 20, 20]);
+  assert.deepEqual(taken.map((jobs) => jobs.length), [4, 4, 4]);
   assert.deepEqual(jobIdsOf(taken.flat()).sort(), ids.sort());
   const drained: string[] = [];
-  const more = await enqueueMany(tenant, type, Array(60).fill({}));
-  await Promise.all(Array.from({ length: 4 }, async () => {
-    for (let jobs: WorkItem[]; (jobs = await worker.claim([type], { max: 7 })).length > 0;) {
+  const more = await enqueueMany(tenant, type, Array(10).fill({}));
+  await Promise.all(Array.from({ length: 3 }, async () => {
+    for (let jobs: WorkItem[]; (jobs = await worker.claim([type], { max: 3 })).length > 0;) {
       drained.push(...jobIdsOf(jobs));
       assert.ok((await worker.settle(jobs, "succeeded")).every((verdict) => verdict === "settled"));
     }
@@ -94,7 +94,7 @@ inOneInstance(
     const ids = await enqueueMany(tenant, type, [1, 2, 3]);
     for (const waitSeconds of [0, 30]) {
       const claim = { requestId: crypto.randomUUID(), waitSeconds };
-      const answers = await Promise.all(Array.from({ length: 5 }, () => worker.claim([type], claim)));
+      const answers = await Promise.all(Array.from({ length: 3 }, () => worker.claim([type], claim)));
       for (const jobs of answers) assert.deepEqual(jobIdsOf(jobs).toSorted(), ids.toSorted());
       await worker.settle(answers[0] ?? [], "released");
     }
@@ -116,7 +116,7 @@ inOneInstance(
 
 Deno.test("a type with a concurrency never runs more at once, and other types go on", async () => {
   const [limited, free] = [await declare({ concurrency: 3 }), await declare()];
-  await enqueueMany(tenant, limited, Array(16).fill({}));
+  await enqueueMany(tenant, limited, Array(9).fill({}));
   const claims = [1, 2, 3].map((n) => new RemoteWorker(tenant, `w${n}`).claim([limited]));
   const held = (await Promise.all(claims)).flat();
   assert.equal(held.length, 3);
@@ -129,7 +129,7 @@ Deno.test("a type with a concurrency never runs more at once, and other types go
   await worker.settle(next, "succeeded");
   let [most, settled] = [0, held.length + next.length];
   await Promise.all([1, 2, 3].map(async () => {
-    while (settled < 16) {
+    while (settled < 9) {
       const jobs = await worker.claim([limited], { max: 2 });
       const { totalCount } = (await tenant.get(`${JOBS}?jobTypeName=${limited}&status=Processing`)).body;
       most = Math.max(most, totalCount);

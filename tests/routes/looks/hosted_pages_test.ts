@@ -15,11 +15,7 @@ Deno.test.afterAll(() => t.stop());
 const { platform } = t.steward;
 const { sql } = platform;
 const yellow = await tenantWithLooks(t);
-const tenants = [
-  yellow,
-  await tenantWithLooks(t, { productName: "Southwind", primaryColour: "#004400" }),
-  await plainTenant(t),
-];
+const tenants = [yellow, await plainTenant(t)];
 const UNSUBSCRIBE = "/api/v1/notifications/unsubscribe";
 const policyOf = ({ headers }: Pick<HttpAnswer, "headers">) => headers.get("content-security-policy") ?? "";
 
@@ -169,7 +165,6 @@ Deno.test("sign-in and consent pages for a client have the looks of the wanted t
     undefined,
     {},
     { tenant: crypto.randomUUID() },
-    { tenant: "x" },
     { tenant: tenantId, client_id: "unknown" },
     { tenant: tenantId, redirect_uri: "https://attacker.test/" },
   ];

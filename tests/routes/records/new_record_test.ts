@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { z } from "zod";
 import { defineRecord } from "../../../domain/records/define_record.ts";
 import { createApp } from "../../../routes/app.ts";
+import { Refusal } from "../../../routes/console/shared/api.ts";
 import { recordRoutes } from "../../../routes/records/record_routes.ts";
 import { problemRoutes } from "../../../routes/operations/problems.tsx";
 import type { Endpoint } from "../../../routes/shared/endpoint.ts";
@@ -12,7 +13,7 @@ const t = await setup();
 const p = t.steward.platform;
 await p.sql`create table price_tags (
   id uuid primary key, tenant_id uuid not null references tenants (id), label text not null, note text,
-  amount numeric not null, rate numeric(9, 4), written numeric, parent_id uuid, version integer not null default 1,
+  amount numeric not null, rate numeric(9, 4), written numeric, due date, parent_id uuid, version integer not null default 1,
   created_at timestamptz(3) not null default now(), updated_at timestamptz(3) not null default now(),
   unique (tenant_id, id), constraint price_tags_label unique (label, rate),
   foreign key (tenant_id, parent_id) references price_tags (tenant_id, id) deferrable initially deferred,
@@ -30,6 +31,7 @@ const priceTags = defineRecord({
     amount: { shape: z.number(), sort: true },
     rate: { shape: z.number().nullable().default(null) },
     written: { shape: z.string().nullable().default(null) },
+    due: { shape: z.iso.date().nullable().default(null), filter: true },
     parentId: { shape: z.uuid().nullable().default(null) },
   },
 });
@@ -101,6 +103,8 @@ Deno.test("values that a constraint or the type of a column refuses are mistakes
     ["400 VALIDATION_ERROR parentId", "PUT", one, unknown],
     ["400 VALIDATION_ERROR price_tags_note", "PUT", one, { ...child, note: "refused" }],
     ["400 VALIDATION_ERROR value", "PUT", one, { ...child, written: "twelve" }],
+    ["400 VALIDATION_ERROR due", "POST", PATH, { ...child, due: "0000-01-01" }],
+    ["400 VALIDATION_ERROR due", "GET", `${PATH}?due=0000-01-01`],
     [`409 ${CONFLICT} `, "POST", PATH, { ...child, label: "Parent", rate: 1 }],
     [`409 ${CONFLICT} `, "DELETE", `${PATH}/${made.body.id}`],
   ];
@@ -127,4 +131,24 @@ Deno.test("a problem code without a page is rejected where the record is declare
       problems: ["PRICE_TAG_ALREADY_EXISTS" as never],
     });
   assert.throws(declare, /record priceTag: its error code PRICE_TAG_ALREADY_EXISTS is unknown/);
+});
+
+Deno.test("the console says in the viewer's language that a value must be unique", () => {
+  const one = { en: "The tenant has this stamp.", pt: "O inquilino já tem este selo." };
+  defineRecord({
+    one: "stamp",
+    many: "stamps",
+    area: "Settings",
+    managedBy: "manage:settings",
+    table: "stamps",
+    unique: { stamps_one: one, stamps_two: "The tenant has this number." },
+    members: { name: { shape: z.string() } },
+  });
+  const text = (detail: string, locale: "en" | "pt") =>
+    new Refusal({ status: 409, code: "STAMP_ALREADY_EXISTS", detail }, locale).text;
+  assert.deepEqual([text(one.en, "en"), text(one.en, "pt")], [one.en, one.pt]);
+  assert.match(
+    text("The tenant has this number.", "pt"),
+    /^Não foi salvo: já existe um registro com este valor/,
+  );
 });

@@ -85,7 +85,8 @@ Deno.test("a burst copied to storage has one path per value", async () => {
   for (const [at, name] of ["Açores", "Norte-Minho"].entries()) {
     const { completedAt, deliveries } = made.find(({ burstValue }) => burstValue === names[at]);
     const path = `regions/${completedAt.slice(0, 10)}/${name}.csv`;
-    has(deliveries, [{ recipient: path }]);
+    const outcome = { status: "Delivered", errorMessage: null, attempts: 1, targetId: null };
+    has(deliveries, [{ method: STORAGE, recipient: path, ...outcome }]);
     const copy = await platform.objects.read(`deliveries/${actor.tenantId}/${path}`);
     assert.match(await new Response(copy).text(), /^Region,N/);
   }
@@ -116,7 +117,6 @@ Deno.test("an invalid parameter, value, recipient or path is named", async () =>
   const named = { delivery: { method: EMAIL, recipients: ["z@y.test"] } };
   const cases: [burst: unknown, more: Record<string, unknown>, ...members: string[]][] = [
     [{ parameter: "county", items: [item("x")] }, {}, "burst.parameter"],
-    [{ parameter: "__proto__", items: [item("x")] }, {}, "burst.parameter"],
     [burstOf(item(""), item("fits"), item(7)), {}, "burst.items.0.value", "burst.items.2.value"],
     [burstOf(item("a"), item("b"), item("a")), {}, "burst.items.2.value"],
     [burstOf(item("a"), item("b")), { parameters: { top: 99 } }, "parameters.top"],
@@ -124,7 +124,6 @@ Deno.test("an invalid parameter, value, recipient or path is named", async () =>
     [burstOf(item("a", "x@y.test", "nobody")), mail, "burst.items.0.recipients.1"],
     [burstOf(item("a", "x@y.test")), {}, "burst.items.0.recipients"],
     [burstOf(item("a", "x@y.test")), named, "delivery.recipients"],
-    [burstOf(item("a"), item("b")), copied("all.csv"), "delivery.targetPath"],
     [burstOf(item("a b"), item("a/b")), copied("{value}.csv"), "delivery.targetPath"],
     [null, { parameters: { region: "a" }, ...copied("{value}.csv") }, "delivery.targetPath"],
   ];
@@ -199,18 +198,6 @@ Deno.test("cancelled executions do not count for the run, and the next tick wait
   const long = items.find((item: { id: string }) => item.id !== tracking.id);
   assert.equal((await actor.delete(`${REPORTS}/${long.id}`)).status, 204);
   has(await read(actor, id), { lastStatus: Completed, failuresInARow: 0 }); // its one result was good
-});
-
-Deno.test("executions that end at the same moment settle their run exactly once", async () => {
-  const actor = await t.actor();
-  const items = Array.from({ length: 8 }, (_, n) => item(n % 4 ? `r${n}` : `zero${n}`));
-  const { id } = await create(actor, { burst: burstOf(...items) });
-  await sql`update report_schedules set burst_json = regexp_replace(burst_json, '"zero."', '"zero"', 'g')
-    where id = ${id}`;
-  await trigger(actor, id);
-  has(await messagesOf(t, actor, 1), [{
-    title: 'The scheduled report "By region" failed for 2 of 8 values',
-  }]);
 });
 
 Deno.test("if the creator lost the permission, the run fails once, not once per value", async () => {

@@ -13,7 +13,7 @@ import { accepted } from "../../support/outcomes.ts";
 import { jobContext } from "../../support/job_context.ts";
 import type { Actor } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
-import { EMAIL, REPORTS, STATUS, STORAGE, WEBHOOK } from "./constants.ts";
+import { EMAIL, REPORTS, STATUS, WEBHOOK } from "./constants.ts";
 import {
   execution,
   generateLater,
@@ -163,19 +163,6 @@ Deno.test("a link stops working after a day, or when its report or file is delet
   await sweepJob.run({}, jobContext(platform));
   const left = await sql`select from report_links where token_hash = ${hash}`;
   assert.equal(left.length, 0, "expired links are removed");
-});
-
-Deno.test("a document is copied to its target path below the tenant's deliveries", async () => {
-  const id = await start(actor, { method: STORAGE, targetPath: "monthly/{date}/{templateId}.csv" });
-  const { deliveries, completedAt, fileSizeBytes } = await reached(actor, id, STATUS.Delivered);
-  const recipient = `monthly/${completedAt.slice(0, 10)}/cells.csv`;
-  const [{ updatedAt, ...delivery }, ...more] = deliveries;
-  assert.equal(more.length, 0);
-  assert.ok(updatedAt >= completedAt);
-  const outcome = { status: "Delivered", errorMessage: null, attempts: 1, targetId: null };
-  assert.deepEqual(delivery, { method: STORAGE, recipient, ...outcome });
-  const copy = await platform.objects.read(`deliveries/${actor.tenantId}/${recipient}`);
-  assert.equal((await new Response(copy).arrayBuffer()).byteLength, fileSizeBytes);
 });
 
 Deno.test("a document that fails the scan is not delivered, and the execution has the reason", async () => {

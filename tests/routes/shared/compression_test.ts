@@ -41,16 +41,14 @@ const GZIP = { "accept-encoding": "gzip, deflate, br" };
 
 Deno.test("answers over 1 KB are compressed where the caller accepts it, with the same content", async () => {
   const bearer = { authorization: `Bearer ${t.systemAdmin.token}` };
-  const paths = ["/api/v1/permissions?pageSize=100", "/docs", "/docs/docs.js", "/problems/USER_NOT_FOUND"];
-  for (const path of paths) {
-    const accept: Record<string, string> = path.startsWith("/problems") ? { accept: "text/html" } : {};
-    const plain = await ask(path, { ...bearer, ...accept });
-    const small = await ask(path, { ...bearer, ...accept, ...GZIP });
+  for (const path of ["/api/v1/permissions?pageSize=100", "/docs"]) {
+    const plain = await ask(path, bearer);
+    const small = await ask(path, { ...bearer, ...GZIP });
     assert.deepEqual([plain.status, plain.encoding, small.encoding], [200, null, "gzip"], path);
     assert.equal(small.text, plain.text, path);
     assert.ok(small.bytes < plain.bytes / 1.5, `${path}: ${small.bytes} of ${plain.bytes} bytes`);
     assert.match(small.vary, /accept-encoding/, path);
-    const head = await ask(path, { ...bearer, ...accept, ...GZIP }, "HEAD");
+    const head = await ask(path, { ...bearer, ...GZIP }, "HEAD");
     assert.deepEqual([head.status, head.encoding, head.bytes], [200, "gzip", 0], path);
   }
   assert.equal((await ask("/healthz", GZIP)).encoding, null, "small");
@@ -80,13 +78,7 @@ Deno.test("the API document is compressed piece by piece", async () => {
 });
 
 Deno.test("answers with tokens are never compressed", async () => {
-  const paths = [
-    "/api/v1/auth/me",
-    "/auth/reset-password",
-    "/oauth/logout",
-    "/.well-known/openid-configuration",
-  ];
-  for (const path of paths) {
+  for (const path of ["/api/v1/auth/me", "/auth/reset-password", "/oauth/logout"]) {
     const answer = await ask(path, { ...GZIP, authorization: `Bearer ${t.systemAdmin.token}` });
     assert.ok(answer.bytes > 0, path);
     assert.equal(answer.encoding, null, `${path} ${answer.status}`);

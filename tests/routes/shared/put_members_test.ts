@@ -65,19 +65,19 @@ Deno.test("a PUT keeps omitted members, and null removes them", async () => {
       await at("/api/v1/applications", { code: "put-rule", ...named }),
       {},
       { ...named, isActive: false },
-      { ...named, description: null, isActive: false },
+      { description: null },
     ],
     [
       await at("/api/v1/webhook-endpoints", { url: "https://a.example.test/", eventTypes: "*" }),
       {},
       { url: "https://b.example.test/", description: "d", eventTypes: ["user.created"], isActive: false },
-      { url: "https://b.example.test/", description: null, eventTypes: ["user.created"], isActive: false },
+      { description: null },
     ],
     [
       await at("/api/v1/reports/schedules", { ...report, ...daily, parameters: {} }),
       {},
       { name: "n", description: "d", cronExpression: "0 4 * * *", timeZoneId: "Europe/Lisbon", format: 1 },
-      { name: "n", description: null, cronExpression: "0 4 * * *", timeZoneId: "UTC", format: 1 },
+      { description: null, timeZoneId: "UTC" },
     ],
     [
       await at("/api/v1/admin/users", user),
@@ -85,30 +85,30 @@ Deno.test("a PUT keeps omitted members, and null removes them", async () => {
       person,
       { firstName: "", lastName: "", phoneNumber: null, appIds: [] },
     ],
-    [await at("/api/v1/roles", { ...named, permissionIds: [] }), {}, named, { ...named, description: null }],
+    [await at("/api/v1/roles", { ...named, permissionIds: [] }), {}, named, { description: null }],
     [
       await at("/api/v1/tenants", { name: "Put rule", type: "Standard", maxUsers: 5 }),
       {},
       { name: "Put rule", maxUsers: 5 },
-      { name: "Put rule", maxUsers: null },
+      { maxUsers: null },
     ],
     [
       await at("/api/v1/permissions", { code: "read:put-rules", description: "d", category: "c" }),
       {},
       { description: "d", category: "c" },
-      { description: null, category: "c" },
+      { description: null },
     ],
     [
       await at("/api/v1/recurring-jobs", { jobId: "put-rule", jobTypeName: "steward.echo", ...recurring }),
       {},
       recurring,
-      { ...daily, queue: "default", timeZoneId: "UTC", serializedArgs: "{}", argsTypeName: null },
+      { queue: "default", timeZoneId: "UTC", serializedArgs: "{}", argsTypeName: null },
     ],
     [
       template,
-      { templateId: template.split("/").at(-1) },
+      { templateId: template.split("/").at(-1), textBodyTemplate: "t" },
       { name: "n", subjectTemplate: "s", htmlBodyTemplate: "h" },
-      { name: "n", htmlBodyTemplate: null },
+      { subjectTemplate: null, htmlBodyTemplate: null },
     ],
     [
       "/api/v1/auth/me",
@@ -137,11 +137,8 @@ Deno.test("a PUT keeps omitted members, and null removes them", async () => {
     const expected = (members: object) => JSON.parse(JSON.stringify({ ...first, ...members }));
     assert.deepEqual(await put(first), first, `${path} as it was set`);
     assert.deepEqual(await put({}), first, `${path} with everything left out`);
-    const nulls = Object.fromEntries(Object.keys(cleared).map((name) => [name, null]));
+    const optional = membersOfPut(path).filter((name) => !Object.hasOwn(needed, name));
+    const nulls = Object.fromEntries(optional.map((name) => [name, null]));
     assert.deepEqual(await put(nulls), expected(cleared), `${path} with nulls`);
-    for (const member of membersOfPut(path).filter((name) => !Object.hasOwn(needed, name))) {
-      const { status, body: refusal } = await admin.put(path, { ...needed, ...first, [member]: null });
-      assert.ok([200, 204].includes(status), `${path} with ${member} null: ${JSON.stringify(refusal)}`);
-    }
   }
 });

@@ -1,4 +1,4 @@
-import type { Metadata } from "../user_details.ts";
+import type { Metadata } from "../metadata.ts";
 
 /** A user of an import. Absent values leave an existing user as it is. */
 export interface BulkRow {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { newId } from "../../../shared/ids.ts";
 import { missingReach } from "../platform_reach.ts";
-import type { Metadata } from "../user_details.ts";
+import type { Metadata } from "../metadata.ts";
 import type { BulkRow, Importer, RowResult } from "./bulk_row.ts";
 import { type Existing, type FoundTenant, type FoundUser, referenceKey, roleKey } from "./find_existing.ts";
 

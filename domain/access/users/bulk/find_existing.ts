@@ -2,7 +2,7 @@ import type { Tx } from "../../../../infra/postgres/postgres.ts";
 import { isUuid } from "../../../shared/ids.ts";
 import { findSystemAdmins } from "../../roles/last_system_admin.ts";
 import { findPlatformReach } from "../platform_reach.ts";
-import type { Metadata } from "../user_details.ts";
+import type { Metadata } from "../metadata.ts";
 import type { BulkRow } from "./bulk_row.ts";
 
 export interface FoundTenant {

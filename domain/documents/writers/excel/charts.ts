@@ -43,11 +43,11 @@ export function chartSheet(given: ChartData[], name: string, palette: string[]):
   return { sheet, drawing: chartDrawing(places), charts };
 }
 
-function dataRows({ title, labels, series }: ChartData, first: number, hasValues: boolean): string[] {
+function dataRows({ title, labels, series, words }: ChartData, first: number, hasValues: boolean): string[] {
   const rowOf = (row: number, cells: string[]) => `<row r="${row}">${cells.join("")}</row>`;
   const heading = rowOf(first, [textCell(`A${first}`, title, STYLE.bold)]);
   const head = first + 1;
-  if (!hasValues) return [heading, rowOf(head, [textCell(`A${head}`, "No data.", STYLE.subtitle)])];
+  if (!hasValues) return [heading, rowOf(head, [textCell(`A${head}`, words.noData, STYLE.subtitle)])];
   const names = series.map(({ name }, s) => textCell(`${columnLetters(s + 2)}${head}`, name, STYLE.head));
   return [
     heading,

@@ -8,7 +8,7 @@ import { Badge, CopyValue, shortId, Time } from "../../components/values.tsx";
 import { EMPTY_PAGE, type Page, searchOf } from "../../shared/api.ts";
 import type { Row } from "../../shared/operations.ts";
 import { may, type View, type Visit } from "../../shared/page.ts";
-import { findPeople, type FoundUser, tenantChoices, tenantNames } from "../access_queries.ts";
+import { findPeople, type FoundUser, tenantChoices, tenantNames } from "../../shared/access_queries.ts";
 import { nameOf } from "../users/model.tsx";
 import { Diff, fieldChanges } from "./diff.tsx";
 import { auditTexts } from "./texts.ts";

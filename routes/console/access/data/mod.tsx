@@ -8,10 +8,10 @@ import { done, formPage, type Sent } from "../../shared/actions.ts";
 import { orNull } from "../../shared/api.ts";
 import type { Row } from "../../shared/operations.ts";
 import { type ConsolePage, field, may, type View, type Visit } from "../../shared/page.ts";
-import { managesAllUsers } from "../access_queries.ts";
+import { managesAllUsers } from "../../shared/access_queries.ts";
 import { nameOf, readUser, userCrumbs } from "../users/model.tsx";
 import { tenantCrumbs } from "../tenants/model.tsx";
-import { dataTexts } from "./texts.ts";
+import { dataTexts } from "../../shared/data_request_texts.ts";
 
 type DataRequest = Row<"listAllUserDataRequests">;
 

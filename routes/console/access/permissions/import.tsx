@@ -1,7 +1,7 @@
 import { ButtonLink, CheckField, CsrfField, FileField, FormRefusal } from "../../components/forms.tsx";
 import { Card, Notice, type Tone } from "../../components/notice.tsx";
 import { type Column, DataTable } from "../../components/table.tsx";
-import { Statistics } from "../../components/figures.tsx";
+import { Statistics } from "../../components/statistics.tsx";
 import { Badge, number } from "../../components/values.tsx";
 import { formPage, type Sent } from "../../shared/actions.ts";
 import { Refusal } from "../../shared/api.ts";

@@ -1,6 +1,6 @@
 import { ButtonLink } from "../../components/forms.tsx";
 import { choice, linkColumn, list, search, timeColumn } from "../../components/list.tsx";
-import { Statistics } from "../../components/figures.tsx";
+import { Statistics } from "../../components/statistics.tsx";
 import { number } from "../../components/values.tsx";
 import { translateBuiltin } from "../../shared/builtin_translations.ts";
 import { may, type View, type Visit } from "../../shared/page.ts";

@@ -5,9 +5,9 @@ import { DataTable, Pager } from "../../components/table.tsx";
 import { CopyValue, Facts, Time } from "../../components/values.tsx";
 import { orNull } from "../../shared/api.ts";
 import { may, type View, type Visit } from "../../shared/page.ts";
-import { accountTexts } from "../../account/texts.ts";
-import { managesAllTenants, managesAllUsers, tenantNames } from "../access_queries.ts";
-import { dataTexts } from "../data/texts.ts";
+import { switcherTexts } from "../../scope/texts.ts";
+import { managesAllTenants, managesAllUsers, tenantNames } from "../../shared/access_queries.ts";
+import { dataTexts } from "../../shared/data_request_texts.ts";
 import { columns } from "./list.tsx";
 import { Capacity, mayCreate, mayOn, type Tenant, tenantCrumbs, TenantStatus } from "./model.tsx";
 import { tenantTexts } from "./texts.ts";
@@ -86,7 +86,7 @@ function Actions({ v, tenant }: { v: Visit; tenant: Tenant }) {
       {mayWork && (
         <ButtonLink
           href={`work-in/${tenant.id}?back=${encodeURIComponent(at)}`}
-          label={accountTexts[v.locale].joinTenant}
+          label={switcherTexts[v.locale].joinTenant}
           icon="tenants"
         />
       )}

@@ -4,7 +4,7 @@ import { labelled } from "../../components/list.tsx";
 import { done, formPage } from "../../shared/actions.ts";
 import { commonTexts } from "../../shared/common_texts.ts";
 import { field, type Visit } from "../../shared/page.ts";
-import { managesAllTenants, tenantChoices } from "../access_queries.ts";
+import { managesAllTenants, tenantChoices } from "../../shared/access_queries.ts";
 import { mayCreate, tenantCrumbs } from "./model.tsx";
 import { tenantTexts } from "./texts.ts";
 

@@ -2,7 +2,7 @@ import { Meter } from "../../components/charts.tsx";
 import { Badge, number } from "../../components/values.tsx";
 import type { Row } from "../../shared/operations.ts";
 import { may, type Visit } from "../../shared/page.ts";
-import { managesAllTenants } from "../access_queries.ts";
+import { managesAllTenants } from "../../shared/access_queries.ts";
 import { tenantTexts } from "./texts.ts";
 
 export type Tenant = Row<"listTenants">;

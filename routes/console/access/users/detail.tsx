@@ -7,10 +7,10 @@ import { Badge, Codes, CopyValue, Facts, Time } from "../../components/values.ts
 import { commonTexts } from "../../shared/common_texts.ts";
 import type { Row } from "../../shared/operations.ts";
 import { may, type View, type Visit } from "../../shared/page.ts";
-import { managesAllUsers } from "../access_queries.ts";
+import { managesAllUsers } from "../../shared/access_queries.ts";
 import { ActivityCards, readActivity } from "./activity.tsx";
 import { type AnyUser, nameOf, readUser, userCrumbs, type UserLink, UserStatus } from "./model.tsx";
-import { dataTexts } from "../data/texts.ts";
+import { dataTexts } from "../../shared/data_request_texts.ts";
 import { userTexts } from "./texts.ts";
 
 type Session = Row<"listUserSessions">;

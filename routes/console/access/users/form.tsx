@@ -5,7 +5,7 @@ import { namedChoices } from "../../components/list.tsx";
 import { done, formPage } from "../../shared/actions.ts";
 import { commonTexts } from "../../shared/common_texts.ts";
 import { field, fieldsIn } from "../../shared/page.ts";
-import { managesAllUsers, type RoleChoice, roleChoices, tenantChoices } from "../access_queries.ts";
+import { managesAllUsers, type RoleChoice, roleChoices, tenantChoices } from "../../shared/access_queries.ts";
 import { readUser, userCrumbs } from "./model.tsx";
 import { userTexts } from "./texts.ts";
 

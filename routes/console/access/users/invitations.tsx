@@ -6,7 +6,7 @@ import { action, done, formPage, showing } from "../../shared/actions.ts";
 import { Refusal } from "../../shared/api.ts";
 import type { Row } from "../../shared/operations.ts";
 import { type ConsolePage, fieldsIn, may, type View, type Visit } from "../../shared/page.ts";
-import { roleChoices } from "../access_queries.ts";
+import { roleChoices } from "../../shared/access_queries.ts";
 import { RoleChecks } from "./form.tsx";
 import { userCrumbs, UserTabs } from "./model.tsx";
 import { userTexts } from "./texts.ts";

@@ -6,7 +6,7 @@ import { Badge } from "../../components/values.tsx";
 import { done, formPage } from "../../shared/actions.ts";
 import { orNull } from "../../shared/api.ts";
 import { field, type Visit } from "../../shared/page.ts";
-import { type RoleChoice, roleChoices, tenantChoices } from "../access_queries.ts";
+import { type RoleChoice, roleChoices, tenantChoices } from "../../shared/access_queries.ts";
 import { RoleChecks } from "./form.tsx";
 import { nameOf, userCrumbs, type UserLink } from "./model.tsx";
 import { userTexts } from "./texts.ts";

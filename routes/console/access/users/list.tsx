@@ -5,7 +5,7 @@ import { Badge, Time } from "../../components/values.tsx";
 import { orNull, type Page } from "../../shared/api.ts";
 import { commonTexts } from "../../shared/common_texts.ts";
 import { may, type View, type Visit } from "../../shared/page.ts";
-import { managesAllUsers, roleChoices, tenantChoices, tenantNames } from "../access_queries.ts";
+import { managesAllUsers, roleChoices, tenantChoices, tenantNames } from "../../shared/access_queries.ts";
 import { type AnyUser, nameOf, UserStatus, UserTabs } from "./model.tsx";
 import { userActions } from "./row_actions.tsx";
 import { userTexts } from "./texts.ts";

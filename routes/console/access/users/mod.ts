@@ -1,7 +1,7 @@
 import { action, done, showing } from "../../shared/actions.ts";
 import type { OperationId } from "../../shared/operations.ts";
 import type { ConsolePage, Visit } from "../../shared/page.ts";
-import { managesAllUsers } from "../access_queries.ts";
+import { managesAllUsers } from "../../shared/access_queries.ts";
 import { userPage } from "./detail.tsx";
 import { importPages } from "./imports.tsx";
 import { invitationPages } from "./invitations.tsx";

@@ -4,7 +4,7 @@ import { inverse } from "../../shared/actions.ts";
 import type { Undo } from "../../shared/looks.ts";
 import type { Row } from "../../shared/operations.ts";
 import { may, type Visit } from "../../shared/page.ts";
-import { managesAllUsers } from "../access_queries.ts";
+import { managesAllUsers } from "../../shared/access_queries.ts";
 import { userTexts } from "./texts.ts";
 
 export type UserLink = Row<"listUserTenants">;

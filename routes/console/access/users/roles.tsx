@@ -3,7 +3,7 @@ import { Fields, formView } from "../../components/fields.tsx";
 import { done, formPage, inverse } from "../../shared/actions.ts";
 import { Refusal } from "../../shared/api.ts";
 import { field, may, type Visit } from "../../shared/page.ts";
-import { managesAllUsers, roleChoices } from "../access_queries.ts";
+import { managesAllUsers, roleChoices } from "../../shared/access_queries.ts";
 import { RoleChecks } from "./form.tsx";
 import { userCrumbs } from "./model.tsx";
 import { userTexts } from "./texts.ts";

@@ -3,7 +3,7 @@ import { namedChoices } from "../../components/list.tsx";
 import { counted, defineTexts } from "../../shared/languages.ts";
 import { may, type Visit } from "../../shared/page.ts";
 import { rowActions } from "../../shared/row_actions.ts";
-import { managesAllUsers, roleChoices } from "../access_queries.ts";
+import { managesAllUsers, roleChoices } from "../../shared/access_queries.ts";
 import { type AnyUser, setActive } from "./model.tsx";
 
 const texts = defineTexts({

@@ -27,17 +27,14 @@ const rename = async (tenantId: string, name: string) => {
 };
 
 Deno.test("a tenant named with the id of another one gets none of its imported users", async () => {
-  const victim = await t.actor({ permissions: IMPORTER });
-  const victimId = victim.tenantId ?? "";
+  const victimId = await t.tenant();
   const attackerId = await t.tenant();
   await rename(attackerId, victimId.toUpperCase());
-  const [own, byId, byName] = [newEmail(), newEmail(), newEmail()];
-  const scoped = await importing.run(victim, `email\n${own}\n`);
-  assert.deepEqual(counts(scoped), { created: 1, updated: 0, unchanged: 0, failed: 0 });
+  const [byId, byName] = [newEmail(), newEmail()];
   const csv = `tenantId,tenantName,email\n${victimId},,${byId}\n,${victimId},${byName}\n`;
   const several = await importing.run(platformImporter, csv, { admin: true });
   assert.deepEqual(counts(several), { created: 2, updated: 0, unchanged: 0, failed: 0 });
-  for (const email of [own, byId, byName]) {
+  for (const email of [byId, byName]) {
     assert.deepEqual(await tenantIdsOf(email), [victimId]);
   }
 });

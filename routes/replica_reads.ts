@@ -1,7 +1,7 @@
-import type { ServicePlatform } from "../../domain/platform.ts";
-import { databaseFailure, PostgresError } from "../../infra/postgres/failures.ts";
-import type { Sql } from "../../infra/postgres/postgres.ts";
-import type { Call } from "./call.ts";
+import type { ServicePlatform } from "../domain/platform.ts";
+import { databaseFailure, PostgresError } from "../infra/postgres/failures.ts";
+import type { Sql } from "../infra/postgres/postgres.ts";
+import type { Call } from "./shared/call.ts";
 
 /** SQLSTATE of a write in a read-only transaction. */
 const READ_ONLY = "25006";

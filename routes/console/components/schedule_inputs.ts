@@ -13,7 +13,7 @@ export const POSITIONS = ["1", "2", "3", "4", "L"];
 export const WEEKDAYS = ["1", "2", "3", "4", "5", "6", "0"];
 
 /** The inputs of the schedule editor. */
-export interface ScheduleParts {
+export interface ScheduleInputs {
   repeats: Repeats;
   everyMinutes: string;
   everyHours: string;
@@ -26,7 +26,7 @@ export interface ScheduleParts {
   weekday: string;
 }
 
-const DEFAULTS: ScheduleParts = {
+const DEFAULTS: ScheduleInputs = {
   repeats: "daily",
   everyMinutes: "15",
   everyHours: "1",
@@ -69,12 +69,12 @@ export function cronOf(given: Given): { cron: string } | { missing: "at" | "atMi
 }
 
 /** The inputs for a cron expression. */
-export function partsOf(cron: string): ScheduleParts {
+export function inputsOf(cron: string): ScheduleInputs {
   const parts = recognized(cron.trim().toUpperCase());
   return { ...DEFAULTS, ...parts ?? { repeats: "cron" } };
 }
 
-function recognized(cron: string): Partial<ScheduleParts> | null {
+function recognized(cron: string): Partial<ScheduleInputs> | null {
   const [minute = "", hour = "", day = "", month = "", weekday = "", more] = cron.split(/\s+/);
   if (more !== undefined || month !== "*") return null;
   if (cron === "* * * * *") return { repeats: "minutes", everyMinutes: "1" };

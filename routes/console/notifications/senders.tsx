@@ -7,7 +7,7 @@ import { Badge, CopyValue } from "../components/values.tsx";
 import { action, done, formPage, type Sent, showing } from "../shared/actions.ts";
 import type { Row } from "../shared/operations.ts";
 import { type ConsolePage, field, may, optionalField, type Visit } from "../shared/page.ts";
-import { looksTexts, proofLabels, senderStateLabels } from "./texts.ts";
+import { looksTexts, proofLabels, senderStateLabels } from "./looks_texts.ts";
 
 const managedBy = "manage:settings";
 const TONES: Record<SenderStatus, Tone> = { Pending: "info", Verified: "ok", Failed: "bad" };

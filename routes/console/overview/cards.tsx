@@ -3,7 +3,7 @@ import { ButtonLink } from "../components/forms.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
 import { ScopeChip } from "../components/scope.tsx";
 import { DataTable } from "../components/table.tsx";
-import { Statistics } from "../components/figures.tsx";
+import { Statistics } from "../components/statistics.tsx";
 import { Badge, Facts, number, percent, shortId, Time } from "../components/values.tsx";
 import { ResumeButton } from "../jobs/pause_banner.tsx";
 import { RunBadges } from "../reports/model.tsx";

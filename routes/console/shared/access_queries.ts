@@ -1,7 +1,7 @@
-import type { Query } from "../shared/api.ts";
-import { translateBuiltin } from "../shared/builtin_translations.ts";
-import type { Row } from "../shared/operations.ts";
-import { may, type Visit } from "../shared/page.ts";
+import type { Query } from "./api.ts";
+import { translateBuiltin } from "./builtin_translations.ts";
+import type { Row } from "./operations.ts";
+import { may, type Visit } from "./page.ts";
 
 export type TenantChoice = Pick<Row<"lookUpAllTenants">, "id" | "name" | "type" | "isActive">;
 export type RoleChoice = Pick<Row<"lookUpRoles">, "id" | "name"> & { description: string | null };

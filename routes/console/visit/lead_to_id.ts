@@ -1,5 +1,5 @@
 import type { Visit } from "../shared/page.ts";
-import { findAnyById, findById, kindOf } from "./kinds.ts";
+import { findAnyById, findById, kindOf } from "../search/kinds.ts";
 import { idIn } from "../shared/search_query.ts";
 
 /** The parameters of lists that people type into. */

@@ -1,4 +1,4 @@
-import { sectionTexts } from "../../shared/labels.ts";
+import { sectionTexts } from "./labels.ts";
 
 export const dataTexts = sectionTexts({
   title: ["Personal data", "Dados pessoais"],
