@@ -88,19 +88,27 @@ async function answersPing(port: number): Promise<boolean> {
   }
 }
 
+const INSTREAM = "zINSTREAM\0";
+
 /** A scan engine with clamd's protocol that calls everything clean. */
 export function engineLikeClamd() {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   let scans = 0;
   const answer = async (conn: Deno.TcpConn) => {
-    let asked = Buffer.alloc(0);
+    let rest = Buffer.alloc(0);
     const buffer = new Uint8Array(65_536);
+    const say = (text: string) => conn.write(new TextEncoder().encode(text));
     for (let read = await conn.read(buffer); read !== null; read = await conn.read(buffer)) {
-      asked = Buffer.concat([asked, buffer.subarray(0, read)]);
-      const isVersion = asked.indexOf("zVERSION\0") === 0;
-      if (!isVersion && !isWholeStream(asked)) continue;
-      scans += isVersion ? 0 : 1;
-      await conn.write(new TextEncoder().encode(isVersion ? "ClamAV 1.4.6\0" : "stream: OK\0"));
+      rest = Buffer.concat([rest, buffer.subarray(0, read)]);
+      if (rest.indexOf("zVERSION\0") === 0) await say("ClamAV 1.4.6\0");
+      if (rest.indexOf(INSTREAM) === 0) rest = rest.subarray(INSTREAM.length);
+      // An empty frame ends the content.
+      for (let length; rest.length >= 4 && rest.length >= 4 + (length = rest.readUInt32BE());) {
+        rest = rest.subarray(4 + length);
+        if (length > 0) continue;
+        scans++;
+        await say("stream: OK\0");
+      }
     }
   };
   (async () => {
@@ -112,14 +120,4 @@ export function engineLikeClamd() {
     scans: () => scans,
     close: () => listener.close(),
   };
-}
-
-/** Does a command end with an empty frame? Before that, clamd scans nothing. */
-function isWholeStream(asked: Buffer): boolean {
-  for (let at = "zINSTREAM\0".length; at + 4 <= asked.length;) {
-    const length = asked.readUInt32BE(at);
-    if (length === 0) return true;
-    at += 4 + length;
-  }
-  return false;
 }
