@@ -68,6 +68,15 @@ Deno.test("empty ids and too many roles are rejected before any other check", as
   }
 });
 
+Deno.test("repeated role ids count once, also against the limit of 50", async () => {
+  const { tenantId, roleId } = await tenantWithRole();
+  const { status, body } = await linkTo(await user(), tenantId, [
+    ...Array(1_500).fill(roleId),
+    roleId.toUpperCase(),
+  ]);
+  assert.deepEqual([status, body.tenants[0].roleIds], [201, [roleId]]);
+});
+
 Deno.test("errors are checked in the documented order", async () => {
   const full = await tenantWithRole(1);
   const strong = await insertRole(t, full.tenantId, ["purge:files"]);
