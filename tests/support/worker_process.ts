@@ -1,7 +1,6 @@
 // A worker in its own process, for tests that kill, freeze or drain it.
 // Job types: `test.note {n, ms}` runs for `ms` and then writes a row with n; `test.note-start {n, ms}` also writes a row with
-// 0 when it starts; `test.abortable {n, ms}` too, and its last row has -n if it was aborted; `test.crash` kills its process
-// at once.
+// 0 when it starts; `test.abortable {n, ms}` too, and its last row has -n if it was aborted.
 import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
 import { defineJob, JobTypes } from "../../domain/jobs/job_type.ts";
@@ -81,11 +80,6 @@ async function work(o: WorkerProcessOptions): Promise<void> {
         const isAborted = await pause(ms, false, { signal }).catch(() => true);
         await note(isAborted ? -n : n);
       },
-    }),
-    defineJob({
-      name: "test.crash",
-      args: z.object({}),
-      run: () => Deno.exit(137),
     }),
   );
   const clock = new DatabaseClock();

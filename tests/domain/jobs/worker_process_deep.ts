@@ -260,40 +260,6 @@ Deno.test("a database outage shorter than a lease does not affect running jobs",
     await worker.status;
   }));
 
-Deno.test("on SIGTERM running jobs finish, the others are released and no job stays claimed", () =>
-  withDatabase(async ({ databaseUrl, sql }) => {
-    await enqueue(sql, "test.note-start", 50, { ms: 500 });
-    const worker = await startWorkerProcess({ databaseUrl, concurrency: 5 });
-    await notesAre(sql, 5); // five jobs have started
-    await end(worker);
-    const counts = await countsOf(sql);
-    assert.equal(counts.Processing, undefined);
-    assert.equal((counts.Succeeded ?? 0) + (counts.Enqueued ?? 0), 50);
-    assert.ok((counts.Succeeded ?? 0) >= 5);
-    assert.equal((await sql`select from job_workers`).length, 0);
-    assert.equal((await sql`select from jobs where status = 'Enqueued' and attempts > 0`).length, 0);
-  }));
-
-Deno.test("a job that kills its process is dead-lettered after its retries; the first lost lease does not count", () =>
-  withDatabase(async ({ databaseUrl, sql }) => {
-    const [id = ""] = await enqueue(sql, "test.crash", 1, {}, 1);
-    for (let crash = 1; crash <= 3; crash++) {
-      const child = await startWorkerProcess({ databaseUrl }).catch(() => null);
-      await child?.status;
-      await endLeases(sql);
-    }
-    const last = await startWorkerProcess({ databaseUrl });
-    assert.deepEqual(await allEnded(sql), { DeadLettered: 1 });
-    const letters = await sql<
-      { jobId: string; attempts: number }[]
-    >`select job_id, attempts from dead_letter_jobs`;
-    assert.deepEqual(letters.map(({ jobId, attempts }) => ({ jobId, attempts })), [{
-      jobId: id,
-      attempts: 3,
-    }]);
-    await end(last);
-  }));
-
 Deno.test("after a restart of Postgres the same worker continues and loses no job", async () => {
   const folder = await Deno.makeTempDir();
   const options = { dir: join(folder, "postgres"), password: "test", port: freePort() };
