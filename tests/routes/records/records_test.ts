@@ -1,11 +1,16 @@
 import assert from "node:assert/strict";
 import { referencesOf } from "../../../domain/records/define_record.ts";
+import { applications } from "../../../domain/records/applications.ts";
 import { RECORDS } from "../../../domain/records/records.ts";
 import { requireKeysOfReferences } from "../../../infra/postgres/tenant_keys.ts";
 import { pluck } from "../../support/answers.ts";
 import { setupShared } from "../../support/setup.ts";
+import { conformsToRecordContract } from "./conformance.ts";
+
 const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
+
+conformsToRecordContract(applications, () => t);
 
 Deno.test("the tables of records have a foreign key with the tenant for each reference", async () => {
   await requireKeysOfReferences(t.steward.platform.sql, RECORDS.flatMap(referencesOf));
