@@ -132,7 +132,7 @@ export function samePathMistake(delivery: DeliveryOptions | null, burstValues: s
   const indexAt = new Map<string, number>();
   for (const [index, value] of burstValues.entries()) {
     const sample = samplePlaceholders(`execution ${index}`, value);
-    const path = fillIn(delivery.targetPath, sample).normalize("NFC");
+    const path = fillIn(delivery.targetPath, sample);
     const other = indexAt.get(path);
     if (other !== undefined) {
       return `items.${other} and items.${index} would be copied to the same path; use {value} or {executionId} in it`;
@@ -157,5 +157,6 @@ const valuePlaceholder = (value: string | null): { value?: string } =>
       "_",
   };
 
+/** The path in Unicode NFC, as it is stored. */
 const fillIn = (path: string, values: Record<string, string>): string =>
-  path.replaceAll(PLACEHOLDER, (whole, name) => values[name] ?? whole);
+  path.replaceAll(PLACEHOLDER, (whole, name) => values[name] ?? whole).normalize("NFC");

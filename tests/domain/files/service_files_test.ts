@@ -118,4 +118,5 @@ Deno.test("a delivery path with an unusual part is rejected, ordinary names stay
   for (const path of ["a", "a/b.csv", "Relatório 2026 (final).pdf", "_x/y-1,2=3+4@5.csv"]) {
     assert.equal(deliveryPath(path), path);
   }
+  assert.equal(deliveryPath("A\u0327c/o\u0303.csv"), "A\u0327c/\u00f5.csv");
 });

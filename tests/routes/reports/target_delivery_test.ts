@@ -41,14 +41,14 @@ const tried = (actor: Actor, id: string) =>
 Deno.test("a document is stored in a bucket of somebody else; wrong credentials fail with the store's code, and can be repeated", async () => {
   const { secretAccessKey, accessKeyId, bucket } = other.target;
   const targetId = await createTarget(actor, { ...other.target, secretAccessKey: "wrong" });
-  const targetPath = "monthly/{templateId}-{executionId}.csv";
+  const targetPath = "me\u0301s/{templateId}-{executionId}.csv";
   const id = await generate(actor, { method: STORAGE, targetId, targetPath });
   const failed = await delivered(actor, id);
   has(failed, { status: STATUS.Completed, deliveryStatus: "Failed" });
   assert.match(failed.deliveries[0].errorMessage, /answered 403 SignatureDoesNotMatch/);
   assert.equal((await actor.put(`${TARGETS}/${targetId}`, { secretAccessKey })).status, 200);
   assert.equal((await redeliver(actor, id)).status, 202);
-  const recipient = `monthly/cells-${id}.csv`;
+  const recipient = `m\u00e9s/cells-${id}.csv`;
   const detail = await delivered(actor, id);
   const deliveries = [{ method: STORAGE, targetId, recipient }];
   has(detail, { status: STATUS.Delivered, deliveryStatus: "Delivered", deliveries });
