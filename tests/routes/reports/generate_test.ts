@@ -268,7 +268,7 @@ Deno.test("a format that the template does not offer is rejected, when generatin
 
 Deno.test("a query that fails after its first rows fails the report, reveals no internals and leaves no file", async () => {
   const actor = await t.actor();
-  for (const format of [1, CSV]) {
+  for (const format of [1, CSV] as const) {
     await assert.rejects(drawnReport(t, actor, "failing", {}, format), { code: "22012" });
   }
   const answer = await actor.post(`${REPORTS}/generate`, { templateId: "failing", format: CSV });
