@@ -11,6 +11,7 @@ const cacheOf = cacheOfDatabase<number>("user totals", {
   ttlMs: FRESH_MS,
   maxEntries: MAX_ENTRIES,
   keeps: (total) => total >= LARGE,
+  isExact: true,
 });
 
 /**

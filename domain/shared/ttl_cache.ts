@@ -6,16 +6,20 @@ interface CacheOptions<V> {
   maxEntries: number;
   /** Returns false for values that must not be cached; default: all values are cached. */
   keeps?: (value: V) => boolean;
+  /** True: the first load of a key is not shared, so that a caller never gets a value from before its own write. */
+  isExact?: boolean;
 }
 
 interface Entry<V> {
   value: Promise<V>;
   loadedAt: number;
+  /** False during the first load of an exact cache. */
+  isShared: boolean;
 }
 
 /**
  * Caches values for a short time, by key. The oldest entry makes room for a new one. Concurrent reads of a key share one
- * load. Failed loads are not cached.
+ * load, see `isExact`. Failed loads are not cached.
  */
 export class TtlCache<V> {
   readonly #entries = new Map<string, Entry<V>>();
@@ -24,10 +28,11 @@ export class TtlCache<V> {
 
   /** Returns the cached value of `key` if it is younger than `ttlMs`; otherwise calls `load` and caches its result. */
   read(key: string, load: () => Promise<V>): Promise<V> {
-    const { ttlMs, maxEntries, keeps } = this.o;
+    const { ttlMs, maxEntries, keeps, isExact } = this.o;
     const known = this.#entries.get(key);
-    if (known && performance.now() - known.loadedAt < ttlMs) return known.value;
-    const entry = { value: load(), loadedAt: performance.now() };
+    if (known?.isShared && performance.now() - known.loadedAt < ttlMs) return known.value;
+    const isShared = !isExact || known?.isShared === true;
+    const entry = { value: load(), loadedAt: performance.now(), isShared };
     this.#entries.delete(key);
     const [oldest] = this.#entries.keys();
     if (oldest !== undefined && this.#entries.size >= maxEntries) this.#entries.delete(oldest);
@@ -35,13 +40,13 @@ export class TtlCache<V> {
     const remove = () => {
       if (this.#entries.get(key) === entry) this.#entries.delete(key);
     };
-    entry.value.then((value) => keeps?.(value) === false && remove(), remove);
+    entry.value.then((value) => keeps?.(value) === false ? remove() : entry.isShared = true, remove);
     return entry.value;
   }
 
-  /** True if there is an entry for `key`, of any age. */
+  /** True if a value is cached for `key`, of any age. */
   has(key: string): boolean {
-    return this.#entries.has(key);
+    return this.#entries.get(key)?.isShared === true;
   }
 
   /** Expires all entries, so that their next read loads again. `has` still returns true for them. */

@@ -54,6 +54,14 @@ Deno.test("a count that began before a change is not cached after it", async () 
   assert.equal(await countCached(sql, "raced", () => Promise.resolve(30_001)), 30_001);
 });
 
+Deno.test("a caller gets a count that began after its own write", async () => {
+  const { promise, resolve } = Promise.withResolvers<number>();
+  const early = countCached(sql, "written", () => promise);
+  assert.equal(await countCached(sql, "written", () => Promise.resolve(8)), 8);
+  resolve(7);
+  assert.equal(await early, 7);
+});
+
 Deno.test("a failed count rejects and is not cached", async () => {
   await assert.rejects(countCached(sql, "failing", () => Promise.reject(new Error("gone"))), /gone/);
   assert.equal(await countCached(sql, "failing", () => Promise.resolve(7)), 7);
