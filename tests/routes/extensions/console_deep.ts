@@ -18,7 +18,7 @@ inBrowser("a resource of an extension is listed, created, changed and deleted in
   await page.getByLabel("Name").fill("<b>Ana</b> Lda.");
   await page.getByLabel("Credit limit").fill("much");
   await page.getByRole("button", { name: "Create" }).click();
-  await page.getByText("expected number").first().waitFor();
+  await page.getByText("Enter a number.").first().waitFor();
   await viewing.requireAccessible();
   await page.getByLabel("Credit limit").fill("12.5");
   await page.getByRole("button", { name: "Create" }).click();
