@@ -20,7 +20,7 @@ const LIBRARY = ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/us
   .map((folder) => `${folder}/faketime/libfaketimeMT.so.1`)
   .find(isFile);
 
-/** Whether libfaketime is installed on this machine; tests that need it are skipped otherwise. */
+/** True if libfaketime is installed on this machine; tests that need it are skipped otherwise. */
 const faketimeInstalled = LIBRARY !== undefined;
 
 /** A clock that is `seconds` off. */

@@ -14,7 +14,7 @@ const MINUTES = Number(Deno.env.get("SOAK_MINUTES") ?? 5);
 const SAMPLE_MS = 2_000;
 /** The part of the time after which caches and pools are filled. */
 const WARM = 1 / 2;
-/** What V8 keeps before it collects, and what a burst of work needs. */
+/** Memory that V8 keeps before it collects, and that a burst of work needs. */
 const SPARE_MB = 48;
 const SPARE_HANDLES = 24;
 /** Room that Postgres keeps in a table for new rows. */
@@ -36,7 +36,7 @@ const READS = [
 /** A token lives for a quarter of an hour. */
 const READS_OF_TOKEN = 100;
 
-/** What an instance holds. */
+/** Memory and open files of an instance. */
 interface Held {
   megabytes: number;
   handles: number;

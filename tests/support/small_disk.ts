@@ -1,7 +1,7 @@
 // A small disk that can be filled: an in-memory file system (tmpfs) of some megabytes. Mounting it needs root.
 import { succeeds } from "./processes.ts";
 
-/** Whether this process may mount one; tests that need it are skipped otherwise. */
+/** True if this process may mount one; tests that need it are skipped otherwise. */
 export const canMountSmallDisk = Deno.build.os === "linux" && Deno.uid() === 0 && await mayMount();
 
 export interface SmallDisk {

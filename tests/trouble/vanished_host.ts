@@ -9,7 +9,7 @@ import { signInAdministrator, startServiceProcess } from "../support/service_pro
 import { startSystemPostgres, systemPostgresInstalled } from "../support/system_postgres.ts";
 
 // The other host is a network namespace, connected to this one by a virtual cable that can be cut. Creating one needs root.
-/** Whether this process may create one; the test is skipped otherwise. */
+/** True if this process may create one; the test is skipped otherwise. */
 const canMakeHosts = Deno.build.os === "linux" && Deno.uid() === 0 && await mayMake();
 
 let made = 0;

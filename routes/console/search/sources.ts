@@ -169,21 +169,27 @@ export const SOURCES: readonly Source[] = [
       }), this.list(q));
     },
   },
-  ...RECORDS.map((record: DefinedRecord): Source => ({
+  ...RECORDS.map(sourceOf),
+];
+
+function sourceOf(record: DefinedRecord): Source {
+  const section = pathOfRecord(record);
+  const [listing] = recordRoutes<DefinedRecord>(record);
+  const list = listWith(section, "search");
+  return {
     title: (language) => manyOf(record, language),
-    section: pathOfRecord(record),
-    list: listWith(pathOfRecord(record), "search"),
+    section,
+    list,
     async find(v, q) {
-      const [listing] = recordRoutes<DefinedRecord>(record);
       const query = new URLSearchParams({ search: q, pageSize: String(SHOWN) });
       return firstOf(await v.api.listOf<RecordRow>(listing, { params: {}, query }), (row) => ({
-        href: `${this.section}/${row.id}`,
+        href: `${section}/${row.id}`,
         title: String(row[record.title]),
         detail: null,
-      }), this.list(q));
+      }), list(q));
     },
-  })),
-];
+  };
+}
 
 /** Tenants by name: those of the viewer, and with the permission all others. */
 export async function findTenants(v: Visit, q: string): Promise<Results> {
