@@ -364,27 +364,27 @@ Deno.test("a long line of a limited type keeps to the limit, is not rewritten an
   const free = typeOf("test.beside");
   const serializedArgs = '{"customer":1}';
   const bucket = bucketOf(rated, serializedArgs);
-  await enqueue(jobsOf(200, rated, { serializedArgs, bucket }));
+  await enqueue(jobsOf(1_000, rated, { serializedArgs, bucket }));
   const places = async () => {
     const rows = await sql<{ id: string; place: string }[]>`
       select id, ctid::text as place from jobs where bucket = ${bucket} and lane > '§'`;
     return new Map(rows.map(({ id, place }) => [id, place]));
   };
   const before = await places();
-  assert.equal(before.size, 200);
+  assert.equal(before.size, 1_000);
   await using w = await startWorker([rated, free], { concurrency: 10 });
   const wakeUps = { at: () => w.worker.wake() };
   const releaser = new RateReleaser({ ...platform, jobTypes: w.types, wakeUps }, 50);
   await w.hasSettled(20);
-  await enqueue(jobsOf(100, free), w.worker);
-  await w.hasSettled(120);
+  await enqueue(jobsOf(500, free), w.worker);
+  await w.hasSettled(520);
   assert.equal(starts, 20);
   await sql`update job_buckets set full_at = full_at - interval '1 hour', next_at = now() where bucket = ${bucket}`;
-  await w.hasSettled(140);
+  await w.hasSettled(540);
   await releaser.stop();
   assert.equal(starts, 40);
   const after = await places();
-  assert.equal(after.size, 160);
+  assert.equal(after.size, 960);
   for (const [id, place] of after) assert.equal(place, before.get(id));
 });
 
