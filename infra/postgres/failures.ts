@@ -81,17 +81,3 @@ export class TooManyWaiting extends Error {
 /** True if a query failed with a lock timeout. */
 export const isLockTimeout = (error: unknown): boolean =>
   error instanceof PostgresError && error.code === SQLSTATE.lockNotAvailable;
-
-const DEADLOCK_ATTEMPTS = 4;
-
-/** Runs one statement again after a deadlock, as `transact` does with a transaction. */
-export async function retryDeadlocks<T>(run: () => Promise<T>): Promise<T> {
-  for (let attempt = 1;; attempt++) {
-    try {
-      return await run();
-    } catch (error) {
-      const isDeadlock = error instanceof PostgresError && error.code === SQLSTATE.deadlock;
-      if (!isDeadlock || attempt === DEADLOCK_ATTEMPTS) throw error;
-    }
-  }
-}

@@ -147,6 +147,8 @@ export function retryDelayMs(retry: number, random = Math.random()): number {
  * Writes how attempts ended: the job's status, the attempt unless the job was postponed, and a dead letter if the
  * retries are used up. A result is accepted only if this worker still holds the job with the same attempt number (fencing).
  * A late result changes nothing.
+ * @param isContended others may settle the same jobs at the same time: the rows are locked in the order of their ids, so
+ * that none waits for another in a circle
  * @returns `settled`: the jobs whose result was accepted; `released`: the jobs whose status changed because those ended
  */
 export async function settleJobs(
@@ -154,13 +156,18 @@ export async function settleJobs(
   workerId: string,
   settlements: Settlement[],
   hooks: SettleHooks = {},
+  { isContended = false } = {},
 ): Promise<{ settled: SettledJob[]; released: SettledJob[] }> {
   const hasDeadLetters = settlements.some((s) => s.next === "DeadLettered");
   const { attemptEvents } = hooks;
   const hasEvents = await attemptEvents?.areWanted(settlements.map(({ job }) => job.tenantId)) ?? false;
-  const settled = !hasDeadLetters && !hasEvents
+  const settled = !hasDeadLetters && !hasEvents && !isContended
     ? await writeSettlements(sql, workerId, settlements)
     : await transact(sql, async (tx) => {
+      if (isContended) {
+        await tx`select id from jobs where id = any(${settlements.map(({ job }) => job.id)}::uuid[])
+          order by id for no key update`;
+      }
       const settled = await writeSettlements(tx, workerId, settlements);
       const dead = settled.filter((job) => job.status === "DeadLettered").map((job) => job.id);
       await writeDeadLetters(tx, dead, hooks.onDeadLettered);

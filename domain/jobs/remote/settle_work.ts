@@ -1,5 +1,4 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
-import { retryDeadlocks } from "../../../infra/postgres/failures.ts";
 import type { Caller } from "../../rights/caller.ts";
 import type { ClaimedJob } from "../engine/claim.ts";
 import type { SettledJob } from "../job_row.ts";
@@ -81,9 +80,9 @@ async function settleHeld(p: SettlePlatform, served: Served, results: WorkResult
   const accepted = new Set<string>();
   for (const [workerId, own] of byWorker) {
     const settlements = own.map(({ settlement }) => settlement);
-    const { settled, released } = await retryDeadlocks(() =>
-      settleJobs(p.sql, workerId, settlements, p.jobTypes)
-    );
+    const { settled, released } = await settleJobs(p.sql, workerId, settlements, p.jobTypes, {
+      isContended: settlements.length > 1,
+    });
     for (const { id, attempts } of settled) accepted.add(keyOf({ jobId: id, attempt: attempts }));
     changed.push(...settled, ...released);
   }
