@@ -22,6 +22,7 @@ import { deliveryJob as notificationDeliveryJob } from "./notifications/delivery
 import { directSweepJob, sweepJob as notificationSweepJob } from "./notifications/delivery/sweep.ts";
 import { retentionJob } from "./notifications/retention.ts";
 import { digestJob } from "./notifications/sending/digest_job.ts";
+import { signOutClientsJob } from "./oauth/back_channel_sign_out.ts";
 import { pruneAudiencesJob } from "./oauth/clients/audience.ts";
 import type { ServicePlatform } from "./platform.ts";
 import { deliverJob } from "./reports/delivery/deliver_job.ts";
@@ -46,6 +47,7 @@ export const allJobTypes: AnyJobType<ServicePlatform>[] = [
   passwordResetMailJob,
   pruneSignInJob,
   pruneAudiencesJob,
+  signOutClientsJob,
   scanFileJob,
   ...fileSweeps,
   rescanJob,

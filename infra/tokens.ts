@@ -36,8 +36,8 @@ export type SessionClaims = Omit<AccessClaims, "exp" | "sid"> & { sid: string };
 
 /** A token that the OpenID provider signs. */
 export interface IssuedToken {
-  /** `at+jwt`: an access token; `JWT`: an ID token. */
-  typ: "at+jwt" | "JWT";
+  /** `at+jwt`: an access token; `JWT`: an ID token; `logout+jwt`: tells a client that the user has signed out. */
+  typ: "at+jwt" | "JWT" | "logout+jwt";
   algorithm: SigningAlgorithm;
   audience: string;
   subject: string;

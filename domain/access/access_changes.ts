@@ -20,6 +20,8 @@ const MAX_DIRECT_EVENTS = 100;
 /** Names and retries of the job types that announce changes. */
 const ANNOUNCE_JOB = { name: "access.announce-changes", maxRetries: 10 } as const;
 export const ANNOUNCE_ROLES_JOB = { name: "access.announce-catalog-roles", maxRetries: 10 } as const;
+/** The job of the OpenID provider that tells clients of ended sign-ins. */
+export const SIGN_OUT_JOB = { name: "steward.sign-out-clients", maxRetries: 8 } as const;
 const BATCH = 500;
 
 /** The event that a user's rights in a tenant have changed. @param version the user's security version */
@@ -72,6 +74,21 @@ export async function usersAccessChanged(
     return user ? [...where].map((tenantId) => accessChangedEvent(user, tenantId)) : [];
   });
   await emitEvents(p, tx, events);
+  await tellClients(p, tx, ids);
+}
+
+/**
+ * Has the OpenID provider's clients told that sign-ins of these users may have ended. Call it before the sessions are ended.
+ */
+export async function tellClients(
+  p: Partial<Pick<Platform, "wakeUps">>,
+  tx: Tx,
+  userIds: string[],
+): Promise<void> {
+  const signedIn = await tx<{ userId: string }[]>`
+    select distinct user_id from sessions
+    where user_id = any(${userIds}::uuid[]) and revoked_at is null and tells_client`;
+  if (signedIn.length > 0) await writeJob(p, tx, SIGN_OUT_JOB, { userIds: signedIn.map((s) => s.userId) });
 }
 
 /** Invalidates the tokens of all users who hold a role of the tenant, and announces their change. */
@@ -115,10 +132,18 @@ async function announceUsers(
   users: ChangedUser[],
   changed: ChangedAccess,
 ): Promise<void> {
-  if (users.length <= MAX_DIRECT_EVENTS) {
-    return await emitEvents(p, tx, users.map((user) => accessChangedEvent(user, changed.tenantId)));
-  }
+  if (users.length <= MAX_DIRECT_EVENTS) return await tellOfUsers(p, tx, users, changed.tenantId);
   await writeJob(p, tx, ANNOUNCE_JOB, changed);
+}
+
+async function tellOfUsers(
+  p: ChangingAccess,
+  tx: Tx,
+  users: ChangedUser[],
+  tenantId: string,
+): Promise<void> {
+  await emitEvents(p, tx, users.map((user) => accessChangedEvent(user, tenantId)));
+  await tellClients(p, tx, users.map(({ userId }) => userId));
 }
 
 /** Announces, by a job, that the catalog roles with these names have other permissions in all tenants. */
@@ -157,14 +182,10 @@ export const announceAccessJob = defineJob({
         const members = roleId
           ? tx`select user_id from user_tenant_roles where role_id = ${roleId}`
           : tx`select user_id from user_tenants where tenant_id = ${tenantId} and is_active`;
-        const users = await tx<{ id: string; version: number }[]>`
-          select u.id, ${securityVersionOf(tx)} as version from users u
+        const users = await tx<(ChangedUser & { id: string })[]>`
+          select u.id, u.id as user_id, ${securityVersionOf(tx)} as version from users u
           where u.id in (${members}) and u.id > ${after} order by u.id limit ${BATCH}`;
-        await emitEvents(
-          platform,
-          tx,
-          users.map(({ id: userId, version }) => accessChangedEvent({ userId, version }, tenantId)),
-        );
+        await tellOfUsers(platform, tx, users, tenantId);
         return users;
       });
     });

@@ -56,6 +56,8 @@ export function providerMetadata(p: Pick<Platform, "tokens" | "baseUrl">) {
     ],
     ui_locales_supported: ["en", "pt"],
     authorization_response_iss_parameter_supported: true,
+    backchannel_logout_supported: true,
+    backchannel_logout_session_supported: true,
     request_parameter_supported: false,
     request_uri_parameter_supported: false,
     claims_parameter_supported: false,

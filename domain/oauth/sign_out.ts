@@ -2,6 +2,7 @@ import { transact } from "../../infra/postgres/postgres.ts";
 import { TokenRefused } from "../../infra/tokens.ts";
 import type { BrowserSession } from "../access/sign_in/browser_session.ts";
 import { endSessions } from "../access/sign_in/sessions.ts";
+import type { OAuthClient } from "./clients/client.ts";
 import { isRegistered } from "./clients/redirect_uris.ts";
 import { OAuthError, type Parameters } from "./oauth_error.ts";
 import type { OAuthPlatform } from "./platform.ts";
@@ -13,6 +14,8 @@ export interface SignOut {
   userId: string | null;
   /** URI to which the browser returns afterwards; null: it stays on the page of the service. */
   returnTo: string | null;
+  /** The client that asks; null: it is unknown. */
+  client: OAuthClient | null;
 }
 
 /** Checks the request of a client to sign the browser out. @throws OAuthError, which is shown on a page */
@@ -25,18 +28,15 @@ export async function readSignOut(
   if (hint && named !== undefined && named !== hint.clientId) {
     throw new OAuthError("invalid_request", "The client_id differs from that of the id_token_hint.");
   }
-  const returnTo = await readReturn(p, hint?.clientId ?? named, parameters);
-  return { sessionId: hint?.sessionId ?? null, userId: hint?.userId ?? null, returnTo };
+  const clientId = hint?.clientId ?? named;
+  const client = clientId === undefined ? null : await p.oauthClients.read(clientId);
+  const returnTo = readReturn(client, parameters);
+  return { sessionId: hint?.sessionId ?? null, userId: hint?.userId ?? null, returnTo, client };
 }
 
-async function readReturn(
-  p: Pick<OAuthPlatform, "oauthClients">,
-  clientId: string | undefined,
-  parameters: Parameters,
-): Promise<string | null> {
+function readReturn(client: OAuthClient | null, parameters: Parameters): string | null {
   const uri = parameters.get("post_logout_redirect_uri");
   if (uri === undefined) return null;
-  const client = clientId === undefined ? null : await p.oauthClients.read(clientId);
   if (!client || !isRegistered(uri, { kind: client.kind, uris: client.postLogoutRedirectUris })) {
     throw new OAuthError(
       "invalid_request",
@@ -68,7 +68,7 @@ async function readHint(
  */
 export async function signOutBrowser(
   p: Pick<OAuthPlatform, "sql" | "rights">,
-  { sessionId, userId }: SignOut,
+  { sessionId, userId }: Pick<SignOut, "sessionId" | "userId">,
   browser: BrowserSession | null,
 ): Promise<void> {
   const target = browser ? { sessionId: browser.sessionId, userId: browser.userId } : { sessionId, userId };

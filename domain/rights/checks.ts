@@ -33,7 +33,7 @@ export function admit<C>(access: Access<C>, caller: Caller | null): C {
     throw problem(
       "FORBIDDEN",
       `The token of the client ${caller.clientId} reaches only the user's own things: in-app notifications, ` +
-        "preferences, profile, sessions and second factors.",
+        "preferences, profile, sessions, second factors and exports.",
     );
   }
   if (!caller?.proof?.isLimited || access.forEnrolling) return access.admit(caller);

@@ -11,7 +11,9 @@ import {
   type DataRequest,
   endExports,
   insertRequest,
+  listRequests,
   type NewRequest,
+  ownExports,
   requestColumns,
 } from "./data_request.ts";
 import { eraseDataJob } from "./erasure_job.ts";
@@ -33,6 +35,18 @@ export async function exportUser(
     await requireExportable(tx, caller, userId, within);
     const request = { kind: "UserExport", userId, tenantId: within } as const;
     return await writeRequest(p, tx, caller, request, { action: "user.export", tenantId: within });
+  });
+}
+
+/** Asks for an export of the caller's own data in all tenants; returns the one that runs already. */
+export async function exportOwnData(p: UserDataPlatform, caller: Caller): Promise<DataRequest> {
+  return await transact(p.sql, async (tx) => {
+    const { userId } = caller;
+    await tx`select from users where id = ${userId} for no key update`; // one request after the other
+    const running = (await listRequests(tx, ownExports(caller))).find(({ completedAt }) => !completedAt);
+    if (running) return running;
+    const request = { kind: "UserExport", userId, tenantId: null } as const;
+    return await writeRequest(p, tx, caller, request, { action: "user.export", tenantId: caller.tenantId });
   });
 }
 

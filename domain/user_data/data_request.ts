@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { time } from "../shared/shapes.ts";
 import type { Sql, SqlPart, Tx } from "../../infra/postgres/postgres.ts";
+import { type FileRow, readVisibleFile } from "../files/file.ts";
 import { problem } from "../problems/problem.ts";
 import type { Caller } from "../rights/caller.ts";
 import { newId } from "../shared/ids.ts";
@@ -53,13 +54,23 @@ interface Selection {
   about: { userId: string } | { tenantId: string };
   /** Only requests that were made in this tenant; null: in any. */
   within: string | null;
+  /** Only requests of this user; absent: of anyone. */
+  by?: string;
 }
 
-function chosen(q: Sql, { about, within }: Selection): SqlPart {
+/** The exports that the caller asked for about themselves. */
+export const ownExports = ({ userId }: Pick<Caller, "userId">): Selection => ({
+  about: { userId },
+  within: null,
+  by: userId,
+});
+
+function chosen(q: Sql, { about, within, by }: Selection): SqlPart {
   const isAbout = "userId" in about
     ? q`user_id = ${about.userId} and kind in ('UserExport', 'UserErasure')`
     : q`tenant_id = ${about.tenantId} and kind in ('TenantExport', 'TenantErasure')`;
-  return q`${isAbout} and (${within}::uuid is null or context_tenant_id = ${within})`;
+  return q`${isAbout} and (${within}::uuid is null or context_tenant_id = ${within})
+    and ${by === undefined ? q`true` : q`requested_by = ${by}`}`;
 }
 
 /**
@@ -75,6 +86,14 @@ export async function readRequest(
     where id = ${o.id} and ${chosen(q, o)}`;
   if (row) return row;
   throw problem("DATA_REQUEST_NOT_FOUND", `There is no such export or erasure ${o.id}.`);
+}
+
+/** Reads the file of the caller's own export, also after a switch of the tenant. @throws DATA_REQUEST_NOT_FOUND, FILE_NOT_FOUND */
+export async function readOwnExportFile(q: Sql, caller: Caller, id: string): Promise<FileRow> {
+  const { fileId } = await readRequest(q, { ...ownExports(caller), id });
+  const row = await readRequestRow(q, id);
+  if (!fileId) throw problem("FILE_NOT_FOUND", "The export has no file.");
+  return await readVisibleFile(q, { userId: caller.userId, tenantId: row?.contextTenantId ?? null }, fileId);
 }
 
 /** The requests about a user or tenant, newest first; at most 20. */

@@ -1,7 +1,28 @@
 import { z } from "zod";
-import { acrossTenants, afterStepUp, inTenant } from "../../domain/rights/checks.ts";
-import { eraseTenant, eraseUser, exportTenant, exportUser } from "../../domain/user_data/ask.ts";
-import { DataRequest, listRequests, readRequest } from "../../domain/user_data/data_request.ts";
+import {
+  acrossTenants,
+  afterStepUp,
+  byPerson,
+  forSelf,
+  inTenant,
+  signedIn,
+} from "../../domain/rights/checks.ts";
+import { giveDownloadUrl } from "../../domain/files/download.ts";
+import {
+  eraseTenant,
+  eraseUser,
+  exportOwnData,
+  exportTenant,
+  exportUser,
+} from "../../domain/user_data/ask.ts";
+import {
+  DataRequest,
+  listRequests,
+  ownExports,
+  readOwnExportFile,
+  readRequest,
+} from "../../domain/user_data/data_request.ts";
+import { FileDownload } from "../files/shapes.ts";
 import { accepted, ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
@@ -22,6 +43,70 @@ function acceptedRequest(request: DataRequest, of: string) {
   const statusUrl = `${of}/data-requests/${request.id}`;
   return accepted({ ...request, statusUrl }, statusUrl);
 }
+
+const own = forSelf(byPerson(signedIn));
+const ownPath = "/api/v1/auth/me";
+
+/** Exports that users ask for about themselves. */
+const ofCaller = [
+  endpoint({
+    method: "post",
+    path: `${ownPath}/export`,
+    area: "Sign-in",
+    id: "exportMyData",
+    summary: "Export the caller's own personal data; while one export runs, the same is returned",
+    access: afterStepUp(own),
+    creates: "atomically",
+    answers: begun("export"),
+    problems: [],
+    run: async ({ platform, caller }) => acceptedRequest(await exportOwnData(platform, caller), ownPath),
+  }),
+  endpoint({
+    method: "get",
+    path: `${ownPath}/data-requests`,
+    area: "Sign-in",
+    id: "listMyDataRequests",
+    summary: "List the exports that the caller asked for about themselves",
+    access: own,
+    answers: all,
+    problems: [],
+    run: async ({ db, caller }) => ok(await listRequests(db, ownExports(caller))),
+  }),
+  endpoint({
+    method: "get",
+    path: `${ownPath}/data-requests/{requestId}`,
+    area: "Sign-in",
+    id: "readMyDataRequest",
+    summary: "Read the status of an own export",
+    access: own,
+    params: z.object(oneRequest),
+    answers: status,
+    problems: ["DATA_REQUEST_NOT_FOUND"],
+    run: async ({ db, caller, params: { requestId: id } }) =>
+      ok(await readRequest(db, { ...ownExports(caller), id })),
+  }),
+  endpoint({
+    method: "get",
+    path: `${ownPath}/data-requests/{requestId}/download-url`,
+    area: "Sign-in",
+    id: "downloadMyData",
+    summary: "Get a short-lived download URL of an own export",
+    access: afterStepUp(own),
+    params: z.object(oneRequest),
+    answers: { 200: { description: "The URL and its expiry", schema: FileDownload } },
+    problems: [
+      "DATA_REQUEST_NOT_FOUND",
+      "FILE_NOT_FOUND",
+      "FILE_NOT_AVAILABLE_CONFLICT",
+      "FILE_INFECTED_CONFLICT",
+      "FILE_PURGED_CONFLICT",
+    ],
+    async run({ platform, db, caller, params }) {
+      const file = await readOwnExportFile(db, caller, params.requestId);
+      return ok(await giveDownloadUrl(platform, caller, file, "download"));
+    },
+  }),
+] as const;
 
 /** Exports and erasures of users of the tenant. */
 const ofTenantUsers = [
@@ -216,4 +301,4 @@ const ofTenants = [
 ] as const;
 
 /** Exports and erasures of users and tenants. */
-export const dataRequestRoutes = [...ofTenantUsers, ...ofUsers, ...ofTenants] as const;
+export const dataRequestRoutes = [...ofCaller, ...ofTenantUsers, ...ofUsers, ...ofTenants] as const;

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { logoUrl } from "../../domain/looks/logo_url.ts";
-import { readPageLooks } from "../../domain/looks/looks.ts";
+import { looksOf, readStoredLooks } from "../../domain/looks/looks.ts";
 import type { Platform } from "../../domain/shared/platform.ts";
 import { escapeHtml, page } from "../operations/page.ts";
 
@@ -17,12 +17,17 @@ export type HostedLooks = z.infer<typeof HostedLooksDto>;
 /**
  * The looks of hosted pages.
  * @param tenantId only if what the visitor has proves the tenant; null: the service's own looks
+ * @param clientName name of the first-party client that the page is for; it stands for the service's own name
  */
 export async function readHostedLooks(
   p: Pick<Platform, "sql" | "config" | "baseUrl">,
   tenantId: string | null,
+  clientName: string | null = null,
 ): Promise<HostedLooks> {
-  const { productName, primaryColour, textColour, footer, logo } = await readPageLooks(p, tenantId);
+  const stored = await readStoredLooks(p.sql, tenantId);
+  const looks = looksOf(stored, p.config);
+  const productName = stored.own.productName ?? clientName ?? looks.productName;
+  const { primaryColour, textColour, footer, logo } = looks;
   // A path, because the policies of the pages allow images of their own host only.
   const path = new URL(p.baseUrl()).pathname.replace(/\/$/, "");
   const shownLogo = logo && tenantId !== null ? logoUrl(path, tenantId, logo) : null;

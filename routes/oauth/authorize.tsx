@@ -5,6 +5,7 @@ import { authorize } from "../../domain/oauth/authorization/authorize.ts";
 import {
   answerUrl,
   type AuthorizationRequest,
+  pageOwnerOf,
   readRequest,
   readTrustedReturn,
   SIGNED_IN_AFTER,
@@ -116,7 +117,7 @@ async function askUser(
     status: 200,
     title: t.allowTitle(client.name),
     formTarget: redirectUri,
-    tenantId: client.tenantId ?? tenantId,
+    owner: pageOwnerOf(client, tenantId),
     body: (
       <>
         <div>

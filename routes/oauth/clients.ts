@@ -15,6 +15,7 @@ import {
 } from "../../domain/oauth/clients/client_changes.ts";
 import { KEY_SORTS } from "../../domain/access/keys/key_list.ts";
 import { afterStepUp, byPerson, inTenantOrService } from "../../domain/rights/checks.ts";
+import { ACCESS_TOKEN_SECONDS } from "../../infra/tokens.ts";
 import { requiredName } from "../../domain/shared/name.ts";
 import { keyRecord } from "../auth/shapes.ts";
 import { created, noContent, ok, okVersioned } from "../shared/answer.ts";
@@ -22,7 +23,9 @@ import { endpoint } from "../shared/endpoint.ts";
 import { listQuery, pagedResultOf } from "../shared/paging.ts";
 import { enumName, uuid } from "../../domain/shared/shapes.ts";
 
-const uris = z.array(z.string().min(1).max(2000)).max(50);
+const DAY_SECONDS = 24 * 60 * 60;
+const uri = z.string().min(1).max(2000);
+const uris = z.array(uri).max(50);
 const scope = z.string().regex(
   /^[\x21\x23-\x5b\x5d-\x7e]{1,100}$/,
   "expected a scope without spaces and quotes",
@@ -53,6 +56,17 @@ const given = {
     description: "Signs its access tokens. ID tokens are always signed with RS256",
   }),
   firstParty: z.boolean().meta({ description: "Its users are not asked for consent; needs admin:system" }),
+  accessTokenSeconds: z.int().min(60).max(DAY_SECONDS).meta({ description: "Lifetime of its access tokens" }),
+  refreshTokenSeconds: z.int().min(3_600).max(365 * DAY_SECONDS).meta({
+    description: "A refresh token that is not used for this time expires; at most `grantSeconds`",
+  }),
+  grantSeconds: z.int().min(3_600).max(365 * DAY_SECONDS).meta({
+    description: "After this time the user must sign in to it again, also if its refresh tokens are used",
+  }),
+  backchannelLogoutUri: uri.nullable().meta({
+    description: "Where the service posts a `logout_token` when a user's session has ended (OpenID Connect " +
+      "Back-Channel Logout 1.0); the same rules as for redirect URIs",
+  }),
 };
 
 const client = {
@@ -71,6 +85,10 @@ const client = {
   tokenClaims: z.array(z.enum(TOKEN_CLAIMS)),
   tokenAlgorithm: z.enum(TOKEN_ALGORITHMS),
   firstParty: z.boolean(),
+  accessTokenSeconds: z.int(),
+  refreshTokenSeconds: z.int(),
+  grantSeconds: z.int(),
+  backchannelLogoutUri: z.string().nullable(),
   ...keyRecord,
 };
 const OAuthClientDto = z.object(client).meta({ id: "OAuthClientDto" });
@@ -134,6 +152,10 @@ export const clientRoutes = [
       tokenClaims: given.tokenClaims.default([]),
       tokenAlgorithm: given.tokenAlgorithm.default("EdDSA"),
       firstParty: given.firstParty.default(false),
+      accessTokenSeconds: given.accessTokenSeconds.default(ACCESS_TOKEN_SECONDS),
+      refreshTokenSeconds: given.refreshTokenSeconds.default(14 * DAY_SECONDS),
+      grantSeconds: given.grantSeconds.default(30 * DAY_SECONDS),
+      backchannelLogoutUri: given.backchannelLogoutUri.default(null),
     }).meta({ id: "CreateOAuthClientRequest" }),
     answers: {
       201: {
@@ -157,7 +179,7 @@ export const clientRoutes = [
     params,
     summary: "Change an OAuth client; effective at once",
     details:
-      "Other redirect URIs, another audience or `firstParty` need a recent sign-in of a user with a second factor.",
+      "Other redirect or logout URIs, another audience or `firstParty` need a recent sign-in of a user with a second factor.",
     body: z.object({ ...given, kind: enumName(CLIENT_KINDS) }).partial().meta({
       id: "UpdateOAuthClientRequest",
       description: "Members left out keep their value. The kind cannot change",

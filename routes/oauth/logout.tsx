@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { readProfile } from "../../domain/access/account/profile.ts";
 import { defaultTenantOf } from "../../domain/access/sign_in/tenant_choice.ts";
+import { type PageOwner, pageOwnerOf } from "../../domain/oauth/authorization/request.ts";
 import { readSignOut, type SignOut, signOutBrowser } from "../../domain/oauth/sign_out.ts";
 import { OAuthError, readParameters } from "../../domain/oauth/oauth_error.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
@@ -24,10 +25,9 @@ import {
 import { formRefusals, UI_LOCALES_TEXT } from "./protocol.ts";
 import { oauthTexts } from "./texts.ts";
 
-/** Whose looks the pages have: the tenant that the user of the browser signs in to; null: the service. */
 interface Looking {
   browser: Browser;
-  tenantId: string | null;
+  owner: PageOwner;
 }
 
 async function answerRequest(
@@ -42,12 +42,13 @@ async function answerRequest(
     // Only an ID token of this very session shows that the user's own program asks; anybody can send a link.
     const mustAsk = session !== null && session.sessionId !== request.sessionId;
     const tenantId = session && await defaultTenantOf(platform.sql, session.userId);
+    const owner = request.client ? pageOwnerOf(request.client, tenantId) : { tenantId, clientName: null };
     if (mustAsk && decision === null) {
-      return await askUser(platform, given, { browser, userId: session.userId, tenantId });
+      return await askUser(platform, given, { browser, userId: session.userId, owner });
     }
     if (decision === "stay") return seeOther("/console/");
     await signOutBrowser(platform, request, session);
-    return await signedOut(platform, request, { browser, tenantId });
+    return await signedOut(platform, request, { browser, owner });
   } catch (failure) {
     if (!(failure instanceof OAuthError)) throw failure;
     return await errorPage(platform, browser, failure.message);
@@ -57,14 +58,14 @@ async function answerRequest(
 async function signedOut(
   platform: ServicePlatform,
   request: SignOut,
-  { browser, tenantId }: Looking,
+  { browser, owner }: Looking,
 ): Promise<Answer> {
   const cookies = cookieWriter(new URL(platform.baseUrl())).noSession();
   const t = oauthTexts[browser.locale];
   const answer = request.returnTo === null
     ? await pageAnswer(platform, browser, {
       status: 200,
-      tenantId,
+      owner,
       title: t.signedOut,
       body: (
         <div>
@@ -83,13 +84,13 @@ async function signedOut(
 async function askUser(
   platform: ServicePlatform,
   given: URLSearchParams,
-  { browser, tenantId, userId }: Looking & { userId: string },
+  { browser, owner, userId }: Looking & { userId: string },
 ): Promise<Answer> {
   const t = oauthTexts[browser.locale];
   const { profile: { user } } = await readProfile(platform.sql, userId, null);
   return await pageAnswer(platform, browser, {
     status: 200,
-    tenantId,
+    owner,
     title: t.signOutTitle,
     formTarget: given.get("post_logout_redirect_uri") ?? "",
     body: (

@@ -1,5 +1,6 @@
 import type { Child } from "hono/jsx";
 import { type BrowserSession, readBrowserSession } from "../../domain/access/sign_in/browser_session.ts";
+import type { PageOwner } from "../../domain/oauth/authorization/request.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { UI_LOCALES } from "../console/shared/client_request.ts";
 import { sharedAssets } from "../console/shared/assets.ts";
@@ -37,7 +38,7 @@ export async function readBrowser(
 
 /**
  * Answers a page.
- * @param o.tenantId whose looks the page has; absent: the service's own
+ * @param o.owner whose looks the page has; absent: the service's own
  * @param o.formTarget a URL outside of the service to which the answer to a form of the page leads
  */
 export async function pageAnswer(
@@ -47,13 +48,13 @@ export async function pageAnswer(
     status: number;
     title: string;
     body: Child;
-    tenantId?: string | null;
+    owner?: PageOwner;
     formTarget?: string;
     cookies?: string[];
   },
 ): Promise<Answer> {
   const assets = await sharedAssets();
-  const looks = await readHostedLooks(platform, o.tenantId ?? null);
+  const looks = await readHostedLooks(platform, o.owner?.tenantId ?? null, o.owner?.clientName);
   const policy = contentPolicy(platform.config, o.formTarget, styleSource(brandStyle(looks)));
   const baseUrl = new URL(platform.baseUrl());
   const base = `${baseUrl.pathname.replace(/\/$/, "")}/console/`;

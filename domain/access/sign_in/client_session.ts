@@ -1,14 +1,15 @@
 import type { Sql, Tx } from "../../../infra/postgres/postgres.ts";
-import type { RightsPlatform } from "../../rights/platform.ts";
 import { securityVersionOf } from "../../rights/security_version.ts";
 import { newId } from "../../shared/ids.ts";
 import { untilDone } from "../../shared/batches.ts";
 import { ERASED_AT_ONCE } from "../../shared/personal_data.ts";
+import { type ChangingAccess, tellClients } from "../access_changes.ts";
 
 /**
  * Opens a session for a client that the user signs in to with a browser's session. It has that session's security
  * version, so every change of access since then ends it.
  * @param o.outlivesBrowser false: it ends with the session of the browser
+ * @param o.tellsClient the client is told when it ends
  * @returns its id; null if the session of the browser has ended.
  */
 export async function openClientSession(
@@ -18,6 +19,7 @@ export async function openClientSession(
     clientId: string;
     lifeSeconds: number;
     outlivesBrowser: boolean;
+    tellsClient: boolean;
     ip: string | null;
     userAgent: string | null;
   },
@@ -27,9 +29,9 @@ export async function openClientSession(
   // The lock makes a concurrent sign-out wait, which then ends this session too.
   const { count } = await tx`
     insert into sessions (id, user_id, security_version, expires_at, amr, authenticated_at, ip, user_agent, client_id,
-      opened_by)
+      opened_by, tells_client)
     select ${id}, s.user_id, s.security_version, now() + make_interval(secs => ${o.lifeSeconds}), s.amr,
-      s.authenticated_at, ${o.ip}, ${o.userAgent}, ${o.clientId}, ${openedBy}
+      s.authenticated_at, ${o.ip}, ${o.userAgent}, ${o.clientId}, ${openedBy}, ${o.tellsClient}
     from sessions s where s.id = ${o.browserSessionId} and s.revoked_at is null for share`;
   return count === 1 ? id : null;
 }
@@ -46,10 +48,11 @@ export const openClientSessions = (q: Sql, userId: string) =>
 
 /** Ends a client's sessions of a user. @returns how many were open. */
 export async function endClientSessions(
-  p: Pick<RightsPlatform, "rights">,
+  p: ChangingAccess,
   tx: Tx,
   o: { userId: string; clientId: string; reason: string },
 ): Promise<number> {
+  await tellClients(p, tx, [o.userId]);
   const { count } = await tx`update sessions set revoked_at = now(), revoked_reason = ${o.reason}
     where user_id = ${o.userId} and client_id = ${o.clientId} and revoked_at is null`;
   p.rights.invalidateAfterCommit(tx, [o.userId]);

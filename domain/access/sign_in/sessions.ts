@@ -7,6 +7,7 @@ import { securityVersionOf } from "../../rights/security_version.ts";
 import { newId } from "../../shared/ids.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { digest, newSecret } from "../../shared/secrets.ts";
+import { type ChangingAccess, tellClients } from "../access_changes.ts";
 import { rememberDevice } from "./known_devices.ts";
 
 /** Lifetime of a refresh token. A session that is not used for this time ends. */
@@ -131,11 +132,19 @@ export async function issueTokens(
   return tokenPair(accessToken, refreshToken, expiry?.seconds ?? 0);
 }
 
-/** SQL expression: the time at which the session `s` expires if it is used now. */
-export const extendedExpiry = (q: Sql) =>
-  q`least(now() + make_interval(secs => ${REFRESH_TOKEN_SECONDS}), ${lastMoment(q)})`;
-
-const lastMoment = (q: Sql) => q`s.created_at + make_interval(secs => ${SESSION_SECONDS})`;
+/**
+ * SQL expression: the time at which the session `s` expires if it is used now.
+ * @param o lifetimes of an OpenID client's session, in seconds: unused, and at most
+ */
+export const extendedExpiry = (
+  q: Sql,
+  o: { refreshTokenSeconds: number; grantSeconds: number } = {
+    refreshTokenSeconds: REFRESH_TOKEN_SECONDS,
+    grantSeconds: SESSION_SECONDS,
+  },
+) =>
+  q`least(now() + make_interval(secs => ${o.refreshTokenSeconds}),
+    s.created_at + make_interval(secs => ${o.grantSeconds}))`;
 
 /** The session of a consumed refresh token. */
 export interface RefreshedSession {
@@ -170,7 +179,7 @@ export async function consumeRefreshToken(
     select r.session_id, r.tenant_id, u.id as user_id, s.security_version,
       ${securityVersionOf(tx)} = s.security_version as is_current,
       u.is_active and u.deleted_at is null as usable, s.revoked_at is not null as ended,
-      least(r.expires_at, ${lastMoment(tx)}) < now() as expired, r.used_at is not null as used_before
+      least(r.expires_at, s.created_at + make_interval(secs => ${SESSION_SECONDS})) < now() as expired, r.used_at is not null as used_before
     from refresh_tokens r join sessions s on s.id = r.session_id join users u on u.id = s.user_id
     where r.token_hash = ${digest(token)} for update of r`;
   if (!row) {
@@ -199,10 +208,11 @@ export async function consumeRefreshToken(
  * @returns the number of sessions that were open
  */
 export async function endSessions(
-  p: Pick<RightsPlatform, "rights">,
+  p: ChangingAccess,
   tx: Tx,
   o: { userId: string; sessionId?: string; exceptSessionId?: string; reason: string },
 ): Promise<number> {
+  await tellClients(p, tx, [o.userId]);
   const { count } = await tx`
     update sessions set revoked_at = now(), revoked_reason = ${o.reason}
     where user_id = ${o.userId} and revoked_at is null

@@ -109,6 +109,7 @@ async function openGrant(
       clientId: client.id,
       lifeSeconds: CODE_SECONDS,
       outlivesBrowser: scopes.includes("offline_access"),
+      tellsClient: client.backchannelLogoutUri !== null,
       ip: o.ip,
       userAgent: o.userAgent,
     });

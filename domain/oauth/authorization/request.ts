@@ -1,6 +1,7 @@
 import { isUuid } from "../../shared/ids.ts";
 import { isSameAudience } from "../clients/audience.ts";
 import { isRegistered } from "../clients/redirect_uris.ts";
+import type { OAuthClient } from "../clients/client.ts";
 import type { KnownClient } from "../clients/known_clients.ts";
 import { PROMPTS } from "../metadata.ts";
 import { listOf, OAuthError, type Parameters, readParameters, requireParameter } from "../oauth_error.ts";
@@ -51,20 +52,35 @@ export async function readTrustedReturn(
   return { client, redirectUri, state: parameters.get("state") ?? null };
 }
 
+/** Whose name and looks a page of a sign-in or sign-out has; both null: the service's own. */
+export interface PageOwner {
+  tenantId: string | null;
+  /** Only of a first-party client: another one must not look like the service that the user trusts. */
+  clientName: string | null;
+}
+
+export const pageOwnerOf = (
+  client: Pick<OAuthClient, "tenantId" | "firstParty" | "name">,
+  tenantId: string | null,
+): PageOwner => ({
+  tenantId: client.tenantId ?? tenantId,
+  clientName: client.firstParty ? client.name : null,
+});
+
 /**
- * The tenant that a request signs in to, as far as it is known before the sign-in: the client's, else the one that the
- * client asks for; null if there is none, or the client or the redirect URI is not trusted.
+ * The owner of the pages of a request, as far as it is known before the sign-in: the client and its tenant, or the tenant
+ * that the client asks for; nobody if the client or the redirect URI is not trusted.
  */
-export async function readWantedTenant(
+export async function readPageOwner(
   p: Pick<OAuthPlatform, "oauthClients">,
   given: URLSearchParams,
-): Promise<string | null> {
+): Promise<PageOwner> {
   try {
     const parameters = readParameters(given);
     const { client } = await readTrustedReturn(p, parameters);
-    return client.tenantId ?? tenant(parameters);
+    return pageOwnerOf(client, tenant(parameters));
   } catch (error) {
-    if (error instanceof OAuthError) return null;
+    if (error instanceof OAuthError) return { tenantId: null, clientName: null };
     throw error;
   }
 }

@@ -33,6 +33,13 @@ export interface ClientSettings {
   tokenAlgorithm: SigningAlgorithm;
   /** Its users are not asked for consent. */
   firstParty: boolean;
+  accessTokenSeconds: number;
+  /** How long a refresh token may stay unused. */
+  refreshTokenSeconds: number;
+  /** How long a sign-in to the client lasts at most. */
+  grantSeconds: number;
+  /** Where the service sends logout tokens; null: nowhere. */
+  backchannelLogoutUri: string | null;
 }
 
 /** A stored client, without its secret. */
@@ -54,7 +61,7 @@ export interface OAuthClient extends ClientSettings {
 
 export const clientColumns = (q: Sql) =>
   q`id, client_id, tenant_id, name, kind, start, redirect_uris, post_logout_redirect_uris, audience, scopes, token_claims,
-    token_algorithm, first_party, created_by, created_at, updated_at, revoked_at, revoked_by, last_used_at`;
+    token_algorithm, first_party, access_token_seconds, refresh_token_seconds, grant_seconds, backchannel_logout_uri, created_by, created_at, updated_at, revoked_at, revoked_by, last_used_at`;
 
 /** SQL condition: the caller manages the client. Without admin:system, it must belong to the caller's tenant. */
 const managedBy = (q: Sql, caller: Caller) =>

@@ -36,7 +36,13 @@ export type ClientChange = { [M in keyof ClientSettings]?: ClientSettings[M] | u
 };
 
 /** Settings that decide which site gets sign-ins and which API accepts the tokens. A change needs a recent sign-in. */
-const SENSITIVE = ["redirectUris", "postLogoutRedirectUris", "audience", "firstParty"] as const;
+const SENSITIVE = [
+  "redirectUris",
+  "postLogoutRedirectUris",
+  "backchannelLogoutUri",
+  "audience",
+  "firstParty",
+] as const;
 
 type Changing = Pick<Platform, "sql" | "config" | "tokens" | "baseUrl">;
 
@@ -61,11 +67,13 @@ export async function createClient(
     const tenantId = await ownerFor(tx, caller); // null: the platform
     await reserveAudience(tx, input.audience, tenantId);
     await tx`insert into oauth_clients (id, client_id, tenant_id, name, kind, secret_hash, start, redirect_uris,
-        post_logout_redirect_uris, audience, scopes, token_claims, token_algorithm, first_party, created_by)
+        post_logout_redirect_uris, audience, scopes, token_claims, token_algorithm, first_party, access_token_seconds,
+        refresh_token_seconds, grant_seconds, backchannel_logout_uri, created_by)
       values (${id}, ${clientId}, ${tenantId}, ${input.name}, ${kind}, ${secret?.hash ?? null},
         ${secret?.start ?? null}, ${input.redirectUris}::text[], ${input.postLogoutRedirectUris}::text[],
         ${input.audience}, ${input.scopes}::text[], ${input.tokenClaims}::text[], ${input.tokenAlgorithm},
-        ${input.firstParty}, ${caller.userId})`;
+        ${input.firstParty}, ${input.accessTokenSeconds}, ${input.refreshTokenSeconds}, ${input.grantSeconds},
+        ${input.backchannelLogoutUri}, ${caller.userId})`;
     const { value } = await readClient(tx, caller, id);
     await audit(tx, caller, "create", value, { after: { kind, ...settingsOf(value) } });
     return { ...value, secret: secret?.key ?? null };
@@ -107,8 +115,10 @@ export async function updateClient(
     await tx`update oauth_clients set name = ${after.name}, redirect_uris = ${after.redirectUris}::text[],
       post_logout_redirect_uris = ${after.postLogoutRedirectUris}::text[], audience = ${after.audience},
       scopes = ${after.scopes}::text[], token_claims = ${after.tokenClaims}::text[],
-      token_algorithm = ${after.tokenAlgorithm}, first_party = ${after.firstParty}, version = version + 1,
-      updated_at = now() where id = ${id}`;
+      token_algorithm = ${after.tokenAlgorithm}, first_party = ${after.firstParty},
+      access_token_seconds = ${after.accessTokenSeconds}, refresh_token_seconds = ${after.refreshTokenSeconds},
+      grant_seconds = ${after.grantSeconds}, backchannel_logout_uri = ${after.backchannelLogoutUri},
+      version = version + 1, updated_at = now() where id = ${id}`;
     announceChange(tx, { topic: "oauth clients", ids: [id] });
     const changed = await readClient(tx, caller, id);
     await audit(tx, caller, "update", changed.value, { before: former, after });
@@ -186,6 +196,10 @@ const settingsOf = (client: OAuthClient): ClientSettings => ({
   tokenClaims: client.tokenClaims,
   tokenAlgorithm: client.tokenAlgorithm,
   firstParty: client.firstParty,
+  accessTokenSeconds: client.accessTokenSeconds,
+  refreshTokenSeconds: client.refreshTokenSeconds,
+  grantSeconds: client.grantSeconds,
+  backchannelLogoutUri: client.backchannelLogoutUri,
 });
 
 /** The row belongs to the audit log of the client's tenant, else to that of the caller. */

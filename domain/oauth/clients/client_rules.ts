@@ -19,11 +19,16 @@ export function requireClientRules(
   settings: ClientSettings,
   o: { kind: ClientKind; config: Config; issuer: string },
 ): void {
-  const { redirectUris, postLogoutRedirectUris, audience } = settings;
+  const { redirectUris, postLogoutRedirectUris, audience, backchannelLogoutUri: logoutUri } = settings;
   const errors: FieldErrors = {
     ...uriErrors("redirectUris", redirectUris, o.kind),
     ...uriErrors("postLogoutRedirectUris", postLogoutRedirectUris, o.kind),
   };
+  const logoutFault = logoutUri === null ? null : redirectUriFault(logoutUri, "confidential");
+  if (logoutFault) errors.backchannelLogoutUri = [logoutFault];
+  if (settings.refreshTokenSeconds > settings.grantSeconds) {
+    errors.refreshTokenSeconds = [`expected at most grantSeconds, which is ${settings.grantSeconds}`];
+  }
   if (o.kind === "public" && redirectUris.length === 0) {
     errors.redirectUris = [
       "expected at least one: a public client cannot use anything but the user's sign-in",

@@ -1,5 +1,6 @@
 import { timingSafeEqual } from "node:crypto";
 import { Buffer } from "node:buffer";
+import { ACCESS_TOKEN_SECONDS } from "../../../infra/tokens.ts";
 import { addressKey } from "../../access/sign_in/address.ts";
 import { countFailedSignIn, requireAddressBelowLimit } from "../../access/sign_in/failed_sign_ins.ts";
 import type { ServiceAccountRights } from "../../rights/service_account_rights.ts";
@@ -7,7 +8,6 @@ import { digest } from "../../shared/secrets.ts";
 import type { KnownClient } from "../clients/known_clients.ts";
 import { listOf, OAuthError, type Parameters } from "../oauth_error.ts";
 import type { OAuthPlatform } from "../platform.ts";
-import { ACCESS_TOKEN_SECONDS } from "../../../infra/tokens.ts";
 import { STANDARD_SCOPES } from "../clients/client.ts";
 import { answerOf, scopeOf, type TokenAnswer } from "./grant.ts";
 
@@ -114,7 +114,8 @@ export async function grantToProgram(
 ): Promise<TokenAnswer> {
   if ("account" in by) {
     const { id, clientId, secretVersion } = by.account;
-    return answerOf(await p.tokens.signForAccount({ accountId: id, clientId, secretVersion }), []);
+    const token = await p.tokens.signForAccount({ accountId: id, clientId, secretVersion });
+    return answerOf(token, [], ACCESS_TOKEN_SECONDS);
   }
   const { client } = by;
   if (client.kind === "public") {
@@ -127,7 +128,7 @@ export async function grantToProgram(
       algorithm: client.tokenAlgorithm,
       audience: client.audience,
       subject: client.clientId,
-      lifeSeconds: ACCESS_TOKEN_SECONDS,
+      lifeSeconds: client.accessTokenSeconds,
       claims: {
         client_id: client.clientId,
         ...scopeOf(scopes),
@@ -135,6 +136,7 @@ export async function grantToProgram(
       },
     }),
     scopes,
+    client.accessTokenSeconds,
   );
 }
 

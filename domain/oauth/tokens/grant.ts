@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { ACCESS_TOKEN_SECONDS } from "../../../infra/tokens.ts";
 import type { KnownClient } from "../clients/known_clients.ts";
 import { permissionCodes } from "../../rights/held_permissions.ts";
 import type { OAuthPlatform } from "../platform.ts";
@@ -53,7 +52,7 @@ export async function signAccessToken(
     algorithm: client.tokenAlgorithm,
     audience: client.audience,
     subject: userId,
-    lifeSeconds: ACCESS_TOKEN_SECONDS,
+    lifeSeconds: client.accessTokenSeconds,
     claims: {
       client_id: client.clientId,
       sid: sessionId,
@@ -66,9 +65,13 @@ export async function signAccessToken(
 }
 
 /** The members of a token answer that every grant has. */
-export const answerOf = (accessToken: string, scopes: readonly string[]): TokenAnswer => ({
+export const answerOf = (
+  accessToken: string,
+  scopes: readonly string[],
+  lifeSeconds: number,
+): TokenAnswer => ({
   access_token: accessToken,
   token_type: "Bearer",
-  expires_in: ACCESS_TOKEN_SECONDS,
+  expires_in: lifeSeconds,
   ...scopeOf(scopes),
 });

@@ -71,7 +71,11 @@ export async function revokeToken(
     throw new OAuthError("invalid_grant", "The token belongs to another client.");
   }
   const { userId, sessionId } = target;
-  await transact(p.sql, (tx) => endSessions(p, tx, { userId, sessionId, reason: "revoked by its client" }));
+  await transact(p.sql, async (tx) => {
+    // The client knows it, so it gets no logout token.
+    await tx`update oauth_grants set sign_out_told_at = now() where session_id = ${sessionId}`;
+    await endSessions(p, tx, { userId, sessionId, reason: "revoked by its client" });
+  });
 }
 
 async function ofRefreshToken({ sql }: Pick<OAuthPlatform, "sql">, text: string): Promise<Target | null> {

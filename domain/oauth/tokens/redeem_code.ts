@@ -53,7 +53,7 @@ export async function redeemCode(
     const refreshToken = newRefreshToken(grant.sessionId);
     const { familyHash, hash } = refreshToken;
     await tx`with prolonged as (
-        update sessions s set expires_at = ${extendedExpiry(tx)} where s.id = ${grant.sessionId}
+        update sessions s set expires_at = ${extendedExpiry(tx, client)} where s.id = ${grant.sessionId}
         returning s.expires_at
       )
       update oauth_grants set code_used_at = now(), family_hash = ${familyHash}, refresh_hash = ${hash},
@@ -67,7 +67,7 @@ export async function redeemCode(
   const grant = { ...redeemed.grant, scopes };
   const accessToken = await signAccessToken(p, client, grant);
   return {
-    ...answerOf(accessToken, scopes),
+    ...answerOf(accessToken, scopes, client.accessTokenSeconds),
     refresh_token: refreshToken,
     ...scopes.includes("openid") ? { id_token: await signIdToken(p, client, grant, accessToken) } : {},
   };

@@ -9,6 +9,8 @@ import { newRefreshToken, readRefreshToken, type RefreshToken } from "./refresh_
 
 /** Minimum interval between two extensions of the session. Each one is an index write, because the expiry is indexed. */
 const PROLONG_SECONDS = 60 * 60;
+/** It is a small part of the lifetime of a refresh token, so that the session does not end before the token. */
+const PROLONG_PART = 1 / 24;
 
 /**
  * Exchanges a refresh token for new tokens. If a token is used twice, two parties have it and one may be a thief. So the
@@ -30,10 +32,10 @@ export async function refreshGrant(
   if (grant.mayNeedFactor) await requireFactor(p, grant);
   const scopes = presentScopes(client, wanted ?? grant.scopes);
   const accessToken = await signAccessToken(p, client, { ...grant, scopes });
-  if (!grant.isReplaced && !await replaceToken(p.sql, token, next.hash)) {
+  if (!grant.isReplaced && !await replaceToken(p.sql, client, token, next.hash)) {
     throw await refusal(p, client, token, wanted);
   }
-  return { ...answerOf(accessToken, scopes), refresh_token: next.text };
+  return { ...answerOf(accessToken, scopes, client.accessTokenSeconds), refresh_token: next.text };
 }
 
 /** A grant whose refresh token may be used now. */
@@ -56,7 +58,7 @@ async function readGrant(
   const needsNothingElse = client.tokenClaims.includes("permissions")
     ? q`false`
     : q`exists (select from current where not may_need_factor)`;
-  const replacement = replacing(q, token, hash, needsNothingElse);
+  const replacement = replacing(q, client, token, { hash, condition: needsNothingElse });
   const [grant] = await q<CurrentGrant[]>`
     with current as (
       select g.session_id, g.user_id, g.tenant_id, g.scopes, s.security_version,
@@ -75,14 +77,27 @@ const isCurrent = (q: Sql, token: RefreshToken) =>
     and ${givesAccess(q)}`;
 
 /** Replaces the refresh token, in one statement with its check. @returns false if another request was faster */
-async function replaceToken(q: Sql, token: RefreshToken, hash: Uint8Array): Promise<boolean> {
-  const [replaced] = await q`with ${replacing(q, token, hash, q`true`)} select from rotated`;
+async function replaceToken(
+  q: Sql,
+  client: KnownClient,
+  token: RefreshToken,
+  hash: Uint8Array,
+): Promise<boolean> {
+  const [replaced] = await q`with ${
+    replacing(q, client, token, { hash, condition: q`true` })
+  } select from rotated`;
   return replaced !== undefined;
 }
 
 /** SQL of the queries `rotated` and `prolonged`, which replace the refresh token if it is current. */
-function replacing(q: Sql, token: RefreshToken, hash: Uint8Array, condition: SqlPart): SqlPart {
-  const expiry = extendedExpiry(q);
+function replacing(
+  q: Sql,
+  client: KnownClient,
+  token: RefreshToken,
+  { hash, condition }: { hash: Uint8Array; condition: SqlPart },
+): SqlPart {
+  const expiry = extendedExpiry(q, client);
+  const prolongSeconds = Math.min(PROLONG_SECONDS, client.refreshTokenSeconds * PROLONG_PART);
   return q`rotated as (
       update oauth_grants g set refresh_hash = ${hash}, refreshed_at = now(), refresh_expires_at = ${expiry}
       from sessions s join users u on u.id = s.user_id
@@ -90,7 +105,7 @@ function replacing(q: Sql, token: RefreshToken, hash: Uint8Array, condition: Sql
       returning g.session_id
     ), prolonged as (
       update sessions s set expires_at = ${expiry} from rotated
-      where s.id = rotated.session_id and s.expires_at < ${expiry} - make_interval(secs => ${PROLONG_SECONDS})
+      where s.id = rotated.session_id and s.expires_at < ${expiry} - make_interval(secs => ${prolongSeconds})
     )`;
 }
 

@@ -19,6 +19,7 @@ import { factorTexts } from "./factor_texts.ts";
 import { securityPages } from "./security.tsx";
 import { stepUpPage } from "./step_up.tsx";
 import { ConnectedClients, disconnectAction } from "./connected_clients.tsx";
+import { OwnData, ownDataPages } from "./own_data.tsx";
 import { accountTexts } from "./texts.ts";
 
 /** Pages of the viewer's account, and the actions of the top bar: scope, appearance, sign-out. */
@@ -38,6 +39,7 @@ export function accountPages(p: ServicePlatform): ConsolePage[] {
     ...securityPages,
     stepUpPage,
     disconnectAction,
+    ...ownDataPages,
     action("account/sessions/{id}", "endOwnSession", showing("account", accountTexts, "sessionEnded")),
     switchPage(p),
     scopePage,
@@ -93,10 +95,11 @@ const sentBy = (form: FormData, name: "profile" | "email" | "password"): boolean
 
 async function accountView(v: Visit, sent: Sent | null): Promise<View> {
   const t = accountTexts[v.locale];
-  const [{ user, permissions }, sessions, clients] = await Promise.all([
+  const [{ user, permissions }, sessions, clients, exports] = await Promise.all([
     v.api.call("readMe"),
     v.api.call("listOwnSessions"),
     v.api.call("listConnectedClients"),
+    v.api.call("listMyDataRequests"),
   ]);
   const sentAs = (name: "profile" | "email" | "password") =>
     sent?.form && sentBy(sent.form, name) ? sent : null;
@@ -122,6 +125,7 @@ async function accountView(v: Visit, sent: Sent | null): Promise<View> {
           <DataTable caption={t.sessionsCaption} columns={sessionColumns(v)} rows={sessions} empty={null} />
         </Card>
         <ConnectedClients v={v} clients={clients} />
+        <OwnData v={v} exports={exports} />
         <Card title={t.permissions}>
           {permissions.length === 0
             ? <Empty icon="permissions" title={t.noPermissions} />

@@ -1,5 +1,5 @@
 import { openBrowserSession } from "../../../domain/access/sign_in/browser_session.ts";
-import { readWantedTenant } from "../../../domain/oauth/authorization/request.ts";
+import { readPageOwner } from "../../../domain/oauth/authorization/request.ts";
 import { newSecret } from "../../../domain/shared/secrets.ts";
 import { CATALOGUE } from "../../../domain/problems/catalogue.ts";
 import { Problem } from "../../../domain/problems/problem.ts";
@@ -172,10 +172,12 @@ async function firstOrSecondStep(api: Api, form: FormData, deviceToken: string |
   }
 }
 
-/** The looks of a sign-in: those of the tenant that a client of the OpenID provider sends the user for, else the service's. */
+/** The looks of a sign-in: those of the client and tenant that the user signs in to, else the service's. */
 async function looksFor(p: ServicePlatform, to: string) {
   const request = clientRequestOf(to);
-  return await readHostedLooks(p, request ? await readWantedTenant(p, request) : null);
+  if (!request) return await readHostedLooks(p, null);
+  const { tenantId, clientName } = await readPageOwner(p, request);
+  return await readHostedLooks(p, tenantId, clientName);
 }
 
 /** The path to open after sign-in. Only paths of the console and the provider are accepted, to prevent open redirects. */

@@ -1,7 +1,7 @@
 import { Fields, Form } from "../components/fields.tsx";
 import { Card } from "../components/notice.tsx";
 import { done, formPage, type Sent } from "../shared/actions.ts";
-import { field, may, type View, type Visit } from "../shared/page.ts";
+import { field, may, optionalField, type View, type Visit } from "../shared/page.ts";
 import { oauthClientTexts } from "./oauth_texts.ts";
 import { shownOnce } from "./shown_once.tsx";
 
@@ -16,6 +16,10 @@ const bodyOf = (form: FormData) => ({
   tokenClaims: form.get("withPermissions") === "true" ? ["permissions" as const] : [],
   tokenAlgorithm: field(form, "tokenAlgorithm"),
   firstParty: form.get("firstParty") === "true",
+  accessTokenSeconds: Number(field(form, "accessTokenSeconds")),
+  refreshTokenSeconds: Number(field(form, "refreshTokenSeconds")),
+  grantSeconds: Number(field(form, "grantSeconds")),
+  backchannelLogoutUri: optionalField(form, "backchannelLogoutUri") ?? null,
 });
 
 /** Creates a client and shows its secret. It is not shown again. */
@@ -26,6 +30,9 @@ export const newClientPage = formPage({
       kind: "confidential",
       scopes: "openid profile email offline_access",
       tokenAlgorithm: "EdDSA",
+      accessTokenSeconds: 900,
+      refreshTokenSeconds: 1_209_600,
+      grantSeconds: 2_592_000,
     }),
   async send(v, form) {
     const t = oauthClientTexts[v.locale];
@@ -94,9 +101,13 @@ function clientForm(v: Visit, sent: Sent | null, values: Record<string, unknown>
           </div>
           {f.area("redirectUris", t.redirectUris, { hint: t.redirectHint, required: false })}
           {f.area("postLogoutRedirectUris", t.postLogoutRedirectUris)}
+          {f.text("backchannelLogoutUri", t.backchannelLogoutUri, { hint: t.backchannelHint })}
           {f.text("audience", t.audience, { hint: t.audienceHint })}
           {f.text("scopes", t.scopes, { hint: t.scopesHint })}
           {f.select("tokenAlgorithm", t.tokenAlgorithm, algorithms)}
+          {f.text("accessTokenSeconds", t.accessTokenSeconds, { type: "number" })}
+          {f.text("refreshTokenSeconds", t.refreshTokenSeconds, { type: "number" })}
+          {f.text("grantSeconds", t.grantSeconds, { type: "number" })}
           {f.check("withPermissions", t.withPermissions)}
           {may(v.viewer, "admin:system") && f.check("firstParty", t.firstParty)}
         </Card>

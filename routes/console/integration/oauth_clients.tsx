@@ -74,7 +74,12 @@ async function showClient(v: Visit): Promise<View> {
             [t.redirectUris, <Codes codes={client.redirectUris} />],
             client.postLogoutRedirectUris.length > 0 &&
             [t.postLogoutRedirectUris, <Codes codes={client.postLogoutRedirectUris} />],
+            client.backchannelLogoutUri !== null &&
+            [t.backchannelLogoutUri, <Codes codes={[client.backchannelLogoutUri]} />],
             [t.scopes, <Codes codes={client.scopes} />],
+            [t.accessTokenSeconds, client.accessTokenSeconds],
+            [t.refreshTokenSeconds, client.refreshTokenSeconds],
+            [t.grantSeconds, client.grantSeconds],
             [t.tokenAlgorithm, client.tokenAlgorithm],
             client.tokenClaims.length > 0 && ["", t.withPermissions],
             client.firstParty && ["", t.firstParty],

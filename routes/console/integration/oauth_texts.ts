@@ -31,6 +31,17 @@ export const oauthClientTexts = sectionTexts({
     "Um por linha. https, ou http em 127.0.0.1, [::1] ou localhost. Comparados carácter a carácter.",
   ],
   postLogoutRedirectUris: ["Redirect URIs after a sign-out", "URIs de redirecionamento após sair"],
+  backchannelLogoutUri: ["Logout URI", "URI de saída"],
+  backchannelHint: [
+    "The service posts a logout token there when a user's session has ended.",
+    "O serviço envia para lá um token de saída quando a sessão de um usuário termina.",
+  ],
+  accessTokenSeconds: ["Lifetime of access tokens in seconds", "Duração dos tokens de acesso em segundos"],
+  refreshTokenSeconds: [
+    "Seconds after which an unused refresh token expires",
+    "Segundos após os quais um token de renovação sem uso expira",
+  ],
+  grantSeconds: ["Longest sign-in in seconds", "Sessão mais longa em segundos"],
   audience: ["Audience", "Audiência"],
   audienceHint: [
     "The API that accepts its access tokens, such as https://api.example.com.",

@@ -252,6 +252,19 @@ export const CASES: Record<string, Case> = {
       };
     },
   },
+  exportMyData: { by: "self" },
+  readMyDataRequest: {
+    prepare: async (o) => ({
+      params: { requestId: await newDataRequest(o, "UserExport", { user_id: o.by.userId }) },
+    }),
+  },
+  downloadMyData: {
+    prepare: async (o) => {
+      await makeAvailable(o);
+      const row = { user_id: o.by.userId, file_id: o.ids.file, context_tenant_id: o.by.tenantId };
+      return { params: { requestId: await newDataRequest(o, "UserExport", row) } };
+    },
+  },
   resumeReportSchedule: after("pauseReportSchedule"),
   downloadReport: completed,
   redeliverReport: completed,

@@ -27,6 +27,10 @@ const platform = (ask: (id: Id) => Ask = () => ({})): Row => ({ refused: "MISSIN
 const platformUser = (body?: unknown): Row =>
   platform((id) => ({ params: byId(id), ...(body === undefined ? {} : { body }) }));
 const platformTenant = platform((id) => ({ params: { tenantId: id("tenant") } }));
+const ownRequest: Row = {
+  names: (id) => ({ params: { requestId: id("user") } }),
+  code: "DATA_REQUEST_NOT_FOUND",
+};
 const list = (query: Record<string, string> = {}): Row => ({ own: () => ({ query }) });
 const newUser = { email: "outsiders.user@example.test", password: BCRYPT, isPasswordEncrypted: true };
 
@@ -62,6 +66,10 @@ export const accessRows: Rows = {
     names: (id) => ({ params: { id: id("user"), requestId: id("user") } }),
     code: "DATA_REQUEST_NOT_FOUND",
   },
+  exportMyData: { own: () => ({}) },
+  listMyDataRequests: { own: () => ({}) },
+  readMyDataRequest: ownRequest,
+  downloadMyData: ownRequest,
 
   inviteUser: {
     names: (id) => ({ body: { email: "outsiders.guest@example.test", roleIds: [id("role")] } }),

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { invalid } from "../../support/answers.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
 import { setupShared } from "../../support/setup.ts";
+import { until } from "../../support/until.ts";
 import { makeClient, refresh, signedInBrowser, signInToClient } from "./flow.ts";
 
 const t = await setupShared();
@@ -44,6 +45,30 @@ Deno.test("a first-party client's users reach their own things by the client's t
     t.nobody.send("POST", "/api/v1/auth/change-password", change, headers),
     t.nobody.send("POST", "/api/v1/jobs", {}, headers),
   );
+});
+
+Deno.test("a user exports the own data by the client's token; nobody else sees the export", async () => {
+  const client = await makeClient(systemAdmin, { scopes });
+  const { browser, who } = await signedInBrowser(t);
+  const headers = bearer(await signInToClient(t, browser, client, { scope: SCOPE }));
+  const own = "/api/v1/auth/me";
+  const begun = await accepted(t.nobody.send("POST", `${own}/export`, undefined, headers), 202);
+  const again = await accepted(t.nobody.send("POST", `${own}/export`, undefined, headers), 202);
+  assert.equal(again.statusUrl, begun.statusUrl, "one export at a time");
+  const path = begun.statusUrl.replace(t.url, "");
+  const isDone = ({ body }: { body: { status: string } }) => body.status === "Completed";
+  const { body: { kind, userId } } = await until(() => t.nobody.get(path, headers), isDone);
+  assert.deepEqual([kind, userId], ["UserExport", who.id]);
+  const { body } = await until(
+    () => t.nobody.get(`${path}/download-url`, headers),
+    ({ status }) => status === 200,
+    { what: "the scan of the export" },
+  );
+  assert.ok((await (await fetch(body.url)).bytes()).length > 0);
+  assert.equal((await accepted(t.nobody.get(`${own}/data-requests`, headers))).length, 1);
+  const stranger = await t.actor();
+  await refused("404 DATA_REQUEST_NOT_FOUND", stranger.get(path), stranger.get(`${path}/download-url`));
+  assert.deepEqual(await accepted(stranger.get(`${own}/data-requests`)), []);
 });
 
 Deno.test("without the scope, or after the client has lost it, the API refuses the token", async () => {

@@ -1,0 +1,65 @@
+import { ActionButton, ButtonLink } from "../components/forms.tsx";
+import { Card, Empty } from "../components/notice.tsx";
+import { DataTable } from "../components/table.tsx";
+import { timeColumn } from "../components/list.tsx";
+import { action, showing, toDocument } from "../shared/actions.ts";
+import { defineTexts } from "../shared/languages.ts";
+import type { Answer } from "../shared/operations.ts";
+import type { ConsolePage, Visit } from "../shared/page.ts";
+
+const texts = defineTexts({
+  title: ["Your data", "Os seus dados"],
+  text: [
+    "An export is a ZIP file with everything that is stored about you. It can be downloaded for seven days.",
+    "Uma exportação é um ficheiro ZIP com tudo o que está guardado sobre si. Pode ser descarregada durante sete dias.",
+  ],
+  caption: ["Exports of your data", "Exportações dos seus dados"],
+  export: ["Export my data", "Exportar os meus dados"],
+  asked: ["The export has begun.", "A exportação começou."],
+  from: ["Asked for", "Pedida"],
+  status: ["Status", "Estado"],
+  Queued: ["In preparation", "Em preparação"],
+  Running: ["In preparation", "Em preparação"],
+  Completed: ["Ready", "Pronta"],
+  Failed: ["Failed", "Falhou"],
+  download: ["Download", "Descarregar"],
+});
+
+type OwnExport = Answer<"listMyDataRequests">[number];
+
+/** The viewer's exports of their own data. */
+export function OwnData({ v, exports }: { v: Visit; exports: OwnExport[] }) {
+  const t = texts[v.locale];
+  return (
+    <Card
+      title={t.title}
+      actions={<ActionButton v={v} action="account/export" label={t.export} />}
+    >
+      <p class="muted">{t.text}</p>
+      {exports.length > 0 && (
+        <DataTable
+          caption={t.caption}
+          rows={exports}
+          empty={<Empty icon="files" title={t.caption} />}
+          columns={[
+            timeColumn<OwnExport>(v, t.from, "createdAt"),
+            { head: t.status, cell: ({ status }) => t[status] },
+            {
+              head: t.download,
+              cell: ({ id, fileId }) =>
+                fileId && <ButtonLink href={`account/exports/${id}`} label={t.download} icon="download" />,
+            },
+          ]}
+        />
+      )}
+    </Card>
+  );
+}
+
+export const ownDataPages: ConsolePage[] = [
+  action("account/export", "exportMyData", showing("account", texts, "asked")),
+  {
+    path: "account/exports/{requestId}",
+    get: (v) => toDocument(v, v.api.call("downloadMyData", { params: v.params }), "account"),
+  },
+];
