@@ -32,7 +32,13 @@ export interface AccessClaims {
 }
 
 /** Claims of an access token of a user's session. */
-export type SessionClaims = Omit<AccessClaims, "exp" | "sid"> & { sid: string };
+export type SessionClaims = Omit<AccessClaims, "exp" | "sid"> & {
+  sid: string;
+  /** The user who acts as `sub` (RFC 8693, 4.1). */
+  act?: string | undefined;
+  /** Absent: 15 minutes. */
+  lifeSeconds?: number;
+};
 
 /** A token that the OpenID provider signs. */
 export interface IssuedToken {
@@ -127,19 +133,27 @@ export async function createTokens(
       .setSubject(subject).setIssuer(o.issuer()).setAudience(audience).setJti(crypto.randomUUID())
       .setIssuedAt(now).setExpirationTime(now + lifeSeconds).sign(key.privateKey);
   }
-  const signOwn = (subject: string, claims: Record<string, unknown>) =>
+  const signOwn = (
+    subject: string,
+    claims: Record<string, unknown>,
+    lifeSeconds: number = ACCESS_TOKEN_SECONDS,
+  ) =>
     signed(own, {
       typ: ACCESS_TYPE,
       audience: o.audience,
       subject,
-      lifeSeconds: ACCESS_TOKEN_SECONDS,
+      lifeSeconds,
       claims,
     });
   const verifying = { keyOf, issuer: o.issuer, seconds };
 
   return {
-    sign: ({ sub, sid, tenantId, ver }) =>
-      signOwn(sub, { sid, ver, ...(tenantId ? { tenant_id: tenantId } : {}) }),
+    sign: ({ sub, sid, tenantId, ver, act, lifeSeconds }) =>
+      signOwn(
+        sub,
+        { sid, ver, ...(tenantId ? { tenant_id: tenantId } : {}), ...(act ? { act: { sub: act } } : {}) },
+        lifeSeconds,
+      ),
     signForAccount: ({ accountId, clientId, secretVersion }) =>
       signOwn(accountId, { client_id: clientId, ver: secretVersion }),
     async verify(token) {

@@ -32,6 +32,12 @@ export const accessPersonalData: PersonalData<AccessPlatform> = {
     devices: (q, { userId }) =>
       q`
       select id, created_at, last_used_at, expires_at from known_devices where user_id = ${userId} order by id`,
+    delegations: (q, { userId, tenantId }) =>
+      q`
+      select id, tenant_id, user_id, actor_id, reason, may_write, status, created_at, opened_at, ended_at
+      from delegations where (user_id = ${userId} or actor_id = ${userId}) and ${
+        ofTenant(q, tenantId)
+      } order by id`,
     invitations: (q, { userId, addresses, tenantId }) =>
       q`
       select id, tenant_id, email, first_name, last_name, status, created_at, accepted_at from invitations
@@ -50,6 +56,8 @@ export const accessPersonalData: PersonalData<AccessPlatform> = {
   async eraseUsers({ sql }, { userIds, addresses }) {
     await sql`delete from invitations
       where accepted_user_id = any(${userIds}::uuid[]) or mail_key(email) = any(array(select mail_key(a) from unnest(${addresses}::text[]) a))`;
+    await sql`update delegations set reason = 'erased'
+      where user_id = any(${userIds}::uuid[]) or actor_id = any(${userIds}::uuid[])`;
     await sql`update api_keys set name = 'erased', last_used_ip = null, revoked_at = coalesce(revoked_at, now())
       where created_by = any(${userIds}::uuid[]) and name <> 'erased'`;
     await untilDone(() =>
@@ -117,6 +125,7 @@ async function eraseTenantAccess({ sql }: AccessPlatform, tenantId: string): Pro
   await sql`update browser_sessions set tenant_id = null where tenant_id = ${tenantId}`;
   await sql`delete from invitations where tenant_id = ${tenantId}`;
   await sql`delete from api_keys where tenant_id = ${tenantId}`;
+  await sql`delete from delegations where tenant_id = ${tenantId}`;
   await sql`delete from service_accounts where only_tenant_id = ${tenantId}`;
   await transact(sql, async (tx) => {
     await tx`delete from roles where tenant_id = ${tenantId}`;

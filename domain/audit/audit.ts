@@ -7,7 +7,7 @@ import { splitPersonal, subjectsOf } from "./personal_values.ts";
 export type Actor =
   | Pick<Caller, "tenantId" | "traceId" | "ip">
     & { userId: string | null }
-    & Partial<Pick<Caller, "apiKeyId">>
+    & Partial<Pick<Caller, "apiKeyId" | "actedBy">>
   | null;
 
 export interface AuditEntry {
@@ -67,9 +67,10 @@ function insertion(q: Sql, rows: AuditRow[]) {
         ${json((split) => split.subjects)}::text[],
         ${column(({ actor }) => actor?.traceId ?? null)}::text[],
         ${column(({ actor }) => actor?.ip ?? null)}::text[],
-        ${column(({ actor }) => actor?.apiKeyId ?? null)}::uuid[])
+        ${column(({ actor }) => actor?.apiKeyId ?? null)}::uuid[],
+        ${column(({ actor }) => actor?.actedBy?.userId ?? null)}::uuid[])
         entry (id, actor_id, tenant_id, action, target_type, target_id, before, after, personal_before,
-          personal_after, subjects, trace_id, ip, api_key_id)
+          personal_after, subjects, trace_id, ip, api_key_id, acted_by)
     ), personal as (
       insert into audit_values (audit_id, subjects, before, after, ip)
       select id, array(select jsonb_array_elements_text(subjects::jsonb)), personal_before::jsonb,
@@ -77,8 +78,8 @@ function insertion(q: Sql, rows: AuditRow[]) {
       from entry where coalesce(personal_before, personal_after, ip) is not null
     )
     insert into audit_log (id, actor_id, tenant_id, action, target_type, target_id, before, after, trace_id,
-      api_key_id, values_apart)
+      api_key_id, acted_by, values_apart)
     select id, actor_id, tenant_id, action, target_type, target_id, before::jsonb, after::jsonb, trace_id, api_key_id,
-      true
+      acted_by, true
     from entry`;
 }

@@ -18,6 +18,7 @@ export const AuditRow = z.object({
   actorId: z.guid().nullable().meta({ description: "Null: the service itself or a CLI script" }),
   actorEmail: z.string().nullable(),
   serviceAccount: z.string().nullable().meta({ description: "Name of the service account that acted" }),
+  actedBy: z.guid().nullable().meta({ description: "The user who acted as the actor (a delegation)" }),
   apiKeyId: z.guid().nullable().meta({ description: "The actor's API key, if the request used one" }),
   tenantId: z.guid().nullable(),
   action: z.string(),
@@ -67,7 +68,7 @@ export async function readAuditLog(
       select a.id from audit_log a where ${where(q, filter)}
       order by a.id desc ${pageOf(q, request)}
     )
-    select a.id, a.at, a.actor_id, u.email as actor_email, s.name as service_account, a.api_key_id, a.tenant_id, a.action, a.target_type, a.target_id,
+    select a.id, a.at, a.actor_id, u.email as actor_email, s.name as service_account, a.acted_by, a.api_key_id, a.tenant_id, a.action, a.target_type, a.target_id,
       with_personal_values(a.before, v.before) as before, with_personal_values(a.after, v.after) as after, a.trace_id,
       coalesce(a.ip, v.ip) as ip, v.erased_at as values_erased_at
     from audit_log a left join audit_values v on v.audit_id = a.id

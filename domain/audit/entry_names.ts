@@ -8,6 +8,7 @@ const MAX_LOOKED_UP = 1_000;
 /** The members of an audit row that may name users, roles, permissions, tenants and service accounts. */
 interface Naming {
   actorId: string | null;
+  actedBy: string | null;
   tenantId: string | null;
   targetId: string;
   before: unknown;
@@ -54,8 +55,8 @@ export const namesOf = (row: Naming, names: Map<string, string>): Record<string,
     }),
   );
 
-const idsIn = ({ actorId, tenantId, targetId, before, after }: Naming): string[] =>
-  [actorId, tenantId, targetId, before, after].flatMap(uuidsIn);
+const idsIn = ({ actorId, actedBy, tenantId, targetId, before, after }: Naming): string[] =>
+  [actorId, actedBy, tenantId, targetId, before, after].flatMap(uuidsIn);
 
 function uuidsIn(value: unknown): string[] {
   if (typeof value === "string") return isUuid(value) ? [value.toLowerCase()] : [];

@@ -13,6 +13,7 @@ export const operator = (tenantId: string | null = null): JobActor => ({
   apiKeyId: null,
   serviceAccount: null,
   clientId: null,
+  actedBy: null,
   tokenTenantId: null,
   tenantId,
   permissions: new Set(["admin:system"]),

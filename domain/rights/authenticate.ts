@@ -47,6 +47,9 @@ export async function authenticate(
   const tenantId = first !== null && isUuid(first) ? first : null;
   const rights = await readLiveSession(p, { sub, sid, ver }, tenantId);
   requireOneTenant(named);
+  if (rights.onlyTenantId !== null && tenantId !== rights.onlyTenantId) {
+    throw problem("TENANT_FORBIDDEN", `The session is good only in tenant ${rights.onlyTenantId}.`);
+  }
   if (tenantId !== null && !rights.linked) {
     throw problem(
       "TENANT_FORBIDDEN",
@@ -60,6 +63,7 @@ export async function authenticate(
     apiKeyId: null,
     serviceAccount: null,
     clientId,
+    actedBy: rights.actedBy,
     tokenTenantId: claims.tenantId,
     tenantId,
     permissions: clientId === null ? rights.permissions : new Set(),
@@ -150,10 +154,10 @@ export async function actAs(
   const [tenantId = null] = named;
   const acting = key.kind === "apiKey" ? actingKey(key, tenantId) : await actingAccount(p, key, tenantId);
   p.rights.keys.recordUse(key, ip);
-  return { ...acting, sessionId: "", proof: null, clientId: null, traceId, ip };
+  return { ...acting, sessionId: "", proof: null, clientId: null, actedBy: null, traceId, ip };
 }
 
-type Acting = Omit<Caller, "sessionId" | "proof" | "clientId" | "traceId" | "ip">;
+type Acting = Omit<Caller, "sessionId" | "proof" | "clientId" | "actedBy" | "traceId" | "ip">;
 
 function requireUsable({ expired, usable }: ApiKeyRights): void {
   if (expired) throw problem("TOKEN_EXPIRED", "The API key has expired.");

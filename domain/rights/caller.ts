@@ -15,6 +15,8 @@ export interface Caller {
   serviceAccount: ServiceAccountCaller | null;
   /** The first-party client to which the token was issued, only for the user's own data; null: another caller. */
   clientId: string | null;
+  /** The user who acts as `userId` (a delegation); null: the user themselves. */
+  actedBy: ActedBy | null;
   /** Tenant of the token; null for a global token or a service account. */
   tokenTenantId: string | null;
   /** Tenant the request acts in: that of the token, or the one that a caller without such a tenant names. */
@@ -23,6 +25,12 @@ export interface Caller {
   permissions: ReadonlySet<string>;
   traceId: string;
   ip: string | null;
+}
+
+/** The user behind the caller of a delegation. A system administrator who works in a tenant is both. */
+export interface ActedBy {
+  userId: string;
+  mayWrite: boolean;
 }
 
 /** The tenants in which a service account acts, and its permissions there. */

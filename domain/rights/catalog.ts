@@ -31,6 +31,7 @@ export const CATALOG_PERMISSIONS: CatalogPermission[] = [
     "delete:users": "Remove users from the tenant",
     "export:users": "Export the personal data of the tenant's users",
     "erase:users": "Erase the personal data of the tenant's users",
+    "act-as:users": "Act as users of the tenant for up to an hour",
   }),
   ...tenantReach("Roles", {
     "read:roles": "Read the tenant's roles",

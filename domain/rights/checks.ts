@@ -44,6 +44,30 @@ export function admit<C>(access: Access<C>, caller: Caller | null): C {
   );
 }
 
+/**
+ * Checks what a caller of a delegation may do: read, or also change if the delegation says so; but nothing that is the
+ * user's own, such as password, factors, messages and keys.
+ * @throws DELEGATION_FORBIDDEN
+ */
+export function requireDelegated(
+  { personsOnly, needsStepUp, needsCaller }: Pick<
+    Access<unknown>,
+    "personsOnly" | "needsStepUp" | "needsCaller"
+  >,
+  caller: Caller | null,
+  isRead: boolean,
+): void {
+  if (!caller?.actedBy || !needsCaller) return;
+  const isOwn = needsStepUp || personsOnly && !isRead;
+  if (!isOwn && (isRead || caller.actedBy.mayWrite)) return;
+  throw problem(
+    "DELEGATION_FORBIDDEN",
+    isOwn
+      ? "Only the user themselves may do this; the caller acts as the user."
+      : "The caller acts as the user and may only read.",
+  );
+}
+
 /** Also accepts sessions that lack a required second factor: for the routes that add or prove one. */
 export const forEnrolling = <C extends Caller>(rule: Access<C>): Access<C> => ({
   ...rule,

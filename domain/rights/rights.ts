@@ -2,6 +2,7 @@ import { announceChange, subscribeToChanges } from "../../infra/postgres/changes
 import { mainPool, type Sql, type Tx } from "../../infra/postgres/postgres.ts";
 import { TtlCache } from "../shared/ttl_cache.ts";
 import { PLATFORM_REACH } from "./catalog.ts";
+import type { ActedBy } from "./caller.ts";
 import { permissionCodes } from "./held_permissions.ts";
 import { KeyRightsCache } from "./key_rights.ts";
 import {
@@ -31,6 +32,9 @@ export interface SessionRights {
   linked: boolean;
   proof: SessionProof;
   permissions: ReadonlySet<string>;
+  /** The only tenant in which the session is good; null: every tenant of the user. */
+  onlyTenantId: string | null;
+  actedBy: ActedBy | null;
 }
 
 const NO_RIGHTS: SessionRights = {
@@ -42,6 +46,8 @@ const NO_RIGHTS: SessionRights = {
   linked: false,
   proof: { isLimited: false, hasFactor: false, isRecent: false },
   permissions: new Set(),
+  onlyTenantId: null,
+  actedBy: null,
 };
 
 /**
@@ -69,7 +75,11 @@ export class Rights {
     if (!sessions) {
       const [oldest] = this.#users.keys();
       if (oldest !== undefined && this.#users.size >= MAX_CACHED_USERS) this.#users.delete(oldest);
-      sessions = new TtlCache<SessionRights>({ ttlMs: FRESH_MS, maxEntries: MAX_CACHED_SESSIONS });
+      sessions = new TtlCache<SessionRights>({
+        ttlMs: FRESH_MS,
+        maxEntries: MAX_CACHED_SESSIONS,
+        keeps: ({ actedBy }) => actedBy === null, // a change of the actor's rights expires only those of the actor
+      });
       this.#users.set(userId, sessions);
     }
     return await sessions.read(
@@ -100,26 +110,40 @@ export class Rights {
     const [row] = await q<SessionRow[]>`
       select s.revoked_at is not null or s.expires_at < now() as revoked,
         u.is_active and u.deleted_at is null as usable,
-        s.security_version = version.number as current, version.number as security_version,
-        coalesce(link.tenant_id = ${tenantId}, false) as linked,
+        s.security_version = version.number
+          and (s.actor_id is null or exists (${liveActor(q)})) as current, version.number as security_version,
+        coalesce(link.tenant_id = ${tenantId}, visit.tenant_id = ${tenantId}, false) as linked,
+        s.only_tenant_id, s.actor_id, s.may_write,
         coalesce(link.require_second_factor, false)
           or ${tenantId}::uuid is null and ${everyTenantRequiresFactor(q, q`u.id`)} as is_factor_required,
         'mfa' = any(s.amr) as has_two_factors, ${hasFactor(q, q`u.id`)} as has_factor,
         s.authenticated_at > now() - make_interval(mins => ${rules.stepUpMinutes}) as is_recent,
-        array(${permissionCodes(q, userId, tenantId)}) as permissions
+        case when visit.tenant_id is null then array(${permissionCodes(q, userId, tenantId)})
+          else array['admin:system'] end as permissions
       from sessions s join users u on u.id = s.user_id
       cross join lateral (select ${securityVersionOf(q)} as number) version
       left join lateral (
         select l.tenant_id, t.require_second_factor from user_tenants l join tenants t on t.id = l.tenant_id
         where l.user_id = u.id and l.is_active and t.is_active and t.deleted_at is null
           and l.tenant_id = coalesce(${tenantId}::uuid, (select id from tenants where type = 'Platform'))) link on true
+      left join lateral (
+        select t.id as tenant_id from tenants t
+        where s.actor_id = u.id and t.id = s.only_tenant_id and t.is_active and t.deleted_at is null) visit on true
       where s.id = ${sessionId} and s.user_id = ${userId}`;
     return row ? sessionRights(row, rules) : NO_RIGHTS;
   }
 }
 
-interface SessionRow extends Omit<SessionRights, "exists" | "permissions" | "proof"> {
+/** SQL: the actor's own session gives access, if `s` is the session of a delegation. */
+const liveActor = (q: Sql) =>
+  q`select from sessions own join users u on u.id = own.user_id
+    where own.id = s.actor_session_id and own.revoked_at is null and own.expires_at > now()
+      and own.security_version = ${securityVersionOf(q)} and u.is_active and u.deleted_at is null`;
+
+interface SessionRow extends Omit<SessionRights, "exists" | "permissions" | "proof" | "actedBy"> {
   permissions: string[];
+  actorId: string | null;
+  mayWrite: boolean;
   /** The tenant requires a second factor; without a tenant context, the platform tenant or all tenants of the user. */
   isFactorRequired: boolean;
   hasTwoFactors: boolean;
@@ -128,7 +152,7 @@ interface SessionRow extends Omit<SessionRights, "exists" | "permissions" | "pro
 }
 
 function sessionRights(row: SessionRow, rules: SecondFactorRules): SessionRights {
-  const { isFactorRequired, hasTwoFactors, hasFactor, isRecent, ...rest } = row;
+  const { isFactorRequired, hasTwoFactors, hasFactor, isRecent, actorId, mayWrite, ...rest } = row;
   const isRequired = isFactorRequired ||
     rules.isRequiredForPlatform && row.permissions.some((code) => PLATFORM_REACH.has(code));
   const proof = {
@@ -136,5 +160,6 @@ function sessionRights(row: SessionRow, rules: SecondFactorRules): SessionRights
     hasFactor,
     isRecent: isRecent && (hasTwoFactors || !hasFactor),
   };
-  return { ...rest, exists: true, permissions: new Set(row.permissions), proof };
+  const actedBy = actorId === null ? null : { userId: actorId, mayWrite };
+  return { ...rest, exists: true, permissions: new Set(row.permissions), proof, actedBy };
 }

@@ -4,6 +4,7 @@ import { adminUsersRoutes } from "./admin_users.ts";
 import { auditLogRoutes } from "./audit_log.ts";
 import { checkAccessRoutes } from "./check_access.ts";
 import { dataRequestRoutes } from "./data_requests.ts";
+import { delegationRoutes } from "./delegations.ts";
 import { explainAccessRoutes } from "./explain_access.ts";
 import { invitationRoutes } from "./invitations.ts";
 import { permissionImportRoutes } from "./permission_import.ts";
@@ -32,4 +33,5 @@ export const accessRoutes = [
   ...permissionImportRoutes,
   ...auditLogRoutes,
   ...dataRequestRoutes,
+  ...delegationRoutes,
 ] as const;

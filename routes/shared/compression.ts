@@ -13,7 +13,7 @@ const COMPRESSIBLE = /^(text\/(html|css|plain|javascript|csv)|application\/([\w.
  * Areas whose answers are not compressed. They contain tokens beside data of the request, and the compressed length would
  * reveal the tokens (BREACH).
  */
-const SECRET_AREAS: ReadonlySet<string> = new Set(["Sign-in", "OpenID provider"]);
+const SECRET_AREAS: ReadonlySet<string> = new Set(["Sign-in", "OpenID provider", "Delegations"]);
 const SECRET_PATHS = /^\/(api\/v1\/)?(auth|oauth|\.well-known)(\/|$)/;
 
 /** True if answers of this operation may be compressed. */

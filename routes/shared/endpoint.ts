@@ -15,6 +15,7 @@ export const AREAS = {
   "Admin tenants": "All tenants",
   "Roles": "Roles of the caller's tenant",
   "Permissions": "The permission catalog",
+  "Delegations": "Administrators who act as a user for a limited time",
   "Audit": "Who changed what",
   "API keys": "API keys of machines",
   "Service accounts": "Accounts of programs that act in several tenants",

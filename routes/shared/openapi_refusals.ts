@@ -44,6 +44,7 @@ const CALLER_PROBLEMS: ProblemCode[] = [
   "SESSION_INVALIDATED",
   "TENANT_FORBIDDEN",
   "FORBIDDEN",
+  "DELEGATION_FORBIDDEN",
 ];
 const LIMITED: ProblemCode = "SECOND_FACTOR_REQUIRED";
 const KEY_PROBLEMS: ProblemCode[] = [

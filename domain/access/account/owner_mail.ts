@@ -30,16 +30,18 @@ export async function readMailOwner(q: Sql, userId: string): Promise<MailOwner |
  * Queues a mail that tells the owner of an account about a change to it, in the transaction of the change. Uses the
  * service's template `account-change`, or a plain text if the template cannot be used: a mistake in a template must not
  * prevent the change or hide it from the owner.
+ * @param o.details a line below the text
  * @param o.address instead of the account's email, such as the one before a change.
  */
 export async function mailOwner(
   p: NotificationPlatform,
   tx: Tx,
-  o: { userId: string; kind: OwnerMailKind; address?: string },
+  o: { userId: string; kind: OwnerMailKind; details?: string; address?: string },
 ): Promise<void> {
   const owner = await readMailOwner(tx, o.userId);
   if (!owner) return;
-  const { title, text } = OWNER_MAILS[o.kind][localeForms(owner.locale).includes("pt") ? "pt" : "en"];
+  const { title, text: fixed } = OWNER_MAILS[o.kind][localeForms(owner.locale).includes("pt") ? "pt" : "en"];
+  const text = o.details === undefined ? fixed : `${fixed} ${o.details}`;
   const to = { address: o.address ?? owner.email, displayName: fullName(owner), userId: o.userId };
   // No tenant owns the mail: users of a tenant may read the tenant's messages.
   const mail = { tenantId: null, to };

@@ -6,6 +6,30 @@ interface MailText {
 
 /** The mails about changes to an account, by kind and language. A further kind needs only an entry here. */
 export const OWNER_MAILS = {
+  "act-as-requested": {
+    en: {
+      title: "Somebody asks to act with your account",
+      text:
+        "An administrator asks to act as you for a limited time. Allow or refuse it on the page of your account.",
+    },
+    pt: {
+      title: "Alguém pede para agir com a sua conta",
+      text:
+        "Um administrador pede para agir em seu nome por tempo limitado. Permita ou recuse na página da sua conta.",
+    },
+  },
+  "act-as-opened": {
+    en: {
+      title: "An administrator acts with your account",
+      text:
+        "An administrator acts as you for a limited time. The page of your account shows it, and you can end it there. Your password, second factors and email cannot be changed.",
+    },
+    pt: {
+      title: "Um administrador age com a sua conta",
+      text:
+        "Um administrador age em seu nome por tempo limitado. A página da sua conta mostra-o, e você pode terminá-lo lá. A sua senha, os segundos fatores e o e-mail não podem ser alterados.",
+    },
+  },
   "password-changed": {
     en: {
       title: "Your password was changed",

@@ -100,13 +100,44 @@ export async function chooseBrowserTenant(
   });
 }
 
+/** The session of a delegation by which a browser acts. */
+export interface ActingSession extends BrowserSession {
+  tenantId: string;
+  actorId: string;
+  mayWrite: boolean;
+  expiresAt: Date;
+}
+
+/** Reads the delegation by which a browser acts; null if there is none, or it has ended. */
+export async function readActingSession(q: Sql, secret: string): Promise<ActingSession | null> {
+  const [row] = await q<ActingSession[]>`
+    select s.user_id, s.id as session_id, s.only_tenant_id as tenant_id, s.security_version, s.authenticated_at,
+      s.actor_id, s.may_write, s.expires_at
+    from browser_sessions b join sessions s on s.id = b.acting_session_id and s.actor_session_id = b.session_id
+    join users u on u.id = s.user_id
+    where b.secret_hash = ${digest(secret)} and s.revoked_at is null and s.expires_at > now()
+      and ${securityVersionOf(q)} = s.security_version and u.is_active and u.deleted_at is null`;
+  return row ?? null;
+}
+
+/** From now on, the browser acts by the session of a delegation that it opened. */
+export async function actInBrowser(q: Sql, secret: string, delegationId: string): Promise<void> {
+  await q`update browser_sessions set acting_session_id = ${delegationId} where secret_hash = ${
+    digest(secret)
+  }`;
+}
+
 /** Issues an access token of the session, for the API requests of one page. */
-export async function browserToken(p: Pick<Platform, "tokens">, s: BrowserSession): Promise<string> {
+export async function browserToken(
+  p: Pick<Platform, "tokens">,
+  s: BrowserSession & Partial<Pick<ActingSession, "actorId">>,
+): Promise<string> {
   return await p.tokens.sign({
     sub: s.userId,
     sid: s.sessionId,
     tenantId: s.tenantId,
     ver: s.securityVersion,
+    act: s.actorId,
   });
 }
 

@@ -14,6 +14,7 @@ export const pruneSignInJob = maintenanceJob({
     passwordResets: deleteExpired({ table: "password_resets", column: "expires_at" }),
     // Accepted invitations too.
     invitations: deleteExpired({ table: "invitations", column: "expires_at", keptFor: "90 days" }),
+    delegations: deleteExpired({ table: "delegations", column: "created_at", keptFor: "365 days" }),
     emailChanges: deleteExpired({ table: "email_changes", column: "expires_at" }),
     failedSignIns: deleteExpired({
       table: "failed_sign_ins",

@@ -18,7 +18,7 @@ import { requireSystemAdminLeft } from "../roles/last_system_admin.ts";
 import { emitTenantChanged, emitTenantCreated } from "./tenant_events.ts";
 import { requireWithinReach, type TenantReach } from "./tenant_reach.ts";
 import { tenantNotFound } from "../tenant_not_found.ts";
-import { readTenant, type Tenant, TENANT_TYPES, type TenantType } from "./tenants.ts";
+import { ACT_AS, readTenant, type Tenant, TENANT_TYPES, type TenantType } from "./tenants.ts";
 
 const LARGEST_INTEGER = 2_147_483_647;
 const name = requiredName(200);
@@ -32,6 +32,7 @@ export const NewTenant = z.object({
   maxUsers: maxUsers.nullish().transform((value) => value ?? null),
   isActive: z.boolean().nullish().transform((value) => value ?? true),
   requireSecondFactor: z.boolean().nullish().transform((value) => value ?? false),
+  actAs: enumName(ACT_AS).nullish().transform((value) => value ?? "allowed"),
 }).meta({ id: "CreateTenantDto" });
 type NewTenant = z.output<typeof NewTenant>;
 
@@ -41,6 +42,7 @@ export const TenantChange = z.object({
   maxUsers: maxUsers.nullable().optional(),
   isActive: z.boolean().nullish().transform((value) => value ?? undefined),
   requireSecondFactor: z.boolean().nullish().transform((value) => value ?? undefined),
+  actAs: enumName(ACT_AS).nullish().transform((value) => value ?? undefined),
 }).meta({
   id: "UpdateTenantDto",
   description: "Omitted fields keep their values; null removes the parent or the limit",
@@ -77,9 +79,9 @@ export async function createTenant(
     }
     if (tenant.parentTenantId !== null) await requireParent(tx, tenant.type, tenant.parentTenantId);
     const id = newId();
-    await tx`insert into tenants (id, name, type, is_active, parent_tenant_id, max_users, require_second_factor)
+    await tx`insert into tenants (id, name, type, is_active, parent_tenant_id, max_users, require_second_factor, act_as)
       values (${id}, ${tenant.name}, ${tenant.type}, ${tenant.isActive}, ${tenant.parentTenantId}, ${tenant.maxUsers},
-        ${tenant.requireSecondFactor})`;
+        ${tenant.requireSecondFactor}, ${tenant.actAs})`;
     await createCatalogRoles(tx, id, tenant.type);
     await recordAudit(tx, caller, {
       action: "tenant.create",
@@ -115,7 +117,9 @@ export async function updateTenant(
     if (JSON.stringify(after) !== JSON.stringify(before)) {
       await tx`update tenants set name = ${after.name}, parent_tenant_id = ${after.parentTenantId},
         max_users = ${after.maxUsers}, is_active = ${after.isActive},
-        require_second_factor = ${after.requireSecondFactor}, version = ${version + 1}, updated_at = now()
+        require_second_factor = ${after.requireSecondFactor}, act_as = ${after.actAs}, version = ${
+        version + 1
+      }, updated_at = now()
         where id = ${id}`;
       await recordAudit(tx, caller, {
         action: "tenant.update",
@@ -183,7 +187,7 @@ async function lockTenant(
   lock: SqlPart,
 ): Promise<LockedTenant> {
   const [tenant] = await tx<LockedTenant[]>`
-    select id, name, type, is_active, parent_tenant_id, max_users, require_second_factor, version
+    select id, name, type, is_active, parent_tenant_id, max_users, require_second_factor, act_as, version
     from tenants where id = ${id} and deleted_at is null ${lock}`;
   if (!tenant) throw tenantNotFound(id);
   requireWithinReach(reach, tenant);

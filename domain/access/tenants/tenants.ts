@@ -24,6 +24,9 @@ const SORTS = {
 };
 export const TENANT_SORTS = ["name", "type", "createdAt", "userCount"] as const;
 
+/** Whether administrators may act as users of a tenant. */
+export const ACT_AS = ["allowed", "consent", "forbidden"] as const;
+
 export const Tenant = z.object({
   id: z.guid(),
   name: z.string(),
@@ -34,6 +37,9 @@ export const Tenant = z.object({
   userCount: z.int(),
   requireSecondFactor: z.boolean().meta({
     description: "Sessions without a second factor are good only for adding one",
+  }),
+  actAs: z.enum(ACT_AS).meta({
+    description: "Administrators may act as users of the tenant: always, with the user's consent, or never",
   }),
   createdAt: time,
   updatedAt: time,
@@ -59,7 +65,7 @@ export interface TenantListRequest extends TenantFilter, PageRequest {
 }
 
 const tenantColumns = (q: Sql) =>
-  q`t.id, t.name, t.type, t.is_active, t.parent_tenant_id, t.max_users, t.user_count, t.require_second_factor, t.created_at,
+  q`t.id, t.name, t.type, t.is_active, t.parent_tenant_id, t.max_users, t.user_count, t.require_second_factor, t.act_as, t.created_at,
     t.updated_at, t.deleted_at`;
 
 /** Reads a tenant within reach. Throws TENANT_NOT_FOUND, CROSS_TENANT_FORBIDDEN. */

@@ -20,6 +20,8 @@ import { securityPages } from "./security.tsx";
 import { stepUpPage } from "./step_up.tsx";
 import { ConnectedClients, disconnectAction } from "./connected_clients.tsx";
 import { OwnData, ownDataPages } from "./own_data.tsx";
+import { delegationPages } from "../access/delegations.tsx";
+import { ownDelegationPages, OwnDelegations } from "./own_delegations.tsx";
 import { accountTexts } from "./texts.ts";
 
 /** Pages of the viewer's account, and the actions of the top bar: scope, appearance, sign-out. */
@@ -40,6 +42,8 @@ export function accountPages(p: ServicePlatform): ConsolePage[] {
     stepUpPage,
     disconnectAction,
     ...ownDataPages,
+    ...ownDelegationPages,
+    ...delegationPages(p),
     action("account/sessions/{id}", "endOwnSession", showing("account", accountTexts, "sessionEnded")),
     switchPage(p),
     scopePage,
@@ -95,11 +99,12 @@ const sentBy = (form: FormData, name: "profile" | "email" | "password"): boolean
 
 async function accountView(v: Visit, sent: Sent | null): Promise<View> {
   const t = accountTexts[v.locale];
-  const [{ user, permissions }, sessions, clients, exports] = await Promise.all([
+  const [{ user, permissions }, sessions, clients, exports, delegations] = await Promise.all([
     v.api.call("readMe"),
     v.api.call("listOwnSessions"),
     v.api.call("listConnectedClients"),
     v.api.call("listMyDataRequests"),
+    v.api.call("listMyDelegations", { query: { pageSize: 20 } }),
   ]);
   const sentAs = (name: "profile" | "email" | "password") =>
     sent?.form && sentBy(sent.form, name) ? sent : null;
@@ -125,6 +130,7 @@ async function accountView(v: Visit, sent: Sent | null): Promise<View> {
           <DataTable caption={t.sessionsCaption} columns={sessionColumns(v)} rows={sessions} empty={null} />
         </Card>
         <ConnectedClients v={v} clients={clients} />
+        <OwnDelegations v={v} delegations={delegations.items} />
         <OwnData v={v} exports={exports} />
         <Card title={t.permissions}>
           {permissions.length === 0

@@ -11,7 +11,9 @@ import { switcherTexts } from "../scope/texts.ts";
 import { formPage } from "../shared/actions.ts";
 import { Refusal } from "../shared/api.ts";
 import { errorTexts } from "../shared/error_texts.ts";
-import { type ConsolePage, field, type Visit } from "../shared/page.ts";
+import { type ConsolePage, field, may, type Visit } from "../shared/page.ts";
+import { beginWork, delegationFields } from "../access/delegations.tsx";
+import { delegationTexts } from "../shared/delegation_texts.ts";
 
 /** Lists that a platform administrator can limit to a tenant without working in it. */
 const FILTERED_BY_TENANT = ["jobs", "dead-letters", "users", "audit"];
@@ -50,7 +52,9 @@ export const joinTenantPage = (p: ServicePlatform): ConsolePage =>
           ),
         };
       }
-      const f = new Fields(v, sent, "addUserTenant");
+      const isVisit = sent?.form?.get("do") === "visit";
+      const f = new Fields(v, isVisit ? null : sent, "addUserTenant");
+      const visit = new Fields(v, isVisit ? sent : null, "workInTenant", { minutes: "60" });
       return {
         title: `${t.joinTenant}: ${name}`,
         body: (
@@ -62,6 +66,20 @@ export const joinTenantPage = (p: ServicePlatform): ConsolePage =>
                 <RoleChecks f={f} legend={t.joinRoles(name)} roles={await roleChoices(v, id)} />
               </Form>
             </Card>
+            {may(v.viewer, "admin:system") && (
+              <Card title={delegationTexts[v.locale].workFor}>
+                <p class="muted">{delegationTexts[v.locale].workText}</p>
+                <Form
+                  fields={visit}
+                  action={`work-in/${id}`}
+                  submit={delegationTexts[v.locale].workFor}
+                  back={cancel}
+                >
+                  <input type="hidden" name="do" value="visit" />
+                  {delegationFields(visit, v.locale)}
+                </Form>
+              </Card>
+            )}
             <ListsOf v={v} id={id} />
           </>
         ),
@@ -69,6 +87,7 @@ export const joinTenantPage = (p: ServicePlatform): ConsolePage =>
     },
     async send(v, form) {
       const { id: tenantId, name } = await readTenant(v);
+      if (form.get("do") === "visit") return await beginWork(p, v, tenantId, form);
       const { userId } = v.viewer;
       const roleIds = form.getAll("roleIds").map(String);
       await v.api.call("addUserTenant", {

@@ -4,6 +4,7 @@ import { Notice } from "../components/notice.tsx";
 import { commonTexts } from "../shared/common_texts.ts";
 import { type ConsoleUrls, Document } from "./document.tsx";
 import { ScopeChip, TenantChip } from "../components/scope.tsx";
+import { ActingBanner } from "../components/acting_banner.tsx";
 import { ScopeSwitcher } from "./scope_switcher.tsx";
 import { SearchButton } from "./search_button.tsx";
 import { listTexts } from "../shared/list_texts.ts";
@@ -51,7 +52,7 @@ export function Layout(
           <span>Steward</span>
         </a>
         <div class="topbar-tools">
-          <ScopeSwitcher v={v} />
+          {!v.acting && <ScopeSwitcher v={v} />}
           <SearchButton v={v} />
           <a class="icon-button" href="inbox" data-inbox-stream="inbox/stream">
             <Icon name="bell" />
@@ -82,6 +83,7 @@ export function Layout(
           ))}
         </nav>
         <main id="content" tabindex={-1}>
+          <ActingBanner v={v} />
           <PageHead v={v} view={view} breadcrumb={t.breadcrumb} />
           <FlashNotice v={v} />
           {view.body}

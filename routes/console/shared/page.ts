@@ -1,3 +1,4 @@
+import type { ActingSession } from "../../../domain/access/sign_in/browser_session.ts";
 import type { Child } from "hono/jsx";
 import type { Actor } from "../../../domain/audit/audit.ts";
 import type { SavedFilter } from "../../../domain/console/saved_filters.ts";
@@ -27,6 +28,8 @@ export interface Visit {
   api: Api;
   params: Record<string, string>;
   query: URLSearchParams;
+  /** The viewer is a user as whom another one acts, or an administrator who works in a tenant; null: neither. */
+  acting: Pick<ActingSession, "sessionId" | "actorId" | "mayWrite" | "expiresAt"> | null;
   /** The actor of the audit rows for changes that a page makes without the API. */
   actor: NonNullable<Actor>;
   /** The page's path under /console, with its query. */

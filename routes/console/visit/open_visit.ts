@@ -1,4 +1,8 @@
-import { browserToken, readBrowserSession } from "../../../domain/access/sign_in/browser_session.ts";
+import {
+  browserToken,
+  readActingSession,
+  readBrowserSession,
+} from "../../../domain/access/sign_in/browser_session.ts";
 import { listSavedFilters } from "../../../domain/console/saved_filters.ts";
 import type { ServicePlatform } from "../../../domain/platform.ts";
 import { isUuid } from "../../../domain/shared/ids.ts";
@@ -37,9 +41,11 @@ export async function openVisit(
   const state = readCookies(answers.baseUrl, request.headers);
   requireConnection(p);
   const { secret, locale } = state;
-  const session = secret && await readBrowserSession(p.sql, secret);
-  if (!secret || !session) return await answers.toSignIn(request, null);
-  if (session === "access-changed") return await answers.toSignIn(request, "SESSION_INVALIDATED");
+  const own = secret && await readBrowserSession(p.sql, secret);
+  if (!secret || !own) return await answers.toSignIn(request, null);
+  if (own === "access-changed") return await answers.toSignIn(request, "SESSION_INVALIDATED");
+  const acting = await readActingSession(p.sql, secret);
+  const session = acting ?? own;
   const { userId, tenantId } = session;
   const traceparent = request.headers.get("traceparent");
   const apiIn = async (tenantId: string | null) =>
@@ -61,7 +67,14 @@ export async function openVisit(
   const v: Visit = {
     viewer,
     api,
-    actor: { userId, tenantId, traceId: traceIdOf(request.headers), ip },
+    acting,
+    actor: {
+      userId,
+      actedBy: acting && { userId: acting.actorId, mayWrite: acting.mayWrite },
+      tenantId,
+      traceId: traceIdOf(request.headers),
+      ip,
+    },
     params,
     query,
     address,

@@ -1,4 +1,4 @@
-import { Problem } from "../../../domain/problems/problem.ts";
+import { Problem, problem } from "../../../domain/problems/problem.ts";
 import { headerUrl } from "../../shared/answer.ts";
 import { proofOf } from "../account/proof_forms.tsx";
 import { formAsText, interruptedBy, resumedForm, STEP_UP, stepUpView } from "../account/step_up.tsx";
@@ -33,6 +33,9 @@ export async function servePage(
     ? opened
     : await new PageServing(parts, asked, opened.v, opened.state).serve(page);
 }
+
+/** Forms that change what belongs to the viewer or the browser without the API, which refuses a delegation. */
+const OWN_PAGES = /^(lists|tenant|work-in)(\/|$)/;
 
 /** Answers one request of a viewer. */
 class PageServing {
@@ -88,6 +91,9 @@ class PageServing {
     });
     const tenant = page.fitsEveryTenant ? {} : { tenantId: v.viewer.tenant?.id ?? null };
     if (!isFormCsrf(form.get("csrf"), { secret: v.secret, ...tenant })) return await this.#stale(page);
+    if (v.acting && OWN_PAGES.test(page.path)) {
+      throw problem("DELEGATION_FORBIDDEN", "Only the viewer themselves may do this.");
+    }
     this.#sent = form;
     return await this.#answer(page.path === STEP_UP ? await this.#stepUp(form) : await page.post(v, form));
   }

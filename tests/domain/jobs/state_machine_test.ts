@@ -29,6 +29,7 @@ const caller = {
   apiKeyId: null,
   serviceAccount: null,
   clientId: null,
+  actedBy: null,
   proof: null,
   tokenTenantId: tenantId,
   tenantId,

@@ -108,6 +108,16 @@ async function newDataRequest(o: Prepared, kind: string, row: Record<string, unk
   return request.id;
 }
 
+/** A delegation in the tenant of the world. */
+const delegated = (of: (o: Prepared) => Record<string, unknown>): Case => ({
+  async prepare(o) {
+    const given = { tenant_id: o.ids.tenant, reason: MARKER, may_write: true, minutes: 5 };
+    const row = { id: newId(), ...given, ...of(o) };
+    await sql(o)`insert into delegations ${sql(o)(row)}`;
+    return params(row.id);
+  },
+});
+
 /** The execution has a document. */
 const completed: Case = {
   prepare: async (o) => {
@@ -252,6 +262,13 @@ export const CASES: Record<string, Case> = {
       };
     },
   },
+  openDelegation: {
+    ...delegated((o) => ({ actor_id: o.by.userId, user_id: o.by.userId, status: "Allowed" })),
+    by: "system",
+  },
+  endDelegation: delegated((o) => ({ actor_id: o.by.userId, user_id: o.ids.user, status: "Requested" })),
+  allowDelegation: delegated((o) => ({ actor_id: o.ids.user, user_id: o.by.userId, status: "Requested" })),
+  refuseDelegation: delegated((o) => ({ actor_id: o.ids.user, user_id: o.by.userId, status: "Requested" })),
   exportMyData: { by: "self" },
   readMyDataRequest: {
     prepare: async (o) => ({

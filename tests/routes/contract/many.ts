@@ -79,6 +79,20 @@ export async function makeMany(c: Contract): Promise<void> {
       role_id: holders.role[Number(n)],
     })),
   );
+  const delegation = {
+    tenant_id: ids.tenant,
+    user_id: victim.userId,
+    reason: MARKER,
+    may_write: false,
+    minutes: 5,
+  };
+  await insert(
+    "delegations",
+    ...Array.from(
+      { length: MANY },
+      () => ({ id: newId(), ...delegation, actor_id: ids.user, status: "Refused" }),
+    ),
+  );
   await change("invitation", "invitations", { status: "Revoked" }, { status: "Accepted", accepted_at: once });
   await change("schedule", "report_schedules", { is_active: false, next_run_at: null });
   await change("reportTarget", "report_targets", {

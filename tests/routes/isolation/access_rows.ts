@@ -27,6 +27,7 @@ const platform = (ask: (id: Id) => Ask = () => ({})): Row => ({ refused: "MISSIN
 const platformUser = (body?: unknown): Row =>
   platform((id) => ({ params: byId(id), ...(body === undefined ? {} : { body }) }));
 const platformTenant = platform((id) => ({ params: { tenantId: id("tenant") } }));
+const delegation = named("user", "DELEGATION_NOT_FOUND");
 const ownRequest: Row = {
   names: (id) => ({ params: { requestId: id("user") } }),
   code: "DATA_REQUEST_NOT_FOUND",
@@ -66,6 +67,14 @@ export const accessRows: Rows = {
     names: (id) => ({ params: { id: id("user"), requestId: id("user") } }),
     code: "DATA_REQUEST_NOT_FOUND",
   },
+  actAsUser: user(byId, { reason: "isolation" }),
+  workInTenant: platform((id) => ({ params: { tenantId: id("tenant") }, body: { reason: "isolation" } })),
+  listDelegations: list(),
+  openDelegation: delegation,
+  endDelegation: delegation,
+  listMyDelegations: list(),
+  allowDelegation: delegation,
+  refuseDelegation: delegation,
   exportMyData: { own: () => ({}) },
   listMyDataRequests: { own: () => ({}) },
   readMyDataRequest: ownRequest,

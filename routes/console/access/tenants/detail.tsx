@@ -34,6 +34,7 @@ export async function tenantPage(v: Visit): Promise<View> {
               [t.type, t[tenant.type]],
               [t.users, <Capacity v={v} tenant={tenant} />],
               [t.secondFactor, tenant.requireSecondFactor ? t.secondFactorRequired : t.secondFactorOptional],
+              [t.actAs, t[tenant.actAs]],
               ...parentTenantId === null ? [] : [parentFact(v, parentTenantId, names)],
               [t.created, <Time v={v} at={tenant.createdAt} />],
               [t.changed, <Time v={v} at={tenant.updatedAt} />],

@@ -34,7 +34,7 @@ export const newTenantPage = formPage({
         mayCreate(v) === "anywhere" && f.select("type", t.type, types, { hint: t.typeHint }),
         parentInput(f, await groupChoices(v)),
         limitInput(f),
-        secondFactorInput(f),
+        securityInputs(f),
       ],
     });
   },
@@ -46,6 +46,7 @@ export const newTenantPage = formPage({
         parentTenantId: field(form, "parentTenantId") || null,
         maxUsers: limitOf(form),
         requireSecondFactor: field(form, "requireSecondFactor") === "true",
+        actAs: field(form, "actAs"),
       },
     });
     return done(`tenants/${id}`, tenantTexts[v.locale].wasCreated(name));
@@ -69,7 +70,7 @@ export const editTenantPage = formPage({
         f.text("name", t.name),
         isMovable && parentInput(f, await groupChoices(v)),
         limitInput(f),
-        secondFactorInput(f),
+        securityInputs(f),
       ],
     });
   },
@@ -78,7 +79,13 @@ export const editTenantPage = formPage({
     const parentTenantId = field(form, "parentTenantId") || null;
     const moved = form.has("parentTenantId") ? { parentTenantId } : {};
     const requireSecondFactor = field(form, "requireSecondFactor") === "true";
-    const body = { name: field(form, "name"), maxUsers: limitOf(form), requireSecondFactor, ...moved };
+    const body = {
+      name: field(form, "name"),
+      maxUsers: limitOf(form),
+      requireSecondFactor,
+      actAs: field(form, "actAs"),
+      ...moved,
+    };
     await v.api.call("updateTenant", { params, body, ifMatch: field(form, "etag") });
     return done(`tenants/${params.id}`, tenantTexts[v.locale].saved);
   },
@@ -89,9 +96,15 @@ function limitInput(f: Fields) {
   return f.text("maxUsers", t.maxUsers, { type: "number", min: 1, hint: t.maxUsersHint });
 }
 
-function secondFactorInput(f: Fields) {
+function securityInputs(f: Fields) {
   const t = tenantTexts[f.v.locale];
-  return f.check("requireSecondFactor", t.requireSecondFactor, t.requireSecondFactorHint);
+  const actAs = (["allowed", "consent", "forbidden"] as const).map((value) => ({ value, label: t[value] }));
+  return (
+    <>
+      {f.check("requireSecondFactor", t.requireSecondFactor, t.requireSecondFactorHint)}
+      {f.select("actAs", t.actAs, actAs)}
+    </>
+  );
 }
 
 /** Groups to choose from: all groups if the viewer manages all tenants, else the viewer's own. */

@@ -10,6 +10,7 @@ import { may, type View, type Visit } from "../../shared/page.ts";
 import { managesAllUsers } from "../../shared/access_queries.ts";
 import { ActivityCards, readActivity } from "./activity.tsx";
 import { type AnyUser, nameOf, readUser, userCrumbs, type UserLink, UserStatus } from "./model.tsx";
+import { delegationTexts } from "../../shared/delegation_texts.ts";
 import { dataTexts } from "../../shared/data_request_texts.ts";
 import { userTexts } from "./texts.ts";
 
@@ -96,6 +97,13 @@ function Actions({ v, user, isSelf }: { v: Visit; user: AnyUser; isSelf: boolean
         <ButtonLink href={`${at}/data`} label={dataTexts[v.locale].title} icon="files" />
       )}
       <ButtonLink href={`explain-access?userId=${user.id}`} label={t.explain} icon="access" />
+      {may(v.viewer, "act-as:users") && v.viewer.tenant && !v.acting && user.isActive && !isSelf && (
+        <ButtonLink
+          href={`${at}/act-as`}
+          label={delegationTexts[v.locale].viewAs(nameOf(user))}
+          icon="users"
+        />
+      )}
       {(everywhere || may(v.viewer, "update:users")) && (
         <>
           {user.isLockedOut && <ActionButton v={v} action={`${at}/unlock`} label={t.unlock} icon="lock" />}

@@ -1,0 +1,230 @@
+import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
+import { ACCESS_TOKEN_SECONDS } from "../../../infra/tokens.ts";
+import { type Actor, recordAudit } from "../../audit/audit.ts";
+import { problem } from "../../problems/problem.ts";
+import { type Caller, holds, isSystemAdmin, type TenantCaller } from "../../rights/caller.ts";
+import { permissionCodes } from "../../rights/held_permissions.ts";
+import { securityVersionOf } from "../../rights/security_version.ts";
+import { newId } from "../../shared/ids.ts";
+import { mailOwner } from "../account/owner_mail.ts";
+import type { AccessPlatform } from "../platform.ts";
+import { tenantNotFound } from "../tenant_not_found.ts";
+import { userNotFound } from "../users/user_details.ts";
+import { requireTheirReach } from "../users/platform_reach.ts";
+import { type Delegation, type Party, readDelegation } from "./delegation.ts";
+
+/** A delegation and, if it is open and the caller is its actor, the token of its session. */
+export interface OpenedDelegation {
+  delegation: Delegation;
+  accessToken: string | null;
+}
+
+export interface NewDelegation {
+  reason: string;
+  minutes: number;
+  mayWrite: boolean;
+}
+
+/**
+ * Lets the caller act as a user of the tenant. Opens the session at once, or asks the user if the tenant requires consent.
+ * @throws USER_NOT_FOUND, DELEGATION_FORBIDDEN (by the tenant), MISSING_PERMISSION (the user holds more than the caller),
+ * USER_SELF_CONFLICT
+ */
+export async function actAs(
+  p: AccessPlatform,
+  caller: TenantCaller,
+  userId: string,
+  o: NewDelegation,
+): Promise<OpenedDelegation> {
+  if (userId === caller.userId) {
+    throw problem("USER_SELF_CONFLICT", "The caller cannot act as themselves.");
+  }
+  return await transact(p.sql, async (tx) => {
+    const policy = await requireMayActAs(tx, caller, userId);
+    const status = policy === "consent" ? "Requested" : "Allowed";
+    const id = await insertDelegation(tx, caller, { ...o, userId, tenantId: caller.tenantId, status });
+    if (status === "Allowed") return await open(p, tx, caller, id);
+    const delegation = await readDelegation(tx, caller, id, "actor");
+    await mailOwner(p, tx, { userId, kind: "act-as-requested", details: detailsOf(delegation) });
+    return { delegation, accessToken: null };
+  });
+}
+
+/** Lets a system administrator work in a tenant without a link to it. @throws TENANT_NOT_FOUND */
+export async function workInTenant(
+  p: AccessPlatform,
+  caller: Caller,
+  tenantId: string,
+  o: NewDelegation,
+): Promise<OpenedDelegation> {
+  return await transact(p.sql, async (tx) => {
+    const [tenant] =
+      await tx`select from tenants where id = ${tenantId} and is_active and deleted_at is null`;
+    if (!tenant) throw tenantNotFound(tenantId);
+    const row = { ...o, userId: caller.userId, tenantId, status: "Allowed" };
+    return await open(p, tx, caller, await insertDelegation(tx, caller, row));
+  });
+}
+
+/**
+ * Opens the session of a delegation that the user has allowed; for an open one, issues another token.
+ * @throws DELEGATION_NOT_FOUND, DELEGATION_STATE_CONFLICT, and see `actAs`
+ */
+export async function openDelegation(
+  p: AccessPlatform,
+  caller: Caller,
+  id: string,
+): Promise<OpenedDelegation> {
+  return await transact(p.sql, (tx) => open(p, tx, caller, id));
+}
+
+/** Records the user's answer to a request. @throws DELEGATION_NOT_FOUND, DELEGATION_STATE_CONFLICT */
+export async function decideDelegation(
+  p: AccessPlatform,
+  caller: Caller,
+  id: string,
+  isAllowed: boolean,
+): Promise<Delegation> {
+  return await transact(p.sql, async (tx) => {
+    const delegation = await lock(tx, caller, id, "user");
+    if (delegation.status !== "Requested") throw wrongState(delegation);
+    const status = isAllowed ? "Allowed" : "Refused";
+    await tx`update delegations set status = ${status}, decided_at = now() where id = ${id}`;
+    await audit(tx, caller, isAllowed ? "allow" : "refuse", delegation);
+    return { ...delegation, status };
+  });
+}
+
+/** Ends a delegation and its session. Does nothing if it has ended. @throws DELEGATION_NOT_FOUND */
+export async function endDelegation(
+  p: Pick<AccessPlatform, "sql" | "rights">,
+  caller: Party & NonNullable<Actor>,
+  id: string,
+): Promise<void> {
+  await transact(p.sql, async (tx) => {
+    const delegation = await lock(tx, caller, id, "any");
+    if (delegation.status === "Ended" || delegation.status === "Refused") return;
+    await tx`update delegations set status = 'Ended', ended_at = now() where id = ${id}`;
+    await tx`update sessions set revoked_at = now(), revoked_reason = 'delegation ended'
+      where id = ${id} and revoked_at is null`;
+    p.rights.invalidateAfterCommit(tx, [delegation.userId]);
+    await audit(tx, caller, "end", delegation);
+  });
+}
+
+async function insertDelegation(
+  tx: Tx,
+  { userId: actorId }: Caller,
+  { reason, minutes, mayWrite, userId, tenantId, status }: NewDelegation & {
+    userId: string;
+    tenantId: string;
+    status: string;
+  },
+): Promise<string> {
+  const id = newId();
+  await tx`insert into delegations (id, tenant_id, user_id, actor_id, reason, may_write, minutes, status)
+    values (${id}, ${tenantId}, ${userId}, ${actorId}, ${reason}, ${mayWrite}, ${minutes}, ${status})`;
+  return id;
+}
+
+/** Opens the session: it has the actor's sign-in, the rights of the user, and ends with the actor's own session. */
+async function open(p: AccessPlatform, tx: Tx, caller: Caller, id: string): Promise<OpenedDelegation> {
+  const delegation = await lock(tx, caller, id, "actor");
+  const { userId, tenantId, minutes, mayWrite, status } = delegation;
+  const isVisit = userId === caller.userId;
+  if (isVisit ? !isSystemAdmin(caller) : caller.tenantId !== tenantId) throw wrongState(delegation);
+  if (!isVisit) await requireMayActAs(tx, { ...caller, tenantId }, userId);
+  if (status === "Allowed") {
+    await tx`update delegations set status = 'Open', opened_at = now(),
+      expires_at = now() + make_interval(mins => ${minutes}) where id = ${id}`;
+    await tx`insert into sessions (id, user_id, security_version, expires_at, amr, authenticated_at, ip, user_agent,
+        only_tenant_id, actor_id, actor_session_id, may_write)
+      select ${id}, u.id, ${
+      securityVersionOf(tx)
+    }, now() + make_interval(mins => ${minutes}), s.amr, s.authenticated_at,
+        s.ip, s.user_agent, ${tenantId}, ${caller.userId}, s.id, ${mayWrite}
+      from users u, sessions s where u.id = ${userId} and s.id = ${caller.sessionId}`;
+    await audit(tx, caller, "open", delegation);
+    if (!isVisit) {
+      await mailOwner(p, tx, { userId, kind: "act-as-opened", details: detailsOf(delegation) });
+    }
+  } else if (status !== "Open") throw wrongState(delegation);
+  const [session] = await tx<{ ver: number; seconds: number }[]>`
+    select security_version as ver, extract(epoch from expires_at - now())::int as seconds from sessions
+    where id = ${id} and revoked_at is null and expires_at > now()`;
+  if (!session) throw wrongState(delegation);
+  const accessToken = await p.tokens.sign({
+    sub: userId,
+    sid: id,
+    tenantId,
+    ver: session.ver,
+    act: caller.userId,
+    lifeSeconds: Math.min(ACCESS_TOKEN_SECONDS, session.seconds),
+  });
+  return { delegation: await readDelegation(tx, caller, id, "actor"), accessToken };
+}
+
+/**
+ * Checks that the caller may act as a user now. Nobody acts as a user who holds more than they do.
+ * @returns the policy of the tenant
+ */
+async function requireMayActAs(
+  tx: Tx,
+  caller: TenantCaller,
+  userId: string,
+): Promise<"allowed" | "consent"> {
+  const { tenantId } = caller;
+  if (!holds(caller, "act-as:users")) {
+    throw problem(
+      "MISSING_PERMISSION",
+      "Acting as a user needs act-as:users, which the caller does not hold.",
+    );
+  }
+  const [found] = await tx<{ actAs: "allowed" | "consent" | "forbidden" }[]>`
+    select t.act_as from user_tenants l join tenants t on t.id = l.tenant_id join users u on u.id = l.user_id
+    where l.tenant_id = ${tenantId} and l.user_id = ${userId} and l.is_active and u.is_active and u.deleted_at is null
+    for share of u`;
+  if (!found) throw userNotFound(userId);
+  if (found.actAs === "forbidden") {
+    throw problem("DELEGATION_FORBIDDEN", `Tenant ${tenantId} does not let anyone act as its users.`);
+  }
+  await requireTheirReach(tx, caller, userId, null);
+  const held = await tx<{ code: string }[]>`${permissionCodes(tx, userId, tenantId)}`;
+  const missing = held.filter(({ code }) => !holds(caller, code));
+  if (missing.length === 0) return found.actAs;
+  throw problem(
+    "MISSING_PERMISSION",
+    `User ${userId} holds ${missing.map(({ code }) => code).join(", ")}, which the caller does not hold.`,
+  );
+}
+
+async function lock(
+  tx: Tx,
+  caller: Party,
+  id: string,
+  as: "user" | "actor" | "any",
+): Promise<Delegation> {
+  await tx`select from delegations where id = ${id} for no key update`;
+  return await readDelegation(tx, caller, id, as);
+}
+
+const wrongState = ({ id, status }: Delegation) =>
+  problem("DELEGATION_STATE_CONFLICT", `The delegation ${id} is ${status}, so this is not possible here.`);
+
+const detailsOf = ({ actorName, tenantName, reason }: Delegation): string =>
+  `${actorName} (${tenantName}): ${reason}`;
+
+const audit = (tx: Tx, caller: Actor, verb: string, d: Delegation): Promise<void> =>
+  recordAudit(tx, caller, {
+    action: `delegation.${verb}`,
+    targetType: "user",
+    targetId: d.userId,
+    tenantId: d.tenantId,
+    after: {
+      delegationId: d.id,
+      actorId: d.actorId,
+      reason: d.reason,
+      minutes: d.minutes,
+      mayWrite: d.mayWrite,
+    },
+  });

@@ -1,0 +1,151 @@
+import { z } from "zod";
+import {
+  actAs,
+  decideDelegation,
+  endDelegation,
+  openDelegation,
+  workInTenant,
+} from "../../domain/access/delegations/delegate.ts";
+import {
+  Delegation,
+  listDelegations,
+  listOwnDelegations,
+} from "../../domain/access/delegations/delegation.ts";
+import { acrossTenants, afterStepUp, byPerson, inTenant, signedIn } from "../../domain/rights/checks.ts";
+import { requiredName } from "../../domain/shared/name.ts";
+import { uuid } from "../../domain/shared/shapes.ts";
+import { created, noContent, ok } from "../shared/answer.ts";
+import { endpoint } from "../shared/endpoint.ts";
+import { pagedResultOf, pageQuery } from "../shared/paging.ts";
+import { userIdPath } from "./user_shapes.ts";
+
+const area = "Delegations";
+const path = "/api/v1/delegations";
+const one = z.object({ id: uuid });
+const newDelegation = z.object({
+  reason: requiredName(500).meta({ description: "The user and the audit log show it" }),
+  minutes: z.int().min(1).max(60).default(60),
+  mayWrite: z.boolean().default(false),
+}).meta({ id: "DelegationRequest" });
+const opened = z.object({
+  delegation: Delegation,
+  accessToken: z.string().nullable().meta({
+    description:
+      "Acts as the user, for at most 15 minutes; its claim `act` names the actor. Null: the user must consent",
+  }),
+}).meta({ id: "OpenedDelegationDto" });
+const page = { 200: { description: "A page, the newest first", schema: pagedResultOf(Delegation) } };
+
+/** One user acts as another one, with a reason and for at most an hour. */
+export const delegationRoutes = [
+  endpoint({
+    method: "post",
+    path: "/api/v1/users/{id}/act-as",
+    area,
+    id: "actAsUser",
+    summary: "Act as a user of the tenant, or ask for the user's consent",
+    details: "The user gets a mail. The caller must hold all permissions of the user.",
+    access: afterStepUp(byPerson(inTenant("act-as:users"))),
+    params: userIdPath,
+    body: newDelegation,
+    creates: "a secret",
+    answers: { 201: { description: "Open, or Requested", schema: opened } },
+    problems: ["USER_NOT_FOUND", "USER_SELF_CONFLICT", "DELEGATION_FORBIDDEN"],
+    async run({ platform, caller, params, body }) {
+      const made = await actAs(platform, caller, params.id, body);
+      return created(made, `${path}/${made.delegation.id}`);
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: "/api/v1/admin/tenants/{tenantId}/work-in",
+    area,
+    id: "workInTenant",
+    summary: "Work in a tenant for up to an hour, without a link to it",
+    access: afterStepUp(byPerson(acrossTenants("admin:system"))),
+    params: z.object({ tenantId: uuid }),
+    body: newDelegation,
+    creates: "a secret",
+    answers: { 201: { description: "Open", schema: opened } },
+    problems: ["TENANT_NOT_FOUND"],
+    async run({ platform, caller, params, body }) {
+      const made = await workInTenant(platform, caller, params.tenantId, body);
+      return created(made, `${path}/${made.delegation.id}`);
+    },
+  }),
+  endpoint({
+    method: "get",
+    path,
+    area,
+    id: "listDelegations",
+    summary: "List who acted as users of the tenant",
+    access: inTenant("act-as:users"),
+    query: z.object(pageQuery()),
+    answers: page,
+    problems: [],
+    run: async ({ db, caller, query }) => ok(await listDelegations(db, caller, query)),
+  }),
+  endpoint({
+    method: "post",
+    path: `${path}/{id}/open`,
+    area,
+    id: "openDelegation",
+    summary: "Begin a delegation that the user has allowed, or get another token for an open one",
+    access: afterStepUp(byPerson(signedIn)),
+    params: one,
+    creates: "a secret",
+    answers: { 200: { description: "The delegation and its token", schema: opened } },
+    problems: [
+      "DELEGATION_NOT_FOUND",
+      "DELEGATION_STATE_CONFLICT",
+      "DELEGATION_FORBIDDEN",
+      "USER_NOT_FOUND",
+      "MISSING_PERMISSION",
+    ],
+    run: async ({ platform, caller, params }) => ok(await openDelegation(platform, caller, params.id)),
+  }),
+  endpoint({
+    method: "post",
+    path: `${path}/{id}/end`,
+    area,
+    id: "endDelegation",
+    summary: "End a delegation: as its actor, its user, or a holder of act-as:users in the tenant",
+    access: byPerson(signedIn),
+    params: one,
+    answers: { 204: { description: "Ended" } },
+    problems: ["DELEGATION_NOT_FOUND"],
+    async run({ platform, caller, params }) {
+      await endDelegation(platform, caller, params.id);
+      return noContent();
+    },
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/auth/me/delegations",
+    area,
+    id: "listMyDelegations",
+    summary: "List who acted, or asks to act, as the caller",
+    access: byPerson(signedIn),
+    query: z.object(pageQuery()),
+    answers: page,
+    problems: [],
+    run: async ({ db, caller, query }) => ok(await listOwnDelegations(db, caller, query)),
+  }),
+  ...(["allow", "refuse"] as const).map((verb) =>
+    endpoint({
+      method: "post",
+      path: `/api/v1/auth/me/delegations/{id}/${verb}`,
+      area,
+      id: verb === "allow" ? "allowDelegation" : "refuseDelegation",
+      summary: verb === "allow"
+        ? "Allow a request to act as the caller"
+        : "Refuse a request to act as the caller",
+      access: byPerson(signedIn),
+      params: one,
+      answers: { 200: { description: "Decided", schema: Delegation } },
+      problems: ["DELEGATION_NOT_FOUND", "DELEGATION_STATE_CONFLICT"],
+      run: async ({ platform, caller, params }) =>
+        ok(await decideDelegation(platform, caller, params.id, verb === "allow")),
+    })
+  ),
+] as const;

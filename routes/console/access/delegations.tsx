@@ -1,0 +1,140 @@
+import { actInBrowser } from "../../../domain/access/sign_in/browser_session.ts";
+import { endDelegation } from "../../../domain/access/delegations/delegate.ts";
+import type { ServicePlatform } from "../../../domain/platform.ts";
+import { Fields, Form } from "../components/fields.tsx";
+import { ActionButton } from "../components/forms.tsx";
+import { actionsColumn, listView, timeColumn } from "../components/list.tsx";
+import { Card } from "../components/notice.tsx";
+import { done, formPage } from "../shared/actions.ts";
+import type { Answer, Row } from "../shared/operations.ts";
+import { type ConsolePage, field, type Outcome, type Visit } from "../shared/page.ts";
+import { delegationTexts } from "../shared/delegation_texts.ts";
+
+type Delegation = Row<"listDelegations">;
+const permissions = ["act-as:users"];
+
+const bodyOf = (form: FormData) => ({
+  reason: field(form, "reason"),
+  minutes: field(form, "minutes"),
+  mayWrite: form.get("mayWrite") === "true",
+});
+
+/** The fields of a new delegation. */
+export function delegationFields(f: Fields, locale: Visit["locale"]) {
+  const t = delegationTexts[locale];
+  const minutes = ["15", "30", "60"].map((value) => ({ value, label: t.minutesOf(value) }));
+  return (
+    <>
+      {f.text("reason", t.reason, { hint: t.reasonHint, required: true })}
+      {f.select("minutes", t.minutes, minutes)}
+      {f.check("mayWrite", t.mayWrite)}
+    </>
+  );
+}
+
+/** The browser acts by a delegation that was opened; one that waits for the user's consent is shown in the list. */
+async function begin(
+  p: ServicePlatform,
+  v: Visit,
+  { delegation, accessToken }: Answer<"actAsUser">,
+): Promise<Outcome> {
+  if (accessToken === null) return done("delegations", delegationTexts[v.locale].asked(delegation.userName));
+  await actInBrowser(p.sql, v.secret, delegation.id);
+  return { goTo: "" };
+}
+
+/** Works in a tenant without a link to it. The form of `work-in/{id}` calls it. */
+export const beginWork = async (
+  p: ServicePlatform,
+  v: Visit,
+  tenantId: string,
+  form: FormData,
+): Promise<Outcome> =>
+  await begin(p, v, await v.api.call("workInTenant", { params: { tenantId }, body: bodyOf(form) }));
+
+/** Pages to act as a user, and the list of who did. */
+export const delegationPages = (p: ServicePlatform): ConsolePage[] => [
+  formPage({
+    path: "users/{id}/act-as",
+    permissions,
+    async show(v, sent) {
+      const t = delegationTexts[v.locale];
+      const { firstName, lastName, email } = await v.api.call("readUser", { params: v.params });
+      const name = `${firstName} ${lastName}`.trim() || email;
+      const here = `users/${v.params.id}`;
+      const f = new Fields(v, sent, "actAsUser", { minutes: "15" });
+      return {
+        title: t.viewAs(name),
+        crumbs: [{ href: "users", label: t.users }, { href: here, label: name }],
+        body: (
+          <Card>
+            <p class="muted">{t.viewAsText}</p>
+            <Form fields={f} action={`${here}/act-as`} submit={t.viewAs(name)} back={here}>
+              {delegationFields(f, v.locale)}
+            </Form>
+          </Card>
+        ),
+      };
+    },
+    send: async (v, form) =>
+      await begin(p, v, await v.api.call("actAsUser", { params: v.params, body: bodyOf(form) })),
+  }),
+  { path: "delegations", permissions, get: listPage },
+  {
+    path: "delegations/{id}/open",
+    permissions,
+    post: async (v) => await begin(p, v, await v.api.call("openDelegation", { params: v.params })),
+  },
+  {
+    path: "delegations/{id}/end",
+    async post(v) {
+      await v.api.call("endDelegation", { params: v.params });
+      return done("delegations", delegationTexts[v.locale].ended);
+    },
+  },
+  {
+    // The acting user's own session ends it, because the delegation may not change what is the user's own.
+    path: "delegations/end",
+    fitsEveryTenant: true,
+    async post(v) {
+      if (!v.acting) return { goTo: "" };
+      const { sessionId, actorId } = v.acting;
+      const actor = { ...v.actor, userId: actorId, actedBy: null, permissions: new Set<string>() };
+      await endDelegation(p, actor, sessionId);
+      return done("", delegationTexts[v.locale].ended);
+    },
+  },
+];
+
+function listPage(v: Visit) {
+  const t = delegationTexts[v.locale];
+  return listView(v, "listDelegations", {
+    path: "delegations",
+    icon: "users",
+    title: t.title,
+    caption: t.title,
+    empty: [t.none, t.noneText],
+    columns: [
+      { head: t.actor, cell: ({ actorName }) => actorName },
+      {
+        head: t.user,
+        cell: ({ userId, actorId, userName }) => userId === actorId ? t.worksHere : userName,
+      },
+      { head: t.reason, cell: ({ reason }) => reason, wideOnly: true },
+      { head: t.status, cell: ({ status }) => t[status] },
+      timeColumn<Delegation>(v, t.created, "createdAt"),
+      actionsColumn(v, (row) => <Actions v={v} row={row} />),
+    ],
+  });
+}
+
+function Actions({ v, row: { id, actorId, status } }: { v: Visit; row: Delegation }) {
+  const t = delegationTexts[v.locale];
+  const isMine = actorId === v.viewer.userId && (status === "Allowed" || status === "Open");
+  return (
+    <>
+      {isMine && <ActionButton v={v} action={`delegations/${id}/open`} label={t.begin} />}
+      {status === "Open" && <ActionButton v={v} action={`delegations/${id}/end`} label={t.end} />}
+    </>
+  );
+}

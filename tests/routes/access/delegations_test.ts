@@ -1,0 +1,144 @@
+// One user acts as another one: with a reason, for at most an hour, and never on what is the user's own.
+import assert from "node:assert/strict";
+import { decodeJwt } from "jose";
+import { accepted, outcome, refused } from "../../support/outcomes.ts";
+import { type Actor, setupShared } from "../../support/setup.ts";
+import { until } from "../../support/until.ts";
+
+import { mailsTo } from "../auth/mails.ts";
+
+const t = await setupShared();
+Deno.test.afterAll(() => t.stop());
+const { sql } = t.steward.platform;
+const SUPPORT = ["act-as:users", "read:users", "update:users", "read:roles"];
+const ANA = ["act-as:users", "read:users", "update:users"];
+const FORBIDDEN = "403 DELEGATION_FORBIDDEN";
+const reason = "Ticket 4711";
+
+/** A tenant with a supporter, and its user Ana who may read users. */
+async function office() {
+  const support = await t.actor({ permissions: SUPPORT });
+  const ana = await t.actor({
+    tenantId: support.tenantId ?? "",
+    permissions: ANA,
+  });
+  return { support, ana };
+}
+const asUser = (by: Actor, { userId }: Pick<Actor, "userId">, more = {}) =>
+  by.post(`/api/v1/users/${userId}/act-as`, { reason, ...more });
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+const send = (token: string, method: string, path: string, body?: unknown) =>
+  t.nobody.send(method, path, body, bearer(token));
+const end = (by: Actor, id: string) => accepted(by.post(`/api/v1/delegations/${id}/end`), 204);
+
+Deno.test("a supporter acts as a user of the tenant: with the user's rights, reading only, and named beside the user", async () => {
+  const { support, ana } = await office();
+  const { delegation, accessToken } = await accepted(asUser(support, ana, { minutes: 30 }), 201);
+  const { status, mayWrite, userId, actorId } = delegation;
+  assert.deepEqual([status, mayWrite, userId, actorId], ["Open", false, ana.userId, support.userId]);
+  assert.deepEqual(decodeJwt(accessToken).act, { sub: support.userId });
+  const me = await accepted(send(accessToken, "GET", "/api/v1/auth/me"));
+  assert.equal(me.user.id, ana.userId);
+  assert.deepEqual(me.permissions.toSorted(), ANA);
+  const rename = { firstName: "New", lastName: "Name" };
+  await refused(FORBIDDEN, send(accessToken, "PUT", `/api/v1/users/${ana.userId}`, rename));
+  await refused("403 MISSING_PERMISSION", send(accessToken, "GET", "/api/v1/roles"));
+  const [mail] = await until(() => mailsTo(t, ana.email), ({ length }) => length > 0, { what: "the mail" });
+  assert.ok(mail?.textBody.includes(reason));
+  await end(support, delegation.id);
+  await refused("401 TOKEN_REVOKED", send(accessToken, "GET", "/api/v1/auth/me"));
+  const { items } = await accepted(ana.get("/api/v1/auth/me/delegations"));
+  assert.deepEqual([items.length, items[0].status, items[0].reason], [1, "Ended", reason]);
+});
+
+Deno.test("a delegation that may write changes what the user may, never what is the user's own; the audit log names both", async () => {
+  const { support, ana } = await office();
+  const { accessToken } = await accepted(asUser(support, ana, { mayWrite: true }), 201);
+  const other = await t.actor({ tenantId: support.tenantId ?? "", permissions: [] });
+  await accepted(send(accessToken, "PUT", `/api/v1/users/${other.userId}`, { firstName: "New" }));
+  const { items } = await accepted(
+    t.systemAdmin.get(`/api/v1/audit-log?targetId=${other.userId}&action=user.update`),
+  );
+  assert.deepEqual([items[0].actorId, items[0].actedBy], [ana.userId, support.userId]);
+  await refused(
+    FORBIDDEN,
+    send(accessToken, "PUT", "/api/v1/auth/me", { firstName: "New" }),
+    send(accessToken, "POST", "/api/v1/auth/change-password", { currentPassword: "x", newPassword: "y" }),
+    send(accessToken, "POST", "/api/v1/auth/factors/totp"),
+    send(accessToken, "POST", "/api/v1/auth/me/export"),
+    send(accessToken, "POST", "/api/v1/auth/switch-tenant", { tenantId: support.tenantId }),
+    send(accessToken, "POST", `/api/v1/users/${other.userId}/act-as`, { reason }),
+    send(accessToken, "DELETE", "/api/v1/auth/sessions/" + crypto.randomUUID()),
+  );
+});
+
+Deno.test("nobody acts as themselves, as a stranger, or as a user who holds more; a tenant may forbid it", async () => {
+  const { support, ana } = await office();
+  const strong = await t.actor({ tenantId: support.tenantId ?? "", role: "Admin" });
+  await refused("409 USER_SELF_CONFLICT", asUser(support, support));
+  await refused("403 MISSING_PERMISSION", asUser(support, strong), asUser(ana, support));
+  await refused("404 USER_NOT_FOUND", asUser(support, await t.actor()));
+  await accepted(t.systemAdmin.put(`/api/v1/tenants/${support.tenantId}`, { actAs: "forbidden" }));
+  await refused(FORBIDDEN, asUser(support, ana));
+});
+
+Deno.test("where the tenant requires consent, the user decides first", async () => {
+  const { support, ana } = await office();
+  await accepted(t.systemAdmin.put(`/api/v1/tenants/${support.tenantId}`, { actAs: "consent" }));
+  const ask = async () => {
+    const { delegation, accessToken } = await accepted(asUser(support, ana), 201);
+    assert.deepEqual([delegation.status, accessToken], ["Requested", null]);
+    return delegation.id;
+  };
+  const open = (by: Actor, id: string) => by.post(`/api/v1/delegations/${id}/open`);
+  const decide = (by: Actor, id: string, verb: string) =>
+    by.post(`/api/v1/auth/me/delegations/${id}/${verb}`);
+  const [refusedOne, allowed] = [await ask(), await ask()];
+  await refused("409 DELEGATION_STATE_CONFLICT", open(support, allowed));
+  await refused("404 DELEGATION_NOT_FOUND", decide(support, allowed, "allow"), open(ana, allowed));
+  await accepted(decide(ana, refusedOne, "refuse"));
+  await accepted(decide(ana, allowed, "allow"));
+  await refused("409 DELEGATION_STATE_CONFLICT", open(support, refusedOne), decide(ana, allowed, "refuse"));
+  const { accessToken } = await accepted(open(support, allowed));
+  await accepted(send(accessToken, "GET", "/api/v1/auth/me"));
+  await end(ana, allowed);
+  await refused("401 TOKEN_REVOKED", send(accessToken, "GET", "/api/v1/auth/me"));
+  await refused("409 DELEGATION_STATE_CONFLICT", open(support, allowed));
+});
+
+Deno.test("it ends with the actor's own session, with the actor's rights, with the user's rights and by its age", async () => {
+  const ends: ((o: { support: Actor; ana: Actor; id: string }) => Promise<unknown>)[] = [
+    ({ support }) => accepted(support.post("/api/v1/auth/logout"), 204),
+    ({ support }) =>
+      accepted(t.systemAdmin.put(`/api/v1/admin/users/${support.userId}`, { isActive: false })),
+    ({ ana }) => sql`update users set security_version = security_version + 1 where id = ${ana.userId}`,
+    ({ id }) => sql`update sessions set expires_at = now() where id = ${id}`,
+  ];
+  for (const over of ends) {
+    const { support, ana } = await office();
+    const { delegation: { id }, accessToken } = await accepted(asUser(support, ana), 201);
+    await accepted(send(accessToken, "GET", "/api/v1/auth/me"));
+    await over({ support, ana, id });
+    const answer = await outcome(send(accessToken, "GET", "/api/v1/auth/me"));
+    assert.match(answer, /^401 (TOKEN_REVOKED|SESSION_INVALIDATED)$/);
+  }
+});
+
+Deno.test("a system administrator works in a tenant for an hour without joining it", async () => {
+  const admin = await t.signedIn(t.systemAdmin);
+  const tenantId = await t.tenant();
+  const path = `/api/v1/admin/tenants/${tenantId}/work-in`;
+  const { accessToken, delegation } = await accepted(admin.post(path, { reason, mayWrite: true }), 201);
+  const role = await accepted(send(accessToken, "POST", "/api/v1/roles", { name: "Made by a visitor" }), 201);
+  const { items } = await accepted(t.systemAdmin.get(`/api/v1/audit-log?targetId=${role.id}`));
+  assert.deepEqual([items[0].tenantId, items[0].actedBy], [tenantId, admin.userId]);
+  await accepted(admin.get("/api/v1/auth/me"));
+  assert.equal((await sql`select from user_tenants where tenant_id = ${tenantId}`).length, 0);
+  await end(admin, delegation.id);
+  await refused("401 TOKEN_REVOKED", send(accessToken, "GET", "/api/v1/roles"));
+  await refused(
+    "404 TENANT_NOT_FOUND",
+    admin.post(`/api/v1/admin/tenants/${crypto.randomUUID()}/work-in`, { reason }),
+  );
+  await refused("403 MISSING_PERMISSION", (await t.actor({ role: "Admin" })).post(path, { reason }));
+});
