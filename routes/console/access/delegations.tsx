@@ -15,7 +15,7 @@ const permissions = ["act-as:users"];
 
 const bodyOf = (form: FormData) => ({
   reason: field(form, "reason"),
-  minutes: field(form, "minutes"),
+  minutes: Number(field(form, "minutes")),
   mayWrite: form.get("mayWrite") === "true",
 });
 

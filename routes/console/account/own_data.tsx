@@ -47,7 +47,7 @@ export function OwnData({ v, exports }: { v: Visit; exports: OwnExport[] }) {
             {
               head: t.download,
               cell: ({ id, fileId }) =>
-                fileId && <ButtonLink href={`account/exports/${id}`} label={t.download} icon="download" />,
+                fileId && <ButtonLink href={`own-exports/${id}`} label={t.download} icon="download" />,
             },
           ]}
         />
@@ -59,7 +59,7 @@ export function OwnData({ v, exports }: { v: Visit; exports: OwnExport[] }) {
 export const ownDataPages: ConsolePage[] = [
   action("account/export", "exportMyData", showing("account", texts, "asked")),
   {
-    path: "account/exports/{requestId}",
+    path: "own-exports/{requestId}",
     get: (v) => toDocument(v, v.api.call("downloadMyData", { params: v.params }), "account"),
   },
 ];

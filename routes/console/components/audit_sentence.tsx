@@ -128,10 +128,14 @@ function describeGrants(locale: Locale, entry: AuditEntry) {
 
 /** The actor, with a link to all changes that the actor made. */
 function actorOf({ locale, viewer }: Reader, entry: AuditEntry): SentencePart {
-  const { actorId, actorEmail, serviceAccount, apiKeyId, names } = entry;
+  const { actorId, actorEmail, actedBy, serviceAccount, apiKeyId, names } = entry;
   const t = sentenceParts[locale];
   if (actorId === null) return { text: t.service };
-  const name = names[actorId] ?? actorEmail ?? serviceAccount ?? t.unknown;
+  const own = names[actorId] ?? actorEmail ?? serviceAccount ?? t.unknown;
+  const isOther = actedBy !== null && actedBy !== actorId;
+  const name = isOther
+    ? t.actingAs.replace("{actor}", names[actedBy] ?? t.unknown).replace("{name}", own)
+    : own;
   const text = apiKeyId ? t.byKey.replace("{name}", name) : name;
   return {
     text: text.charAt(0).toLocaleUpperCase(FORMAT_TAGS[locale]) + text.slice(1),

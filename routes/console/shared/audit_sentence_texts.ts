@@ -18,6 +18,17 @@ export const actionSentences = defineTexts({
     "{who} ran the jobs of {deadLetters} again",
     "{who} executou de novo as tarefas de {deadLetters}",
   ],
+  "delegation.request": ["{who} asked to act as {target}", "{who} pediu para agir como {target}"],
+  "delegation.open": ["{who} began to act as {target}", "{who} começou a agir como {target}"],
+  "delegation.end": ["{who} ended acting as {target}", "{who} terminou de agir como {target}"],
+  "delegation.allow": [
+    "{who} allowed another user to act as {target}",
+    "{who} permitiu que outro usuário agisse como {target}",
+  ],
+  "delegation.refuse": [
+    "{who} refused that another user acts as {target}",
+    "{who} recusou que outro usuário aja como {target}",
+  ],
   "file.download-url": [
     "{who} requested a download of file {target}",
     "{who} pediu para baixar o arquivo {target}",
@@ -139,6 +150,7 @@ export const actionSentences = defineTexts({
 export const sentenceParts = defineTexts({
   service: ["The service", "O serviço"],
   unknown: ["Someone", "Alguém"],
+  actingAs: ["{actor} as {name}", "{actor} como {name}"],
   byKey: ["an API key of {name}", "uma chave de API de {name}"],
   ownTenant: ["the tenant", "o inquilino"],
   general: ["{who} {verb} {noun} {target}", "{who} {verb} {noun} {target}"],
@@ -228,6 +240,7 @@ export const fieldNames = defineTexts({
   permissions: ["permissions", "permissões"],
   phoneNumber: ["phone number", "telefone"],
   queue: ["queue", "fila"],
+  actAs: ["acting as its users", "agir como os seus usuários"],
   requireSecondFactor: ["second factor required", "segundo fator exigido"],
   subject: ["subject", "assunto"],
   tenants: ["tenants", "inquilinos"],

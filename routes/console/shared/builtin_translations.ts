@@ -15,6 +15,7 @@ const PORTUGUESE = new Map(Object.entries({
     "Alterar, ativar e desativar os usuários do inquilino",
   "Remove users from the tenant": "Remover usuários do inquilino",
   "Export the personal data of the tenant's users": "Exportar os dados pessoais dos usuários do inquilino",
+  "Act as users of the tenant for up to an hour": "Agir como usuários do inquilino durante até uma hora",
   "Erase the personal data of the tenant's users": "Apagar os dados pessoais dos usuários do inquilino",
   "Roles": "Papéis",
   "Read the tenant's roles": "Ver os papéis do inquilino",

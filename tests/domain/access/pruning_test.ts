@@ -55,6 +55,9 @@ Deno.test("pruning deletes expired rows and keeps the others", async () => {
     ('live', ${userId}, false, '{pwd}', now() + interval '1 minute'), ('over', ${userId}, false, '{pwd}', now())`;
   await sql`insert into passkey_challenges (challenge_hash, purpose, expires_at) values
     ('live', 'sign-in', now() + interval '1 minute'), ('over', 'sign-in', now())`;
+  await sql`insert into delegations (id, tenant_id, user_id, actor_id, reason, may_write, minutes, status, created_at)
+    select gen_random_uuid(), ${t.systemAdmin.tenantId}, ${userId}, ${userId}, '', false, 1, 'Refused',
+      now() - make_interval(days => n) from generate_series(364, 366, 2) n`;
   const apps = { confirmed: newId(), waiting: newId(), forgotten: newId() };
   const other = await t.actor();
   await sql`insert into user_factors (id, user_id, kind, name, secret, created_at, confirmed_at) values
@@ -74,6 +77,7 @@ Deno.test("pruning deletes expired rows and keeps the others", async () => {
     oidcHandovers: 1,
     factorTokens: 1,
     passkeyChallenges: 1,
+    delegations: 1,
     unconfirmedApps: 1,
   });
   const kept = await sql<{ id: string }[]>`select id from user_factors`;

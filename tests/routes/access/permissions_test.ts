@@ -158,14 +158,14 @@ Deno.test("the catalog is grouped by category, and counts matching permissions",
   await idOf(create("open:doors", owner, { category: "Users" }));
   const { body } = await owner.get(`${PERMISSIONS}/catalog?pageSize=100`);
   const users = body.items.find((group: { category: string }) => group.category === "Users");
-  const verbs = ["create", "delete", "erase", "export"].map((verb) => `${verb}:users`);
+  const verbs = ["act-as", "create", "delete", "erase", "export"].map((verb) => `${verb}:users`);
   assert.deepEqual(users.permissions.map((item: { code: string }) => item.code), [
     ...verbs,
     "open:doors",
     "read:users",
     "update:users",
   ]);
-  assert.equal(users.permissionCount, 7);
+  assert.equal(users.permissionCount, 8);
   const found = await owner.get(`${PERMISSIONS}/catalog?search=doors`);
   assert.deepEqual([found.body.totalCount, found.body.items[0].permissionCount], [1, 1]);
 });

@@ -35,6 +35,7 @@ Deno.test("a tenant is created with its catalog roles, found at its Location, an
     maxUsers: 5,
     userCount: 0,
     requireSecondFactor: false,
+    actAs: "allowed",
     deletedAt: null,
   });
   assert.equal(createdAt, updatedAt);

@@ -23,6 +23,7 @@ const entry = (action: string, targetId: string, more: Partial<AuditEntry> = {})
   actorEmail: "ana@example.test",
   serviceAccount: null,
   apiKeyId: null,
+  actedBy: null,
   tenantId: TENANT,
   action,
   targetType: action.split(".")[0] ?? "",
@@ -84,6 +85,8 @@ Deno.test("roles of a user are said with their names", () => {
     after: { roleIds: [SALES, BILLING] },
   });
   assert.deepEqual(said(set), ["Ana gave Bruno the role Billing", "Ana deu o papel Billing a Bruno"]);
+  const acted = entry("user.set-roles", BRUNO, { ...set, actedBy: BRUNO });
+  assert.equal(said(acted)[0], "Bruno as Ana gave Bruno the role Billing");
 });
 
 Deno.test("other changes are said with what changed, and pauses with their reason", () => {

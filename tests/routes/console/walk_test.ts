@@ -47,6 +47,7 @@ const OPEN: Record<string, string> = {
     work-in/{id} first-steps queues/{queue}/pause job-types/{name}/pause workers report-targets/new
     users/{id}/links users/{id}/links/new users/{id}/data`,
   "200 403 403 403 403": `
+    users/{id}/act-as delegations
     report-targets report-targets/{id} document-templates document-templates/new document-templates/{id}
     document-templates/{id}/versions document-templates/{id}/versions/{version}
     document-templates/{id}/generate permissions/new permissions/import permissions/{id}
@@ -56,6 +57,7 @@ const OPEN: Record<string, string> = {
   } api-keys api-keys/new service-accounts service-accounts/new
     oauth-clients oauth-clients/new oauth-clients/{id} oauth-clients/{id}/edit webhooks webhooks/new
     webhooks/{id} webhooks/{id}/retry webhooks/{id}/edit`,
+  "404 404 404 404 404": "own-exports/{requestId}",
   "303 403 403 403 403": `
     files/{id}/retention files/{id}/purge webhooks/{id}/pause`,
 };
@@ -163,7 +165,16 @@ Deno.test("every page opens in a tenant without anything", async () => {
 });
 
 /** Forms that every signed-in viewer may send without any field. */
-const OPEN_FORMS = ["account", "look", "inbox/read-all", "jobs/new", "looks/preview", "looks/preview/body"];
+const OPEN_FORMS = [
+  "account",
+  "account/export",
+  "delegations/end",
+  "look",
+  "inbox/read-all",
+  "jobs/new",
+  "looks/preview",
+  "looks/preview/body",
+];
 /** Forms that end or change the session. */
 const OF_SESSION = ["sign-out", "tenant"];
 
@@ -200,7 +211,7 @@ Deno.test("a form without its token, of another site, or of a viewer without the
 
 Deno.test("an id leads to every kind of thing, alone, in an address and without its dashes", async () => {
   const search = await searcher(t, administrator);
-  const noIds = ["user-imports", "work-in"];
+  const noIds = ["user-imports", "work-in", "own-exports"];
   for (const [section, id] of Object.entries(samples)) {
     if (noIds.includes(section) || !/^[\da-f-]{36}$/.test(id)) continue;
     const found = await search(` https://steward.test/console/${section}/${id.toUpperCase()}?x=1 `);
