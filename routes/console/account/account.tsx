@@ -1,6 +1,6 @@
 import type { ServicePlatform } from "../../../domain/platform.ts";
 import { Fields, Form } from "../components/fields.tsx";
-import { ActionButton } from "../components/forms.tsx";
+import { actionButton } from "../components/forms.tsx";
 import { actionsColumn, timeColumn } from "../components/list.tsx";
 import { Card, Empty } from "../components/notice.tsx";
 import { type Column, DataTable } from "../components/table.tsx";
@@ -221,15 +221,14 @@ function sessionColumns(v: Visit): Column<Row<"listOwnSessions">>[] {
     },
     { head: t.address, cell: ({ ip }) => <span class="nowrap">{ip ?? "–"}</span>, wideOnly: true },
     timeColumn(v, t.started, "createdAt"),
-    actionsColumn(v, ({ id, isCurrent }) =>
-      !isCurrent && (
-        <ActionButton
-          v={v}
-          action={`account/sessions/${id}`}
-          label={t.endSession}
-          tone="danger"
-          confirm={t.endSessionConfirm}
-        />
-      )),
+    actionsColumn(
+      v,
+      ({ id, isCurrent }) =>
+        !isCurrent &&
+        actionButton(v, `account/sessions/${id}`, t.endSession, {
+          tone: "danger",
+          confirm: t.endSessionConfirm,
+        }),
+    ),
   ];
 }

@@ -1,4 +1,4 @@
-import { ActionButton } from "../components/forms.tsx";
+import { actionButton } from "../components/forms.tsx";
 import { actionsColumn } from "../components/list.tsx";
 import { Card } from "../components/notice.tsx";
 import { type Column, DataTable } from "../components/table.tsx";
@@ -34,9 +34,7 @@ export function ConnectedClients({ v, clients }: { v: Visit; clients: Connected[
     { head: t.sessions, cell: ({ sessions }) => String(sessions), wideOnly: true },
     actionsColumn(
       v,
-      ({ id, name }) => (
-        <ActionButton v={v} action={`account/clients/${id}`} label={t.disconnect} confirm={t.confirm(name)} />
-      ),
+      ({ id, name }) => actionButton(v, `account/clients/${id}`, t.disconnect, { confirm: t.confirm(name) }),
     ),
   ];
   return (

@@ -1,10 +1,10 @@
 import type { NewPasskeyInput } from "../../auth/factor_shapes.ts";
 import { Fields, Form } from "../components/fields.tsx";
 import {
-  ActionButton,
-  ButtonLink,
+  actionButton,
+  buttonLink,
   CsrfField,
-  DeleteButton,
+  deleteButton,
   FormRefusal,
   TextField,
 } from "../components/forms.tsx";
@@ -72,18 +72,13 @@ async function securityView(v: Visit): Promise<View> {
           />
           <div class="row">
             {!hasApp && <StartAppButton v={v} />}
-            <ButtonLink href={at(v, `${PATH}/passkey`)} label={t.addPasskey} icon="plus" />
+            {buttonLink(at(v, `${PATH}/passkey`), t.addPasskey, { icon: "plus" })}
           </div>
         </Card>
         {hasFactor && (
           <Card title={t.recoveryCodes}>
             <p>{t.codesLeft(recoveryCodesLeft)}</p>
-            <ActionButton
-              v={v}
-              action={`${PATH}/recovery-codes`}
-              label={t.newCodes}
-              confirm={t.newCodesConfirm}
-            />
+            {actionButton(v, `${PATH}/recovery-codes`, t.newCodes, { confirm: t.newCodesConfirm })}
           </Card>
         )}
       </>
@@ -105,14 +100,13 @@ function factorColumns(v: Visit): Column<Factor>[] {
     { head: t.kind, cell: ({ kind }) => kind === "totp" ? t.totp : t.passkey, wideOnly: true },
     timeColumn(v, t.added, "createdAt"),
     timeColumn(v, t.lastUsed, "lastUsedAt"),
-    actionsColumn(v, ({ id, kind, name }) => (
-      <DeleteButton
-        v={v}
-        action={`${PATH}/${id}/remove`}
-        label={t.removeTitle(kind === "totp" ? t.totp : name)}
-        confirm={t.removeConfirm}
-      />
-    )),
+    actionsColumn(
+      v,
+      ({ id, kind, name }) =>
+        deleteButton(v, `${PATH}/${id}/remove`, t.removeConfirm, {
+          label: t.removeTitle(kind === "totp" ? t.totp : name),
+        }),
+    ),
   ];
 }
 
@@ -140,16 +134,12 @@ function appView(v: Visit, sent: Sent | null): View {
   };
 }
 
-const StartAppButton = ({ v }: { v: Visit }) => (
-  <ActionButton
-    v={v}
-    action={at(v, `${PATH}/app`)}
-    label={factorTexts[v.locale].addApp}
-    icon="plus"
-    tone="primary"
-    fields={{ do: "start" }}
-  />
-);
+const StartAppButton = ({ v }: { v: Visit }) =>
+  actionButton(v, at(v, `${PATH}/app`), factorTexts[v.locale].addApp, {
+    icon: "plus",
+    tone: "primary",
+    fields: { do: "start" },
+  });
 
 function startedAppView(v: Visit, sent: Sent | null, started: Answer<"startTotp">): View {
   const t = factorTexts[v.locale];
@@ -228,7 +218,7 @@ async function sendPasskey(v: Visit, form: FormData): Promise<Outcome> {
 /** Back to the client that sent the viewer, else to the list of factors. */
 const GoOn = ({ v }: { v: Visit }) => (
   <div>
-    <ButtonLink href={clientOf(v) ?? PATH} label={factorTexts[v.locale].goOn} tone="primary" />
+    {buttonLink(clientOf(v) ?? PATH, factorTexts[v.locale].goOn, { tone: "primary" })}
   </div>
 );
 

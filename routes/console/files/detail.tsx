@@ -1,4 +1,4 @@
-import { ActionButton, ButtonLink } from "../components/forms.tsx";
+import { actionButton, buttonLink } from "../components/forms.tsx";
 import { Card } from "../components/notice.tsx";
 import { LivePart } from "../components/table.tsx";
 import { bytes, CopyValue, Facts, Time } from "../components/values.tsx";
@@ -40,12 +40,10 @@ export async function filePage(v: Visit, sent: FileForms = {}): Promise<View> {
         <StatusNotice v={v} file={file} />
         <HoldNotice v={v} file={file} names={names} isAdmin={isAdmin} />
         <div class="row">
-          {file.status === "Available" && (
-            <ButtonLink href={`${path}/download`} label={t.download} icon="download" tone="primary" />
-          )}
-          {file.status === "Pending" && mayInFiles(v.viewer, "upload:files") && (
-            <ActionButton v={v} action={`${path}/confirm`} label={t.confirmUpload} icon="check" />
-          )}
+          {file.status === "Available" &&
+            buttonLink(`${path}/download`, t.download, { icon: "download", tone: "primary" })}
+          {file.status === "Pending" && mayInFiles(v.viewer, "upload:files") &&
+            actionButton(v, `${path}/confirm`, t.confirmUpload, { icon: "check" })}
         </div>
         <div class="grid-2">
           <FactsCard v={v} file={file} names={names} />

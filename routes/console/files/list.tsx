@@ -2,7 +2,7 @@ import { RETENTION_CLASSES } from "../../../domain/files/file.ts";
 import { PURGE_KINDS } from "../../../domain/files/purge_reasons.ts";
 import { defaultProfiles } from "../../../domain/files/profiles.ts";
 import { periodOf } from "../components/date_inputs.ts";
-import { ButtonLink } from "../components/forms.tsx";
+import { buttonLink } from "../components/forms.tsx";
 import {
   choice,
   hidden,
@@ -37,7 +37,7 @@ export async function filesPage(v: Visit): Promise<View> {
   return {
     title: t.files,
     actions: mayInFiles(v.viewer, "upload:files") &&
-      <ButtonLink href="files/upload" label={t.upload} icon="upload" tone="primary" />,
+      buttonLink("files/upload", t.upload, { icon: "upload", tone: "primary" }),
     body: list(v, page, {
       path: "files",
       icon: "files",

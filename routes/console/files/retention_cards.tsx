@@ -2,7 +2,7 @@ import { RETENTION_CLASSES } from "../../../domain/files/file.ts";
 import { isServiceOwner } from "../../../domain/files/service_scopes.ts";
 import { localOf } from "../components/date_inputs.ts";
 import { Fields, Form } from "../components/fields.tsx";
-import { ActionButton } from "../components/forms.tsx";
+import { actionButton } from "../components/forms.tsx";
 import { actionsColumn, labelled, timeColumn } from "../components/list.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
 import { type Column, DataTable } from "../components/table.tsx";
@@ -32,14 +32,11 @@ export function ReferencesCard(
   const release: Column<Row<"listFileReferences">> = actionsColumn(
     v,
     ({ referenceId, scope, ownerId }) =>
-      isServiceOwner({ scope, ownerId }) ? <span class="muted">{t.releasedByService}</span> : (
-        <ActionButton
-          v={v}
-          action={`files/${file.id}/references/${referenceId}/release`}
-          label={t.release}
-          confirm={t.releaseConfirm(`${scope} ${ownerId}`)}
-        />
-      ),
+      isServiceOwner({ scope, ownerId })
+        ? <span class="muted">{t.releasedByService}</span>
+        : actionButton(v, `files/${file.id}/references/${referenceId}/release`, t.release, {
+          confirm: t.releaseConfirm(`${scope} ${ownerId}`),
+        }),
   );
   return (
     <Card title={`${t.references} (${number(v, totalCount)})`} id="references">

@@ -1,4 +1,4 @@
-import { ActionButton, FilterBar } from "../components/forms.tsx";
+import { actionButton, FilterBar } from "../components/forms.tsx";
 import { choice } from "../components/list.tsx";
 import { EmptyList, LivePart, Pager } from "../components/table.tsx";
 import { Badge, Time } from "../components/values.tsx";
@@ -16,7 +16,7 @@ export async function inboxPage(v: Visit): Promise<View> {
   const page = await v.api.list("listUserNotifications", v, { userId: v.viewer.userId });
   return {
     title: t.title,
-    actions: <ActionButton v={v} action="inbox/read-all" label={t.readAll} icon="check" />,
+    actions: actionButton(v, "inbox/read-all", t.readAll, { icon: "check" }),
     body: (
       <>
         <FilterBar v={v} action="inbox" target="messages">
@@ -57,14 +57,11 @@ function MessageCard({ v, message }: { v: Visit; message: Message }) {
       <p class="break pre-line">{body}</p>
       <div class="row">
         {actionUrl && safeLink(actionUrl) && <a class="button small" href={actionUrl}>{t.open}</a>}
-        {!isRead && <ActionButton v={v} action={`inbox/${id}/read`} label={t.markRead} />}
-        <ActionButton
-          v={v}
-          action={`inbox/${id}/delete`}
-          label={commonTexts[v.locale].remove}
-          tone="danger"
-          confirm={t.deleteConfirm}
-        />
+        {!isRead && actionButton(v, `inbox/${id}/read`, t.markRead)}
+        {actionButton(v, `inbox/${id}/delete`, commonTexts[v.locale].remove, {
+          tone: "danger",
+          confirm: t.deleteConfirm,
+        })}
       </div>
     </article>
   );

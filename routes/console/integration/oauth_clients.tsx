@@ -1,4 +1,4 @@
-import { ActionButton, ButtonLink } from "../components/forms.tsx";
+import { actionButton, buttonLink } from "../components/forms.tsx";
 import { listView, timeColumn } from "../components/list.tsx";
 import { Card } from "../components/notice.tsx";
 import { Badge, Codes, CopyValue, Facts, Time } from "../components/values.tsx";
@@ -18,7 +18,7 @@ async function listClients(v: Visit): Promise<View> {
     path: "oauth-clients",
     icon: "keys",
     title: t.clients,
-    actions: <ButtonLink href="oauth-clients/new" label={t.newClient} icon="plus" tone="primary" />,
+    actions: buttonLink("oauth-clients/new", t.newClient, { icon: "plus", tone: "primary" }),
     query: keyOrder(v),
     caption: t.clientsCaption,
     empty: [t.noClients, t.noClientsText],
@@ -48,17 +48,10 @@ async function showClient(v: Visit): Promise<View> {
     crumbs: [{ href: "oauth-clients", label: t.clients }],
     actions: revokedAt ? undefined : (
       <>
-        <ButtonLink href={`${here}/edit`} label={t.edit} />
-        {kind === "confidential" && (
-          <ActionButton v={v} action={`${here}/rotate`} label={t.newSecret} confirm={t.rotateConfirm(name)} />
-        )}
-        <ActionButton
-          v={v}
-          action={`${here}/revoke`}
-          label={t.revoke}
-          tone="danger"
-          confirm={t.revokeConfirm(name)}
-        />
+        {buttonLink(`${here}/edit`, t.edit)}
+        {kind === "confidential" &&
+          actionButton(v, `${here}/rotate`, t.newSecret, { confirm: t.rotateConfirm(name) })}
+        {actionButton(v, `${here}/revoke`, t.revoke, { tone: "danger", confirm: t.revokeConfirm(name) })}
       </>
     ),
     body: (

@@ -1,4 +1,4 @@
-import { ActionButton, ButtonLink } from "../components/forms.tsx";
+import { actionButton, buttonLink } from "../components/forms.tsx";
 import { Fields, Form } from "../components/fields.tsx";
 import { actionsColumn, listView } from "../components/list.tsx";
 import { Card, Empty } from "../components/notice.tsx";
@@ -23,7 +23,7 @@ async function listAccounts(v: Visit): Promise<View> {
     path: "service-accounts",
     icon: "keys",
     title: t.accounts,
-    actions: <ButtonLink href="service-accounts/new" label={t.newAccount} icon="plus" tone="primary" />,
+    actions: buttonLink("service-accounts/new", t.newAccount, { icon: "plus", tone: "primary" }),
     query: keyOrder(v),
     caption: t.accountsCaption,
     empty: [t.noAccounts, t.noAccountsText],
@@ -57,14 +57,8 @@ function AccountActions({ v, account: { id, name, revokedAt } }: { v: Visit; acc
   const here = `service-accounts/${id}`;
   return (
     <>
-      <ActionButton v={v} action={`${here}/rotate`} label={t.newSecret} confirm={t.rotateConfirm(name)} />
-      <ActionButton
-        v={v}
-        action={`${here}/revoke`}
-        label={t.revoke}
-        tone="danger"
-        confirm={t.revokeAccountConfirm(name)}
-      />
+      {actionButton(v, `${here}/rotate`, t.newSecret, { confirm: t.rotateConfirm(name) })}
+      {actionButton(v, `${here}/revoke`, t.revoke, { tone: "danger", confirm: t.revokeAccountConfirm(name) })}
     </>
   );
 }

@@ -1,6 +1,6 @@
 import { DELIVERY_STATUSES } from "../../../domain/events/deliveries.ts";
 import { Fields, Form } from "../components/fields.tsx";
-import { ActionButton, ButtonLink, DeleteButton } from "../components/forms.tsx";
+import { actionButton, buttonLink, deleteButton } from "../components/forms.tsx";
 import { actionsColumn, choice, labelled, list, timeColumn } from "../components/list.tsx";
 import { Card, Notice, type Tone } from "../components/notice.tsx";
 import {
@@ -144,9 +144,8 @@ function deliveryList(v: Visit, endpoint: Endpoint, page: Page<Delivery>) {
       actionsColumn(
         v,
         ({ id, status }) =>
-          status !== "Pending" && endpoint.isActive && (
-            <ActionButton v={v} action={`${here}/deliveries/${id}`} label={t.redeliver} />
-          ),
+          status !== "Pending" && endpoint.isActive &&
+          actionButton(v, `${here}/deliveries/${id}`, t.redeliver),
       ),
     ],
   });
@@ -157,22 +156,14 @@ function EndpointActions({ v, endpoint, here }: { v: Visit; endpoint: Endpoint; 
   const secret = `${here}/secret`;
   return (
     <>
-      {endpoint.pausedAt && (
-        <ActionButton
-          v={v}
-          action={`${here}/resume`}
-          label={webhookTexts[v.locale].resume}
-          icon="play"
-          tone="primary"
-        />
-      )}
-      {endpoint.isActive && <ActionButton v={v} action={`${here}/test`} label={t.test} icon="play" />}
-      {endpoint.isActive && (
-        <ButtonLink href={`${here}/retry`} label={webhookTexts[v.locale].retryFailed} icon="retry" />
-      )}
-      <ButtonLink href={`${here}/edit`} label={t.edit} icon="settings" />
-      <ActionButton v={v} action={secret} label={t.newSecret} icon="keys" confirm={t.newSecretConfirm} />
-      <DeleteButton v={v} action={`${here}/delete`} label={t.remove} confirm={t.removeConfirm} />
+      {endpoint.pausedAt &&
+        actionButton(v, `${here}/resume`, webhookTexts[v.locale].resume, { icon: "play", tone: "primary" })}
+      {endpoint.isActive && actionButton(v, `${here}/test`, t.test, { icon: "play" })}
+      {endpoint.isActive &&
+        buttonLink(`${here}/retry`, webhookTexts[v.locale].retryFailed, { icon: "retry" })}
+      {buttonLink(`${here}/edit`, t.edit, { icon: "settings" })}
+      {actionButton(v, secret, t.newSecret, { icon: "keys", confirm: t.newSecretConfirm })}
+      {deleteButton(v, `${here}/delete`, t.removeConfirm, { label: t.remove })}
     </>
   );
 }

@@ -1,6 +1,6 @@
 import { MAX_REDELIVERED } from "../../../domain/events/redeliver_failed.ts";
 import { Fields, Form } from "../components/fields.tsx";
-import { ButtonLink } from "../components/forms.tsx";
+import { buttonLink } from "../components/forms.tsx";
 import { Card, Notice } from "../components/notice.tsx";
 import { number } from "../components/values.tsx";
 import { done, formPage } from "../shared/actions.ts";
@@ -34,7 +34,7 @@ export const retryFailedPage = formPage({
                   {endpoint.isActive ? t.noneFailed : t.isInactive}
                 </Notice>
                 <div>
-                  <ButtonLink href={back} label={integrationTexts[v.locale].backToWebhook} />
+                  {buttonLink(back, integrationTexts[v.locale].backToWebhook)}
                 </div>
               </div>
             )

@@ -1,5 +1,5 @@
 import type { Child } from "hono/jsx";
-import { ActionButton, ButtonLink } from "../components/forms.tsx";
+import { actionButton, buttonLink } from "../components/forms.tsx";
 import { managesAllTenants, tenantChoices, tenantNames } from "../shared/access_queries.ts";
 import { periodOf } from "../components/date_inputs.ts";
 import {
@@ -45,8 +45,8 @@ const ViewTabs = ({ v, here }: { v: Visit; here: "groups" | "list" }) => {
 
 const actions = (v: Visit) => (
   <>
-    <ButtonLink href="dead-letters/retry" label={deadLetterTexts[v.locale].retryMany} icon="retry" />
-    <ButtonLink href="dead-letters/purge" label={deadLetterTexts[v.locale].purge} icon="trash" />
+    {buttonLink("dead-letters/retry", deadLetterTexts[v.locale].retryMany, { icon: "retry" })}
+    {buttonLink("dead-letters/purge", deadLetterTexts[v.locale].purge, { icon: "trash" })}
   </>
 );
 
@@ -100,16 +100,8 @@ async function groupsPage(v: Visit): Promise<View> {
               cell: (group) => (
                 group.errorPattern && (
                   <span class="row">
-                    <ButtonLink
-                      href={`dead-letters/retry${searchFor(group)}`}
-                      label={t.retryGroup}
-                      icon="retry"
-                    />
-                    <ButtonLink
-                      href={`dead-letters/purge${searchFor(group)}`}
-                      label={t.purgeGroup}
-                      icon="trash"
-                    />
+                    {buttonLink(`dead-letters/retry${searchFor(group)}`, t.retryGroup, { icon: "retry" })}
+                    {buttonLink(`dead-letters/purge${searchFor(group)}`, t.purgeGroup, { icon: "trash" })}
                   </span>
                 )
               ),
@@ -177,7 +169,7 @@ async function deadLettersPage(v: Visit): Promise<View> {
         cell: ({ id, retriedJobId }) =>
           retriedJobId
             ? <a href={`jobs/${retriedJobId}`}>{t.retried}</a>
-            : <ActionButton v={v} action={`dead-letters/${id}/retry`} label={t.retry} icon="retry" />,
+            : actionButton(v, `dead-letters/${id}/retry`, t.retry, { icon: "retry" }),
       },
     ],
   } satisfies ListOptions<Row<"listDeadLetters">>;
@@ -190,8 +182,8 @@ async function deadLettersPage(v: Visit): Promise<View> {
     actions: group.errorPattern
       ? (
         <>
-          <ButtonLink href={`dead-letters/retry${search}`} label={t.retryGroup} icon="retry" tone="primary" />
-          <ButtonLink href={`dead-letters/purge${search}`} label={t.purgeGroup} icon="trash" />
+          {buttonLink(`dead-letters/retry${search}`, t.retryGroup, { icon: "retry", tone: "primary" })}
+          {buttonLink(`dead-letters/purge${search}`, t.purgeGroup, { icon: "trash" })}
         </>
       )
       : actions(v),
@@ -224,15 +216,9 @@ async function deadLetterPage(v: Visit): Promise<View> {
   return {
     title: jobTypeName,
     crumbs: [{ href: "dead-letters", label: t.title }],
-    actions: retriedJobId ? undefined : (
-      <ActionButton
-        v={v}
-        action={`dead-letters/${id}/retry`}
-        label={t.retry}
-        icon="retry"
-        tone="primary"
-      />
-    ),
+    actions: retriedJobId
+      ? undefined
+      : actionButton(v, `dead-letters/${id}/retry`, t.retry, { icon: "retry", tone: "primary" }),
     body: (
       <>
         <Card

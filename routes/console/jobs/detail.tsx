@@ -1,6 +1,6 @@
 import type { Child } from "hono/jsx";
 import { tenantNames } from "../shared/access_queries.ts";
-import { ActionButton, ButtonLink, DeleteButton } from "../components/forms.tsx";
+import { actionButton, buttonLink, deleteButton } from "../components/forms.tsx";
 import { Card } from "../components/notice.tsx";
 import { DataTable, LivePart } from "../components/table.tsx";
 import { CopyValue, Facts, JsonText, shortId, Time } from "../components/values.tsx";
@@ -42,7 +42,7 @@ async function jobPage(v: Visit): Promise<View> {
     scope: job.tenantId === null ? undefined : tenants.get(job.tenantId),
     crumbs: [{ href: "jobs", label: t.jobs }],
     actions: types.some(({ name }) => name === job.jobTypeName)
-      ? <ButtonLink href={`jobs/new?copy=${job.id}`} label={t.enqueueCopy} icon="plus" />
+      ? buttonLink(`jobs/new?copy=${job.id}`, t.enqueueCopy, { icon: "plus" })
       : undefined,
     body: (
       <LivePart v={v} id="job" {...ENDED.has(job.status) ? {} : { everySeconds: 2 }}>
@@ -90,35 +90,22 @@ function JobActions({ v, job }: { v: Visit; job: Answer<"readJob"> }) {
     <>
       {runsAgain && (
         <>
-          <ActionButton v={v} action={`${here}/retry`} label={t.runAgain} icon="retry" tone="primary" />
-          <ButtonLink href={`${here}/run-again`} label={t.runChanged} />
+          {actionButton(v, `${here}/retry`, t.runAgain, { icon: "retry", tone: "primary" })}
+          {buttonLink(`${here}/run-again`, t.runChanged)}
         </>
       )}
-      {deadLetter && !deadLetter.retriedJobId && (
-        <DeleteButton v={v} action={`${here}/discard`} label={t.discard} confirm={t.discardConfirm} />
-      )}
-      {job.status === "Processing" && !job.cancelRequestedAt && (
-        <ActionButton
-          v={v}
-          action={`${here}/request-cancel`}
-          label={t.stopJob}
-          icon="close"
-          tone="danger"
-          confirm={t.stopConfirm}
-        />
-      )}
-      {job.nextRetryAt && (
-        <ActionButton v={v} action={`${here}/retry-now`} label={t.retryNow} icon="retry" tone="primary" />
-      )}
-      {CANCELLABLE.has(job.status) && (
-        <DeleteButton
-          v={v}
-          action={`${here}/cancel`}
-          label={t.cancelJob}
-          icon="close"
-          confirm={t.cancelConfirm}
-        />
-      )}
+      {deadLetter && !deadLetter.retriedJobId &&
+        deleteButton(v, `${here}/discard`, t.discardConfirm, { label: t.discard })}
+      {job.status === "Processing" && !job.cancelRequestedAt &&
+        actionButton(v, `${here}/request-cancel`, t.stopJob, {
+          icon: "close",
+          tone: "danger",
+          confirm: t.stopConfirm,
+        })}
+      {job.nextRetryAt &&
+        actionButton(v, `${here}/retry-now`, t.retryNow, { icon: "retry", tone: "primary" })}
+      {CANCELLABLE.has(job.status) &&
+        deleteButton(v, `${here}/cancel`, t.cancelConfirm, { label: t.cancelJob, icon: "close" })}
     </>
   );
 }

@@ -2,7 +2,7 @@ import { MAX_SEARCHED } from "../../../domain/jobs/lists/error_search.ts";
 import { JOB_STATUSES, JOB_TYPES, PRIORITIES } from "../../../domain/jobs/job_row.ts";
 import { managesAllTenants, tenantChoices, tenantNames } from "../shared/access_queries.ts";
 import { periodOf } from "../components/date_inputs.ts";
-import { ButtonLink } from "../components/forms.tsx";
+import { buttonLink } from "../components/forms.tsx";
 import {
   choice,
   hidden,
@@ -46,7 +46,7 @@ export async function jobsPage(v: Visit): Promise<View> {
   const schemas = new Map(types.map(({ name, argsSchema }) => [name, argsSchema]));
   return {
     title: t.jobs,
-    actions: <ButtonLink href="jobs/new" label={t.enqueue} icon="plus" tone="primary" />,
+    actions: buttonLink("jobs/new", t.enqueue, { icon: "plus", tone: "primary" }),
     body: list(v, page, {
       path: "jobs",
       icon: "jobs",

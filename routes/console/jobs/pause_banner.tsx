@@ -1,4 +1,4 @@
-import { ActionButton } from "../components/forms.tsx";
+import { actionButton } from "../components/forms.tsx";
 import { Notice } from "../components/notice.tsx";
 import { Time } from "../components/values.tsx";
 import { searchOf } from "../shared/api.ts";
@@ -47,12 +47,5 @@ export function ResumeButton({ v, pause: { kind, name, scope } }: {
   if (!isOwn || !may(v.viewer, "manage:jobs")) return null;
   const path = kind === "queue" ? "queues" : "job-types";
   const t = pauseTexts[v.locale];
-  return (
-    <ActionButton
-      v={v}
-      action={`${path}/${encodeURIComponent(name)}/resume`}
-      label={t.resume}
-      icon="play"
-    />
-  );
+  return actionButton(v, `${path}/${encodeURIComponent(name)}/resume`, t.resume, { icon: "play" });
 }

@@ -1,6 +1,6 @@
 import { formatter } from "../../../domain/shared/formatters.ts";
 import { describeCron } from "../components/cron_description.ts";
-import { ActionButton, ButtonLink, DeleteButton } from "../components/forms.tsx";
+import { actionButton, buttonLink, deleteButton } from "../components/forms.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
 import { linkColumn, listView } from "../components/list.tsx";
 import { type Column, DataTable, LivePart } from "../components/table.tsx";
@@ -27,7 +27,7 @@ async function listRecurring(v: Visit): Promise<View> {
     id: "recurring",
     icon: "recurring",
     title: t.title,
-    actions: <ButtonLink href="recurring/new/form" label={t.create} icon="plus" tone="primary" />,
+    actions: buttonLink("recurring/new/form", t.create, { icon: "plus", tone: "primary" }),
     query: { pageSize: 50 },
     top: <PauseBanner v={v} pauses={await v.api.call("listJobPauses")} />,
     caption: t.caption,
@@ -63,7 +63,7 @@ async function listRecurring(v: Visit): Promise<View> {
         cell: (recurring) => (
           <div class="buttons">
             <Controls v={v} recurring={recurring} />
-            <ButtonLink href={`${pathOf(recurring.jobId)}/edit`} label={t.edit} />
+            {buttonLink(`${pathOf(recurring.jobId)}/edit`, t.edit)}
           </div>
         ),
       },
@@ -90,10 +90,10 @@ function Controls({ v, recurring }: { v: Visit; recurring: Recurring }) {
   const path = pathOf(recurring.jobId);
   return (
     <>
-      <ActionButton v={v} action={`${path}/trigger`} label={t.trigger} icon="play" />
+      {actionButton(v, `${path}/trigger`, t.trigger, { icon: "play" })}
       {recurring.isPaused
-        ? <ActionButton v={v} action={`${path}/resume`} label={t.resume} icon="recurring" />
-        : <ActionButton v={v} action={`${path}/pause`} label={t.pause} icon="pause" />}
+        ? actionButton(v, `${path}/resume`, t.resume, { icon: "recurring" })
+        : actionButton(v, `${path}/pause`, t.pause, { icon: "pause" })}
     </>
   );
 }
@@ -116,8 +116,8 @@ async function recurringJobPage(v: Visit): Promise<View> {
     actions: (
       <>
         <Controls v={v} recurring={recurring} />
-        <ButtonLink href={`${pathOf(jobId)}/edit`} label={t.edit} />
-        <DeleteButton v={v} action={`${pathOf(jobId)}/delete`} confirm={t.removeConfirm(jobId)} />
+        {buttonLink(`${pathOf(jobId)}/edit`, t.edit)}
+        {deleteButton(v, `${pathOf(jobId)}/delete`, t.removeConfirm(jobId))}
       </>
     ),
     body: (

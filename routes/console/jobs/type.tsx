@@ -1,6 +1,6 @@
 import { JOB_STATUSES } from "../../../domain/jobs/job_row.ts";
 import { Sparkline, TimeBars } from "../components/charts.tsx";
-import { ButtonLink } from "../components/forms.tsx";
+import { buttonLink } from "../components/forms.tsx";
 import { Card, Empty } from "../components/notice.tsx";
 import { DataTable, LivePart } from "../components/table.tsx";
 import { Statistic, StatisticRow, Statistics } from "../components/statistics.tsx";
@@ -42,16 +42,13 @@ export async function typePage(v: Visit): Promise<View> {
     crumbs: [{ href: "job-types", label: t.title }],
     actions: (
       <>
-        <ButtonLink href={jobsOf(name)} label={t.jobsOfType} icon="jobs" />
+        {buttonLink(jobsOf(name), t.jobsOfType, { icon: "jobs" })}
         <PauseButton v={v} type={{ name, pause }} />
-        {type && (
-          <ButtonLink
-            href={`jobs/new${searchOf({ jobTypeName: name })}`}
-            label={t.enqueue}
-            icon="plus"
-            tone="primary"
-          />
-        )}
+        {type &&
+          buttonLink(`jobs/new${searchOf({ jobTypeName: name })}`, t.enqueue, {
+            icon: "plus",
+            tone: "primary",
+          })}
       </>
     ),
     body: (

@@ -1,4 +1,4 @@
-import { ButtonLink } from "../components/forms.tsx";
+import { buttonLink } from "../components/forms.tsx";
 import { Card, Empty } from "../components/notice.tsx";
 import { DataTable } from "../components/table.tsx";
 import { Badge, duration, number } from "../components/values.tsx";
@@ -59,5 +59,5 @@ export function PauseButton({ v, type: { name, pause } }: {
 }) {
   if (pause) return <ResumeButton v={v} pause={pause} />;
   if (!may(v.viewer, "manage:jobs")) return null;
-  return <ButtonLink href={`${typePath(name)}/pause`} label={typeTexts[v.locale].pause} icon="pause" />;
+  return buttonLink(`${typePath(name)}/pause`, typeTexts[v.locale].pause, { icon: "pause" });
 }

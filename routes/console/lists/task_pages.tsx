@@ -13,7 +13,7 @@ import { enqueueJob } from "../../../domain/jobs/enqueue.ts";
 import type { ServicePlatform } from "../../../domain/platform.ts";
 import { isUuid } from "../../../domain/shared/ids.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
-import { ActionButton, ButtonLink, CsrfField } from "../components/forms.tsx";
+import { actionButton, buttonLink, CsrfField } from "../components/forms.tsx";
 import { Card, Empty, Notice, type Tone } from "../components/notice.tsx";
 import { type Column, DataTable, LivePart } from "../components/table.tsx";
 import { Badge, Facts, number, Time } from "../components/values.tsx";
@@ -183,7 +183,7 @@ async function questionView(
             <button type="submit" class={`button ${action?.tone ?? "primary"}`}>
               {action ? `${action.label(v)} (${number(v, task.total)})` : t.makeCsv}
             </button>
-            <ButtonLink href={addressOf(task)} label={t.toList} />
+            {buttonLink(addressOf(task), t.toList)}
           </div>
         </form>
       </Card>
@@ -208,14 +208,13 @@ function progressView(v: Visit, task: ListTask, label: string): View {
   return {
     title: label,
     crumbs: crumbs(v),
-    actions: <ButtonLink href={addressOf(task)} label={t.toList} />,
+    actions: buttonLink(addressOf(task), t.toList),
     body: (
       <LivePart v={v} id="list-task" {...isOpen(task) && { everySeconds: REFRESH_SECONDS }}>
         <Card
           title={<StatusBadge v={v} task={task} />}
-          actions={isOpen(task) && (
-            <ActionButton v={v} action={`${pathOf(task)}/stop`} label={t.stop} confirm={t.stopConfirm} />
-          )}
+          actions={isOpen(task) &&
+            actionButton(v, `${pathOf(task)}/stop`, t.stop, { confirm: t.stopConfirm })}
         >
           {failure && <Notice tone="bad">{failure}</Notice>}
           <progress class="task-bar" max={task.total} value={task.position} aria-label={t.done}></progress>
@@ -230,12 +229,10 @@ function progressView(v: Visit, task: ListTask, label: string): View {
             <>
               <p class="muted">{`${t.fileReady} ${t.fileScanned}`}</p>
               <p>
-                <ButtonLink
-                  href={`${pathOf(task)}/download`}
-                  label={t.downloadFile}
-                  icon="download"
-                  tone="primary"
-                />
+                {buttonLink(`${pathOf(task)}/download`, t.downloadFile, {
+                  icon: "download",
+                  tone: "primary",
+                })}
               </p>
             </>
           )}

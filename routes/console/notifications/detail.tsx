@@ -1,4 +1,4 @@
-import { ActionButton } from "../components/forms.tsx";
+import { actionButton } from "../components/forms.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
 import { type Column, DataTable } from "../components/table.tsx";
 import {
@@ -43,25 +43,17 @@ async function detailPage(v: Visit): Promise<View> {
     crumbs: [{ href: "notifications", label: t.title }],
     actions: (
       <>
-        {isRetriable(message) && (
-          <ActionButton
-            v={v}
-            action={`notifications/${message.id}/retry`}
-            label={t.retry}
-            icon="retry"
-            tone="primary"
-            confirm={retryQuestion(v, message)}
-          />
-        )}
-        {isCancellable(message) && (
-          <ActionButton
-            v={v}
-            action={`notifications/${message.id}/cancel`}
-            label={t.cancelSending}
-            tone="danger"
-            confirm={t.cancelConfirm}
-          />
-        )}
+        {isRetriable(message) &&
+          actionButton(v, `notifications/${message.id}/retry`, t.retry, {
+            icon: "retry",
+            tone: "primary",
+            confirm: retryQuestion(v, message),
+          })}
+        {isCancellable(message) &&
+          actionButton(v, `notifications/${message.id}/cancel`, t.cancelSending, {
+            tone: "danger",
+            confirm: t.cancelConfirm,
+          })}
       </>
     ),
     body: (

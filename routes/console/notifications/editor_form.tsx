@@ -1,5 +1,5 @@
 import { Fields } from "../components/fields.tsx";
-import { ButtonLink, CsrfField, DeleteButton, FormRefusal } from "../components/forms.tsx";
+import { buttonLink, CsrfField, deleteButton, FormRefusal } from "../components/forms.tsx";
 import { Card, Notice } from "../components/notice.tsx";
 import { Time } from "../components/values.tsx";
 import type { Sent } from "../shared/actions.ts";
@@ -25,20 +25,12 @@ export function editorView(v: Visit, sent: Sent | null, edited: Edited, note?: s
     crumbs: [{ href: "templates", label: t.title }],
     actions: template && (
       <>
-        {template.kind === "Template" && (
-          <ButtonLink
-            href={`notifications/send${searchOf({ template: template.slug })}`}
-            label={t.send}
-            icon="notifications"
-          />
-        )}
-        {isStored && (
-          <DeleteButton
-            v={v}
-            action={`templates/${template.id}/delete`}
-            confirm={t.deleteConfirm(template.slug, template.locale)}
-          />
-        )}
+        {template.kind === "Template" &&
+          buttonLink(`notifications/send${searchOf({ template: template.slug })}`, t.send, {
+            icon: "notifications",
+          })}
+        {isStored &&
+          deleteButton(v, `templates/${template.id}/delete`, t.deleteConfirm(template.slug, template.locale))}
       </>
     ),
     body: (

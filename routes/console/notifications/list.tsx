@@ -1,5 +1,5 @@
 import { periodOf } from "../components/date_inputs.ts";
-import { ButtonLink } from "../components/forms.tsx";
+import { buttonLink } from "../components/forms.tsx";
 import { choice, hidden, list, period, search, timeColumn } from "../components/list.tsx";
 import type { Column } from "../components/table.tsx";
 import { Statistic, StatisticRow } from "../components/statistics.tsx";
@@ -32,7 +32,7 @@ export async function listPage(v: Visit): Promise<View> {
   ]);
   return {
     title: t.title,
-    actions: <ButtonLink href="notifications/send" label={t.send} icon="plus" tone="primary" />,
+    actions: buttonLink("notifications/send", t.send, { icon: "plus", tone: "primary" }),
     body: list(v, page, {
       path: "notifications",
       id: "messages-list",

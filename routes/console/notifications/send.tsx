@@ -1,8 +1,9 @@
 import { channelNames } from "../../../domain/notifications/channels.ts";
 import { Fields } from "../components/fields.tsx";
-import { CsrfField, FormButtons, FormRefusal } from "../components/forms.tsx";
+import { buttonLink, CsrfField, FormRefusal } from "../components/forms.tsx";
 import { Card } from "../components/notice.tsx";
 import { done, formPage } from "../shared/actions.ts";
+import { commonTexts } from "../shared/common_texts.ts";
 import { type ConsolePage, field, may, type Visit } from "../shared/page.ts";
 import { LivePreview, previewPages, type RenderedMessage } from "./live_preview.tsx";
 import { UserField } from "./user_field.tsx";
@@ -42,7 +43,10 @@ const sendPage = formPage({
             </Card>
             {contentCard(f, [...templates].map(([value, label]) => ({ value, label })))}
             {deliveryCard(f)}
-            <FormButtons v={v} label={t.sendIt} back="notifications" />
+            <div class="row">
+              <button type="submit" class="button primary">{t.sendIt}</button>
+              {buttonLink("notifications", commonTexts[v.locale].cancel)}
+            </div>
           </div>
           <Card title={t.preview}>
             <LivePreview v={v} action="notifications/send/preview" />

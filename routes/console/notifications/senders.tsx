@@ -1,6 +1,6 @@
 import { SENDER_METHODS, type SenderStatus } from "../../../domain/looks/sender.ts";
 import { Fields, Form } from "../components/fields.tsx";
-import { ActionButton } from "../components/forms.tsx";
+import { actionButton } from "../components/forms.tsx";
 import { actionsColumn, labelled, listView } from "../components/list.tsx";
 import { Card, type Tone } from "../components/notice.tsx";
 import { Badge, CopyValue } from "../components/values.tsx";
@@ -96,18 +96,9 @@ function Actions({ v, sender: { id, address, method, status, isDefault } }: { v:
   const label = method === "Mail" ? t.mailAgain : t.verify;
   return (
     <>
-      {(method === "Dns" || status !== "Verified") && (
-        <ActionButton v={v} action={`senders/${id}/verify`} label={label} />
-      )}
-      {status === "Verified" && !isDefault && (
-        <ActionButton v={v} action={`senders/${id}/default`} label={t.makeDefault} />
-      )}
-      <ActionButton
-        v={v}
-        action={`senders/${id}/remove`}
-        label={t.remove}
-        confirm={t.removeConfirm(address)}
-      />
+      {(method === "Dns" || status !== "Verified") && actionButton(v, `senders/${id}/verify`, label)}
+      {status === "Verified" && !isDefault && actionButton(v, `senders/${id}/default`, t.makeDefault)}
+      {actionButton(v, `senders/${id}/remove`, t.remove, { confirm: t.removeConfirm(address) })}
     </>
   );
 }

@@ -1,6 +1,6 @@
 import { SUPPRESSED_CHANNELS, SUPPRESSION_REASONS } from "../../../domain/notifications/suppression.ts";
 import { Fields, Form } from "../components/fields.tsx";
-import { ActionButton } from "../components/forms.tsx";
+import { actionButton } from "../components/forms.tsx";
 import { actionsColumn, type Filter, labelled, listView, search, timeColumn } from "../components/list.tsx";
 import { Card } from "../components/notice.tsx";
 import { Badge, CopyValue } from "../components/values.tsx";
@@ -47,14 +47,11 @@ export const suppressionPages: ConsolePage[] = [
             ),
           },
           timeColumn(v, t.since, "createdAt"),
-          actionsColumn(v, ({ id, address }) => (
-            <ActionButton
-              v={v}
-              action={`suppressions/${id}/lift`}
-              label={t.remove}
-              confirm={t.removeConfirm(address)}
-            />
-          )),
+          actionsColumn(
+            v,
+            ({ id, address }) =>
+              actionButton(v, `suppressions/${id}/lift`, t.remove, { confirm: t.removeConfirm(address) }),
+          ),
         ],
       });
     },

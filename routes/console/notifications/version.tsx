@@ -1,4 +1,4 @@
-import { ButtonLink } from "../components/forms.tsx";
+import { buttonLink } from "../components/forms.tsx";
 import { Card } from "../components/notice.tsx";
 import { Tabs } from "../components/tabs.tsx";
 import { CodeBlock, Facts } from "../components/values.tsx";
@@ -33,12 +33,7 @@ export async function versionPage(v: Visit): Promise<View> {
       { href: "templates", label: templateTexts[v.locale].title },
       { href: list, label: t.versions },
     ],
-    actions: (
-      <ButtonLink
-        href={`${list}?newer=${version.version}&older=${version.version - 1 || 1}`}
-        label={t.compare}
-      />
-    ),
+    actions: buttonLink(`${list}?newer=${version.version}&older=${version.version - 1 || 1}`, t.compare),
     body: rendered instanceof Refusal ? <PreviewErrors refusal={rendered} /> : (
       <Card>
         <Facts facts={[[notificationTexts[v.locale].subject, rendered.subject]]} />

@@ -1,5 +1,5 @@
 import { MAX_EDITS } from "../../../domain/shared/text_differences.ts";
-import { ActionButton, ButtonLink, SelectField } from "../components/forms.tsx";
+import { actionButton, buttonLink, SelectField } from "../components/forms.tsx";
 import { Card } from "../components/notice.tsx";
 import { DataTable } from "../components/table.tsx";
 import { Badge, Time } from "../components/values.tsx";
@@ -40,7 +40,7 @@ export async function versionsView(v: Visit, versioned: Versioned): Promise<View
   return {
     title: t.versions,
     crumbs: [list, { href: here, label: name }],
-    actions: <ButtonLink href={here} label={t.back} />,
+    actions: buttonLink(here, t.back),
     body: (
       <>
         <Card title={t.differences(older, newer)}>
@@ -107,15 +107,11 @@ function VersionTable({ v, versioned, newest, names }: {
         {
           head: t.restore,
           cell: ({ version }) =>
-            version !== newest && mayRestore && (
-              <ActionButton
-                v={v}
-                action={`${here}/versions/${version}/restore`}
-                label={t.restore}
-                icon="retry"
-                confirm={t.restoreConfirm(version)}
-              />
-            ),
+            version !== newest && mayRestore &&
+            actionButton(v, `${here}/versions/${version}/restore`, t.restore, {
+              icon: "retry",
+              confirm: t.restoreConfirm(version),
+            }),
         },
       ]}
     />

@@ -1,5 +1,5 @@
 import { Meter } from "../components/charts.tsx";
-import { ButtonLink } from "../components/forms.tsx";
+import { buttonLink } from "../components/forms.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
 import { ScopeChip } from "../components/scope.tsx";
 import { DataTable } from "../components/table.tsx";
@@ -53,7 +53,7 @@ function QueueState({ v, queue, pause }: { v: Visit } & Pick<Overview["queues"][
   const t = overviewTexts[v.locale];
   if (pause === null) {
     return may(v.viewer, "manage:jobs") &&
-      <ButtonLink href={`queues/${encodeURIComponent(queue)}/pause`} label={t.pause} icon="pause" />;
+      buttonLink(`queues/${encodeURIComponent(queue)}/pause`, t.pause, { icon: "pause" });
   }
   return (
     <>

@@ -1,5 +1,5 @@
 import type { ServicePlatform } from "../../../domain/platform.ts";
-import { ActionButton } from "../components/forms.tsx";
+import { actionButton } from "../components/forms.tsx";
 import { Icon } from "../components/icons.tsx";
 import { Card, Empty } from "../components/notice.tsx";
 import { ownTenants } from "../scope/own_tenants.ts";
@@ -86,7 +86,7 @@ function StepsCard({ v, steps }: { v: Visit; steps: Step[] }) {
       actions={
         <>
           <span class="muted">{t.progress(done, steps.length)}</span>
-          <ActionButton v={v} action={`${PATH}/dismiss`} label={t.dismiss} />
+          {actionButton(v, `${PATH}/dismiss`, t.dismiss)}
         </>
       }
     >

@@ -1,5 +1,5 @@
 import { Fields } from "../components/fields.tsx";
-import { ButtonLink, CsrfField, DeleteButton, FormRefusal } from "../components/forms.tsx";
+import { buttonLink, CsrfField, deleteButton, FormRefusal } from "../components/forms.tsx";
 import { Card } from "../components/notice.tsx";
 import { Time } from "../components/values.tsx";
 import { jsonField } from "../notifications/send_fields.ts";
@@ -115,16 +115,14 @@ function editorView(
     crumbs: [{ href: "document-templates", label: t.title }],
     actions: template && (
       <>
-        {may(v.viewer, "generate:documents") && (
-          <ButtonLink href={`document-templates/${template.id}/generate`} label={t.generate} icon="play" />
-        )}
-        {mayChange && (
-          <DeleteButton
-            v={v}
-            action={`document-templates/${template.id}/delete`}
-            confirm={t.deleteConfirm(template.slug, template.locale)}
-          />
-        )}
+        {may(v.viewer, "generate:documents") &&
+          buttonLink(`document-templates/${template.id}/generate`, t.generate, { icon: "play" })}
+        {mayChange &&
+          deleteButton(
+            v,
+            `document-templates/${template.id}/delete`,
+            t.deleteConfirm(template.slug, template.locale),
+          )}
       </>
     ),
     body: (
@@ -132,12 +130,12 @@ function editorView(
         {samples.length > 0 && (
           <Card title={t.samples}>
             <div class="row">
-              {samples.map((sample) => (
-                <ButtonLink
-                  href={`document-templates/new${searchOf({ sample: idOf(sample) })}`}
-                  label={`${sample.name} (${languagesOf(sample)})`}
-                />
-              ))}
+              {samples.map((sample) =>
+                buttonLink(
+                  `document-templates/new${searchOf({ sample: idOf(sample) })}`,
+                  `${sample.name} (${languagesOf(sample)})`,
+                )
+              )}
             </div>
           </Card>
         )}

@@ -1,4 +1,4 @@
-import { ButtonLink } from "../components/forms.tsx";
+import { buttonLink } from "../components/forms.tsx";
 import { actionsColumn, linkColumn, listView, search, timeColumn } from "../components/list.tsx";
 import { may, type View, type Visit } from "../shared/page.ts";
 import { documentTemplateTexts } from "./document_texts.ts";
@@ -10,9 +10,8 @@ export async function documentTemplatesPage(v: Visit): Promise<View> {
     path: "document-templates",
     icon: "templates",
     title: t.title,
-    actions: may(v.viewer, "manage:document-templates") && (
-      <ButtonLink href="document-templates/new" label={t.newTemplate} icon="plus" tone="primary" />
-    ),
+    actions: may(v.viewer, "manage:document-templates") &&
+      buttonLink("document-templates/new", t.newTemplate, { icon: "plus", tone: "primary" }),
     caption: t.caption,
     empty: [t.empty, t.emptyText],
     filters: [search(t.search)],
@@ -24,9 +23,8 @@ export async function documentTemplatesPage(v: Visit): Promise<View> {
       actionsColumn(
         v,
         ({ id }) =>
-          may(v.viewer, "generate:documents") && (
-            <ButtonLink href={`document-templates/${id}/generate`} label={t.generate} icon="play" />
-          ),
+          may(v.viewer, "generate:documents") &&
+          buttonLink(`document-templates/${id}/generate`, t.generate, { icon: "play" }),
       ),
     ],
   });

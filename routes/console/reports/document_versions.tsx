@@ -1,4 +1,4 @@
-import { ButtonLink } from "../components/forms.tsx";
+import { buttonLink } from "../components/forms.tsx";
 import { Card } from "../components/notice.tsx";
 import { Tabs } from "../components/tabs.tsx";
 import { versionTexts } from "../notifications/version_texts.ts";
@@ -55,7 +55,7 @@ async function versionPage(v: Visit): Promise<View> {
   return {
     title: versionOf(version),
     crumbs: [{ href: "document-templates", label: t.title }, { href: list, label: versions }],
-    actions: <ButtonLink href={`${list}?newer=${version}&older=${version - 1 || 1}`} label={compare} />,
+    actions: buttonLink(`${list}?newer=${version}&older=${version - 1 || 1}`, compare),
     body: (
       <Card>
         <p class="hint">{t.versionNote}</p>

@@ -1,5 +1,5 @@
 import { Fields, formView } from "../components/fields.tsx";
-import { ButtonLink } from "../components/forms.tsx";
+import { buttonLink } from "../components/forms.tsx";
 import { choicesOf } from "../components/list.tsx";
 import { done, formPage } from "../shared/actions.ts";
 import { Refusal } from "../shared/api.ts";
@@ -28,12 +28,8 @@ export const generatePage = formPage({
       crumbs: [{ href: "reports", label: t.templates }],
       actions: (
         <>
-          <ButtonLink href={`report-runs?templateId=${templateId}`} label={t.history} />
-          <ButtonLink
-            href={`report-schedules/new?template=${templateId}`}
-            label={t.schedule}
-            icon="schedules"
-          />
+          {buttonLink(`report-runs?templateId=${templateId}`, t.history)}
+          {buttonLink(`report-schedules/new?template=${templateId}`, t.schedule, { icon: "schedules" })}
         </>
       ),
       submit: t.generate,

@@ -1,4 +1,4 @@
-import { ActionButton, ButtonLink } from "../components/forms.tsx";
+import { actionButton, buttonLink } from "../components/forms.tsx";
 import { timeColumn } from "../components/list.tsx";
 import { Card, Notice, type Tone } from "../components/notice.tsx";
 import { type Column, DataTable, LivePart } from "../components/table.tsx";
@@ -72,21 +72,15 @@ function RunActions({ v, run }: { v: Visit; run: Run }) {
   const moving = isMoving(run);
   return (
     <>
-      {!isDocument(run) && (
-        <ButtonLink
-          href={`reports/${encodeURIComponent(run.templateId)}?from=${run.id}`}
-          label={t.again}
-          icon="retry"
-        />
-      )}
-      <ActionButton
-        v={v}
-        action={`report-runs/${run.id}/delete`}
-        label={moving ? t.cancelRun : commonTexts[v.locale].remove}
-        icon={moving ? "close" : "trash"}
-        tone="danger"
-        confirm={moving ? t.cancelConfirm : t.deleteConfirm}
-      />
+      {!isDocument(run) &&
+        buttonLink(`reports/${encodeURIComponent(run.templateId)}?from=${run.id}`, t.again, {
+          icon: "retry",
+        })}
+      {actionButton(v, `report-runs/${run.id}/delete`, moving ? t.cancelRun : commonTexts[v.locale].remove, {
+        icon: moving ? "close" : "trash",
+        tone: "danger",
+        confirm: moving ? t.cancelConfirm : t.deleteConfirm,
+      })}
     </>
   );
 }
@@ -116,13 +110,12 @@ function Progress({ v, run }: { v: Visit; run: Run }) {
       {isMoving(run) && <progress aria-label={t.inProgress}></progress>}
       {hasDocument && run.fileStatus === "Available" && (
         <div class="row">
-          <ButtonLink
-            href={`report-runs/${run.id}/download`}
-            label={`${t.download} (${formatName(run.format)}, ${bytes(v, run.fileSizeBytes)})`}
-            icon="download"
-            tone="primary"
-          />
-          <ButtonLink href={`report-runs/${run.id}/deliver`} label={t.deliver} icon="notifications" />
+          {buttonLink(
+            `report-runs/${run.id}/download`,
+            `${t.download} (${formatName(run.format)}, ${bytes(v, run.fileSizeBytes)})`,
+            { icon: "download", tone: "primary" },
+          )}
+          {buttonLink(`report-runs/${run.id}/deliver`, t.deliver, { icon: "notifications" })}
         </div>
       )}
     </>
@@ -180,14 +173,8 @@ function DeliveriesCard({ v, run }: { v: Visit; run: Run }) {
       head: t.redeliverOne,
       align: "end",
       cell: ({ recipient, status }) =>
-        status !== "Owed" && (
-          <ActionButton
-            v={v}
-            action={`report-runs/${run.id}/redeliver`}
-            label={t.redeliverOne}
-            fields={{ recipient }}
-          />
-        ),
+        status !== "Owed" &&
+        actionButton(v, `report-runs/${run.id}/redeliver`, t.redeliverOne, { fields: { recipient } }),
     },
   ];
   const canRedeliver = run.status === COMPLETED && run.deliveries.some(({ status }) => status === "Failed");
@@ -195,7 +182,7 @@ function DeliveriesCard({ v, run }: { v: Visit; run: Run }) {
     <Card
       title={t.delivery}
       actions={canRedeliver &&
-        <ActionButton v={v} action={`report-runs/${run.id}/redeliver`} label={t.redeliver} icon="retry" />}
+        actionButton(v, `report-runs/${run.id}/redeliver`, t.redeliver, { icon: "retry" })}
     >
       <DataTable caption={t.delivery} columns={columns} rows={run.deliveries} empty={null} />
     </Card>

@@ -1,7 +1,7 @@
 import type { Burst } from "../../../domain/reports/generation/burst.ts";
 import type { DeliveryOptions } from "../../../domain/reports/delivery/options.ts";
 import { describeCron } from "../components/cron_description.ts";
-import { ActionButton, ButtonLink, DeleteButton } from "../components/forms.tsx";
+import { actionButton, buttonLink, deleteButton } from "../components/forms.tsx";
 import { Card, Empty } from "../components/notice.tsx";
 import { RunTimes } from "../components/schedule_editor.tsx";
 import { DataTable, LivePart } from "../components/table.tsx";
@@ -71,12 +71,12 @@ function ScheduleActions({ v, schedule: { id, name, isActive } }: { v: Visit; sc
   const path = `report-schedules/${id}`;
   return (
     <>
-      <ActionButton v={v} action={`${path}/trigger`} label={t.trigger} icon="play" />
+      {actionButton(v, `${path}/trigger`, t.trigger, { icon: "play" })}
       {isActive
-        ? <ActionButton v={v} action={`${path}/pause`} label={t.pause} icon="pause" />
-        : <ActionButton v={v} action={`${path}/resume`} label={t.resume} icon="play" />}
-      <ButtonLink href={`${path}/edit`} label={commonTexts[v.locale].edit} icon="settings" />
-      <DeleteButton v={v} action={`${path}/delete`} confirm={t.deleteConfirm(name)} />
+        ? actionButton(v, `${path}/pause`, t.pause, { icon: "pause" })
+        : actionButton(v, `${path}/resume`, t.resume, { icon: "play" })}
+      {buttonLink(`${path}/edit`, commonTexts[v.locale].edit, { icon: "settings" })}
+      {deleteButton(v, `${path}/delete`, t.deleteConfirm(name))}
     </>
   );
 }

@@ -1,4 +1,4 @@
-import { ButtonLink } from "../components/forms.tsx";
+import { buttonLink } from "../components/forms.tsx";
 import { choice, linkColumn, listView, timeColumn } from "../components/list.tsx";
 import { Badge, Time } from "../components/values.tsx";
 import type { View, Visit } from "../shared/page.ts";
@@ -16,7 +16,7 @@ export async function schedulesPage(v: Visit): Promise<View> {
     icon: "schedules",
     title: t.schedules,
     actions: templates.length > 0 &&
-      <ButtonLink href="report-schedules/new" label={t.newSchedule} icon="plus" tone="primary" />,
+      buttonLink("report-schedules/new", t.newSchedule, { icon: "plus", tone: "primary" }),
     caption: t.caption,
     empty: [t.none, t.noneText],
     query: { pageNumber: v.query.get("page") },

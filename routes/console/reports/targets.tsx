@@ -1,4 +1,4 @@
-import { ActionButton, ButtonLink, DeleteButton } from "../components/forms.tsx";
+import { actionButton, buttonLink, deleteButton } from "../components/forms.tsx";
 import { choice, listView, timeColumn } from "../components/list.tsx";
 import { Fields, formView } from "../components/fields.tsx";
 import { Card } from "../components/notice.tsx";
@@ -21,8 +21,8 @@ async function targetsPage(v: Visit): Promise<View> {
     title: t.targets,
     actions: (
       <>
-        <ButtonLink href="report-targets/new?kind=s3" label={t.newBucket} icon="plus" tone="primary" />
-        <ButtonLink href="report-targets/new?kind=slack" label={t.newChat} icon="plus" />
+        {buttonLink("report-targets/new?kind=s3", t.newBucket, { icon: "plus", tone: "primary" })}
+        {buttonLink("report-targets/new?kind=slack", t.newChat, { icon: "plus" })}
       </>
     ),
     top: <SecretCard v={v} secret={secret} />,
@@ -54,15 +54,10 @@ function SecretCard({ v, secret }: { v: Visit; secret: Answer<"readReportWebhook
   return (
     <Card
       title={t.webhookSecret}
-      actions={
-        <ActionButton
-          v={v}
-          action="report-targets/webhook-secret"
-          label={t.rotate}
-          icon="keys"
-          confirm={t.rotateConfirm}
-        />
-      }
+      actions={actionButton(v, "report-targets/webhook-secret", t.rotate, {
+        icon: "keys",
+        confirm: t.rotateConfirm,
+      })}
     >
       <p class="muted">{isOwn ? t.ownSecret : t.sharedSecret}</p>
       <Facts
@@ -145,8 +140,8 @@ function targetForm(
     crumbs: [{ href: "report-targets", label: t.targets }],
     actions: target && (
       <>
-        <ActionButton v={v} action={`${here}/test`} label={t.test} icon="play" tone="primary" />
-        <DeleteButton v={v} action={`${here}/delete`} confirm={t.removeConfirm(target.name)} />
+        {actionButton(v, `${here}/test`, t.test, { icon: "play", tone: "primary" })}
+        {deleteButton(v, `${here}/delete`, t.removeConfirm(target.name))}
       </>
     ),
     inputs: [

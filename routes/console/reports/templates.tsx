@@ -1,4 +1,4 @@
-import { ButtonLink } from "../components/forms.tsx";
+import { buttonLink } from "../components/forms.tsx";
 import { actionsColumn } from "../components/list.tsx";
 import { type Column, DataTable } from "../components/table.tsx";
 import { Empty } from "../components/notice.tsx";
@@ -51,9 +51,8 @@ function columns(v: Visit): Column<Template>[] {
     },
     actionsColumn(
       v,
-      ({ templateId }) => (
-        <ButtonLink href={`reports/${encodeURIComponent(templateId)}`} label={t.generate} icon="play" />
-      ),
+      ({ templateId }) =>
+        buttonLink(`reports/${encodeURIComponent(templateId)}`, t.generate, { icon: "play" }),
     ),
   ];
 }

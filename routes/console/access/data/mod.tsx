@@ -1,5 +1,5 @@
 import { Fields, Form } from "../../components/fields.tsx";
-import { ActionButton } from "../../components/forms.tsx";
+import { actionButton } from "../../components/forms.tsx";
 import { timeColumn } from "../../components/list.tsx";
 import { Card } from "../../components/notice.tsx";
 import { type Column, DataTable, LivePart } from "../../components/table.tsx";
@@ -95,7 +95,7 @@ const ExportCard = ({ v, at }: { v: Visit; at: string }) => {
   return (
     <Card title={t.exportData}>
       <p class="muted">{t.exportHint}</p>
-      <ActionButton v={v} action={`${at}/export`} label={t.exportData} icon="files" />
+      {actionButton(v, `${at}/export`, t.exportData, { icon: "files" })}
     </Card>
   );
 };

@@ -1,4 +1,4 @@
-import { ButtonLink, CheckField, CsrfField, FileField, FormRefusal } from "../../components/forms.tsx";
+import { buttonLink, CheckField, CsrfField, FileField, FormRefusal } from "../../components/forms.tsx";
 import { Card, Notice, type Tone } from "../../components/notice.tsx";
 import { type Column, DataTable } from "../../components/table.tsx";
 import { Statistics } from "../../components/statistics.tsx";
@@ -126,7 +126,7 @@ function previewView(v: Visit, result: Result, file: File, content: string): Vie
               </button>
             )
             : <span class="muted">{t.nothingToImport}</span>}
-          <ButtonLink href="permissions/import" label={t.another} />
+          {buttonLink("permissions/import", t.another)}
         </form>
         {rows.length > ROWS_SHOWN && <p class="muted">{t.firstRows(ROWS_SHOWN, rows.length)}</p>}
         <DataTable

@@ -1,4 +1,4 @@
-import { ActionButton, ButtonLink, FilterBar } from "../../components/forms.tsx";
+import { actionButton, buttonLink, FilterBar } from "../../components/forms.tsx";
 import { choice, search } from "../../components/list.tsx";
 import { EmptyList, LivePart, Pager } from "../../components/table.tsx";
 import { Badge, number } from "../../components/values.tsx";
@@ -32,8 +32,8 @@ export async function permissionsPage(v: Visit): Promise<View> {
     title: t.permissions,
     actions: may(v.viewer, "create:permissions") && (
       <>
-        <ButtonLink href="permissions/import" label={t.importShort} icon="upload" />
-        <ButtonLink href="permissions/new" label={t.newPermission} icon="plus" tone="primary" />
+        {buttonLink("permissions/import", t.importShort, { icon: "upload" })}
+        {buttonLink("permissions/new", t.newPermission, { icon: "plus", tone: "primary" })}
       </>
     ),
     body: (
@@ -121,9 +121,7 @@ function Row({ v, permission, changes }: { v: Visit; permission: Permission; cha
       {changes && (
         <td data-label={commonTexts[v.locale].actions} class="end">
           <div class="cell">
-            {hasDefaultRoles(v, permission) && (
-              <ButtonLink href={`permissions/${id}/default-roles`} label={t.defaultRoles} />
-            )}
+            {hasDefaultRoles(v, permission) && buttonLink(`permissions/${id}/default-roles`, t.defaultRoles)}
             {isChangeable(v, permission) && <RowActions v={v} permission={permission} />}
           </div>
         </td>
@@ -136,16 +134,12 @@ function RowActions({ v, permission: { id, code } }: { v: Visit; permission: Per
   const s = commonTexts[v.locale];
   return (
     <span class="row end">
-      {may(v.viewer, "update:permissions") && <ButtonLink href={`permissions/${id}`} label={s.edit} />}
-      {may(v.viewer, "delete:permissions") && (
-        <ActionButton
-          v={v}
-          action={`permissions/${id}/delete`}
-          label={s.remove}
-          tone="danger"
-          confirm={permissionTexts[v.locale].deleteConfirm(code)}
-        />
-      )}
+      {may(v.viewer, "update:permissions") && buttonLink(`permissions/${id}`, s.edit)}
+      {may(v.viewer, "delete:permissions") &&
+        actionButton(v, `permissions/${id}/delete`, s.remove, {
+          tone: "danger",
+          confirm: permissionTexts[v.locale].deleteConfirm(code),
+        })}
     </span>
   );
 }

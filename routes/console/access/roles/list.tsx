@@ -1,4 +1,4 @@
-import { ButtonLink } from "../../components/forms.tsx";
+import { buttonLink } from "../../components/forms.tsx";
 import { choice, linkColumn, list, search, timeColumn } from "../../components/list.tsx";
 import { Statistics } from "../../components/statistics.tsx";
 import { number } from "../../components/values.tsx";
@@ -15,10 +15,9 @@ export async function rolesPage(v: Visit): Promise<View> {
     title: t.roles,
     actions: (
       <>
-        {may(v.viewer, "read:permissions") && <ButtonLink href="roles/matrix" label={t.matrix} />}
-        {may(v.viewer, "create:roles") && may(v.viewer, "read:permissions") && (
-          <ButtonLink href="roles/new" label={t.newRole} icon="plus" tone="primary" />
-        )}
+        {may(v.viewer, "read:permissions") && buttonLink("roles/matrix", t.matrix)}
+        {may(v.viewer, "create:roles") && may(v.viewer, "read:permissions") &&
+          buttonLink("roles/new", t.newRole, { icon: "plus", tone: "primary" })}
       </>
     ),
     body: list(v, page, {

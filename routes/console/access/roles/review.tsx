@@ -1,4 +1,4 @@
-import { ButtonLink, CsrfField } from "../../components/forms.tsx";
+import { buttonLink, CsrfField } from "../../components/forms.tsx";
 import { linkColumn } from "../../components/list.tsx";
 import { Card, Notice } from "../../components/notice.tsx";
 import { DataTable } from "../../components/table.tsx";
@@ -61,7 +61,7 @@ export function reviewView(v: Visit, form: FormData, preview: Preview): View {
           <button type="submit" class="button primary">
             {affectedCount > 0 ? t.saveFor(affectedCount) : common.save}
           </button>
-          <ButtonLink href={`${back}/edit`} label={common.cancel} />
+          {buttonLink(`${back}/edit`, common.cancel)}
         </form>
       </>
     ),

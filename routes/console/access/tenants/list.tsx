@@ -1,5 +1,5 @@
 import type { Child } from "hono/jsx";
-import { ButtonLink } from "../../components/forms.tsx";
+import { buttonLink } from "../../components/forms.tsx";
 import { choice, hidden, labelled, list, search, timeColumn } from "../../components/list.tsx";
 import { type Column, LivePart } from "../../components/table.tsx";
 import { Tabs } from "../../components/tabs.tsx";
@@ -18,7 +18,7 @@ export async function tenantsPage(v: Visit): Promise<View> {
   const statistics = await summaryOf(v);
   return {
     title: t.tenants,
-    actions: mayCreate(v) && <ButtonLink href="tenants/new" label={t.newTenant} icon="plus" tone="primary" />,
+    actions: mayCreate(v) && buttonLink("tenants/new", t.newTenant, { icon: "plus", tone: "primary" }),
     body: (
       <>
         <Tabs

@@ -1,4 +1,4 @@
-import { ButtonLink } from "../../components/forms.tsx";
+import { buttonLink } from "../../components/forms.tsx";
 import { timeColumn } from "../../components/list.tsx";
 import { Card } from "../../components/notice.tsx";
 import { DataTable } from "../../components/table.tsx";
@@ -47,9 +47,7 @@ function Messages({ v, userId, messages }: { v: Visit; userId: string; messages:
   return (
     <Card
       title={t.messages}
-      actions={messages.totalCount > NEWEST && (
-        <ButtonLink href={`notifications?userId=${userId}`} label={t.showAll} />
-      )}
+      actions={messages.totalCount > NEWEST && buttonLink(`notifications?userId=${userId}`, t.showAll)}
     >
       <DataTable<Summary>
         caption={t.messages}
@@ -80,9 +78,7 @@ function Files({ v, userId, files }: { v: Visit; userId: string; files: Page<Fil
   return (
     <Card
       title={t.files}
-      actions={files.totalCount > NEWEST && (
-        <ButtonLink href={`files?createdBy=${userId}`} label={t.showAll} />
-      )}
+      actions={files.totalCount > NEWEST && buttonLink(`files?createdBy=${userId}`, t.showAll)}
     >
       <DataTable<File>
         caption={t.files}

@@ -1,5 +1,5 @@
 import { orNull } from "../../shared/api.ts";
-import { ActionButton, ButtonLink, DeleteButton } from "../../components/forms.tsx";
+import { actionButton, buttonLink, deleteButton } from "../../components/forms.tsx";
 import { actionsColumn, timeColumn } from "../../components/list.tsx";
 import { Card, Empty } from "../../components/notice.tsx";
 import { type Column, DataTable } from "../../components/table.tsx";
@@ -89,54 +89,39 @@ function Actions({ v, user, isSelf }: { v: Visit; user: AnyUser; isSelf: boolean
   const mayDelete = (everywhere || may(v.viewer, "delete:users")) && !isSelf;
   return (
     <>
-      {may(v.viewer, "read:users") && (
-        <ButtonLink href={`audit?targetType=user&targetId=${user.id}`} label={t.history} icon="audit" />
-      )}
-      {(everywhere || may(v.viewer, "export:users") || may(v.viewer, "erase:users")) && (
-        <ButtonLink href={`${at}/data`} label={dataTexts[v.locale].title} icon="files" />
-      )}
-      <ButtonLink href={`explain-access?userId=${user.id}`} label={t.explain} icon="access" />
+      {may(v.viewer, "read:users") &&
+        buttonLink(`audit?targetType=user&targetId=${user.id}`, t.history, { icon: "audit" })}
+      {(everywhere || may(v.viewer, "export:users") || may(v.viewer, "erase:users")) &&
+        buttonLink(`${at}/data`, dataTexts[v.locale].title, { icon: "files" })}
+      {buttonLink(`explain-access?userId=${user.id}`, t.explain, { icon: "access" })}
       {(everywhere || may(v.viewer, "update:users")) && (
         <>
-          {user.isLockedOut && <ActionButton v={v} action={`${at}/unlock`} label={t.unlock} icon="lock" />}
-          {!user.isActive && <ActionButton v={v} action={`${at}/activate`} label={t.activate} />}
-          {user.isActive && !isSelf && (
-            <ActionButton
-              v={v}
-              action={`${at}/deactivate`}
-              label={t.deactivate}
-              confirm={t.deactivateConfirm(user.email)}
-              confirmLabel={t.deactivateNamed(nameOf(user))}
-            />
-          )}
-          {user.isActive && (
-            <ActionButton
-              v={v}
-              action={`${at}/send-reset`}
-              label={t.sendReset}
-              confirm={t.sendResetConfirm(user.email)}
-            />
-          )}
-          {user.hasSecondFactor && !isSelf && (
-            <ActionButton
-              v={v}
-              action={`${at}/remove-factors`}
-              label={t.removeFactors}
-              confirm={t.removeFactorsConfirm(user.email)}
-            />
-          )}
-          <ButtonLink href={`${at}/edit`} label={t.edit} tone="primary" />
+          {user.isLockedOut && actionButton(v, `${at}/unlock`, t.unlock, { icon: "lock" })}
+          {!user.isActive && actionButton(v, `${at}/activate`, t.activate)}
+          {user.isActive && !isSelf &&
+            actionButton(v, `${at}/deactivate`, t.deactivate, {
+              confirm: t.deactivateConfirm(user.email),
+              confirmLabel: t.deactivateNamed(nameOf(user)),
+            })}
+          {user.isActive &&
+            actionButton(v, `${at}/send-reset`, t.sendReset, { confirm: t.sendResetConfirm(user.email) })}
+          {user.hasSecondFactor && !isSelf &&
+            actionButton(v, `${at}/remove-factors`, t.removeFactors, {
+              confirm: t.removeFactorsConfirm(user.email),
+            })}
+          {buttonLink(`${at}/edit`, t.edit, { tone: "primary" })}
         </>
       )}
-      {mayDelete && (
-        <DeleteButton
-          v={v}
-          action={`${at}/delete`}
-          label={everywhere ? t.deleteUser : t.removeUser}
-          confirm={everywhere ? t.deleteConfirm(user.email) : t.removeConfirm(user.email)}
-          confirmLabel={everywhere ? t.deleteNamed(nameOf(user)) : t.removeNamed(nameOf(user))}
-        />
-      )}
+      {mayDelete &&
+        deleteButton(
+          v,
+          `${at}/delete`,
+          everywhere ? t.deleteConfirm(user.email) : t.removeConfirm(user.email),
+          {
+            label: everywhere ? t.deleteUser : t.removeUser,
+            confirmLabel: everywhere ? t.deleteNamed(nameOf(user)) : t.removeNamed(nameOf(user)),
+          },
+        )}
     </>
   );
 }
@@ -186,13 +171,12 @@ function LinksCard({ v, user, links }: { v: Visit; user: AnyUser; links: UserLin
       actions={everywhere
         ? (
           <>
-            {links.length > 0 && <ButtonLink href={`users/${user.id}/links`} label={t.editLinks} />}
-            <ButtonLink href={`users/${user.id}/links/new`} label={t.addLink} icon="plus" />
+            {links.length > 0 && buttonLink(`users/${user.id}/links`, t.editLinks)}
+            {buttonLink(`users/${user.id}/links/new`, t.addLink, { icon: "plus" })}
           </>
         )
-        : may(v.viewer, "update:users") && may(v.viewer, "read:roles") && (
-          <ButtonLink href={`users/${user.id}/roles`} label={t.editRoles} />
-        )}
+        : may(v.viewer, "update:users") && may(v.viewer, "read:roles") &&
+          buttonLink(`users/${user.id}/roles`, t.editRoles)}
     >
       <DataTable
         caption={t.linksCaption}
@@ -219,29 +203,18 @@ function SessionsCard({ v, user, sessions }: { v: Visit; user: AnyUser; sessions
     { head: t.address, cell: ({ ip }) => <span class="nowrap">{ip ?? "–"}</span>, wideOnly: true },
     timeColumn(v, t.started, "createdAt"),
     timeColumn(v, t.lastUsed, "lastUsedAt", { wideOnly: true }),
-    actionsColumn(v, ({ id, isCurrent }) =>
-      !isCurrent && (
-        <ActionButton
-          v={v}
-          action={`${at}/${id}/end`}
-          label={t.endSession}
-          tone="danger"
-          confirm={t.endSessionConfirm}
-        />
-      )),
+    actionsColumn(
+      v,
+      ({ id, isCurrent }) =>
+        !isCurrent &&
+        actionButton(v, `${at}/${id}/end`, t.endSession, { tone: "danger", confirm: t.endSessionConfirm }),
+    ),
   ];
   return (
     <Card
       title={t.sessions}
-      actions={sessions.length > 0 && user.id !== v.viewer.userId && (
-        <ActionButton
-          v={v}
-          action={`${at}/end-all`}
-          label={t.endAll}
-          tone="danger"
-          confirm={t.endAllConfirm(user.email)}
-        />
-      )}
+      actions={sessions.length > 0 && user.id !== v.viewer.userId &&
+        actionButton(v, `${at}/end-all`, t.endAll, { tone: "danger", confirm: t.endAllConfirm(user.email) })}
     >
       <DataTable
         caption={t.sessionsCaption}

@@ -1,4 +1,4 @@
-import { ActionButton, ButtonLink, FormRefusal } from "../../components/forms.tsx";
+import { actionButton, buttonLink, FormRefusal } from "../../components/forms.tsx";
 import { Fields, Form } from "../../components/fields.tsx";
 import { listView, timeColumn } from "../../components/list.tsx";
 import { Card, Notice } from "../../components/notice.tsx";
@@ -33,7 +33,7 @@ async function importsPage(v: Visit): Promise<View> {
     icon: "users",
     title: t.imports,
     crumbs: userCrumbs(v),
-    actions: <ButtonLink href="user-imports/new" label={t.importUsers} icon="plus" tone="primary" />,
+    actions: buttonLink("user-imports/new", t.importUsers, { icon: "plus", tone: "primary" }),
     caption: t.imports,
     empty: [t.noImports, t.noImportsText],
     top: <UserTabs v={v} current="user-imports" />,
@@ -93,16 +93,12 @@ async function importPage(v: Visit): Promise<View> {
       <LivePart v={v} id={`import-${id}`} {...isOpen ? { everySeconds: REFRESH_SECONDS } : {}}>
         {error && <Notice tone="bad">{error}</Notice>}
         <Card
-          actions={status === "Completed" && dryRun && created + updated > 0 && (
-            <ActionButton
-              v={v}
-              action="user-imports/new"
-              label={t.importNow}
-              tone="primary"
-              confirm={t.importNowConfirm(number(v, total ?? 0))}
-              fields={{ fileId }}
-            />
-          )}
+          actions={status === "Completed" && dryRun && created + updated > 0 &&
+            actionButton(v, "user-imports/new", t.importNow, {
+              tone: "primary",
+              confirm: t.importNowConfirm(number(v, total ?? 0)),
+              fields: { fileId },
+            })}
         >
           <Facts
             facts={[

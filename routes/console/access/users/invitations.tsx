@@ -1,4 +1,4 @@
-import { ActionButton, ButtonLink } from "../../components/forms.tsx";
+import { actionButton, buttonLink } from "../../components/forms.tsx";
 import { Fields, formView } from "../../components/fields.tsx";
 import { actionsColumn, choice, labelled, listView, text, timeColumn } from "../../components/list.tsx";
 import { Badge } from "../../components/values.tsx";
@@ -35,7 +35,7 @@ async function invitationsPage(v: Visit): Promise<View> {
     icon: "users",
     title: t.invitations,
     crumbs: userCrumbs(v),
-    actions: mayInvite && <ButtonLink href="invitations/new" label={t.invite} icon="plus" tone="primary" />,
+    actions: mayInvite && buttonLink("invitations/new", t.invite, { icon: "plus", tone: "primary" }),
     caption: t.invitations,
     empty: [t.noInvitations, t.noInvitationsText],
     top: <UserTabs v={v} current="invitations" />,
@@ -69,15 +69,12 @@ function Actions({ v, row: { id, email, status } }: { v: Visit; row: Invitation 
   if (status !== "Pending" && status !== "Expired") return null;
   return (
     <span class="row end">
-      <ActionButton v={v} action={`invitations/${id}/resend`} label={t.resend} />
-      <ActionButton
-        v={v}
-        action={`invitations/${id}/revoke`}
-        label={t.revokeInvitation}
-        tone="danger"
-        confirm={t.revokeInvitationConfirm(email)}
-        confirmLabel={t.revokeInvitationNamed}
-      />
+      {actionButton(v, `invitations/${id}/resend`, t.resend)}
+      {actionButton(v, `invitations/${id}/revoke`, t.revokeInvitation, {
+        tone: "danger",
+        confirm: t.revokeInvitationConfirm(email),
+        confirmLabel: t.revokeInvitationNamed,
+      })}
     </span>
   );
 }
