@@ -2,13 +2,13 @@ import { actionButton, buttonLink } from "../components/forms.tsx";
 import { listView, timeColumn } from "../components/list.tsx";
 import { Card } from "../components/notice.tsx";
 import { Badge, Codes, CopyValue, Facts, Time } from "../components/values.tsx";
-import { action, showing } from "../shared/actions.ts";
 import type { Row } from "../shared/operations.ts";
 import type { ConsolePage, Outcome, View, Visit } from "../shared/page.ts";
 import { keyFilters, keyOrder } from "./key_cells.tsx";
 import { editClientPage, newClientPage } from "./oauth_client_form.tsx";
 import { oauthClientTexts } from "./oauth_texts.ts";
 import { shownOnce } from "./shown_once.tsx";
+import { actionsOf } from "../shared/actions.ts";
 
 type Client = Row<"listOAuthClients">;
 
@@ -97,9 +97,7 @@ export const clientPages: ConsolePage[] = [
   { path: "oauth-clients/{id}", get: showClient },
   editClientPage,
   { path: "oauth-clients/{id}/rotate", post: rotate },
-  action(
-    "oauth-clients/{id}/revoke",
-    "revokeOAuthClient",
-    showing("oauth-clients", oauthClientTexts, "clientRevoked"),
-  ),
+  ...actionsOf("oauth-clients/{id}", oauthClientTexts, {
+    revoke: ["revokeOAuthClient", "clientRevoked", "oauth-clients"],
+  }),
 ];

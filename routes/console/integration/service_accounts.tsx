@@ -3,7 +3,7 @@ import { Fields, Form } from "../components/fields.tsx";
 import { actionsColumn, listView } from "../components/list.tsx";
 import { Card, Empty } from "../components/notice.tsx";
 import { Badge, CodeBlock } from "../components/values.tsx";
-import { action, formPage, showing } from "../shared/actions.ts";
+import { actionsOf, formPage } from "../shared/actions.ts";
 import type { Row } from "../shared/operations.ts";
 import { type ConsolePage, field, may, type Outcome, type View, type Visit } from "../shared/page.ts";
 import { keyColumns, keyFilters, keyOrder } from "./key_cells.tsx";
@@ -134,9 +134,7 @@ export const accountPages: ConsolePage[] = [
   { path: "service-accounts", get: listAccounts },
   newAccountPage,
   { path: "service-accounts/{id}/rotate", post: rotate },
-  action(
-    "service-accounts/{id}/revoke",
-    "revokeServiceAccount",
-    showing("service-accounts", integrationTexts, "accountRevoked"),
-  ),
+  ...actionsOf("service-accounts/{id}", integrationTexts, {
+    revoke: ["revokeServiceAccount", "accountRevoked", "service-accounts"],
+  }),
 ];

@@ -14,7 +14,7 @@ import {
   shortId,
   Time,
 } from "../components/values.tsx";
-import { action, done, formPage, type Sent, showing } from "../shared/actions.ts";
+import { actionsOf, done, formPage, type Sent } from "../shared/actions.ts";
 import type { Page } from "../shared/api.ts";
 import type { Answer, Row } from "../shared/operations.ts";
 import { type ConsolePage, optionalField, type Outcome, type View, type Visit } from "../shared/page.ts";
@@ -243,18 +243,12 @@ export const webhookPages: ConsolePage[] = [
     }),
     get: (v) => ({ goTo: here(v) }),
   },
-  action(
-    "webhooks/{id}/resume",
-    "resumeWebhookEndpoint",
-    showing("webhooks/{id}", webhookTexts, "resumedNow"),
-  ),
+  ...actionsOf("webhooks/{id}", webhookTexts, { resume: ["resumeWebhookEndpoint", "resumedNow"] }),
   retryFailedPage,
   { path: "webhooks/{id}/secret", post: rotateSecret },
-  action("webhooks/{id}/test", "testWebhookEndpoint", showing("webhooks/{id}", integrationTexts, "tested")),
-  action("webhooks/{id}/delete", "deleteWebhookEndpoint", showing("webhooks", integrationTexts, "removed")),
-  action(
-    "webhooks/{id}/deliveries/{deliveryId}",
-    "redeliverWebhook",
-    showing("webhooks/{id}", integrationTexts, "redelivered"),
-  ),
+  ...actionsOf("webhooks/{id}", integrationTexts, {
+    test: ["testWebhookEndpoint", "tested"],
+    delete: ["deleteWebhookEndpoint", "removed", "webhooks"],
+    "deliveries/{deliveryId}": ["redeliverWebhook", "redelivered"],
+  }),
 ];

@@ -4,7 +4,7 @@ import { actionButton, buttonLink, deleteButton } from "../components/forms.tsx"
 import { Card } from "../components/notice.tsx";
 import { DataTable, LivePart } from "../components/table.tsx";
 import { CopyValue, Facts, JsonText, shortId, Time } from "../components/values.tsx";
-import { action, done, showing } from "../shared/actions.ts";
+import { action, actionsOf, done } from "../shared/actions.ts";
 import { orNull, type Page, searchOf } from "../shared/api.ts";
 import type { Answer } from "../shared/operations.ts";
 import { type ConsolePage, may, type View, type Visit } from "../shared/page.ts";
@@ -168,9 +168,11 @@ function Creator({ v, id, name }: { v: Visit; id: string; name: string | undefin
 /** The page of a job, and its actions. */
 export const jobPages: ConsolePage[] = [
   { path: "jobs/{id}", get: jobPage },
-  action("jobs/{id}/cancel", "cancelJob", showing("jobs/{id}", jobTexts, "cancelled")),
-  action("jobs/{id}/retry-now", "retryJobNow", showing("jobs/{id}", jobTexts, "retriedNow")),
-  action("jobs/{id}/request-cancel", "requestJobCancel", showing("jobs/{id}", jobTexts, "stopAsked")),
+  ...actionsOf("jobs/{id}", jobTexts, {
+    cancel: ["cancelJob", "cancelled"],
+    "retry-now": ["retryJobNow", "retriedNow"],
+    "request-cancel": ["requestJobCancel", "stopAsked"],
+  }),
   action("jobs/{id}/retry", "retryJob", (v, { id }) => done(`jobs/${id}`, jobTexts[v.locale].queuedAgain)),
   {
     path: "jobs/{id}/discard",

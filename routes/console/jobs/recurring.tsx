@@ -5,7 +5,7 @@ import { Card, Empty, Notice } from "../components/notice.tsx";
 import { linkColumn, listView } from "../components/list.tsx";
 import { type Column, DataTable, LivePart } from "../components/table.tsx";
 import { Badge, Facts, JsonText, Time } from "../components/values.tsx";
-import { action, done, showing } from "../shared/actions.ts";
+import { action, actionsOf, done } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { FORMAT_TAGS } from "../shared/languages.ts";
 import type { Row } from "../shared/operations.ts";
@@ -196,20 +196,14 @@ export const recurringPages: ConsolePage[] = [
   newRecurringPage,
   { path: "recurring/{id}", get: recurringJobPage },
   editRecurringPage,
-  action(
-    "recurring/{id}/pause",
-    "pauseRecurringJob",
-    showing("recurring/{id}", recurringJobTexts, "pausedNow"),
-  ),
-  action(
-    "recurring/{id}/resume",
-    "resumeRecurringJob",
-    showing("recurring/{id}", recurringJobTexts, "resumed"),
-  ),
+  ...actionsOf("recurring/{id}", recurringJobTexts, {
+    pause: ["pauseRecurringJob", "pausedNow"],
+    resume: ["resumeRecurringJob", "resumed"],
+    delete: ["deleteRecurringJob", "removed", "recurring"],
+  }),
   action(
     "recurring/{id}/trigger",
     "triggerRecurringJob",
     (v, { id }) => done(`jobs/${id}`, recurringJobTexts[v.locale].triggered),
   ),
-  action("recurring/{id}/delete", "deleteRecurringJob", showing("recurring", recurringJobTexts, "removed")),
 ];

@@ -12,7 +12,6 @@ import {
   Time,
 } from "../components/values.tsx";
 import { searchOf } from "../shared/api.ts";
-import { action, showing } from "../shared/actions.ts";
 import type { ConsolePage, View, Visit } from "../shared/page.ts";
 import { framedHtml, HtmlFrame } from "./frame.tsx";
 import {
@@ -28,6 +27,7 @@ import {
 } from "./status.tsx";
 import { suppressionBecause } from "./suppression_texts.ts";
 import { notificationTexts } from "./texts.ts";
+import { actionsOf } from "../shared/actions.ts";
 
 /** True if the message has ended without being sent. */
 const isOver = ({ status }: Detail): boolean => status === "DeadLettered" || status === "Cancelled";
@@ -293,14 +293,8 @@ export const messagePages: ConsolePage[] = [
       return framedHtml(htmlBody ?? "");
     },
   },
-  action(
-    "notifications/{id}/retry",
-    "retryNotification",
-    showing("notifications/{id}", notificationTexts, "retried"),
-  ),
-  action(
-    "notifications/{id}/cancel",
-    "cancelScheduledNotification",
-    showing("notifications/{id}", notificationTexts, "cancelled"),
-  ),
+  ...actionsOf("notifications/{id}", notificationTexts, {
+    retry: ["retryNotification", "retried"],
+    cancel: ["cancelScheduledNotification", "cancelled"],
+  }),
 ];

@@ -4,7 +4,7 @@ import { actionButton } from "../components/forms.tsx";
 import { actionsColumn, labelled, listView } from "../components/list.tsx";
 import { Card, type Tone } from "../components/notice.tsx";
 import { Badge, CopyValue } from "../components/values.tsx";
-import { action, done, formPage, type Sent, showing } from "../shared/actions.ts";
+import { actionsOf, done, formPage, type Sent } from "../shared/actions.ts";
 import type { Row } from "../shared/operations.ts";
 import { type ConsolePage, field, may, optionalField, type Visit } from "../shared/page.ts";
 import { looksTexts, proofLabels, senderStateLabels } from "./looks_texts.ts";
@@ -75,9 +75,6 @@ export const senderPages: ConsolePage[] = [
       return done("senders", looksTexts[v.locale].added);
     },
   }),
-  action("senders/{id}/verify", "verifyNotificationSender", showing("senders", looksTexts, "checked"), [
-    managedBy,
-  ]),
   {
     path: "senders/{id}/default",
     permissions: [managedBy],
@@ -86,9 +83,10 @@ export const senderPages: ConsolePage[] = [
       return done("senders", looksTexts[v.locale].madeDefault);
     },
   },
-  action("senders/{id}/remove", "removeNotificationSender", showing("senders", looksTexts, "removed"), [
-    managedBy,
-  ]),
+  ...actionsOf("senders/{id}", looksTexts, {
+    verify: ["verifyNotificationSender", "checked", "senders"],
+    remove: ["removeNotificationSender", "removed", "senders"],
+  }, [managedBy]),
 ];
 
 function Actions({ v, sender: { id, address, method, status, isDefault } }: { v: Visit; sender: Sender }) {

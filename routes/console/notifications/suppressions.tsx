@@ -4,7 +4,7 @@ import { actionButton } from "../components/forms.tsx";
 import { actionsColumn, type Filter, labelled, listView, search, timeColumn } from "../components/list.tsx";
 import { Card } from "../components/notice.tsx";
 import { Badge, CopyValue } from "../components/values.tsx";
-import { action, done, formPage, type Sent, showing } from "../shared/actions.ts";
+import { actionsOf, done, formPage, type Sent } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { type ConsolePage, field, optionalField, type Visit } from "../shared/page.ts";
 import { channelLabels } from "./status.tsx";
@@ -67,11 +67,9 @@ export const suppressionPages: ConsolePage[] = [
       return done("suppressions", suppressionTexts[v.locale].added);
     },
   }),
-  action(
-    "suppressions/{id}/lift",
-    "liftNotificationSuppression",
-    showing("suppressions", suppressionTexts, "removed"),
-  ),
+  ...actionsOf("suppressions/{id}", suppressionTexts, {
+    lift: ["liftNotificationSuppression", "removed", "suppressions"],
+  }),
 ];
 
 /** Its id must differ from the channel of the form. */

@@ -4,7 +4,7 @@ import { Card } from "../components/notice.tsx";
 import { Time } from "../components/values.tsx";
 import { jsonField } from "../notifications/send_fields.ts";
 import { TextRows, textsIn } from "../notifications/text_rows.tsx";
-import { action, done, formPage, type Sent, showing } from "../shared/actions.ts";
+import { actionsOf, done, formPage, type Sent } from "../shared/actions.ts";
 import { searchOf } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { Answer } from "../shared/operations.ts";
@@ -215,10 +215,7 @@ export const documentEditorPages: ConsolePage[] = [
   newPage,
   { path: "document-templates/preview", permissions: READING, post: preview },
   editorPage,
-  action(
-    "document-templates/{id}/delete",
-    "deleteDocumentTemplate",
-    showing("document-templates", documentTemplateTexts, "deleted"),
-    CHANGING,
-  ),
+  ...actionsOf("document-templates/{id}", documentTemplateTexts, {
+    delete: ["deleteDocumentTemplate", "deleted", "document-templates"],
+  }, CHANGING),
 ];

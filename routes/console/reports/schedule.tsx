@@ -6,7 +6,6 @@ import { Card, Empty } from "../components/notice.tsx";
 import { RunTimes } from "../components/schedule_editor.tsx";
 import { DataTable, LivePart } from "../components/table.tsx";
 import { CopyValue, Facts, number, Time } from "../components/values.tsx";
-import { action, showing } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { ConsolePage, View, Visit } from "../shared/page.ts";
 import {
@@ -24,6 +23,7 @@ import { runColumns } from "./runs.tsx";
 import { scheduleTexts } from "./schedule_texts.ts";
 import { ActivityBadge } from "./schedules.tsx";
 import { reportTexts } from "./texts.ts";
+import { actionsOf } from "../shared/actions.ts";
 
 /** One schedule: details, next runs, parameters, delivery and latest runs. */
 async function schedulePage(v: Visit): Promise<View> {
@@ -165,24 +165,10 @@ function DeliveryCard(
 /** The page of a schedule and its actions. */
 export const schedulePages: ConsolePage[] = [
   { path: "report-schedules/{id}", get: schedulePage },
-  action(
-    "report-schedules/{id}/pause",
-    "pauseReportSchedule",
-    showing("report-schedules/{id}", scheduleTexts, "pausedNow"),
-  ),
-  action(
-    "report-schedules/{id}/resume",
-    "resumeReportSchedule",
-    showing("report-schedules/{id}", scheduleTexts, "resumed"),
-  ),
-  action(
-    "report-schedules/{id}/trigger",
-    "triggerReportSchedule",
-    showing("report-schedules/{id}", scheduleTexts, "triggered"),
-  ),
-  action(
-    "report-schedules/{id}/delete",
-    "deleteReportSchedule",
-    showing("report-schedules", scheduleTexts, "deleted"),
-  ),
+  ...actionsOf("report-schedules/{id}", scheduleTexts, {
+    pause: ["pauseReportSchedule", "pausedNow"],
+    resume: ["resumeReportSchedule", "resumed"],
+    trigger: ["triggerReportSchedule", "triggered"],
+    delete: ["deleteReportSchedule", "deleted", "report-schedules"],
+  }),
 ];

@@ -4,7 +4,7 @@ import { Fields, formView } from "../components/fields.tsx";
 import { Card } from "../components/notice.tsx";
 import { Badge, Facts, Time } from "../components/values.tsx";
 import { shownOnce } from "../integration/shown_once.tsx";
-import { action, done, formPage, type Sent, showing } from "../shared/actions.ts";
+import { action, actionsOf, done, formPage, type Sent } from "../shared/actions.ts";
 import type { Answer } from "../shared/operations.ts";
 import { type ConsolePage, field, fieldsIn, type Outcome, type View, type Visit } from "../shared/page.ts";
 import { targetTexts } from "./target_texts.ts";
@@ -191,9 +191,7 @@ export const targetPages: ConsolePage[] = forManagers([
     if (succeeded) return done(path, t.tested);
     return { goTo: path, flash: { tone: "bad", text: t.testFailed(reason ?? "") } };
   }),
-  action(
-    "report-targets/{id}/delete",
-    "deleteReportTarget",
-    showing("report-targets", targetTexts, "removed"),
-  ),
+  ...actionsOf("report-targets/{id}", targetTexts, {
+    delete: ["deleteReportTarget", "removed", "report-targets"],
+  }),
 ]);

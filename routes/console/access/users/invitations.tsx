@@ -2,7 +2,7 @@ import { actionButton, buttonLink } from "../../components/forms.tsx";
 import { Fields, formView } from "../../components/fields.tsx";
 import { actionsColumn, choice, labelled, listView, text, timeColumn } from "../../components/list.tsx";
 import { Badge } from "../../components/values.tsx";
-import { action, done, formPage, showing } from "../../shared/actions.ts";
+import { action, actionsOf, done, formPage } from "../../shared/actions.ts";
 import { Refusal } from "../../shared/api.ts";
 import type { Row } from "../../shared/operations.ts";
 import { type ConsolePage, fieldsIn, may, type View, type Visit } from "../../shared/page.ts";
@@ -123,10 +123,7 @@ export const invitationPages: ConsolePage[] = [
     (v, { email }) => done("invitations", userTexts[v.locale].invited(email)),
     ["create:users"],
   ),
-  action(
-    "invitations/{id}/revoke",
-    "revokeInvitation",
-    showing("invitations", userTexts, "invitationRevoked"),
-    ["create:users"],
-  ),
+  ...actionsOf("invitations/{id}", userTexts, {
+    revoke: ["revokeInvitation", "invitationRevoked", "invitations"],
+  }, ["create:users"]),
 ];
