@@ -1,18 +1,18 @@
-import { Card, Empty, type Tone } from "../components/notice.tsx";
-import { Badge, duration, Time } from "../components/values.tsx";
+import { Card, Empty } from "../components/notice.tsx";
+import { duration, Time } from "../components/values.tsx";
 import type { Row } from "../shared/operations.ts";
 import type { Visit } from "../shared/page.ts";
-import { scanVerdictLabels } from "./status_texts.ts";
 import { fileTexts } from "./texts.ts";
+import { defineStates } from "../components/states.tsx";
 
 type ScanAttempt = Row<"listScanAttempts">;
 
-const TONES: Record<ScanAttempt["verdict"], Tone> = {
-  Clean: "ok",
-  Infected: "bad",
-  TypeRejected: "bad",
-  Error: "warn",
-};
+const verdicts = defineStates<ScanAttempt["verdict"]>({
+  Clean: ["ok", "Clean", "Limpo"],
+  Infected: ["bad", "Infected", "Infectado"],
+  TypeRejected: ["bad", "Type rejected", "Tipo rejeitado"],
+  Error: ["warn", "Error", "Erro"],
+});
 
 /** All scan attempts, newest first, as a timeline. */
 export function Scans({ v, attempts }: { v: Visit; attempts: ScanAttempt[] }) {
@@ -22,7 +22,7 @@ export function Scans({ v, attempts }: { v: Visit; attempts: ScanAttempt[] }) {
       {attempts.length === 0 ? <Empty icon="search" title={t.noScans} /> : (
         <ol class="timeline">
           {attempts.map((attempt) => (
-            <li class={`tone-${TONES[attempt.verdict]}`}>
+            <li class={`tone-${verdicts.tone(attempt.verdict)}`}>
               <Attempt v={v} attempt={attempt} />
             </li>
           ))}
@@ -40,7 +40,7 @@ function Attempt({ v, attempt }: { v: Visit; attempt: ScanAttempt }) {
     <>
       <div class="row">
         <strong>{t.scan(attemptNumber)}</strong>
-        <Badge tone={TONES[verdict]}>{scanVerdictLabels[v.locale][verdict]}</Badge>
+        {verdicts.badge(v, verdict)}
         <span class="muted">
           <Time v={v} at={completedAt} /> · {duration(v, durationMs)}
         </span>

@@ -1,10 +1,9 @@
 import { DELIVERY_STATUSES } from "../../../domain/events/deliveries.ts";
 import { Fields, Form } from "../components/fields.tsx";
 import { actionButton, buttonLink, deleteButton } from "../components/forms.tsx";
-import { actionsColumn, choice, labelled, list, timeColumn } from "../components/list.tsx";
-import { Card, Notice, type Tone } from "../components/notice.tsx";
+import { actionsColumn, choice, list, timeColumn } from "../components/list.tsx";
+import { Card, Notice } from "../components/notice.tsx";
 import {
-  Badge,
   CodeBlock,
   CopyValue,
   duration,
@@ -23,11 +22,16 @@ import { shownOnce } from "./shown_once.tsx";
 import { retryFailedPage } from "./webhook_retry.tsx";
 import { webhookTexts } from "./webhook_texts.ts";
 import { EndpointStatus, EventTypes, LastError, SuccessRate } from "./webhooks.tsx";
-import { integrationTexts, webhookDeliveryLabels } from "./texts.ts";
+import { integrationTexts } from "./texts.ts";
+import { defineStates } from "../components/states.tsx";
 
 type Delivery = Row<"listWebhookDeliveries">;
 
-const TONES: Record<Delivery["status"], Tone> = { Pending: "info", Delivered: "ok", Failed: "bad" };
+const deliveryStates = defineStates<Delivery["status"]>({
+  Pending: ["info", "Pending", "Pendente"],
+  Delivered: ["ok", "Delivered", "Entregue"],
+  Failed: ["bad", "Failed", "Falhou"],
+});
 
 /** One webhook endpoint and its deliveries. */
 async function webhookPage(v: Visit, sent: Sent | null = null): Promise<View> {
@@ -97,7 +101,6 @@ function PausedNotice({ v, endpoint, names }: { v: Visit; endpoint: Endpoint; na
 
 function deliveryList(v: Visit, endpoint: Endpoint, page: Page<Delivery>) {
   const t = integrationTexts[v.locale];
-  const labels = webhookDeliveryLabels[v.locale];
   const here = `webhooks/${endpoint.id}`;
   return list(v, page, {
     path: here,
@@ -106,7 +109,7 @@ function deliveryList(v: Visit, endpoint: Endpoint, page: Page<Delivery>) {
     caption: t.deliveriesCaption,
     empty: [t.noDeliveries, t.noDeliveriesText],
     filters: [
-      choice("status", t.status, labelled(DELIVERY_STATUSES, labels)),
+      choice("status", t.status, deliveryStates.choices(v, DELIVERY_STATUSES)),
     ],
     everySeconds: 5,
     columns: [
@@ -126,7 +129,7 @@ function deliveryList(v: Visit, endpoint: Endpoint, page: Page<Delivery>) {
         head: t.status,
         cell: ({ status, nextAttemptAt }) => (
           <>
-            <Badge tone={TONES[status]}>{labels[status]}</Badge>
+            {deliveryStates.badge(v, status)}
             {status === "Pending" && nextAttemptAt && (
               <span class="sub">
                 {t.next}: <Time v={v} at={nextAttemptAt} />

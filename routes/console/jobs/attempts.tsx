@@ -1,7 +1,6 @@
-import { Card, Empty, type Tone } from "../components/notice.tsx";
+import { Card, Empty } from "../components/notice.tsx";
 import { Pager } from "../components/table.tsx";
 import {
-  Badge,
   CopyValue,
   duration,
   exactTime,
@@ -14,24 +13,18 @@ import {
 import type { Page } from "../shared/api.ts";
 import type { Row } from "../shared/operations.ts";
 import type { Visit } from "../shared/page.ts";
-import { defineTexts } from "../shared/languages.ts";
 import type { Job } from "./job_status.tsx";
 import { jobTexts } from "./texts.ts";
+import { defineStates } from "../components/states.tsx";
 
 type Execution = Row<"listJobExecutions">;
 export type LogLine = Row<"listJobLogLines">;
 
-const TONES: Record<Execution["status"], Tone> = {
-  Processing: "info",
-  Succeeded: "ok",
-  Failed: "bad",
-  Abandoned: "warn",
-};
-const attemptStatusLabels = defineTexts({
-  Processing: ["Processing", "Em curso"],
-  Succeeded: ["Succeeded", "Concluída"],
-  Failed: ["Failed", "Falhou"],
-  Abandoned: ["Abandoned", "Abandonada"],
+const attemptStates = defineStates<Execution["status"]>({
+  Processing: ["info", "Processing", "Em curso"],
+  Succeeded: ["ok", "Succeeded", "Concluída"],
+  Failed: ["bad", "Failed", "Falhou"],
+  Abandoned: ["warn", "Abandoned", "Abandonada"],
 });
 
 /** The attempts of a job, newest first, with error, output and progress. `log` belongs to attempt `shownLog`. */
@@ -48,10 +41,10 @@ export function Attempts({ v, job, executions, log, shownLog }: {
       {executions.items.length === 0 && <Empty icon="jobs" title={t.noAttempts}>{t.noAttemptsText}</Empty>}
       <ol class="timeline" aria-label={t.attempts}>
         {executions.items.map((execution) => (
-          <li class={`tone-${TONES[execution.status]}`}>
+          <li class={`tone-${attemptStates.tone(execution.status)}`}>
             <div class="row">
               <strong>{t.attempt(execution.attemptNumber)}</strong>
-              <Badge tone={TONES[execution.status]}>{attemptStatusLabels[v.locale][execution.status]}</Badge>
+              {attemptStates.badge(v, execution.status)}
               <span class="muted">
                 {execution.durationMs === null
                   ? `${t.startedAt} `

@@ -9,7 +9,7 @@ import { orNull, type Page, searchOf } from "../shared/api.ts";
 import type { Answer } from "../shared/operations.ts";
 import { type ConsolePage, may, type View, type Visit } from "../shared/page.ts";
 import { Attempts, type LogLine } from "./attempts.tsx";
-import { type Job, JobStatusBadge } from "./job_status.tsx";
+import { type Job, jobStates } from "./job_status.tsx";
 import { jobColumns } from "./list.tsx";
 import { PauseBanner } from "./pause_banner.tsx";
 import { typePath } from "./types.tsx";
@@ -48,7 +48,7 @@ async function jobPage(v: Visit): Promise<View> {
       <LivePart v={v} id="job" {...ENDED.has(job.status) ? {} : { everySeconds: 2 }}>
         <PauseBanner v={v} pauses={pauses} />
         <Card
-          title={<JobStatusBadge locale={v.locale} status={job.status} />}
+          title={jobStates.badge(v, job.status)}
           actions={<JobActions v={v} job={job} />}
         >
           <JobFacts v={v} job={job} />

@@ -21,7 +21,7 @@ import { duration, number, shortId, Time } from "../components/values.tsx";
 import { EMPTY_PAGE, type Page, type Query, Refusal, searchOf } from "../shared/api.ts";
 import { may, type View, type Visit } from "../shared/page.ts";
 import { keyArgs } from "./key_args.ts";
-import { type Job, type JobStatus, JobStatusBadge, jobStatusLabels } from "./job_status.tsx";
+import { type Job, jobStates, type JobStatus } from "./job_status.tsx";
 import { PauseBanner } from "./pause_banner.tsx";
 import { jobActions } from "./row_actions.ts";
 import { jobOriginLabels, jobPriorityLabels, jobTexts } from "./texts.ts";
@@ -145,7 +145,7 @@ function StatusTabs({ v, counts }: { v: Visit; counts: { status: JobStatus; coun
       tabs={[
         tab(null, jobTexts[v.locale].all, total),
         ...shown.map((status) =>
-          tab(status, jobStatusLabels[v.locale][status], counts ? at.get(status) ?? 0 : undefined)
+          tab(status, jobStates.labels[v.locale][status], counts ? at.get(status) ?? 0 : undefined)
         ),
       ]}
     />
@@ -189,7 +189,7 @@ export function jobColumns(
         const next = nextRetryAt ?? (status === "Scheduled" ? scheduledAt : null);
         return (
           <>
-            <JobStatusBadge locale={v.locale} status={status} />
+            {jobStates.badge(v, status)}
             {next && (
               <span class="sub">
                 {nextRetryAt ? t.nextAttempt(attempts + 1, maxRetries + 1) : t.due} <Time v={v} at={next} />

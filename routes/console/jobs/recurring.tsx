@@ -10,7 +10,7 @@ import { commonTexts } from "../shared/common_texts.ts";
 import { FORMAT_TAGS } from "../shared/languages.ts";
 import type { Row } from "../shared/operations.ts";
 import type { ConsolePage, View, Visit } from "../shared/page.ts";
-import { JobStatusBadge } from "./job_status.tsx";
+import { jobStates } from "./job_status.tsx";
 import { jobColumns } from "./list.tsx";
 import { editRecurringPage, newRecurringPage, pathOf } from "./recurring_form.tsx";
 import { PauseBanner } from "./pause_banner.tsx";
@@ -50,7 +50,7 @@ async function listRecurring(v: Visit): Promise<View> {
               {lastStatus && (
                 <span class="sub">
                   <a href={`jobs/${lastJobId}`}>
-                    <JobStatusBadge locale={v.locale} status={lastStatus} />
+                    {jobStates.badge(v, lastStatus)}
                   </a>
                 </span>
               )}

@@ -10,7 +10,7 @@ import { duration, Facts, number, percent, Time } from "../components/values.tsx
 import { searchOf } from "../shared/api.ts";
 import type { Answer, Row } from "../shared/operations.ts";
 import type { View, Visit } from "../shared/page.ts";
-import { jobStatusLabels } from "./job_status.tsx";
+import { jobStates } from "./job_status.tsx";
 import { PauseBanner } from "./pause_banner.tsx";
 import { jobTexts } from "./texts.ts";
 import { typeTexts } from "./type_texts.ts";
@@ -161,7 +161,7 @@ function States({ v, name, statuses, type }: {
           v={v}
           of={null}
           statistics={shown.map((status) => [
-            jobStatusLabels[v.locale][status],
+            jobStates.labels[v.locale][status],
             counts.get(status) ?? 0,
             { href: jobsOf(name, status) },
           ])}

@@ -14,9 +14,9 @@ import type { ServicePlatform } from "../../../domain/platform.ts";
 import { isUuid } from "../../../domain/shared/ids.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
 import { actionButton, buttonLink, CsrfField } from "../components/forms.tsx";
-import { Card, Empty, Notice, type Tone } from "../components/notice.tsx";
+import { Card, Empty, Notice } from "../components/notice.tsx";
 import { type Column, DataTable, LivePart } from "../components/table.tsx";
-import { Badge, Facts, number, Time } from "../components/values.tsx";
+import { Facts, number, Time } from "../components/values.tsx";
 import { done, toDocument } from "../shared/actions.ts";
 import { Refusal } from "../shared/api.ts";
 import { listTexts } from "../shared/list_texts.ts";
@@ -24,6 +24,7 @@ import type { ConsolePage, Outcome, RowAction, View, Visit } from "../shared/pag
 import { addressOf } from "./addresses.ts";
 import type { ConsolePages } from "./console_pages.ts";
 import { outcomeOf } from "./list_pages.ts";
+import { defineStates } from "../components/states.tsx";
 
 /** Maximum rows of a task that is run before the answer. A larger task runs as a job. */
 const MAX_IMMEDIATE_ROWS = 50;
@@ -31,14 +32,14 @@ const MAX_IMMEDIATE_ROWS = 50;
 const TAKE_OVER_MS = 30_000;
 const SHOWN_TASKS = 50;
 const REFRESH_SECONDS = 2;
-const TONES: Record<ListTask["status"], Tone> = {
-  Draft: "idle",
-  Queued: "idle",
-  Running: "info",
-  Completed: "ok",
-  Failed: "bad",
-  Cancelled: "warn",
-};
+const taskStates = defineStates<ListTask["status"]>({
+  Draft: ["idle", "", ""],
+  Queued: ["idle", "Waiting", "Esperando"],
+  Running: ["info", "Running", "Em execução"],
+  Completed: ["ok", "Completed", "Concluída"],
+  Failed: ["bad", "Failed", "Falhou"],
+  Cancelled: ["warn", "Stopped", "Parada"],
+});
 
 const crumbs = (v: Visit) => [{ href: "lists/tasks", label: listTexts[v.locale].tasks }];
 const pathOf = ({ id }: Pick<ListTask, "id">): string => `lists/tasks/${id}`;
@@ -195,12 +196,6 @@ const ListLink = ({ task }: { task: ListTask }) => (
   <a class="break" href={addressOf(task)}>{decodeURIComponent(addressOf(task).replaceAll("+", " "))}</a>
 );
 
-const StatusBadge = ({ v, task }: { v: Visit; task: ListTask }) => (
-  <Badge tone={TONES[task.status]}>
-    {task.status === "Draft" ? "" : listTexts[v.locale][`status${task.status}`]}
-  </Badge>
-);
-
 function progressView(v: Visit, task: ListTask, label: string): View {
   const t = listTexts[v.locale];
   const reasons = Object.entries(task.refusals);
@@ -212,7 +207,7 @@ function progressView(v: Visit, task: ListTask, label: string): View {
     body: (
       <LivePart v={v} id="list-task" {...isOpen(task) && { everySeconds: REFRESH_SECONDS }}>
         <Card
-          title={<StatusBadge v={v} task={task} />}
+          title={taskStates.badge(v, task.status)}
           actions={isOpen(task) &&
             actionButton(v, `${pathOf(task)}/stop`, t.stop, { confirm: t.stopConfirm })}
         >
@@ -259,7 +254,7 @@ function tasksView(v: Visit, tasks: ListTask[], labelOf: (task: ListTask) => str
       cell: ({ position, total }) => t.progress(number(v, position), number(v, total)),
     },
     { head: t.refused, align: "end", cell: ({ refused }) => number(v, refused) },
-    { head: t.statusCompleted, cell: (task) => <StatusBadge v={v} task={task} /> },
+    { head: t.statusCompleted, cell: (task) => taskStates.badge(v, task.status) },
   ];
   return {
     title: t.tasks,

@@ -16,14 +16,14 @@ import type { ConsolePage, View, Visit } from "../shared/page.ts";
 import { framedHtml, HtmlFrame } from "./frame.tsx";
 import {
   channelLabel,
-  DeliveryBadge,
+  deliveryStates,
   type Detail,
   isCancellable,
   isRetriable,
+  messageStates,
   notificationPriorityLabels,
-  RecipientBadge,
+  recipientBadge,
   skipReasonLabels,
-  StatusBadge,
 } from "./status.tsx";
 import { suppressionBecause } from "./suppression_texts.ts";
 import { notificationTexts } from "./texts.ts";
@@ -169,8 +169,8 @@ function MessageFacts({ v, message }: { v: Visit; message: Detail }) {
         [
           t.status,
           <>
-            <StatusBadge locale={v.locale} status={message.status} />{" "}
-            <DeliveryBadge locale={v.locale} state={message.deliveryState} />
+            {messageStates.badge(v, message.status)}{" "}
+            {message.deliveryState && deliveryStates.badge(v, message.deliveryState)}
           </>,
         ],
         [t.channel, channelLabel(v.locale, message.channel)],
@@ -213,8 +213,7 @@ function recipientColumns(v: Visit, message: Detail): Column<Recipient>[] {
       head: t.outcome,
       cell: ({ status, reason, errorMessage, deliverAfter, sentAt, ...reported }) => (
         <>
-          <RecipientBadge locale={v.locale} message={message} status={status} />{" "}
-          {sentAt && <Time v={v} at={sentAt} />}
+          {recipientBadge(v, message, status)} {sentAt && <Time v={v} at={sentAt} />}
           {reason && <span class="sub">{skipReasonLabels[v.locale][reason]}</span>}
           {deliverAfter && status === "Owed" && (
             <span class="sub">
@@ -225,8 +224,7 @@ function recipientColumns(v: Visit, message: Detail): Column<Recipient>[] {
           {reported.deliveryState && (
             <>
               <br />
-              <DeliveryBadge locale={v.locale} state={reported.deliveryState} />{" "}
-              <Time v={v} at={reported.deliveryStateAt} />
+              {deliveryStates.badge(v, reported.deliveryState)} <Time v={v} at={reported.deliveryStateAt} />
               {reported.deliveryDetail && <span class="sub">{reported.deliveryDetail}</span>}
             </>
           )}

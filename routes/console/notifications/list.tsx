@@ -10,12 +10,9 @@ import type { View, Visit } from "../shared/page.ts";
 import {
   channelChoices,
   channelLabel,
-  DeliveryBadge,
-  deliveryChoices,
+  deliveryStates,
+  messageStates,
   notificationPriorityLabels,
-  notificationStatusLabels,
-  StatusBadge,
-  statusChoices,
   type Summary,
 } from "./status.tsx";
 import { messageActions } from "./row_actions.ts";
@@ -41,9 +38,9 @@ export async function listPage(v: Visit): Promise<View> {
       empty: [t.empty, t.emptyText],
       filters: [
         choice("channel", t.channel, channelChoices(v.locale)),
-        choice("status", t.status, statusChoices(v.locale)),
+        choice("status", t.status, messageStates.choices(v)),
         search(t.recipient, "recipient"),
-        choice("deliveryState", t.reported, deliveryChoices(v.locale)),
+        choice("deliveryState", t.reported, deliveryStates.choices(v)),
         hidden("userId"),
         hidden("templateSlug"),
         hidden("category"),
@@ -59,7 +56,7 @@ export async function listPage(v: Visit): Promise<View> {
 
 function StatusStatistics({ v, stats }: { v: Visit; stats: Stats }) {
   const t = notificationTexts[v.locale];
-  const names = notificationStatusLabels[v.locale];
+  const names = messageStates.labels[v.locale];
   const to = (status: string) =>
     `notifications${searchOf({ ...Object.fromEntries(v.query), page: null, status })}`;
   const statistic = (status: keyof typeof names, count: number, tone?: "ok" | "warn" | "bad") => (
@@ -104,8 +101,7 @@ function columns(v: Visit): Column<Summary>[] {
       head: t.status,
       cell: ({ status, scheduledAt, deliveryState }) => (
         <>
-          <StatusBadge locale={v.locale} status={status} />{" "}
-          <DeliveryBadge locale={v.locale} state={deliveryState} />
+          {messageStates.badge(v, status)} {deliveryState && deliveryStates.badge(v, deliveryState)}
           {status === "Scheduled" && scheduledAt && (
             <span class="sub">
               <Time v={v} at={scheduledAt} />

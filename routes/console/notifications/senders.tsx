@@ -2,15 +2,20 @@ import { SENDER_METHODS, type SenderStatus } from "../../../domain/looks/sender.
 import { Fields, Form } from "../components/fields.tsx";
 import { actionButton } from "../components/forms.tsx";
 import { actionsColumn, labelled, listView } from "../components/list.tsx";
-import { Card, type Tone } from "../components/notice.tsx";
+import { Card } from "../components/notice.tsx";
 import { Badge, CopyValue } from "../components/values.tsx";
 import { actionsOf, done, formPage, type Sent } from "../shared/actions.ts";
 import type { Row } from "../shared/operations.ts";
 import { type ConsolePage, field, may, optionalField, type Visit } from "../shared/page.ts";
-import { looksTexts, proofLabels, senderStateLabels } from "./looks_texts.ts";
+import { looksTexts, proofLabels } from "./looks_texts.ts";
+import { defineStates } from "../components/states.tsx";
 
 const managedBy = "manage:settings";
-const TONES: Record<SenderStatus, Tone> = { Pending: "info", Verified: "ok", Failed: "bad" };
+const senderStates = defineStates<SenderStatus>({
+  Pending: ["info", "Waiting", "Aguardando"],
+  Verified: ["ok", "Verified", "Verificado"],
+  Failed: ["bad", "Failed", "Falhou"],
+});
 type Sender = Row<"listNotificationSenders">;
 
 /** The sender addresses and the form that adds one. */
@@ -48,8 +53,7 @@ export const senderPages: ConsolePage[] = [
             head: t.method,
             cell: ({ method, status, dnsRecord, lastError }) => (
               <>
-                <Badge tone={TONES[status]}>{senderStateLabels[v.locale][status]}</Badge>{" "}
-                {proofLabels[v.locale][method]}
+                {senderStates.badge(v, status)} {proofLabels[v.locale][method]}
                 {dnsRecord && status !== "Verified" && (
                   <span class="sub">
                     {t.record} <CopyValue v={v} value={dnsRecord.name} />{" "}

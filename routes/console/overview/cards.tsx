@@ -6,7 +6,7 @@ import { DataTable } from "../components/table.tsx";
 import { Statistics } from "../components/statistics.tsx";
 import { Badge, Facts, number, percent, shortId, Time } from "../components/values.tsx";
 import { ResumeButton } from "../jobs/pause_banner.tsx";
-import { RunBadges } from "../reports/model.tsx";
+import { runBadges } from "../reports/model.tsx";
 import { localOf } from "../components/date_inputs.ts";
 import { searchOf } from "../shared/api.ts";
 import { translateBuiltin } from "../shared/builtin_translations.ts";
@@ -169,7 +169,7 @@ export function ReportRuns({ v, overview }: { v: Visit; overview: Overview }) {
             head: t.status,
             cell: ({ status, deliveryStatus }) => (
               <span class="row">
-                <RunBadges locale={v.locale} status={status} deliveryStatus={deliveryStatus} />
+                {runBadges(v, status, deliveryStatus)}
               </span>
             ),
           },

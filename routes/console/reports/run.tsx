@@ -1,37 +1,37 @@
 import { actionButton, buttonLink } from "../components/forms.tsx";
 import { timeColumn } from "../components/list.tsx";
-import { Card, Notice, type Tone } from "../components/notice.tsx";
+import { Card, Notice } from "../components/notice.tsx";
 import { type Column, DataTable, LivePart } from "../components/table.tsx";
-import { Badge, bytes, CopyValue, duration, Facts, number, Time } from "../components/values.tsx";
+import { bytes, CopyValue, duration, Facts, number, Time } from "../components/values.tsx";
 import { done, toDocument } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { translateBuiltin } from "../shared/builtin_translations.ts";
 import { type ConsolePage, field, mayInFiles, type View, type Visit } from "../shared/page.ts";
 import {
-  deliveryToneOf,
+  deliveryStates,
   formatName,
   isMoving,
   methodLabel,
   readTemplates,
   type Run,
+  runStates,
   statusName,
-  toneOf,
 } from "./model.tsx";
 import { ParametersCard } from "./parameters_card.tsx";
-import {
-  deliveryStatusTexts,
-  documentTexts,
-  reportDeliveryLabels,
-  reportStatusTexts,
-  reportTexts,
-} from "./texts.ts";
+import { deliveryStatusTexts, documentTexts, reportStatusTexts, reportTexts } from "./texts.ts";
+import { defineStates } from "../components/states.tsx";
 
 /** The API's number of the status Completed. */
 const COMPLETED = 3;
 
 type Delivery = Run["deliveries"][number];
 
-const DELIVERY_TONES: Record<Delivery["status"], Tone> = { Owed: "info", Delivered: "ok", Failed: "bad" };
+/** The delivery to one recipient. */
+const recipientStates = defineStates<Delivery["status"]>({
+  Owed: ["info", "Pending", "Pendente"],
+  Delivered: ["ok", "Delivered", "Entregue"],
+  Failed: ["bad", "Failed", "Falhou"],
+});
 
 /** True if the document is being scanned. */
 const isScanning = ({ fileStatus }: Run): boolean => fileStatus === "Pending" || fileStatus === "Scanning";
@@ -97,11 +97,14 @@ function Progress({ v, run }: { v: Visit; run: Run }) {
   return (
     <>
       {isOpen && (
-        <Notice tone={deliveryToneOf(deliveryStatus)} title={d[deliveryStatus]}>
+        <Notice
+          tone={deliveryStates.tone(deliveryStatus)}
+          title={deliveryStates.labels[v.locale][deliveryStatus]}
+        >
           {d[`${deliveryStatus}Text`]}
         </Notice>
       )}
-      <Notice tone={toneOf(run.status)} title={s[name]}>
+      <Notice tone={runStates.tone(name)} title={runStates.labels[v.locale][name]}>
         <p>
           {s[`${name}Text`]} {hasDocument && documentTexts[v.locale][run.fileStatus ?? "Purged"]}
         </p>
@@ -162,11 +165,10 @@ function FactsCard({ v, run }: { v: Visit; run: Run }) {
 /** Delivery status per recipient, with a button that retries failed deliveries. */
 function DeliveriesCard({ v, run }: { v: Visit; run: Run }) {
   const t = reportTexts[v.locale];
-  const d = reportDeliveryLabels[v.locale];
   const columns: Column<Delivery>[] = [
     { head: t.recipient, cell: ({ recipient }) => recipient },
     { head: t.method, cell: ({ method }) => methodLabel(v.locale, method), wideOnly: true },
-    { head: t.outcome, cell: ({ status }) => <Badge tone={DELIVERY_TONES[status]}>{d[status]}</Badge> },
+    { head: t.outcome, cell: ({ status }) => recipientStates.badge(v, status) },
     { head: t.error, cell: ({ errorMessage }) => errorMessage ?? "" },
     timeColumn(v, t.lastAttempt, "updatedAt", { wideOnly: true }),
     {

@@ -12,8 +12,8 @@ import {
   formatName,
   isMoving,
   readTemplates,
-  RunBadges,
-  statusChoices,
+  runBadges,
+  runStates,
   templateChoices,
 } from "./model.tsx";
 import { reportTexts } from "./texts.ts";
@@ -47,8 +47,8 @@ export async function runsPage(v: Visit): Promise<View> {
         hidden("burstId"),
         hidden("fromDate"),
         choice("templateId", t.template, templateChoices(templates)),
-        choice("status", t.status, statusChoices(v.locale)),
-        choice("deliveryStatus", t.deliveryStatus, deliveryStatusChoices(v.locale)),
+        choice("status", t.status, runStates.choices(v)),
+        choice("deliveryStatus", t.deliveryStatus, deliveryStatusChoices(v)),
         choice("format", t.format, formatChoices()),
         ...period(t),
       ],
@@ -77,7 +77,7 @@ export function runColumns(v: Visit): Column<Row<"listReportExecutions">>[] {
       head: t.status,
       cell: ({ status, deliveryStatus }) => (
         <span class="row">
-          <RunBadges locale={v.locale} status={status} deliveryStatus={deliveryStatus} />
+          {runBadges(v, status, deliveryStatus)}
           {status === 2 && <progress aria-label={t.inProgress}></progress>}
         </span>
       ),

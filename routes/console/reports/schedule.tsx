@@ -15,7 +15,7 @@ import {
   nameIn,
   readTargets,
   readTemplates,
-  RunBadges,
+  runBadges,
 } from "./model.tsx";
 import type { Schedule, Target, Template } from "./model.tsx";
 import { ParametersCard } from "./parameters_card.tsx";
@@ -106,8 +106,7 @@ function FactsCard({ v, schedule, templates }: { v: Visit; schedule: Schedule; t
             t.last,
             <span class="row">
               {lastExecutionId ? <a href={`report-runs/${lastExecutionId}`}>{lastRun}</a> : lastRun}
-              {lastStatus !== null &&
-                <RunBadges locale={v.locale} status={lastStatus} deliveryStatus={lastDeliveryStatus} />}
+              {lastStatus !== null && runBadges(v, lastStatus, lastDeliveryStatus)}
             </span>,
           ],
           [t.failures, number(v, failuresInARow)],

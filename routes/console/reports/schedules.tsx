@@ -2,7 +2,7 @@ import { buttonLink } from "../components/forms.tsx";
 import { choice, linkColumn, listView, timeColumn } from "../components/list.tsx";
 import { Badge, Time } from "../components/values.tsx";
 import type { View, Visit } from "../shared/page.ts";
-import { nameIn, readTemplates, RunBadges, templateChoices } from "./model.tsx";
+import { nameIn, readTemplates, runBadges, templateChoices } from "./model.tsx";
 import { scheduleTexts } from "./schedule_texts.ts";
 import { reportTexts } from "./texts.ts";
 
@@ -46,8 +46,7 @@ export async function schedulesPage(v: Visit): Promise<View> {
         cell: ({ lastRunAt, lastStatus, lastDeliveryStatus }) => (
           <span class="row">
             <Time v={v} at={lastRunAt} />
-            {lastStatus !== null &&
-              <RunBadges locale={v.locale} status={lastStatus} deliveryStatus={lastDeliveryStatus} />}
+            {lastStatus !== null && runBadges(v, lastStatus, lastDeliveryStatus)}
           </span>
         ),
       },

@@ -3,7 +3,6 @@ import { actionButton } from "../../components/forms.tsx";
 import { timeColumn } from "../../components/list.tsx";
 import { Card } from "../../components/notice.tsx";
 import { type Column, DataTable, LivePart } from "../../components/table.tsx";
-import { Badge } from "../../components/values.tsx";
 import { done, formPage, type Sent } from "../../shared/actions.ts";
 import { orNull } from "../../shared/api.ts";
 import type { Row } from "../../shared/operations.ts";
@@ -12,13 +11,19 @@ import { managesAllUsers } from "../../shared/access_queries.ts";
 import { nameOf, readUser, userCrumbs } from "../users/model.tsx";
 import { tenantCrumbs } from "../tenants/model.tsx";
 import { dataTexts } from "../../shared/data_request_texts.ts";
+import { defineStates } from "../../components/states.tsx";
 
 type DataRequest = Row<"listAllUserDataRequests">;
 
 const REFRESH_SECONDS = 3;
 const ALL_USERS = "manage:all-users";
 const ALL_TENANTS = "manage:all-tenants";
-const tones = { Queued: "idle", Running: "info", Completed: "ok", Failed: "bad" } as const;
+const requestStates = defineStates<DataRequest["status"]>({
+  Queued: ["idle", "Waiting", "Em espera"],
+  Running: ["info", "Running", "Em andamento"],
+  Completed: ["ok", "Completed", "Concluído"],
+  Failed: ["bad", "Failed", "Falhou"],
+});
 
 /** Requested exports and erasures of a user, and the buttons for new ones. The page also shows deleted users. */
 const userDataPage = formPage({
@@ -135,7 +140,7 @@ function RequestsCard({ v, requests }: { v: Visit; requests: DataRequest[] }) {
       head: t.status,
       cell: ({ status, step }) => (
         <>
-          <Badge tone={tones[status]}>{t[status]}</Badge> {step && <span class="muted">{step}</span>}
+          {requestStates.badge(v, status)} {step && <span class="muted">{step}</span>}
         </>
       ),
     },

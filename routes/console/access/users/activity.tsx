@@ -2,8 +2,8 @@ import { buttonLink } from "../../components/forms.tsx";
 import { timeColumn } from "../../components/list.tsx";
 import { Card } from "../../components/notice.tsx";
 import { DataTable } from "../../components/table.tsx";
-import { type File, FileStatusBadge } from "../../files/model.tsx";
-import { channelLabel, StatusBadge, type Summary } from "../../notifications/status.tsx";
+import { type File, fileBadge } from "../../files/model.tsx";
+import { channelLabel, messageStates, type Summary } from "../../notifications/status.tsx";
 import { orNull, type Page } from "../../shared/api.ts";
 import { may, mayInFiles, type Visit } from "../../shared/page.ts";
 import { userTexts } from "./texts.ts";
@@ -65,7 +65,7 @@ function Messages({ v, userId, messages }: { v: Visit; userId: string; messages:
             cell: ({ channel }) => channelLabel(v.locale, channel),
             wideOnly: true,
           },
-          { head: t.status, cell: ({ status }) => <StatusBadge locale={v.locale} status={status} /> },
+          { head: t.status, cell: ({ status }) => messageStates.badge(v, status) },
           timeColumn(v, t.sentAt, "createdAt"),
         ]}
       />
@@ -86,7 +86,7 @@ function Files({ v, userId, files }: { v: Visit; userId: string; files: Page<Fil
         empty={<p class="muted">{t.noFiles}</p>}
         columns={[
           { head: t.file, cell: ({ id, fileName }) => <a href={`files/${id}`}>{fileName}</a> },
-          { head: t.status, cell: (file) => <FileStatusBadge locale={v.locale} file={file} /> },
+          { head: t.status, cell: (file) => fileBadge(v, file) },
           timeColumn(v, t.created, "createdAt"),
         ]}
       />

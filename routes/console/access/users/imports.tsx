@@ -12,6 +12,7 @@ import { type ConsolePage, field, may, mayInFiles, type View, type Visit } from 
 import { ImportRows } from "./import_rows.tsx";
 import { nameOf, userCrumbs, UserTabs } from "./model.tsx";
 import { userTexts } from "./texts.ts";
+import { defineStates } from "../../components/states.tsx";
 
 type UserImport = Answer<"readUserImport">;
 
@@ -19,7 +20,12 @@ const REFRESH_SECONDS = 2;
 const RESULT_SCAN_MS = 60_000;
 const PROFILE = "document";
 const MAY_IMPORT = ["create:users"];
-const TONES = { Queued: "idle", Running: "info", Completed: "ok", Failed: "bad" } as const;
+const importStates = defineStates<UserImport["status"]>({
+  Queued: ["idle", "Waiting", "Em espera"],
+  Running: ["info", "Running", "Em andamento"],
+  Completed: ["ok", "Completed", "Concluída"],
+  Failed: ["bad", "Failed", "Falhou"],
+});
 const importCrumbs = (v: Visit) => [
   ...userCrumbs(v),
   { href: "user-imports", label: userTexts[v.locale].imports },
@@ -46,28 +52,19 @@ async function importsPage(v: Visit): Promise<View> {
           </a>
         ),
       },
-      { head: t.status, cell: (row) => <ImportStatus v={v} row={row} /> },
+      { head: t.status, cell: (row) => importStatus(v, row) },
       { head: t.imported, cell: (row) => countsOf(v, row) },
       timeColumn(v, t.finished, "finishedAt", { wideOnly: true }),
     ],
   });
 }
 
-function ImportStatus({ v, row }: { v: Visit; row: UserImport }) {
-  const t = userTexts[v.locale];
-  const labels = {
-    Queued: t.importWaiting,
-    Running: t.importRunning,
-    Completed: t.importCompleted,
-    Failed: t.importFailed,
-  };
-  return (
-    <span class="row">
-      <Badge tone={TONES[row.status]}>{labels[row.status]}</Badge>
-      {row.dryRun && <Badge tone="idle">{t.dryRun}</Badge>}
-    </span>
-  );
-}
+const importStatus = (v: Visit, row: UserImport) => (
+  <span class="row">
+    {importStates.badge(v, row.status)}
+    {row.dryRun && <Badge tone="idle">{userTexts[v.locale].dryRun}</Badge>}
+  </span>
+);
 
 const countsOf = (v: Visit, { created, updated, unchanged, failed }: UserImport): string =>
   userTexts[v.locale].importCounts(
@@ -102,7 +99,7 @@ async function importPage(v: Visit): Promise<View> {
         >
           <Facts
             facts={[
-              [t.status, <ImportStatus v={v} row={found} />],
+              [t.status, importStatus(v, found)],
               [t.rows, total === null ? null : number(v, total)],
               [t.imported, countsOf(v, found)],
               seesFiles &&
