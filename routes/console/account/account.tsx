@@ -3,7 +3,7 @@ import { Fields, Form } from "../components/fields.tsx";
 import { actionButton } from "../components/forms.tsx";
 import { actionsColumn, timeColumn } from "../components/list.tsx";
 import { Card, Empty } from "../components/notice.tsx";
-import { type Column, DataTable } from "../components/table.tsx";
+import { type Column, dataTable } from "../components/table.tsx";
 import { Badge, Codes } from "../components/values.tsx";
 import { action, done, formPage, type Sent, showing } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
@@ -119,7 +119,7 @@ async function accountView(v: Visit, sent: Sent | null): Promise<View> {
           <a href="preferences">{preferenceTexts[v.locale].open}</a>
         </Card>
         <Card title={t.sessions}>
-          <DataTable caption={t.sessionsCaption} columns={sessionColumns(v)} rows={sessions} empty={null} />
+          {dataTable(t.sessionsCaption, sessions, null, sessionColumns(v))}
         </Card>
         <ConnectedClients v={v} clients={clients} />
         <Card title={t.permissions}>

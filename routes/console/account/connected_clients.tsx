@@ -1,7 +1,7 @@
 import { actionButton } from "../components/forms.tsx";
 import { actionsColumn } from "../components/list.tsx";
 import { Card } from "../components/notice.tsx";
-import { type Column, DataTable } from "../components/table.tsx";
+import { type Column, dataTable } from "../components/table.tsx";
 import { Codes } from "../components/values.tsx";
 import { action, showing } from "../shared/actions.ts";
 import { defineTexts } from "../shared/languages.ts";
@@ -39,7 +39,7 @@ export function ConnectedClients({ v, clients }: { v: Visit; clients: Connected[
   ];
   return (
     <Card title={t.title}>
-      <DataTable caption={t.caption} columns={columns} rows={clients} empty={null} />
+      {dataTable(t.caption, clients, null, columns)}
     </Card>
   );
 }

@@ -12,7 +12,7 @@ import { actionsColumn, timeColumn } from "../components/list.tsx";
 import { Card, Notice } from "../components/notice.tsx";
 import { PasskeyForm, passkeyOf } from "./passkey_form.tsx";
 import { QrCode } from "./qr_code.tsx";
-import { type Column, DataTable } from "../components/table.tsx";
+import { type Column, dataTable } from "../components/table.tsx";
 import { Badge, CopyValue } from "../components/values.tsx";
 import { action, done, formPage, type Sent, showing } from "../shared/actions.ts";
 import { clientRequestOf } from "../shared/client_request.ts";
@@ -64,12 +64,7 @@ async function securityView(v: Visit): Promise<View> {
         )}
         {!isLimited && clientOf(v) && <GoOn v={v} />}
         <Card title={t.factors}>
-          <DataTable
-            caption={t.factors}
-            columns={factorColumns(v)}
-            rows={factors}
-            empty={<p class="muted">{t.noFactors}</p>}
-          />
+          {dataTable(t.factors, factors, <p class="muted">{t.noFactors}</p>, factorColumns(v))}
           <div class="row">
             {!hasApp && <StartAppButton v={v} />}
             {buttonLink(at(v, `${PATH}/passkey`), t.addPasskey, { icon: "plus" })}

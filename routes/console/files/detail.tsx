@@ -1,7 +1,7 @@
 import { actionButton, buttonLink } from "../components/forms.tsx";
 import { Card } from "../components/notice.tsx";
 import { LivePart } from "../components/table.tsx";
-import { bytes, CopyValue, Facts, Time } from "../components/values.tsx";
+import { bytes, CopyValue, factList, Time } from "../components/values.tsx";
 import { commonTexts } from "../shared/common_texts.ts";
 import { mayInFiles, type View, type Visit } from "../shared/page.ts";
 import { Person, userNames } from "../components/user_names.tsx";
@@ -78,29 +78,27 @@ function FactsCard({ v, file, names }: { v: Visit; file: File; names: Map<string
     id ? <Person v={v} names={names} id={id} /> : <span class="muted">{t.service}</span>;
   return (
     <Card title={commonTexts[v.locale].details}>
-      <Facts
-        facts={[
-          [t.id, <CopyValue v={v} value={file.id} />],
-          [t.profile, file.tenantId === null ? `${file.profile} · ${t.productFile}` : file.profile],
-          [t.size, bytes(v, file.sizeBytes)],
-          [t.declaredType, <code>{file.declaredContentType}</code>],
-          [t.detectedType, file.detectedContentType && <code>{file.detectedContentType}</code>],
-          [t.sha256, <CopyValue v={v} value={file.sha256} />],
-          [t.created, <Time v={v} at={file.createdAt} />],
-          [t.createdBy, person(file.createdBy)],
-          [t.confirmed, <Time v={v} at={file.completedAt} />],
-          [t.available, <Time v={v} at={file.availableAt} />],
-          (file.status === "Available" || file.status === "Failed") && [
-            holdTexts[v.locale].purgesAt,
-            <PurgeTime v={v} file={file} />,
-          ],
-          signatureName && [t.signature, <code>{signatureName}</code>],
-          purgedAt && [t.purgedAt, <Time v={v} at={purgedAt} />],
-          purgedAt && [t.purgedBy, person(file.purgedBy)],
-          purgedAt && [t.reason, file.purgeReason],
-          rejectionCode && [t.rejectionCode, <code>{rejectionCode}</code>],
-        ]}
-      />
+      {factList([
+        [t.id, <CopyValue v={v} value={file.id} />],
+        [t.profile, file.tenantId === null ? `${file.profile} · ${t.productFile}` : file.profile],
+        [t.size, bytes(v, file.sizeBytes)],
+        [t.declaredType, <code>{file.declaredContentType}</code>],
+        [t.detectedType, file.detectedContentType && <code>{file.detectedContentType}</code>],
+        [t.sha256, <CopyValue v={v} value={file.sha256} />],
+        [t.created, <Time v={v} at={file.createdAt} />],
+        [t.createdBy, person(file.createdBy)],
+        [t.confirmed, <Time v={v} at={file.completedAt} />],
+        [t.available, <Time v={v} at={file.availableAt} />],
+        (file.status === "Available" || file.status === "Failed") && [
+          holdTexts[v.locale].purgesAt,
+          <PurgeTime v={v} file={file} />,
+        ],
+        signatureName && [t.signature, <code>{signatureName}</code>],
+        purgedAt && [t.purgedAt, <Time v={v} at={purgedAt} />],
+        purgedAt && [t.purgedBy, person(file.purgedBy)],
+        purgedAt && [t.reason, file.purgeReason],
+        rejectionCode && [t.rejectionCode, <code>{rejectionCode}</code>],
+      ])}
     </Card>
   );
 }

@@ -5,7 +5,7 @@ import { Fields, Form } from "../components/fields.tsx";
 import { actionButton } from "../components/forms.tsx";
 import { actionsColumn, labelled, timeColumn } from "../components/list.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
-import { type Column, DataTable } from "../components/table.tsx";
+import { type Column, dataTable } from "../components/table.tsx";
 import { number, Time } from "../components/values.tsx";
 import type { Sent } from "../shared/actions.ts";
 import type { Answer, Row } from "../shared/operations.ts";
@@ -40,17 +40,17 @@ export function ReferencesCard(
   );
   return (
     <Card title={`${t.references} (${number(v, totalCount)})`} id="references">
-      <DataTable
-        caption={t.references}
-        columns={[
+      {dataTable(
+        t.references,
+        items,
+        <Empty icon="link" title={t.noReferences}>{t.noReferencesText}</Empty>,
+        [
           { head: t.scope, cell: ({ scope }) => scope },
           { head: t.owner, cell: ({ ownerId }) => <code class="break">{ownerId}</code> },
           timeColumn(v, t.since, "createdAt"),
           ...mayInFiles(v.viewer, "upload:files") ? [release] : [],
-        ]}
-        rows={items}
-        empty={<Empty icon="link" title={t.noReferences}>{t.noReferencesText}</Empty>}
-      />
+        ],
+      )}
       {totalCount > items.length && <p class="muted">{t.moreReferences(totalCount - items.length)}</p>}
     </Card>
   );

@@ -1,7 +1,7 @@
 import { actionButton, buttonLink } from "../components/forms.tsx";
 import { listView, timeColumn } from "../components/list.tsx";
 import { Card } from "../components/notice.tsx";
-import { Badge, Codes, CopyValue, Facts, Time } from "../components/values.tsx";
+import { Badge, Codes, CopyValue, factList, Time } from "../components/values.tsx";
 import type { Row } from "../shared/operations.ts";
 import type { ConsolePage, Outcome, View, Visit } from "../shared/page.ts";
 import { keyFilters, keyOrder } from "./key_cells.tsx";
@@ -56,24 +56,22 @@ async function showClient(v: Visit): Promise<View> {
     ),
     body: (
       <Card>
-        <Facts
-          facts={[
-            [t.status, <State v={v} revokedAt={revokedAt} />],
-            [t.clientId, <CopyValue v={v} value={clientId} />],
-            start !== null && [t.clientSecret, <code>{start}…</code>],
-            [t.kind, t[kind]],
-            [t.users, tenantId === null ? t.everyTenant : t.ownTenant],
-            [t.audience, audience],
-            [t.redirectUris, <Codes codes={client.redirectUris} />],
-            client.postLogoutRedirectUris.length > 0 &&
-            [t.postLogoutRedirectUris, <Codes codes={client.postLogoutRedirectUris} />],
-            [t.scopes, <Codes codes={client.scopes} />],
-            [t.tokenAlgorithm, client.tokenAlgorithm],
-            client.tokenClaims.length > 0 && ["", t.withPermissions],
-            client.firstParty && ["", t.firstParty],
-            lastUsedAt !== null && [t.lastUsed, <Time v={v} at={lastUsedAt} />],
-          ]}
-        />
+        {factList([
+          [t.status, <State v={v} revokedAt={revokedAt} />],
+          [t.clientId, <CopyValue v={v} value={clientId} />],
+          start !== null && [t.clientSecret, <code>{start}…</code>],
+          [t.kind, t[kind]],
+          [t.users, tenantId === null ? t.everyTenant : t.ownTenant],
+          [t.audience, audience],
+          [t.redirectUris, <Codes codes={client.redirectUris} />],
+          client.postLogoutRedirectUris.length > 0 &&
+          [t.postLogoutRedirectUris, <Codes codes={client.postLogoutRedirectUris} />],
+          [t.scopes, <Codes codes={client.scopes} />],
+          [t.tokenAlgorithm, client.tokenAlgorithm],
+          client.tokenClaims.length > 0 && ["", t.withPermissions],
+          client.firstParty && ["", t.firstParty],
+          lastUsedAt !== null && [t.lastUsed, <Time v={v} at={lastUsedAt} />],
+        ])}
       </Card>
     ),
   };

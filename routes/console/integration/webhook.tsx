@@ -7,7 +7,7 @@ import {
   CodeBlock,
   CopyValue,
   duration,
-  Facts,
+  factList,
   JsonText,
   number,
   shortId,
@@ -53,22 +53,20 @@ async function webhookPage(v: Visit, sent: Sent | null = null): Promise<View> {
         {disabledReason && <Notice tone="bad">{disabledReason === "Gone" ? t.gone : t.gaveUp}</Notice>}
         <PausedNotice v={v} endpoint={endpoint} names={names} />
         <Card>
-          <Facts
-            facts={[
-              [t.status, <EndpointStatus v={v} row={endpoint} />],
-              [w.successRate, <SuccessRate v={v} row={endpoint} />],
-              endpoint.lastError && [w.lastError, <LastError v={v} row={endpoint} />],
-              [t.events, <EventTypes v={v} types={endpoint.eventTypes} />],
-              [t.description, endpoint.description],
-              [
-                w.createdBy,
-                endpoint.createdBy && <Person v={v} names={names} id={endpoint.createdBy} />,
-              ],
-              [t.created, <Time v={v} at={endpoint.createdAt} />],
-              [t.updated, <Time v={v} at={endpoint.updatedAt} />],
-              [t.id, <CopyValue v={v} value={endpoint.id} shown={shortId(endpoint.id)} />],
-            ]}
-          />
+          {factList([
+            [t.status, <EndpointStatus v={v} row={endpoint} />],
+            [w.successRate, <SuccessRate v={v} row={endpoint} />],
+            endpoint.lastError && [w.lastError, <LastError v={v} row={endpoint} />],
+            [t.events, <EventTypes v={v} types={endpoint.eventTypes} />],
+            [t.description, endpoint.description],
+            [
+              w.createdBy,
+              endpoint.createdBy && <Person v={v} names={names} id={endpoint.createdBy} />,
+            ],
+            [t.created, <Time v={v} at={endpoint.createdAt} />],
+            [t.updated, <Time v={v} at={endpoint.updatedAt} />],
+            [t.id, <CopyValue v={v} value={endpoint.id} shown={shortId(endpoint.id)} />],
+          ])}
         </Card>
         {!endpoint.pausedAt && <PauseCard v={v} sent={sent} here={here} />}
         <h2>{t.deliveries}</h2>

@@ -16,8 +16,8 @@ import {
 } from "../components/list.tsx";
 import { Card } from "../components/notice.tsx";
 import type { Column } from "../components/table.tsx";
-import { Tabs } from "../components/tabs.tsx";
-import { Badge, CopyValue, Facts, JsonText, number, shortId, Time } from "../components/values.tsx";
+import { tabBar } from "../components/tabs.tsx";
+import { Badge, CopyValue, factList, JsonText, number, shortId, Time } from "../components/values.tsx";
 import { action, done } from "../shared/actions.ts";
 import { searchOf } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
@@ -32,15 +32,10 @@ import { jobTexts } from "./texts.ts";
 
 const ViewTabs = ({ v, here }: { v: Visit; here: "groups" | "list" }) => {
   const t = deadLetterTexts[v.locale];
-  return (
-    <Tabs
-      label={t.views}
-      tabs={[
-        { href: "dead-letters", label: t.byError, isCurrent: here === "groups" },
-        { href: "dead-letters/list", label: t.list, isCurrent: here === "list" },
-      ]}
-    />
-  );
+  return tabBar(t.views, [
+    { href: "dead-letters", label: t.byError, isCurrent: here === "groups" },
+    { href: "dead-letters/list", label: t.list, isCurrent: here === "list" },
+  ]);
 };
 
 const actions = (v: Visit) => (
@@ -224,21 +219,19 @@ async function deadLetterPage(v: Visit): Promise<View> {
         <Card
           title={<Badge tone={retriedJobId ? "ok" : "bad"}>{retriedJobId ? t.retried : t.isOpen}</Badge>}
         >
-          <Facts
-            facts={[
-              ["Id", <CopyValue v={v} value={id} />],
-              [
-                t.job,
-                <a href={`jobs/${jobId}`}>
-                  <code>{shortId(jobId)}</code>
-                </a>,
-              ],
-              [j.queue, queue],
-              [j.attempts, number(v, attempts)],
-              [t.failed, <Time v={v} at={failedAt} />],
-              ...retriedJobId ? [retriedFact(v, retriedJobId, retriedAt)] : [],
-            ]}
-          />
+          {factList([
+            ["Id", <CopyValue v={v} value={id} />],
+            [
+              t.job,
+              <a href={`jobs/${jobId}`}>
+                <code>{shortId(jobId)}</code>
+              </a>,
+            ],
+            [j.queue, queue],
+            [j.attempts, number(v, attempts)],
+            [t.failed, <Time v={v} at={failedAt} />],
+            ...retriedJobId ? [retriedFact(v, retriedJobId, retriedAt)] : [],
+          ])}
         </Card>
         <div class="grid-2">
           <Card title={t.error}>

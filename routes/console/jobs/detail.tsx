@@ -2,8 +2,8 @@ import type { Child } from "hono/jsx";
 import { tenantNames } from "../shared/access_queries.ts";
 import { actionButton, buttonLink, deleteButton } from "../components/forms.tsx";
 import { Card } from "../components/notice.tsx";
-import { DataTable, LivePart } from "../components/table.tsx";
-import { CopyValue, Facts, JsonText, shortId, Time } from "../components/values.tsx";
+import { dataTable, LivePart } from "../components/table.tsx";
+import { CopyValue, factList, JsonText, shortId, Time } from "../components/values.tsx";
 import { action, actionsOf, done } from "../shared/actions.ts";
 import { orNull, type Page, searchOf } from "../shared/api.ts";
 import type { Answer } from "../shared/operations.ts";
@@ -61,12 +61,7 @@ async function jobPage(v: Visit): Promise<View> {
         </div>
         {continuations.length > 0 && (
           <Card title={t.continuations}>
-            <DataTable
-              caption={t.continuationsCaption}
-              columns={jobColumns(v)}
-              rows={continuations}
-              empty={null}
-            />
+            {dataTable(t.continuationsCaption, continuations, null, jobColumns(v))}
           </Card>
         )}
       </LivePart>
@@ -156,7 +151,7 @@ function JobFacts({ v, job }: { v: Visit; job: Answer<"readJob"> }) {
   if (job.tenantId && job.tenantId !== v.viewer.tenant?.id) {
     facts.push([t.tenant, job.names[job.tenantId] ?? short(job.tenantId)]);
   }
-  return <Facts facts={facts} />;
+  return factList(facts);
 }
 
 /** The user or program that enqueued the job. */

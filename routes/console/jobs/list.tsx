@@ -16,7 +16,7 @@ import {
 } from "../components/list.tsx";
 import { Notice } from "../components/notice.tsx";
 import type { Column } from "../components/table.tsx";
-import { Tabs } from "../components/tabs.tsx";
+import { tabBar } from "../components/tabs.tsx";
 import { duration, number, shortId, Time } from "../components/values.tsx";
 import { EMPTY_PAGE, type Page, type Query, Refusal, searchOf } from "../shared/api.ts";
 import { may, type View, type Visit } from "../shared/page.ts";
@@ -139,17 +139,12 @@ function StatusTabs({ v, counts }: { v: Visit; counts: { status: JobStatus; coun
     count: count === undefined ? undefined : number(v, count),
   });
   const shown = JOB_STATUSES.filter((status) => counts === null || at.has(status) || status === current);
-  return (
-    <Tabs
-      label={jobTexts[v.locale].statuses}
-      tabs={[
-        tab(null, jobTexts[v.locale].all, total),
-        ...shown.map((status) =>
-          tab(status, jobStates.labels[v.locale][status], counts ? at.get(status) ?? 0 : undefined)
-        ),
-      ]}
-    />
-  );
+  return tabBar(jobTexts[v.locale].statuses, [
+    tab(null, jobTexts[v.locale].all, total),
+    ...shown.map((status) =>
+      tab(status, jobStates.labels[v.locale][status], counts ? at.get(status) ?? 0 : undefined)
+    ),
+  ]);
 }
 
 /** Columns of a table of jobs. @param more.tenants names by id, if the jobs are of several tenants */

@@ -3,8 +3,8 @@ import { describeCron } from "../components/cron_description.ts";
 import { actionButton, buttonLink, deleteButton } from "../components/forms.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
 import { linkColumn, listView } from "../components/list.tsx";
-import { type Column, DataTable, LivePart } from "../components/table.tsx";
-import { Badge, Facts, JsonText, Time } from "../components/values.tsx";
+import { type Column, dataTable, LivePart } from "../components/table.tsx";
+import { Badge, factList, JsonText, Time } from "../components/values.tsx";
 import { action, actionsOf, done } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { FORMAT_TAGS } from "../shared/languages.ts";
@@ -127,14 +127,12 @@ async function recurringJobPage(v: Visit): Promise<View> {
           <Card
             title={isPaused ? <Badge tone="warn">{t.paused}</Badge> : <Badge tone="ok">{t.active}</Badge>}
           >
-            <Facts
-              facts={[
-                [t.schedule, <Schedule v={v} recurring={recurring} />],
-                [jobTexts[v.locale].type, jobTypeName],
-                [jobTexts[v.locale].queue, queue],
-                [t.last, <Time v={v} at={recurring.lastRunAt} />],
-              ]}
-            />
+            {factList([
+              [t.schedule, <Schedule v={v} recurring={recurring} />],
+              [jobTexts[v.locale].type, jobTypeName],
+              [jobTexts[v.locale].queue, queue],
+              [t.last, <Time v={v} at={recurring.lastRunAt} />],
+            ])}
             <h3>{jobTexts[v.locale].args}</h3>
             <JsonText value={recurring.serializedArgs} label={jobTexts[v.locale].args} />
           </Card>
@@ -144,12 +142,7 @@ async function recurringJobPage(v: Visit): Promise<View> {
           </Card>
         </div>
         <Card title={t.lastRuns}>
-          <DataTable
-            caption={t.lastRunsCaption}
-            columns={jobColumns(v)}
-            rows={runs}
-            empty={<Empty icon="jobs" title={t.noRuns} />}
-          />
+          {dataTable(t.lastRunsCaption, runs, <Empty icon="jobs" title={t.noRuns} />, jobColumns(v))}
         </Card>
       </LivePart>
     ),
@@ -165,18 +158,11 @@ function NextRuns({ v, recurring, runs }: { v: Visit; recurring: Recurring; runs
     cell: (at) => clock(v, timeZoneId, at),
     wideOnly: true,
   };
-  return (
-    <DataTable
-      caption={t.nextRuns}
-      rows={runs}
-      empty={<Empty icon="schedules" title={t.neverDue} />}
-      columns={[
-        { head: v.timeZone, cell: (at) => clock(v, v.timeZone, at) },
-        ...timeZoneId === v.timeZone ? [] : [scheduleZone],
-        { head: t.next, cell: (at) => <Time v={v} at={at} /> },
-      ]}
-    />
-  );
+  return dataTable(t.nextRuns, runs, <Empty icon="schedules" title={t.neverDue} />, [
+    { head: v.timeZone, cell: (at) => clock(v, v.timeZone, at) },
+    ...timeZoneId === v.timeZone ? [] : [scheduleZone],
+    { head: t.next, cell: (at) => <Time v={v} at={at} /> },
+  ]);
 }
 
 /** "Mon, 23 Nov, 08:00" in the given time zone. */

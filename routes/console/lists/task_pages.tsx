@@ -15,8 +15,8 @@ import { isUuid } from "../../../domain/shared/ids.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
 import { actionButton, buttonLink, CsrfField } from "../components/forms.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
-import { type Column, DataTable, LivePart } from "../components/table.tsx";
-import { Facts, number, Time } from "../components/values.tsx";
+import { type Column, dataTable, LivePart } from "../components/table.tsx";
+import { factList, number, Time } from "../components/values.tsx";
 import { done, toDocument } from "../shared/actions.ts";
 import { Refusal } from "../shared/api.ts";
 import { listTexts } from "../shared/list_texts.ts";
@@ -171,13 +171,11 @@ async function questionView(
         {left > 0 && <Notice tone="warn">{t.leftOut(number(v, left))}</Notice>}
         <form method="post" action={`${pathOf(task)}/start`} class="form">
           <CsrfField v={v} />
-          <Facts
-            facts={[
-              [t.list, <ListLink task={task} />],
-              [t.rows, number(v, task.total)],
-              action && [t.counted, <Time v={v} at={task.createdAt.toISOString()} />],
-            ]}
-          />
+          {factList([
+            [t.list, <ListLink task={task} />],
+            [t.rows, number(v, task.total)],
+            action && [t.counted, <Time v={v} at={task.createdAt.toISOString()} />],
+          ])}
           {action && <p class="muted">{t.countedText}</p>}
           {fields}
           <div class="row">
@@ -213,13 +211,11 @@ function progressView(v: Visit, task: ListTask, label: string): View {
         >
           {failure && <Notice tone="bad">{failure}</Notice>}
           <progress class="task-bar" max={task.total} value={task.position} aria-label={t.done}></progress>
-          <Facts
-            facts={[
-              [t.done, t.progress(number(v, task.position), number(v, task.total))],
-              task.refused > 0 && [t.refused, number(v, task.refused)],
-              [t.list, <ListLink task={task} />],
-            ]}
-          />
+          {factList([
+            [t.done, t.progress(number(v, task.position), number(v, task.total))],
+            task.refused > 0 && [t.refused, number(v, task.refused)],
+            [t.list, <ListLink task={task} />],
+          ])}
           {task.fileId && (
             <>
               <p class="muted">{`${t.fileReady} ${t.fileScanned}`}</p>
@@ -260,12 +256,12 @@ function tasksView(v: Visit, tasks: ListTask[], labelOf: (task: ListTask) => str
     title: t.tasks,
     body: (
       <LivePart v={v} id="list-tasks" {...tasks.some(isOpen) && { everySeconds: REFRESH_SECONDS }}>
-        <DataTable
-          caption={t.tasksCaption}
-          columns={columns}
-          rows={tasks}
-          empty={<Empty icon="jobs" title={t.noTasks}>{t.noTasksText}</Empty>}
-        />
+        {dataTable(
+          t.tasksCaption,
+          tasks,
+          <Empty icon="jobs" title={t.noTasks}>{t.noTasksText}</Empty>,
+          columns,
+        )}
       </LivePart>
     ),
   };

@@ -1,12 +1,12 @@
 import { actionButton } from "../components/forms.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
-import { type Column, DataTable } from "../components/table.tsx";
+import { type Column, dataTable } from "../components/table.tsx";
 import {
   CodeBlock,
   CopyValue,
   duration,
   exactDay,
-  Facts,
+  factList,
   number,
   shortId,
   Time,
@@ -71,12 +71,7 @@ async function detailPage(v: Visit): Promise<View> {
         </Card>
         <div class="grid-2">
           <Card title={t.recipients}>
-            <DataTable
-              caption={t.recipientsCaption}
-              columns={recipientColumns(v, message)}
-              rows={message.recipients}
-              empty={null}
-            />
+            {dataTable(t.recipientsCaption, message.recipients, null, recipientColumns(v, message))}
           </Card>
           <Card title={t.attempts}>
             <Attempts v={v} message={message} />
@@ -163,37 +158,33 @@ function MessageFacts({ v, message }: { v: Visit; message: Detail }) {
   const t = notificationTexts[v.locale];
   const { templateSlug: slug, templateLocale, templateVersion, fromAddress, fromName } = message;
   const sender = [fromName, fromAddress && `<${fromAddress}>`].filter(Boolean).join(" ");
-  return (
-    <Facts
-      facts={[
-        [
-          t.status,
-          <>
-            {messageStates.badge(v, message.status)}{" "}
-            {message.deliveryState && deliveryStates.badge(v, message.deliveryState)}
-          </>,
-        ],
-        [t.channel, channelLabel(v.locale, message.channel)],
-        [t.priority, notificationPriorityLabels[v.locale][message.priority]],
-        [t.category, message.category],
-        [t.created, <Time v={v} at={message.createdAt} />],
-        message.scheduledAt && [t.scheduledFor, <Time v={v} at={message.scheduledAt} />],
-        [t.sent, <Time v={v} at={message.sentAt} />],
-        [t.retries, number(v, message.retryCount)],
-        slug && [
-          t.template,
-          <a href={`templates${searchOf({ search: slug })}`}>
-            {templateVersion === null
-              ? (isOver(message) ? slug : t.templateUnfilled(slug))
-              : t.templateVersion(slug, templateLocale ?? "", templateVersion)}
-          </a>,
-        ],
-        sender && [t.sender, sender],
-        message.replyTo && [t.replyTo, message.replyTo],
-        [t.id, <CopyValue v={v} value={message.id} shown={shortId(message.id)} />],
-      ]}
-    />
-  );
+  return factList([
+    [
+      t.status,
+      <>
+        {messageStates.badge(v, message.status)}{" "}
+        {message.deliveryState && deliveryStates.badge(v, message.deliveryState)}
+      </>,
+    ],
+    [t.channel, channelLabel(v.locale, message.channel)],
+    [t.priority, notificationPriorityLabels[v.locale][message.priority]],
+    [t.category, message.category],
+    [t.created, <Time v={v} at={message.createdAt} />],
+    message.scheduledAt && [t.scheduledFor, <Time v={v} at={message.scheduledAt} />],
+    [t.sent, <Time v={v} at={message.sentAt} />],
+    [t.retries, number(v, message.retryCount)],
+    slug && [
+      t.template,
+      <a href={`templates${searchOf({ search: slug })}`}>
+        {templateVersion === null
+          ? (isOver(message) ? slug : t.templateUnfilled(slug))
+          : t.templateVersion(slug, templateLocale ?? "", templateVersion)}
+      </a>,
+    ],
+    sender && [t.sender, sender],
+    message.replyTo && [t.replyTo, message.replyTo],
+    [t.id, <CopyValue v={v} value={message.id} shown={shortId(message.id)} />],
+  ]);
 }
 
 function recipientColumns(v: Visit, message: Detail): Column<Recipient>[] {

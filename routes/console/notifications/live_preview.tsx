@@ -1,7 +1,7 @@
 import type { Child } from "hono/jsx";
 import { fragment } from "../components/fragment.ts";
 import { Notice } from "../components/notice.tsx";
-import { CodeBlock, Facts, JsonText } from "../components/values.tsx";
+import { CodeBlock, factList, JsonText } from "../components/values.tsx";
 import { withLogo } from "./logo_data.ts";
 import { Refusal } from "../shared/api.ts";
 import type { Answer } from "../shared/operations.ts";
@@ -93,7 +93,7 @@ function TextPreview(
   const t = notificationTexts[v.locale];
   return (
     <>
-      <Facts facts={[[t.subject, subject || null]]} />
+      {factList([[t.subject, subject || null]])}
       {!htmlBody && <span data-no-html></span>}
       {textBody !== null && (
         <details open={!htmlBody}>

@@ -1,7 +1,7 @@
 import { buttonLink } from "../components/forms.tsx";
 import { Card } from "../components/notice.tsx";
-import { Tabs } from "../components/tabs.tsx";
-import { CodeBlock, Facts } from "../components/values.tsx";
+import { tabBar } from "../components/tabs.tsx";
+import { CodeBlock, factList } from "../components/values.tsx";
 import { withLogo } from "./logo_data.ts";
 import { Refusal } from "../shared/api.ts";
 import type { Answer } from "../shared/operations.ts";
@@ -36,17 +36,14 @@ export async function versionPage(v: Visit): Promise<View> {
     actions: buttonLink(`${list}?newer=${version.version}&older=${version.version - 1 || 1}`, t.compare),
     body: rendered instanceof Refusal ? <PreviewErrors refusal={rendered} /> : (
       <Card>
-        <Facts facts={[[notificationTexts[v.locale].subject, rendered.subject]]} />
+        {factList([[notificationTexts[v.locale].subject, rendered.subject]])}
         <p class="hint">{t.sampleNote}</p>
         {rendered.htmlBody === null ? <p class="muted">{t.noHtml}</p> : (
           <>
-            <Tabs
-              label={t.colours}
-              tabs={[
-                { href: here, label: t.light, isCurrent: !isDark },
-                { href: `${here}?colours=dark`, label: t.dark, isCurrent: isDark },
-              ]}
-            />
+            {tabBar(t.colours, [
+              { href: here, label: t.light, isCurrent: !isDark },
+              { href: `${here}?colours=dark`, label: t.dark, isCurrent: isDark },
+            ])}
             <div class="devices">
               <Device label={t.phone} width="phone" src={body} isDark={isDark} />
               <Device label={t.desktop} width="desktop" src={body} isDark={isDark} />

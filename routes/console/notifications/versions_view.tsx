@@ -1,7 +1,7 @@
 import { MAX_EDITS } from "../../../domain/shared/text_differences.ts";
 import { actionButton, buttonLink, SelectField } from "../components/forms.tsx";
 import { Card } from "../components/notice.tsx";
-import { DataTable } from "../components/table.tsx";
+import { dataTable } from "../components/table.tsx";
 import { Badge, Time } from "../components/values.tsx";
 import type { Answer, Row } from "../shared/operations.ts";
 import type { View, Visit } from "../shared/page.ts";
@@ -67,55 +67,48 @@ function VersionTable({ v, versioned, newest, names }: {
 }) {
   const t = versionTexts[v.locale];
   const { here, versions, mayRestore } = versioned;
-  return (
-    <DataTable
-      caption={t.caption}
-      rows={versions}
-      empty={null}
-      columns={[
-        {
-          head: t.version,
-          cell: ({ version }) => (
-            <span class="row">
-              <a href={`${here}/versions/${version}`}>{t.versionOf(version)}</a>
-              {version === newest && <Badge tone="ok">{t.current}</Badge>}
-            </span>
-          ),
-        },
-        { head: t.changed, cell: ({ changedAt }) => <Time v={v} at={changedAt} /> },
-        {
-          head: t.changedBy,
-          cell: ({ changedBy }) => changedBy ? <Person v={v} names={names} id={changedBy} /> : t.service,
-        },
-        {
-          head: t.compare,
-          cell: ({ version }) => (
-            <>
-              {version > 1 && (
-                <a href={`${here}/versions?older=${version - 1}&newer=${version}`}>
-                  {version - 1} → {version}
-                </a>
-              )}
-              {version < newest - 1 && (
-                <a class="sub" href={`${here}/versions?older=${version}&newer=${newest}`}>
-                  {t.sinceVersion(version)}
-                </a>
-              )}
-            </>
-          ),
-        },
-        {
-          head: t.restore,
-          cell: ({ version }) =>
-            version !== newest && mayRestore &&
-            actionButton(v, `${here}/versions/${version}/restore`, t.restore, {
-              icon: "retry",
-              confirm: t.restoreConfirm(version),
-            }),
-        },
-      ]}
-    />
-  );
+  return dataTable(t.caption, versions, null, [
+    {
+      head: t.version,
+      cell: ({ version }) => (
+        <span class="row">
+          <a href={`${here}/versions/${version}`}>{t.versionOf(version)}</a>
+          {version === newest && <Badge tone="ok">{t.current}</Badge>}
+        </span>
+      ),
+    },
+    { head: t.changed, cell: ({ changedAt }) => <Time v={v} at={changedAt} /> },
+    {
+      head: t.changedBy,
+      cell: ({ changedBy }) => changedBy ? <Person v={v} names={names} id={changedBy} /> : t.service,
+    },
+    {
+      head: t.compare,
+      cell: ({ version }) => (
+        <>
+          {version > 1 && (
+            <a href={`${here}/versions?older=${version - 1}&newer=${version}`}>
+              {version - 1} → {version}
+            </a>
+          )}
+          {version < newest - 1 && (
+            <a class="sub" href={`${here}/versions?older=${version}&newer=${newest}`}>
+              {t.sinceVersion(version)}
+            </a>
+          )}
+        </>
+      ),
+    },
+    {
+      head: t.restore,
+      cell: ({ version }) =>
+        version !== newest && mayRestore &&
+        actionButton(v, `${here}/versions/${version}/restore`, t.restore, {
+          icon: "retry",
+          confirm: t.restoreConfirm(version),
+        }),
+    },
+  ]);
 }
 
 function VersionSelect(

@@ -2,7 +2,7 @@ import { TimeBars } from "../components/charts.tsx";
 import { Card, Empty } from "../components/notice.tsx";
 import { ScopeChip } from "../components/scope.tsx";
 import { LivePart } from "../components/table.tsx";
-import { Statistics } from "../components/statistics.tsx";
+import { statisticList } from "../components/statistics.tsx";
 import { WindowTabs } from "../components/tabs.tsx";
 import { duration } from "../components/values.tsx";
 import { Refusal } from "../shared/api.ts";
@@ -66,24 +66,18 @@ function JobStatistics({ v, overview }: { v: Visit; overview: Overview }) {
   const retrying = jobs.failedJobs > 0 ? { tone: "warn" as const } : {};
   const dead = openDeadLetters > 0 ? { tone: "bad" as const } : {};
   const paused = recurring.paused > 0 ? { hint: t.pausedOf(recurring.paused) } : {};
-  return (
-    <Statistics
-      v={v}
-      of="jobs"
-      statistics={[
-        [t.waiting, jobs.enqueuedJobs, { href: allJobs({ status: "Enqueued" }) }],
-        [t.processing, jobs.processingJobs, { href: allJobs({ status: "Processing" }) }],
-        [t.scheduled, jobs.scheduledJobs, { href: allJobs({ status: "Scheduled" }) }],
-        [t.retrying, jobs.failedJobs, { href: allJobs({ status: "Failed" }), ...retrying }],
-        [t.deadLetters, openDeadLetters, { href: "dead-letters/list?isRetried=false", ...dead }],
-        [t.recurring, recurring.total, { href: "recurring", ...paused }],
-        [t.jobsTotal, jobs.totalJobs, {
-          href: allJobs({}),
-          hint: t.average(duration(v, jobs.averageExecutionDurationMs)),
-        }],
-      ]}
-    />
-  );
+  return statisticList(v, "jobs", [
+    [t.waiting, jobs.enqueuedJobs, { href: allJobs({ status: "Enqueued" }) }],
+    [t.processing, jobs.processingJobs, { href: allJobs({ status: "Processing" }) }],
+    [t.scheduled, jobs.scheduledJobs, { href: allJobs({ status: "Scheduled" }) }],
+    [t.retrying, jobs.failedJobs, { href: allJobs({ status: "Failed" }), ...retrying }],
+    [t.deadLetters, openDeadLetters, { href: "dead-letters/list?isRetried=false", ...dead }],
+    [t.recurring, recurring.total, { href: "recurring", ...paused }],
+    [t.jobsTotal, jobs.totalJobs, {
+      href: allJobs({}),
+      hint: t.average(duration(v, jobs.averageExecutionDurationMs)),
+    }],
+  ]);
 }
 
 function ThroughputCard({ v, overview, window }: { v: Visit; overview: Overview; window: "hour" | "day" }) {

@@ -9,7 +9,7 @@ import { buttonLink, type Choice, deleteButton } from "../components/forms.tsx";
 import { choice, type Filter, list, search, text, timeColumn } from "../components/list.tsx";
 import { Card } from "../components/notice.tsx";
 import type { Column } from "../components/table.tsx";
-import { Badge, CopyValue, exactDay, Facts, shortId, Time } from "../components/values.tsx";
+import { Badge, CopyValue, exactDay, factList, shortId, Time } from "../components/values.tsx";
 import { done, formPage } from "../shared/actions.ts";
 import { orNull, type Page } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
@@ -351,17 +351,15 @@ async function RowFacts({ v, record, row, shown }: {
   const names = await readNames(v, others, page, new Map());
   return (
     <Card>
-      <Facts
-        facts={[
-          ...others.map((member): [string, Child] => [
-            labelOf(member, v.locale),
-            cellOf(v, member, row[member.name], names),
-          ]),
-          [t.created, <Time v={v} at={row.createdAt} />],
-          [t.updated, <Time v={v} at={row.updatedAt} />],
-          [t.id, <CopyValue v={v} value={row.id} shown={shortId(row.id)} />],
-        ]}
-      />
+      {factList([
+        ...others.map((member): [string, Child] => [
+          labelOf(member, v.locale),
+          cellOf(v, member, row[member.name], names),
+        ]),
+        [t.created, <Time v={v} at={row.createdAt} />],
+        [t.updated, <Time v={v} at={row.updatedAt} />],
+        [t.id, <CopyValue v={v} value={row.id} shown={shortId(row.id)} />],
+      ])}
     </Card>
   );
 }

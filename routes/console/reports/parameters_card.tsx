@@ -1,5 +1,5 @@
 import { Card } from "../components/notice.tsx";
-import { Facts } from "../components/values.tsx";
+import { factList } from "../components/values.tsx";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { Visit } from "../shared/page.ts";
 import type { Template } from "./model.tsx";
@@ -28,7 +28,7 @@ export function ParametersCard(
     <Card title={t.parameters}>
       {entries.length === 0
         ? <p class="muted">{commonTexts[v.locale].none}</p>
-        : <Facts facts={entries.map(([name, value]) => [displayName(name), shown(value)])} />}
+        : factList(entries.map(([name, value]) => [displayName(name), shown(value)]))}
     </Card>
   );
 }

@@ -1,8 +1,8 @@
 import { actionButton, buttonLink } from "../components/forms.tsx";
 import { timeColumn } from "../components/list.tsx";
 import { Card, Notice } from "../components/notice.tsx";
-import { type Column, DataTable, LivePart } from "../components/table.tsx";
-import { bytes, CopyValue, duration, Facts, number, Time } from "../components/values.tsx";
+import { type Column, dataTable, LivePart } from "../components/table.tsx";
+import { bytes, CopyValue, duration, factList, number, Time } from "../components/values.tsx";
 import { done, toDocument } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { translateBuiltin } from "../shared/builtin_translations.ts";
@@ -138,26 +138,24 @@ function FactsCard({ v, run }: { v: Visit; run: Run }) {
   const { storedFileId, scheduleId, burstId } = run;
   return (
     <Card title={details}>
-      <Facts
-        facts={[
-          [t.id, <CopyValue v={v} value={run.id} />],
-          [t.format, formatName(run.format)],
-          [t.requestedBy, run.requestedBy],
-          [t.requested, <Time v={v} at={run.createdAt} />],
-          [t.started, <Time v={v} at={run.startedAt} />],
-          [t.completed, <Time v={v} at={run.completedAt} />],
-          [t.duration, duration(v, milliseconds(run.generationDuration))],
-          [t.rows, run.rowCount === null ? null : number(v, run.rowCount)],
-          [t.fileName, run.fileName],
-          [t.downloads, number(v, run.downloadCount)],
-          [t.expires, <Time v={v} at={run.expiresAt} />],
-          storedFileId && mayInFiles(v.viewer, "read:files") &&
-          [t.file, <a href={`files/${storedFileId}`}>{details}</a>],
-          scheduleId && [t.fromSchedule, <a href={`report-schedules/${scheduleId}`}>{details}</a>],
-          burstId && [t.burstValue, run.burstValue],
-          burstId && [t.burstAll, <a href={`report-runs?burstId=${burstId}`}>{details}</a>],
-        ]}
-      />
+      {factList([
+        [t.id, <CopyValue v={v} value={run.id} />],
+        [t.format, formatName(run.format)],
+        [t.requestedBy, run.requestedBy],
+        [t.requested, <Time v={v} at={run.createdAt} />],
+        [t.started, <Time v={v} at={run.startedAt} />],
+        [t.completed, <Time v={v} at={run.completedAt} />],
+        [t.duration, duration(v, milliseconds(run.generationDuration))],
+        [t.rows, run.rowCount === null ? null : number(v, run.rowCount)],
+        [t.fileName, run.fileName],
+        [t.downloads, number(v, run.downloadCount)],
+        [t.expires, <Time v={v} at={run.expiresAt} />],
+        storedFileId && mayInFiles(v.viewer, "read:files") &&
+        [t.file, <a href={`files/${storedFileId}`}>{details}</a>],
+        scheduleId && [t.fromSchedule, <a href={`report-schedules/${scheduleId}`}>{details}</a>],
+        burstId && [t.burstValue, run.burstValue],
+        burstId && [t.burstAll, <a href={`report-runs?burstId=${burstId}`}>{details}</a>],
+      ])}
     </Card>
   );
 }
@@ -186,7 +184,7 @@ function DeliveriesCard({ v, run }: { v: Visit; run: Run }) {
       actions={canRedeliver &&
         actionButton(v, `report-runs/${run.id}/redeliver`, t.redeliver, { icon: "retry" })}
     >
-      <DataTable caption={t.delivery} columns={columns} rows={run.deliveries} empty={null} />
+      {dataTable(t.delivery, run.deliveries, null, columns)}
     </Card>
   );
 }

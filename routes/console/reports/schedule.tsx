@@ -4,8 +4,8 @@ import { describeCron } from "../components/cron_description.ts";
 import { actionButton, buttonLink, deleteButton } from "../components/forms.tsx";
 import { Card, Empty } from "../components/notice.tsx";
 import { RunTimes } from "../components/schedule_editor.tsx";
-import { DataTable, LivePart } from "../components/table.tsx";
-import { CopyValue, Facts, number, Time } from "../components/values.tsx";
+import { dataTable, LivePart } from "../components/table.tsx";
+import { CopyValue, factList, number, Time } from "../components/values.tsx";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { ConsolePage, View, Visit } from "../shared/page.ts";
 import {
@@ -53,12 +53,12 @@ async function schedulePage(v: Visit): Promise<View> {
             <DeliveryCard v={v} schedule={schedule} targets={targets} />
           </div>
           <Card title={t.recent} actions={<a href={`report-runs?scheduleId=${id}`}>{t.all}</a>}>
-            <DataTable
-              caption={r.historyCaption}
-              columns={runColumns(v)}
-              rows={runs.items}
-              empty={<Empty icon="reports" title={r.noRuns}>{r.noRunsText}</Empty>}
-            />
+            {dataTable(
+              r.historyCaption,
+              runs.items,
+              <Empty icon="reports" title={r.noRuns}>{r.noRunsText}</Empty>,
+              runColumns(v),
+            )}
           </Card>
         </LivePart>
       </>
@@ -87,33 +87,31 @@ function FactsCard({ v, schedule, templates }: { v: Visit; schedule: Schedule; t
   const lastRun = <Time v={v} at={schedule.lastRunAt} />;
   return (
     <Card title={commonTexts[v.locale].details}>
-      <Facts
-        facts={[
-          [t.status, <ActivityBadge v={v} isActive={schedule.isActive} />],
-          [
-            reportTexts[v.locale].report,
-            <a href={`reports/${encodeURIComponent(templateId)}`}>{nameIn(templates, templateId)}</a>,
-          ],
-          [reportTexts[v.locale].format, formatName(schedule.format)],
-          [
-            t.schedule,
-            <span>
-              {describeCron(v.locale, schedule.cronExpression)} <code>{schedule.cronExpression}</code>{" "}
-              {schedule.timeZoneId}
-            </span>,
-          ],
-          [
-            t.last,
-            <span class="row">
-              {lastExecutionId ? <a href={`report-runs/${lastExecutionId}`}>{lastRun}</a> : lastRun}
-              {lastStatus !== null && runBadges(v, lastStatus, lastDeliveryStatus)}
-            </span>,
-          ],
-          [t.failures, number(v, failuresInARow)],
-          [t.createdBy, <CopyValue v={v} value={schedule.createdBy} />],
-          [t.updated, <Time v={v} at={schedule.updatedAt} />],
-        ]}
-      />
+      {factList([
+        [t.status, <ActivityBadge v={v} isActive={schedule.isActive} />],
+        [
+          reportTexts[v.locale].report,
+          <a href={`reports/${encodeURIComponent(templateId)}`}>{nameIn(templates, templateId)}</a>,
+        ],
+        [reportTexts[v.locale].format, formatName(schedule.format)],
+        [
+          t.schedule,
+          <span>
+            {describeCron(v.locale, schedule.cronExpression)} <code>{schedule.cronExpression}</code>{" "}
+            {schedule.timeZoneId}
+          </span>,
+        ],
+        [
+          t.last,
+          <span class="row">
+            {lastExecutionId ? <a href={`report-runs/${lastExecutionId}`}>{lastRun}</a> : lastRun}
+            {lastStatus !== null && runBadges(v, lastStatus, lastDeliveryStatus)}
+          </span>,
+        ],
+        [t.failures, number(v, failuresInARow)],
+        [t.createdBy, <CopyValue v={v} value={schedule.createdBy} />],
+        [t.updated, <Time v={v} at={schedule.updatedAt} />],
+      ])}
       <p class="hint">{t.permissionsNote}</p>
     </Card>
   );
@@ -145,18 +143,16 @@ function DeliveryCard(
   const target = targets.find(({ id }) => id === targetId);
   return (
     <Card title={t.delivery}>
-      <Facts
-        facts={[
-          [t.method, methodLabel(v.locale, delivery?.method ?? 1)],
-          recipients.length > 0 && [t.recipients, recipients.join(", ")],
-          emailSubject && [t.subject, emailSubject],
-          targetPath && [t.targetPath, <code>{targetPath}</code>],
-          targetId && [t.target, target ? target.name : <code>{targetId}</code>],
-          webhookUrl && [t.webhookUrl, <code>{webhookUrl}</code>],
-          burst && [t.burstParameter, burst.parameter],
-          burst && [t.burstLines, burst.items.map(({ value }) => String(value)).join(", ")],
-        ]}
-      />
+      {factList([
+        [t.method, methodLabel(v.locale, delivery?.method ?? 1)],
+        recipients.length > 0 && [t.recipients, recipients.join(", ")],
+        emailSubject && [t.subject, emailSubject],
+        targetPath && [t.targetPath, <code>{targetPath}</code>],
+        targetId && [t.target, target ? target.name : <code>{targetId}</code>],
+        webhookUrl && [t.webhookUrl, <code>{webhookUrl}</code>],
+        burst && [t.burstParameter, burst.parameter],
+        burst && [t.burstLines, burst.items.map(({ value }) => String(value)).join(", ")],
+      ])}
     </Card>
   );
 }

@@ -2,7 +2,7 @@ import { actionButton, buttonLink, deleteButton } from "../components/forms.tsx"
 import { choice, listView, timeColumn } from "../components/list.tsx";
 import { Fields, formView } from "../components/fields.tsx";
 import { Card } from "../components/notice.tsx";
-import { Badge, Facts, Time } from "../components/values.tsx";
+import { Badge, factList, Time } from "../components/values.tsx";
 import { shownOnce } from "../integration/shown_once.tsx";
 import { action, actionsOf, done, formPage, type Sent } from "../shared/actions.ts";
 import type { Answer } from "../shared/operations.ts";
@@ -60,12 +60,10 @@ function SecretCard({ v, secret }: { v: Visit; secret: Answer<"readReportWebhook
       })}
     >
       <p class="muted">{isOwn ? t.ownSecret : t.sharedSecret}</p>
-      <Facts
-        facts={[
-          createdAt && [t.secretCreated, <Time v={v} at={createdAt} />],
-          isOldValid && [t.oldSecret, <Time v={v} at={oldValidUntil} />],
-        ]}
-      />
+      {factList([
+        createdAt && [t.secretCreated, <Time v={v} at={createdAt} />],
+        isOldValid && [t.oldSecret, <Time v={v} at={oldValidUntil} />],
+      ])}
     </Card>
   );
 }

@@ -1,6 +1,6 @@
 import { buttonLink } from "../components/forms.tsx";
 import { actionsColumn } from "../components/list.tsx";
-import { type Column, DataTable } from "../components/table.tsx";
+import { type Column, dataTable } from "../components/table.tsx";
 import { Empty } from "../components/notice.tsx";
 import { Badge } from "../components/values.tsx";
 import type { View, Visit } from "../shared/page.ts";
@@ -13,13 +13,11 @@ export async function templatesPage(v: Visit): Promise<View> {
   const templates = await readTemplates(v);
   return {
     title: t.templates,
-    body: (
-      <DataTable
-        caption={t.templatesCaption}
-        columns={columns(v)}
-        rows={templates}
-        empty={<Empty icon="reports" title={t.noTemplates}>{t.noTemplatesText}</Empty>}
-      />
+    body: dataTable(
+      t.templatesCaption,
+      templates,
+      <Empty icon="reports" title={t.noTemplates}>{t.noTemplatesText}</Empty>,
+      columns(v),
     ),
   };
 }

@@ -2,7 +2,7 @@ import { Fields, Form } from "../../components/fields.tsx";
 import { actionButton } from "../../components/forms.tsx";
 import { timeColumn } from "../../components/list.tsx";
 import { Card } from "../../components/notice.tsx";
-import { type Column, DataTable, LivePart } from "../../components/table.tsx";
+import { type Column, dataTable, LivePart } from "../../components/table.tsx";
 import { done, formPage, type Sent } from "../../shared/actions.ts";
 import { orNull } from "../../shared/api.ts";
 import type { Row } from "../../shared/operations.ts";
@@ -155,12 +155,7 @@ function RequestsCard({ v, requests }: { v: Visit; requests: DataRequest[] }) {
   return (
     <Card title={t.requests}>
       <LivePart v={v} id="data-requests" {...isOpen && { everySeconds: REFRESH_SECONDS }}>
-        <DataTable
-          caption={t.requests}
-          columns={columns}
-          rows={requests}
-          empty={<p class="muted">{t.none}</p>}
-        />
+        {dataTable(t.requests, requests, <p class="muted">{t.none}</p>, columns)}
       </LivePart>
     </Card>
   );

@@ -1,6 +1,6 @@
 import { buttonLink, deleteButton } from "../../components/forms.tsx";
 import { Card, Notice } from "../../components/notice.tsx";
-import { Codes, CopyValue, Facts, number, Time } from "../../components/values.tsx";
+import { Codes, CopyValue, factList, number, Time } from "../../components/values.tsx";
 import { searchOf } from "../../shared/api.ts";
 import { translateBuiltin } from "../../shared/builtin_translations.ts";
 import type { Row } from "../../shared/operations.ts";
@@ -36,22 +36,20 @@ export async function rolePage(v: Visit): Promise<View> {
           </Notice>
         )}
         <Card>
-          <Facts
-            facts={[
-              [t.tenant, role.tenantName],
-              [t.description, translateBuiltin(v.locale, role.description)],
-              [t.origin, <RoleOrigin v={v} role={role} />],
-              [
-                t.users,
-                may(v.viewer, "read:users")
-                  ? <a href={holders}>{number(v, role.userCount)}</a>
-                  : number(v, role.userCount),
-              ],
-              [t.permissions, number(v, role.permissionCount)],
-              [t.changed, <Time v={v} at={role.updatedAt} />],
-              [t.roleId, <CopyValue v={v} value={role.id} />],
-            ]}
-          />
+          {factList([
+            [t.tenant, role.tenantName],
+            [t.description, translateBuiltin(v.locale, role.description)],
+            [t.origin, <RoleOrigin v={v} role={role} />],
+            [
+              t.users,
+              may(v.viewer, "read:users")
+                ? <a href={holders}>{number(v, role.userCount)}</a>
+                : number(v, role.userCount),
+            ],
+            [t.permissions, number(v, role.permissionCount)],
+            [t.changed, <Time v={v} at={role.updatedAt} />],
+            [t.roleId, <CopyValue v={v} value={role.id} />],
+          ])}
         </Card>
         {users && <Holders v={v} role={role} users={users} href={holders} />}
         <Card title={t.permissions}>

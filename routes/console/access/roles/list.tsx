@@ -1,6 +1,6 @@
 import { buttonLink } from "../../components/forms.tsx";
 import { choice, linkColumn, list, search, timeColumn } from "../../components/list.tsx";
-import { Statistics } from "../../components/statistics.tsx";
+import { statisticList } from "../../components/statistics.tsx";
 import { number } from "../../components/values.tsx";
 import { translateBuiltin } from "../../shared/builtin_translations.ts";
 import { may, type View, type Visit } from "../../shared/page.ts";
@@ -25,19 +25,13 @@ export async function rolesPage(v: Visit): Promise<View> {
       icon: "roles",
       caption: t.caption,
       empty: [t.empty, t.emptyText],
-      top: (
-        <Statistics
-          v={v}
-          of="own"
-          statistics={[
-            [t.roles, summary.totalRoles],
-            [t.systemRoles, summary.systemRoles, { href: "roles?isSystemRole=true" }],
-            [t.customRoles, summary.customRoles, { href: "roles?isSystemRole=false" }],
-            [t.rolesWithoutUsers, summary.rolesWithoutUsers],
-            [t.usersWithRoles, summary.usersWithRoles],
-          ]}
-        />
-      ),
+      top: statisticList(v, "own", [
+        [t.roles, summary.totalRoles],
+        [t.systemRoles, summary.systemRoles, { href: "roles?isSystemRole=true" }],
+        [t.customRoles, summary.customRoles, { href: "roles?isSystemRole=false" }],
+        [t.rolesWithoutUsers, summary.rolesWithoutUsers],
+        [t.usersWithRoles, summary.usersWithRoles],
+      ]),
       filters: [search(t.search), choice("isSystemRole", t.origin, { false: t.custom, true: t.builtin })],
       columns: [
         linkColumn(

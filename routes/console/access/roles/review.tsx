@@ -1,7 +1,7 @@
 import { buttonLink, CsrfField } from "../../components/forms.tsx";
 import { linkColumn } from "../../components/list.tsx";
 import { Card, Notice } from "../../components/notice.tsx";
-import { DataTable } from "../../components/table.tsx";
+import { dataTable } from "../../components/table.tsx";
 import { Codes, number } from "../../components/values.tsx";
 import { translateBuiltin } from "../../shared/builtin_translations.ts";
 import { commonTexts } from "../../shared/common_texts.ts";
@@ -38,19 +38,14 @@ export function reviewView(v: Visit, form: FormData, preview: Preview): View {
         {removed.length > 0 && <Changes v={v} title={t.lost} changes={removed} />}
         {users.length > 0 && (
           <Card title={t.affectedUsers}>
-            <DataTable
-              caption={t.affectedUsers}
-              rows={users}
-              empty={null}
-              columns={[
-                linkColumn<Preview["users"][number]>(
-                  t.user,
-                  (user) => [`users/${user.id}`, nameOf(user), nameOf(user) !== user.email && user.email],
-                ),
-                { head: t.gains, cell: ({ gains }) => <CodesOrNone codes={gains} /> },
-                { head: t.loses, cell: ({ loses }) => <CodesOrNone codes={loses} /> },
-              ]}
-            />
+            {dataTable(t.affectedUsers, users, null, [
+              linkColumn<Preview["users"][number]>(
+                t.user,
+                (user) => [`users/${user.id}`, nameOf(user), nameOf(user) !== user.email && user.email],
+              ),
+              { head: t.gains, cell: ({ gains }) => <CodesOrNone codes={gains} /> },
+              { head: t.loses, cell: ({ loses }) => <CodesOrNone codes={loses} /> },
+            ])}
             {affectedCount > users.length && <p class="hint">{t.moreUsers(affectedCount - users.length)}</p>}
           </Card>
         )}

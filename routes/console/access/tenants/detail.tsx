@@ -1,8 +1,8 @@
 import type { Child } from "hono/jsx";
 import { actionButton, buttonLink, deleteButton } from "../../components/forms.tsx";
 import { Card } from "../../components/notice.tsx";
-import { DataTable, Pager } from "../../components/table.tsx";
-import { CopyValue, Facts, Time } from "../../components/values.tsx";
+import { dataTable, Pager } from "../../components/table.tsx";
+import { CopyValue, factList, Time } from "../../components/values.tsx";
 import { orNull } from "../../shared/api.ts";
 import { may, type View, type Visit } from "../../shared/page.ts";
 import { switcherTexts } from "../../scope/texts.ts";
@@ -28,18 +28,16 @@ export async function tenantPage(v: Visit): Promise<View> {
     body: (
       <>
         <Card>
-          <Facts
-            facts={[
-              [t.status, <TenantStatus v={v} isActive={tenant.isActive} />],
-              [t.type, t[tenant.type]],
-              [t.users, <Capacity v={v} tenant={tenant} />],
-              [t.secondFactor, tenant.requireSecondFactor ? t.secondFactorRequired : t.secondFactorOptional],
-              ...parentTenantId === null ? [] : [parentFact(v, parentTenantId, names)],
-              [t.created, <Time v={v} at={tenant.createdAt} />],
-              [t.changed, <Time v={v} at={tenant.updatedAt} />],
-              [t.tenantId, <CopyValue v={v} value={tenant.id} />],
-            ]}
-          />
+          {factList([
+            [t.status, <TenantStatus v={v} isActive={tenant.isActive} />],
+            [t.type, t[tenant.type]],
+            [t.users, <Capacity v={v} tenant={tenant} />],
+            [t.secondFactor, tenant.requireSecondFactor ? t.secondFactorRequired : t.secondFactorOptional],
+            ...parentTenantId === null ? [] : [parentFact(v, parentTenantId, names)],
+            [t.created, <Time v={v} at={tenant.createdAt} />],
+            [t.changed, <Time v={v} at={tenant.updatedAt} />],
+            [t.tenantId, <CopyValue v={v} value={tenant.id} />],
+          ])}
         </Card>
         {children && (
           <Card
@@ -47,12 +45,12 @@ export async function tenantPage(v: Visit): Promise<View> {
             actions={mayCreate(v) &&
               buttonLink(`tenants/new?parentTenantId=${tenant.id}`, t.newChild, { icon: "plus" })}
           >
-            <DataTable
-              caption={t.childrenCaption(tenant.name)}
-              columns={columns(v, null)}
-              rows={children.items}
-              empty={<p class="muted">{t.noChildren}</p>}
-            />
+            {dataTable(
+              t.childrenCaption(tenant.name),
+              children.items,
+              <p class="muted">{t.noChildren}</p>,
+              columns(v, null),
+            )}
             <Pager v={v} path={`tenants/${tenant.id}`} page={children} />
           </Card>
         )}

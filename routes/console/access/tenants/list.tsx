@@ -2,8 +2,8 @@ import type { Child } from "hono/jsx";
 import { buttonLink } from "../../components/forms.tsx";
 import { choice, hidden, labelled, list, search, timeColumn } from "../../components/list.tsx";
 import { type Column, LivePart } from "../../components/table.tsx";
-import { Tabs } from "../../components/tabs.tsx";
-import { Statistics } from "../../components/statistics.tsx";
+import { tabBar } from "../../components/tabs.tsx";
+import { statisticList } from "../../components/statistics.tsx";
 import { orNull, searchOf } from "../../shared/api.ts";
 import type { View, Visit } from "../../shared/page.ts";
 import { tenantNames } from "../../shared/access_queries.ts";
@@ -21,13 +21,10 @@ export async function tenantsPage(v: Visit): Promise<View> {
     actions: mayCreate(v) && buttonLink("tenants/new", t.newTenant, { icon: "plus", tone: "primary" }),
     body: (
       <>
-        <Tabs
-          label={t.view}
-          tabs={[
-            { href: "tenants", label: t.asList, isCurrent: !isTree },
-            { href: "tenants?view=tree", label: t.asTree, isCurrent: isTree },
-          ]}
-        />
+        {tabBar(t.view, [
+          { href: "tenants", label: t.asList, isCurrent: !isTree },
+          { href: "tenants?view=tree", label: t.asTree, isCurrent: isTree },
+        ])}
         {isTree
           ? (
             <LivePart v={v} id="tenants-list">
@@ -47,21 +44,15 @@ async function summaryOf(v: Visit): Promise<Child> {
   const { search, isActive, type, hierarchyScope, parentTenantId } = Object.fromEntries(v.query);
   const query = { search, isActive, type, hierarchyScope, parentTenantId };
   const summary = await orNull(v.api.call("summarizeTenants", { query }));
-  return summary && (
-    <Statistics
-      v={v}
-      of="tenants"
-      statistics={[
-        [t.tenants, summary.totalTenants],
-        [t.activeMany, summary.activeTenants, { href: "tenants?isActive=true" }],
-        [t.inactiveMany, summary.inactiveTenants, { href: "tenants?isActive=false" }],
-        [t.groups, summary.groupTenants, { href: "tenants?hierarchyScope=groups" }],
-        [t.grouped, summary.groupedTenants, { href: "tenants?hierarchyScope=grouped" }],
-        [t.atCapacity, summary.tenantsAtCapacity, summary.tenantsAtCapacity > 0 ? { tone: "warn" } : {}],
-        [t.activeUsers, summary.totalUsers],
-      ]}
-    />
-  );
+  return summary && statisticList(v, "tenants", [
+    [t.tenants, summary.totalTenants],
+    [t.activeMany, summary.activeTenants, { href: "tenants?isActive=true" }],
+    [t.inactiveMany, summary.inactiveTenants, { href: "tenants?isActive=false" }],
+    [t.groups, summary.groupTenants, { href: "tenants?hierarchyScope=groups" }],
+    [t.grouped, summary.groupedTenants, { href: "tenants?hierarchyScope=grouped" }],
+    [t.atCapacity, summary.tenantsAtCapacity, summary.tenantsAtCapacity > 0 ? { tone: "warn" } : {}],
+    [t.activeUsers, summary.totalUsers],
+  ]);
 }
 
 async function tenantList(v: Visit, statistics: Child) {

@@ -1,7 +1,7 @@
 import { buttonLink } from "../../components/forms.tsx";
 import { timeColumn } from "../../components/list.tsx";
 import { Card } from "../../components/notice.tsx";
-import { DataTable } from "../../components/table.tsx";
+import { dataTable } from "../../components/table.tsx";
 import { type File, fileBadge } from "../../files/model.tsx";
 import { channelLabel, messageStates, type Summary } from "../../notifications/status.tsx";
 import { orNull, type Page } from "../../shared/api.ts";
@@ -49,26 +49,21 @@ function Messages({ v, userId, messages }: { v: Visit; userId: string; messages:
       title={t.messages}
       actions={messages.totalCount > NEWEST && buttonLink(`notifications?userId=${userId}`, t.showAll)}
     >
-      <DataTable<Summary>
-        caption={t.messages}
-        rows={messages.items}
-        empty={<p class="muted">{t.noMessages}</p>}
-        columns={[
-          {
-            head: t.subject,
-            cell: ({ id, subject, templateSlug }) => (
-              <a href={`notifications/${id}`}>{subject ?? templateSlug ?? t.noSubject}</a>
-            ),
-          },
-          {
-            head: t.channel,
-            cell: ({ channel }) => channelLabel(v.locale, channel),
-            wideOnly: true,
-          },
-          { head: t.status, cell: ({ status }) => messageStates.badge(v, status) },
-          timeColumn(v, t.sentAt, "createdAt"),
-        ]}
-      />
+      {dataTable<Summary>(t.messages, messages.items, <p class="muted">{t.noMessages}</p>, [
+        {
+          head: t.subject,
+          cell: ({ id, subject, templateSlug }) => (
+            <a href={`notifications/${id}`}>{subject ?? templateSlug ?? t.noSubject}</a>
+          ),
+        },
+        {
+          head: t.channel,
+          cell: ({ channel }) => channelLabel(v.locale, channel),
+          wideOnly: true,
+        },
+        { head: t.status, cell: ({ status }) => messageStates.badge(v, status) },
+        timeColumn(v, t.sentAt, "createdAt"),
+      ])}
     </Card>
   );
 }
@@ -80,16 +75,11 @@ function Files({ v, userId, files }: { v: Visit; userId: string; files: Page<Fil
       title={t.files}
       actions={files.totalCount > NEWEST && buttonLink(`files?createdBy=${userId}`, t.showAll)}
     >
-      <DataTable<File>
-        caption={t.files}
-        rows={files.items}
-        empty={<p class="muted">{t.noFiles}</p>}
-        columns={[
-          { head: t.file, cell: ({ id, fileName }) => <a href={`files/${id}`}>{fileName}</a> },
-          { head: t.status, cell: (file) => fileBadge(v, file) },
-          timeColumn(v, t.created, "createdAt"),
-        ]}
-      />
+      {dataTable<File>(t.files, files.items, <p class="muted">{t.noFiles}</p>, [
+        { head: t.file, cell: ({ id, fileName }) => <a href={`files/${id}`}>{fileName}</a> },
+        { head: t.status, cell: (file) => fileBadge(v, file) },
+        timeColumn(v, t.created, "createdAt"),
+      ])}
     </Card>
   );
 }

@@ -2,8 +2,8 @@ import { orNull } from "../../shared/api.ts";
 import { actionButton, buttonLink, deleteButton } from "../../components/forms.tsx";
 import { actionsColumn, timeColumn } from "../../components/list.tsx";
 import { Card, Empty } from "../../components/notice.tsx";
-import { type Column, DataTable } from "../../components/table.tsx";
-import { Badge, Codes, CopyValue, Facts, Time } from "../../components/values.tsx";
+import { type Column, dataTable } from "../../components/table.tsx";
+import { Badge, Codes, CopyValue, factList, Time } from "../../components/values.tsx";
 import { commonTexts } from "../../shared/common_texts.ts";
 import type { Row } from "../../shared/operations.ts";
 import { may, type View, type Visit } from "../../shared/page.ts";
@@ -39,19 +39,17 @@ export async function userPage(v: Visit): Promise<View> {
     body: (
       <>
         <Card title={t.profile}>
-          <Facts
-            facts={[
-              [t.status, <UserStatus v={v} user={user} />],
-              [t.email, <CopyValue v={v} value={user.email} />],
-              [t.phone, user.phoneNumber],
-              [t.secondFactor, user.hasSecondFactor ? common.yes : common.no],
-              [t.lastSignIn, <LastSignIn v={v} at={user.lastLoginAt} />],
-              [t.created, <Time v={v} at={user.createdAt} />],
-              [t.changed, <Time v={v} at={user.updatedAt} />],
-              [t.apps, user.appIds.length > 0 ? user.appIds.join(", ") : null],
-              [t.userId, <CopyValue v={v} value={user.id} />],
-            ]}
-          />
+          {factList([
+            [t.status, <UserStatus v={v} user={user} />],
+            [t.email, <CopyValue v={v} value={user.email} />],
+            [t.phone, user.phoneNumber],
+            [t.secondFactor, user.hasSecondFactor ? common.yes : common.no],
+            [t.lastSignIn, <LastSignIn v={v} at={user.lastLoginAt} />],
+            [t.created, <Time v={v} at={user.createdAt} />],
+            [t.changed, <Time v={v} at={user.updatedAt} />],
+            [t.apps, user.appIds.length > 0 ? user.appIds.join(", ") : null],
+            [t.userId, <CopyValue v={v} value={user.id} />],
+          ])}
         </Card>
         <LinksCard v={v} user={user} links={links} />
         {permissions && (
@@ -178,12 +176,12 @@ function LinksCard({ v, user, links }: { v: Visit; user: AnyUser; links: UserLin
         : may(v.viewer, "update:users") && may(v.viewer, "read:roles") &&
           buttonLink(`users/${user.id}/roles`, t.editRoles)}
     >
-      <DataTable
-        caption={t.linksCaption}
-        columns={columns}
-        rows={links}
-        empty={<Empty icon="tenants" title={t.noLinks}>{t.noLinksText}</Empty>}
-      />
+      {dataTable(
+        t.linksCaption,
+        links,
+        <Empty icon="tenants" title={t.noLinks}>{t.noLinksText}</Empty>,
+        columns,
+      )}
     </Card>
   );
 }
@@ -216,12 +214,7 @@ function SessionsCard({ v, user, sessions }: { v: Visit; user: AnyUser; sessions
       actions={sessions.length > 0 && user.id !== v.viewer.userId &&
         actionButton(v, `${at}/end-all`, t.endAll, { tone: "danger", confirm: t.endAllConfirm(user.email) })}
     >
-      <DataTable
-        caption={t.sessionsCaption}
-        columns={columns}
-        rows={sessions}
-        empty={<p class="muted">{t.noSessions}</p>}
-      />
+      {dataTable(t.sessionsCaption, sessions, <p class="muted">{t.noSessions}</p>, columns)}
     </Card>
   );
 }

@@ -3,7 +3,7 @@ import { Fields, Form } from "../../components/fields.tsx";
 import { listView, timeColumn } from "../../components/list.tsx";
 import { Card, Notice } from "../../components/notice.tsx";
 import { LivePart } from "../../components/table.tsx";
-import { Badge, bytes, Facts, number, Time } from "../../components/values.tsx";
+import { Badge, bytes, factList, number, Time } from "../../components/values.tsx";
 import { UploadForm } from "../../files/upload.tsx";
 import { done, formPage } from "../../shared/actions.ts";
 import { orNull, Refusal } from "../../shared/api.ts";
@@ -97,19 +97,17 @@ async function importPage(v: Visit): Promise<View> {
               fields: { fileId },
             })}
         >
-          <Facts
-            facts={[
-              [t.status, importStatus(v, found)],
-              [t.rows, total === null ? null : number(v, total)],
-              [t.imported, countsOf(v, found)],
-              seesFiles &&
-              [t.result, resultFileId && <a href={`files/${resultFileId}`}>{t.resultFile}</a>],
-              seesFiles && [t.sourceFile, <a href={`files/${fileId}`}>{t.openFile}</a>],
-              starter && [t.importedBy, <a href={`users/${starter.id}`}>{nameOf(starter)}</a>],
-              [t.importStartedAt, <Time v={v} at={found.createdAt} />],
-              [t.finished, found.finishedAt && <Time v={v} at={found.finishedAt} />],
-            ]}
-          />
+          {factList([
+            [t.status, importStatus(v, found)],
+            [t.rows, total === null ? null : number(v, total)],
+            [t.imported, countsOf(v, found)],
+            seesFiles &&
+            [t.result, resultFileId && <a href={`files/${resultFileId}`}>{t.resultFile}</a>],
+            seesFiles && [t.sourceFile, <a href={`files/${fileId}`}>{t.openFile}</a>],
+            starter && [t.importedBy, <a href={`users/${starter.id}`}>{nameOf(starter)}</a>],
+            [t.importStartedAt, <Time v={v} at={found.createdAt} />],
+            [t.finished, found.finishedAt && <Time v={v} at={found.finishedAt} />],
+          ])}
         </Card>
         {preview && <ImportRows v={v} found={found} preview={preview} />}
       </LivePart>
@@ -200,7 +198,7 @@ async function chosenFile(v: Visit, f: Fields, fileId: string) {
   return (
     <LivePart v={v} id="import-file" {...isMoving ? { everySeconds: REFRESH_SECONDS } : {}}>
       <Card>
-        {file && <Facts facts={[[t.chosenFile, file.fileName], [t.size, bytes(v, file.sizeBytes)]]} />}
+        {file && factList([[t.chosenFile, file.fileName], [t.size, bytes(v, file.sizeBytes)]])}
         {isMoving && <Notice tone="info">{t.fileScanning}</Notice>}
         {file && !isMoving && file.status !== "Available" && (
           <Notice tone="bad">
