@@ -3,10 +3,14 @@ import { acrossTenants, afterStepUp, inTenant } from "../../domain/rights/checks
 import { eraseTenant, eraseUser, exportTenant, exportUser } from "../../domain/user_data/ask.ts";
 import { DataRequest, listRequests, readRequest } from "../../domain/user_data/data_request.ts";
 import { accepted, ok } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
 import { AcceptedDataRequestDto, EraseRequest, EraseTenantRequest } from "./data_request_shapes.ts";
 import { userIdPath } from "./user_shapes.ts";
+
+const userEndpoint = endpointsIn("Users");
+const adminEndpoint = endpointsIn("Admin users");
+const tenantEndpoint = endpointsIn("Admin tenants");
 
 const overUsers = acrossTenants("admin:system", "manage:all-users");
 const overTenants = acrossTenants("admin:system", "manage:all-tenants");
@@ -25,10 +29,7 @@ function acceptedRequest(request: DataRequest, of: string) {
 
 /** Exports and erasures of users of the tenant. */
 const ofTenantUsers = [
-  endpoint({
-    method: "post",
-    path: "/api/v1/users/{id}/export",
-    area: "Users",
+  userEndpoint("POST /api/v1/users/{id}/export", {
     id: "exportUser",
     summary: "Export the personal data of a user that the tenant has",
     access: afterStepUp(inTenant("export:users")),
@@ -39,10 +40,7 @@ const ofTenantUsers = [
     run: async ({ platform, caller, params: { id } }) =>
       acceptedRequest(await exportUser(platform, caller, id, caller.tenantId), `/api/v1/users/${id}`),
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/users/{id}/erase",
-    area: "Users",
+  userEndpoint("POST /api/v1/users/{id}/erase", {
     id: "eraseUser",
     summary: "Erase a user of this tenant only: personal data and messages go, the id stays",
     access: afterStepUp(inTenant("erase:users")),
@@ -60,10 +58,7 @@ const ofTenantUsers = [
       return acceptedRequest(erasure, `/api/v1/users/${id}`);
     },
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/users/{id}/data-requests",
-    area: "Users",
+  userEndpoint("GET /api/v1/users/{id}/data-requests", {
     id: "listUserDataRequests",
     summary: "List exports and erasures of a user that were asked for in the tenant",
     access: inTenant("export:users", "erase:users"),
@@ -73,10 +68,7 @@ const ofTenantUsers = [
     run: async ({ db, caller, params: { id } }) =>
       ok(await listRequests(db, { about: { userId: id }, within: caller.tenantId })),
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/users/{id}/data-requests/{requestId}",
-    area: "Users",
+  userEndpoint("GET /api/v1/users/{id}/data-requests/{requestId}", {
     id: "readUserDataRequest",
     summary: "Read the status of an export or erasure of a user",
     access: inTenant("export:users", "erase:users"),
@@ -90,10 +82,7 @@ const ofTenantUsers = [
 
 /** Exports and erasures of users of all tenants. */
 const ofUsers = [
-  endpoint({
-    method: "post",
-    path: "/api/v1/admin/users/{id}/export",
-    area: "Admin users",
+  adminEndpoint("POST /api/v1/admin/users/{id}/export", {
     id: "exportUserAnywhere",
     summary: "Export all personal data of a user",
     access: afterStepUp(overUsers),
@@ -104,10 +93,7 @@ const ofUsers = [
     run: async ({ platform, caller, params: { id } }) =>
       acceptedRequest(await exportUser(platform, caller, id, null), `/api/v1/admin/users/${id}`),
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/admin/users/{id}/erase",
-    area: "Admin users",
+  adminEndpoint("POST /api/v1/admin/users/{id}/erase", {
     id: "eraseUserAnywhere",
     summary: "Erase a user of any tenants: personal data and messages go, the id stays",
     access: afterStepUp(overUsers),
@@ -120,10 +106,7 @@ const ofUsers = [
       return acceptedRequest(erasure, `/api/v1/admin/users/${id}`);
     },
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/admin/users/{id}/data-requests",
-    area: "Admin users",
+  adminEndpoint("GET /api/v1/admin/users/{id}/data-requests", {
     id: "listAllUserDataRequests",
     summary: "List exports and erasures of a user",
     access: overUsers,
@@ -133,10 +116,7 @@ const ofUsers = [
     run: async ({ db, params: { id } }) =>
       ok(await listRequests(db, { about: { userId: id }, within: null })),
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/admin/users/{id}/data-requests/{requestId}",
-    area: "Admin users",
+  adminEndpoint("GET /api/v1/admin/users/{id}/data-requests/{requestId}", {
     id: "readAnyUserDataRequest",
     summary: "Read the status of an export or erasure of a user",
     access: overUsers,
@@ -150,10 +130,7 @@ const ofUsers = [
 
 /** Exports and erasures of whole tenants. */
 const ofTenants = [
-  endpoint({
-    method: "post",
-    path: "/api/v1/admin/tenants/{tenantId}/export",
-    area: "Admin tenants",
+  tenantEndpoint("POST /api/v1/admin/tenants/{tenantId}/export", {
     id: "exportTenant",
     summary: "Export everything of a tenant",
     access: afterStepUp(overTenants),
@@ -164,10 +141,7 @@ const ofTenants = [
     run: async ({ platform, caller, params: { tenantId } }) =>
       acceptedRequest(await exportTenant(platform, caller, tenantId), `/api/v1/admin/tenants/${tenantId}`),
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/admin/tenants/{tenantId}/erase",
-    area: "Admin tenants",
+  tenantEndpoint("POST /api/v1/admin/tenants/{tenantId}/erase", {
     id: "eraseTenant",
     summary: "Erase an inactive tenant, its files, and the users who belong to no other tenant",
     access: afterStepUp(overTenants),
@@ -187,10 +161,7 @@ const ofTenants = [
         `/api/v1/admin/tenants/${tenantId}`,
       ),
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/admin/tenants/{tenantId}/data-requests",
-    area: "Admin tenants",
+  tenantEndpoint("GET /api/v1/admin/tenants/{tenantId}/data-requests", {
     id: "listTenantDataRequests",
     summary: "List exports and erasures of a tenant",
     access: overTenants,
@@ -200,10 +171,7 @@ const ofTenants = [
     run: async ({ db, params: { tenantId } }) =>
       ok(await listRequests(db, { about: { tenantId }, within: null })),
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/admin/tenants/{tenantId}/data-requests/{requestId}",
-    area: "Admin tenants",
+  tenantEndpoint("GET /api/v1/admin/tenants/{tenantId}/data-requests/{requestId}", {
     id: "readTenantDataRequest",
     summary: "Read the status of an export or erasure of a tenant",
     access: overTenants,

@@ -7,17 +7,16 @@ import {
 import { afterStepUp, anyone, byPerson, signedIn } from "../../domain/rights/checks.ts";
 import { HostedLooksDto, readHostedLooks } from "../looks/hosted_page.ts";
 import { noContent, ok } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { mailAddress } from "../../domain/shared/shapes.ts";
 import { confirmPage } from "./confirm_page.ts";
 
+const endpoint = endpointsIn("Sign-in");
+
 /** Change of the caller's email, confirmed with a mailed link. */
 export const emailChangeRoutes = [
-  endpoint({
-    method: "post",
-    path: "/api/v1/auth/change-email",
+  endpoint("POST /api/v1/auth/change-email", {
     alsoAt: ["/auth/change-email"],
-    area: "Sign-in",
     id: "changeEmail",
     summary: "Request a link to a new email; the answer is the same if the email is taken",
     details:
@@ -35,11 +34,8 @@ export const emailChangeRoutes = [
       return { status: 202, headers: {}, body: undefined };
     },
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/auth/confirm-email",
+  endpoint("POST /api/v1/auth/confirm-email", {
     alsoAt: ["/auth/confirm-email"],
-    area: "Sign-in",
     id: "confirmEmail",
     summary: "Change the email with the token of a link; ends the user's sessions except the one that asked",
     access: anyone,
@@ -51,11 +47,8 @@ export const emailChangeRoutes = [
       return noContent();
     },
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/auth/confirm-email/looks",
+  endpoint("POST /api/v1/auth/confirm-email/looks", {
     alsoAt: ["/auth/confirm-email/looks"],
-    area: "Sign-in",
     id: "readConfirmEmailLooks",
     summary: "Read how the page of a link to a new email looks: like the tenant that its user signs in to",
     access: anyone,
@@ -65,10 +58,7 @@ export const emailChangeRoutes = [
     run: async ({ platform, body }) =>
       ok(await readHostedLooks(platform, await readEmailChangeTenant(platform.sql, body.token))),
   }),
-  endpoint({
-    method: "get",
-    path: "/auth/confirm-email",
-    area: "Sign-in",
+  endpoint("GET /auth/confirm-email", {
     id: "showConfirmPage",
     summary: "The page of a link to a new email",
     access: anyone,

@@ -3,16 +3,13 @@ import { acceptInvitation, acceptInvitationAs, readOffer } from "../../domain/ac
 import { anyone, byPerson, signedIn } from "../../domain/rights/checks.ts";
 import { HostedLooksDto, readHostedLooks } from "../looks/hosted_page.ts";
 import { ok } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { factorProof } from "./factor_shapes.ts";
 import { invitationPage } from "./invitation_page.ts";
 
-const area = "Sign-in";
+const endpoint = endpointsIn("Sign-in");
+
 const token = z.string().min(1).max(200);
-const at = (path: string) => ({
-  path: `/api/v1/auth/invitations/${path}`,
-  alsoAt: [`/auth/invitations/${path}`],
-});
 
 const OfferedInvitationDto = z.object({
   email: z.string(),
@@ -52,10 +49,8 @@ const JOIN_PROBLEMS = [
 
 /** Routes for the person with the link of an invitation. */
 export const acceptInvitationRoutes = [
-  endpoint({
-    method: "post",
-    ...at("read"),
-    area,
+  endpoint("POST /api/v1/auth/invitations/read", {
+    alsoAt: ["/auth/invitations/read"],
     id: "readOfferedInvitation",
     summary: "Read the invitation of a mailed token",
     access: anyone,
@@ -67,10 +62,8 @@ export const acceptInvitationRoutes = [
       return ok({ ...offer, looks: await readHostedLooks(platform, tenantId) });
     },
   }),
-  endpoint({
-    method: "post",
-    ...at("accept"),
-    area,
+  endpoint("POST /api/v1/auth/invitations/accept", {
+    alsoAt: ["/auth/invitations/accept"],
     id: "acceptInvitation",
     service: "waits for others",
     summary: "Accept an invitation with a new password, or with the password of the existing account",
@@ -95,10 +88,8 @@ export const acceptInvitationRoutes = [
     run: async ({ platform, body: { token, password, ...proof }, call: { traceId, ip } }) =>
       ok(await acceptInvitation(platform, { token, password, proof, traceId, ip })),
   }),
-  endpoint({
-    method: "post",
-    ...at("accept-signed-in"),
-    area,
+  endpoint("POST /api/v1/auth/invitations/accept-signed-in", {
+    alsoAt: ["/auth/invitations/accept-signed-in"],
     id: "acceptInvitationSignedIn",
     summary: "Accept an invitation as the signed-in user; ends the user's sessions, like every new link",
     access: byPerson(signedIn),
@@ -107,10 +98,7 @@ export const acceptInvitationRoutes = [
     problems: [...JOIN_PROBLEMS, "INVITATION_FORBIDDEN"],
     run: async ({ platform, caller, body }) => ok(await acceptInvitationAs(platform, caller, body.token)),
   }),
-  endpoint({
-    method: "get",
-    path: "/auth/invitation",
-    area,
+  endpoint("GET /auth/invitation", {
     id: "showInvitationPage",
     summary: "The page of an invitation's link, unless INVITATION_URL is set",
     access: anyone,

@@ -7,19 +7,18 @@ import {
 } from "../../domain/access/account/password_reset.ts";
 import { HostedLooksDto, readHostedLooks } from "../looks/hosted_page.ts";
 import { noContent, ok } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { resetPage } from "./reset_page.ts";
 import { deviceToken } from "./shapes.ts";
+
+const endpoint = endpointsIn("Sign-in");
 
 const token = z.string().min(1).max(200);
 
 /** Password reset with a mailed link. */
 export const passwordResetRoutes = [
-  endpoint({
-    method: "post",
-    path: "/api/v1/auth/forgot-password",
+  endpoint("POST /api/v1/auth/forgot-password", {
     alsoAt: ["/auth/forgot-password"],
-    area: "Sign-in",
     id: "forgotPassword",
     summary: "Request a reset link by mail; the answer is the same for unknown addresses",
     access: anyone,
@@ -35,11 +34,8 @@ export const passwordResetRoutes = [
       return { status: 202, headers: {}, body: undefined };
     },
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/auth/reset-password",
+  endpoint("POST /api/v1/auth/reset-password", {
     alsoAt: ["/auth/reset-password"],
-    area: "Sign-in",
     id: "resetPassword",
     service: "waits for others",
     summary: "Set a new password with the token of a reset link; ends all sessions of the user",
@@ -53,11 +49,8 @@ export const passwordResetRoutes = [
       return noContent();
     },
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/auth/reset-password/looks",
+  endpoint("POST /api/v1/auth/reset-password/looks", {
     alsoAt: ["/auth/reset-password/looks"],
-    area: "Sign-in",
     id: "readResetLooks",
     summary: "Read how the page of a reset link looks: those of the tenant that its user signs in to",
     access: anyone,
@@ -67,10 +60,7 @@ export const passwordResetRoutes = [
     run: async ({ platform, body }) =>
       ok(await readHostedLooks(platform, await readResetTenant(platform.sql, body.token))),
   }),
-  endpoint({
-    method: "get",
-    path: "/auth/reset-password",
-    area: "Sign-in",
+  endpoint("GET /auth/reset-password", {
     id: "showResetPage",
     summary: "The page of a reset link, unless RESET_URL is set",
     access: anyone,

@@ -2,20 +2,19 @@ import { z } from "zod";
 import { anyone, byPerson, forEnrolling, forSelf, signedIn } from "../../domain/rights/checks.ts";
 import { refresh, signIn, signOut, switchTenant } from "../../domain/access/sign_in/sign_in.ts";
 import { noContent } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
 import { deviceToken } from "./shapes.ts";
 import { originOf, signedInAnswer, signInAnswers } from "./answers.ts";
+
+const endpoint = endpointsIn("Sign-in");
 
 const RefreshRequest = z.object({ refreshToken: z.string() }).meta({ id: "RefreshRequest" });
 
 /** Sign-in, sign-out, token refresh, change of tenant. Every route is also served under `/auth`. */
 export const signInRoutes = [
-  endpoint({
-    method: "post",
-    path: "/api/v1/auth/login",
+  endpoint("POST /api/v1/auth/login", {
     alsoAt: ["/auth/login"],
-    area: "Sign-in",
     id: "signIn",
     service: "waits for others",
     summary: "Sign in with email and password",
@@ -49,11 +48,8 @@ export const signInRoutes = [
         }),
       ),
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/auth/refresh",
+  endpoint("POST /api/v1/auth/refresh", {
     alsoAt: ["/auth/refresh"],
-    area: "Sign-in",
     id: "refresh",
     summary: "Exchange a refresh token for new tokens",
     access: anyone,
@@ -65,11 +61,8 @@ export const signInRoutes = [
       return await signedInAnswer(db, await refresh(platform, refreshToken));
     },
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/auth/switch-tenant",
+  endpoint("POST /api/v1/auth/switch-tenant", {
     alsoAt: ["/auth/switch-tenant"],
-    area: "Sign-in",
     id: "switchTenant",
     summary: "Get tokens for another tenant of the caller",
     access: byPerson(signedIn),
@@ -79,11 +72,8 @@ export const signInRoutes = [
     run: async ({ platform, db, caller, body }) =>
       await signedInAnswer(db, await switchTenant(platform, caller, body.tenantId)),
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/auth/logout",
+  endpoint("POST /api/v1/auth/logout", {
     alsoAt: ["/auth/logout"],
-    area: "Sign-in",
     id: "signOut",
     summary: "End the caller's session",
     access: forSelf(forEnrolling(byPerson(signedIn))),

@@ -9,18 +9,16 @@ import type { ServicePlatform } from "../../domain/platform.ts";
 import { readHostedLooks } from "../looks/hosted_page.ts";
 import { type Answer, text } from "../shared/answer.ts";
 import type { Call } from "../shared/call.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { UNSUBSCRIBE_PAGE_POLICY, unsubscribePage } from "./unsubscribe_page.ts";
 
+const endpoint = endpointsIn("Notifications");
+
 const query = z.object({ token: z.string().max(1_000) });
-const area = "Notifications";
 
 /** The unsubscribe link of a mail. It stops mail of the category, without a sign-in. */
 export const unsubscribeRoutes = [
-  endpoint({
-    method: "get",
-    path: UNSUBSCRIBE_PATH,
-    area,
+  endpoint(`GET ${UNSUBSCRIBE_PATH}`, {
     id: "showUnsubscribePage",
     access: anyone,
     query,
@@ -37,10 +35,7 @@ export const unsubscribeRoutes = [
       );
     },
   }),
-  endpoint({
-    method: "post",
-    path: UNSUBSCRIBE_PATH,
-    area,
+  endpoint(`POST ${UNSUBSCRIBE_PATH}`, {
     id: "unsubscribe",
     access: anyone,
     query,

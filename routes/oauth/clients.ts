@@ -18,9 +18,11 @@ import { afterStepUp, byPerson, inTenantOrService } from "../../domain/rights/ch
 import { requiredName } from "../../domain/shared/name.ts";
 import { keyRecord } from "../auth/shapes.ts";
 import { created, noContent, ok, okVersioned } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { listQuery, pagedResultOf } from "../shared/paging.ts";
 import { enumName, uuid } from "../../domain/shared/shapes.ts";
+
+const endpoint = endpointsIn("OAuth clients");
 
 const uris = z.array(z.string().min(1).max(2000)).max(50);
 const scope = z.string().regex(
@@ -77,17 +79,13 @@ const OAuthClientDto = z.object(client).meta({ id: "OAuthClientDto" });
 const secret = z.string().meta({ description: "The client secret, shown only in this answer" });
 
 const path = "/api/v1/oauth-clients";
-const area = "OAuth clients";
 const access = byPerson(inTenantOrService("manage:oauth-clients"));
 const params = z.object({ id: uuid });
 const changed = ["OAUTH_CLIENT_NOT_FOUND", "PRECONDITION_FAILED", "OAUTH_CLIENT_REVOKED_CONFLICT"] as const;
 
 /** OAuth clients: programs that users sign in to with the service as their OpenID provider. */
 export const clientRoutes = [
-  endpoint({
-    method: "get",
-    path,
-    area,
+  endpoint(`GET ${path}`, {
     id: "listOAuthClients",
     access,
     summary: "List the OAuth clients of the tenant; with admin:system, all",
@@ -101,10 +99,7 @@ export const clientRoutes = [
     problems: [],
     run: async ({ db, caller, query }) => ok(await listClients(db, caller, query)),
   }),
-  endpoint({
-    method: "get",
-    path: `${path}/{id}`,
-    area,
+  endpoint(`GET ${path}/{id}`, {
     id: "readOAuthClient",
     access,
     params,
@@ -116,10 +111,7 @@ export const clientRoutes = [
       return okVersioned(value, version);
     },
   }),
-  endpoint({
-    method: "post",
-    path,
-    area,
+  endpoint(`POST ${path}`, {
     id: "createOAuthClient",
     access: afterStepUp(access),
     summary: "Create an OAuth client; only this answer shows the secret of a confidential one",
@@ -148,10 +140,7 @@ export const clientRoutes = [
       return created(made, `${path}/${made.id}`);
     },
   }),
-  endpoint({
-    method: "put",
-    path: `${path}/{id}`,
-    area,
+  endpoint(`PUT ${path}/{id}`, {
     id: "updateOAuthClient",
     access,
     params,
@@ -169,10 +158,7 @@ export const clientRoutes = [
       return okVersioned(value, version);
     },
   }),
-  endpoint({
-    method: "post",
-    path: `${path}/{id}/rotate-secret`,
-    area,
+  endpoint(`POST ${path}/{id}/rotate-secret`, {
     id: "rotateOAuthClientSecret",
     access: afterStepUp(access),
     params,
@@ -188,10 +174,7 @@ export const clientRoutes = [
     run: async ({ platform, caller, params, call }) =>
       ok(await rotateClientSecret(platform, caller, params.id, call.ifMatch)),
   }),
-  endpoint({
-    method: "delete",
-    path: `${path}/{id}`,
-    area,
+  endpoint(`DELETE ${path}/{id}`, {
     id: "revokeOAuthClient",
     access,
     params,

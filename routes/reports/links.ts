@@ -4,16 +4,15 @@ import { Problem } from "../../domain/problems/problem.ts";
 import { followReportLink, LINK_PATH, readLinkTenant } from "../../domain/reports/delivery/link.ts";
 import { HOSTED_POLICY, readHostedLooks } from "../looks/hosted_page.ts";
 import { text } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { linkRefusedPage } from "./link_page.ts";
+
+const endpoint = endpointsIn("Reports");
 
 /** The report links in mail and webhooks. */
 export const linkRoutes = [
-  endpoint({
-    method: "get",
-    path: `${LINK_PATH}/{token}`,
+  endpoint(`GET ${LINK_PATH}/{token}`, {
     hasSecretPath: true,
-    area: "Reports",
     id: "followReportLink",
     summary: "Open the document of a report link; anyone with the link can, for 24 hours",
     access: anyone,
