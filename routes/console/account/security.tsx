@@ -11,7 +11,6 @@ import {
 import { actionsColumn, timeColumn } from "../components/list.tsx";
 import { Card, Notice } from "../components/notice.tsx";
 import { PasskeyForm, passkeyOf } from "./passkey_form.tsx";
-import { QrCode } from "./qr_code.tsx";
 import { type Column, dataTable } from "../components/table.tsx";
 import { Badge, CopyValue } from "../components/values.tsx";
 import { action, done, formPage, type Sent, showing } from "../shared/actions.ts";
@@ -19,6 +18,7 @@ import { clientRequestOf } from "../shared/client_request.ts";
 import type { Answer } from "../shared/operations.ts";
 import { type ConsolePage, field, type Outcome, type View, type Visit } from "../shared/page.ts";
 import { factorTexts } from "./factor_texts.ts";
+import { encode } from "uqr";
 
 const PATH = "account/security";
 /** The address of a page about factors, with the client's request that the viewer came with. */
@@ -239,4 +239,29 @@ function codesView(v: Visit, codes: string[]): View {
       </>
     ),
   };
+}
+
+const QUIET = 4;
+const PIXELS = 220;
+
+/** A QR code as inline SVG, dark on light in every theme, so that cameras can read it. */
+function QrCode({ text, label }: { text: string; label: string }) {
+  const { data, size } = encode(text, { border: 0 });
+  const whole = size + 2 * QUIET;
+  const modules = data.flatMap((row, y) =>
+    row.flatMap((isDark, x) => isDark ? [`M${x + QUIET} ${y + QUIET}h1v1h-1z`] : [])
+  );
+  return (
+    <svg
+      role="img"
+      aria-label={label}
+      width={PIXELS}
+      height={PIXELS}
+      viewBox={`0 0 ${whole} ${whole}`}
+      shape-rendering="crispEdges"
+    >
+      <rect width={whole} height={whole} fill="#fff" />
+      <path d={modules.join("")} fill="#000" />
+    </svg>
+  );
 }

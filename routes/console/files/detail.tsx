@@ -1,7 +1,7 @@
 import { actionButton, buttonLink } from "../components/forms.tsx";
-import { Card } from "../components/notice.tsx";
+import { Card, Empty } from "../components/notice.tsx";
 import { LivePart } from "../components/table.tsx";
-import { bytes, CopyValue, factList, Time } from "../components/values.tsx";
+import { bytes, CopyValue, duration, factList, Time } from "../components/values.tsx";
 import { commonTexts } from "../shared/common_texts.ts";
 import { mayInFiles, type View, type Visit } from "../shared/page.ts";
 import { Person, userNames } from "../components/user_names.tsx";
@@ -15,9 +15,10 @@ import {
   ReferencesCard,
   RetentionCard,
 } from "./retention_cards.tsx";
-import { Scans } from "./scans.tsx";
 import { type File, isMoving, StatusNotice } from "./model.tsx";
 import { fileTexts } from "./texts.ts";
+import type { Row } from "../shared/operations.ts";
+import { defineStates } from "../components/states.tsx";
 
 /** One file: details, scans, references, retention and purge. */
 export async function filePage(v: Visit, sent: FileForms = {}): Promise<View> {
@@ -100,5 +101,59 @@ function FactsCard({ v, file, names }: { v: Visit; file: File; names: Map<string
         rejectionCode && [t.rejectionCode, <code>{rejectionCode}</code>],
       ])}
     </Card>
+  );
+}
+
+type ScanAttempt = Row<"listScanAttempts">;
+
+const verdicts = defineStates<ScanAttempt["verdict"]>({
+  Clean: ["ok", "Clean", "Limpo"],
+  Infected: ["bad", "Infected", "Infectado"],
+  TypeRejected: ["bad", "Type rejected", "Tipo rejeitado"],
+  Error: ["warn", "Error", "Erro"],
+});
+
+/** All scan attempts, newest first, as a timeline. */
+function Scans({ v, attempts }: { v: Visit; attempts: ScanAttempt[] }) {
+  const t = fileTexts[v.locale];
+  return (
+    <Card title={t.scans}>
+      {attempts.length === 0 ? <Empty icon="search" title={t.noScans} /> : (
+        <ol class="timeline">
+          {attempts.map((attempt) => (
+            <li class={`tone-${verdicts.tone(attempt.verdict)}`}>
+              <Attempt v={v} attempt={attempt} />
+            </li>
+          ))}
+        </ol>
+      )}
+    </Card>
+  );
+}
+
+function Attempt({ v, attempt }: { v: Visit; attempt: ScanAttempt }) {
+  const t = fileTexts[v.locale];
+  const { attemptNumber, verdict, completedAt, durationMs, engine, databaseVersion } = attempt;
+  const { detectedContentType, signatureName, errorMessage } = attempt;
+  return (
+    <>
+      <div class="row">
+        <strong>{t.scan(attemptNumber)}</strong>
+        {verdicts.badge(v, verdict)}
+        <span class="muted">
+          <Time v={v} at={completedAt} /> · {duration(v, durationMs)}
+        </span>
+      </div>
+      {signatureName && (
+        <p>
+          {t.signature}: <code>{signatureName}</code>
+        </p>
+      )}
+      {errorMessage && <p class="break">{errorMessage}</p>}
+      <p class="muted break">
+        {[engine, databaseVersion && `${t.database} ${databaseVersion}`, detectedContentType].filter(Boolean)
+          .join(" · ")}
+      </p>
+    </>
   );
 }

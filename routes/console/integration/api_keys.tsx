@@ -8,8 +8,7 @@ import { action, formPage, showing } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { Row } from "../shared/operations.ts";
 import { type ConsolePage, field, type View, type Visit } from "../shared/page.ts";
-import { keyColumns, keyFilters, keyOrder } from "./key_cells.tsx";
-import { givablePermissions, PermissionCard } from "./key_permissions.tsx";
+import { givablePermissions, keyColumns, keyFilters, keyOrder, PermissionCard } from "./key_cells.tsx";
 import { shownOnce } from "./shown_once.tsx";
 import { integrationTexts } from "./texts.ts";
 

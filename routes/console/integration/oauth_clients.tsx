@@ -3,12 +3,112 @@ import { listView, timeColumn } from "../components/list.tsx";
 import { Card } from "../components/notice.tsx";
 import { Badge, Codes, CopyValue, factList, Time } from "../components/values.tsx";
 import type { Row } from "../shared/operations.ts";
-import type { ConsolePage, Outcome, View, Visit } from "../shared/page.ts";
+import { type ConsolePage, field, may, type Outcome, type View, type Visit } from "../shared/page.ts";
 import { keyFilters, keyOrder } from "./key_cells.tsx";
-import { editClientPage, newClientPage } from "./oauth_client_form.tsx";
 import { oauthClientTexts } from "./oauth_texts.ts";
 import { shownOnce } from "./shown_once.tsx";
-import { actionsOf } from "../shared/actions.ts";
+import { actionsOf, done, formPage, type Sent } from "../shared/actions.ts";
+import { Fields, Form } from "../components/fields.tsx";
+
+const lines = (form: FormData, name: string) => field(form, name).split(/\s+/).filter((line) => line !== "");
+
+const bodyOf = (form: FormData) => ({
+  name: field(form, "name"),
+  redirectUris: lines(form, "redirectUris"),
+  postLogoutRedirectUris: lines(form, "postLogoutRedirectUris"),
+  audience: field(form, "audience"),
+  scopes: lines(form, "scopes"),
+  tokenClaims: form.get("withPermissions") === "true" ? ["permissions" as const] : [],
+  tokenAlgorithm: field(form, "tokenAlgorithm"),
+  firstParty: form.get("firstParty") === "true",
+});
+
+/** Creates a client and shows its secret. It is not shown again. */
+const newClientPage = formPage({
+  path: "oauth-clients/new",
+  show: (v, sent) =>
+    clientForm(v, sent, {
+      kind: "confidential",
+      scopes: "openid profile email offline_access",
+      tokenAlgorithm: "EdDSA",
+    }),
+  async send(v, form) {
+    const t = oauthClientTexts[v.locale];
+    const { id, secret, clientId } = await v.api.call("createOAuthClient", {
+      body: { ...bodyOf(form), kind: field(form, "kind") },
+    });
+    if (secret === null) return done(`oauth-clients/${id}`, t.publicCreated);
+    return shownOnce(v, {
+      title: t.clientCreated,
+      crumb: { href: "oauth-clients", label: t.clients },
+      secret,
+      label: t.clientSecret,
+      back: { href: `oauth-clients/${id}`, label: t.backToClient },
+      more: (
+        <p>
+          {t.clientId} <code>{clientId}</code>
+        </p>
+      ),
+    });
+  },
+});
+
+const editClientPage = formPage({
+  path: "oauth-clients/{id}/edit",
+  async show(v, sent) {
+    const { value, etag } = await v.api.versioned("readOAuthClient", { params: v.params });
+    return clientForm(v, sent, {
+      ...value,
+      etag,
+      redirectUris: value.redirectUris.join("\n"),
+      postLogoutRedirectUris: value.postLogoutRedirectUris.join("\n"),
+      scopes: value.scopes.join(" "),
+      withPermissions: value.tokenClaims.includes("permissions"),
+    });
+  },
+  async send(v, form) {
+    const { params } = v;
+    await v.api.call("updateOAuthClient", { params, body: bodyOf(form), ifMatch: field(form, "etag") });
+    return done(`oauth-clients/${params.id}`, oauthClientTexts[v.locale].saved);
+  },
+});
+
+function clientForm(v: Visit, sent: Sent | null, values: Record<string, unknown>): View {
+  const t = oauthClientTexts[v.locale];
+  const { id } = v.params;
+  const f = new Fields(v, sent, "createOAuthClient", values);
+  const list = { href: "oauth-clients", label: t.clients };
+  const here = id ? `oauth-clients/${id}` : "oauth-clients";
+  const kinds = (["confidential", "public"] as const).map((kind) => ({ value: kind, label: t[kind] }));
+  const algorithms = ["EdDSA", "RS256"].map((name) => ({ value: name, label: name }));
+  return {
+    title: id ? t.edit : t.newClient,
+    crumbs: id ? [list, { href: here, label: String(values.name) }] : [list],
+    body: (
+      <Form
+        fields={f}
+        action={id ? `${here}/edit` : "oauth-clients/new"}
+        submit={id ? undefined : t.createClient}
+        back={here}
+        stacked
+      >
+        <Card>
+          <div class="pair">
+            {f.text("name", t.name, { hint: t.nameHint })}
+            {!id && f.select("kind", t.kind, kinds)}
+          </div>
+          {f.area("redirectUris", t.redirectUris, { hint: t.redirectHint, required: false })}
+          {f.area("postLogoutRedirectUris", t.postLogoutRedirectUris)}
+          {f.text("audience", t.audience, { hint: t.audienceHint })}
+          {f.text("scopes", t.scopes, { hint: t.scopesHint })}
+          {f.select("tokenAlgorithm", t.tokenAlgorithm, algorithms)}
+          {f.check("withPermissions", t.withPermissions)}
+          {may(v.viewer, "admin:system") && f.check("firstParty", t.firstParty)}
+        </Card>
+      </Form>
+    ),
+  };
+}
 
 type Client = Row<"listOAuthClients">;
 

@@ -6,8 +6,7 @@ import { Badge, CodeBlock } from "../components/values.tsx";
 import { actionsOf, formPage } from "../shared/actions.ts";
 import type { Row } from "../shared/operations.ts";
 import { type ConsolePage, field, may, type Outcome, type View, type Visit } from "../shared/page.ts";
-import { keyColumns, keyFilters, keyOrder } from "./key_cells.tsx";
-import { givablePermissions, PermissionCard } from "./key_permissions.tsx";
+import { givablePermissions, keyColumns, keyFilters, keyOrder, PermissionCard } from "./key_cells.tsx";
 import { shownOnce } from "./shown_once.tsx";
 import { integrationTexts } from "./texts.ts";
 

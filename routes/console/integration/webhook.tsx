@@ -19,7 +19,7 @@ import type { Answer, Row } from "../shared/operations.ts";
 import { type ConsolePage, optionalField, type Outcome, type View, type Visit } from "../shared/page.ts";
 import { Person, userNames } from "../components/user_names.tsx";
 import { shownOnce } from "./shown_once.tsx";
-import { retryFailedPage } from "./webhook_retry.tsx";
+import { retryFailedPage } from "./webhook_form.tsx";
 import { webhookTexts } from "./webhook_texts.ts";
 import { EndpointStatus, EventTypes, LastError, SuccessRate } from "./webhooks.tsx";
 import { integrationTexts } from "./texts.ts";

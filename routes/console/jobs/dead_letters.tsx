@@ -24,11 +24,45 @@ import { commonTexts } from "../shared/common_texts.ts";
 import type { Row } from "../shared/operations.ts";
 import { type ConsolePage, may, type View, type Visit } from "../shared/page.ts";
 import { SearchedNote } from "./list.tsx";
-import { PauseBanner } from "./pause_banner.tsx";
-import { deadLetterActions } from "./dead_letter_row_actions.ts";
+import { PauseBanner } from "./pauses.tsx";
 import { purgePage, retryManyPage } from "./dead_letter_bulk.tsx";
 import { deadLetterTexts } from "./dead_letter_texts.ts";
 import { jobTexts } from "./texts.ts";
+import { defineTexts, withCount } from "../shared/languages.ts";
+import { rowActions } from "../shared/row_actions.ts";
+
+const texts = defineTexts({
+  retry: ["Retry", "Repetir"],
+  retryMany: (count: number) => [
+    `Retry ${withCount("en", count, "dead letter", "dead letters")}?`,
+    `Repetir ${withCount("pt", count, "falha definitiva", "falhas definitivas")}?`,
+  ],
+  purge: ["Purge", "Excluir"],
+  purgeMany: (count: number) => [
+    `Delete ${withCount("en", count, "dead letter", "dead letters")} permanently?`,
+    `Excluir ${withCount("pt", count, "falha definitiva", "falhas definitivas")} para sempre?`,
+  ],
+});
+
+const isOpen = ({ retriedJobId }: Row<"listDeadLetters">): boolean => retriedJobId === null;
+
+/** The actions on many dead letters. The jobs of purged dead letters stay until their retention ends. */
+const deadLetterActions = rowActions<Row<"listDeadLetters">>({
+  retry: {
+    label: (v) => texts[v.locale].retry,
+    question: (v, count) => texts[v.locale].retryMany(count),
+    fits: isOpen,
+    run: (v, id, _fields, once) =>
+      v.api.call("retryDeadLetter", { params: { id }, body: {}, headers: { "idempotency-key": once } }),
+  },
+  purge: {
+    label: (v) => texts[v.locale].purge,
+    question: (v, count) => texts[v.locale].purgeMany(count),
+    tone: "danger",
+    fits: isOpen,
+    run: (v, id) => v.api.call("discardDeadLetter", { params: { id } }),
+  },
+});
 
 const ViewTabs = ({ v, here }: { v: Visit; here: "groups" | "list" }) => {
   const t = deadLetterTexts[v.locale];

@@ -11,7 +11,7 @@ import { searchOf } from "../shared/api.ts";
 import type { Answer, Row } from "../shared/operations.ts";
 import type { View, Visit } from "../shared/page.ts";
 import { jobStates } from "./job_status.tsx";
-import { PauseBanner } from "./pause_banner.tsx";
+import { PauseBanner } from "./pauses.tsx";
 import { jobTexts } from "./texts.ts";
 import { typeTexts } from "./type_texts.ts";
 import { PauseButton, typePath } from "./types.tsx";

@@ -4,7 +4,7 @@ import { dataTable } from "../components/table.tsx";
 import { Badge, duration, number } from "../components/values.tsx";
 import type { Row } from "../shared/operations.ts";
 import { may, type View, type Visit } from "../shared/page.ts";
-import { PauseBanner, ResumeButton } from "./pause_banner.tsx";
+import { PauseBanner, ResumeButton } from "./pauses.tsx";
 import { typeTexts } from "./type_texts.ts";
 
 /** The job types that the viewer can enqueue, with their limits and pauses. */

@@ -3,7 +3,7 @@ import { dataTable, LivePart } from "../components/table.tsx";
 import { Badge, number, shortId, Time } from "../components/values.tsx";
 import type { Row } from "../shared/operations.ts";
 import type { ConsolePage, Visit } from "../shared/page.ts";
-import { PauseBanner } from "./pause_banner.tsx";
+import { PauseBanner } from "./pauses.tsx";
 import { workerTexts } from "./worker_texts.ts";
 
 type Worker = Row<"listJobWorkers">;

@@ -13,7 +13,7 @@ import {
 } from "../components/values.tsx";
 import { searchOf } from "../shared/api.ts";
 import type { ConsolePage, View, Visit } from "../shared/page.ts";
-import { framedHtml, HtmlFrame } from "./frame.tsx";
+import { framedHtml, HtmlFrame } from "./live_preview.tsx";
 import {
   channelLabel,
   deliveryStates,

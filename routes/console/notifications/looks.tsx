@@ -3,11 +3,10 @@ import { mailDocument } from "../../../domain/looks/mail_document.ts";
 import { Fields, Form } from "../components/fields.tsx";
 import { actionButton, CsrfField, FileField } from "../components/forms.tsx";
 import { Card } from "../components/notice.tsx";
-import { LivePreview, previewPages, type RenderedMessage } from "./live_preview.tsx";
+import { LivePreview, logoData, previewPages, type RenderedMessage } from "./live_preview.tsx";
 import { done, formPage } from "../shared/actions.ts";
 import type { Answer } from "../shared/operations.ts";
 import { type ConsolePage, field, may, type Visit } from "../shared/page.ts";
-import { logoData } from "./logo_data.ts";
 import { looksTexts } from "./looks_texts.ts";
 
 const managedBy = "manage:settings";

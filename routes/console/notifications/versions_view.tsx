@@ -1,4 +1,4 @@
-import { MAX_EDITS } from "../../../domain/shared/text_differences.ts";
+import { type DifferencePart, MAX_EDITS } from "../../../domain/shared/text_differences.ts";
 import { actionButton, buttonLink, SelectField } from "../components/forms.tsx";
 import { Card } from "../components/notice.tsx";
 import { dataTable } from "../components/table.tsx";
@@ -6,7 +6,6 @@ import { Badge, Time } from "../components/values.tsx";
 import type { Answer, Row } from "../shared/operations.ts";
 import type { View, Visit } from "../shared/page.ts";
 import { Person, userNames } from "../components/user_names.tsx";
-import { LineDifferences } from "./line_differences.tsx";
 import { versionTexts } from "./version_texts.ts";
 
 type Item = Row<"listNotificationTemplateVersions">;
@@ -135,5 +134,25 @@ function Differences(
         </section>
       ))}
     </>
+  );
+}
+
+/** A unified view of the differences. Screen readers hear "added" and "removed" before each changed line. */
+function LineDifferences({ v, label, parts }: { v: Visit; label: string; parts: DifferencePart[] }) {
+  const t = versionTexts[v.locale];
+  const line = ({ change, text }: DifferencePart["lines"][number]) => {
+    if (change === "Unchanged") return <span>{`  ${text}\n`}</span>;
+    const said = <span class="sr-only">{change === "Added" ? t.added : t.removed}:</span>;
+    return change === "Added" ? <ins>{said}{`+ ${text}\n`}</ins> : <del>{said}{`- ${text}\n`}</del>;
+  };
+  return (
+    <pre class="code-block line-diff" tabindex={0} role="region" aria-label={label}>
+      {parts.map(({ skipped, lines }) => (
+        <>
+          {skipped > 0 && <span class="muted">{`… ${t.unchangedLines(skipped)}\n`}</span>}
+          {lines.map(line)}
+        </>
+      ))}
+    </pre>
   );
 }

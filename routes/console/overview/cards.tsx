@@ -5,7 +5,7 @@ import { ScopeChip } from "../components/scope.tsx";
 import { dataTable } from "../components/table.tsx";
 import { statisticList } from "../components/statistics.tsx";
 import { Badge, factList, number, percent, shortId, Time } from "../components/values.tsx";
-import { ResumeButton } from "../jobs/pause_banner.tsx";
+import { ResumeButton } from "../jobs/pauses.tsx";
 import { runBadges } from "../reports/model.tsx";
 import { localOf } from "../components/date_inputs.ts";
 import { searchOf } from "../shared/api.ts";

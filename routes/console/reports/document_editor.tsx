@@ -19,6 +19,7 @@ import {
 } from "../shared/page.ts";
 import { framedDocument } from "./document_preview.tsx";
 import { documentTemplateTexts } from "./document_texts.ts";
+import { actionsColumn, linkColumn, listView, search, timeColumn } from "../components/list.tsx";
 
 type Template = Answer<"readDocumentTemplate">;
 type Sample = Answer<"listDocumentTemplateSamples">[number];
@@ -219,3 +220,30 @@ export const documentEditorPages: ConsolePage[] = [
     delete: ["deleteDocumentTemplate", "deleted", "document-templates"],
   }, CHANGING),
 ];
+
+/** The tenant's document templates, by slug and locale. */
+export async function documentTemplatesPage(v: Visit): Promise<View> {
+  const t = documentTemplateTexts[v.locale];
+  return await listView(v, "listDocumentTemplates", {
+    path: "document-templates",
+    icon: "templates",
+    title: t.title,
+    actions: may(v.viewer, "manage:document-templates") &&
+      buttonLink("document-templates/new", t.newTemplate, { icon: "plus", tone: "primary" }),
+    caption: t.caption,
+    empty: [t.empty, t.emptyText],
+    filters: [search(t.search)],
+    columns: [
+      linkColumn(t.name, ({ id, slug, name }) => [`document-templates/${id}`, name, <code>{slug}</code>]),
+      { head: t.locale, cell: ({ locale }) => <code>{locale}</code> },
+      { head: t.version, align: "end", cell: ({ version }) => version },
+      timeColumn(v, t.changed, "updatedAt"),
+      actionsColumn(
+        v,
+        ({ id }) =>
+          may(v.viewer, "generate:documents") &&
+          buttonLink(`document-templates/${id}/generate`, t.generate, { icon: "play" }),
+      ),
+    ],
+  });
+}

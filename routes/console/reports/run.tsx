@@ -3,7 +3,7 @@ import { timeColumn } from "../components/list.tsx";
 import { Card, Notice } from "../components/notice.tsx";
 import { type Column, dataTable, LivePart } from "../components/table.tsx";
 import { bytes, CopyValue, duration, factList, number, Time } from "../components/values.tsx";
-import { done, toDocument } from "../shared/actions.ts";
+import { done, formPage, toDocument } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { translateBuiltin } from "../shared/builtin_translations.ts";
 import { type ConsolePage, field, mayInFiles, type View, type Visit } from "../shared/page.ts";
@@ -12,14 +12,18 @@ import {
   formatName,
   isMoving,
   methodLabel,
+  readTargets,
   readTemplates,
   type Run,
   runStates,
   statusName,
 } from "./model.tsx";
-import { ParametersCard } from "./parameters_card.tsx";
+import { ParametersCard } from "./runs.tsx";
 import { deliveryStatusTexts, documentTexts, reportStatusTexts, reportTexts } from "./texts.ts";
 import { defineStates } from "../components/states.tsx";
+import { Fields, formView } from "../components/fields.tsx";
+import { readDelivery } from "./request.ts";
+import { atInputs, deliveryFields } from "./request_fields.tsx";
 
 /** The API's number of the status Completed. */
 const COMPLETED = 3;
@@ -218,3 +222,32 @@ export const runPages: ConsolePage[] = [
   { path: "report-runs/{id}/delete", post: deleteRun },
   { path: "report-runs/{id}/redeliver", post: redeliver },
 ];
+
+/** The form that delivers the document of a run to others. */
+export const deliverPage = formPage({
+  path: "report-runs/{id}/deliver",
+  async show(v, sent) {
+    const t = reportTexts[v.locale];
+    const [run, targets] = await Promise.all([
+      v.api.call("readReportExecution", { params: v.params }),
+      readTargets(v),
+    ]);
+    const f = new Fields(v, atInputs(v, sent), null, { method: 2 });
+    const here = `report-runs/${run.id}`;
+    return formView(f, {
+      title: t.deliver,
+      crumbs: [
+        { href: "report-runs", label: t.history },
+        { href: here, label: translateBuiltin(v.locale, run.reportName) },
+      ],
+      submit: t.deliver,
+      intro: t.deliverIntro,
+      inputs: deliveryFields(f, targets),
+    });
+  },
+  async send(v, form) {
+    const delivery = readDelivery(form) ?? { method: 1 };
+    await v.api.call("redeliverReport", { params: v.params, body: { delivery } });
+    return done(`report-runs/${v.params.id}`, reportTexts[v.locale].deliverQueued);
+  },
+});

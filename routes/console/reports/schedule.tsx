@@ -5,7 +5,7 @@ import { actionButton, buttonLink, deleteButton } from "../components/forms.tsx"
 import { Card, Empty } from "../components/notice.tsx";
 import { RunTimes } from "../components/schedule_editor.tsx";
 import { dataTable, LivePart } from "../components/table.tsx";
-import { CopyValue, factList, number, Time } from "../components/values.tsx";
+import { Badge, CopyValue, factList, number, Time } from "../components/values.tsx";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { ConsolePage, View, Visit } from "../shared/page.ts";
 import {
@@ -16,14 +16,16 @@ import {
   readTargets,
   readTemplates,
   runBadges,
+  type Schedule,
+  type Target,
+  type Template,
+  templateChoices,
 } from "./model.tsx";
-import type { Schedule, Target, Template } from "./model.tsx";
-import { ParametersCard } from "./parameters_card.tsx";
-import { runColumns } from "./runs.tsx";
+import { ParametersCard, runColumns } from "./runs.tsx";
 import { scheduleTexts } from "./schedule_texts.ts";
-import { ActivityBadge } from "./schedules.tsx";
 import { reportTexts } from "./texts.ts";
 import { actionsOf } from "../shared/actions.ts";
+import { choice, linkColumn, listView, timeColumn } from "../components/list.tsx";
 
 /** One schedule: details, next runs, parameters, delivery and latest runs. */
 async function schedulePage(v: Visit): Promise<View> {
@@ -167,3 +169,58 @@ export const schedulePages: ConsolePage[] = [
     delete: ["deleteReportSchedule", "deleted", "report-schedules"],
   }),
 ];
+
+/** Schedules the viewer may see, newest first. */
+export async function schedulesPage(v: Visit): Promise<View> {
+  const t = scheduleTexts[v.locale];
+  const templates = await readTemplates(v);
+  return await listView(v, "listReportSchedules", {
+    path: "report-schedules",
+    id: "schedules",
+    icon: "schedules",
+    title: t.schedules,
+    actions: templates.length > 0 &&
+      buttonLink("report-schedules/new", t.newSchedule, { icon: "plus", tone: "primary" }),
+    caption: t.caption,
+    empty: [t.none, t.noneText],
+    query: { pageNumber: v.query.get("page") },
+    filters: [
+      choice("templateId", reportTexts[v.locale].template, templateChoices(templates)),
+      choice("isActive", t.status, { true: t.active, false: t.paused }),
+    ],
+    everySeconds: 10,
+    columns: [
+      linkColumn(
+        t.name,
+        ({ id, name, templateId }) => [`report-schedules/${id}`, name, nameIn(templates, templateId)],
+      ),
+      { head: t.status, cell: ({ isActive }) => <ActivityBadge v={v} isActive={isActive} /> },
+      {
+        head: t.schedule,
+        cell: ({ cronExpression, timeZoneId }) => (
+          <>
+            <code>{cronExpression}</code>
+            <span class="sub nowrap">{timeZoneId}</span>
+          </>
+        ),
+      },
+      timeColumn(v, t.next, "nextRunAt"),
+      {
+        head: t.last,
+        cell: ({ lastRunAt, lastStatus, lastDeliveryStatus }) => (
+          <span class="row">
+            <Time v={v} at={lastRunAt} />
+            {lastStatus !== null && runBadges(v, lastStatus, lastDeliveryStatus)}
+          </span>
+        ),
+      },
+    ],
+  });
+}
+
+/** Active or paused, as a coloured label. */
+const ActivityBadge = ({ v, isActive }: { v: Visit; isActive: boolean }) => (
+  <Badge tone={isActive ? "ok" : "idle"}>
+    {isActive ? scheduleTexts[v.locale].active : scheduleTexts[v.locale].paused}
+  </Badge>
+);

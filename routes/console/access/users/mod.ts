@@ -6,11 +6,10 @@ import { userPage } from "./detail.tsx";
 import { importPages } from "./imports.tsx";
 import { invitationPages } from "./invitations.tsx";
 import { editUserPage, newUserPage } from "./form.tsx";
-import { linksPage, newLinkPage } from "./links.tsx";
+import { addExistingUserPage, linksPage, newLinkPage, ownRolesPage } from "./links.tsx";
 import { usersPage } from "./list.tsx";
 import { readUser, setActive } from "./model.tsx";
 import { userActions } from "./row_actions.tsx";
-import { addExistingUserPage, ownRolesPage } from "./roles.tsx";
 import { userTexts } from "./texts.ts";
 
 const ALL_USERS = "manage:all-users";

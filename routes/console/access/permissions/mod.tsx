@@ -1,3 +1,8 @@
+import { done } from "../../shared/actions.ts";
+import { type ConsolePage, may, type View, type Visit } from "../../shared/page.ts";
+import { defaultRolesPage, editPermissionPage, newPermissionPage } from "./form.tsx";
+import { importPage, importTemplate } from "./import.tsx";
+import { permissionTexts } from "./texts.ts";
 import { actionButton, buttonLink, FilterBar } from "../../components/forms.tsx";
 import { choice, search } from "../../components/list.tsx";
 import { EmptyList, LivePart, Pager } from "../../components/table.tsx";
@@ -5,14 +10,12 @@ import { Badge, number } from "../../components/values.tsx";
 import { commonTexts } from "../../shared/common_texts.ts";
 import { translateBuiltin } from "../../shared/builtin_translations.ts";
 import type { Row } from "../../shared/operations.ts";
-import { may, type View, type Visit } from "../../shared/page.ts";
-import { permissionTexts } from "./texts.ts";
 
 type Category = Row<"readPermissionCatalog">;
 type Permission = Category["permissions"][number];
 
 /** The tenant's permissions, by category. */
-export async function permissionsPage(v: Visit): Promise<View> {
+async function permissionsPage(v: Visit): Promise<View> {
   const t = permissionTexts[v.locale];
   const [page, { items }] = await Promise.all([
     v.api.list("readPermissionCatalog", v),
@@ -143,3 +146,22 @@ function RowActions({ v, permission: { id, code } }: { v: Visit; permission: Per
     </span>
   );
 }
+
+/** Pages of built-in permissions and of the tenant's custom permissions. */
+export const permissionsPages: ConsolePage[] = [
+  { path: "permissions", permissions: ["read:permissions"], get: permissionsPage },
+  newPermissionPage,
+  importPage,
+  { path: "permissions/import/template", permissions: ["create:permissions"], get: importTemplate },
+  editPermissionPage,
+  defaultRolesPage,
+  {
+    path: "permissions/{id}/delete",
+    permissions: ["delete:permissions"],
+    async post(v) {
+      const { code } = await v.api.act("readPermission", v);
+      await v.api.act("deletePermission", v);
+      return done("permissions", permissionTexts[v.locale].wasDeleted(code));
+    },
+  },
+];
