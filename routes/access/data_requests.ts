@@ -4,9 +4,21 @@ import { eraseTenant, eraseUser, exportTenant, exportUser } from "../../domain/u
 import { DataRequest, listRequests, readRequest } from "../../domain/user_data/data_request.ts";
 import { accepted, ok } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { uuid } from "../../domain/shared/shapes.ts";
-import { AcceptedDataRequestDto, EraseRequest, EraseTenantRequest } from "./data_request_shapes.ts";
+import { requiredText, uuid } from "../../domain/shared/shapes.ts";
 import { userIdPath } from "./user_shapes.ts";
+import { requiredName } from "../../domain/shared/name.ts";
+
+const AcceptedDataRequestDto = DataRequest.extend({
+  statusUrl: z.string().meta({ description: "Path of the status" }),
+}).meta({ id: "AcceptedDataRequestDto" });
+
+const EraseRequest = z.object({
+  reason: requiredText(500).meta({ description: "Written to the audit log" }),
+}).meta({ id: "EraseRequest" });
+
+const EraseTenantRequest = EraseRequest.extend({
+  name: requiredName(200).meta({ description: "The name of the tenant, as a confirmation" }),
+}).meta({ id: "EraseTenantRequest" });
 
 const userEndpoint = endpointsIn("Users");
 const adminEndpoint = endpointsIn("Admin users");

@@ -5,8 +5,36 @@ import { RECORDS } from "../../domain/records/records.ts";
 import { ok } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pageQuery } from "../shared/paging.ts";
-import { operationList, operationResponseOf } from "./operation_response.ts";
 import { type Described, type RecordOperations, recordRoutes } from "./record_routes.ts";
+import type { PagedResult } from "../../domain/shared/paging.ts";
+
+const QueryMeta = z.object({
+  page: z.int(),
+  pageSize: z.int(),
+  totalCount: z.int(),
+  totalPages: z.int(),
+  hasNext: z.boolean(),
+  hasPrevious: z.boolean(),
+  sortBy: z.string().nullable(),
+  sortDirection: z.enum(["Ascending", "Descending"]),
+}).meta({ id: "QueryMeta" });
+
+/** The shape of a record's additional lists: `OperationResponse`. */
+const operationResponseOf = (data: z.ZodType) =>
+  z.object({
+    success: z.boolean(),
+    data,
+    meta: QueryMeta,
+    message: z.string().nullable(),
+  });
+
+/** The answer of an additional list. */
+function operationList<T>(
+  { items, pageNumber, ...counts }: PagedResult<T>,
+  sort: { sortBy: string | null; sortDirection: "Ascending" | "Descending" },
+) {
+  return { success: true, data: items, meta: { page: pageNumber, ...counts, ...sort }, message: null };
+}
 
 const endpoint = endpointsIn("Applications");
 

@@ -117,7 +117,7 @@ export const CONTENT: Fault[] = [
   {
     name: "a PDF page has the number of the one before",
     area: "reports",
-    file: "domain/documents/writers/pdf/foot.ts",
+    file: "domain/documents/writers/pdf/mod.ts",
     text: "this.wording.words.page(number)",
     replacement: "this.wording.words.page(number - 1)",
   },
@@ -152,7 +152,7 @@ export const CONTENT: Fault[] = [
   {
     name: "the slot of a report is not given back",
     area: "reports",
-    file: "domain/reports/threads/slots.ts",
+    file: "domain/reports/threads/reports.ts",
     text: "this.#hold(tenantId, -1);",
     replacement: "if (this.#free > 0) this.#hold(tenantId, -1);",
   },
