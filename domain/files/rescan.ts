@@ -245,10 +245,7 @@ async function settleRescan(
     await tx`update files set status = 'Infected', signature_name = ${signatureName}, version = version + 1
       where id = ${fileId}`;
     await discardObjects(tx, [fileId], now);
-    await recordAudit(tx, null, {
-      action: "file.infected",
-      targetType: "file",
-      targetId: fileId,
+    await recordAudit(tx, null, "file.infected", fileId, {
       tenantId: file.tenantId,
       before: { status: file.status, sha256: file.sha256, sizeBytes: file.sizeBytes },
       after: { status: "Infected", signatureName },

@@ -33,8 +33,8 @@ export const CONTENT: Fault[] = [
     name: "no audit row of an infected file",
     area: "files",
     file: "domain/files/verdict.ts",
-    text: 'await recordAudit(tx, null, {\n        action: "file.infected"',
-    replacement: 'if (file.tenantId === null) await recordAudit(tx, null, {\n        action: "file.infected"',
+    text: 'await recordAudit(tx, null, "file.infected"',
+    replacement: 'if (file.tenantId === null) await recordAudit(tx, null, "file.infected"',
   },
   {
     name: "a type that the profile forbids becomes available",

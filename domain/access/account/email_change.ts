@@ -129,13 +129,13 @@ export async function confirmEmailChange(
     await tx`delete from password_resets where user_id = ${userId}`;
     await endSessions(p, tx, { userId, exceptSessionId: sessionId, reason: "email changed" });
     await mailOwner(p, tx, { userId, kind: "email-changed", address: user.email });
-    await recordAudit(tx, { userId, tenantId: null, traceId: o.traceId, ip: o.ip }, {
-      action: "user.change-email",
-      targetType: "user",
-      targetId: userId,
-      before: { email: user.email },
-      after: { email: newEmail },
-    });
+    await recordAudit(
+      tx,
+      { userId, tenantId: null, traceId: o.traceId, ip: o.ip },
+      "user.change-email",
+      userId,
+      { before: { email: user.email }, after: { email: newEmail } },
+    );
     await emitUserUpdated(p, tx, { ...user, email: newEmail }, ["email"]);
   });
 }

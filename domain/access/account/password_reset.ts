@@ -146,7 +146,7 @@ export async function resetPassword(
     await endSessions(p, tx, { userId, reason: "password reset" });
     await mailOwner(p, tx, { userId, kind: "password-reset" });
     const actor = { userId, tenantId: null, traceId: o.traceId, ip: o.ip };
-    await recordAudit(tx, actor, { action: "user.reset-password", targetType: "user", targetId: userId });
+    await recordAudit(tx, actor, "user.reset-password", userId);
   });
 }
 

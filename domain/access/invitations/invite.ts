@@ -53,12 +53,7 @@ export async function inviteUser(
       values (${id}, ${tenantId}, ${email}, ${firstName}, ${lastName}, ${roleIds}::uuid[], ${caller.userId},
         ${digest(token)}, now() + make_interval(days => ${LIFE_DAYS}))`;
     await sendServiceMail(p, tx, mail);
-    await recordAudit(tx, caller, {
-      action: "invitation.create",
-      targetType: "invitation",
-      targetId: id,
-      after: input,
-    });
+    await recordAudit(tx, caller, "invitation.create", id, { after: input });
     return (await readInvitation(tx, tenantId, id)).value;
   });
 }
@@ -117,11 +112,7 @@ export async function resendInvitation(
     await tx`update invitations set token_hash = ${digest(token)}, sent_at = now(), version = version + 1,
       invited_by = ${caller.userId}, expires_at = now() + make_interval(days => ${LIFE_DAYS}) where id = ${id}`;
     await sendServiceMail(p, tx, mail);
-    await recordAudit(tx, caller, {
-      action: "invitation.resend",
-      targetType: "invitation",
-      targetId: id,
-    });
+    await recordAudit(tx, caller, "invitation.resend", id);
     return await readInvitation(tx, tenantId, id);
   });
 }
@@ -140,12 +131,7 @@ export async function revokeInvitation(
     const { email, version } = await lockPending(tx, caller.tenantId, id, "revoked");
     requireVersion(ifMatch, version);
     await tx`update invitations set status = 'Revoked', version = version + 1 where id = ${id}`;
-    await recordAudit(tx, caller, {
-      action: "invitation.revoke",
-      targetType: "invitation",
-      targetId: id,
-      before: { email },
-    });
+    await recordAudit(tx, caller, "invitation.revoke", id, { before: { email } });
   });
 }
 

@@ -176,10 +176,7 @@ async function audit(
   change: { before?: unknown; after?: unknown },
 ): Promise<void> {
   const tenantId = onlyTenantOf(account);
-  await recordAudit(tx, caller, {
-    action: `serviceAccount.${verb}`,
-    targetType: "serviceAccount",
-    targetId: account.id,
+  await recordAudit(tx, caller, `serviceAccount.${verb}`, account.id, {
     ...tenantId ? { tenantId } : {},
     ...change,
   });

@@ -81,12 +81,7 @@ export async function createTenant(
       values (${id}, ${tenant.name}, ${tenant.type}, ${tenant.isActive}, ${tenant.parentTenantId}, ${tenant.maxUsers},
         ${tenant.requireSecondFactor})`;
     await createCatalogRoles(tx, id, tenant.type);
-    await recordAudit(tx, caller, {
-      action: "tenant.create",
-      targetType: "tenant",
-      targetId: id,
-      after: tenant,
-    });
+    await recordAudit(tx, caller, "tenant.create", id, { after: tenant });
     await emitTenantCreated(p, tx, id, tenant);
     return await readTenant(tx, reach, id);
   });
@@ -117,13 +112,7 @@ export async function updateTenant(
         max_users = ${after.maxUsers}, is_active = ${after.isActive},
         require_second_factor = ${after.requireSecondFactor}, version = ${version + 1}, updated_at = now()
         where id = ${id}`;
-      await recordAudit(tx, caller, {
-        action: "tenant.update",
-        targetType: "tenant",
-        targetId: id,
-        before,
-        after,
-      });
+      await recordAudit(tx, caller, "tenant.update", id, { before, after });
       await emitTenantChanged(p, tx, id, after);
     }
     if (after.requireSecondFactor !== before.requireSecondFactor) {
@@ -157,7 +146,7 @@ export async function deleteTenant(
     }
     await requireNoChildren(tx, id, "deleted");
     await tx`update tenants set deleted_at = now(), updated_at = now(), version = version + 1 where id = ${id}`;
-    await recordAudit(tx, caller, { action: "tenant.delete", targetType: "tenant", targetId: id, before });
+    await recordAudit(tx, caller, "tenant.delete", id, { before });
     await emitTenantChanged(p, tx, id, before, true);
     await tenantAccessChanged(p, tx, id);
     await keepSystemAdmin(tx, id);
