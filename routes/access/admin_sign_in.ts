@@ -4,7 +4,7 @@ import { removeUserFactors } from "../../domain/access/factors/remove_user_facto
 import { acrossTenants, afterStepUp } from "../../domain/rights/checks.ts";
 import { endUserSessions, listUserSessions, unlockUser } from "../../domain/access/sign_in/user_sign_in.ts";
 import { OwnSession } from "../../domain/access/sign_in/own_sessions.ts";
-import { ok, okEmpty } from "../shared/answer.ts";
+import { ok, okAfter, okEmpty } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
 import { userIdPath } from "./user_shapes.ts";
@@ -71,10 +71,7 @@ export const adminSignInRoutes = [
     params: userIdPath,
     answers: { 200: { description: "The user is not locked" } },
     problems: ["USER_NOT_FOUND"],
-    async run({ platform, caller, params }) {
-      await unlockUser(platform, caller, params.id, null);
-      return okEmpty();
-    },
+    run: ({ platform, caller, params }) => okAfter(unlockUser(platform, caller, params.id, null)),
   }),
   endpoint("POST /api/v1/admin/users/{id}/password-reset", {
     id: "sendPasswordResetAnywhere",

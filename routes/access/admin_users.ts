@@ -12,7 +12,7 @@ import {
 } from "../../domain/access/users/user_details.ts";
 import { listAllUsers } from "../../domain/access/users/user_list.ts";
 import { AdminUserChange, updateUser } from "../../domain/access/users/user_update.ts";
-import { created, ok, okEmpty } from "../shared/answer.ts";
+import { created, ok, okAfter } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf } from "../shared/paging.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
@@ -105,10 +105,8 @@ export const adminUsersRoutes = [
     params: userIdPath,
     answers: { 200: { description: "The user is deleted" } },
     problems: ["USER_NOT_FOUND", "PRECONDITION_FAILED", "USER_SELF_CONFLICT", "LAST_SYSTEM_ADMIN_CONFLICT"],
-    async run({ platform, caller, params, call }) {
-      await deleteUser(platform, caller, params.id, call.ifMatch);
-      return okEmpty();
-    },
+    run: ({ platform, caller, params, call }) =>
+      okAfter(deleteUser(platform, caller, params.id, call.ifMatch)),
   }),
   endpoint("GET /api/v1/admin/users/{id}/tenants", {
     id: "listUserTenantsAnywhere",

@@ -7,7 +7,7 @@ import {
   readInvitation,
 } from "../../domain/access/invitations/invitations.ts";
 import { inTenant } from "../../domain/rights/checks.ts";
-import { created, ok, okEmpty } from "../shared/answer.ts";
+import { created, ok, okAfter } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { enumName } from "../../domain/shared/shapes.ts";
@@ -94,9 +94,7 @@ export const invitationRoutes = [
     params: userIdPath,
     answers: { 200: { description: "The invitation is revoked" } },
     problems: ["INVITATION_NOT_FOUND", "PRECONDITION_FAILED", "INVITATION_CLOSED_CONFLICT"],
-    async run({ platform, caller, params, call }) {
-      await revokeInvitation(platform, caller, params.id, call.ifMatch);
-      return okEmpty();
-    },
+    run: ({ platform, caller, params, call }) =>
+      okAfter(revokeInvitation(platform, caller, params.id, call.ifMatch)),
   }),
 ] as const;

@@ -15,7 +15,7 @@ import {
   readPermissionByCode,
 } from "../../domain/access/permissions/permissions.ts";
 import { setDefaultRoles } from "../../domain/access/permissions/default_role_changes.ts";
-import { created, ok, okEmpty } from "../shared/answer.ts";
+import { created, ok, okAfter } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
 import { versionedAnswer } from "./answers.ts";
@@ -149,9 +149,7 @@ export const permissionRoutes = [
       "PRECONDITION_FAILED",
       "PERMISSION_ASSIGNED_CONFLICT",
     ],
-    async run({ platform, caller, params, call }) {
-      await deletePermission(platform, caller, params.id, call.ifMatch);
-      return okEmpty();
-    },
+    run: ({ platform, caller, params, call }) =>
+      okAfter(deletePermission(platform, caller, params.id, call.ifMatch)),
   }),
 ] as const;

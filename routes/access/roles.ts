@@ -13,7 +13,7 @@ import {
   RolesSummary,
   summarizeRoles,
 } from "../../domain/access/roles/roles.ts";
-import { created, ok, okEmpty } from "../shared/answer.ts";
+import { created, ok, okAfter } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
 import { versionedAnswer } from "./answers.ts";
@@ -154,10 +154,8 @@ export const roleRoutes = [
       "ROLE_SYSTEM_PROTECTED_CONFLICT",
       "ROLE_ASSIGNED_CONFLICT",
     ],
-    async run({ platform, caller, params, call }) {
-      await deleteRole(platform, caller, params.id, call.ifMatch);
-      return okEmpty();
-    },
+    run: ({ platform, caller, params, call }) =>
+      okAfter(deleteRole(platform, caller, params.id, call.ifMatch)),
   }),
   endpoint("POST /api/v1/roles/{id}/permissions/{permId}", {
     id: "assignPermission",

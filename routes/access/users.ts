@@ -22,7 +22,7 @@ import {
   updateTenantUser,
 } from "../../domain/access/users/user_update.ts";
 import { OwnSession } from "../../domain/access/sign_in/own_sessions.ts";
-import { created, ok, okEmpty, okVersioned } from "../shared/answer.ts";
+import { created, ok, okAfter, okEmpty, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf } from "../shared/paging.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
@@ -120,10 +120,8 @@ export const usersRoutes = [
     params: userIdPath,
     answers: { 200: { description: "The user is removed from the tenant" } },
     problems: ["USER_NOT_FOUND", "PRECONDITION_FAILED", "USER_SELF_CONFLICT", "LAST_SYSTEM_ADMIN_CONFLICT"],
-    async run({ platform, caller, params, call }) {
-      await removeTenantUser(platform, caller, params.id, call.ifMatch);
-      return okEmpty();
-    },
+    run: ({ platform, caller, params, call }) =>
+      okAfter(removeTenantUser(platform, caller, params.id, call.ifMatch)),
   }),
   endpoint("GET /api/v1/users/{userId}/permissions", {
     id: "listUserPermissions",
@@ -196,10 +194,7 @@ export const usersRoutes = [
     params: userIdPath,
     answers: { 200: { description: "The user is not locked" } },
     problems: ["USER_NOT_FOUND", "CROSS_TENANT_FORBIDDEN"],
-    async run({ platform, caller, params }) {
-      await unlockUser(platform, caller, params.id, caller.tenantId);
-      return okEmpty();
-    },
+    run: ({ platform, caller, params }) => okAfter(unlockUser(platform, caller, params.id, caller.tenantId)),
   }),
   ...(["activate", "deactivate"] as const).map((verb) =>
     endpoint(`POST /api/v1/users/{id}/${verb}`, {
@@ -211,10 +206,8 @@ export const usersRoutes = [
       problems: verb === "activate"
         ? ["USER_NOT_FOUND", "CROSS_TENANT_FORBIDDEN"]
         : ["USER_NOT_FOUND", "USER_SELF_CONFLICT", "CROSS_TENANT_FORBIDDEN", "LAST_SYSTEM_ADMIN_CONFLICT"],
-      async run({ platform, caller, params }) {
-        await setTenantUserActive(platform, caller, params.id, verb === "activate");
-        return okEmpty();
-      },
+      run: ({ platform, caller, params }) =>
+        okAfter(setTenantUserActive(platform, caller, params.id, verb === "activate")),
     })
   ),
   endpoint("GET /api/v1/users/{id}/sessions", {

@@ -10,7 +10,7 @@ import {
   revokeApiKey,
 } from "../../domain/access/keys/api_keys.ts";
 import { KEY_SORTS } from "../../domain/access/keys/key_list.ts";
-import { created, noContent, ok, okVersioned } from "../shared/answer.ts";
+import { created, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { listQuery, pagedResultOf } from "../shared/paging.ts";
 import { instant, uuid } from "../../domain/shared/shapes.ts";
@@ -93,9 +93,7 @@ export const apiKeyRoutes = [
     summary: "Revoke an API key; effective at once",
     answers: { 204: { description: "Revoked" } },
     problems: ["API_KEY_NOT_FOUND", "PRECONDITION_FAILED"],
-    async run({ platform, caller, params, call }) {
-      await revokeApiKey(platform, caller, params.id, call.ifMatch);
-      return noContent();
-    },
+    run: ({ platform, caller, params, call }) =>
+      noContentAfter(revokeApiKey(platform, caller, params.id, call.ifMatch)),
   }),
 ] as const;

@@ -6,7 +6,7 @@ import {
 } from "../../domain/access/account/email_change.ts";
 import { afterStepUp, anyone, byPerson, signedIn } from "../../domain/rights/checks.ts";
 import { HostedLooksDto, readHostedLooks } from "../looks/hosted_page.ts";
-import { noContent, ok } from "../shared/answer.ts";
+import { noContentAfter, ok } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { mailAddress } from "../../domain/shared/shapes.ts";
 import { confirmationPage } from "./mailed_page.ts";
@@ -42,10 +42,8 @@ export const emailChangeRoutes = [
     body: z.object({ token: z.string().min(1).max(200) }).meta({ id: "ConfirmEmailRequest" }),
     answers: { 204: { description: "The email is changed" } },
     problems: ["EMAIL_TOKEN_INVALID", "USER_ALREADY_EXISTS"],
-    async run({ platform, body, call }) {
-      await confirmEmailChange(platform, { ...body, traceId: call.traceId, ip: call.ip });
-      return noContent();
-    },
+    run: ({ platform, body, call }) =>
+      noContentAfter(confirmEmailChange(platform, { ...body, traceId: call.traceId, ip: call.ip })),
   }),
   endpoint("POST /api/v1/auth/confirm-email/looks", {
     alsoAt: ["/auth/confirm-email/looks"],

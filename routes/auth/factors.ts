@@ -4,7 +4,7 @@ import { Factor, listOwnFactors, OwnFactors } from "../../domain/access/factors/
 import { removeFactor, renewRecoveryCodes } from "../../domain/access/factors/remove_factor.ts";
 import { afterStepUp, byPerson, forEnrolling, forSelf, signedIn } from "../../domain/rights/checks.ts";
 import { requiredName } from "../../domain/shared/name.ts";
-import { created, noContent, ok } from "../shared/answer.ts";
+import { created, noContentAfter, ok } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
 import {
@@ -113,10 +113,8 @@ export const factorRoutes = [
       "ACCOUNT_LOCKED_UNAUTHORIZED",
       "FACTOR_UNAVAILABLE",
     ],
-    async run({ platform, caller, params, body }) {
-      await removeFactor(platform, caller, params.id, body);
-      return noContent();
-    },
+    run: ({ platform, caller, params, body }) =>
+      noContentAfter(removeFactor(platform, caller, params.id, body)),
   }),
   endpoint(`POST ${path}/recovery-codes`, {
     alsoAt: ["/auth/factors/recovery-codes"],

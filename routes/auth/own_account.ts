@@ -5,7 +5,7 @@ import { endOwnSession, listOwnSessions, OwnSession } from "../../domain/access/
 import { changePassword } from "../../domain/access/account/own_password.ts";
 import { findOwnTenants } from "../../domain/access/account/own_tenants.ts";
 import { readProfile, updateOwnProfile } from "../../domain/access/account/profile.ts";
-import { noContent, ok, okVersioned } from "../shared/answer.ts";
+import { noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { givenPhoneNumber, uuid } from "../../domain/shared/shapes.ts";
@@ -85,10 +85,7 @@ export const ownAccountRoutes = [
     }).meta({ id: "ChangePasswordRequest" }),
     answers: { 204: { description: "The password is changed" } },
     problems: ["ACCOUNT_LOCKED_UNAUTHORIZED"],
-    async run({ platform, caller, body }) {
-      await changePassword(platform, caller, body);
-      return noContent();
-    },
+    run: ({ platform, caller, body }) => noContentAfter(changePassword(platform, caller, body)),
   }),
   endpoint("GET /api/v1/auth/sessions", {
     alsoAt: ["/auth/sessions"],
@@ -107,9 +104,6 @@ export const ownAccountRoutes = [
     params: z.object({ id: uuid }),
     answers: { 204: { description: "The session has ended" } },
     problems: ["SESSION_NOT_FOUND"],
-    async run({ platform, caller, params }) {
-      await endOwnSession(platform, caller, params.id);
-      return noContent();
-    },
+    run: ({ platform, caller, params }) => noContentAfter(endOwnSession(platform, caller, params.id)),
   }),
 ] as const;

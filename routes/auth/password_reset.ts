@@ -6,7 +6,7 @@ import {
   resetPassword,
 } from "../../domain/access/account/password_reset.ts";
 import { HostedLooksDto, readHostedLooks } from "../looks/hosted_page.ts";
-import { noContent, ok } from "../shared/answer.ts";
+import { noContentAfter, ok } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { deviceToken } from "./shapes.ts";
 import { PASSWORD_LENGTH } from "../../domain/access/passwords/password_rules.ts";
@@ -46,10 +46,8 @@ export const passwordResetRoutes = [
       .meta({ id: "ResetPasswordRequest" }),
     answers: { 204: { description: "The password is changed" } },
     problems: ["RESET_TOKEN_INVALID"],
-    async run({ platform, body, call }) {
-      await resetPassword(platform, { ...body, traceId: call.traceId, ip: call.ip });
-      return noContent();
-    },
+    run: ({ platform, body, call }) =>
+      noContentAfter(resetPassword(platform, { ...body, traceId: call.traceId, ip: call.ip })),
   }),
   endpoint("POST /api/v1/auth/reset-password/looks", {
     alsoAt: ["/auth/reset-password/looks"],

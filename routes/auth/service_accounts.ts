@@ -10,7 +10,7 @@ import {
 import { listServiceAccounts, readServiceAccount } from "../../domain/access/keys/service_accounts.ts";
 import { KEY_SORTS } from "../../domain/access/keys/key_list.ts";
 import { keyRecord } from "./shapes.ts";
-import { created, noContent, ok, okVersioned } from "../shared/answer.ts";
+import { created, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { listQuery, pagedResultOf } from "../shared/paging.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
@@ -155,9 +155,7 @@ export const serviceAccountRoutes = [
     summary: "Revoke a service account; effective at once",
     answers: { 204: { description: "Revoked" } },
     problems: ["SERVICE_ACCOUNT_NOT_FOUND", "PRECONDITION_FAILED"],
-    async run({ platform, caller, params, call }) {
-      await revokeServiceAccount(platform, caller, params.id, call.ifMatch);
-      return noContent();
-    },
+    run: ({ platform, caller, params, call }) =>
+      noContentAfter(revokeServiceAccount(platform, caller, params.id, call.ifMatch)),
   }),
 ] as const;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { anyone, byPerson, forEnrolling, forSelf, signedIn } from "../../domain/rights/checks.ts";
 import { refresh, signIn, signOut, switchTenant } from "../../domain/access/sign_in/sign_in.ts";
-import { noContent } from "../shared/answer.ts";
+import { noContentAfter } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
 import { deviceToken } from "./shapes.ts";
@@ -79,9 +79,6 @@ export const signInRoutes = [
     access: forSelf(forEnrolling(byPerson(signedIn))),
     answers: { 204: { description: "The session has ended" } },
     problems: [],
-    async run({ platform, caller }) {
-      await signOut(platform, caller);
-      return noContent();
-    },
+    run: ({ platform, caller }) => noContentAfter(signOut(platform, caller)),
   }),
 ] as const;

@@ -17,7 +17,7 @@ import { retryDeadLetter } from "../../domain/jobs/control/dead_letters.ts";
 import { jobReach } from "../../domain/jobs/reach.ts";
 import { timeOfId } from "../../domain/shared/ids.ts";
 import { JobSummary } from "../../domain/jobs/job_row.ts";
-import { noContent, ok, okVersioned } from "../shared/answer.ts";
+import { noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
@@ -98,10 +98,8 @@ export const deadLetterRoutes = [
     params: z.object({ id: uuid }),
     answers: { 204: { description: "Deleted" } },
     problems: ["JOB_DEADLETTER_NOT_FOUND", "PRECONDITION_FAILED", "JOB_DEADLETTER_ALREADY_RETRIED"],
-    async run({ db, caller, params, call }) {
-      await discardDeadLetter(db, caller, params.id, call.ifMatch);
-      return noContent();
-    },
+    run: ({ db, caller, params, call }) =>
+      noContentAfter(discardDeadLetter(db, caller, params.id, call.ifMatch)),
   }),
   endpoint("POST /api/v1/dead-letter-jobs/retry", {
     id: "retryDeadLetters",

@@ -11,7 +11,7 @@ import {
 import { ARGS_PATH, ARGS_PATH_EXPECTED } from "../../domain/jobs/types/args_path.ts";
 import { rotateSigningSecret } from "../../domain/jobs/types/signing_secrets.ts";
 import { definedMembers } from "../../domain/shared/defined_members.ts";
-import { created, etagOf, noContent, ok, okVersioned } from "../shared/answer.ts";
+import { created, etagOf, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { anyObject, optionalObject } from "../../domain/shared/shapes.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
@@ -143,10 +143,8 @@ export const jobTypeRoutes = [
     params,
     answers: { 204: { description: "Deleted" } },
     problems: ["JOB_TYPE_NOT_FOUND", "JOB_TYPE_IN_USE_CONFLICT", "PRECONDITION_FAILED"],
-    async run({ db, caller, params, call }) {
-      await deleteJobType(db, caller, params.name, call.ifMatch);
-      return noContent();
-    },
+    run: ({ db, caller, params, call }) =>
+      noContentAfter(deleteJobType(db, caller, params.name, call.ifMatch)),
   }),
   endpoint("POST /api/v1/job-types/{name}/rotate-secret", {
     id: "rotateJobTypeSecret",

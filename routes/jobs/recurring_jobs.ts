@@ -18,7 +18,7 @@ import {
 import { definedMembers } from "../../domain/shared/defined_members.ts";
 import { RecurringJob } from "../../domain/jobs/recurring/recurring_row.ts";
 import { JobSummary } from "../../domain/jobs/job_row.ts";
-import { created, noContent, ok, okVersioned } from "../shared/answer.ts";
+import { created, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { queryInteger } from "../shared/validation.ts";
@@ -130,10 +130,8 @@ export const recurringJobRoutes = [
     params: byId,
     answers: { 204: { description: "Deleted" } },
     problems: ["JOB_RECURRING_NOT_FOUND", "PRECONDITION_FAILED"],
-    async run({ db, caller, params, call }) {
-      await deleteRecurringJob(db, caller, params.id, call.ifMatch);
-      return noContent();
-    },
+    run: ({ db, caller, params, call }) =>
+      noContentAfter(deleteRecurringJob(db, caller, params.id, call.ifMatch)),
   }),
   endpoint("POST /api/v1/recurring-jobs/{id}/pause", {
     ...control,

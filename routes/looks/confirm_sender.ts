@@ -3,7 +3,7 @@ import { confirmSender, readConfirmedTenant } from "../../domain/looks/senders/v
 import { CONFIRM_SENDER_PATH } from "../../domain/notifications/sending/service_notices.ts";
 import { anyone } from "../../domain/rights/checks.ts";
 import { confirmationPage } from "../auth/mailed_page.ts";
-import { noContent, ok } from "../shared/answer.ts";
+import { noContentAfter, ok } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { HostedLooksDto, readHostedLooks } from "./hosted_page.ts";
 
@@ -62,9 +62,7 @@ export const confirmSenderRoutes = [
     body: z.object({ token }).meta({ id: "ConfirmNotificationSenderRequest" }),
     answers: { 204: { description: "The address is verified" } },
     problems: ["NOTIFICATION_SENDER_TOKEN_INVALID"],
-    async run({ db, body: { token }, call: { traceId, ip } }) {
-      await confirmSender(db, token, { traceId, ip });
-      return noContent();
-    },
+    run: ({ db, body: { token }, call: { traceId, ip } }) =>
+      noContentAfter(confirmSender(db, token, { traceId, ip })),
   }),
 ] as const;

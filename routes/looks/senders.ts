@@ -11,7 +11,7 @@ import {
 import { verifySender } from "../../domain/looks/senders/verify.ts";
 import { inTenant } from "../../domain/rights/checks.ts";
 import { requiredName } from "../../domain/shared/name.ts";
-import { created, etagOf, noContent, ok, okVersioned } from "../shared/answer.ts";
+import { created, etagOf, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { enumName, mailAddress, uuid } from "../../domain/shared/shapes.ts";
@@ -152,9 +152,6 @@ export const senderRoutes = [
     summary: "Delete a sender; mails then come from the default sender or the service's own address",
     answers: { 204: { description: "Deleted" } },
     problems: ["NOTIFICATION_SENDER_NOT_FOUND", "PRECONDITION_FAILED"],
-    async run({ db, caller, params: { id }, call }) {
-      await removeSender(db, caller, id, call.ifMatch);
-      return noContent();
-    },
+    run: ({ db, caller, params: { id }, call }) => noContentAfter(removeSender(db, caller, id, call.ifMatch)),
   }),
 ] as const;

@@ -10,7 +10,7 @@ import {
   SUPPRESSION_REASONS,
   SUPPRESSION_VERSION,
 } from "../../domain/notifications/suppression.ts";
-import { created, noContent, ok, okVersioned } from "../shared/answer.ts";
+import { created, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { enumName, optionalText, uuid } from "../../domain/shared/shapes.ts";
@@ -78,9 +78,7 @@ export const suppressionRoutes = [
     summary: "Remove the suppression of an address",
     answers: { 204: { description: "The address is no longer suppressed" } },
     problems: ["NOTIFICATION_SUPPRESSION_NOT_FOUND", "PRECONDITION_FAILED"],
-    async run({ db, caller, params, call }) {
-      await liftSuppression(db, caller, params.id, call.ifMatch);
-      return noContent();
-    },
+    run: ({ db, caller, params, call }) =>
+      noContentAfter(liftSuppression(db, caller, params.id, call.ifMatch)),
   }),
 ] as const;

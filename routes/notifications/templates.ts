@@ -8,7 +8,7 @@ import {
   TEMPLATE_KINDS,
 } from "../../domain/templates/read.ts";
 import { createTemplate, deleteTemplate, updateTemplate } from "../../domain/templates/write.ts";
-import { created, etagOf, ok, okEmpty, okVersioned } from "../shared/answer.ts";
+import { created, etagOf, ok, okAfter, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { templateTexts } from "../shared/template_texts.ts";
@@ -90,10 +90,8 @@ export const templateRoutes = [
     params,
     answers: { 200: { description: "Deleted" } },
     problems: ["NOTIFICATION_TEMPLATE_NOT_FOUND", "PRECONDITION_FAILED"],
-    async run({ platform, caller, params, call }) {
-      await deleteTemplate(platform, caller, params.id, call.ifMatch);
-      return okEmpty();
-    },
+    run: ({ platform, caller, params, call }) =>
+      okAfter(deleteTemplate(platform, caller, params.id, call.ifMatch)),
   }),
   endpoint("GET /api/v1/notification-templates", {
     id: "listNotificationTemplates",

@@ -17,7 +17,7 @@ import { KEY_SORTS } from "../../domain/access/keys/key_list.ts";
 import { afterStepUp, byPerson, inTenantOrService } from "../../domain/rights/checks.ts";
 import { requiredName } from "../../domain/shared/name.ts";
 import { keyRecord } from "../auth/shapes.ts";
-import { created, noContent, ok, okVersioned } from "../shared/answer.ts";
+import { created, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { listQuery, pagedResultOf } from "../shared/paging.ts";
 import { enumName, uuid } from "../../domain/shared/shapes.ts";
@@ -181,9 +181,7 @@ export const clientRoutes = [
     summary: "Revoke an OAuth client; effective at once",
     answers: { 204: { description: "Revoked" } },
     problems: ["OAUTH_CLIENT_NOT_FOUND", "PRECONDITION_FAILED"],
-    async run({ platform, caller, params, call }) {
-      await revokeClient(platform, caller, params.id, call.ifMatch);
-      return noContent();
-    },
+    run: ({ platform, caller, params, call }) =>
+      noContentAfter(revokeClient(platform, caller, params.id, call.ifMatch)),
   }),
 ] as const;

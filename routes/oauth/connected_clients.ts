@@ -5,7 +5,7 @@ import {
   listConnectedClients,
 } from "../../domain/oauth/connected_clients.ts";
 import { byPerson, signedIn } from "../../domain/rights/checks.ts";
-import { noContent, ok } from "../shared/answer.ts";
+import { noContentAfter, ok } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
 
@@ -28,9 +28,6 @@ export const connectedClientRoutes = [
     params: z.object({ id: uuid }),
     answers: { 204: { description: "The client has no access any more, and must ask again" } },
     problems: ["OAUTH_CLIENT_NOT_FOUND"],
-    async run({ platform, caller, params }) {
-      await disconnectClient(platform, caller, params.id);
-      return noContent();
-    },
+    run: ({ platform, caller, params }) => noContentAfter(disconnectClient(platform, caller, params.id)),
   }),
 ] as const;

@@ -3,7 +3,7 @@ import { transact } from "../../infra/postgres/postgres.ts";
 import { inTenant } from "../../domain/rights/checks.ts";
 import { createMany } from "../../domain/records/create_many.ts";
 import { capitalNames, pathOfRecord, type RecordType } from "../../domain/records/record_type.ts";
-import { created, etagOf, noContent, ok, okVersioned } from "../shared/answer.ts";
+import { created, etagOf, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { bulkRequest, bulkResponseOf, readItems } from "../shared/bulk.ts";
 import { type Area, type Endpoint, endpointsIn, type Operation } from "../shared/endpoint.ts";
 import { listQuery, pagedResultOf } from "../shared/paging.ts";
@@ -138,10 +138,8 @@ function routesOf(r: RecordType): Endpoint[] {
       params,
       answers: { 204: { description: "Deleted" } },
       problems: [r.notFound, "PRECONDITION_FAILED", ...r.deleteProblems],
-      async run({ db, caller, params, call }) {
-        await transact(db, (tx) => r.source.remove(tx, caller, params.id, call.ifMatch));
-        return noContent();
-      },
+      run: ({ db, caller, params, call }) =>
+        noContentAfter(transact(db, (tx) => r.source.remove(tx, caller, params.id, call.ifMatch))),
     }),
   ];
 }

@@ -19,7 +19,7 @@ import {
 } from "../../domain/reports/document_templates/write.ts";
 import { inTenant } from "../../domain/rights/checks.ts";
 import { requiredName } from "../../domain/shared/name.ts";
-import { accepted, type Answer, created, etagOf, noContent, ok, okVersioned } from "../shared/answer.ts";
+import { accepted, type Answer, created, etagOf, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { anyObject, optionalObject, requiredText, uuid } from "../../domain/shared/shapes.ts";
@@ -210,10 +210,8 @@ export const documentTemplateRoutes = [
     params,
     answers: { 204: { description: "Deleted" } },
     problems: ["DOCUMENT_TEMPLATE_NOT_FOUND", "PRECONDITION_FAILED"],
-    async run({ platform, caller, params, call }) {
-      await deleteDocumentTemplate(platform, caller, params.id, call.ifMatch);
-      return noContent();
-    },
+    run: ({ platform, caller, params, call }) =>
+      noContentAfter(deleteDocumentTemplate(platform, caller, params.id, call.ifMatch)),
   }),
   endpoint("GET /api/v1/document-templates/{id}/versions", {
     id: "listDocumentTemplateVersions",

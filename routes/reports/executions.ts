@@ -11,7 +11,7 @@ import {
   readVisibleExecution,
 } from "../../domain/reports/execution.ts";
 import { visibleTemplates } from "../../domain/reports/threads/registry.ts";
-import { accepted, noContent, ok, okVersioned } from "../shared/answer.ts";
+import { accepted, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf } from "../shared/paging.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
@@ -137,9 +137,7 @@ export const executionRoutes = [
     params: ReportId,
     answers: { 204: { description: "Deleted; its file is deleted after the grace period" } },
     problems: ["REPORT_NOT_FOUND", "MISSING_PERMISSION", "PRECONDITION_FAILED", "FORBIDDEN"],
-    async run({ platform, caller, params, call }) {
-      await deleteExecution(platform, caller, params.id, call.ifMatch);
-      return noContent();
-    },
+    run: ({ platform, caller, params, call }) =>
+      noContentAfter(deleteExecution(platform, caller, params.id, call.ifMatch)),
   }),
 ] as const;

@@ -14,7 +14,7 @@ import {
 } from "../../domain/reports/schedules/schedule_changes.ts";
 import { triggerSchedule } from "../../domain/reports/schedules/schedule_runs.ts";
 import { listSchedules, readVisibleSchedule } from "../../domain/reports/schedules/schedule.ts";
-import { accepted, created, etagOf, noContent, ok, okVersioned } from "../shared/answer.ts";
+import { accepted, created, etagOf, noContent, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf } from "../shared/paging.ts";
 import { queryBoolean } from "../shared/validation.ts";
@@ -110,10 +110,8 @@ export const scheduleRoutes = [
     params: ReportId,
     answers: { 204: { description: "Deleted" } },
     problems: [...named, "PRECONDITION_FAILED"],
-    async run({ platform, caller, params, call }) {
-      await deleteSchedule(platform, caller, params.id, call.ifMatch);
-      return noContent();
-    },
+    run: ({ platform, caller, params, call }) =>
+      noContentAfter(deleteSchedule(platform, caller, params.id, call.ifMatch)),
   }),
   endpoint(`POST ${BASE}/{id}/trigger`, {
     access,
@@ -135,10 +133,7 @@ export const scheduleRoutes = [
     params: ReportId,
     answers: { 204: { description: "Paused" } },
     problems: [...named, "REPORT_SCHEDULE_ALREADY_PAUSED"],
-    async run({ platform, caller, params }) {
-      await pauseSchedule(platform, caller, params.id);
-      return noContent();
-    },
+    run: ({ platform, caller, params }) => noContentAfter(pauseSchedule(platform, caller, params.id)),
   }),
   endpoint(`POST ${BASE}/{id}/resume`, {
     access,
@@ -147,9 +142,6 @@ export const scheduleRoutes = [
     params: ReportId,
     answers: { 204: { description: "Resumed" } },
     problems: [...named, "REPORT_SCHEDULE_NOT_PAUSED"],
-    async run({ platform, caller, params }) {
-      await resumeSchedule(platform, caller, params.id);
-      return noContent();
-    },
+    run: ({ platform, caller, params }) => noContentAfter(resumeSchedule(platform, caller, params.id)),
   }),
 ] as const;
