@@ -22,9 +22,19 @@ export interface AuditEntry {
   tenantId?: string | null;
 }
 
-/** Writes the audit row of a change in the transaction of that change. */
-export async function recordAudit(tx: Tx, actor: Actor, entry: AuditEntry): Promise<void> {
-  await recordAudits(tx, actor, [entry]);
+/**
+ * Writes the audit row of a change in the transaction of that change.
+ * @param action verb and entity, such as `role.update`; the entity is the type of the target
+ */
+export async function recordAudit(
+  tx: Tx,
+  actor: Actor,
+  action: string,
+  targetId: string,
+  change: Pick<AuditEntry, "before" | "after" | "tenantId"> = {},
+): Promise<void> {
+  const [targetType = ""] = action.split(".");
+  await recordAudits(tx, actor, [{ action, targetType, targetId, ...change }]);
 }
 
 /** Writes the audit rows of several changes in one statement, in their transaction. */

@@ -97,11 +97,7 @@ export async function redeliver(
       );
     }
     await requeueDeliveries(p, tx, caller.tenantId, [o.deliveryId]);
-    await recordAudit(tx, caller, {
-      action: "webhookDelivery.redeliver",
-      targetType: "webhookDelivery",
-      targetId: o.deliveryId,
-    });
+    await recordAudit(tx, caller, "webhookDelivery.redeliver", o.deliveryId);
     return await readDelivery(tx, o.deliveryId);
   });
 }

@@ -46,10 +46,7 @@ export async function recordFailure(
     returning e.id, e.tenant_id, e.url, e.created_by, e.disabled_reason, e.is_active`;
   if (!disabled || disabled.isActive) return;
   subscriptionsChanged(tx);
-  await recordAudit(tx, null, {
-    action: "webhookEndpoint.disable",
-    targetType: "webhookEndpoint",
-    targetId: endpointId,
+  await recordAudit(tx, null, "webhookEndpoint.disable", endpointId, {
     tenantId: disabled.tenantId,
     after: { isActive: false, disabledReason: disabled.disabledReason },
   });

@@ -278,10 +278,4 @@ export const auditEndpoint = (
     before?: Partial<Endpoint> | Record<string, unknown>;
     after?: Partial<Endpoint> | Record<string, unknown>;
   },
-) =>
-  recordAudit(tx, caller, {
-    action: `webhookEndpoint.${verb}`,
-    targetType: "webhookEndpoint",
-    targetId: id,
-    ...change,
-  });
+) => recordAudit(tx, caller, `webhookEndpoint.${verb}`, id, { ...change });

@@ -52,10 +52,7 @@ export async function purgeFile(
       now: p.clock.now(),
     });
     if (!purged) throw new Error("a locked Available file could not be purged");
-    await recordAudit(tx, caller, {
-      action: "file.purge",
-      targetType: "file",
-      targetId: fileId,
+    await recordAudit(tx, caller, "file.purge", fileId, {
       before: {
         status: file.status,
         tenantId: file.tenantId,

@@ -163,14 +163,14 @@ async function reportContentDifference(
   o: ReconcileOptions,
 ): Promise<void> {
   if (o.apply) {
-    await transact(p.sql, (tx) =>
-      recordAudit(tx, null, {
-        action: `file.content-${kind}`,
-        targetType: "file",
-        targetId: id,
-        tenantId,
-        after: { status: "Available", foundBy: "reconcile-files" },
-      }));
+    await transact(
+      p.sql,
+      (tx) =>
+        recordAudit(tx, null, `file.content-${kind}`, id, {
+          tenantId,
+          after: { status: "Available", foundBy: "reconcile-files" },
+        }),
+    );
   }
   o.found({ kind, fileId: id });
 }

@@ -67,10 +67,7 @@ export async function changeRetention(
         legal_hold = ${next.legalHold}, legal_hold_by = ${held.by}, legal_hold_since = ${held.since},
         legal_hold_reason = ${held.reason}, version = version + 1
       where id = ${fileId} returning *`;
-    await recordAudit(tx, caller, {
-      action: "file.retention",
-      targetType: "file",
-      targetId: fileId,
+    await recordAudit(tx, caller, "file.retention", fileId, {
       before: retentionOf(file),
       after: { ...next, reason: change.reason ?? null },
     });

@@ -62,10 +62,7 @@ export async function settleScan(
       await tx`update files set status = 'Infected', signature_name = ${signatureName}, scan_due_at = null,
         version = version + 1 where id = ${id}`;
       await discardObjects(tx, [id], now);
-      await recordAudit(tx, null, {
-        action: "file.infected",
-        targetType: "file",
-        targetId: id,
+      await recordAudit(tx, null, "file.infected", id, {
         tenantId: file.tenantId,
         before: { status: "Scanning", sha256, sizeBytes: file.sizeBytes },
         after: { status: "Infected", signatureName },

@@ -92,13 +92,7 @@ async function changeLooks(
     if (await write(tx, before) === "unchanged") return before;
     await tx`update tenant_looks set version = version + 1, updated_at = now() where tenant_id = ${tenantId}`;
     const after = await readOwnLooks(tx, tenantId);
-    await recordAudit(tx, caller, {
-      action: `tenant-looks.${verb}`,
-      targetType: "tenant-looks",
-      targetId: tenantId,
-      before,
-      after,
-    });
+    await recordAudit(tx, caller, `tenant-looks.${verb}`, tenantId, { before, after });
     announceChange(tx, { topic: "looks", ids: [tenantId] });
     return after;
   });

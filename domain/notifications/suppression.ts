@@ -96,12 +96,7 @@ export async function addSuppression(
       );
     }
     const after = { channel, address, reason, detail };
-    await recordAudit(tx, caller, {
-      action: "notification-suppression.add",
-      targetType: "notification-suppression",
-      targetId: added.id,
-      after,
-    });
+    await recordAudit(tx, caller, "notification-suppression.add", added.id, { after });
     return added;
   });
 }
@@ -125,10 +120,7 @@ export async function liftSuppression(
     if (!lifted) throw suppressionNotFound(id);
     requireVersion(ifMatch, SUPPRESSION_VERSION);
     const { channel, address, reason, detail } = lifted;
-    await recordAudit(tx, caller, {
-      action: "notification-suppression.lift",
-      targetType: "notification-suppression",
-      targetId: id,
+    await recordAudit(tx, caller, "notification-suppression.lift", id, {
       before: { channel, address, reason, detail },
     });
   });

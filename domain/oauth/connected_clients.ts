@@ -57,11 +57,7 @@ export async function disconnectClient(
     if (count + ended === 0) {
       throw problem("OAUTH_CLIENT_NOT_FOUND", `The caller is not connected to a client ${clientId}.`);
     }
-    await recordAudit(tx, caller, {
-      action: "oauthClient.disconnect",
-      targetType: "oauthClient",
-      targetId: clientId,
-    });
+    await recordAudit(tx, caller, "oauthClient.disconnect", clientId);
   });
 }
 

@@ -116,7 +116,7 @@ export function tableSource<Result, Create extends Row, Update extends Row>(
     if (Object.keys(errors).length > 0) throw invalid(errors);
   }
   const audit = (tx: Tx, caller: TenantCaller, verb: string, id: string, change: Row) =>
-    recordAudit(tx, caller, { action: `${d.one}.${verb}`, targetType: d.one, targetId: id, ...change });
+    recordAudit(tx, caller, `${d.one}.${verb}`, id, change);
 
   return {
     read,

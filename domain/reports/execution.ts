@@ -184,12 +184,7 @@ export async function downloadReport(
   const { url, expiresAt } = await signFileDownload(p, storedFileId);
   await transact(p.sql, async (tx) => {
     await countDownload(tx, id);
-    await recordAudit(tx, caller, {
-      action: "report.download-url",
-      targetType: "report",
-      targetId: id,
-      after: { storedFileId, expiresAt },
-    });
+    await recordAudit(tx, caller, "report.download-url", id, { after: { storedFileId, expiresAt } });
   });
   return { url, expiresAt };
 }

@@ -91,10 +91,7 @@ async function countFailure(
     returning s.tenant_id, s.name, s.created_by, s.failures_in_a_row,
       was.is_active and not s.is_active as has_just_paused`;
   if (schedule?.hasJustPaused) {
-    await recordAudit(tx, null, {
-      action: "reportSchedule.pause",
-      targetType: "reportSchedule",
-      targetId: scheduleId,
+    await recordAudit(tx, null, "reportSchedule.pause", scheduleId, {
       tenantId: schedule.tenantId,
       after: { isActive: false, failuresInARow: schedule.failuresInARow },
     });

@@ -155,10 +155,7 @@ export async function deleteExecution(
     // This may be the last unfinished execution of a scheduled burst.
     if (deleted && isOpen) await handleExecutionEnd(p, tx, deleted);
     await releaseDocuments(tx, [runId]);
-    await recordAudit(tx, caller, {
-      action: isOpen ? "report.cancel" : "report.delete",
-      targetType: "report",
-      targetId: id,
+    await recordAudit(tx, caller, isOpen ? "report.cancel" : "report.delete", id, {
       before: { templateId, status },
       after: { status: next },
     });

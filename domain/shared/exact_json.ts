@@ -1,5 +1,5 @@
-import { decimalDigits } from "./decimal_digits.ts";
 import { isShallow } from "./storable.ts";
+import { withoutAtEnd } from "./without_at_end.ts";
 
 /** Maximum number of characters of a number that a message shows. */
 const MAX_SHOWN = 100;
@@ -84,4 +84,18 @@ export function lostDigits(value: unknown, path: string[] = []): { path: string[
     if (lost) return lost;
   }
   return null;
+}
+
+/**
+ * Canonical form of a decimal: sign, digits without outer zeros, exponent of the last digit. The same for every way to
+ * write a number; null if the text is not a decimal.
+ */
+function decimalDigits(text: string): string | null {
+  const parts = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i.exec(text);
+  if (!parts) return null;
+  const [, sign, whole = "", fraction = "", exponent = "0"] = parts;
+  const digits = (whole + fraction).replace(/^0+/, "");
+  const significant = withoutAtEnd(digits, "0");
+  if (significant === "") return "0";
+  return `${sign}${significant}e${Number(exponent) - fraction.length + digits.length - significant.length}`;
 }

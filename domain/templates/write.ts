@@ -1,4 +1,4 @@
-import { type Sql, transact } from "../../infra/postgres/postgres.ts";
+import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { requireSchedule } from "../jobs/cron.ts";
 import { invalid } from "../problems/problem.ts";
@@ -45,7 +45,7 @@ export async function createTemplate(
       returning *`;
     const created = row as StoredTemplate;
     invalidateTemplates(tx);
-    await recordAudit(tx, caller, auditOf("create", created.id, undefined, created));
+    await auditChange(tx, caller, "create", created.id, undefined, created);
     return created;
   });
 }
@@ -125,7 +125,7 @@ async function changeTemplate(
         changed_by = ${caller.userId}
       where id = ${id} returning *`;
     invalidateTemplates(tx);
-    await recordAudit(tx, caller, auditOf("update", id, before, after));
+    await auditChange(tx, caller, "update", id, before, after);
     return row as StoredTemplate;
   });
 }
@@ -142,7 +142,7 @@ export async function deleteTemplate(
     requireVersion(ifMatch, before.version);
     await tx`delete from notification_templates where id = ${id}`;
     invalidateTemplates(tx);
-    await recordAudit(tx, caller, auditOf("delete", id, before, undefined));
+    await auditChange(tx, caller, "delete", id, before, undefined);
   });
 }
 
@@ -174,21 +174,20 @@ function requireSomeText(
 }
 
 /** The audit row of a change. It does not contain the texts, to keep mail bodies out of the audit log. */
-function auditOf(
+async function auditChange(
+  tx: Tx,
+  caller: Caller,
   verb: string,
   id: string,
   before: StoredTemplate | undefined,
   after: StoredTemplate | undefined,
-) {
+): Promise<void> {
   const summary = (t: StoredTemplate | undefined) =>
     t && { slug: t.slug, locale: t.locale, name: t.name, requiredVariables: t.requiredVariables };
-  return {
-    action: `notification-template.${verb}`,
-    targetType: "notification-template",
-    targetId: id,
+  await recordAudit(tx, caller, `notification-template.${verb}`, id, {
     before: before && { ...summary(before), version: before.version },
     after: summary(after),
-  };
+  });
 }
 
 /**

@@ -113,24 +113,20 @@ export async function eraseTenant(
   });
 }
 
-/** Enqueues the job of a request, and writes the request and its audit row. @param entry with the tenant of the row */
+/** Enqueues the job of a request, and writes the request and its audit row. @param tenantId the tenant of the row */
 async function writeRequest(
   p: UserDataPlatform,
   tx: Tx,
   caller: Caller,
   request: Omit<NewRequest, "id" | "jobId">,
-  entry: { action: string; tenantId: string | null },
+  { action, tenantId }: { action: string; tenantId: string | null },
 ): Promise<DataRequest> {
   const id = newId();
   const { userId, reason } = request;
   const isExport = request.kind === "UserExport" || request.kind === "TenantExport";
   const jobId = await enqueueJob(p, tx, isExport ? exportDataJob : eraseDataJob, { requestId: id });
-  await recordAudit(tx, caller, {
-    ...entry,
-    targetType: userId ? "user" : "tenant",
-    targetId: userId ?? request.tenantId ?? "",
-    after: { requestId: id, reason },
-  });
+  const after = { requestId: id, reason };
+  await recordAudit(tx, caller, action, userId ?? request.tenantId ?? "", { tenantId, after });
   return await insertRequest(tx, caller, { ...request, id, jobId });
 }
 

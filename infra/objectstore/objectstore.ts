@@ -7,7 +7,6 @@ import {
   ObjectStoreRefused,
   ObjectStoreUnavailable,
 } from "./errors.ts";
-import { listUploads, type UnfinishedUpload } from "./list_uploads.ts";
 import {
   abortUpload,
   completeUpload,
@@ -30,7 +29,7 @@ import { BoundedS3Client, type CallBounds } from "./s3_client.ts";
 import { StoreClock } from "./store_clock.ts";
 import { METADATA_TIMEOUT_MS } from "./timeouts.ts";
 import type { StoredObject } from "./stored_object.ts";
-import { unquoteEtag } from "./xml.ts";
+import { unquoteEtag, xmlText, xmlTexts } from "./xml.ts";
 
 export {
   isStoreAway,
@@ -308,4 +307,49 @@ const isGone = (error: unknown) =>
 
 function emptyStream(): ReadableStream<Uint8Array> {
   return new ReadableStream({ start: (controller) => controller.close() });
+}
+
+/** A multipart upload that was started and neither completed nor aborted. */
+interface UnfinishedUpload {
+  key: string;
+  uploadId: string;
+  startedAt: Date;
+}
+
+/**
+ * Yields every unfinished upload under a prefix. Requests one page at a time.
+ * @throws ObjectStoreRefused if the store cannot list uploads, ObjectStoreUnavailable
+ */
+async function* listUploads(
+  clientFor: (bounds: CallBounds) => BoundedS3Client,
+  prefix: string,
+): AsyncGenerator<UnfinishedUpload> {
+  const action = "listing multipart uploads";
+  let marker: Record<string, string> = {};
+  for (;;) {
+    const response = await clientFor({ action, timeoutMs: METADATA_TIMEOUT_MS }).makeRequest({
+      method: "GET",
+      objectName: "",
+      query: { uploads: "", prefix, ...marker },
+      returnBody: true,
+    });
+    const xml = await response.text();
+    if (!/<ListMultipartUploadsResult[\s>]/.test(xml)) {
+      throw new ObjectStoreUnavailable(`${action}: the object store's answer is not a listing`);
+    }
+    for (const upload of xmlTexts(xml, "Upload")) {
+      const key = xmlText(upload, "Key");
+      const uploadId = xmlText(upload, "UploadId");
+      const startedAt = new Date(xmlText(upload, "Initiated") ?? "");
+      if (key && uploadId && !Number.isNaN(startedAt.getTime())) yield { key, uploadId, startedAt };
+    }
+    const next = {
+      "key-marker": xmlText(xml, "NextKeyMarker") ?? "",
+      "upload-id-marker": xmlText(xml, "NextUploadIdMarker") ?? "",
+    };
+    const isUnchanged = next["key-marker"] === marker["key-marker"] &&
+      next["upload-id-marker"] === marker["upload-id-marker"];
+    if (xmlText(xml, "IsTruncated") !== "true" || isUnchanged || next["key-marker"] === "") return;
+    marker = next;
+  }
 }

@@ -1,13 +1,12 @@
 import { S3Client, S3Errors } from "@bradenmacdonald/s3-lite-client";
 import { AwsV4Signer } from "aws4fetch";
 import { createHash } from "node:crypto";
-import { amzDate, encodeRfc3986, objectUrl, type SignedRequest } from "./address.ts";
-import { boundedBody } from "./bounded_body.ts";
+import { amzDate, encodeRfc3986, type ObjectStoreConfig, objectUrl, type SignedRequest } from "./address.ts";
 import { errorOfAnswer, errorOfNetwork, ObjectStoreError, ObjectStoreUnavailable } from "./errors.ts";
 import { inSpan } from "../telemetry/tracing.ts";
-import type { ObjectStoreConfig } from "./address.ts";
 import type { StoreClock } from "./store_clock.ts";
-import { putLarge, STEP_BYTES } from "./put_large.ts";
+import http, { type IncomingMessage } from "node:http";
+import https from "node:https";
 
 /** Timeout, abort signal and name of one call. */
 export interface CallBounds {
@@ -131,3 +130,98 @@ const FETCH_ONLY = ["http_proxy", "https_proxy", "all_proxy", "deno_cert", "deno
 
 const needsFetch = (): boolean =>
   FETCH_ONLY.some((name) => Deno.env.get(name) || Deno.env.get(name.toUpperCase()));
+
+/** Bodies up to this size are sent with fetch. Larger ones are written to the socket in pieces of this size. */
+const STEP_BYTES = 64 * 1024;
+/** Maximum bytes of the answer that are kept. */
+const ANSWER_BYTES = 64 * 1024;
+
+/**
+ * Sends a large body with PUT, in pieces, without copying it. fetch would copy the whole body first, and the copies
+ * stay in memory until the next garbage collection. Each request opens a new connection, because the server may just
+ * have closed a kept-alive one. Rejects if the exchange fails or `signal` aborts.
+ */
+async function putLarge(
+  url: URL,
+  headers: Headers,
+  body: Uint8Array,
+  signal: AbortSignal,
+): Promise<Response> {
+  const { request } = url.protocol === "https:" ? https : http;
+  const { promise, resolve, reject } = Promise.withResolvers<Response>();
+  const sending = request(url, {
+    method: "PUT",
+    headers: { ...Object.fromEntries(headers), "content-length": body.length },
+    agent: false,
+    signal,
+  });
+  sending.on("error", reject);
+  sending.on("response", (answer) => readAnswer(answer).then(resolve, reject));
+  let sent = 0;
+  const send = () => {
+    while (sent < body.length) {
+      const isTaken = sending.write(body.subarray(sent, sent += STEP_BYTES));
+      if (!isTaken) return void sending.once("drain", send);
+    }
+    sending.end();
+  };
+  send();
+  try {
+    return await promise;
+  } finally {
+    sending.destroy(); // if the store refuses early, the rest is not sent
+  }
+}
+
+async function readAnswer(answer: IncomingMessage): Promise<Response> {
+  const pieces: Uint8Array<ArrayBuffer>[] = [];
+  let length = 0;
+  for await (const piece of answer) {
+    if (length < ANSWER_BYTES) pieces.push(piece);
+    length += piece.length;
+  }
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(answer.headers)) headers.set(name, String(value));
+  const status = answer.statusCode ?? 0;
+  return new Response(status === 204 || status === 304 ? null : new Blob(pieces), { status, headers });
+}
+
+/**
+ * Passes a response body on, one chunk per pull, so that memory use is constant. The stream fails with
+ * ObjectStoreUnavailable if a chunk takes longer than `idleMs` or the connection breaks, and with the signal's reason
+ * if it aborts. `release` runs when the stream ends, fails or is cancelled.
+ */
+export function boundedBody(
+  body: ReadableStream<Uint8Array>,
+  o: { action: string; idleMs: number; abort: AbortController; release: () => void },
+): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  let received = 0;
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const late = new ObjectStoreUnavailable(
+        `${o.action}: received nothing for ${o.idleMs} ms after ${received} bytes, expected the rest of the object`,
+      );
+      const timer = setTimeout(() => o.abort.abort(late), o.idleMs);
+      try {
+        const { done, value } = await reader.read();
+        if (done) {
+          o.release();
+          controller.close();
+        } else {
+          received += value.length;
+          controller.enqueue(value);
+        }
+      } catch (error) {
+        o.release();
+        throw o.abort.signal.aborted ? o.abort.signal.reason : errorOfNetwork(o.action, error);
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+    async cancel(reason) {
+      o.release();
+      await reader.cancel(reason);
+    },
+  }, { highWaterMark: 0 });
+}

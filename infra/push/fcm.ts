@@ -1,8 +1,13 @@
-import { callProvider, forEachConcurrent, ProviderUnreachable } from "../http_out/provider_http.ts";
+import {
+  callProvider,
+  forEachConcurrent,
+  type ProviderAnswer,
+  ProviderUnreachable,
+} from "../http_out/provider_http.ts";
 import type { FcmServiceAccount } from "../setting_shapes.ts";
-import { type AccessTokens, openAccessTokens, SignInRefused } from "./fcm_access.ts";
-import { readFcmAnswer, type Verdict } from "./fcm_answer.ts";
 import type { PushMessage, PushReceipt, PushTransport } from "./push.ts";
+import { z } from "zod";
+import { importPKCS8, SignJWT } from "jose";
 
 const FCM_URL = "https://fcm.googleapis.com";
 /** Maximum number of requests of one call that run at the same time. */
@@ -77,4 +82,130 @@ async function sendOne(
     }
     throw error;
   }
+}
+
+/** The meaning of one answer of FCM. */
+type Verdict =
+  | { kind: "accepted" }
+  /** An error of this token or this message. Other tokens may succeed. */
+  | { kind: "refused"; reason: string; permanent: boolean; isDead: boolean }
+  /** The access token has expired or was revoked. */
+  | { kind: "signed-out"; reason: string }
+  /** An error of the service or the account. Other tokens would fail now too. */
+  | { kind: "halted"; reason: string; retryAfterMs: number | null; isUnreachable?: boolean };
+
+/** Pause after a 429 without Retry-After, as FCM's documentation asks for. */
+const QUOTA_PAUSE_MS = 60_000;
+
+const failure = z.object({
+  error: z.object({
+    status: z.string().optional(),
+    message: z.string().optional(),
+    details: z.array(z.looseObject({
+      "@type": z.string().optional(),
+      errorCode: z.string().optional(),
+      fieldViolations: z.array(z.looseObject({ field: z.string().optional() })).optional(),
+    })).optional(),
+  }),
+});
+
+/**
+ * Interprets an answer of `messages:send`. A token is dead only if FCM's error says so: a 404 without FCM's error code
+ * means an outage or a wrong project, and an invalid argument may be in the message instead of the token.
+ */
+function readFcmAnswer({ status, json, retryAfterMs }: ProviderAnswer): Verdict {
+  if (status === 200) return { kind: "accepted" };
+  const { status: name, message = "", details = [] } = failure.safeParse(json).data?.error ?? {};
+  const code = details.find((detail) => detail.errorCode)?.errorCode ?? null;
+  const reason = `FCM answered ${status} ${code ?? name ?? ""}`.trim() + (message ? `: ${message}` : "");
+  const refused = (permanent: boolean, isDead = false): Verdict => ({
+    kind: "refused",
+    reason,
+    permanent,
+    isDead,
+  });
+  if (code === "UNREGISTERED") return refused(true, true);
+  if (code === "SENDER_ID_MISMATCH") return refused(true);
+  if (code === "THIRD_PARTY_AUTH_ERROR") return refused(false);
+  if (status === 401) return { kind: "signed-out", reason };
+  if (status === 429) return { kind: "halted", reason, retryAfterMs: retryAfterMs ?? QUOTA_PAUSE_MS };
+  if (status > 500) return { kind: "halted", reason, retryAfterMs, isUnreachable: true };
+  if (status === 403 || status === 404) {
+    return { kind: "halted", reason, retryAfterMs: null, isUnreachable: true };
+  }
+  if (status === 400) {
+    const fields = details.flatMap((detail) => detail.fieldViolations ?? []).map(({ field }) => field);
+    const isToken = fields.length > 0
+      ? fields.includes("message.token")
+      : /registration token/i.test(message) && code === "INVALID_ARGUMENT";
+    return refused(true, isToken);
+  }
+  return refused(false);
+}
+
+const SCOPE = "https://www.googleapis.com/auth/firebase.messaging";
+const GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer";
+const ASSERTION_SECONDS = 3600;
+/** A token is replaced this long before it expires, so that it does not expire during a request. */
+const MARGIN_MS = 60_000;
+
+const granted = z.object({ access_token: z.string().min(1), expires_in: z.number().positive() });
+const refused = z.object({ error: z.string(), error_description: z.string().optional() });
+
+/** The provider refused the sign-in. The cause is the configuration, not a message. */
+class SignInRefused extends Error {
+  override readonly name = "SignInRefused";
+}
+
+/** The access token of a service account. */
+interface AccessTokens {
+  /** The cached token, or a new one shortly before it expires. @throws SignInRefused, ProviderUnreachable */
+  get(): Promise<string>;
+  /** Removes a token that the provider refused from the cache. Has no effect if it was already replaced. */
+  invalidate(token: string): void;
+}
+
+/**
+ * Exchanges assertions signed by a Google service account (RS256) for access tokens at its `token_uri`. Concurrent
+ * callers share one exchange.
+ */
+function openAccessTokens(account: FcmServiceAccount, now: () => number = Date.now): AccessTokens {
+  const key = importPKCS8(account.private_key, "RS256");
+  key.catch(() => {}); // `exchange` awaits the key and throws the error
+  let current: { value: string; usableUntil: number } | null = null;
+  let running: Promise<string> | null = null;
+
+  async function exchange(): Promise<string> {
+    const issuedAt = Math.floor(now() / 1000);
+    const assertion = await new SignJWT({ scope: SCOPE })
+      .setProtectedHeader({ alg: "RS256", typ: "JWT", kid: account.private_key_id })
+      .setIssuer(account.client_email).setAudience(account.token_uri)
+      .setIssuedAt(issuedAt).setExpirationTime(issuedAt + ASSERTION_SECONDS)
+      .sign(await key);
+    const answer = await callProvider(account.token_uri, {
+      headers: {},
+      body: new URLSearchParams({ grant_type: GRANT, assertion }),
+    });
+    const token = granted.safeParse(answer.json);
+    if (answer.status !== 200 || !token.success) throw new SignInRefused(whyRefused(answer));
+    const { access_token: value, expires_in: seconds } = token.data;
+    current = { value, usableUntil: now() + seconds * 1000 - MARGIN_MS };
+    return value;
+  }
+
+  return {
+    async get() {
+      if (current && now() < current.usableUntil) return current.value;
+      return await (running ??= exchange().finally(() => running = null));
+    },
+    invalidate(token) {
+      if (current?.value === token) current = null;
+    },
+  };
+}
+
+function whyRefused({ status, json }: { status: number; json: unknown }): string {
+  const error = refused.safeParse(json);
+  const reason = error.success ? `: ${error.data.error_description ?? error.data.error}` : "";
+  return `the provider refused the sign-in (${status}${reason})`;
 }

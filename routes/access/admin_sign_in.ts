@@ -4,10 +4,12 @@ import { removeUserFactors } from "../../domain/access/factors/remove_user_facto
 import { acrossTenants, afterStepUp } from "../../domain/rights/checks.ts";
 import { endUserSessions, listUserSessions, unlockUser } from "../../domain/access/sign_in/user_sign_in.ts";
 import { OwnSession } from "../../domain/access/sign_in/own_sessions.ts";
-import { ok, okEmpty } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { ok, okAfter, okEmpty } from "../shared/answer.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
 import { userIdPath } from "./user_shapes.ts";
+
+const endpoint = endpointsIn("Admin users");
 
 /** The answer to the removal of a user's factors. */
 export const removedFactors = {
@@ -29,10 +31,7 @@ const overUsers = acrossTenants("admin:system", "manage:all-users");
 
 /** Open sessions of a user, and the lockout after wrong passwords. */
 export const adminSignInRoutes = [
-  endpoint({
-    method: "get",
-    path: "/api/v1/admin/users/{id}/sessions",
-    area: "Admin users",
+  endpoint("GET /api/v1/admin/users/{id}/sessions", {
     id: "listUserSessions",
     summary: "List the open sessions of a user, newest first",
     access: overUsers,
@@ -42,10 +41,7 @@ export const adminSignInRoutes = [
     run: async ({ platform, caller, params }) =>
       ok(await listUserSessions(platform, caller, params.id, null)),
   }),
-  endpoint({
-    method: "delete",
-    path: "/api/v1/admin/users/{id}/sessions",
-    area: "Admin users",
+  endpoint("DELETE /api/v1/admin/users/{id}/sessions", {
     id: "endUserSessions",
     summary: "End all sessions of a user",
     access: overUsers,
@@ -55,10 +51,7 @@ export const adminSignInRoutes = [
     run: async ({ platform, caller, params }) =>
       ok({ ended: await endUserSessions(platform, caller, params.id, { within: null, sessionId: null }) }),
   }),
-  endpoint({
-    method: "delete",
-    path: "/api/v1/admin/users/{id}/sessions/{sessionId}",
-    area: "Admin users",
+  endpoint("DELETE /api/v1/admin/users/{id}/sessions/{sessionId}", {
     id: "endUserSession",
     summary: "End one session of a user",
     access: overUsers,
@@ -71,25 +64,16 @@ export const adminSignInRoutes = [
       return okEmpty();
     },
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/admin/users/{id}/unlock",
-    area: "Admin users",
+  endpoint("POST /api/v1/admin/users/{id}/unlock", {
     id: "unlockUser",
     summary: "Unlock a user after too many wrong passwords; no effect if the user is not locked",
     access: overUsers,
     params: userIdPath,
     answers: { 200: { description: "The user is not locked" } },
     problems: ["USER_NOT_FOUND"],
-    async run({ platform, caller, params }) {
-      await unlockUser(platform, caller, params.id, null);
-      return okEmpty();
-    },
+    run: ({ platform, caller, params }) => okAfter(unlockUser(platform, caller, params.id, null)),
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/admin/users/{id}/password-reset",
-    area: "Admin users",
+  endpoint("POST /api/v1/admin/users/{id}/password-reset", {
     id: "sendPasswordResetAnywhere",
     summary: "Mail a user a link that sets a new password",
     access: overUsers,
@@ -101,10 +85,7 @@ export const adminSignInRoutes = [
       return { status: 202, headers: {}, body: undefined };
     },
   }),
-  endpoint({
-    method: "delete",
-    path: "/api/v1/admin/users/{id}/factors",
-    area: "Admin users",
+  endpoint("DELETE /api/v1/admin/users/{id}/factors", {
     id: "removeUserFactors",
     summary: "Remove all second factors of a user who lost them, and end the user's sessions",
     access: afterStepUp(overUsers),

@@ -4,19 +4,18 @@ import { listRolesOfTenant, lookUpRolesOfTenant } from "../../domain/access/role
 import { EVERYWHERE } from "../../domain/access/tenants/tenant_reach.ts";
 import { lookUpTenants, summarizeTenants, TenantsSummary } from "../../domain/access/tenants/tenants.ts";
 import { ok } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
 import { RoleLookupPage, roleLookupQuery, RolePage, rolesQuery } from "./role_shapes.ts";
 import { TenantLookupPage, tenantLookupQuery, tenantsSummaryQuery } from "./tenant_shapes.ts";
+
+const endpoint = endpointsIn("Admin tenants");
 
 const params = z.object({ tenantId: uuid });
 
 /** Tenants and their roles, across all tenants. */
 export const adminTenantRoutes = [
-  endpoint({
-    method: "get",
-    path: "/api/v1/admin/tenants/summary",
-    area: "Admin tenants",
+  endpoint("GET /api/v1/admin/tenants/summary", {
     id: "summarizeAllTenants",
     summary: "Count all tenants",
     access: acrossTenants("admin:system", "manage:all-tenants"),
@@ -25,10 +24,7 @@ export const adminTenantRoutes = [
     problems: [],
     run: async ({ db, query }) => ok(await summarizeTenants(db, EVERYWHERE, query)),
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/admin/tenants/lookup",
-    area: "Admin tenants",
+  endpoint("GET /api/v1/admin/tenants/lookup", {
     id: "lookUpAllTenants",
     summary: "Look up tenants of the whole service for a selector, or by ids",
     access: acrossTenants("admin:system", "manage:all-tenants"),
@@ -37,10 +33,7 @@ export const adminTenantRoutes = [
     problems: [],
     run: async ({ db, query }) => ok(await lookUpTenants(db, EVERYWHERE, query)),
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/admin/tenants/{tenantId}/roles",
-    area: "Admin tenants",
+  endpoint("GET /api/v1/admin/tenants/{tenantId}/roles", {
     id: "listRolesOfTenant",
     summary: "List the roles of any tenant",
     access: acrossTenants("admin:system"),
@@ -50,10 +43,7 @@ export const adminTenantRoutes = [
     problems: ["TENANT_NOT_FOUND"],
     run: async ({ db, params, query }) => ok(await listRolesOfTenant(db, params.tenantId, query)),
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/admin/tenants/{tenantId}/roles/lookup",
-    area: "Admin tenants",
+  endpoint("GET /api/v1/admin/tenants/{tenantId}/roles/lookup", {
     id: "lookUpRolesOfTenant",
     summary: "Look up roles of any tenant for a selector, or by ids",
     access: acrossTenants("admin:system"),

@@ -12,12 +12,14 @@ import {
 } from "../../domain/access/users/user_details.ts";
 import { listAllUsers } from "../../domain/access/users/user_list.ts";
 import { AdminUserChange, updateUser } from "../../domain/access/users/user_update.ts";
-import { created, ok, okEmpty } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { created, ok, okAfter } from "../shared/answer.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf } from "../shared/paging.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
 import { versionedAnswer } from "./answers.ts";
 import { AddLinkRequest, userIdPath, usersQuery } from "./user_shapes.ts";
+
+const endpoint = endpointsIn("Admin users");
 
 const overUsers = acrossTenants("admin:system", "manage:all-users");
 const oneUser = {
@@ -27,10 +29,7 @@ const locationOf = (id: string) => `/api/v1/admin/users/${id}`;
 
 /** Users of all tenants, with all their links and roles. */
 export const adminUsersRoutes = [
-  endpoint({
-    method: "get",
-    path: "/api/v1/admin/users",
-    area: "Admin users",
+  endpoint("GET /api/v1/admin/users", {
     id: "listAllUsers",
     summary: "List users of all tenants or of one tenant",
     access: overUsers,
@@ -44,10 +43,7 @@ export const adminUsersRoutes = [
     problems: [],
     run: async ({ db, query }) => ok(await listAllUsers(db, query)),
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/admin/users",
-    area: "Admin users",
+  endpoint("POST /api/v1/admin/users", {
     id: "createUserAnywhere",
     service: "waits for others",
     summary: "Create a user, with links to any tenants or without links",
@@ -69,10 +65,7 @@ export const adminUsersRoutes = [
       return created(value, locationOf(value.id));
     },
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/admin/users/{id}",
-    area: "Admin users",
+  endpoint("GET /api/v1/admin/users/{id}", {
     id: "readUserAnywhere",
     service: "point read",
     summary: "Read a user with all links to tenants",
@@ -82,10 +75,7 @@ export const adminUsersRoutes = [
     problems: ["USER_NOT_FOUND"],
     run: async ({ db, params }) => versionedAnswer(await readAdminUser(db, params.id)),
   }),
-  endpoint({
-    method: "put",
-    path: "/api/v1/admin/users/{id}",
-    area: "Admin users",
+  endpoint("PUT /api/v1/admin/users/{id}", {
     id: "updateUserAnywhere",
     summary: "Change a user; `tenants`, if sent, replaces all links",
     access: overUsers,
@@ -108,25 +98,17 @@ export const adminUsersRoutes = [
       return versionedAnswer(await updateUser(platform, caller, params.id, body, call.ifMatch));
     },
   }),
-  endpoint({
-    method: "delete",
-    path: "/api/v1/admin/users/{id}",
-    area: "Admin users",
+  endpoint("DELETE /api/v1/admin/users/{id}", {
     id: "deleteUserAnywhere",
     summary: "Delete a user; the email address cannot be used again",
     access: overUsers,
     params: userIdPath,
     answers: { 200: { description: "The user is deleted" } },
     problems: ["USER_NOT_FOUND", "PRECONDITION_FAILED", "USER_SELF_CONFLICT", "LAST_SYSTEM_ADMIN_CONFLICT"],
-    async run({ platform, caller, params, call }) {
-      await deleteUser(platform, caller, params.id, call.ifMatch);
-      return okEmpty();
-    },
+    run: ({ platform, caller, params, call }) =>
+      okAfter(deleteUser(platform, caller, params.id, call.ifMatch)),
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/admin/users/{id}/tenants",
-    area: "Admin users",
+  endpoint("GET /api/v1/admin/users/{id}/tenants", {
     id: "listUserTenantsAnywhere",
     summary: "List all tenants of a user",
     access: overUsers,
@@ -135,10 +117,7 @@ export const adminUsersRoutes = [
     problems: ["USER_NOT_FOUND"],
     run: async ({ db, params }) => ok(await readUserTenants(db, params.id)),
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/admin/users/{id}/tenants",
-    area: "Admin users",
+  endpoint("POST /api/v1/admin/users/{id}/tenants", {
     id: "addUserTenant",
     summary: "Link a user to one more tenant; other links stay",
     access: overUsers,

@@ -2,17 +2,16 @@ import { z } from "zod";
 import { inTenantOrService } from "../../domain/rights/checks.ts";
 import { AuditRow, readAuditLog } from "../../domain/audit/audit_log.ts";
 import { ok } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
 import { queryInstant } from "../shared/validation.ts";
 
+const endpoint = endpointsIn("Audit");
+
 /** The audit log: who changed what. */
 export const auditLogRoutes = [
-  endpoint({
-    method: "get",
-    path: "/api/v1/audit-log",
-    area: "Audit",
+  endpoint("GET /api/v1/audit-log", {
     id: "readAuditLog",
     summary: "List changes, newest first: all with admin:system, otherwise those of the tenant",
     access: inTenantOrService("read:users"),

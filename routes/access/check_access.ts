@@ -2,18 +2,17 @@ import { z } from "zod";
 import { checkAccess } from "../../domain/access/permissions/check_access.ts";
 import { inServedTenantsOrService } from "../../domain/rights/checks.ts";
 import { ok } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
+
+const endpoint = endpointsIn("Permissions");
 
 /** Questions in one request. */
 const MAX_CHECKS = 500;
 
 /** The check by which the backend of a product asks what users may do. */
 export const checkAccessRoutes = [
-  endpoint({
-    method: "post",
-    path: "/api/v1/access/check",
-    area: "Permissions",
+  endpoint("POST /api/v1/access/check", {
     id: "checkAccess",
     summary: "Ask whether users have permissions in tenants",
     details:

@@ -24,10 +24,27 @@ import {
 } from "../../domain/user_data/data_request.ts";
 import { FileDownload } from "../files/shapes.ts";
 import { accepted, ok } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
-import { uuid } from "../../domain/shared/shapes.ts";
-import { AcceptedDataRequestDto, EraseRequest, EraseTenantRequest } from "./data_request_shapes.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
+import { requiredText, uuid } from "../../domain/shared/shapes.ts";
 import { userIdPath } from "./user_shapes.ts";
+import { requiredName } from "../../domain/shared/name.ts";
+
+const AcceptedDataRequestDto = DataRequest.extend({
+  statusUrl: z.string().meta({ description: "Path of the status" }),
+}).meta({ id: "AcceptedDataRequestDto" });
+
+const EraseRequest = z.object({
+  reason: requiredText(500).meta({ description: "Written to the audit log" }),
+}).meta({ id: "EraseRequest" });
+
+const EraseTenantRequest = EraseRequest.extend({
+  name: requiredName(200).meta({ description: "The name of the tenant, as a confirmation" }),
+}).meta({ id: "EraseTenantRequest" });
+
+const endpoint = endpointsIn("Sign-in");
+const userEndpoint = endpointsIn("Users");
+const adminEndpoint = endpointsIn("Admin users");
+const tenantEndpoint = endpointsIn("Admin tenants");
 
 const overUsers = acrossTenants("admin:system", "manage:all-users");
 const overTenants = acrossTenants("admin:system", "manage:all-tenants");
@@ -49,10 +66,7 @@ const ownPath = "/api/v1/auth/me";
 
 /** Exports that users ask for about themselves. */
 const ofCaller = [
-  endpoint({
-    method: "post",
-    path: `${ownPath}/export`,
-    area: "Sign-in",
+  endpoint(`POST ${ownPath}/export`, {
     id: "exportMyData",
     summary: "Export the caller's own personal data; while one export runs, the same is returned",
     access: afterStepUp(own),
@@ -61,10 +75,7 @@ const ofCaller = [
     problems: [],
     run: async ({ platform, caller }) => acceptedRequest(await exportOwnData(platform, caller), ownPath),
   }),
-  endpoint({
-    method: "get",
-    path: `${ownPath}/data-requests`,
-    area: "Sign-in",
+  endpoint(`GET ${ownPath}/data-requests`, {
     id: "listMyDataRequests",
     summary: "List the exports that the caller asked for about themselves",
     access: own,
@@ -72,10 +83,7 @@ const ofCaller = [
     problems: [],
     run: async ({ db, caller }) => ok(await listRequests(db, ownExports(caller))),
   }),
-  endpoint({
-    method: "get",
-    path: `${ownPath}/data-requests/{requestId}`,
-    area: "Sign-in",
+  endpoint(`GET ${ownPath}/data-requests/{requestId}`, {
     id: "readMyDataRequest",
     summary: "Read the status of an own export",
     access: own,
@@ -85,10 +93,7 @@ const ofCaller = [
     run: async ({ db, caller, params: { requestId: id } }) =>
       ok(await readRequest(db, { ...ownExports(caller), id })),
   }),
-  endpoint({
-    method: "get",
-    path: `${ownPath}/data-requests/{requestId}/download-url`,
-    area: "Sign-in",
+  endpoint(`GET ${ownPath}/data-requests/{requestId}/download-url`, {
     id: "downloadMyData",
     summary: "Get a short-lived download URL of an own export",
     access: afterStepUp(own),
@@ -110,10 +115,7 @@ const ofCaller = [
 
 /** Exports and erasures of users of the tenant. */
 const ofTenantUsers = [
-  endpoint({
-    method: "post",
-    path: "/api/v1/users/{id}/export",
-    area: "Users",
+  userEndpoint("POST /api/v1/users/{id}/export", {
     id: "exportUser",
     summary: "Export the personal data of a user that the tenant has",
     access: afterStepUp(inTenant("export:users")),
@@ -124,10 +126,7 @@ const ofTenantUsers = [
     run: async ({ platform, caller, params: { id } }) =>
       acceptedRequest(await exportUser(platform, caller, id, caller.tenantId), `/api/v1/users/${id}`),
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/users/{id}/erase",
-    area: "Users",
+  userEndpoint("POST /api/v1/users/{id}/erase", {
     id: "eraseUser",
     summary: "Erase a user of this tenant only: personal data and messages go, the id stays",
     access: afterStepUp(inTenant("erase:users")),
@@ -145,10 +144,7 @@ const ofTenantUsers = [
       return acceptedRequest(erasure, `/api/v1/users/${id}`);
     },
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/users/{id}/data-requests",
-    area: "Users",
+  userEndpoint("GET /api/v1/users/{id}/data-requests", {
     id: "listUserDataRequests",
     summary: "List exports and erasures of a user that were asked for in the tenant",
     access: inTenant("export:users", "erase:users"),
@@ -158,10 +154,7 @@ const ofTenantUsers = [
     run: async ({ db, caller, params: { id } }) =>
       ok(await listRequests(db, { about: { userId: id }, within: caller.tenantId })),
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/users/{id}/data-requests/{requestId}",
-    area: "Users",
+  userEndpoint("GET /api/v1/users/{id}/data-requests/{requestId}", {
     id: "readUserDataRequest",
     summary: "Read the status of an export or erasure of a user",
     access: inTenant("export:users", "erase:users"),
@@ -175,10 +168,7 @@ const ofTenantUsers = [
 
 /** Exports and erasures of users of all tenants. */
 const ofUsers = [
-  endpoint({
-    method: "post",
-    path: "/api/v1/admin/users/{id}/export",
-    area: "Admin users",
+  adminEndpoint("POST /api/v1/admin/users/{id}/export", {
     id: "exportUserAnywhere",
     summary: "Export all personal data of a user",
     access: afterStepUp(overUsers),
@@ -189,10 +179,7 @@ const ofUsers = [
     run: async ({ platform, caller, params: { id } }) =>
       acceptedRequest(await exportUser(platform, caller, id, null), `/api/v1/admin/users/${id}`),
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/admin/users/{id}/erase",
-    area: "Admin users",
+  adminEndpoint("POST /api/v1/admin/users/{id}/erase", {
     id: "eraseUserAnywhere",
     summary: "Erase a user of any tenants: personal data and messages go, the id stays",
     access: afterStepUp(overUsers),
@@ -205,10 +192,7 @@ const ofUsers = [
       return acceptedRequest(erasure, `/api/v1/admin/users/${id}`);
     },
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/admin/users/{id}/data-requests",
-    area: "Admin users",
+  adminEndpoint("GET /api/v1/admin/users/{id}/data-requests", {
     id: "listAllUserDataRequests",
     summary: "List exports and erasures of a user",
     access: overUsers,
@@ -218,10 +202,7 @@ const ofUsers = [
     run: async ({ db, params: { id } }) =>
       ok(await listRequests(db, { about: { userId: id }, within: null })),
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/admin/users/{id}/data-requests/{requestId}",
-    area: "Admin users",
+  adminEndpoint("GET /api/v1/admin/users/{id}/data-requests/{requestId}", {
     id: "readAnyUserDataRequest",
     summary: "Read the status of an export or erasure of a user",
     access: overUsers,
@@ -235,10 +216,7 @@ const ofUsers = [
 
 /** Exports and erasures of whole tenants. */
 const ofTenants = [
-  endpoint({
-    method: "post",
-    path: "/api/v1/admin/tenants/{tenantId}/export",
-    area: "Admin tenants",
+  tenantEndpoint("POST /api/v1/admin/tenants/{tenantId}/export", {
     id: "exportTenant",
     summary: "Export everything of a tenant",
     access: afterStepUp(overTenants),
@@ -249,10 +227,7 @@ const ofTenants = [
     run: async ({ platform, caller, params: { tenantId } }) =>
       acceptedRequest(await exportTenant(platform, caller, tenantId), `/api/v1/admin/tenants/${tenantId}`),
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/admin/tenants/{tenantId}/erase",
-    area: "Admin tenants",
+  tenantEndpoint("POST /api/v1/admin/tenants/{tenantId}/erase", {
     id: "eraseTenant",
     summary: "Erase an inactive tenant, its files, and the users who belong to no other tenant",
     access: afterStepUp(overTenants),
@@ -272,10 +247,7 @@ const ofTenants = [
         `/api/v1/admin/tenants/${tenantId}`,
       ),
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/admin/tenants/{tenantId}/data-requests",
-    area: "Admin tenants",
+  tenantEndpoint("GET /api/v1/admin/tenants/{tenantId}/data-requests", {
     id: "listTenantDataRequests",
     summary: "List exports and erasures of a tenant",
     access: overTenants,
@@ -285,10 +257,7 @@ const ofTenants = [
     run: async ({ db, params: { tenantId } }) =>
       ok(await listRequests(db, { about: { tenantId }, within: null })),
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/admin/tenants/{tenantId}/data-requests/{requestId}",
-    area: "Admin tenants",
+  tenantEndpoint("GET /api/v1/admin/tenants/{tenantId}/data-requests/{requestId}", {
     id: "readTenantDataRequest",
     summary: "Read the status of an export or erasure of a tenant",
     access: overTenants,

@@ -15,11 +15,11 @@ import { acrossTenants, afterStepUp, byPerson, inTenant, signedIn } from "../../
 import { requiredName } from "../../domain/shared/name.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
 import { created, noContent, ok } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { userIdPath } from "./user_shapes.ts";
 
-const area = "Delegations";
+const endpoint = endpointsIn("Delegations");
 const path = "/api/v1/delegations";
 const one = z.object({ id: uuid });
 const newDelegation = z.object({
@@ -38,10 +38,7 @@ const page = { 200: { description: "A page, the newest first", schema: pagedResu
 
 /** One user acts as another one, with a reason and for at most an hour. */
 export const delegationRoutes = [
-  endpoint({
-    method: "post",
-    path: "/api/v1/users/{id}/act-as",
-    area,
+  endpoint("POST /api/v1/users/{id}/act-as", {
     id: "actAsUser",
     summary: "Act as a user of the tenant, or ask for the user's consent",
     details: "The user gets a mail. The caller must hold all permissions of the user.",
@@ -56,10 +53,7 @@ export const delegationRoutes = [
       return created(made, `${path}/${made.delegation.id}`);
     },
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/admin/tenants/{tenantId}/work-in",
-    area,
+  endpoint("POST /api/v1/admin/tenants/{tenantId}/work-in", {
     id: "workInTenant",
     summary: "Work in a tenant for up to an hour, without a link to it",
     access: afterStepUp(byPerson(acrossTenants("admin:system"))),
@@ -73,10 +67,7 @@ export const delegationRoutes = [
       return created(made, `${path}/${made.delegation.id}`);
     },
   }),
-  endpoint({
-    method: "get",
-    path,
-    area,
+  endpoint(`GET ${path}`, {
     id: "listDelegations",
     summary: "List who acted as users of the tenant",
     access: inTenant("act-as:users"),
@@ -85,10 +76,7 @@ export const delegationRoutes = [
     problems: [],
     run: async ({ db, caller, query }) => ok(await listDelegations(db, caller, query)),
   }),
-  endpoint({
-    method: "post",
-    path: `${path}/{id}/open`,
-    area,
+  endpoint(`POST ${path}/{id}/open`, {
     id: "openDelegation",
     summary: "Begin a delegation that the user has allowed, or get another token for an open one",
     access: afterStepUp(byPerson(signedIn)),
@@ -104,10 +92,7 @@ export const delegationRoutes = [
     ],
     run: async ({ platform, caller, params }) => ok(await openDelegation(platform, caller, params.id)),
   }),
-  endpoint({
-    method: "post",
-    path: `${path}/{id}/end`,
-    area,
+  endpoint(`POST ${path}/{id}/end`, {
     id: "endDelegation",
     summary: "End a delegation: as its actor, its user, or a holder of act-as:users in the tenant",
     access: byPerson(signedIn),
@@ -119,10 +104,7 @@ export const delegationRoutes = [
       return noContent();
     },
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/auth/me/delegations",
-    area,
+  endpoint("GET /api/v1/auth/me/delegations", {
     id: "listMyDelegations",
     summary: "List who acted, or asks to act, as the caller",
     access: byPerson(signedIn),
@@ -132,10 +114,7 @@ export const delegationRoutes = [
     run: async ({ db, caller, query }) => ok(await listOwnDelegations(db, caller, query)),
   }),
   ...(["allow", "refuse"] as const).map((verb) =>
-    endpoint({
-      method: "post",
-      path: `/api/v1/auth/me/delegations/{id}/${verb}`,
-      area,
+    endpoint(`POST /api/v1/auth/me/delegations/{id}/${verb}`, {
       id: verb === "allow" ? "allowDelegation" : "refuseDelegation",
       summary: verb === "allow"
         ? "Allow a request to act as the caller"

@@ -7,19 +7,19 @@ import {
 import { holds } from "../../domain/rights/caller.ts";
 import { acrossTenants, inTenant } from "../../domain/rights/checks.ts";
 import { ok } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
 import { userIdPath } from "./user_shapes.ts";
+
+const userEndpoint = endpointsIn("Users");
+const adminEndpoint = endpointsIn("Admin users");
 
 const permission = z.string().trim().min(1).max(200);
 const answers = { 200: { description: "The decision and its checks", schema: AccessExplanation } };
 
 /** Explains why a user has a permission or lacks it. */
 export const explainAccessRoutes = [
-  endpoint({
-    method: "get",
-    path: "/api/v1/users/{id}/access",
-    area: "Users",
+  userEndpoint("GET /api/v1/users/{id}/access", {
     id: "explainTenantAccess",
     summary: "Explain whether a user of the tenant has a permission there",
     details:
@@ -39,10 +39,7 @@ export const explainAccessRoutes = [
         }),
       ),
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/admin/users/{id}/access",
-    area: "Admin users",
+  adminEndpoint("GET /api/v1/admin/users/{id}/access", {
     id: "explainAccess",
     summary: "Explain whether a user has a permission, in a tenant or without a tenant",
     access: acrossTenants("admin:system", "manage:all-users"),

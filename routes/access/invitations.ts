@@ -7,25 +7,23 @@ import {
   readInvitation,
 } from "../../domain/access/invitations/invitations.ts";
 import { inTenant } from "../../domain/rights/checks.ts";
-import { created, ok, okEmpty } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { created, ok, okAfter } from "../shared/answer.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { enumName } from "../../domain/shared/shapes.ts";
 import { versionedAnswer } from "./answers.ts";
 import { InviteUserRequest, userIdPath } from "./user_shapes.ts";
 
+const endpoint = endpointsIn("Users");
+
 const path = "/api/v1/users/invitations";
-const area = "Users";
 const mayInvite = inTenant("create:users");
 const mayRead = inTenant("read:users");
 const oneInvitation = { 200: { etag: true as const, description: "The invitation", schema: Invitation } };
 
 /** Invitations of persons to the token's tenant. */
 export const invitationRoutes = [
-  endpoint({
-    method: "post",
-    path: "/api/v1/users/invite",
-    area,
+  endpoint("POST /api/v1/users/invite", {
     id: "inviteUser",
     summary: "Invite a person to the tenant by mail; the link works for seven days",
     access: mayInvite,
@@ -45,10 +43,7 @@ export const invitationRoutes = [
       return created(invitation, `${path}/${invitation.id}`);
     },
   }),
-  endpoint({
-    method: "get",
-    path,
-    area,
+  endpoint(`GET ${path}`, {
     id: "listInvitations",
     summary: "List the tenant's invitations, newest first",
     access: mayRead,
@@ -66,10 +61,7 @@ export const invitationRoutes = [
     problems: [],
     run: async ({ db, caller, query }) => ok(await listInvitations(db, caller.tenantId, query)),
   }),
-  endpoint({
-    method: "get",
-    path: `${path}/{id}`,
-    area,
+  endpoint(`GET ${path}/{id}`, {
     id: "readInvitation",
     summary: "Read an invitation",
     access: mayRead,
@@ -79,10 +71,7 @@ export const invitationRoutes = [
     run: async ({ db, caller, params }) =>
       versionedAnswer(await readInvitation(db, caller.tenantId, params.id)),
   }),
-  endpoint({
-    method: "post",
-    path: `${path}/{id}/resend`,
-    area,
+  endpoint(`POST ${path}/{id}/resend`, {
     id: "resendInvitation",
     summary: "Mail a new link, which works for seven days; the former link stops working",
     access: mayInvite,
@@ -98,19 +87,14 @@ export const invitationRoutes = [
     run: async ({ platform, caller, params }) =>
       versionedAnswer(await resendInvitation(platform, caller, params.id)),
   }),
-  endpoint({
-    method: "delete",
-    path: `${path}/{id}`,
-    area,
+  endpoint(`DELETE ${path}/{id}`, {
     id: "revokeInvitation",
     summary: "Revoke an invitation; its link stops working",
     access: mayInvite,
     params: userIdPath,
     answers: { 200: { description: "The invitation is revoked" } },
     problems: ["INVITATION_NOT_FOUND", "PRECONDITION_FAILED", "INVITATION_CLOSED_CONFLICT"],
-    async run({ platform, caller, params, call }) {
-      await revokeInvitation(platform, caller, params.id, call.ifMatch);
-      return okEmpty();
-    },
+    run: ({ platform, caller, params, call }) =>
+      okAfter(revokeInvitation(platform, caller, params.id, call.ifMatch)),
   }),
 ] as const;

@@ -4,7 +4,7 @@ import { rowsOfDocument, rowsOfFile } from "../../domain/access/permissions/perm
 import { importTemplate } from "../../domain/access/permissions/permission_import_template.ts";
 import { nextTurn } from "../../domain/shared/in_turns.ts";
 import { ok, text } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import {
   ImportItems,
   importQuery,
@@ -13,15 +13,14 @@ import {
   PermissionImportResultDto,
 } from "./permission_shapes.ts";
 
+const endpoint = endpointsIn("Permissions");
+
 const IMPORT_LIMIT = 10 * 1024 * 1024;
 const outcome = { 200: { description: "The result of every row", schema: PermissionImportResultDto } };
 
 /** Import of many permissions from a JSON body or an uploaded CSV or JSON file. */
 export const permissionImportRoutes = [
-  endpoint({
-    method: "get",
-    path: "/api/v1/permissions/import/template",
-    area: "Permissions",
+  endpoint("GET /api/v1/permissions/import/template", {
     id: "readImportTemplate",
     summary: "Download an import template",
     access: inTenant("create:permissions"),
@@ -41,10 +40,7 @@ export const permissionImportRoutes = [
       });
     },
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/permissions/import",
-    area: "Permissions",
+  endpoint("POST /api/v1/permissions/import", {
     id: "importPermissions",
     summary: "Import permissions from the body",
     access: inTenant("create:permissions"),
@@ -66,10 +62,7 @@ export const permissionImportRoutes = [
       return ok(await importPermissionsAs(platform, caller, rows, options));
     },
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/permissions/import/file",
-    area: "Permissions",
+  endpoint("POST /api/v1/permissions/import/file", {
     id: "importPermissionFile",
     summary: "Import permissions from a CSV or JSON file",
     access: inTenant("create:permissions"),

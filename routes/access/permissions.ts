@@ -15,8 +15,8 @@ import {
   readPermissionByCode,
 } from "../../domain/access/permissions/permissions.ts";
 import { setDefaultRoles } from "../../domain/access/permissions/default_role_changes.ts";
-import { created, ok, okEmpty } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { created, ok, okAfter } from "../shared/answer.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
 import { versionedAnswer } from "./answers.ts";
 import {
@@ -32,6 +32,8 @@ import {
   UpdatePermissionDto,
 } from "./permission_shapes.ts";
 
+const endpoint = endpointsIn("Permissions");
+
 const params = z.object({ id: uuid });
 const onePermission = {
   200: { etag: true as const, description: "The permission", schema: PermissionDetailsDto },
@@ -39,10 +41,7 @@ const onePermission = {
 
 /** Permissions of the catalog and of the token's tenant. Those of other tenants answer PERMISSION_NOT_FOUND. */
 export const permissionRoutes = [
-  endpoint({
-    method: "get",
-    path: "/api/v1/permissions",
-    area: "Permissions",
+  endpoint("GET /api/v1/permissions", {
     id: "listPermissions",
     summary: "List permissions",
     access: inTenant("read:permissions"),
@@ -51,10 +50,7 @@ export const permissionRoutes = [
     problems: [],
     run: async ({ db, caller, query }) => ok(await listPermissions(db, caller, query)),
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/permissions/catalog",
-    area: "Permissions",
+  endpoint("GET /api/v1/permissions/catalog", {
     id: "readPermissionCatalog",
     summary: "List permissions grouped by category",
     access: inTenant("read:permissions"),
@@ -63,10 +59,7 @@ export const permissionRoutes = [
     problems: [],
     run: async ({ db, caller, query }) => ok(await readPermissionCatalog(db, caller, query)),
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/permissions/catalog/categories",
-    area: "Permissions",
+  endpoint("GET /api/v1/permissions/catalog/categories", {
     id: "suggestCategories",
     summary: "Suggest categories for a partly typed name",
     access: inTenant("read:permissions"),
@@ -75,10 +68,7 @@ export const permissionRoutes = [
     problems: [],
     run: async ({ db, caller, query }) => ok({ items: await suggestCategories(db, caller, query) }),
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/permissions/by-code/{code}",
-    area: "Permissions",
+  endpoint("GET /api/v1/permissions/by-code/{code}", {
     id: "readPermissionByCode",
     summary: "Read a permission by its code",
     access: inTenant("read:permissions"),
@@ -88,10 +78,7 @@ export const permissionRoutes = [
     run: async ({ db, caller, params }) =>
       versionedAnswer(await readPermissionByCode(db, caller, params.code)),
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/permissions/{id}",
-    area: "Permissions",
+  endpoint("GET /api/v1/permissions/{id}", {
     id: "readPermission",
     summary: "Read a permission",
     access: inTenant("read:permissions"),
@@ -100,10 +87,7 @@ export const permissionRoutes = [
     problems: ["PERMISSION_NOT_FOUND"],
     run: async ({ db, caller, params }) => versionedAnswer(await readPermission(db, caller, params.id)),
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/permissions",
-    area: "Permissions",
+  endpoint("POST /api/v1/permissions", {
     id: "createPermission",
     summary: "Create a permission of the tenant; in the platform tenant with admin:system, of the catalog",
     access: inTenant("create:permissions"),
@@ -116,10 +100,7 @@ export const permissionRoutes = [
       return created(value, `/api/v1/permissions/${value.id}`);
     },
   }),
-  endpoint({
-    method: "put",
-    path: "/api/v1/permissions/{id}",
-    area: "Permissions",
+  endpoint("PUT /api/v1/permissions/{id}", {
     id: "updatePermission",
     summary: "Change a permission's description or category",
     access: inTenant("update:permissions"),
@@ -135,10 +116,7 @@ export const permissionRoutes = [
     run: async ({ platform, caller, params, body, call }) =>
       versionedAnswer(await updatePermission(platform, caller, params.id, body, call.ifMatch)),
   }),
-  endpoint({
-    method: "put",
-    path: "/api/v1/permissions/{id}/default-roles",
-    area: "Permissions",
+  endpoint("PUT /api/v1/permissions/{id}/default-roles", {
     id: "setDefaultRoles",
     summary: "Set the catalog roles that have a permission in every tenant",
     details:
@@ -158,10 +136,7 @@ export const permissionRoutes = [
     run: async ({ platform, caller, params, body, call }) =>
       versionedAnswer(await setDefaultRoles(platform, caller, params.id, body.roles, call.ifMatch)),
   }),
-  endpoint({
-    method: "delete",
-    path: "/api/v1/permissions/{id}",
-    area: "Permissions",
+  endpoint("DELETE /api/v1/permissions/{id}", {
     id: "deletePermission",
     summary: "Delete a permission that no role has",
     access: inTenant("delete:permissions"),
@@ -174,9 +149,7 @@ export const permissionRoutes = [
       "PRECONDITION_FAILED",
       "PERMISSION_ASSIGNED_CONFLICT",
     ],
-    async run({ platform, caller, params, call }) {
-      await deletePermission(platform, caller, params.id, call.ifMatch);
-      return okEmpty();
-    },
+    run: ({ platform, caller, params, call }) =>
+      okAfter(deletePermission(platform, caller, params.id, call.ifMatch)),
   }),
 ] as const;

@@ -13,8 +13,8 @@ import {
   RolesSummary,
   summarizeRoles,
 } from "../../domain/access/roles/roles.ts";
-import { created, ok, okEmpty } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { created, ok, okAfter } from "../shared/answer.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
 import { versionedAnswer } from "./answers.ts";
 import {
@@ -31,6 +31,8 @@ import {
   UpdateRoleDto,
 } from "./role_shapes.ts";
 
+const endpoint = endpointsIn("Roles");
+
 const params = z.object({ id: uuid });
 const grantParams = z.object({ id: uuid, permId: uuid });
 const oneRole = {
@@ -39,10 +41,7 @@ const oneRole = {
 
 /** Roles of the token's tenant. Those of other tenants answer ROLE_NOT_FOUND. */
 export const roleRoutes = [
-  endpoint({
-    method: "get",
-    path: "/api/v1/roles",
-    area: "Roles",
+  endpoint("GET /api/v1/roles", {
     id: "listRoles",
     summary: "List the tenant's roles",
     access: inTenant("read:roles"),
@@ -51,10 +50,7 @@ export const roleRoutes = [
     problems: [],
     run: async ({ db, caller, query }) => ok(await listRoles(db, caller.tenantId, query)),
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/roles/summary",
-    area: "Roles",
+  endpoint("GET /api/v1/roles/summary", {
     id: "summarizeRoles",
     summary: "Count the tenant's roles and the users with roles",
     access: inTenant("read:roles"),
@@ -63,10 +59,7 @@ export const roleRoutes = [
     problems: [],
     run: async ({ db, caller, query }) => ok(await summarizeRoles(db, caller.tenantId, query)),
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/roles/lookup",
-    area: "Roles",
+  endpoint("GET /api/v1/roles/lookup", {
     id: "lookUpRoles",
     summary: "Look up roles for a selector, or by ids",
     access: inTenant("read:roles"),
@@ -75,10 +68,7 @@ export const roleRoutes = [
     problems: [],
     run: async ({ db, caller, query }) => ok(await lookUpRoles(db, caller.tenantId, query)),
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/roles/with-permissions",
-    area: "Roles",
+  endpoint("GET /api/v1/roles/with-permissions", {
     id: "listRoleGrants",
     summary: "List the tenant's roles with their permissions, by name; all or by ids",
     access: inTenant("read:roles"),
@@ -87,10 +77,7 @@ export const roleRoutes = [
     problems: [],
     run: async ({ db, caller, query }) => ok(await listRoleGrants(db, caller.tenantId, query)),
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/roles/{id}",
-    area: "Roles",
+  endpoint("GET /api/v1/roles/{id}", {
     id: "readRole",
     summary: "Read a role with its counts",
     access: inTenant("read:roles"),
@@ -100,10 +87,7 @@ export const roleRoutes = [
     run: async ({ db, caller, params }) =>
       versionedAnswer(await readCountedRole(db, caller.tenantId, params.id)),
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/roles",
-    area: "Roles",
+  endpoint("POST /api/v1/roles", {
     id: "createRole",
     summary: "Create a role",
     details:
@@ -124,10 +108,7 @@ export const roleRoutes = [
       return created(value, `/api/v1/roles/${value.id}`);
     },
   }),
-  endpoint({
-    method: "put",
-    path: "/api/v1/roles/{id}",
-    area: "Roles",
+  endpoint("PUT /api/v1/roles/{id}", {
     id: "updateRole",
     summary: "Change a role; `permissionIds`, if sent, replaces its permissions",
     access: inTenant("update:roles"),
@@ -147,10 +128,7 @@ export const roleRoutes = [
     run: async ({ platform, caller, params, body, call }) =>
       versionedAnswer(await updateRole(platform, caller, params.id, body, call.ifMatch)),
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/roles/{id}/preview",
-    area: "Roles",
+  endpoint("POST /api/v1/roles/{id}/preview", {
     id: "previewRole",
     summary: "Show whom other permissions of a role would affect; changes nothing",
     details: "Users who have a permission by another role of the tenant too neither gain nor lose it.",
@@ -164,10 +142,7 @@ export const roleRoutes = [
       return ok(holds(caller, "read:users") ? preview : { ...preview, users: [] });
     },
   }),
-  endpoint({
-    method: "delete",
-    path: "/api/v1/roles/{id}",
-    area: "Roles",
+  endpoint("DELETE /api/v1/roles/{id}", {
     id: "deleteRole",
     summary: "Delete a role that no user has",
     access: inTenant("delete:roles"),
@@ -179,15 +154,10 @@ export const roleRoutes = [
       "ROLE_SYSTEM_PROTECTED_CONFLICT",
       "ROLE_ASSIGNED_CONFLICT",
     ],
-    async run({ platform, caller, params, call }) {
-      await deleteRole(platform, caller, params.id, call.ifMatch);
-      return okEmpty();
-    },
+    run: ({ platform, caller, params, call }) =>
+      okAfter(deleteRole(platform, caller, params.id, call.ifMatch)),
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/roles/{id}/permissions/{permId}",
-    area: "Roles",
+  endpoint("POST /api/v1/roles/{id}/permissions/{permId}", {
     id: "assignPermission",
     summary: "Add a permission to a role; no effect if the role has it",
     access: inTenant("update:roles"),
@@ -202,10 +172,7 @@ export const roleRoutes = [
     run: async ({ platform, caller, params }) =>
       versionedAnswer(await assignPermission(platform, caller, params.id, params.permId)),
   }),
-  endpoint({
-    method: "delete",
-    path: "/api/v1/roles/{id}/permissions/{permId}",
-    area: "Roles",
+  endpoint("DELETE /api/v1/roles/{id}/permissions/{permId}", {
     id: "revokePermission",
     summary: "Remove a permission from a role; no effect if the role lacks it",
     access: inTenant("update:roles"),

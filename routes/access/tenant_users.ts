@@ -4,16 +4,15 @@ import { signedIn } from "../../domain/rights/checks.ts";
 import { linkUserToTenant, requireMayAddUsers } from "../../domain/access/users/links.ts";
 import { readUserTenant } from "../../domain/access/users/user_details.ts";
 import { created } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
 import { AddTenantUserRequest } from "./user_shapes.ts";
 
+const endpoint = endpointsIn("Tenants");
+
 /** Links existing users to a tenant. */
 export const tenantUsersRoutes = [
-  endpoint({
-    method: "post",
-    path: "/api/v1/tenants/{id}/users",
-    area: "Tenants",
+  endpoint("POST /api/v1/tenants/{id}/users", {
     id: "addTenantUser",
     summary:
       "Link an existing user to the tenant; needs create:users there, manage:all-users or manage:all-tenants",

@@ -21,7 +21,7 @@ import {
   TenantsSummary,
 } from "../../domain/access/tenants/tenants.ts";
 import { created, ok, okEmpty } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
 import { versionedAnswer } from "./answers.ts";
 import {
@@ -32,6 +32,8 @@ import {
   tenantsSummaryQuery,
 } from "./tenant_shapes.ts";
 
+const endpoint = endpointsIn("Tenants");
+
 const params = z.object({ id: uuid });
 const oneTenant = { 200: { etag: true as const, description: "The tenant", schema: Tenant } };
 
@@ -40,10 +42,7 @@ const oneTenant = { 200: { etag: true as const, description: "The tenant", schem
  * tenants all. The permission that a change needs depends on the tenant, so the reach is checked before the body.
  */
 export const tenantRoutes = [
-  endpoint({
-    method: "get",
-    path: "/api/v1/tenants",
-    area: "Tenants",
+  endpoint("GET /api/v1/tenants", {
     id: "listTenants",
     summary: "List tenants",
     access: inTenant("read:tenants", "read:group-tenants"),
@@ -52,10 +51,7 @@ export const tenantRoutes = [
     problems: [],
     run: async ({ db, caller, query }) => ok(await listTenants(db, await reachForReading(db, caller), query)),
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/tenants/summary",
-    area: "Tenants",
+  endpoint("GET /api/v1/tenants/summary", {
     id: "summarizeTenants",
     summary: "Count tenants",
     access: inTenant("read:tenants", "read:group-analytics"),
@@ -65,10 +61,7 @@ export const tenantRoutes = [
     run: async ({ db, caller, query }) =>
       ok(await summarizeTenants(db, await reachForReading(db, caller, "summary"), query)),
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/tenants/lookup",
-    area: "Tenants",
+  endpoint("GET /api/v1/tenants/lookup", {
     id: "lookUpTenants",
     summary: "Look up tenants for a selector, or by ids",
     access: inTenant("read:tenants", "read:group-tenants"),
@@ -78,10 +71,7 @@ export const tenantRoutes = [
     run: async ({ db, caller, query }) =>
       ok(await lookUpTenants(db, await reachForReading(db, caller), query)),
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/tenants/{id}",
-    area: "Tenants",
+  endpoint("GET /api/v1/tenants/{id}", {
     id: "readTenant",
     service: "point read",
     summary: "Read a tenant",
@@ -92,10 +82,7 @@ export const tenantRoutes = [
     run: async ({ db, caller, params }) =>
       versionedAnswer(await readTenant(db, await reachForReading(db, caller), params.id)),
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/tenants",
-    area: "Tenants",
+  endpoint("POST /api/v1/tenants", {
     id: "createTenant",
     summary: "Create a tenant with its catalog roles",
     details:
@@ -117,10 +104,7 @@ export const tenantRoutes = [
       return created(value, `/api/v1/tenants/${value.id}`);
     },
   }),
-  endpoint({
-    method: "put",
-    path: "/api/v1/tenants/{id}",
-    area: "Tenants",
+  endpoint("PUT /api/v1/tenants/{id}", {
     id: "updateTenant",
     summary: "Change, activate or deactivate a tenant",
     access: inTenant("update:tenants", CHANGES_CHILDREN),
@@ -141,10 +125,7 @@ export const tenantRoutes = [
       return versionedAnswer(await updateTenant(platform, caller, reach, params.id, change, call.ifMatch));
     },
   }),
-  endpoint({
-    method: "delete",
-    path: "/api/v1/tenants/{id}",
-    area: "Tenants",
+  endpoint("DELETE /api/v1/tenants/{id}", {
     id: "deleteTenant",
     summary: "Delete a tenant without children",
     access: inTenant("delete:tenants", CHANGES_CHILDREN),

@@ -10,10 +10,13 @@ import {
   UserImport,
 } from "../../domain/user_data/imports/user_import.ts";
 import { type Answer, ok } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
 import { userIdPath } from "./user_shapes.ts";
+
+const userEndpoint = endpointsIn("Users");
+const adminEndpoint = endpointsIn("Admin users");
 
 const rowNumber = z.int().meta({ description: "From 1, without the header" });
 const errorText = "The errors of a failed row, joined by `; `";
@@ -84,10 +87,7 @@ async function start(
 
 /** Imports of users from a file: into the token's tenant, and into tenants that the rows name. */
 export const userImportRoutes = [
-  endpoint({
-    method: "post",
-    path: ofTenant,
-    area: "Users",
+  userEndpoint(`POST ${ofTenant}`, {
     id: "startUserImport",
     summary: "Import users of a file into the tenant",
     details: "Rows that change an existing user need `update:users` too; without it they fail alone.",
@@ -99,10 +99,7 @@ export const userImportRoutes = [
     run: ({ platform, caller, body }) =>
       start(platform, caller, { ...body, tenantId: caller.tenantId, path: ofTenant }),
   }),
-  endpoint({
-    method: "get",
-    path: ofTenant,
-    area: "Users",
+  userEndpoint(`GET ${ofTenant}`, {
     id: "listUserImports",
     summary: "List the tenant's imports of users, newest first",
     access: mayImport,
@@ -111,10 +108,7 @@ export const userImportRoutes = [
     problems: [],
     run: async ({ db, caller, query }) => ok(await listUserImports(db, caller.tenantId, query)),
   }),
-  endpoint({
-    method: "get",
-    path: `${ofTenant}/{id}`,
-    area: "Users",
+  userEndpoint(`GET ${ofTenant}/{id}`, {
     id: "readUserImport",
     summary: "Read an import of users",
     access: mayImport,
@@ -123,10 +117,7 @@ export const userImportRoutes = [
     problems: ["USER_IMPORT_NOT_FOUND"],
     run: async ({ db, caller, params }) => ok(await readUserImport(db, caller.tenantId, params.id)),
   }),
-  endpoint({
-    method: "get",
-    path: `${ofTenant}/{id}/preview`,
-    area: "Users",
+  userEndpoint(`GET ${ofTenant}/{id}/preview`, {
     id: "previewUserImport",
     summary: "Show the first rows of an import and the rows that failed",
     details:
@@ -138,10 +129,7 @@ export const userImportRoutes = [
     problems: ["USER_IMPORT_NOT_FOUND", "FORBIDDEN"],
     run: async ({ platform, caller, params }) => ok(await previewUserImport(platform, caller, params.id)),
   }),
-  endpoint({
-    method: "post",
-    path: ofAll,
-    area: "Admin users",
+  adminEndpoint(`POST ${ofAll}`, {
     id: "startUserImportAnywhere",
     summary: "Import users of a file whose rows name their tenants; the file is one of the token's tenant",
     access: mayImportAnywhere,
@@ -151,10 +139,7 @@ export const userImportRoutes = [
     problems: [...FILE_PROBLEMS, "STEP_UP_REQUIRED_FORBIDDEN"],
     run: ({ platform, caller, body }) => start(platform, caller, { ...body, tenantId: null, path: ofAll }),
   }),
-  endpoint({
-    method: "get",
-    path: ofAll,
-    area: "Admin users",
+  adminEndpoint(`GET ${ofAll}`, {
     id: "listUserImportsAnywhere",
     summary: "List the imports into several tenants, newest first",
     access: mayImportAnywhere,
@@ -163,10 +148,7 @@ export const userImportRoutes = [
     problems: [],
     run: async ({ db, query }) => ok(await listUserImports(db, null, query)),
   }),
-  endpoint({
-    method: "get",
-    path: `${ofAll}/{id}`,
-    area: "Admin users",
+  adminEndpoint(`GET ${ofAll}/{id}`, {
     id: "readUserImportAnywhere",
     summary: "Read an import into several tenants",
     access: mayImportAnywhere,

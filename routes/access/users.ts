@@ -22,8 +22,8 @@ import {
   updateTenantUser,
 } from "../../domain/access/users/user_update.ts";
 import { OwnSession } from "../../domain/access/sign_in/own_sessions.ts";
-import { created, ok, okEmpty, okVersioned } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { created, ok, okAfter, okEmpty, okVersioned } from "../shared/answer.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf } from "../shared/paging.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
 import { endedSessions, removedFactors } from "./admin_sign_in.ts";
@@ -31,14 +31,13 @@ import { versionedAnswer } from "./answers.ts";
 import { Role } from "../../domain/access/roles/roles.ts";
 import { SetRolesRequest, userIdPath, userPath, usersQuery } from "./user_shapes.ts";
 
+const endpoint = endpointsIn("Users");
+
 const oneUser = { 200: { etag: true as const, description: "The user", schema: User } };
 
 /** Users of the token's tenant. Other users answer USER_NOT_FOUND. */
 export const usersRoutes = [
-  endpoint({
-    method: "get",
-    path: "/api/v1/users",
-    area: "Users",
+  endpoint("GET /api/v1/users", {
     id: "listUsers",
     summary: "List the tenant's users",
     access: inTenant("read:users"),
@@ -49,10 +48,7 @@ export const usersRoutes = [
     problems: [],
     run: async ({ db, caller, query }) => ok(await listTenantUsers(db, caller.tenantId, query)),
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/users/by-email/{email}",
-    area: "Users",
+  endpoint("GET /api/v1/users/by-email/{email}", {
     id: "readUserByEmail",
     service: "point read",
     summary: "Read a user of the tenant by email",
@@ -63,10 +59,7 @@ export const usersRoutes = [
     run: async ({ db, caller, params }) =>
       versionedAnswer(await readTenantUserByEmail(db, params.email, caller.tenantId)),
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/users/{id}",
-    area: "Users",
+  endpoint("GET /api/v1/users/{id}", {
     id: "readUser",
     service: "point read",
     summary: "Read a user of the tenant",
@@ -77,10 +70,7 @@ export const usersRoutes = [
     run: async ({ db, caller, params }) =>
       versionedAnswer(await readTenantUser(db, params.id, caller.tenantId)),
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/users",
-    area: "Users",
+  endpoint("POST /api/v1/users", {
     id: "createUser",
     service: "waits for others",
     summary: "Create a user; without `tenants`, in the token's tenant",
@@ -104,10 +94,7 @@ export const usersRoutes = [
       return created(value, `/api/v1/users/${value.id}`);
     },
   }),
-  endpoint({
-    method: "put",
-    path: "/api/v1/users/{id}",
-    area: "Users",
+  endpoint("PUT /api/v1/users/{id}", {
     id: "updateUser",
     summary: "Change a user of the tenant",
     access: inTenant("update:users"),
@@ -126,25 +113,17 @@ export const usersRoutes = [
       return versionedAnswer(await updateTenantUser(platform, caller, params.id, body, call.ifMatch));
     },
   }),
-  endpoint({
-    method: "delete",
-    path: "/api/v1/users/{id}",
-    area: "Users",
+  endpoint("DELETE /api/v1/users/{id}", {
     id: "deleteUser",
     summary: "Remove a user from the tenant; deletes a user without other links",
     access: inTenant("delete:users"),
     params: userIdPath,
     answers: { 200: { description: "The user is removed from the tenant" } },
     problems: ["USER_NOT_FOUND", "PRECONDITION_FAILED", "USER_SELF_CONFLICT", "LAST_SYSTEM_ADMIN_CONFLICT"],
-    async run({ platform, caller, params, call }) {
-      await removeTenantUser(platform, caller, params.id, call.ifMatch);
-      return okEmpty();
-    },
+    run: ({ platform, caller, params, call }) =>
+      okAfter(removeTenantUser(platform, caller, params.id, call.ifMatch)),
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/users/{userId}/permissions",
-    area: "Users",
+  endpoint("GET /api/v1/users/{userId}/permissions", {
     id: "listUserPermissions",
     summary: "List a user's permissions in the tenant",
     access: inTenant("read:users"),
@@ -153,10 +132,7 @@ export const usersRoutes = [
     problems: ["USER_NOT_FOUND"],
     run: async ({ db, caller, params }) => ok(await readUserPermissions(db, params.userId, caller.tenantId)),
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/users/{userId}/roles",
-    area: "Users",
+  endpoint("GET /api/v1/users/{userId}/roles", {
     id: "listUserRoles",
     summary: "List a user's roles in the tenant",
     access: inTenant("read:users"),
@@ -170,10 +146,7 @@ export const usersRoutes = [
       return okVersioned(await readUserRoles(db, userId, caller.tenantId), version);
     },
   }),
-  endpoint({
-    method: "put",
-    path: "/api/v1/users/{userId}/roles",
-    area: "Users",
+  endpoint("PUT /api/v1/users/{userId}/roles", {
     id: "setUserRoles",
     summary: "Replace a user's roles in the tenant",
     access: inTenant("update:users"),
@@ -191,10 +164,7 @@ export const usersRoutes = [
     run: async ({ platform, caller, params, body, call }) =>
       ok(await setTenantUserRoles(platform, caller, params.userId, body.roleIds, call.ifMatch)),
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/users/{userId}/tenants",
-    area: "Users",
+  endpoint("GET /api/v1/users/{userId}/tenants", {
     id: "listUserTenants",
     summary: "List all tenants of a user of the tenant; an API key sees only its own tenant",
     details:
@@ -205,10 +175,7 @@ export const usersRoutes = [
     problems: ["USER_NOT_FOUND"],
     run: async ({ db, caller, params }) => ok(await readUserTenantsAs(db, caller, params.userId)),
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/users/{id}/password-reset",
-    area: "Users",
+  endpoint("POST /api/v1/users/{id}/password-reset", {
     id: "sendPasswordReset",
     summary: "Mail the user a link that sets a new password",
     access: inTenant("update:users"),
@@ -220,26 +187,17 @@ export const usersRoutes = [
       return { status: 202, headers: {}, body: undefined };
     },
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/users/{id}/unlock",
-    area: "Users",
+  endpoint("POST /api/v1/users/{id}/unlock", {
     id: "unlockTenantUser",
     summary: "Unlock a user after too many wrong passwords; no effect if the user is not locked",
     access: inTenant("update:users"),
     params: userIdPath,
     answers: { 200: { description: "The user is not locked" } },
     problems: ["USER_NOT_FOUND", "CROSS_TENANT_FORBIDDEN"],
-    async run({ platform, caller, params }) {
-      await unlockUser(platform, caller, params.id, caller.tenantId);
-      return okEmpty();
-    },
+    run: ({ platform, caller, params }) => okAfter(unlockUser(platform, caller, params.id, caller.tenantId)),
   }),
   ...(["activate", "deactivate"] as const).map((verb) =>
-    endpoint({
-      method: "post",
-      path: `/api/v1/users/{id}/${verb}`,
-      area: "Users",
+    endpoint(`POST /api/v1/users/{id}/${verb}`, {
       id: `${verb}User`,
       summary: verb === "activate" ? "Activate a user" : "Deactivate a user",
       access: inTenant("update:users"),
@@ -248,16 +206,11 @@ export const usersRoutes = [
       problems: verb === "activate"
         ? ["USER_NOT_FOUND", "CROSS_TENANT_FORBIDDEN"]
         : ["USER_NOT_FOUND", "USER_SELF_CONFLICT", "CROSS_TENANT_FORBIDDEN", "LAST_SYSTEM_ADMIN_CONFLICT"],
-      async run({ platform, caller, params }) {
-        await setTenantUserActive(platform, caller, params.id, verb === "activate");
-        return okEmpty();
-      },
+      run: ({ platform, caller, params }) =>
+        okAfter(setTenantUserActive(platform, caller, params.id, verb === "activate")),
     })
   ),
-  endpoint({
-    method: "get",
-    path: "/api/v1/users/{id}/sessions",
-    area: "Users",
+  endpoint("GET /api/v1/users/{id}/sessions", {
     id: "listTenantUserSessions",
     summary: "List the open sessions of a user of the tenant, newest first",
     details:
@@ -269,10 +222,7 @@ export const usersRoutes = [
     run: async ({ platform, caller, params }) =>
       ok(await listUserSessions(platform, caller, params.id, caller.tenantId)),
   }),
-  endpoint({
-    method: "delete",
-    path: "/api/v1/users/{id}/sessions",
-    area: "Users",
+  endpoint("DELETE /api/v1/users/{id}/sessions", {
     id: "endTenantUserSessions",
     summary: "End all sessions of a user of the tenant",
     access: inTenant("update:users"),
@@ -284,10 +234,7 @@ export const usersRoutes = [
       return ok({ ended: await endUserSessions(platform, caller, params.id, which) });
     },
   }),
-  endpoint({
-    method: "delete",
-    path: "/api/v1/users/{id}/sessions/{sessionId}",
-    area: "Users",
+  endpoint("DELETE /api/v1/users/{id}/sessions/{sessionId}", {
     id: "endTenantUserSession",
     summary: "End one session of a user of the tenant",
     access: inTenant("update:users"),
@@ -300,10 +247,7 @@ export const usersRoutes = [
       return okEmpty();
     },
   }),
-  endpoint({
-    method: "delete",
-    path: "/api/v1/users/{id}/factors",
-    area: "Users",
+  endpoint("DELETE /api/v1/users/{id}/factors", {
     id: "removeTenantUserFactors",
     summary: "Remove all second factors of a user of the tenant who lost them, and end the user's sessions",
     access: afterStepUp(inTenant("update:users")),

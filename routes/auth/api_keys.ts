@@ -10,10 +10,12 @@ import {
   revokeApiKey,
 } from "../../domain/access/keys/api_keys.ts";
 import { KEY_SORTS } from "../../domain/access/keys/key_list.ts";
-import { created, noContent, ok, okVersioned } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { created, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { listQuery, pagedResultOf } from "../shared/paging.ts";
 import { instant, uuid } from "../../domain/shared/shapes.ts";
+
+const endpoint = endpointsIn("API keys");
 
 const key = {
   id: z.guid(),
@@ -37,16 +39,12 @@ const ApiKeyCreatedDto = z.object({
 }).meta({ id: "ApiKeyCreatedDto" });
 
 const path = "/api/v1/api-keys";
-const area = "API keys";
 const access = byPerson(inTenant("manage:api-keys"));
 const params = z.object({ id: uuid });
 
 /** API keys: machines authenticate with them. */
 export const apiKeyRoutes = [
-  endpoint({
-    method: "get",
-    path,
-    area,
+  endpoint(`GET ${path}`, {
     id: "listApiKeys",
     access,
     summary: "List the tenant's API keys",
@@ -57,10 +55,7 @@ export const apiKeyRoutes = [
     problems: [],
     run: async ({ db, caller, query }) => ok(await listApiKeys(db, caller, query)),
   }),
-  endpoint({
-    method: "get",
-    path: `${path}/{id}`,
-    area,
+  endpoint(`GET ${path}/{id}`, {
     id: "readApiKey",
     access,
     params,
@@ -72,10 +67,7 @@ export const apiKeyRoutes = [
       return okVersioned(key, apiKeyVersion(key));
     },
   }),
-  endpoint({
-    method: "post",
-    path,
-    area,
+  endpoint(`POST ${path}`, {
     id: "createApiKey",
     access: afterStepUp(access),
     summary:
@@ -94,19 +86,14 @@ export const apiKeyRoutes = [
       return created(made, `${path}/${made.id}`);
     },
   }),
-  endpoint({
-    method: "delete",
-    path: `${path}/{id}`,
-    area,
+  endpoint(`DELETE ${path}/{id}`, {
     id: "revokeApiKey",
     access,
     params,
     summary: "Revoke an API key; effective at once",
     answers: { 204: { description: "Revoked" } },
     problems: ["API_KEY_NOT_FOUND", "PRECONDITION_FAILED"],
-    async run({ platform, caller, params, call }) {
-      await revokeApiKey(platform, caller, params.id, call.ifMatch);
-      return noContent();
-    },
+    run: ({ platform, caller, params, call }) =>
+      noContentAfter(revokeApiKey(platform, caller, params.id, call.ifMatch)),
   }),
 ] as const;

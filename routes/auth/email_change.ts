@@ -6,18 +6,17 @@ import {
 } from "../../domain/access/account/email_change.ts";
 import { afterStepUp, anyone, byPerson, signedIn } from "../../domain/rights/checks.ts";
 import { HostedLooksDto, readHostedLooks } from "../looks/hosted_page.ts";
-import { noContent, ok } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { noContentAfter, ok } from "../shared/answer.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { mailAddress } from "../../domain/shared/shapes.ts";
-import { confirmPage } from "./confirm_page.ts";
+import { confirmationPage } from "./mailed_page.ts";
+
+const endpoint = endpointsIn("Sign-in");
 
 /** Change of the caller's email, confirmed with a mailed link. */
 export const emailChangeRoutes = [
-  endpoint({
-    method: "post",
-    path: "/api/v1/auth/change-email",
+  endpoint("POST /api/v1/auth/change-email", {
     alsoAt: ["/auth/change-email"],
-    area: "Sign-in",
     id: "changeEmail",
     summary: "Request a link to a new email; the answer is the same if the email is taken",
     details:
@@ -35,27 +34,19 @@ export const emailChangeRoutes = [
       return { status: 202, headers: {}, body: undefined };
     },
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/auth/confirm-email",
+  endpoint("POST /api/v1/auth/confirm-email", {
     alsoAt: ["/auth/confirm-email"],
-    area: "Sign-in",
     id: "confirmEmail",
     summary: "Change the email with the token of a link; ends the user's sessions except the one that asked",
     access: anyone,
     body: z.object({ token: z.string().min(1).max(200) }).meta({ id: "ConfirmEmailRequest" }),
     answers: { 204: { description: "The email is changed" } },
     problems: ["EMAIL_TOKEN_INVALID", "USER_ALREADY_EXISTS"],
-    async run({ platform, body, call }) {
-      await confirmEmailChange(platform, { ...body, traceId: call.traceId, ip: call.ip });
-      return noContent();
-    },
+    run: ({ platform, body, call }) =>
+      noContentAfter(confirmEmailChange(platform, { ...body, traceId: call.traceId, ip: call.ip })),
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/auth/confirm-email/looks",
+  endpoint("POST /api/v1/auth/confirm-email/looks", {
     alsoAt: ["/auth/confirm-email/looks"],
-    area: "Sign-in",
     id: "readConfirmEmailLooks",
     summary: "Read how the page of a link to a new email looks: like the tenant that its user signs in to",
     access: anyone,
@@ -65,10 +56,7 @@ export const emailChangeRoutes = [
     run: async ({ platform, body }) =>
       ok(await readHostedLooks(platform, await readEmailChangeTenant(platform.sql, body.token))),
   }),
-  endpoint({
-    method: "get",
-    path: "/auth/confirm-email",
-    area: "Sign-in",
+  endpoint("GET /auth/confirm-email", {
     id: "showConfirmPage",
     summary: "The page of a link to a new email",
     access: anyone,
@@ -77,3 +65,28 @@ export const emailChangeRoutes = [
     run: ({ platform, call }) => confirmPage(platform, call.request),
   }),
 ] as const;
+
+const TEXTS = {
+  en: {
+    title: "Confirm your new email",
+    incomplete: "This link is incomplete. Request a new one.",
+    explanation: "From now on, you sign in with the new email. Your other sessions end.",
+    confirm: "Confirm the email",
+    done: "Done. Sign in with the new email from now on.",
+  },
+  pt: {
+    title: "Confirme seu novo e-mail",
+    incomplete: "Este link está incompleto. Peça um novo.",
+    explanation: "A partir de agora, entra com o novo e-mail. Suas outras sessões terminam.",
+    confirm: "Confirmar o e-mail",
+    done: "Pronto. A partir de agora, entre com o novo e-mail.",
+  },
+};
+
+/** The page that confirms a new email. */
+const confirmPage = confirmationPage({
+  texts: TEXTS,
+  explained: ["EMAIL_TOKEN_INVALID", "USER_ALREADY_EXISTS"],
+  action: "confirm-email",
+  looksFrom: "confirm-email/looks",
+});

@@ -8,7 +8,7 @@ import {
 import { readStepUpChoice, stepUp } from "../../domain/access/factors/step_up.ts";
 import { anyone, byPerson, forEnrolling, forSelf, signedIn } from "../../domain/rights/checks.ts";
 import { ok } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
 import { originOf, signedInAnswer, signInAnswers } from "./answers.ts";
 import {
@@ -21,16 +21,14 @@ import {
 } from "./factor_shapes.ts";
 import { deviceToken } from "./shapes.ts";
 
-const area = "Sign-in";
+const endpoint = endpointsIn("Sign-in");
+
 const factorToken = z.string().min(1).max(200);
 
 /** Sign-in with a second factor or a passkey alone, and the step-up of a session. */
 export const factorSignInRoutes = [
-  endpoint({
-    method: "post",
-    path: "/api/v1/auth/login/factor",
+  endpoint("POST /api/v1/auth/login/factor", {
     alsoAt: ["/auth/login/factor"],
-    area,
     id: "finishSignIn",
     summary: "Finish a sign-in that answered SECOND_FACTOR_REQUIRED_UNAUTHORIZED, with exactly one proof",
     access: anyone,
@@ -48,11 +46,8 @@ export const factorSignInRoutes = [
       return await signedInAnswer(db, await finishSignIn(platform, { factorToken, proof, origin }));
     },
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/auth/login/factor/options",
+  endpoint("POST /api/v1/auth/login/factor/options", {
     alsoAt: ["/auth/login/factor/options"],
-    area,
     id: "readFactorChoice",
     summary: "The factors that can finish a sign-in, with new options for a passkey",
     access: anyone,
@@ -61,11 +56,8 @@ export const factorSignInRoutes = [
     problems: ["FACTOR_TOKEN_INVALID_UNAUTHORIZED"],
     run: async ({ platform, body }) => ok(await readFactorChoice(platform, body.factorToken)),
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/auth/login/passkey/options",
+  endpoint("POST /api/v1/auth/login/passkey/options", {
     alsoAt: ["/auth/login/passkey/options"],
-    area,
     id: "startPasskeySignIn",
     summary: "Options to sign in by a passkey alone, valid once and for five minutes",
     access: anyone,
@@ -73,11 +65,8 @@ export const factorSignInRoutes = [
     problems: ["FACTOR_UNAVAILABLE"],
     run: async ({ platform }) => ok(await signInRequest(platform)),
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/auth/login/passkey",
+  endpoint("POST /api/v1/auth/login/passkey", {
     alsoAt: ["/auth/login/passkey"],
-    area,
     id: "signInByPasskey",
     summary: "Sign in by a passkey alone; it counts as two factors",
     access: anyone,
@@ -95,11 +84,8 @@ export const factorSignInRoutes = [
         await signInByPasskey(platform, { ...body, origin: originOf(call, body.deviceToken) }),
       ),
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/auth/step-up/options",
+  endpoint("POST /api/v1/auth/step-up/options", {
     alsoAt: ["/auth/step-up/options"],
-    area,
     id: "readStepUpChoice",
     summary: "How the caller can step up or remove a factor, with new options for a passkey",
     access: forSelf(forEnrolling(byPerson(signedIn))),
@@ -107,11 +93,8 @@ export const factorSignInRoutes = [
     problems: [],
     run: async ({ platform, caller }) => ok(await readStepUpChoice(platform, caller)),
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/auth/step-up",
+  endpoint("POST /api/v1/auth/step-up", {
     alsoAt: ["/auth/step-up"],
-    area,
     id: "stepUp",
     summary: "Renew the sign-in of the session: password and code, or a passkey",
     details:

@@ -4,8 +4,8 @@ import { Factor, listOwnFactors, OwnFactors } from "../../domain/access/factors/
 import { removeFactor, renewRecoveryCodes } from "../../domain/access/factors/remove_factor.ts";
 import { afterStepUp, byPerson, forEnrolling, forSelf, signedIn } from "../../domain/rights/checks.ts";
 import { requiredName } from "../../domain/shared/name.ts";
-import { created, noContent, ok } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { created, noContentAfter, ok } from "../shared/answer.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
 import {
   factorProof,
@@ -15,18 +15,16 @@ import {
   totpCode,
 } from "./factor_shapes.ts";
 
+const endpoint = endpointsIn("Sign-in");
+
 const path = "/api/v1/auth/factors";
-const area = "Sign-in";
 const own = forSelf(forEnrolling(byPerson(signedIn)));
 const change = afterStepUp(own, "everyone");
 
 /** The caller's second factors. They also serve sessions that lack a required second factor. */
 export const factorRoutes = [
-  endpoint({
-    method: "get",
-    path,
+  endpoint(`GET ${path}`, {
     alsoAt: ["/auth/factors"],
-    area,
     id: "listOwnFactors",
     summary: "List the caller's second factors",
     access: own,
@@ -34,11 +32,8 @@ export const factorRoutes = [
     problems: [],
     run: async ({ db, caller }) => ok(await listOwnFactors(db, caller)),
   }),
-  endpoint({
-    method: "post",
-    path: `${path}/totp`,
+  endpoint(`POST ${path}/totp`, {
     alsoAt: ["/auth/factors/totp"],
-    area,
     id: "startTotp",
     summary: "Prepare an authenticator app; it counts once its first code is confirmed",
     access: change,
@@ -54,11 +49,8 @@ export const factorRoutes = [
     problems: ["FACTOR_ALREADY_EXISTS", "FACTOR_UNAVAILABLE"],
     run: async ({ platform, caller }) => ok(await startTotp(platform, caller)),
   }),
-  endpoint({
-    method: "post",
-    path: `${path}/totp/confirm`,
+  endpoint(`POST ${path}/totp/confirm`, {
     alsoAt: ["/auth/factors/totp/confirm"],
-    area,
     id: "confirmTotp",
     summary: "Confirm an authenticator app with its first code; replaces the recovery codes",
     access: change,
@@ -69,11 +61,8 @@ export const factorRoutes = [
     run: async ({ platform, caller, body }) =>
       ok({ recoveryCodes: await confirmTotp(platform, caller, body) }),
   }),
-  endpoint({
-    method: "post",
-    path: `${path}/passkey/options`,
+  endpoint(`POST ${path}/passkey/options`, {
     alsoAt: ["/auth/factors/passkey/options"],
-    area,
     id: "startPasskey",
     summary: "Options to create a passkey, valid once and for five minutes",
     access: change,
@@ -81,11 +70,8 @@ export const factorRoutes = [
     problems: ["FACTOR_LIMIT_CONFLICT", "FACTOR_UNAVAILABLE"],
     run: async ({ platform, caller }) => ok(await startPasskey(platform, caller)),
   }),
-  endpoint({
-    method: "post",
-    path: `${path}/passkey/verify`,
+  endpoint(`POST ${path}/passkey/verify`, {
     alsoAt: ["/auth/factors/passkey/verify"],
-    area,
     id: "addPasskey",
     summary: "Add a passkey; the answer has recovery codes if the user had none",
     access: change,
@@ -108,11 +94,8 @@ export const factorRoutes = [
     problems: ["FACTOR_LIMIT_CONFLICT", "FACTOR_ALREADY_EXISTS", "FACTOR_UNAVAILABLE"],
     run: async ({ platform, caller, body }) => created(await addPasskey(platform, caller, body), path),
   }),
-  endpoint({
-    method: "delete",
-    path: `${path}/{id}`,
+  endpoint(`DELETE ${path}/{id}`, {
     alsoAt: ["/auth/factors/{id}"],
-    area,
     id: "removeFactor",
     summary:
       "Remove one of the caller's factors, after a proof by a factor in the body or by a recent step-up",
@@ -130,16 +113,11 @@ export const factorRoutes = [
       "ACCOUNT_LOCKED_UNAUTHORIZED",
       "FACTOR_UNAVAILABLE",
     ],
-    async run({ platform, caller, params, body }) {
-      await removeFactor(platform, caller, params.id, body);
-      return noContent();
-    },
+    run: ({ platform, caller, params, body }) =>
+      noContentAfter(removeFactor(platform, caller, params.id, body)),
   }),
-  endpoint({
-    method: "post",
-    path: `${path}/recovery-codes`,
+  endpoint(`POST ${path}/recovery-codes`, {
     alsoAt: ["/auth/factors/recovery-codes"],
-    area,
     id: "renewRecoveryCodes",
     summary: "Replace the caller's recovery codes",
     access: change,

@@ -6,21 +6,20 @@ import { DEVICE_DAYS } from "../../domain/access/sign_in/known_devices.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { type Answer, ok } from "../shared/answer.ts";
 import { readCookie, setCookie } from "../shared/cookies.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
 import { queryBoolean } from "../shared/validation.ts";
 import { originOf, signedInAnswer, signInAnswers } from "./answers.ts";
 import { deviceToken, OpenIdProviderDto } from "./shapes.ts";
 
+const endpoint = endpointsIn("Sign-in");
+
 const provider = z.object({ provider: z.string().min(1).max(40) });
 
 /** Sign-in with an OpenID provider: list of providers, start, callback, and exchange of the code for tokens. */
 export const oidcRoutes = [
-  endpoint({
-    method: "get",
-    path: "/api/v1/auth/oidc",
+  endpoint("GET /api/v1/auth/oidc", {
     alsoAt: ["/auth/oidc"],
-    area: "Sign-in",
     id: "listOpenIdProviders",
     summary: "List the OpenID providers",
     access: anyone,
@@ -33,11 +32,8 @@ export const oidcRoutes = [
         signInUrl: `${platform.baseUrl()}/api/v1/auth/oidc/${name}`,
       }))),
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/auth/oidc/{provider}",
+  endpoint("GET /api/v1/auth/oidc/{provider}", {
     alsoAt: ["/auth/oidc/{provider}"],
-    area: "Sign-in",
     id: "startOpenIdSignIn",
     service: "waits for others",
     summary: "Redirect the browser to an OpenID provider",
@@ -70,11 +66,8 @@ export const oidcRoutes = [
       );
     },
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/auth/oidc/{provider}/callback",
+  endpoint("GET /api/v1/auth/oidc/{provider}/callback", {
     alsoAt: ["/auth/oidc/{provider}/callback"],
-    area: "Sign-in",
     id: "finishOpenIdSignIn",
     service: "waits for others",
     summary: "The callback of an OpenID provider",
@@ -120,11 +113,8 @@ export const oidcRoutes = [
       };
     },
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/auth/oidc/exchange",
+  endpoint("POST /api/v1/auth/oidc/exchange", {
     alsoAt: ["/auth/oidc/exchange"],
-    area: "Sign-in",
     id: "exchangeOpenIdCode",
     summary: "Exchange the `#code=` of an OpenID sign-in for tokens; it is valid once, for a minute",
     access: anyone,

@@ -5,12 +5,14 @@ import { endOwnSession, listOwnSessions, OwnSession } from "../../domain/access/
 import { changePassword } from "../../domain/access/account/own_password.ts";
 import { findOwnTenants } from "../../domain/access/account/own_tenants.ts";
 import { readProfile, updateOwnProfile } from "../../domain/access/account/profile.ts";
-import { noContent, ok, okVersioned } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { noContentAfter, ok, okVersioned } from "../shared/answer.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { givenPhoneNumber, uuid } from "../../domain/shared/shapes.ts";
 import { queryIds, queryInteger } from "../shared/validation.ts";
 import { OwnTenantDto, ProfileDto } from "./shapes.ts";
+
+const endpoint = endpointsIn("Sign-in");
 
 const name = optionalName(100).nullish().transform((value) => value === null ? "" : value);
 
@@ -19,11 +21,8 @@ const MAX_FOUND = 50;
 
 /** The signed-in user's own profile, password and sessions. */
 export const ownAccountRoutes = [
-  endpoint({
-    method: "get",
-    path: "/api/v1/auth/me",
+  endpoint("GET /api/v1/auth/me", {
     alsoAt: ["/auth/me"],
-    area: "Sign-in",
     id: "readMe",
     service: "point read",
     summary: "Read the caller's profile, roles and permissions",
@@ -43,11 +42,8 @@ export const ownAccountRoutes = [
       return okVersioned(isVisit ? { ...profile, permissions: [...caller.permissions] } : profile, version);
     },
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/auth/tenants",
+  endpoint("GET /api/v1/auth/tenants", {
     alsoAt: ["/auth/tenants"],
-    area: "Sign-in",
     id: "findOwnTenants",
     summary: "Find tenants that the caller can switch to, by name or ids",
     access: byPerson(signedIn),
@@ -62,11 +58,8 @@ export const ownAccountRoutes = [
     problems: [],
     run: async ({ db, caller, query }) => ok(await findOwnTenants(db, caller.userId, query)),
   }),
-  endpoint({
-    method: "put",
-    path: "/api/v1/auth/me",
+  endpoint("PUT /api/v1/auth/me", {
     alsoAt: ["/auth/me"],
-    area: "Sign-in",
     id: "updateMe",
     summary: "Change the caller's names and phone number",
     access: forSelf(byPerson(signedIn)),
@@ -82,11 +75,8 @@ export const ownAccountRoutes = [
       return okVersioned(profile, version);
     },
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/auth/change-password",
+  endpoint("POST /api/v1/auth/change-password", {
     alsoAt: ["/auth/change-password"],
-    area: "Sign-in",
     id: "changePassword",
     service: "waits for others",
     summary: "Change the caller's password and end their other sessions",
@@ -97,16 +87,10 @@ export const ownAccountRoutes = [
     }).meta({ id: "ChangePasswordRequest" }),
     answers: { 204: { description: "The password is changed" } },
     problems: ["ACCOUNT_LOCKED_UNAUTHORIZED"],
-    async run({ platform, caller, body }) {
-      await changePassword(platform, caller, body);
-      return noContent();
-    },
+    run: ({ platform, caller, body }) => noContentAfter(changePassword(platform, caller, body)),
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/auth/sessions",
+  endpoint("GET /api/v1/auth/sessions", {
     alsoAt: ["/auth/sessions"],
-    area: "Sign-in",
     id: "listOwnSessions",
     summary: "List the caller's open sessions, newest first",
     access: forSelf(byPerson(signedIn)),
@@ -114,20 +98,14 @@ export const ownAccountRoutes = [
     problems: [],
     run: async ({ db, caller }) => ok(await listOwnSessions(db, caller)),
   }),
-  endpoint({
-    method: "delete",
-    path: "/api/v1/auth/sessions/{id}",
+  endpoint("DELETE /api/v1/auth/sessions/{id}", {
     alsoAt: ["/auth/sessions/{id}"],
-    area: "Sign-in",
     id: "endOwnSession",
     summary: "End one of the caller's sessions",
     access: forSelf(byPerson(signedIn)),
     params: z.object({ id: uuid }),
     answers: { 204: { description: "The session has ended" } },
     problems: ["SESSION_NOT_FOUND"],
-    async run({ platform, caller, params }) {
-      await endOwnSession(platform, caller, params.id);
-      return noContent();
-    },
+    run: ({ platform, caller, params }) => noContentAfter(endOwnSession(platform, caller, params.id)),
   }),
 ] as const;

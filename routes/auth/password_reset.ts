@@ -6,20 +6,21 @@ import {
   resetPassword,
 } from "../../domain/access/account/password_reset.ts";
 import { HostedLooksDto, readHostedLooks } from "../looks/hosted_page.ts";
-import { noContent, ok } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
-import { resetPage } from "./reset_page.ts";
+import { noContentAfter, ok } from "../shared/answer.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { deviceToken } from "./shapes.ts";
+import { PASSWORD_LENGTH } from "../../domain/access/passwords/password_rules.ts";
+import { escapeHtml } from "../operations/page.ts";
+import { mailedPage } from "./mailed_page.ts";
+
+const endpoint = endpointsIn("Sign-in");
 
 const token = z.string().min(1).max(200);
 
 /** Password reset with a mailed link. */
 export const passwordResetRoutes = [
-  endpoint({
-    method: "post",
-    path: "/api/v1/auth/forgot-password",
+  endpoint("POST /api/v1/auth/forgot-password", {
     alsoAt: ["/auth/forgot-password"],
-    area: "Sign-in",
     id: "forgotPassword",
     summary: "Request a reset link by mail; the answer is the same for unknown addresses",
     access: anyone,
@@ -35,11 +36,8 @@ export const passwordResetRoutes = [
       return { status: 202, headers: {}, body: undefined };
     },
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/auth/reset-password",
+  endpoint("POST /api/v1/auth/reset-password", {
     alsoAt: ["/auth/reset-password"],
-    area: "Sign-in",
     id: "resetPassword",
     service: "waits for others",
     summary: "Set a new password with the token of a reset link; ends all sessions of the user",
@@ -48,16 +46,11 @@ export const passwordResetRoutes = [
       .meta({ id: "ResetPasswordRequest" }),
     answers: { 204: { description: "The password is changed" } },
     problems: ["RESET_TOKEN_INVALID"],
-    async run({ platform, body, call }) {
-      await resetPassword(platform, { ...body, traceId: call.traceId, ip: call.ip });
-      return noContent();
-    },
+    run: ({ platform, body, call }) =>
+      noContentAfter(resetPassword(platform, { ...body, traceId: call.traceId, ip: call.ip })),
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/auth/reset-password/looks",
+  endpoint("POST /api/v1/auth/reset-password/looks", {
     alsoAt: ["/auth/reset-password/looks"],
-    area: "Sign-in",
     id: "readResetLooks",
     summary: "Read how the page of a reset link looks: those of the tenant that its user signs in to",
     access: anyone,
@@ -67,10 +60,7 @@ export const passwordResetRoutes = [
     run: async ({ platform, body }) =>
       ok(await readHostedLooks(platform, await readResetTenant(platform.sql, body.token))),
   }),
-  endpoint({
-    method: "get",
-    path: "/auth/reset-password",
-    area: "Sign-in",
+  endpoint("GET /auth/reset-password", {
     id: "showResetPage",
     summary: "The page of a reset link, unless RESET_URL is set",
     access: anyone,
@@ -79,3 +69,49 @@ export const passwordResetRoutes = [
     run: ({ platform, call }) => resetPage(platform, call.request),
   }),
 ] as const;
+
+const TEXTS = {
+  en: {
+    title: "Set a new password",
+    incomplete: "This link is incomplete. Ask for a new one.",
+    explanation: `At least ${PASSWORD_LENGTH.min} characters. All your sessions end.`,
+    set: "Set password",
+    done: "Done. Sign in with the new password.",
+  },
+  pt: {
+    title: "Definir uma nova senha",
+    incomplete: "Este link está incompleto. Peça um novo.",
+    explanation: `Pelo menos ${PASSWORD_LENGTH.min} caracteres. Todas as suas sessões terminam.`,
+    set: "Definir a senha",
+    done: "Pronto. Entre com a nova senha.",
+  },
+};
+
+/** A form that sets a new password. */
+const resetPage = mailedPage({
+  texts: TEXTS,
+  explained: ["RESET_TOKEN_INVALID"],
+  looksFrom: "reset-password/looks",
+  body: (t) =>
+    `<form>
+<p>${escapeHtml(t.explanation)}</p>
+<p><label>${t.newPassword}<br><input name="password" type="password" minlength="${PASSWORD_LENGTH.min}" required
+ autocomplete="new-password"></label></p>
+<p><label>${t.repeated}<br><input name="repeated" type="password" required autocomplete="new-password"></label></p>
+<p><button name="button">${t.set}</button></p>
+</form>`,
+  script: `
+const form = document.querySelector("form");
+form.hidden = !token;
+form.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const newPassword = form.password.value;
+  if (newPassword !== form.repeated.value) { note.textContent = texts.differ; return; }
+  form.button.disabled = true;
+  const changed = await send("reset-password", { newPassword });
+  form.button.disabled = false;
+  if (!changed) return;
+  form.hidden = true;
+  note.textContent = texts.done;
+});`,
+});

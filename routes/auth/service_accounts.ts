@@ -10,10 +10,12 @@ import {
 import { listServiceAccounts, readServiceAccount } from "../../domain/access/keys/service_accounts.ts";
 import { KEY_SORTS } from "../../domain/access/keys/key_list.ts";
 import { keyRecord } from "./shapes.ts";
-import { created, noContent, ok, okVersioned } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { created, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { listQuery, pagedResultOf } from "../shared/paging.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
+
+const endpoint = endpointsIn("Service accounts");
 
 const tenants = z.union([z.literal("all"), z.array(uuid).min(1).max(1000)], {
   error: 'expected "all" or a list of 1 to 1000 tenant ids',
@@ -41,7 +43,6 @@ const given = {
   tenants,
 };
 const path = "/api/v1/service-accounts";
-const area = "Service accounts";
 const access = byPerson(inTenantOrService("manage:service-accounts"));
 const params = z.object({ id: uuid });
 const refusedGrants = [
@@ -59,10 +60,7 @@ const changed = [
 
 /** Service accounts: programs that act in one, several or all tenants. */
 export const serviceAccountRoutes = [
-  endpoint({
-    method: "get",
-    path,
-    area,
+  endpoint(`GET ${path}`, {
     id: "listServiceAccounts",
     access,
     summary: "List the service accounts of the tenant; with admin:system, all",
@@ -76,10 +74,7 @@ export const serviceAccountRoutes = [
     problems: [],
     run: async ({ db, caller, query }) => ok(await listServiceAccounts(db, caller, query)),
   }),
-  endpoint({
-    method: "get",
-    path: `${path}/{id}`,
-    area,
+  endpoint(`GET ${path}/{id}`, {
     id: "readServiceAccount",
     access,
     params,
@@ -93,10 +88,7 @@ export const serviceAccountRoutes = [
       return okVersioned(value, version);
     },
   }),
-  endpoint({
-    method: "post",
-    path,
-    area,
+  endpoint(`POST ${path}`, {
     id: "createServiceAccount",
     access: afterStepUp(access),
     summary: "Create a service account with permissions of the caller; only this answer shows the secret",
@@ -117,10 +109,7 @@ export const serviceAccountRoutes = [
       return created(made, `${path}/${made.id}`);
     },
   }),
-  endpoint({
-    method: "put",
-    path: `${path}/{id}`,
-    area,
+  endpoint(`PUT ${path}/{id}`, {
     id: "updateServiceAccount",
     access: afterStepUp(access),
     params,
@@ -136,10 +125,7 @@ export const serviceAccountRoutes = [
       return okVersioned(value, version);
     },
   }),
-  endpoint({
-    method: "post",
-    path: `${path}/{id}/rotate`,
-    area,
+  endpoint(`POST ${path}/{id}/rotate`, {
     id: "rotateServiceAccount",
     access: afterStepUp(access),
     params,
@@ -162,19 +148,14 @@ export const serviceAccountRoutes = [
     run: async ({ platform, caller, params, call }) =>
       ok(await rotateServiceAccount(platform, caller, params.id, call.ifMatch)),
   }),
-  endpoint({
-    method: "delete",
-    path: `${path}/{id}`,
-    area,
+  endpoint(`DELETE ${path}/{id}`, {
     id: "revokeServiceAccount",
     access,
     params,
     summary: "Revoke a service account; effective at once",
     answers: { 204: { description: "Revoked" } },
     problems: ["SERVICE_ACCOUNT_NOT_FOUND", "PRECONDITION_FAILED"],
-    async run({ platform, caller, params, call }) {
-      await revokeServiceAccount(platform, caller, params.id, call.ifMatch);
-      return noContent();
-    },
+    run: ({ platform, caller, params, call }) =>
+      noContentAfter(revokeServiceAccount(platform, caller, params.id, call.ifMatch)),
   }),
 ] as const;

@@ -1,21 +1,20 @@
 import { z } from "zod";
 import { anyone, byPerson, forEnrolling, forSelf, signedIn } from "../../domain/rights/checks.ts";
 import { refresh, signIn, signOut, switchTenant } from "../../domain/access/sign_in/sign_in.ts";
-import { noContent } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { noContentAfter } from "../shared/answer.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
 import { deviceToken } from "./shapes.ts";
 import { originOf, signedInAnswer, signInAnswers } from "./answers.ts";
+
+const endpoint = endpointsIn("Sign-in");
 
 const RefreshRequest = z.object({ refreshToken: z.string() }).meta({ id: "RefreshRequest" });
 
 /** Sign-in, sign-out, token refresh, change of tenant. Every route is also served under `/auth`. */
 export const signInRoutes = [
-  endpoint({
-    method: "post",
-    path: "/api/v1/auth/login",
+  endpoint("POST /api/v1/auth/login", {
     alsoAt: ["/auth/login"],
-    area: "Sign-in",
     id: "signIn",
     service: "waits for others",
     summary: "Sign in with email and password",
@@ -49,11 +48,8 @@ export const signInRoutes = [
         }),
       ),
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/auth/refresh",
+  endpoint("POST /api/v1/auth/refresh", {
     alsoAt: ["/auth/refresh"],
-    area: "Sign-in",
     id: "refresh",
     summary: "Exchange a refresh token for new tokens",
     access: anyone,
@@ -65,11 +61,8 @@ export const signInRoutes = [
       return await signedInAnswer(db, await refresh(platform, refreshToken));
     },
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/auth/switch-tenant",
+  endpoint("POST /api/v1/auth/switch-tenant", {
     alsoAt: ["/auth/switch-tenant"],
-    area: "Sign-in",
     id: "switchTenant",
     summary: "Get tokens for another tenant of the caller",
     access: byPerson(signedIn),
@@ -79,19 +72,13 @@ export const signInRoutes = [
     run: async ({ platform, db, caller, body }) =>
       await signedInAnswer(db, await switchTenant(platform, caller, body.tenantId)),
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/auth/logout",
+  endpoint("POST /api/v1/auth/logout", {
     alsoAt: ["/auth/logout"],
-    area: "Sign-in",
     id: "signOut",
     summary: "End the caller's session",
     access: forSelf(forEnrolling(byPerson(signedIn))),
     answers: { 204: { description: "The session has ended" } },
     problems: [],
-    async run({ platform, caller }) {
-      await signOut(platform, caller);
-      return noContent();
-    },
+    run: ({ platform, caller }) => noContentAfter(signOut(platform, caller)),
   }),
 ] as const;

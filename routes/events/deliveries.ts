@@ -12,22 +12,20 @@ import { rotateSecret, signingSecret, webhookEndpoints } from "../../domain/even
 import { pauseEndpoint, resumeEndpoint } from "../../domain/events/pause_endpoint.ts";
 import { MAX_REDELIVERED, redeliverFailed } from "../../domain/events/redeliver_failed.ts";
 import { accepted, ok } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { enumName, optionalText, uuid } from "../../domain/shared/shapes.ts";
 
+const endpoint = endpointsIn("Webhook endpoints");
+
 const path = "/api/v1/webhook-endpoints/{id}";
-const area = "Webhook endpoints";
 const access = inTenant("manage:webhooks");
 const params = z.object({ id: uuid });
 const deliveriesOf = (id: string) => `/api/v1/webhook-endpoints/${id}/deliveries`;
 
 /** Deliveries of a webhook endpoint, redelivery, ping, and rotation of the secret. */
 export const deliveryRoutes = [
-  endpoint({
-    method: "get",
-    path: `${path}/deliveries`,
-    area,
+  endpoint(`GET ${path}/deliveries`, {
     id: "listWebhookDeliveries",
     access,
     params,
@@ -37,10 +35,7 @@ export const deliveryRoutes = [
     problems: ["WEBHOOK_ENDPOINT_NOT_FOUND"],
     run: async ({ db, caller, params, query }) => ok(await listDeliveries(db, caller, params.id, query)),
   }),
-  endpoint({
-    method: "post",
-    path: `${path}/deliveries/{deliveryId}/redeliver`,
-    area,
+  endpoint(`POST ${path}/deliveries/{deliveryId}/redeliver`, {
     id: "redeliverWebhook",
     summary: "Send an ended delivery again, with the same id",
     access,
@@ -57,10 +52,7 @@ export const deliveryRoutes = [
       return accepted(await redeliver(platform, caller, { endpointId: id, deliveryId }), deliveriesOf(id));
     },
   }),
-  endpoint({
-    method: "post",
-    path: `${path}/redeliver-failed`,
-    area,
+  endpoint(`POST ${path}/redeliver-failed`, {
     id: "redeliverFailedWebhooks",
     summary: "Send all failed deliveries of an endpoint again, with the same ids",
     details: `At most ${MAX_REDELIVERED} with one request. If there are many, a job sends them.`,
@@ -85,10 +77,7 @@ export const deliveryRoutes = [
     run: async ({ platform, caller, params: { id }, body: { dryRun } }) =>
       ok(await redeliverFailed(platform, caller, id, dryRun)),
   }),
-  endpoint({
-    method: "post",
-    path: `${path}/pause`,
-    area,
+  endpoint(`POST ${path}/pause`, {
     id: "pauseWebhookEndpoint",
     summary: "Pause an endpoint: its deliveries wait",
     details:
@@ -103,10 +92,7 @@ export const deliveryRoutes = [
     run: async ({ db, caller, params: { id }, body }) =>
       ok(await transact(db, (tx) => pauseEndpoint(tx, caller, id, body.reason))),
   }),
-  endpoint({
-    method: "post",
-    path: `${path}/resume`,
-    area,
+  endpoint(`POST ${path}/resume`, {
     id: "resumeWebhookEndpoint",
     summary: "Resume a paused endpoint: a job sends what waited",
     details: "Repeating the request changes nothing.",
@@ -116,10 +102,7 @@ export const deliveryRoutes = [
     problems: ["WEBHOOK_ENDPOINT_NOT_FOUND"],
     run: async ({ platform, caller, params: { id } }) => ok(await resumeEndpoint(platform, caller, id)),
   }),
-  endpoint({
-    method: "post",
-    path: `${path}/test`,
-    area,
+  endpoint(`POST ${path}/test`, {
     id: "testWebhookEndpoint",
     access,
     params,
@@ -130,10 +113,7 @@ export const deliveryRoutes = [
     run: async ({ platform, caller, params: { id } }) =>
       accepted(await sendPing(platform, caller, id), deliveriesOf(id)),
   }),
-  endpoint({
-    method: "post",
-    path: `${path}/rotate-secret`,
-    area,
+  endpoint(`POST ${path}/rotate-secret`, {
     id: "rotateWebhookSecret",
     access,
     params,

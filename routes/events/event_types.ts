@@ -2,7 +2,9 @@ import { z } from "zod";
 import { eventData } from "../../domain/events/event_types.ts";
 import { signedIn } from "../../domain/rights/checks.ts";
 import { ok } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
+
+const endpoint = endpointsIn("Webhook endpoints");
 
 const EventTypeDto = z.object({
   type: z.string(),
@@ -16,10 +18,7 @@ const tenantId = "01990000-0000-7000-8000-0000000000aa";
 
 /** The types of events. */
 export const eventTypeRoutes = [
-  endpoint({
-    method: "get",
-    path: "/api/v1/webhook-events/types",
-    area: "Webhook endpoints",
+  endpoint("GET /api/v1/webhook-events/types", {
     id: "listEventTypes",
     summary: "List the event types, each with an example",
     access: signedIn,

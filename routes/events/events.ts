@@ -7,12 +7,13 @@ import { admit, inServedTenantsOrService } from "../../domain/rights/checks.ts";
 import { requiredName } from "../../domain/shared/name.ts";
 import { created, ok } from "../shared/answer.ts";
 import { callerOf } from "../shared/caller_of.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { anyObject, uuid } from "../../domain/shared/shapes.ts";
 import { queryInteger } from "../shared/validation.ts";
 
+const endpoint = endpointsIn("Events");
+
 const path = "/api/v1/events";
-const area = "Events";
 const polling = inServedTenantsOrService("read:events");
 const types = z.union([z.string(), z.array(z.string())])
   .transform((given) =>
@@ -23,10 +24,7 @@ const types = z.union([z.string(), z.array(z.string())])
 
 /** Publishing own events, and polling all events. */
 export const eventRoutes = [
-  endpoint({
-    method: "post",
-    path,
-    area,
+  endpoint(`POST ${path}`, {
     id: "publishEvent",
     access: inServedTenantsOrService(PUBLISH),
     summary: "Publish an event of your own type; it is delivered like built-in events",
@@ -55,10 +53,7 @@ export const eventRoutes = [
         : created(event, `${path}?types=${event.type}`);
     },
   }),
-  endpoint({
-    method: "get",
-    path,
-    area,
+  endpoint(`GET ${path}`, {
     id: "pollEvents",
     access: polling,
     service: "stream",

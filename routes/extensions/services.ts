@@ -1,4 +1,4 @@
-import { type Actor, type AuditEntry, recordAudit } from "../../domain/audit/audit.ts";
+import { type Actor, type AuditEntry, recordAudits } from "../../domain/audit/audit.ts";
 import { emitEvents, type NewEvent } from "../../domain/events/emit.ts";
 import { ownDataMistake } from "../../domain/events/own_types.ts";
 import type { DownloadUrl } from "../../domain/files/download.ts";
@@ -85,5 +85,5 @@ export const servicesOf = (platform: ServicePlatform): Services => ({
   },
   fetchOutbound: (request) =>
     createHttpOut({ allow: platform.config.OUTBOUND_ALLOW, followsRedirects: false }).send(request),
-  audit: (db, actor, entry) => transact(db, (tx) => recordAudit(tx, actor, entry)),
+  audit: (db, actor, entry) => transact(db, (tx) => recordAudits(tx, actor, [entry])),
 });

@@ -6,20 +6,19 @@ import { PURGE_KINDS } from "../../domain/files/purge_reasons.ts";
 import { listFiles } from "../../domain/files/list.ts";
 import { FileReference, listReferences } from "../../domain/files/references.ts";
 import { ok } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { enumName, uuid } from "../../domain/shared/shapes.ts";
 import { queryBoolean, queryInstant } from "../shared/validation.ts";
 import { FileProfileDto, ofFile } from "./shapes.ts";
 
+const endpoint = endpointsIn("Files");
+
 const access = inFileModule("read:files");
 
 /** Lists of files, upload profiles and references of a file. */
 export const listRoutes = [
-  endpoint({
-    method: "get",
-    path: "/api/v1/files",
-    area: "Files",
+  endpoint("GET /api/v1/files", {
     id: "listFiles",
     summary: "List the tenant's files of any status, newest first, or the product files",
     access,
@@ -44,10 +43,7 @@ export const listRoutes = [
     problems: ["FORBIDDEN"],
     run: async ({ db, caller, query }) => ok(await listFiles(db, caller, query)),
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/files/profiles",
-    area: "Files",
+  endpoint("GET /api/v1/files/profiles", {
     id: "listFileProfiles",
     summary: "List the upload profiles: maximum size and media types",
     access: inFileModule("upload:files"),
@@ -59,10 +55,7 @@ export const listRoutes = [
           .map(({ name, maxBytes, contentTypes }) => ({ name, maxBytes, contentTypes: [...contentTypes] })),
       ),
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/files/{id}/references",
-    area: "Files",
+  endpoint("GET /api/v1/files/{id}/references", {
     id: "listFileReferences",
     summary: "List the references of a file, oldest first",
     access,

@@ -5,17 +5,16 @@ import { listScanAttempts, ScanAttempt } from "../../domain/files/scan_attempts.
 import { readScannerStatus, ScannerReport } from "../../domain/files/scanner_status.ts";
 import { z } from "zod";
 import { ok, okVersioned } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { DownloadQuery, FileDownload, ofFile, ScanAttemptsQuery } from "./shapes.ts";
+
+const endpoint = endpointsIn("Files");
 
 const access = inFileModule("read:files");
 
 /** Reads a file record, its scan attempts and its download URL. */
 export const readRoutes = [
-  endpoint({
-    method: "get",
-    path: "/api/v1/files/scanner-status",
-    area: "Files",
+  endpoint("GET /api/v1/files/scanner-status", {
     id: "readScannerStatus",
     service: "waits for others",
     summary: "Read the scanner's engine, signature age and queue length",
@@ -24,10 +23,7 @@ export const readRoutes = [
     problems: ["FILE_SCAN_UNAVAILABLE", "FORBIDDEN"],
     run: async ({ platform }) => ok(await readScannerStatus(platform)),
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/files/{id}",
-    area: "Files",
+  endpoint("GET /api/v1/files/{id}", {
     id: "readFile",
     service: "point read",
     summary: "Read the record of a file of any status, also of a purged file",
@@ -40,10 +36,7 @@ export const readRoutes = [
       return okVersioned(fileRecord(file), file.version);
     },
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/files/{id}/download-url",
-    area: "Files",
+  endpoint("GET /api/v1/files/{id}/download-url", {
     id: "giveDownloadUrl",
     summary: "Get a short-lived download URL of the content",
     access,
@@ -62,10 +55,7 @@ export const readRoutes = [
       return ok(await giveDownloadUrl(platform, caller, file, query.purpose));
     },
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/files/{id}/scan-attempts",
-    area: "Files",
+  endpoint("GET /api/v1/files/{id}/scan-attempts", {
     id: "listScanAttempts",
     summary: "List the scan attempts of a file, newest first",
     access,

@@ -3,17 +3,16 @@ import { readVisibleFile } from "../../domain/files/file.ts";
 import { FileReference, referenceFile, releaseReference } from "../../domain/files/references.ts";
 import { SERVICE_SCOPES } from "../../domain/files/service_scopes.ts";
 import { created, noContent } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { FileReferenceId, ofFile, ReferenceRequest } from "./shapes.ts";
+
+const endpoint = endpointsIn("Files");
 
 const access = inFileModule("upload:files");
 
 /** References of a file. A file with a reference is neither collected nor purged. */
 export const referenceRoutes = [
-  endpoint({
-    method: "post",
-    path: "/api/v1/files/{id}/references",
-    area: "Files",
+  endpoint("POST /api/v1/files/{id}/references", {
     id: "referenceFile",
     summary: "Add a reference to a file",
     details:
@@ -40,10 +39,7 @@ export const referenceRoutes = [
       return created(reference, `/api/v1/files/${file.id}/references/${reference.referenceId}`);
     },
   }),
-  endpoint({
-    method: "delete",
-    path: "/api/v1/files/{id}/references/{referenceId}",
-    area: "Files",
+  endpoint("DELETE /api/v1/files/{id}/references/{referenceId}", {
     id: "releaseReference",
     summary: "Release a reference; no effect if it was released",
     details:

@@ -3,15 +3,14 @@ import { FileRecord, fileRecord, readVisibleFile } from "../../domain/files/file
 import { purgeFile } from "../../domain/files/purge_file.ts";
 import { changeRetention } from "../../domain/files/retention.ts";
 import { ok, okVersioned } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { ofFile, PurgeRequest, RetentionRequest } from "./shapes.ts";
+
+const endpoint = endpointsIn("Files");
 
 /** Retention and purge of a file. */
 export const retentionRoutes = [
-  endpoint({
-    method: "put",
-    path: "/api/v1/files/{id}/retention",
-    area: "Files",
+  endpoint("PUT /api/v1/files/{id}/retention", {
     id: "changeRetention",
     summary: "Extend the retention of a file, or set or release its legal hold",
     access: inFileModule("retain:files"),
@@ -31,10 +30,7 @@ export const retentionRoutes = [
       return okVersioned(fileRecord(file), file.version);
     },
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/files/{id}/purge",
-    area: "Files",
+  endpoint("POST /api/v1/files/{id}/purge", {
     id: "purgeFile",
     service: "waits for others",
     summary: "Delete the content; the record stays as a tombstone",

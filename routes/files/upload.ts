@@ -3,15 +3,14 @@ import { completeFile } from "../../domain/files/complete.ts";
 import { FileRecord, fileRecord } from "../../domain/files/file.ts";
 import { Reservation, ReservationRequest, reserveFile } from "../../domain/files/reserve.ts";
 import { created, okVersioned } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { CompleteFileRequest, ofFile } from "./shapes.ts";
+
+const endpoint = endpointsIn("Files");
 
 /** Reserves and confirms uploads. The client sends the content directly to storage. */
 export const uploadRoutes = [
-  endpoint({
-    method: "post",
-    path: "/api/v1/files",
-    area: "Files",
+  endpoint("POST /api/v1/files", {
     id: "reserveFile",
     summary: "Reserve a file and get its upload URL",
     access: inFileModule("upload:files"),
@@ -30,10 +29,7 @@ export const uploadRoutes = [
       return created(reservation, `/api/v1/files/${reservation.fileId}`);
     },
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/files/{id}/complete",
-    area: "Files",
+  endpoint("POST /api/v1/files/{id}/complete", {
     id: "completeFile",
     service: "waits for others",
     summary: "Confirm an upload; starts the scan",

@@ -21,11 +21,13 @@ import { inTenantOrService } from "../../domain/rights/checks.ts";
 import { created, ok } from "../shared/answer.ts";
 import { readItems } from "../shared/bulk.ts";
 import type { Call } from "../shared/call.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { enumName, uuid } from "../../domain/shared/shapes.ts";
 import { requireKnownArgs } from "./known_args.ts";
 import { ofTenant, status } from "./shapes.ts";
+
+const endpoint = endpointsIn("Jobs");
 
 const access = inTenantOrService();
 const byId = z.object({ id: uuid });
@@ -42,10 +44,7 @@ const theBatch = { 200: { description: "The batch", schema: JobBatch } };
 
 /** Batches: jobs that are enqueued together, with a job for each outcome. */
 export const batchRoutes = [
-  endpoint({
-    method: "get",
-    path: "/api/v1/jobs/batches",
-    area: "Jobs",
+  endpoint("GET /api/v1/jobs/batches", {
     id: "listJobBatches",
     summary: "List batches of jobs, newest first",
     access,
@@ -54,10 +53,7 @@ export const batchRoutes = [
     problems: [],
     run: async ({ db, caller, query }) => ok(await listBatches(db, jobReach(caller, query.tenantId), query)),
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/jobs/batches/{id}",
-    area: "Jobs",
+  endpoint("GET /api/v1/jobs/batches/{id}", {
     id: "readJobBatch",
     summary: "Read a batch with the number of its jobs by status",
     access,
@@ -66,10 +62,7 @@ export const batchRoutes = [
     problems: ["JOB_BATCH_NOT_FOUND"],
     run: async ({ db, caller, params }) => ok(await readBatch(db, jobReach(caller), params.id)),
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/jobs/batches/{id}/jobs",
-    area: "Jobs",
+  endpoint("GET /api/v1/jobs/batches/{id}/jobs", {
     id: "listJobsOfBatch",
     summary: "List the jobs of a batch, oldest first",
     access,
@@ -80,10 +73,7 @@ export const batchRoutes = [
     run: async ({ db, caller, params, query }) =>
       ok(await listBatchJobs(db, jobReach(caller), params.id, query)),
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/jobs/batches",
-    area: "Jobs",
+  endpoint("POST /api/v1/jobs/batches", {
     id: "createJobBatch",
     summary: "Enqueue up to 1,000 jobs as a batch, all or none",
     details:
@@ -106,10 +96,7 @@ export const batchRoutes = [
       return created(batch, `/api/v1/jobs/batches/${batch.id}`);
     },
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/jobs/batches/{id}/jobs",
-    area: "Jobs",
+  endpoint("POST /api/v1/jobs/batches/{id}/jobs", {
     id: "addToJobBatch",
     summary: "Add up to 1,000 jobs to an open batch, all or none, or close it",
     access,
@@ -126,10 +113,7 @@ export const batchRoutes = [
       return ok(await addToBatch(platform, caller, params.id, { jobs, close: body.close }));
     },
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/jobs/batches/{id}/cancel",
-    area: "Jobs",
+  endpoint("POST /api/v1/jobs/batches/{id}/cancel", {
     id: "cancelJobBatch",
     summary: "Cancel the jobs of a batch that have not started or wait for a retry",
     access,

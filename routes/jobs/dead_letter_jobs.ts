@@ -17,8 +17,8 @@ import { retryDeadLetter } from "../../domain/jobs/control/dead_letters.ts";
 import { jobReach } from "../../domain/jobs/reach.ts";
 import { timeOfId } from "../../domain/shared/ids.ts";
 import { JobSummary } from "../../domain/jobs/job_row.ts";
-import { noContent, ok, okVersioned } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { noContentAfter, ok, okVersioned } from "../shared/answer.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
 import { queryBoolean, queryInstant } from "../shared/validation.ts";
@@ -35,14 +35,13 @@ import { searchedFromHeader } from "./filters.ts";
 import { requireKnownArgs } from "./known_args.ts";
 import { ofTenant } from "./shapes.ts";
 
+const endpoint = endpointsIn("Jobs");
+
 const access = inTenantOrService();
 
 /** Dead letters: jobs that used up their retries. */
 export const deadLetterRoutes = [
-  endpoint({
-    method: "get",
-    path: "/api/v1/dead-letter-jobs",
-    area: "Jobs",
+  endpoint("GET /api/v1/dead-letter-jobs", {
     id: "listDeadLetters",
     summary: "List dead letters, newest first",
     access,
@@ -70,10 +69,7 @@ export const deadLetterRoutes = [
       return ok(page, searchedFromHeader({ searchedFrom: firstId ? timeOfId(firstId) : null }));
     },
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/dead-letter-jobs/groups",
-    area: "Jobs",
+  endpoint("GET /api/v1/dead-letter-jobs/groups", {
     id: "listDeadLetterGroups",
     summary: "List dead letters that were not retried, grouped by job type and error, largest group first",
     access,
@@ -83,10 +79,7 @@ export const deadLetterRoutes = [
     run: async ({ db, caller, query }) =>
       ok(await listDeadLetterGroups(db, jobReach(caller, query.tenantId), query)),
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/dead-letter-jobs/{id}",
-    area: "Jobs",
+  endpoint("GET /api/v1/dead-letter-jobs/{id}", {
     id: "readDeadLetter",
     summary: "Read a dead letter",
     access,
@@ -98,25 +91,17 @@ export const deadLetterRoutes = [
       return okVersioned(deadLetter, deadLetterVersion(deadLetter));
     },
   }),
-  endpoint({
-    method: "delete",
-    path: "/api/v1/dead-letter-jobs/{id}",
-    area: "Jobs",
+  endpoint("DELETE /api/v1/dead-letter-jobs/{id}", {
     id: "discardDeadLetter",
     summary: "Delete a dead letter that was not retried; its job stays until its retention ends",
     access,
     params: z.object({ id: uuid }),
     answers: { 204: { description: "Deleted" } },
     problems: ["JOB_DEADLETTER_NOT_FOUND", "PRECONDITION_FAILED", "JOB_DEADLETTER_ALREADY_RETRIED"],
-    async run({ db, caller, params, call }) {
-      await discardDeadLetter(db, caller, params.id, call.ifMatch);
-      return noContent();
-    },
+    run: ({ db, caller, params, call }) =>
+      noContentAfter(discardDeadLetter(db, caller, params.id, call.ifMatch)),
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/dead-letter-jobs/retry",
-    area: "Jobs",
+  endpoint("POST /api/v1/dead-letter-jobs/retry", {
     id: "retryDeadLetters",
     summary: "Retry all matching dead letters",
     access,
@@ -133,10 +118,7 @@ export const deadLetterRoutes = [
         await retryDeadLetters(platform, caller, { filter, reach: jobReach(caller, query.tenantId), dryRun }),
       ),
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/dead-letter-jobs/purge",
-    area: "Jobs",
+  endpoint("POST /api/v1/dead-letter-jobs/purge", {
     id: "purgeDeadLetters",
     summary: "Delete dead letters: by age, by filter, or all",
     details:
@@ -158,10 +140,7 @@ export const deadLetterRoutes = [
         }),
       ),
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/dead-letter-jobs/{id}/retry",
-    area: "Jobs",
+  endpoint("POST /api/v1/dead-letter-jobs/{id}/retry", {
     id: "retryDeadLetter",
     summary: "Enqueue the job of a dead letter again, with the same or other arguments",
     access,

@@ -12,20 +12,19 @@ import { readThroughput, Throughput, THROUGHPUT_WINDOWS } from "../../domain/job
 import { describeJobTypes, ExposedJobType } from "../../domain/jobs/lists/type_catalog.ts";
 import { listWorkers, LiveWorker } from "../../domain/jobs/engine/lease.ts";
 import { ok } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { enumName } from "../../domain/shared/shapes.ts";
 import { BY_ARGUMENTS, filtersOf, searchedFromHeader } from "./filters.ts";
 import { furtherJobFilters, jobFilters, JobStatusCountsDto, ofTenant } from "./shapes.ts";
+
+const endpoint = endpointsIn("Jobs");
 
 const access = inTenantOrService();
 const window = enumName(THROUGHPUT_WINDOWS).default("hour");
 
 /** Statistics of all jobs. They must be registered before `/jobs/{id}`, which matches their paths too. */
 export const jobStatisticsRoutes = [
-  endpoint({
-    method: "get",
-    path: "/api/v1/jobs/dashboard/stats",
-    area: "Jobs",
+  endpoint("GET /api/v1/jobs/dashboard/stats", {
     id: "readJobStats",
     summary: "Read the job counts of the dashboard",
     access,
@@ -34,10 +33,7 @@ export const jobStatisticsRoutes = [
     problems: [],
     run: async ({ db, caller, query }) => ok(await readJobStats(db, jobReach(caller, query.tenantId))),
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/jobs/counts",
-    area: "Jobs",
+  endpoint("GET /api/v1/jobs/counts", {
     id: "countJobsByStatus",
     summary: "Count matching jobs by status",
     details: BY_ARGUMENTS,
@@ -54,10 +50,7 @@ export const jobStatisticsRoutes = [
       return ok({ statuses }, found ? searchedFromHeader(found) : {});
     },
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/jobs/throughput",
-    area: "Jobs",
+  endpoint("GET /api/v1/jobs/throughput", {
     id: "readJobThroughput",
     summary: "Read how many attempts succeeded and failed per interval",
     access,
@@ -67,10 +60,7 @@ export const jobStatisticsRoutes = [
     run: async ({ platform, db, caller, query }) =>
       ok(await readThroughput(db, jobReach(caller, query.tenantId), query.window, platform.clock.now())),
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/jobs/queues",
-    area: "Jobs",
+  endpoint("GET /api/v1/jobs/queues", {
     id: "listJobQueues",
     summary: "List the queues that are paused or have unfinished jobs, their counts and oldest due time",
     access,
@@ -80,10 +70,7 @@ export const jobStatisticsRoutes = [
     run: async ({ platform, caller, query }) =>
       ok(await readQueues(platform, jobReach(caller, query.tenantId), caller.tenantId)),
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/jobs/pauses",
-    area: "Jobs",
+  endpoint("GET /api/v1/jobs/pauses", {
     id: "listJobPauses",
     summary: "List the queues and job types that are paused, for the tenant or for all",
     access,
@@ -91,10 +78,7 @@ export const jobStatisticsRoutes = [
     problems: [],
     run: async ({ db, caller }) => ok(await listPauses(db, caller.tenantId)),
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/jobs/types",
-    area: "Jobs",
+  endpoint("GET /api/v1/jobs/types", {
     id: "listJobTypes",
     summary: "List the job types that callers can enqueue, with the JSON Schema of their arguments",
     access,
@@ -102,10 +86,7 @@ export const jobStatisticsRoutes = [
     problems: [],
     run: async ({ platform, caller }) => ok(await describeJobTypes(platform, caller.tenantId)),
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/jobs/types/{name}/stats",
-    area: "Jobs",
+  endpoint("GET /api/v1/jobs/types/{name}/stats", {
     id: "readJobTypeStats",
     summary:
       "Read the figures of a job type per interval: ended attempts, failure rate, waiting time and duration",
@@ -117,10 +98,7 @@ export const jobStatisticsRoutes = [
     run: async ({ platform, caller, params, query }) =>
       ok(await readJobTypeStats(platform, jobReach(caller, query.tenantId), params.name, query.window)),
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/jobs/workers",
-    area: "Jobs",
+  endpoint("GET /api/v1/jobs/workers", {
     id: "listJobWorkers",
     summary: "List the workers with their last heartbeat",
     access: acrossTenants("admin:system"),

@@ -11,10 +11,12 @@ import {
 import { ARGS_PATH, ARGS_PATH_EXPECTED } from "../../domain/jobs/types/args_path.ts";
 import { rotateSigningSecret } from "../../domain/jobs/types/signing_secrets.ts";
 import { definedMembers } from "../../domain/shared/defined_members.ts";
-import { created, etagOf, noContent, ok, okVersioned } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { created, etagOf, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { anyObject, optionalObject } from "../../domain/shared/shapes.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
+
+const endpoint = endpointsIn("Jobs");
 
 const timestamp = z.iso.datetime();
 const path = z.string().max(200).regex(ARGS_PATH, ARGS_PATH_EXPECTED)
@@ -74,7 +76,6 @@ const DeclaredJobTypeDto = z.object({
   }),
 }).meta({ id: "DeclaredJobTypeDto", description: "A job type whose handler runs outside of the service" });
 
-const area = "Jobs";
 const access = inTenantOrService("manage:job-types");
 const params = z.object({ name: z.string().regex(JOB_TYPE_NAME, JOB_TYPE_NAME_EXPECTED) });
 const TIMEOUT = 300;
@@ -82,10 +83,7 @@ const RETRIES = 3;
 
 /** Job types that callers declare. */
 export const jobTypeRoutes = [
-  endpoint({
-    method: "get",
-    path: "/api/v1/job-types",
-    area,
+  endpoint("GET /api/v1/job-types", {
     id: "listDeclaredJobTypes",
     summary: "List the declared job types that the tenant can use, by name",
     access,
@@ -94,10 +92,7 @@ export const jobTypeRoutes = [
     problems: [],
     run: async ({ db, caller, query }) => ok(await listJobTypes(db, caller, query)),
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/job-types/{name}",
-    area,
+  endpoint("GET /api/v1/job-types/{name}", {
     id: "readDeclaredJobType",
     summary: "Read a declared job type",
     access,
@@ -109,10 +104,7 @@ export const jobTypeRoutes = [
       return okVersioned(value, version);
     },
   }),
-  endpoint({
-    method: "put",
-    path: "/api/v1/job-types/{name}",
-    area,
+  endpoint("PUT /api/v1/job-types/{name}", {
     id: "putJobType",
     summary: "Declare or change a job type whose handler runs outside of the service",
     details: "Without a tenant context the type is for all tenants.",
@@ -144,25 +136,17 @@ export const jobTypeRoutes = [
       return { ...answer, headers: { ...answer.headers, etag: etagOf(version) } };
     },
   }),
-  endpoint({
-    method: "delete",
-    path: "/api/v1/job-types/{name}",
-    area,
+  endpoint("DELETE /api/v1/job-types/{name}", {
     id: "deleteJobType",
     summary: "Delete a declared job type that has no unfinished jobs",
     access,
     params,
     answers: { 204: { description: "Deleted" } },
     problems: ["JOB_TYPE_NOT_FOUND", "JOB_TYPE_IN_USE_CONFLICT", "PRECONDITION_FAILED"],
-    async run({ db, caller, params, call }) {
-      await deleteJobType(db, caller, params.name, call.ifMatch);
-      return noContent();
-    },
+    run: ({ db, caller, params, call }) =>
+      noContentAfter(deleteJobType(db, caller, params.name, call.ifMatch)),
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/job-types/{name}/rotate-secret",
-    area,
+  endpoint("POST /api/v1/job-types/{name}/rotate-secret", {
     id: "rotateJobTypeSecret",
     summary: "Rotate the secret that signs pushes; the old secret also signs for one day",
     access,

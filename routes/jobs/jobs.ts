@@ -21,7 +21,7 @@ import { requestCancel } from "../../domain/jobs/control/request_cancel.ts";
 import { retryJob } from "../../domain/jobs/control/retry_job.ts";
 import { accepted, created, ok } from "../shared/answer.ts";
 import { readItems } from "../shared/bulk.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { enumName, uuid } from "../../domain/shared/shapes.ts";
 import { queryBoolean, queryInteger } from "../shared/validation.ts";
@@ -31,6 +31,8 @@ import { BY_ARGUMENTS, filtersOf, searchedFromHeader } from "./filters.ts";
 import { jobStatisticsRoutes } from "./job_statistics.ts";
 import { requireKnownArgs } from "./known_args.ts";
 import { BulkEnqueueRequest, BulkEnqueueResponse, furtherJobFilters, jobFilters, status } from "./shapes.ts";
+
+const endpoint = endpointsIn("Jobs");
 
 const access = inTenantOrService();
 const byId = z.object({ id: uuid });
@@ -48,10 +50,7 @@ const order = enumName(JOB_ORDERS);
 
 /** Jobs: enqueue, list, read, cancel, retry now. */
 export const jobRoutes = [
-  endpoint({
-    method: "get",
-    path: "/api/v1/jobs",
-    area: "Jobs",
+  endpoint("GET /api/v1/jobs", {
     id: "listJobs",
     summary: "List jobs",
     details: BY_ARGUMENTS,
@@ -75,10 +74,7 @@ export const jobRoutes = [
   }),
   ...jobStatisticsRoutes,
   ...batchRoutes,
-  endpoint({
-    method: "get",
-    path: "/api/v1/jobs/{id}/continuations",
-    area: "Jobs",
+  endpoint("GET /api/v1/jobs/{id}/continuations", {
     id: "listJobContinuations",
     summary: "List the first hundred continuations of a job, oldest first",
     access,
@@ -87,10 +83,7 @@ export const jobRoutes = [
     problems: ["JOB_NOT_FOUND"],
     run: async ({ db, caller, params }) => ok(await listContinuations(db, jobReach(caller), params.id)),
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/jobs/{id}",
-    area: "Jobs",
+  endpoint("GET /api/v1/jobs/{id}", {
     id: "readJob",
     service: "point read",
     summary: "Read a job",
@@ -100,10 +93,7 @@ export const jobRoutes = [
     problems: ["JOB_NOT_FOUND"],
     run: async ({ db, caller, params }) => ok(await readJobDetail(db, caller, jobReach(caller), params.id)),
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/jobs/{id}/executions",
-    area: "Jobs",
+  endpoint("GET /api/v1/jobs/{id}/executions", {
     id: "listJobExecutions",
     summary: "List a job's attempts, newest first",
     access,
@@ -114,10 +104,7 @@ export const jobRoutes = [
     run: async ({ db, caller, params, query }) =>
       ok(await listExecutions(db, jobReach(caller), params.id, query)),
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/jobs/{id}/executions/{attemptNumber}/log",
-    area: "Jobs",
+  endpoint("GET /api/v1/jobs/{id}/executions/{attemptNumber}/log", {
     id: "listJobLogLines",
     summary: "List the log lines of an attempt, oldest first",
     access,
@@ -128,10 +115,7 @@ export const jobRoutes = [
     run: async ({ db, caller, params, query }) =>
       ok(await listLogLines(db, jobReach(caller), params.id, params.attemptNumber, query)),
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/jobs",
-    area: "Jobs",
+  endpoint("POST /api/v1/jobs", {
     id: "enqueueJob",
     summary: "Enqueue a job",
     access,
@@ -149,10 +133,7 @@ export const jobRoutes = [
       return isDuplicate ? ok(job, DUPLICATE) : created(job, `/api/v1/jobs/${job.id}`);
     },
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/jobs/bulk",
-    area: "Jobs",
+  endpoint("POST /api/v1/jobs/bulk", {
     id: "enqueueJobs",
     summary: "Enqueue up to 1,000 jobs at once",
     access,
@@ -173,10 +154,7 @@ export const jobRoutes = [
       return ok(outcome, outcome.duplicates.length > 0 ? DUPLICATE : {});
     },
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/jobs/{id}/cancel",
-    area: "Jobs",
+  endpoint("POST /api/v1/jobs/{id}/cancel", {
     id: "cancelJob",
     summary: "Cancel a job that has not started or waits for a retry",
     access,
@@ -185,10 +163,7 @@ export const jobRoutes = [
     problems: ["JOB_NOT_FOUND", "JOB_ALREADY_CANCELLED", "JOB_CANNOT_CANCEL"],
     run: async ({ platform, caller, params }) => ok(await cancelJob(platform, caller, params.id)),
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/jobs/{id}/retry",
-    area: "Jobs",
+  endpoint("POST /api/v1/jobs/{id}/retry", {
     id: "retryJob",
     summary: "Enqueue an ended job again as a new job, with the same or other arguments",
     details: "A dead-lettered job is retried like its dead letter, once.",
@@ -212,10 +187,7 @@ export const jobRoutes = [
       return ok(await retryJob(platform, caller, params.id, serializedArgs));
     },
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/jobs/{id}/request-cancel",
-    area: "Jobs",
+  endpoint("POST /api/v1/jobs/{id}/request-cancel", {
     id: "requestJobCancel",
     summary: "Ask the worker of a running job to stop it",
     details:
@@ -227,10 +199,7 @@ export const jobRoutes = [
     run: async ({ db, caller, params }) =>
       accepted(await requestCancel(db, caller, params.id), `/api/v1/jobs/${params.id}`),
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/jobs/{id}/retry-now",
-    area: "Jobs",
+  endpoint("POST /api/v1/jobs/{id}/retry-now", {
     id: "retryJobNow",
     summary: "Retry a failed or postponed job now, without waiting for its delay",
     access,

@@ -2,18 +2,18 @@ import { z } from "zod";
 import { PauseState, pauseWork, resumeWork } from "../../domain/jobs/limits/pauses.ts";
 import { inTenantOrService } from "../../domain/rights/checks.ts";
 import { ok } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { requiredText } from "../../domain/shared/shapes.ts";
 import { queueName } from "../../domain/jobs/job_row.ts";
 import { PauseRequest } from "./shapes.ts";
+
+const endpoint = endpointsIn("Jobs");
 
 const details =
   "For the own tenant's jobs; a system administrator without a tenant context acts for all tenants. " +
   "Repeating the request changes nothing.";
 /** Common members. */
 const control = {
-  method: "post",
-  area: "Jobs",
   access: inTenantOrService("manage:jobs"),
   details,
   answers: { 200: { description: "What is paused now", schema: PauseState } },
@@ -23,9 +23,8 @@ const ofType = z.object({ name: requiredText(200) });
 
 /** Pausing and resuming queues and job types: waiting jobs stay, running jobs finish. */
 export const pauseRoutes = [
-  endpoint({
+  endpoint("POST /api/v1/jobs/queues/{queue}/pause", {
     ...control,
-    path: "/api/v1/jobs/queues/{queue}/pause",
     id: "pauseJobQueue",
     summary: "Pause a queue: its waiting jobs do not start",
     params: ofQueue,
@@ -35,9 +34,8 @@ export const pauseRoutes = [
     run: async ({ platform, caller, params, body }) =>
       ok(await pauseWork(platform, caller, { kind: "queue", name: params.queue }, body.reason)),
   }),
-  endpoint({
+  endpoint("POST /api/v1/jobs/queues/{queue}/resume", {
     ...control,
-    path: "/api/v1/jobs/queues/{queue}/resume",
     id: "resumeJobQueue",
     summary: "Resume a paused queue",
     params: ofQueue,
@@ -45,9 +43,8 @@ export const pauseRoutes = [
     run: async ({ platform, caller, params }) =>
       ok(await resumeWork(platform, caller, { kind: "queue", name: params.queue })),
   }),
-  endpoint({
+  endpoint("POST /api/v1/job-types/{name}/pause", {
     ...control,
-    path: "/api/v1/job-types/{name}/pause",
     id: "pauseJobType",
     summary: "Pause a job type: its waiting jobs do not start",
     params: ofType,
@@ -57,9 +54,8 @@ export const pauseRoutes = [
     run: async ({ platform, caller, params, body }) =>
       ok(await pauseWork(platform, caller, { kind: "type", name: params.name }, body.reason)),
   }),
-  endpoint({
+  endpoint("POST /api/v1/job-types/{name}/resume", {
     ...control,
-    path: "/api/v1/job-types/{name}/resume",
     id: "resumeJobType",
     summary: "Resume a paused job type",
     params: ofType,

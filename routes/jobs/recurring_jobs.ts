@@ -18,13 +18,15 @@ import {
 import { definedMembers } from "../../domain/shared/defined_members.ts";
 import { RecurringJob } from "../../domain/jobs/recurring/recurring_row.ts";
 import { JobSummary } from "../../domain/jobs/job_row.ts";
-import { created, noContent, ok, okVersioned } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { created, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { queryInteger } from "../shared/validation.ts";
 import { DUPLICATE } from "./jobs.ts";
 import { requireKnownArgs } from "./known_args.ts";
 import { CreateRecurringJobRequest, NextRunsDto, ofTenant, UpdateRecurringJobRequest } from "./shapes.ts";
+
+const endpoint = endpointsIn("Jobs");
 
 const access = inTenantOrService();
 
@@ -35,14 +37,11 @@ const theVersionedJob = {
 };
 const theRecurringJob = { 200: { description: "The recurring job", schema: RecurringJob } };
 /** Common members of pause, resume and trigger. */
-const control = { method: "post", area: "Jobs", access, params: byId } as const;
+const control = { access, params: byId } as const;
 
 /** Recurring jobs: a cron expression in a time zone and the job it enqueues. */
 export const recurringJobRoutes = [
-  endpoint({
-    method: "get",
-    path: "/api/v1/recurring-jobs",
-    area: "Jobs",
+  endpoint("GET /api/v1/recurring-jobs", {
     id: "listRecurringJobs",
     summary: "List recurring jobs by id",
     access,
@@ -52,10 +51,7 @@ export const recurringJobRoutes = [
     run: async ({ db, caller, query }) =>
       ok(await listRecurringJobs(db, jobReach(caller, query.tenantId), query)),
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/recurring-jobs/{id}",
-    area: "Jobs",
+  endpoint("GET /api/v1/recurring-jobs/{id}", {
     id: "readRecurringJob",
     service: "point read",
     summary: "Read a recurring job",
@@ -68,10 +64,7 @@ export const recurringJobRoutes = [
       return okVersioned(job, version);
     },
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/recurring-jobs/{id}/next-runs",
-    area: "Jobs",
+  endpoint("GET /api/v1/recurring-jobs/{id}/next-runs", {
     id: "listRecurringJobNextRuns",
     summary: "Read the next due times of a recurring job, paused or not",
     access,
@@ -82,10 +75,7 @@ export const recurringJobRoutes = [
     run: async ({ platform, caller, params, query }) =>
       ok({ nextRuns: await readNextRuns(platform, caller, params.id, query.count) }),
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/recurring-jobs/{id}/runs",
-    area: "Jobs",
+  endpoint("GET /api/v1/recurring-jobs/{id}/runs", {
     id: "listRecurringJobRuns",
     summary: "List the latest jobs of a recurring job, newest first",
     access,
@@ -95,10 +85,7 @@ export const recurringJobRoutes = [
     problems: ["JOB_RECURRING_NOT_FOUND"],
     run: async ({ db, caller, params, query }) => ok(await listRuns(db, caller, params.id, query.limit)),
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/recurring-jobs",
-    area: "Jobs",
+  endpoint("POST /api/v1/recurring-jobs", {
     id: "createRecurringJob",
     summary: "Create a recurring job",
     access,
@@ -112,10 +99,7 @@ export const recurringJobRoutes = [
       return created(job, `/api/v1/recurring-jobs/${encodeURIComponent(job.jobId)}`);
     },
   }),
-  endpoint({
-    method: "put",
-    path: "/api/v1/recurring-jobs/{id}",
-    area: "Jobs",
+  endpoint("PUT /api/v1/recurring-jobs/{id}", {
     id: "updateRecurringJob",
     summary: "Change a recurring job's schedule, queue or arguments",
     access,
@@ -139,42 +123,34 @@ export const recurringJobRoutes = [
       return okVersioned(job, version);
     },
   }),
-  endpoint({
-    method: "delete",
-    path: "/api/v1/recurring-jobs/{id}",
-    area: "Jobs",
+  endpoint("DELETE /api/v1/recurring-jobs/{id}", {
     id: "deleteRecurringJob",
     summary: "Delete a recurring job; its jobs stay",
     access,
     params: byId,
     answers: { 204: { description: "Deleted" } },
     problems: ["JOB_RECURRING_NOT_FOUND", "PRECONDITION_FAILED"],
-    async run({ db, caller, params, call }) {
-      await deleteRecurringJob(db, caller, params.id, call.ifMatch);
-      return noContent();
-    },
+    run: ({ db, caller, params, call }) =>
+      noContentAfter(deleteRecurringJob(db, caller, params.id, call.ifMatch)),
   }),
-  endpoint({
+  endpoint("POST /api/v1/recurring-jobs/{id}/pause", {
     ...control,
-    path: "/api/v1/recurring-jobs/{id}/pause",
     id: "pauseRecurringJob",
     summary: "Pause a recurring job",
     answers: theRecurringJob,
     problems: ["JOB_RECURRING_NOT_FOUND", "JOB_RECURRING_ALREADY_PAUSED"],
     run: async ({ db, caller, params }) => ok(await pauseRecurringJob(db, caller, params.id)),
   }),
-  endpoint({
+  endpoint("POST /api/v1/recurring-jobs/{id}/resume", {
     ...control,
-    path: "/api/v1/recurring-jobs/{id}/resume",
     id: "resumeRecurringJob",
     summary: "Resume a paused recurring job",
     answers: theRecurringJob,
     problems: ["JOB_RECURRING_NOT_FOUND", "JOB_RECURRING_NOT_PAUSED"],
     run: async ({ platform, caller, params }) => ok(await resumeRecurringJob(platform, caller, params.id)),
   }),
-  endpoint({
+  endpoint("POST /api/v1/recurring-jobs/{id}/trigger", {
     ...control,
-    path: "/api/v1/recurring-jobs/{id}/trigger",
     id: "triggerRecurringJob",
     summary: "Run a recurring job at once, outside its schedule",
     creates: "atomically",

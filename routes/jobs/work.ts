@@ -9,8 +9,10 @@ import { JOB_TYPE_NAME, JOB_TYPE_NAME_EXPECTED } from "../../domain/jobs/types/d
 import { settleWork, WORK_OUTCOMES } from "../../domain/jobs/remote/settle_work.ts";
 import { ok } from "../shared/answer.ts";
 import { callerOf } from "../shared/caller_of.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
+
+const endpoint = endpointsIn("Jobs");
 
 /** Maximum size of the bodies of heartbeats and settlements, in bytes. */
 const BODY_BYTES = 8 * 1024 * 1024;
@@ -130,8 +132,6 @@ const programOf = ({ headers }: Request): string | null =>
 
 /** Common members. */
 const common = {
-  method: "post",
-  area: "Jobs",
   access: inServedTenantsOrService("work:jobs"),
   quota: "reports",
   exactNumbers: true,
@@ -139,9 +139,8 @@ const common = {
 
 /** Work of callers' own processes on jobs of declared types. */
 export const workRoutes = [
-  endpoint({
+  endpoint("POST /api/v1/work/claim", {
     ...common,
-    path: "/api/v1/work/claim",
     id: "claimWork",
     summary: "Claim due jobs of declared types, and wait for some if none is due",
     body: ClaimRequest,
@@ -157,9 +156,8 @@ export const workRoutes = [
         }),
       }),
   }),
-  endpoint({
+  endpoint("POST /api/v1/work/heartbeat", {
     ...common,
-    path: "/api/v1/work/heartbeat",
     id: "heartbeatWork",
     summary: "Renew the leases of claimed jobs, and report progress and log lines",
     body: HeartbeatRequest,
@@ -172,9 +170,8 @@ export const workRoutes = [
       return ok({ jobs, drain: platform.stopping.aborted || await isAnyPaused(db, held) });
     },
   }),
-  endpoint({
+  endpoint("POST /api/v1/work/settle", {
     ...common,
-    path: "/api/v1/work/settle",
     id: "settleWork",
     summary: "Settle attempts of claimed jobs",
     body: SettleRequest,

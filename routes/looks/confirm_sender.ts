@@ -3,9 +3,11 @@ import { confirmSender, readConfirmedTenant } from "../../domain/looks/senders/v
 import { CONFIRM_SENDER_PATH } from "../../domain/notifications/sending/service_notices.ts";
 import { anyone } from "../../domain/rights/checks.ts";
 import { confirmationPage } from "../auth/mailed_page.ts";
-import { noContent, ok } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { noContentAfter, ok } from "../shared/answer.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { HostedLooksDto, readHostedLooks } from "./hosted_page.ts";
+
+const endpoint = endpointsIn("Looks");
 
 const TEXTS = {
   en: {
@@ -35,10 +37,7 @@ const token = z.string().min(1).max(200);
 
 /** The mailed link that proves a sender address. */
 export const confirmSenderRoutes = [
-  endpoint({
-    method: "get",
-    path: CONFIRM_SENDER_PATH,
-    area: "Looks",
+  endpoint(`GET ${CONFIRM_SENDER_PATH}`, {
     id: "showConfirmSenderPage",
     access: anyone,
     summary: "The page of a mailed link; it asks for confirmation and changes nothing",
@@ -46,10 +45,7 @@ export const confirmSenderRoutes = [
     problems: [],
     run: ({ platform, call }) => confirmSenderPage(platform, call.request),
   }),
-  endpoint({
-    method: "post",
-    path: `${CONFIRM_SENDER_PATH}/looks`,
-    area: "Looks",
+  endpoint(`POST ${CONFIRM_SENDER_PATH}/looks`, {
     id: "readConfirmSenderLooks",
     access: anyone,
     summary: "Read how the page of a mailed link looks: like the tenant that asks",
@@ -59,19 +55,14 @@ export const confirmSenderRoutes = [
     run: async ({ platform, body }) =>
       ok(await readHostedLooks(platform, await readConfirmedTenant(platform.sql, body.token))),
   }),
-  endpoint({
-    method: "post",
-    path: CONFIRM_SENDER_PATH,
-    area: "Looks",
+  endpoint(`POST ${CONFIRM_SENDER_PATH}`, {
     id: "confirmNotificationSender",
     access: anyone,
     summary: "Confirm a sender address with the token of a mailed link",
     body: z.object({ token }).meta({ id: "ConfirmNotificationSenderRequest" }),
     answers: { 204: { description: "The address is verified" } },
     problems: ["NOTIFICATION_SENDER_TOKEN_INVALID"],
-    async run({ db, body: { token }, call: { traceId, ip } }) {
-      await confirmSender(db, token, { traceId, ip });
-      return noContent();
-    },
+    run: ({ db, body: { token }, call: { traceId, ip } }) =>
+      noContentAfter(confirmSender(db, token, { traceId, ip })),
   }),
 ] as const;

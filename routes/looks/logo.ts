@@ -3,15 +3,14 @@ import { readLogo } from "../../domain/looks/looks.ts";
 import { logoNotFound } from "../../domain/looks/write.ts";
 import { anyone } from "../../domain/rights/checks.ts";
 import { ok } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
+
+const endpoint = endpointsIn("Looks");
 
 /** The public logo of a tenant, for mails and hosted pages. */
 export const logoRoutes = [
-  endpoint({
-    method: "get",
-    path: "/looks/{tenantId}/logo",
-    area: "Looks",
+  endpoint("GET /looks/{tenantId}/logo", {
     id: "showTenantLogo",
     access: anyone,
     summary: "The logo of a tenant; mails and hosted pages show it",

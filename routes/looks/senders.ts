@@ -11,13 +11,14 @@ import {
 import { verifySender } from "../../domain/looks/senders/verify.ts";
 import { inTenant } from "../../domain/rights/checks.ts";
 import { requiredName } from "../../domain/shared/name.ts";
-import { created, etagOf, noContent, ok, okVersioned } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { created, etagOf, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { enumName, mailAddress, uuid } from "../../domain/shared/shapes.ts";
 
+const endpoint = endpointsIn("Looks");
+
 const path = "/api/v1/notification-senders";
-const area = "Looks";
 const read = inTenant("manage:settings", "send:notifications");
 const write = inTenant("manage:settings");
 const params = z.object({ id: uuid });
@@ -56,10 +57,7 @@ const sender = { etag: true, description: "The sender", schema: NotificationSend
 
 /** Addresses that the tenant sends mail from. */
 export const senderRoutes = [
-  endpoint({
-    method: "get",
-    path,
-    area,
+  endpoint(`GET ${path}`, {
     id: "listNotificationSenders",
     access: read,
     summary: "List the tenant's sender addresses",
@@ -71,10 +69,7 @@ export const senderRoutes = [
       return ok({ items: items.map(shown), ...rest });
     },
   }),
-  endpoint({
-    method: "get",
-    path: `${path}/{id}`,
-    area,
+  endpoint(`GET ${path}/{id}`, {
     id: "readNotificationSender",
     access: read,
     params,
@@ -86,10 +81,7 @@ export const senderRoutes = [
       return okVersioned(shown(found), found.version);
     },
   }),
-  endpoint({
-    method: "post",
-    path,
-    area,
+  endpoint(`POST ${path}`, {
     id: "addNotificationSender",
     service: "waits for others",
     access: write,
@@ -113,10 +105,7 @@ export const senderRoutes = [
       return { ...answer, headers: { ...answer.headers, etag: etagOf(added.version) } };
     },
   }),
-  endpoint({
-    method: "put",
-    path: `${path}/{id}`,
-    area,
+  endpoint(`PUT ${path}/{id}`, {
     id: "updateNotificationSender",
     service: "waits for others",
     access: write,
@@ -137,10 +126,7 @@ export const senderRoutes = [
       return okVersioned(shown(changed), changed.version);
     },
   }),
-  endpoint({
-    method: "post",
-    path: `${path}/{id}/verify`,
-    area,
+  endpoint(`POST ${path}/{id}/verify`, {
     id: "verifyNotificationSender",
     service: "waits for others",
     access: write,
@@ -159,19 +145,13 @@ export const senderRoutes = [
       return okVersioned(shown(checked), checked.version);
     },
   }),
-  endpoint({
-    method: "delete",
-    path: `${path}/{id}`,
-    area,
+  endpoint(`DELETE ${path}/{id}`, {
     id: "removeNotificationSender",
     access: write,
     params,
     summary: "Delete a sender; mails then come from the default sender or the service's own address",
     answers: { 204: { description: "Deleted" } },
     problems: ["NOTIFICATION_SENDER_NOT_FOUND", "PRECONDITION_FAILED"],
-    async run({ db, caller, params: { id }, call }) {
-      await removeSender(db, caller, id, call.ifMatch);
-      return noContent();
-    },
+    run: ({ db, caller, params: { id }, call }) => noContentAfter(removeSender(db, caller, id, call.ifMatch)),
   }),
 ] as const;

@@ -8,12 +8,13 @@ import { inTenant } from "../../domain/rights/checks.ts";
 import type { TenantCaller } from "../../domain/rights/caller.ts";
 import { requiredName } from "../../domain/shared/name.ts";
 import { okVersioned } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { mailAddress } from "../../domain/shared/shapes.ts";
 import { logoUrl } from "../../domain/looks/logo_url.ts";
 
+const endpoint = endpointsIn("Looks");
+
 const path = "/api/v1/tenant-looks";
-const area = "Looks";
 const write = inTenant("manage:settings");
 
 const colour = z.string().toLowerCase().regex(/^#[0-9a-f]{6}$/, "expected a colour such as #1f4fd8")
@@ -68,10 +69,7 @@ const answers = { 200: { etag: true, description: "The looks", schema: TenantLoo
 
 /** How the mails, hosted pages and documents of the tenant look. */
 export const tenantLooksRoutes = [
-  endpoint({
-    method: "get",
-    path,
-    area,
+  endpoint(`GET ${path}`, {
     id: "readTenantLooks",
     access: inTenant(),
     summary: "Read how the tenant's mails, hosted pages and documents look",
@@ -80,10 +78,7 @@ export const tenantLooksRoutes = [
     run: async ({ platform, db, caller }) =>
       await answer(platform, caller, await readOwnLooks(db, caller.tenantId)),
   }),
-  endpoint({
-    method: "put",
-    path,
-    area,
+  endpoint(`PUT ${path}`, {
     id: "updateTenantLooks",
     access: write,
     summary: "Change the looks; omitted members keep their values, null restores the service's own",
@@ -93,10 +88,7 @@ export const tenantLooksRoutes = [
     run: async ({ platform, caller, body, call }) =>
       await answer(platform, caller, await updateLooks(platform, caller, body, call.ifMatch)),
   }),
-  endpoint({
-    method: "put",
-    path: `${path}/logo`,
-    area,
+  endpoint(`PUT ${path}/logo`, {
     id: "setTenantLogo",
     access: write,
     summary: "Set the logo: a PNG or JPEG image of at most 256 KiB and 2000 x 2000 pixels",
@@ -109,10 +101,7 @@ export const tenantLooksRoutes = [
       return await answer(platform, caller, await setLogo(db, caller, content, call.ifMatch));
     },
   }),
-  endpoint({
-    method: "delete",
-    path: `${path}/logo`,
-    area,
+  endpoint(`DELETE ${path}/logo`, {
     id: "removeTenantLogo",
     access: write,
     summary: "Remove the logo",

@@ -3,12 +3,13 @@ import { byPerson, forSelf, signedIn } from "../../domain/rights/checks.ts";
 import { listDevices, registerDevice, removeDevice } from "../../domain/notifications/devices.ts";
 import { requireOwner } from "../../domain/notifications/ownership.ts";
 import { noContent, ok } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { optionalText, uuid } from "../../domain/shared/shapes.ts";
 import { UserDeviceDto } from "./shapes.ts";
 
+const endpoint = endpointsIn("Notifications");
+
 const path = "/api/v1/user-notifications/devices";
-const area = "Notifications";
 const access = forSelf(byPerson(signedIn));
 const query = z.object({ userId: uuid });
 const RegisterDeviceRequest = z.object({
@@ -18,10 +19,7 @@ const RegisterDeviceRequest = z.object({
 
 /** Devices that receive a user's push messages. */
 export const deviceRoutes = [
-  endpoint({
-    method: "post",
-    path,
-    area,
+  endpoint(`POST ${path}`, {
     id: "registerUserDevice",
     access,
     query,
@@ -35,10 +33,7 @@ export const deviceRoutes = [
       return ok(await registerDevice(db, userId, await call.readJson(RegisterDeviceRequest)));
     },
   }),
-  endpoint({
-    method: "get",
-    path,
-    area,
+  endpoint(`GET ${path}`, {
     id: "listUserDevices",
     access,
     query,
@@ -50,10 +45,7 @@ export const deviceRoutes = [
       return ok(await listDevices(db, userId));
     },
   }),
-  endpoint({
-    method: "delete",
-    path: `${path}/{id}`,
-    area,
+  endpoint(`DELETE ${path}/{id}`, {
     id: "removeUserDevice",
     access,
     query,

@@ -3,9 +3,11 @@ import { inTenantOrService } from "../../domain/rights/checks.ts";
 import { sendDirectEmail, sendDirectPush } from "../../domain/notifications/sending/direct.ts";
 import type { NotificationResult } from "../../domain/notifications/status.ts";
 import { type Answer, ok } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { optionalText, requiredText, uuid } from "../../domain/shared/shapes.ts";
 import { addressList, attachments, bodyText, NotificationResultDto, replyTo } from "./shapes.ts";
+
+const endpoint = endpointsIn("Notifications");
 
 const access = inTenantOrService("send:notifications");
 const addresses = addressList.nullish().transform((list) => list ?? []);
@@ -26,10 +28,7 @@ const sent = (result: NotificationResult): Answer => ({
 
 /** Direct messages: the request waits until they are sent. */
 export const directRoutes = [
-  endpoint({
-    method: "post",
-    path: "/api/v1/notifications/email",
-    area: "Notifications",
+  endpoint("POST /api/v1/notifications/email", {
     id: "sendDirectEmail",
     service: "waits for others",
     summary: "Send an email and wait for the mail server's answer, 20 s by default",
@@ -56,10 +55,7 @@ export const directRoutes = [
     run: async ({ platform, caller, body, once }) =>
       sent(await sendDirectEmail(platform, caller, body, once)),
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/notifications/push",
-    area: "Notifications",
+  endpoint("POST /api/v1/notifications/push", {
     id: "sendDirectPush",
     service: "waits for others",
     summary: "Send a push message to device tokens or to users' devices",

@@ -3,14 +3,13 @@ import { FEEDBACK_PATH } from "../../domain/notifications/feedback/adapters.ts";
 import { receiveFeedback } from "../../domain/notifications/feedback/receive_feedback.ts";
 import { anyone } from "../../domain/rights/checks.ts";
 import { ok, text } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
+
+const endpoint = endpointsIn("Notifications");
 
 /** Reports of mail and text message providers about messages that they accepted. */
 export const feedbackRoutes = [
-  endpoint({
-    method: "post",
-    path: `${FEEDBACK_PATH}/{provider}`,
-    area: "Notifications",
+  endpoint(`POST ${FEEDBACK_PATH}/{provider}`, {
     id: "receiveNotificationFeedback",
     summary: "Take a delivery report of a provider",
     details:

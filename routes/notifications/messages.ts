@@ -8,7 +8,7 @@ import { scheduleMessage, sendMessage } from "../../domain/notifications/sending
 import type { ProblemCode } from "../../domain/problems/catalogue.ts";
 import { contentTag } from "../../domain/shared/version.ts";
 import { ok } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { instant, uuid } from "../../domain/shared/shapes.ts";
 import { queryInstant } from "../shared/validation.ts";
@@ -23,6 +23,8 @@ import {
   status,
 } from "./shapes.ts";
 
+const endpoint = endpointsIn("Notifications");
+
 const access = inTenantOrService("send:notifications");
 const params = z.object({ id: uuid });
 const search = z.string().trim().min(1).max(320);
@@ -36,10 +38,7 @@ const result = (description: string) => ({ 200: { description, schema: Notificat
 
 /** Sends, schedules, cancels and retries messages; lists and reads them with their delivery attempts. */
 export const messageRoutes = [
-  endpoint({
-    method: "post",
-    path: "/api/v1/notifications/send",
-    area: "Notifications",
+  endpoint("POST /api/v1/notifications/send", {
     id: "sendNotification",
     summary: "Send a message through a channel",
     access,
@@ -49,10 +48,7 @@ export const messageRoutes = [
     problems: refusals,
     run: async ({ platform, caller, body }) => ok(await sendMessage(platform, caller, body)),
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/notifications/schedule",
-    area: "Notifications",
+  endpoint("POST /api/v1/notifications/schedule", {
     id: "scheduleNotification",
     summary: "Send a message at a later time",
     access,
@@ -64,10 +60,7 @@ export const messageRoutes = [
     run: async ({ platform, caller, body }) =>
       ok(await scheduleMessage(platform, caller, body.notification, body.scheduledAt)),
   }),
-  endpoint({
-    method: "delete",
-    path: "/api/v1/notifications/schedule/{id}",
-    area: "Notifications",
+  endpoint("DELETE /api/v1/notifications/schedule/{id}", {
     id: "cancelScheduledNotification",
     summary: "Cancel a scheduled message",
     access,
@@ -82,10 +75,7 @@ export const messageRoutes = [
     run: async ({ platform, caller, params, call }) =>
       ok(await cancelScheduled(platform, caller.tenantId, params.id, call.ifMatch)),
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/notifications/{id}/retry",
-    area: "Notifications",
+  endpoint("POST /api/v1/notifications/{id}/retry", {
     id: "retryNotification",
     summary: "Send a failed message again to all recipients that did not get it",
     access,
@@ -95,10 +85,7 @@ export const messageRoutes = [
     problems: ["NOTIFICATION_NOT_FOUND", "NOTIFICATION_CANNOT_RETRY"],
     run: async ({ platform, caller, params }) => ok(await retryNotification(platform, caller, params.id)),
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/notifications",
-    area: "Notifications",
+  endpoint("GET /api/v1/notifications", {
     id: "listNotifications",
     summary: "List the tenant's messages, newest first",
     access,
@@ -119,10 +106,7 @@ export const messageRoutes = [
       return ok(await listNotifications(db, { tenantId, ...filter }, { page, pageSize }));
     },
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/notifications/stats",
-    area: "Notifications",
+  endpoint("GET /api/v1/notifications/stats", {
     id: "readNotificationStats",
     summary: "Count messages by status",
     access,
@@ -131,10 +115,7 @@ export const messageRoutes = [
     problems: [],
     run: async ({ db, caller, query }) => ok(await readStats(db, { tenantId: caller.tenantId, ...query })),
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/notifications/{id}",
-    area: "Notifications",
+  endpoint("GET /api/v1/notifications/{id}", {
     id: "readNotification",
     service: "point read",
     summary: "Read a message, its recipients and all delivery attempts",

@@ -8,19 +8,17 @@ import {
   writePreferences,
 } from "../../domain/notifications/preferences.ts";
 import { okVersioned } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
 
+const endpoint = endpointsIn("Notifications");
+
 const path = "/api/v1/user-notifications/preferences";
-const area = "Notifications";
 const access = forSelf(byPerson(signedIn));
 const query = z.object({ userId: uuid });
 /** Preferences of a user: categories, channels, quiet hours and digest. */
 export const preferenceRoutes = [
-  endpoint({
-    method: "get",
-    path,
-    area,
+  endpoint(`GET ${path}`, {
     id: "readNotificationPreferences",
     access,
     query,
@@ -33,10 +31,7 @@ export const preferenceRoutes = [
       return okVersioned(preferences, version);
     },
   }),
-  endpoint({
-    method: "put",
-    path,
-    area,
+  endpoint(`PUT ${path}`, {
     id: "writeNotificationPreferences",
     access,
     query,

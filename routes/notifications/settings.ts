@@ -4,10 +4,11 @@ import { type NotificationSettings, readNotificationSettings } from "../../domai
 import { setNotificationSettings } from "../../domain/templates/write.ts";
 import { contentTag } from "../../domain/shared/version.ts";
 import { ok } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { requiredText } from "../../domain/shared/shapes.ts";
 
-const area = "Notification templates";
+const endpoint = endpointsIn("Notification templates");
+
 const Settings = z.object({
   defaultLocale: z.string().nullable(),
   timeZoneId: z.string().nullable().meta({ description: "Of times in reports; null: UTC" }),
@@ -15,10 +16,7 @@ const Settings = z.object({
 
 /** The settings of a tenant for its templates. */
 export const notificationSettingsRoutes = [
-  endpoint({
-    method: "get",
-    path: "/api/v1/notification-settings",
-    area,
+  endpoint("GET /api/v1/notification-settings", {
     id: "readNotificationSettings",
     summary: "Read the fallback locale of the tenant's templates and reports, and the time zone of reports",
     access: inTenant("send:notifications"),
@@ -26,10 +24,7 @@ export const notificationSettingsRoutes = [
     problems: [],
     run: async ({ db, caller }) => settingsAnswer(await readNotificationSettings(db, caller.tenantId)),
   }),
-  endpoint({
-    method: "put",
-    path: "/api/v1/notification-settings",
-    area,
+  endpoint("PUT /api/v1/notification-settings", {
     id: "updateNotificationSettings",
     summary:
       "Set the fallback locale of the tenant's templates and reports, and the time zone of reports; null removes either",

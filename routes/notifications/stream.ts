@@ -2,15 +2,14 @@ import { z } from "zod";
 import { byPerson, forSelf, signedIn } from "../../domain/rights/checks.ts";
 import { requireOwner } from "../../domain/notifications/ownership.ts";
 import { streamUserNotifications } from "../../domain/notifications/in_app/stream.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
+
+const endpoint = endpointsIn("Notifications");
 
 /** Streams new in-app notifications. */
 export const streamRoutes = [
-  endpoint({
-    method: "get",
-    path: "/api/v1/user-notifications/stream",
-    area: "Notifications",
+  endpoint("GET /api/v1/user-notifications/stream", {
     id: "streamUserNotifications",
     summary: "Stream a user's new in-app notifications as server-sent events, from Last-Event-ID on",
     access: forSelf(byPerson(signedIn)),

@@ -10,25 +10,23 @@ import {
   SUPPRESSION_REASONS,
   SUPPRESSION_VERSION,
 } from "../../domain/notifications/suppression.ts";
-import { created, noContent, ok, okVersioned } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { created, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { enumName, optionalText, uuid } from "../../domain/shared/shapes.ts";
 import { queryInstant } from "../shared/validation.ts";
 import { address } from "./shapes.ts";
 
+const endpoint = endpointsIn("Notifications");
+
 const path = "/api/v1/notification-suppressions";
-const area = "Notifications";
 const access = inTenantOrService("send:notifications");
 const params = z.object({ id: uuid });
 const channel = enumName(SUPPRESSED_CHANNELS);
 
 /** Suppressed addresses: the tenant's messages are not sent to them. */
 export const suppressionRoutes = [
-  endpoint({
-    method: "get",
-    path,
-    area,
+  endpoint(`GET ${path}`, {
     id: "listNotificationSuppressions",
     access,
     summary: "List the tenant's suppressed addresses, newest first",
@@ -45,10 +43,7 @@ export const suppressionRoutes = [
     run: async ({ db, caller, query }) =>
       ok(await listSuppressions(db, { tenantId: caller.tenantId, ...query }, query)),
   }),
-  endpoint({
-    method: "get",
-    path: `${path}/{id}`,
-    area,
+  endpoint(`GET ${path}/{id}`, {
     id: "readNotificationSuppression",
     access,
     params,
@@ -58,10 +53,7 @@ export const suppressionRoutes = [
     run: async ({ db, caller, params }) =>
       okVersioned(await readSuppression(db, caller.tenantId, params.id), SUPPRESSION_VERSION),
   }),
-  endpoint({
-    method: "post",
-    path,
-    area,
+  endpoint(`POST ${path}`, {
     id: "addNotificationSuppression",
     access,
     summary: "Suppress an address",
@@ -79,19 +71,14 @@ export const suppressionRoutes = [
       return created(added, `${path}/${added.id}`);
     },
   }),
-  endpoint({
-    method: "delete",
-    path: `${path}/{id}`,
-    area,
+  endpoint(`DELETE ${path}/{id}`, {
     id: "liftNotificationSuppression",
     access,
     params,
     summary: "Remove the suppression of an address",
     answers: { 204: { description: "The address is no longer suppressed" } },
     problems: ["NOTIFICATION_SUPPRESSION_NOT_FOUND", "PRECONDITION_FAILED"],
-    async run({ db, caller, params, call }) {
-      await liftSuppression(db, caller, params.id, call.ifMatch);
-      return noContent();
-    },
+    run: ({ db, caller, params, call }) =>
+      noContentAfter(liftSuppression(db, caller, params.id, call.ifMatch)),
   }),
 ] as const;

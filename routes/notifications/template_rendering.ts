@@ -7,7 +7,7 @@ import { listTemplateUses } from "../../domain/templates/uses.ts";
 import { sendTemplateTest } from "../../domain/notifications/sending/send.ts";
 import { previewTemplate, renderForRequest, Rendition, sampleDataOf } from "../../domain/templates/render.ts";
 import { ok } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { optionalObject, optionalText, requiredText, uuid } from "../../domain/shared/shapes.ts";
 import {
   bodyText,
@@ -19,16 +19,14 @@ import {
 } from "./shapes.ts";
 import { kind, layoutSlug, texts, variables } from "./template_shapes.ts";
 
-const area = "Notification templates";
+const endpoint = endpointsIn("Notification templates");
+
 const access = inTenantOrService("send:notifications");
 const params = z.object({ id: uuid });
 
 /** Rendering of templates, and what it needs. */
 export const templateRenderingRoutes = [
-  endpoint({
-    method: "get",
-    path: "/api/v1/notification-templates/{id}/sample-data",
-    area,
+  endpoint("GET /api/v1/notification-templates/{id}/sample-data", {
     id: "readTemplateSampleData",
     summary: "Data with a fitting value for every variable that a template, its layout and its partials use",
     access,
@@ -40,10 +38,7 @@ export const templateRenderingRoutes = [
       return ok(await sampleDataOf(platform, caller.tenantId, template));
     },
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/notification-templates/{id}/uses",
-    area,
+  endpoint("GET /api/v1/notification-templates/{id}/uses", {
     id: "listTemplateUses",
     summary: "List the templates that use a layout or partial, and whether each renders with its sample data",
     details: "Templates that use it through another part are listed too. At most 50, by slug and locale.",
@@ -54,10 +49,7 @@ export const templateRenderingRoutes = [
     run: async ({ platform, caller, params: { id } }) =>
       ok(await listTemplateUses(platform, caller.tenantId, id)),
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/notification-templates/{id}/test",
-    area,
+  endpoint("POST /api/v1/notification-templates/{id}/test", {
     id: "sendTemplateTest",
     service: "waits for others",
     summary: "Mail a template to the caller's own address, with `[Test]` before its subject",
@@ -80,10 +72,7 @@ export const templateRenderingRoutes = [
     run: async ({ platform, caller, params: { id }, body: { data, locale } }) =>
       ok(await sendTemplateTest(platform, caller, id, { data: data ?? null, locale: locale || null })),
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/notification-templates/render",
-    area,
+  endpoint("POST /api/v1/notification-templates/render", {
     id: "renderNotificationTemplate",
     service: "waits for others",
     summary: "Render a template without sending",
@@ -99,10 +88,7 @@ export const templateRenderingRoutes = [
     run: async ({ platform, caller, body: { templateSlug, locale, data } }) =>
       ok(await renderForRequest(platform, caller.tenantId, { slug: templateSlug, locale, data: data ?? {} })),
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/notification-templates/preview",
-    area,
+  endpoint("POST /api/v1/notification-templates/preview", {
     id: "previewNotificationTemplate",
     service: "waits for others",
     summary: "Render texts that are not stored, for a preview",

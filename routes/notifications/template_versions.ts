@@ -4,7 +4,7 @@ import { restoreTemplateVersion } from "../../domain/templates/write.ts";
 import { compareTemplateVersions } from "../../domain/templates/compare_versions.ts";
 import { listTemplateVersions, readTemplateVersion } from "../../domain/templates/versions.ts";
 import { ok, okVersioned } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { pageQuery } from "../shared/paging.ts";
 import { comparedWith, VersionDifferencesDto, versionNumber } from "../shared/version_differences.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
@@ -15,17 +15,15 @@ import {
 } from "./shapes.ts";
 import { summaryOf } from "./template_shapes.ts";
 
-const area = "Notification templates";
+const endpoint = endpointsIn("Notification templates");
+
 const access = inTenantOrService("send:notifications");
 const params = z.object({ id: uuid });
 const versionParams = z.object({ id: uuid, version: versionNumber });
 
 /** The versions of templates. */
 export const templateVersionRoutes = [
-  endpoint({
-    method: "get",
-    path: "/api/v1/notification-templates/{id}/versions",
-    area,
+  endpoint("GET /api/v1/notification-templates/{id}/versions", {
     id: "listNotificationTemplateVersions",
     summary: "List the versions of a template, newest first, 100 unless pageSize says less",
     access,
@@ -36,10 +34,7 @@ export const templateVersionRoutes = [
     run: async ({ db, caller, params, query }) =>
       ok(await listTemplateVersions(db, caller.tenantId, params.id, query)),
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/notification-templates/{id}/versions/{version}",
-    area,
+  endpoint("GET /api/v1/notification-templates/{id}/versions/{version}", {
     id: "readNotificationTemplateVersion",
     summary: "Read one version of a template with its texts; a version never changes",
     access,
@@ -51,10 +46,7 @@ export const templateVersionRoutes = [
       return ok(rest);
     },
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/notification-templates/{id}/versions/{version}/compare",
-    area,
+  endpoint("GET /api/v1/notification-templates/{id}/versions/{version}/compare", {
     id: "compareNotificationTemplateVersions",
     summary: "Compare the texts of a version with those of another one, line by line",
     access,
@@ -68,10 +60,7 @@ export const templateVersionRoutes = [
       return ok({ ...compared, changes });
     },
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/notification-templates/{id}/versions/{version}/restore",
-    area,
+  endpoint("POST /api/v1/notification-templates/{id}/versions/{version}/restore", {
     id: "restoreNotificationTemplateVersion",
     summary: "Create a new version with the texts of an earlier one",
     access,

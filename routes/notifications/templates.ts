@@ -8,8 +8,8 @@ import {
   TEMPLATE_KINDS,
 } from "../../domain/templates/read.ts";
 import { createTemplate, deleteTemplate, updateTemplate } from "../../domain/templates/write.ts";
-import { created, etagOf, ok, okEmpty, okVersioned } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { created, etagOf, ok, okAfter, okVersioned } from "../shared/answer.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { templateTexts } from "../shared/template_texts.ts";
 import { enumName, optionalText, requiredText, uuid } from "../../domain/shared/shapes.ts";
@@ -23,7 +23,8 @@ import {
 } from "./shapes.ts";
 import { kind, layoutSlug, summaryOf, texts, variables } from "./template_shapes.ts";
 
-const area = "Notification templates";
+const endpoint = endpointsIn("Notification templates");
+
 const access = inTenantOrService("send:notifications");
 const params = z.object({ id: uuid });
 const kept = (max: number) => z.string().max(max).nullish();
@@ -35,10 +36,7 @@ const detailOf = ({ tenantId, changedBy: _, partSlugs: __, ...rest }: StoredTemp
 
 /** Templates with variables. */
 export const templateRoutes = [
-  endpoint({
-    method: "post",
-    path: "/api/v1/notification-templates",
-    area,
+  endpoint("POST /api/v1/notification-templates", {
     id: "createNotificationTemplate",
     summary: "Create a template",
     access,
@@ -63,10 +61,7 @@ export const templateRoutes = [
       return { ...answer, headers: { ...answer.headers, etag: etagOf(template.version) } };
     },
   }),
-  endpoint({
-    method: "put",
-    path: "/api/v1/notification-templates/{id}",
-    area,
+  endpoint("PUT /api/v1/notification-templates/{id}", {
     id: "updateNotificationTemplate",
     summary: "Change a template and increment its version; omitted members keep their values",
     access,
@@ -88,25 +83,17 @@ export const templateRoutes = [
       return okVersioned(summaryOf(template), template.version);
     },
   }),
-  endpoint({
-    method: "delete",
-    path: "/api/v1/notification-templates/{id}",
-    area,
+  endpoint("DELETE /api/v1/notification-templates/{id}", {
     id: "deleteNotificationTemplate",
     summary: "Delete a template",
     access,
     params,
     answers: { 200: { description: "Deleted" } },
     problems: ["NOTIFICATION_TEMPLATE_NOT_FOUND", "PRECONDITION_FAILED"],
-    async run({ platform, caller, params, call }) {
-      await deleteTemplate(platform, caller, params.id, call.ifMatch);
-      return okEmpty();
-    },
+    run: ({ platform, caller, params, call }) =>
+      okAfter(deleteTemplate(platform, caller, params.id, call.ifMatch)),
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/notification-templates",
-    area,
+  endpoint("GET /api/v1/notification-templates", {
     id: "listNotificationTemplates",
     summary: "List the tenant's templates by slug and locale",
     access,
@@ -127,10 +114,7 @@ export const templateRoutes = [
       return ok(await listTemplates(db, filter, query));
     },
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/notification-templates/{id}",
-    area,
+  endpoint("GET /api/v1/notification-templates/{id}", {
     id: "readNotificationTemplate",
     service: "point read",
     summary: "Read a template of the tenant or a built-in one, with its texts",

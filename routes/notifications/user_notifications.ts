@@ -10,22 +10,20 @@ import {
 } from "../../domain/notifications/in_app/messages.ts";
 import { requireOwner } from "../../domain/notifications/ownership.ts";
 import { ok, okEmpty } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
 import { queryBoolean } from "../shared/validation.ts";
 
-const area = "Notifications";
+const endpoint = endpointsIn("Notifications");
+
 const access = forSelf(byPersonOrSystem);
 const params = z.object({ id: uuid });
 const ofUser = { userId: uuid };
 
 /** In-app notifications of a user. */
 export const userNotificationRoutes = [
-  endpoint({
-    method: "get",
-    path: "/api/v1/user-notifications",
-    area,
+  endpoint("GET /api/v1/user-notifications", {
     id: "listUserNotifications",
     summary: "List a user's in-app notifications, newest first",
     access,
@@ -42,10 +40,7 @@ export const userNotificationRoutes = [
       return ok(await listUserNotifications(db, query, query));
     },
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/user-notifications/unread-count",
-    area,
+  endpoint("GET /api/v1/user-notifications/unread-count", {
     id: "countUnreadUserNotifications",
     summary: "Count a user's unread in-app notifications",
     access,
@@ -57,10 +52,7 @@ export const userNotificationRoutes = [
       return ok(await countUserNotifications(db, { userId, isRead: false }));
     },
   }),
-  endpoint({
-    method: "put",
-    path: "/api/v1/user-notifications/{id}/read",
-    area,
+  endpoint("PUT /api/v1/user-notifications/{id}/read", {
     id: "markUserNotificationRead",
     summary: "Mark an in-app notification as read",
     access,
@@ -73,10 +65,7 @@ export const userNotificationRoutes = [
       return ok(await markRead(db, userId, params.id));
     },
   }),
-  endpoint({
-    method: "put",
-    path: "/api/v1/user-notifications/read-all",
-    area,
+  endpoint("PUT /api/v1/user-notifications/read-all", {
     id: "markAllUserNotificationsRead",
     summary: "Mark all in-app notifications of a user as read",
     access,
@@ -93,10 +82,7 @@ export const userNotificationRoutes = [
       return ok({ updated: await markAllRead(db, userId) });
     },
   }),
-  endpoint({
-    method: "delete",
-    path: "/api/v1/user-notifications/{id}",
-    area,
+  endpoint("DELETE /api/v1/user-notifications/{id}", {
     id: "deleteUserNotification",
     summary: "Delete an in-app notification",
     access,

@@ -20,7 +20,7 @@ import { PROVIDER_PAGE } from "../console/shared/client_request.ts";
 import { csrfToken } from "../console/shared/cookies.ts";
 import type { Answer } from "../shared/answer.ts";
 import type { Call } from "../shared/call.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import {
   type Browser,
   byQuery,
@@ -35,6 +35,8 @@ import {
 } from "./page.tsx";
 import { formRefusals, UI_LOCALES_TEXT } from "./protocol.ts";
 import { oauthTexts } from "./texts.ts";
+
+const endpoint = endpointsIn("OpenID provider");
 
 /** Prompts that a new sign-in fulfils. */
 const FULFILLED_BY_SIGN_IN = ["login", "select_account"];
@@ -148,7 +150,7 @@ async function answerForm(platform: ServicePlatform, call: Call): Promise<Answer
   const sent = await readSentForm(platform, call, CARRIED);
   const { given, isAnswer, browser, decision } = sent;
   if (!isAnswer || decision !== "allowed" && decision !== "denied") {
-    return await byQuery(platform, shared.path, sent); // it asks, or asks again
+    return await byQuery(platform, PATH, sent); // it asks, or asks again
   }
   return await answerRequest(platform, call, given, { browser, consent: decision });
 }
@@ -176,9 +178,9 @@ const parameters = {
 };
 /** The parameters with which a request continues: its own, those that are refused, and the service's own. */
 const CARRIED = [...Object.keys(parameters), "request", "request_uri", SIGNED_IN_AFTER];
+const PATH = "/oauth/authorize";
+
 const shared = {
-  path: "/oauth/authorize",
-  area: "OpenID provider",
   access: anyone,
   answers: {
     200: { description: "Asks the user for consent", contentType: "text/html" },
@@ -192,10 +194,9 @@ const shared = {
 
 /** The authorization endpoint: where clients send browsers to sign in. */
 export const authorizeRoutes = [
-  endpoint({
+  endpoint(`GET ${PATH}`, {
     ...shared,
     problems: ["OPENID_KEY_MISSING_UNAVAILABLE"],
-    method: "get",
     id: "authorizeClient",
     summary: "Sign in to a client with a browser (OpenID Connect, code flow with PKCE)",
     details: `Query: ${Object.keys(parameters).map((name) => `\`${name}\``).join(", ")}.`,
@@ -205,10 +206,9 @@ export const authorizeRoutes = [
         consent: null,
       }),
   }),
-  endpoint({
+  endpoint(`POST ${PATH}`, {
     ...shared,
     problems: ["OPENID_KEY_MISSING_UNAVAILABLE"],
-    method: "post",
     id: "authorizeClientByForm",
     summary: "The same with a form, and the user's answer to the question",
     content: { form: z.object(parameters) },

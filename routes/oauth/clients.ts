@@ -18,10 +18,12 @@ import { afterStepUp, byPerson, inTenantOrService } from "../../domain/rights/ch
 import { ACCESS_TOKEN_SECONDS } from "../../infra/tokens.ts";
 import { requiredName } from "../../domain/shared/name.ts";
 import { keyRecord } from "../auth/shapes.ts";
-import { created, noContent, ok, okVersioned } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { created, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { listQuery, pagedResultOf } from "../shared/paging.ts";
 import { enumName, uuid } from "../../domain/shared/shapes.ts";
+
+const endpoint = endpointsIn("OAuth clients");
 
 const DAY_SECONDS = 24 * 60 * 60;
 const uri = z.string().min(1).max(2000);
@@ -95,17 +97,13 @@ const OAuthClientDto = z.object(client).meta({ id: "OAuthClientDto" });
 const secret = z.string().meta({ description: "The client secret, shown only in this answer" });
 
 const path = "/api/v1/oauth-clients";
-const area = "OAuth clients";
 const access = byPerson(inTenantOrService("manage:oauth-clients"));
 const params = z.object({ id: uuid });
 const changed = ["OAUTH_CLIENT_NOT_FOUND", "PRECONDITION_FAILED", "OAUTH_CLIENT_REVOKED_CONFLICT"] as const;
 
 /** OAuth clients: programs that users sign in to with the service as their OpenID provider. */
 export const clientRoutes = [
-  endpoint({
-    method: "get",
-    path,
-    area,
+  endpoint(`GET ${path}`, {
     id: "listOAuthClients",
     access,
     summary: "List the OAuth clients of the tenant; with admin:system, all",
@@ -119,10 +117,7 @@ export const clientRoutes = [
     problems: [],
     run: async ({ db, caller, query }) => ok(await listClients(db, caller, query)),
   }),
-  endpoint({
-    method: "get",
-    path: `${path}/{id}`,
-    area,
+  endpoint(`GET ${path}/{id}`, {
     id: "readOAuthClient",
     access,
     params,
@@ -134,10 +129,7 @@ export const clientRoutes = [
       return okVersioned(value, version);
     },
   }),
-  endpoint({
-    method: "post",
-    path,
-    area,
+  endpoint(`POST ${path}`, {
     id: "createOAuthClient",
     access: afterStepUp(access),
     summary: "Create an OAuth client; only this answer shows the secret of a confidential one",
@@ -170,10 +162,7 @@ export const clientRoutes = [
       return created(made, `${path}/${made.id}`);
     },
   }),
-  endpoint({
-    method: "put",
-    path: `${path}/{id}`,
-    area,
+  endpoint(`PUT ${path}/{id}`, {
     id: "updateOAuthClient",
     access,
     params,
@@ -191,10 +180,7 @@ export const clientRoutes = [
       return okVersioned(value, version);
     },
   }),
-  endpoint({
-    method: "post",
-    path: `${path}/{id}/rotate-secret`,
-    area,
+  endpoint(`POST ${path}/{id}/rotate-secret`, {
     id: "rotateOAuthClientSecret",
     access: afterStepUp(access),
     params,
@@ -210,19 +196,14 @@ export const clientRoutes = [
     run: async ({ platform, caller, params, call }) =>
       ok(await rotateClientSecret(platform, caller, params.id, call.ifMatch)),
   }),
-  endpoint({
-    method: "delete",
-    path: `${path}/{id}`,
-    area,
+  endpoint(`DELETE ${path}/{id}`, {
     id: "revokeOAuthClient",
     access,
     params,
     summary: "Revoke an OAuth client; effective at once",
     answers: { 204: { description: "Revoked" } },
     problems: ["OAUTH_CLIENT_NOT_FOUND", "PRECONDITION_FAILED"],
-    async run({ platform, caller, params, call }) {
-      await revokeClient(platform, caller, params.id, call.ifMatch);
-      return noContent();
-    },
+    run: ({ platform, caller, params, call }) =>
+      noContentAfter(revokeClient(platform, caller, params.id, call.ifMatch)),
   }),
 ] as const;

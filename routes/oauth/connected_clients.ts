@@ -5,16 +5,15 @@ import {
   listConnectedClients,
 } from "../../domain/oauth/connected_clients.ts";
 import { byPerson, signedIn } from "../../domain/rights/checks.ts";
-import { noContent, ok } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { noContentAfter, ok } from "../shared/answer.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
+
+const endpoint = endpointsIn("Sign-in");
 
 /** The clients that a user signed in to. */
 export const connectedClientRoutes = [
-  endpoint({
-    method: "get",
-    path: "/api/v1/auth/connected-clients",
-    area: "Sign-in",
+  endpoint("GET /api/v1/auth/connected-clients", {
     id: "listConnectedClients",
     summary: "List the OAuth clients that the caller signed in to, or allowed scopes",
     access: byPerson(signedIn),
@@ -22,19 +21,13 @@ export const connectedClientRoutes = [
     problems: [],
     run: async ({ db, caller }) => ok(await listConnectedClients(db, caller)),
   }),
-  endpoint({
-    method: "delete",
-    path: "/api/v1/auth/connected-clients/{id}",
-    area: "Sign-in",
+  endpoint("DELETE /api/v1/auth/connected-clients/{id}", {
     id: "disconnectClient",
     summary: "Withdraw what the caller allowed an OAuth client, and end its sessions of the caller",
     access: byPerson(signedIn),
     params: z.object({ id: uuid }),
     answers: { 204: { description: "The client has no access any more, and must ask again" } },
     problems: ["OAUTH_CLIENT_NOT_FOUND"],
-    async run({ platform, caller, params }) {
-      await disconnectClient(platform, caller, params.id);
-      return noContent();
-    },
+    run: ({ platform, caller, params }) => noContentAfter(disconnectClient(platform, caller, params.id)),
   }),
 ] as const;

@@ -2,7 +2,9 @@ import { z } from "zod";
 import { providerMetadata } from "../../domain/oauth/metadata.ts";
 import { anyone } from "../../domain/rights/checks.ts";
 import { ok } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
+
+const endpoint = endpointsIn("OpenID provider");
 
 const ProviderMetadata = z.looseObject({
   issuer: z.url(),
@@ -13,11 +15,8 @@ const ProviderMetadata = z.looseObject({
 
 /** The provider's metadata, from which clients configure themselves. */
 export const discoveryRoutes = [
-  endpoint({
-    method: "get",
-    path: "/.well-known/openid-configuration",
+  endpoint("GET /.well-known/openid-configuration", {
     alsoAt: ["/.well-known/oauth-authorization-server"],
-    area: "OpenID provider",
     id: "readProviderMetadata",
     summary: "Read the metadata of the OpenID provider",
     access: anyone,

@@ -9,8 +9,10 @@ import { anyone } from "../../domain/rights/checks.ts";
 import { type Answer, ok } from "../shared/answer.ts";
 import type { Call } from "../shared/call.ts";
 import { callerOf } from "../shared/caller_of.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { clientPrincipal, clientRequest, oauthAnswer, OAuthErrorDto, oauthRefusals } from "./protocol.ts";
+
+const endpoint = endpointsIn("OpenID provider");
 
 const CHECK = "check:access";
 const optional = z.string().optional();
@@ -67,10 +69,7 @@ async function answer(platform: ServicePlatform, call: Call): Promise<Answer> {
 
 /** Tells the API that got a token what it allows. */
 export const introspectRoutes = [
-  endpoint({
-    method: "post",
-    path: "/oauth/introspect",
-    area: "OpenID provider",
+  endpoint("POST /oauth/introspect", {
     id: "introspectToken",
     summary: "Ask what an access token or key allows now (RFC 7662)",
     details:

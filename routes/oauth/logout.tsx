@@ -9,7 +9,7 @@ import { anyone } from "../../domain/rights/checks.ts";
 import { cookieWriter, csrfToken } from "../console/shared/cookies.ts";
 import type { Answer } from "../shared/answer.ts";
 import type { Call } from "../shared/call.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import {
   type Browser,
   byQuery,
@@ -24,6 +24,8 @@ import {
 } from "./page.tsx";
 import { formRefusals, UI_LOCALES_TEXT } from "./protocol.ts";
 import { oauthTexts } from "./texts.ts";
+
+const endpoint = endpointsIn("OpenID provider");
 
 interface Looking {
   browser: Browser;
@@ -111,7 +113,7 @@ async function askUser(
 /** The answer to the question, or a request that a client's page sent as a form. */
 async function answerForm(platform: ServicePlatform, call: Call): Promise<Answer> {
   const sent = await readSentForm(platform, call, NAMES);
-  if (!sent.isAnswer) return await byQuery(platform, shared.path, sent);
+  if (!sent.isAnswer) return await byQuery(platform, PATH, sent);
   return await answerRequest(platform, sent.given, sent);
 }
 
@@ -124,9 +126,9 @@ const parameters = z.object({
   ui_locales: text.meta({ description: UI_LOCALES_TEXT }),
 });
 const NAMES = Object.keys(parameters.shape);
+const PATH = "/oauth/logout";
+
 const shared = {
-  path: "/oauth/logout",
-  area: "OpenID provider",
   access: anyone,
   answers: {
     200: { description: "Signed out, or asks the user", contentType: "text/html" },
@@ -138,10 +140,9 @@ const shared = {
 
 /** Sign-out by a client (OpenID Connect RP-Initiated Logout 1.0). */
 export const logoutRoutes = [
-  endpoint({
+  endpoint(`GET ${PATH}`, {
     ...shared,
     problems: [],
-    method: "get",
     id: "signOutByClient",
     summary: "Sign the browser out, and with it the clients that do not outlive it",
     details: `Query: ${NAMES.map((name) => `\`${name}\``).join(", ")}.`,
@@ -151,10 +152,9 @@ export const logoutRoutes = [
         decision: null,
       }),
   }),
-  endpoint({
+  endpoint(`POST ${PATH}`, {
     ...shared,
     problems: [],
-    method: "post",
     id: "signOutByClientForm",
     summary: "The same with a form, and the user's answer to the question",
     content: { form: parameters },

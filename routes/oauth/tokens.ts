@@ -12,10 +12,11 @@ import type { ServicePlatform } from "../../domain/platform.ts";
 import { anyone } from "../../domain/rights/checks.ts";
 import { type Answer, ok, okEmpty } from "../shared/answer.ts";
 import type { Call } from "../shared/call.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { clientPrincipal, clientRequest, oauthAnswer, OAuthErrorDto, oauthRefusals } from "./protocol.ts";
 
-const area = "OpenID provider";
+const endpoint = endpointsIn("OpenID provider");
+
 const text = z.string().optional();
 const client = {
   client_id: text.meta({ description: "Without an Authorization header of type Basic" }),
@@ -83,8 +84,6 @@ async function readUserInfo(platform: ServicePlatform, call: Call): Promise<Answ
 }
 
 const userInfo = {
-  path: "/oauth/userinfo",
-  area,
   access: anyone,
   anyOrigin: true,
   answers: {
@@ -99,10 +98,7 @@ const userInfo = {
 
 /** Tokens for clients: issue, revoke, and the user of a token. */
 export const tokenRoutes = [
-  endpoint({
-    method: "post",
-    path: "/oauth/token",
-    area,
+  endpoint("POST /oauth/token", {
     id: "issueOAuthTokens",
     summary: "Exchange a code, a refresh token or a program's secret for tokens (RFC 6749)",
     access: anyone,
@@ -129,10 +125,7 @@ export const tokenRoutes = [
       return { ...answer, headers: { ...answer.headers, pragma: "no-cache" } }; // RFC 6749, 5.1
     },
   }),
-  endpoint({
-    method: "post",
-    path: "/oauth/revoke",
-    area,
+  endpoint("POST /oauth/revoke", {
     id: "revokeOAuthToken",
     summary: "Revoke a refresh or access token, and with it its grant (RFC 7009)",
     access: anyone,
@@ -148,18 +141,16 @@ export const tokenRoutes = [
         return okEmpty();
       }),
   }),
-  endpoint({
+  endpoint("GET /oauth/userinfo", {
     ...userInfo,
     problems: [],
-    method: "get",
     id: "readUserInfo",
     summary: "Read the claims about the user of an access token",
     run: ({ platform, call }) => oauthAnswer(() => readUserInfo(platform, call)),
   }),
-  endpoint({
+  endpoint("POST /oauth/userinfo", {
     ...userInfo,
     problems: [],
-    method: "post",
     id: "readUserInfoByPost",
     summary: "The same as GET",
     run: ({ platform, call }) => oauthAnswer(() => readUserInfo(platform, call)),

@@ -5,12 +5,14 @@ import { invalid, problem } from "../../domain/problems/problem.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { VERSION } from "../../infra/version.ts";
 import { type Answer, ok, text } from "../shared/answer.ts";
-import { type Endpoint, endpoint } from "../shared/endpoint.ts";
+import { type Endpoint, endpointsIn } from "../shared/endpoint.ts";
 import { type OpenApiDocument, openApiDocument } from "../shared/openapi.ts";
 import { documentOfAreas } from "./openapi_areas.ts";
 import { OperationView } from "./docs/operation_view.tsx";
 import { placedOperations, ReferencePage } from "./docs/reference_page.tsx";
 import { servicePage } from "./service_page.tsx";
+
+const endpoint = endpointsIn("Operations");
 
 const own = (name: string) => Deno.readTextFileSync(new URL(`docs/${name}`, import.meta.url));
 const ASSETS: Record<string, { contentType: string; text: string }> = {
@@ -48,10 +50,7 @@ function referenceOf(platform: ServicePlatform, endpoints: readonly Endpoint[]):
 
 /** `/openapi.json` and the interactive reference `/docs`, which loads nothing from other origins. */
 export const docsRoutes = [
-  endpoint({
-    method: "get",
-    path: "/openapi.json",
-    area: "Operations",
+  endpoint("GET /openapi.json", {
     id: "openApi",
     summary: "Read the OpenAPI 3.1 document of this service, or of some of its areas",
     access: anyone,
@@ -75,10 +74,7 @@ export const docsRoutes = [
       return ok(documentOfAreas(document, new Set(area)));
     },
   }),
-  endpoint({
-    method: "get",
-    path: "/docs",
-    area: "Operations",
+  endpoint("GET /docs", {
     id: "docs",
     summary: "Interactive reference",
     access: anyone,
@@ -96,10 +92,7 @@ export const docsRoutes = [
       });
     },
   }),
-  endpoint({
-    method: "get",
-    path: "/docs/operations/{id}",
-    area: "Operations",
+  endpoint("GET /docs/operations/{id}", {
     id: "docsOperation",
     summary: "One operation of the reference, as a part of its page",
     access: anyone,
@@ -114,10 +107,7 @@ export const docsRoutes = [
       return text(await String(await OperationView({ document, placed })), "text/html; charset=utf-8");
     },
   }),
-  endpoint({
-    method: "get",
-    path: "/docs/{asset}",
-    area: "Operations",
+  endpoint("GET /docs/{asset}", {
     id: "docsAsset",
     summary: "Scripts and styles of the reference",
     access: anyone,

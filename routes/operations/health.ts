@@ -1,7 +1,9 @@
 import { z } from "zod";
 import { anyone } from "../../domain/rights/checks.ts";
 import { ok } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
+
+const endpoint = endpointsIn("Operations");
 
 const Health = z.object({ status: z.enum(["ok", "stuck"]) }).meta({ id: "Health" });
 const Readiness = z.object({
@@ -12,10 +14,7 @@ const Readiness = z.object({
 
 /** `/healthz`: whether the process must be replaced. `/readyz`: whether the instance can work; the log says why not. */
 export const healthRoutes = [
-  endpoint({
-    method: "get",
-    path: "/healthz",
-    area: "Operations",
+  endpoint("GET /healthz", {
     id: "health",
     summary: "Whether the process must be replaced",
     access: anyone,
@@ -32,10 +31,7 @@ export const healthRoutes = [
     run: ({ platform }) =>
       platform.health.isStuck() ? { ...ok({ status: "stuck" }), status: 503 } : ok({ status: "ok" }),
   }),
-  endpoint({
-    method: "get",
-    path: "/readyz",
-    area: "Operations",
+  endpoint("GET /readyz", {
     id: "readiness",
     summary: "Whether the instance can do its work",
     access: anyone,

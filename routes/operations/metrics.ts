@@ -5,16 +5,15 @@ import { metricsPage } from "../../domain/operations/metrics_page.ts";
 import { problem } from "../../domain/problems/problem.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { text } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
+
+const endpoint = endpointsIn("Operations");
 
 const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
 /** `/metrics` for Prometheus: with METRICS_TOKEN as the bearer token, or public with METRICS_PUBLIC. */
 export const metricsRoutes = [
-  endpoint({
-    method: "get",
-    path: "/metrics",
-    area: "Operations",
+  endpoint("GET /metrics", {
     id: "metrics",
     summary: "Read counters and gauges in the Prometheus text format",
     access: anyone,

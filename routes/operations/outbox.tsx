@@ -3,9 +3,11 @@ import { anyone } from "../../domain/rights/checks.ts";
 import type { OutboxMessage } from "../../infra/mail/outbox.ts";
 import { languageOf } from "../shared/accept_language.ts";
 import { ok } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { docsAsset } from "./docs.ts";
 import { servicePage } from "./service_page.tsx";
+
+const endpoint = endpointsIn("Operations");
 
 const OutboxMessageDto = z.object({
   id: z.string(),
@@ -51,10 +53,7 @@ type Texts = typeof TEXTS["en"];
 
 /** `GET /dev/outbox`: the messages that development keeps instead of sending them. Served only if there is an outbox. */
 export const outboxRoutes = [
-  endpoint({
-    method: "get",
-    path: "/dev/outbox",
-    area: "Operations",
+  endpoint("GET /dev/outbox", {
     id: "listOutbox",
     summary: "List the messages in the development outbox, newest first",
     access: anyone,

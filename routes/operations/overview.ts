@@ -3,15 +3,14 @@ import { inTenantOrService } from "../../domain/rights/checks.ts";
 import { THROUGHPUT_WINDOWS } from "../../domain/jobs/statistics/throughput.ts";
 import { Overview, readOverview } from "../../domain/operations/overview.ts";
 import { ok } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { enumName, uuid } from "../../domain/shared/shapes.ts";
+
+const endpoint = endpointsIn("Operations");
 
 /** The overview of the service. */
 export const overviewRoutes = [
-  endpoint({
-    method: "get",
-    path: "/api/v1/operations/overview",
-    area: "Operations",
+  endpoint("GET /api/v1/operations/overview", {
     id: "readOverview",
     summary: "Read jobs, queues, deliveries, scanner, reports and open problems in one answer",
     access: inTenantOrService(),

@@ -4,9 +4,11 @@ import { CATALOGUE, isProblemCode } from "../../domain/problems/catalogue.ts";
 import { problem } from "../../domain/problems/problem.ts";
 import { languageOf } from "../shared/accept_language.ts";
 import { ok } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { docsAsset } from "./docs.ts";
 import { servicePage } from "./service_page.tsx";
+
+const endpoint = endpointsIn("Operations");
 
 const ProblemPage = z.object({
   code: z.string(),
@@ -23,10 +25,7 @@ const TEXTS = {
 
 /** `GET /problems/{CODE}`: the page of a problem's `type` URL, as JSON or HTML depending on Accept. */
 export const problemRoutes = [
-  endpoint({
-    method: "get",
-    path: "/problems/{code}",
-    area: "Operations",
+  endpoint("GET /problems/{code}", {
     id: "readProblem",
     summary: "Read what an error code means and how to fix it",
     access: anyone,

@@ -3,9 +3,9 @@ import { transact } from "../../infra/postgres/postgres.ts";
 import { inTenant } from "../../domain/rights/checks.ts";
 import { createMany } from "../../domain/records/create_many.ts";
 import { capitalNames, pathOfRecord, type RecordType } from "../../domain/records/record_type.ts";
-import { created, etagOf, noContent, ok, okVersioned } from "../shared/answer.ts";
+import { created, etagOf, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { bulkRequest, bulkResponseOf, readItems } from "../shared/bulk.ts";
-import { type Area, type Endpoint, endpoint, type Operation } from "../shared/endpoint.ts";
+import { type Area, type Endpoint, endpointsIn, type Operation } from "../shared/endpoint.ts";
 import { listQuery, pagedResultOf } from "../shared/paging.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
 
@@ -38,7 +38,7 @@ export function recordRoutes<R extends Described>(record: R): RecordOperations<R
 }
 
 function routesOf(r: RecordType): Endpoint[] {
-  const area = r.area as Area;
+  const endpoint = endpointsIn(r.area as Area);
   const path = `/api/v1/${pathOfRecord(r)}`;
   const { One, Many } = capitalNames(r);
   const [one, many] = [inWords(r.one), inWords(r.many)];
@@ -53,10 +53,7 @@ function routesOf(r: RecordType): Endpoint[] {
     description: `Each item is a body of create${One}`,
   });
   return [
-    endpoint({
-      method: "get",
-      path,
-      area,
+    endpoint(`GET ${path}`, {
       id: `list${Many}`,
       summary: `List the tenant's ${many}`,
       access: reading,
@@ -69,10 +66,7 @@ function routesOf(r: RecordType): Endpoint[] {
         return ok(await r.source.list(db, caller, request));
       },
     }),
-    endpoint({
-      method: "get",
-      path: `${path}/{id}`,
-      area,
+    endpoint(`GET ${path}/{id}`, {
       id: `read${One}`,
       service: "point read",
       summary: `Read ${a}`,
@@ -85,10 +79,7 @@ function routesOf(r: RecordType): Endpoint[] {
         return okVersioned(value, version);
       },
     }),
-    endpoint({
-      method: "post",
-      path,
-      area,
+    endpoint(`POST ${path}`, {
       id: `create${One}`,
       summary: `Create ${a}`,
       access: changing,
@@ -102,10 +93,7 @@ function routesOf(r: RecordType): Endpoint[] {
         return { ...answer, headers: { ...answer.headers, etag: etagOf(version) } };
       },
     }),
-    endpoint({
-      method: "post",
-      path: `${path}/bulk`,
-      area,
+    endpoint(`POST ${path}/bulk`, {
       id: `create${Many}`,
       summary: `Create up to 1,000 ${many} at once`,
       access: changing,
@@ -125,10 +113,7 @@ function routesOf(r: RecordType): Endpoint[] {
         );
       },
     }),
-    endpoint({
-      method: "put",
-      path: `${path}/{id}`,
-      area,
+    endpoint(`PUT ${path}/{id}`, {
       id: `update${One}`,
       summary: `Change ${a}`,
       access: changing,
@@ -146,20 +131,15 @@ function routesOf(r: RecordType): Endpoint[] {
         return okVersioned(value, version);
       },
     }),
-    endpoint({
-      method: "delete",
-      path: `${path}/{id}`,
-      area,
+    endpoint(`DELETE ${path}/{id}`, {
       id: `delete${One}`,
       summary: `Delete ${a}`,
       access: changing,
       params,
       answers: { 204: { description: "Deleted" } },
       problems: [r.notFound, "PRECONDITION_FAILED", ...r.deleteProblems],
-      async run({ db, caller, params, call }) {
-        await transact(db, (tx) => r.source.remove(tx, caller, params.id, call.ifMatch));
-        return noContent();
-      },
+      run: ({ db, caller, params, call }) =>
+        noContentAfter(transact(db, (tx) => r.source.remove(tx, caller, params.id, call.ifMatch))),
     }),
   ];
 }

@@ -19,15 +19,16 @@ import {
 } from "../../domain/reports/document_templates/write.ts";
 import { inTenant } from "../../domain/rights/checks.ts";
 import { requiredName } from "../../domain/shared/name.ts";
-import { accepted, type Answer, created, etagOf, noContent, ok, okVersioned } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { accepted, type Answer, created, etagOf, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { anyObject, optionalObject, requiredText, uuid } from "../../domain/shared/shapes.ts";
 import { templateTexts } from "../shared/template_texts.ts";
 import { comparedWith, VersionDifferencesDto, versionNumber } from "../shared/version_differences.ts";
 import { reportLocation, tracking, TrackingDto } from "./shapes.ts";
 
-const area = "Document templates";
+const endpoint = endpointsIn("Document templates");
+
 const reading = inTenant("manage:document-templates", "generate:documents");
 const changing = inTenant("manage:document-templates");
 const params = z.object({ id: uuid });
@@ -103,10 +104,7 @@ const PDF = { 200: { description: "The document", contentType: "application/pdf"
 
 /** Templates of documents such as invoices, their versions and the documents made of them. */
 export const documentTemplateRoutes = [
-  endpoint({
-    method: "get",
-    path: "/api/v1/document-templates",
-    area,
+  endpoint("GET /api/v1/document-templates", {
     id: "listDocumentTemplates",
     summary: "List the tenant's document templates by slug and locale",
     access: reading,
@@ -119,10 +117,7 @@ export const documentTemplateRoutes = [
     run: async ({ db, caller, query }) =>
       ok(await listDocumentTemplates(db, caller.tenantId, query.search, query)),
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/document-templates/samples",
-    area,
+  endpoint("GET /api/v1/document-templates/samples", {
     id: "listDocumentTemplateSamples",
     summary: "List the shipped samples, to copy and change",
     access: reading,
@@ -130,10 +125,7 @@ export const documentTemplateRoutes = [
     problems: [],
     run: () => Promise.resolve(ok(documentSamples())),
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/document-templates",
-    area,
+  endpoint("POST /api/v1/document-templates", {
     id: "createDocumentTemplate",
     summary: "Create a document template",
     access: changing,
@@ -155,10 +147,7 @@ export const documentTemplateRoutes = [
       return { ...answer, headers: { ...answer.headers, etag: etagOf(template.version) } };
     },
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/document-templates/preview",
-    area,
+  endpoint("POST /api/v1/document-templates/preview", {
     id: "previewDocumentTemplate",
     service: "waits for others",
     summary: "Draw a template that is not stored, as PDF",
@@ -182,10 +171,7 @@ export const documentTemplateRoutes = [
       return pdf(await previewDocument(platform, given, { tenantId, language, data }));
     },
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/document-templates/{id}",
-    area,
+  endpoint("GET /api/v1/document-templates/{id}", {
     id: "readDocumentTemplate",
     summary: "Read a document template with its texts",
     access: reading,
@@ -197,10 +183,7 @@ export const documentTemplateRoutes = [
       return okVersioned(templateOf(template), template.version);
     },
   }),
-  endpoint({
-    method: "put",
-    path: "/api/v1/document-templates/{id}",
-    area,
+  endpoint("PUT /api/v1/document-templates/{id}", {
     id: "updateDocumentTemplate",
     summary: "Change a document template and increase its version; omitted members keep their values",
     access: changing,
@@ -220,25 +203,17 @@ export const documentTemplateRoutes = [
       return okVersioned(templateOf(template), template.version);
     },
   }),
-  endpoint({
-    method: "delete",
-    path: "/api/v1/document-templates/{id}",
-    area,
+  endpoint("DELETE /api/v1/document-templates/{id}", {
     id: "deleteDocumentTemplate",
     summary: "Delete a document template; documents that were already requested are still generated",
     access: changing,
     params,
     answers: { 204: { description: "Deleted" } },
     problems: ["DOCUMENT_TEMPLATE_NOT_FOUND", "PRECONDITION_FAILED"],
-    async run({ platform, caller, params, call }) {
-      await deleteDocumentTemplate(platform, caller, params.id, call.ifMatch);
-      return noContent();
-    },
+    run: ({ platform, caller, params, call }) =>
+      noContentAfter(deleteDocumentTemplate(platform, caller, params.id, call.ifMatch)),
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/document-templates/{id}/versions",
-    area,
+  endpoint("GET /api/v1/document-templates/{id}/versions", {
     id: "listDocumentTemplateVersions",
     summary: "List the versions of a document template, newest first, 100 unless pageSize says less",
     access: reading,
@@ -249,10 +224,7 @@ export const documentTemplateRoutes = [
     run: async ({ db, caller, params, query }) =>
       ok(await listDocumentTemplateVersions(db, caller.tenantId, params.id, query)),
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/document-templates/{id}/versions/{version}",
-    area,
+  endpoint("GET /api/v1/document-templates/{id}/versions/{version}", {
     id: "readDocumentTemplateVersion",
     summary: "Read one version of a document template; a version never changes",
     access: reading,
@@ -265,10 +237,7 @@ export const documentTemplateRoutes = [
       return ok(rest);
     },
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/document-templates/{id}/versions/{version}/compare",
-    area,
+  endpoint("GET /api/v1/document-templates/{id}/versions/{version}/compare", {
     id: "compareDocumentTemplateVersions",
     summary: "Compare the texts of a version with those of another one, line by line",
     access: reading,
@@ -282,10 +251,7 @@ export const documentTemplateRoutes = [
       return ok({ ...compared, changes });
     },
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/document-templates/{id}/versions/{version}/restore",
-    area,
+  endpoint("POST /api/v1/document-templates/{id}/versions/{version}/restore", {
     id: "restoreDocumentTemplateVersion",
     summary: "Create a new version with the texts of an earlier one",
     access: changing,
@@ -298,10 +264,7 @@ export const documentTemplateRoutes = [
       return okVersioned(templateOf(template), template.version);
     },
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/document-templates/{id}/render",
-    area,
+  endpoint("POST /api/v1/document-templates/{id}/render", {
     id: "renderDocumentTemplate",
     service: "waits for others",
     summary: "Draw a document as PDF without storing it; without data, with the template's sample data",
@@ -326,10 +289,7 @@ export const documentTemplateRoutes = [
       return pdf(await previewDocument(platform, template, { tenantId, language, data: given }));
     },
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/document-templates/{id}/generate",
-    area,
+  endpoint("POST /api/v1/document-templates/{id}/generate", {
     id: "generateDocuments",
     summary: "Generate one document, or one for each item, in the background and deliver them",
     access: inTenant("generate:documents"),

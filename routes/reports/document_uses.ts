@@ -2,8 +2,10 @@ import { z } from "zod";
 import { listDocumentUses } from "../../domain/reports/document_templates/render.ts";
 import { inTenant } from "../../domain/rights/checks.ts";
 import { ok } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
+
+const endpoint = endpointsIn("Notification templates");
 
 const DocumentUseDto = z.object({
   id: z.guid(),
@@ -14,10 +16,7 @@ const DocumentUseDto = z.object({
 }).meta({ id: "DocumentUseDto" });
 
 /** Routes about the use of message partials in document templates. */
-export const documentUsesRoute = endpoint({
-  method: "get",
-  path: "/api/v1/notification-templates/{id}/document-uses",
-  area: "Notification templates",
+export const documentUsesRoute = endpoint("GET /api/v1/notification-templates/{id}/document-uses", {
   id: "listPartialDocumentUses",
   summary: "List the document templates that use a partial, and whether each is valid with it",
   details: "Templates that use it through another partial are listed too. At most 50, by slug and locale.",

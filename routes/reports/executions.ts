@@ -11,8 +11,8 @@ import {
   readVisibleExecution,
 } from "../../domain/reports/execution.ts";
 import { visibleTemplates } from "../../domain/reports/threads/registry.ts";
-import { accepted, noContent, ok, okVersioned } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { accepted, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf } from "../shared/paging.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
 import { queryBoolean, queryInstant, queryInteger, queryNames } from "../shared/validation.ts";
@@ -32,14 +32,13 @@ import {
   TrackingDto,
 } from "./shapes.ts";
 
+const endpoint = endpointsIn("Reports");
+
 const access = inTenantOrService();
 
 /** Report templates, executions, and the download of their documents. */
 export const executionRoutes = [
-  endpoint({
-    method: "get",
-    path: "/api/v1/reports",
-    area: "Reports",
+  endpoint("GET /api/v1/reports", {
     id: "listReportTemplates",
     summary: "List the report templates that the caller may use",
     access,
@@ -47,10 +46,7 @@ export const executionRoutes = [
     problems: ["FORBIDDEN"],
     run: ({ platform, caller }) => ok(visibleTemplates(platform.reports.templates, caller).map(templateItem)),
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/reports/history",
-    area: "Reports",
+  endpoint("GET /api/v1/reports/history", {
     id: "listReportExecutions",
     summary: "List the executions that the caller may see, newest first",
     access,
@@ -85,10 +81,7 @@ export const executionRoutes = [
       return ok({ ...page, items: page.items.map(executionSummary) });
     },
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/reports/{id}",
-    area: "Reports",
+  endpoint("GET /api/v1/reports/{id}", {
     id: "readReportExecution",
     service: "point read",
     summary: "Read an execution with all details",
@@ -105,10 +98,7 @@ export const executionRoutes = [
       return okVersioned(executionDetail(execution, file?.status ?? null, deliveries), execution.version);
     },
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/reports/{id}/download",
-    area: "Reports",
+  endpoint("GET /api/v1/reports/{id}/download", {
     id: "downloadReport",
     summary: "Get a short-lived download URL of the document",
     access,
@@ -125,10 +115,7 @@ export const executionRoutes = [
     ],
     run: async ({ platform, caller, params }) => ok(await downloadReport(platform, caller, params.id)),
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/reports/{id}/redeliver",
-    area: "Reports",
+  endpoint("POST /api/v1/reports/{id}/redeliver", {
     id: "redeliverReport",
     summary: "Deliver again to recipients that did not get the report, to named ones, or with other options",
     access,
@@ -143,19 +130,14 @@ export const executionRoutes = [
       return accepted(tracking(platform, execution), reportLocation(execution.id));
     },
   }),
-  endpoint({
-    method: "delete",
-    path: "/api/v1/reports/{id}",
-    area: "Reports",
+  endpoint("DELETE /api/v1/reports/{id}", {
     id: "deleteReportExecution",
     summary: "Delete an execution; a running one is cancelled",
     access,
     params: ReportId,
     answers: { 204: { description: "Deleted; its file is deleted after the grace period" } },
     problems: ["REPORT_NOT_FOUND", "MISSING_PERMISSION", "PRECONDITION_FAILED", "FORBIDDEN"],
-    async run({ platform, caller, params, call }) {
-      await deleteExecution(platform, caller, params.id, call.ifMatch);
-      return noContent();
-    },
+    run: ({ platform, caller, params, call }) =>
+      noContentAfter(deleteExecution(platform, caller, params.id, call.ifMatch)),
   }),
 ] as const;

@@ -4,7 +4,7 @@ import { requestBurst } from "../../domain/reports/generation/burst.ts";
 import { generateNow } from "../../domain/reports/generation/generate_now.ts";
 import { GenerationRequest, requestReport } from "../../domain/reports/generation/request_report.ts";
 import { accepted, created } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import {
   AsyncGenerationRequest,
   generationResult,
@@ -13,6 +13,8 @@ import {
   tracking,
   TrackingDto,
 } from "./shapes.ts";
+
+const endpoint = endpointsIn("Reports");
 
 const access = inTenantOrService();
 const refusals: ProblemCode[] = [
@@ -24,10 +26,7 @@ const refusals: ProblemCode[] = [
 
 /** Generates reports, within the request or in the background. */
 export const generationRoutes = [
-  endpoint({
-    method: "post",
-    path: "/api/v1/reports/generate",
-    area: "Reports",
+  endpoint("POST /api/v1/reports/generate", {
     id: "generateReport",
     service: "waits for others",
     summary: "Generate a report and wait at most 60 seconds for it",
@@ -47,10 +46,7 @@ export const generationRoutes = [
       return created(generationResult(execution), reportLocation(execution.id));
     },
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/reports/generate-async",
-    area: "Reports",
+  endpoint("POST /api/v1/reports/generate-async", {
     id: "generateReportAsync",
     summary: "Generate a report in the background and deliver it",
     access,

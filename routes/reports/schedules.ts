@@ -14,8 +14,8 @@ import {
 } from "../../domain/reports/schedules/schedule_changes.ts";
 import { triggerSchedule } from "../../domain/reports/schedules/schedule_runs.ts";
 import { listSchedules, readVisibleSchedule } from "../../domain/reports/schedules/schedule.ts";
-import { accepted, created, etagOf, noContent, ok, okVersioned } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { accepted, created, etagOf, noContent, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf } from "../shared/paging.ts";
 import { queryBoolean } from "../shared/validation.ts";
 import {
@@ -28,19 +28,18 @@ import {
   TrackingDto,
 } from "./shapes.ts";
 
+const endpoint = endpointsIn("Reports");
+
 const access = inTenantOrService();
 const BASE = "/api/v1/reports/schedules";
 const named: ProblemCode[] = ["REPORT_SCHEDULE_NOT_FOUND", "MISSING_PERMISSION", "FORBIDDEN"];
-const common = { area: "Reports", access } as const;
 /** A schedule runs with all permissions of its creator, also after an API key is revoked: only users may change it. */
-const written = { area: "Reports", access: byPerson(access) } as const;
+const written = byPerson(access);
 
 /** Schedules of reports. A run has the permissions that the creator has at that time. */
 export const scheduleRoutes = [
-  endpoint({
-    ...common,
-    method: "get",
-    path: BASE,
+  endpoint(`GET ${BASE}`, {
+    access,
     id: "listReportSchedules",
     summary: "List the schedules that the caller may see, newest first",
     query: z.object({
@@ -60,10 +59,8 @@ export const scheduleRoutes = [
       return ok({ ...page, items: page.items.map(scheduleDto) });
     },
   }),
-  endpoint({
-    ...common,
-    method: "get",
-    path: `${BASE}/{id}`,
+  endpoint(`GET ${BASE}/{id}`, {
+    access,
     id: "readReportSchedule",
     summary: "Read a schedule",
     params: ReportId,
@@ -74,10 +71,8 @@ export const scheduleRoutes = [
       return okVersioned(scheduleDto(schedule), schedule.version);
     },
   }),
-  endpoint({
-    ...written,
-    method: "post",
-    path: BASE,
+  endpoint(`POST ${BASE}`, {
+    access: written,
     id: "createReportSchedule",
     summary: "Create a schedule",
     body: NewSchedule,
@@ -90,10 +85,8 @@ export const scheduleRoutes = [
       return { ...answer, headers: { ...answer.headers, etag: etagOf(schedule.version) } };
     },
   }),
-  endpoint({
-    ...written,
-    method: "put",
-    path: `${BASE}/{id}`,
+  endpoint(`PUT ${BASE}/{id}`, {
+    access: written,
     id: "updateReportSchedule",
     summary: "Change a schedule",
     params: ReportId,
@@ -110,24 +103,18 @@ export const scheduleRoutes = [
       return noContent();
     },
   }),
-  endpoint({
-    ...common,
-    method: "delete",
-    path: `${BASE}/{id}`,
+  endpoint(`DELETE ${BASE}/{id}`, {
+    access,
     id: "deleteReportSchedule",
     summary: "Delete a schedule; its reports stay",
     params: ReportId,
     answers: { 204: { description: "Deleted" } },
     problems: [...named, "PRECONDITION_FAILED"],
-    async run({ platform, caller, params, call }) {
-      await deleteSchedule(platform, caller, params.id, call.ifMatch);
-      return noContent();
-    },
+    run: ({ platform, caller, params, call }) =>
+      noContentAfter(deleteSchedule(platform, caller, params.id, call.ifMatch)),
   }),
-  endpoint({
-    ...common,
-    method: "post",
-    path: `${BASE}/{id}/trigger`,
+  endpoint(`POST ${BASE}/{id}/trigger`, {
+    access,
     id: "triggerReportSchedule",
     summary: "Run a schedule now",
     params: ReportId,
@@ -139,32 +126,22 @@ export const scheduleRoutes = [
       return accepted(tracking(platform, execution), reportLocation(execution.id));
     },
   }),
-  endpoint({
-    ...common,
-    method: "post",
-    path: `${BASE}/{id}/pause`,
+  endpoint(`POST ${BASE}/{id}/pause`, {
+    access,
     id: "pauseReportSchedule",
     summary: "Pause a schedule",
     params: ReportId,
     answers: { 204: { description: "Paused" } },
     problems: [...named, "REPORT_SCHEDULE_ALREADY_PAUSED"],
-    async run({ platform, caller, params }) {
-      await pauseSchedule(platform, caller, params.id);
-      return noContent();
-    },
+    run: ({ platform, caller, params }) => noContentAfter(pauseSchedule(platform, caller, params.id)),
   }),
-  endpoint({
-    ...common,
-    method: "post",
-    path: `${BASE}/{id}/resume`,
+  endpoint(`POST ${BASE}/{id}/resume`, {
+    access,
     id: "resumeReportSchedule",
     summary: "Resume a paused schedule",
     params: ReportId,
     answers: { 204: { description: "Resumed" } },
     problems: [...named, "REPORT_SCHEDULE_NOT_PAUSED"],
-    async run({ platform, caller, params }) {
-      await resumeSchedule(platform, caller, params.id);
-      return noContent();
-    },
+    run: ({ platform, caller, params }) => noContentAfter(resumeSchedule(platform, caller, params.id)),
   }),
 ] as const;

@@ -7,20 +7,18 @@ import {
 import { inTenant } from "../../domain/rights/checks.ts";
 import { recordRoutes } from "../records/record_routes.ts";
 import { ok } from "../shared/answer.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { ReportId } from "./shapes.ts";
 
-const area = "Reports";
+const endpoint = endpointsIn("Reports");
+
 const access = inTenant("manage:webhooks");
 const timestamp = z.iso.datetime().nullable();
 
 /** A tenant's targets for report deliveries, and the secret of its report webhooks. */
 export const targetRoutes = [
   ...recordRoutes(reportTargets),
-  endpoint({
-    method: "post",
-    path: "/api/v1/report-targets/{id}/test",
-    area,
+  endpoint("POST /api/v1/report-targets/{id}/test", {
     id: "testReportTarget",
     service: "waits for others",
     summary: "Test a report target: write and delete a small object, or post a message",
@@ -39,10 +37,7 @@ export const targetRoutes = [
       return ok({ succeeded: reason === null, reason });
     },
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/report-webhook-secret",
-    area,
+  endpoint("GET /api/v1/report-webhook-secret", {
     id: "readReportWebhookSecret",
     summary: "Read when the secret of the tenant's report webhooks was created",
     access,
@@ -59,10 +54,7 @@ export const targetRoutes = [
     problems: [],
     run: async ({ db, caller }) => ok(await readWebhookSecretState(db, caller.tenantId)),
   }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/report-webhook-secret/rotate",
-    area,
+  endpoint("POST /api/v1/report-webhook-secret/rotate", {
     id: "rotateReportWebhookSecret",
     summary: "Give the tenant a new secret for its report webhooks; the old one also signs for one day",
     access,

@@ -26,6 +26,12 @@ export const okVersioned = (body: unknown, version: number): Answer => ok(body, 
 /** 200 without a body. */
 export const okEmpty = (): Answer => ({ status: 200, headers: {}, body: undefined });
 
+/** 200 without a body, after the work. */
+export const okAfter = async (work: Promise<unknown>): Promise<Answer> => {
+  await work;
+  return okEmpty();
+};
+
 /** 201 with a JSON body and the path of the new resource as Location. */
 export const created = (body: unknown, location: string): Answer => ({
   status: 201,
@@ -42,6 +48,12 @@ export const accepted = (body: unknown, location: string): Answer => ({
 
 /** 204. */
 export const noContent = (): Answer => ({ status: 204, headers: {}, body: undefined });
+
+/** 204, after the work. */
+export const noContentAfter = async (work: Promise<unknown>): Promise<Answer> => {
+  await work;
+  return noContent();
+};
 
 /** 200 with a text of any content type. */
 export const text = (body: string, contentType: string, headers: Record<string, string> = {}): Answer => ({

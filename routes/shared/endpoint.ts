@@ -91,19 +91,14 @@ export interface OwnContent {
 }
 
 /**
- * The declaration of a route: shapes, permission, answers, refusals and handler. `C` is the caller, `P`, `Q` and `B` are
- * the shapes of parameters, query and body, `I` is what the handler gets.
+ * The declaration of a route without its place: shapes, permission, answers, refusals and handler. `C` is the caller, `P`,
+ * `Q` and `B` are the shapes of parameters, query and body, `I` is what the handler gets.
  */
-export interface EndpointSpec<C, P, Q, B, I = EndpointInput<C, P, Q, B>> {
-  method: "get" | "post" | "put" | "delete";
-  /** With parameters in braces: `/api/v1/users/{id}`. */
-  path: string;
+interface RouteSpec<C, P, Q, B, I> {
   /** Further paths of the same route. */
   alsoAt?: string[];
   /** True if the path contains a secret: the log then shows the route pattern. */
   hasSecretPath?: true;
-  /** Heading in the API document: one of `AREAS`, or that of an extension. */
-  area: string;
   /** Operation id of the API document. */
   id: string;
   summary: string;
@@ -156,7 +151,16 @@ export interface EndpointSpec<C, P, Q, B, I = EndpointInput<C, P, Q, B>> {
   run(input: I): Promise<Answer> | Answer;
 }
 
-/** An endpoint of any types; `endpoint` checks them at the declaration. */
+/** The declaration of a route. */
+export interface EndpointSpec<C, P, Q, B, I = EndpointInput<C, P, Q, B>> extends RouteSpec<C, P, Q, B, I> {
+  method: "get" | "post" | "put" | "delete";
+  /** With parameters in braces: `/api/v1/users/{id}`. */
+  path: string;
+  /** Heading in the API document: one of `AREAS`, or that of an extension. */
+  area: string;
+}
+
+/** An endpoint of any types; `endpointsIn` checks them at the declaration. */
 export type Endpoint = EndpointSpec<
   unknown,
   z.ZodType | undefined,
@@ -174,8 +178,11 @@ export interface Operation<Id extends string, P, Q, B, A> extends Endpoint {
 export const takesKey = ({ creates }: Pick<Endpoint, "creates">): boolean =>
   creates !== undefined && creates !== "a secret";
 
-/** Declares a route. The input types of `run` are derived from the shapes. */
-export function endpoint<
+type Verb = Uppercase<Endpoint["method"]>;
+
+/** Declares routes of an area: `endpoint("GET /api/v1/users/{id}", { … })`. The input types of `run` are derived from the shapes. */
+export const endpointsIn = (area: Area) =>
+<
   C,
   const Id extends string,
   A extends Record<number, AnswerSpec>,
@@ -184,7 +191,14 @@ export function endpoint<
   B extends z.ZodType | undefined = undefined,
   L extends z.ZodType | undefined = undefined,
 >(
-  spec: EndpointSpec<C, P, Q, B> & { area: Area; id: Id; answers: A; content?: OwnContent & { json?: L } },
-): Operation<Id, P, Q, B extends undefined ? L : B, A> {
-  return spec as unknown as Operation<Id, P, Q, B extends undefined ? L : B, A>;
-}
+  route: `${Verb} ${string}`,
+  spec: RouteSpec<C, P, Q, B, EndpointInput<C, P, Q, B>> & {
+    id: Id;
+    answers: A;
+    content?: OwnContent & { json?: L };
+  },
+): Operation<Id, P, Q, B extends undefined ? L : B, A> => {
+  const [verb = "", path] = route.split(" ");
+  const declared = { ...spec, method: verb.toLowerCase(), path, area };
+  return declared as unknown as Operation<Id, P, Q, B extends undefined ? L : B, A>;
+};

@@ -35,8 +35,7 @@ export const ACCESS: Fault[] = [
     name: "no audit row of a removed user",
     area: "access",
     file: "domain/access/users/user_delete.ts",
-    text:
-      '  await recordAudit(tx, caller, {\n    action: "user.unlink",\n    targetType: "user",\n    targetId: userId,\n    before: { tenantId },\n  });\n',
+    text: '  await recordAudit(tx, caller, "user.unlink", userId, { before: { tenantId } });\n',
     replacement: "",
   },
   {

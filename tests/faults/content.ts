@@ -33,8 +33,8 @@ export const CONTENT: Fault[] = [
     name: "no audit row of an infected file",
     area: "files",
     file: "domain/files/verdict.ts",
-    text: 'await recordAudit(tx, null, {\n        action: "file.infected"',
-    replacement: 'if (file.tenantId === null) await recordAudit(tx, null, {\n        action: "file.infected"',
+    text: 'await recordAudit(tx, null, "file.infected"',
+    replacement: 'if (file.tenantId === null) await recordAudit(tx, null, "file.infected"',
   },
   {
     name: "a type that the profile forbids becomes available",
@@ -117,7 +117,7 @@ export const CONTENT: Fault[] = [
   {
     name: "a PDF page has the number of the one before",
     area: "reports",
-    file: "domain/documents/writers/pdf/foot.ts",
+    file: "domain/documents/writers/pdf/mod.ts",
     text: "this.wording.words.page(number)",
     replacement: "this.wording.words.page(number - 1)",
   },
@@ -152,7 +152,7 @@ export const CONTENT: Fault[] = [
   {
     name: "the slot of a report is not given back",
     area: "reports",
-    file: "domain/reports/threads/slots.ts",
+    file: "domain/reports/threads/reports.ts",
     text: "this.#hold(tenantId, -1);",
     replacement: "if (this.#free > 0) this.#hold(tenantId, -1);",
   },

@@ -174,7 +174,7 @@ export const JOBS: Fault[] = [
   {
     name: "a webhook is tried once less",
     area: "events",
-    file: "domain/events/settle_delivery.ts",
+    file: "domain/events/deliver.ts",
     text: "RETRY_DELAYS_MS[delivery.roundAttempts]",
     replacement: "RETRY_DELAYS_MS[delivery.roundAttempts + 1]",
   },

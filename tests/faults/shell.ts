@@ -219,7 +219,7 @@ export const SHELL: Fault[] = [
   {
     name: "an incomplete scan is a verdict",
     area: "infra",
-    file: "infra/scanner/clamd_answer.ts",
+    file: "infra/scanner/clamd.ts",
     text: 'if (found === undefined || found.startsWith("Heuristics.Limits.Exceeded")) {',
     replacement: "if (found === undefined) {",
   },

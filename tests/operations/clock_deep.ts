@@ -283,8 +283,7 @@ Deno.test("only the modules listed here read the host's clock", async () => {
     "infra/http_out/provider_http.ts", // for answers without a Date header
     "infra/log.ts", // the time of a log line
     "infra/mail/outbox.ts", // development only
-    "infra/mail/outbox_store.ts",
-    "infra/push/fcm_access.ts", // default of an option
+    "infra/push/fcm.ts", // default of an option
     "infra/openid.ts", // passed to the library
   ];
   const root = join(import.meta.dirname ?? ".", "..", "..");

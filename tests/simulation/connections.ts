@@ -1,7 +1,6 @@
 // The real connections that the simulated instances share.
 import postgres from "postgres";
-import { arrayTypes } from "../../infra/postgres/arrays.ts";
-import type { Pool } from "../../infra/postgres/postgres.ts";
+import { arrayTypes, type Pool } from "../../infra/postgres/postgres.ts";
 import { timeType } from "../../infra/postgres/timestamps.ts";
 import { real } from "./virtual_time.ts";
 

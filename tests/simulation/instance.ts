@@ -8,7 +8,7 @@ import { recoverLostJobs } from "../../domain/jobs/engine/lease.ts";
 import type { SettledJob } from "../../domain/jobs/job_row.ts";
 import type { RemoteWorkPlatform } from "../../domain/jobs/remote/platform.ts";
 import { RateReleaser } from "../../domain/jobs/limits/rate_releaser.ts";
-import { moveOrphans } from "../../domain/jobs/instance/orphans.ts";
+import { moveOrphans } from "../../domain/jobs/instance/upkeep.ts";
 import { WorkPolls } from "../../domain/jobs/remote/work_polls.ts";
 import { Worker } from "../../domain/jobs/engine/worker.ts";
 import type { Log } from "../../infra/log.ts";

@@ -3,7 +3,7 @@ import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { enqueueJob } from "../../jobs/enqueue.ts";
 import { defineJob, type JobContext } from "../../jobs/job_type.ts";
-import { sendServiceMail } from "../../notifications/sending/send.ts";
+import { type PlainMail, sendServiceMail, type TemplatedMail } from "../../notifications/sending/send.ts";
 import { invalid, type Problem, problem } from "../../problems/problem.ts";
 import type { Caller } from "../../rights/caller.ts";
 import { newId } from "../../shared/ids.ts";
@@ -14,10 +14,11 @@ import { endSessions } from "../sign_in/sessions.ts";
 import { defaultTenantOf } from "../sign_in/tenant_choice.ts";
 import { emitUserUpdated } from "../users/user_events.ts";
 import { lockUser } from "../users/user_lock.ts";
-import { emailChangeMail, LIFE_MINUTES } from "./email_change_mail.ts";
 import { requireOwnPassword, requireSessionUnlocked, wrongOwnPassword } from "./own_password.ts";
-import { mailOwner, readMailOwner } from "./owner_mail.ts";
+import { type MailOwner, mailOwner, readMailOwner } from "./owner_mail.ts";
 import { markEmailVerified } from "./proved_owner.ts";
+import { fullName } from "../../rights/user_lookup.ts";
+import { linkMail, linkUrl } from "./link_mail.ts";
 
 /** Maximum number of unexpired requests of one user. It limits the mail that one user can cause. */
 const MAX_LIVE_REQUESTS = 5;
@@ -128,13 +129,13 @@ export async function confirmEmailChange(
     await tx`delete from password_resets where user_id = ${userId}`;
     await endSessions(p, tx, { userId, exceptSessionId: sessionId, reason: "email changed" });
     await mailOwner(p, tx, { userId, kind: "email-changed", address: user.email });
-    await recordAudit(tx, { userId, tenantId: null, traceId: o.traceId, ip: o.ip }, {
-      action: "user.change-email",
-      targetType: "user",
-      targetId: userId,
-      before: { email: user.email },
-      after: { email: newEmail },
-    });
+    await recordAudit(
+      tx,
+      { userId, tenantId: null, traceId: o.traceId, ip: o.ip },
+      "user.change-email",
+      userId,
+      { before: { email: user.email }, after: { email: newEmail } },
+    );
     await emitUserUpdated(p, tx, { ...user, email: newEmail }, ["email"]);
   });
 }
@@ -144,3 +145,38 @@ const badToken = (): Problem =>
     "EMAIL_TOKEN_INVALID",
     `The email was not changed: the token is unknown, was already used, or is older than ${LIFE_MINUTES} minutes.`,
   );
+
+/** Lifetime of the link. */
+const LIFE_MINUTES = 30;
+
+/** Builds the mail to the new email of a user, with the link that confirms it. */
+async function emailChangeMail(
+  p: AccessPlatform,
+  owner: MailOwner,
+  { userId, newEmail, token }: { userId: string; newEmail: string; token: string },
+): Promise<TemplatedMail | PlainMail> {
+  const confirmUrl = linkUrl(p, { configured: null, page: "/auth/confirm-email", token });
+  const firstName = owner.firstName || null;
+  // With the user's id, an erasure finds this address even if it is never confirmed.
+  const to = { address: newEmail, displayName: fullName(owner), userId };
+  return await linkMail(p, to, {
+    token,
+    templateSlug: "email-change",
+    locale: owner.locale,
+    data: { confirmUrl, newEmail, firstName, expiresInMinutes: LIFE_MINUTES },
+    fallback: defaultText({ confirmUrl, newEmail, firstName }),
+  });
+}
+
+/** The built-in English text. */
+const defaultText = (o: { confirmUrl: string; newEmail: string; firstName: string | null }) => ({
+  subject: "Confirm your new email",
+  textBody: `Hello${o.firstName ? ` ${o.firstName}` : ""},
+
+Someone, probably you, asked to use ${o.newEmail} as the email of an account. Confirm it with the link below; it works once and for ${LIFE_MINUTES} minutes.
+
+Confirm the email:
+${o.confirmUrl}
+
+If you did not ask for this, ignore this message: nothing changes.`,
+});

@@ -86,6 +86,6 @@ export async function changePassword(
     await forgetDevices(tx, userId);
     await endSessions(p, tx, { userId, exceptSessionId: caller.sessionId, reason: "password changed" });
     await mailOwner(p, tx, { userId, kind: "password-changed" });
-    await recordAudit(tx, caller, { action: "user.change-password", targetType: "user", targetId: userId });
+    await recordAudit(tx, caller, "user.change-password", userId);
   });
 }

@@ -4,7 +4,6 @@ import { sendServiceMail } from "../../notifications/sending/send.ts";
 import { Problem } from "../../problems/problem.ts";
 import { fullName } from "../../rights/user_lookup.ts";
 import { localeForms, readDefaultLocale } from "../../templates/locales.ts";
-import { OWNER_MAILS, type OwnerMailKind } from "./owner_mail_texts.ts";
 
 /** The owner of an account, as mails address them. */
 export interface MailOwner {
@@ -58,3 +57,164 @@ export async function mailOwner(
     await sendServiceMail(p, tx, { ...mail, subject: title, textBody: text });
   }
 }
+
+/** Title and text of a mail to the owner of an account. */
+interface MailText {
+  title: string;
+  text: string;
+}
+
+/** The mails about changes to an account, by kind and language. A further kind needs only an entry here. */
+export const OWNER_MAILS = {
+  "act-as-requested": {
+    en: {
+      title: "Somebody asks to act with your account",
+      text:
+        "An administrator asks to act as you for a limited time. Allow or refuse it on the page of your account.",
+    },
+    pt: {
+      title: "Alguém pede para agir com a sua conta",
+      text:
+        "Um administrador pede para agir em seu nome por tempo limitado. Permita ou recuse na página da sua conta.",
+    },
+  },
+  "act-as-opened": {
+    en: {
+      title: "An administrator acts with your account",
+      text:
+        "An administrator acts as you for a limited time. The page of your account shows it, and you can end it there. Your password, second factors and email cannot be changed.",
+    },
+    pt: {
+      title: "Um administrador age com a sua conta",
+      text:
+        "Um administrador age em seu nome por tempo limitado. A página da sua conta mostra-o, e você pode terminá-lo lá. A sua senha, os segundos fatores e o e-mail não podem ser alterados.",
+    },
+  },
+  "password-changed": {
+    en: {
+      title: "Your password was changed",
+      text: "The password of your account was changed. Your other sessions were ended.",
+    },
+    pt: {
+      title: "Sua senha foi alterada",
+      text: "A senha da sua conta foi alterada. Suas outras sessões foram terminadas.",
+    },
+  },
+  "password-reset": {
+    en: {
+      title: "Your password was reset",
+      text: "A new password was set with a link from a mail to this address. All your sessions were ended.",
+    },
+    pt: {
+      title: "Sua senha foi redefinida",
+      text:
+        "Foi definida uma nova senha com um link de um e-mail para este endereço. Todas as suas sessões foram terminadas.",
+    },
+  },
+  "password-removed": {
+    en: {
+      title: "The password of your account was removed",
+      text:
+        "You proved for the first time that this address is yours. Somebody else may have chosen the password of your account, so it was removed, with all second factors and passkeys. All earlier sessions were ended. You can set a new password with “Forgot password”. Please check the API keys of your account.",
+    },
+    pt: {
+      title: "A senha da sua conta foi removida",
+      text:
+        "Você provou pela primeira vez que este endereço é seu. Outra pessoa pode ter escolhido a senha da sua conta, por isso ela foi removida, com todos os segundos fatores e chaves de acesso. Todas as sessões anteriores foram terminadas. Você pode definir uma nova senha com “Esqueci minha senha”. Verifique as chaves de API da sua conta.",
+    },
+  },
+  "former-access-removed": {
+    en: {
+      title: "Earlier access to your account was removed",
+      text:
+        "You proved for the first time that this address is yours. Somebody else may have used your account before, so its second factors, passkeys and devices, and the programs that it allowed, were removed. All earlier sessions were ended. Please check the API keys of your account.",
+    },
+    pt: {
+      title: "O acesso anterior à sua conta foi removido",
+      text:
+        "Você provou pela primeira vez que este endereço é seu. Outra pessoa pode ter usado sua conta antes, por isso os segundos fatores, as chaves de acesso e os dispositivos dela, e os programas permitidos, foram removidos. Todas as sessões anteriores foram terminadas. Verifique as chaves de API da sua conta.",
+    },
+  },
+  "email-change-requested": {
+    en: {
+      title: "A new email was requested",
+      text:
+        "Someone with your password asked to change the email of your account. A link was sent to the new address.",
+    },
+    pt: {
+      title: "Um novo e-mail foi solicitado",
+      text:
+        "Alguém com sua senha pediu para mudar o e-mail da sua conta. Um link foi enviado para o novo endereço.",
+    },
+  },
+  "email-changed": {
+    en: {
+      title: "Your email was changed",
+      text:
+        "Your account has a new email. You sign in with the new one from now on. This address gets no more mail.",
+    },
+    pt: {
+      title: "Seu e-mail foi alterado",
+      text:
+        "Sua conta tem um novo e-mail. A partir de agora, você entra com o novo. Este endereço não recebe mais mensagens.",
+    },
+  },
+  "email-taken": {
+    en: {
+      title: "This email already belongs to your account",
+      text:
+        "Someone asked to use this address as the email of another account. It already belongs to your account, so nothing changed.",
+    },
+    pt: {
+      title: "Este e-mail já pertence à sua conta",
+      text:
+        "Alguém pediu para usar este endereço como e-mail de outra conta. Já pertence à sua conta, por isso nada mudou.",
+    },
+  },
+  "factor-added": {
+    en: {
+      title: "A second factor was added",
+      text:
+        "An authenticator app or a passkey was added to your account. From now on it is needed to sign in.",
+    },
+    pt: {
+      title: "Um segundo fator foi adicionado",
+      text:
+        "Um aplicativo de autenticação ou uma chave de acesso foi adicionado à sua conta. A partir de agora, ele é necessário para entrar.",
+    },
+  },
+  "factor-removed": {
+    en: {
+      title: "A second factor was removed",
+      text: "An authenticator app or a passkey was removed from your account.",
+    },
+    pt: {
+      title: "Um segundo fator foi removido",
+      text: "Um aplicativo de autenticação ou uma chave de acesso foi removido da sua conta.",
+    },
+  },
+  "factors-removed": {
+    en: {
+      title: "Your second factors were removed",
+      text:
+        "An administrator removed all second factors and recovery codes of your account. All your sessions were ended.",
+    },
+    pt: {
+      title: "Seus segundos fatores foram removidos",
+      text:
+        "Um administrador removeu todos os segundos fatores e códigos de recuperação da sua conta. Todas as suas sessões foram terminadas.",
+    },
+  },
+  "recovery-codes-renewed": {
+    en: {
+      title: "You have new recovery codes",
+      text: "New recovery codes were made for your account. The old ones no longer work.",
+    },
+    pt: {
+      title: "Você tem novos códigos de recuperação",
+      text: "Novos códigos de recuperação foram criados para sua conta. Os antigos deixaram de funcionar.",
+    },
+  },
+} satisfies Record<string, { en: MailText; pt: MailText }>;
+
+export type OwnerMailKind = keyof typeof OWNER_MAILS;

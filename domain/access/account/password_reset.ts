@@ -5,7 +5,7 @@ import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts
 import { recordAudit } from "../../audit/audit.ts";
 import { enqueueJob } from "../../jobs/enqueue.ts";
 import { defineJob, type JobContext } from "../../jobs/job_type.ts";
-import { sendServiceMail } from "../../notifications/sending/send.ts";
+import { type PlainMail, sendServiceMail, type TemplatedMail } from "../../notifications/sending/send.ts";
 import { type Problem, problem } from "../../problems/problem.ts";
 import { hasFactor } from "../../rights/second_factor.ts";
 import { fullName } from "../../rights/user_lookup.ts";
@@ -17,10 +17,10 @@ import { clearFailedSignIns } from "../sign_in/failed_sign_ins.ts";
 import { forgetDevices, knownDevice } from "../sign_in/known_devices.ts";
 import { endSessions } from "../sign_in/sessions.ts";
 import { defaultTenantOf } from "../sign_in/tenant_choice.ts";
-import { linkUrl } from "./link_mail.ts";
+import { linkMail, linkUrl } from "./link_mail.ts";
 import { mailOwner } from "./owner_mail.ts";
-import { passwordResetMail } from "./password_reset_mail.ts";
 import { markEmailVerified, proveOwner } from "./proved_owner.ts";
+import type { NotificationPlatform } from "../../notifications/platform.ts";
 
 const LIFE_MINUTES = 30;
 /** Maximum number of unexpired links of one user by one requester. It limits the mail that repeated requests cause. */
@@ -146,7 +146,7 @@ export async function resetPassword(
     await endSessions(p, tx, { userId, reason: "password reset" });
     await mailOwner(p, tx, { userId, kind: "password-reset" });
     const actor = { userId, tenantId: null, traceId: o.traceId, ip: o.ip };
-    await recordAudit(tx, actor, { action: "user.reset-password", targetType: "user", targetId: userId });
+    await recordAudit(tx, actor, "user.reset-password", userId);
   });
 }
 
@@ -155,3 +155,37 @@ const badToken = (): Problem =>
     "RESET_TOKEN_INVALID",
     `The password was not reset: the token is unknown, was already used, or is older than ${LIFE_MINUTES} minutes.`,
   );
+
+/** Data of a reset mail. */
+interface ResetLink {
+  resetUrl: string;
+  firstName: string | null;
+  expiresInMinutes: number;
+}
+
+/** Builds the mail with a reset link from the service's template `password-reset`, or from a default text. */
+const passwordResetMail = (
+  p: Pick<NotificationPlatform, "sql" | "renderThreads" | "config" | "baseUrl" | "log">,
+  to: TemplatedMail["to"],
+  { token, ...link }: ResetLink & { token: string },
+): Promise<TemplatedMail | PlainMail> =>
+  linkMail(p, to, {
+    token,
+    templateSlug: "password-reset",
+    locale: null,
+    data: { ...link },
+    fallback: defaultText(link),
+  });
+
+/** The built-in English text. */
+const defaultText = ({ resetUrl, firstName, expiresInMinutes }: ResetLink) => ({
+  subject: "Reset your password",
+  textBody: `Hello${firstName ? ` ${firstName}` : ""},
+
+Someone, probably you, asked for a new password for your account. Choose one with the link below; the link works once and for ${expiresInMinutes} minutes.
+
+Choose a new password:
+${resetUrl}
+
+If you did not ask for this, ignore this message: your password stays as it is.`,
+});

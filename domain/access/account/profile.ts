@@ -93,8 +93,7 @@ export async function updateOwnProfile(
     if (JSON.stringify(before) !== JSON.stringify(after)) {
       await tx`update users set first_name = ${after.firstName}, last_name = ${after.lastName},
         phone_number = ${after.phoneNumber}, version = version + 1, updated_at = now() where id = ${user.id}`;
-      const entry = { action: "user.update", targetType: "user", targetId: user.id, before, after };
-      await recordAudit(tx, caller, entry);
+      await recordAudit(tx, caller, "user.update", user.id, { before, after });
       const fields = ["firstName", "lastName", "phoneNumber"] as const;
       const changed = fields.filter((name) => before[name] !== after[name]);
       await emitUserUpdated(p, tx, { ...user, ...after }, changed);

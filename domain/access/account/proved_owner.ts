@@ -60,11 +60,10 @@ export async function proveOwner(
   await forgetDevices(tx, userId);
   await endSessions(p, tx, { userId, reason: "first proof of the owner" });
   const actor = { userId, tenantId: null, traceId, ip };
-  const target = { targetType: "user", targetId: userId };
   const before = { factors: factors.count, clients: clients.count, devices: devices.count };
   const isMore = Object.values(before).some((count) => count > 0);
-  if (password.count > 0) await recordAudit(tx, actor, { action: "user.remove-password", ...target });
-  if (isMore) await recordAudit(tx, actor, { action: "user.remove-former-access", ...target, before });
+  if (password.count > 0) await recordAudit(tx, actor, "user.remove-password", userId);
+  if (isMore) await recordAudit(tx, actor, "user.remove-former-access", userId, { before });
   if (password.count > 0) await mailOwner(p, tx, { userId, kind: "password-removed" });
   else if (isMore) await mailOwner(p, tx, { userId, kind: "former-access-removed" });
 }

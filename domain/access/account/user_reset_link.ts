@@ -24,10 +24,6 @@ export async function sendUserResetLink(
       throw problem("USER_INACTIVE_CONFLICT", `No reset link was sent: user ${userId} is not active.`);
     }
     await requestResetByAdministrator(p, tx, user.email);
-    await recordAudit(tx, { ...caller, tenantId: within }, {
-      action: "user.send-password-reset",
-      targetType: "user",
-      targetId: userId,
-    });
+    await recordAudit(tx, { ...caller, tenantId: within }, "user.send-password-reset", userId);
   });
 }

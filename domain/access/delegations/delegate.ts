@@ -215,10 +215,7 @@ const detailsOf = ({ actorName, tenantName, reason }: Delegation): string =>
   `${actorName} (${tenantName}): ${reason}`;
 
 const audit = (tx: Tx, caller: Actor, verb: string, d: Delegation): Promise<void> =>
-  recordAudit(tx, caller, {
-    action: `delegation.${verb}`,
-    targetType: "user",
-    targetId: d.userId,
+  recordAudit(tx, caller, `user.act-as-${verb}`, d.userId, {
     tenantId: d.tenantId,
     after: {
       delegationId: d.id,

@@ -21,7 +21,6 @@ export async function recordFactorChange(
   o: { userId: string; change: FactorChange; before?: unknown; after?: unknown },
 ): Promise<void> {
   const { userId, change, before, after } = o;
-  const entry = { action: `user.${change}`, targetType: "user", targetId: userId, before, after };
-  await recordAudit(tx, caller, entry);
+  await recordAudit(tx, caller, `user.${change}`, userId, { before, after });
   await mailOwner(p, tx, { userId, kind: MAILS[change] });
 }

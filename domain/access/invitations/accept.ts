@@ -203,12 +203,7 @@ async function recordAccepted(
 ): Promise<void> {
   await markProved(tx, userId);
   await tx`update invitations set accepted_user_id = ${userId} where id = ${id}`;
-  await recordAudit(tx, { userId, tenantId, traceId, ip }, {
-    action: "invitation.accept",
-    targetType: "invitation",
-    targetId: id,
-    after: { userId },
-  });
+  await recordAudit(tx, { userId, tenantId, traceId, ip }, "invitation.accept", id, { after: { userId } });
 }
 
 async function readOpen(q: Sql, token: string): Promise<OpenInvitation> {

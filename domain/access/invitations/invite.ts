@@ -1,17 +1,20 @@
 import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
-import { sendServiceMail } from "../../notifications/sending/send.ts";
+import { type PlainMail, sendServiceMail, type TemplatedMail } from "../../notifications/sending/send.ts";
 import { problem } from "../../problems/problem.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
 import { newId } from "../../shared/ids.ts";
-import { digest } from "../../shared/secrets.ts";
+import { digest, newSecret } from "../../shared/secrets.ts";
 import { requireVersion } from "../../shared/version.ts";
 import type { Versioned } from "../../shared/versioned.ts";
 import type { AccessPlatform } from "../platform.ts";
 import { requireMayAssignRoles } from "../roles/escalation.ts";
 import { lockLinkTargets, requireCapacity, requireTargets } from "../users/link_targets.ts";
-import { LIFE_DAYS, newInvitationMail } from "./invitation_mail.ts";
 import { type Invitation, invitationNotFound, readInvitation } from "./invitations.ts";
+import { LOOKS_OF } from "../../notifications/content.ts";
+import { fullName } from "../../rights/user_lookup.ts";
+import { readDefaultLocale } from "../../templates/locales.ts";
+import { linkMail, linkUrl } from "../account/link_mail.ts";
 
 /** Whom to invite, and the roles they get. */
 export interface NewInvitation {
@@ -50,12 +53,7 @@ export async function inviteUser(
       values (${id}, ${tenantId}, ${email}, ${firstName}, ${lastName}, ${roleIds}::uuid[], ${caller.userId},
         ${digest(token)}, now() + make_interval(days => ${LIFE_DAYS}))`;
     await sendServiceMail(p, tx, mail);
-    await recordAudit(tx, caller, {
-      action: "invitation.create",
-      targetType: "invitation",
-      targetId: id,
-      after: input,
-    });
+    await recordAudit(tx, caller, "invitation.create", id, { after: input });
     return (await readInvitation(tx, tenantId, id)).value;
   });
 }
@@ -114,11 +112,7 @@ export async function resendInvitation(
     await tx`update invitations set token_hash = ${digest(token)}, sent_at = now(), version = version + 1,
       invited_by = ${caller.userId}, expires_at = now() + make_interval(days => ${LIFE_DAYS}) where id = ${id}`;
     await sendServiceMail(p, tx, mail);
-    await recordAudit(tx, caller, {
-      action: "invitation.resend",
-      targetType: "invitation",
-      targetId: id,
-    });
+    await recordAudit(tx, caller, "invitation.resend", id);
     return await readInvitation(tx, tenantId, id);
   });
 }
@@ -137,11 +131,47 @@ export async function revokeInvitation(
     const { email, version } = await lockPending(tx, caller.tenantId, id, "revoked");
     requireVersion(ifMatch, version);
     await tx`update invitations set status = 'Revoked', version = version + 1 where id = ${id}`;
-    await recordAudit(tx, caller, {
-      action: "invitation.revoke",
-      targetType: "invitation",
-      targetId: id,
-      before: { email },
-    });
+    await recordAudit(tx, caller, "invitation.revoke", id, { before: { email } });
   });
 }
+
+/** Lifetime of the link of an invitation. */
+const LIFE_DAYS = 7;
+
+/** Makes a token and the mail with its link, in the language of the tenant. */
+async function newInvitationMail(
+  p: AccessPlatform,
+  o: { tenantId: string; email: string; firstName: string; lastName: string },
+): Promise<{ token: string; mail: TemplatedMail | PlainMail }> {
+  const token = newSecret();
+  const [tenant] = await p.sql<{ name: string }[]>`select name from tenants where id = ${o.tenantId}`;
+  const data = {
+    invitationUrl: linkUrl(p, { configured: p.config.INVITATION_URL, page: "/auth/invitation", token }),
+    tenantName: tenant?.name ?? "",
+    firstName: o.firstName || null,
+    expiresInDays: LIFE_DAYS,
+    [LOOKS_OF]: o.tenantId,
+  };
+  const to = { address: o.email, displayName: fullName(o) };
+  const mail = await linkMail(p, to, {
+    token,
+    templateSlug: "invitation",
+    locale: await readDefaultLocale(p.sql, o.tenantId),
+    data,
+    fallback: defaultText(data),
+  });
+  return { token, mail };
+}
+
+/** The built-in English text. */
+const defaultText = (o: { invitationUrl: string; tenantName: string; firstName: string | null }) => ({
+  subject: `Invitation to ${o.tenantName}`,
+  textBody: `Hello${o.firstName ? ` ${o.firstName}` : ""},
+
+You are invited to ${o.tenantName}. Accept with the link below; it works once and for ${LIFE_DAYS} days.
+
+Accept the invitation:
+${o.invitationUrl}
+
+If you do not know why you got this, ignore this message: nothing happens.`,
+});

@@ -1,17 +1,17 @@
 import { randomBytes } from "node:crypto";
 import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
-import { problem } from "../../problems/problem.ts";
-import type { Caller } from "../../rights/caller.ts";
+import { invalid, problem } from "../../problems/problem.ts";
+import { type Caller, isSystemAdmin } from "../../rights/caller.ts";
 import type { RightsPlatform } from "../../rights/platform.ts";
 import { newId } from "../../shared/ids.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { requireVersion } from "../../shared/version.ts";
 import type { Versioned } from "../../shared/versioned.ts";
-import { type AccountGrants, requireGrants } from "./account_grants.ts";
-import { requireMayGrant } from "./key_grants.ts";
+import { requireMayGrant, requirePermissions } from "./key_grants.ts";
 import { newKey } from "./new_key.ts";
 import { type AccountTenants, readServiceAccount, type ServiceAccount } from "./service_accounts.ts";
+import { tenantNotFound } from "../tenant_not_found.ts";
 
 export interface NewServiceAccount extends AccountGrants {
   name: string;
@@ -176,11 +176,50 @@ async function audit(
   change: { before?: unknown; after?: unknown },
 ): Promise<void> {
   const tenantId = onlyTenantOf(account);
-  await recordAudit(tx, caller, {
-    action: `serviceAccount.${verb}`,
-    targetType: "serviceAccount",
-    targetId: account.id,
+  await recordAudit(tx, caller, `serviceAccount.${verb}`, account.id, {
     ...tenantId ? { tenantId } : {},
     ...change,
   });
+}
+
+/** The permissions of a service account, and the tenants in which it has them. */
+interface AccountGrants {
+  permissions: string[];
+  tenants: AccountTenants;
+}
+
+/**
+ * Checks that the caller may give these permissions in these tenants. Only the holder of admin:system may name other
+ * tenants than their own. Permissions with platform reach need all tenants, or the platform tenant.
+ * @throws CROSS_TENANT_FORBIDDEN, ROLE_ASSIGNMENT_ESCALATION_BLOCKED, TENANT_NOT_FOUND, PERMISSION_NOT_FOUND,
+ * VALIDATION_ERROR
+ */
+async function requireGrants(tx: Tx, caller: Caller, grants: AccountGrants): Promise<void> {
+  const { permissions, tenants } = grants;
+  const isOwn = tenants !== "all" && tenants.every((id) => id === caller.tenantId);
+  if (!isOwn && !isSystemAdmin(caller)) {
+    throw problem(
+      "CROSS_TENANT_FORBIDDEN",
+      "The service account would act in other tenants than the caller's; that needs admin:system.",
+    );
+  }
+  requireMayGrant(caller, permissions);
+  const hasPlatform = tenants === "all" || await requireTenants(tx, tenants);
+  const [onlyTenant = null] = tenants === "all" || tenants.length > 1 ? [] : tenants;
+  const known = await requirePermissions(tx, onlyTenant, permissions);
+  const acrossTenants = known.filter(({ reach }) => reach === "Platform").map(({ code }) => code);
+  if (acrossTenants.length === 0 || hasPlatform) return;
+  const codes = acrossTenants.join(", ");
+  throw invalid({
+    permissions: [`${codes}: such a permission reaches every tenant; expected tenants "all"`],
+  });
+}
+
+/** Checks that the tenants exist. Returns whether the platform tenant is one of them. */
+async function requireTenants(tx: Tx, tenantIds: string[]): Promise<boolean> {
+  const found = await tx<{ id: string; type: string }[]>`
+    select id, type from tenants where id = any(${tenantIds}::uuid[]) and deleted_at is null order by id for key share`;
+  const missing = tenantIds.find((id) => !found.some((tenant) => tenant.id === id));
+  if (missing !== undefined) throw tenantNotFound(missing);
+  return found.some(({ type }) => type === "Platform");
 }

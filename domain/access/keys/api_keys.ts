@@ -88,10 +88,7 @@ export async function createApiKey(
         ${permissions}::text[], ${input.expiresAt})
       returning ${columns(tx)}`;
     if (!made) throw new Error("an inserted API key was not returned");
-    await recordAudit(tx, caller, {
-      action: "apiKey.create",
-      targetType: "apiKey",
-      targetId: id,
+    await recordAudit(tx, caller, "apiKey.create", id, {
       after: { name: input.name, permissions, expiresAt: input.expiresAt },
     });
     return { ...made, key };
@@ -115,12 +112,7 @@ export async function revokeApiKey(
     const { name, createdBy } = key;
     await tx`update api_keys set revoked_at = now(), revoked_by = ${caller.userId} where id = ${id}`;
     p.rights.invalidateAfterCommit(tx, [createdBy]);
-    await recordAudit(tx, caller, {
-      action: "apiKey.revoke",
-      targetType: "apiKey",
-      targetId: id,
-      before: { name },
-    });
+    await recordAudit(tx, caller, "apiKey.revoke", id, { before: { name } });
   });
 }
 

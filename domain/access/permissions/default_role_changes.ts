@@ -44,10 +44,7 @@ export async function setDefaultRoles(
         ...await grantToCatalogRoles(tx, added.map((roleName) => ({ roleName, code }))),
         ...await takeFromCatalogRoles(tx, removedNames.map((roleName) => ({ roleName, code }))),
       ];
-      await recordAudit(tx, caller, {
-        action: "permission.default-roles",
-        targetType: "permission",
-        targetId: permissionId,
+      await recordAudit(tx, caller, "permission.default-roles", permissionId, {
         before: { code, roles: [...had] },
         after: { code, roles: [...wanted].sort() },
       });

@@ -49,12 +49,7 @@ export async function createPermission(
     const id = newId();
     await tx`insert into permissions (id, tenant_id, code, description, category)
       values (${id}, ${owner}, ${code}, ${description}, ${category})`;
-    await recordAudit(tx, caller, {
-      action: "permission.create",
-      targetType: "permission",
-      targetId: id,
-      after: permission,
-    });
+    await recordAudit(tx, caller, "permission.create", id, { after: permission });
     return await readPermission(tx, caller, id);
   });
 }
@@ -76,10 +71,7 @@ export async function updatePermission(
     if (description !== before.description || category !== before.category) {
       await tx`update permissions set description = ${description}, category = ${category}, version = version + 1,
         updated_at = now() where id = ${id}`;
-      await recordAudit(tx, caller, {
-        action: "permission.update",
-        targetType: "permission",
-        targetId: id,
+      await recordAudit(tx, caller, "permission.update", id, {
         before,
         after: { ...before, description, category },
       });
@@ -106,12 +98,7 @@ export async function deletePermission(
     const accounts = await tx<{ id: string }[]>`
       select id from service_accounts where permissions @> array[${before.code}]`;
     p.rights.invalidateAfterCommit(tx, accounts.map(({ id }) => id));
-    await recordAudit(tx, caller, {
-      action: "permission.delete",
-      targetType: "permission",
-      targetId: id,
-      before,
-    });
+    await recordAudit(tx, caller, "permission.delete", id, { before });
   });
 }
 

@@ -42,10 +42,7 @@ export async function createRole(
     await tx`insert into roles (id, tenant_id, name, description)
       values (${id}, ${caller.tenantId}, ${name}, ${description})`;
     await addPermissions(tx, id, permissions);
-    await recordAudit(tx, caller, {
-      action: "role.create",
-      targetType: "role",
-      targetId: id,
+    await recordAudit(tx, caller, "role.create", id, {
       after: { name, description, permissions: permissions.map(({ code }) => code).sort() },
     });
     const made = await readRole(tx, caller.tenantId, id);
@@ -84,10 +81,7 @@ export async function updateRole(
     await tx`update roles set name = ${name}, description = ${description}, version = version + 1, updated_at = now()
       where id = ${id}`;
     const after = await readRole(tx, caller.tenantId, id);
-    await recordAudit(tx, caller, {
-      action: "role.update",
-      targetType: "role",
-      targetId: id,
+    await recordAudit(tx, caller, "role.update", id, {
       before: audited(before),
       after: audited(after.value),
     });
@@ -114,12 +108,7 @@ export async function deleteRole(
     await tx`delete from role_permissions where role_id = ${id}`;
     const inUse = `Role ${id} cannot be deleted: users still hold it. Remove it from them first.`;
     await softDeleteRow(tx, "roles", id, problem("ROLE_ASSIGNED_CONFLICT", inUse));
-    await recordAudit(tx, caller, {
-      action: "role.delete",
-      targetType: "role",
-      targetId: id,
-      before: audited(before),
-    });
+    await recordAudit(tx, caller, "role.delete", id, { before: audited(before) });
     await emitRolesChanged(p, tx, [before], true);
   });
 }

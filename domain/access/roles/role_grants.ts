@@ -138,7 +138,7 @@ async function recordGrant(
   change: { before?: unknown; after?: unknown },
 ): Promise<void> {
   await tx`update roles set version = version + 1, updated_at = now() where id = ${roleId}`;
-  await recordAudit(tx, caller, { action, targetType: "role", targetId: roleId, ...change });
+  await recordAudit(tx, caller, action, roleId, change);
   const { value } = await readRole(tx, caller.tenantId, roleId);
   await emitRolesChanged(p, tx, [value]);
 }

@@ -51,10 +51,7 @@ export async function endUserSessions(
       throw problem("SESSION_NOT_FOUND", `User ${userId} has no open session ${sessionId}.`);
     }
     if (ended > 0) {
-      await recordAudit(tx, { ...caller, tenantId: within }, {
-        action: "user.end-sessions",
-        targetType: "user",
-        targetId: userId,
+      await recordAudit(tx, { ...caller, tenantId: within }, "user.end-sessions", userId, {
         after: { sessionId, ended },
       });
     }
@@ -82,7 +79,6 @@ export async function unlockUser(
     await clearFailuresOfDevices(tx, userId);
     await clearWrongCodes(tx, userId);
     if (unlocked.count === 0) return;
-    const entry = { action: "user.unlock", targetType: "user", targetId: userId };
-    await recordAudit(tx, { ...caller, tenantId: within }, entry);
+    await recordAudit(tx, { ...caller, tenantId: within }, "user.unlock", userId);
   });
 }

@@ -95,10 +95,5 @@ async function createFirstAdministrator(
   await tx`insert into user_tenants (user_id, tenant_id, is_default) values (${userId}, ${tenantId}, true)`;
   await tx`insert into user_tenant_roles (user_id, tenant_id, role_id)
     select ${userId}, ${tenantId}, id from roles where tenant_id = ${tenantId} and name in ('SystemAdmin', 'Admin')`;
-  await recordAudit(tx, null, {
-    action: "user.bootstrap",
-    targetType: "user",
-    targetId: userId,
-    after: { email },
-  });
+  await recordAudit(tx, null, "user.bootstrap", userId, { after: { email } });
 }

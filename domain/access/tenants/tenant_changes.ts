@@ -83,12 +83,7 @@ export async function createTenant(
       values (${id}, ${tenant.name}, ${tenant.type}, ${tenant.isActive}, ${tenant.parentTenantId}, ${tenant.maxUsers},
         ${tenant.requireSecondFactor}, ${tenant.actAs})`;
     await createCatalogRoles(tx, id, tenant.type);
-    await recordAudit(tx, caller, {
-      action: "tenant.create",
-      targetType: "tenant",
-      targetId: id,
-      after: tenant,
-    });
+    await recordAudit(tx, caller, "tenant.create", id, { after: tenant });
     await emitTenantCreated(p, tx, id, tenant);
     return await readTenant(tx, reach, id);
   });
@@ -121,13 +116,7 @@ export async function updateTenant(
         version + 1
       }, updated_at = now()
         where id = ${id}`;
-      await recordAudit(tx, caller, {
-        action: "tenant.update",
-        targetType: "tenant",
-        targetId: id,
-        before,
-        after,
-      });
+      await recordAudit(tx, caller, "tenant.update", id, { before, after });
       await emitTenantChanged(p, tx, id, after);
     }
     if (after.requireSecondFactor !== before.requireSecondFactor) {
@@ -161,7 +150,7 @@ export async function deleteTenant(
     }
     await requireNoChildren(tx, id, "deleted");
     await tx`update tenants set deleted_at = now(), updated_at = now(), version = version + 1 where id = ${id}`;
-    await recordAudit(tx, caller, { action: "tenant.delete", targetType: "tenant", targetId: id, before });
+    await recordAudit(tx, caller, "tenant.delete", id, { before });
     await emitTenantChanged(p, tx, id, before, true);
     await tenantAccessChanged(p, tx, id);
     await keepSystemAdmin(tx, id);

@@ -77,13 +77,7 @@ export async function linkUserToTenant<T>(
     await insertLinks(tx, userId, [assignment]);
     await tx`update users set version = version + 1, updated_at = now() where id = ${userId}`;
     await userAccessChanged(p, tx, userId, [tenantId]);
-    await recordAudit(tx, acting, {
-      tenantId,
-      action: "user.link",
-      targetType: "user",
-      targetId: userId,
-      after: assignment,
-    });
+    await recordAudit(tx, acting, "user.link", userId, { tenantId, after: assignment });
     await emitLinksChanged(p, tx, userId, { before: [], after: [assignment] });
     return await read(tx);
   });

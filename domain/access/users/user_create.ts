@@ -79,13 +79,7 @@ export async function createUser(
     await insertLinks(tx, id, user.tenants);
     invalidateCounts(tx);
     const { password: _, isPasswordEncrypted: __, ...after } = user;
-    await recordAudit(tx, acting, {
-      tenantId: o.audited,
-      action: "user.create",
-      targetType: "user",
-      targetId: id,
-      after,
-    });
+    await recordAudit(tx, acting, "user.create", id, { tenantId: o.audited, after });
     await emitUserCreated(p, tx, { id, ...user }, user.tenants);
     return await readUser(tx, id, o.rolesOf);
   });

@@ -70,23 +70,13 @@ async function unlink(p: UserPlatform, tx: Tx, caller: TenantCaller, userId: str
   await tx`delete from user_tenants where user_id = ${userId} and tenant_id = ${tenantId}`;
   await tx`update users set version = version + 1, updated_at = now() where id = ${userId}`;
   await userAccessChanged(p, tx, userId, [tenantId]);
-  await recordAudit(tx, caller, {
-    action: "user.unlink",
-    targetType: "user",
-    targetId: userId,
-    before: { tenantId },
-  });
+  await recordAudit(tx, caller, "user.unlink", userId, { before: { tenantId } });
   await emitLinksChanged(p, tx, userId, { before: [{ tenantId }], after: [] });
 }
 
 async function markDeleted(p: UserPlatform, tx: Tx, acting: Acting, user: LockedUser): Promise<void> {
   await tx`update users set deleted_at = now(), version = version + 1, updated_at = now() where id = ${user.id}`;
   await userAccessChanged(p, tx, user.id, { linkedAnd: [] });
-  await recordAudit(tx, acting, {
-    action: "user.delete",
-    targetType: "user",
-    targetId: user.id,
-    before: { email: user.email },
-  });
+  await recordAudit(tx, acting, "user.delete", user.id, { before: { email: user.email } });
   await emitUserDeleted(p, tx, user);
 }

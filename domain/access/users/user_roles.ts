@@ -48,10 +48,7 @@ export async function setTenantUserRoles(
         await tx`update users set version = version + 1, updated_at = now() where id = ${userId}`;
         await userAccessChanged(p, tx, userId, [tenantId]);
       });
-      await recordAudit(tx, caller, {
-        action: "user.set-roles",
-        targetType: "user",
-        targetId: userId,
+      await recordAudit(tx, caller, "user.set-roles", userId, {
         before: { roleIds: held },
         after: { roleIds: [...roleIds].sort() },
       });

@@ -164,10 +164,7 @@ async function writeUser(
     await userAccessChanged(p, tx, user.id, { linkedAnd: formerly });
   }
   const picked = (of: TenantUserChange) => Object.fromEntries(differing.map((name) => [name, of[name]]));
-  await recordAudit(tx, acting, {
-    action: "user.update",
-    targetType: "user",
-    targetId: user.id,
+  await recordAudit(tx, acting, "user.update", user.id, {
     before: { ...picked(user), ...(links ? { tenants: links.before } : {}) },
     after: { ...picked(next), ...(links ? { tenants: links.after } : {}) },
   });

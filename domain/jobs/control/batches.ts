@@ -153,13 +153,7 @@ const auditBatch = (
   verb: string,
   id: string,
   after: object,
-): Promise<void> =>
-  recordAudit(tx, auditActor(caller), {
-    action: `jobBatch.${verb}`,
-    targetType: "jobBatch",
-    targetId: id,
-    after: { ...after },
-  });
+): Promise<void> => recordAudit(tx, auditActor(caller), `jobBatch.${verb}`, id, { after: { ...after } });
 
 /**
  * Cancels the jobs of a batch that have not started or wait for a retry, with all their continuations. A batch without an

@@ -105,12 +105,13 @@ export async function retryDeadLetters(
         order by id limit ${AT_ONCE} for update skip locked`;
       const { retriedJobIds } = await reenqueueLocked(p, tx, caller, entries.map(({ id }) => id));
       if (retriedJobIds.length > 0) {
-        await recordAudit(tx, auditActor(caller), {
-          action: "deadLetter.retryMany",
-          targetType: "deadLetter",
-          targetId: o.reach.everything ? "everything" : o.reach.tenantId,
-          after: { ...o.filter, retried: retriedJobIds.length },
-        });
+        await recordAudit(
+          tx,
+          auditActor(caller),
+          "deadLetter.retryMany",
+          o.reach.everything ? "everything" : o.reach.tenantId,
+          { after: { ...o.filter, retried: retriedJobIds.length } },
+        );
       }
       return { entries, retriedJobIds };
     });

@@ -44,12 +44,13 @@ export async function purgeDeadLetters(
     }
     const { count } = await tx`delete from dead_letter_jobs where ${chosen}`;
     requireCount(count, expectedCount); // others may have failed, or were retried, since they were counted
-    await recordAudit(tx, auditActor(caller), {
-      action: "deadLetter.purge",
-      targetType: "deadLetter",
-      targetId: reach.everything ? "everything" : reach.tenantId,
-      after: { retentionDays, ...filter, purged: count },
-    });
+    await recordAudit(
+      tx,
+      auditActor(caller),
+      "deadLetter.purge",
+      reach.everything ? "everything" : reach.tenantId,
+      { after: { retentionDays, ...filter, purged: count } },
+    );
     return { purged: count };
   });
 }
@@ -78,12 +79,7 @@ export async function discardDeadLetter(
         `Dead letter ${id} was not deleted: it was retried, as job ${retriedJobId}.`,
       );
     }
-    await recordAudit(tx, auditActor(caller), {
-      action: "deadLetter.discard",
-      targetType: "deadLetter",
-      targetId: id,
-      before: discarded,
-    });
+    await recordAudit(tx, auditActor(caller), "deadLetter.discard", id, { before: discarded });
   });
 }
 

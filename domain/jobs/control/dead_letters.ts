@@ -48,10 +48,7 @@ export async function retryDeadLetter(
         `Dead letter ${id} was not retried: job ${holders[0]} holds the unique key of its job.`,
       );
     }
-    await recordAudit(tx, auditActor(caller), {
-      action: "deadLetter.retry",
-      targetType: "deadLetter",
-      targetId: id,
+    await recordAudit(tx, auditActor(caller), "deadLetter.retry", id, {
       after: { retriedJobId: jobId, hasChangedArgs: changed !== null },
     });
     return jobSummary(await readJob(tx, { everything: true }, jobId));

@@ -42,10 +42,7 @@ export async function cancelJob(p: CancelParts, caller: JobActor, id: string): P
     const changed = await followEndedJobs(tx, [{ ...row, hasChildren: job.hasChildren }]);
     wakeForChanged(p, tx, changed);
     const cancelled = changed.filter(({ status }) => status === "Cancelled");
-    await recordAudit(tx, auditActor(caller), {
-      action: "job.cancel",
-      targetType: "job",
-      targetId: id,
+    await recordAudit(tx, auditActor(caller), "job.cancel", id, {
       before: { status: job.status },
       after: { status: "Cancelled", cancelledContinuations: cancelled.length },
     });
@@ -72,10 +69,7 @@ export async function retryJobNow(
       );
     }
     const row = await updateLocked(tx, id, tx`status = 'Enqueued', due_at = now()`);
-    await recordAudit(tx, auditActor(caller), {
-      action: "job.retryNow",
-      targetType: "job",
-      targetId: id,
+    await recordAudit(tx, auditActor(caller), "job.retryNow", id, {
       before: { status: job.status, nextRetryAt },
       after: { status: row.status },
     });

@@ -23,12 +23,7 @@ export async function requestCancel(sql: Sql, caller: JobActor, id: string): Pro
       update jobs set cancel_requested_at = statement_timestamp() where id = ${id}
       returning ${tx.unsafe(JOB_COLUMNS)}`;
     if (!row) throw new Error(`the locked row of job ${id} is missing`);
-    await recordAudit(tx, auditActor(caller), {
-      action: "job.requestCancel",
-      targetType: "job",
-      targetId: id,
-      after: { attempt: job.attempts },
-    });
+    await recordAudit(tx, auditActor(caller), "job.requestCancel", id, { after: { attempt: job.attempts } });
     announceChange(tx, { topic: "cancel requests" });
     return jobSummary(row);
   });

@@ -60,12 +60,7 @@ export async function retryJob(
         `Job ${id} was not enqueued again: job ${insertedId} holds its unique key.`,
       );
     }
-    await recordAudit(tx, auditActor(caller), {
-      action: "job.retry",
-      targetType: "job",
-      targetId: id,
-      after: { newJobId, hasChangedArgs },
-    });
+    await recordAudit(tx, auditActor(caller), "job.retry", id, { after: { newJobId, hasChangedArgs } });
     return jobSummary(await readJob(tx, { everything: true }, newJobId));
   });
 }

@@ -3,8 +3,6 @@ import { subscribeToChanges } from "../../../infra/postgres/changes.ts";
 import type { Pools } from "../../../infra/postgres/pools.ts";
 import { mainPool } from "../../../infra/postgres/postgres.ts";
 import { withDatabase } from "../../shared/platform.ts";
-import { AttemptMetrics } from "./attempt_metrics.ts";
-import { FailureLog } from "./failure_log.ts";
 import { TypeStatistics } from "../statistics/type_statistics.ts";
 import { jobWork, type TimedWork, watchDueTimes } from "./due_times.ts";
 import type { SettledJob } from "../job_row.ts";
@@ -13,6 +11,10 @@ import { RateReleaser } from "../limits/rate_releaser.ts";
 import { ensureServiceRecurringJobs } from "./service_recurring.ts";
 import { startUpkeep } from "./upkeep.ts";
 import { Worker } from "../engine/worker.ts";
+import type { Log } from "../../../infra/log.ts";
+import type { EndedAttempt } from "../ended_attempt.ts";
+import type { Metrics } from "../../shared/metrics.ts";
+import type { JobTypes } from "../job_type.ts";
 
 const POLL_MS = 2_000;
 const POLL_WITHOUT_LISTEN_MS = 300;
@@ -125,4 +127,111 @@ export async function startJobEngine(
       for (const outcome of outcomes) if (outcome.status === "rejected") throw outcome.reason;
     },
   };
+}
+
+/** Maximum number of lines per second for each kind of failure. The others are counted in one line. */
+const LINES_PER_SECOND = 20;
+const SECOND_MS = 1_000;
+
+/** A kind of failure in the current second. */
+interface Kind {
+  outcome: "Failed" | "DeadLettered";
+  level: "info" | "warn";
+  message: string;
+  summary: string;
+  count: number;
+}
+
+/** Writes a log line for each failed attempt and each dead-lettered job, with a limit per second. */
+export class FailureLog {
+  readonly #kinds: Kind[] = [
+    {
+      outcome: "Failed",
+      level: "info",
+      message: "a job attempt failed; the job is retried",
+      summary: "further failed attempts of jobs were left out of the log",
+      count: 0,
+    },
+    {
+      outcome: "DeadLettered",
+      level: "warn",
+      message: "a job was dead-lettered",
+      summary: "further dead-lettered jobs were left out of the log",
+      count: 0,
+    },
+  ];
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(private readonly log: Log) {}
+
+  write(ended: EndedAttempt[]): void {
+    for (const { outcome, jobId, jobTypeName, tenantId, attempt, traceId, error } of ended) {
+      const kind = this.#kinds.find((kind) => kind.outcome === outcome);
+      if (!kind) continue;
+      this.#timer ??= setTimeout(() => this.flush(), SECOND_MS);
+      if (++kind.count > LINES_PER_SECOND) continue;
+      this.log[kind.level](kind.message, { jobId, jobTypeName, tenantId, attempt, traceId, error });
+    }
+  }
+
+  /** Writes how many lines were left out, and starts a new second. */
+  flush(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    for (const kind of this.#kinds) {
+      const leftOut = kind.count - LINES_PER_SECOND;
+      kind.count = 0;
+      if (leftOut > 0) this.log[kind.level](kind.summary, { count: leftOut });
+    }
+  }
+}
+
+/** Maximum number of label values for types that callers declared. Further ones share a label. */
+const MAX_DECLARED = 100;
+const OTHER = "other";
+
+interface OfType {
+  label: string;
+  wait: (seconds: number) => void;
+  duration: (seconds: number) => void;
+}
+
+/** Counts ended attempts in the metrics of this instance, by job type. */
+export class AttemptMetrics {
+  readonly #byLabel = new Map<string, OfType>();
+  #declared = 0;
+
+  constructor(private readonly metrics: Metrics, private readonly types: JobTypes) {}
+
+  count(ended: EndedAttempt[]): void {
+    const counts = new Map<string, Map<string, number>>();
+    for (const { jobTypeName, outcome, waitedMs, durationMs } of ended) {
+      const { label, wait, duration } = this.#ofType(jobTypeName);
+      let byOutcome = counts.get(label);
+      if (!byOutcome) counts.set(label, byOutcome = new Map());
+      byOutcome.set(outcome, (byOutcome.get(outcome) ?? 0) + 1);
+      if (outcome === "Postponed" || waitedMs === null || durationMs === null) continue;
+      wait(waitedMs / 1000);
+      duration(durationMs / 1000);
+    }
+    for (const [label, byOutcome] of counts) {
+      for (const [outcome, n] of byOutcome) this.metrics.jobAttempts.add([label, outcome], n);
+    }
+  }
+
+  #ofType(name: string): OfType {
+    const known = this.#byLabel.get(name);
+    if (known) return known;
+    const isOwn = this.types.get(name) !== undefined;
+    if (!isOwn && this.#declared >= MAX_DECLARED) return this.#add(OTHER);
+    if (!isOwn) this.#declared++;
+    return this.#add(name);
+  }
+
+  #add(label: string): OfType {
+    const { jobWaitSeconds, jobSeconds } = this.metrics;
+    const added = { label, wait: jobWaitSeconds.observer([label]), duration: jobSeconds.observer([label]) };
+    this.#byLabel.set(label, added);
+    return added;
+  }
 }

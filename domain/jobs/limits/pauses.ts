@@ -106,13 +106,16 @@ async function finish(
   { reason }: { reason: string | null },
 ): Promise<void> {
   const isPaused = verb === "pause";
-  await recordAudit(tx, auditActor(caller), {
-    action: `${target.kind === "queue" ? "jobQueue" : "jobType"}.${verb}`,
-    targetType: target.kind === "queue" ? "jobQueue" : "jobType",
-    targetId: target.name,
-    before: isPaused ? { isPaused: false } : { isPaused: true, reason },
-    after: isPaused ? { isPaused: true, reason } : { isPaused: false },
-  });
+  await recordAudit(
+    tx,
+    auditActor(caller),
+    `${target.kind === "queue" ? "jobQueue" : "jobType"}.${verb}`,
+    target.name,
+    {
+      before: isPaused ? { isPaused: false } : { isPaused: true, reason },
+      after: isPaused ? { isPaused: true, reason } : { isPaused: false },
+    },
+  );
   await stopStaleClaims(tx);
   announceChange(tx, { topic: "job pauses" });
 }

@@ -221,10 +221,7 @@ export async function auditRecurring(
       queue: row.queue,
       isPaused: row.isPaused,
     };
-  await recordAudit(tx, auditActor(caller), {
-    action: `recurringJob.${verb}`,
-    targetType: "recurringJob",
-    targetId: (o.after ?? o.before)?.jobId ?? "",
+  await recordAudit(tx, auditActor(caller), `recurringJob.${verb}`, (o.after ?? o.before)?.jobId ?? "", {
     before: audited(o.before),
     after: audited(o.after),
   });

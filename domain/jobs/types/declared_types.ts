@@ -297,4 +297,4 @@ const audit = (
   name: string,
   verb: string,
   change: { before?: DeclaredJobType | undefined; after?: DeclaredJobType },
-) => recordAudit(tx, caller, { action: `jobType.${verb}`, targetType: "jobType", targetId: name, ...change });
+) => recordAudit(tx, caller, `jobType.${verb}`, name, { ...change });

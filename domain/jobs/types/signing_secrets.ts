@@ -22,11 +22,7 @@ export async function rotateSigningSecret(
       select id, signing_secret, clock_timestamp() + make_interval(hours => ${OLD_SECRET_HOURS})
       from job_types where id = ${id} and signing_secret <> ''`;
     await tx`update job_types set signing_secret = ${secret} where id = ${id}`;
-    await recordAudit(tx, caller, {
-      action: "jobType.rotate-secret",
-      targetType: "jobType",
-      targetId: name,
-    });
+    await recordAudit(tx, caller, "jobType.rotate-secret", name);
     return { secret, oldSecretHours: OLD_SECRET_HOURS };
   });
 }

@@ -165,10 +165,7 @@ export async function auditSender(
       isDefault: sender.isDefault,
     };
   const target = after ?? before;
-  await recordAudit(tx, actor, {
-    action: `notification-sender.${verb}`,
-    targetType: "notification-sender",
-    targetId: target?.id ?? "",
+  await recordAudit(tx, actor, `notification-sender.${verb}`, target?.id ?? "", {
     tenantId: target?.tenantId ?? null,
     before: shown(before),
     after: shown(after),

@@ -1,6 +1,16 @@
 import { z } from "zod";
-import { type DeliveryReport, type FeedbackAdapter, optionalText, REFERENCE, reportOf } from "./feedback.ts";
-import { confirmSubscription, readSnsMessage } from "./sns.ts";
+import {
+  type DeliveryReport,
+  type FeedbackAdapter,
+  optionalText,
+  readJsonBody,
+  REFERENCE,
+  reportOf,
+  requireValid,
+} from "./feedback.ts";
+import { createPublicKey, verify } from "node:crypto";
+import type { HttpOut } from "../../../infra/http_out/http_out.ts";
+import { TtlCache } from "../../shared/ttl_cache.ts";
 
 const recipient = z.object({ emailAddress: z.string(), diagnosticCode: optionalText, status: optionalText });
 const event = z.object({
@@ -85,4 +95,105 @@ function parseOrNull(json: string): unknown {
   } catch {
     return null;
   }
+}
+
+const CERTIFICATE_PATH = /^\/SimpleNotificationService-[0-9A-Za-z]{1,64}\.pem$/;
+const SNS_HOST = /^sns\.[a-z0-9-]{1,40}\.amazonaws\.com(\.cn)?$/;
+
+const message = z.object({
+  Type: z.enum(["Notification", "SubscriptionConfirmation", "UnsubscribeConfirmation"]),
+  MessageId: z.string().min(1).max(100),
+  TopicArn: z.string(),
+  Message: z.string(),
+  Timestamp: z.string(),
+  SignatureVersion: z.enum(["1", "2"]),
+  Signature: z.string(),
+  SigningCertURL: z.string(),
+  Subject: z.string().nullish(),
+  SubscribeURL: z.string().optional(),
+  Token: z.string().optional(),
+});
+type SnsMessage = z.infer<typeof message>;
+
+/** The fields that the signature covers, by message type, in the order in which they are signed. */
+const SIGNED_FIELDS = {
+  Notification: ["Message", "MessageId", "Subject", "Timestamp", "TopicArn", "Type"],
+  SubscriptionConfirmation: [
+    "Message",
+    "MessageId",
+    "SubscribeURL",
+    "Timestamp",
+    "Token",
+    "TopicArn",
+    "Type",
+  ],
+  UnsubscribeConfirmation: ["Message", "MessageId", "SubscribeURL", "Timestamp", "Token", "TopicArn", "Type"],
+} as const;
+
+/** Certificates by URL. SNS replaces its certificate by one with another URL. */
+const certificates = new TtlCache<string>({ ttlMs: 3_600_000, maxEntries: 100 });
+
+/**
+ * Reads a message of one of the topics of Amazon SNS and checks its signature. Certificates are fetched from hosts of SNS only.
+ * @throws NOTIFICATION_FEEDBACK_UNAUTHORIZED, VALIDATION_ERROR (no JSON)
+ */
+async function readSnsMessage(body: Uint8Array, topics: string[], http: HttpOut): Promise<SnsMessage> {
+  const { data } = message.safeParse(readJsonBody(body));
+  if (!data) return requireValid(false, "it is not a signed message of Amazon SNS") as never;
+  requireValid(topics.includes(data.TopicArn), "its TopicArn is not in NOTIFICATION_FEEDBACK_SES");
+  const url = snsUrl(data.SigningCertURL);
+  requireValid(
+    url !== null && CERTIFICATE_PATH.test(url.pathname),
+    "SigningCertURL is not a certificate of SNS",
+  );
+  const certificate = await certificates.read(
+    data.SigningCertURL,
+    () => fetchText(http, data.SigningCertURL, "SigningCertURL"),
+  );
+  requireValid(isSigned(data, certificate), "the signature does not match the message");
+  return data;
+}
+
+/** Confirms the subscription of a topic. The URL is signed, and its host is checked too. */
+async function confirmSubscription({ SubscribeURL = "" }: SnsMessage, http: HttpOut): Promise<void> {
+  requireValid(snsUrl(SubscribeURL) !== null, "SubscribeURL is not on the host of SNS");
+  await fetchText(http, SubscribeURL, "SubscribeURL");
+}
+
+/** A URL on the host of SNS; null for any other. */
+function snsUrl(text: string): URL | null {
+  const url = URL.parse(text);
+  const isSafe = url?.protocol === "https:" && url.port === "" && !url.username && !url.password;
+  return isSafe && SNS_HOST.test(url.hostname) ? url : null;
+}
+
+function isSigned(given: SnsMessage, certificate: string): boolean {
+  const fields = SIGNED_FIELDS[given.Type].map((name) => [name, given[name]] as const);
+  const text = fields.flatMap(([name, value]) =>
+    value === undefined || value === null ? [] : `${name}\n${value}\n`
+  );
+  const digest = given.SignatureVersion === "1" ? "sha1" : "sha256";
+  try {
+    const key = createPublicKey(certificate);
+    return verify(
+      digest,
+      new TextEncoder().encode(text.join("")),
+      key,
+      Uint8Array.fromBase64(given.Signature),
+    );
+  } catch {
+    return false; // the certificate or the signature cannot be read
+  }
+}
+
+/**
+ * Fetches a URL of a message. A 4xx answer refuses the message as forged. After any other failure the request fails, so
+ * that SNS sends the message again.
+ * @throws NOTIFICATION_FEEDBACK_UNAUTHORIZED
+ */
+async function fetchText(http: HttpOut, url: string, name: string): Promise<string> {
+  const { status, body } = await http.send({ url });
+  requireValid(status < 400 || status >= 500, `Amazon SNS answered ${status} to its ${name}`);
+  if (status !== 200) throw new Error(`Amazon SNS answered ${status} to its ${name}`);
+  return new TextDecoder().decode(body);
 }

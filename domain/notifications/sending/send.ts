@@ -3,7 +3,7 @@ import { afterCommit, isTransaction, type Sql, transact, type Tx } from "../../.
 import { activeSpan } from "../../../infra/telemetry/tracing.ts";
 import { wakeFor } from "../../jobs/enqueue.ts";
 import { limitKeyOf } from "../../jobs/job_type.ts";
-import { invalid } from "../../problems/problem.ts";
+import { type FieldErrors, invalid } from "../../problems/problem.ts";
 import { RateLimit, requireQuota } from "../../requests/rate_limit.ts";
 import type { Caller } from "../../rights/caller.ts";
 import { findUsersInTenant, fullName } from "../../rights/user_lookup.ts";
@@ -30,7 +30,7 @@ import {
 } from "../status.ts";
 import { insertNotifications, type MessageSender, type OutgoingMessage } from "../store_notification.ts";
 import { checkMessage, requireChannel } from "./check_message.ts";
-import { requireMailMembers } from "./mail_members.ts";
+import { MAX_RECIPIENTS_PER_MAIL } from "../delivery/email.ts";
 
 /**
  * Stores a message and the job that delivers it, in the caller's transaction.
@@ -297,4 +297,28 @@ export async function sendTemplateTest(
     bcc: [],
     attachments: [],
   });
+}
+
+/**
+ * Refuses members that only mail has on a message of another channel, and too many recipients for one mail.
+ * @param field prefix of the field names in errors
+ * @throws VALIDATION_ERROR
+ */
+function requireMailMembers(message: CallerMessage, field: string): void {
+  const { channel, recipients, userIds = [], cc, bcc, replyTo, attachments } = message;
+  const errors: FieldErrors = {};
+  if (channel !== "Email") {
+    const given = { cc: cc.length > 0, bcc: bcc.length > 0, replyTo, attachments: attachments.length > 0 };
+    for (const [name, isGiven] of Object.entries(given)) {
+      if (isGiven) errors[`${field}${name}`] = [`only a message of the channel Email has ${name}`];
+    }
+  }
+  const copies = cc.length + bcc.length;
+  const all = recipients.length + userIds.length + copies;
+  if (copies > 0 && all > MAX_RECIPIENTS_PER_MAIL) {
+    errors[`${field}recipients`] = [
+      `a message with cc or bcc is one mail: expected at most ${MAX_RECIPIENTS_PER_MAIL} recipients, found ${all}`,
+    ];
+  }
+  if (Object.keys(errors).length > 0) throw invalid(errors);
 }

@@ -210,10 +210,7 @@ async function audit(
   { id, tenantId }: OAuthClient,
   change: { before?: unknown; after?: unknown },
 ): Promise<void> {
-  await recordAudit(tx, caller, {
-    action: `oauthClient.${verb}`,
-    targetType: "oauthClient",
-    targetId: id,
+  await recordAudit(tx, caller, `oauthClient.${verb}`, id, {
     ...tenantId === null ? {} : { tenantId },
     ...change,
   });

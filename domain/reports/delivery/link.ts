@@ -64,10 +64,7 @@ export async function followReportLink(
   const { url, expiresAt } = await signFileDownload(p, storedFileId);
   await transact(p.sql, async (tx) => {
     await countDownload(tx, id);
-    await recordAudit(tx, { userId: null, tenantId, ...visit }, {
-      action: "report.follow-link",
-      targetType: "report",
-      targetId: id,
+    await recordAudit(tx, { userId: null, tenantId, ...visit }, "report.follow-link", id, {
       after: { storedFileId, expiresAt },
     });
   });

@@ -43,10 +43,7 @@ export async function redeliver(
       where id = ${id} returning *`;
     if (!changed) throw new Error("a locked execution was not updated");
     await enqueueDelivery(p, tx, execution);
-    await recordAudit(tx, caller, {
-      action: "report.redeliver",
-      targetType: "report",
-      targetId: id,
+    await recordAudit(tx, caller, "report.redeliver", id, {
       after: { recipients, ...to.delivery && { method: to.delivery.method } },
     });
     return changed;

@@ -77,12 +77,7 @@ const commands: Commands = {
       values (${id}, ${caller.tenantId}, ${input.name}, ${input.kind}, ${place.endpoint}, ${place.region},
         ${place.bucket}, ${place.prefix}, ${place.pathStyle}, ${place.accessKeyId}, ${secret}, ${caller.userId})`;
     const created = await table.read(tx, caller, id);
-    await recordAudit(tx, caller, {
-      action: "reportTarget.create",
-      targetType: "reportTarget",
-      targetId: id,
-      after: created.value,
-    });
+    await recordAudit(tx, caller, "reportTarget.create", id, { after: created.value });
     return created;
   },
   async update({ config }, tx, caller, id, input, ifMatch) {
@@ -104,10 +99,7 @@ const commands: Commands = {
       where id = ${id}`;
     const after = await table.read(tx, caller, id);
     const hasNewSecret = secret !== sealed;
-    await recordAudit(tx, caller, {
-      action: "reportTarget.update",
-      targetType: "reportTarget",
-      targetId: id,
+    await recordAudit(tx, caller, "reportTarget.update", id, {
       before,
       after: { ...after.value, hasNewSecret },
     });
@@ -177,13 +169,10 @@ export async function tryTarget(p: Platform, caller: TenantCaller, id: string): 
     ? await postToSlack(p, target.secret, TEXT)
     : await tryBucket(p, target);
   const reason = outcome.status === "Delivered" ? null : outcome.reason;
-  await transact(p.sql, (tx) =>
-    recordAudit(tx, caller, {
-      action: "reportTarget.test",
-      targetType: "reportTarget",
-      targetId: id,
-      after: { succeeded: reason === null },
-    }));
+  await transact(
+    p.sql,
+    (tx) => recordAudit(tx, caller, "reportTarget.test", id, { after: { succeeded: reason === null } }),
+  );
   return reason;
 }
 

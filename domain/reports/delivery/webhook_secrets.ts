@@ -34,11 +34,7 @@ export async function rotateWebhookSecret(
       where tenant_id = ${tenantId} and valid_until is null`;
     await tx`insert into report_webhook_secrets (tenant_id, secret, first_at)
       values (${tenantId}, ${secret}, coalesce(${first?.at ?? null}::timestamptz, clock_timestamp()))`;
-    await recordAudit(tx, caller, {
-      action: "reportWebhookSecret.rotate",
-      targetType: "reportWebhookSecret",
-      targetId: tenantId,
-    });
+    await recordAudit(tx, caller, "reportWebhookSecret.rotate", tenantId);
   });
   return { secret, oldSecretHours: OLD_SECRET_HOURS };
 }

@@ -1,4 +1,4 @@
-import { transact } from "../../../infra/postgres/postgres.ts";
+import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
 import { definedMembers } from "../../shared/defined_members.ts";
@@ -39,7 +39,7 @@ export async function createDocumentTemplate(
         ${caller.userId})
       returning *`;
     const created = row as DocumentTemplate;
-    await recordAudit(tx, caller, auditOf("create", created.id, null, created));
+    await auditChange(tx, caller, "create", created.id, null, created);
     return created;
   });
 }
@@ -75,7 +75,7 @@ export async function updateDocumentTemplate(
         part_slugs = ${partSlugs}::text[], version = version + 1, updated_at = now(),
         changed_by = ${caller.userId}
       where id = ${id} returning *`;
-    await recordAudit(tx, caller, auditOf("update", id, before, after));
+    await auditChange(tx, caller, "update", id, before, after);
     return row as DocumentTemplate;
   });
 }
@@ -111,19 +111,21 @@ export async function deleteDocumentTemplate(
     const before = await readDocumentTemplate(tx, caller.tenantId, id, tx`for update`);
     requireVersion(ifMatch, before.version);
     await tx`delete from document_templates where id = ${id}`;
-    await recordAudit(tx, caller, auditOf("delete", id, before, null));
+    await auditChange(tx, caller, "delete", id, before, null);
   });
 }
 
-/** The audit row of a change. It does not contain the texts. */
-function auditOf(verb: string, id: string, before: DocumentTemplate | null, after: DocumentTemplate | null) {
+/** Writes the audit row of a change. It does not contain the texts. */
+async function auditChange(
+  tx: Tx,
+  caller: TenantCaller,
+  verb: string,
+  id: string,
+  before: DocumentTemplate | null,
+  after: DocumentTemplate | null,
+): Promise<void> {
   const summary = (t: DocumentTemplate | null) =>
     t ? { slug: t.slug, locale: t.locale, name: t.name, version: t.version } : undefined;
-  return {
-    action: `document-template.${verb}`,
-    targetType: "document-template",
-    targetId: id,
-    before: summary(before),
-    after: summary(after),
-  };
+  const change = { before: summary(before), after: summary(after) };
+  await recordAudit(tx, caller, `document-template.${verb}`, id, change);
 }

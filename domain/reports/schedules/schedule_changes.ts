@@ -295,10 +295,7 @@ export async function auditSchedule(
       isActive: schedule.isActive,
       createdBy: schedule.createdBy,
     };
-  await recordAudit(tx, caller, {
-    action: `reportSchedule.${verb}`,
-    targetType: "reportSchedule",
-    targetId: (o.after ?? o.before)?.id ?? "",
+  await recordAudit(tx, caller, `reportSchedule.${verb}`, (o.after ?? o.before)?.id ?? "", {
     before: auditFields(o.before),
     after: auditFields(o.after),
   });

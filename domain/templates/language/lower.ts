@@ -1,13 +1,12 @@
 import Handlebars from "handlebars";
-import { condition, each, withBlock } from "./blocks.ts";
 import { functionOf, lowerCall, lowerExpression } from "./expressions.ts";
 import { applyFilters } from "./filters.ts";
 import type { Lowering } from "./lowering.ts";
 import { lowerPartial } from "./partials.ts";
 import type { OutputTag } from "./scan.ts";
-import { type Emit, type Read, write } from "./scope.ts";
+import { type Emit, innerScope, loopScope, type Read, type Run, type Scope, write } from "./scope.ts";
 import type { BlockStatement, OutputStatement, Program, Statement } from "./syntax.ts";
-import { textOf } from "./values/values.ts";
+import { isFalsy, textOf } from "./values/values.ts";
 
 const NOTHING: Emit = () => {};
 
@@ -119,4 +118,55 @@ function startsBefore(one: Program | undefined, other: Program | undefined): boo
   const [a, b] = [one?.loc?.start, other?.loc?.start];
   return a !== undefined && b !== undefined &&
     (a.line < b.line || (a.line === b.line && a.column < b.column));
+}
+
+/** Writes one of two programs, as `if` and `unless` do. @param zero `includeZero`; null: zero counts as false */
+function condition(read: Read, zero: Read | null, whenTrue: Emit, whenFalse: Emit): Emit {
+  return (run, scope) => {
+    run.budget.charge(0);
+    const isZeroTrue = zero !== null && Boolean(zero(run, scope));
+    (isFalsy(read(run, scope), isZeroTrue) ? whenFalse : whenTrue)(run, scope);
+  };
+}
+
+/** Writes `body` inside of a value, or `otherwise` if the value is empty. */
+function withBlock(read: Read, body: Emit, otherwise: Emit): Emit {
+  return (run, scope) => {
+    run.budget.charge(0);
+    const value = read(run, scope);
+    if (isFalsy(value, true)) otherwise(run, scope);
+    else body(run, innerScope(scope, value, [value]));
+  };
+}
+
+/** Writes `body` for each item or property of a value. For an empty value it writes `otherwise`. */
+function each(read: Read, body: Emit, otherwise: Emit): Emit {
+  return (run, scope) => {
+    const value = read(run, scope);
+    const count = Array.isArray(value)
+      ? eachItem(run, scope, value, body)
+      : typeof value === "object" && value !== null
+      ? eachProperty(run, scope, value as Record<string, unknown>, body)
+      : 0;
+    run.budget.charge(0);
+    if (count === 0) otherwise(run, scope);
+  };
+}
+
+function eachItem(run: Run, scope: Scope, items: readonly unknown[], body: Emit): number {
+  for (let index = 0; index < items.length; index++) {
+    run.budget.charge(0);
+    body(run, loopScope(scope, items[index], { index, key: index, isLast: index === items.length - 1 }));
+  }
+  return items.length;
+}
+
+function eachProperty(run: Run, scope: Scope, value: Record<string, unknown>, body: Emit): number {
+  const keys = Object.keys(value);
+  run.budget.charge(keys.length * 32);
+  for (const [index, key] of keys.entries()) {
+    run.budget.charge(0);
+    body(run, loopScope(scope, value[key], { index, key, isLast: index === keys.length - 1 }));
+  }
+  return keys.length;
 }

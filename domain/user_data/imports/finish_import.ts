@@ -26,10 +26,11 @@ export async function finishImport(tx: Tx, o: EndingImport, ending: ImportEnding
   if (!finished) return;
   await tx`delete from user_import_rows where import_id = ${o.id}`;
   const { createdBy: userId, apiKeyId, tenantId, traceId } = o;
-  await recordAudit(tx, { userId, apiKeyId, tenantId, traceId, ip: null }, {
-    action: ending.status === "Completed" ? "userImport.complete" : "userImport.fail",
-    targetType: "userImport",
-    targetId: o.id,
-    after: { ...finished, resultFileId, error },
-  });
+  await recordAudit(
+    tx,
+    { userId, apiKeyId, tenantId, traceId, ip: null },
+    ending.status === "Completed" ? "userImport.complete" : "userImport.fail",
+    o.id,
+    { after: { ...finished, resultFileId, error } },
+  );
 }

@@ -88,12 +88,7 @@ export async function startUserImport(
       ownerId: id,
       createdBy: userId,
     });
-    await recordAudit(tx, { ...caller, tenantId }, {
-      action: "userImport.create",
-      targetType: "userImport",
-      targetId: id,
-      after: { fileId, dryRun },
-    });
+    await recordAudit(tx, { ...caller, tenantId }, "userImport.create", id, { after: { fileId, dryRun } });
     return id;
   });
 }

@@ -1,13 +1,15 @@
-import { createBucket, deleteBucket, headBucket } from "./bucket_handlers.ts";
 import { copyObject } from "./copy_object.ts";
 import { listObjects } from "./list_objects.ts";
 import type { Uploads } from "./multipart.ts";
 import { abortUpload, completeUpload, createUpload, listParts, putPart } from "./multipart_handlers.ts";
-import { deleteObject, putObject, readObject } from "./object_handlers.ts";
-import { type Payload, readPayloadHeaders, receiveText } from "./payload.ts";
+import { type Payload, readPayloadHeaders, receive, receiveText } from "./payload.ts";
 import { S3Problem } from "./problem.ts";
 import { param, type S3Request } from "./request.ts";
 import type { PayloadDigest } from "./signature.ts";
+import type { Storage } from "./storage.ts";
+import { checkReadConditions, checkWriteConditions, rangeStillHolds } from "./conditions.ts";
+import { type ObjectMeta, streamFile, writeAll } from "./object_file.ts";
+import { answeredHeaders, storedHeaders } from "./object_headers.ts";
 
 /** The state that operations use. */
 export interface Store {
@@ -111,4 +113,76 @@ function refuseUnknown(request: S3Request): void {
 
 function has(request: S3Request, name: string): boolean {
   return param(request, name) !== null;
+}
+
+function createBucket(storage: Storage, request: S3Request): Response {
+  storage.createBucket(request.bucket);
+  return new Response(null, { headers: { location: `/${request.bucket}` } });
+}
+
+function headBucket(storage: Storage, request: S3Request, region: string): Response {
+  storage.bucket(request.bucket);
+  return new Response(null, { headers: { "x-amz-bucket-region": region } });
+}
+
+function deleteBucket(storage: Storage, request: S3Request): Response {
+  storage.deleteBucket(request.bucket);
+  return new Response(null, { status: 204 });
+}
+
+/** GetObject and HeadObject: checks conditions and range, then streams the bytes. */
+function readObject(storage: Storage, request: S3Request): Response {
+  const meta = storage.find(request.bucket, request.key);
+  const headers = answeredHeaders(request, meta);
+  if (checkReadConditions(request.headers, meta) === "not-modified") {
+    return new Response(null, { status: 304, headers });
+  }
+  const header = rangeStillHolds(request.headers, meta) ? request.headers.get("range") : null;
+  const range = readRange(header, meta.sizeBytes);
+  const { start, end } = range ?? { start: 0, end: meta.sizeBytes - 1 };
+  headers.set("content-length", String(end - start + 1));
+  if (range) headers.set("content-range", `bytes ${start}-${end}/${meta.sizeBytes}`);
+  const status = range ? 206 : 200;
+  if (request.method === "HEAD") return new Response(null, { status, headers });
+  // No await since `find`, so the file matches the metadata.
+  const file = storage.openSync(request.bucket, request.key);
+  return new Response(streamFile(file, start, end - start + 1), { status, headers });
+}
+
+/** PutObject: the object becomes visible only after the whole body was verified. If that fails, nothing is stored. */
+async function putObject(storage: Storage, request: S3Request, payload: Payload): Promise<Response> {
+  const check = (replaced: ObjectMeta | undefined) => checkWriteConditions(request.headers, replaced);
+  check(storage.bucket(request.bucket).get(request.key)); // fails early, before the transfer; the commit checks again
+  const headers = storedHeaders(request);
+  return await storage.withIncoming(async (incoming) => {
+    const etag = await receive(payload, (chunk) => writeAll(incoming.file, chunk));
+    const meta = { key: request.key, sizeBytes: payload.length, etag, lastModified: Date.now(), headers };
+    await storage.commit(request.bucket, incoming, meta, check);
+    return new Response(null, { headers: { etag: `"${etag}"` } });
+  });
+}
+
+function deleteObject(storage: Storage, request: S3Request): Response {
+  storage.delete(request.bucket, request.key);
+  return new Response(null, { status: 204 });
+}
+
+/** Bytes `start` to `end`, inclusive. */
+interface Range {
+  start: number;
+  end: number;
+}
+
+/**
+ * Parses a Range header for an object of `size` bytes. Returns null for the whole object, also for multiple ranges and
+ * for forms that RFC 9110 says to ignore. Throws InvalidRange if no byte is in the range.
+ */
+function readRange(header: string | null, size: number): Range | null {
+  const [, from, to] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? "") ?? [];
+  if (from === undefined || to === undefined || (from === "" && to === "")) return null;
+  if (from !== "" && to !== "" && Number(to) < Number(from)) return null;
+  const start = from === "" ? Math.max(0, size - Number(to)) : Number(from);
+  const end = from === "" || to === "" ? size - 1 : Math.min(Number(to), size - 1);
+  if (start > end) throw new S3Problem("InvalidRange", undefined, { "content-range": `bytes */${size}` });
+  return { start, end };
 }

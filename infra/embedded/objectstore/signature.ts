@@ -1,7 +1,6 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import { S3Problem } from "./problem.ts";
-import { type Claim, readClaim } from "./signature_claim.ts";
-import { decode, type S3Request } from "./request.ts";
+import { decode, param, type S3Request } from "./request.ts";
 
 /** The store's only key pair, and its region. */
 export interface Credentials {
@@ -92,4 +91,120 @@ function sign(claim: Claim, canonical: string, credentials: Credentials): Uint8A
 function encode(text: string): string {
   return encodeURIComponent(text)
     .replaceAll(/[!'()*]/g, (c) => "%" + c.charCodeAt(0).toString(16).toUpperCase());
+}
+
+/** The signature data of a request: well-formed, but not verified yet. */
+interface Claim {
+  accessKey: string;
+  /** Date, region, service, "aws4_request". */
+  scope: readonly [string, string, string, string];
+  /** X-Amz-Date as sent (20260131T235959Z), and the same in ms since the epoch. */
+  date: string;
+  signedAt: number;
+  /** null for a header signature, which is only valid within the allowed clock skew. */
+  expiresInSeconds: number | null;
+  signedHeaders: readonly string[];
+  /** 64 hex digits. */
+  signature: string;
+  /** 64 hex digits or UNSIGNED-PAYLOAD. */
+  payload: string;
+  /** Creates the error for malformed data of this kind of signature. */
+  malformed(message: string): S3Problem;
+}
+
+const MAX_EXPIRES_SECONDS = 604_800;
+
+/**
+ * Reads the claim from the query or from the header. Throws InvalidArgument if both are present, AccessDenied for an
+ * unsigned request, and AuthorizationQueryParametersError or AuthorizationHeaderMalformed for malformed data.
+ */
+function readClaim(request: S3Request): Claim {
+  const inHeader = request.headers.has("authorization");
+  const inQuery = request.query.some(([name]) => /^x-amz-(algorithm|credential|signature)$/i.test(name));
+  if (inHeader && inQuery) throw new S3Problem("InvalidArgument", "Only one auth mechanism allowed");
+  if (inHeader) return readHeader(request);
+  if (inQuery) return readQuery(request);
+  throw new S3Problem("AccessDenied");
+}
+
+function readQuery(request: S3Request): Claim {
+  const malformed = (message: string) => new S3Problem("AuthorizationQueryParametersError", message);
+  const names = request.query.map(([name]) => name).filter((name) => name.startsWith("X-Amz-"));
+  if (new Set(names).size < names.length) throw malformed("an X-Amz- parameter is given twice");
+  const need = (name: string) => param(request, name) ?? fail(malformed(`${name} is missing`));
+  if (need("X-Amz-Algorithm") !== "AWS4-HMAC-SHA256") {
+    throw malformed("X-Amz-Algorithm must be AWS4-HMAC-SHA256");
+  }
+  const expires = need("X-Amz-Expires");
+  if (!/^[1-9]\d{0,6}$/.test(expires) || Number(expires) > MAX_EXPIRES_SECONDS) {
+    throw malformed(`X-Amz-Expires must be a number from 1 to ${MAX_EXPIRES_SECONDS}`);
+  }
+  return {
+    ...readParts(malformed, need("X-Amz-Credential"), need("X-Amz-SignedHeaders"), need("X-Amz-Signature")),
+    ...readDate(malformed, need("X-Amz-Date")),
+    expiresInSeconds: Number(expires),
+    payload: readPayload(request.headers.get("x-amz-content-sha256") ?? "UNSIGNED-PAYLOAD"),
+  };
+}
+
+function readHeader(request: S3Request): Claim {
+  const malformed = (message: string) => new S3Problem("AuthorizationHeaderMalformed", message);
+  const value = request.headers.get("authorization") ?? "";
+  const [, credential, signedHeaders, signature] =
+    /^AWS4-HMAC-SHA256 +Credential=([^, ]+), *SignedHeaders=([^, ]+), *Signature=([^, ]+)$/.exec(value) ??
+      fail(malformed("expected AWS4-HMAC-SHA256 Credential=..., SignedHeaders=..., Signature=..."));
+  const date = request.headers.get("x-amz-date") ??
+    fail(new S3Problem("AccessDenied", "x-amz-date is missing"));
+  const payload = request.headers.get("x-amz-content-sha256") ??
+    fail(new S3Problem("InvalidRequest", "Missing required header for this request: x-amz-content-sha256"));
+  return {
+    ...readParts(malformed, credential ?? "", signedHeaders ?? "", signature ?? ""),
+    ...readDate(malformed, date),
+    expiresInSeconds: null,
+    payload: readPayload(payload),
+  };
+}
+
+function readParts(
+  malformed: Claim["malformed"],
+  credential: string,
+  signedHeaders: string,
+  signature: string,
+) {
+  // The access key may contain slashes. The scope behind it has none.
+  const [, accessKey, date, region, service, end] =
+    /^(.+)\/(\d{8})\/([^/]+)\/([^/]+)\/([^/]+)$/.exec(credential) ??
+      fail(malformed("the credential is malformed"));
+  const names = signedHeaders.split(";");
+  if (names.some((name, i) => !/^[a-z0-9-]+$/.test(name) || name <= (names[i - 1] ?? ""))) {
+    throw malformed("SignedHeaders must be lower-case, sorted and without repetition");
+  }
+  if (!names.includes("host")) throw malformed("SignedHeaders must include host");
+  if (!/^[0-9a-f]{64}$/.test(signature)) throw new S3Problem("SignatureDoesNotMatch");
+  const scope = [date ?? "", region ?? "", service ?? "", end ?? ""] as const;
+  return { accessKey: accessKey ?? "", scope, signedHeaders: names, signature, malformed };
+}
+
+function readDate(malformed: Claim["malformed"], date: string): { date: string; signedAt: number } {
+  const iso = date.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, "$1-$2-$3T$4:$5:$6Z");
+  const signedAt = iso === date ? NaN : Date.parse(iso);
+  if (Number.isNaN(signedAt)) throw malformed("the date must have the form 20260131T235959Z");
+  return { date, signedAt };
+}
+
+function readPayload(value: string): string {
+  if (value.startsWith("STREAMING-")) {
+    throw new S3Problem("NotImplemented", "aws-chunked bodies are not implemented");
+  }
+  if (value !== "UNSIGNED-PAYLOAD" && !/^[0-9a-f]{64}$/.test(value)) {
+    throw new S3Problem(
+      "InvalidArgument",
+      "x-amz-content-sha256 must be UNSIGNED-PAYLOAD or 64 lower-case hex digits",
+    );
+  }
+  return value;
+}
+
+function fail(problem: S3Problem): never {
+  throw problem;
 }

@@ -2,7 +2,7 @@ import { actInBrowser } from "../../../domain/access/sign_in/browser_session.ts"
 import { endDelegation } from "../../../domain/access/delegations/delegate.ts";
 import type { ServicePlatform } from "../../../domain/platform.ts";
 import { Fields, Form } from "../components/fields.tsx";
-import { ActionButton } from "../components/forms.tsx";
+import { actionButton } from "../components/forms.tsx";
 import { actionsColumn, listView, timeColumn } from "../components/list.tsx";
 import { Card } from "../components/notice.tsx";
 import { done, formPage } from "../shared/actions.ts";
@@ -133,8 +133,8 @@ function Actions({ v, row: { id, actorId, status } }: { v: Visit; row: Delegatio
   const isMine = actorId === v.viewer.userId && (status === "Allowed" || status === "Open");
   return (
     <>
-      {isMine && <ActionButton v={v} action={`delegations/${id}/open`} label={t.begin} />}
-      {status === "Open" && <ActionButton v={v} action={`delegations/${id}/end`} label={t.end} />}
+      {isMine && actionButton(v, `delegations/${id}/open`, t.begin)}
+      {status === "Open" && actionButton(v, `delegations/${id}/end`, t.end)}
     </>
   );
 }

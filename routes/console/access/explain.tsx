@@ -1,4 +1,4 @@
-import { ButtonLink, SelectField, TextField } from "../components/forms.tsx";
+import { buttonLink, SelectField, TextField } from "../components/forms.tsx";
 import { Icon } from "../components/icons.tsx";
 import { namedChoices } from "../components/list.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
@@ -268,9 +268,8 @@ function GrantingRoles({ v, explanation }: { v: Visit; explanation: Answer<"expl
   return (
     <Card
       title={t.wouldGrant}
-      actions={mayGive && grantingRoles.length > 0 && (
-        <ButtonLink href={`users/${userId}/${everywhere ? "links" : "roles"}`} label={t.giveRole} />
-      )}
+      actions={mayGive && grantingRoles.length > 0 &&
+        buttonLink(`users/${userId}/${everywhere ? "links" : "roles"}`, t.giveRole)}
     >
       {grantingRoles.length === 0
         ? <p class="muted">{t.noRoleGrants}</p>

@@ -1,14 +1,14 @@
 import type { ServicePlatform } from "../../../domain/platform.ts";
 import { Fields, Form } from "../components/fields.tsx";
-import { ActionButton } from "../components/forms.tsx";
+import { actionButton } from "../components/forms.tsx";
 import { actionsColumn, timeColumn } from "../components/list.tsx";
 import { Card, Empty } from "../components/notice.tsx";
-import { type Column, DataTable } from "../components/table.tsx";
+import { type Column, dataTable } from "../components/table.tsx";
 import { Badge, Codes } from "../components/values.tsx";
 import { action, done, formPage, type Sent, showing } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { cookieWriter, isLocale, isTheme } from "../shared/cookies.ts";
-import type { Row } from "../shared/operations.ts";
+import type { Answer, Row } from "../shared/operations.ts";
 import { type ConsolePage, field, fieldsIn, type View, type Visit } from "../shared/page.ts";
 import { preferenceTexts } from "../notifications/preference_texts.ts";
 import { firstStepsPages } from "../overview/checklist.tsx";
@@ -18,11 +18,11 @@ import { joinTenantPage } from "./join_tenant.tsx";
 import { factorTexts } from "./factor_texts.ts";
 import { securityPages } from "./security.tsx";
 import { stepUpPage } from "./step_up.tsx";
-import { ConnectedClients, disconnectAction } from "./connected_clients.tsx";
 import { OwnData, ownDataPages } from "./own_data.tsx";
 import { delegationPages } from "../access/delegations.tsx";
 import { ownDelegationPages, OwnDelegations } from "./own_delegations.tsx";
 import { accountTexts } from "./texts.ts";
+import { defineTexts } from "../shared/languages.ts";
 
 /** Pages of the viewer's account, and the actions of the top bar: scope, appearance, sign-out. */
 export function accountPages(p: ServicePlatform): ConsolePage[] {
@@ -127,7 +127,7 @@ async function accountView(v: Visit, sent: Sent | null): Promise<View> {
           <a href="preferences">{preferenceTexts[v.locale].open}</a>
         </Card>
         <Card title={t.sessions}>
-          <DataTable caption={t.sessionsCaption} columns={sessionColumns(v)} rows={sessions} empty={null} />
+          {dataTable(t.sessionsCaption, sessions, null, sessionColumns(v))}
         </Card>
         <ConnectedClients v={v} clients={clients} />
         <OwnDelegations v={v} delegations={delegations.items} />
@@ -231,15 +231,56 @@ function sessionColumns(v: Visit): Column<Row<"listOwnSessions">>[] {
     },
     { head: t.address, cell: ({ ip }) => <span class="nowrap">{ip ?? "–"}</span>, wideOnly: true },
     timeColumn(v, t.started, "createdAt"),
-    actionsColumn(v, ({ id, isCurrent }) =>
-      !isCurrent && (
-        <ActionButton
-          v={v}
-          action={`account/sessions/${id}`}
-          label={t.endSession}
-          tone="danger"
-          confirm={t.endSessionConfirm}
-        />
-      )),
+    actionsColumn(
+      v,
+      ({ id, isCurrent }) =>
+        !isCurrent &&
+        actionButton(v, `account/sessions/${id}`, t.endSession, {
+          tone: "danger",
+          confirm: t.endSessionConfirm,
+        }),
+    ),
   ];
 }
+
+const texts = defineTexts({
+  title: ["Connected programs", "Programas ligados"],
+  caption: ["Programs that you signed in to with this account", "Programas em que entrou com esta conta"],
+  program: ["Program", "Programa"],
+  allowed: ["Allowed", "Permitido"],
+  sessions: ["Sessions", "Sessões"],
+  disconnect: ["Disconnect", "Desligar"],
+  confirm: (name: string) => [
+    `Disconnect ${name}? It is signed out, and must ask again.`,
+    `Desligar ${name}? A sessão termina, e o programa terá de pedir de novo.`,
+  ],
+  disconnected: ["The program was disconnected.", "O programa foi desligado."],
+});
+
+type Connected = Answer<"listConnectedClients">[number];
+
+/** The OAuth clients that the viewer signed in to; nothing if there are none. */
+function ConnectedClients({ v, clients }: { v: Visit; clients: Connected[] }) {
+  if (clients.length === 0) return null;
+  const t = texts[v.locale];
+  const columns: Column<Connected>[] = [
+    { head: t.program, cell: ({ name }) => name },
+    { head: t.allowed, cell: ({ allowedScopes }) => <Codes codes={allowedScopes} /> },
+    { head: t.sessions, cell: ({ sessions }) => String(sessions), wideOnly: true },
+    actionsColumn(
+      v,
+      ({ id, name }) => actionButton(v, `account/clients/${id}`, t.disconnect, { confirm: t.confirm(name) }),
+    ),
+  ];
+  return (
+    <Card title={t.title}>
+      {dataTable(t.caption, clients, null, columns)}
+    </Card>
+  );
+}
+
+const disconnectAction = action(
+  "account/clients/{id}",
+  "disconnectClient",
+  showing("account", texts, "disconnected"),
+);

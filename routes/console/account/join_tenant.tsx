@@ -3,7 +3,7 @@ import type { ServicePlatform } from "../../../domain/platform.ts";
 import { roleChoices } from "../shared/access_queries.ts";
 import { RoleChecks } from "../access/users/form.tsx";
 import { Fields, Form } from "../components/fields.tsx";
-import { ActionButton, ButtonLink } from "../components/forms.tsx";
+import { actionButton, buttonLink } from "../components/forms.tsx";
 import { Card, Notice } from "../components/notice.tsx";
 import { ownTenant } from "../scope/own_tenants.ts";
 import { addressAfterSwitch, toSameAddress } from "../scope/switch.ts";
@@ -40,13 +40,7 @@ export const joinTenantPage = (p: ServicePlatform): ConsolePage =>
           body: (
             <Card title={t.joinTenant}>
               <div class="row">
-                <ActionButton
-                  v={v}
-                  action="tenant"
-                  label={label}
-                  tone="primary"
-                  fields={{ tenantId: id, back }}
-                />
+                {actionButton(v, "tenant", label, { tone: "primary", fields: { tenantId: id, back } })}
               </div>
             </Card>
           ),
@@ -118,9 +112,9 @@ function ListsOf({ v, id }: { v: Visit; id: string }) {
     <Card title={t.look}>
       <p class="muted">{t.lookHint}</p>
       <div class="row">
-        {items.map(({ path, label, icon }) => (
-          <ButtonLink href={`${path}?tenantId=${id}`} label={label[v.locale]} icon={icon} />
-        ))}
+        {items.map(({ path, label, icon }) =>
+          buttonLink(`${path}?tenantId=${id}`, label[v.locale], { icon })
+        )}
       </div>
     </Card>
   );

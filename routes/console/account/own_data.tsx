@@ -1,6 +1,6 @@
-import { ActionButton, ButtonLink } from "../components/forms.tsx";
-import { Card, Empty } from "../components/notice.tsx";
-import { DataTable } from "../components/table.tsx";
+import { actionButton, buttonLink } from "../components/forms.tsx";
+import { Card } from "../components/notice.tsx";
+import { dataTable } from "../components/table.tsx";
 import { timeColumn } from "../components/list.tsx";
 import { action, showing, toDocument } from "../shared/actions.ts";
 import { defineTexts } from "../shared/languages.ts";
@@ -31,27 +31,17 @@ type OwnExport = Answer<"listMyDataRequests">[number];
 export function OwnData({ v, exports }: { v: Visit; exports: OwnExport[] }) {
   const t = texts[v.locale];
   return (
-    <Card
-      title={t.title}
-      actions={<ActionButton v={v} action="account/export" label={t.export} />}
-    >
+    <Card title={t.title} actions={actionButton(v, "account/export", t.export)}>
       <p class="muted">{t.text}</p>
-      {exports.length > 0 && (
-        <DataTable
-          caption={t.caption}
-          rows={exports}
-          empty={<Empty icon="files" title={t.caption} />}
-          columns={[
-            timeColumn<OwnExport>(v, t.from, "createdAt"),
-            { head: t.status, cell: ({ status }) => t[status] },
-            {
-              head: t.download,
-              cell: ({ id, fileId }) =>
-                fileId && <ButtonLink href={`own-exports/${id}`} label={t.download} icon="download" />,
-            },
-          ]}
-        />
-      )}
+      {dataTable(t.caption, exports, null, [
+        timeColumn<OwnExport>(v, t.from, "createdAt"),
+        { head: t.status, cell: ({ status }) => t[status] },
+        {
+          head: t.download,
+          cell: ({ id, fileId }) =>
+            fileId && buttonLink(`own-exports/${id}`, t.download, { icon: "download" }),
+        },
+      ])}
     </Card>
   );
 }

@@ -1,24 +1,24 @@
 import type { NewPasskeyInput } from "../../auth/factor_shapes.ts";
 import { Fields, Form } from "../components/fields.tsx";
 import {
-  ActionButton,
-  ButtonLink,
+  actionButton,
+  buttonLink,
   CsrfField,
-  DeleteButton,
+  deleteButton,
   FormRefusal,
   TextField,
 } from "../components/forms.tsx";
 import { actionsColumn, timeColumn } from "../components/list.tsx";
 import { Card, Notice } from "../components/notice.tsx";
 import { PasskeyForm, passkeyOf } from "./passkey_form.tsx";
-import { QrCode } from "./qr_code.tsx";
-import { type Column, DataTable } from "../components/table.tsx";
+import { type Column, dataTable } from "../components/table.tsx";
 import { Badge, CopyValue } from "../components/values.tsx";
 import { action, done, formPage, type Sent, showing } from "../shared/actions.ts";
 import { clientRequestOf } from "../shared/client_request.ts";
 import type { Answer } from "../shared/operations.ts";
 import { type ConsolePage, field, type Outcome, type View, type Visit } from "../shared/page.ts";
 import { factorTexts } from "./factor_texts.ts";
+import { encode } from "uqr";
 
 const PATH = "account/security";
 /** The address of a page about factors, with the client's request that the viewer came with. */
@@ -64,26 +64,16 @@ async function securityView(v: Visit): Promise<View> {
         )}
         {!isLimited && clientOf(v) && <GoOn v={v} />}
         <Card title={t.factors}>
-          <DataTable
-            caption={t.factors}
-            columns={factorColumns(v)}
-            rows={factors}
-            empty={<p class="muted">{t.noFactors}</p>}
-          />
+          {dataTable(t.factors, factors, <p class="muted">{t.noFactors}</p>, factorColumns(v))}
           <div class="row">
             {!hasApp && <StartAppButton v={v} />}
-            <ButtonLink href={at(v, `${PATH}/passkey`)} label={t.addPasskey} icon="plus" />
+            {buttonLink(at(v, `${PATH}/passkey`), t.addPasskey, { icon: "plus" })}
           </div>
         </Card>
         {hasFactor && (
           <Card title={t.recoveryCodes}>
             <p>{t.codesLeft(recoveryCodesLeft)}</p>
-            <ActionButton
-              v={v}
-              action={`${PATH}/recovery-codes`}
-              label={t.newCodes}
-              confirm={t.newCodesConfirm}
-            />
+            {actionButton(v, `${PATH}/recovery-codes`, t.newCodes, { confirm: t.newCodesConfirm })}
           </Card>
         )}
       </>
@@ -105,14 +95,13 @@ function factorColumns(v: Visit): Column<Factor>[] {
     { head: t.kind, cell: ({ kind }) => kind === "totp" ? t.totp : t.passkey, wideOnly: true },
     timeColumn(v, t.added, "createdAt"),
     timeColumn(v, t.lastUsed, "lastUsedAt"),
-    actionsColumn(v, ({ id, kind, name }) => (
-      <DeleteButton
-        v={v}
-        action={`${PATH}/${id}/remove`}
-        label={t.removeTitle(kind === "totp" ? t.totp : name)}
-        confirm={t.removeConfirm}
-      />
-    )),
+    actionsColumn(
+      v,
+      ({ id, kind, name }) =>
+        deleteButton(v, `${PATH}/${id}/remove`, t.removeConfirm, {
+          label: t.removeTitle(kind === "totp" ? t.totp : name),
+        }),
+    ),
   ];
 }
 
@@ -140,16 +129,12 @@ function appView(v: Visit, sent: Sent | null): View {
   };
 }
 
-const StartAppButton = ({ v }: { v: Visit }) => (
-  <ActionButton
-    v={v}
-    action={at(v, `${PATH}/app`)}
-    label={factorTexts[v.locale].addApp}
-    icon="plus"
-    tone="primary"
-    fields={{ do: "start" }}
-  />
-);
+const StartAppButton = ({ v }: { v: Visit }) =>
+  actionButton(v, at(v, `${PATH}/app`), factorTexts[v.locale].addApp, {
+    icon: "plus",
+    tone: "primary",
+    fields: { do: "start" },
+  });
 
 function startedAppView(v: Visit, sent: Sent | null, started: Answer<"startTotp">): View {
   const t = factorTexts[v.locale];
@@ -228,7 +213,7 @@ async function sendPasskey(v: Visit, form: FormData): Promise<Outcome> {
 /** Back to the client that sent the viewer, else to the list of factors. */
 const GoOn = ({ v }: { v: Visit }) => (
   <div>
-    <ButtonLink href={clientOf(v) ?? PATH} label={factorTexts[v.locale].goOn} tone="primary" />
+    {buttonLink(clientOf(v) ?? PATH, factorTexts[v.locale].goOn, { tone: "primary" })}
   </div>
 );
 
@@ -254,4 +239,29 @@ function codesView(v: Visit, codes: string[]): View {
       </>
     ),
   };
+}
+
+const QUIET = 4;
+const PIXELS = 220;
+
+/** A QR code as inline SVG, dark on light in every theme, so that cameras can read it. */
+function QrCode({ text, label }: { text: string; label: string }) {
+  const { data, size } = encode(text, { border: 0 });
+  const whole = size + 2 * QUIET;
+  const modules = data.flatMap((row, y) =>
+    row.flatMap((isDark, x) => isDark ? [`M${x + QUIET} ${y + QUIET}h1v1h-1z`] : [])
+  );
+  return (
+    <svg
+      role="img"
+      aria-label={label}
+      width={PIXELS}
+      height={PIXELS}
+      viewBox={`0 0 ${whole} ${whole}`}
+      shape-rendering="crispEdges"
+    >
+      <rect width={whole} height={whole} fill="#fff" />
+      <path d={modules.join("")} fill="#000" />
+    </svg>
+  );
 }

@@ -17,8 +17,7 @@ import { cookieWriter, csrfToken, isCsrfToken, readCookies } from "../shared/coo
 import { readForm, SIGN_IN_FORM_BYTES } from "../shared/form.ts";
 import { field, optionalField } from "../shared/page.ts";
 import { isSameOrigin } from "../shared/request_security.ts";
-import { FactorStep, neededFactor, readChoice } from "./factor_step.tsx";
-import { type SignInNotice, SignInPage } from "./sign_in_page.tsx";
+import { FactorStep, neededFactor, readChoice, type SignInNotice, SignInPage } from "./sign_in_page.tsx";
 import { accountTexts } from "./texts.ts";
 
 /** A request for the sign-in page. */

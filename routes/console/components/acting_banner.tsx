@@ -1,6 +1,6 @@
 import { defineTexts } from "../shared/languages.ts";
 import type { Visit } from "../shared/page.ts";
-import { ActionButton } from "./forms.tsx";
+import { actionButton } from "./forms.tsx";
 import { Notice } from "./notice.tsx";
 import { Time } from "./values.tsx";
 
@@ -28,7 +28,7 @@ export function ActingBanner({ v }: { v: Visit }) {
         <span>
           {t.until} <Time v={v} at={acting.expiresAt.toISOString()} />
         </span>
-        <ActionButton v={v} action="delegations/end" label={t.end} />
+        {actionButton(v, "delegations/end", t.end)}
       </div>
     </Notice>
   );

@@ -1,7 +1,6 @@
 import { BYTE_ORDER_MARK, csvText, LINE_END } from "../../../domain/shared/csv_text.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { ListRows, ShownColumn, Visit } from "../shared/page.ts";
-import { plainText } from "./plain_text.ts";
 
 type Row = Record<string, unknown>;
 
@@ -55,3 +54,29 @@ export const cellText = (column: ShownColumn, row: unknown): string =>
   column.csv ? column.csv(row) : plainText(String(<div>{column.cell(row)}</div>));
 
 const lineOf = (values: string[]): string => values.map(csvText).join(",") + LINE_END;
+
+const ENTITIES: Record<string, string> = { lt: "<", gt: ">", amp: "&", quot: '"', "#39": "'" };
+/** Elements that are no text. */
+const CONTROLS = /<(button|form|select|svg|textarea)\b[^>]*>[^]*?<\/\1>|<input\b[^>]*>/g;
+/** An instant in words: its machine-readable form counts. */
+const TIMES = /<time\b[^>]*\bdatetime="([^"]*)"[^>]*>[^]*?<\/time>/g;
+/** A shortened code whose title is the whole. */
+const CODES = /<code\b[^>]*\btitle="([^"]*)"[^>]*>[^]*?<\/code>/g;
+/** Begins or ends a line. */
+const BLOCKS = /<\/?(?:p|div|li|ul|ol|br)\b[^>]*>|<span class="[^"]*\bsub\b[^"]*"[^>]*>/g;
+
+/**
+ * The text of rendered HTML on one line: instants in ISO 8601, codes in full, and no buttons. Hono escapes every text and
+ * attribute, so a tag ends at the next ">".
+ */
+function plainText(html: string): string {
+  const text = html
+    .replaceAll(CONTROLS, " ")
+    .replaceAll(TIMES, " $1 ")
+    .replaceAll(CODES, " $1 ")
+    .replaceAll(BLOCKS, "\n")
+    .replaceAll(/<[^>]*>/g, " ")
+    .replaceAll(/&(lt|gt|amp|quot|#39);/g, (_, name: string) => ENTITIES[name] ?? "")
+    .split("\n").map((line) => line.replaceAll(/\s+/g, " ").trim()).filter(Boolean).join(" · ");
+  return text === "–" ? "" : text;
+}

@@ -6,7 +6,7 @@ import type { Endpoint } from "../../shared/endpoint.ts";
 import { endpointOf, type OperationId } from "../shared/operations.ts";
 import type { View, Visit } from "../shared/page.ts";
 import {
-  ButtonLink,
+  buttonLink,
   CheckField,
   type Choice,
   CsrfField,
@@ -171,7 +171,7 @@ export function Form({ fields, action, submit, buttons, back, intro, confirm, st
       {!readOnly && (
         <div class="row">
           {buttons ?? <button type="submit" class="button primary">{submit ?? t.save}</button>}
-          {back && <ButtonLink href={back} label={t.cancel} />}
+          {back && buttonLink(back, t.cancel)}
         </div>
       )}
     </form>

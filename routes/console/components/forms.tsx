@@ -10,78 +10,53 @@ export const CsrfField = ({ v }: { v: Pick<Visit, "csrf"> }) => (
   <input type="hidden" name="csrf" value={v.csrf} />
 );
 
-/**
- * A button in its own form, for one action.
- * @param confirm question to ask before the form is sent.
- * @param confirmLabel what the button that agrees says, such as "Delete role Billing"; absent: `label`.
- * @param fields hidden fields of the form.
- */
-export function ActionButton({ v, action, label, icon, tone = "plain", confirm, confirmLabel, fields = {} }: {
-  v: Visit;
-  action: string;
-  label: string;
+/** The look of a button. */
+interface ButtonLook {
   icon?: string;
   tone?: "plain" | "primary" | "danger";
-  confirm?: string;
-  confirmLabel?: string;
-  fields?: Record<string, string>;
-}) {
-  return (
-    <form
-      method="post"
-      action={action}
-      class="inline"
-      data-confirm={confirm}
-      data-confirm-label={confirmLabel}
-    >
-      <CsrfField v={v} />
-      {Object.entries(fields).map(([name, value]) => <input type="hidden" name={name} value={value} />)}
-      <button type="submit" class={`button ${tone}`}>
-        {icon && <Icon name={icon} />}
-        {label}
-      </button>
-    </form>
-  );
 }
 
-/** The button that deletes what a page shows, after a question. */
-export const DeleteButton = (
-  props: { v: Visit; action: string; label?: string; icon?: string; confirm: string; confirmLabel?: string },
-) => (
-  <ActionButton
-    icon="trash"
-    tone="danger"
-    {...props}
-    label={props.label ?? commonTexts[props.v.locale].remove}
-  />
-);
+interface ActionLook extends ButtonLook {
+  /** Question to ask before the form is sent. */
+  confirm?: string;
+  /** The label of the button that agrees, such as "Delete role Billing"; absent: the label of the button. */
+  confirmLabel?: string;
+  /** Hidden fields of the form. */
+  fields?: Record<string, string>;
+}
 
-/** A link that looks like a button. */
-export function ButtonLink(
-  { href, label, icon, tone = "plain" }: {
-    href: string;
-    label: string;
-    icon?: string;
-    tone?: "plain" | "primary";
-  },
-) {
-  return (
-    <a class={`button ${tone}`} href={href}>
+/** A button in its own form, for one action. */
+export const actionButton = (
+  v: Visit,
+  action: string,
+  label: string,
+  { icon, tone = "plain", confirm, confirmLabel, fields = {} }: ActionLook = {},
+) => (
+  <form method="post" action={action} class="inline" data-confirm={confirm} data-confirm-label={confirmLabel}>
+    <CsrfField v={v} />
+    {Object.entries(fields).map(([name, value]) => <input type="hidden" name={name} value={value} />)}
+    <button type="submit" class={`button ${tone}`}>
       {icon && <Icon name={icon} />}
       {label}
-    </a>
-  );
-}
+    </button>
+  </form>
+);
 
-/** Submit and cancel buttons of a form. */
-export function FormButtons({ v, label, back }: { v: Visit; label: string; back: string }) {
-  return (
-    <div class="row">
-      <button type="submit" class="button primary">{label}</button>
-      <ButtonLink href={back} label={commonTexts[v.locale].cancel} />
-    </div>
-  );
-}
+/** The button that deletes what a page shows, after the question `confirm`. */
+export const deleteButton = (
+  v: Visit,
+  action: string,
+  confirm: string,
+  { label = commonTexts[v.locale].remove, ...look }: ActionLook & { label?: string } = {},
+) => actionButton(v, action, label, { icon: "trash", tone: "danger", confirm, ...look });
+
+/** A link that looks like a button. */
+export const buttonLink = (href: string, label: string, { icon, tone = "plain" }: ButtonLook = {}) => (
+  <a class={`button ${tone}`} href={href}>
+    {icon && <Icon name={icon} />}
+    {label}
+  </a>
+);
 
 interface FieldProps {
   label: string;

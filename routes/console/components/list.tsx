@@ -9,7 +9,7 @@ import type { RowAction, RowActions, ShownColumn, View, Visit } from "../shared/
 import { offeredActions } from "../shared/row_actions.ts";
 import { type Choice, FilterBar, SelectField, TextField } from "./forms.tsx";
 import { ListTools } from "./list_tools.tsx";
-import { type Column, DataTable, EmptyList, LivePart, Pager, RowCheck } from "./table.tsx";
+import { type Column, dataTable, EmptyList, LivePart, Pager, RowCheck } from "./table.tsx";
 import { Time } from "./values.tsx";
 
 /** A filter of a list: an input whose name is a parameter of the page's address. */
@@ -160,14 +160,12 @@ export function list<T>(
       <LivePart v={v} id={target} {...everySeconds ? { everySeconds } : {}}>
         {above}
         <ListTools v={v} path={path} page={page} form={form} actions={actions} hasFilters={hasFilters} />
-        {show && page.items.length > 0 ? show(page.items) : (
-          <DataTable
-            caption={caption}
-            columns={ticked}
-            rows={page.items}
-            sorting={{ v, path }}
-            empty={<EmptyList v={v} icon={icon} text={title}>{text}</EmptyList>}
-          />
+        {show && page.items.length > 0 ? show(page.items) : dataTable(
+          caption,
+          page.items,
+          <EmptyList v={v} icon={icon} text={title}>{text}</EmptyList>,
+          ticked,
+          { v, path },
         )}
         <Pager v={v} path={path} page={page} />
       </LivePart>

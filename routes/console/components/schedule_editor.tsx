@@ -2,7 +2,7 @@ import type { Child } from "hono/jsx";
 import { nextRuns, scheduleMistakes } from "../../../domain/jobs/cron.ts";
 import { formatter } from "../../../domain/shared/formatters.ts";
 import { Refusal } from "../shared/api.ts";
-import { FORMAT_TAGS, type Locale } from "../shared/languages.ts";
+import { defineTexts, FORMAT_TAGS, type Locale } from "../shared/languages.ts";
 import { field, type Visit } from "../shared/page.ts";
 import { SHOW_AGAIN } from "../shared/actions.ts";
 import { translateValidation } from "../shared/validation_translations.ts";
@@ -19,7 +19,6 @@ import {
   REPEATS,
   WEEKDAYS,
 } from "./schedule_inputs.ts";
-import { scheduleEditorTexts } from "./schedule_texts.ts";
 import { Time } from "./values.tsx";
 
 const ZONES = Intl.supportedValuesOf("timeZone");
@@ -186,3 +185,55 @@ const inWords = (locale: Locale, timeZone: string, run: Date, isShort = false): 
     ...isShort ? { hour: "2-digit", minute: "2-digit" } : { timeStyle: "short" },
     timeZone,
   }).format(run);
+
+/** Texts of the schedule editor. */
+const scheduleEditorTexts = defineTexts({
+  repeats: ["Repeats", "Repete-se"],
+  minutes: ["Every few minutes", "A cada poucos minutos"],
+  hours: ["Every few hours", "A cada poucas horas"],
+  daily: ["Every day", "Todos os dias"],
+  weekly: ["Every week", "Toda semana"],
+  monthly: ["Every month, on a date", "Todo mês, em uma data"],
+  weekday: ["Every month, on a weekday", "Todo mês, em um dia da semana"],
+  cron: ["Cron expression", "Expressão cron"],
+  everyMinutes: ["Every", "A cada"],
+  minutesCount: (count: number) => [
+    count === 1 ? "minute" : `${count} minutes`,
+    count === 1 ? "minuto" : `${count} minutos`,
+  ],
+  hoursCount: (count: number) => [
+    count === 1 ? "hour" : `${count} hours`,
+    count === 1 ? "hora" : `${count} horas`,
+  ],
+  atMinute: ["Minutes past the hour", "Minutos depois da hora"],
+  at: ["At", "Às"],
+  weekdays: ["Days of the week", "Dias da semana"],
+  monthDay: ["Day of the month", "Dia do mês"],
+  lastDay: ["Last day", "Último dia"],
+  lastWorkingDay: ["Last weekday (Monday to Friday)", "Último dia útil (segunda a sexta)"],
+  firstWorkingDay: ["First weekday (Monday to Friday)", "Primeiro dia útil (segunda a sexta)"],
+  monthDayHint: ["Months without this day are left out.", "Meses sem esse dia são pulados."],
+  position: ["Which", "Qual"],
+  first: ["First", "Primeiro"],
+  second: ["Second", "Segundo"],
+  third: ["Third", "Terceiro"],
+  fourth: ["Fourth", "Quarto"],
+  last: ["Last", "Último"],
+  onWeekday: ["Day of the week", "Dia da semana"],
+  cronHint: [
+    "Minute, hour, day of month, month, day of week. L is the last day, LW the last weekday, 1#2 the second Monday.",
+    "Minuto, hora, dia do mês, mês, dia da semana. L é o último dia, LW o último dia útil, 1#2 a segunda segunda-feira.",
+  ],
+  zone: ["Time zone", "Fuso horário"],
+  zoneHint: [
+    "Times are in this time zone. Yours is preset.",
+    "Os horários são deste fuso. O seu já vem preenchido.",
+  ],
+  nextRuns: ["Next runs", "Próximas execuções"],
+  showRuns: ["Show next runs", "Mostrar próximas execuções"],
+  neverDue: ["It never runs. Check the cron expression.", "Nunca é executado. Verifique a expressão cron."],
+  chooseDays: ["Choose at least one day.", "Escolha pelo menos um dia."],
+  enterTime: ["Enter a time, such as 08:00.", "Informe um horário, como 08:00."],
+  enterMinute: ["Enter a number from 0 to 59.", "Informe um número de 0 a 59."],
+  inZone: (time: string, zone: string) => [`${time} in ${zone}`, `${time} em ${zone}`],
+});

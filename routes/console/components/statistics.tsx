@@ -24,11 +24,11 @@ export function StatisticRow({ v, of, label, children }: {
 }
 
 /** A row of numbers with their labels; see `StatisticRow`. */
-export const Statistics = ({ v, of, statistics }: {
-  v: Visit;
-  of: Area | null;
-  statistics: [label: string, value: number, more?: { href?: string; tone?: Tone; hint?: Child }][];
-}) => (
+export const statisticList = (
+  v: Visit,
+  of: Area | null,
+  statistics: [label: string, value: number, more?: { href?: string; tone?: Tone; hint?: Child }][],
+) => (
   <StatisticRow v={v} of={of}>
     {statistics.map(([label, value, more]) => <Statistic label={label} value={number(v, value)} {...more} />)}
   </StatisticRow>

@@ -16,15 +16,18 @@ export interface Column<T> extends ShownColumn<T> {
   sort?: string;
 }
 
-/** A table that becomes a stack of cards on a phone. Screen readers read `caption`. */
-export function DataTable<T>({ caption, columns, rows, empty, sorting }: {
-  caption: string;
-  columns: Column<T>[];
-  rows: T[];
-  empty: Child;
-  /** Needed for the links in sortable headings. */
-  sorting?: { v: Visit; path: string };
-}) {
+/**
+ * A table that becomes a stack of cards on a phone. Screen readers read `caption`.
+ * @param empty shown instead of a table without rows
+ * @param sorting for the links in sortable headings
+ */
+export function dataTable<T>(
+  caption: string,
+  rows: T[],
+  empty: Child,
+  columns: Column<T>[],
+  sorting?: { v: Visit; path: string },
+) {
   if (rows.length === 0) return <>{empty}</>;
   return (
     <div class="table-scroll" tabindex={0} role="region" aria-label={caption}>

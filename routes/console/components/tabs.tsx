@@ -13,19 +13,14 @@ export interface Tab {
 /** The choice between the last hour and the last day, in the parameter `window` of a page. */
 export function WindowTabs({ v, path, window }: { v: Visit; path: string; window: "hour" | "day" }) {
   const t = commonTexts[v.locale];
-  return (
-    <Tabs
-      label={t.window}
-      tabs={[
-        { href: path, label: t.hour, isCurrent: window === "hour" },
-        { href: `${path}?window=day`, label: t.day, isCurrent: window === "day" },
-      ]}
-    />
-  );
+  return tabBar(t.window, [
+    { href: path, label: t.hour, isCurrent: window === "hour" },
+    { href: `${path}?window=day`, label: t.day, isCurrent: window === "day" },
+  ]);
 }
 
 /** Links between views of the same data. Screen readers read `label`. */
-export const Tabs = ({ label, tabs }: { label: string; tabs: Tab[] }) => (
+export const tabBar = (label: string, tabs: Tab[]) => (
   <nav class="tabs" aria-label={label}>
     {tabs.map(({ href, label, isCurrent, count }) => (
       <a href={href} aria-current={isCurrent ? "page" : undefined}>

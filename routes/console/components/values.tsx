@@ -118,20 +118,18 @@ export const shortId = (id: string): string => `…${id.slice(-8)}`;
 export type Fact = [name: string, value: Child] | false | null | undefined | "";
 
 /** A list of names and values. */
-export function Facts({ facts }: { facts: Fact[] }) {
-  return (
-    <dl class="facts">
-      {facts.map((fact) =>
-        fact && (
-          <div>
-            <dt>{fact[0]}</dt>
-            <dd>{fact[1] ?? <span class="muted">–</span>}</dd>
-          </div>
-        )
-      )}
-    </dl>
-  );
-}
+export const factList = (facts: Fact[]) => (
+  <dl class="facts">
+    {facts.map((fact) =>
+      fact && (
+        <div>
+          <dt>{fact[0]}</dt>
+          <dd>{fact[1] ?? <span class="muted">–</span>}</dd>
+        </div>
+      )
+    )}
+  </dl>
+);
 
 /** Codes, such as permissions, as tags. Screen readers read `label`. */
 export const Codes = ({ codes, label }: { codes: string[]; label?: string }) => (

@@ -2,7 +2,7 @@ import { RETENTION_CLASSES } from "../../../domain/files/file.ts";
 import { PURGE_KINDS } from "../../../domain/files/purge_reasons.ts";
 import { defaultProfiles } from "../../../domain/files/profiles.ts";
 import { periodOf } from "../components/date_inputs.ts";
-import { ButtonLink } from "../components/forms.tsx";
+import { buttonLink } from "../components/forms.tsx";
 import {
   choice,
   hidden,
@@ -15,10 +15,10 @@ import {
 } from "../components/list.tsx";
 import { Badge, bytes, number } from "../components/values.tsx";
 import { mayInFiles, type View, type Visit } from "../shared/page.ts";
-import { type File, FILE_STATES, FileStatusBadge, isMoving } from "./model.tsx";
+import { type File, FILE_STATES, fileBadge, fileStates, isMoving } from "./model.tsx";
 import { fileActions } from "./row_actions.tsx";
 import { ScannerPlaceholder } from "./scanner.tsx";
-import { fileStatusTexts, retentionTexts } from "./status_texts.ts";
+import { retentionTexts } from "./status_texts.ts";
 import { shortType } from "./types.ts";
 import { fileTexts } from "./texts.ts";
 
@@ -37,7 +37,7 @@ export async function filesPage(v: Visit): Promise<View> {
   return {
     title: t.files,
     actions: mayInFiles(v.viewer, "upload:files") &&
-      <ButtonLink href="files/upload" label={t.upload} icon="upload" tone="primary" />,
+      buttonLink("files/upload", t.upload, { icon: "upload", tone: "primary" }),
     body: list(v, page, {
       path: "files",
       icon: "files",
@@ -46,7 +46,7 @@ export async function filesPage(v: Visit): Promise<View> {
       top: <ScannerPlaceholder v={v} />,
       filters: [
         search(t.searchName),
-        choice("status", t.status, labelled(FILE_STATES, fileStatusTexts[v.locale])),
+        choice("status", t.status, fileStates.choices(v, FILE_STATES)),
         choice("profile", t.profile, profileChoices(v, page.items)),
         choice("retentionClass", t.retention, labelled(RETENTION_CLASSES, retentionTexts[v.locale])),
         hidden("createdBy"),
@@ -66,7 +66,7 @@ export async function filesPage(v: Visit): Promise<View> {
             `${profile} · ${shortType(detectedContentType ?? declaredContentType)}`,
           ],
         ),
-        { head: t.status, cell: (file) => <FileStatusBadge locale={v.locale} file={file} /> },
+        { head: t.status, cell: (file) => fileBadge(v, file) },
         {
           head: t.size,
           align: "end",

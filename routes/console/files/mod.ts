@@ -1,5 +1,5 @@
 import { instantOf } from "../components/date_inputs.ts";
-import { action, done, formPage, showing, toDocument } from "../shared/actions.ts";
+import { actionsOf, done, formPage, toDocument } from "../shared/actions.ts";
 import { inEveryLanguage } from "../shared/languages.ts";
 import {
   type ConsolePage,
@@ -73,18 +73,10 @@ export const filesSection: ConsoleSection = {
       get: (v) => toDocument(v, v.api.call("giveDownloadUrl", { params: v.params }), pathOf(v)),
     },
     { path: "files/{id}/complete", permissions: uploading, post: complete },
-    action(
-      "files/{id}/confirm",
-      "completeFile",
-      showing("files/{id}", fileTexts, "uploadConfirmed"),
-      uploading,
-    ),
-    action(
-      "files/{id}/references/{referenceId}/release",
-      "releaseReference",
-      showing("files/{id}", fileTexts, "released"),
-      uploading,
-    ),
+    ...actionsOf("files/{id}", fileTexts, {
+      confirm: ["completeFile", "uploadConfirmed"],
+      "references/{referenceId}/release": ["releaseReference", "released"],
+    }, uploading),
     retentionPage,
     purgePage,
   ],

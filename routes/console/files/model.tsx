@@ -1,11 +1,11 @@
 import { FILE_STATUSES } from "../../../domain/files/file.ts";
 import { PURGE_KINDS } from "../../../domain/files/purge_reasons.ts";
-import { Notice, type Tone } from "../components/notice.tsx";
-import { Badge } from "../components/values.tsx";
+import { Notice } from "../components/notice.tsx";
 import type { Visit } from "../shared/page.ts";
 import type { Locale } from "../shared/languages.ts";
 import type { Row } from "../shared/operations.ts";
 import { fileStatusTexts } from "./status_texts.ts";
+import { defineStates } from "../components/states.tsx";
 
 export type File = Row<"listFiles">;
 
@@ -20,21 +20,20 @@ export const FILE_STATES: readonly FileState[] = [
 const stateOf = ({ status, purgeKind }: Pick<File, "status" | "purgeKind">): FileState =>
   status === "Purged" ? purgeKind ?? "Purged" : status;
 
-const TONES: Record<FileState, Tone> = {
-  Pending: "idle",
-  Scanning: "info",
-  Available: "ok",
-  Infected: "bad",
-  Failed: "bad",
-  Rejected: "bad",
-  Expired: "idle",
-  Purged: "idle",
-};
+export const fileStates = defineStates<FileState>({
+  Pending: ["idle", "Awaiting upload", "Aguardando o envio"],
+  Scanning: ["info", "Scanning", "Em análise"],
+  Available: ["ok", "Available", "Disponível"],
+  Infected: ["bad", "Infected", "Infectado"],
+  Failed: ["bad", "Scan failed", "Análise com falha"],
+  Rejected: ["bad", "Rejected", "Rejeitado"],
+  Expired: ["idle", "Expired", "Expirado"],
+  Purged: ["idle", "Purged", "Conteúdo excluído"],
+});
 
 /** A file's status as a coloured label. */
-export const FileStatusBadge = (
-  { locale, file }: { locale: Locale; file: Pick<File, "status" | "purgeKind"> },
-) => <Badge tone={TONES[stateOf(file)]}>{fileStatusTexts[locale][stateOf(file)]}</Badge>;
+export const fileBadge = (v: Visit, file: Pick<File, "status" | "purgeKind">) =>
+  fileStates.badge(v, stateOf(file));
 
 /** True if the status may change soon without user action, so that a page should refresh. */
 export const isMoving = ({ status }: File): boolean => status === "Pending" || status === "Scanning";
@@ -54,7 +53,7 @@ export function StatusNotice({ v, file }: { v: Visit; file: File }) {
     Expired: purged,
     Purged: purged,
   }[state];
-  return <Notice tone={TONES[state]} title={t[state]}>{text}</Notice>;
+  return <Notice tone={fileStates.tone(state)} title={fileStates.labels[v.locale][state]}>{text}</Notice>;
 }
 
 /** Explains a purge reason. Reasons that start with "job:" come from the service; a user wrote any other. */

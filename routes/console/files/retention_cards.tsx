@@ -2,10 +2,10 @@ import { RETENTION_CLASSES } from "../../../domain/files/file.ts";
 import { isServiceOwner } from "../../../domain/files/service_scopes.ts";
 import { localOf } from "../components/date_inputs.ts";
 import { Fields, Form } from "../components/fields.tsx";
-import { ActionButton } from "../components/forms.tsx";
+import { actionButton } from "../components/forms.tsx";
 import { actionsColumn, labelled, timeColumn } from "../components/list.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
-import { type Column, DataTable } from "../components/table.tsx";
+import { type Column, dataTable } from "../components/table.tsx";
 import { number, Time } from "../components/values.tsx";
 import type { Sent } from "../shared/actions.ts";
 import type { Answer, Row } from "../shared/operations.ts";
@@ -32,28 +32,25 @@ export function ReferencesCard(
   const release: Column<Row<"listFileReferences">> = actionsColumn(
     v,
     ({ referenceId, scope, ownerId }) =>
-      isServiceOwner({ scope, ownerId }) ? <span class="muted">{t.releasedByService}</span> : (
-        <ActionButton
-          v={v}
-          action={`files/${file.id}/references/${referenceId}/release`}
-          label={t.release}
-          confirm={t.releaseConfirm(`${scope} ${ownerId}`)}
-        />
-      ),
+      isServiceOwner({ scope, ownerId })
+        ? <span class="muted">{t.releasedByService}</span>
+        : actionButton(v, `files/${file.id}/references/${referenceId}/release`, t.release, {
+          confirm: t.releaseConfirm(`${scope} ${ownerId}`),
+        }),
   );
   return (
     <Card title={`${t.references} (${number(v, totalCount)})`} id="references">
-      <DataTable
-        caption={t.references}
-        columns={[
+      {dataTable(
+        t.references,
+        items,
+        <Empty icon="link" title={t.noReferences}>{t.noReferencesText}</Empty>,
+        [
           { head: t.scope, cell: ({ scope }) => scope },
           { head: t.owner, cell: ({ ownerId }) => <code class="break">{ownerId}</code> },
           timeColumn(v, t.since, "createdAt"),
           ...mayInFiles(v.viewer, "upload:files") ? [release] : [],
-        ]}
-        rows={items}
-        empty={<Empty icon="link" title={t.noReferences}>{t.noReferencesText}</Empty>}
-      />
+        ],
+      )}
       {totalCount > items.length && <p class="muted">{t.moreReferences(totalCount - items.length)}</p>}
     </Card>
   );

@@ -2,14 +2,6 @@ import { defineTexts } from "../shared/languages.ts";
 
 /** Labels and explanations of file statuses and of the service's purge reasons. */
 export const fileStatusTexts = defineTexts({
-  Pending: ["Awaiting upload", "Aguardando o envio"],
-  Scanning: ["Scanning", "Em análise"],
-  Available: ["Available", "Disponível"],
-  Infected: ["Infected", "Infectado"],
-  Failed: ["Scan failed", "Análise com falha"],
-  Rejected: ["Rejected", "Rejeitado"],
-  Expired: ["Expired", "Expirado"],
-  Purged: ["Purged", "Conteúdo excluído"],
   PendingText: [
     "The file is reserved, but its content is not uploaded and confirmed yet. The reservation ends automatically.",
     "O arquivo está reservado, mas o conteúdo ainda não foi enviado e confirmado. A reserva termina automaticamente.",
@@ -62,14 +54,6 @@ export const fileStatusTexts = defineTexts({
     "The file had no references and its retention ended. The content was deleted. This record is kept.",
     "O arquivo não tinha referências e a conservação terminou. O conteúdo foi excluído. Este registro é mantido.",
   ],
-});
-
-/** Results of a scan. */
-export const scanVerdictLabels = defineTexts({
-  Clean: ["Clean", "Limpo"],
-  Infected: ["Infected", "Infectado"],
-  TypeRejected: ["Type rejected", "Tipo rejeitado"],
-  Error: ["Error", "Erro"],
 });
 
 /** Labels and explanations of retention classes. */

@@ -1,8 +1,100 @@
 import { done } from "../shared/actions.ts";
-import { type ConsoleSection, navItem, type Visit } from "../shared/page.ts";
-import { inboxPage } from "./inbox.tsx";
-import { streamUnread } from "./stream.ts";
+import { type ConsoleSection, navItem, type View, type Visit } from "../shared/page.ts";
 import { inboxTexts } from "./texts.ts";
+import { actionButton, FilterBar } from "../components/forms.tsx";
+import { choice } from "../components/list.tsx";
+import { EmptyList, LivePart, Pager } from "../components/table.tsx";
+import { Badge, Time } from "../components/values.tsx";
+import { commonTexts } from "../shared/common_texts.ts";
+import type { Row } from "../shared/operations.ts";
+import { notificationPriorityLabels } from "../notifications/status.tsx";
+
+type Message = Row<"listUserNotifications">;
+
+/** The viewer's messages, newest first. */
+async function inboxPage(v: Visit): Promise<View> {
+  const t = inboxTexts[v.locale];
+  const page = await v.api.list("listUserNotifications", v, { userId: v.viewer.userId });
+  return {
+    title: t.title,
+    actions: actionButton(v, "inbox/read-all", t.readAll, { icon: "check" }),
+    body: (
+      <>
+        <FilterBar v={v} action="inbox" target="messages">
+          {choice("isRead", t.show, { false: t.unreadOnly })(v)}
+        </FilterBar>
+        <LivePart v={v} id="messages" everySeconds={30}>
+          {page.items.length === 0 && <EmptyList v={v} icon="bell" text={t.empty}>{t.emptyText}</EmptyList>}
+          <ul class="messages" aria-label={t.caption}>
+            {page.items.map((message) => (
+              <li>
+                <MessageCard v={v} message={message} />
+              </li>
+            ))}
+          </ul>
+          <Pager v={v} path="inbox" page={page} />
+        </LivePart>
+      </>
+    ),
+  };
+}
+
+function MessageCard({ v, message }: { v: Visit; message: Message }) {
+  const t = inboxTexts[v.locale];
+  const { id, title, body, category, actionUrl, priority, isRead, createdAt } = message;
+  return (
+    <article class={`card message${isRead ? "" : " unread"}`}>
+      <div class="card-head">
+        <h2>{title}</h2>
+        <span class="row">
+          {!isRead && <Badge tone="info">{t.unread}</Badge>}
+          {category && <Badge tone="idle">{category}</Badge>}
+          {priority === "Critical" && (
+            <Badge tone="bad">{notificationPriorityLabels[v.locale][priority]}</Badge>
+          )}
+          <Time v={v} at={createdAt} />
+        </span>
+      </div>
+      <p class="break pre-line">{body}</p>
+      <div class="row">
+        {actionUrl && safeLink(actionUrl) && <a class="button small" href={actionUrl}>{t.open}</a>}
+        {!isRead && actionButton(v, `inbox/${id}/read`, t.markRead)}
+        {actionButton(v, `inbox/${id}/delete`, commonTexts[v.locale].remove, {
+          tone: "danger",
+          confirm: t.deleteConfirm,
+        })}
+      </div>
+    </article>
+  );
+}
+
+/** The sender chooses the link, so only http and https URLs become clickable. */
+const safeLink = (url: string): boolean => /^https?:\/\//i.test(url);
+
+/** Server-sent events `unread`: the unread count now, and again after every new message. */
+async function streamUnread(v: Visit): Promise<Response> {
+  const { userId } = v.viewer;
+  const query = { userId };
+  const arrivals = await v.api.answer("streamUserNotifications", { query, signal: v.signal });
+  const unread = async () => {
+    const count = await v.api.call("countUnreadUserNotifications", { query });
+    return `event: unread\ndata: ${count}\n\n`;
+  };
+  const body = (arrivals.body ?? new ReadableStream<Uint8Array>())
+    .pipeThrough(new TextDecoderStream())
+    .pipeThrough(
+      new TransformStream<string, string>({
+        start: async (out) => out.enqueue(await unread()),
+        // Other chunks are keep-alives. They are passed on so that proxies keep the connection open.
+        transform: async (chunk, out) =>
+          out.enqueue(chunk.includes("event: notification") ? await unread() : ": alive\n\n"),
+      }),
+    )
+    .pipeThrough(new TextEncoderStream());
+  return new Response(body, {
+    headers: { "content-type": "text/event-stream", "cache-control": "no-store", "x-accel-buffering": "no" },
+  });
+}
 
 /** The viewer's own in-app messages. */
 export const inboxSection: ConsoleSection = {

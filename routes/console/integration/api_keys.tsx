@@ -1,5 +1,5 @@
 import { MAX_LIFE_DAYS } from "../../../domain/access/keys/api_keys.ts";
-import { ActionButton, ButtonLink, type Choice } from "../components/forms.tsx";
+import { actionButton, buttonLink, type Choice } from "../components/forms.tsx";
 import { Fields, Form } from "../components/fields.tsx";
 import { actionsColumn, listView } from "../components/list.tsx";
 import { Card, Empty } from "../components/notice.tsx";
@@ -8,8 +8,7 @@ import { action, formPage, showing } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { Row } from "../shared/operations.ts";
 import { type ConsolePage, field, type View, type Visit } from "../shared/page.ts";
-import { keyColumns, keyFilters, keyOrder } from "./key_cells.tsx";
-import { givablePermissions, PermissionCard } from "./key_permissions.tsx";
+import { givablePermissions, keyColumns, keyFilters, keyOrder, PermissionCard } from "./key_cells.tsx";
 import { shownOnce } from "./shown_once.tsx";
 import { integrationTexts } from "./texts.ts";
 
@@ -25,7 +24,7 @@ async function listKeys(v: Visit): Promise<View> {
     path: "api-keys",
     icon: "keys",
     title: t.keys,
-    actions: <ButtonLink href="api-keys/new" label={t.newKey} icon="plus" tone="primary" />,
+    actions: buttonLink("api-keys/new", t.newKey, { icon: "plus", tone: "primary" }),
     query: keyOrder(v),
     caption: t.keysCaption,
     empty: [t.noKeys, t.noKeysText],
@@ -39,9 +38,7 @@ async function listKeys(v: Visit): Promise<View> {
       lastUse,
       actionsColumn(v, ({ id, name, revokedAt }) => {
         const [action, confirm] = [`api-keys/${id}/revoke`, t.revokeConfirm(name)];
-        return !revokedAt && (
-          <ActionButton v={v} action={action} label={t.revoke} tone="danger" confirm={confirm} />
-        );
+        return !revokedAt && actionButton(v, action, t.revoke, { tone: "danger", confirm });
       }),
     ],
   });

@@ -1,14 +1,133 @@
-import { ActionButton, ButtonLink } from "../components/forms.tsx";
+import { actionButton, buttonLink } from "../components/forms.tsx";
 import { listView, timeColumn } from "../components/list.tsx";
 import { Card } from "../components/notice.tsx";
-import { Badge, Codes, CopyValue, Facts, Time } from "../components/values.tsx";
-import { action, showing } from "../shared/actions.ts";
+import { Badge, Codes, CopyValue, factList, Time } from "../components/values.tsx";
 import type { Row } from "../shared/operations.ts";
-import type { ConsolePage, Outcome, View, Visit } from "../shared/page.ts";
+import {
+  type ConsolePage,
+  field,
+  may,
+  optionalField,
+  type Outcome,
+  type View,
+  type Visit,
+} from "../shared/page.ts";
 import { keyFilters, keyOrder } from "./key_cells.tsx";
-import { editClientPage, newClientPage } from "./oauth_client_form.tsx";
 import { oauthClientTexts } from "./oauth_texts.ts";
 import { shownOnce } from "./shown_once.tsx";
+import { actionsOf, done, formPage, type Sent } from "../shared/actions.ts";
+import { Fields, Form } from "../components/fields.tsx";
+
+const lines = (form: FormData, name: string) => field(form, name).split(/\s+/).filter((line) => line !== "");
+
+const bodyOf = (form: FormData) => ({
+  name: field(form, "name"),
+  redirectUris: lines(form, "redirectUris"),
+  postLogoutRedirectUris: lines(form, "postLogoutRedirectUris"),
+  audience: field(form, "audience"),
+  scopes: lines(form, "scopes"),
+  tokenClaims: form.get("withPermissions") === "true" ? ["permissions" as const] : [],
+  tokenAlgorithm: field(form, "tokenAlgorithm"),
+  firstParty: form.get("firstParty") === "true",
+  accessTokenSeconds: Number(field(form, "accessTokenSeconds")),
+  refreshTokenSeconds: Number(field(form, "refreshTokenSeconds")),
+  grantSeconds: Number(field(form, "grantSeconds")),
+  backchannelLogoutUri: optionalField(form, "backchannelLogoutUri") ?? null,
+});
+
+/** Creates a client and shows its secret. It is not shown again. */
+const newClientPage = formPage({
+  path: "oauth-clients/new",
+  show: (v, sent) =>
+    clientForm(v, sent, {
+      kind: "confidential",
+      scopes: "openid profile email offline_access",
+      tokenAlgorithm: "EdDSA",
+      accessTokenSeconds: 900,
+      refreshTokenSeconds: 1_209_600,
+      grantSeconds: 2_592_000,
+    }),
+  async send(v, form) {
+    const t = oauthClientTexts[v.locale];
+    const { id, secret, clientId } = await v.api.call("createOAuthClient", {
+      body: { ...bodyOf(form), kind: field(form, "kind") },
+    });
+    if (secret === null) return done(`oauth-clients/${id}`, t.publicCreated);
+    return shownOnce(v, {
+      title: t.clientCreated,
+      crumb: { href: "oauth-clients", label: t.clients },
+      secret,
+      label: t.clientSecret,
+      back: { href: `oauth-clients/${id}`, label: t.backToClient },
+      more: (
+        <p>
+          {t.clientId} <code>{clientId}</code>
+        </p>
+      ),
+    });
+  },
+});
+
+const editClientPage = formPage({
+  path: "oauth-clients/{id}/edit",
+  async show(v, sent) {
+    const { value, etag } = await v.api.versioned("readOAuthClient", { params: v.params });
+    return clientForm(v, sent, {
+      ...value,
+      etag,
+      redirectUris: value.redirectUris.join("\n"),
+      postLogoutRedirectUris: value.postLogoutRedirectUris.join("\n"),
+      scopes: value.scopes.join(" "),
+      withPermissions: value.tokenClaims.includes("permissions"),
+    });
+  },
+  async send(v, form) {
+    const { params } = v;
+    await v.api.call("updateOAuthClient", { params, body: bodyOf(form), ifMatch: field(form, "etag") });
+    return done(`oauth-clients/${params.id}`, oauthClientTexts[v.locale].saved);
+  },
+});
+
+function clientForm(v: Visit, sent: Sent | null, values: Record<string, unknown>): View {
+  const t = oauthClientTexts[v.locale];
+  const { id } = v.params;
+  const f = new Fields(v, sent, "createOAuthClient", values);
+  const list = { href: "oauth-clients", label: t.clients };
+  const here = id ? `oauth-clients/${id}` : "oauth-clients";
+  const kinds = (["confidential", "public"] as const).map((kind) => ({ value: kind, label: t[kind] }));
+  const algorithms = ["EdDSA", "RS256"].map((name) => ({ value: name, label: name }));
+  return {
+    title: id ? t.edit : t.newClient,
+    crumbs: id ? [list, { href: here, label: String(values.name) }] : [list],
+    body: (
+      <Form
+        fields={f}
+        action={id ? `${here}/edit` : "oauth-clients/new"}
+        submit={id ? undefined : t.createClient}
+        back={here}
+        stacked
+      >
+        <Card>
+          <div class="pair">
+            {f.text("name", t.name, { hint: t.nameHint })}
+            {!id && f.select("kind", t.kind, kinds)}
+          </div>
+          {f.area("redirectUris", t.redirectUris, { hint: t.redirectHint, required: false })}
+          {f.area("postLogoutRedirectUris", t.postLogoutRedirectUris)}
+          {f.text("backchannelLogoutUri", t.backchannelLogoutUri, { hint: t.backchannelHint })}
+          {f.text("audience", t.audience, { hint: t.audienceHint })}
+          {f.text("scopes", t.scopes, { hint: t.scopesHint })}
+          {f.select("tokenAlgorithm", t.tokenAlgorithm, algorithms)}
+          {f.text("accessTokenSeconds", t.accessTokenSeconds, { type: "number" })}
+          {f.text("refreshTokenSeconds", t.refreshTokenSeconds, { type: "number" })}
+          {f.text("grantSeconds", t.grantSeconds, { type: "number" })}
+          {f.check("withPermissions", t.withPermissions)}
+          {may(v.viewer, "admin:system") && f.check("firstParty", t.firstParty)}
+        </Card>
+      </Form>
+    ),
+  };
+}
 
 type Client = Row<"listOAuthClients">;
 
@@ -18,7 +137,7 @@ async function listClients(v: Visit): Promise<View> {
     path: "oauth-clients",
     icon: "keys",
     title: t.clients,
-    actions: <ButtonLink href="oauth-clients/new" label={t.newClient} icon="plus" tone="primary" />,
+    actions: buttonLink("oauth-clients/new", t.newClient, { icon: "plus", tone: "primary" }),
     query: keyOrder(v),
     caption: t.clientsCaption,
     empty: [t.noClients, t.noClientsText],
@@ -48,44 +167,35 @@ async function showClient(v: Visit): Promise<View> {
     crumbs: [{ href: "oauth-clients", label: t.clients }],
     actions: revokedAt ? undefined : (
       <>
-        <ButtonLink href={`${here}/edit`} label={t.edit} />
-        {kind === "confidential" && (
-          <ActionButton v={v} action={`${here}/rotate`} label={t.newSecret} confirm={t.rotateConfirm(name)} />
-        )}
-        <ActionButton
-          v={v}
-          action={`${here}/revoke`}
-          label={t.revoke}
-          tone="danger"
-          confirm={t.revokeConfirm(name)}
-        />
+        {buttonLink(`${here}/edit`, t.edit)}
+        {kind === "confidential" &&
+          actionButton(v, `${here}/rotate`, t.newSecret, { confirm: t.rotateConfirm(name) })}
+        {actionButton(v, `${here}/revoke`, t.revoke, { tone: "danger", confirm: t.revokeConfirm(name) })}
       </>
     ),
     body: (
       <Card>
-        <Facts
-          facts={[
-            [t.status, <State v={v} revokedAt={revokedAt} />],
-            [t.clientId, <CopyValue v={v} value={clientId} />],
-            start !== null && [t.clientSecret, <code>{start}…</code>],
-            [t.kind, t[kind]],
-            [t.users, tenantId === null ? t.everyTenant : t.ownTenant],
-            [t.audience, audience],
-            [t.redirectUris, <Codes codes={client.redirectUris} />],
-            client.postLogoutRedirectUris.length > 0 &&
-            [t.postLogoutRedirectUris, <Codes codes={client.postLogoutRedirectUris} />],
-            client.backchannelLogoutUri !== null &&
-            [t.backchannelLogoutUri, <Codes codes={[client.backchannelLogoutUri]} />],
-            [t.scopes, <Codes codes={client.scopes} />],
-            [t.accessTokenSeconds, client.accessTokenSeconds],
-            [t.refreshTokenSeconds, client.refreshTokenSeconds],
-            [t.grantSeconds, client.grantSeconds],
-            [t.tokenAlgorithm, client.tokenAlgorithm],
-            client.tokenClaims.length > 0 && ["", t.withPermissions],
-            client.firstParty && ["", t.firstParty],
-            lastUsedAt !== null && [t.lastUsed, <Time v={v} at={lastUsedAt} />],
-          ]}
-        />
+        {factList([
+          [t.status, <State v={v} revokedAt={revokedAt} />],
+          [t.clientId, <CopyValue v={v} value={clientId} />],
+          start !== null && [t.clientSecret, <code>{start}…</code>],
+          [t.kind, t[kind]],
+          [t.users, tenantId === null ? t.everyTenant : t.ownTenant],
+          [t.audience, audience],
+          [t.redirectUris, <Codes codes={client.redirectUris} />],
+          client.postLogoutRedirectUris.length > 0 &&
+          [t.postLogoutRedirectUris, <Codes codes={client.postLogoutRedirectUris} />],
+          client.backchannelLogoutUri !== null &&
+          [t.backchannelLogoutUri, <Codes codes={[client.backchannelLogoutUri]} />],
+          [t.scopes, <Codes codes={client.scopes} />],
+          [t.accessTokenSeconds, client.accessTokenSeconds],
+          [t.refreshTokenSeconds, client.refreshTokenSeconds],
+          [t.grantSeconds, client.grantSeconds],
+          [t.tokenAlgorithm, client.tokenAlgorithm],
+          client.tokenClaims.length > 0 && ["", t.withPermissions],
+          client.firstParty && ["", t.firstParty],
+          lastUsedAt !== null && [t.lastUsed, <Time v={v} at={lastUsedAt} />],
+        ])}
       </Card>
     ),
   };
@@ -109,9 +219,7 @@ export const clientPages: ConsolePage[] = [
   { path: "oauth-clients/{id}", get: showClient },
   editClientPage,
   { path: "oauth-clients/{id}/rotate", post: rotate },
-  action(
-    "oauth-clients/{id}/revoke",
-    "revokeOAuthClient",
-    showing("oauth-clients", oauthClientTexts, "clientRevoked"),
-  ),
+  ...actionsOf("oauth-clients/{id}", oauthClientTexts, {
+    revoke: ["revokeOAuthClient", "clientRevoked", "oauth-clients"],
+  }),
 ];

@@ -1,13 +1,12 @@
-import { ActionButton, ButtonLink } from "../components/forms.tsx";
+import { actionButton, buttonLink } from "../components/forms.tsx";
 import { Fields, Form } from "../components/fields.tsx";
 import { actionsColumn, listView } from "../components/list.tsx";
 import { Card, Empty } from "../components/notice.tsx";
 import { Badge, CodeBlock } from "../components/values.tsx";
-import { action, formPage, showing } from "../shared/actions.ts";
+import { actionsOf, formPage } from "../shared/actions.ts";
 import type { Row } from "../shared/operations.ts";
 import { type ConsolePage, field, may, type Outcome, type View, type Visit } from "../shared/page.ts";
-import { keyColumns, keyFilters, keyOrder } from "./key_cells.tsx";
-import { givablePermissions, PermissionCard } from "./key_permissions.tsx";
+import { givablePermissions, keyColumns, keyFilters, keyOrder, PermissionCard } from "./key_cells.tsx";
 import { shownOnce } from "./shown_once.tsx";
 import { integrationTexts } from "./texts.ts";
 
@@ -23,7 +22,7 @@ async function listAccounts(v: Visit): Promise<View> {
     path: "service-accounts",
     icon: "keys",
     title: t.accounts,
-    actions: <ButtonLink href="service-accounts/new" label={t.newAccount} icon="plus" tone="primary" />,
+    actions: buttonLink("service-accounts/new", t.newAccount, { icon: "plus", tone: "primary" }),
     query: keyOrder(v),
     caption: t.accountsCaption,
     empty: [t.noAccounts, t.noAccountsText],
@@ -57,14 +56,8 @@ function AccountActions({ v, account: { id, name, revokedAt } }: { v: Visit; acc
   const here = `service-accounts/${id}`;
   return (
     <>
-      <ActionButton v={v} action={`${here}/rotate`} label={t.newSecret} confirm={t.rotateConfirm(name)} />
-      <ActionButton
-        v={v}
-        action={`${here}/revoke`}
-        label={t.revoke}
-        tone="danger"
-        confirm={t.revokeAccountConfirm(name)}
-      />
+      {actionButton(v, `${here}/rotate`, t.newSecret, { confirm: t.rotateConfirm(name) })}
+      {actionButton(v, `${here}/revoke`, t.revoke, { tone: "danger", confirm: t.revokeAccountConfirm(name) })}
     </>
   );
 }
@@ -140,9 +133,7 @@ export const accountPages: ConsolePage[] = [
   { path: "service-accounts", get: listAccounts },
   newAccountPage,
   { path: "service-accounts/{id}/rotate", post: rotate },
-  action(
-    "service-accounts/{id}/revoke",
-    "revokeServiceAccount",
-    showing("service-accounts", integrationTexts, "accountRevoked"),
-  ),
+  ...actionsOf("service-accounts/{id}", integrationTexts, {
+    revoke: ["revokeServiceAccount", "accountRevoked", "service-accounts"],
+  }),
 ];

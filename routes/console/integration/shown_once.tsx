@@ -1,5 +1,5 @@
 import type { Child } from "hono/jsx";
-import { ButtonLink } from "../components/forms.tsx";
+import { buttonLink } from "../components/forms.tsx";
 import { Card, Notice } from "../components/notice.tsx";
 import { CopyValue } from "../components/values.tsx";
 import type { View, Visit } from "../shared/page.ts";
@@ -28,7 +28,7 @@ export function shownOnce(v: Visit, o: {
           {o.more}
         </Card>
         <div>
-          <ButtonLink {...o.back} tone="primary" />
+          {buttonLink(o.back.href, o.back.label, { tone: "primary" })}
         </div>
       </>
     ),

@@ -1,5 +1,5 @@
 import { sectionTexts } from "../shared/labels.ts";
-import { counted, defineTexts } from "../shared/languages.ts";
+import { counted } from "../shared/languages.ts";
 
 /** Texts of API keys and webhook endpoints. */
 export const integrationTexts = sectionTexts({
@@ -145,10 +145,4 @@ export const integrationTexts = sectionTexts({
   redelivered: ["The event was queued again.", "O evento foi colocado de novo na fila."],
   details: ["Body and attempts", "Corpo e tentativas"],
   response: ["Response", "Resposta"],
-});
-
-export const webhookDeliveryLabels = defineTexts({
-  Pending: ["Pending", "Pendente"],
-  Delivered: ["Delivered", "Entregue"],
-  Failed: ["Failed", "Falhou"],
 });

@@ -1,33 +1,37 @@
 import { DELIVERY_STATUSES } from "../../../domain/events/deliveries.ts";
 import { Fields, Form } from "../components/fields.tsx";
-import { ActionButton, ButtonLink, DeleteButton } from "../components/forms.tsx";
-import { actionsColumn, choice, labelled, list, timeColumn } from "../components/list.tsx";
-import { Card, Notice, type Tone } from "../components/notice.tsx";
+import { actionButton, buttonLink, deleteButton } from "../components/forms.tsx";
+import { actionsColumn, choice, list, timeColumn } from "../components/list.tsx";
+import { Card, Notice } from "../components/notice.tsx";
 import {
-  Badge,
   CodeBlock,
   CopyValue,
   duration,
-  Facts,
+  factList,
   JsonText,
   number,
   shortId,
   Time,
 } from "../components/values.tsx";
-import { action, done, formPage, type Sent, showing } from "../shared/actions.ts";
+import { actionsOf, done, formPage, type Sent } from "../shared/actions.ts";
 import type { Page } from "../shared/api.ts";
 import type { Answer, Row } from "../shared/operations.ts";
 import { type ConsolePage, optionalField, type Outcome, type View, type Visit } from "../shared/page.ts";
 import { Person, userNames } from "../components/user_names.tsx";
 import { shownOnce } from "./shown_once.tsx";
-import { retryFailedPage } from "./webhook_retry.tsx";
+import { retryFailedPage } from "./webhook_form.tsx";
 import { webhookTexts } from "./webhook_texts.ts";
 import { EndpointStatus, EventTypes, LastError, SuccessRate } from "./webhooks.tsx";
-import { integrationTexts, webhookDeliveryLabels } from "./texts.ts";
+import { integrationTexts } from "./texts.ts";
+import { defineStates } from "../components/states.tsx";
 
 type Delivery = Row<"listWebhookDeliveries">;
 
-const TONES: Record<Delivery["status"], Tone> = { Pending: "info", Delivered: "ok", Failed: "bad" };
+const deliveryStates = defineStates<Delivery["status"]>({
+  Pending: ["info", "Pending", "Pendente"],
+  Delivered: ["ok", "Delivered", "Entregue"],
+  Failed: ["bad", "Failed", "Falhou"],
+});
 
 /** One webhook endpoint and its deliveries. */
 async function webhookPage(v: Visit, sent: Sent | null = null): Promise<View> {
@@ -49,22 +53,20 @@ async function webhookPage(v: Visit, sent: Sent | null = null): Promise<View> {
         {disabledReason && <Notice tone="bad">{disabledReason === "Gone" ? t.gone : t.gaveUp}</Notice>}
         <PausedNotice v={v} endpoint={endpoint} names={names} />
         <Card>
-          <Facts
-            facts={[
-              [t.status, <EndpointStatus v={v} row={endpoint} />],
-              [w.successRate, <SuccessRate v={v} row={endpoint} />],
-              endpoint.lastError && [w.lastError, <LastError v={v} row={endpoint} />],
-              [t.events, <EventTypes v={v} types={endpoint.eventTypes} />],
-              [t.description, endpoint.description],
-              [
-                w.createdBy,
-                endpoint.createdBy && <Person v={v} names={names} id={endpoint.createdBy} />,
-              ],
-              [t.created, <Time v={v} at={endpoint.createdAt} />],
-              [t.updated, <Time v={v} at={endpoint.updatedAt} />],
-              [t.id, <CopyValue v={v} value={endpoint.id} shown={shortId(endpoint.id)} />],
-            ]}
-          />
+          {factList([
+            [t.status, <EndpointStatus v={v} row={endpoint} />],
+            [w.successRate, <SuccessRate v={v} row={endpoint} />],
+            endpoint.lastError && [w.lastError, <LastError v={v} row={endpoint} />],
+            [t.events, <EventTypes v={v} types={endpoint.eventTypes} />],
+            [t.description, endpoint.description],
+            [
+              w.createdBy,
+              endpoint.createdBy && <Person v={v} names={names} id={endpoint.createdBy} />,
+            ],
+            [t.created, <Time v={v} at={endpoint.createdAt} />],
+            [t.updated, <Time v={v} at={endpoint.updatedAt} />],
+            [t.id, <CopyValue v={v} value={endpoint.id} shown={shortId(endpoint.id)} />],
+          ])}
         </Card>
         {!endpoint.pausedAt && <PauseCard v={v} sent={sent} here={here} />}
         <h2>{t.deliveries}</h2>
@@ -97,7 +99,6 @@ function PausedNotice({ v, endpoint, names }: { v: Visit; endpoint: Endpoint; na
 
 function deliveryList(v: Visit, endpoint: Endpoint, page: Page<Delivery>) {
   const t = integrationTexts[v.locale];
-  const labels = webhookDeliveryLabels[v.locale];
   const here = `webhooks/${endpoint.id}`;
   return list(v, page, {
     path: here,
@@ -106,7 +107,7 @@ function deliveryList(v: Visit, endpoint: Endpoint, page: Page<Delivery>) {
     caption: t.deliveriesCaption,
     empty: [t.noDeliveries, t.noDeliveriesText],
     filters: [
-      choice("status", t.status, labelled(DELIVERY_STATUSES, labels)),
+      choice("status", t.status, deliveryStates.choices(v, DELIVERY_STATUSES)),
     ],
     everySeconds: 5,
     columns: [
@@ -126,7 +127,7 @@ function deliveryList(v: Visit, endpoint: Endpoint, page: Page<Delivery>) {
         head: t.status,
         cell: ({ status, nextAttemptAt }) => (
           <>
-            <Badge tone={TONES[status]}>{labels[status]}</Badge>
+            {deliveryStates.badge(v, status)}
             {status === "Pending" && nextAttemptAt && (
               <span class="sub">
                 {t.next}: <Time v={v} at={nextAttemptAt} />
@@ -144,9 +145,8 @@ function deliveryList(v: Visit, endpoint: Endpoint, page: Page<Delivery>) {
       actionsColumn(
         v,
         ({ id, status }) =>
-          status !== "Pending" && endpoint.isActive && (
-            <ActionButton v={v} action={`${here}/deliveries/${id}`} label={t.redeliver} />
-          ),
+          status !== "Pending" && endpoint.isActive &&
+          actionButton(v, `${here}/deliveries/${id}`, t.redeliver),
       ),
     ],
   });
@@ -157,22 +157,14 @@ function EndpointActions({ v, endpoint, here }: { v: Visit; endpoint: Endpoint; 
   const secret = `${here}/secret`;
   return (
     <>
-      {endpoint.pausedAt && (
-        <ActionButton
-          v={v}
-          action={`${here}/resume`}
-          label={webhookTexts[v.locale].resume}
-          icon="play"
-          tone="primary"
-        />
-      )}
-      {endpoint.isActive && <ActionButton v={v} action={`${here}/test`} label={t.test} icon="play" />}
-      {endpoint.isActive && (
-        <ButtonLink href={`${here}/retry`} label={webhookTexts[v.locale].retryFailed} icon="retry" />
-      )}
-      <ButtonLink href={`${here}/edit`} label={t.edit} icon="settings" />
-      <ActionButton v={v} action={secret} label={t.newSecret} icon="keys" confirm={t.newSecretConfirm} />
-      <DeleteButton v={v} action={`${here}/delete`} label={t.remove} confirm={t.removeConfirm} />
+      {endpoint.pausedAt &&
+        actionButton(v, `${here}/resume`, webhookTexts[v.locale].resume, { icon: "play", tone: "primary" })}
+      {endpoint.isActive && actionButton(v, `${here}/test`, t.test, { icon: "play" })}
+      {endpoint.isActive &&
+        buttonLink(`${here}/retry`, webhookTexts[v.locale].retryFailed, { icon: "retry" })}
+      {buttonLink(`${here}/edit`, t.edit, { icon: "settings" })}
+      {actionButton(v, secret, t.newSecret, { icon: "keys", confirm: t.newSecretConfirm })}
+      {deleteButton(v, `${here}/delete`, t.removeConfirm, { label: t.remove })}
     </>
   );
 }
@@ -252,18 +244,12 @@ export const webhookPages: ConsolePage[] = [
     }),
     get: (v) => ({ goTo: here(v) }),
   },
-  action(
-    "webhooks/{id}/resume",
-    "resumeWebhookEndpoint",
-    showing("webhooks/{id}", webhookTexts, "resumedNow"),
-  ),
+  ...actionsOf("webhooks/{id}", webhookTexts, { resume: ["resumeWebhookEndpoint", "resumedNow"] }),
   retryFailedPage,
   { path: "webhooks/{id}/secret", post: rotateSecret },
-  action("webhooks/{id}/test", "testWebhookEndpoint", showing("webhooks/{id}", integrationTexts, "tested")),
-  action("webhooks/{id}/delete", "deleteWebhookEndpoint", showing("webhooks", integrationTexts, "removed")),
-  action(
-    "webhooks/{id}/deliveries/{deliveryId}",
-    "redeliverWebhook",
-    showing("webhooks/{id}", integrationTexts, "redelivered"),
-  ),
+  ...actionsOf("webhooks/{id}", integrationTexts, {
+    test: ["testWebhookEndpoint", "tested"],
+    delete: ["deleteWebhookEndpoint", "removed", "webhooks"],
+    "deliveries/{deliveryId}": ["redeliverWebhook", "redelivered"],
+  }),
 ];

@@ -1,4 +1,4 @@
-import { ButtonLink } from "../components/forms.tsx";
+import { buttonLink } from "../components/forms.tsx";
 import { choice, linkColumn, listView, search, timeColumn } from "../components/list.tsx";
 import { Badge, number, Time } from "../components/values.tsx";
 import { commonTexts } from "../shared/common_texts.ts";
@@ -19,7 +19,7 @@ export async function webhooksPage(v: Visit): Promise<View> {
     path: "webhooks",
     icon: "webhooks",
     title: t.webhooks,
-    actions: <ButtonLink href="webhooks/new" label={t.newWebhook} icon="plus" tone="primary" />,
+    actions: buttonLink("webhooks/new", t.newWebhook, { icon: "plus", tone: "primary" }),
     caption: t.webhooksCaption,
     empty: [t.noWebhooks, t.noWebhooksText],
     filters: [

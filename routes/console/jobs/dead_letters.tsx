@@ -1,5 +1,5 @@
 import type { Child } from "hono/jsx";
-import { ActionButton, ButtonLink } from "../components/forms.tsx";
+import { actionButton, buttonLink } from "../components/forms.tsx";
 import { managesAllTenants, tenantChoices, tenantNames } from "../shared/access_queries.ts";
 import { periodOf } from "../components/date_inputs.ts";
 import {
@@ -16,37 +16,66 @@ import {
 } from "../components/list.tsx";
 import { Card } from "../components/notice.tsx";
 import type { Column } from "../components/table.tsx";
-import { Tabs } from "../components/tabs.tsx";
-import { Badge, CopyValue, Facts, JsonText, number, shortId, Time } from "../components/values.tsx";
+import { tabBar } from "../components/tabs.tsx";
+import { Badge, CopyValue, factList, JsonText, number, shortId, Time } from "../components/values.tsx";
 import { action, done } from "../shared/actions.ts";
 import { searchOf } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { Row } from "../shared/operations.ts";
 import { type ConsolePage, may, type View, type Visit } from "../shared/page.ts";
 import { SearchedNote } from "./list.tsx";
-import { PauseBanner } from "./pause_banner.tsx";
-import { deadLetterActions } from "./dead_letter_row_actions.ts";
+import { PauseBanner } from "./pauses.tsx";
 import { purgePage, retryManyPage } from "./dead_letter_bulk.tsx";
 import { deadLetterTexts } from "./dead_letter_texts.ts";
 import { jobTexts } from "./texts.ts";
+import { defineTexts, withCount } from "../shared/languages.ts";
+import { rowActions } from "../shared/row_actions.ts";
+
+const texts = defineTexts({
+  retry: ["Retry", "Repetir"],
+  retryMany: (count: number) => [
+    `Retry ${withCount("en", count, "dead letter", "dead letters")}?`,
+    `Repetir ${withCount("pt", count, "falha definitiva", "falhas definitivas")}?`,
+  ],
+  purge: ["Purge", "Excluir"],
+  purgeMany: (count: number) => [
+    `Delete ${withCount("en", count, "dead letter", "dead letters")} permanently?`,
+    `Excluir ${withCount("pt", count, "falha definitiva", "falhas definitivas")} para sempre?`,
+  ],
+});
+
+const isOpen = ({ retriedJobId }: Row<"listDeadLetters">): boolean => retriedJobId === null;
+
+/** The actions on many dead letters. The jobs of purged dead letters stay until their retention ends. */
+const deadLetterActions = rowActions<Row<"listDeadLetters">>({
+  retry: {
+    label: (v) => texts[v.locale].retry,
+    question: (v, count) => texts[v.locale].retryMany(count),
+    fits: isOpen,
+    run: (v, id, _fields, once) =>
+      v.api.call("retryDeadLetter", { params: { id }, body: {}, headers: { "idempotency-key": once } }),
+  },
+  purge: {
+    label: (v) => texts[v.locale].purge,
+    question: (v, count) => texts[v.locale].purgeMany(count),
+    tone: "danger",
+    fits: isOpen,
+    run: (v, id) => v.api.call("discardDeadLetter", { params: { id } }),
+  },
+});
 
 const ViewTabs = ({ v, here }: { v: Visit; here: "groups" | "list" }) => {
   const t = deadLetterTexts[v.locale];
-  return (
-    <Tabs
-      label={t.views}
-      tabs={[
-        { href: "dead-letters", label: t.byError, isCurrent: here === "groups" },
-        { href: "dead-letters/list", label: t.list, isCurrent: here === "list" },
-      ]}
-    />
-  );
+  return tabBar(t.views, [
+    { href: "dead-letters", label: t.byError, isCurrent: here === "groups" },
+    { href: "dead-letters/list", label: t.list, isCurrent: here === "list" },
+  ]);
 };
 
 const actions = (v: Visit) => (
   <>
-    <ButtonLink href="dead-letters/retry" label={deadLetterTexts[v.locale].retryMany} icon="retry" />
-    <ButtonLink href="dead-letters/purge" label={deadLetterTexts[v.locale].purge} icon="trash" />
+    {buttonLink("dead-letters/retry", deadLetterTexts[v.locale].retryMany, { icon: "retry" })}
+    {buttonLink("dead-letters/purge", deadLetterTexts[v.locale].purge, { icon: "trash" })}
   </>
 );
 
@@ -100,16 +129,8 @@ async function groupsPage(v: Visit): Promise<View> {
               cell: (group) => (
                 group.errorPattern && (
                   <span class="row">
-                    <ButtonLink
-                      href={`dead-letters/retry${searchFor(group)}`}
-                      label={t.retryGroup}
-                      icon="retry"
-                    />
-                    <ButtonLink
-                      href={`dead-letters/purge${searchFor(group)}`}
-                      label={t.purgeGroup}
-                      icon="trash"
-                    />
+                    {buttonLink(`dead-letters/retry${searchFor(group)}`, t.retryGroup, { icon: "retry" })}
+                    {buttonLink(`dead-letters/purge${searchFor(group)}`, t.purgeGroup, { icon: "trash" })}
                   </span>
                 )
               ),
@@ -177,7 +198,7 @@ async function deadLettersPage(v: Visit): Promise<View> {
         cell: ({ id, retriedJobId }) =>
           retriedJobId
             ? <a href={`jobs/${retriedJobId}`}>{t.retried}</a>
-            : <ActionButton v={v} action={`dead-letters/${id}/retry`} label={t.retry} icon="retry" />,
+            : actionButton(v, `dead-letters/${id}/retry`, t.retry, { icon: "retry" }),
       },
     ],
   } satisfies ListOptions<Row<"listDeadLetters">>;
@@ -190,8 +211,8 @@ async function deadLettersPage(v: Visit): Promise<View> {
     actions: group.errorPattern
       ? (
         <>
-          <ButtonLink href={`dead-letters/retry${search}`} label={t.retryGroup} icon="retry" tone="primary" />
-          <ButtonLink href={`dead-letters/purge${search}`} label={t.purgeGroup} icon="trash" />
+          {buttonLink(`dead-letters/retry${search}`, t.retryGroup, { icon: "retry", tone: "primary" })}
+          {buttonLink(`dead-letters/purge${search}`, t.purgeGroup, { icon: "trash" })}
         </>
       )
       : actions(v),
@@ -224,35 +245,27 @@ async function deadLetterPage(v: Visit): Promise<View> {
   return {
     title: jobTypeName,
     crumbs: [{ href: "dead-letters", label: t.title }],
-    actions: retriedJobId ? undefined : (
-      <ActionButton
-        v={v}
-        action={`dead-letters/${id}/retry`}
-        label={t.retry}
-        icon="retry"
-        tone="primary"
-      />
-    ),
+    actions: retriedJobId
+      ? undefined
+      : actionButton(v, `dead-letters/${id}/retry`, t.retry, { icon: "retry", tone: "primary" }),
     body: (
       <>
         <Card
           title={<Badge tone={retriedJobId ? "ok" : "bad"}>{retriedJobId ? t.retried : t.isOpen}</Badge>}
         >
-          <Facts
-            facts={[
-              ["Id", <CopyValue v={v} value={id} />],
-              [
-                t.job,
-                <a href={`jobs/${jobId}`}>
-                  <code>{shortId(jobId)}</code>
-                </a>,
-              ],
-              [j.queue, queue],
-              [j.attempts, number(v, attempts)],
-              [t.failed, <Time v={v} at={failedAt} />],
-              ...retriedJobId ? [retriedFact(v, retriedJobId, retriedAt)] : [],
-            ]}
-          />
+          {factList([
+            ["Id", <CopyValue v={v} value={id} />],
+            [
+              t.job,
+              <a href={`jobs/${jobId}`}>
+                <code>{shortId(jobId)}</code>
+              </a>,
+            ],
+            [j.queue, queue],
+            [j.attempts, number(v, attempts)],
+            [t.failed, <Time v={v} at={failedAt} />],
+            ...retriedJobId ? [retriedFact(v, retriedJobId, retriedAt)] : [],
+          ])}
         </Card>
         <div class="grid-2">
           <Card title={t.error}>

@@ -1,19 +1,29 @@
 import type { Child } from "hono/jsx";
 import { tenantNames } from "../shared/access_queries.ts";
-import { ActionButton, ButtonLink, DeleteButton } from "../components/forms.tsx";
-import { Card } from "../components/notice.tsx";
-import { DataTable, LivePart } from "../components/table.tsx";
-import { CopyValue, Facts, JsonText, shortId, Time } from "../components/values.tsx";
-import { action, done, showing } from "../shared/actions.ts";
+import { actionButton, buttonLink, deleteButton } from "../components/forms.tsx";
+import { Card, Empty } from "../components/notice.tsx";
+import { dataTable, LivePart, Pager } from "../components/table.tsx";
+import {
+  CopyValue,
+  duration,
+  exactTime,
+  factList,
+  JsonText,
+  number,
+  shortId,
+  Time,
+  timeOfDay,
+} from "../components/values.tsx";
+import { action, actionsOf, done } from "../shared/actions.ts";
 import { orNull, type Page, searchOf } from "../shared/api.ts";
-import type { Answer } from "../shared/operations.ts";
+import type { Answer, Row } from "../shared/operations.ts";
 import { type ConsolePage, may, type View, type Visit } from "../shared/page.ts";
-import { Attempts, type LogLine } from "./attempts.tsx";
-import { type Job, JobStatusBadge } from "./job_status.tsx";
+import { type Job, jobStates } from "./job_status.tsx";
 import { jobColumns } from "./list.tsx";
-import { PauseBanner } from "./pause_banner.tsx";
+import { PauseBanner } from "./pauses.tsx";
 import { typePath } from "./types.tsx";
 import { jobOriginLabels, jobPriorityLabels, jobTexts } from "./texts.ts";
+import { defineStates } from "../components/states.tsx";
 
 const LOG_LINES = 100;
 const CANCELLABLE: ReadonlySet<Job["status"]> = new Set([
@@ -42,13 +52,13 @@ async function jobPage(v: Visit): Promise<View> {
     scope: job.tenantId === null ? undefined : tenants.get(job.tenantId),
     crumbs: [{ href: "jobs", label: t.jobs }],
     actions: types.some(({ name }) => name === job.jobTypeName)
-      ? <ButtonLink href={`jobs/new?copy=${job.id}`} label={t.enqueueCopy} icon="plus" />
+      ? buttonLink(`jobs/new?copy=${job.id}`, t.enqueueCopy, { icon: "plus" })
       : undefined,
     body: (
       <LivePart v={v} id="job" {...ENDED.has(job.status) ? {} : { everySeconds: 2 }}>
         <PauseBanner v={v} pauses={pauses} />
         <Card
-          title={<JobStatusBadge locale={v.locale} status={job.status} />}
+          title={jobStates.badge(v, job.status)}
           actions={<JobActions v={v} job={job} />}
         >
           <JobFacts v={v} job={job} />
@@ -61,12 +71,7 @@ async function jobPage(v: Visit): Promise<View> {
         </div>
         {continuations.length > 0 && (
           <Card title={t.continuations}>
-            <DataTable
-              caption={t.continuationsCaption}
-              columns={jobColumns(v)}
-              rows={continuations}
-              empty={null}
-            />
+            {dataTable(t.continuationsCaption, continuations, null, jobColumns(v))}
           </Card>
         )}
       </LivePart>
@@ -90,35 +95,22 @@ function JobActions({ v, job }: { v: Visit; job: Answer<"readJob"> }) {
     <>
       {runsAgain && (
         <>
-          <ActionButton v={v} action={`${here}/retry`} label={t.runAgain} icon="retry" tone="primary" />
-          <ButtonLink href={`${here}/run-again`} label={t.runChanged} />
+          {actionButton(v, `${here}/retry`, t.runAgain, { icon: "retry", tone: "primary" })}
+          {buttonLink(`${here}/run-again`, t.runChanged)}
         </>
       )}
-      {deadLetter && !deadLetter.retriedJobId && (
-        <DeleteButton v={v} action={`${here}/discard`} label={t.discard} confirm={t.discardConfirm} />
-      )}
-      {job.status === "Processing" && !job.cancelRequestedAt && (
-        <ActionButton
-          v={v}
-          action={`${here}/request-cancel`}
-          label={t.stopJob}
-          icon="close"
-          tone="danger"
-          confirm={t.stopConfirm}
-        />
-      )}
-      {job.nextRetryAt && (
-        <ActionButton v={v} action={`${here}/retry-now`} label={t.retryNow} icon="retry" tone="primary" />
-      )}
-      {CANCELLABLE.has(job.status) && (
-        <DeleteButton
-          v={v}
-          action={`${here}/cancel`}
-          label={t.cancelJob}
-          icon="close"
-          confirm={t.cancelConfirm}
-        />
-      )}
+      {deadLetter && !deadLetter.retriedJobId &&
+        deleteButton(v, `${here}/discard`, t.discardConfirm, { label: t.discard })}
+      {job.status === "Processing" && !job.cancelRequestedAt &&
+        actionButton(v, `${here}/request-cancel`, t.stopJob, {
+          icon: "close",
+          tone: "danger",
+          confirm: t.stopConfirm,
+        })}
+      {job.nextRetryAt &&
+        actionButton(v, `${here}/retry-now`, t.retryNow, { icon: "retry", tone: "primary" })}
+      {CANCELLABLE.has(job.status) &&
+        deleteButton(v, `${here}/cancel`, t.cancelConfirm, { label: t.cancelJob, icon: "close" })}
     </>
   );
 }
@@ -169,7 +161,7 @@ function JobFacts({ v, job }: { v: Visit; job: Answer<"readJob"> }) {
   if (job.tenantId && job.tenantId !== v.viewer.tenant?.id) {
     facts.push([t.tenant, job.names[job.tenantId] ?? short(job.tenantId)]);
   }
-  return <Facts facts={facts} />;
+  return factList(facts);
 }
 
 /** The user or program that enqueued the job. */
@@ -181,9 +173,11 @@ function Creator({ v, id, name }: { v: Visit; id: string; name: string | undefin
 /** The page of a job, and its actions. */
 export const jobPages: ConsolePage[] = [
   { path: "jobs/{id}", get: jobPage },
-  action("jobs/{id}/cancel", "cancelJob", showing("jobs/{id}", jobTexts, "cancelled")),
-  action("jobs/{id}/retry-now", "retryJobNow", showing("jobs/{id}", jobTexts, "retriedNow")),
-  action("jobs/{id}/request-cancel", "requestJobCancel", showing("jobs/{id}", jobTexts, "stopAsked")),
+  ...actionsOf("jobs/{id}", jobTexts, {
+    cancel: ["cancelJob", "cancelled"],
+    "retry-now": ["retryJobNow", "retriedNow"],
+    "request-cancel": ["requestJobCancel", "stopAsked"],
+  }),
   action("jobs/{id}/retry", "retryJob", (v, { id }) => done(`jobs/${id}`, jobTexts[v.locale].queuedAgain)),
   {
     path: "jobs/{id}/discard",
@@ -194,3 +188,94 @@ export const jobPages: ConsolePage[] = [
     },
   },
 ];
+
+type Execution = Row<"listJobExecutions">;
+type LogLine = Row<"listJobLogLines">;
+
+const attemptStates = defineStates<Execution["status"]>({
+  Processing: ["info", "Processing", "Em curso"],
+  Succeeded: ["ok", "Succeeded", "Concluída"],
+  Failed: ["bad", "Failed", "Falhou"],
+  Abandoned: ["warn", "Abandoned", "Abandonada"],
+});
+
+/** The attempts of a job, newest first, with error, output and progress. `log` belongs to attempt `shownLog`. */
+function Attempts({ v, job, executions, log, shownLog }: {
+  v: Visit;
+  job: Job;
+  executions: Page<Execution>;
+  log: Page<LogLine> | null;
+  shownLog: number;
+}) {
+  const t = jobTexts[v.locale];
+  return (
+    <Card title={t.attempts}>
+      {executions.items.length === 0 && <Empty icon="jobs" title={t.noAttempts}>{t.noAttemptsText}</Empty>}
+      <ol class="timeline" aria-label={t.attempts}>
+        {executions.items.map((execution) => (
+          <li class={`tone-${attemptStates.tone(execution.status)}`}>
+            <div class="row">
+              <strong>{t.attempt(execution.attemptNumber)}</strong>
+              {attemptStates.badge(v, execution.status)}
+              <span class="muted">
+                {execution.durationMs === null
+                  ? `${t.startedAt} `
+                  : `${t.took(duration(v, execution.durationMs))} · `}
+                <Time v={v} at={execution.startedAt} />
+              </span>
+            </div>
+            <AttemptResult v={v} execution={execution} />
+            {execution.attemptNumber === shownLog
+              ? <Log v={v} log={log} />
+              : <a href={`jobs/${job.id}?log=${execution.attemptNumber}`}>{t.showLog}</a>}
+            <span class="muted row">
+              {t.worker}
+              <CopyValue v={v} value={execution.workerId} shown={shortId(execution.workerId)} />
+            </span>
+          </li>
+        ))}
+      </ol>
+      {executions.totalPages > 1 && <Pager v={v} path={`jobs/${job.id}`} page={executions} />}
+    </Card>
+  );
+}
+
+/** Progress, error and output of an attempt. */
+function AttemptResult({ v, execution }: { v: Visit; execution: Execution }) {
+  const t = jobTexts[v.locale];
+  const { status, progressPercent, progressNote, errorMessage, output, attemptNumber } = execution;
+  return (
+    <>
+      {progressPercent !== null && status !== "Succeeded" && (
+        <div>
+          <progress
+            max={100}
+            value={progressPercent}
+            aria-label={`${t.progress}, ${t.attempt(attemptNumber)}`}
+          />
+          <span class="muted">{`${number(v, Math.round(progressPercent))} % ${progressNote ?? ""}`}</span>
+        </div>
+      )}
+      {errorMessage && <pre class="code-block error-text" tabindex={0}>{errorMessage}</pre>}
+      {output !== null && <JsonText value={output} label={`${t.output}, ${t.attempt(attemptNumber)}`} />}
+    </>
+  );
+}
+
+function Log({ v, log }: { v: Visit; log: Page<LogLine> | null }) {
+  const t = jobTexts[v.locale];
+  if (!log || log.items.length === 0) return <span class="muted">{t.noLog}</span>;
+  return (
+    <div>
+      <ol class="log-lines" aria-label={t.log} tabindex={0}>
+        {log.items.map(({ at, level, message, fields }) => (
+          <li class={`level-${/^(debug|info|warn|error)$/.exec(level)?.[0] ?? "info"}`}>
+            <time datetime={at} title={exactTime(v, at)}>{timeOfDay(v, at)}</time> <b>{level}</b> {message}
+            {fields && Object.keys(fields).length > 0 && <code>{` ${JSON.stringify(fields)}`}</code>}
+          </li>
+        ))}
+      </ol>
+      {log.hasNext && <span class="muted">{t.moreLog(log.items.length, log.totalCount)}</span>}
+    </div>
+  );
+}

@@ -2,7 +2,7 @@ import { MAX_SEARCHED } from "../../../domain/jobs/lists/error_search.ts";
 import { JOB_STATUSES, JOB_TYPES, PRIORITIES } from "../../../domain/jobs/job_row.ts";
 import { managesAllTenants, tenantChoices, tenantNames } from "../shared/access_queries.ts";
 import { periodOf } from "../components/date_inputs.ts";
-import { ButtonLink } from "../components/forms.tsx";
+import { buttonLink } from "../components/forms.tsx";
 import {
   choice,
   hidden,
@@ -16,15 +16,18 @@ import {
 } from "../components/list.tsx";
 import { Notice } from "../components/notice.tsx";
 import type { Column } from "../components/table.tsx";
-import { Tabs } from "../components/tabs.tsx";
+import { tabBar } from "../components/tabs.tsx";
 import { duration, number, shortId, Time } from "../components/values.tsx";
 import { EMPTY_PAGE, type Page, type Query, Refusal, searchOf } from "../shared/api.ts";
 import { may, type View, type Visit } from "../shared/page.ts";
-import { keyArgs } from "./key_args.ts";
-import { type Job, type JobStatus, JobStatusBadge, jobStatusLabels } from "./job_status.tsx";
-import { PauseBanner } from "./pause_banner.tsx";
+import { type Job, jobStates, type JobStatus } from "./job_status.tsx";
+import { PauseBanner } from "./pauses.tsx";
 import { jobActions } from "./row_actions.ts";
 import { jobOriginLabels, jobPriorityLabels, jobTexts } from "./texts.ts";
+import { MARK } from "../../../domain/jobs/searchable_args.ts";
+import { cutText } from "../../../domain/shared/cut_text.ts";
+import { isExactNumber } from "../../../domain/shared/exact_json.ts";
+import { jsonIn } from "../shared/json.ts";
 
 /** Jobs, filtered and sorted by the query; newest first by default, without the jobs of the service itself. */
 export async function jobsPage(v: Visit): Promise<View> {
@@ -46,7 +49,7 @@ export async function jobsPage(v: Visit): Promise<View> {
   const schemas = new Map(types.map(({ name, argsSchema }) => [name, argsSchema]));
   return {
     title: t.jobs,
-    actions: <ButtonLink href="jobs/new" label={t.enqueue} icon="plus" tone="primary" />,
+    actions: buttonLink("jobs/new", t.enqueue, { icon: "plus", tone: "primary" }),
     body: list(v, page, {
       path: "jobs",
       icon: "jobs",
@@ -139,17 +142,12 @@ function StatusTabs({ v, counts }: { v: Visit; counts: { status: JobStatus; coun
     count: count === undefined ? undefined : number(v, count),
   });
   const shown = JOB_STATUSES.filter((status) => counts === null || at.has(status) || status === current);
-  return (
-    <Tabs
-      label={jobTexts[v.locale].statuses}
-      tabs={[
-        tab(null, jobTexts[v.locale].all, total),
-        ...shown.map((status) =>
-          tab(status, jobStatusLabels[v.locale][status], counts ? at.get(status) ?? 0 : undefined)
-        ),
-      ]}
-    />
-  );
+  return tabBar(jobTexts[v.locale].statuses, [
+    tab(null, jobTexts[v.locale].all, total),
+    ...shown.map((status) =>
+      tab(status, jobStates.labels[v.locale][status], counts ? at.get(status) ?? 0 : undefined)
+    ),
+  ]);
 }
 
 /** Columns of a table of jobs. @param more.tenants names by id, if the jobs are of several tenants */
@@ -189,7 +187,7 @@ export function jobColumns(
         const next = nextRetryAt ?? (status === "Scheduled" ? scheduledAt : null);
         return (
           <>
-            <JobStatusBadge locale={v.locale} status={status} />
+            {jobStates.badge(v, status)}
             {next && (
               <span class="sub">
                 {nextRetryAt ? t.nextAttempt(attempts + 1, maxRetries + 1) : t.due} <Time v={v} at={next} />
@@ -234,3 +232,31 @@ export function jobColumns(
     },
   ];
 }
+
+const SHOWN = 2;
+const VALUE_LENGTH = 40;
+
+/**
+ * The arguments that tell jobs of a type apart, such as "invoiceId: 4711": those that the type marks as searchable, else
+ * the first plain ones.
+ */
+export function keyArgs(serializedArgs: string, schema: Record<string, unknown> | undefined): string {
+  const args = jsonIn(serializedArgs);
+  if (typeof args !== "object" || args === null || Array.isArray(args)) return "";
+  const mark = schema?.[MARK];
+  const paths = Array.isArray(mark) && mark.length > 0 ? mark.map(String) : Object.keys(args);
+  return paths.flatMap((path) => {
+    const value = path.split(".").reduce<unknown>(memberOf, args);
+    const text = typeof value === "string" ? value : JSON.stringify(value);
+    return isPlain(value) ? [`${path}: ${shortened(text)}`] : [];
+  }).slice(0, SHOWN).join(" · ");
+}
+
+const memberOf = (value: unknown, name: string): unknown =>
+  typeof value === "object" && value !== null ? (value as Record<string, unknown>)[name] : undefined;
+
+const isPlain = (value: unknown): boolean =>
+  isExactNumber(value) || ["string", "number", "boolean"].includes(typeof value) && value !== "";
+
+const shortened = (text: string): string =>
+  text.length > VALUE_LENGTH ? `${cutText(text, VALUE_LENGTH)}…` : text;

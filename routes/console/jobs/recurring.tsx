@@ -1,21 +1,110 @@
 import { formatter } from "../../../domain/shared/formatters.ts";
 import { describeCron } from "../components/cron_description.ts";
-import { ActionButton, ButtonLink, DeleteButton } from "../components/forms.tsx";
+import { actionButton, buttonLink, deleteButton } from "../components/forms.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
 import { linkColumn, listView } from "../components/list.tsx";
-import { type Column, DataTable, LivePart } from "../components/table.tsx";
-import { Badge, Facts, JsonText, Time } from "../components/values.tsx";
-import { action, done, showing } from "../shared/actions.ts";
+import { type Column, dataTable, LivePart } from "../components/table.tsx";
+import { Badge, factList, JsonText, Time } from "../components/values.tsx";
+import { action, actionsOf, done, formPage } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { FORMAT_TAGS } from "../shared/languages.ts";
 import type { Row } from "../shared/operations.ts";
-import type { ConsolePage, View, Visit } from "../shared/page.ts";
-import { JobStatusBadge } from "./job_status.tsx";
+import { type ConsolePage, field, optionalField, type View, type Visit } from "../shared/page.ts";
+import { jobStates } from "./job_status.tsx";
 import { jobColumns } from "./list.tsx";
-import { editRecurringPage, newRecurringPage, pathOf } from "./recurring_form.tsx";
-import { PauseBanner } from "./pause_banner.tsx";
+import { PauseBanner } from "./pauses.tsx";
 import { recurringJobTexts } from "./recurring_texts.ts";
 import { jobTexts } from "./texts.ts";
+import type { Child } from "hono/jsx";
+import { Fields, formView } from "../components/fields.tsx";
+import { ScheduleEditor, scheduleValues, sentSchedule } from "../components/schedule_editor.tsx";
+import { ArgsFields, sentArgs, withArgErrors } from "./args_fields.tsx";
+import { type ArgField, fieldsOf, typedOf } from "./args_form.ts";
+import { TypeChoice } from "./enqueue.tsx";
+
+/** Path of the page of a recurring job. */
+const pathOf = (id: string): string => `recurring/${encodeURIComponent(id)}`;
+
+/** Creates a recurring job. Not at recurring/new: users choose the ids, and an id may be "new". */
+const newRecurringPage = formPage({
+  path: "recurring/new/form",
+  async show(v, sent) {
+    const t = recurringJobTexts[v.locale];
+    const types = await v.api.call("listJobTypes");
+    const asked = sent?.form?.get("jobTypeName") ?? v.query.get("jobTypeName");
+    const type = types.find(({ name }) => name === asked) ?? types[0];
+    if (!type) return { title: t.create, body: <Empty title={jobTexts[v.locale].noTypes} /> };
+    const args = fieldsOf(type.argsSchema);
+    const f = new Fields(v, withArgErrors(sent, args), "createRecurringJob", {
+      ...scheduleValues(v),
+      queue: "default",
+    });
+    return recurringForm(f, args, type.name, {
+      above: <TypeChoice v={v} types={types} type={type} action="recurring/new/form" />,
+    });
+  },
+  async send(v, form) {
+    const jobTypeName = field(form, "jobTypeName");
+    const type = (await v.api.call("listJobTypes")).find(({ name }) => name === jobTypeName);
+    const serializedArgs = sentArgs(v, form, type && fieldsOf(type.argsSchema));
+    const { jobId } = await v.api.call("createRecurringJob", {
+      body: { ...bodyOf(v, form), serializedArgs, jobTypeName, jobId: field(form, "jobId") },
+    });
+    return done(pathOf(jobId), recurringJobTexts[v.locale].created);
+  },
+});
+
+/** Changes a recurring job. Arguments of a type that cannot be enqueued are entered as JSON. */
+const editRecurringPage = formPage({
+  path: "recurring/{id}/edit",
+  async show(v, sent) {
+    const { value, etag } = await v.api.versioned("readRecurringJob", { params: v.params });
+    const type = (await v.api.call("listJobTypes")).find(({ name }) => name === value.jobTypeName);
+    const args = type ? fieldsOf(type.argsSchema) : null;
+    const values = { ...value, ...scheduleValues(v, value), ...typedOf(args, value.serializedArgs), etag };
+    const f = new Fields(v, withArgErrors(sent, args), "createRecurringJob", values);
+    return recurringForm(f, args, value.jobTypeName, { id: value.jobId });
+  },
+  async send(v, form) {
+    const { params } = v;
+    const type = (await v.api.call("listJobTypes")).find(({ name }) => name === field(form, "jobTypeName"));
+    const body = { ...bodyOf(v, form), serializedArgs: sentArgs(v, form, type && fieldsOf(type.argsSchema)) };
+    await v.api.call("updateRecurringJob", { params, body, ifMatch: field(form, "etag") });
+    return done(pathOf(params.id ?? ""), recurringJobTexts[v.locale].saved);
+  },
+});
+
+const bodyOf = (v: Visit, form: FormData) => ({
+  ...sentSchedule(v, form),
+  queue: optionalField(form, "queue"),
+});
+
+/** @param o.id the id of the recurring job; absent: it is new */
+function recurringForm(
+  f: Fields,
+  args: ArgField[] | null,
+  type: string,
+  o: { id?: string; above?: Child },
+): View {
+  const { v } = f;
+  const { create, save } = commonTexts[v.locale];
+  const t = recurringJobTexts[v.locale];
+  const { id, above } = o;
+  const list = { href: "recurring", label: t.title };
+  return formView(f, {
+    title: id === undefined ? t.create : `${t.edit} ${id}`,
+    crumbs: id === undefined ? [list] : [list, { href: pathOf(id), label: id }],
+    submit: id === undefined ? create : save,
+    above,
+    inputs: [
+      <input type="hidden" name="jobTypeName" value={type} />,
+      id === undefined && f.text("jobId", t.id, { maxlength: 100, hint: t.idHint }),
+      <ScheduleEditor f={f} legend={t.schedule} />,
+      f.text("queue", jobTexts[v.locale].queue, { maxlength: 64 }),
+      <ArgsFields f={f} args={args} />,
+    ],
+  });
+}
 
 type Recurring = Row<"listRecurringJobs">;
 
@@ -27,7 +116,7 @@ async function listRecurring(v: Visit): Promise<View> {
     id: "recurring",
     icon: "recurring",
     title: t.title,
-    actions: <ButtonLink href="recurring/new/form" label={t.create} icon="plus" tone="primary" />,
+    actions: buttonLink("recurring/new/form", t.create, { icon: "plus", tone: "primary" }),
     query: { pageSize: 50 },
     top: <PauseBanner v={v} pauses={await v.api.call("listJobPauses")} />,
     caption: t.caption,
@@ -50,7 +139,7 @@ async function listRecurring(v: Visit): Promise<View> {
               {lastStatus && (
                 <span class="sub">
                   <a href={`jobs/${lastJobId}`}>
-                    <JobStatusBadge locale={v.locale} status={lastStatus} />
+                    {jobStates.badge(v, lastStatus)}
                   </a>
                 </span>
               )}
@@ -63,7 +152,7 @@ async function listRecurring(v: Visit): Promise<View> {
         cell: (recurring) => (
           <div class="buttons">
             <Controls v={v} recurring={recurring} />
-            <ButtonLink href={`${pathOf(recurring.jobId)}/edit`} label={t.edit} />
+            {buttonLink(`${pathOf(recurring.jobId)}/edit`, t.edit)}
           </div>
         ),
       },
@@ -90,10 +179,10 @@ function Controls({ v, recurring }: { v: Visit; recurring: Recurring }) {
   const path = pathOf(recurring.jobId);
   return (
     <>
-      <ActionButton v={v} action={`${path}/trigger`} label={t.trigger} icon="play" />
+      {actionButton(v, `${path}/trigger`, t.trigger, { icon: "play" })}
       {recurring.isPaused
-        ? <ActionButton v={v} action={`${path}/resume`} label={t.resume} icon="recurring" />
-        : <ActionButton v={v} action={`${path}/pause`} label={t.pause} icon="pause" />}
+        ? actionButton(v, `${path}/resume`, t.resume, { icon: "recurring" })
+        : actionButton(v, `${path}/pause`, t.pause, { icon: "pause" })}
     </>
   );
 }
@@ -116,8 +205,8 @@ async function recurringJobPage(v: Visit): Promise<View> {
     actions: (
       <>
         <Controls v={v} recurring={recurring} />
-        <ButtonLink href={`${pathOf(jobId)}/edit`} label={t.edit} />
-        <DeleteButton v={v} action={`${pathOf(jobId)}/delete`} confirm={t.removeConfirm(jobId)} />
+        {buttonLink(`${pathOf(jobId)}/edit`, t.edit)}
+        {deleteButton(v, `${pathOf(jobId)}/delete`, t.removeConfirm(jobId))}
       </>
     ),
     body: (
@@ -127,14 +216,12 @@ async function recurringJobPage(v: Visit): Promise<View> {
           <Card
             title={isPaused ? <Badge tone="warn">{t.paused}</Badge> : <Badge tone="ok">{t.active}</Badge>}
           >
-            <Facts
-              facts={[
-                [t.schedule, <Schedule v={v} recurring={recurring} />],
-                [jobTexts[v.locale].type, jobTypeName],
-                [jobTexts[v.locale].queue, queue],
-                [t.last, <Time v={v} at={recurring.lastRunAt} />],
-              ]}
-            />
+            {factList([
+              [t.schedule, <Schedule v={v} recurring={recurring} />],
+              [jobTexts[v.locale].type, jobTypeName],
+              [jobTexts[v.locale].queue, queue],
+              [t.last, <Time v={v} at={recurring.lastRunAt} />],
+            ])}
             <h3>{jobTexts[v.locale].args}</h3>
             <JsonText value={recurring.serializedArgs} label={jobTexts[v.locale].args} />
           </Card>
@@ -144,12 +231,7 @@ async function recurringJobPage(v: Visit): Promise<View> {
           </Card>
         </div>
         <Card title={t.lastRuns}>
-          <DataTable
-            caption={t.lastRunsCaption}
-            columns={jobColumns(v)}
-            rows={runs}
-            empty={<Empty icon="jobs" title={t.noRuns} />}
-          />
+          {dataTable(t.lastRunsCaption, runs, <Empty icon="jobs" title={t.noRuns} />, jobColumns(v))}
         </Card>
       </LivePart>
     ),
@@ -165,18 +247,11 @@ function NextRuns({ v, recurring, runs }: { v: Visit; recurring: Recurring; runs
     cell: (at) => clock(v, timeZoneId, at),
     wideOnly: true,
   };
-  return (
-    <DataTable
-      caption={t.nextRuns}
-      rows={runs}
-      empty={<Empty icon="schedules" title={t.neverDue} />}
-      columns={[
-        { head: v.timeZone, cell: (at) => clock(v, v.timeZone, at) },
-        ...timeZoneId === v.timeZone ? [] : [scheduleZone],
-        { head: t.next, cell: (at) => <Time v={v} at={at} /> },
-      ]}
-    />
-  );
+  return dataTable(t.nextRuns, runs, <Empty icon="schedules" title={t.neverDue} />, [
+    { head: v.timeZone, cell: (at) => clock(v, v.timeZone, at) },
+    ...timeZoneId === v.timeZone ? [] : [scheduleZone],
+    { head: t.next, cell: (at) => <Time v={v} at={at} /> },
+  ]);
 }
 
 /** "Mon, 23 Nov, 08:00" in the given time zone. */
@@ -196,20 +271,14 @@ export const recurringPages: ConsolePage[] = [
   newRecurringPage,
   { path: "recurring/{id}", get: recurringJobPage },
   editRecurringPage,
-  action(
-    "recurring/{id}/pause",
-    "pauseRecurringJob",
-    showing("recurring/{id}", recurringJobTexts, "pausedNow"),
-  ),
-  action(
-    "recurring/{id}/resume",
-    "resumeRecurringJob",
-    showing("recurring/{id}", recurringJobTexts, "resumed"),
-  ),
+  ...actionsOf("recurring/{id}", recurringJobTexts, {
+    pause: ["pauseRecurringJob", "pausedNow"],
+    resume: ["resumeRecurringJob", "resumed"],
+    delete: ["deleteRecurringJob", "removed", "recurring"],
+  }),
   action(
     "recurring/{id}/trigger",
     "triggerRecurringJob",
     (v, { id }) => done(`jobs/${id}`, recurringJobTexts[v.locale].triggered),
   ),
-  action("recurring/{id}/delete", "deleteRecurringJob", showing("recurring", recurringJobTexts, "removed")),
 ];

@@ -1,17 +1,17 @@
 import { JOB_STATUSES } from "../../../domain/jobs/job_row.ts";
 import { Sparkline, TimeBars } from "../components/charts.tsx";
-import { ButtonLink } from "../components/forms.tsx";
+import { buttonLink } from "../components/forms.tsx";
 import { Card, Empty } from "../components/notice.tsx";
-import { DataTable, LivePart } from "../components/table.tsx";
-import { Statistic, StatisticRow, Statistics } from "../components/statistics.tsx";
+import { dataTable, LivePart } from "../components/table.tsx";
+import { Statistic, statisticList, StatisticRow } from "../components/statistics.tsx";
 import { ScopeChip } from "../components/scope.tsx";
 import { WindowTabs } from "../components/tabs.tsx";
-import { duration, Facts, number, percent, Time } from "../components/values.tsx";
+import { duration, factList, number, percent, Time } from "../components/values.tsx";
 import { searchOf } from "../shared/api.ts";
 import type { Answer, Row } from "../shared/operations.ts";
 import type { View, Visit } from "../shared/page.ts";
-import { jobStatusLabels } from "./job_status.tsx";
-import { PauseBanner } from "./pause_banner.tsx";
+import { jobStates } from "./job_status.tsx";
+import { PauseBanner } from "./pauses.tsx";
 import { jobTexts } from "./texts.ts";
 import { typeTexts } from "./type_texts.ts";
 import { PauseButton, typePath } from "./types.tsx";
@@ -42,16 +42,13 @@ export async function typePage(v: Visit): Promise<View> {
     crumbs: [{ href: "job-types", label: t.title }],
     actions: (
       <>
-        <ButtonLink href={jobsOf(name)} label={t.jobsOfType} icon="jobs" />
+        {buttonLink(jobsOf(name), t.jobsOfType, { icon: "jobs" })}
         <PauseButton v={v} type={{ name, pause }} />
-        {type && (
-          <ButtonLink
-            href={`jobs/new${searchOf({ jobTypeName: name })}`}
-            label={t.enqueue}
-            icon="plus"
-            tone="primary"
-          />
-        )}
+        {type &&
+          buttonLink(`jobs/new${searchOf({ jobTypeName: name })}`, t.enqueue, {
+            icon: "plus",
+            tone: "primary",
+          })}
       </>
     ),
     body: (
@@ -130,17 +127,12 @@ function Times({ v, stats: { total, intervals } }: { v: Visit; stats: Stats }) {
   }
   return (
     <Card title={t.times} scope={<ScopeChip v={v} of="jobs" />}>
-      <DataTable
-        caption={t.timesCaption}
-        rows={[...rows]}
-        empty={null}
-        columns={[
-          { head: t.measure, cell: ([label]) => label },
-          { head: t.half, align: "end", cell: ([, of]) => duration(v, of?.p50) },
-          { head: t.most, align: "end", cell: ([, of]) => duration(v, of?.p95) },
-          { head: t.almostAll, align: "end", cell: ([, of]) => duration(v, of?.p99) },
-        ]}
-      />
+      {dataTable(t.timesCaption, [...rows], null, [
+        { head: t.measure, cell: ([label]) => label },
+        { head: t.half, align: "end", cell: ([, of]) => duration(v, of?.p50) },
+        { head: t.most, align: "end", cell: ([, of]) => duration(v, of?.p95) },
+        { head: t.almostAll, align: "end", cell: ([, of]) => duration(v, of?.p99) },
+      ])}
       <Sparkline label={t.slowest(duration(v, slowest))} values={course} />
       <span class="muted">{t.slowest(duration(v, slowest))}</span>
     </Card>
@@ -159,27 +151,21 @@ function States({ v, name, statuses, type }: {
   const shown = JOB_STATUSES.filter((status) => counts.has(status));
   return (
     <Card title={t.state} scope={<ScopeChip v={v} of="jobs" />}>
-      {shown.length === 0 ? <Empty icon="jobs" title={t.noJobs} /> : (
-        <Statistics
-          v={v}
-          of={null}
-          statistics={shown.map((status) => [
-            jobStatusLabels[v.locale][status],
-            counts.get(status) ?? 0,
-            { href: jobsOf(name, status) },
-          ])}
-        />
+      {shown.length === 0 ? <Empty icon="jobs" title={t.noJobs} /> : statisticList(
+        v,
+        null,
+        shown.map((status) => [
+          jobStates.labels[v.locale][status],
+          counts.get(status) ?? 0,
+          { href: jobsOf(name, status) },
+        ]),
       )}
-      {type && (
-        <Facts
-          facts={[
-            [t.timeout, duration(v, type.timeoutMs)],
-            [t.retries, number(v, type.maxRetries)],
-            type.concurrency !== null && [t.atOnce, number(v, type.concurrency)],
-            type.rateLimit && [t.limit, t.limitOf(type.rateLimit.count, type.rateLimit.perSeconds)],
-          ]}
-        />
-      )}
+      {type && factList([
+        [t.timeout, duration(v, type.timeoutMs)],
+        [t.retries, number(v, type.maxRetries)],
+        type.concurrency !== null && [t.atOnce, number(v, type.concurrency)],
+        type.rateLimit && [t.limit, t.limitOf(type.rateLimit.count, type.rateLimit.perSeconds)],
+      ])}
     </Card>
   );
 }
@@ -214,30 +200,25 @@ function LastErrors({ v, name, failed, dead }: {
         <a href={`dead-letters/list${searchOf({ jobTypeName: name, isRetried: false })}`}>{t.allErrors}</a>
       )}
     >
-      <DataTable
-        caption={t.lastErrorsCaption}
-        rows={errors}
-        empty={<Empty icon="check" title={t.noErrors} />}
-        columns={[
-          {
-            head: t.error,
-            cell: ({ id, error }) => <a class="clamp" href={`jobs/${id}`}>{error ?? id}</a>,
-          },
-          {
-            head: t.failed,
-            cell: ({ at, nextRetryAt }) => (
-              <>
-                <Time v={v} at={at} />
-                {nextRetryAt && (
-                  <span class="sub">
-                    {jobTexts[v.locale].nextRetry} <Time v={v} at={nextRetryAt} />
-                  </span>
-                )}
-              </>
-            ),
-          },
-        ]}
-      />
+      {dataTable(t.lastErrorsCaption, errors, <Empty icon="check" title={t.noErrors} />, [
+        {
+          head: t.error,
+          cell: ({ id, error }) => <a class="clamp" href={`jobs/${id}`}>{error ?? id}</a>,
+        },
+        {
+          head: t.failed,
+          cell: ({ at, nextRetryAt }) => (
+            <>
+              <Time v={v} at={at} />
+              {nextRetryAt && (
+                <span class="sub">
+                  {jobTexts[v.locale].nextRetry} <Time v={v} at={nextRetryAt} />
+                </span>
+              )}
+            </>
+          ),
+        },
+      ])}
     </Card>
   );
 }

@@ -1,10 +1,10 @@
-import { ButtonLink } from "../components/forms.tsx";
+import { buttonLink } from "../components/forms.tsx";
 import { Card, Empty } from "../components/notice.tsx";
-import { DataTable } from "../components/table.tsx";
+import { dataTable } from "../components/table.tsx";
 import { Badge, duration, number } from "../components/values.tsx";
 import type { Row } from "../shared/operations.ts";
 import { may, type View, type Visit } from "../shared/page.ts";
-import { PauseBanner, ResumeButton } from "./pause_banner.tsx";
+import { PauseBanner, ResumeButton } from "./pauses.tsx";
 import { typeTexts } from "./type_texts.ts";
 
 /** The job types that the viewer can enqueue, with their limits and pauses. */
@@ -17,33 +17,28 @@ export async function typesPage(v: Visit): Promise<View> {
       <>
         <PauseBanner v={v} pauses={pauses} />
         <Card>
-          <DataTable
-            caption={t.caption}
-            rows={types}
-            empty={<Empty icon="jobs" title={t.none}>{t.noneText}</Empty>}
-            columns={[
-              { head: t.name, cell: ({ name }) => <a href={typePath(name)}>{name}</a> },
-              {
-                head: t.status,
-                cell: ({ pause }) =>
-                  pause ? <Badge tone="warn">{t.paused}</Badge> : <Badge tone="ok">{t.running}</Badge>,
-              },
-              { head: t.timeout, align: "end", cell: ({ timeoutMs }) => duration(v, timeoutMs) },
-              { head: t.retries, align: "end", cell: ({ maxRetries }) => number(v, maxRetries) },
-              {
-                head: t.atOnce,
-                align: "end",
-                cell: ({ concurrency }) => concurrency === null ? "–" : number(v, concurrency),
-                wideOnly: true,
-              },
-              {
-                head: t.limit,
-                cell: ({ rateLimit }) => rateLimit ? t.limitOf(rateLimit.count, rateLimit.perSeconds) : "–",
-                wideOnly: true,
-              },
-              { head: t.pause, cell: (type) => <PauseButton v={v} type={type} /> },
-            ]}
-          />
+          {dataTable(t.caption, types, <Empty icon="jobs" title={t.none}>{t.noneText}</Empty>, [
+            { head: t.name, cell: ({ name }) => <a href={typePath(name)}>{name}</a> },
+            {
+              head: t.status,
+              cell: ({ pause }) =>
+                pause ? <Badge tone="warn">{t.paused}</Badge> : <Badge tone="ok">{t.running}</Badge>,
+            },
+            { head: t.timeout, align: "end", cell: ({ timeoutMs }) => duration(v, timeoutMs) },
+            { head: t.retries, align: "end", cell: ({ maxRetries }) => number(v, maxRetries) },
+            {
+              head: t.atOnce,
+              align: "end",
+              cell: ({ concurrency }) => concurrency === null ? "–" : number(v, concurrency),
+              wideOnly: true,
+            },
+            {
+              head: t.limit,
+              cell: ({ rateLimit }) => rateLimit ? t.limitOf(rateLimit.count, rateLimit.perSeconds) : "–",
+              wideOnly: true,
+            },
+            { head: t.pause, cell: (type) => <PauseButton v={v} type={type} /> },
+          ])}
         </Card>
       </>
     ),
@@ -59,5 +54,5 @@ export function PauseButton({ v, type: { name, pause } }: {
 }) {
   if (pause) return <ResumeButton v={v} pause={pause} />;
   if (!may(v.viewer, "manage:jobs")) return null;
-  return <ButtonLink href={`${typePath(name)}/pause`} label={typeTexts[v.locale].pause} icon="pause" />;
+  return buttonLink(`${typePath(name)}/pause`, typeTexts[v.locale].pause, { icon: "pause" });
 }

@@ -1,9 +1,9 @@
 import { Card, Empty } from "../components/notice.tsx";
-import { DataTable, LivePart } from "../components/table.tsx";
+import { dataTable, LivePart } from "../components/table.tsx";
 import { Badge, number, shortId, Time } from "../components/values.tsx";
 import type { Row } from "../shared/operations.ts";
 import type { ConsolePage, Visit } from "../shared/page.ts";
-import { PauseBanner } from "./pause_banner.tsx";
+import { PauseBanner } from "./pauses.tsx";
 import { workerTexts } from "./worker_texts.ts";
 
 type Worker = Row<"listJobWorkers">;
@@ -21,40 +21,35 @@ export const workersPage: ConsolePage = {
         <LivePart v={v} id="workers" everySeconds={5}>
           <PauseBanner v={v} pauses={pauses} />
           <Card>
-            <DataTable
-              caption={t.caption}
-              rows={workers}
-              empty={<Empty icon="alert" title={t.none}>{t.noneText}</Empty>}
-              columns={[
-                {
-                  head: t.worker,
-                  cell: ({ host, id }) => (
-                    <>
-                      <span class="break">{host}</span>
-                      <span class="sub">
-                        <code title={id}>{shortId(id)}</code>
-                      </span>
-                    </>
-                  ),
-                },
-                {
-                  head: t.kind,
-                  cell: ({ isRemote }) => (
-                    <Badge tone={isRemote ? "info" : "idle"}>{isRemote ? t.remote : t.embedded}</Badge>
-                  ),
-                },
-                {
-                  head: t.program,
-                  cell: ({ program }) =>
-                    program
-                      ? <span class="break">{program}</span>
-                      : <span class="muted">{t.unknownProgram}</span>,
-                },
-                { head: t.holds, cell: (worker) => <Held v={v} worker={worker} /> },
-                { head: t.since, cell: ({ startedAt }) => <Time v={v} at={startedAt} />, wideOnly: true },
-                { head: t.heartbeat, cell: ({ heartbeatAt }) => <Time v={v} at={heartbeatAt} /> },
-              ]}
-            />
+            {dataTable(t.caption, workers, <Empty icon="alert" title={t.none}>{t.noneText}</Empty>, [
+              {
+                head: t.worker,
+                cell: ({ host, id }) => (
+                  <>
+                    <span class="break">{host}</span>
+                    <span class="sub">
+                      <code title={id}>{shortId(id)}</code>
+                    </span>
+                  </>
+                ),
+              },
+              {
+                head: t.kind,
+                cell: ({ isRemote }) => (
+                  <Badge tone={isRemote ? "info" : "idle"}>{isRemote ? t.remote : t.embedded}</Badge>
+                ),
+              },
+              {
+                head: t.program,
+                cell: ({ program }) =>
+                  program
+                    ? <span class="break">{program}</span>
+                    : <span class="muted">{t.unknownProgram}</span>,
+              },
+              { head: t.holds, cell: (worker) => <Held v={v} worker={worker} /> },
+              { head: t.since, cell: ({ startedAt }) => <Time v={v} at={startedAt} />, wideOnly: true },
+              { head: t.heartbeat, cell: ({ heartbeatAt }) => <Time v={v} at={heartbeatAt} /> },
+            ])}
           </Card>
         </LivePart>
       ),

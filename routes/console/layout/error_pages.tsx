@@ -1,7 +1,7 @@
 import type { Child } from "hono/jsx";
 import { formatter } from "../../../domain/shared/formatters.ts";
 import { NO_UUID } from "../../../domain/shared/shapes.ts";
-import { ActionButton, ButtonLink } from "../components/forms.tsx";
+import { actionButton, buttonLink } from "../components/forms.tsx";
 import { Notice } from "../components/notice.tsx";
 import { listOf, maySwitch, scopeName } from "../scope/choices.ts";
 import { findElsewhere, kindOf, type Place } from "../search/kinds.ts";
@@ -103,15 +103,12 @@ function errorView(v: Visit, { title, status, text, places = [] }: {
           {places.map(({ name }) => <p>{t.existsIn(name)}</p>)}
         </Notice>
         <WaysOn v={v}>
-          {places.map(({ tenantId, name }) => (
-            <ActionButton
-              v={v}
-              action="tenant"
-              label={t.switchTo(name)}
-              tone="primary"
-              fields={{ tenantId, back: v.address }}
-            />
-          ))}
+          {places.map(({ tenantId, name }) =>
+            actionButton(v, "tenant", t.switchTo(name), {
+              tone: "primary",
+              fields: { tenantId, back: v.address },
+            })
+          )}
         </WaysOn>
       </>
     ),
@@ -126,12 +123,11 @@ function WaysOn({ v, children }: { v: Visit; children?: Child }) {
   return (
     <nav class="row" aria-label={t.goOn}>
       {children}
-      {list && list.path !== v.address.split("?")[0] && (
-        <ButtonLink href={list.path} label={t.toList(list.label[v.locale])} icon={list.icon} />
-      )}
-      <ButtonLink href="./" label={t.toOverview} icon="overview" />
-      {maySwitch(v) && <ButtonLink href={other} label={t.switchTenant} icon="tenants" />}
-      <ButtonLink href="search" label={t.search} icon="search" />
+      {list && list.path !== v.address.split("?")[0] &&
+        buttonLink(list.path, t.toList(list.label[v.locale]), { icon: list.icon })}
+      {buttonLink("./", t.toOverview, { icon: "overview" })}
+      {maySwitch(v) && buttonLink(other, t.switchTenant, { icon: "tenants" })}
+      {buttonLink("search", t.search, { icon: "search" })}
     </nav>
   );
 }

@@ -5,12 +5,15 @@ import { commonTexts } from "../shared/common_texts.ts";
 import { type ConsoleUrls, Document } from "./document.tsx";
 import { ScopeChip, TenantChip } from "../components/scope.tsx";
 import { ActingBanner } from "../components/acting_banner.tsx";
-import { ScopeSwitcher } from "./scope_switcher.tsx";
-import { SearchButton } from "./search_button.tsx";
 import { listTexts } from "../shared/list_texts.ts";
 import type { View, Visit } from "../shared/page.ts";
 import { UNDO } from "../shared/undo.ts";
 import { LOCALES } from "../shared/languages.ts";
+import { Finder } from "../components/finder.tsx";
+import { searchOf } from "../shared/api.ts";
+import { currentScope, maySwitch } from "../scope/choices.ts";
+import { switcherTexts } from "../scope/texts.ts";
+import { searchTexts } from "../search/texts.ts";
 
 const LANGUAGE_NAMES = { en: "English", pt: "Português (Brasil)" };
 
@@ -207,5 +210,58 @@ function ConfirmDialog({ v }: { v: Visit }) {
         </div>
       </form>
     </dialog>
+  );
+}
+
+/** Shows whose data the console shows, and switches to other tenants. Without JavaScript it leads to a page. */
+function ScopeSwitcher({ v }: { v: Visit }) {
+  const t = switcherTexts[v.locale];
+  const name = currentScope(v);
+  if (!maySwitch(v)) return <span class="tenant-name" title={name}>{name}</span>;
+  const back = searchOf({ back: v.address });
+  return (
+    <>
+      <a
+        class="scope-switch"
+        href={`scope${back}`}
+        data-finder="scope-finder"
+        aria-haspopup="dialog"
+        title={name}
+      >
+        <Icon name="tenants" />
+        <span class="sr-only">{`${t.scope}:`}</span>
+        <span class="scope-name">{name}</span>
+        <Icon name="down" />
+      </a>
+      <Finder
+        v={v}
+        id="scope-finder"
+        title={t.title}
+        label={t.search}
+        source={`scope${searchOf({ part: "dialog", back: v.address })}`}
+      />
+    </>
+  );
+}
+
+/** Opens the search (also Ctrl-K). Without JavaScript it leads to the page of the search. */
+function SearchButton({ v }: { v: Visit }) {
+  const t = searchTexts[v.locale];
+  return (
+    <>
+      <a
+        class="search-open"
+        href="search"
+        data-finder="search-finder"
+        data-finder-key="k"
+        aria-haspopup="dialog"
+        aria-keyshortcuts="Control+K Meta+K"
+      >
+        <Icon name="search" />
+        <span>{t.open}</span>
+        <kbd aria-hidden="true">{t.keys}</kbd>
+      </a>
+      <Finder v={v} id="search-finder" title={t.title} label={t.hint} source="search?part=dialog" />
+    </>
   );
 }

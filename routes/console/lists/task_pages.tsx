@@ -13,10 +13,10 @@ import { enqueueJob } from "../../../domain/jobs/enqueue.ts";
 import type { ServicePlatform } from "../../../domain/platform.ts";
 import { isUuid } from "../../../domain/shared/ids.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
-import { ActionButton, ButtonLink, CsrfField } from "../components/forms.tsx";
-import { Card, Empty, Notice, type Tone } from "../components/notice.tsx";
-import { type Column, DataTable, LivePart } from "../components/table.tsx";
-import { Badge, Facts, number, Time } from "../components/values.tsx";
+import { actionButton, buttonLink, CsrfField } from "../components/forms.tsx";
+import { Card, Empty, Notice } from "../components/notice.tsx";
+import { type Column, dataTable, LivePart } from "../components/table.tsx";
+import { factList, number, Time } from "../components/values.tsx";
 import { done, toDocument } from "../shared/actions.ts";
 import { Refusal } from "../shared/api.ts";
 import { listTexts } from "../shared/list_texts.ts";
@@ -24,6 +24,7 @@ import type { ConsolePage, Outcome, RowAction, View, Visit } from "../shared/pag
 import { addressOf } from "./addresses.ts";
 import type { ConsolePages } from "./console_pages.ts";
 import { outcomeOf } from "./list_pages.ts";
+import { defineStates } from "../components/states.tsx";
 
 /** Maximum rows of a task that is run before the answer. A larger task runs as a job. */
 const MAX_IMMEDIATE_ROWS = 50;
@@ -31,14 +32,14 @@ const MAX_IMMEDIATE_ROWS = 50;
 const TAKE_OVER_MS = 30_000;
 const SHOWN_TASKS = 50;
 const REFRESH_SECONDS = 2;
-const TONES: Record<ListTask["status"], Tone> = {
-  Draft: "idle",
-  Queued: "idle",
-  Running: "info",
-  Completed: "ok",
-  Failed: "bad",
-  Cancelled: "warn",
-};
+const taskStates = defineStates<ListTask["status"]>({
+  Draft: ["idle", "", ""],
+  Queued: ["idle", "Waiting", "Esperando"],
+  Running: ["info", "Running", "Em execução"],
+  Completed: ["ok", "Completed", "Concluída"],
+  Failed: ["bad", "Failed", "Falhou"],
+  Cancelled: ["warn", "Stopped", "Parada"],
+});
 
 const crumbs = (v: Visit) => [{ href: "lists/tasks", label: listTexts[v.locale].tasks }];
 const pathOf = ({ id }: Pick<ListTask, "id">): string => `lists/tasks/${id}`;
@@ -170,20 +171,18 @@ async function questionView(
         {left > 0 && <Notice tone="warn">{t.leftOut(number(v, left))}</Notice>}
         <form method="post" action={`${pathOf(task)}/start`} class="form">
           <CsrfField v={v} />
-          <Facts
-            facts={[
-              [t.list, <ListLink task={task} />],
-              [t.rows, number(v, task.total)],
-              action && [t.counted, <Time v={v} at={task.createdAt.toISOString()} />],
-            ]}
-          />
+          {factList([
+            [t.list, <ListLink task={task} />],
+            [t.rows, number(v, task.total)],
+            action && [t.counted, <Time v={v} at={task.createdAt.toISOString()} />],
+          ])}
           {action && <p class="muted">{t.countedText}</p>}
           {fields}
           <div class="row">
             <button type="submit" class={`button ${action?.tone ?? "primary"}`}>
               {action ? `${action.label(v)} (${number(v, task.total)})` : t.makeCsv}
             </button>
-            <ButtonLink href={addressOf(task)} label={t.toList} />
+            {buttonLink(addressOf(task), t.toList)}
           </div>
         </form>
       </Card>
@@ -195,12 +194,6 @@ const ListLink = ({ task }: { task: ListTask }) => (
   <a class="break" href={addressOf(task)}>{decodeURIComponent(addressOf(task).replaceAll("+", " "))}</a>
 );
 
-const StatusBadge = ({ v, task }: { v: Visit; task: ListTask }) => (
-  <Badge tone={TONES[task.status]}>
-    {task.status === "Draft" ? "" : listTexts[v.locale][`status${task.status}`]}
-  </Badge>
-);
-
 function progressView(v: Visit, task: ListTask, label: string): View {
   const t = listTexts[v.locale];
   const reasons = Object.entries(task.refusals);
@@ -208,34 +201,29 @@ function progressView(v: Visit, task: ListTask, label: string): View {
   return {
     title: label,
     crumbs: crumbs(v),
-    actions: <ButtonLink href={addressOf(task)} label={t.toList} />,
+    actions: buttonLink(addressOf(task), t.toList),
     body: (
       <LivePart v={v} id="list-task" {...isOpen(task) && { everySeconds: REFRESH_SECONDS }}>
         <Card
-          title={<StatusBadge v={v} task={task} />}
-          actions={isOpen(task) && (
-            <ActionButton v={v} action={`${pathOf(task)}/stop`} label={t.stop} confirm={t.stopConfirm} />
-          )}
+          title={taskStates.badge(v, task.status)}
+          actions={isOpen(task) &&
+            actionButton(v, `${pathOf(task)}/stop`, t.stop, { confirm: t.stopConfirm })}
         >
           {failure && <Notice tone="bad">{failure}</Notice>}
           <progress class="task-bar" max={task.total} value={task.position} aria-label={t.done}></progress>
-          <Facts
-            facts={[
-              [t.done, t.progress(number(v, task.position), number(v, task.total))],
-              task.refused > 0 && [t.refused, number(v, task.refused)],
-              [t.list, <ListLink task={task} />],
-            ]}
-          />
+          {factList([
+            [t.done, t.progress(number(v, task.position), number(v, task.total))],
+            task.refused > 0 && [t.refused, number(v, task.refused)],
+            [t.list, <ListLink task={task} />],
+          ])}
           {task.fileId && (
             <>
               <p class="muted">{`${t.fileReady} ${t.fileScanned}`}</p>
               <p>
-                <ButtonLink
-                  href={`${pathOf(task)}/download`}
-                  label={t.downloadFile}
-                  icon="download"
-                  tone="primary"
-                />
+                {buttonLink(`${pathOf(task)}/download`, t.downloadFile, {
+                  icon: "download",
+                  tone: "primary",
+                })}
               </p>
             </>
           )}
@@ -262,18 +250,18 @@ function tasksView(v: Visit, tasks: ListTask[], labelOf: (task: ListTask) => str
       cell: ({ position, total }) => t.progress(number(v, position), number(v, total)),
     },
     { head: t.refused, align: "end", cell: ({ refused }) => number(v, refused) },
-    { head: t.statusCompleted, cell: (task) => <StatusBadge v={v} task={task} /> },
+    { head: t.statusCompleted, cell: (task) => taskStates.badge(v, task.status) },
   ];
   return {
     title: t.tasks,
     body: (
       <LivePart v={v} id="list-tasks" {...tasks.some(isOpen) && { everySeconds: REFRESH_SECONDS }}>
-        <DataTable
-          caption={t.tasksCaption}
-          columns={columns}
-          rows={tasks}
-          empty={<Empty icon="jobs" title={t.noTasks}>{t.noTasksText}</Empty>}
-        />
+        {dataTable(
+          t.tasksCaption,
+          tasks,
+          <Empty icon="jobs" title={t.noTasks}>{t.noTasksText}</Empty>,
+          columns,
+        )}
       </LivePart>
     ),
   };

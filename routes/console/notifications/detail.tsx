@@ -1,33 +1,33 @@
-import { ActionButton } from "../components/forms.tsx";
+import { actionButton } from "../components/forms.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
-import { type Column, DataTable } from "../components/table.tsx";
+import { type Column, dataTable } from "../components/table.tsx";
 import {
   CodeBlock,
   CopyValue,
   duration,
   exactDay,
-  Facts,
+  factList,
   number,
   shortId,
   Time,
 } from "../components/values.tsx";
 import { searchOf } from "../shared/api.ts";
-import { action, showing } from "../shared/actions.ts";
 import type { ConsolePage, View, Visit } from "../shared/page.ts";
-import { framedHtml, HtmlFrame } from "./frame.tsx";
+import { framedHtml, HtmlFrame } from "./live_preview.tsx";
 import {
   channelLabel,
-  DeliveryBadge,
+  deliveryStates,
   type Detail,
   isCancellable,
   isRetriable,
+  messageStates,
   notificationPriorityLabels,
-  RecipientBadge,
+  recipientBadge,
   skipReasonLabels,
-  StatusBadge,
 } from "./status.tsx";
 import { suppressionBecause } from "./suppression_texts.ts";
 import { notificationTexts } from "./texts.ts";
+import { actionsOf } from "../shared/actions.ts";
 
 /** True if the message has ended without being sent. */
 const isOver = ({ status }: Detail): boolean => status === "DeadLettered" || status === "Cancelled";
@@ -43,25 +43,17 @@ async function detailPage(v: Visit): Promise<View> {
     crumbs: [{ href: "notifications", label: t.title }],
     actions: (
       <>
-        {isRetriable(message) && (
-          <ActionButton
-            v={v}
-            action={`notifications/${message.id}/retry`}
-            label={t.retry}
-            icon="retry"
-            tone="primary"
-            confirm={retryQuestion(v, message)}
-          />
-        )}
-        {isCancellable(message) && (
-          <ActionButton
-            v={v}
-            action={`notifications/${message.id}/cancel`}
-            label={t.cancelSending}
-            tone="danger"
-            confirm={t.cancelConfirm}
-          />
-        )}
+        {isRetriable(message) &&
+          actionButton(v, `notifications/${message.id}/retry`, t.retry, {
+            icon: "retry",
+            tone: "primary",
+            confirm: retryQuestion(v, message),
+          })}
+        {isCancellable(message) &&
+          actionButton(v, `notifications/${message.id}/cancel`, t.cancelSending, {
+            tone: "danger",
+            confirm: t.cancelConfirm,
+          })}
       </>
     ),
     body: (
@@ -79,12 +71,7 @@ async function detailPage(v: Visit): Promise<View> {
         </Card>
         <div class="grid-2">
           <Card title={t.recipients}>
-            <DataTable
-              caption={t.recipientsCaption}
-              columns={recipientColumns(v, message)}
-              rows={message.recipients}
-              empty={null}
-            />
+            {dataTable(t.recipientsCaption, message.recipients, null, recipientColumns(v, message))}
           </Card>
           <Card title={t.attempts}>
             <Attempts v={v} message={message} />
@@ -171,37 +158,33 @@ function MessageFacts({ v, message }: { v: Visit; message: Detail }) {
   const t = notificationTexts[v.locale];
   const { templateSlug: slug, templateLocale, templateVersion, fromAddress, fromName } = message;
   const sender = [fromName, fromAddress && `<${fromAddress}>`].filter(Boolean).join(" ");
-  return (
-    <Facts
-      facts={[
-        [
-          t.status,
-          <>
-            <StatusBadge locale={v.locale} status={message.status} />{" "}
-            <DeliveryBadge locale={v.locale} state={message.deliveryState} />
-          </>,
-        ],
-        [t.channel, channelLabel(v.locale, message.channel)],
-        [t.priority, notificationPriorityLabels[v.locale][message.priority]],
-        [t.category, message.category],
-        [t.created, <Time v={v} at={message.createdAt} />],
-        message.scheduledAt && [t.scheduledFor, <Time v={v} at={message.scheduledAt} />],
-        [t.sent, <Time v={v} at={message.sentAt} />],
-        [t.retries, number(v, message.retryCount)],
-        slug && [
-          t.template,
-          <a href={`templates${searchOf({ search: slug })}`}>
-            {templateVersion === null
-              ? (isOver(message) ? slug : t.templateUnfilled(slug))
-              : t.templateVersion(slug, templateLocale ?? "", templateVersion)}
-          </a>,
-        ],
-        sender && [t.sender, sender],
-        message.replyTo && [t.replyTo, message.replyTo],
-        [t.id, <CopyValue v={v} value={message.id} shown={shortId(message.id)} />],
-      ]}
-    />
-  );
+  return factList([
+    [
+      t.status,
+      <>
+        {messageStates.badge(v, message.status)}{" "}
+        {message.deliveryState && deliveryStates.badge(v, message.deliveryState)}
+      </>,
+    ],
+    [t.channel, channelLabel(v.locale, message.channel)],
+    [t.priority, notificationPriorityLabels[v.locale][message.priority]],
+    [t.category, message.category],
+    [t.created, <Time v={v} at={message.createdAt} />],
+    message.scheduledAt && [t.scheduledFor, <Time v={v} at={message.scheduledAt} />],
+    [t.sent, <Time v={v} at={message.sentAt} />],
+    [t.retries, number(v, message.retryCount)],
+    slug && [
+      t.template,
+      <a href={`templates${searchOf({ search: slug })}`}>
+        {templateVersion === null
+          ? (isOver(message) ? slug : t.templateUnfilled(slug))
+          : t.templateVersion(slug, templateLocale ?? "", templateVersion)}
+      </a>,
+    ],
+    sender && [t.sender, sender],
+    message.replyTo && [t.replyTo, message.replyTo],
+    [t.id, <CopyValue v={v} value={message.id} shown={shortId(message.id)} />],
+  ]);
 }
 
 function recipientColumns(v: Visit, message: Detail): Column<Recipient>[] {
@@ -221,8 +204,7 @@ function recipientColumns(v: Visit, message: Detail): Column<Recipient>[] {
       head: t.outcome,
       cell: ({ status, reason, errorMessage, deliverAfter, sentAt, ...reported }) => (
         <>
-          <RecipientBadge locale={v.locale} message={message} status={status} />{" "}
-          {sentAt && <Time v={v} at={sentAt} />}
+          {recipientBadge(v, message, status)} {sentAt && <Time v={v} at={sentAt} />}
           {reason && <span class="sub">{skipReasonLabels[v.locale][reason]}</span>}
           {deliverAfter && status === "Owed" && (
             <span class="sub">
@@ -233,8 +215,7 @@ function recipientColumns(v: Visit, message: Detail): Column<Recipient>[] {
           {reported.deliveryState && (
             <>
               <br />
-              <DeliveryBadge locale={v.locale} state={reported.deliveryState} />{" "}
-              <Time v={v} at={reported.deliveryStateAt} />
+              {deliveryStates.badge(v, reported.deliveryState)} <Time v={v} at={reported.deliveryStateAt} />
               {reported.deliveryDetail && <span class="sub">{reported.deliveryDetail}</span>}
             </>
           )}
@@ -301,14 +282,8 @@ export const messagePages: ConsolePage[] = [
       return framedHtml(htmlBody ?? "");
     },
   },
-  action(
-    "notifications/{id}/retry",
-    "retryNotification",
-    showing("notifications/{id}", notificationTexts, "retried"),
-  ),
-  action(
-    "notifications/{id}/cancel",
-    "cancelScheduledNotification",
-    showing("notifications/{id}", notificationTexts, "cancelled"),
-  ),
+  ...actionsOf("notifications/{id}", notificationTexts, {
+    retry: ["retryNotification", "retried"],
+    cancel: ["cancelScheduledNotification", "cancelled"],
+  }),
 ];

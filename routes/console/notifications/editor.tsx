@@ -1,4 +1,4 @@
-import { action, done, formPage, showing } from "../shared/actions.ts";
+import { actionsOf, done, formPage } from "../shared/actions.ts";
 import { Refusal } from "../shared/api.ts";
 import { type ConsolePage, field, optionalField, type Visit } from "../shared/page.ts";
 import { contentIn, isOwn, newTemplate, readEdited, sampleIn } from "./edited.ts";
@@ -130,9 +130,7 @@ export const editorPages: ConsolePage[] = [
   ...preview,
   editorPage,
   testPage,
-  action(
-    "templates/{id}/delete",
-    "deleteNotificationTemplate",
-    showing("templates", templateTexts, "deleted"),
-  ),
+  ...actionsOf("templates/{id}", templateTexts, {
+    delete: ["deleteNotificationTemplate", "deleted", "templates"],
+  }),
 ];

@@ -1,16 +1,15 @@
 import { Fields } from "../components/fields.tsx";
-import { ButtonLink, CsrfField, DeleteButton, FormRefusal } from "../components/forms.tsx";
+import { buttonLink, CsrfField, deleteButton, FormRefusal } from "../components/forms.tsx";
 import { Card, Notice } from "../components/notice.tsx";
-import { Time } from "../components/values.tsx";
+import { Badge, Time } from "../components/values.tsx";
 import type { Sent } from "../shared/actions.ts";
 import { searchOf } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
-import type { View, Visit } from "../shared/page.ts";
-import { type Edited, isOwn, kindChoices, type Template } from "./edited.ts";
+import { may, type View, type Visit } from "../shared/page.ts";
+import { type Edited, isOwn, kindChoices, type Template, type Uses } from "./edited.ts";
 import { LivePreview } from "./live_preview.tsx";
 import { TemplateHelp } from "./template_help.tsx";
 import { templateTexts } from "./template_texts.ts";
-import { BrokenUses, TemplateUses } from "./template_uses.tsx";
 import { TextRows } from "./text_rows.tsx";
 
 /** The editor of a template. `note` is the result of an action that kept the form as typed. */
@@ -25,20 +24,12 @@ export function editorView(v: Visit, sent: Sent | null, edited: Edited, note?: s
     crumbs: [{ href: "templates", label: t.title }],
     actions: template && (
       <>
-        {template.kind === "Template" && (
-          <ButtonLink
-            href={`notifications/send${searchOf({ template: template.slug })}`}
-            label={t.send}
-            icon="notifications"
-          />
-        )}
-        {isStored && (
-          <DeleteButton
-            v={v}
-            action={`templates/${template.id}/delete`}
-            confirm={t.deleteConfirm(template.slug, template.locale)}
-          />
-        )}
+        {template.kind === "Template" &&
+          buttonLink(`notifications/send${searchOf({ template: template.slug })}`, t.send, {
+            icon: "notifications",
+          })}
+        {isStored &&
+          deleteButton(v, `templates/${template.id}/delete`, t.deleteConfirm(template.slug, template.locale))}
       </>
     ),
     body: (
@@ -148,5 +139,59 @@ function testFields(f: Fields, { id }: Template) {
         </button>
       </div>
     </fieldset>
+  );
+}
+
+/** Says above the form how many templates a layout or partial breaks. */
+function BrokenUses({ v, uses }: { v: Visit; uses: Uses }) {
+  const t = templateTexts[v.locale];
+  const countBroken = (of: { error: string | null }[]) => of.filter(({ error }) => error !== null).length;
+  const [messages, documents] = [countBroken(uses.templates), countBroken(uses.documents)];
+  return (
+    <>
+      {messages > 0 && <Notice tone="bad" title={t.broken(messages)} />}
+      {documents > 0 && <Notice tone="bad" title={t.brokenDocuments(documents)} />}
+    </>
+  );
+}
+
+/** The templates that use a layout or partial, and why it breaks some. */
+function TemplateUses({ v, uses: { templates, documents } }: { v: Visit; uses: Uses }) {
+  const t = templateTexts[v.locale];
+  const mayOpen = may(v.viewer, "manage:document-templates") || may(v.viewer, "generate:documents");
+  return (
+    <Card title={t.usedBy}>
+      {templates.length + documents.length === 0 ? <p class="muted">{t.unused}</p> : (
+        <ul class="stack">
+          {templates.map((use) => <TemplateUse v={v} use={use} href={`templates/${use.id}`} />)}
+          {documents.map((use) => (
+            <TemplateUse
+              v={v}
+              use={use}
+              href={mayOpen ? `document-templates/${use.id}` : null}
+              note={t.documentTemplate}
+            />
+          ))}
+        </ul>
+      )}
+    </Card>
+  );
+}
+
+function TemplateUse({ v, use: { name, slug, locale, error }, href, note }: {
+  v: Visit;
+  use: Uses["documents"][number];
+  /** Null: the viewer may not open it. */
+  href: string | null;
+  note?: string;
+}) {
+  const t = templateTexts[v.locale];
+  return (
+    <li>
+      {href === null ? name : <a href={href}>{name}</a>} <code>{slug}</code> · <code>{locale}</code>
+      {note && ` · ${note}`}{" "}
+      {error === null ? <Badge tone="ok">{t.renders}</Badge> : <Badge tone="bad">{t.doesNotRender}</Badge>}
+      {error && <div class="hint" lang="en">{error}</div>}
+    </li>
   );
 }

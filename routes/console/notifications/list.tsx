@@ -1,5 +1,5 @@
 import { periodOf } from "../components/date_inputs.ts";
-import { ButtonLink } from "../components/forms.tsx";
+import { buttonLink } from "../components/forms.tsx";
 import { choice, hidden, list, period, search, timeColumn } from "../components/list.tsx";
 import type { Column } from "../components/table.tsx";
 import { Statistic, StatisticRow } from "../components/statistics.tsx";
@@ -10,16 +10,16 @@ import type { View, Visit } from "../shared/page.ts";
 import {
   channelChoices,
   channelLabel,
-  DeliveryBadge,
-  deliveryChoices,
+  deliveryStates,
+  isCancellable,
+  isRetriable,
+  messageStates,
   notificationPriorityLabels,
-  notificationStatusLabels,
-  StatusBadge,
-  statusChoices,
   type Summary,
 } from "./status.tsx";
-import { messageActions } from "./row_actions.ts";
 import { notificationTexts } from "./texts.ts";
+import { counted, defineTexts } from "../shared/languages.ts";
+import { rowActions } from "../shared/row_actions.ts";
 
 type Stats = Answer<"readNotificationStats">;
 
@@ -32,7 +32,7 @@ export async function listPage(v: Visit): Promise<View> {
   ]);
   return {
     title: t.title,
-    actions: <ButtonLink href="notifications/send" label={t.send} icon="plus" tone="primary" />,
+    actions: buttonLink("notifications/send", t.send, { icon: "plus", tone: "primary" }),
     body: list(v, page, {
       path: "notifications",
       id: "messages-list",
@@ -41,9 +41,9 @@ export async function listPage(v: Visit): Promise<View> {
       empty: [t.empty, t.emptyText],
       filters: [
         choice("channel", t.channel, channelChoices(v.locale)),
-        choice("status", t.status, statusChoices(v.locale)),
+        choice("status", t.status, messageStates.choices(v)),
         search(t.recipient, "recipient"),
-        choice("deliveryState", t.reported, deliveryChoices(v.locale)),
+        choice("deliveryState", t.reported, deliveryStates.choices(v)),
         hidden("userId"),
         hidden("templateSlug"),
         hidden("category"),
@@ -59,7 +59,7 @@ export async function listPage(v: Visit): Promise<View> {
 
 function StatusStatistics({ v, stats }: { v: Visit; stats: Stats }) {
   const t = notificationTexts[v.locale];
-  const names = notificationStatusLabels[v.locale];
+  const names = messageStates.labels[v.locale];
   const to = (status: string) =>
     `notifications${searchOf({ ...Object.fromEntries(v.query), page: null, status })}`;
   const statistic = (status: keyof typeof names, count: number, tone?: "ok" | "warn" | "bad") => (
@@ -104,8 +104,7 @@ function columns(v: Visit): Column<Summary>[] {
       head: t.status,
       cell: ({ status, scheduledAt, deliveryState }) => (
         <>
-          <StatusBadge locale={v.locale} status={status} />{" "}
-          <DeliveryBadge locale={v.locale} state={deliveryState} />
+          {messageStates.badge(v, status)} {deliveryState && deliveryStates.badge(v, deliveryState)}
           {status === "Scheduled" && scheduledAt && (
             <span class="sub">
               <Time v={v} at={scheduledAt} />
@@ -130,3 +129,33 @@ function columns(v: Visit): Column<Summary>[] {
     timeColumn(v, t.sent, "sentAt", { wideOnly: true }),
   ];
 }
+
+const texts = defineTexts({
+  retry: ["Send again", "Enviar de novo"],
+  retryMany: counted(
+    ["message: send it again?", "messages: send them again?"],
+    ["mensagem: enviar de novo?", "mensagens: enviar de novo?"],
+  ),
+  cancel: ["Cancel messages", "Cancelar mensagens"],
+  cancelMany: counted(
+    ["scheduled message: cancel it?", "scheduled messages: cancel them?"],
+    ["mensagem agendada: cancelar?", "mensagens agendadas: cancelar?"],
+  ),
+});
+
+/** The actions on many messages. */
+export const messageActions = rowActions<Summary>({
+  retry: {
+    label: (v) => texts[v.locale].retry,
+    question: (v, count) => texts[v.locale].retryMany(count),
+    fits: isRetriable,
+    run: (v, id) => v.api.call("retryNotification", { params: { id } }),
+  },
+  cancel: {
+    label: (v) => texts[v.locale].cancel,
+    question: (v, count) => texts[v.locale].cancelMany(count),
+    tone: "danger",
+    fits: isCancellable,
+    run: (v, id) => v.api.call("cancelScheduledNotification", { params: { id } }),
+  },
+});

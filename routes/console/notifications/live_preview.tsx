@@ -1,12 +1,10 @@
 import type { Child } from "hono/jsx";
 import { fragment } from "../components/fragment.ts";
 import { Notice } from "../components/notice.tsx";
-import { CodeBlock, Facts, JsonText } from "../components/values.tsx";
-import { withLogo } from "./logo_data.ts";
-import { Refusal } from "../shared/api.ts";
+import { CodeBlock, factList, JsonText } from "../components/values.tsx";
+import { orNull, Refusal } from "../shared/api.ts";
 import type { Answer } from "../shared/operations.ts";
 import type { ConsolePage, Visit } from "../shared/page.ts";
-import { framedHtml, HtmlFrame } from "./frame.tsx";
 import { notificationTexts } from "./texts.ts";
 
 /** A rendered message. */
@@ -93,7 +91,7 @@ function TextPreview(
   const t = notificationTexts[v.locale];
   return (
     <>
-      <Facts facts={[[t.subject, subject || null]]} />
+      {factList([[t.subject, subject || null]])}
       {!htmlBody && <span data-no-html></span>}
       {textBody !== null && (
         <details open={!htmlBody}>
@@ -133,3 +131,49 @@ export function PreviewErrors(
     </div>
   );
 }
+
+/** The tenant's logo as a data URL; null if it has none. Frames of previews load nothing else. */
+export async function logoData(v: Visit): Promise<string | null> {
+  const tenantId = v.viewer.tenant?.id;
+  if (!tenantId) return null;
+  const answer = await orNull(v.api.answer("showTenantLogo", { params: { tenantId } }));
+  if (!answer) return null;
+  const contentType = answer.headers.get("content-type");
+  return `data:${contentType};base64,${new Uint8Array(await answer.arrayBuffer()).toBase64()}`;
+}
+
+/** A template may name the logo often; each data URL can be 340 KB long. */
+const MAX_LOGOS = 10;
+
+/** HTML of a preview with the tenant's logo in place of its public address, which the frame would not load. */
+export async function withLogo(v: Visit, html: string): Promise<string> {
+  const path = `/looks/${v.viewer.tenant?.id}/logo`;
+  if (!html.includes(path)) return html;
+  const data = await logoData(v);
+  if (data === null) return html;
+  // A template may have escaped the `=` of the address.
+  const address = new RegExp(`[^"'\\s(]{0,200}${path}(?:\\?v(?:=|&#x3D;|&#61;)[\\w-]+)?`, "g");
+  let shown = 0;
+  return html.replaceAll(address, (found) => shown++ < MAX_LOGOS ? data : found);
+}
+
+/**
+ * Serves a message's untrusted HTML for an iframe. The policy blocks scripts, external content, forms and navigation, also
+ * when the address is opened directly.
+ */
+export function framedHtml(html: string): Response {
+  return new Response(html, {
+    headers: {
+      "content-type": "text/html; charset=utf-8",
+      "content-security-policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; " +
+        "form-action 'none'; base-uri 'none'; frame-ancestors 'self'",
+      "referrer-policy": "no-referrer",
+      "cross-origin-resource-policy": "same-origin",
+    },
+  });
+}
+
+/** A sandboxed iframe. `src` is the address of a `framedHtml` response; `name` is the target of a form. */
+export const HtmlFrame = ({ label, src, name }: { label: string; src?: string; name?: string }) => (
+  <iframe class="preview" title={label} sandbox="" src={src} name={name}></iframe>
+);

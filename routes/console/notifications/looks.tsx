@@ -1,13 +1,12 @@
 import { readableTextOn } from "../../../domain/looks/colours.ts";
 import { mailDocument } from "../../../domain/looks/mail_document.ts";
 import { Fields, Form } from "../components/fields.tsx";
-import { ActionButton, CsrfField, FileField } from "../components/forms.tsx";
+import { actionButton, CsrfField, FileField } from "../components/forms.tsx";
 import { Card } from "../components/notice.tsx";
-import { LivePreview, previewPages, type RenderedMessage } from "./live_preview.tsx";
+import { LivePreview, logoData, previewPages, type RenderedMessage } from "./live_preview.tsx";
 import { done, formPage } from "../shared/actions.ts";
 import type { Answer } from "../shared/operations.ts";
 import { type ConsolePage, field, may, type Visit } from "../shared/page.ts";
-import { logoData } from "./logo_data.ts";
 import { looksTexts } from "./looks_texts.ts";
 
 const managedBy = "manage:settings";
@@ -130,14 +129,7 @@ function LogoCard({ v, logo }: { v: Visit; logo: Looks["logo"] }) {
           <button type="submit" class="button">{t.setLogo}</button>
         </div>
       </form>
-      {logo && (
-        <ActionButton
-          v={v}
-          action="looks/logo/remove"
-          label={t.removeLogo}
-          confirm={t.removeLogoConfirm}
-        />
-      )}
+      {logo && actionButton(v, "looks/logo/remove", t.removeLogo, { confirm: t.removeLogoConfirm })}
     </Card>
   );
 }

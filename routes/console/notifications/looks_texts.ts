@@ -76,7 +76,3 @@ export const proofLabels = {
   en: { Dns: "DNS record", Mail: "Mailed link" },
   pt: { Dns: "Registro DNS", Mail: "Link enviado" },
 };
-export const senderStateLabels = {
-  en: { Pending: "Waiting", Verified: "Verified", Failed: "Failed" },
-  pt: { Pending: "Aguardando", Verified: "Verificado", Failed: "Falhou" },
-};

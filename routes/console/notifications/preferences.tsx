@@ -2,7 +2,7 @@ import { channelMember, channelNames } from "../../../domain/notifications/chann
 import type { ChannelChoices } from "../../../domain/notifications/preferences.ts";
 import { Fields, Form } from "../components/fields.tsx";
 import { Card } from "../components/notice.tsx";
-import { DataTable } from "../components/table.tsx";
+import { dataTable } from "../components/table.tsx";
 import { done, formPage } from "../shared/actions.ts";
 import { field, type Visit } from "../shared/page.ts";
 import { preferenceTexts } from "./preference_texts.ts";
@@ -111,44 +111,37 @@ async function knownCategories(v: Visit, saved: Category[]): Promise<Category[]>
 /** One row per category, one checkbox per channel. The last row takes a new category. */
 function CategoryMatrix({ v, rows }: { v: Visit; rows: Category[] }) {
   const t = preferenceTexts[v.locale];
-  return (
-    <DataTable
-      caption={t.categories}
-      rows={rows.map((row, index) => ({ ...row, index }))}
-      empty={null}
-      columns={[
-        {
-          head: t.category,
-          cell: ({ category }) =>
-            category
-              ? (
-                <>
-                  <input type="hidden" name="category" value={category} />
-                  {category}
-                </>
-              )
-              : (
-                <input
-                  name="category"
-                  maxlength={100}
-                  aria-label={t.newCategory}
-                  placeholder={t.newCategory}
-                />
-              ),
-        },
-        ...channelNames.map((channel) => ({
-          head: channelLabel(v.locale, channel),
-          cell: ({ category, channels, index }: Category & { index: number }) => (
+  return dataTable(t.categories, rows.map((row, index) => ({ ...row, index })), null, [
+    {
+      head: t.category,
+      cell: ({ category }) =>
+        category
+          ? (
+            <>
+              <input type="hidden" name="category" value={category} />
+              {category}
+            </>
+          )
+          : (
             <input
-              type="checkbox"
-              name={`${index}.${channelMember(channel)}`}
-              value="true"
-              checked={channels[channelMember(channel)] ?? true}
-              aria-label={t.wants(category || t.newCategory, channelLabel(v.locale, channel))}
+              name="category"
+              maxlength={100}
+              aria-label={t.newCategory}
+              placeholder={t.newCategory}
             />
           ),
-        })),
-      ]}
-    />
-  );
+    },
+    ...channelNames.map((channel) => ({
+      head: channelLabel(v.locale, channel),
+      cell: ({ category, channels, index }: Category & { index: number }) => (
+        <input
+          type="checkbox"
+          name={`${index}.${channelMember(channel)}`}
+          value="true"
+          checked={channels[channelMember(channel)] ?? true}
+          aria-label={t.wants(category || t.newCategory, channelLabel(v.locale, channel))}
+        />
+      ),
+    })),
+  ]);
 }

@@ -1,14 +1,15 @@
 import { channelNames } from "../../../domain/notifications/channels.ts";
 import { Fields } from "../components/fields.tsx";
-import { CsrfField, FormButtons, FormRefusal } from "../components/forms.tsx";
+import { buttonLink, CsrfField, FormRefusal, SEARCH_LENGTH } from "../components/forms.tsx";
 import { Card } from "../components/notice.tsx";
 import { done, formPage } from "../shared/actions.ts";
-import { type ConsolePage, field, may, type Visit } from "../shared/page.ts";
+import { commonTexts } from "../shared/common_texts.ts";
+import { type ConsolePage, field, may, type Outcome, type Visit } from "../shared/page.ts";
 import { LivePreview, previewPages, type RenderedMessage } from "./live_preview.tsx";
-import { UserField } from "./user_field.tsx";
-import { chosenUsers, jsonField, messageOf } from "./send_fields.ts";
+import { type ChosenUser, chosenUsers, jsonField, messageOf, userValue } from "./send_fields.ts";
 import { channelChoices, priorityChoices } from "./status.tsx";
 import { notificationTexts } from "./texts.ts";
+import { fragment } from "../components/fragment.ts";
 
 /** The form that sends or schedules a message, with a preview. */
 const sendPage = formPage({
@@ -42,7 +43,10 @@ const sendPage = formPage({
             </Card>
             {contentCard(f, [...templates].map(([value, label]) => ({ value, label })))}
             {deliveryCard(f)}
-            <FormButtons v={v} label={t.sendIt} back="notifications" />
+            <div class="row">
+              <button type="submit" class="button primary">{t.sendIt}</button>
+              {buttonLink("notifications", commonTexts[v.locale].cancel)}
+            </div>
           </div>
           <Card title={t.preview}>
             <LivePreview v={v} action="notifications/send/preview" />
@@ -128,3 +132,67 @@ export const sendPages: ConsolePage[] = [
   sendPage,
   ...previewPages("notifications/send/preview", renderForm),
 ];
+
+const SHOWN = 8;
+
+/** A search field for users of the tenant, with the selected users. */
+function UserField({ v, chosen }: { v: Visit; chosen: ChosenUser[] }) {
+  const t = notificationTexts[v.locale];
+  return (
+    <div class="field">
+      <label for="f-person">{t.users}</label>
+      {/* belongs to no form, so that Enter submits nothing */}
+      <input
+        id="f-person"
+        type="search"
+        name="person"
+        maxlength={SEARCH_LENGTH}
+        form="no-form"
+        autocomplete="off"
+        placeholder={t.findUsers}
+        aria-describedby="f-person-hint"
+        hx-get="notifications/people"
+        hx-trigger="input changed delay:300ms"
+        hx-include="#people"
+        hx-target="#people"
+      />
+      <div class="hint" id="f-person-hint">{t.usersHint}</div>
+      <div id="people" role="group" aria-label={t.users} aria-live="polite">
+        <UserChecks users={chosen} ticked />
+      </div>
+    </div>
+  );
+}
+
+/** Search results for `UserField`: the selected users, then those found. */
+export async function userSearchPage(v: Visit): Promise<Outcome> {
+  const t = notificationTexts[v.locale];
+  const chosen = chosenUsers(v.query.getAll("userIds"));
+  const search = v.query.get("person")?.trim() ?? "";
+  const { items } = search === ""
+    ? { items: [] }
+    : await v.api.call("listUsers", { query: { search, pageSize: SHOWN, isActive: true } });
+  const found = items.filter(({ id }) => !chosen.some((user) => user.id === id))
+    .map(({ id, email, firstName, lastName }) => ({
+      id,
+      label: `${`${firstName} ${lastName}`.trim()} <${email}>`.trim(),
+    }));
+  return await fragment(
+    <>
+      <UserChecks users={chosen} ticked />
+      <UserChecks users={found} />
+      {search !== "" && items.length === 0 && <p class="muted">{t.noUsersFound}</p>}
+    </>,
+  );
+}
+
+const UserChecks = ({ users, ticked = false }: { users: ChosenUser[]; ticked?: boolean }) => (
+  <>
+    {users.map((user) => (
+      <label class="row">
+        <input type="checkbox" name="userIds" value={userValue(user)} checked={ticked} />
+        <span class="break">{user.label}</span>
+      </label>
+    ))}
+  </>
+);

@@ -1,16 +1,21 @@
 import { SENDER_METHODS, type SenderStatus } from "../../../domain/looks/sender.ts";
 import { Fields, Form } from "../components/fields.tsx";
-import { ActionButton } from "../components/forms.tsx";
+import { actionButton } from "../components/forms.tsx";
 import { actionsColumn, labelled, listView } from "../components/list.tsx";
-import { Card, type Tone } from "../components/notice.tsx";
+import { Card } from "../components/notice.tsx";
 import { Badge, CopyValue } from "../components/values.tsx";
-import { action, done, formPage, type Sent, showing } from "../shared/actions.ts";
+import { actionsOf, done, formPage, type Sent } from "../shared/actions.ts";
 import type { Row } from "../shared/operations.ts";
 import { type ConsolePage, field, may, optionalField, type Visit } from "../shared/page.ts";
-import { looksTexts, proofLabels, senderStateLabels } from "./looks_texts.ts";
+import { looksTexts, proofLabels } from "./looks_texts.ts";
+import { defineStates } from "../components/states.tsx";
 
 const managedBy = "manage:settings";
-const TONES: Record<SenderStatus, Tone> = { Pending: "info", Verified: "ok", Failed: "bad" };
+const senderStates = defineStates<SenderStatus>({
+  Pending: ["info", "Waiting", "Aguardando"],
+  Verified: ["ok", "Verified", "Verificado"],
+  Failed: ["bad", "Failed", "Falhou"],
+});
 type Sender = Row<"listNotificationSenders">;
 
 /** The sender addresses and the form that adds one. */
@@ -48,8 +53,7 @@ export const senderPages: ConsolePage[] = [
             head: t.method,
             cell: ({ method, status, dnsRecord, lastError }) => (
               <>
-                <Badge tone={TONES[status]}>{senderStateLabels[v.locale][status]}</Badge>{" "}
-                {proofLabels[v.locale][method]}
+                {senderStates.badge(v, status)} {proofLabels[v.locale][method]}
                 {dnsRecord && status !== "Verified" && (
                   <span class="sub">
                     {t.record} <CopyValue v={v} value={dnsRecord.name} />{" "}
@@ -75,9 +79,6 @@ export const senderPages: ConsolePage[] = [
       return done("senders", looksTexts[v.locale].added);
     },
   }),
-  action("senders/{id}/verify", "verifyNotificationSender", showing("senders", looksTexts, "checked"), [
-    managedBy,
-  ]),
   {
     path: "senders/{id}/default",
     permissions: [managedBy],
@@ -86,9 +87,10 @@ export const senderPages: ConsolePage[] = [
       return done("senders", looksTexts[v.locale].madeDefault);
     },
   },
-  action("senders/{id}/remove", "removeNotificationSender", showing("senders", looksTexts, "removed"), [
-    managedBy,
-  ]),
+  ...actionsOf("senders/{id}", looksTexts, {
+    verify: ["verifyNotificationSender", "checked", "senders"],
+    remove: ["removeNotificationSender", "removed", "senders"],
+  }, [managedBy]),
 ];
 
 function Actions({ v, sender: { id, address, method, status, isDefault } }: { v: Visit; sender: Sender }) {
@@ -96,18 +98,9 @@ function Actions({ v, sender: { id, address, method, status, isDefault } }: { v:
   const label = method === "Mail" ? t.mailAgain : t.verify;
   return (
     <>
-      {(method === "Dns" || status !== "Verified") && (
-        <ActionButton v={v} action={`senders/${id}/verify`} label={label} />
-      )}
-      {status === "Verified" && !isDefault && (
-        <ActionButton v={v} action={`senders/${id}/default`} label={t.makeDefault} />
-      )}
-      <ActionButton
-        v={v}
-        action={`senders/${id}/remove`}
-        label={t.remove}
-        confirm={t.removeConfirm(address)}
-      />
+      {(method === "Dns" || status !== "Verified") && actionButton(v, `senders/${id}/verify`, label)}
+      {status === "Verified" && !isDefault && actionButton(v, `senders/${id}/default`, t.makeDefault)}
+      {actionButton(v, `senders/${id}/remove`, t.remove, { confirm: t.removeConfirm(address) })}
     </>
   );
 }

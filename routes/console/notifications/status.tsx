@@ -1,43 +1,30 @@
 import { channelDisplay, channelNames, isBuiltIn } from "../../../domain/notifications/channels.ts";
 import {
-  DELIVERY_STATES,
   type DeliveryState,
   NOTIFICATION_PRIORITIES,
   type NotificationChannel,
   type RecipientStatus,
   type SkipReason,
-  STATUSES,
 } from "../../../domain/notifications/status.ts";
 import type { Choice } from "../components/forms.tsx";
-import type { Tone } from "../components/notice.tsx";
-import { Badge } from "../components/values.tsx";
 import { defineTexts, type Locale } from "../shared/languages.ts";
 import type { Answer, Row } from "../shared/operations.ts";
+import type { Visit } from "../shared/page.ts";
+import { defineStates } from "../components/states.tsx";
 
 export type Summary = Row<"listNotifications">;
 export type Detail = Answer<"readNotification">;
 type Status = Summary["status"];
 
-const TONES: Record<Status, Tone> = {
-  Pending: "idle",
-  Queued: "info",
-  Sending: "info",
-  Sent: "ok",
-  Failed: "warn",
-  DeadLettered: "bad",
-  Scheduled: "idle",
-  Cancelled: "idle",
-};
-
-export const notificationStatusLabels = defineTexts({
-  Pending: ["In digest", "No resumo"],
-  Queued: ["Queued", "Na fila"],
-  Sending: ["Sending", "Enviando"],
-  Sent: ["Sent", "Enviada"],
-  Failed: ["Failed", "Falhou"],
-  DeadLettered: ["Dead-lettered", "Não entregue"],
-  Scheduled: ["Scheduled", "Agendada"],
-  Cancelled: ["Cancelled", "Cancelada"],
+export const messageStates = defineStates<Status>({
+  Pending: ["idle", "In digest", "No resumo"],
+  Queued: ["info", "Queued", "Na fila"],
+  Sending: ["info", "Sending", "Enviando"],
+  Sent: ["ok", "Sent", "Enviada"],
+  Failed: ["warn", "Failed", "Falhou"],
+  DeadLettered: ["bad", "Dead-lettered", "Não entregue"],
+  Scheduled: ["idle", "Scheduled", "Agendada"],
+  Cancelled: ["idle", "Cancelled", "Cancelada"],
 });
 
 export const channelLabels = defineTexts({
@@ -61,38 +48,21 @@ export const notificationPriorityLabels = defineTexts({
 /** Delivery status of one recipient. A recipient still owed when the message has ended counts as NotDelivered. */
 type RecipientOutcome = RecipientStatus | "NotDelivered";
 
-const RECIPIENT_TONES: Record<RecipientOutcome, Tone> = {
-  Owed: "info",
-  Sent: "ok",
-  Refused: "bad",
-  Skipped: "idle",
-  Collected: "idle",
-  NotDelivered: "bad",
-};
-
-const recipientOutcomeLabels = defineTexts({
-  Owed: ["Pending", "Pendente"],
-  Sent: ["Sent", "Enviada"],
-  Refused: ["Refused", "Recusada"],
-  Skipped: ["Skipped", "Omitida"],
-  Collected: ["In digest", "No resumo"],
-  NotDelivered: ["Not delivered", "Não entregue"],
+const recipientStates = defineStates<RecipientOutcome>({
+  Owed: ["info", "Pending", "Pendente"],
+  Sent: ["ok", "Sent", "Enviada"],
+  Refused: ["bad", "Refused", "Recusada"],
+  Skipped: ["idle", "Skipped", "Omitida"],
+  Collected: ["idle", "In digest", "No resumo"],
+  NotDelivered: ["bad", "Not delivered", "Não entregue"],
 });
 
-const DELIVERY_TONES: Record<DeliveryState, Tone> = { Delivered: "ok", Bounced: "bad", Complained: "bad" };
-
-const deliveryStateLabels = defineTexts({
-  Delivered: ["Delivered", "Entregue"],
-  Bounced: ["Bounced", "Devolvida"],
-  Complained: ["Complaint", "Queixa"],
+/** What the provider reported about an accepted message. */
+export const deliveryStates = defineStates<DeliveryState>({
+  Delivered: ["ok", "Delivered", "Entregue"],
+  Bounced: ["bad", "Bounced", "Devolvida"],
+  Complained: ["bad", "Complaint", "Queixa"],
 });
-
-/** The provider's report about an accepted message, as a coloured label; nothing without a report. */
-export const DeliveryBadge = ({ locale, state }: { locale: Locale; state: DeliveryState | null }) =>
-  state && <Badge tone={DELIVERY_TONES[state]}>{deliveryStateLabels[locale][state]}</Badge>;
-
-export const deliveryChoices = (locale: Locale): Choice[] =>
-  DELIVERY_STATES.map((value) => ({ value, label: deliveryStateLabels[locale][value] }));
 
 /** The reason why a recipient was skipped. */
 export const skipReasonLabels: Record<Locale, Record<SkipReason, string>> = defineTexts({
@@ -105,24 +75,14 @@ export const skipReasonLabels: Record<Locale, Record<SkipReason, string>> = defi
   NotAUser: ["The user no longer belongs to this tenant", "O usuário já não pertence a este inquilino"],
 });
 
-/** A message's status as a coloured label. */
-export const StatusBadge = ({ locale, status }: { locale: Locale; status: Status }) => (
-  <Badge tone={TONES[status]}>{notificationStatusLabels[locale][status]}</Badge>
-);
-
 /** The delivery status of one recipient as a coloured label. */
-export function RecipientBadge(
-  { locale, message, status }: { locale: Locale; message: Pick<Summary, "status">; status: RecipientStatus },
-) {
+export function recipientBadge(v: Visit, message: Pick<Summary, "status">, status: RecipientStatus) {
   const isOver = message.status === "DeadLettered" || message.status === "Cancelled";
-  const outcome = status === "Owed" && isOver ? "NotDelivered" : status;
-  return <Badge tone={RECIPIENT_TONES[outcome]}>{recipientOutcomeLabels[locale][outcome]}</Badge>;
+  return recipientStates.badge(v, status === "Owed" && isOver ? "NotDelivered" : status);
 }
 
 export const channelChoices = (locale: Locale): Choice[] =>
   channelNames.map((value) => ({ value, label: channelLabel(locale, value) }));
-export const statusChoices = (locale: Locale): Choice[] =>
-  STATUSES.map((value) => ({ value, label: notificationStatusLabels[locale][value] }));
 export const priorityChoices = (locale: Locale): Choice[] =>
   NOTIFICATION_PRIORITIES.map((value) => ({ value, label: notificationPriorityLabels[locale][value] }));
 

@@ -1,10 +1,10 @@
 import { SUPPRESSED_CHANNELS, SUPPRESSION_REASONS } from "../../../domain/notifications/suppression.ts";
 import { Fields, Form } from "../components/fields.tsx";
-import { ActionButton } from "../components/forms.tsx";
+import { actionButton } from "../components/forms.tsx";
 import { actionsColumn, type Filter, labelled, listView, search, timeColumn } from "../components/list.tsx";
 import { Card } from "../components/notice.tsx";
 import { Badge, CopyValue } from "../components/values.tsx";
-import { action, done, formPage, type Sent, showing } from "../shared/actions.ts";
+import { actionsOf, done, formPage, type Sent } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { type ConsolePage, field, optionalField, type Visit } from "../shared/page.ts";
 import { channelLabels } from "./status.tsx";
@@ -47,14 +47,11 @@ export const suppressionPages: ConsolePage[] = [
             ),
           },
           timeColumn(v, t.since, "createdAt"),
-          actionsColumn(v, ({ id, address }) => (
-            <ActionButton
-              v={v}
-              action={`suppressions/${id}/lift`}
-              label={t.remove}
-              confirm={t.removeConfirm(address)}
-            />
-          )),
+          actionsColumn(
+            v,
+            ({ id, address }) =>
+              actionButton(v, `suppressions/${id}/lift`, t.remove, { confirm: t.removeConfirm(address) }),
+          ),
         ],
       });
     },
@@ -70,11 +67,9 @@ export const suppressionPages: ConsolePage[] = [
       return done("suppressions", suppressionTexts[v.locale].added);
     },
   }),
-  action(
-    "suppressions/{id}/lift",
-    "liftNotificationSuppression",
-    showing("suppressions", suppressionTexts, "removed"),
-  ),
+  ...actionsOf("suppressions/{id}", suppressionTexts, {
+    lift: ["liftNotificationSuppression", "removed", "suppressions"],
+  }),
 ];
 
 /** Its id must differ from the channel of the form. */

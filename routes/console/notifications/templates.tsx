@@ -1,4 +1,4 @@
-import { ButtonLink } from "../components/forms.tsx";
+import { buttonLink } from "../components/forms.tsx";
 import { choice, listView, search, text, timeColumn } from "../components/list.tsx";
 import { Badge } from "../components/values.tsx";
 import type { View, Visit } from "../shared/page.ts";
@@ -14,7 +14,7 @@ export async function templatesPage(v: Visit): Promise<View> {
     path: "templates",
     icon: "templates",
     title: t.title,
-    actions: <ButtonLink href="templates/new" label={t.newTemplate} icon="plus" tone="primary" />,
+    actions: buttonLink("templates/new", t.newTemplate, { icon: "plus", tone: "primary" }),
     query: { includeShipped: v.query.get("own") !== "true" },
     caption: t.caption,
     empty: [t.empty, t.emptyText],

@@ -1,12 +1,11 @@
-import { MAX_EDITS } from "../../../domain/shared/text_differences.ts";
-import { ActionButton, ButtonLink, SelectField } from "../components/forms.tsx";
+import { type DifferencePart, MAX_EDITS } from "../../../domain/shared/text_differences.ts";
+import { actionButton, buttonLink, SelectField } from "../components/forms.tsx";
 import { Card } from "../components/notice.tsx";
-import { DataTable } from "../components/table.tsx";
+import { dataTable } from "../components/table.tsx";
 import { Badge, Time } from "../components/values.tsx";
 import type { Answer, Row } from "../shared/operations.ts";
 import type { View, Visit } from "../shared/page.ts";
 import { Person, userNames } from "../components/user_names.tsx";
-import { LineDifferences } from "./line_differences.tsx";
 import { versionTexts } from "./version_texts.ts";
 
 type Item = Row<"listNotificationTemplateVersions">;
@@ -40,7 +39,7 @@ export async function versionsView(v: Visit, versioned: Versioned): Promise<View
   return {
     title: t.versions,
     crumbs: [list, { href: here, label: name }],
-    actions: <ButtonLink href={here} label={t.back} />,
+    actions: buttonLink(here, t.back),
     body: (
       <>
         <Card title={t.differences(older, newer)}>
@@ -67,59 +66,48 @@ function VersionTable({ v, versioned, newest, names }: {
 }) {
   const t = versionTexts[v.locale];
   const { here, versions, mayRestore } = versioned;
-  return (
-    <DataTable
-      caption={t.caption}
-      rows={versions}
-      empty={null}
-      columns={[
-        {
-          head: t.version,
-          cell: ({ version }) => (
-            <span class="row">
-              <a href={`${here}/versions/${version}`}>{t.versionOf(version)}</a>
-              {version === newest && <Badge tone="ok">{t.current}</Badge>}
-            </span>
-          ),
-        },
-        { head: t.changed, cell: ({ changedAt }) => <Time v={v} at={changedAt} /> },
-        {
-          head: t.changedBy,
-          cell: ({ changedBy }) => changedBy ? <Person v={v} names={names} id={changedBy} /> : t.service,
-        },
-        {
-          head: t.compare,
-          cell: ({ version }) => (
-            <>
-              {version > 1 && (
-                <a href={`${here}/versions?older=${version - 1}&newer=${version}`}>
-                  {version - 1} → {version}
-                </a>
-              )}
-              {version < newest - 1 && (
-                <a class="sub" href={`${here}/versions?older=${version}&newer=${newest}`}>
-                  {t.sinceVersion(version)}
-                </a>
-              )}
-            </>
-          ),
-        },
-        {
-          head: t.restore,
-          cell: ({ version }) =>
-            version !== newest && mayRestore && (
-              <ActionButton
-                v={v}
-                action={`${here}/versions/${version}/restore`}
-                label={t.restore}
-                icon="retry"
-                confirm={t.restoreConfirm(version)}
-              />
-            ),
-        },
-      ]}
-    />
-  );
+  return dataTable(t.caption, versions, null, [
+    {
+      head: t.version,
+      cell: ({ version }) => (
+        <span class="row">
+          <a href={`${here}/versions/${version}`}>{t.versionOf(version)}</a>
+          {version === newest && <Badge tone="ok">{t.current}</Badge>}
+        </span>
+      ),
+    },
+    { head: t.changed, cell: ({ changedAt }) => <Time v={v} at={changedAt} /> },
+    {
+      head: t.changedBy,
+      cell: ({ changedBy }) => changedBy ? <Person v={v} names={names} id={changedBy} /> : t.service,
+    },
+    {
+      head: t.compare,
+      cell: ({ version }) => (
+        <>
+          {version > 1 && (
+            <a href={`${here}/versions?older=${version - 1}&newer=${version}`}>
+              {version - 1} → {version}
+            </a>
+          )}
+          {version < newest - 1 && (
+            <a class="sub" href={`${here}/versions?older=${version}&newer=${newest}`}>
+              {t.sinceVersion(version)}
+            </a>
+          )}
+        </>
+      ),
+    },
+    {
+      head: t.restore,
+      cell: ({ version }) =>
+        version !== newest && mayRestore &&
+        actionButton(v, `${here}/versions/${version}/restore`, t.restore, {
+          icon: "retry",
+          confirm: t.restoreConfirm(version),
+        }),
+    },
+  ]);
 }
 
 function VersionSelect(
@@ -146,5 +134,25 @@ function Differences(
         </section>
       ))}
     </>
+  );
+}
+
+/** A unified view of the differences. Screen readers hear "added" and "removed" before each changed line. */
+function LineDifferences({ v, label, parts }: { v: Visit; label: string; parts: DifferencePart[] }) {
+  const t = versionTexts[v.locale];
+  const line = ({ change, text }: DifferencePart["lines"][number]) => {
+    if (change === "Unchanged") return <span>{`  ${text}\n`}</span>;
+    const said = <span class="sr-only">{change === "Added" ? t.added : t.removed}:</span>;
+    return change === "Added" ? <ins>{said}{`+ ${text}\n`}</ins> : <del>{said}{`- ${text}\n`}</del>;
+  };
+  return (
+    <pre class="code-block line-diff" tabindex={0} role="region" aria-label={label}>
+      {parts.map(({ skipped, lines }) => (
+        <>
+          {skipped > 0 && <span class="muted">{`… ${t.unchangedLines(skipped)}\n`}</span>}
+          {lines.map(line)}
+        </>
+      ))}
+    </pre>
   );
 }

@@ -1,12 +1,12 @@
 import { Meter } from "../components/charts.tsx";
-import { ButtonLink } from "../components/forms.tsx";
+import { buttonLink } from "../components/forms.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
 import { ScopeChip } from "../components/scope.tsx";
-import { DataTable } from "../components/table.tsx";
-import { Statistics } from "../components/statistics.tsx";
-import { Badge, Facts, number, percent, shortId, Time } from "../components/values.tsx";
-import { ResumeButton } from "../jobs/pause_banner.tsx";
-import { RunBadges } from "../reports/model.tsx";
+import { dataTable } from "../components/table.tsx";
+import { statisticList } from "../components/statistics.tsx";
+import { Badge, factList, number, percent, shortId, Time } from "../components/values.tsx";
+import { ResumeButton } from "../jobs/pauses.tsx";
+import { runBadges } from "../reports/model.tsx";
 import { localOf } from "../components/date_inputs.ts";
 import { searchOf } from "../shared/api.ts";
 import { translateBuiltin } from "../shared/builtin_translations.ts";
@@ -24,26 +24,21 @@ export function Queues({ v, overview }: { v: Visit; overview: Overview }) {
     count === 0 ? "0" : <a href={allJobs({ queue, status })}>{number(v, count)}</a>;
   return (
     <Card title={t.queues} scope={<ScopeChip v={v} of="jobs" />}>
-      <DataTable
-        caption={t.queuesCaption}
-        rows={overview.queues}
-        empty={<Empty icon="jobs" title={t.noQueues} />}
-        columns={[
-          { head: t.queue, cell: ({ queue }) => <a href={allJobs({ queue })}>{queue}</a> },
-          { head: t.waiting, align: "end", cell: ({ queue, waiting }) => jobs(queue, "Enqueued", waiting) },
-          {
-            head: t.processing,
-            align: "end",
-            cell: ({ queue, processing }) => jobs(queue, "Processing", processing),
-          },
-          { head: t.retrying, align: "end", cell: ({ queue, retrying }) => jobs(queue, "Failed", retrying) },
-          {
-            head: t.oldest,
-            cell: ({ oldestDueAt }) => oldestDueAt && <Time v={v} at={oldestDueAt} />,
-          },
-          { head: t.state, cell: ({ queue, pause }) => <QueueState v={v} queue={queue} pause={pause} /> },
-        ]}
-      />
+      {dataTable(t.queuesCaption, overview.queues, <Empty icon="jobs" title={t.noQueues} />, [
+        { head: t.queue, cell: ({ queue }) => <a href={allJobs({ queue })}>{queue}</a> },
+        { head: t.waiting, align: "end", cell: ({ queue, waiting }) => jobs(queue, "Enqueued", waiting) },
+        {
+          head: t.processing,
+          align: "end",
+          cell: ({ queue, processing }) => jobs(queue, "Processing", processing),
+        },
+        { head: t.retrying, align: "end", cell: ({ queue, retrying }) => jobs(queue, "Failed", retrying) },
+        {
+          head: t.oldest,
+          cell: ({ oldestDueAt }) => oldestDueAt && <Time v={v} at={oldestDueAt} />,
+        },
+        { head: t.state, cell: ({ queue, pause }) => <QueueState v={v} queue={queue} pause={pause} /> },
+      ])}
     </Card>
   );
 }
@@ -53,7 +48,7 @@ function QueueState({ v, queue, pause }: { v: Visit } & Pick<Overview["queues"][
   const t = overviewTexts[v.locale];
   if (pause === null) {
     return may(v.viewer, "manage:jobs") &&
-      <ButtonLink href={`queues/${encodeURIComponent(queue)}/pause`} label={t.pause} icon="pause" />;
+      buttonLink(`queues/${encodeURIComponent(queue)}/pause`, t.pause, { icon: "pause" });
   }
   return (
     <>
@@ -82,22 +77,18 @@ export function Deliveries({ v, stats, since }: {
     <Card title={t.deliveries} scope={<ScopeChip v={v} of="own" />}>
       {stats.totalNotifications === 0 ? <Empty icon="notifications" title={t.noMessages} /> : (
         <>
-          <Statistics
-            v={v}
-            of={null}
-            statistics={[
-              [t.allMessages, stats.totalNotifications, messages(null)],
-              [t.sent, sent, messages("Sent")],
-              [t.failedMessages, failedNotifications, {
-                ...messages("Failed"),
-                ...failedNotifications > 0 ? { tone: "warn" } : {},
-              }],
-              [t.deadLettered, deadLetteredNotifications, {
-                ...messages("DeadLettered"),
-                ...deadLetteredNotifications > 0 ? { tone: "bad" } : {},
-              }],
-            ]}
-          />
+          {statisticList(v, null, [
+            [t.allMessages, stats.totalNotifications, messages(null)],
+            [t.sent, sent, messages("Sent")],
+            [t.failedMessages, failedNotifications, {
+              ...messages("Failed"),
+              ...failedNotifications > 0 ? { tone: "warn" } : {},
+            }],
+            [t.deadLettered, deadLetteredNotifications, {
+              ...messages("DeadLettered"),
+              ...deadLetteredNotifications > 0 ? { tone: "bad" } : {},
+            }],
+          ])}
           {ended > 0 && (
             <div>
               <Meter
@@ -138,13 +129,11 @@ export function ScannerCard({ v, scanner }: { v: Visit; scanner: NonNullable<Ove
         </Badge>
       }
     >
-      <Facts
-        facts={[
-          [t.engine, <a href="files/scanner">{scanner.engine}</a>],
-          [t.database, `${scanner.databaseVersion ?? ""} ${age}`],
-          [t.filesWaiting, number(v, scanner.queueDepth ?? 0)],
-        ]}
-      />
+      {factList([
+        [t.engine, <a href="files/scanner">{scanner.engine}</a>],
+        [t.database, `${scanner.databaseVersion ?? ""} ${age}`],
+        [t.filesWaiting, number(v, scanner.queueDepth ?? 0)],
+      ])}
     </Card>
   );
 }
@@ -154,28 +143,23 @@ export function ReportRuns({ v, overview }: { v: Visit; overview: Overview }) {
   const t = overviewTexts[v.locale];
   return (
     <Card title={t.reports} scope={<ScopeChip v={v} of="own" />}>
-      <DataTable
-        caption={t.reportsCaption}
-        rows={overview.reports.latest}
-        empty={<Empty icon="reports" title={t.noReports} />}
-        columns={[
-          {
-            head: t.report,
-            cell: ({ id, reportName }) => (
-              <a href={`report-runs/${id}`}>{translateBuiltin(v.locale, reportName)}</a>
-            ),
-          },
-          {
-            head: t.status,
-            cell: ({ status, deliveryStatus }) => (
-              <span class="row">
-                <RunBadges locale={v.locale} status={status} deliveryStatus={deliveryStatus} />
-              </span>
-            ),
-          },
-          { head: t.created, cell: ({ createdAt }) => <Time v={v} at={createdAt} /> },
-        ]}
-      />
+      {dataTable(t.reportsCaption, overview.reports.latest, <Empty icon="reports" title={t.noReports} />, [
+        {
+          head: t.report,
+          cell: ({ id, reportName }) => (
+            <a href={`report-runs/${id}`}>{translateBuiltin(v.locale, reportName)}</a>
+          ),
+        },
+        {
+          head: t.status,
+          cell: ({ status, deliveryStatus }) => (
+            <span class="row">
+              {runBadges(v, status, deliveryStatus)}
+            </span>
+          ),
+        },
+        { head: t.created, cell: ({ createdAt }) => <Time v={v} at={createdAt} /> },
+      ])}
     </Card>
   );
 }
@@ -189,24 +173,19 @@ export function Instances({ v, workers }: { v: Visit; workers: NonNullable<Overv
       scope={<ScopeChip v={v} of="service" />}
       actions={<a href="workers">{t.allWorkers}</a>}
     >
-      <DataTable
-        caption={t.instancesCaption}
-        rows={workers}
-        empty={<Empty icon="alert" title={t.noInstances} />}
-        columns={[
-          {
-            head: t.host,
-            cell: ({ host, id }) => (
-              <>
-                {host} <code class="muted" title={id}>{shortId(id)}</code>
-              </>
-            ),
-          },
-          { head: t.claimed, align: "end", cell: ({ holds }) => number(v, holds) },
-          { head: t.since, cell: ({ startedAt }) => <Time v={v} at={startedAt} /> },
-          { head: t.heartbeat, cell: ({ heartbeatAt }) => <Time v={v} at={heartbeatAt} /> },
-        ]}
-      />
+      {dataTable(t.instancesCaption, workers, <Empty icon="alert" title={t.noInstances} />, [
+        {
+          head: t.host,
+          cell: ({ host, id }) => (
+            <>
+              {host} <code class="muted" title={id}>{shortId(id)}</code>
+            </>
+          ),
+        },
+        { head: t.claimed, align: "end", cell: ({ holds }) => number(v, holds) },
+        { head: t.since, cell: ({ startedAt }) => <Time v={v} at={startedAt} /> },
+        { head: t.heartbeat, cell: ({ heartbeatAt }) => <Time v={v} at={heartbeatAt} /> },
+      ])}
     </Card>
   );
 }

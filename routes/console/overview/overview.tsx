@@ -1,19 +1,22 @@
 import { TimeBars } from "../components/charts.tsx";
-import { Card, Empty } from "../components/notice.tsx";
+import { Card, Empty, type Tone } from "../components/notice.tsx";
 import { ScopeChip } from "../components/scope.tsx";
 import { LivePart } from "../components/table.tsx";
-import { Statistics } from "../components/statistics.tsx";
+import { statisticList } from "../components/statistics.tsx";
 import { WindowTabs } from "../components/tabs.tsx";
-import { duration } from "../components/values.tsx";
-import { Refusal } from "../shared/api.ts";
+import { duration, Time } from "../components/values.tsx";
+import { type Page, Refusal, searchOf } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
-import type { View, Visit } from "../shared/page.ts";
-import { AttentionCard } from "./attention.tsx";
+import { may, type View, type Visit } from "../shared/page.ts";
 import { FirstSteps } from "./checklist.tsx";
 import { allJobs } from "./links.ts";
-import { ChangesCard, readChanges } from "./changes.tsx";
 import { Deliveries, Instances, type Overview, Queues, ReportRuns, ScannerCard } from "./cards.tsx";
-import { overviewTexts } from "./texts.ts";
+import { attentionTexts, overviewTexts } from "./texts.ts";
+import { UNDELIVERED } from "../../../domain/reports/status.ts";
+import { Icon } from "../components/icons.tsx";
+import { localOf } from "../components/date_inputs.ts";
+import { AuditSentence } from "../components/audit_sentence.tsx";
+import type { Row } from "../shared/operations.ts";
 
 /** The state of the service, limited to what the viewer may see. Refreshes every five seconds. */
 export async function overviewPage(v: Visit): Promise<View> {
@@ -66,24 +69,18 @@ function JobStatistics({ v, overview }: { v: Visit; overview: Overview }) {
   const retrying = jobs.failedJobs > 0 ? { tone: "warn" as const } : {};
   const dead = openDeadLetters > 0 ? { tone: "bad" as const } : {};
   const paused = recurring.paused > 0 ? { hint: t.pausedOf(recurring.paused) } : {};
-  return (
-    <Statistics
-      v={v}
-      of="jobs"
-      statistics={[
-        [t.waiting, jobs.enqueuedJobs, { href: allJobs({ status: "Enqueued" }) }],
-        [t.processing, jobs.processingJobs, { href: allJobs({ status: "Processing" }) }],
-        [t.scheduled, jobs.scheduledJobs, { href: allJobs({ status: "Scheduled" }) }],
-        [t.retrying, jobs.failedJobs, { href: allJobs({ status: "Failed" }), ...retrying }],
-        [t.deadLetters, openDeadLetters, { href: "dead-letters/list?isRetried=false", ...dead }],
-        [t.recurring, recurring.total, { href: "recurring", ...paused }],
-        [t.jobsTotal, jobs.totalJobs, {
-          href: allJobs({}),
-          hint: t.average(duration(v, jobs.averageExecutionDurationMs)),
-        }],
-      ]}
-    />
-  );
+  return statisticList(v, "jobs", [
+    [t.waiting, jobs.enqueuedJobs, { href: allJobs({ status: "Enqueued" }) }],
+    [t.processing, jobs.processingJobs, { href: allJobs({ status: "Processing" }) }],
+    [t.scheduled, jobs.scheduledJobs, { href: allJobs({ status: "Scheduled" }) }],
+    [t.retrying, jobs.failedJobs, { href: allJobs({ status: "Failed" }), ...retrying }],
+    [t.deadLetters, openDeadLetters, { href: "dead-letters/list?isRetried=false", ...dead }],
+    [t.recurring, recurring.total, { href: "recurring", ...paused }],
+    [t.jobsTotal, jobs.totalJobs, {
+      href: allJobs({}),
+      hint: t.average(duration(v, jobs.averageExecutionDurationMs)),
+    }],
+  ]);
 }
 
 function ThroughputCard({ v, overview, window }: { v: Visit; overview: Overview; window: "hour" | "day" }) {
@@ -105,6 +102,131 @@ function ThroughputCard({ v, overview, window }: { v: Visit; overview: Overview;
             : [],
         ]}
       />
+    </Card>
+  );
+}
+
+type Attention = Overview["attention"][number];
+
+const TONES: Record<Attention["level"], Tone> = { Critical: "bad", Warning: "warn", Notice: "info" };
+
+/** Problems that need attention, with links to the pages where they can be solved. */
+function AttentionCard({ v, overview }: { v: Visit; overview: Overview }) {
+  const t = overviewTexts[v.locale];
+  const { attention, since } = overview;
+  if (attention.length === 0) {
+    return (
+      <p class="notice tone-ok">
+        <Icon name="check" />
+        <span>
+          <strong>{t.allWell}.</strong> {t.allWellText}
+        </span>
+      </p>
+    );
+  }
+  return (
+    <Card title={t.attention} scope={<ScopeChip v={v} of="jobs" />}>
+      <ul class="attention">
+        {attention.map((item) => {
+          const href = pageFor(item, v, since);
+          const text = describe(v, item);
+          return (
+            <li class={`tone-${TONES[item.level]}`}>
+              <Icon name={item.level === "Notice" ? "info" : "alert"} />
+              <span>
+                {href ? <a href={href}>{text}</a> : text}
+                {item.reason && ` ${item.reason}`}
+              </span>
+            </li>
+          );
+        })}
+      </ul>
+    </Card>
+  );
+}
+
+function describe(v: Visit, { kind, count, subject }: Attention): string {
+  const text = attentionTexts[v.locale][kind] as (count: number, subject: string) => string;
+  return text(count ?? 0, subject ?? "");
+}
+
+/** Addresses of the pages where problems are solved. `from` begins the time in which messages and reports are counted. */
+const PAGES: Record<Attention["kind"], (o: { subject: string; since: string; from: string }) => string> = {
+  QueueStuck: ({ subject }) => allJobs({ status: "Enqueued", queue: subject }),
+  QueuePaused: ({ subject }) => allJobs({ queue: subject }),
+  TypePaused: ({ subject }) => `job-types/${encodeURIComponent(subject)}`,
+  MaintenanceLate: ({ subject }) => `job-types/${encodeURIComponent(subject)}`,
+  JobsRetrying: () => allJobs({ status: "Failed" }),
+  WebhooksFailing: () => "webhooks?isFailing=true",
+  SuppressionsRising: ({ since }) => `suppressions${searchOf({ from: since })}`,
+  DeadLetters: () => "dead-letters",
+  NotificationsDeadLettered: ({ from }) => `notifications${searchOf({ status: "DeadLettered", from })}`,
+  NotificationsFailed: ({ from }) => `notifications${searchOf({ status: "Failed", from })}`,
+  ReportsFailed: ({ from }) => `report-runs${searchOf({ status: 4, from })}`,
+  ReportsUndelivered: ({ from }) => `report-runs${searchOf({ deliveryStatus: UNDELIVERED.join(), from })}`,
+  ScannerUnavailable: () => "files/scanner",
+  ScannerStale: () => "files/scanner",
+  TenantsAtCapacity: () => "tenants",
+  RecurringPaused: () => "recurring",
+  SchedulesPaused: () => "report-schedules",
+  NoWorkers: () => "workers",
+};
+
+/** Pages of these problems open only for those who see all tenants. */
+const FOR_ALL_TENANTS: readonly Attention["kind"][] = ["TenantsAtCapacity", "NoWorkers"];
+
+/** The page where the problem can be solved; null if there is none that the viewer may open. */
+function pageFor({ kind, subject }: Attention, v: Visit, since: string): string | null {
+  const { permissions } = v.viewer;
+  const seesAll = permissions.has("admin:system") || permissions.has("manage:all-tenants");
+  if (FOR_ALL_TENANTS.includes(kind) && !seesAll) return null;
+  return PAGES[kind]({ subject: subject ?? "", since, from: localOf(v, since) });
+}
+
+const SHOWN = 8;
+const WINDOW_MS = { hour: 3_600_000, day: 86_400_000 };
+type Window = keyof typeof WINDOW_MS;
+
+interface RecentChanges {
+  page: Page<Row<"readAuditLog">>;
+  /** Changes are counted from this time on. */
+  since: string;
+}
+
+/** The latest changes of the window; null if the viewer may not read the audit log. */
+async function readChanges(v: Visit, window: Window): Promise<RecentChanges | null> {
+  if (!may(v.viewer, "read:users")) return null;
+  const start = v.now.getTime() - WINDOW_MS[window];
+  const since = new Date(start - start % 60_000).toISOString(); // to the minute, as the link can say it
+  const page = await v.api.call("readAuditLog", { query: { fromDate: since, pageSize: SHOWN } });
+  return { page, since };
+}
+
+/** The changes of the last hour or day, with their actors. */
+function ChangesCard({ v, changes, window }: { v: Visit; changes: RecentChanges; window: Window }) {
+  const t = overviewTexts[v.locale];
+  const { page: { items, totalCount }, since } = changes;
+  const all = `audit${searchOf({ fromDate: localOf(v, since) })}`;
+  return (
+    <Card
+      title={window === "hour" ? t.changesOfHour : t.changesOfDay}
+      scope={<ScopeChip v={v} of="audit" />}
+      actions={totalCount > 0 && <a href={all}>{t.allChanges(totalCount)}</a>}
+    >
+      {items.length === 0
+        ? <Empty icon="audit" title={t.noChanges} />
+        : (
+          <ul class="changes" aria-label={window === "hour" ? t.changesOfHour : t.changesOfDay}>
+            {items.map((entry) => (
+              <li>
+                <AuditSentence v={v} entry={entry} />
+                <span class="muted nowrap">
+                  <Time v={v} at={entry.at} />
+                </span>
+              </li>
+            ))}
+          </ul>
+        )}
     </Card>
   );
 }

@@ -5,11 +5,11 @@ import type { RecordMember } from "../../../domain/records/members.ts";
 import { type DefinedRecord, pathOfRecord } from "../../../domain/records/record_type.ts";
 import { recordRoutes } from "../../records/record_routes.ts";
 import { Fields, Form } from "../components/fields.tsx";
-import { ButtonLink, type Choice, DeleteButton } from "../components/forms.tsx";
+import { buttonLink, type Choice, deleteButton } from "../components/forms.tsx";
 import { choice, type Filter, list, search, text, timeColumn } from "../components/list.tsx";
 import { Card } from "../components/notice.tsx";
 import type { Column } from "../components/table.tsx";
-import { Badge, CopyValue, exactDay, Facts, shortId, Time } from "../components/values.tsx";
+import { Badge, CopyValue, exactDay, factList, shortId, Time } from "../components/values.tsx";
 import { done, formPage } from "../shared/actions.ts";
 import { orNull, type Page } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
@@ -82,14 +82,8 @@ export function recordPages(record: DefinedRecord): ConsolePage[] {
         ]);
         return {
           title: many,
-          actions: may(v.viewer, managedBy) && (
-            <ButtonLink
-              href={`${path}/new`}
-              label={t.newOne(oneOf(record, v.locale))}
-              icon="plus"
-              tone="primary"
-            />
-          ),
+          actions: may(v.viewer, managedBy) &&
+            buttonLink(`${path}/new`, t.newOne(oneOf(record, v.locale)), { icon: "plus", tone: "primary" }),
           body: list(v, page, {
             path,
             icon: "files",
@@ -319,13 +313,12 @@ function formView(
   return {
     title,
     crumbs: [{ href: path, label: manyOf(record, v.locale) }],
-    actions: row && isOpen && (
-      <DeleteButton
-        v={v}
-        action={`${here}/delete`}
-        confirm={record.softDeleted ? t.deleteConfirm(title) : t.deleteUndoable(title)}
-      />
-    ),
+    actions: row && isOpen &&
+      deleteButton(
+        v,
+        `${here}/delete`,
+        record.softDeleted ? t.deleteConfirm(title) : t.deleteUndoable(title),
+      ),
     body: (
       <>
         <Card>
@@ -358,17 +351,15 @@ async function RowFacts({ v, record, row, shown }: {
   const names = await readNames(v, others, page, new Map());
   return (
     <Card>
-      <Facts
-        facts={[
-          ...others.map((member): [string, Child] => [
-            labelOf(member, v.locale),
-            cellOf(v, member, row[member.name], names),
-          ]),
-          [t.created, <Time v={v} at={row.createdAt} />],
-          [t.updated, <Time v={v} at={row.updatedAt} />],
-          [t.id, <CopyValue v={v} value={row.id} shown={shortId(row.id)} />],
-        ]}
-      />
+      {factList([
+        ...others.map((member): [string, Child] => [
+          labelOf(member, v.locale),
+          cellOf(v, member, row[member.name], names),
+        ]),
+        [t.created, <Time v={v} at={row.createdAt} />],
+        [t.updated, <Time v={v} at={row.updatedAt} />],
+        [t.id, <CopyValue v={v} value={row.id} shown={shortId(row.id)} />],
+      ])}
     </Card>
   );
 }

@@ -1,10 +1,10 @@
 import { Fields } from "../components/fields.tsx";
-import { ButtonLink, CsrfField, DeleteButton, FormRefusal } from "../components/forms.tsx";
+import { buttonLink, CsrfField, deleteButton, FormRefusal } from "../components/forms.tsx";
 import { Card } from "../components/notice.tsx";
 import { Time } from "../components/values.tsx";
 import { jsonField } from "../notifications/send_fields.ts";
 import { TextRows, textsIn } from "../notifications/text_rows.tsx";
-import { action, done, formPage, type Sent, showing } from "../shared/actions.ts";
+import { actionsOf, done, formPage, type Sent } from "../shared/actions.ts";
 import { searchOf } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { Answer } from "../shared/operations.ts";
@@ -19,6 +19,7 @@ import {
 } from "../shared/page.ts";
 import { framedDocument } from "./document_preview.tsx";
 import { documentTemplateTexts } from "./document_texts.ts";
+import { actionsColumn, linkColumn, listView, search, timeColumn } from "../components/list.tsx";
 
 type Template = Answer<"readDocumentTemplate">;
 type Sample = Answer<"listDocumentTemplateSamples">[number];
@@ -115,16 +116,14 @@ function editorView(
     crumbs: [{ href: "document-templates", label: t.title }],
     actions: template && (
       <>
-        {may(v.viewer, "generate:documents") && (
-          <ButtonLink href={`document-templates/${template.id}/generate`} label={t.generate} icon="play" />
-        )}
-        {mayChange && (
-          <DeleteButton
-            v={v}
-            action={`document-templates/${template.id}/delete`}
-            confirm={t.deleteConfirm(template.slug, template.locale)}
-          />
-        )}
+        {may(v.viewer, "generate:documents") &&
+          buttonLink(`document-templates/${template.id}/generate`, t.generate, { icon: "play" })}
+        {mayChange &&
+          deleteButton(
+            v,
+            `document-templates/${template.id}/delete`,
+            t.deleteConfirm(template.slug, template.locale),
+          )}
       </>
     ),
     body: (
@@ -132,12 +131,12 @@ function editorView(
         {samples.length > 0 && (
           <Card title={t.samples}>
             <div class="row">
-              {samples.map((sample) => (
-                <ButtonLink
-                  href={`document-templates/new${searchOf({ sample: idOf(sample) })}`}
-                  label={`${sample.name} (${languagesOf(sample)})`}
-                />
-              ))}
+              {samples.map((sample) =>
+                buttonLink(
+                  `document-templates/new${searchOf({ sample: idOf(sample) })}`,
+                  `${sample.name} (${languagesOf(sample)})`,
+                )
+              )}
             </div>
           </Card>
         )}
@@ -217,10 +216,34 @@ export const documentEditorPages: ConsolePage[] = [
   newPage,
   { path: "document-templates/preview", permissions: READING, post: preview },
   editorPage,
-  action(
-    "document-templates/{id}/delete",
-    "deleteDocumentTemplate",
-    showing("document-templates", documentTemplateTexts, "deleted"),
-    CHANGING,
-  ),
+  ...actionsOf("document-templates/{id}", documentTemplateTexts, {
+    delete: ["deleteDocumentTemplate", "deleted", "document-templates"],
+  }, CHANGING),
 ];
+
+/** The tenant's document templates, by slug and locale. */
+export async function documentTemplatesPage(v: Visit): Promise<View> {
+  const t = documentTemplateTexts[v.locale];
+  return await listView(v, "listDocumentTemplates", {
+    path: "document-templates",
+    icon: "templates",
+    title: t.title,
+    actions: may(v.viewer, "manage:document-templates") &&
+      buttonLink("document-templates/new", t.newTemplate, { icon: "plus", tone: "primary" }),
+    caption: t.caption,
+    empty: [t.empty, t.emptyText],
+    filters: [search(t.search)],
+    columns: [
+      linkColumn(t.name, ({ id, slug, name }) => [`document-templates/${id}`, name, <code>{slug}</code>]),
+      { head: t.locale, cell: ({ locale }) => <code>{locale}</code> },
+      { head: t.version, align: "end", cell: ({ version }) => version },
+      timeColumn(v, t.changed, "updatedAt"),
+      actionsColumn(
+        v,
+        ({ id }) =>
+          may(v.viewer, "generate:documents") &&
+          buttonLink(`document-templates/${id}/generate`, t.generate, { icon: "play" }),
+      ),
+    ],
+  });
+}

@@ -1,6 +1,6 @@
 import { fragment } from "../components/fragment.ts";
 import { Notice } from "../components/notice.tsx";
-import { framedHtml } from "../notifications/frame.tsx";
+import { framedHtml } from "../notifications/live_preview.tsx";
 import { Refusal } from "../shared/api.ts";
 import type { Input } from "../shared/operations.ts";
 import type { Outcome, Visit } from "../shared/page.ts";

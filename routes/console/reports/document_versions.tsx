@@ -1,6 +1,6 @@
-import { ButtonLink } from "../components/forms.tsx";
+import { buttonLink } from "../components/forms.tsx";
 import { Card } from "../components/notice.tsx";
-import { Tabs } from "../components/tabs.tsx";
+import { tabBar } from "../components/tabs.tsx";
 import { versionTexts } from "../notifications/version_texts.ts";
 import { versionsView } from "../notifications/versions_view.tsx";
 import { action, done } from "../shared/actions.ts";
@@ -55,19 +55,17 @@ async function versionPage(v: Visit): Promise<View> {
   return {
     title: versionOf(version),
     crumbs: [{ href: "document-templates", label: t.title }, { href: list, label: versions }],
-    actions: <ButtonLink href={`${list}?newer=${version}&older=${version - 1 || 1}`} label={compare} />,
+    actions: buttonLink(`${list}?newer=${version}&older=${version - 1 || 1}`, compare),
     body: (
       <Card>
         <p class="hint">{t.versionNote}</p>
-        {languages.length > 0 && (
-          <Tabs
-            label={t.languages}
-            tabs={[null, ...languages].map((language) => ({
-              href: `${here}${searchOf({ language })}`,
-              label: language ?? t.ownLanguage,
-              isCurrent: language === chosen,
-            }))}
-          />
+        {languages.length > 0 && tabBar(
+          t.languages,
+          [null, ...languages].map((language) => ({
+            href: `${here}${searchOf({ language })}`,
+            label: language ?? t.ownLanguage,
+            isCurrent: language === chosen,
+          })),
         )}
         <iframe class="preview whole" title={t.preview} src={pdf}></iframe>
         <p>

@@ -1,14 +1,13 @@
 import { problem } from "../../../domain/problems/problem.ts";
 import { labelled } from "../components/list.tsx";
-import type { Tone } from "../components/notice.tsx";
-import { Badge } from "../components/values.tsx";
 import { translateBuiltin } from "../shared/builtin_translations.ts";
 import { orNull } from "../shared/api.ts";
 import type { Locale } from "../shared/languages.ts";
 import type { Answer, Row } from "../shared/operations.ts";
 import type { Visit } from "../shared/page.ts";
 import { DELIVERY_STATUSES, type DeliveryStatus, UNDELIVERED } from "../../../domain/reports/status.ts";
-import { deliveryStatusTexts, reportDeliveryLabels, reportStatusTexts, reportTexts } from "./texts.ts";
+import { reportDeliveryLabels, reportTexts } from "./texts.ts";
+import { defineStates } from "../components/states.tsx";
 
 export type Template = Row<"listReportTemplates">;
 export type Parameter = Template["parameters"][number];
@@ -20,7 +19,6 @@ export type Schedule = Answer<"readReportSchedule">;
 const FORMATS = ["PDF", "Excel", "CSV", "HTML"];
 const STATUSES = ["1", "2", "3", "4", "5", "6"] as const;
 const METHODS = ["1", "2", "3", "4"] as const;
-const TONES: Record<StatusName, Tone> = { 1: "idle", 2: "info", 3: "ok", 4: "bad", 5: "ok", 6: "idle" };
 
 type StatusName = typeof STATUSES[number];
 
@@ -28,40 +26,37 @@ export const formatName = (format: number): string => FORMATS[format - 1] ?? Str
 export const formatChoices = (formats = [1, 2, 3, 4]) =>
   formats.map((format) => ({ value: String(format), label: formatName(format) }));
 export const statusName = (status: number): StatusName => STATUSES[status - 1] ?? "1";
-export const statusChoices = (locale: Locale) => labelled(STATUSES, reportStatusTexts[locale]);
 export const methodLabel = (locale: Locale, method: number): string =>
   reportDeliveryLabels[locale][METHODS[method - 1] ?? "1"];
 export const methodChoices = (locale: Locale) => labelled(METHODS, reportDeliveryLabels[locale]);
 
-export const toneOf = (status: number): Tone => TONES[statusName(status)];
+export const runStates = defineStates<StatusName>({
+  1: ["idle", "Queued", "Na fila"],
+  2: ["info", "Generating", "Gerando"],
+  3: ["ok", "Completed", "Concluído"],
+  4: ["bad", "Failed", "Falhou"],
+  5: ["ok", "Delivered", "Entregue"],
+  6: ["idle", "Cancelled", "Cancelado"],
+});
 
-/** A run's status as a coloured label. */
-const RunStatusBadge = ({ locale, status }: { locale: Locale; status: number }) => (
-  <Badge tone={toneOf(status)}>{reportStatusTexts[locale][statusName(status)]}</Badge>
-);
+export const deliveryStates = defineStates<DeliveryStatus>({
+  Pending: ["info", "Delivering", "Entregando"],
+  Delivered: ["ok", "Delivered", "Entregue"],
+  Partly: ["warn", "Partly delivered", "Entregue em parte"],
+  Failed: ["bad", "Not delivered", "Não entregue"],
+});
 
-const DELIVERY_TONES: Record<DeliveryStatus, Tone> = {
-  Pending: "info",
-  Delivered: "ok",
-  Partly: "warn",
-  Failed: "bad",
-};
 /** The choices of the filter for delivery statuses; the last one selects two of them. */
-export const deliveryStatusChoices = (locale: Locale) => [
-  ...labelled(DELIVERY_STATUSES, deliveryStatusTexts[locale]),
-  { value: UNDELIVERED.join(), label: reportTexts[locale].undelivered },
+export const deliveryStatusChoices = (v: Visit) => [
+  ...deliveryStates.choices(v, DELIVERY_STATUSES),
+  { value: UNDELIVERED.join(), label: reportTexts[v.locale].undelivered },
 ];
-export const deliveryToneOf = (status: DeliveryStatus): Tone => DELIVERY_TONES[status];
 
 /** A run's status and, unless the status says it, whether its document was delivered. */
-export const RunBadges = (
-  { locale, status, deliveryStatus }: { locale: Locale } & Pick<Run, "status" | "deliveryStatus">,
-) => (
+export const runBadges = (v: Visit, status: number, deliveryStatus: DeliveryStatus | null) => (
   <>
-    <RunStatusBadge locale={locale} status={status} />
-    {deliveryStatus !== null && deliveryStatus !== "Delivered" && (
-      <Badge tone={DELIVERY_TONES[deliveryStatus]}>{deliveryStatusTexts[locale][deliveryStatus]}</Badge>
-    )}
+    {runStates.badge(v, statusName(status))}
+    {deliveryStatus !== null && deliveryStatus !== "Delivered" && deliveryStates.badge(v, deliveryStatus)}
   </>
 );
 

@@ -1,37 +1,41 @@
-import { ActionButton, ButtonLink } from "../components/forms.tsx";
+import { actionButton, buttonLink } from "../components/forms.tsx";
 import { timeColumn } from "../components/list.tsx";
-import { Card, Notice, type Tone } from "../components/notice.tsx";
-import { type Column, DataTable, LivePart } from "../components/table.tsx";
-import { Badge, bytes, CopyValue, duration, Facts, number, Time } from "../components/values.tsx";
-import { done, toDocument } from "../shared/actions.ts";
+import { Card, Notice } from "../components/notice.tsx";
+import { type Column, dataTable, LivePart } from "../components/table.tsx";
+import { bytes, CopyValue, duration, factList, number, Time } from "../components/values.tsx";
+import { done, formPage, toDocument } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { translateBuiltin } from "../shared/builtin_translations.ts";
 import { type ConsolePage, field, mayInFiles, type View, type Visit } from "../shared/page.ts";
 import {
-  deliveryToneOf,
+  deliveryStates,
   formatName,
   isMoving,
   methodLabel,
+  readTargets,
   readTemplates,
   type Run,
+  runStates,
   statusName,
-  toneOf,
 } from "./model.tsx";
-import { ParametersCard } from "./parameters_card.tsx";
-import {
-  deliveryStatusTexts,
-  documentTexts,
-  reportDeliveryLabels,
-  reportStatusTexts,
-  reportTexts,
-} from "./texts.ts";
+import { ParametersCard } from "./runs.tsx";
+import { deliveryStatusTexts, documentTexts, reportStatusTexts, reportTexts } from "./texts.ts";
+import { defineStates } from "../components/states.tsx";
+import { Fields, formView } from "../components/fields.tsx";
+import { readDelivery } from "./request.ts";
+import { atInputs, deliveryFields } from "./request_fields.tsx";
 
 /** The API's number of the status Completed. */
 const COMPLETED = 3;
 
 type Delivery = Run["deliveries"][number];
 
-const DELIVERY_TONES: Record<Delivery["status"], Tone> = { Owed: "info", Delivered: "ok", Failed: "bad" };
+/** The delivery to one recipient. */
+const recipientStates = defineStates<Delivery["status"]>({
+  Owed: ["info", "Pending", "Pendente"],
+  Delivered: ["ok", "Delivered", "Entregue"],
+  Failed: ["bad", "Failed", "Falhou"],
+});
 
 /** True if the document is being scanned. */
 const isScanning = ({ fileStatus }: Run): boolean => fileStatus === "Pending" || fileStatus === "Scanning";
@@ -72,21 +76,15 @@ function RunActions({ v, run }: { v: Visit; run: Run }) {
   const moving = isMoving(run);
   return (
     <>
-      {!isDocument(run) && (
-        <ButtonLink
-          href={`reports/${encodeURIComponent(run.templateId)}?from=${run.id}`}
-          label={t.again}
-          icon="retry"
-        />
-      )}
-      <ActionButton
-        v={v}
-        action={`report-runs/${run.id}/delete`}
-        label={moving ? t.cancelRun : commonTexts[v.locale].remove}
-        icon={moving ? "close" : "trash"}
-        tone="danger"
-        confirm={moving ? t.cancelConfirm : t.deleteConfirm}
-      />
+      {!isDocument(run) &&
+        buttonLink(`reports/${encodeURIComponent(run.templateId)}?from=${run.id}`, t.again, {
+          icon: "retry",
+        })}
+      {actionButton(v, `report-runs/${run.id}/delete`, moving ? t.cancelRun : commonTexts[v.locale].remove, {
+        icon: moving ? "close" : "trash",
+        tone: "danger",
+        confirm: moving ? t.cancelConfirm : t.deleteConfirm,
+      })}
     </>
   );
 }
@@ -103,11 +101,14 @@ function Progress({ v, run }: { v: Visit; run: Run }) {
   return (
     <>
       {isOpen && (
-        <Notice tone={deliveryToneOf(deliveryStatus)} title={d[deliveryStatus]}>
+        <Notice
+          tone={deliveryStates.tone(deliveryStatus)}
+          title={deliveryStates.labels[v.locale][deliveryStatus]}
+        >
           {d[`${deliveryStatus}Text`]}
         </Notice>
       )}
-      <Notice tone={toneOf(run.status)} title={s[name]}>
+      <Notice tone={runStates.tone(name)} title={runStates.labels[v.locale][name]}>
         <p>
           {s[`${name}Text`]} {hasDocument && documentTexts[v.locale][run.fileStatus ?? "Purged"]}
         </p>
@@ -116,13 +117,12 @@ function Progress({ v, run }: { v: Visit; run: Run }) {
       {isMoving(run) && <progress aria-label={t.inProgress}></progress>}
       {hasDocument && run.fileStatus === "Available" && (
         <div class="row">
-          <ButtonLink
-            href={`report-runs/${run.id}/download`}
-            label={`${t.download} (${formatName(run.format)}, ${bytes(v, run.fileSizeBytes)})`}
-            icon="download"
-            tone="primary"
-          />
-          <ButtonLink href={`report-runs/${run.id}/deliver`} label={t.deliver} icon="notifications" />
+          {buttonLink(
+            `report-runs/${run.id}/download`,
+            `${t.download} (${formatName(run.format)}, ${bytes(v, run.fileSizeBytes)})`,
+            { icon: "download", tone: "primary" },
+          )}
+          {buttonLink(`report-runs/${run.id}/deliver`, t.deliver, { icon: "notifications" })}
         </div>
       )}
     </>
@@ -142,26 +142,24 @@ function FactsCard({ v, run }: { v: Visit; run: Run }) {
   const { storedFileId, scheduleId, burstId } = run;
   return (
     <Card title={details}>
-      <Facts
-        facts={[
-          [t.id, <CopyValue v={v} value={run.id} />],
-          [t.format, formatName(run.format)],
-          [t.requestedBy, run.requestedBy],
-          [t.requested, <Time v={v} at={run.createdAt} />],
-          [t.started, <Time v={v} at={run.startedAt} />],
-          [t.completed, <Time v={v} at={run.completedAt} />],
-          [t.duration, duration(v, milliseconds(run.generationDuration))],
-          [t.rows, run.rowCount === null ? null : number(v, run.rowCount)],
-          [t.fileName, run.fileName],
-          [t.downloads, number(v, run.downloadCount)],
-          [t.expires, <Time v={v} at={run.expiresAt} />],
-          storedFileId && mayInFiles(v.viewer, "read:files") &&
-          [t.file, <a href={`files/${storedFileId}`}>{details}</a>],
-          scheduleId && [t.fromSchedule, <a href={`report-schedules/${scheduleId}`}>{details}</a>],
-          burstId && [t.burstValue, run.burstValue],
-          burstId && [t.burstAll, <a href={`report-runs?burstId=${burstId}`}>{details}</a>],
-        ]}
-      />
+      {factList([
+        [t.id, <CopyValue v={v} value={run.id} />],
+        [t.format, formatName(run.format)],
+        [t.requestedBy, run.requestedBy],
+        [t.requested, <Time v={v} at={run.createdAt} />],
+        [t.started, <Time v={v} at={run.startedAt} />],
+        [t.completed, <Time v={v} at={run.completedAt} />],
+        [t.duration, duration(v, milliseconds(run.generationDuration))],
+        [t.rows, run.rowCount === null ? null : number(v, run.rowCount)],
+        [t.fileName, run.fileName],
+        [t.downloads, number(v, run.downloadCount)],
+        [t.expires, <Time v={v} at={run.expiresAt} />],
+        storedFileId && mayInFiles(v.viewer, "read:files") &&
+        [t.file, <a href={`files/${storedFileId}`}>{details}</a>],
+        scheduleId && [t.fromSchedule, <a href={`report-schedules/${scheduleId}`}>{details}</a>],
+        burstId && [t.burstValue, run.burstValue],
+        burstId && [t.burstAll, <a href={`report-runs?burstId=${burstId}`}>{details}</a>],
+      ])}
     </Card>
   );
 }
@@ -169,25 +167,18 @@ function FactsCard({ v, run }: { v: Visit; run: Run }) {
 /** Delivery status per recipient, with a button that retries failed deliveries. */
 function DeliveriesCard({ v, run }: { v: Visit; run: Run }) {
   const t = reportTexts[v.locale];
-  const d = reportDeliveryLabels[v.locale];
   const columns: Column<Delivery>[] = [
     { head: t.recipient, cell: ({ recipient }) => recipient },
     { head: t.method, cell: ({ method }) => methodLabel(v.locale, method), wideOnly: true },
-    { head: t.outcome, cell: ({ status }) => <Badge tone={DELIVERY_TONES[status]}>{d[status]}</Badge> },
+    { head: t.outcome, cell: ({ status }) => recipientStates.badge(v, status) },
     { head: t.error, cell: ({ errorMessage }) => errorMessage ?? "" },
     timeColumn(v, t.lastAttempt, "updatedAt", { wideOnly: true }),
     {
       head: t.redeliverOne,
       align: "end",
       cell: ({ recipient, status }) =>
-        status !== "Owed" && (
-          <ActionButton
-            v={v}
-            action={`report-runs/${run.id}/redeliver`}
-            label={t.redeliverOne}
-            fields={{ recipient }}
-          />
-        ),
+        status !== "Owed" &&
+        actionButton(v, `report-runs/${run.id}/redeliver`, t.redeliverOne, { fields: { recipient } }),
     },
   ];
   const canRedeliver = run.status === COMPLETED && run.deliveries.some(({ status }) => status === "Failed");
@@ -195,9 +186,9 @@ function DeliveriesCard({ v, run }: { v: Visit; run: Run }) {
     <Card
       title={t.delivery}
       actions={canRedeliver &&
-        <ActionButton v={v} action={`report-runs/${run.id}/redeliver`} label={t.redeliver} icon="retry" />}
+        actionButton(v, `report-runs/${run.id}/redeliver`, t.redeliver, { icon: "retry" })}
     >
-      <DataTable caption={t.delivery} columns={columns} rows={run.deliveries} empty={null} />
+      {dataTable(t.delivery, run.deliveries, null, columns)}
     </Card>
   );
 }
@@ -231,3 +222,32 @@ export const runPages: ConsolePage[] = [
   { path: "report-runs/{id}/delete", post: deleteRun },
   { path: "report-runs/{id}/redeliver", post: redeliver },
 ];
+
+/** The form that delivers the document of a run to others. */
+export const deliverPage = formPage({
+  path: "report-runs/{id}/deliver",
+  async show(v, sent) {
+    const t = reportTexts[v.locale];
+    const [run, targets] = await Promise.all([
+      v.api.call("readReportExecution", { params: v.params }),
+      readTargets(v),
+    ]);
+    const f = new Fields(v, atInputs(v, sent), null, { method: 2 });
+    const here = `report-runs/${run.id}`;
+    return formView(f, {
+      title: t.deliver,
+      crumbs: [
+        { href: "report-runs", label: t.history },
+        { href: here, label: translateBuiltin(v.locale, run.reportName) },
+      ],
+      submit: t.deliver,
+      intro: t.deliverIntro,
+      inputs: deliveryFields(f, targets),
+    });
+  },
+  async send(v, form) {
+    const delivery = readDelivery(form) ?? { method: 1 };
+    await v.api.call("redeliverReport", { params: v.params, body: { delivery } });
+    return done(`report-runs/${v.params.id}`, reportTexts[v.locale].deliverQueued);
+  },
+});

@@ -1,8 +1,8 @@
 import { periodOf } from "../components/date_inputs.ts";
 import { choice, hidden, list, period, timeColumn } from "../components/list.tsx";
-import { Notice } from "../components/notice.tsx";
+import { Card, Notice } from "../components/notice.tsx";
 import type { Column } from "../components/table.tsx";
-import { bytes, exactTime } from "../components/values.tsx";
+import { bytes, exactTime, factList } from "../components/values.tsx";
 import { translateBuiltin } from "../shared/builtin_translations.ts";
 import type { Row } from "../shared/operations.ts";
 import type { View, Visit } from "../shared/page.ts";
@@ -12,11 +12,13 @@ import {
   formatName,
   isMoving,
   readTemplates,
-  RunBadges,
-  statusChoices,
+  runBadges,
+  runStates,
+  type Template,
   templateChoices,
 } from "./model.tsx";
 import { reportTexts } from "./texts.ts";
+import { commonTexts } from "../shared/common_texts.ts";
 
 /** Report runs the viewer may see, newest first, with their status. */
 export async function runsPage(v: Visit): Promise<View> {
@@ -47,8 +49,8 @@ export async function runsPage(v: Visit): Promise<View> {
         hidden("burstId"),
         hidden("fromDate"),
         choice("templateId", t.template, templateChoices(templates)),
-        choice("status", t.status, statusChoices(v.locale)),
-        choice("deliveryStatus", t.deliveryStatus, deliveryStatusChoices(v.locale)),
+        choice("status", t.status, runStates.choices(v)),
+        choice("deliveryStatus", t.deliveryStatus, deliveryStatusChoices(v)),
         choice("format", t.format, formatChoices()),
         ...period(t),
       ],
@@ -77,7 +79,7 @@ export function runColumns(v: Visit): Column<Row<"listReportExecutions">>[] {
       head: t.status,
       cell: ({ status, deliveryStatus }) => (
         <span class="row">
-          <RunBadges locale={v.locale} status={status} deliveryStatus={deliveryStatus} />
+          {runBadges(v, status, deliveryStatus)}
           {status === 2 && <progress aria-label={t.inProgress}></progress>}
         </span>
       ),
@@ -92,4 +94,32 @@ export function runColumns(v: Visit): Column<Row<"listReportExecutions">>[] {
     timeColumn(v, t.requested, "createdAt"),
     timeColumn(v, t.completed, "completedAt", { wideOnly: true }),
   ];
+}
+
+/** The parameters of a run or a schedule. */
+export function ParametersCard(
+  { v, templates, of: { templateId, parametersJson } }: {
+    v: Visit;
+    /** Used for the names of the parameters. */
+    templates: Template[];
+    of: { templateId: string; parametersJson: string };
+  },
+) {
+  const t = reportTexts[v.locale];
+  const { yes, no } = commonTexts[v.locale];
+  const entries = Object.entries(JSON.parse(parametersJson) as Record<string, unknown>);
+  const template = templates.find((each) => each.templateId === templateId);
+  const displayName = (name: string) =>
+    template?.parameters.find((each) => each.name === name)?.displayName ?? name;
+  const shown = (value: unknown): string => {
+    if (typeof value === "boolean") return value ? yes : no;
+    return typeof value === "string" ? value : JSON.stringify(value);
+  };
+  return (
+    <Card title={t.parameters}>
+      {entries.length === 0
+        ? <p class="muted">{commonTexts[v.locale].none}</p>
+        : factList(entries.map(([name, value]) => [displayName(name), shown(value)]))}
+    </Card>
+  );
 }

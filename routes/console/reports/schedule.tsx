@@ -1,12 +1,11 @@
 import type { Burst } from "../../../domain/reports/generation/burst.ts";
 import type { DeliveryOptions } from "../../../domain/reports/delivery/options.ts";
 import { describeCron } from "../components/cron_description.ts";
-import { ActionButton, ButtonLink, DeleteButton } from "../components/forms.tsx";
+import { actionButton, buttonLink, deleteButton } from "../components/forms.tsx";
 import { Card, Empty } from "../components/notice.tsx";
 import { RunTimes } from "../components/schedule_editor.tsx";
-import { DataTable, LivePart } from "../components/table.tsx";
-import { CopyValue, Facts, number, Time } from "../components/values.tsx";
-import { action, showing } from "../shared/actions.ts";
+import { dataTable, LivePart } from "../components/table.tsx";
+import { Badge, CopyValue, factList, number, Time } from "../components/values.tsx";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { ConsolePage, View, Visit } from "../shared/page.ts";
 import {
@@ -16,14 +15,17 @@ import {
   nameIn,
   readTargets,
   readTemplates,
-  RunBadges,
+  runBadges,
+  type Schedule,
+  type Target,
+  type Template,
+  templateChoices,
 } from "./model.tsx";
-import type { Schedule, Target, Template } from "./model.tsx";
-import { ParametersCard } from "./parameters_card.tsx";
-import { runColumns } from "./runs.tsx";
+import { ParametersCard, runColumns } from "./runs.tsx";
 import { scheduleTexts } from "./schedule_texts.ts";
-import { ActivityBadge } from "./schedules.tsx";
 import { reportTexts } from "./texts.ts";
+import { actionsOf } from "../shared/actions.ts";
+import { choice, linkColumn, listView, timeColumn } from "../components/list.tsx";
 
 /** One schedule: details, next runs, parameters, delivery and latest runs. */
 async function schedulePage(v: Visit): Promise<View> {
@@ -53,12 +55,12 @@ async function schedulePage(v: Visit): Promise<View> {
             <DeliveryCard v={v} schedule={schedule} targets={targets} />
           </div>
           <Card title={t.recent} actions={<a href={`report-runs?scheduleId=${id}`}>{t.all}</a>}>
-            <DataTable
-              caption={r.historyCaption}
-              columns={runColumns(v)}
-              rows={runs.items}
-              empty={<Empty icon="reports" title={r.noRuns}>{r.noRunsText}</Empty>}
-            />
+            {dataTable(
+              r.historyCaption,
+              runs.items,
+              <Empty icon="reports" title={r.noRuns}>{r.noRunsText}</Empty>,
+              runColumns(v),
+            )}
           </Card>
         </LivePart>
       </>
@@ -71,12 +73,12 @@ function ScheduleActions({ v, schedule: { id, name, isActive } }: { v: Visit; sc
   const path = `report-schedules/${id}`;
   return (
     <>
-      <ActionButton v={v} action={`${path}/trigger`} label={t.trigger} icon="play" />
+      {actionButton(v, `${path}/trigger`, t.trigger, { icon: "play" })}
       {isActive
-        ? <ActionButton v={v} action={`${path}/pause`} label={t.pause} icon="pause" />
-        : <ActionButton v={v} action={`${path}/resume`} label={t.resume} icon="play" />}
-      <ButtonLink href={`${path}/edit`} label={commonTexts[v.locale].edit} icon="settings" />
-      <DeleteButton v={v} action={`${path}/delete`} confirm={t.deleteConfirm(name)} />
+        ? actionButton(v, `${path}/pause`, t.pause, { icon: "pause" })
+        : actionButton(v, `${path}/resume`, t.resume, { icon: "play" })}
+      {buttonLink(`${path}/edit`, commonTexts[v.locale].edit, { icon: "settings" })}
+      {deleteButton(v, `${path}/delete`, t.deleteConfirm(name))}
     </>
   );
 }
@@ -87,34 +89,31 @@ function FactsCard({ v, schedule, templates }: { v: Visit; schedule: Schedule; t
   const lastRun = <Time v={v} at={schedule.lastRunAt} />;
   return (
     <Card title={commonTexts[v.locale].details}>
-      <Facts
-        facts={[
-          [t.status, <ActivityBadge v={v} isActive={schedule.isActive} />],
-          [
-            reportTexts[v.locale].report,
-            <a href={`reports/${encodeURIComponent(templateId)}`}>{nameIn(templates, templateId)}</a>,
-          ],
-          [reportTexts[v.locale].format, formatName(schedule.format)],
-          [
-            t.schedule,
-            <span>
-              {describeCron(v.locale, schedule.cronExpression)} <code>{schedule.cronExpression}</code>{" "}
-              {schedule.timeZoneId}
-            </span>,
-          ],
-          [
-            t.last,
-            <span class="row">
-              {lastExecutionId ? <a href={`report-runs/${lastExecutionId}`}>{lastRun}</a> : lastRun}
-              {lastStatus !== null &&
-                <RunBadges locale={v.locale} status={lastStatus} deliveryStatus={lastDeliveryStatus} />}
-            </span>,
-          ],
-          [t.failures, number(v, failuresInARow)],
-          [t.createdBy, <CopyValue v={v} value={schedule.createdBy} />],
-          [t.updated, <Time v={v} at={schedule.updatedAt} />],
-        ]}
-      />
+      {factList([
+        [t.status, <ActivityBadge v={v} isActive={schedule.isActive} />],
+        [
+          reportTexts[v.locale].report,
+          <a href={`reports/${encodeURIComponent(templateId)}`}>{nameIn(templates, templateId)}</a>,
+        ],
+        [reportTexts[v.locale].format, formatName(schedule.format)],
+        [
+          t.schedule,
+          <span>
+            {describeCron(v.locale, schedule.cronExpression)} <code>{schedule.cronExpression}</code>{" "}
+            {schedule.timeZoneId}
+          </span>,
+        ],
+        [
+          t.last,
+          <span class="row">
+            {lastExecutionId ? <a href={`report-runs/${lastExecutionId}`}>{lastRun}</a> : lastRun}
+            {lastStatus !== null && runBadges(v, lastStatus, lastDeliveryStatus)}
+          </span>,
+        ],
+        [t.failures, number(v, failuresInARow)],
+        [t.createdBy, <CopyValue v={v} value={schedule.createdBy} />],
+        [t.updated, <Time v={v} at={schedule.updatedAt} />],
+      ])}
       <p class="hint">{t.permissionsNote}</p>
     </Card>
   );
@@ -146,18 +145,16 @@ function DeliveryCard(
   const target = targets.find(({ id }) => id === targetId);
   return (
     <Card title={t.delivery}>
-      <Facts
-        facts={[
-          [t.method, methodLabel(v.locale, delivery?.method ?? 1)],
-          recipients.length > 0 && [t.recipients, recipients.join(", ")],
-          emailSubject && [t.subject, emailSubject],
-          targetPath && [t.targetPath, <code>{targetPath}</code>],
-          targetId && [t.target, target ? target.name : <code>{targetId}</code>],
-          webhookUrl && [t.webhookUrl, <code>{webhookUrl}</code>],
-          burst && [t.burstParameter, burst.parameter],
-          burst && [t.burstLines, burst.items.map(({ value }) => String(value)).join(", ")],
-        ]}
-      />
+      {factList([
+        [t.method, methodLabel(v.locale, delivery?.method ?? 1)],
+        recipients.length > 0 && [t.recipients, recipients.join(", ")],
+        emailSubject && [t.subject, emailSubject],
+        targetPath && [t.targetPath, <code>{targetPath}</code>],
+        targetId && [t.target, target ? target.name : <code>{targetId}</code>],
+        webhookUrl && [t.webhookUrl, <code>{webhookUrl}</code>],
+        burst && [t.burstParameter, burst.parameter],
+        burst && [t.burstLines, burst.items.map(({ value }) => String(value)).join(", ")],
+      ])}
     </Card>
   );
 }
@@ -165,24 +162,65 @@ function DeliveryCard(
 /** The page of a schedule and its actions. */
 export const schedulePages: ConsolePage[] = [
   { path: "report-schedules/{id}", get: schedulePage },
-  action(
-    "report-schedules/{id}/pause",
-    "pauseReportSchedule",
-    showing("report-schedules/{id}", scheduleTexts, "pausedNow"),
-  ),
-  action(
-    "report-schedules/{id}/resume",
-    "resumeReportSchedule",
-    showing("report-schedules/{id}", scheduleTexts, "resumed"),
-  ),
-  action(
-    "report-schedules/{id}/trigger",
-    "triggerReportSchedule",
-    showing("report-schedules/{id}", scheduleTexts, "triggered"),
-  ),
-  action(
-    "report-schedules/{id}/delete",
-    "deleteReportSchedule",
-    showing("report-schedules", scheduleTexts, "deleted"),
-  ),
+  ...actionsOf("report-schedules/{id}", scheduleTexts, {
+    pause: ["pauseReportSchedule", "pausedNow"],
+    resume: ["resumeReportSchedule", "resumed"],
+    trigger: ["triggerReportSchedule", "triggered"],
+    delete: ["deleteReportSchedule", "deleted", "report-schedules"],
+  }),
 ];
+
+/** Schedules the viewer may see, newest first. */
+export async function schedulesPage(v: Visit): Promise<View> {
+  const t = scheduleTexts[v.locale];
+  const templates = await readTemplates(v);
+  return await listView(v, "listReportSchedules", {
+    path: "report-schedules",
+    id: "schedules",
+    icon: "schedules",
+    title: t.schedules,
+    actions: templates.length > 0 &&
+      buttonLink("report-schedules/new", t.newSchedule, { icon: "plus", tone: "primary" }),
+    caption: t.caption,
+    empty: [t.none, t.noneText],
+    query: { pageNumber: v.query.get("page") },
+    filters: [
+      choice("templateId", reportTexts[v.locale].template, templateChoices(templates)),
+      choice("isActive", t.status, { true: t.active, false: t.paused }),
+    ],
+    everySeconds: 10,
+    columns: [
+      linkColumn(
+        t.name,
+        ({ id, name, templateId }) => [`report-schedules/${id}`, name, nameIn(templates, templateId)],
+      ),
+      { head: t.status, cell: ({ isActive }) => <ActivityBadge v={v} isActive={isActive} /> },
+      {
+        head: t.schedule,
+        cell: ({ cronExpression, timeZoneId }) => (
+          <>
+            <code>{cronExpression}</code>
+            <span class="sub nowrap">{timeZoneId}</span>
+          </>
+        ),
+      },
+      timeColumn(v, t.next, "nextRunAt"),
+      {
+        head: t.last,
+        cell: ({ lastRunAt, lastStatus, lastDeliveryStatus }) => (
+          <span class="row">
+            <Time v={v} at={lastRunAt} />
+            {lastStatus !== null && runBadges(v, lastStatus, lastDeliveryStatus)}
+          </span>
+        ),
+      },
+    ],
+  });
+}
+
+/** Active or paused, as a coloured label. */
+const ActivityBadge = ({ v, isActive }: { v: Visit; isActive: boolean }) => (
+  <Badge tone={isActive ? "ok" : "idle"}>
+    {isActive ? scheduleTexts[v.locale].active : scheduleTexts[v.locale].paused}
+  </Badge>
+);

@@ -1,10 +1,10 @@
-import { ActionButton, ButtonLink, DeleteButton } from "../components/forms.tsx";
+import { actionButton, buttonLink, deleteButton } from "../components/forms.tsx";
 import { choice, listView, timeColumn } from "../components/list.tsx";
 import { Fields, formView } from "../components/fields.tsx";
 import { Card } from "../components/notice.tsx";
-import { Badge, Facts, Time } from "../components/values.tsx";
+import { Badge, factList, Time } from "../components/values.tsx";
 import { shownOnce } from "../integration/shown_once.tsx";
-import { action, done, formPage, type Sent, showing } from "../shared/actions.ts";
+import { action, actionsOf, done, formPage, type Sent } from "../shared/actions.ts";
 import type { Answer } from "../shared/operations.ts";
 import { type ConsolePage, field, fieldsIn, type Outcome, type View, type Visit } from "../shared/page.ts";
 import { targetTexts } from "./target_texts.ts";
@@ -21,8 +21,8 @@ async function targetsPage(v: Visit): Promise<View> {
     title: t.targets,
     actions: (
       <>
-        <ButtonLink href="report-targets/new?kind=s3" label={t.newBucket} icon="plus" tone="primary" />
-        <ButtonLink href="report-targets/new?kind=slack" label={t.newChat} icon="plus" />
+        {buttonLink("report-targets/new?kind=s3", t.newBucket, { icon: "plus", tone: "primary" })}
+        {buttonLink("report-targets/new?kind=slack", t.newChat, { icon: "plus" })}
       </>
     ),
     top: <SecretCard v={v} secret={secret} />,
@@ -54,23 +54,16 @@ function SecretCard({ v, secret }: { v: Visit; secret: Answer<"readReportWebhook
   return (
     <Card
       title={t.webhookSecret}
-      actions={
-        <ActionButton
-          v={v}
-          action="report-targets/webhook-secret"
-          label={t.rotate}
-          icon="keys"
-          confirm={t.rotateConfirm}
-        />
-      }
+      actions={actionButton(v, "report-targets/webhook-secret", t.rotate, {
+        icon: "keys",
+        confirm: t.rotateConfirm,
+      })}
     >
       <p class="muted">{isOwn ? t.ownSecret : t.sharedSecret}</p>
-      <Facts
-        facts={[
-          createdAt && [t.secretCreated, <Time v={v} at={createdAt} />],
-          isOldValid && [t.oldSecret, <Time v={v} at={oldValidUntil} />],
-        ]}
-      />
+      {factList([
+        createdAt && [t.secretCreated, <Time v={v} at={createdAt} />],
+        isOldValid && [t.oldSecret, <Time v={v} at={oldValidUntil} />],
+      ])}
     </Card>
   );
 }
@@ -145,8 +138,8 @@ function targetForm(
     crumbs: [{ href: "report-targets", label: t.targets }],
     actions: target && (
       <>
-        <ActionButton v={v} action={`${here}/test`} label={t.test} icon="play" tone="primary" />
-        <DeleteButton v={v} action={`${here}/delete`} confirm={t.removeConfirm(target.name)} />
+        {actionButton(v, `${here}/test`, t.test, { icon: "play", tone: "primary" })}
+        {deleteButton(v, `${here}/delete`, t.removeConfirm(target.name))}
       </>
     ),
     inputs: [
@@ -196,9 +189,7 @@ export const targetPages: ConsolePage[] = forManagers([
     if (succeeded) return done(path, t.tested);
     return { goTo: path, flash: { tone: "bad", text: t.testFailed(reason ?? "") } };
   }),
-  action(
-    "report-targets/{id}/delete",
-    "deleteReportTarget",
-    showing("report-targets", targetTexts, "removed"),
-  ),
+  ...actionsOf("report-targets/{id}", targetTexts, {
+    delete: ["deleteReportTarget", "removed", "report-targets"],
+  }),
 ]);

@@ -1,11 +1,16 @@
-import { ButtonLink } from "../components/forms.tsx";
-import { actionsColumn } from "../components/list.tsx";
-import { type Column, DataTable } from "../components/table.tsx";
+import { buttonLink } from "../components/forms.tsx";
+import { actionsColumn, choicesOf } from "../components/list.tsx";
+import { type Column, dataTable } from "../components/table.tsx";
 import { Empty } from "../components/notice.tsx";
 import { Badge } from "../components/values.tsx";
-import type { View, Visit } from "../shared/page.ts";
-import { formatName, readTemplates, type Template } from "./model.tsx";
+import { field, type View, type Visit } from "../shared/page.ts";
+import { formatName, readTargets, readTemplate, readTemplates, type Template } from "./model.tsx";
 import { reportTexts } from "./texts.ts";
+import { Fields, formView } from "../components/fields.tsx";
+import { done, formPage } from "../shared/actions.ts";
+import { Refusal } from "../shared/api.ts";
+import { readRequest, valuesOf } from "./request.ts";
+import { atInputs, requestFields } from "./request_fields.tsx";
 
 /** The reports whose data the viewer may see. */
 export async function templatesPage(v: Visit): Promise<View> {
@@ -13,13 +18,11 @@ export async function templatesPage(v: Visit): Promise<View> {
   const templates = await readTemplates(v);
   return {
     title: t.templates,
-    body: (
-      <DataTable
-        caption={t.templatesCaption}
-        columns={columns(v)}
-        rows={templates}
-        empty={<Empty icon="reports" title={t.noTemplates}>{t.noTemplatesText}</Empty>}
-      />
+    body: dataTable(
+      t.templatesCaption,
+      templates,
+      <Empty icon="reports" title={t.noTemplates}>{t.noTemplatesText}</Empty>,
+      columns(v),
     ),
   };
 }
@@ -51,9 +54,59 @@ function columns(v: Visit): Column<Template>[] {
     },
     actionsColumn(
       v,
-      ({ templateId }) => (
-        <ButtonLink href={`reports/${encodeURIComponent(templateId)}`} label={t.generate} icon="play" />
-      ),
+      ({ templateId }) =>
+        buttonLink(`reports/${encodeURIComponent(templateId)}`, t.generate, { icon: "play" }),
     ),
   ];
 }
+
+/** The form to generate a report. `?from=` fills it with the parameters of an earlier run. */
+export const generatePage = formPage({
+  path: "reports/{templateId}",
+  async show(v, sent) {
+    const t = reportTexts[v.locale];
+    const [template, targets] = await Promise.all([
+      readTemplate(v, v.params.templateId),
+      readTargets(v),
+    ]);
+    const { displayName, description } = template;
+    const templateId = encodeURIComponent(template.templateId);
+    const from = v.query.get("from");
+    const run = from ? await v.api.call("readReportExecution", { params: { id: from } }) : null;
+    const f = new Fields(v, atInputs(v, sent), "generateReportAsync", valuesOf(v, template, run));
+    return formView(f, {
+      title: displayName,
+      crumbs: [{ href: "reports", label: t.templates }],
+      actions: (
+        <>
+          {buttonLink(`report-runs?templateId=${templateId}`, t.history)}
+          {buttonLink(`report-schedules/new?template=${templateId}`, t.schedule, { icon: "schedules" })}
+        </>
+      ),
+      submit: t.generate,
+      back: null,
+      intro: description,
+      inputs: [
+        requestFields(f, template, targets),
+        f.select("when", t.when, choicesOf({ later: t.inBackground, now: t.now })),
+      ],
+    });
+  },
+  async send(v, form) {
+    const t = reportTexts[v.locale];
+    const template = await readTemplate(v, v.params.templateId);
+    const { templateId } = template;
+    const { format, parameters, delivery, burst } = readRequest(v, form, template);
+    if (field(form, "when") !== "now") {
+      const body = { templateId, format, parameters, delivery, burst };
+      const { id, burstId } = await v.api.call("generateReportAsync", { body });
+      return done(burstId ? `report-runs?burstId=${burstId}` : `report-runs/${id}`, t.queued);
+    }
+    if (delivery || burst) {
+      const detail = t.needsBackground;
+      throw new Refusal({ status: 422, detail, errors: { when: [detail] } });
+    }
+    const { id } = await v.api.call("generateReport", { body: { templateId, format, parameters } });
+    return done(`report-runs/${id}`, t.generated);
+  },
+});

@@ -3,12 +3,6 @@ import { defineTexts } from "../shared/languages.ts";
 
 /** Labels and explanations of run statuses, by the API's numbers. */
 export const reportStatusTexts = defineTexts({
-  "1": ["Queued", "Na fila"],
-  "2": ["Generating", "Gerando"],
-  "3": ["Completed", "Concluído"],
-  "4": ["Failed", "Falhou"],
-  "5": ["Delivered", "Entregue"],
-  "6": ["Cancelled", "Cancelado"],
   "1Text": [
     "It waits for a free slot. It starts automatically.",
     "Espera por uma vaga. Começa automaticamente.",
@@ -60,17 +54,10 @@ export const reportDeliveryLabels = defineTexts({
   "2": ["By email", "Por e-mail"],
   "3": ["To storage", "Para o armazenamento"],
   "4": ["By webhook", "Por webhook"],
-  Owed: ["Pending", "Pendente"],
-  Delivered: ["Delivered", "Entregue"],
-  Failed: ["Failed", "Falhou"],
 });
 
 /** Labels of the delivery statuses, by the API's names, and their explanations on the run's page. */
 export const deliveryStatusTexts = defineTexts({
-  Pending: ["Delivering", "Entregando"],
-  Delivered: ["Delivered", "Entregue"],
-  Partly: ["Partly delivered", "Entregue em parte"],
-  Failed: ["Not delivered", "Não entregue"],
   PendingText: ["The document is being delivered.", "O documento está sendo entregue."],
   DeliveredText: ["Every recipient received the document.", "Todos os destinatários receberam o documento."],
   PartlyText: [

@@ -3,10 +3,12 @@ import { SearchForm } from "../components/finder.tsx";
 import { Card, Empty } from "../components/notice.tsx";
 import { scopeName } from "../scope/choices.ts";
 import type { ConsoleSection, Outcome, Visit } from "../shared/page.ts";
-import { find, type Group, MIN_SEARCH_LENGTH } from "./find.ts";
-import type { Found } from "./kinds.ts";
-import { cleaned } from "../shared/search_query.ts";
+import { findAnyById, findElsewhere, type Found, KINDS } from "./kinds.ts";
+import { cleaned, idIn, traceIdIn } from "../shared/search_query.ts";
 import { searchTexts } from "./texts.ts";
+import { waitAtMost } from "../../../infra/timeout.ts";
+import { searchOf } from "../shared/api.ts";
+import { findTenants, type Results, SOURCES } from "./sources.ts";
 
 /** The dialog first shows what was found in this time, then asks again for the rest. */
 const FAST_MS = 150;
@@ -100,3 +102,92 @@ const Names = ({ found: { title, detail } }: { found: Found }) => (
     {detail && <span class="muted finder-detail">{detail}</span>}
   </>
 );
+
+/** Results under one heading. */
+interface Group extends Results {
+  title: string;
+  /** True if the source has not answered in time. */
+  isLate?: boolean;
+}
+
+/** Minimum length of a searched text. Shorter texts match too much, and no index serves them. */
+const MIN_SEARCH_LENGTH = 3;
+/** Maximum kinds, the most frequent first, and maximum other tenants of the viewer in which an id is searched. */
+const KINDS_ELSEWHERE = 6;
+const TENANTS_ELSEWHERE = 10;
+
+/**
+ * Finds pages and objects by a text, an id or a trace id, within the viewer's rights and current scope.
+ * @param sourceMs time limit of a source in milliseconds. A link to its list replaces a source that takes longer
+ */
+async function find(v: Visit, q: string, sourceMs: number): Promise<Group[]> {
+  if (q === "") return [];
+  const id = idIn(q);
+  const groups = id || traceIdIn(q)
+    ? await Promise.all([byId(v, id), byTrace(v, traceIdIn(q))])
+    : [pagesLike(v, q), ...q.length >= MIN_SEARCH_LENGTH ? await Promise.all(byText(v, q, sourceMs)) : []];
+  const found = groups.filter(({ items, more }) => items.length > 0 || more !== undefined);
+  return found.length > 0 || !id ? found : await inOtherTenants(v, id);
+}
+
+async function byId(v: Visit, id: string | null): Promise<Group> {
+  return { title: searchTexts[v.locale].things, items: id ? await findAnyById(v, id) : [] };
+}
+
+async function byTrace(v: Visit, traceId: string | null): Promise<Group> {
+  const title = searchTexts[v.locale].trace;
+  if (!traceId || !isOpen(v, "jobs")) return { title, items: [] };
+  const { items, hasNext } = await v.api.call("listJobs", { query: { traceId, pageSize: 5 } });
+  return {
+    title,
+    items: items.map(({ id, jobTypeName, status }) => ({
+      href: `jobs/${id}`,
+      title: jobTypeName,
+      detail: status,
+    })),
+    more: hasNext ? `jobs${searchOf({ traceId })}` : undefined,
+  };
+}
+
+function pagesLike(v: Visit, q: string): Group {
+  const t = searchTexts[v.locale];
+  const all = [
+    ...v.nav.flatMap(({ items }) => items).map(({ path, label }) => ({
+      path,
+      names: Object.values(label),
+      name: label[v.locale],
+    })),
+    { path: "account", names: [t.account], name: t.account },
+  ];
+  const fits = (text: string) => text.toLowerCase().includes(q.toLowerCase());
+  const items = all.filter(({ path, names }) => names.some(fits) || fits(path))
+    .map(({ path, name }) => ({ href: path || "./", title: name, detail: null }));
+  return { title: t.pages, items };
+}
+
+function byText(v: Visit, q: string, sourceMs: number): Promise<Group>[] {
+  const groups = SOURCES.filter(({ section }) => isOpen(v, section)).map(async (source) => {
+    const results = await waitAtMost(sourceMs, source.find(v, q));
+    return { title: source.title(v.locale), ...results ?? { items: [], more: source.list(q), isLate: true } };
+  });
+  const tenants = findTenants(v, q).then((results) => ({ title: searchTexts[v.locale].tenants, ...results }));
+  return [...groups, tenants];
+}
+
+/** The viewer's other tenants in which something has this id. Its page then offers the switch. */
+async function inOtherTenants(v: Visit, id: string): Promise<Group[]> {
+  const t = searchTexts[v.locale];
+  const found = await Promise.all(
+    KINDS.slice(0, KINDS_ELSEWHERE).map(async (kind) =>
+      (await findElsewhere(v, kind, id, TENANTS_ELSEWHERE)).map(({ name }): Found => ({
+        href: `${kind.section}/${id}`,
+        title: t.existsIn(name),
+        detail: null,
+      }))
+    ),
+  );
+  return found.flat().length > 0 ? [{ title: t.elsewhere, items: found.flat() }] : [];
+}
+
+const isOpen = (v: Visit, section: string): boolean =>
+  v.nav.some(({ items }) => items.some(({ path }) => path === section));

@@ -5,7 +5,7 @@ import { manyOf, type RecordRow } from "../records/member_forms.tsx";
 import { searchOf } from "../shared/api.ts";
 import { translateBuiltin } from "../shared/builtin_translations.ts";
 import type { Locale } from "../shared/languages.ts";
-import type { Row } from "../shared/operations.ts";
+import type { OperationId, Row } from "../shared/operations.ts";
 import type { Visit } from "../shared/page.ts";
 import { managesAllTenants, managesAllUsers } from "../shared/access_queries.ts";
 import { ownTenants } from "../scope/own_tenants.ts";
@@ -31,12 +31,19 @@ export interface Source {
   find(v: Visit, q: string): Promise<Results>;
 }
 
-type Person = Pick<Row<"listUsers">, "id" | "firstName" | "lastName" | "email">;
-
 /** Shown of each source. */
 const SHOWN = 5;
 
 const contains = (text: string, q: string): boolean => text.toLowerCase().includes(q.toLowerCase());
+
+/** A row of a source: the end of its address below the source's list, its title, and its detail. */
+type Named = [id: string, title: string, detail?: string | null];
+
+const foundIn = (section: string, [id, title, detail = null]: Named): Found => ({
+  href: `${section}/${encodeURIComponent(id)}`,
+  title,
+  detail,
+});
 
 /** The first rows of a page, and the address of the list if there are more. */
 const firstOf = <T>(
@@ -45,49 +52,56 @@ const firstOf = <T>(
   list: string,
 ): Results => ({ items: items.map(found), more: hasNext ? list : undefined });
 
-const listWith = (path: string, name: string) => (q: string): string => path + searchOf({ [name]: q });
+const asked = (name: string, q: string) => ({
+  params: {},
+  query: new URLSearchParams({ [name]: q, pageSize: String(SHOWN) }),
+});
+
+/**
+ * A source that an operation searches by its parameter `name`.
+ * @param title key of the heading
+ */
+const source = <Id extends OperationId>(
+  section: string,
+  title: "users" | "roles" | "files" | "messages" | "templates",
+  operation: Id | ((v: Visit) => Id),
+  named: (row: Row<Id>, v: Visit) => Named,
+  name = "search",
+): Source => ({
+  title: (language) => searchTexts[language][title],
+  section,
+  list: (q) => section + searchOf({ [name]: q }),
+  async find(v, q) {
+    const id = typeof operation === "string" ? operation : operation(v);
+    const page = await v.api.list(id, asked(name, q));
+    return firstOf(page, (row) => foundIn(section, named(row, v)), this.list(q));
+  },
+});
 
 /** All sources, in the order in which their results are shown. They ask the API with the viewer's rights. */
 export const SOURCES: readonly Source[] = [
-  {
-    title: (language) => searchTexts[language].users,
-    section: "users",
-    list: listWith("users", "search"),
-    async find(v, q) {
-      const page = await v.api.call(managesAllUsers(v) ? "listAllUsers" : "listUsers", {
-        query: { search: q, pageSize: SHOWN },
-      });
-      return firstOf<Person>(page, ({ id, firstName, lastName, email }) => {
-        const name = `${firstName} ${lastName}`.trim();
-        return { href: `users/${id}`, title: name || email, detail: name ? email : null };
-      }, this.list(q));
+  source(
+    "users",
+    "users",
+    (v) => managesAllUsers(v) ? "listAllUsers" : "listUsers",
+    ({ id, firstName, lastName, email }) => {
+      const name = `${firstName} ${lastName}`.trim();
+      return [id, name || email, name && email || null];
     },
-  },
-  {
-    title: (language) => searchTexts[language].roles,
-    section: "roles",
-    list: listWith("roles", "search"),
-    async find(v, q) {
-      const page = await v.api.call("lookUpRoles", { query: { search: q, pageSize: SHOWN } });
-      return firstOf(page, ({ id, name, description }) => ({
-        href: `roles/${id}`,
-        title: name,
-        detail: translateBuiltin(v.locale, description),
-      }), this.list(q));
-    },
-  },
+  ),
+  source("roles", "roles", "lookUpRoles", ({ id, name, description }, v) => [
+    id,
+    name,
+    translateBuiltin(v.locale, description),
+  ]),
   {
     title: (language) => searchTexts[language].jobTypes,
     section: "job-types",
-    list: listWith("jobs", "searchTerm"),
+    list: (q) => `jobs${searchOf({ searchTerm: q })}`,
     async find(v, q) {
       const types = (await v.api.call("listJobTypes")).filter(({ name }) => contains(name, q));
       return {
-        items: types.slice(0, SHOWN).map(({ name }) => ({
-          href: `job-types/${encodeURIComponent(name)}`,
-          title: name,
-          detail: null,
-        })),
+        items: types.slice(0, SHOWN).map(({ name }) => foundIn("job-types", [name, name])),
         more: types.length > SHOWN ? this.list(q) : undefined,
       };
     },
@@ -98,43 +112,20 @@ export const SOURCES: readonly Source[] = [
     list: () => "recurring",
     async find(v, q) {
       const { items } = await v.api.call("listRecurringJobs", { query: { pageSize: 100 } });
-      const found = items.filter(({ jobId }) => contains(jobId, q));
+      const found = items.filter(({ jobId }) => contains(jobId, q)).slice(0, SHOWN);
       return {
-        items: found.slice(0, SHOWN).map(({ jobId, jobTypeName }) => ({
-          href: `recurring/${encodeURIComponent(jobId)}`,
-          title: jobId,
-          detail: jobTypeName,
-        })),
+        items: found.map(({ jobId, jobTypeName }) => foundIn("recurring", [jobId, jobId, jobTypeName])),
       };
     },
   },
-  {
-    title: (language) => searchTexts[language].files,
-    section: "files",
-    list: listWith("files", "search"),
-    async find(v, q) {
-      const page = await v.api.call("listFiles", { query: { search: q, pageSize: SHOWN } });
-      return firstOf(page, ({ id, fileName, status }) => ({
-        href: `files/${id}`,
-        title: fileName,
-        detail: status,
-      }), this.list(q));
-    },
-  },
-  {
-    title: (language) => searchTexts[language].messages,
-    section: "notifications",
-    list: listWith("notifications", "recipient"),
-    async find(v, q) {
-      if (!isAddress(q)) return { items: [] };
-      const page = await v.api.call("listNotifications", { query: { recipient: q, pageSize: SHOWN } });
-      return firstOf(page, ({ id, subject, channel, recipient }) => ({
-        href: `notifications/${id}`,
-        title: subject || channel,
-        detail: recipient,
-      }), this.list(q));
-    },
-  },
+  source("files", "files", "listFiles", ({ id, fileName, status }) => [id, fileName, status]),
+  forAddresses(source(
+    "notifications",
+    "messages",
+    "listNotifications",
+    ({ id, subject, channel, recipient }) => [id, subject || channel, recipient],
+    "recipient",
+  )),
   {
     title: (language) => searchTexts[language].reports,
     section: "reports",
@@ -156,37 +147,29 @@ export const SOURCES: readonly Source[] = [
       };
     },
   },
-  {
-    title: (language) => searchTexts[language].templates,
-    section: "templates",
-    list: listWith("templates", "search"),
-    async find(v, q) {
-      const page = await v.api.call("listNotificationTemplates", { query: { search: q, pageSize: SHOWN } });
-      return firstOf(page, ({ id, name, slug, locale }) => ({
-        href: `templates/${id}`,
-        title: name,
-        detail: `${slug} · ${locale}`,
-      }), this.list(q));
-    },
-  },
+  source("templates", "templates", "listNotificationTemplates", ({ id, name, slug, locale }) => [
+    id,
+    name,
+    `${slug} · ${locale}`,
+  ]),
   ...RECORDS.map(sourceOf),
 ];
+
+/** Messages are searched by the recipient only. */
+function forAddresses(source: Source): Source {
+  return { ...source, find: async (v, q) => isAddress(q) ? await source.find(v, q) : { items: [] } };
+}
 
 function sourceOf(record: DefinedRecord): Source {
   const section = pathOfRecord(record);
   const [listing] = recordRoutes<DefinedRecord>(record);
-  const list = listWith(section, "search");
   return {
     title: (language) => manyOf(record, language),
     section,
-    list,
+    list: (q) => section + searchOf({ search: q }),
     async find(v, q) {
-      const query = new URLSearchParams({ search: q, pageSize: String(SHOWN) });
-      return firstOf(await v.api.listOf<RecordRow>(listing, { params: {}, query }), (row) => ({
-        href: `${section}/${row.id}`,
-        title: String(row[record.title]),
-        detail: null,
-      }), list(q));
+      const page = await v.api.listOf<RecordRow>(listing, asked("search", q));
+      return firstOf(page, (row) => foundIn(section, [row.id, String(row[record.title])]), this.list(q));
     },
   };
 }
@@ -196,20 +179,12 @@ export async function findTenants(v: Visit, q: string): Promise<Results> {
   const t = searchTexts[v.locale];
   const hasPages = v.nav.some(({ items }) => items.some(({ path }) => path === "tenants"));
   if (hasPages) {
-    const page = await v.api.call("lookUpTenants", { query: { search: q, pageSize: SHOWN } });
-    return firstOf(
-      page,
-      ({ id, name, type }) => ({ href: `tenants/${id}`, title: name, detail: type }),
-      `tenants${searchOf({ search: q })}`,
-    );
+    const page = await v.api.list("lookUpTenants", asked("search", q));
+    return firstOf(page, tenantIn("tenants"), `tenants${searchOf({ search: q })}`);
   }
   if (managesAllTenants(v) && managesAllUsers(v)) {
-    const page = await v.api.call("lookUpAllTenants", { query: { search: q, pageSize: SHOWN } });
-    return firstOf(
-      page,
-      ({ id, name, type }) => ({ href: `work-in/${id}`, title: name, detail: type }),
-      `scope${searchOf({ q })}`,
-    );
+    const page = await v.api.list("lookUpAllTenants", asked("search", q));
+    return firstOf(page, tenantIn("work-in"), `scope${searchOf({ q })}`);
   }
   const own = await ownTenants(v.api, { search: q });
   return {
@@ -220,3 +195,7 @@ export async function findTenants(v: Visit, q: string): Promise<Results> {
     })),
   };
 }
+
+const tenantIn =
+  (section: string) => ({ id, name, type }: { id: string; name: string; type: string }): Found =>
+    foundIn(section, [id, name, type]);

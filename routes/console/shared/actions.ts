@@ -48,6 +48,20 @@ export const action = <Id extends OperationId>(
   post: async (v) => result(v, await v.api.act(typeof operation === "string" ? operation : operation(v), v)),
 });
 
+/**
+ * The actions of the buttons of the page `at`, by the end of their path. Each calls an operation with the parameters of the
+ * path and then shows a text, on the page `at` unless the action names another one.
+ */
+export const actionsOf = <Key extends string>(
+  at: string,
+  texts: Record<Locale, Record<Key, string>>,
+  actions: Record<string, [operation: OperationId | ((v: Visit) => OperationId), text: Key, goTo?: string]>,
+  permissions?: string[],
+): ConsolePage[] =>
+  Object.entries(actions).map(([end, [operation, text, goTo = at]]) =>
+    action(`${at}/${end}`, operation, showing(goTo, texts, text), permissions)
+  );
+
 /** Redirects to the signed URL of a document. If the API refuses it, redirects to the page `back`, which shows the reason. */
 export async function toDocument(v: Visit, asked: Promise<{ url: string }>, back: string): Promise<Outcome> {
   try {

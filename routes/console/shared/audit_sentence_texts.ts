@@ -18,14 +18,13 @@ export const actionSentences = defineTexts({
     "{who} ran the jobs of {deadLetters} again",
     "{who} executou de novo as tarefas de {deadLetters}",
   ],
-  "delegation.request": ["{who} asked to act as {target}", "{who} pediu para agir como {target}"],
-  "delegation.open": ["{who} began to act as {target}", "{who} começou a agir como {target}"],
-  "delegation.end": ["{who} ended acting as {target}", "{who} terminou de agir como {target}"],
-  "delegation.allow": [
+  "user.act-as-open": ["{who} began to act as {target}", "{who} começou a agir como {target}"],
+  "user.act-as-end": ["{who} ended acting as {target}", "{who} terminou de agir como {target}"],
+  "user.act-as-allow": [
     "{who} allowed another user to act as {target}",
     "{who} permitiu que outro usuário agisse como {target}",
   ],
-  "delegation.refuse": [
+  "user.act-as-refuse": [
     "{who} refused that another user acts as {target}",
     "{who} recusou que outro usuário aja como {target}",
   ],

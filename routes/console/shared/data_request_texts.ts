@@ -39,8 +39,4 @@ export const dataTexts = sectionTexts({
   UserErasure: ["Erasure", "Exclusão"],
   TenantExport: ["Export", "Exportação"],
   TenantErasure: ["Erasure", "Exclusão"],
-  Queued: ["Waiting", "Em espera"],
-  Running: ["Running", "Em andamento"],
-  Completed: ["Completed", "Concluído"],
-  Failed: ["Failed", "Falhou"],
 });

@@ -96,11 +96,7 @@ export const listTexts = defineTexts({
     "The file is scanned for viruses before it can be downloaded. This takes a moment.",
     "O arquivo é verificado contra vírus antes de poder ser baixado. Isso leva um momento.",
   ],
-  statusQueued: ["Waiting", "Esperando"],
-  statusRunning: ["Running", "Em execução"],
   statusCompleted: ["Completed", "Concluída"],
-  statusFailed: ["Failed", "Falhou"],
-  statusCancelled: ["Stopped", "Parada"],
   progress: (done: string, total: string) => [`${done} of ${total}`, `${done} de ${total}`],
   sessionEnded: [
     "You have signed out, or your access has changed. The remaining rows were left as they are.",

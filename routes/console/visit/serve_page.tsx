@@ -4,7 +4,6 @@ import { proofOf } from "../account/proof_forms.tsx";
 import { formAsText, interruptedBy, resumedForm, STEP_UP, stepUpView } from "../account/step_up.tsx";
 import { downloadList } from "../lists/count_rows.ts";
 import { afterSwitch } from "../scope/switch.ts";
-import { leadToId } from "./lead_to_id.ts";
 import { Refusal, refusalOf } from "../shared/api.ts";
 import { type BrowserState, cookieWriter, isFormCsrf } from "../shared/cookies.ts";
 import {
@@ -21,6 +20,8 @@ import { isSameOrigin } from "../shared/request_security.ts";
 import { shownResult } from "../shared/undo.ts";
 import { unreadCount } from "../shared/viewer.ts";
 import { openVisit, type VisitContext, type VisitRequest } from "./open_visit.ts";
+import { findAnyById, findById, kindOf } from "../search/kinds.ts";
+import { idIn } from "../shared/search_query.ts";
 
 /** Handles one request: session, permissions, form token, page, layout. `page` is null if no page matches the path. */
 export async function servePage(
@@ -172,4 +173,21 @@ class PageServing {
       ? new Response(null, { headers: { "hx-redirect": headerUrl(answers.base + to) } })
       : await answers.goTo(to, []);
   }
+}
+
+/** The parameters of lists that people type into. */
+const TYPED = ["search", "searchTerm", "recipient"];
+
+/**
+ * The page of the thing whose id was typed into the search field of a list: one of the list's kind, else any other. Null if
+ * it is no id, or nothing with it exists in the current scope.
+ */
+async function leadToId(v: Visit): Promise<string | null> {
+  const [section = ""] = v.address.split("?");
+  const typed = TYPED.map((name) => v.query.get(name)?.trim()).find(Boolean);
+  const id = typed && idIn(typed);
+  if (!id || !v.nav.some(({ items }) => items.some(({ path }) => path === section))) return null;
+  const kind = kindOf(section);
+  const own = kind ? await findById(v, kind, id) : null;
+  return (own ?? (await findAnyById(v, id))[0])?.href ?? null;
 }

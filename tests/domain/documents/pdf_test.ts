@@ -7,7 +7,7 @@ import { FORMAT } from "../../../domain/documents/formats.ts";
 import type { Row } from "../../../domain/documents/row_batch.ts";
 import { TableLines, totalsOf } from "../../../domain/documents/table_lines.ts";
 import { Wording } from "../../../domain/documents/wording.ts";
-import { columnWidths } from "../../../domain/documents/writers/pdf/blocks/column_widths.ts";
+import { columnWidths } from "../../../domain/documents/writers/pdf/blocks/table_pieces.ts";
 import { Canvas } from "../../../domain/documents/writers/pdf/canvas.ts";
 import { layOutTable } from "../../../domain/documents/writers/pdf/layout.ts";
 import { breakLines } from "../../../domain/documents/writers/pdf/line_breaks.ts";

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { rescanBatch, rescanBatchJob, startRescan } from "../../../domain/files/rescan.ts";
-import { rescanFile } from "../../../domain/files/rescan_file.ts";
+import { rescanBatch, rescanBatchJob, rescanFile, startRescan } from "../../../domain/files/rescan.ts";
 import { generationOf, readRescanProgress, requestRescan } from "../../../domain/files/rescan_generation.ts";
 import { notifyOwners } from "../../../domain/files/rescan_notice.ts";
 import { PostponeJob } from "../../../domain/jobs/job_type.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { EndedAttempt } from "../../../domain/jobs/ended_attempt.ts";
-import { FailureLog } from "../../../domain/jobs/instance/failure_log.ts";
+import { FailureLog } from "../../../domain/jobs/instance/engine.ts";
 import { recoverLostJobs } from "../../../domain/jobs/engine/lease.ts";
 import { newId } from "../../../domain/shared/ids.ts";
 import { createLog } from "../../../infra/log.ts";

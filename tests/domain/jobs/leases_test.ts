@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { LeaseKeeper } from "../../../domain/jobs/engine/lease_keeper.ts";
-import { PushLease } from "../../../domain/jobs/engine/push_lease.ts";
+import { PushLease } from "../../../domain/jobs/engine/push.ts";
 import { RemoteWorkers } from "../../../domain/jobs/remote/remote_workers.ts";
 import { newId } from "../../../domain/shared/ids.ts";
 import { createLog } from "../../../infra/log.ts";

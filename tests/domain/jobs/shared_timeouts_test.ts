@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { SharedTimeouts } from "../../../domain/jobs/engine/shared_timeouts.ts";
+import { SharedTimeouts } from "../../../domain/jobs/engine/attempt.ts";
 import { GivenClock } from "../../support/given_clock.ts";
 
 Deno.test("calls come at their times, those of the same time with one timer, and cancelled ones never", () => {

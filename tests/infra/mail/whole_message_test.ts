@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Readable } from "node:stream";
 import fc from "fast-check";
 import MailComposer from "nodemailer/lib/mail-composer";
-import { sendWhole } from "../../../infra/mail/whole_message.ts";
+import { sendWhole } from "../../../infra/mail/smtp.ts";
 
 const pieces = ["a word ", "Ação", "=", ".", "\n", "\r\n", "\r", " ", "\t", "x".repeat(80), "日本語", "🙂"];
 const part = fc.oneof(

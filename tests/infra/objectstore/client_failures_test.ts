@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { boundedBody } from "../../../infra/objectstore/bounded_body.ts";
+import { boundedBody, BoundedS3Client } from "../../../infra/objectstore/s3_client.ts";
 import {
   connectObjectStore,
   type ObjectStore,
@@ -9,7 +9,6 @@ import {
 } from "../../../infra/objectstore/objectstore.ts";
 import { systemClock } from "../../../infra/clock.ts";
 import { StoreClock } from "../../../infra/objectstore/store_clock.ts";
-import { BoundedS3Client } from "../../../infra/objectstore/s3_client.ts";
 import { configOf, CREDENTIALS, filesIn, pattern, startTestStore, streamOf } from "./support.ts";
 import { until } from "../../support/until.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import assert from "node:assert/strict";
-import { attachment } from "../../../infra/objectstore/content_disposition.ts";
+import { attachment } from "../../../infra/objectstore/presign.ts";
 
 const FORM = /^attachment; filename="([^"\\%]*)"; filename\*=UTF-8''([A-Za-z0-9!#$&+.^_`|~-]|%[0-9A-F]{2})+$/;
 

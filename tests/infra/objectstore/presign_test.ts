@@ -1,8 +1,12 @@
 import { AwsV4Signer } from "aws4fetch";
 import assert from "node:assert/strict";
 import { amzDate, objectUrl } from "../../../infra/objectstore/address.ts";
-import { attachment } from "../../../infra/objectstore/content_disposition.ts";
-import { presignDownload, presignPart, presignUpload } from "../../../infra/objectstore/presign.ts";
+import {
+  attachment,
+  presignDownload,
+  presignPart,
+  presignUpload,
+} from "../../../infra/objectstore/presign.ts";
 import { StoreClock } from "../../../infra/objectstore/store_clock.ts";
 import { systemClock } from "../../../infra/clock.ts";
 import { QuerySigner } from "../../../infra/objectstore/query_signer.ts";

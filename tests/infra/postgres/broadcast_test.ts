@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { countCached, invalidateCounts } from "../../../domain/shared/count_cache.ts";
 import { createLog } from "../../../infra/log.ts";
-import { type Broadcast, openBroadcast } from "../../../infra/postgres/broadcast.ts";
 import {
   announceChange,
+  type Broadcast,
   type Change,
+  openBroadcast,
   shareChanges,
   subscribeToChanges,
 } from "../../../infra/postgres/changes.ts";

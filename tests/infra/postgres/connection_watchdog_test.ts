@@ -5,7 +5,7 @@ import { createLog } from "../../../infra/log.ts";
 import { databaseFailure } from "../../../infra/postgres/failures.ts";
 import { connectPostgres, type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import { PoolHealth } from "../../../infra/postgres/pools.ts";
-import { ProtocolTracker } from "../../../infra/postgres/protocol_tracker.ts";
+import { ProtocolTracker } from "../../../infra/postgres/watched_socket.ts";
 import { InstanceHealth } from "../../../domain/operations/health.ts";
 import { healthRoutes } from "../../../routes/operations/health.ts";
 import { createTestDatabase } from "../../support/cluster.ts";

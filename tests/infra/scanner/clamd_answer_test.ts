@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { clamdScanner } from "../../../infra/scanner/clamd.ts";
-import { parseVerdict, parseVersion } from "../../../infra/scanner/clamd_answer.ts";
+import { clamdScanner, parseVerdict, parseVersion } from "../../../infra/scanner/clamd.ts";
 import { ScanUnavailable } from "../../../infra/scanner/scanner.ts";
 import { freePort } from "../../../infra/embedded/free_port.ts";
 import { stallAfter, streamOf } from "../../support/content.ts";

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { mailOwner } from "../../../domain/access/account/owner_mail.ts";
-import { OWNER_MAILS, type OwnerMailKind } from "../../../domain/access/account/owner_mail_texts.ts";
+import { mailOwner, OWNER_MAILS, type OwnerMailKind } from "../../../domain/access/account/owner_mail.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
 import { accepted, outcome } from "../../support/outcomes.ts";
 import { setup, setupShared, type TestService } from "../../support/setup.ts";

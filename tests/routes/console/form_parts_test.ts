@@ -22,7 +22,7 @@ import {
   readArgs,
   typedOf,
 } from "../../../routes/console/jobs/args_form.ts";
-import { keyArgs } from "../../../routes/console/jobs/key_args.ts";
+import { keyArgs } from "../../../routes/console/jobs/list.tsx";
 
 const said = { notJson: "not JSON", notNumber: "not a number" };
 const schema = z.object({

@@ -1,9 +1,5 @@
 import assert from "node:assert/strict";
-import {
-  readPendingDelivery,
-  RETRY_DELAYS_MS,
-  settleAttempt,
-} from "../../../domain/events/settle_delivery.ts";
+import { readPendingDelivery, RETRY_DELAYS_MS, settleAttempt } from "../../../domain/events/deliver.ts";
 import { resumeLost, upkeepJob } from "../../../domain/events/upkeep.ts";
 import { finish } from "../../support/maintenance.ts";
 import { accepted, refused } from "../../support/outcomes.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { generateNow as generateWithin } from "../../../domain/reports/generation/generate_now.ts";
-import { Slots } from "../../../domain/reports/threads/slots.ts";
+import { Slots } from "../../../domain/reports/threads/reports.ts";
 import { has, invalid, nulls, pluck, refused } from "../../support/answers.ts";
 import type { Actor } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";

@@ -8,12 +8,14 @@ import { createLog } from "../../../infra/log.ts";
 import { connectPostgres, transact } from "../../../infra/postgres/postgres.ts";
 import { createApp } from "../../../routes/app.ts";
 import { ok } from "../../../routes/shared/answer.ts";
-import { endpoint } from "../../../routes/shared/endpoint.ts";
+import { endpointsIn } from "../../../routes/shared/endpoint.ts";
 import { createDatabaseForLongLocks } from "../../support/cluster.ts";
 import { HttpClient } from "../../support/http.ts";
 import { inOneInstance } from "../../support/in_one_instance.ts";
 import { type Actor, setup } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
+
+const endpoint = endpointsIn("Operations");
 
 const RUNNING = 10;
 const WAITING = 20;
@@ -226,10 +228,7 @@ Deno.test("bodies beyond the memory for those of an address get 503, until other
       stopping: stopping.signal,
       config: { REQUEST_TIMEOUT_SECONDS: 60, BODY_TIMEOUT_SECONDS: 5, JOB_LEASE_SECONDS: 60 },
     } as unknown as ServicePlatform,
-    endpoints: [endpoint({
-      method: "post",
-      path: "/work",
-      area: "Operations",
+    endpoints: [endpoint("POST /work", {
       id: "work",
       summary: "Works",
       access: anyone,

@@ -7,7 +7,9 @@ import { createLog } from "../../../infra/log.ts";
 import { createApp, type Mount, withMounts } from "../../../routes/app.ts";
 import type { AppOptions } from "../../../routes/serve.ts";
 import { ok } from "../../../routes/shared/answer.ts";
-import { endpoint } from "../../../routes/shared/endpoint.ts";
+import { endpointsIn } from "../../../routes/shared/endpoint.ts";
+
+const endpoint = endpointsIn("Operations");
 
 const log = createLog("error", () => {});
 
@@ -18,10 +20,7 @@ function app(
 ) {
   return createApp({
     endpoints: [
-      endpoint({
-        method: "get",
-        path: "/work",
-        area: "Operations",
+      endpoint("GET /work", {
         id: "work",
         summary: "Works",
         access: anyone,

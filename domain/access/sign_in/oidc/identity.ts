@@ -47,12 +47,7 @@ export async function resolveIdentity(
   if (link.count > 0) {
     const actor = { userId: user.id, tenantId: null, ...o.trace };
     const after = { issuer, subject };
-    await recordAudit(tx, actor, {
-      action: "user.link-identity",
-      targetType: "user",
-      targetId: user.id,
-      after,
-    });
+    await recordAudit(tx, actor, "user.link-identity", user.id, { after });
     await proveOwner(p, tx, { userId: user.id, keepsPassword: false, ...o.trace });
     return user.id;
   }
@@ -83,7 +78,7 @@ async function createUser(tx: Tx, identity: OpenIdIdentity, email: string, trace
   if (created.count === 0) return;
   const actor = { userId: id, tenantId: null, ...trace };
   const after = { email, firstName, lastName, issuer: identity.issuer };
-  await recordAudit(tx, actor, { action: "user.create", targetType: "user", targetId: id, after });
+  await recordAudit(tx, actor, "user.create", id, { after });
 }
 
 const unknownUser = (): Problem =>

@@ -1,9 +1,8 @@
 import { Fields, Form } from "../../components/fields.tsx";
-import { ActionButton } from "../../components/forms.tsx";
+import { actionButton } from "../../components/forms.tsx";
 import { timeColumn } from "../../components/list.tsx";
 import { Card } from "../../components/notice.tsx";
-import { type Column, DataTable, LivePart } from "../../components/table.tsx";
-import { Badge } from "../../components/values.tsx";
+import { type Column, dataTable, LivePart } from "../../components/table.tsx";
 import { done, formPage, type Sent } from "../../shared/actions.ts";
 import { orNull } from "../../shared/api.ts";
 import type { Row } from "../../shared/operations.ts";
@@ -12,13 +11,19 @@ import { managesAllUsers } from "../../shared/access_queries.ts";
 import { nameOf, readUser, userCrumbs } from "../users/model.tsx";
 import { tenantCrumbs } from "../tenants/model.tsx";
 import { dataTexts } from "../../shared/data_request_texts.ts";
+import { defineStates } from "../../components/states.tsx";
 
 type DataRequest = Row<"listAllUserDataRequests">;
 
 const REFRESH_SECONDS = 3;
 const ALL_USERS = "manage:all-users";
 const ALL_TENANTS = "manage:all-tenants";
-const tones = { Queued: "idle", Running: "info", Completed: "ok", Failed: "bad" } as const;
+const requestStates = defineStates<DataRequest["status"]>({
+  Queued: ["idle", "Waiting", "Em espera"],
+  Running: ["info", "Running", "Em andamento"],
+  Completed: ["ok", "Completed", "Concluído"],
+  Failed: ["bad", "Failed", "Falhou"],
+});
 
 /** Requested exports and erasures of a user, and the buttons for new ones. The page also shows deleted users. */
 const userDataPage = formPage({
@@ -95,7 +100,7 @@ const ExportCard = ({ v, at }: { v: Visit; at: string }) => {
   return (
     <Card title={t.exportData}>
       <p class="muted">{t.exportHint}</p>
-      <ActionButton v={v} action={`${at}/export`} label={t.exportData} icon="files" />
+      {actionButton(v, `${at}/export`, t.exportData, { icon: "files" })}
     </Card>
   );
 };
@@ -135,7 +140,7 @@ function RequestsCard({ v, requests }: { v: Visit; requests: DataRequest[] }) {
       head: t.status,
       cell: ({ status, step }) => (
         <>
-          <Badge tone={tones[status]}>{t[status]}</Badge> {step && <span class="muted">{step}</span>}
+          {requestStates.badge(v, status)} {step && <span class="muted">{step}</span>}
         </>
       ),
     },
@@ -150,12 +155,7 @@ function RequestsCard({ v, requests }: { v: Visit; requests: DataRequest[] }) {
   return (
     <Card title={t.requests}>
       <LivePart v={v} id="data-requests" {...isOpen && { everySeconds: REFRESH_SECONDS }}>
-        <DataTable
-          caption={t.requests}
-          columns={columns}
-          rows={requests}
-          empty={<p class="muted">{t.none}</p>}
-        />
+        {dataTable(t.requests, requests, <p class="muted">{t.none}</p>, columns)}
       </LivePart>
     </Card>
   );

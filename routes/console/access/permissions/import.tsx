@@ -1,7 +1,7 @@
-import { ButtonLink, CheckField, CsrfField, FileField, FormRefusal } from "../../components/forms.tsx";
+import { buttonLink, CheckField, CsrfField, FileField, FormRefusal } from "../../components/forms.tsx";
 import { Card, Notice, type Tone } from "../../components/notice.tsx";
-import { type Column, DataTable } from "../../components/table.tsx";
-import { Statistics } from "../../components/statistics.tsx";
+import { type Column, dataTable } from "../../components/table.tsx";
+import { statisticList } from "../../components/statistics.tsx";
 import { Badge, number } from "../../components/values.tsx";
 import { formPage, type Sent } from "../../shared/actions.ts";
 import { Refusal } from "../../shared/api.ts";
@@ -103,17 +103,13 @@ function previewView(v: Visit, result: Result, file: File, content: string): Vie
         <Notice tone="info" title={t.previewTitle}>
           <code>{file.name}</code> {failed > 0 && t.failing(failed)}
         </Notice>
-        <Statistics
-          v={v}
-          of={null}
-          statistics={[
-            [t.total, total],
-            [t.Created, created, { tone: "ok" }],
-            [t.Updated, updated, { tone: "info" }],
-            [t.Unchanged, unchanged],
-            [t.Failed, failed, failed > 0 ? { tone: "bad" } : {}],
-          ]}
-        />
+        {statisticList(v, null, [
+          [t.total, total],
+          [t.Created, created, { tone: "ok" }],
+          [t.Updated, updated, { tone: "info" }],
+          [t.Unchanged, unchanged],
+          [t.Failed, failed, failed > 0 ? { tone: "bad" } : {}],
+        ])}
         <form method="post" action="permissions/import" enctype="multipart/form-data" class="row">
           <CsrfField v={v} />
           <input type="hidden" name="fileName" value={file.name} />
@@ -126,15 +122,10 @@ function previewView(v: Visit, result: Result, file: File, content: string): Vie
               </button>
             )
             : <span class="muted">{t.nothingToImport}</span>}
-          <ButtonLink href="permissions/import" label={t.another} />
+          {buttonLink("permissions/import", t.another)}
         </form>
         {rows.length > ROWS_SHOWN && <p class="muted">{t.firstRows(ROWS_SHOWN, rows.length)}</p>}
-        <DataTable
-          caption={t.rowsCaption}
-          columns={columns(v)}
-          rows={rows.slice(0, ROWS_SHOWN)}
-          empty={null}
-        />
+        {dataTable(t.rowsCaption, rows.slice(0, ROWS_SHOWN), null, columns(v))}
       </>
     ),
   };

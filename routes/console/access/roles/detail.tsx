@@ -1,6 +1,6 @@
-import { ButtonLink, DeleteButton } from "../../components/forms.tsx";
+import { buttonLink, deleteButton } from "../../components/forms.tsx";
 import { Card, Notice } from "../../components/notice.tsx";
-import { Codes, CopyValue, Facts, number, Time } from "../../components/values.tsx";
+import { Codes, CopyValue, factList, number, Time } from "../../components/values.tsx";
 import { searchOf } from "../../shared/api.ts";
 import { translateBuiltin } from "../../shared/builtin_translations.ts";
 import type { Row } from "../../shared/operations.ts";
@@ -36,22 +36,20 @@ export async function rolePage(v: Visit): Promise<View> {
           </Notice>
         )}
         <Card>
-          <Facts
-            facts={[
-              [t.tenant, role.tenantName],
-              [t.description, translateBuiltin(v.locale, role.description)],
-              [t.origin, <RoleOrigin v={v} role={role} />],
-              [
-                t.users,
-                may(v.viewer, "read:users")
-                  ? <a href={holders}>{number(v, role.userCount)}</a>
-                  : number(v, role.userCount),
-              ],
-              [t.permissions, number(v, role.permissionCount)],
-              [t.changed, <Time v={v} at={role.updatedAt} />],
-              [t.roleId, <CopyValue v={v} value={role.id} />],
-            ]}
-          />
+          {factList([
+            [t.tenant, role.tenantName],
+            [t.description, translateBuiltin(v.locale, role.description)],
+            [t.origin, <RoleOrigin v={v} role={role} />],
+            [
+              t.users,
+              may(v.viewer, "read:users")
+                ? <a href={holders}>{number(v, role.userCount)}</a>
+                : number(v, role.userCount),
+            ],
+            [t.permissions, number(v, role.permissionCount)],
+            [t.changed, <Time v={v} at={role.updatedAt} />],
+            [t.roleId, <CopyValue v={v} value={role.id} />],
+          ])}
         </Card>
         {users && <Holders v={v} role={role} users={users} href={holders} />}
         <Card title={t.permissions}>
@@ -81,9 +79,7 @@ function Holders({ v, role, users, href }: { v: Visit; role: Role; users: Holder
   return (
     <Card
       title={t.holders}
-      actions={userCount > users.length && (
-        <ButtonLink href={href} label={t.allHolders(number(v, userCount))} />
-      )}
+      actions={userCount > users.length && buttonLink(href, t.allHolders(number(v, userCount)))}
     >
       {users.length === 0 ? <p class="muted">{t.noHolders}</p> : (
         <ul class="row tags" aria-label={t.holders}>
@@ -125,21 +121,15 @@ function Actions({ v, role }: { v: Visit; role: Role }) {
   const t = roleTexts[v.locale];
   return (
     <>
-      {may(v.viewer, "read:users") && (
-        <ButtonLink href={`audit?targetType=role&targetId=${role.id}`} label={t.history} icon="audit" />
-      )}
-      {!role.isSystemRole && may(v.viewer, "update:roles") && may(v.viewer, "read:permissions") && (
-        <ButtonLink href={`roles/${role.id}/edit`} label={t.edit} tone="primary" />
-      )}
-      {!role.isSystemRole && role.userCount === 0 && may(v.viewer, "delete:roles") && (
-        <DeleteButton
-          v={v}
-          action={`roles/${role.id}/delete`}
-          label={t.deleteRole}
-          confirm={t.deleteConfirm(role.name)}
-          confirmLabel={t.deleteNamed(role.name)}
-        />
-      )}
+      {may(v.viewer, "read:users") &&
+        buttonLink(`audit?targetType=role&targetId=${role.id}`, t.history, { icon: "audit" })}
+      {!role.isSystemRole && may(v.viewer, "update:roles") && may(v.viewer, "read:permissions") &&
+        buttonLink(`roles/${role.id}/edit`, t.edit, { tone: "primary" })}
+      {!role.isSystemRole && role.userCount === 0 && may(v.viewer, "delete:roles") &&
+        deleteButton(v, `roles/${role.id}/delete`, t.deleteConfirm(role.name), {
+          label: t.deleteRole,
+          confirmLabel: t.deleteNamed(role.name),
+        })}
     </>
   );
 }

@@ -1,8 +1,8 @@
 import type { Child } from "hono/jsx";
-import { ActionButton, ButtonLink, DeleteButton } from "../../components/forms.tsx";
+import { actionButton, buttonLink, deleteButton } from "../../components/forms.tsx";
 import { Card } from "../../components/notice.tsx";
-import { DataTable, Pager } from "../../components/table.tsx";
-import { CopyValue, Facts, Time } from "../../components/values.tsx";
+import { dataTable, Pager } from "../../components/table.tsx";
+import { CopyValue, factList, Time } from "../../components/values.tsx";
 import { orNull } from "../../shared/api.ts";
 import { may, type View, type Visit } from "../../shared/page.ts";
 import { switcherTexts } from "../../scope/texts.ts";
@@ -28,33 +28,30 @@ export async function tenantPage(v: Visit): Promise<View> {
     body: (
       <>
         <Card>
-          <Facts
-            facts={[
-              [t.status, <TenantStatus v={v} isActive={tenant.isActive} />],
-              [t.type, t[tenant.type]],
-              [t.users, <Capacity v={v} tenant={tenant} />],
-              [t.secondFactor, tenant.requireSecondFactor ? t.secondFactorRequired : t.secondFactorOptional],
-              [t.actAs, t[tenant.actAs]],
-              ...parentTenantId === null ? [] : [parentFact(v, parentTenantId, names)],
-              [t.created, <Time v={v} at={tenant.createdAt} />],
-              [t.changed, <Time v={v} at={tenant.updatedAt} />],
-              [t.tenantId, <CopyValue v={v} value={tenant.id} />],
-            ]}
-          />
+          {factList([
+            [t.status, <TenantStatus v={v} isActive={tenant.isActive} />],
+            [t.type, t[tenant.type]],
+            [t.users, <Capacity v={v} tenant={tenant} />],
+            [t.secondFactor, tenant.requireSecondFactor ? t.secondFactorRequired : t.secondFactorOptional],
+            [t.actAs, t[tenant.actAs]],
+            ...parentTenantId === null ? [] : [parentFact(v, parentTenantId, names)],
+            [t.created, <Time v={v} at={tenant.createdAt} />],
+            [t.changed, <Time v={v} at={tenant.updatedAt} />],
+            [t.tenantId, <CopyValue v={v} value={tenant.id} />],
+          ])}
         </Card>
         {children && (
           <Card
             title={t.children}
-            actions={mayCreate(v) && (
-              <ButtonLink href={`tenants/new?parentTenantId=${tenant.id}`} label={t.newChild} icon="plus" />
-            )}
+            actions={mayCreate(v) &&
+              buttonLink(`tenants/new?parentTenantId=${tenant.id}`, t.newChild, { icon: "plus" })}
           >
-            <DataTable
-              caption={t.childrenCaption(tenant.name)}
-              columns={columns(v, null)}
-              rows={children.items}
-              empty={<p class="muted">{t.noChildren}</p>}
-            />
+            {dataTable(
+              t.childrenCaption(tenant.name),
+              children.items,
+              <p class="muted">{t.noChildren}</p>,
+              columns(v, null),
+            )}
             <Pager v={v} path={`tenants/${tenant.id}`} page={children} />
           </Card>
         )}
@@ -78,39 +75,22 @@ function Actions({ v, tenant }: { v: Visit; tenant: Tenant }) {
   const mayChange = mayOn(v, "update:tenants", tenant);
   return (
     <>
-      {may(v.viewer, "read:users") && (
-        <ButtonLink href={`audit?targetType=tenant&targetId=${tenant.id}`} label={t.history} icon="audit" />
-      )}
-      {managesAllTenants(v) && (
-        <ButtonLink href={`${at}/data`} label={dataTexts[v.locale].tenantTitle} icon="files" />
-      )}
-      {mayWork && (
-        <ButtonLink
-          href={`work-in/${tenant.id}?back=${encodeURIComponent(at)}`}
-          label={switcherTexts[v.locale].joinTenant}
-          icon="tenants"
-        />
-      )}
-      {users && <ButtonLink href={users} label={t.users} icon="users" />}
+      {may(v.viewer, "read:users") &&
+        buttonLink(`audit?targetType=tenant&targetId=${tenant.id}`, t.history, { icon: "audit" })}
+      {managesAllTenants(v) && buttonLink(`${at}/data`, dataTexts[v.locale].tenantTitle, { icon: "files" })}
+      {mayWork &&
+        buttonLink(
+          `work-in/${tenant.id}?back=${encodeURIComponent(at)}`,
+          switcherTexts[v.locale].joinTenant,
+          { icon: "tenants" },
+        )}
+      {users && buttonLink(users, t.users, { icon: "users" })}
       {mayChange && !isPlatform && (tenant.isActive
-        ? (
-          <ActionButton
-            v={v}
-            action={`${at}/deactivate`}
-            label={t.deactivate}
-            confirm={t.deactivateConfirm(tenant.name)}
-          />
-        )
-        : <ActionButton v={v} action={`${at}/activate`} label={t.activate} />)}
-      {mayChange && <ButtonLink href={`${at}/edit`} label={t.edit} tone="primary" />}
-      {!isPlatform && mayOn(v, "delete:tenants", tenant) && (
-        <DeleteButton
-          v={v}
-          action={`${at}/delete`}
-          label={t.deleteTenant}
-          confirm={t.deleteConfirm(tenant.name)}
-        />
-      )}
+        ? actionButton(v, `${at}/deactivate`, t.deactivate, { confirm: t.deactivateConfirm(tenant.name) })
+        : actionButton(v, `${at}/activate`, t.activate))}
+      {mayChange && buttonLink(`${at}/edit`, t.edit, { tone: "primary" })}
+      {!isPlatform && mayOn(v, "delete:tenants", tenant) &&
+        deleteButton(v, `${at}/delete`, t.deleteConfirm(tenant.name), { label: t.deleteTenant })}
     </>
   );
 }

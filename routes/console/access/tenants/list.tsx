@@ -1,15 +1,16 @@
 import type { Child } from "hono/jsx";
-import { ButtonLink } from "../../components/forms.tsx";
+import { buttonLink } from "../../components/forms.tsx";
 import { choice, hidden, labelled, list, search, timeColumn } from "../../components/list.tsx";
 import { type Column, LivePart } from "../../components/table.tsx";
-import { Tabs } from "../../components/tabs.tsx";
-import { Statistics } from "../../components/statistics.tsx";
+import { tabBar } from "../../components/tabs.tsx";
+import { statisticList } from "../../components/statistics.tsx";
 import { orNull, searchOf } from "../../shared/api.ts";
 import type { View, Visit } from "../../shared/page.ts";
 import { tenantNames } from "../../shared/access_queries.ts";
 import { Capacity, mayCreate, type Tenant, TenantStatus } from "./model.tsx";
-import { tenantTree } from "./tree.tsx";
 import { tenantTexts } from "./texts.ts";
+import { Empty } from "../../components/notice.tsx";
+import { Badge } from "../../components/values.tsx";
 
 /** Tenants the viewer can access, as a list or as a tree of groups. */
 export async function tenantsPage(v: Visit): Promise<View> {
@@ -18,16 +19,13 @@ export async function tenantsPage(v: Visit): Promise<View> {
   const statistics = await summaryOf(v);
   return {
     title: t.tenants,
-    actions: mayCreate(v) && <ButtonLink href="tenants/new" label={t.newTenant} icon="plus" tone="primary" />,
+    actions: mayCreate(v) && buttonLink("tenants/new", t.newTenant, { icon: "plus", tone: "primary" }),
     body: (
       <>
-        <Tabs
-          label={t.view}
-          tabs={[
-            { href: "tenants", label: t.asList, isCurrent: !isTree },
-            { href: "tenants?view=tree", label: t.asTree, isCurrent: isTree },
-          ]}
-        />
+        {tabBar(t.view, [
+          { href: "tenants", label: t.asList, isCurrent: !isTree },
+          { href: "tenants?view=tree", label: t.asTree, isCurrent: isTree },
+        ])}
         {isTree
           ? (
             <LivePart v={v} id="tenants-list">
@@ -47,21 +45,15 @@ async function summaryOf(v: Visit): Promise<Child> {
   const { search, isActive, type, hierarchyScope, parentTenantId } = Object.fromEntries(v.query);
   const query = { search, isActive, type, hierarchyScope, parentTenantId };
   const summary = await orNull(v.api.call("summarizeTenants", { query }));
-  return summary && (
-    <Statistics
-      v={v}
-      of="tenants"
-      statistics={[
-        [t.tenants, summary.totalTenants],
-        [t.activeMany, summary.activeTenants, { href: "tenants?isActive=true" }],
-        [t.inactiveMany, summary.inactiveTenants, { href: "tenants?isActive=false" }],
-        [t.groups, summary.groupTenants, { href: "tenants?hierarchyScope=groups" }],
-        [t.grouped, summary.groupedTenants, { href: "tenants?hierarchyScope=grouped" }],
-        [t.atCapacity, summary.tenantsAtCapacity, summary.tenantsAtCapacity > 0 ? { tone: "warn" } : {}],
-        [t.activeUsers, summary.totalUsers],
-      ]}
-    />
-  );
+  return summary && statisticList(v, "tenants", [
+    [t.tenants, summary.totalTenants],
+    [t.activeMany, summary.activeTenants, { href: "tenants?isActive=true" }],
+    [t.inactiveMany, summary.inactiveTenants, { href: "tenants?isActive=false" }],
+    [t.groups, summary.groupTenants, { href: "tenants?hierarchyScope=groups" }],
+    [t.grouped, summary.groupedTenants, { href: "tenants?hierarchyScope=grouped" }],
+    [t.atCapacity, summary.tenantsAtCapacity, summary.tenantsAtCapacity > 0 ? { tone: "warn" } : {}],
+    [t.activeUsers, summary.totalUsers],
+  ]);
 }
 
 async function tenantList(v: Visit, statistics: Child) {
@@ -107,4 +99,64 @@ export function columns(v: Visit, parents: Map<string, string> | null): Column<T
     { head: t.users, sort: "userCount", cell: (tenant) => <Capacity v={v} tenant={tenant} /> },
     timeColumn(v, t.created, "createdAt", { sort: "createdAt", wideOnly: true }),
   ];
+}
+
+const MAX_PER_LEVEL = 100;
+
+/** Groups with their children, then tenants without a group. It needs three requests, however many groups there are. */
+async function tenantTree({ v }: { v: Visit }) {
+  const t = tenantTexts[v.locale];
+  const read = (hierarchyScope: string) =>
+    v.api.call("listTenants", { query: { hierarchyScope, pageSize: MAX_PER_LEVEL, sortBy: "name" } });
+  const [groups, grouped, standalone] = await Promise.all([
+    read("groups"),
+    read("grouped"),
+    read("standalone"),
+  ]);
+  const children = Map.groupBy(grouped.items, ({ parentTenantId }) => parentTenantId);
+  // A child whose group the viewer cannot access is shown at the top level.
+  const orphans = grouped.items.filter(({ parentTenantId }) =>
+    !groups.items.some(({ id }) => id === parentTenantId)
+  );
+  const roots = [...groups.items, ...standalone.items, ...orphans];
+  if (roots.length === 0) return <Empty icon="tenants" title={t.empty}>{t.emptyText}</Empty>;
+  return (
+    <>
+      <ul class="tree" aria-label={t.caption}>
+        {roots.map((tenant) => {
+          const ownChildren = children.get(tenant.id) ?? [];
+          return (
+            <li>
+              <Node v={v} tenant={tenant} />
+              {ownChildren.length > 0 && (
+                <ul aria-label={t.childrenCaption(tenant.name)}>
+                  {ownChildren.map((child) => (
+                    <li>
+                      <Node v={v} tenant={child} />
+                    </li>
+                  ))}
+                </ul>
+              )}
+            </li>
+          );
+        })}
+      </ul>
+      {[groups, grouped, standalone].filter(({ hasNext }) => hasNext).map(({ items, totalCount }) => (
+        <p class="muted">{t.treeMore(items.length, totalCount)}</p>
+      ))}
+    </>
+  );
+}
+
+function Node({ v, tenant }: { v: Visit; tenant: Tenant }) {
+  return (
+    <div class="tree-node">
+      <span class="row">
+        <a href={`tenants/${tenant.id}`}>{tenant.name}</a>
+        {tenant.type !== "Standard" && <Badge tone="info">{tenantTexts[v.locale][tenant.type]}</Badge>}
+        {!tenant.isActive && <TenantStatus v={v} isActive={false} />}
+      </span>
+      <Capacity v={v} tenant={tenant} />
+    </div>
+  );
 }

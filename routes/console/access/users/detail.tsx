@@ -1,18 +1,19 @@
-import { orNull } from "../../shared/api.ts";
-import { ActionButton, ButtonLink, DeleteButton } from "../../components/forms.tsx";
+import { orNull, type Page } from "../../shared/api.ts";
+import { actionButton, buttonLink, deleteButton } from "../../components/forms.tsx";
 import { actionsColumn, timeColumn } from "../../components/list.tsx";
 import { Card, Empty } from "../../components/notice.tsx";
-import { type Column, DataTable } from "../../components/table.tsx";
-import { Badge, Codes, CopyValue, Facts, Time } from "../../components/values.tsx";
+import { type Column, dataTable } from "../../components/table.tsx";
+import { Badge, Codes, CopyValue, factList, Time } from "../../components/values.tsx";
 import { commonTexts } from "../../shared/common_texts.ts";
 import type { Row } from "../../shared/operations.ts";
-import { may, type View, type Visit } from "../../shared/page.ts";
+import { may, mayInFiles, type View, type Visit } from "../../shared/page.ts";
 import { managesAllUsers } from "../../shared/access_queries.ts";
-import { ActivityCards, readActivity } from "./activity.tsx";
 import { type AnyUser, nameOf, readUser, userCrumbs, type UserLink, UserStatus } from "./model.tsx";
 import { delegationTexts } from "../../shared/delegation_texts.ts";
 import { dataTexts } from "../../shared/data_request_texts.ts";
 import { userTexts } from "./texts.ts";
+import { type File, fileBadge } from "../../files/model.tsx";
+import { channelLabel, messageStates, type Summary } from "../../notifications/status.tsx";
 
 type Session = Row<"listUserSessions">;
 
@@ -40,19 +41,17 @@ export async function userPage(v: Visit): Promise<View> {
     body: (
       <>
         <Card title={t.profile}>
-          <Facts
-            facts={[
-              [t.status, <UserStatus v={v} user={user} />],
-              [t.email, <CopyValue v={v} value={user.email} />],
-              [t.phone, user.phoneNumber],
-              [t.secondFactor, user.hasSecondFactor ? common.yes : common.no],
-              [t.lastSignIn, <LastSignIn v={v} at={user.lastLoginAt} />],
-              [t.created, <Time v={v} at={user.createdAt} />],
-              [t.changed, <Time v={v} at={user.updatedAt} />],
-              [t.apps, user.appIds.length > 0 ? user.appIds.join(", ") : null],
-              [t.userId, <CopyValue v={v} value={user.id} />],
-            ]}
-          />
+          {factList([
+            [t.status, <UserStatus v={v} user={user} />],
+            [t.email, <CopyValue v={v} value={user.email} />],
+            [t.phone, user.phoneNumber],
+            [t.secondFactor, user.hasSecondFactor ? common.yes : common.no],
+            [t.lastSignIn, <LastSignIn v={v} at={user.lastLoginAt} />],
+            [t.created, <Time v={v} at={user.createdAt} />],
+            [t.changed, <Time v={v} at={user.updatedAt} />],
+            [t.apps, user.appIds.length > 0 ? user.appIds.join(", ") : null],
+            [t.userId, <CopyValue v={v} value={user.id} />],
+          ])}
         </Card>
         <LinksCard v={v} user={user} links={links} />
         {permissions && (
@@ -90,61 +89,41 @@ function Actions({ v, user, isSelf }: { v: Visit; user: AnyUser; isSelf: boolean
   const mayDelete = (everywhere || may(v.viewer, "delete:users")) && !isSelf;
   return (
     <>
-      {may(v.viewer, "read:users") && (
-        <ButtonLink href={`audit?targetType=user&targetId=${user.id}`} label={t.history} icon="audit" />
-      )}
-      {(everywhere || may(v.viewer, "export:users") || may(v.viewer, "erase:users")) && (
-        <ButtonLink href={`${at}/data`} label={dataTexts[v.locale].title} icon="files" />
-      )}
-      <ButtonLink href={`explain-access?userId=${user.id}`} label={t.explain} icon="access" />
-      {may(v.viewer, "act-as:users") && v.viewer.tenant && !v.acting && user.isActive && !isSelf && (
-        <ButtonLink
-          href={`${at}/act-as`}
-          label={delegationTexts[v.locale].viewAs(nameOf(user))}
-          icon="users"
-        />
-      )}
+      {may(v.viewer, "read:users") &&
+        buttonLink(`audit?targetType=user&targetId=${user.id}`, t.history, { icon: "audit" })}
+      {(everywhere || may(v.viewer, "export:users") || may(v.viewer, "erase:users")) &&
+        buttonLink(`${at}/data`, dataTexts[v.locale].title, { icon: "files" })}
+      {buttonLink(`explain-access?userId=${user.id}`, t.explain, { icon: "access" })}
+      {may(v.viewer, "act-as:users") && v.viewer.tenant && !v.acting && user.isActive && !isSelf &&
+        buttonLink(`${at}/act-as`, delegationTexts[v.locale].viewAs(nameOf(user)), { icon: "users" })}
       {(everywhere || may(v.viewer, "update:users")) && (
         <>
-          {user.isLockedOut && <ActionButton v={v} action={`${at}/unlock`} label={t.unlock} icon="lock" />}
-          {!user.isActive && <ActionButton v={v} action={`${at}/activate`} label={t.activate} />}
-          {user.isActive && !isSelf && (
-            <ActionButton
-              v={v}
-              action={`${at}/deactivate`}
-              label={t.deactivate}
-              confirm={t.deactivateConfirm(user.email)}
-              confirmLabel={t.deactivateNamed(nameOf(user))}
-            />
-          )}
-          {user.isActive && (
-            <ActionButton
-              v={v}
-              action={`${at}/send-reset`}
-              label={t.sendReset}
-              confirm={t.sendResetConfirm(user.email)}
-            />
-          )}
-          {user.hasSecondFactor && !isSelf && (
-            <ActionButton
-              v={v}
-              action={`${at}/remove-factors`}
-              label={t.removeFactors}
-              confirm={t.removeFactorsConfirm(user.email)}
-            />
-          )}
-          <ButtonLink href={`${at}/edit`} label={t.edit} tone="primary" />
+          {user.isLockedOut && actionButton(v, `${at}/unlock`, t.unlock, { icon: "lock" })}
+          {!user.isActive && actionButton(v, `${at}/activate`, t.activate)}
+          {user.isActive && !isSelf &&
+            actionButton(v, `${at}/deactivate`, t.deactivate, {
+              confirm: t.deactivateConfirm(user.email),
+              confirmLabel: t.deactivateNamed(nameOf(user)),
+            })}
+          {user.isActive &&
+            actionButton(v, `${at}/send-reset`, t.sendReset, { confirm: t.sendResetConfirm(user.email) })}
+          {user.hasSecondFactor && !isSelf &&
+            actionButton(v, `${at}/remove-factors`, t.removeFactors, {
+              confirm: t.removeFactorsConfirm(user.email),
+            })}
+          {buttonLink(`${at}/edit`, t.edit, { tone: "primary" })}
         </>
       )}
-      {mayDelete && (
-        <DeleteButton
-          v={v}
-          action={`${at}/delete`}
-          label={everywhere ? t.deleteUser : t.removeUser}
-          confirm={everywhere ? t.deleteConfirm(user.email) : t.removeConfirm(user.email)}
-          confirmLabel={everywhere ? t.deleteNamed(nameOf(user)) : t.removeNamed(nameOf(user))}
-        />
-      )}
+      {mayDelete &&
+        deleteButton(
+          v,
+          `${at}/delete`,
+          everywhere ? t.deleteConfirm(user.email) : t.removeConfirm(user.email),
+          {
+            label: everywhere ? t.deleteUser : t.removeUser,
+            confirmLabel: everywhere ? t.deleteNamed(nameOf(user)) : t.removeNamed(nameOf(user)),
+          },
+        )}
     </>
   );
 }
@@ -194,20 +173,19 @@ function LinksCard({ v, user, links }: { v: Visit; user: AnyUser; links: UserLin
       actions={everywhere
         ? (
           <>
-            {links.length > 0 && <ButtonLink href={`users/${user.id}/links`} label={t.editLinks} />}
-            <ButtonLink href={`users/${user.id}/links/new`} label={t.addLink} icon="plus" />
+            {links.length > 0 && buttonLink(`users/${user.id}/links`, t.editLinks)}
+            {buttonLink(`users/${user.id}/links/new`, t.addLink, { icon: "plus" })}
           </>
         )
-        : may(v.viewer, "update:users") && may(v.viewer, "read:roles") && (
-          <ButtonLink href={`users/${user.id}/roles`} label={t.editRoles} />
-        )}
+        : may(v.viewer, "update:users") && may(v.viewer, "read:roles") &&
+          buttonLink(`users/${user.id}/roles`, t.editRoles)}
     >
-      <DataTable
-        caption={t.linksCaption}
-        columns={columns}
-        rows={links}
-        empty={<Empty icon="tenants" title={t.noLinks}>{t.noLinksText}</Empty>}
-      />
+      {dataTable(
+        t.linksCaption,
+        links,
+        <Empty icon="tenants" title={t.noLinks}>{t.noLinksText}</Empty>,
+        columns,
+      )}
     </Card>
   );
 }
@@ -227,36 +205,96 @@ function SessionsCard({ v, user, sessions }: { v: Visit; user: AnyUser; sessions
     { head: t.address, cell: ({ ip }) => <span class="nowrap">{ip ?? "–"}</span>, wideOnly: true },
     timeColumn(v, t.started, "createdAt"),
     timeColumn(v, t.lastUsed, "lastUsedAt", { wideOnly: true }),
-    actionsColumn(v, ({ id, isCurrent }) =>
-      !isCurrent && (
-        <ActionButton
-          v={v}
-          action={`${at}/${id}/end`}
-          label={t.endSession}
-          tone="danger"
-          confirm={t.endSessionConfirm}
-        />
-      )),
+    actionsColumn(
+      v,
+      ({ id, isCurrent }) =>
+        !isCurrent &&
+        actionButton(v, `${at}/${id}/end`, t.endSession, { tone: "danger", confirm: t.endSessionConfirm }),
+    ),
   ];
   return (
     <Card
       title={t.sessions}
-      actions={sessions.length > 0 && user.id !== v.viewer.userId && (
-        <ActionButton
-          v={v}
-          action={`${at}/end-all`}
-          label={t.endAll}
-          tone="danger"
-          confirm={t.endAllConfirm(user.email)}
-        />
-      )}
+      actions={sessions.length > 0 && user.id !== v.viewer.userId &&
+        actionButton(v, `${at}/end-all`, t.endAll, { tone: "danger", confirm: t.endAllConfirm(user.email) })}
     >
-      <DataTable
-        caption={t.sessionsCaption}
-        columns={columns}
-        rows={sessions}
-        empty={<p class="muted">{t.noSessions}</p>}
-      />
+      {dataTable(t.sessionsCaption, sessions, <p class="muted">{t.noSessions}</p>, columns)}
+    </Card>
+  );
+}
+
+/** Number of messages and files that are shown. */
+const NEWEST = 5;
+
+/** The newest messages to a user and files of a user in the viewer's tenant; null: the viewer may not see them. */
+interface Activity {
+  messages: Page<Summary> | null;
+  files: Page<File> | null;
+}
+
+/** Reads the newest messages to a user and the newest files that the user uploaded. */
+async function readActivity(v: Visit, userId: string): Promise<Activity> {
+  const isIn = v.viewer.tenant !== null;
+  const [messages, files] = await Promise.all([
+    isIn && may(v.viewer, "send:notifications")
+      ? orNull(v.api.call("listNotifications", { query: { userId, pageSize: NEWEST } }))
+      : null,
+    isIn && mayInFiles(v.viewer, "read:files")
+      ? orNull(v.api.call("listFiles", { query: { createdBy: userId, pageSize: NEWEST } }))
+      : null,
+  ]);
+  return { messages, files };
+}
+
+/** The messages that the user received and the files that the user uploaded, newest first, with links to the whole lists. */
+function ActivityCards({ v, userId, activity }: { v: Visit; userId: string; activity: Activity }) {
+  const { messages, files } = activity;
+  return (
+    <>
+      {messages && <Messages v={v} userId={userId} messages={messages} />}
+      {files && <Files v={v} userId={userId} files={files} />}
+    </>
+  );
+}
+
+function Messages({ v, userId, messages }: { v: Visit; userId: string; messages: Page<Summary> }) {
+  const t = userTexts[v.locale];
+  return (
+    <Card
+      title={t.messages}
+      actions={messages.totalCount > NEWEST && buttonLink(`notifications?userId=${userId}`, t.showAll)}
+    >
+      {dataTable<Summary>(t.messages, messages.items, <p class="muted">{t.noMessages}</p>, [
+        {
+          head: t.subject,
+          cell: ({ id, subject, templateSlug }) => (
+            <a href={`notifications/${id}`}>{subject ?? templateSlug ?? t.noSubject}</a>
+          ),
+        },
+        {
+          head: t.channel,
+          cell: ({ channel }) => channelLabel(v.locale, channel),
+          wideOnly: true,
+        },
+        { head: t.status, cell: ({ status }) => messageStates.badge(v, status) },
+        timeColumn(v, t.sentAt, "createdAt"),
+      ])}
+    </Card>
+  );
+}
+
+function Files({ v, userId, files }: { v: Visit; userId: string; files: Page<File> }) {
+  const t = userTexts[v.locale];
+  return (
+    <Card
+      title={t.files}
+      actions={files.totalCount > NEWEST && buttonLink(`files?createdBy=${userId}`, t.showAll)}
+    >
+      {dataTable<File>(t.files, files.items, <p class="muted">{t.noFiles}</p>, [
+        { head: t.file, cell: ({ id, fileName }) => <a href={`files/${id}`}>{fileName}</a> },
+        { head: t.status, cell: (file) => fileBadge(v, file) },
+        timeColumn(v, t.created, "createdAt"),
+      ])}
     </Card>
   );
 }

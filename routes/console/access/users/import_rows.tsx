@@ -1,6 +1,6 @@
 import { CATALOGUE, isProblemCode } from "../../../../domain/problems/catalogue.ts";
 import { Card, type Tone } from "../../components/notice.tsx";
-import { type Column, DataTable } from "../../components/table.tsx";
+import { type Column, dataTable } from "../../components/table.tsx";
 import { Badge, number } from "../../components/values.tsx";
 import type { Answer } from "../../shared/operations.ts";
 import type { Visit } from "../../shared/page.ts";
@@ -34,16 +34,11 @@ export function ImportRows({ v, found, preview }: {
       {found.failed > 0 && !isComplete && <p class="muted">{t.waitingForResult}</p>}
       {isComplete && (
         <Card title={t.failedRows}>
-          <DataTable
-            caption={t.failedRows}
-            rows={failures}
-            empty={<p class="muted">{t.noFailedRows}</p>}
-            columns={[
-              { head: t.rowNumber, cell: ({ row }) => number(v, row) },
-              { head: t.email, cell: ({ email }) => email ?? "–" },
-              { head: t.error, cell: ({ error }) => errorText(v, error) },
-            ]}
-          />
+          {dataTable(t.failedRows, failures, <p class="muted">{t.noFailedRows}</p>, [
+            { head: t.rowNumber, cell: ({ row }) => number(v, row) },
+            { head: t.email, cell: ({ email }) => email ?? "–" },
+            { head: t.error, cell: ({ error }) => errorText(v, error) },
+          ])}
           {found.failed > failures.length && (
             <p class="hint">{t.moreFailures(number(v, failures.length), number(v, found.failed))}</p>
           )}
@@ -51,7 +46,7 @@ export function ImportRows({ v, found, preview }: {
       )}
       {rows.length > 0 && (
         <Card title={t.firstRows}>
-          <DataTable caption={t.firstRows} columns={shown} rows={rows} empty={null} />
+          {dataTable(t.firstRows, rows, null, shown)}
         </Card>
       )}
     </>

@@ -1,9 +1,9 @@
-import { ActionButton, ButtonLink, FormRefusal } from "../../components/forms.tsx";
+import { actionButton, buttonLink, FormRefusal } from "../../components/forms.tsx";
 import { Fields, Form } from "../../components/fields.tsx";
 import { listView, timeColumn } from "../../components/list.tsx";
 import { Card, Notice } from "../../components/notice.tsx";
 import { LivePart } from "../../components/table.tsx";
-import { Badge, bytes, Facts, number, Time } from "../../components/values.tsx";
+import { Badge, bytes, factList, number, Time } from "../../components/values.tsx";
 import { UploadForm } from "../../files/upload.tsx";
 import { done, formPage } from "../../shared/actions.ts";
 import { orNull, Refusal } from "../../shared/api.ts";
@@ -12,6 +12,7 @@ import { type ConsolePage, field, may, mayInFiles, type View, type Visit } from 
 import { ImportRows } from "./import_rows.tsx";
 import { nameOf, userCrumbs, UserTabs } from "./model.tsx";
 import { userTexts } from "./texts.ts";
+import { defineStates } from "../../components/states.tsx";
 
 type UserImport = Answer<"readUserImport">;
 
@@ -19,7 +20,12 @@ const REFRESH_SECONDS = 2;
 const RESULT_SCAN_MS = 60_000;
 const PROFILE = "document";
 const MAY_IMPORT = ["create:users"];
-const TONES = { Queued: "idle", Running: "info", Completed: "ok", Failed: "bad" } as const;
+const importStates = defineStates<UserImport["status"]>({
+  Queued: ["idle", "Waiting", "Em espera"],
+  Running: ["info", "Running", "Em andamento"],
+  Completed: ["ok", "Completed", "Concluída"],
+  Failed: ["bad", "Failed", "Falhou"],
+});
 const importCrumbs = (v: Visit) => [
   ...userCrumbs(v),
   { href: "user-imports", label: userTexts[v.locale].imports },
@@ -33,7 +39,7 @@ async function importsPage(v: Visit): Promise<View> {
     icon: "users",
     title: t.imports,
     crumbs: userCrumbs(v),
-    actions: <ButtonLink href="user-imports/new" label={t.importUsers} icon="plus" tone="primary" />,
+    actions: buttonLink("user-imports/new", t.importUsers, { icon: "plus", tone: "primary" }),
     caption: t.imports,
     empty: [t.noImports, t.noImportsText],
     top: <UserTabs v={v} current="user-imports" />,
@@ -46,28 +52,19 @@ async function importsPage(v: Visit): Promise<View> {
           </a>
         ),
       },
-      { head: t.status, cell: (row) => <ImportStatus v={v} row={row} /> },
+      { head: t.status, cell: (row) => importStatus(v, row) },
       { head: t.imported, cell: (row) => countsOf(v, row) },
       timeColumn(v, t.finished, "finishedAt", { wideOnly: true }),
     ],
   });
 }
 
-function ImportStatus({ v, row }: { v: Visit; row: UserImport }) {
-  const t = userTexts[v.locale];
-  const labels = {
-    Queued: t.importWaiting,
-    Running: t.importRunning,
-    Completed: t.importCompleted,
-    Failed: t.importFailed,
-  };
-  return (
-    <span class="row">
-      <Badge tone={TONES[row.status]}>{labels[row.status]}</Badge>
-      {row.dryRun && <Badge tone="idle">{t.dryRun}</Badge>}
-    </span>
-  );
-}
+const importStatus = (v: Visit, row: UserImport) => (
+  <span class="row">
+    {importStates.badge(v, row.status)}
+    {row.dryRun && <Badge tone="idle">{userTexts[v.locale].dryRun}</Badge>}
+  </span>
+);
 
 const countsOf = (v: Visit, { created, updated, unchanged, failed }: UserImport): string =>
   userTexts[v.locale].importCounts(
@@ -93,30 +90,24 @@ async function importPage(v: Visit): Promise<View> {
       <LivePart v={v} id={`import-${id}`} {...isOpen ? { everySeconds: REFRESH_SECONDS } : {}}>
         {error && <Notice tone="bad">{error}</Notice>}
         <Card
-          actions={status === "Completed" && dryRun && created + updated > 0 && (
-            <ActionButton
-              v={v}
-              action="user-imports/new"
-              label={t.importNow}
-              tone="primary"
-              confirm={t.importNowConfirm(number(v, total ?? 0))}
-              fields={{ fileId }}
-            />
-          )}
+          actions={status === "Completed" && dryRun && created + updated > 0 &&
+            actionButton(v, "user-imports/new", t.importNow, {
+              tone: "primary",
+              confirm: t.importNowConfirm(number(v, total ?? 0)),
+              fields: { fileId },
+            })}
         >
-          <Facts
-            facts={[
-              [t.status, <ImportStatus v={v} row={found} />],
-              [t.rows, total === null ? null : number(v, total)],
-              [t.imported, countsOf(v, found)],
-              seesFiles &&
-              [t.result, resultFileId && <a href={`files/${resultFileId}`}>{t.resultFile}</a>],
-              seesFiles && [t.sourceFile, <a href={`files/${fileId}`}>{t.openFile}</a>],
-              starter && [t.importedBy, <a href={`users/${starter.id}`}>{nameOf(starter)}</a>],
-              [t.importStartedAt, <Time v={v} at={found.createdAt} />],
-              [t.finished, found.finishedAt && <Time v={v} at={found.finishedAt} />],
-            ]}
-          />
+          {factList([
+            [t.status, importStatus(v, found)],
+            [t.rows, total === null ? null : number(v, total)],
+            [t.imported, countsOf(v, found)],
+            seesFiles &&
+            [t.result, resultFileId && <a href={`files/${resultFileId}`}>{t.resultFile}</a>],
+            seesFiles && [t.sourceFile, <a href={`files/${fileId}`}>{t.openFile}</a>],
+            starter && [t.importedBy, <a href={`users/${starter.id}`}>{nameOf(starter)}</a>],
+            [t.importStartedAt, <Time v={v} at={found.createdAt} />],
+            [t.finished, found.finishedAt && <Time v={v} at={found.finishedAt} />],
+          ])}
         </Card>
         {preview && <ImportRows v={v} found={found} preview={preview} />}
       </LivePart>
@@ -207,7 +198,7 @@ async function chosenFile(v: Visit, f: Fields, fileId: string) {
   return (
     <LivePart v={v} id="import-file" {...isMoving ? { everySeconds: REFRESH_SECONDS } : {}}>
       <Card>
-        {file && <Facts facts={[[t.chosenFile, file.fileName], [t.size, bytes(v, file.sizeBytes)]]} />}
+        {file && factList([[t.chosenFile, file.fileName], [t.size, bytes(v, file.sizeBytes)]])}
         {isMoving && <Notice tone="info">{t.fileScanning}</Notice>}
         {file && !isMoving && file.status !== "Available" && (
           <Notice tone="bad">

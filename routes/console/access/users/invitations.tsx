@@ -1,8 +1,7 @@
-import { ActionButton, ButtonLink } from "../../components/forms.tsx";
+import { actionButton, buttonLink } from "../../components/forms.tsx";
 import { Fields, formView } from "../../components/fields.tsx";
-import { actionsColumn, choice, labelled, listView, text, timeColumn } from "../../components/list.tsx";
-import { Badge } from "../../components/values.tsx";
-import { action, done, formPage, showing } from "../../shared/actions.ts";
+import { actionsColumn, choice, listView, text, timeColumn } from "../../components/list.tsx";
+import { action, actionsOf, done, formPage } from "../../shared/actions.ts";
 import { Refusal } from "../../shared/api.ts";
 import type { Row } from "../../shared/operations.ts";
 import { type ConsolePage, fieldsIn, may, type View, type Visit } from "../../shared/page.ts";
@@ -10,21 +9,16 @@ import { roleChoices } from "../../shared/access_queries.ts";
 import { RoleChecks } from "./form.tsx";
 import { userCrumbs, UserTabs } from "./model.tsx";
 import { userTexts } from "./texts.ts";
+import { defineStates } from "../../components/states.tsx";
 
 type Invitation = Row<"listInvitations">;
 
-const STATUSES = ["Pending", "Expired", "Accepted", "Revoked"] as const;
-const TONES = { Pending: "info", Expired: "idle", Accepted: "ok", Revoked: "idle" } as const;
-
-const statusLabels = ({ locale }: Visit): Record<Invitation["status"], string> => {
-  const t = userTexts[locale];
-  return {
-    Pending: t.invitationOpen,
-    Expired: t.invitationExpired,
-    Accepted: t.invitationAccepted,
-    Revoked: t.invitationWasRevoked,
-  };
-};
+const invitationStates = defineStates<Invitation["status"]>({
+  Pending: ["info", "Open", "Aberto"],
+  Expired: ["idle", "Expired", "Expirado"],
+  Accepted: ["ok", "Accepted", "Aceite"],
+  Revoked: ["idle", "Revoked", "Revogado"],
+});
 
 /** The tenant's invitations; open ones can be sent again and revoked. */
 async function invitationsPage(v: Visit): Promise<View> {
@@ -35,13 +29,13 @@ async function invitationsPage(v: Visit): Promise<View> {
     icon: "users",
     title: t.invitations,
     crumbs: userCrumbs(v),
-    actions: mayInvite && <ButtonLink href="invitations/new" label={t.invite} icon="plus" tone="primary" />,
+    actions: mayInvite && buttonLink("invitations/new", t.invite, { icon: "plus", tone: "primary" }),
     caption: t.invitations,
     empty: [t.noInvitations, t.noInvitationsText],
     top: <UserTabs v={v} current="invitations" />,
     filters: [
       text("email", t.email, { maxlength: 320 }),
-      choice("status", t.status, labelled(STATUSES, statusLabels(v))),
+      choice("status", t.status, invitationStates.choices(v)),
     ],
     columns: [
       {
@@ -55,7 +49,7 @@ async function invitationsPage(v: Visit): Promise<View> {
       },
       {
         head: t.status,
-        cell: ({ status }) => <Badge tone={TONES[status]}>{statusLabels(v)[status]}</Badge>,
+        cell: ({ status }) => invitationStates.badge(v, status),
       },
       timeColumn(v, t.sentAt, "sentAt"),
       timeColumn(v, t.validUntil, "expiresAt", { wideOnly: true }),
@@ -69,15 +63,12 @@ function Actions({ v, row: { id, email, status } }: { v: Visit; row: Invitation 
   if (status !== "Pending" && status !== "Expired") return null;
   return (
     <span class="row end">
-      <ActionButton v={v} action={`invitations/${id}/resend`} label={t.resend} />
-      <ActionButton
-        v={v}
-        action={`invitations/${id}/revoke`}
-        label={t.revokeInvitation}
-        tone="danger"
-        confirm={t.revokeInvitationConfirm(email)}
-        confirmLabel={t.revokeInvitationNamed}
-      />
+      {actionButton(v, `invitations/${id}/resend`, t.resend)}
+      {actionButton(v, `invitations/${id}/revoke`, t.revokeInvitation, {
+        tone: "danger",
+        confirm: t.revokeInvitationConfirm(email),
+        confirmLabel: t.revokeInvitationNamed,
+      })}
     </span>
   );
 }
@@ -126,10 +117,7 @@ export const invitationPages: ConsolePage[] = [
     (v, { email }) => done("invitations", userTexts[v.locale].invited(email)),
     ["create:users"],
   ),
-  action(
-    "invitations/{id}/revoke",
-    "revokeInvitation",
-    showing("invitations", userTexts, "invitationRevoked"),
-    ["create:users"],
-  ),
+  ...actionsOf("invitations/{id}", userTexts, {
+    revoke: ["revokeInvitation", "invitationRevoked", "invitations"],
+  }, ["create:users"]),
 ];

@@ -1,4 +1,4 @@
-import { ButtonLink } from "../../components/forms.tsx";
+import { buttonLink } from "../../components/forms.tsx";
 import { choice, list, namedChoices, search, text, timeColumn } from "../../components/list.tsx";
 import type { Column } from "../../components/table.tsx";
 import { Badge, Time } from "../../components/values.tsx";
@@ -56,10 +56,10 @@ function Actions({ v }: { v: Visit }) {
   if (!mayInvite && !managesAllUsers(v)) return null;
   return (
     <>
-      {mayInvite && <ButtonLink href="users/bring-in" label={t.addExisting} />}
-      {mayInvite && <ButtonLink href="user-imports/new" label={t.importUsers} />}
-      <ButtonLink href="users/new" label={t.newUser} icon="plus" {...mayInvite ? {} : { tone: "primary" }} />
-      {mayInvite && <ButtonLink href="invitations/new" label={t.invite} icon="plus" tone="primary" />}
+      {mayInvite && buttonLink("users/bring-in", t.addExisting)}
+      {mayInvite && buttonLink("user-imports/new", t.importUsers)}
+      {buttonLink("users/new", t.newUser, { icon: "plus", ...mayInvite ? {} : { tone: "primary" } })}
+      {mayInvite && buttonLink("invitations/new", t.invite, { icon: "plus", tone: "primary" })}
     </>
   );
 }

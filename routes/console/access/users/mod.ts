@@ -1,4 +1,4 @@
-import { action, done, showing } from "../../shared/actions.ts";
+import { action, actionsOf, done } from "../../shared/actions.ts";
 import type { OperationId } from "../../shared/operations.ts";
 import type { ConsolePage, Visit } from "../../shared/page.ts";
 import { managesAllUsers } from "../../shared/access_queries.ts";
@@ -6,11 +6,10 @@ import { userPage } from "./detail.tsx";
 import { importPages } from "./imports.tsx";
 import { invitationPages } from "./invitations.tsx";
 import { editUserPage, newUserPage } from "./form.tsx";
-import { linksPage, newLinkPage } from "./links.tsx";
+import { addExistingUserPage, linksPage, newLinkPage, ownRolesPage } from "./links.tsx";
 import { usersPage } from "./list.tsx";
 import { readUser, setActive } from "./model.tsx";
 import { userActions } from "./row_actions.tsx";
-import { addExistingUserPage, ownRolesPage } from "./roles.tsx";
 import { userTexts } from "./texts.ts";
 
 const ALL_USERS = "manage:all-users";
@@ -37,12 +36,6 @@ export const usersPages: ConsolePage[] = [
   newUserPage,
   ...invitationPages,
   ...importPages,
-  action(
-    "users/{id}/send-reset",
-    byScope("sendPasswordResetAnywhere", "sendPasswordReset"),
-    showing("users/{id}", userTexts, "resetSent"),
-    CHANGE,
-  ),
   addExistingUserPage,
   { path: "users/{id}", permissions: READ, get: userPage },
   editUserPage,
@@ -51,28 +44,16 @@ export const usersPages: ConsolePage[] = [
   newLinkPage,
   activation("activate"),
   activation("deactivate"),
-  action(
-    "users/{id}/unlock",
-    byScope("unlockUser", "unlockTenantUser"),
-    showing("users/{id}", userTexts, "unlocked"),
-    CHANGE,
-  ),
-  action(
-    "users/{id}/remove-factors",
-    byScope("removeUserFactors", "removeTenantUserFactors"),
-    showing("users/{id}", userTexts, "factorsRemoved"),
-    CHANGE,
-  ),
+  ...actionsOf("users/{id}", userTexts, {
+    "send-reset": [byScope("sendPasswordResetAnywhere", "sendPasswordReset"), "resetSent"],
+    unlock: [byScope("unlockUser", "unlockTenantUser"), "unlocked"],
+    "remove-factors": [byScope("removeUserFactors", "removeTenantUserFactors"), "factorsRemoved"],
+    "sessions/{sessionId}/end": [byScope("endUserSession", "endTenantUserSession"), "sessionEnded"],
+  }, CHANGE),
   action(
     "users/{id}/sessions/end-all",
     byScope("endUserSessions", "endTenantUserSessions"),
     (v, { ended }) => done(`users/${v.params.id}`, userTexts[v.locale].allEnded(ended)),
-    CHANGE,
-  ),
-  action(
-    "users/{id}/sessions/{sessionId}/end",
-    byScope("endUserSession", "endTenantUserSession"),
-    showing("users/{id}", userTexts, "sessionEnded"),
     CHANGE,
   ),
   {

@@ -1,4 +1,4 @@
-import { type Tab, Tabs } from "../../components/tabs.tsx";
+import { type Tab, tabBar } from "../../components/tabs.tsx";
 import { Badge, clockTime } from "../../components/values.tsx";
 import { inverse } from "../../shared/actions.ts";
 import type { Undo } from "../../shared/looks.ts";
@@ -54,7 +54,7 @@ export function UserTabs({ v, current }: { v: Visit; current: "users" | "invitat
     ...isIn && may(v.viewer, "read:users") ? [tab("invitations", t.invitations)] : [],
     ...isIn && may(v.viewer, "create:users") ? [tab("user-imports", t.imports)] : [],
   ];
-  return tabs.length > 1 ? <Tabs label={t.users} tabs={tabs} /> : null;
+  return tabs.length > 1 ? tabBar(t.users, tabs) : null;
 }
 
 /**

@@ -1,18 +1,21 @@
-import { ActionButton, ButtonLink, FilterBar } from "../../components/forms.tsx";
+import { done } from "../../shared/actions.ts";
+import { type ConsolePage, may, type View, type Visit } from "../../shared/page.ts";
+import { defaultRolesPage, editPermissionPage, newPermissionPage } from "./form.tsx";
+import { importPage, importTemplate } from "./import.tsx";
+import { permissionTexts } from "./texts.ts";
+import { actionButton, buttonLink, FilterBar } from "../../components/forms.tsx";
 import { choice, search } from "../../components/list.tsx";
 import { EmptyList, LivePart, Pager } from "../../components/table.tsx";
 import { Badge, number } from "../../components/values.tsx";
 import { commonTexts } from "../../shared/common_texts.ts";
 import { translateBuiltin } from "../../shared/builtin_translations.ts";
 import type { Row } from "../../shared/operations.ts";
-import { may, type View, type Visit } from "../../shared/page.ts";
-import { permissionTexts } from "./texts.ts";
 
 type Category = Row<"readPermissionCatalog">;
 type Permission = Category["permissions"][number];
 
 /** The tenant's permissions, by category. */
-export async function permissionsPage(v: Visit): Promise<View> {
+async function permissionsPage(v: Visit): Promise<View> {
   const t = permissionTexts[v.locale];
   const [page, { items }] = await Promise.all([
     v.api.list("readPermissionCatalog", v),
@@ -32,8 +35,8 @@ export async function permissionsPage(v: Visit): Promise<View> {
     title: t.permissions,
     actions: may(v.viewer, "create:permissions") && (
       <>
-        <ButtonLink href="permissions/import" label={t.importShort} icon="upload" />
-        <ButtonLink href="permissions/new" label={t.newPermission} icon="plus" tone="primary" />
+        {buttonLink("permissions/import", t.importShort, { icon: "upload" })}
+        {buttonLink("permissions/new", t.newPermission, { icon: "plus", tone: "primary" })}
       </>
     ),
     body: (
@@ -121,9 +124,7 @@ function Row({ v, permission, changes }: { v: Visit; permission: Permission; cha
       {changes && (
         <td data-label={commonTexts[v.locale].actions} class="end">
           <div class="cell">
-            {hasDefaultRoles(v, permission) && (
-              <ButtonLink href={`permissions/${id}/default-roles`} label={t.defaultRoles} />
-            )}
+            {hasDefaultRoles(v, permission) && buttonLink(`permissions/${id}/default-roles`, t.defaultRoles)}
             {isChangeable(v, permission) && <RowActions v={v} permission={permission} />}
           </div>
         </td>
@@ -136,16 +137,31 @@ function RowActions({ v, permission: { id, code } }: { v: Visit; permission: Per
   const s = commonTexts[v.locale];
   return (
     <span class="row end">
-      {may(v.viewer, "update:permissions") && <ButtonLink href={`permissions/${id}`} label={s.edit} />}
-      {may(v.viewer, "delete:permissions") && (
-        <ActionButton
-          v={v}
-          action={`permissions/${id}/delete`}
-          label={s.remove}
-          tone="danger"
-          confirm={permissionTexts[v.locale].deleteConfirm(code)}
-        />
-      )}
+      {may(v.viewer, "update:permissions") && buttonLink(`permissions/${id}`, s.edit)}
+      {may(v.viewer, "delete:permissions") &&
+        actionButton(v, `permissions/${id}/delete`, s.remove, {
+          tone: "danger",
+          confirm: permissionTexts[v.locale].deleteConfirm(code),
+        })}
     </span>
   );
 }
+
+/** Pages of built-in permissions and of the tenant's custom permissions. */
+export const permissionsPages: ConsolePage[] = [
+  { path: "permissions", permissions: ["read:permissions"], get: permissionsPage },
+  newPermissionPage,
+  importPage,
+  { path: "permissions/import/template", permissions: ["create:permissions"], get: importTemplate },
+  editPermissionPage,
+  defaultRolesPage,
+  {
+    path: "permissions/{id}/delete",
+    permissions: ["delete:permissions"],
+    async post(v) {
+      const { code } = await v.api.act("readPermission", v);
+      await v.api.act("deletePermission", v);
+      return done("permissions", permissionTexts[v.locale].wasDeleted(code));
+    },
+  },
+];
