@@ -1,4 +1,3 @@
-import { structuredPatch } from "diff";
 import { nextTurn } from "./in_turns.ts";
 
 /** Lines shown around a change. */
@@ -43,14 +42,15 @@ export async function compareFields(
     const [one, other] = [before[field] ?? "", text ?? ""];
     if (one === other) continue;
     if (differences.length > 0) await nextTurn();
-    const parts = compareLines(one, other);
+    const parts = await compareLines(one, other);
     differences.push({ field, isTooDifferent: parts === null, parts: parts ?? [] });
   }
   return differences;
 }
 
 /** The changed lines of two texts with the lines around them; null if the texts are too different. */
-function compareLines(before: string, after: string): DifferencePart[] | null {
+async function compareLines(before: string, after: string): Promise<DifferencePart[] | null> {
+  const { structuredPatch } = await import("diff"); // few instances ever compare texts
   const options = { context: CONTEXT, maxEditLength: MAX_EDITS };
   const patch = structuredPatch("", "", before, after, "", "", options);
   if (!patch) return null;

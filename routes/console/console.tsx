@@ -2,6 +2,7 @@ import { Hono } from "hono";
 import type { ListPages } from "../../domain/console/platform.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { Problem } from "../../domain/problems/problem.ts";
+import { TtlCache } from "../../domain/shared/ttl_cache.ts";
 import type { Handle, Mount } from "../app.ts";
 import { addMissing } from "../shared/answer.ts";
 import { accountPages } from "./account/account.tsx";
@@ -51,7 +52,8 @@ export async function createConsole(
     ...listPages(p, consolePages),
     ...sections.flatMap(({ pages }) => pages),
   ]);
-  const parts = { p, handle, answers, sitemap };
+  const tokens = new TtlCache<string>({ ttlMs: 60_000, maxEntries: 1_000 });
+  const parts = { p, handle, answers, sitemap, tokens };
   const signIn = new SignIn(p, handle, answers);
 
   const app = new Hono<Env>();

@@ -21,6 +21,8 @@ export interface BrowserSession {
   securityVersion: number;
   /** The time of the user's last sign-in or step-up. */
   authenticatedAt: Date;
+  /** The browser may act by a delegation: see `readActingSession`. */
+  isActing: boolean;
 }
 
 /**
@@ -67,7 +69,7 @@ export async function readBrowserSession(
   const [row] = await q<(BrowserSession & { recentlySeen: boolean; isCurrent: boolean })[]>`
     select s.user_id, s.id as session_id, s.security_version, s.authenticated_at,
       ${securityVersionOf(q)} = s.security_version as is_current,
-      b.tenant_id, b.last_seen_at > now() - make_interval(secs => ${SEEN_UPDATE_SECONDS}) as recently_seen
+      b.acting_session_id is not null as is_acting, b.tenant_id, b.last_seen_at > now() - make_interval(secs => ${SEEN_UPDATE_SECONDS}) as recently_seen
     from browser_sessions b join sessions s on s.id = b.session_id join users u on u.id = s.user_id
     where b.secret_hash = ${digest(secret)} and s.revoked_at is null and s.expires_at > now()
       and b.last_seen_at > now() - make_interval(secs => ${IDLE_SECONDS}) and u.is_active and u.deleted_at is null`;
@@ -101,7 +103,7 @@ export async function chooseBrowserTenant(
 }
 
 /** The session of a delegation by which a browser acts. */
-export interface ActingSession extends BrowserSession {
+export interface ActingSession extends Omit<BrowserSession, "isActing"> {
   tenantId: string;
   actorId: string;
   mayWrite: boolean;
@@ -130,7 +132,7 @@ export async function actInBrowser(q: Sql, secret: string, delegationId: string)
 /** Issues an access token of the session, for the API requests of one page. */
 export async function browserToken(
   p: Pick<Platform, "tokens">,
-  s: BrowserSession & Partial<Pick<ActingSession, "actorId">>,
+  s: Omit<BrowserSession, "isActing"> & Partial<Pick<ActingSession, "actorId">>,
 ): Promise<string> {
   return await p.tokens.sign({
     sub: s.userId,

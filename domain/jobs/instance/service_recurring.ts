@@ -20,7 +20,12 @@ export async function ensureServiceRecurringJobs(
     await tx`
       delete from recurring_jobs
       where tenant_id is null and created_by is null and job_id <> all(${names}::text[])`;
+    const kept = await tx<{ jobId: string; cronExpression: string }[]>`
+      select job_id, cron_expression from recurring_jobs
+      where tenant_id is null and created_by is null and time_zone_id = ${ZONE}`;
+    const expressions = new Map(kept.map(({ jobId, cronExpression }) => [jobId, cronExpression]));
     for (const { name, cron } of types) {
+      if (expressions.get(name) === cron) continue;
       const next = nextRun(cron, ZONE, p.clock.now());
       await tx`
         insert into recurring_jobs as r (id, tenant_id, job_id, job_type_name, cron_expression, time_zone_id, queue,

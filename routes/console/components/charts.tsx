@@ -31,9 +31,10 @@ export function TimeBars({ v, label, starts, series }: {
     timeZone: v.timeZone,
   });
   const at = (start: string) => time.format(new Date(start));
-  const describe = (index: number) =>
-    `${at(starts[index] ?? "")}: ` +
-    series.map(({ label, values }) => `${label} ${number(v, values[index] ?? 0)}`).join(", ");
+  const descriptions = starts.map((start, index) =>
+    `${at(start)}: ` +
+    series.map(({ label, values }) => `${label} ${number(v, values[index] ?? 0)}`).join(", ")
+  );
   return (
     <figure class="chart">
       <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label={label}>
@@ -41,7 +42,7 @@ export function TimeBars({ v, label, starts, series }: {
           let top = HEIGHT;
           return (
             <g>
-              <title>{describe(index)}</title>
+              <title>{descriptions[index]}</title>
               <rect class="chart-hit" x={index * step} y={0} width={step} height={HEIGHT} />
               {series.map(({ tone, values }) => {
                 const height = ((values[index] ?? 0) / highest) * (HEIGHT - 4);
@@ -79,9 +80,9 @@ export function TimeBars({ v, label, starts, series }: {
         <table>
           <caption>{label}</caption>
           <tbody>
-            {totals.map((_, index) => (
+            {descriptions.map((description) => (
               <tr>
-                <td>{describe(index)}</td>
+                <td>{description}</td>
               </tr>
             ))}
           </tbody>

@@ -50,7 +50,7 @@ const isId = (name: string, value: unknown): boolean =>
   name !== "id" && (name.endsWith("Id") || name.endsWith("By")) && (typeof value === "string");
 
 /** A cell as text. */
-export const cellText = (column: ShownColumn, row: unknown): string =>
+const cellText = (column: ShownColumn, row: unknown): string =>
   column.csv ? column.csv(row) : plainText(String(<div>{column.cell(row)}</div>));
 
 const lineOf = (values: string[]): string => values.map(csvText).join(",") + LINE_END;

@@ -1,6 +1,6 @@
+import { raw } from "hono/html";
 import type { Child } from "hono/jsx";
 import type { Page, Query } from "../shared/api.ts";
-import { cellText } from "./csv.tsx";
 import { idOf } from "./read_list.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { listTexts } from "../shared/list_texts.ts";
@@ -9,6 +9,7 @@ import type { RowAction, RowActions, ShownColumn, View, Visit } from "../shared/
 import { offeredActions } from "../shared/row_actions.ts";
 import { type Choice, FilterBar, SelectField, TextField } from "./forms.tsx";
 import { ListTools } from "./list_tools.tsx";
+import { plainText } from "./plain_text.ts";
 import { type Column, dataTable, EmptyList, LivePart, Pager, RowCheck } from "./table.tsx";
 import { Time } from "./values.tsx";
 
@@ -183,11 +184,12 @@ function withChecks<T>(
   const cell = (row: T) => {
     const id = idOf(row);
     const fits = id !== null && actions.some(([, { fits }]) => fits?.(row, v) ?? true);
-    const label = listTexts[v.locale].select(cellText(first as ShownColumn, row));
+    const shown = String(<span>{first.cell(row)}</span>);
+    const label = () => listTexts[v.locale].select(first.csv?.(row) ?? plainText(shown));
     return (
       <span class="row-choice">
-        {fits ? <RowCheck form={form} value={id} label={label} /> : <span></span>}
-        <span>{first.cell(row)}</span>
+        {fits ? <RowCheck form={form} value={id} label={label()} /> : <span></span>}
+        {raw(shown)}
       </span>
     );
   };

@@ -6,6 +6,7 @@ import {
 import { listSavedFilters } from "../../../domain/console/saved_filters.ts";
 import type { ServicePlatform } from "../../../domain/platform.ts";
 import { isUuid } from "../../../domain/shared/ids.ts";
+import { TtlCache } from "../../../domain/shared/ttl_cache.ts";
 import { traceIdOf } from "../../../infra/telemetry/trace_ids.ts";
 import type { Handle } from "../../app.ts";
 import { requireConnection } from "../../shared/require_connection.ts";
@@ -24,6 +25,8 @@ export interface VisitContext {
   handle: Handle;
   answers: Answers;
   sitemap: Sitemap;
+  /** Tokens of browser sessions, because a signature and its check take longer than the rest of a small page. */
+  tokens: TtlCache<string>;
 }
 
 /** A request for a page of the console. */
@@ -35,7 +38,7 @@ export interface VisitRequest {
 
 /** Reads the browser's session and its viewer. @returns a redirect to the sign-in if there is no session */
 export async function openVisit(
-  { p, handle, answers, sitemap }: VisitContext,
+  { p, handle, answers, sitemap, tokens }: VisitContext,
   { request, ip, params }: VisitRequest,
 ): Promise<{ v: Visit; state: BrowserState } | Response> {
   const state = readCookies(answers.baseUrl, request.headers);
@@ -44,13 +47,19 @@ export async function openVisit(
   const own = secret && await readBrowserSession(p.sql, secret);
   if (!secret || !own) return await answers.toSignIn(request, null);
   if (own === "access-changed") return await answers.toSignIn(request, "SESSION_INVALIDATED");
-  const acting = await readActingSession(p.sql, secret);
+  const acting = own.isActing ? await readActingSession(p.sql, secret) : null;
   const session = acting ?? own;
   const { userId, tenantId } = session;
   const traceparent = request.headers.get("traceparent");
+  const now = p.clock.now();
+  const tokenIn = (tenantId: string | null) =>
+    tokens.read(
+      [session.sessionId, tenantId, session.securityVersion, minuteOf(now)].join(),
+      () => browserToken(p, { ...session, tenantId }),
+    );
   const apiIn = async (tenantId: string | null) =>
     new Api(handle, {
-      token: await browserToken(p, { ...session, tenantId }),
+      token: await tokenIn(tenantId),
       ip,
       headers: {
         "user-agent": request.headers.get("user-agent") ?? "",
@@ -89,11 +98,14 @@ export async function openVisit(
     flash: state.flash,
     secret,
     signal: request.signal,
-    now: p.clock.now(),
+    now,
     readSavedFilters: () => listSavedFilters(p.sql, userId, path),
   };
   return { v, state };
 }
+
+/** A token serves the pages of one minute of the service's clock, by which it expires much later. */
+const minuteOf = (at: Date): number => Math.floor(at.getTime() / 60_000);
 
 /** The tenant that the parameter `tenantId` of a page's address filters by; null if the viewer may not see its name. */
 async function filteredTo(
