@@ -69,7 +69,7 @@ const BLOCKS = /<\/?(?:p|div|li|ul|ol|br)\b[^>]*>|<span class="[^"]*\bsub\b[^"]*
  * The text of rendered HTML on one line: instants in ISO 8601, codes in full, and no buttons. Hono escapes every text and
  * attribute, so a tag ends at the next ">".
  */
-function plainText(html: string): string {
+export function plainText(html: string): string {
   const text = html
     .replaceAll(CONTROLS, " ")
     .replaceAll(TIMES, " $1 ")

@@ -9,7 +9,7 @@ import type { RowAction, RowActions, ShownColumn, View, Visit } from "../shared/
 import { offeredActions } from "../shared/row_actions.ts";
 import { type Choice, FilterBar, SelectField, TextField } from "./forms.tsx";
 import { ListTools } from "./list_tools.tsx";
-import { plainText } from "./plain_text.ts";
+import { plainText } from "./csv.tsx";
 import { type Column, dataTable, EmptyList, LivePart, Pager, RowCheck } from "./table.tsx";
 import { Time } from "./values.tsx";
 
