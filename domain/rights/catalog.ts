@@ -31,6 +31,7 @@ export const CATALOG_PERMISSIONS: CatalogPermission[] = [
     "delete:users": "Remove users from the tenant",
     "export:users": "Export the personal data of the tenant's users",
     "erase:users": "Erase the personal data of the tenant's users",
+    "provision:users": "Provision the tenant's users and the holders of its roles by SCIM",
   }),
   ...tenantReach("Roles", {
     "read:roles": "Read the tenant's roles",

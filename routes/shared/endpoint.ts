@@ -13,6 +13,8 @@ export const AREAS = {
   "Admin users": "Users of all tenants",
   "Tenants": "Tenants that the caller may read or manage",
   "Admin tenants": "All tenants",
+  "SCIM":
+    "Provisioning of the tenant's users and roles by a directory (SCIM 2.0). Errors have the format of SCIM",
   "Roles": "Roles of the caller's tenant",
   "Permissions": "The permission catalog",
   "Audit": "Who changed what",
@@ -94,7 +96,7 @@ export interface OwnContent {
  * the shapes of parameters, query and body, `I` is what the handler gets.
  */
 export interface EndpointSpec<C, P, Q, B, I = EndpointInput<C, P, Q, B>> {
-  method: "get" | "post" | "put" | "delete";
+  method: "get" | "post" | "put" | "patch" | "delete";
   /** With parameters in braces: `/api/v1/users/{id}`. */
   path: string;
   /** Further paths of the same route. */

@@ -1,0 +1,263 @@
+import { z } from "zod";
+import { changeGroup, createGroup, deleteGroup } from "../../domain/access/scim/groups.ts";
+import { scimProblem } from "../../domain/access/scim/errors.ts";
+import { applyPatch, readPatch } from "../../domain/access/scim/patch.ts";
+import { GROUPS, PATH, type ResourceType, USERS } from "../../domain/access/scim/schema.ts";
+import {
+  changeScimUser,
+  createScimUser,
+  removeScimUser,
+  type Tagged,
+} from "../../domain/access/scim/users.ts";
+import { isObject, readResource, requireSchema, type Resource } from "../../domain/access/scim/values.ts";
+import type { ServicePlatform } from "../../domain/platform.ts";
+import { problem } from "../../domain/problems/problem.ts";
+import type { TenantCaller } from "../../domain/rights/caller.ts";
+import { type Call, parse } from "../shared/call.ts";
+import { endpoint } from "../shared/endpoint.ts";
+import { problemAnswer, SCIM_TYPE } from "../shared/problem_document.ts";
+import { access, area, bulkBody, readBody, scim } from "./protocol.ts";
+
+export const MAX_OPERATIONS = 1_000;
+
+const BULK = "urn:ietf:params:scim:api:messages:2.0:Bulk";
+const REFERENCE = /^bulkId:(.+)$/;
+
+const Operation = z.object({
+  method: z.string().toUpperCase().pipe(z.enum(["POST", "PUT", "PATCH", "DELETE"])),
+  path: z.string().max(200),
+  bulkId: z.string().min(1).max(200).optional(),
+  version: z.string().max(200).optional(),
+  data: z.unknown().optional(),
+});
+type Operation = z.output<typeof Operation>;
+const Request = z.object({
+  failOnErrors: z.int().min(1).optional(),
+  Operations: z.array(Operation).min(1),
+});
+
+const Outcome = z.object({
+  method: z.string(),
+  bulkId: z.string().optional(),
+  version: z.string().optional(),
+  location: z.string().optional(),
+  status: z.string(),
+  response: z.looseObject({}).optional().meta({ description: "The refusal" }),
+});
+type Outcome = z.output<typeof Outcome>;
+const ScimBulkAnswer = z.object({ schemas: z.array(z.string()), Operations: z.array(Outcome) }).meta({
+  id: "ScimBulkAnswer",
+});
+
+/** What the operations of one kind of resources do. */
+interface Verbs {
+  type: ResourceType;
+  create(p: ServicePlatform, caller: TenantCaller, resource: Resource): Promise<Tagged>;
+  change(
+    p: ServicePlatform,
+    caller: TenantCaller,
+    id: string,
+    ifMatch: string | null,
+    change: (present: Resource) => Resource,
+  ): Promise<Tagged>;
+  remove(p: ServicePlatform, caller: TenantCaller, id: string, ifMatch: string | null): Promise<void>;
+}
+
+const VERBS: Record<string, Verbs> = {
+  Users: { type: USERS, create: createScimUser, change: changeScimUser, remove: removeScimUser },
+  Groups: { type: GROUPS, create: createGroup, change: changeGroup, remove: deleteGroup },
+};
+
+/** The operations of a request. Each is a transaction of its own, and refers to others by `bulkId:`. */
+class Bulk {
+  readonly #ids = new Map<string, string>();
+  readonly #outcomes = new Map<Operation, Outcome>();
+  #errors = 0;
+
+  constructor(
+    private readonly platform: ServicePlatform,
+    private readonly caller: TenantCaller,
+    private readonly call: Call,
+    private readonly request: z.output<typeof Request>,
+  ) {}
+
+  /** Runs operations after those to which they refer. What refers to itself through others cannot run. */
+  async run(): Promise<Outcome[]> {
+    const { Operations: operations } = this.request;
+    const named = new Set(operations.flatMap(({ bulkId }) => bulkId ?? []));
+    let waiting = operations.map((operation) => ({
+      operation,
+      needs: referencesIn([operation.path, operation.data]),
+    }));
+    while (waiting.length > 0) {
+      const left: typeof waiting = [];
+      for (const each of waiting) {
+        if (this.#isOver()) return this.#inOrder();
+        if (each.needs.every((id) => this.#ids.has(id) || !named.has(id) || this.#failed(id))) {
+          await this.#perform(each.operation, each.needs);
+        } else left.push(each);
+      }
+      if (left.length === waiting.length) {
+        for (const { operation } of left) this.#fail(operation, inCircle(operation));
+        break;
+      }
+      waiting = left;
+    }
+    return this.#inOrder();
+  }
+
+  #isOver(): boolean {
+    return this.#errors >= (this.request.failOnErrors ?? Infinity) || this.call.signal.aborted;
+  }
+
+  #failed(id: string): boolean {
+    return [...this.#outcomes.keys()].some(({ bulkId }) => bulkId === id);
+  }
+
+  #inOrder(): Outcome[] {
+    return this.request.Operations.flatMap((operation) => this.#outcomes.get(operation) ?? []);
+  }
+
+  async #perform(operation: Operation, needs: string[]): Promise<void> {
+    const { method, bulkId, path } = operation;
+    try {
+      const missing = needs.find((id) => !this.#ids.has(id));
+      if (missing !== undefined) {
+        throw scimProblem("invalidValue", `No operation made a resource for bulkId:${missing}.`);
+      }
+      const [, collection = "", id] = /^\/(Users|Groups)(?:\/([^/]+))?$/.exec(this.#filled(path) as string) ??
+        [];
+      const verbs = VERBS[collection];
+      if (!verbs || (id === undefined) !== (method === "POST")) {
+        throw scimProblem(
+          "invalidValue",
+          `path: expected /Users or /Groups, with an id unless for POST; found ${path}.`,
+        );
+      }
+      const made = await this.#apply(verbs, operation, id ?? "");
+      const location = made
+        ? (made.resource.meta as { location: string }).location
+        : `${this.#base}/${collection}/${id}`;
+      if (made && bulkId !== undefined) this.#ids.set(bulkId, made.resource.id as string);
+      const status = method === "POST" ? "201" : made ? "200" : "204";
+      this.#outcomes.set(operation, {
+        method,
+        ...bulkId === undefined ? {} : { bulkId },
+        location,
+        ...made ? { version: `W/${made.tag}` } : {},
+        status,
+      });
+    } catch (failure) {
+      this.#fail(operation, failure);
+    }
+  }
+
+  async #apply(
+    { type, create, change, remove }: Verbs,
+    operation: Operation,
+    id: string,
+  ): Promise<Tagged | null> {
+    const { platform, caller } = this;
+    const { method, version = null } = operation;
+    const data = this.#filled(operation.data);
+    if (method === "POST") return await create(platform, caller, readResource(type, data));
+    if (method === "DELETE") {
+      await remove(platform, caller, id, version);
+      return null;
+    }
+    if (method === "PUT") {
+      const wanted = readResource(type, data);
+      return await change(platform, caller, id, version, () => wanted);
+    }
+    const operations = readPatch(data);
+    return await change(platform, caller, id, version, (present) => applyPatch(type, present, operations));
+  }
+
+  get #base(): string {
+    return `${this.platform.baseUrl()}${PATH}`;
+  }
+
+  /** The value with the ids of the resources that other operations made. */
+  #filled(value: unknown): unknown {
+    if (typeof value === "string") {
+      return value.replace(
+        /^(\/(?:Users|Groups)\/)?bulkId:(.+)$/,
+        (_, before = "", id) => `${before}${this.#ids.get(id)}`,
+      );
+    }
+    if (Array.isArray(value)) return value.map((each) => this.#filled(each));
+    if (!isObject(value)) return value;
+    return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, this.#filled(each)]));
+  }
+
+  #fail(operation: Operation, failure: unknown): void {
+    const { platform: { baseUrl, log }, call: { traceId } } = this;
+    const path = `${PATH}/Bulk`;
+    const context = { baseUrl: baseUrl(), instance: path, loggedPath: path, traceId, errorList: false };
+    const { status, body } = problemAnswer(failure, context, log);
+    const { method, bulkId, path: at } = operation;
+    this.#errors++;
+    this.#outcomes.set(operation, {
+      method,
+      ...bulkId === undefined ? {} : { bulkId },
+      ...method === "POST" ? {} : { location: `${this.#base}${at}` },
+      status: String(status),
+      response: JSON.parse(String(body)),
+    });
+  }
+}
+
+const inCircle = ({ bulkId }: Operation) =>
+  problem("VALIDATION_ERROR", `The operation ${bulkId ?? ""} refers to itself through bulkIds.`, {
+    status: 409,
+  });
+
+function referencesIn(value: unknown): string[] {
+  if (typeof value === "string") {
+    return REFERENCE.exec(value.replace(/^\/(?:Users|Groups)\//, ""))?.slice(1) ?? [];
+  }
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(referencesIn) : [];
+}
+
+/** Reads the operations. @throws invalidSyntax, invalidValue, BODY_TOO_LARGE */
+async function readRequest(call: Call): Promise<z.output<typeof Request>> {
+  const body = await readBody(call);
+  requireSchema(body, `${BULK}Request`);
+  const { Operations: operations } = body;
+  if (Array.isArray(operations) && operations.length > MAX_OPERATIONS) {
+    throw problem(
+      "BODY_TOO_LARGE",
+      `The request has ${operations.length} operations; expected at most ${MAX_OPERATIONS}.`,
+    );
+  }
+  const request = parse(Request, body);
+  const ids = request.Operations.flatMap(({ bulkId }) => bulkId ?? []);
+  if (new Set(ids).size < ids.length) {
+    throw scimProblem("invalidValue", "bulkId: two operations have the same one.");
+  }
+  return request;
+}
+
+/** Many operations in one request. */
+export const bulkRoutes = [
+  endpoint({
+    method: "post",
+    path: `${PATH}/Bulk`,
+    area,
+    id: "runScimBulk",
+    summary: "Create, change and delete many users and groups by SCIM",
+    details:
+      `At most ${MAX_OPERATIONS} operations. Each succeeds or fails as a whole, and refers to others by \`bulkId:\`.`,
+    access,
+    content: bulkBody,
+    answers: {
+      200: { description: "The outcome of each operation", schema: ScimBulkAnswer, contentType: SCIM_TYPE },
+    },
+    problems: [],
+    run: async ({ platform, caller, call }) => {
+      const request = await readRequest(call);
+      const Operations = await new Bulk(platform, caller, call, request).run();
+      return scim(200, { schemas: [`${BULK}Response`], Operations });
+    },
+  }),
+] as const;
