@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { CREATED_AT_ONCE, createFirstUsers } from "../../domain/access/scim/create_users.ts";
 import { changeGroup, createGroup, deleteGroup } from "../../domain/access/scim/groups.ts";
 import { scimProblem } from "../../domain/access/scim/errors.ts";
 import { applyPatch, readPatch } from "../../domain/access/scim/patch.ts";
@@ -9,6 +10,7 @@ import {
   removeScimUser,
   type Tagged,
 } from "../../domain/access/scim/users.ts";
+import { wantedOf, type WantedUser } from "../../domain/access/scim/user_resource.ts";
 import { isObject, readResource, requireSchema, type Resource } from "../../domain/access/scim/values.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { problem } from "../../domain/problems/problem.ts";
@@ -49,6 +51,12 @@ const ScimBulkAnswer = z.object({ schemas: z.array(z.string()), Operations: z.ar
   id: "ScimBulkAnswer",
 });
 
+/** An operation and the bulkIds to which it refers. */
+interface Waiting {
+  operation: Operation;
+  needs: string[];
+}
+
 /** What the operations of one kind of resources do. */
 interface Verbs {
   type: ResourceType;
@@ -72,6 +80,8 @@ const VERBS: Record<string, Verbs> = {
 class Bulk {
   readonly #ids = new Map<string, string>();
   readonly #outcomes = new Map<Operation, Outcome>();
+  /** The bulkIds of operations that failed. */
+  readonly #failed = new Set<string>();
   #errors = 0;
 
   constructor(
@@ -85,17 +95,20 @@ class Bulk {
   async run(): Promise<Outcome[]> {
     const { Operations: operations } = this.request;
     const named = new Set(operations.flatMap(({ bulkId }) => bulkId ?? []));
-    let waiting = operations.map((operation) => ({
+    let waiting = operations.map((operation): Waiting => ({
       operation,
       needs: referencesIn([operation.path, operation.data]),
     }));
     while (waiting.length > 0) {
-      const left: typeof waiting = [];
-      for (const each of waiting) {
+      const left: Waiting[] = [];
+      for (let at = 0; at < waiting.length;) {
         if (this.#isOver()) return this.#inOrder();
-        if (each.needs.every((id) => this.#ids.has(id) || !named.has(id) || this.#failed(id))) {
-          await this.#perform(each.operation, each.needs);
-        } else left.push(each);
+        at += await this.#createFirst(waiting.slice(at, at + CREATED_AT_ONCE));
+        const next = waiting[at++];
+        if (!next || this.#outcomes.has(next.operation)) continue;
+        const isReady = next.needs.every((id) => this.#ids.has(id) || !named.has(id) || this.#failed.has(id));
+        if (isReady) await this.#perform(next);
+        else left.push(next);
       }
       if (left.length === waiting.length) {
         for (const { operation } of left) this.#fail(operation, inCircle(operation));
@@ -106,20 +119,34 @@ class Bulk {
     return this.#inOrder();
   }
 
-  #isOver(): boolean {
-    return this.#errors >= (this.request.failOnErrors ?? Infinity) || this.call.signal.aborted;
+  /** Creates users of which several follow each other, many times faster than one by one. @returns how many were done */
+  async #createFirst(next: Waiting[]): Promise<number> {
+    const wanted: WantedUser[] = [];
+    for (const { operation: { method, path, data }, needs } of next) {
+      const user = method === "POST" && path === "/Users" && needs.length === 0 ? plainUser(data) : null;
+      if (!user) break;
+      wanted.push(user);
+    }
+    if (wanted.length < 2) return 0;
+    const created = await createFirstUsers(this.platform, this.caller, wanted);
+    for (const [nth, id] of created.entries()) {
+      const each = next[nth];
+      if (id === null && each) await this.#perform(each);
+      else if (id !== null && each) this.#made(each.operation, id, '"1"', `${this.#base}/Users/${id}`);
+    }
+    return created.length;
   }
 
-  #failed(id: string): boolean {
-    return [...this.#outcomes.keys()].some(({ bulkId }) => bulkId === id);
+  #isOver(): boolean {
+    return this.#errors >= (this.request.failOnErrors ?? Infinity) || this.call.signal.aborted;
   }
 
   #inOrder(): Outcome[] {
     return this.request.Operations.flatMap((operation) => this.#outcomes.get(operation) ?? []);
   }
 
-  async #perform(operation: Operation, needs: string[]): Promise<void> {
-    const { method, bulkId, path } = operation;
+  async #perform({ operation, needs }: Waiting): Promise<void> {
+    const { method, path } = operation;
     try {
       const missing = needs.find((id) => !this.#ids.has(id));
       if (missing !== undefined) {
@@ -135,21 +162,23 @@ class Bulk {
         );
       }
       const made = await this.#apply(verbs, operation, id ?? "");
-      const location = made
-        ? (made.resource.meta as { location: string }).location
-        : `${this.#base}/${collection}/${id}`;
-      if (made && bulkId !== undefined) this.#ids.set(bulkId, made.resource.id as string);
-      const status = method === "POST" ? "201" : made ? "200" : "204";
-      this.#outcomes.set(operation, {
-        method,
-        ...bulkId === undefined ? {} : { bulkId },
-        location,
-        ...made ? { version: `W/${made.tag}` } : {},
-        status,
-      });
+      const madeId = made ? made.resource.id as string : id ?? "";
+      this.#made(operation, madeId, made?.tag ?? null, `${this.#base}/${collection}/${madeId}`);
     } catch (failure) {
       this.#fail(operation, failure);
     }
+  }
+
+  #made(operation: Operation, id: string, tag: string | null, location: string): void {
+    const { method, bulkId } = operation;
+    if (bulkId !== undefined) this.#ids.set(bulkId, id);
+    this.#outcomes.set(operation, {
+      method,
+      ...bulkId === undefined ? {} : { bulkId },
+      location,
+      ...tag === null ? {} : { version: `W/${tag}` },
+      status: method === "POST" ? "201" : tag === null ? "204" : "200",
+    });
   }
 
   async #apply(
@@ -197,6 +226,7 @@ class Bulk {
     const { status, body } = problemAnswer(failure, context, log);
     const { method, bulkId, path: at } = operation;
     this.#errors++;
+    if (bulkId !== undefined) this.#failed.add(bulkId);
     this.#outcomes.set(operation, {
       method,
       ...bulkId === undefined ? {} : { bulkId },
@@ -204,6 +234,15 @@ class Bulk {
       status: String(status),
       response: JSON.parse(String(body)),
     });
+  }
+}
+
+/** The user of an operation; null if it is invalid, which is answered when the operation runs. */
+function plainUser(data: unknown): WantedUser | null {
+  try {
+    return wantedOf(readResource(USERS, data), null);
+  } catch {
+    return null;
   }
 }
 
