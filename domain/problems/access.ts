@@ -160,7 +160,7 @@ export const ACCESS_PROBLEMS = {
     "A directory would leave no active user with the role Admin in the tenant; at least one must remain.",
     "Give the role Admin to another user of the tenant first, for example in the console.",
     "This is the last administrator of the tenant. Give the role Admin to another user first.",
-    "Este é o último administrador do locatário. Dê primeiro o papel Admin a outro usuário.",
+    "Este é o último administrador do inquilino. Dê primeiro o papel Admin a outro usuário.",
   ),
   ROLE_ALREADY_EXISTS: entry(
     409,

@@ -31,7 +31,6 @@ export const CATALOG_PERMISSIONS: CatalogPermission[] = [
     "delete:users": "Remove users from the tenant",
     "export:users": "Export the personal data of the tenant's users",
     "erase:users": "Erase the personal data of the tenant's users",
-    "provision:users": "Provision the tenant's users and the holders of its roles by SCIM",
   }),
   ...tenantReach("Roles", {
     "read:roles": "Read the tenant's roles",
@@ -76,6 +75,7 @@ export const CATALOG_PERMISSIONS: CatalogPermission[] = [
     "manage:api-keys": "Make and revoke API keys",
     "manage:service-accounts": "Make, change and revoke service accounts",
     "manage:oauth-clients": "Make, change and revoke OAuth clients",
+    "provision:users": "Provision the tenant's users and the holders of its roles by SCIM",
     "publish:events": "Publish events of own types",
     "read:events": "Poll the events of the tenant",
     "check:access": "Ask whether users have permissions, and introspect tokens",

@@ -144,7 +144,7 @@ export const ScimResource = z.looseObject({
   id: z.string().optional(),
   meta: z.looseObject({ resourceType: z.string(), location: z.string() }),
 }).meta({ id: "ScimResource", description: "A resource of SCIM; `/scim/v2/Schemas` has its attributes" });
-export const ScimList = z.object({
+const ScimList = z.object({
   schemas,
   totalResults: z.int(),
   startIndex: z.int(),

@@ -34,19 +34,19 @@ import {
 
 const path = `${PATH}/Users` as const;
 
-export const CREATE_PROBLEMS: ProblemCode[] = [
+const CREATE_PROBLEMS: ProblemCode[] = [
   "USER_ALREADY_EXISTS",
   "USER_EXTERNAL_ID_CONFLICT",
   "TENANT_CAPACITY_REACHED",
 ];
-export const REMOVE_PROBLEMS: ProblemCode[] = [
+const REMOVE_PROBLEMS: ProblemCode[] = [
   "USER_NOT_FOUND",
   "PRECONDITION_FAILED",
   "USER_SELF_CONFLICT",
   "LAST_SYSTEM_ADMIN_CONFLICT",
   "LAST_TENANT_ADMIN_CONFLICT",
 ];
-export const CHANGE_PROBLEMS: ProblemCode[] = [
+const CHANGE_PROBLEMS: ProblemCode[] = [
   ...REMOVE_PROBLEMS,
   "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
   "STEP_UP_REQUIRED_FORBIDDEN",

@@ -12,7 +12,7 @@ type ScimType =
   | "tooMany"
   | "uniqueness";
 
-export const ERROR_SCHEMA = "urn:ietf:params:scim:api:messages:2.0:Error";
+const ERROR_SCHEMA = "urn:ietf:params:scim:api:messages:2.0:Error";
 
 /** Creates a refusal (400) with one of SCIM's keywords. @param detail says what was found and expected */
 export const scimProblem = (scimType: ScimType, detail: string): Problem =>

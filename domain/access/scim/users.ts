@@ -110,7 +110,10 @@ async function requireFreeEmail(tx: Tx, tenantId: string, email: string): Promis
       update users set email = 'deleted-' || id || '@deleted.invalid', version = version + 1
       where mail_key(email) = mail_key(${email}) and deleted_in_tenant_id = ${tenantId} and deleted_at is not null
         and erased_at is null
-      returning id)
+      returning id
+    ), signed_out as (
+      delete from user_identities where user_id in (select id from freed)
+    )
     select from users where mail_key(email) = mail_key(${email}) and id not in (select id from freed)`;
   if (!taken) return;
   throw problem(
