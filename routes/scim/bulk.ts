@@ -1,24 +1,19 @@
 import { z } from "zod";
 import { CREATED_AT_ONCE, createFirstUsers } from "../../domain/access/scim/create_users.ts";
-import { changeGroup, createGroup, deleteGroup } from "../../domain/access/scim/groups.ts";
 import { scimProblem } from "../../domain/access/scim/errors.ts";
-import { applyPatch, readPatch } from "../../domain/access/scim/patch.ts";
-import { GROUPS, PATH, type ResourceType, USERS } from "../../domain/access/scim/schema.ts";
-import {
-  changeScimUser,
-  createScimUser,
-  removeScimUser,
-  type Tagged,
-} from "../../domain/access/scim/users.ts";
+import { PATH, USERS } from "../../domain/access/scim/schema.ts";
 import { wantedOf, type WantedUser } from "../../domain/access/scim/user_resource.ts";
-import { isObject, readResource, requireSchema, type Resource } from "../../domain/access/scim/values.ts";
+import type { Tagged } from "../../domain/access/scim/users.ts";
+import { isObject, readResource, requireSchema } from "../../domain/access/scim/values.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
+import { constraintProblem } from "../../domain/problems/constraints.ts";
 import { problem } from "../../domain/problems/problem.ts";
 import type { TenantCaller } from "../../domain/rights/caller.ts";
 import { type Call, parse } from "../shared/call.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { problemAnswer, SCIM_TYPE } from "../shared/problem_document.ts";
-import { access, area, bulkBody, readBody, scim } from "./protocol.ts";
+import { access, area, messages, readBody, scim } from "./protocol.ts";
+import { changeBy, type Kind, KINDS } from "./resources.ts";
 
 export const MAX_OPERATIONS = 1_000;
 
@@ -56,25 +51,6 @@ interface Waiting {
   operation: Operation;
   needs: string[];
 }
-
-/** What the operations of one kind of resources do. */
-interface Verbs {
-  type: ResourceType;
-  create(p: ServicePlatform, caller: TenantCaller, resource: Resource): Promise<Tagged>;
-  change(
-    p: ServicePlatform,
-    caller: TenantCaller,
-    id: string,
-    ifMatch: string | null,
-    change: (present: Resource) => Resource,
-  ): Promise<Tagged>;
-  remove(p: ServicePlatform, caller: TenantCaller, id: string, ifMatch: string | null): Promise<void>;
-}
-
-const VERBS: Record<string, Verbs> = {
-  Users: { type: USERS, create: createScimUser, change: changeScimUser, remove: removeScimUser },
-  Groups: { type: GROUPS, create: createGroup, change: changeGroup, remove: deleteGroup },
-};
 
 /** The operations of a request. Each is a transaction of its own, and refers to others by `bulkId:`. */
 class Bulk {
@@ -128,7 +104,10 @@ class Bulk {
       wanted.push(user);
     }
     if (wanted.length < 2) return 0;
-    const created = await createFirstUsers(this.platform, this.caller, wanted);
+    const created = await createFirstUsers(this.platform, this.caller, wanted).catch((failure) => {
+      if (constraintProblem(failure)) return []; // taken meanwhile: the operation finds out by which one
+      throw failure;
+    });
     for (const [nth, id] of created.entries()) {
       const each = next[nth];
       if (id === null && each) await this.#perform(each);
@@ -154,14 +133,14 @@ class Bulk {
       }
       const [, collection = "", id] = /^\/(Users|Groups)(?:\/([^/]+))?$/.exec(this.#filled(path) as string) ??
         [];
-      const verbs = VERBS[collection];
-      if (!verbs || (id === undefined) !== (method === "POST")) {
+      const kind = KINDS[collection as keyof typeof KINDS];
+      if (!kind || (id === undefined) !== (method === "POST")) {
         throw scimProblem(
           "invalidValue",
           `path: expected /Users or /Groups, with an id unless for POST; found ${path}.`,
         );
       }
-      const made = await this.#apply(verbs, operation, id ?? "");
+      const made = await this.#apply(kind, operation, id ?? "");
       const madeId = made ? made.resource.id as string : id ?? "";
       this.#made(operation, madeId, made?.tag ?? null, `${this.#base}/${collection}/${madeId}`);
     } catch (failure) {
@@ -182,24 +161,24 @@ class Bulk {
   }
 
   async #apply(
-    { type, create, change, remove }: Verbs,
+    { type, create, change, remove }: Kind,
     operation: Operation,
     id: string,
   ): Promise<Tagged | null> {
     const { platform, caller } = this;
-    const { method, version = null } = operation;
+    const { method, version: ifMatch = null } = operation;
     const data = this.#filled(operation.data);
     if (method === "POST") return await create(platform, caller, readResource(type, data));
-    if (method === "DELETE") {
-      await remove(platform, caller, id, version);
-      return null;
+    if (method !== "DELETE") {
+      return await change(
+        platform,
+        caller,
+        { id, ifMatch, withMembers: false },
+        changeBy(type, method, data),
+      );
     }
-    if (method === "PUT") {
-      const wanted = readResource(type, data);
-      return await change(platform, caller, id, version, () => wanted);
-    }
-    const operations = readPatch(data);
-    return await change(platform, caller, id, version, (present) => applyPatch(type, present, operations));
+    await remove(platform, caller, id, ifMatch);
+    return null;
   }
 
   get #base(): string {
@@ -288,7 +267,7 @@ export const bulkRoutes = [
     details:
       `At most ${MAX_OPERATIONS} operations. Each succeeds or fails as a whole, and refers to others by \`bulkId:\`.`,
     access,
-    content: bulkBody,
+    content: messages.bulk,
     answers: {
       200: { description: "The outcome of each operation", schema: ScimBulkAnswer, contentType: SCIM_TYPE },
     },

@@ -7,15 +7,15 @@ import {
   SCHEMAS,
   USERS,
 } from "../../domain/access/scim/schema.ts";
+import type { Resource } from "../../domain/access/scim/values.ts";
+import type { ProblemCode } from "../../domain/problems/catalogue.ts";
 import { problem } from "../../domain/problems/problem.ts";
 import { BODY_LIMIT } from "../shared/call.ts";
 import { endpoint } from "../shared/endpoint.ts";
-import { SCIM_TYPE } from "../shared/problem_document.ts";
 import { MAX_OPERATIONS } from "./bulk.ts";
-import { access, area, list, listAnswer, onePath, scim, ScimResource } from "./protocol.ts";
+import { access, area, list, listAnswer, onePath, plainAnswer, scim } from "./protocol.ts";
 
 const CORE = "urn:ietf:params:scim:schemas:core:2.0";
-const resourceAnswer = { 200: { description: "The resource", schema: ScimResource, contentType: SCIM_TYPE } };
 
 const schemaResource = (base: string) => ({ id, ...schema }: Schema) => ({
   schemas: [`${CORE}:Schema`],
@@ -55,76 +55,59 @@ const configuration = (base: string) => ({
   meta: { resourceType: "ServiceProviderConfig", location: `${base}${PATH}/ServiceProviderConfig` },
 });
 
-const missing = (what: string, id: string) =>
-  problem("ROUTE_NOT_FOUND", `There is no ${what} ${id.slice(0, 200)}.`);
+const common = { method: "get" as const, area, access, problems: [] as ProblemCode[] };
+
+/** The routes of a list of descriptions, and of one of them. */
+const describedBy = <
+  const Many extends "Schemas" | "ResourceTypes",
+  const One extends "Schema" | "ResourceType",
+>(
+  many: Many,
+  one: One,
+  resources: (base: string) => Resource[],
+) =>
+  [
+    endpoint({
+      ...common,
+      path: `${PATH}/${many}`,
+      id: `listScim${many}`,
+      summary: `Describe the ${many} of SCIM`,
+      answers: listAnswer,
+      run: ({ platform }) => {
+        const all = resources(platform.baseUrl());
+        return list(USERS, { total: all.length, resources: all }, {
+          startIndex: 1,
+          attributes: [],
+          excludedAttributes: [],
+        });
+      },
+    }),
+    endpoint({
+      ...common,
+      path: `${PATH}/${many}/{id}`,
+      id: `readScim${one}`,
+      summary: `Describe a ${one} of SCIM`,
+      params: onePath,
+      answers: plainAnswer,
+      problems: ["ROUTE_NOT_FOUND"],
+      run: ({ platform, params }) => {
+        const found = resources(platform.baseUrl()).find(({ id }) => id === params.id);
+        if (!found) throw problem("ROUTE_NOT_FOUND", `There is no ${one} ${params.id}.`);
+        return scim(200, found);
+      },
+    }),
+  ] as const;
 
 /** What the service supports of SCIM. */
 export const discoveryRoutes = [
   endpoint({
-    method: "get",
+    ...common,
     path: `${PATH}/ServiceProviderConfig`,
-    area,
     id: "readScimConfiguration",
     summary: "Read which parts of SCIM the service supports",
-    access,
-    answers: resourceAnswer,
-    problems: [],
+    answers: plainAnswer,
     run: ({ platform }) => scim(200, configuration(platform.baseUrl())),
   }),
-  endpoint({
-    method: "get",
-    path: `${PATH}/Schemas`,
-    area,
-    id: "listScimSchemas",
-    summary: "List the schemas of SCIM resources",
-    access,
-    answers: listAnswer,
-    problems: [],
-    run: ({ platform }) =>
-      list({ total: SCHEMAS.length, resources: SCHEMAS.map(schemaResource(platform.baseUrl())) }),
-  }),
-  endpoint({
-    method: "get",
-    path: `${PATH}/Schemas/{id}`,
-    area,
-    id: "readScimSchema",
-    summary: "Read a schema of SCIM resources",
-    access,
-    params: onePath,
-    answers: resourceAnswer,
-    problems: ["ROUTE_NOT_FOUND"],
-    run: ({ platform, params }) => {
-      const schema = SCHEMAS.find(({ id }) => id === params.id);
-      if (!schema) throw missing("schema", params.id);
-      return scim(200, schemaResource(platform.baseUrl())(schema));
-    },
-  }),
-  endpoint({
-    method: "get",
-    path: `${PATH}/ResourceTypes`,
-    area,
-    id: "listScimResourceTypes",
-    summary: "List the kinds of SCIM resources",
-    access,
-    answers: listAnswer,
-    problems: [],
-    run: ({ platform }) =>
-      list({ total: 2, resources: [USERS, GROUPS].map(typeResource(platform.baseUrl())) }),
-  }),
-  endpoint({
-    method: "get",
-    path: `${PATH}/ResourceTypes/{id}`,
-    area,
-    id: "readScimResourceType",
-    summary: "Read a kind of SCIM resources",
-    access,
-    params: onePath,
-    answers: resourceAnswer,
-    problems: ["ROUTE_NOT_FOUND"],
-    run: ({ platform, params }) => {
-      const type = [USERS, GROUPS].find(({ name }) => name === params.id);
-      if (!type) throw missing("resource type", params.id);
-      return scim(200, typeResource(platform.baseUrl())(type));
-    },
-  }),
+  ...describedBy("Schemas", "Schema", (base) => SCHEMAS.map(schemaResource(base))),
+  ...describedBy("ResourceTypes", "ResourceType", (base) => [USERS, GROUPS].map(typeResource(base))),
 ] as const;

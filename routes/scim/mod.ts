@@ -1,14 +1,12 @@
 import { bulkRoutes } from "./bulk.ts";
 import { discoveryRoutes } from "./discovery.ts";
-import { scimGroupRoutes } from "./groups.ts";
-import { searchRoutes } from "./search.ts";
-import { scimUserRoutes } from "./users.ts";
+import { mappingRoutes } from "./mappings.ts";
+import { resourceRoutes } from "./resources.ts";
 
 /** Every route of SCIM. */
 export const scimRoutes = [
   ...discoveryRoutes,
-  ...searchRoutes,
-  ...scimUserRoutes,
-  ...scimGroupRoutes,
+  ...resourceRoutes,
   ...bulkRoutes,
+  ...mappingRoutes,
 ] as const;

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { scimProblem } from "../../domain/access/scim/errors.ts";
 import {
-  asksFor,
   LAST_INDEX,
   type ListRequest,
   pageOf,
@@ -9,7 +8,7 @@ import {
   type Projection,
   type ResourceList,
 } from "../../domain/access/scim/lists.ts";
-import type { ResourceType } from "../../domain/access/scim/schema.ts";
+import { GROUP, type ResourceType, USER } from "../../domain/access/scim/schema.ts";
 import type { Tagged } from "../../domain/access/scim/users.ts";
 import { requireSchema, type Resource } from "../../domain/access/scim/values.ts";
 import { inTenant } from "../../domain/rights/checks.ts";
@@ -117,29 +116,22 @@ export function one(
 
 const LIST = "urn:ietf:params:scim:api:messages:2.0:ListResponse";
 
-export const list = ({ total, resources }: ResourceList, startIndex = 1): Answer =>
+/** The answer with a page of resources, of which the client may ask for parts. */
+export const list = (
+  type: ResourceType,
+  { total, resources }: ResourceList,
+  { startIndex, ...asked }: Pick<Search, "startIndex" | keyof Projection>,
+): Answer =>
   scim(200, {
     schemas: [LIST],
     totalResults: total,
     startIndex,
     itemsPerPage: resources.length,
-    Resources: resources,
+    Resources: resources.map((resource) => project(type, resource, asked)),
   });
 
-export const projected = (
-  type: ResourceType,
-  { total, resources }: ResourceList,
-  search: Search,
-): ResourceList => ({
-  total,
-  resources: resources.map((resource) => project(type, resource, search)),
-});
-
-export const asksForMembers = (type: ResourceType, asked: Projection): boolean =>
-  asksFor(type, "members", asked);
-
 const schemas = z.array(z.string());
-export const ScimResource = z.looseObject({
+const ScimResource = z.looseObject({
   schemas,
   id: z.string().optional(),
   meta: z.looseObject({ resourceType: z.string(), location: z.string() }),
@@ -155,38 +147,35 @@ const ScimList = z.object({
 const message = (id: string, description: string, example: object) => ({
   json: z.looseObject({}).meta({ id, description, example }),
 });
-const USER = "urn:ietf:params:scim:schemas:core:2.0:User";
-const ANN = {
-  schemas: [USER],
-  userName: "ann@example.com",
-  name: { givenName: "Ann", familyName: "Lee" },
-  active: true,
-};
-export const userBody = message("ScimUser", "A user (RFC 7643, 4.1 and 4.3)", ANN);
-export const groupBody = message("ScimGroup", "A group (RFC 7643, 4.2)", {
-  schemas: ["urn:ietf:params:scim:schemas:core:2.0:Group"],
-  displayName: "Clerks",
-});
-export const patchBody = message("ScimPatch", "Operations (RFC 7644, 3.5.2)", {
-  schemas: ["urn:ietf:params:scim:api:messages:2.0:PatchOp"],
-  Operations: [{ op: "replace", path: "displayName", value: "Ann Lee" }],
-});
-export const searchBody = message("ScimSearch", "A search (RFC 7644, 3.4.3)", {
-  schemas: [SEARCH],
-  filter: 'displayName sw "A"',
-  count: 10,
-});
-export const bulkBody = message("ScimBulk", "Operations (RFC 7644, 3.7)", {
-  schemas: ["urn:ietf:params:scim:api:messages:2.0:BulkRequest"],
-  Operations: [{ method: "POST", path: "/Users", bulkId: "ann", data: ANN }],
-});
+const MESSAGES = "urn:ietf:params:scim:api:messages:2.0";
+const ANN = { schemas: [USER], userName: "ann@example.com", name: { givenName: "Ann" }, active: true };
+const CLERKS = { schemas: [GROUP], displayName: "Clerks" };
+const TITLE = { op: "replace", path: "title", value: "Clerk" };
 
-export const oneAnswer = {
-  200: { etag: true as const, description: "The resource", schema: ScimResource, contentType: SCIM_TYPE },
+/** The bodies of requests, which the service reads by the schemas of SCIM. */
+export const messages = {
+  User: message("ScimUser", "A user (RFC 7643, 4.1 and 4.3)", ANN),
+  Group: message("ScimGroup", "A group (RFC 7643, 4.2)", CLERKS),
+  patch: message("ScimPatch", "Operations (RFC 7644, 3.5.2)", {
+    schemas: [`${MESSAGES}:PatchOp`],
+    Operations: [TITLE],
+  }),
+  search: message("ScimSearch", "A search (RFC 7644, 3.4.3)", {
+    schemas: [SEARCH],
+    filter: "id pr",
+    count: 10,
+  }),
+  bulk: message("ScimBulk", "Operations (RFC 7644, 3.7)", {
+    schemas: [`${MESSAGES}:BulkRequest`],
+    Operations: [{ method: "POST", path: "/Users", bulkId: "ann", data: ANN }],
+  }),
 };
-export const newAnswer = {
-  201: { etag: true as const, description: "The new resource", schema: ScimResource, contentType: SCIM_TYPE },
-};
-export const listAnswer = {
-  200: { description: "A page of resources", schema: ScimList, contentType: SCIM_TYPE },
-};
+
+const answer = <S extends z.ZodType>(description: string, schema: S) => ({
+  description,
+  schema,
+  contentType: SCIM_TYPE,
+});
+export const plainAnswer = { 200: answer("The resource", ScimResource) };
+export const oneAnswer = { 200: { ...plainAnswer[200], etag: true as const } };
+export const listAnswer = { 200: answer("A page of resources", ScimList) };

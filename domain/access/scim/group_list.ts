@@ -27,10 +27,8 @@ const FILTERABLE: Filterable = {
 /** Lists the groups of a tenant. @throws invalidFilter, invalidPath (an order by what has no column) */
 export async function listGroups(
   q: Sql,
-  base: string,
-  tenantId: string,
+  { base, tenantId, withMembers }: { base: string; tenantId: string; withMembers: boolean },
   request: ListRequest,
-  withMembers: boolean,
 ): Promise<ResourceList> {
   const { filter, startIndex, count } = request;
   const chosen = filter === undefined ? q`true` : conditionOf(q, parseFilter(GROUPS, filter), FILTERABLE);

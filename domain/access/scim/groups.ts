@@ -89,13 +89,11 @@ export function toGroup(row: GroupRow, members: Member[] | null, base: string): 
   };
 }
 
-/** Reads a group of the tenant. @param withMembers false leaves out its members @throws ROLE_NOT_FOUND */
+/** Reads a group of the tenant. @throws ROLE_NOT_FOUND */
 export async function readGroup(
   q: Sql,
-  base: string,
-  tenantId: string,
+  { base, tenantId, withMembers }: { base: string; tenantId: string; withMembers: boolean },
   id: string,
-  withMembers: boolean,
 ): Promise<Tagged> {
   const row = await readRow(q, tenantId, id);
   const members = withMembers ? await readMembers(q, [id]) : null;
@@ -139,14 +137,15 @@ export async function createGroup(
     const [former] = await tx<Group[]>`
       select ${groupColumns(tx, false)} from roles r left join scim_groups g on g.role_id = r.id
       where r.tenant_id = ${tenantId} and r.deleted_at is null
-        and same_text(coalesce(g.display_name, r.name)) = same_text(${displayName})`;
+        and same_text(coalesce(g.display_name, r.name)) = same_text(${displayName})
+      order by g.is_hidden nulls first limit 1`;
     if (former && !former.isHidden) throw nameTaken(displayName);
     const role = { name: displayName, description: null, permissionIds: [] };
     const id = former?.id ?? (await createRole({ ...p, sql: tx }, caller, role)).value.id;
     const before = former ?? { id, name: displayName, displayName, externalId: null, isHidden: false };
     await writeGroup(tx, caller, before, { externalId: externalIdOf(resource), isHidden: false });
     await changeMembers(p, tx, caller, id, { given: [...given], taken: [] });
-    return await readGroup(tx, p.baseUrl(), tenantId, id, true);
+    return await readGroup(tx, { base: p.baseUrl(), tenantId, withMembers: true }, id);
   });
 }
 
@@ -164,8 +163,7 @@ const externalIdOf = ({ externalId }: Resource): string | null => {
 export async function changeGroup(
   p: ScimPlatform,
   caller: TenantCaller,
-  id: string,
-  ifMatch: string | null,
+  { id, ifMatch, withMembers }: { id: string; ifMatch: string | null; withMembers: boolean },
   change: (present: Resource) => Resource,
 ): Promise<Tagged> {
   const { tenantId } = caller;
@@ -181,7 +179,7 @@ export async function changeGroup(
     const [present, wanted] = [new Set(holders.map(({ value }) => value)), memberIds(after)];
     const [given, taken] = [[...wanted.difference(present)], [...present.difference(wanted)]];
     await changeMembers(p, tx, caller, id, { given, taken });
-    return await readGroup(tx, p.baseUrl(), tenantId, id, true);
+    return await readGroup(tx, { base: p.baseUrl(), tenantId, withMembers }, id);
   });
 }
 

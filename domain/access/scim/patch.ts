@@ -1,15 +1,16 @@
-import { isDeepStrictEqual } from "node:util";
 import { scimProblem } from "./errors.ts";
 import { type Filter, parsePath, type Path, type Target, type Value } from "./filter.ts";
 import type { Attribute, ResourceType } from "./schema.ts";
 import {
   isObject,
   isPrimary,
+  MAX_VALUES,
   readExtension,
   readValue,
   requireSchema,
   type Resource,
   set,
+  tooManyValues,
 } from "./values.ts";
 
 const PATCH_OP = "urn:ietf:params:scim:api:messages:2.0:PatchOp";
@@ -147,6 +148,8 @@ function severalAfter(target: Target, filter: Filter | null, before: unknown[], 
     : target.sub
     ? everyAfter(target.sub, before, change)
     : allAfter(target.attribute, before, change);
+  const { name } = target.attribute;
+  if (name !== "members" && after.length > MAX_VALUES) throw tooManyValues(name);
   return onePrimary(target.attribute, before, after.filter((each) => !isEmpty(each)));
 }
 
@@ -245,12 +248,15 @@ function matches(filter: Filter, item: Resource): boolean {
 
 const valueAt = ({ sub }: Target, item: Resource): unknown => sub ? item[sub.name] : undefined;
 
+/** ASCII needs no normalization, and a group may have many thousand ids. */
+const foldedText = (text: string): string =>
+  (/[^\x20-\x7e]/.test(text) ? text.normalize("NFKC") : text).toLowerCase();
+
 function compares(op: string, found: unknown, value: Value, isExact: boolean): boolean {
-  const form = (each: unknown) =>
-    typeof each === "string" && !isExact ? each.normalize("NFKC").toLowerCase() : each;
+  const form = (each: unknown) => typeof each === "string" && !isExact ? foldedText(each) : each;
   const [a, b] = [form(found ?? null), form(value)];
-  if (op === "eq") return isDeepStrictEqual(a, b);
-  if (op === "ne") return !isDeepStrictEqual(a, b);
+  if (op === "eq") return a === b;
+  if (op === "ne") return a !== b;
   if (typeof a !== "string" || typeof b !== "string") return false;
   switch (op) {
     case "co":

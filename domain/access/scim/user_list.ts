@@ -43,8 +43,7 @@ const FILTERABLE: Filterable = {
 /** Lists the users of a tenant. @throws invalidFilter, invalidPath (an order by what has no column) */
 export async function listScimUsers(
   q: Sql,
-  base: string,
-  tenantId: string,
+  { base, tenantId }: { base: string; tenantId: string },
   request: ListRequest,
 ): Promise<ResourceList> {
   const { filter, startIndex, count } = request;

@@ -62,8 +62,11 @@ const tagged = (row: UserRow, base: string, ignored: string[] = []): Tagged => (
 });
 
 /** Reads a user of the tenant. @throws USER_NOT_FOUND */
-export const readScimUser = async (q: Sql, base: string, tenantId: string, id: string): Promise<Tagged> =>
-  tagged(await readRow(q, tenantId, id), base);
+export const readScimUser = async (
+  q: Sql,
+  { base, tenantId }: { base: string; tenantId: string },
+  id: string,
+): Promise<Tagged> => tagged(await readRow(q, tenantId, id), base);
 
 /**
  * Creates a user of the caller's tenant, without a password. A person who has an account elsewhere is not linked: they join
@@ -81,6 +84,7 @@ export async function createScimUser(
     null,
   );
   return await transact(p.sql, async (tx) => {
+    await lockLinkTargets(tx, [], [tenantId]);
     await requireFreeEmail(tx, tenantId, email);
     const link = { tenantId, roleIds: [], isDefault: true, isActive, externalId };
     const { value: { id } } = await createUser({ ...p, sql: tx }, caller, {
@@ -145,8 +149,7 @@ async function writeAttributes(tx: Tx, tenantId: string, id: string, attributes:
 export async function changeScimUser(
   p: ScimPlatform,
   caller: TenantCaller,
-  id: string,
-  ifMatch: string | null,
+  { id, ifMatch }: { id: string; ifMatch: string | null },
   change: (present: Resource) => Resource,
 ): Promise<Tagged> {
   const { tenantId } = caller;

@@ -12,7 +12,7 @@ import {
 export type Resource = Record<string, unknown>;
 
 /** The most values of an attribute that is stored; the values of `members` are rows. */
-const MAX_VALUES = 100;
+export const MAX_VALUES = 100;
 const MAX_LENGTH = 2_000;
 
 export const isObject = (value: unknown): value is Resource =>
@@ -71,14 +71,15 @@ export function readValue(attribute: Attribute, value: unknown): unknown {
   if (value === null) return undefined;
   if (!Array.isArray(value)) throw wrong(attribute, "an array", value);
   const values = value.map((each) => readSingle(attribute, each)).filter((each) => each !== undefined);
-  if (attribute.name !== "members" && values.length > MAX_VALUES) {
-    throw scimProblem("invalidValue", `${attribute.name}: expected at most ${MAX_VALUES} values.`);
-  }
+  if (attribute.name !== "members" && values.length > MAX_VALUES) throw tooManyValues(attribute.name);
   if (values.filter(isPrimary).length > 1) {
     throw scimProblem("invalidValue", `${attribute.name}: at most one value can be primary.`);
   }
   return values.length > 0 ? values : undefined;
 }
+
+export const tooManyValues = (name: string) =>
+  scimProblem("invalidValue", `${name}: expected at most ${MAX_VALUES} values.`);
 
 export const isPrimary = (value: unknown): boolean => isObject(value) && value.primary === true;
 
