@@ -23,7 +23,7 @@ import type { TenantCaller } from "../../domain/rights/caller.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { noContent } from "../shared/answer.ts";
 import type { Call } from "../shared/call.ts";
-import { endpoint } from "../shared/endpoint.ts";
+import { type AnswerSpec, endpoint } from "../shared/endpoint.ts";
 import {
   access,
   area,
@@ -112,6 +112,10 @@ function routesOf<const One extends "User" | "Group", const Many extends keyof t
   const common = { area, access } as const;
   const write = { ...common, params: onePath, query: readQuery } as const;
   const what = name === "User" ? "user of the tenant" : "group, which is a role of the tenant,";
+
+  const patched: Record<number, AnswerSpec> = name === "Group"
+    ? { ...oneAnswer, 204: { etag: true, description: "The group is changed" } }
+    : oneAnswer;
 
   async function change(
     { platform, caller, id, query, call }: {
@@ -214,10 +218,7 @@ function routesOf<const One extends "User" | "Group", const Many extends keyof t
         ? { details: "Without `attributes` it answers 204, because a group may have many members." }
         : {},
       content: messages.patch,
-      answers: {
-        ...oneAnswer,
-        ...name === "Group" ? { 204: { etag: true as const, description: "The group is changed" } } : {},
-      },
+      answers: patched,
       problems: changing,
       run: ({ params, ...input }) => change({ ...input, id: params.id }),
     }),
