@@ -32,13 +32,13 @@ export interface Group {
   name: string;
   displayName: string;
   externalId: string | null;
-  /** True: the directory does not see the role. */
-  isHidden: boolean;
+  /** Who keeps the directory from seeing the role; it can only bring back a group that it has deleted. */
+  hiddenBy: "administrator" | "directory" | null;
 }
 
 const mappingColumns = (q: Sql) =>
   q`r.id as role_id, r.name as role_name, coalesce(g.display_name, r.name) as display_name, g.external_id,
-  g.is_hidden is not true as is_group`;
+  g.hidden_by is null as is_group`;
 
 /** Lists the roles of the tenant as groups, by name. */
 export const listGroupMappings = (q: Sql, { tenantId }: TenantCaller): Promise<GroupMapping[]> =>
@@ -56,16 +56,17 @@ export async function mapGroup(
   const { tenantId } = caller;
   return await transact(p.sql, async (tx) => {
     await lockLinkTargets(tx, [{ tenantId, roleIds: [roleId] }]);
-    const [present] = await tx<GroupMapping[]>`
-      select ${mappingColumns(tx)} from roles r left join scim_groups g on g.role_id = r.id
+    const [present] = await tx<(GroupMapping & Pick<Group, "hiddenBy">)[]>`
+      select ${mappingColumns(tx)}, g.hidden_by from roles r left join scim_groups g on g.role_id = r.id
       where r.id = ${roleId} and r.tenant_id = ${tenantId} and r.deleted_at is null`;
     if (!present) throw roleNotFound(roleId);
-    const before = { ...present, id: roleId, name: present.roleName, isHidden: !present.isGroup };
+    const before = { ...present, id: roleId, name: present.roleName };
     const name = displayName === null ? present.roleName : displayName ?? present.displayName;
-    const after = { displayName: name, isHidden: isGroup === undefined ? before.isHidden : !isGroup };
+    const hiddenBy = isGroup === undefined ? present.hiddenBy : isGroup ? null : "administrator";
     await requireFreeName(tx, tenantId, roleId, name);
-    await writeGroup(tx, caller, before, after);
-    return { ...present, displayName: name, isGroup: !after.isHidden };
+    await writeGroup(tx, caller, before, { displayName: name, hiddenBy });
+    const { hiddenBy: _, ...mapping } = present;
+    return { ...mapping, displayName: name, isGroup: hiddenBy === null };
   });
 }
 
@@ -86,21 +87,17 @@ export async function writeGroup(
   tx: Tx,
   caller: TenantCaller,
   group: Group,
-  change: Partial<Pick<Group, "displayName" | "externalId" | "isHidden">>,
+  change: Partial<Pick<Group, "displayName" | "externalId" | "hiddenBy">>,
 ): Promise<void> {
-  const audited = ({ displayName, externalId, isHidden }: Group) => ({
-    displayName,
-    externalId,
-    isGroup: !isHidden,
-  });
+  const audited = ({ displayName, externalId, hiddenBy }: Group) => ({ displayName, externalId, hiddenBy });
   const [before, after] = [audited(group), audited({ ...group, ...change })];
   if (JSON.stringify(before) === JSON.stringify(after)) return;
-  const { displayName, externalId, isGroup } = after;
+  const { displayName, externalId, hiddenBy } = after;
   await tx`
-    insert into scim_groups (role_id, display_name, external_id, is_hidden)
-    values (${group.id}, nullif(${displayName}, ${group.name}), ${externalId}, ${!isGroup})
+    insert into scim_groups (role_id, display_name, external_id, hidden_by)
+    values (${group.id}, nullif(${displayName}, ${group.name}), ${externalId}, ${hiddenBy})
     on conflict (role_id) do update set display_name = excluded.display_name, external_id = excluded.external_id,
-      is_hidden = excluded.is_hidden`;
+      hidden_by = excluded.hidden_by`;
   await tx`update roles set version = version + 1, updated_at = now() where id = ${group.id}`;
   await recordAudit(tx, caller, {
     action: "role.group",

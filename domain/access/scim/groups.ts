@@ -31,7 +31,7 @@ export interface Member {
 /** Columns of `GroupRow` over `roles r` and `scim_groups g`. @param withHolders reads all holders */
 export const groupColumns = (q: Sql, withHolders: boolean) =>
   q`r.id, r.name, coalesce(g.display_name, r.name) as display_name, g.external_id,
-  coalesce(g.is_hidden, false) as is_hidden, r.created_at, r.updated_at, r.version, ${
+  g.hidden_by, r.created_at, r.updated_at, r.version, ${
     withHolders
       ? q`(select count(*) || '.' || coalesce(bit_xor(hashtextextended(h.user_id::text, 0)), 0)
         from user_tenant_roles h where h.role_id = r.id)`
@@ -41,7 +41,7 @@ export const groupColumns = (q: Sql, withHolders: boolean) =>
 /** Tables of `groupColumns`: the roles of the tenant that are groups. */
 export const groupsOf = (q: Sql, tenantId: string) =>
   q`roles r left join scim_groups g on g.role_id = r.id
-  where r.tenant_id = ${tenantId} and r.deleted_at is null and g.is_hidden is not true`;
+  where r.tenant_id = ${tenantId} and r.deleted_at is null and g.hidden_by is null`;
 
 const tagOf = ({ version, holders }: GroupRow): string => `"${version}.${holders}"`;
 
@@ -138,12 +138,12 @@ export async function createGroup(
       select ${groupColumns(tx, false)} from roles r left join scim_groups g on g.role_id = r.id
       where r.tenant_id = ${tenantId} and r.deleted_at is null
         and same_text(coalesce(g.display_name, r.name)) = same_text(${displayName})
-      order by g.is_hidden nulls first limit 1`;
-    if (former && !former.isHidden) throw nameTaken(displayName);
+      order by g.hidden_by nulls first limit 1`;
+    if (former && former.hiddenBy !== "directory") throw nameTaken(displayName);
     const role = { name: displayName, description: null, permissionIds: [] };
     const id = former?.id ?? (await createRole({ ...p, sql: tx }, caller, role)).value.id;
-    const before = former ?? { id, name: displayName, displayName, externalId: null, isHidden: false };
-    await writeGroup(tx, caller, before, { externalId: externalIdOf(resource), isHidden: false });
+    const before = former ?? { id, name: displayName, displayName, externalId: null, hiddenBy: null };
+    await writeGroup(tx, caller, before, { externalId: externalIdOf(resource), hiddenBy: null });
     await changeMembers(p, tx, caller, id, { given: [...given], taken: [] });
     return await readGroup(tx, { base: p.baseUrl(), tenantId, withMembers: true }, id);
   });
@@ -235,6 +235,6 @@ export async function deleteGroup(
     const row = await lockGroup(tx, caller.tenantId, id, ifMatch);
     const holders = await readMembers(tx, [id]);
     await changeMembers(p, tx, caller, id, { given: [], taken: holders.map(({ value }) => value) });
-    await writeGroup(tx, caller, row, { externalId: null, isHidden: true });
+    await writeGroup(tx, caller, row, { externalId: null, hiddenBy: "directory" });
   });
 }

@@ -38,7 +38,7 @@ export const userColumns = (q: Sql) =>
     where h.user_id = l.user_id and h.tenant_id = l.tenant_id order by h.role_id) as role_ids,
   coalesce((select jsonb_agg(jsonb_build_object('value', r.id, 'display', coalesce(g.display_name, r.name)) order by r.id)
     from user_tenant_roles h join roles r on r.id = h.role_id left join scim_groups g on g.role_id = r.id
-    where h.user_id = l.user_id and h.tenant_id = l.tenant_id and g.is_hidden is not true), '[]') as groups`;
+    where h.user_id = l.user_id and h.tenant_id = l.tenant_id and g.hidden_by is null), '[]') as groups`;
 
 /** Tables of `userColumns`: the users of the tenant, without deleted ones. */
 export const usersOf = (q: Sql, tenantId: string) =>
@@ -140,7 +140,7 @@ async function writeAttributes(tx: Tx, tenantId: string, id: string, attributes:
 /**
  * Changes a user of the caller's tenant. The link and what the directory keeps about the user are the tenant's. Names and
  * telephone number belong to the person: if other tenants share the user, they stay, and the answer names them. The email
- * never changes. Deactivation succeeds whatever else the request wants.
+ * never changes.
  * @param change returns the wanted resource for the present one
  * @throws USER_NOT_FOUND, PRECONDITION_FAILED, MISSING_PERMISSION, USER_EXTERNAL_ID_CONFLICT, TENANT_CAPACITY_REACHED,
  * ROLE_ASSIGNMENT_ESCALATION_BLOCKED, USER_SELF_CONFLICT, LAST_SYSTEM_ADMIN_CONFLICT, LAST_TENANT_ADMIN_CONFLICT, and
@@ -203,7 +203,7 @@ async function writePerson(
   wanted: WantedUser,
 ): Promise<string[]> {
   const differing = PERSONAL.filter((name) => wanted[name] !== user[name]);
-  const isShared = user.otherActiveLinks > 0 && !holds(caller, "manage:all-users");
+  const isShared = user.otherLinks > 0 && !holds(caller, "manage:all-users");
   const written = isShared ? [] : differing;
   const { externalId } = wanted;
   const change = {

@@ -9,12 +9,13 @@ create table scim_users (
   constraint scim_users_attributes_object check (jsonb_typeof(attributes) = 'object')
 );
 
--- A role without a row is a group of its own name. Hidden: the directory has deleted the group; the role stays.
+-- A role without a row is a group of its own name. Hidden by the directory: it has deleted the group; the role stays.
 create table scim_groups (
   role_id uuid primary key references roles (id) on delete cascade,
   display_name text,
   external_id text,
-  is_hidden boolean not null default false
+  hidden_by text,
+  constraint scim_groups_hidden_by check (hidden_by in ('administrator', 'directory'))
 );
 
 alter table users add column deleted_in_tenant_id uuid;

@@ -160,6 +160,8 @@ Deno.test("an administrator maps a group of another name to a role, and hides ro
   assert.equal((await map({ displayName: "readers" })).body.code, "ROLE_ALREADY_EXISTS");
   assert.equal((await map({ isGroup: false }, other.id)).status, 200);
   assert.equal(refusal(await idp.get(`/scim/v2/Groups/${other.id}`)), "404 ROLE_NOT_FOUND");
+  const again = await idp.post("/scim/v2/Groups", { schemas: [GROUP], displayName: "Readers" });
+  assert.equal(refusal(again), "409 uniqueness", "the directory does not undo what an administrator did");
   const { body: mappings } = await idp.admin.get("/api/v1/scim-groups");
   const mapped = mappings.filter(({ roleId }: { roleId: string }) => [id, other.id].includes(roleId));
   assert.deepEqual(mapped, [
