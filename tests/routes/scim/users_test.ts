@@ -292,6 +292,9 @@ Deno.test("a tenant without room refuses new users, also by bulk", async () => {
 
 Deno.test("tokens of other permissions, of several tenants without a name, revoked and missing ones are refused", async () => {
   const reader = await t.actor({ permissions: ["read:users", "update:users"] });
+  const maker = await t.actor({ permissions: ["manage:api-keys", "provision:users"] });
+  const { body: key } = await maker.post("/api/v1/api-keys", { name: "n", permissions: ["provision:users"] });
+  assert.equal((await new HttpClient(t.url, key.key).get("/scim/v2/Users")).body.totalResults, 1);
   assert.equal(refusal(await reader.get("/scim/v2/Users")), "403 MISSING_PERMISSION");
   assert.equal(refusal(await new HttpClient(t.url).get("/scim/v2/Users")), "401 TOKEN_MISSING");
   const foreign = idp.with({ "x-tenant-id": reader.tenantId ?? "" });
