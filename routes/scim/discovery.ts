@@ -98,7 +98,7 @@ const describedBy = <
     }),
   ] as const;
 
-/** What the service supports of SCIM. */
+/** The routes that describe the supported parts of SCIM. */
 export const discoveryRoutes = [
   endpoint({
     ...common,

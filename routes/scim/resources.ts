@@ -48,7 +48,7 @@ interface Reading {
   withMembers: boolean;
 }
 
-/** What the routes of one kind of resources do. */
+/** The work of the routes of one kind of resources. */
 export interface Kind {
   type: ResourceType;
   list(q: Sql, o: Reading, request: ListRequest): Promise<ResourceList>;

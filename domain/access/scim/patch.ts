@@ -165,7 +165,7 @@ function allAfter(attribute: Attribute, before: unknown[], { op, value }: Change
   return [...before, ...keyed.values()];
 }
 
-/** What a value is about: its `value`, in any letter case. */
+/** A value is about its `value`, in any letter case. */
 const idOf = (value: unknown): string =>
   isObject(value) && typeof value.value === "string" ? value.value.toLowerCase() : contentOf(value);
 

@@ -20,7 +20,7 @@ export interface UserRow {
   /** State of the link. */
   isActive: boolean;
   externalId: string | null;
-  /** What the directory keeps about the user, besides what the columns have. */
+  /** Attributes that the directory keeps about the user, besides those in the columns. */
   attributes: Resource;
   roleIds: string[];
   groups: { value: string; display: string }[];
