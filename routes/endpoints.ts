@@ -15,12 +15,14 @@ import { overviewRoutes } from "./operations/overview.ts";
 import { problemRoutes } from "./operations/problems.tsx";
 import { reportsRoutes } from "./reports/mod.ts";
 import { recordsRoutes } from "./records/mod.ts";
+import { scimRoutes } from "./scim/mod.ts";
 import type { Endpoint } from "./shared/endpoint.ts";
 
 const OPERATIONS = [
   ...authRoutes,
   ...oauthRoutes,
   ...accessRoutes,
+  ...scimRoutes,
   ...reportsRoutes,
   ...jobsRoutes,
   ...filesRoutes,

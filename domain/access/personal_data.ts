@@ -14,6 +14,7 @@ export const accessPersonalData: PersonalData<AccessPlatform> = {
     links: (q, { userId, tenantId }) =>
       q`
       select l.tenant_id, t.name as tenant_name, l.is_active, l.is_default, l.external_id, l.created_at,
+        (select attributes from scim_users s where s.user_id = l.user_id and s.tenant_id = l.tenant_id) as scim_attributes,
         array(select r.name from user_tenant_roles h join roles r on r.id = h.role_id
           where h.user_id = l.user_id and h.tenant_id = l.tenant_id order by r.name) as roles
       from user_tenants l join tenants t on t.id = l.tenant_id
@@ -73,6 +74,7 @@ export const accessPersonalData: PersonalData<AccessPlatform> = {
         "passkey_challenges",
         "password_resets",
         "recovery_codes",
+        "scim_users",
         "user_factors",
         "user_identities",
       ]
@@ -88,7 +90,8 @@ export const accessPersonalData: PersonalData<AccessPlatform> = {
     users: (q, tenantId) =>
       q`
       select u.id, u.email, u.first_name, u.last_name, u.phone_number, u.is_active, u.app_ids, u.metadata,
-        u.last_login_at, u.created_at, u.deleted_at, l.is_active as is_link_active, l.is_default, l.external_id
+        u.last_login_at, u.created_at, u.deleted_at, l.is_active as is_link_active, l.is_default, l.external_id,
+        (select attributes from scim_users s where s.user_id = u.id and s.tenant_id = l.tenant_id) as scim_attributes
       from user_tenants l join users u on u.id = l.user_id where l.tenant_id = ${tenantId} order by u.id`,
     invitations: (q, tenantId) =>
       q`

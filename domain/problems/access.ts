@@ -178,6 +178,14 @@ export const ACCESS_PROBLEMS = {
     "This is the last system administrator. Give admin:system to another user first.",
     "Este é o último administrador do sistema. Dê primeiro admin:system a outro usuário.",
   ),
+  LAST_TENANT_ADMIN_CONFLICT: entry(
+    409,
+    "Last administrator of the tenant",
+    "A directory would leave no active user with the role Admin in the tenant; at least one must remain.",
+    "Give the role Admin to another user of the tenant first, for example in the console.",
+    "This is the last administrator of the tenant. Give the role Admin to another user first.",
+    "Este é o último administrador do inquilino. Dê primeiro o papel Admin a outro usuário.",
+  ),
   ROLE_ALREADY_EXISTS: entry(
     409,
     "Role name already in use",

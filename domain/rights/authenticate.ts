@@ -17,6 +17,8 @@ export interface Credentials {
   tenantQuery: string[];
   /** True on routes where the query parameter `tenantId` is a filter and does not set the tenant context. */
   queryIsFilter: boolean;
+  /** True on routes whose clients send no tenant: a service account of one tenant then acts in it. */
+  inOnlyTenant?: boolean;
   traceId: string;
   ip: string | null;
   /** Reads the claims of a client's token for the user's own data; null for any other token. @throws TokenRefused */
@@ -145,16 +147,25 @@ export function requireLiveKey(key: KeyRights): void {
  */
 export async function actAs(
   p: Pick<RightsPlatform, "rights">,
-  { traceId, ip, tenantHeader }: Pick<Credentials, "traceId" | "ip" | "tenantHeader">,
+  { traceId, ip, tenantHeader, inOnlyTenant = false }: Pick<
+    Credentials,
+    "traceId" | "ip" | "tenantHeader" | "inOnlyTenant"
+  >,
   key: KeyRights,
 ): Promise<Caller> {
   requireLiveKey(key);
   const named = namedTenants({ tenantHeader, tenantQuery: [] });
   requireOneTenant(named);
-  const [tenantId = null] = named;
+  const [tenantId = inOnlyTenant ? onlyTenantOf(key) : null] = named;
   const acting = key.kind === "apiKey" ? actingKey(key, tenantId) : await actingAccount(p, key, tenantId);
   p.rights.keys.recordUse(key, ip);
   return { ...acting, sessionId: "", proof: null, clientId: null, actedBy: null, traceId, ip };
+}
+
+/** The tenant of a service account that acts in one only; null: another key. */
+function onlyTenantOf(key: KeyRights): string | null {
+  const [only = null, ...others] = key.kind === "serviceAccount" ? key.tenantIds ?? [] : [];
+  return others.length === 0 ? only : null;
 }
 
 type Acting = Omit<Caller, "sessionId" | "proof" | "clientId" | "actedBy" | "traceId" | "ip">;
@@ -176,7 +187,7 @@ function actingKey({ id, userId, tenantId, permissions }: ApiKeyRights, named: s
   return { userId, apiKeyId: id, serviceAccount: null, tokenTenantId: tenantId, tenantId, permissions };
 }
 
-/** A service account acts in the tenant that the header names; without the header, it has no tenant context. */
+/** A service account acts in the tenant that the request names; without one, it has no tenant context. */
 async function actingAccount(
   p: Pick<RightsPlatform, "rights">,
   { id, tenantIds }: ServiceAccountRights,

@@ -76,6 +76,7 @@ export const CATALOG_PERMISSIONS: CatalogPermission[] = [
     "manage:api-keys": "Make and revoke API keys",
     "manage:service-accounts": "Make, change and revoke service accounts",
     "manage:oauth-clients": "Make, change and revoke OAuth clients",
+    "provision:users": "Provision the tenant's users and the holders of its roles by SCIM",
     "publish:events": "Publish events of own types",
     "read:events": "Poll the events of the tenant",
     "check:access": "Ask whether users have permissions, and introspect tokens",

@@ -2,6 +2,8 @@ import { readSelfToken } from "../../domain/oauth/tokens/self_token.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { authenticate } from "../../domain/rights/authenticate.ts";
 import type { Caller } from "../../domain/rights/caller.ts";
+import { PATH as SCIM_PATH } from "../../domain/access/scim/schema.ts";
+import { isScimPath } from "./problem_document.ts";
 import type { Call } from "./call.ts";
 
 /** The caller of the request, by its credential and the tenant it names; null without a credential. */
@@ -16,6 +18,7 @@ export async function callerOf(
     tenantHeader: headers.get("x-tenant-id"),
     tenantQuery: namesTenant ? call.url.searchParams.getAll("tenantId") : [],
     queryIsFilter: namesTenant && call.url.pathname.startsWith("/api/v1/admin/"),
+    inOnlyTenant: url.includes(SCIM_PATH) && isScimPath(call.url.pathname),
     traceId: call.traceId,
     ip: call.ip,
     readSelfToken: (token) => readSelfToken(platform, token),

@@ -13,6 +13,8 @@ export const AREAS = {
   "Admin users": "Users of all tenants",
   "Tenants": "Tenants that the caller may read or manage",
   "Admin tenants": "All tenants",
+  "SCIM":
+    "Provisioning of the tenant's users and roles by a directory (SCIM 2.0). Errors have the format of SCIM",
   "Roles": "Roles of the caller's tenant",
   "Permissions": "The permission catalog",
   "Delegations": "Administrators who act as a user for a limited time",
@@ -153,7 +155,7 @@ interface RouteSpec<C, P, Q, B, I> {
 
 /** The declaration of a route. */
 export interface EndpointSpec<C, P, Q, B, I = EndpointInput<C, P, Q, B>> extends RouteSpec<C, P, Q, B, I> {
-  method: "get" | "post" | "put" | "delete";
+  method: "get" | "post" | "put" | "patch" | "delete";
   /** With parameters in braces: `/api/v1/users/{id}`. */
   path: string;
   /** Heading in the API document: one of `AREAS`, or that of an extension. */

@@ -11,8 +11,14 @@ import {
   SHARED_HEADERS,
   SHARED_PARAMETERS,
 } from "./openapi_components.ts";
-import { isOAuthRefusal } from "./problem_document.ts";
-import { problemSchema, type Refusal, refusalComponents, refusalResponses } from "./openapi_refusals.ts";
+import { isOAuthRefusal, isScimPath } from "./problem_document.ts";
+import {
+  problemSchema,
+  type Refusal,
+  refusalComponents,
+  refusalResponses,
+  SCIM_ERROR_SCHEMA,
+} from "./openapi_refusals.ts";
 import { dropRepetition, nameBodies, type Parameter, shareParameters } from "./openapi_sharing.ts";
 import type { OpenApiDocument, Operation, Response } from "./openapi_document.ts";
 import { EVENT_SCHEMA, RECEIVED, webhooksOf } from "./openapi_webhooks.ts";
@@ -54,6 +60,9 @@ export function openApiDocument(
   }) as unknown as OpenApiDocument;
   document.components.schemas.WebhookEvent = EVENT_SCHEMA;
   document.components.schemas.ProblemDocument = problemSchema(o.baseUrl);
+  if (endpoints.some(({ path }) => isScimPath(path))) {
+    document.components.schemas.ScimError = SCIM_ERROR_SCHEMA;
+  }
   Object.assign(document.components, {
     responses: { ...refusalComponents(endpoints), ...RECEIVED },
     headers: SHARED_HEADERS,

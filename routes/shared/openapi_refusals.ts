@@ -1,6 +1,6 @@
 import { CATALOGUE, type ProblemCode } from "../../domain/problems/catalogue.ts";
 import { type Endpoint, takesKey } from "./endpoint.ts";
-import { problemType } from "./problem_document.ts";
+import { isScimPath, problemType, SCIM_TYPE } from "./problem_document.ts";
 
 const text = { type: "string" };
 const texts = { type: "array", items: text };
@@ -34,6 +34,20 @@ export const problemSchema = (baseUrl: string) => ({
     errors: { email: ["expected an email address"] },
   },
 });
+
+/** The refusals of SCIM routes (RFC 7644, 3.12), with the code of the problem. */
+export const SCIM_ERROR_SCHEMA = {
+  type: "object",
+  properties: {
+    schemas: texts,
+    status: text,
+    scimType: text,
+    detail: text,
+    code: text,
+    errors: { type: "object", additionalProperties: texts },
+  },
+  required: ["schemas", "status", "detail", "code"],
+};
 
 /** Refusals of all operations that need a caller. The last one is for the tenant that a global token names. */
 const CALLER_PROBLEMS: ProblemCode[] = [
@@ -105,6 +119,7 @@ const ref = (kind: string, name: string) => ({ $ref: `#/components/${kind}/${nam
 function commonName(spec: Endpoint): string {
   const { needsCaller, needsTenant, personsOnly, permissions, forEnrolling, needsStepUp } = spec.access;
   const parts = [
+    ...(isScimPath(spec.path) ? ["Scim"] : []),
     ...(forEnrolling ? ["Enrolling"] : []),
     ...(needsStepUp ? ["StepUp"] : []),
     ...(needsTenant ? ["Tenant"] : personsOnly ? ["Person"] : []),
@@ -137,7 +152,10 @@ export function refusalResponses(spec: Endpoint): Record<string, Refusal> {
     ...Object.fromEntries(
       statuses.map((status) => [
         status,
-        { ...ref("responses", "Problem"), description: listed(own.get(status) ?? []) },
+        {
+          ...ref("responses", isScimPath(spec.path) ? "ScimProblem" : "Problem"),
+          description: listed(own.get(status) ?? []),
+        },
       ]),
     ),
     default: ref("responses", commonName(spec)),
@@ -150,12 +168,13 @@ export function refusalComponents(endpoints: readonly Endpoint[]): Record<string
   const named = [...common].toSorted(([a], [b]) => a < b ? -1 : 1);
   return {
     Problem: response("A refusal"),
+    ...endpoints.some(({ path }) => isScimPath(path)) ? { ScimProblem: response("A refusal", SCIM) } : {},
     ...Object.fromEntries(named.map(([name, spec]) => [name, commonResponse(spec)])),
   };
 }
 
 const commonResponse = (spec: Endpoint) => ({
-  ...response(listed([...accessProblems(spec), ...EVERYWHERE])),
+  ...response(listed([...accessProblems(spec), ...EVERYWHERE]), isScimPath(spec.path) ? SCIM : PROBLEM),
   headers: {
     ...(spec.access.needsCaller ? { "WWW-Authenticate": ref("headers", "WWW-Authenticate") } : {}),
     "Retry-After": ref("headers", "Retry-After"),
@@ -164,10 +183,10 @@ const commonResponse = (spec: Endpoint) => ({
   },
 });
 
-const response = (description: string) => ({
-  description,
-  content: { "application/problem+json": { schema: ref("schemas", "ProblemDocument") } },
-});
+const PROBLEM = { "application/problem+json": { schema: ref("schemas", "ProblemDocument") } };
+const SCIM = { [SCIM_TYPE]: { schema: ref("schemas", "ScimError") } };
+
+const response = (description: string, content: object = PROBLEM) => ({ description, content });
 
 const listed = (codes: ProblemCode[]): string => codes.map((code) => `\`${code}\``).join(", ");
 

@@ -1,3 +1,5 @@
+import { scimError } from "../../domain/access/scim/errors.ts";
+import { PATH as SCIM_PATH } from "../../domain/access/scim/schema.ts";
 import { CATALOGUE, type ProblemCode } from "../../domain/problems/catalogue.ts";
 import { OAuthError } from "../../domain/oauth/oauth_error.ts";
 import { constraintProblem } from "../../domain/problems/constraints.ts";
@@ -87,6 +89,11 @@ function document(refusal: Problem, context: ProblemContext): Answer {
   const { code, status, message, extras } = refusal;
   if (isOAuthRefusal(context.instance, status)) return oauthAnswer(refusal);
   const { uncoded } = extras;
+  const challenge: Record<string, string> = status === 401 ? { "www-authenticate": CHALLENGE } : {};
+  if (isScimPath(context.instance)) {
+    const headers = { "content-type": SCIM_TYPE, ...challenge, ...extras.headers };
+    return { status, headers, body: JSON.stringify(scimError(refusal)) };
+  }
   const body = {
     type: uncoded ? "about:blank" : problemType(context.baseUrl, code),
     title: uncoded ? UNCODED_TITLE : CATALOGUE[code].title,
@@ -100,11 +107,17 @@ function document(refusal: Problem, context: ProblemContext): Answer {
   };
   const headers = {
     "content-type": "application/problem+json",
-    ...status === 401 ? { "www-authenticate": CHALLENGE } : {},
+    ...challenge,
     ...extras.headers,
   };
   return { status, headers, body: JSON.stringify(body) };
 }
+
+/** The content type of SCIM (RFC 7644, 3.1). */
+export const SCIM_TYPE = "application/scim+json";
+
+/** True if a refusal is answered in the format of SCIM, which its clients require. */
+export const isScimPath = (path: string): boolean => path.startsWith(`${SCIM_PATH}/`);
 
 /** True if a refusal is answered in the format of OAuth, which the protocol of these routes requires. Failures (5xx) are problem documents. */
 export const isOAuthRefusal = (path: string, status: number): boolean =>

@@ -70,10 +70,17 @@ export async function lockChangeableUser(
 export const missingReach = (own: ReadonlySet<string>, held: readonly string[]): string[] =>
   own.has("admin:system") ? [] : held.filter((code) => PLATFORM_REACH.has(code) && !own.has(code));
 
-/** Reads the permissions that users hold without a tenant context, by user id. Inactive users are included. */
-export async function findPlatformReach(tx: Tx, userIds: string[]): Promise<Map<string, string[]>> {
+/**
+ * Reads the permissions that users hold, by user id. Inactive users are included.
+ * @param within the tenant context; null: none
+ */
+export async function findPlatformReach(
+  tx: Tx,
+  userIds: string[],
+  within: string | null = null,
+): Promise<Map<string, string[]>> {
   const rows = await tx<{ userId: string; codes: string[] }[]>`
-    select u.id as user_id, array(${permissionCodes(tx, tx`u.id`, null)}) as codes
+    select u.id as user_id, array(${permissionCodes(tx, tx`u.id`, within)}) as codes
     from unnest(${userIds}::uuid[]) u (id)`;
   return new Map(rows.map(({ userId, codes }) => [userId, codes]));
 }

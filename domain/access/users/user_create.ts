@@ -48,6 +48,9 @@ export const NewUser = z.object({
 }).meta({ id: "CreateUserDto" });
 type NewUser = z.output<typeof NewUser>;
 
+/** A new user; without a password, the user signs in by a provider or chooses one by a mailed link. */
+export type UserToCreate = Omit<NewUser, "password"> & { password: string | null };
+
 /**
  * Creates a user, with or without links to tenants.
  * @param o.audited tenant whose audit log has the row; null: none.
@@ -58,7 +61,7 @@ type NewUser = z.output<typeof NewUser>;
 export async function createUser(
   p: UserPlatform & PasswordPlatform,
   acting: Acting,
-  given: NewUser,
+  given: UserToCreate,
   o: { audited: string | null; rolesOf: string | null },
 ): Promise<Versioned<User>> {
   const user = withLinkIds(given);
@@ -86,7 +89,7 @@ export async function createUser(
 }
 
 /** The user with its external id in its link. @throws VALIDATION_ERROR if the user has not exactly one link */
-function withLinkIds({ externalId, ...user }: NewUser): NewUser {
+function withLinkIds({ externalId, ...user }: UserToCreate): UserToCreate {
   if (externalId === null || externalId === undefined) return user;
   const [link, ...others] = user.tenants;
   if (!link || others.length > 0 || (link.externalId ?? externalId) !== externalId) {
@@ -121,13 +124,14 @@ export async function createTenantUser(
 }
 
 /**
- * Returns the hash to store for a new user: a given hash unchanged, or the hash of a plain-text password.
+ * Returns the hash to store for a new user: a given hash unchanged, or the hash of a plain-text password; null without one.
  * @throws VALIDATION_ERROR
  */
 async function storedPassword(
   p: PasswordPlatform,
-  o: { password: string; isPasswordEncrypted: boolean; owner: PasswordOwner },
-): Promise<string> {
+  o: { password: string | null; isPasswordEncrypted: boolean; owner: PasswordOwner },
+): Promise<string | null> {
+  if (o.password === null) return null;
   if (!o.isPasswordEncrypted) {
     await requireGoodPassword(p, o.password, o.owner);
     return await hashPassword(o.password);

@@ -75,7 +75,8 @@ async function unlink(p: UserPlatform, tx: Tx, caller: TenantCaller, userId: str
 }
 
 async function markDeleted(p: UserPlatform, tx: Tx, acting: Acting, user: LockedUser): Promise<void> {
-  await tx`update users set deleted_at = now(), version = version + 1, updated_at = now() where id = ${user.id}`;
+  await tx`update users set deleted_at = now(), deleted_in_tenant_id = ${acting?.tenantId ?? null},
+    version = version + 1, updated_at = now() where id = ${user.id}`;
   await userAccessChanged(p, tx, user.id, { linkedAnd: [] });
   await recordAudit(tx, acting, "user.delete", user.id, { before: { email: user.email } });
   await emitUserDeleted(p, tx, user);

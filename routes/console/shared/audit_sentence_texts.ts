@@ -76,6 +76,10 @@ export const actionSentences = defineTexts({
     "Alguém abriu o link enviado do relatório {target}",
   ],
   "report.redeliver": ["{who} sent report {target} again", "{who} enviou de novo o relatório {target}"],
+  "role.group": [
+    "{who} changed which group of the directory role {target} is",
+    "{who} alterou a que grupo do diretório corresponde o papel {target}",
+  ],
   "tenant.erase": [
     "{who} requested the erasure of tenant {target}",
     "{who} pediu que o inquilino {target} seja apagado",
@@ -110,6 +114,14 @@ export const actionSentences = defineTexts({
   "user.link-identity": [
     "{target} signed in with a provider for the first time",
     "{target} entrou pela primeira vez com um provedor",
+  ],
+  "user.link.activate": [
+    "{who} let {target} act in {tenant} again",
+    "{who} voltou a dar acesso a {tenant} a {target}",
+  ],
+  "user.link.deactivate": [
+    "{who} ended the access of {target} to {tenant}",
+    "{who} encerrou o acesso de {target} a {tenant}",
   ],
   "user.remove-password": [
     "The password of {target}, chosen by somebody else, was removed at the first sign-in with a provider",

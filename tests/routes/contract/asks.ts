@@ -160,6 +160,8 @@ const bulk = (item: (n: number) => unknown): Case =>
   body((n) => ({ items: [item(n)], continueOnError: true }));
 const byHand: Case = { special: "needs a password or a second factor" };
 
+const SCIM_USER = "urn:ietf:params:scim:schemas:core:2.0:User";
+const SCIM_GROUP = "urn:ietf:params:scim:schemas:core:2.0:Group";
 const NONE = { token: "none" };
 
 export const CASES: Record<string, Case> = {
@@ -320,5 +322,19 @@ export const CASES: Record<string, Case> = {
     redirectUris: ["https://own.test/"],
     audience: `https://own-${n}.test`,
   })),
+  createScimUser: body((n) => ({ schemas: [SCIM_USER], userName: `scim-${n}@example.test` })),
+  replaceScimUser: {
+    ask: ({ user, email }) => ({
+      params: { id: user },
+      body: { schemas: [SCIM_USER], userName: email, title: "t" },
+    }),
+  },
+  createScimGroup: body((n) => ({ schemas: [SCIM_GROUP], displayName: `SCIM ${n}` })),
+  replaceScimGroup: body((n) => ({ schemas: [SCIM_GROUP], displayName: `SCIM ${n}` })),
+  patchScimGroup: body((n) => ({
+    schemas: ["urn:ietf:params:scim:api:messages:2.0:PatchOp"],
+    Operations: [{ op: "replace", path: "displayName", value: `SCIM ${n}` }],
+  })),
+  mapScimGroup: body((n) => ({ displayName: `SCIM mapped ${n}` })),
   settleWork: { ask: ({ job }) => ({ body: { jobs: [{ jobId: job, attempt: 1, outcome: "failed" }] } }) },
 };

@@ -6,6 +6,7 @@ import { notificationRows } from "./notification_rows.ts";
 import { oauthRows } from "./oauth_rows.ts";
 import { reportRows } from "./report_rows.ts";
 import { resourceRows } from "./resource_rows.ts";
+import { scimRows } from "./scim_rows.ts";
 import { serviceRows } from "./service_rows.ts";
 import type { Rows } from "./rows.ts";
 
@@ -20,4 +21,5 @@ export const ROWS: Rows = {
   ...resourceRows,
   ...eventRows,
   ...oauthRows,
+  ...scimRows,
 };

@@ -37,6 +37,8 @@ export interface Importer {
   tenantId: string | null;
   apiKeyId: string | null;
   traceId: string;
+  /** The address of the request; absent in a job. */
+  ip?: string | null;
   /** The importer's permissions in the tenant of the request. */
   permissions: ReadonlySet<string>;
 }

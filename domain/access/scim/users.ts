@@ -1,0 +1,250 @@
+import { isDeepStrictEqual } from "node:util";
+import { mailKey } from "../../../infra/mail/mail_address.ts";
+import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
+import { recordAudit } from "../../audit/audit.ts";
+import { problem } from "../../problems/problem.ts";
+import { holds, type TenantCaller } from "../../rights/caller.ts";
+import { isUuid } from "../../shared/ids.ts";
+import type { Platform } from "../../shared/platform.ts";
+import { requireVersion } from "../../shared/version.ts";
+import type { PasswordPlatform } from "../passwords/password_rules.ts";
+import { keepTenantAdmin } from "../roles/last_tenant_admin.ts";
+import { setLinkActive } from "../users/link_active.ts";
+import { lockLinks, lockLinkTargets } from "../users/link_targets.ts";
+import { createUser } from "../users/user_create.ts";
+import { removeTenantUser } from "../users/user_delete.ts";
+import { userNotFound } from "../users/user_details.ts";
+import { type LockedTenantUser, lockTenantUser, type UserPlatform } from "../users/user_lock.ts";
+import { updateTenantUser } from "../users/user_update.ts";
+import { scimProblem } from "./errors.ts";
+import { toResource, type UserRow, wantedOf, type WantedUser } from "./user_resource.ts";
+import type { Resource } from "./values.ts";
+
+export type ScimPlatform = UserPlatform & PasswordPlatform & Pick<Platform, "baseUrl">;
+
+/** A resource with the tag of its version. */
+export interface Tagged {
+  resource: Resource;
+  tag: string;
+  /** Attributes of the request that were left as they are, because they belong to the person and not to the link. */
+  ignored: string[];
+}
+
+/** Columns of `UserRow` over `users u`, the link `l` and `scim_users s`. */
+export const userColumns = (q: Sql) =>
+  q`u.id, u.email, u.first_name, u.last_name, u.phone_number, u.created_at, u.updated_at, u.version,
+  l.is_active, l.external_id, coalesce(s.attributes, '{}') as attributes,
+  array(select h.role_id from user_tenant_roles h
+    where h.user_id = l.user_id and h.tenant_id = l.tenant_id order by h.role_id) as role_ids,
+  coalesce((select jsonb_agg(jsonb_build_object('value', r.id, 'display', coalesce(g.display_name, r.name)) order by r.id)
+    from user_tenant_roles h join roles r on r.id = h.role_id left join scim_groups g on g.role_id = r.id
+    where h.user_id = l.user_id and h.tenant_id = l.tenant_id and g.hidden_by is null), '[]') as groups`;
+
+/** Tables of `userColumns`: the users of the tenant, without deleted ones. */
+export const usersOf = (q: Sql, tenantId: string) =>
+  q`user_tenants l join users u on u.id = l.user_id and u.deleted_at is null
+  left join scim_users s on s.user_id = l.user_id and s.tenant_id = l.tenant_id
+  where l.tenant_id = ${tenantId}`;
+
+async function readRow(q: Sql, tenantId: string, id: string): Promise<UserRow> {
+  const rows = isUuid(id)
+    ? await q<UserRow[]>`select ${userColumns(q)} from ${usersOf(q, tenantId)} and u.id = ${id}`
+    : [];
+  const [row] = rows;
+  if (!row) throw userNotFound(id);
+  return row;
+}
+
+const tagged = (row: UserRow, base: string, ignored: string[] = []): Tagged => ({
+  resource: toResource(row, base),
+  tag: `"${row.version}"`,
+  ignored,
+});
+
+/** Reads a user of the tenant. @throws USER_NOT_FOUND */
+export const readScimUser = async (
+  q: Sql,
+  { base, tenantId }: { base: string; tenantId: string },
+  id: string,
+): Promise<Tagged> => tagged(await readRow(q, tenantId, id), base);
+
+/**
+ * Creates a user of the caller's tenant, without a password. A person who has an account elsewhere is not linked: they join
+ * by an invitation.
+ * @throws USER_ALREADY_EXISTS, USER_EXTERNAL_ID_CONFLICT, TENANT_CAPACITY_REACHED, and `VALIDATION_ERROR` of `wantedOf`
+ */
+export async function createScimUser(
+  p: ScimPlatform,
+  caller: TenantCaller,
+  resource: Resource,
+): Promise<Tagged> {
+  const { tenantId } = caller;
+  const { email, firstName, lastName, phoneNumber, isActive, externalId, attributes } = wantedOf(
+    resource,
+    null,
+  );
+  return await transact(p.sql, async (tx) => {
+    await lockLinkTargets(tx, [], [tenantId]);
+    await requireFreeEmail(tx, tenantId, email);
+    const link = { tenantId, roleIds: [], isDefault: true, isActive, externalId };
+    const { value: { id } } = await createUser({ ...p, sql: tx }, caller, {
+      email,
+      password: null,
+      isPasswordEncrypted: false,
+      firstName,
+      lastName,
+      phoneNumber,
+      tenants: [link],
+      appIds: [],
+      isActive: true,
+      metadata: {},
+    }, { audited: tenantId, rolesOf: tenantId });
+    await writeAttributes(tx, tenantId, id, attributes);
+    return tagged(await readRow(tx, tenantId, id), p.baseUrl());
+  });
+}
+
+/**
+ * Checks that no user has the email. A user whom this tenant has deleted gives it up: the directory may give the address to
+ * another person, who must not get the former one's account.
+ */
+async function requireFreeEmail(tx: Tx, tenantId: string, email: string): Promise<void> {
+  const [taken] = await tx`
+    with freed as (
+      update users set email = 'deleted-' || id || '@deleted.invalid', version = version + 1
+      where mail_key(email) = mail_key(${email}) and deleted_in_tenant_id = ${tenantId} and deleted_at is not null
+        and erased_at is null
+      returning id
+    ), signed_out as (
+      delete from user_identities where user_id in (select id from freed)
+    )
+    select from users where mail_key(email) = mail_key(${email}) and id not in (select id from freed)`;
+  if (!taken) return;
+  throw problem(
+    "USER_ALREADY_EXISTS",
+    "A user with this userName already exists. A person with an account in another tenant joins by an invitation: " +
+      "POST /api/v1/users/invite. Then the directory finds them by userName.",
+  );
+}
+
+async function writeAttributes(tx: Tx, tenantId: string, id: string, attributes: Resource): Promise<void> {
+  if (Object.keys(attributes).length === 0) {
+    await tx`delete from scim_users where user_id = ${id} and tenant_id = ${tenantId}`;
+  } else {
+    await tx`insert into scim_users (user_id, tenant_id, attributes)
+      values (${id}, ${tenantId}, ${JSON.stringify(attributes)}::text::jsonb)
+      on conflict (user_id, tenant_id) do update set attributes = excluded.attributes`;
+  }
+}
+
+/**
+ * Changes a user of the caller's tenant. The link and what the directory keeps about the user are the tenant's. Names and
+ * telephone number belong to the person: if other tenants share the user, they stay, and the answer names them. The email
+ * never changes.
+ * @param change returns the wanted resource for the present one
+ * @throws USER_NOT_FOUND, PRECONDITION_FAILED, MISSING_PERMISSION, USER_EXTERNAL_ID_CONFLICT, TENANT_CAPACITY_REACHED,
+ * ROLE_ASSIGNMENT_ESCALATION_BLOCKED, USER_SELF_CONFLICT, LAST_SYSTEM_ADMIN_CONFLICT, LAST_TENANT_ADMIN_CONFLICT, and
+ * those of `change` and `wantedOf`
+ */
+export async function changeScimUser(
+  p: ScimPlatform,
+  caller: TenantCaller,
+  { id, ifMatch }: { id: string; ifMatch: string | null },
+  change: (present: Resource) => Resource,
+): Promise<Tagged> {
+  const { tenantId } = caller;
+  if (!isUuid(id)) throw userNotFound(id);
+  return await transact(p.sql, async (tx) => {
+    await lockLinks(tx, id);
+    await lockLinkTargets(tx, [], [tenantId]);
+    const present = await readRow(tx, tenantId, id);
+    const targets = await lockLinkTargets(tx, [{
+      tenantId,
+      roleIds: present.isActive ? [] : present.roleIds,
+    }]);
+    const user = await lockTenantUser(tx, id, tenantId);
+    requireVersion(ifMatch, user.version);
+    const row = { ...present, ...user, isActive: present.isActive };
+    const wanted = wantedOf(change(toResource(row, p.baseUrl())), row);
+    const ignored = [
+      ...renamed(user, wanted),
+      ...await writePerson({ ...p, sql: tx }, caller, user, wanted),
+    ];
+    await changeAttributes(tx, caller, row, wanted.attributes);
+    if (wanted.isActive !== row.isActive) {
+      await setLinkActive(p, tx, caller, { userId: id, roleIds: row.roleIds, targets }, wanted.isActive);
+    }
+    return tagged(await readRow(tx, tenantId, id), p.baseUrl(), ignored);
+  });
+}
+
+/** A deactivation goes through also if the directory has renamed the user, as Microsoft Entra does before it deletes one. */
+function renamed({ email }: LockedTenantUser, wanted: WantedUser): string[] {
+  if (mailKey(wanted.email) === mailKey(email)) return [];
+  if (!wanted.isActive) return ["userName"];
+  throw scimProblem(
+    "mutability",
+    `userName is ${email} and cannot be changed to ${wanted.email}: users change their own email address.`,
+  );
+}
+
+const PERSON = {
+  firstName: "name.givenName",
+  lastName: "name.familyName",
+  phoneNumber: "phoneNumbers",
+} as const;
+const PERSONAL = Object.keys(PERSON) as (keyof typeof PERSON)[];
+
+/** Writes names, telephone number and external id. @returns the attributes that other tenants share, so that they stay */
+async function writePerson(
+  p: UserPlatform,
+  caller: TenantCaller,
+  user: LockedTenantUser,
+  wanted: WantedUser,
+): Promise<string[]> {
+  const differing = PERSONAL.filter((name) => wanted[name] !== user[name]);
+  const isShared = user.otherLinks > 0 && !holds(caller, "manage:all-users");
+  const written = isShared ? [] : differing;
+  const { externalId } = wanted;
+  const change = {
+    ...Object.fromEntries(written.map((name) => [name, wanted[name]])),
+    ...externalId === user.externalId ? {} : { externalId },
+  };
+  if (Object.keys(change).length > 0) await updateTenantUser(p, caller, user.id, change, null);
+  return isShared ? differing.map((name) => PERSON[name]) : [];
+}
+
+/** Writes what the directory keeps about the user. The audit log names the attributes, and does not have their values. */
+async function changeAttributes(
+  tx: Tx,
+  caller: TenantCaller,
+  { id, attributes: before }: UserRow,
+  after: Resource,
+): Promise<void> {
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
+  const differing = names.filter((name) => !isDeepStrictEqual(before[name], after[name]));
+  if (differing.length === 0) return;
+  await writeAttributes(tx, caller.tenantId, id, after);
+  await tx`update users set version = version + 1, updated_at = now() where id = ${id}`;
+  await recordAudit(tx, caller, "user.update", id, {
+    after: { scimAttributes: differing.sort() },
+  });
+}
+
+/**
+ * Removes a user from the caller's tenant; a user of no other tenant is deleted.
+ * @throws USER_NOT_FOUND, MISSING_PERMISSION, PRECONDITION_FAILED, USER_SELF_CONFLICT, LAST_SYSTEM_ADMIN_CONFLICT,
+ * LAST_TENANT_ADMIN_CONFLICT
+ */
+export async function removeScimUser(
+  p: ScimPlatform,
+  caller: TenantCaller,
+  id: string,
+  ifMatch: string | null,
+): Promise<void> {
+  if (!isUuid(id)) throw userNotFound(id);
+  await transact(p.sql, async (tx) => {
+    const remove = () => removeTenantUser({ ...p, sql: tx }, caller, id, ifMatch);
+    await keepTenantAdmin(tx, caller.tenantId, [id], remove);
+  });
+}

@@ -1,0 +1,131 @@
+import { scimProblem } from "./errors.ts";
+import {
+  type Attribute,
+  attributeOf,
+  coreAttribute,
+  isUrn,
+  type ResourceType,
+  subAttributeOf,
+} from "./schema.ts";
+
+/** A resource or a complex value, by attribute. The attributes of the extension are below its URN. */
+export type Resource = Record<string, unknown>;
+
+/** The most values of an attribute that is stored; the values of `members` are rows. */
+export const MAX_VALUES = 100;
+const MAX_LENGTH = 2_000;
+
+export const isObject = (value: unknown): value is Resource =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/**
+ * Reads the resource of a POST or PUT: names in the spelling of the schema, without what only the service writes.
+ * @throws invalidSyntax (also for an unknown attribute), invalidValue
+ */
+export function readResource(type: ResourceType, body: unknown): Resource {
+  if (!isObject(body)) throw scimProblem("invalidSyntax", `Expected a ${type.name} as a JSON object.`);
+  if (body.schemas !== undefined) requireSchema(body, type.core.id);
+  const resource: Resource = {};
+  for (const [name, value] of Object.entries(body)) {
+    const { extension } = type;
+    if (extension && isUrn(name, extension.id)) {
+      set(resource, extension.id, readExtension(type, value));
+      continue;
+    }
+    const attribute = coreAttribute(type, name);
+    if (!attribute) throw unknownAttribute(name, type.name);
+    if (attribute.mutability !== "readOnly") set(resource, attribute.name, readValue(attribute, value));
+  }
+  return resource;
+}
+
+/** Reads an object with attributes of the type's extension. @throws invalidSyntax, invalidValue */
+export function readExtension({ extension }: ResourceType, value: unknown): Resource | undefined {
+  if (extension === null || value === null) return undefined;
+  if (!isObject(value)) throw scimProblem("invalidValue", `${extension.id}: expected an object.`);
+  const read: Resource = {};
+  for (const [name, each] of Object.entries(value)) {
+    const attribute = attributeOf(extension, name);
+    if (!attribute) throw unknownAttribute(name, extension.name);
+    set(read, attribute.name, readValue(attribute, each));
+  }
+  return Object.keys(read).length > 0 ? read : undefined;
+}
+
+/** Checks that a message or resource says that it has this schema. @throws invalidSyntax */
+export function requireSchema({ schemas }: Resource, urn: string): void {
+  const names = Array.isArray(schemas) ? schemas : [];
+  if (names.some((each) => typeof each === "string" && isUrn(each, urn))) return;
+  throw scimProblem("invalidSyntax", `schemas: expected an array with "${urn}".`);
+}
+
+/** Sets a value; undefined removes it, so that an empty value counts as absent. */
+export function set(resource: Resource, name: string, value: unknown): void {
+  if (value === undefined) delete resource[name];
+  else resource[name] = value;
+}
+
+/** Reads the value of an attribute; undefined if it is empty. @throws invalidSyntax, invalidValue */
+export function readValue(attribute: Attribute, value: unknown): unknown {
+  if (!attribute.multiValued) return readSingle(attribute, unwrapped(value));
+  if (value === null) return undefined;
+  if (!Array.isArray(value)) throw wrong(attribute, "an array", value);
+  const values = value.map((each) => readSingle(attribute, each)).filter((each) => each !== undefined);
+  if (attribute.name !== "members" && values.length > MAX_VALUES) throw tooManyValues(attribute.name);
+  if (values.filter(isPrimary).length > 1) {
+    throw scimProblem("invalidValue", `${attribute.name}: at most one value can be primary.`);
+  }
+  return values.length > 0 ? values : undefined;
+}
+
+export const tooManyValues = (name: string) =>
+  scimProblem("invalidValue", `${name}: expected at most ${MAX_VALUES} values.`);
+
+export const isPrimary = (value: unknown): boolean => isObject(value) && value.primary === true;
+
+/** Microsoft Entra sends some single values as an array of one. */
+const unwrapped = (value: unknown): unknown => Array.isArray(value) && value.length === 1 ? value[0] : value;
+
+/** Reads one value. Microsoft Entra sends booleans as texts, and the text alone for a value with attributes. */
+function readSingle(attribute: Attribute, value: unknown): unknown {
+  if (value === null || value === "") return undefined;
+  if (attribute.type === "complex") {
+    if (typeof value === "string" && subAttributeOf(attribute, "value")) {
+      return { value: limited(attribute, value) };
+    }
+    if (!isObject(value)) throw wrong(attribute, "an object", value);
+    return readComplex(attribute, value);
+  }
+  if (attribute.type === "boolean") {
+    if (typeof value === "boolean") return value;
+    const word = typeof value === "string" ? value.toLowerCase() : "";
+    if (word === "true" || word === "false") return word === "true";
+    throw wrong(attribute, "a boolean", value);
+  }
+  if (typeof value !== "string") throw wrong(attribute, "a text", value);
+  return limited(attribute, value);
+}
+
+function readComplex(attribute: Attribute, value: Resource): Resource | undefined {
+  const read: Resource = {};
+  for (const [name, each] of Object.entries(value)) {
+    const sub = subAttributeOf(attribute, name);
+    if (!sub) throw unknownAttribute(name, attribute.name);
+    if (sub.mutability !== "readOnly") set(read, sub.name, readValue(sub, each));
+  }
+  return Object.keys(read).length > 0 ? read : undefined;
+}
+
+function limited({ name }: Attribute, text: string): string {
+  if (text.length <= MAX_LENGTH) return text.normalize("NFC");
+  throw scimProblem("invalidValue", `${name}: expected at most ${MAX_LENGTH} characters.`);
+}
+
+const unknownAttribute = (name: string, of: string) =>
+  scimProblem(
+    "invalidSyntax",
+    `There is no attribute "${name.slice(0, 100)}" of ${of}; see /scim/v2/Schemas.`,
+  );
+
+const wrong = ({ name }: Attribute, expected: string, found: unknown) =>
+  scimProblem("invalidValue", `${name}: expected ${expected}, found ${JSON.stringify(found).slice(0, 100)}.`);
