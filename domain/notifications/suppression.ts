@@ -53,7 +53,7 @@ export async function listSuppressions(
   const { tenantId, channel, search, from } = filter;
   const chosen = q`notification_suppressions
     where tenant_key = ${tenantKeyOf(tenantId)} ${channel ? q`and channel = ${channel}` : q``}
-    ${search ? q`and position(lower(${search}) in lower(address)) > 0` : q``}
+    ${search ? q`and lower(address) like lower_pattern(${search})` : q``}
     ${from ? q`and id >= ${firstIdOf(from)}` : q``}`;
   return await readPage(q, { columns: columns(q), from: chosen, order: q`order by id desc` }, page);
 }

@@ -18,7 +18,8 @@ export type HierarchyScope = typeof HIERARCHY_SCOPES[number];
 /** SQL expression of each sort key. */
 const SORTS = {
   name: "same_text(t.name)",
-  type: "t.type::text",
+  // The names are in this order, unlike the enumeration. An index needs an expression that is immutable.
+  type: "case t.type when 'Group' then 1 when 'Platform' then 2 else 3 end",
   createdAt: "t.created_at",
   userCount: "t.user_count",
 };
@@ -139,8 +140,9 @@ function where(q: Sql, reach: TenantReach, o: TenantFilter) {
   return allOf(q, [
     withinReach(q, reach),
     !o.includeDeleted && q`t.deleted_at is null`,
-    o.isActive !== undefined && q`t.is_active = ${o.isActive}`,
-    o.type !== undefined && q`t.type = ${o.type}`,
+    o.isActive !== undefined && (o.isActive ? q`t.is_active` : q`not t.is_active`),
+    // The type is a literal: nearly all tenants have one type, and a plan for any type would expect as many of each.
+    o.type !== undefined && q`t.type = ${q.unsafe(`'${o.type}'`)}`,
     o.parentTenantId !== undefined && q`t.parent_tenant_id = ${o.parentTenantId}`,
     o.ids !== undefined && q`t.id = any(${o.ids}::uuid[])`,
     inScope(q, o.hierarchyScope ?? "all"),

@@ -44,7 +44,7 @@ async function countUsersByApplication(
     select code, count(*) as users from user_tenants l join users u on u.id = l.user_id
       cross join unnest(u.app_ids) code
     where l.tenant_id = ${tenantId} and l.is_active and u.is_active and u.deleted_at is null
-      and code = any(${codes}::text[])
+      and code = any(${codes}::text[]) and u.app_ids && ${codes}::text[] and u.app_ids <> '{}'
     group by code`;
   return new Map(rows.map(({ code, users }) => [code, users]));
 }

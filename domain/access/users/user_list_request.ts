@@ -23,12 +23,11 @@ export interface UserListRequest extends PageRequest {
 }
 
 /**
- * The plan by which a query finds users by link or role. `find` starts from the links or roles, for few rows. `hash` reads
- * all of them into a hash table and checks each user against it. `probe` checks user by user until the page is full. The
- * planner cannot estimate how many rows a tenant or role has. So the SQL forces the plan: `is true` keeps the planner from
- * turning the subquery into a join, and `limit` keeps it from hashing the subquery.
+ * The plan by which a query finds users by link or role. `find` joins them, for few rows or for all. `probe` checks user by
+ * user until the page is full. The planner cannot estimate how many rows a tenant or role has. So the SQL forces this plan:
+ * `limit` keeps the planner from turning the subquery into a join, and from hashing it.
  */
-export type Strategy = "find" | "hash" | "probe";
+export type Strategy = "find" | "probe";
 
 /** SQL condition: the user `u` passes all filters of the request. */
 export function matchesRequest(q: Sql, o: UserListRequest, strategy: Strategy): SqlPart {
@@ -55,7 +54,6 @@ function matchesSearch(q: Sql, search: string | undefined): SqlPart {
 /** SQL condition: the user is in the result of `userIds`, a query of `l.user_id`. */
 function isAmong(q: Sql, strategy: Strategy, userIds: SqlPart): SqlPart {
   if (strategy === "find") return q`u.id in (${userIds})`;
-  if (strategy === "hash") return q`(u.id in (${userIds})) is true`;
   return q`(${userIds} and l.user_id = u.id limit 1) is not null`;
 }
 

@@ -16,7 +16,7 @@ Deno.test(`every list answers within ${LIMIT_MS} ms`, async () => {
   try {
     const c = await Contract.build(t);
     await makeMany(c);
-    await growTables(t.steward.platform.sql, ROWS);
+    await growTables(t.steward.platform.config.DATABASE_URL ?? "", ROWS);
     const timed = await timeLists(c, Deno.env.get("LIST_ONLY"));
     const slow = timed.filter(({ median }) => median > LIMIT_MS);
     for (const { path, median, p95 } of timed.slice(0, SHOWN)) {
