@@ -127,7 +127,7 @@ function importedOnce(code: SourceFile[]): string[] {
 function measured(files: string[], textOf: Map<string, string>): Record<string, number | string[]> {
   const code = sourcesOf(textOf);
   const product = code.filter(({ path }) => !isTest(path));
-  const spec = /interface RouteSpec[\s\S]*?\n\}/.exec(
+  const spec = /export interface EndpointSpec[\s\S]*?\n\}/.exec(
     textOf.get("routes/shared/endpoint.ts") ?? "",
   );
   const sql = [...textOf].filter(([path]) => /^infra\/.*\.sql$/.test(path)).map(([path, text]) => ({

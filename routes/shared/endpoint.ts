@@ -93,14 +93,19 @@ export interface OwnContent {
 }
 
 /**
- * The declaration of a route without its place: shapes, permission, answers, refusals and handler. `C` is the caller, `P`,
- * `Q` and `B` are the shapes of parameters, query and body, `I` is what the handler gets.
+ * The declaration of a route: shapes, permission, answers, refusals and handler. `C` is the caller, `P`, `Q` and `B` are
+ * the shapes of parameters, query and body, `I` is what the handler gets.
  */
-interface RouteSpec<C, P, Q, B, I> {
+export interface EndpointSpec<C, P, Q, B, I = EndpointInput<C, P, Q, B>> {
+  method: "get" | "post" | "put" | "patch" | "delete";
+  /** With parameters in braces: `/api/v1/users/{id}`. */
+  path: string;
   /** Further paths of the same route. */
   alsoAt?: string[];
   /** True if the path contains a secret: the log then shows the route pattern. */
   hasSecretPath?: true;
+  /** Heading in the API document: one of `AREAS`, or that of an extension. */
+  area: string;
   /** Operation id of the API document. */
   id: string;
   summary: string;
@@ -153,15 +158,6 @@ interface RouteSpec<C, P, Q, B, I> {
   run(input: I): Promise<Answer> | Answer;
 }
 
-/** The declaration of a route. */
-export interface EndpointSpec<C, P, Q, B, I = EndpointInput<C, P, Q, B>> extends RouteSpec<C, P, Q, B, I> {
-  method: "get" | "post" | "put" | "patch" | "delete";
-  /** With parameters in braces: `/api/v1/users/{id}`. */
-  path: string;
-  /** Heading in the API document: one of `AREAS`, or that of an extension. */
-  area: string;
-}
-
 /** An endpoint of any types; `endpointsIn` checks them at the declaration. */
 export type Endpoint = EndpointSpec<
   unknown,
@@ -182,7 +178,10 @@ export const takesKey = ({ creates }: Pick<Endpoint, "creates">): boolean =>
 
 type Verb = Uppercase<Endpoint["method"]>;
 
-/** Declares routes of an area: `endpoint("GET /api/v1/users/{id}", { … })`. The input types of `run` are derived from the shapes. */
+/**
+ * Declares routes of an area: `const endpoint = endpointsIn("Users")`, then `endpoint("GET /api/v1/users/{id}", { … })`. The
+ * input types of `run` are derived from the shapes.
+ */
 export const endpointsIn = (area: Area) =>
 <
   C,
@@ -194,7 +193,7 @@ export const endpointsIn = (area: Area) =>
   L extends z.ZodType | undefined = undefined,
 >(
   route: `${Verb} ${string}`,
-  spec: RouteSpec<C, P, Q, B, EndpointInput<C, P, Q, B>> & {
+  spec: Omit<EndpointSpec<C, P, Q, B>, "method" | "path" | "area"> & {
     id: Id;
     answers: A;
     content?: OwnContent & { json?: L };
