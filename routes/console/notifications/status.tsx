@@ -57,7 +57,7 @@ const recipientStates = defineStates<RecipientOutcome>({
   NotDelivered: ["bad", "Not delivered", "Não entregue"],
 });
 
-/** What the provider reported about an accepted message. */
+/** The report of the provider about an accepted message. */
 export const deliveryStates = defineStates<DeliveryState>({
   Delivered: ["ok", "Delivered", "Entregue"],
   Bounced: ["bad", "Bounced", "Devolvida"],
