@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import { z } from "zod";
 import { ENDPOINTS, type Operations } from "../../endpoints.ts";
 import type { Endpoint } from "../../shared/endpoint.ts";
 
@@ -65,7 +65,10 @@ export function endpointOf(id: OperationId): Endpoint {
 
 /** The parameters of a page's address that an operation has too. The page size may be "largest". */
 export function queryOf(endpoint: Endpoint, address: URLSearchParams): Query {
-  const { shape = {} } = (endpoint.query ?? {}) as { shape?: Record<string, z.ZodType> };
+  const { query } = endpoint;
+  const { shape = {} } = (query instanceof z.ZodPipe ? query.in : query ?? {}) as {
+    shape?: Record<string, z.ZodType>;
+  };
   const known = Object.fromEntries([...address].filter(([name]) => Object.hasOwn(shape, name)));
   if (known.pageSize !== "largest") return known;
   const largest = PAGE_SIZES.find((size) => shape.pageSize?.safeParse(size).success);
