@@ -10,7 +10,7 @@ const texts = defineTexts({
     tenant: string,
   ) => [`You work in ${tenant} without belonging to it.`, `Trabalha em ${tenant} sem pertencer a ele.`],
   readOnly: ["You may only read.", "Só pode ler."],
-  until: ["Until", "Até"],
+  ends: ["It ends", "Termina"],
   end: ["End", "Terminar"],
 });
 
@@ -26,7 +26,7 @@ export function ActingBanner({ v }: { v: Visit }) {
     <Notice tone="info" title={acting.mayWrite ? who : `${who} ${t.readOnly}`}>
       <div class="row">
         <span>
-          {t.until} <Time v={v} at={acting.expiresAt.toISOString()} />
+          {t.ends} <Time v={v} at={acting.expiresAt.toISOString()} />
         </span>
         {actionButton(v, "delegations/end", t.end)}
       </div>
