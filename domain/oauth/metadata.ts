@@ -1,5 +1,6 @@
 import type { Platform } from "../shared/platform.ts";
 import { SELF_SCOPE, STANDARD_SCOPES, TOKEN_ALGORITHMS } from "./clients/client.ts";
+import { EXCHANGE_GRANT } from "./tokens/exchange.ts";
 import { requireProviderKey } from "./clients/provider_key.ts";
 
 /** How a client may authenticate at the token endpoint; `none` is for public clients. */
@@ -28,7 +29,7 @@ export function providerMetadata(p: Pick<Platform, "tokens" | "baseUrl">) {
     scopes_supported: [...STANDARD_SCOPES, SELF_SCOPE],
     response_types_supported: ["code"],
     response_modes_supported: ["query"],
-    grant_types_supported: ["authorization_code", "refresh_token", "client_credentials"],
+    grant_types_supported: ["authorization_code", "refresh_token", "client_credentials", EXCHANGE_GRANT],
     subject_types_supported: ["public"],
     id_token_signing_alg_values_supported: ["RS256"],
     access_token_signing_alg_values_supported: [...TOKEN_ALGORITHMS],

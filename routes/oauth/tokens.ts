@@ -4,6 +4,7 @@ import { grantToProgram, requireClient } from "../../domain/oauth/tokens/authent
 import { TokenAnswer } from "../../domain/oauth/tokens/grant.ts";
 import { readLiveToken, revokeToken } from "../../domain/oauth/tokens/live_token.ts";
 import { redeemCode } from "../../domain/oauth/tokens/redeem_code.ts";
+import { ACCESS_TOKEN_TYPE, EXCHANGE_GRANT, exchangeToken } from "../../domain/oauth/tokens/exchange.ts";
 import { refreshGrant } from "../../domain/oauth/tokens/refresh.ts";
 import { userClaims } from "../../domain/oauth/tokens/user_claims.ts";
 import { OAuthError, requireParameter } from "../../domain/oauth/oauth_error.ts";
@@ -49,12 +50,14 @@ async function issueTokens(platform: ServicePlatform, call: Call): Promise<Answe
       return ok(await redeemCode(platform, requireClient(by), parameters));
     case "refresh_token":
       return ok(await refreshGrant(platform, requireClient(by), parameters));
+    case EXCHANGE_GRANT:
+      return ok(await exchangeToken(platform, requireClient(by), parameters));
     case "client_credentials":
       return ok(await grantToProgram(platform, by, parameters));
     default:
       throw new OAuthError(
         "unsupported_grant_type",
-        "The grant_type must be authorization_code, refresh_token or client_credentials.",
+        `The grant_type must be authorization_code, refresh_token, client_credentials or ${EXCHANGE_GRANT}.`,
       );
   }
 }
@@ -100,19 +103,23 @@ const userInfo = {
 export const tokenRoutes = [
   endpoint("POST /oauth/token", {
     id: "issueOAuthTokens",
-    summary: "Exchange a code, a refresh token or a program's secret for tokens (RFC 6749)",
+    summary:
+      "Exchange a code, a refresh token, a program's secret or a delegation for tokens (RFC 6749, 8693)",
     access: anyone,
     anyOrigin: true,
     principal: clientPrincipal,
     content: {
       form: z.object({
-        grant_type: z.enum(["authorization_code", "refresh_token", "client_credentials"]),
+        grant_type: z.enum(["authorization_code", "refresh_token", "client_credentials", EXCHANGE_GRANT]),
         code: text,
         redirect_uri: text.meta({
           description: "May be left out; otherwise that of the authorization request",
         }),
         code_verifier: text,
         refresh_token: text,
+        subject_token: text.meta({ description: "The token of a delegation, to exchange" }),
+        subject_token_type: text.meta({ description: ACCESS_TOKEN_TYPE }),
+        requested_token_type: text.meta({ description: "The same; may be left out" }),
         scope: text,
         resource: text.meta({ description: "The audience of the client; no other is possible (RFC 8707)" }),
         ...client,

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { KnownClient } from "../clients/known_clients.ts";
+import type { ActedBy } from "../../rights/caller.ts";
 import { permissionCodes } from "../../rights/held_permissions.ts";
 import type { OAuthPlatform } from "../platform.ts";
 
@@ -21,12 +22,17 @@ export const TokenAnswer = z.object({
   refresh_token: z.string().optional(),
   id_token: z.string().optional(),
   scope: z.string().optional().meta({ description: "Absent if the token has no scope" }),
+  issued_token_type: z.string().optional().meta({ description: "Of an exchanged token (RFC 8693)" }),
 }).meta({ id: "OAuthTokens" });
 export type TokenAnswer = z.output<typeof TokenAnswer>;
 
 /** The scopes as the claim or answer member `scope`, which is absent without scopes. */
 export const scopeOf = (scopes: readonly string[]): { scope?: string } =>
   scopes.length === 0 ? {} : { scope: scopes.join(" ") };
+
+/** The claims of a delegation: who acts as the user, and whether only to read. */
+export const actClaims = (actedBy: ActedBy | null): { act?: { sub: string }; read_only?: true } =>
+  actedBy === null ? {} : { act: { sub: actedBy.userId }, ...actedBy.mayWrite ? {} : { read_only: true } };
 
 /** The granted scopes that the client may still have. */
 export const presentScopes = (client: KnownClient, granted: readonly string[]): string[] =>
@@ -41,6 +47,7 @@ export async function signAccessToken(
   p: Pick<OAuthPlatform, "sql" | "tokens">,
   client: KnownClient,
   grant: Granted,
+  o: { lifeSeconds: number; claims?: Record<string, unknown> } = { lifeSeconds: client.accessTokenSeconds },
 ): Promise<string> {
   const { sessionId, userId, tenantId, scopes, securityVersion } = grant;
   const withPermissions = client.tokenClaims.includes("permissions");
@@ -52,8 +59,9 @@ export async function signAccessToken(
     algorithm: client.tokenAlgorithm,
     audience: client.audience,
     subject: userId,
-    lifeSeconds: client.accessTokenSeconds,
+    lifeSeconds: o.lifeSeconds,
     claims: {
+      ...o.claims,
       client_id: client.clientId,
       sid: sessionId,
       ver: securityVersion,

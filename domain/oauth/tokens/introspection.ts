@@ -8,7 +8,7 @@ import type { Caller, ServiceAccountCaller } from "../../rights/caller.ts";
 import { KEY_PREFIX } from "../../rights/key_rights.ts";
 import type { ServiceAccountRights } from "../../rights/service_account_rights.ts";
 import type { OAuthPlatform } from "../platform.ts";
-import { scopeOf } from "./grant.ts";
+import { actClaims, scopeOf } from "./grant.ts";
 import { readLiveToken } from "./live_token.ts";
 
 /** A service account that asks about tokens of `tenantId` or, with null, of all its tenants. */
@@ -31,6 +31,8 @@ export const Introspection = z.object({
   iat: z.int().optional(),
   scope: z.string().optional(),
   sid: z.string().optional(),
+  act: z.object({ sub: z.string() }).optional().meta({ description: "Who acts as `sub` (RFC 8693)" }),
+  read_only: z.boolean().optional().meta({ description: "True if who acts as `sub` may only read" }),
 }).meta({ id: "OAuthIntrospection" });
 export type Introspection = z.output<typeof Introspection>;
 
@@ -79,9 +81,10 @@ async function ofOwnToken(
   }
   const tenantId = typeof own === "string" ? own : null;
   if (tenantId === null || !await servesTenant(p, asker, tenantId)) return null;
-  const { linked, permissions, proof } = await readLiveSession(p, { sub, sid, ver }, tenantId);
+  const { linked, permissions, proof, actedBy } = await readLiveSession(p, { sub, sid, ver }, tenantId);
   if (!linked || proof.isLimited) return null;
-  return { ...active(p, sub, permissions), ver, tenant_id: tenantId, sid, ...timesOf(claims) };
+  const rights = { ...active(p, sub, permissions), ...actClaims(actedBy) };
+  return { ...rights, ver, tenant_id: tenantId, sid, ...timesOf(claims) };
 }
 
 /** Introspects a token that a client got, for the client's audience. */
@@ -95,7 +98,9 @@ async function ofClientToken(p: IntrospectionPlatform, token: string): Promise<I
     aud: String(claims.aud),
     client_id: client.clientId,
     ...scopeOf(scopes),
-    ...user ? { ver: user.rights.securityVersion, sid: user.sessionId } : {},
+    ...user
+      ? { ver: user.rights.securityVersion, sid: user.sessionId, ...actClaims(user.rights.actedBy) }
+      : {},
     ...tenantId === null ? {} : { tenant_id: tenantId },
     ...timesOf(claims),
   };

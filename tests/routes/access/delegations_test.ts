@@ -7,6 +7,8 @@ import { until } from "../../support/until.ts";
 
 import { mailsTo } from "../auth/mails.ts";
 
+import { askTokens, type MadeClient, makeClient, postForm } from "../oauth/flow.ts";
+
 const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
@@ -122,6 +124,49 @@ Deno.test("it ends with the actor's own session, with the actor's rights, with t
     const answer = await outcome(send(accessToken, "GET", "/api/v1/auth/me"));
     assert.match(answer, /^401 (TOKEN_REVOKED|SESSION_INVALIDATED)$/);
   }
+});
+
+Deno.test("a first-party client exchanges the token of a delegation for its own audience; nothing else can be exchanged", async () => {
+  const { support, ana } = await office();
+  const { delegation, accessToken } = await accepted(asUser(support, ana), 201);
+  const client = await makeClient(t.systemAdmin, { scopes: ["openid", "orders"] });
+  const grant_type = "urn:ietf:params:oauth:grant-type:token-exchange";
+  const exchange = (by: MadeClient, subject_token: string, more = {}) =>
+    askTokens(t, by, { grant_type, subject_token, ...more });
+  const { access_token, expires_in, scope, refresh_token } = await accepted(exchange(client, accessToken));
+  const { sub, aud, act, read_only, tenant_id } = decodeJwt(access_token);
+  assert.deepEqual([sub, aud, act, read_only], [ana.userId, client.audience, { sub: support.userId }, true]);
+  assert.deepEqual([tenant_id, scope, refresh_token], [support.tenantId, "orders", undefined]);
+  assert.ok(expires_in <= 900);
+  const inspect = async () => {
+    const { clientId, secret } = client;
+    return await accepted(
+      postForm(t, "/oauth/introspect", {
+        client_id: clientId,
+        client_secret: secret ?? "",
+        token: access_token,
+      }),
+    );
+  };
+  const seen = await inspect();
+  assert.deepEqual([seen.active, seen.act, seen.read_only], [true, { sub: support.userId }, true]);
+  await refused("401 TOKEN_INVALID", send(access_token, "GET", "/api/v1/auth/me"));
+  await refused(
+    "400 unauthorized_client",
+    exchange(await makeClient(t.systemAdmin, { firstParty: false }), accessToken),
+    exchange(await makeClient(t.systemAdmin, { kind: "public" }), accessToken),
+  );
+  await refused("400 invalid_scope", exchange(client, accessToken, { scope: "orders openid" }));
+  await refused(
+    "400 invalid_request",
+    exchange(client, ana.token ?? ""),
+    exchange(client, access_token),
+    exchange(client, "x"),
+    exchange(client, accessToken, { subject_token_type: "urn:ietf:params:oauth:token-type:id_token" }),
+  );
+  await end(support, delegation.id);
+  assert.deepEqual(await inspect(), { active: false });
+  await refused("400 invalid_request", exchange(client, accessToken));
 });
 
 Deno.test("a system administrator works in a tenant for an hour without joining it", async () => {
