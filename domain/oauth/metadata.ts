@@ -1,12 +1,13 @@
 import type { Platform } from "../shared/platform.ts";
 import { SELF_SCOPE, STANDARD_SCOPES, TOKEN_ALGORITHMS } from "./clients/client.ts";
-import { EXCHANGE_GRANT } from "./tokens/exchange.ts";
 import { requireProviderKey } from "./clients/provider_key.ts";
 
 /** How a client may authenticate at the token endpoint; `none` is for public clients. */
 const CLIENT_AUTHENTICATION = ["client_secret_basic", "client_secret_post", "none"] as const;
 /** How a client may authenticate where it needs a secret. */
 const SECRET_AUTHENTICATION = CLIENT_AUTHENTICATION.filter((way) => way !== "none");
+/** The grant type of an exchanged token (RFC 8693). */
+export const EXCHANGE_GRANT = "urn:ietf:params:oauth:grant-type:token-exchange";
 /** Values of `prompt` that the authorization endpoint knows. */
 export const PROMPTS = ["none", "login", "consent", "select_account"] as const;
 

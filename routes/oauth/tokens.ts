@@ -4,7 +4,8 @@ import { grantToProgram, requireClient } from "../../domain/oauth/tokens/authent
 import { TokenAnswer } from "../../domain/oauth/tokens/grant.ts";
 import { readLiveToken, revokeToken } from "../../domain/oauth/tokens/live_token.ts";
 import { redeemCode } from "../../domain/oauth/tokens/redeem_code.ts";
-import { ACCESS_TOKEN_TYPE, EXCHANGE_GRANT, exchangeToken } from "../../domain/oauth/tokens/exchange.ts";
+import { EXCHANGE_GRANT } from "../../domain/oauth/metadata.ts";
+import { ACCESS_TOKEN_TYPE, exchangeToken } from "../../domain/oauth/tokens/exchange.ts";
 import { refreshGrant } from "../../domain/oauth/tokens/refresh.ts";
 import { userClaims } from "../../domain/oauth/tokens/user_claims.ts";
 import { OAuthError, requireParameter } from "../../domain/oauth/oauth_error.ts";

@@ -102,7 +102,8 @@ Deno.test("scripts find the embedded database of the running development service
   assert.equal((await ask({ STEWARD_ENV: "production" })).code, 64);
   const empty = await createTestDatabase({ empty: true });
   await writeEmbeddedDatabaseUrl(dataDir, empty);
-  const lacks = (fix: string) => new RegExp(`lacks \\d+ migrations \\(0400_schema\\.sql … mails\\); ${fix}$`, "m");
+  const lacks = (fix: string) =>
+    new RegExp(`lacks \\d+ migrations \\(0400_schema\\.sql … mails\\); ${fix}$`, "m");
   assert.match((await ask({})).err, lacks("restart `deno task dev`, which runs migrations"));
   assert.match((await ask({ DATABASE_URL: empty })).err, lacks("run `deno task migrate`"));
   await removeEmbeddedDatabaseUrl(dataDir);

@@ -7,7 +7,6 @@ import { listOf, OAuthError, type Parameters, requireParameter } from "../oauth_
 import type { OAuthPlatform } from "../platform.ts";
 import { actClaims, answerOf, signAccessToken, type TokenAnswer } from "./grant.ts";
 
-export const EXCHANGE_GRANT = "urn:ietf:params:oauth:grant-type:token-exchange";
 export const ACCESS_TOKEN_TYPE = "urn:ietf:params:oauth:token-type:access_token";
 
 /** Scopes that need a sign-in by the user. */
