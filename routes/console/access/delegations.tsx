@@ -8,6 +8,7 @@ import { Card } from "../components/notice.tsx";
 import { done, formPage } from "../shared/actions.ts";
 import type { Answer, Row } from "../shared/operations.ts";
 import { type ConsolePage, field, type Outcome, type Visit } from "../shared/page.ts";
+import { userCrumbs, UserTabs } from "./users/model.tsx";
 import { delegationTexts } from "../shared/delegation_texts.ts";
 
 type Delegation = Row<"listDelegations">;
@@ -112,6 +113,8 @@ function listPage(v: Visit) {
     path: "delegations",
     icon: "users",
     title: t.title,
+    crumbs: userCrumbs(v),
+    top: <UserTabs v={v} current="delegations" />,
     caption: t.title,
     empty: [t.none, t.noneText],
     columns: [

@@ -1,7 +1,6 @@
 import { type ConsoleSection, navItem } from "../shared/page.ts";
 import { auditPage } from "./audit/audit.tsx";
 import { auditTexts } from "./audit/texts.ts";
-import { delegationTexts } from "../shared/delegation_texts.ts";
 import { dataPages } from "./data/mod.tsx";
 import { explainPage } from "./explain.tsx";
 import { explainTexts } from "./explain_texts.ts";
@@ -43,12 +42,6 @@ export const accessSection: ConsoleSection = {
       path: "explain-access",
       icon: "access",
       permissions: ["read:users", ALL_USERS],
-    }),
-    navItem(delegationTexts, "title", {
-      path: "delegations",
-      icon: "users",
-      permissions: ["act-as:users"],
-      needsTenant: true,
     }),
     navItem(auditTexts, "title", { path: "audit", icon: "audit", permissions: ["read:users"] }),
   ],

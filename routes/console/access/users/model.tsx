@@ -5,6 +5,7 @@ import type { Undo } from "../../shared/looks.ts";
 import type { Row } from "../../shared/operations.ts";
 import { may, type Visit } from "../../shared/page.ts";
 import { managesAllUsers } from "../../shared/access_queries.ts";
+import { delegationTexts } from "../../shared/delegation_texts.ts";
 import { userTexts } from "./texts.ts";
 
 export type UserLink = Row<"listUserTenants">;
@@ -45,7 +46,9 @@ export const userCrumbs = (v: Visit, user?: AnyUser): { href: string; label: str
 ];
 
 /** Links between users, invitations and imports; nothing if the viewer sees only users. */
-export function UserTabs({ v, current }: { v: Visit; current: "users" | "invitations" | "user-imports" }) {
+export function UserTabs(
+  { v, current }: { v: Visit; current: "users" | "invitations" | "user-imports" | "delegations" },
+) {
   const t = userTexts[v.locale];
   const isIn = v.viewer.tenant !== null;
   const tab = (href: typeof current, label: string): Tab => ({ href, label, isCurrent: href === current });
@@ -53,6 +56,7 @@ export function UserTabs({ v, current }: { v: Visit; current: "users" | "invitat
     tab("users", t.users),
     ...isIn && may(v.viewer, "read:users") ? [tab("invitations", t.invitations)] : [],
     ...isIn && may(v.viewer, "create:users") ? [tab("user-imports", t.imports)] : [],
+    ...isIn && may(v.viewer, "act-as:users") ? [tab("delegations", delegationTexts[v.locale].title)] : [],
   ];
   return tabs.length > 1 ? tabBar(t.users, tabs) : null;
 }
