@@ -14,11 +14,18 @@ const ESCALATED = "403 ROLE_ASSIGNMENT_ESCALATION_BLOCKED";
 
 /** API keys and service accounts, which have the same abilities. */
 const KINDS = [
-  { path: "/api/v1/api-keys", table: "api_keys", code: "API_KEY", action: "apiKey" },
+  {
+    path: "/api/v1/api-keys",
+    table: "api_keys",
+    missing: "404 API_KEY_NOT_FOUND",
+    conflict: "409 API_KEY_REVOKED_CONFLICT",
+    action: "apiKey",
+  },
   {
     path: "/api/v1/service-accounts",
     table: "service_accounts",
-    code: "SERVICE_ACCOUNT",
+    missing: "404 SERVICE_ACCOUNT_NOT_FOUND",
+    conflict: "409 SERVICE_ACCOUNT_REVOKED_CONFLICT",
     action: "serviceAccount",
   },
 ];
@@ -108,7 +115,7 @@ Deno.test("after a rotation both secrets are good until the overlap ends; the ne
 });
 
 Deno.test("who may not create a key cannot get its new secret, nor anyone that of a revoked one", async () => {
-  for (const { path, code, table } of KINDS) {
+  for (const { path, missing, conflict, table } of KINDS) {
     const by = await maker();
     const { one, id, secret } = await make(by, path);
     const { tenantId } = by;
@@ -117,7 +124,7 @@ Deno.test("who may not create a key cannot get its new secret, nor anyone that o
     const send = (client: HttpClient, body: unknown = given) => client.post(`${one}/rotate`, body);
     await refused("403 MISSING_PERMISSION", send(await holderOf(["read:users"])));
     await refused(ESCALATED, send(await holderOf(MANAGE)));
-    await refused(`404 ${code}_NOT_FOUND`, send(await maker()));
+    await refused(missing, send(await maker()));
     await refused("403 FORBIDDEN", send(program(here, secret)));
     for (const overlapSeconds of [-1, 604_801, 1.5]) {
       await refused("400 VALIDATION_ERROR", send(by, { overlapSeconds }));
@@ -128,7 +135,7 @@ Deno.test("who may not create a key cannot get its new secret, nor anyone that o
     if (table === "api_keys") await refused(ESCALATED, colleague); // it would act as another user
     else await accepted(colleague);
     await accepted(by.delete(one), 204);
-    await refused(`409 ${code}_REVOKED_CONFLICT`, send(by));
+    await refused(conflict, send(by));
     assert.equal(
       (await sql`select from ${sql(table)} where id = ${id} and revoked_at is not null`).length,
       1,
