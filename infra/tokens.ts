@@ -64,7 +64,9 @@ export class TokenRefused extends Error {
 export interface Tokens {
   sign(claims: SessionClaims): Promise<string>;
   /** Signs an access token for the service's own API that stands for the secret of a service account. */
-  signForAccount(o: { accountId: string; clientId: string; secretVersion: number }): Promise<string>;
+  signForAccount(
+    o: { accountId: string; clientId: string; secretVersion: number; lifeSeconds: number },
+  ): Promise<string>;
   /** Verifies an access token for the service's own API. @throws TokenRefused */
   verify(token: string): Promise<AccessClaims>;
   /** Verifies an access token for any audience, also of the OpenID provider's clients. @throws TokenRefused */
@@ -154,8 +156,8 @@ export async function createTokens(
         { sid, ver, ...(tenantId ? { tenant_id: tenantId } : {}), ...(act ? { act: { sub: act } } : {}) },
         lifeSeconds,
       ),
-    signForAccount: ({ accountId, clientId, secretVersion }) =>
-      signOwn(accountId, { client_id: clientId, ver: secretVersion }),
+    signForAccount: ({ accountId, clientId, secretVersion, lifeSeconds }) =>
+      signOwn(accountId, { client_id: clientId, ver: secretVersion }, lifeSeconds),
     async verify(token) {
       const known = cache.get(token);
       if (known) {

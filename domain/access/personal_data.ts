@@ -51,7 +51,7 @@ export const accessPersonalData: PersonalData<AccessPlatform> = {
       from api_keys where created_by = ${userId} and ${ofTenant(q, tenantId)} order by id`,
     "service-accounts": (q, { userId, tenantId }) =>
       q`
-      select id, client_id, name, permissions, tenant_ids, created_at, revoked_at from service_accounts
+      select id, client_id, name, permissions, tenant_ids, created_at, expires_at, revoked_at from service_accounts
       where created_by = ${userId} and ${ofTenant(q, tenantId, "only_tenant_id")} order by id`,
   },
   async eraseUsers({ sql }, { userIds, addresses }) {
@@ -59,8 +59,8 @@ export const accessPersonalData: PersonalData<AccessPlatform> = {
       where accepted_user_id = any(${userIds}::uuid[]) or mail_key(email) = any(array(select mail_key(a) from unnest(${addresses}::text[]) a))`;
     await sql`update delegations set reason = 'erased'
       where user_id = any(${userIds}::uuid[]) or actor_id = any(${userIds}::uuid[])`;
-    await sql`update api_keys set name = 'erased', last_used_ip = null, revoked_at = coalesce(revoked_at, now())
-      where created_by = any(${userIds}::uuid[]) and name <> 'erased'`;
+    await sql`update api_keys set name = 'erased', last_used_ip = null, revoked_at = coalesce(revoked_at, now()),
+      version = version + 1, updated_at = now() where created_by = any(${userIds}::uuid[]) and name <> 'erased'`;
     await untilDone(() =>
       sql`delete from sessions where id = any(array(
         select id from sessions where user_id = any(${userIds}::uuid[]) limit 100))`
@@ -116,7 +116,7 @@ export const accessPersonalData: PersonalData<AccessPlatform> = {
       from api_keys where tenant_id = ${tenantId} order by id`,
     "service-accounts": (q, tenantId) =>
       q`
-      select id, client_id, name, permissions, created_at, revoked_at from service_accounts
+      select id, client_id, name, permissions, created_at, expires_at, revoked_at from service_accounts
       where only_tenant_id = ${tenantId} order by id`,
   },
   eraseTenant: eraseTenantAccess,

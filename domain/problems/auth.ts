@@ -242,6 +242,14 @@ export const AUTH_PROBLEMS = {
     "This API key does not exist. Reload the list.",
     "Esta chave de API não existe. Recarregue a lista.",
   ),
+  API_KEY_REVOKED_CONFLICT: entry(
+    409,
+    "API key is revoked",
+    "A revoked API key cannot get a new secret.",
+    "Create a new API key.",
+    "This API key was revoked. Create a new one.",
+    "Esta chave de API foi revogada. Crie uma nova.",
+  ),
   SERVICE_ACCOUNT_NOT_FOUND: entry(
     404,
     "Service account not found",

@@ -116,21 +116,15 @@ async function authenticateAccountToken(
 
 /**
  * Reads the service account of an access token that was issued for the account's secret.
- * @throws TOKEN_INVALID, TOKEN_REVOKED
+ * @throws TOKEN_INVALID, TOKEN_REVOKED, TOKEN_EXPIRED
  */
 export async function readLiveAccount(
   p: Pick<RightsPlatform, "rights">,
   accountId: string,
   secretVersion: number,
 ): Promise<ServiceAccountRights> {
-  const account = await p.rights.keys.readAccount(accountId);
+  const account = await p.rights.keys.readAccount(accountId, secretVersion);
   if (!account) throw problem("TOKEN_INVALID", "The service account of the token is unknown.");
-  if (account.secretVersion !== secretVersion) {
-    throw problem(
-      "TOKEN_REVOKED",
-      "The secret of the service account was replaced after this token was issued.",
-    );
-  }
   requireLiveKey(account);
   return account;
 }
@@ -138,7 +132,16 @@ export async function readLiveAccount(
 /** Checks that a key or service account may be used. @throws TOKEN_REVOKED, TOKEN_EXPIRED, SESSION_INVALIDATED */
 export function requireLiveKey(key: KeyRights): void {
   if (key.revoked) throw problem("TOKEN_REVOKED", "The API key or service account was revoked.");
-  if (key.kind === "apiKey") requireUsable(key);
+  if (key.replaced) {
+    throw problem("TOKEN_REVOKED", "The secret of the API key, service account or token was replaced.");
+  }
+  if (key.expired) throw problem("TOKEN_EXPIRED", "The API key or service account has expired.");
+  if (key.kind === "apiKey" && !key.usable) {
+    throw problem(
+      "SESSION_INVALIDATED",
+      "The user who created the API key is no longer active in its tenant, or the tenant is not active.",
+    );
+  }
 }
 
 /**
@@ -169,15 +172,6 @@ function onlyTenantOf(key: KeyRights): string | null {
 }
 
 type Acting = Omit<Caller, "sessionId" | "proof" | "clientId" | "actedBy" | "traceId" | "ip">;
-
-function requireUsable({ expired, usable }: ApiKeyRights): void {
-  if (expired) throw problem("TOKEN_EXPIRED", "The API key has expired.");
-  if (usable) return;
-  throw problem(
-    "SESSION_INVALIDATED",
-    "The user who created the API key is no longer active in its tenant, or the tenant is not active.",
-  );
-}
 
 /** An API key acts only in its own tenant. A request that names another tenant in the header is rejected. */
 function actingKey({ id, userId, tenantId, permissions }: ApiKeyRights, named: string | null): Acting {

@@ -47,9 +47,12 @@ export class KeyRightsCache {
     );
   }
 
-  /** Returns the rights of the service account with this id; null if it does not exist. */
-  async readAccount(id: string): Promise<ServiceAccountRights | null> {
-    return await this.#accounts.read(id, () => loadServiceAccount(this.sql, { id }));
+  /** Returns the rights of a service account by a token for its secret of this version; null if it does not exist. */
+  async readAccount(id: string, secretVersion: number): Promise<ServiceAccountRights | null> {
+    return await this.#accounts.read(
+      `${id} ${secretVersion}`,
+      () => loadServiceAccount(this.sql, { id, secretVersion }),
+    );
   }
 
   /** The permissions of a service account in a tenant; null if it does not act there. See `loadPermissionsIn`. */

@@ -1,29 +1,38 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { isOfFileModule } from "./catalog.ts";
+import { type HeldSecret, type KeyState, keyState, secretOfHash } from "./key_state.ts";
 
 /** State of a service account. */
-export interface ServiceAccountRights {
+export interface ServiceAccountRights extends KeyState {
   kind: "serviceAccount";
-  id: string;
   clientId: string;
-  /** Incremented by a new secret. Access tokens of an older one are refused. */
+  /** The version of the secret at hand, incremented by a new one. Access tokens stand for the secret of their version. */
   secretVersion: number;
-  revoked: boolean;
   /** Null: all tenants except the platform's, also future ones. */
   tenantIds: string[] | null;
 }
 
-/** Reads the service account with this id, or whose secret has this hash; null if no account has it. */
+/**
+ * Reads the service account whose current or former secret has this hash, or the one with this id for the holder of a
+ * token that was issued for the secret of this version; null if there is none.
+ */
 export async function loadServiceAccount(
   q: Sql,
-  by: { id: string } | { hash: Uint8Array },
+  by: { id: string; secretVersion: number } | { hash: Uint8Array },
 ): Promise<ServiceAccountRights | null> {
-  const isIt = "id" in by ? q`id = ${by.id}` : q`hash = ${by.hash}`;
+  const secret = "id" in by ? secretOfVersion(q, by.secretVersion) : secretOfHash(q, by.hash);
+  const isIt = "id" in by ? q`k.id = ${by.id}` : q`${secret.isCurrent} or ${secret.isFormer}`;
   const [account] = await q<Omit<ServiceAccountRights, "kind">[]>`
-    select id, client_id, secret_version, revoked_at is not null as revoked, tenant_ids from service_accounts
-    where ${isIt}`;
+    select ${keyState(q, secret)}, client_id, tenant_ids,
+      case when ${secret.isCurrent} then secret_version else secret_version - 1 end as secret_version
+    from service_accounts k where ${isIt}`;
   return account ? { ...account, kind: "serviceAccount" } : null;
 }
+
+const secretOfVersion = (q: Sql, version: number): HeldSecret => ({
+  isCurrent: q`k.secret_version = ${version}`,
+  isFormer: q`k.secret_version - 1 = ${version}`,
+});
 
 /** The permissions of a service account in a request. */
 export interface AccountPermissions {

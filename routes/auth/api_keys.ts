@@ -2,37 +2,24 @@ import { z } from "zod";
 import { requiredName } from "../../domain/shared/name.ts";
 import { afterStepUp, byPerson, inTenant } from "../../domain/rights/checks.ts";
 import {
-  apiKeyVersion,
   createApiKey,
   listApiKeys,
-  MAX_LIFE_DAYS,
   readApiKey,
   revokeApiKey,
+  rotateApiKey,
 } from "../../domain/access/keys/api_keys.ts";
 import { KEY_SORTS } from "../../domain/access/keys/key_list.ts";
 import { created, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { listQuery, pagedResultOf } from "../shared/paging.ts";
-import { instant, uuid } from "../../domain/shared/shapes.ts";
+import { uuid } from "../../domain/shared/shapes.ts";
+import { newExpiry, RotateKeyRequest, secretRecord } from "./shapes.ts";
 
 const endpoint = endpointsIn("API keys");
 
-const key = {
-  id: z.guid(),
-  name: z.string(),
-  start: z.string().meta({ description: "The first characters of the key, to identify it" }),
-  permissions: z.array(z.string()),
-  createdBy: z.guid(),
-  createdAt: z.iso.datetime(),
-  expiresAt: z.iso.datetime().nullable(),
-  revokedAt: z.iso.datetime().nullable(),
-  revokedBy: z.guid().nullable(),
-  lastUsedAt: z.iso.datetime().nullable().meta({ description: "Exact to the minute" }),
-  lastUsedIp: z.string().nullable(),
-};
-const ApiKeyDto = z.object(key).meta({ id: "ApiKeyDto" });
+const ApiKeyDto = z.object(secretRecord).meta({ id: "ApiKeyDto" });
 const ApiKeyCreatedDto = z.object({
-  ...key,
+  ...secretRecord,
   key: z.string().meta({
     description: "The key, shown only in this answer. Send it as `Authorization: Bearer`",
   }),
@@ -63,8 +50,8 @@ export const apiKeyRoutes = [
     answers: { 200: { etag: true, description: "The key's record", schema: ApiKeyDto } },
     problems: ["API_KEY_NOT_FOUND"],
     async run({ db, caller, params }) {
-      const key = await readApiKey(db, caller, params.id);
-      return okVersioned(key, apiKeyVersion(key));
+      const { value, version } = await readApiKey(db, caller, params.id);
+      return okVersioned(value, version);
     },
   }),
   endpoint(`POST ${path}`, {
@@ -75,8 +62,7 @@ export const apiKeyRoutes = [
     body: z.object({
       name: requiredName(200),
       permissions: z.array(z.string().trim().min(1).max(200)).min(1).max(200),
-      expiresAt: instant.nullish().transform((value) => value ?? null)
-        .meta({ description: `At most ${MAX_LIFE_DAYS} days ahead; absent: never` }),
+      expiresAt: newExpiry,
     }).meta({ id: "CreateApiKeyRequest" }),
     answers: { 201: { description: "Created; Location is the URL of its record", schema: ApiKeyCreatedDto } },
     creates: "a secret",
@@ -85,6 +71,24 @@ export const apiKeyRoutes = [
       const made = await createApiKey(platform, caller, body);
       return created(made, `${path}/${made.id}`);
     },
+  }),
+  endpoint(`POST ${path}/{id}/rotate`, {
+    id: "rotateApiKey",
+    access: afterStepUp(access),
+    params,
+    summary: "Replace the secret of an own API key; the old one can stay good for a time",
+    body: RotateKeyRequest,
+    bodyOptional: true,
+    creates: "a secret",
+    answers: { 200: { description: "The key's record with its new secret", schema: ApiKeyCreatedDto } },
+    problems: [
+      "API_KEY_NOT_FOUND",
+      "PRECONDITION_FAILED",
+      "API_KEY_REVOKED_CONFLICT",
+      "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
+    ],
+    run: async ({ platform, caller, params, body, call }) =>
+      ok(await rotateApiKey(platform, caller, params.id, body.overlapSeconds, call.ifMatch)),
   }),
   endpoint(`DELETE ${path}/{id}`, {
     id: "revokeApiKey",

@@ -9,11 +9,11 @@ import {
 } from "../../domain/access/keys/account_changes.ts";
 import { listServiceAccounts, readServiceAccount } from "../../domain/access/keys/service_accounts.ts";
 import { KEY_SORTS } from "../../domain/access/keys/key_list.ts";
-import { keyRecord } from "./shapes.ts";
+import { newExpiry, RotateKeyRequest, secretRecord } from "./shapes.ts";
 import { created, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { listQuery, pagedResultOf } from "../shared/paging.ts";
-import { uuid } from "../../domain/shared/shapes.ts";
+import { instant, uuid } from "../../domain/shared/shapes.ts";
 
 const endpoint = endpointsIn("Service accounts");
 
@@ -26,14 +26,9 @@ const secret = z.string().meta({
   description: "The secret, shown only in this answer. Send it as `Authorization: Bearer`",
 });
 const account = {
-  id: z.guid(),
+  ...secretRecord,
   clientId: z.string(),
-  name: z.string(),
-  start: z.string().meta({ description: "The first characters of the secret, to identify it" }),
-  permissions: z.array(z.string()),
   tenants: z.union([z.literal("all"), z.array(z.guid())]),
-  ...keyRecord,
-  lastUsedIp: z.string().nullable(),
 };
 const ServiceAccountDto = z.object(account).meta({ id: "ServiceAccountDto" });
 
@@ -95,7 +90,7 @@ export const serviceAccountRoutes = [
     details:
       "It is not tied to a user. Each of its requests names a tenant in X-Tenant-ID, or acts without one where " +
       "the route allows it. Other tenants than the caller's, and permissions that reach every tenant, need admin:system.",
-    body: z.object(given).meta({ id: "CreateServiceAccountRequest" }),
+    body: z.object({ ...given, expiresAt: newExpiry }).meta({ id: "CreateServiceAccountRequest" }),
     answers: {
       201: {
         description: "Created; Location is the URL of its record",
@@ -113,8 +108,8 @@ export const serviceAccountRoutes = [
     id: "updateServiceAccount",
     access: afterStepUp(access),
     params,
-    summary: "Change the name, permissions or tenants of a service account; effective at once",
-    body: z.object(given).partial().meta({
+    summary: "Change the name, permissions, tenants or end of a service account; effective at once",
+    body: z.object({ ...given, expiresAt: instant.nullable() }).partial().meta({
       id: "UpdateServiceAccountRequest",
       description: "Members left out keep their value",
     }),
@@ -129,14 +124,19 @@ export const serviceAccountRoutes = [
     id: "rotateServiceAccount",
     access: afterStepUp(access),
     params,
-    summary: "Replace the secret of a service account; the old one is refused at once",
+    summary: "Replace the secret of a service account; the old one can stay good for a time",
+    body: RotateKeyRequest,
+    bodyOptional: true,
     creates: "a secret",
     answers: {
       200: {
         description: "The new secret, shown only in this answer",
-        schema: z.object({ id: z.guid(), clientId: z.string(), secret }).meta({
-          id: "ServiceAccountSecretDto",
-        }),
+        schema: z.object({
+          id: z.guid(),
+          clientId: z.string(),
+          secret,
+          formerSecretUntil: secretRecord.formerSecretUntil,
+        }).meta({ id: "ServiceAccountSecretDto" }),
       },
     },
     problems: [
@@ -145,8 +145,8 @@ export const serviceAccountRoutes = [
       "SERVICE_ACCOUNT_REVOKED_CONFLICT",
       "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
     ],
-    run: async ({ platform, caller, params, call }) =>
-      ok(await rotateServiceAccount(platform, caller, params.id, call.ifMatch)),
+    run: async ({ platform, caller, params, body, call }) =>
+      ok(await rotateServiceAccount(platform, caller, params.id, body.overlapSeconds, call.ifMatch)),
   }),
   endpoint(`DELETE ${path}/{id}`, {
     id: "revokeServiceAccount",

@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { MAX_LIFE_DAYS, MAX_OVERLAP_SECONDS } from "../../domain/access/keys/key_record.ts";
+import { instant } from "../../domain/shared/shapes.ts";
 
 /** An instant in answers: ISO 8601 in UTC. */
 const timestamp = z.iso.datetime();
@@ -54,7 +56,7 @@ export const OpenIdProviderDto = z.object({
   signInUrl: z.url(),
 }).meta({ id: "OpenIdProviderDto" });
 
-/** Who made a service account or OAuth client, whether it is revoked, and when it was used. */
+/** Who made an API key, service account or OAuth client, whether it is revoked, and when it was used. */
 export const keyRecord = {
   createdBy: z.guid(),
   createdAt: z.iso.datetime(),
@@ -63,6 +65,30 @@ export const keyRecord = {
   revokedBy: z.guid().nullable(),
   lastUsedAt: z.iso.datetime().nullable().meta({ description: "Exact to the minute" }),
 };
+
+/** The members that API keys and service accounts share. */
+export const secretRecord = {
+  id: z.guid(),
+  name: z.string(),
+  start: z.string().meta({ description: "The first characters of the secret, to identify it" }),
+  permissions: z.array(z.string()),
+  ...keyRecord,
+  expiresAt: z.iso.datetime().nullable(),
+  formerSecretUntil: z.iso.datetime().nullable().meta({
+    description: "The secret before the last rotation stays good until then; null: it is refused",
+  }),
+  lastUsedIp: z.string().nullable(),
+};
+
+/** The end of a new API key or service account. */
+export const newExpiry = instant.nullish().transform((value) => value ?? null)
+  .meta({ description: `At most ${MAX_LIFE_DAYS} days ahead; absent: never` });
+
+export const RotateKeyRequest = z.object({
+  overlapSeconds: z.int().min(0).max(MAX_OVERLAP_SECONDS).default(0).meta({
+    description: "How long the former secret stays good; a secret before it ends at once",
+  }),
+}).meta({ id: "RotateKeyRequest" });
 
 export const JsonWebKeySet = z.object({
   keys: z.array(z.object({

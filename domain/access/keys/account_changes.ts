@@ -9,37 +9,43 @@ import type { Platform } from "../../shared/platform.ts";
 import { requireVersion } from "../../shared/version.ts";
 import type { Versioned } from "../../shared/versioned.ts";
 import { requireMayGrant, requirePermissions } from "./key_grants.ts";
+import { replaceSecret, requireLife, setKeyRevoked } from "./key_record.ts";
 import { newKey } from "./new_key.ts";
 import { type AccountTenants, readServiceAccount, type ServiceAccount } from "./service_accounts.ts";
 import { tenantNotFound } from "../tenant_not_found.ts";
 
 export interface NewServiceAccount extends AccountGrants {
   name: string;
+  /** Null: until it is revoked. */
+  expiresAt: Date | null;
 }
 
 /** Members to change; absent ones keep their value. */
 export type ServiceAccountChange = { [M in keyof NewServiceAccount]?: NewServiceAccount[M] | undefined };
 
 type Changing = Pick<RightsPlatform, "sql" | "rights">;
+type WithClock = Pick<Platform, "clock">;
 
 /**
  * Creates a service account. Only this result and that of `rotateServiceAccount` have the secret.
- * @throws see `requireGrants`
+ * @throws VALIDATION_ERROR (expiresAt), and see `requireGrants`
  */
 export async function createServiceAccount(
-  p: Pick<Platform, "sql">,
+  p: Pick<Platform, "sql"> & WithClock,
   caller: Caller,
   input: NewServiceAccount,
 ): Promise<ServiceAccount & { secret: string }> {
+  requireLife(p, input.expiresAt);
   const account = { ...input, ...sorted(input) };
   const id = newId();
   const clientId = `sa_${randomBytes(16).toString("base64url")}`;
   const { key, hash, start } = newKey();
   return await transact(p.sql, async (tx) => {
     await requireGrants(tx, caller, account);
-    await tx`insert into service_accounts (id, client_id, name, hash, start, permissions, tenant_ids, created_by)
+    await tx`insert into service_accounts (id, client_id, name, hash, start, permissions, tenant_ids, created_by,
+        expires_at)
       values (${id}, ${clientId}, ${account.name}, ${hash}, ${start}, ${account.permissions}::text[],
-        ${idsOf(account.tenants)}::uuid[], ${caller.userId})`;
+        ${idsOf(account.tenants)}::uuid[], ${caller.userId}, ${account.expiresAt})`;
     const { value } = await readServiceAccount(tx, caller, id);
     await audit(tx, caller, "create", value, { after: account });
     return { ...value, secret: key };
@@ -47,11 +53,13 @@ export async function createServiceAccount(
 }
 
 /**
- * Changes a service account, effective for its next request.
- * @throws SERVICE_ACCOUNT_NOT_FOUND, PRECONDITION_FAILED, SERVICE_ACCOUNT_REVOKED_CONFLICT, and see `requireGrants`
+ * Changes a service account, effective for its next request. A later end needs all of its permissions, because the
+ * secret gives them for longer.
+ * @throws SERVICE_ACCOUNT_NOT_FOUND, PRECONDITION_FAILED, SERVICE_ACCOUNT_REVOKED_CONFLICT, VALIDATION_ERROR (expiresAt),
+ * and see `requireGrants`
  */
 export async function updateServiceAccount(
-  p: Changing,
+  p: Changing & WithClock,
   caller: Caller,
   id: string,
   change: ServiceAccountChange,
@@ -59,22 +67,24 @@ export async function updateServiceAccount(
 ): Promise<Versioned<ServiceAccount>> {
   return await transact(p.sql, async (tx) => {
     const before = await lockLive(tx, caller, id, ifMatch);
-    const { name = before.value.name } = change;
+    const { name = before.value.name, expiresAt = before.value.expiresAt } = change;
     const { tenants = before.value.tenants } = change;
     const kept = change.tenants
       ? await withoutDeleted(tx, before.value.permissions)
       : before.value.permissions;
     const grants = { permissions: change.permissions ?? kept, tenants };
     const former = contentOf(before.value);
-    const after = { name, ...sorted(grants) };
+    const after = { name, ...sorted(grants), expiresAt };
     if (JSON.stringify(former) === JSON.stringify(after)) return before;
+    if (endOf(after) !== endOf(former)) requireLife(p, expiresAt);
+    if (endOf(after) > endOf(former)) requireMayGrant(caller, after.permissions);
     const added = after.permissions.filter((code) => !former.permissions.includes(code));
     const hasSameTenants = JSON.stringify(former.tenants) === JSON.stringify(after.tenants);
     if (!hasSameTenants) await requireGrants(tx, caller, after);
     else if (added.length > 0) await requireGrants(tx, caller, { ...after, permissions: added });
     const tenantIds = idsOf(after.tenants);
     await tx`update service_accounts set name = ${name}, permissions = ${after.permissions}::text[],
-      tenant_ids = ${tenantIds}::uuid[], version = version + 1, updated_at = now() where id = ${id}`;
+      tenant_ids = ${tenantIds}::uuid[], expires_at = ${expiresAt}, version = version + 1, updated_at = now() where id = ${id}`;
     p.rights.invalidateAfterCommit(tx, [id]);
     const changed = await readServiceAccount(tx, caller, id);
     await audit(tx, caller, "update", changed.value, { before: former, after });
@@ -87,7 +97,7 @@ export async function updateServiceAccount(
 }
 
 /**
- * Replaces the secret; the old one is refused at once. The caller must hold all permissions of the account, because the
+ * Replaces the secret; the former one stays good for `overlapSeconds`. The caller must hold all permissions of the account, because the
  * secret gives them. Tenants and permissions of the account may have been deleted since then; its secret can still leak.
  * @throws SERVICE_ACCOUNT_NOT_FOUND, PRECONDITION_FAILED, SERVICE_ACCOUNT_REVOKED_CONFLICT,
  * ROLE_ASSIGNMENT_ESCALATION_BLOCKED
@@ -96,17 +106,16 @@ export async function rotateServiceAccount(
   p: Changing,
   caller: Caller,
   id: string,
+  overlapSeconds: number,
   ifMatch: string | null,
-): Promise<{ id: string; clientId: string; secret: string }> {
-  const { key, hash, start } = newKey();
+): Promise<{ id: string; clientId: string; secret: string; formerSecretUntil: Date | null }> {
   return await transact(p.sql, async (tx) => {
     const { value } = await lockLive(tx, caller, id, ifMatch);
     requireMayGrant(caller, value.permissions);
-    await tx`update service_accounts set hash = ${hash}, start = ${start}, secret_version = secret_version + 1,
-      version = version + 1, updated_at = now() where id = ${id}`;
+    const replaced = await replaceSecret(tx, "service_accounts", id, overlapSeconds);
     p.rights.invalidateAfterCommit(tx, [id]);
-    await audit(tx, caller, "rotate", value, {});
-    return { id, clientId: value.clientId, secret: key };
+    await audit(tx, caller, "rotate", value, { after: { formerSecretUntil: replaced.formerSecretUntil } });
+    return { id, clientId: value.clientId, ...replaced };
   });
 }
 
@@ -124,8 +133,7 @@ export async function revokeServiceAccount(
     const { value, version } = await readServiceAccount(tx, caller, id, true);
     requireVersion(ifMatch, version);
     if (value.revokedAt) return;
-    await tx`update service_accounts set revoked_at = now(), revoked_by = ${caller.userId}, version = version + 1,
-      updated_at = now() where id = ${id}`;
+    await setKeyRevoked(tx, "service_accounts", id, caller.userId);
     p.rights.invalidateAfterCommit(tx, [id]);
     await audit(tx, caller, "revoke", value, { before: contentOf(value) });
   });
@@ -144,7 +152,14 @@ async function lockLive(
   throw problem("SERVICE_ACCOUNT_REVOKED_CONFLICT", `The service account ${id} was revoked.`);
 }
 
-const contentOf = ({ name, permissions, tenants }: ServiceAccount) => ({ name, permissions, tenants });
+const contentOf = ({ name, permissions, tenants, expiresAt }: ServiceAccount) => ({
+  name,
+  permissions,
+  tenants,
+  expiresAt,
+});
+
+const endOf = ({ expiresAt }: Pick<ServiceAccount, "expiresAt">): number => expiresAt?.getTime() ?? Infinity;
 
 /** Permissions and tenants without repetition, in one order, so that equal grants compare as equal. */
 const sorted = ({ permissions, tenants }: AccountGrants): AccountGrants => ({

@@ -4,31 +4,19 @@ import { type Caller, isSystemAdmin } from "../../rights/caller.ts";
 import type { PagedResult } from "../../shared/paging.ts";
 import { type Versioned, versioned } from "../../shared/versioned.ts";
 import { type KeyListRequest, listKeys } from "./key_list.ts";
+import { type KeyRecord, recordColumns } from "./key_record.ts";
 
 /** The tenants of a service account: these, or all except the platform's, also future ones. */
 export type AccountTenants = string[] | "all";
 
 /** A stored service account, without its secret. */
-export interface ServiceAccount {
-  id: string;
+export interface ServiceAccount extends KeyRecord {
   clientId: string;
-  name: string;
-  /** The first characters of the secret. */
-  start: string;
-  permissions: string[];
   tenants: AccountTenants;
-  createdBy: string;
-  createdAt: Date;
-  updatedAt: Date;
-  revokedAt: Date | null;
-  revokedBy: string | null;
-  lastUsedAt: Date | null;
-  lastUsedIp: string | null;
 }
 
 const columns = (q: Sql) =>
-  q`id, client_id, name, start, permissions, coalesce(to_jsonb(tenant_ids), '"all"') as tenants, created_by, created_at,
-    updated_at, revoked_at, revoked_by, last_used_at, last_used_ip`;
+  q`${recordColumns(q)}, client_id, coalesce(to_jsonb(tenant_ids), '"all"') as tenants`;
 
 /** SQL condition: the caller manages the account. Without admin:system, it must act only in the caller's tenant. */
 const managedBy = (q: Sql, caller: Caller) =>

@@ -87,8 +87,8 @@ async function anonymize(
     await userAccessChanged(p, tx, userId, { linkedAnd: [] });
     await tx`update sessions set revoked_at = now(), revoked_reason = 'erased'
       where user_id = ${userId} and revoked_at is null`;
-    await tx`update api_keys set revoked_at = now(), revoked_by = ${actorId}
-      where created_by = ${userId} and revoked_at is null`;
+    await tx`update api_keys set revoked_at = now(), revoked_by = ${actorId}, version = version + 1,
+      updated_at = now() where created_by = ${userId} and revoked_at is null`;
   });
   if (!user.deletedAt) await emitUserDeleted(p, tx, { id: userId, email: erasedEmail(userId) });
   return { userId, addresses: [...new Set([...writtenAddresses(user), ...former])], tenantId: null };

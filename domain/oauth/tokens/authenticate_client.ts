@@ -60,7 +60,8 @@ async function accountOf(
   ip: string | null,
 ): Promise<Authenticated | null> {
   const key = secret === null ? null : await p.rights.keys.read(secret);
-  if (key?.kind !== "serviceAccount" || key.clientId !== clientId || key.revoked) return null;
+  if (key?.kind !== "serviceAccount" || key.clientId !== clientId) return null;
+  if (key.revoked || key.replaced || key.expired) return null;
   p.rights.keys.recordUse(key, ip);
   return { account: key };
 }
@@ -104,18 +105,20 @@ const OF_USERS: ReadonlySet<string> = new Set(STANDARD_SCOPES);
 
 /**
  * Issues a token to a program for itself. That of a service account is good for the service's API, like the account's
- * secret. That of a client is for the client's audience.
+ * secret, and ends with it. That of a client is for the client's audience.
  * @throws OAuthError
  */
 export async function grantToProgram(
-  p: Pick<OAuthPlatform, "tokens">,
+  p: Pick<OAuthPlatform, "tokens" | "clock">,
   by: Authenticated,
   parameters: Parameters,
 ): Promise<TokenAnswer> {
   if ("account" in by) {
-    const { id, clientId, secretVersion } = by.account;
-    const token = await p.tokens.signForAccount({ accountId: id, clientId, secretVersion });
-    return answerOf(token, [], ACCESS_TOKEN_SECONDS);
+    const { id, clientId, secretVersion, endsAt } = by.account;
+    const secondsLeft = endsAt ? Math.floor((endsAt.getTime() - p.clock.now().getTime()) / 1000) : Infinity;
+    const lifeSeconds = Math.max(0, Math.min(ACCESS_TOKEN_SECONDS, secondsLeft));
+    const token = await p.tokens.signForAccount({ accountId: id, clientId, secretVersion, lifeSeconds });
+    return answerOf(token, [], lifeSeconds);
   }
   const { client } = by;
   if (client.kind === "public") {

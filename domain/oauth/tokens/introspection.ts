@@ -5,7 +5,7 @@ import { Problem } from "../../problems/problem.ts";
 import type { ApiKeyRights } from "../../rights/api_key_rights.ts";
 import { readLiveAccount, readLiveSession, requireLiveKey } from "../../rights/authenticate.ts";
 import type { Caller, ServiceAccountCaller } from "../../rights/caller.ts";
-import { KEY_PREFIX } from "../../rights/key_rights.ts";
+import { KEY_PREFIX, type KeyRights } from "../../rights/key_rights.ts";
 import type { ServiceAccountRights } from "../../rights/service_account_rights.ts";
 import type { OAuthPlatform } from "../platform.ts";
 import { actClaims, scopeOf } from "./grant.ts";
@@ -121,8 +121,14 @@ const ofApiKey = (p: IntrospectionPlatform, key: ApiKeyRights): Introspection =>
   client_id: key.id,
   tenant_id: key.tenantId,
   ver: key.securityVersion,
-  ...key.expiresAt ? { exp: Math.floor(key.expiresAt.getTime() / 1000) } : {},
+  ...endOf(key),
 });
+
+/** The end of a key or of a token that was issued for it, whichever comes first. */
+function endOf({ endsAt }: KeyRights, exp = Infinity): Times {
+  const end = Math.min(exp, endsAt ? Math.floor(endsAt.getTime() / 1000) : Infinity);
+  return Number.isFinite(end) ? { exp: end } : {};
+}
 
 /** Introspects a service account, in the tenant that the asker names or else in all its tenants. */
 async function ofAccount(
@@ -141,6 +147,7 @@ async function ofAccount(
     ver: account.secretVersion,
     ...tenantId === null ? {} : { tenant_id: tenantId },
     ...times,
+    ...endOf(account, times.exp),
   };
 }
 

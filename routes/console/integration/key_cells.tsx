@@ -1,19 +1,20 @@
 import { choice, search, timeColumn } from "../components/list.tsx";
 import type { Column } from "../components/table.tsx";
-import { Time } from "../components/values.tsx";
+import { Badge, Time } from "../components/values.tsx";
+import { MAX_LIFE_DAYS } from "../../../domain/access/keys/key_record.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { Row } from "../shared/operations.ts";
-import { may, mayInFiles, type Visit } from "../shared/page.ts";
+import { field, may, mayInFiles, type Visit } from "../shared/page.ts";
 import { integrationTexts } from "./texts.ts";
 import type { Fields } from "../components/fields.tsx";
 import { Card } from "../components/notice.tsx";
 import { translateBuiltin } from "../shared/builtin_translations.ts";
 
 /** The row of an API key or of a service account. */
-type Key = Pick<
-  Row<"listApiKeys">,
-  "name" | "start" | "permissions" | "createdAt" | "lastUsedAt" | "lastUsedIp"
->;
+type Key = Row<"listApiKeys"> | Row<"listServiceAccounts">;
+
+const DAY_MS = 86_400_000;
+const VALID_DAYS = [30, 90, 365];
 
 /** The order of a list of keys; newest first if the address names none. */
 export const keyOrder = ({ query }: Visit) => ({
@@ -44,7 +45,43 @@ export function keyColumns(v: Visit) {
     cell: ({ lastUsedAt, lastUsedIp }) => <LastUse v={v} at={lastUsedAt} ip={lastUsedIp} />,
   };
   const created = timeColumn<Key>(v, t.created, "createdAt", { sort: "createdAt", wideOnly: true });
-  return { name, permissions, created, lastUse };
+  const status: Column<Key> = { head: t.status, cell: (key) => <KeyStatus v={v} row={key} /> };
+  const expires: Column<Key> = {
+    head: t.expires,
+    cell: ({ expiresAt }) => expiresAt ? <Time v={v} at={expiresAt} /> : commonTexts[v.locale].never,
+  };
+  return { name, permissions, status, created, expires, lastUse };
+}
+
+/** The state of a key, and the end of its former secret. */
+function KeyStatus({ v, row: { revokedAt, expiresAt, formerSecretUntil } }: { v: Visit; row: Key }) {
+  const t = integrationTexts[v.locale];
+  if (revokedAt) return <Badge tone="bad">{t.revoked}</Badge>;
+  if (expiresAt && new Date(expiresAt) <= v.now) return <Badge tone="idle">{t.expired}</Badge>;
+  return (
+    <>
+      <Badge tone="ok">{t.active}</Badge>
+      {formerSecretUntil && (
+        <span class="sub">
+          {t.formerUntil} <Time v={v} at={formerSecretUntil} />
+        </span>
+      )}
+    </>
+  );
+}
+
+/** The input of the lifetime of a new key. `expiryOf` reads it. */
+export function validityField(v: Visit, f: Fields) {
+  const t = integrationTexts[v.locale];
+  const days = VALID_DAYS.map((days) => ({ value: String(days), label: t.days(days) }));
+  return f.select("days", t.validity, [...days, { value: "0", label: t.untilRevoked }], {
+    errors: f.errorsOf("expiresAt"),
+  });
+}
+
+export function expiryOf({ now }: Visit, form: FormData): string | null {
+  const days = Math.min(Number(field(form, "days")), MAX_LIFE_DAYS + 1);
+  return days > 0 ? new Date(now.getTime() + days * DAY_MS).toISOString() : null;
 }
 
 /** The name of a key with the characters that its secret starts with. */

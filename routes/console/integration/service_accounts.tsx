@@ -2,11 +2,20 @@ import { actionButton, buttonLink } from "../components/forms.tsx";
 import { Fields, Form } from "../components/fields.tsx";
 import { actionsColumn, listView } from "../components/list.tsx";
 import { Card, Empty } from "../components/notice.tsx";
-import { Badge, CodeBlock } from "../components/values.tsx";
+import { CodeBlock } from "../components/values.tsx";
 import { actionsOf, formPage } from "../shared/actions.ts";
 import type { Row } from "../shared/operations.ts";
 import { type ConsolePage, field, may, type Outcome, type View, type Visit } from "../shared/page.ts";
-import { givablePermissions, keyColumns, keyFilters, keyOrder, PermissionCard } from "./key_cells.tsx";
+import {
+  expiryOf,
+  givablePermissions,
+  keyColumns,
+  keyFilters,
+  keyOrder,
+  PermissionCard,
+  validityField,
+} from "./key_cells.tsx";
+import { rotatePage } from "./rotate_key.tsx";
 import { shownOnce } from "./shown_once.tsx";
 import { integrationTexts } from "./texts.ts";
 
@@ -17,7 +26,7 @@ const REQUEST_HEADERS = "Authorization: Bearer …\nX-Tenant-ID: …";
 /** The service accounts that the viewer manages, with their permissions, tenants and last use. */
 async function listAccounts(v: Visit): Promise<View> {
   const t = integrationTexts[v.locale];
-  const { name, permissions, created, lastUse } = keyColumns(v);
+  const { name, permissions, status, created, expires, lastUse } = keyColumns(v);
   return await listView(v, "listServiceAccounts", {
     path: "service-accounts",
     icon: "keys",
@@ -31,12 +40,9 @@ async function listAccounts(v: Visit): Promise<View> {
       name,
       permissions,
       { head: t.tenants, cell: (account) => tenantsOf(v, account) },
-      {
-        head: t.status,
-        cell: ({ revokedAt }) =>
-          revokedAt ? <Badge tone="bad">{t.revoked}</Badge> : <Badge tone="ok">{t.active}</Badge>,
-      },
+      status,
       created,
+      expires,
       lastUse,
       actionsColumn(v, (account) => <AccountActions v={v} account={account} />),
     ],
@@ -56,7 +62,7 @@ function AccountActions({ v, account: { id, name, revokedAt } }: { v: Visit; acc
   const here = `service-accounts/${id}`;
   return (
     <>
-      {actionButton(v, `${here}/rotate`, t.newSecret, { confirm: t.rotateConfirm(name) })}
+      {buttonLink(`${here}/rotate`, t.newSecret)}
       {actionButton(v, `${here}/revoke`, t.revoke, { tone: "danger", confirm: t.revokeAccountConfirm(name) })}
     </>
   );
@@ -68,7 +74,7 @@ const newAccountPage = formPage({
   async show(v, sent) {
     const t = integrationTexts[v.locale];
     const groups = await givablePermissions(v);
-    const f = new Fields(v, sent, "createServiceAccount", { reach: "own" });
+    const f = new Fields(v, sent, "createServiceAccount", { reach: "own", days: 0 });
     const reaches = [{ value: "own", label: t.thisTenant }];
     if (may(v.viewer, "admin:system")) reaches.push({ value: "all", label: t.allTenants });
     return {
@@ -86,6 +92,7 @@ const newAccountPage = formPage({
             <div class="pair">
               {f.text("name", t.name, { hint: t.accountNameHint })}
               {f.select("reach", t.actsIn, reaches, { errors: f.errorsOf("tenants") })}
+              {validityField(v, f)}
             </div>
           </Card>
           <PermissionCard v={v} fields={f} groups={groups} hint={t.accountPermissionsHint} />
@@ -99,6 +106,7 @@ const newAccountPage = formPage({
       body: {
         name: field(form, "name"),
         permissions: form.getAll("permissions").map(String),
+        expiresAt: expiryOf(v, form),
         tenants: field(form, "reach") === "all" ? "all" : [v.viewer.tenant?.id ?? ""],
       },
     });
@@ -106,8 +114,8 @@ const newAccountPage = formPage({
   },
 });
 
-async function rotate(v: Visit): Promise<Outcome> {
-  const { secret } = await v.api.call("rotateServiceAccount", { params: v.params });
+async function rotate(v: Visit, body: { overlapSeconds: number }): Promise<Outcome> {
+  const { secret } = await v.api.call("rotateServiceAccount", { params: v.params, body });
   return showSecret(v, integrationTexts[v.locale].secretCreated, secret);
 }
 
@@ -132,7 +140,12 @@ function showSecret(v: Visit, title: string, secret: string): View {
 export const accountPages: ConsolePage[] = [
   { path: "service-accounts", get: listAccounts },
   newAccountPage,
-  { path: "service-accounts/{id}/rotate", post: rotate },
+  rotatePage("service-accounts", {
+    operation: "rotateServiceAccount",
+    list: "accounts",
+    read: (v) => v.api.call("readServiceAccount", { params: v.params }),
+    rotate,
+  }),
   ...actionsOf("service-accounts/{id}", integrationTexts, {
     revoke: ["revokeServiceAccount", "accountRevoked", "service-accounts"],
   }),

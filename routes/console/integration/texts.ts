@@ -73,10 +73,16 @@ export const integrationTexts = sectionTexts({
   accountCreated: ["The service account was created", "A conta de serviço foi criada"],
   accountSecret: ["Secret", "Segredo"],
   accountRevoked: ["The service account was revoked.", "A conta de serviço foi revogada."],
-  rotateConfirm: (name: string) => [
-    `Create a new secret for ${name}? Requests that use the old one are refused immediately.`,
-    `Criar um novo segredo para ${name}? As solicitações que usam o antigo são recusadas imediatamente.`,
+  newSecretOf: (name: string) => [`New secret of ${name}`, `Novo segredo de ${name}`],
+  createSecret: ["Create the secret", "Criar o segredo"],
+  overlap: ["The old secret stays valid for", "O segredo antigo continua válido por"],
+  overlapHint: [
+    "Replace it in your programs in that time. A secret that was replaced before ends immediately.",
+    "Substitua-o nos seus programas nesse tempo. Um segredo substituído antes termina imediatamente.",
   ],
+  endsAtOnce: ["Ends immediately", "Termina imediatamente"],
+  hours: counted(["hour", "hours"], ["hora", "horas"]),
+  formerUntil: ["Old secret valid until", "Segredo antigo válido até"],
   revokeAccountConfirm: (name: string) => [
     `Revoke the service account ${name}? Requests that use it are refused immediately.`,
     `Revogar a conta de serviço ${name}? As solicitações que a usam são recusadas imediatamente.`,

@@ -41,6 +41,11 @@ Deno.test("an API key has at most its creator's permissions, is shown once, work
   assert.equal((await machine.get("/api/v1/roles")).status, 403);
   const list = await browser.follow("Back to the API keys");
   assert.ok(!list.shows(name, "Active").html.includes(key), "the list has its first characters only");
+  await browser.follow("New secret");
+  await browser.press("Create the secret");
+  assert.equal((await machine.get("/api/v1/users")).status, 401);
+  assert.equal((await new HttpClient(t.url, shownSecret(browser)).get("/api/v1/users")).status, 200);
+  await browser.follow("Back to the API keys");
   (await browser.press("Revoke", {}, name)).shows("The key was revoked.", "No API keys yet");
   assert.equal((await machine.get("/api/v1/users")).status, 401);
   (await browser.press("Filter", { Show: "true" })).shows("Revoked");
@@ -73,10 +78,15 @@ Deno.test("a service account is created with its secret shown once, gets a new s
   const list = await browser.follow("Back to the service accounts");
   assert.match(list.rows.join(), /<i>billing<\/i>.*This tenant.*Active|<i>billing<\/i>.*Active.*This tenant/);
   assert.ok(!list.html.includes(first), "the list has its first characters only");
-  (await browser.press("New secret")).shows("The new secret was created");
+  await browser.follow("New secret");
+  (await browser.press("Create the secret")).shows("The new secret was created");
   const second = shownSecret(browser);
   assert.deepEqual([await users(first), await users(second)], [401, 200]);
   await browser.follow("Back to the service accounts");
+  await browser.follow("New secret");
+  await browser.press("Create the secret", { "The old secret stays valid for": "3600" });
+  assert.deepEqual([await users(second), await users(shownSecret(browser))], [200, 200]);
+  (await browser.follow("Back to the service accounts")).shows("Old secret valid until");
   (await browser.press("Revoke")).shows("The service account was revoked.");
   assert.equal(await users(second), 401);
   const operator = await browse(t, t.systemAdmin);

@@ -74,6 +74,7 @@ export async function makeSamples(t: TestService): Promise<Record<string, string
     values (gen_random_uuid(), ${t.platformTenantId}, ${report.storedFileId}, true, ${systemAdmin.userId}, false,
       ${t.platformTenantId}, '{}', '', 'Completed', now(), 0) returning id`;
   const visitor = await t.actor({ tenantId: t.platformTenantId, role: "Visitor" });
+  const program = { name: long, permissions: ["read:users"] };
   return {
     jobs: job,
     "dead-letters": dead.items[0].id,
@@ -94,6 +95,8 @@ export async function makeSamples(t: TestService): Promise<Record<string, string
     roles: await make("roles", { name: "Support desk", description: long, permissionIds: [] }),
     permissions: await make("permissions", { code: "approve:invoices", category: "Invoices" }),
     ...await makeRecords(make, long),
+    "api-keys": await make("api-keys", program),
+    "service-accounts": await make("service-accounts", { ...program, tenants: "all" }),
     "oauth-clients": await make("oauth-clients", {
       name: "Orders",
       kind: "confidential",

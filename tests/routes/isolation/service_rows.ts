@@ -58,6 +58,7 @@ export const serviceRows: Rows = {
   listApiKeys: { own: () => ({ query: { includeDeleted: "true" } }) },
   readApiKey: named("apiKey", "API_KEY_NOT_FOUND"),
   createApiKey: { own: () => ({ body: { name: "Outsider's", permissions: ["read:users"] } }) },
+  rotateApiKey: named("apiKey", "API_KEY_NOT_FOUND"),
   revokeApiKey: named("apiKey", "API_KEY_NOT_FOUND"),
   listServiceAccounts: { own: () => ({ query: { includeDeleted: "true" } }) },
   readServiceAccount: account(),
