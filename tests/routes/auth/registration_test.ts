@@ -3,7 +3,8 @@ import { accepted, outcome, refused } from "../../support/outcomes.ts";
 import type { Actor } from "../../support/setup.ts";
 import { auditOf } from "../access/answers.ts";
 import { insertRole, newEmail } from "../access/users.ts";
-import { makeClient } from "../oauth/flow.ts";
+import { FormBrowser, shown } from "../oauth/browser.ts";
+import { authorizeUrl, makeClient } from "../oauth/flow.ts";
 import { mailsTo, subjectsTo, tokenIn, tokenOf, withJobs } from "./mails.ts";
 import { PASSWORD, person, setupSignIns, signIn, withToken } from "./people.ts";
 
@@ -191,13 +192,25 @@ Deno.test("an email gets five links of an address and twenty of all; an address 
 
 Deno.test("an OAuth client of the tenant names it; a client of all tenants names none", async () => {
   const { tenantId } = await tenantWith({ mode: "open" });
-  const maker = await t.actor({ tenantId: tenantId ?? "", permissions: ["manage:oauth-clients"] });
-  const [{ clientId: own }, { clientId: shared }] = [
+  const maker = await t.actor({
+    tenantId: tenantId ?? "",
+    permissions: ["manage:oauth-clients", "update:tenants"],
+  });
+  const [client, { clientId: shared }] = [
     await makeClient(maker, { firstParty: false }),
     await makeClient(t.systemAdmin),
   ];
+  const { clientId: own } = client;
   assert.equal(await modeOf(`clientId=${own}`), "open");
   assert.equal(await modeOf(`clientId=${shared}`), "invitation");
   assert.notEqual(await linkFor({ clientId: own }, newEmail()), "");
   await refused("400 VALIDATION_ERROR", register({}, newEmail()));
+  const browser = new FormBrowser(t.url);
+  const page = await browser.show(authorizeUrl(t, client));
+  const email = newEmail();
+  const sent = await withJobs(t, async () => shown(await browser.submit(page, "register", { email })));
+  assert.match(sent.html, /We have sent a link if this email may have an account here/);
+  assert.deepEqual(await subjectsTo(t, email), [`Create your account at Tenant ${tenantId}`]);
+  await accepted(maker.put(SETTINGS, { mode: "invitation" }));
+  assert.doesNotMatch((await browser.show(authorizeUrl(t, client))).html, /Create an account/);
 });
