@@ -15,7 +15,6 @@ import {
 import { PASSWORD_LENGTH } from "../../domain/access/passwords/password_rules.ts";
 import { userName } from "../../domain/access/users/user_details.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
-import { invalid } from "../../domain/problems/problem.ts";
 import { anyone, inTenant } from "../../domain/rights/checks.ts";
 import { mailAddress, uuid } from "../../domain/shared/shapes.ts";
 import { contentTag } from "../../domain/shared/version.ts";
@@ -39,14 +38,14 @@ const where = {
 };
 const NO_TENANT = "00000000-0000-0000-0000-000000000000";
 
-/** The named tenant. An unknown client, and one of all tenants, is answered like an unknown tenant. */
+/** The named tenant. No client, an unknown one, and one of all tenants are answered like an unknown tenant. */
 async function tenantOf(
   { oauthClients }: ServicePlatform,
   { tenantId, clientId }: { tenantId?: string | undefined; clientId?: string | undefined },
 ): Promise<string> {
   if (tenantId !== undefined) return tenantId;
-  if (clientId === undefined) throw invalid({ tenantId: ["expected tenantId or clientId"] });
-  return (await oauthClients.read(clientId))?.tenantId ?? NO_TENANT;
+  const client = clientId === undefined ? null : await oauthClients.read(clientId);
+  return client?.tenantId ?? NO_TENANT;
 }
 
 const settingsAnswer = (settings: RegistrationSettings) => ok(settings, { etag: contentTag(settings) });

@@ -29,7 +29,7 @@ export type RegistrationSettings = z.output<typeof RegistrationSettings>;
 /** The domain of an email address, as `mailDomain` compares it. */
 const domain = z.string().trim().normalize("NFC")
   .refine((text) => isMailAddress(`a@${text}`), "expected a domain such as example.com")
-  .transform((text) => mailDomain(`a@${text}`));
+  .transform((text) => mailDomain(`a@${text}`)).meta({ example: "example.com" });
 
 export const RegistrationSettingsChange = z.object({
   mode: enumName(MODES),
@@ -76,6 +76,7 @@ export async function updateRegistrationSettings(
         }.`,
       );
     }
+    if (contentTag(after) === contentTag(before)) return before;
     await tx`insert into registration_settings (tenant_id, mode, domains, role_id)
       values (${tenantId}, ${after.mode}, ${after.domains}::text[], ${after.roleId})
       on conflict (tenant_id) do update set mode = excluded.mode, domains = excluded.domains, role_id = excluded.role_id`;

@@ -204,7 +204,7 @@ Deno.test("an OAuth client of the tenant names it; a client of all tenants names
   assert.equal(await modeOf(`clientId=${own}`), "open");
   assert.equal(await modeOf(`clientId=${shared}`), "invitation");
   assert.notEqual(await linkFor({ clientId: own }, newEmail()), "");
-  await refused("400 VALIDATION_ERROR", register({}, newEmail()));
+  await refused(CLOSED, register({ clientId: shared }, newEmail()), register({}, newEmail()));
   const browser = new FormBrowser(t.url);
   const page = await browser.show(authorizeUrl(t, client));
   const email = newEmail();
