@@ -1,6 +1,7 @@
 import { announceAccessJob } from "./access/access_changes.ts";
 import { emailChangeMailJob } from "./access/account/email_change.ts";
 import { passwordResetMailJob } from "./access/account/password_reset.ts";
+import { registrationMailJob } from "./access/account/registration.ts";
 import { announceRolesJob } from "./access/roles/default_role_job.ts";
 import { pruneSignInJob } from "./access/sign_in/pruning.ts";
 import { failDeadTasks, listTaskJob } from "./console/run_list_task.ts";
@@ -45,6 +46,7 @@ export const allJobTypes: AnyJobType<ServicePlatform>[] = [
   announceRolesJob,
   emailChangeMailJob,
   passwordResetMailJob,
+  registrationMailJob,
   pruneSignInJob,
   pruneAudiencesJob,
   signOutClientsJob,

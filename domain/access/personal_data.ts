@@ -57,6 +57,8 @@ export const accessPersonalData: PersonalData<AccessPlatform> = {
   async eraseUsers({ sql }, { userIds, addresses }) {
     await sql`delete from invitations
       where accepted_user_id = any(${userIds}::uuid[]) or mail_key(email) = any(array(select mail_key(a) from unnest(${addresses}::text[]) a))`;
+    await sql`delete from registrations
+      where mail_key(email) = any(array(select mail_key(a) from unnest(${addresses}::text[]) a))`;
     await sql`update delegations set reason = 'erased'
       where user_id = any(${userIds}::uuid[]) or actor_id = any(${userIds}::uuid[])`;
     await sql`update api_keys set name = 'erased', last_used_ip = null, revoked_at = coalesce(revoked_at, now()),
@@ -127,6 +129,8 @@ async function eraseTenantAccess({ sql }: AccessPlatform, tenantId: string): Pro
   await untilDone(() => transact(sql, (tx) => deleteLinks(tx, tenantId)));
   await sql`update browser_sessions set tenant_id = null where tenant_id = ${tenantId}`;
   await sql`delete from invitations where tenant_id = ${tenantId}`;
+  await sql`delete from registrations where tenant_id = ${tenantId}`;
+  await sql`delete from registration_settings where tenant_id = ${tenantId}`;
   await sql`delete from api_keys where tenant_id = ${tenantId}`;
   await sql`delete from delegations where tenant_id = ${tenantId}`;
   await sql`delete from service_accounts where only_tenant_id = ${tenantId}`;

@@ -130,6 +130,22 @@ export const ACCESS_PROBLEMS = {
     "The person who invited you may no longer do so. Ask an administrator to send the invitation again.",
     "Quem o convidou já não o pode fazer. Peça a um administrador que envie o convite de novo.",
   ),
+  REGISTRATION_TOKEN_INVALID: entry(
+    400,
+    "Registration link is invalid",
+    "The account was not created because the token is unknown, was already used, or is older than 30 minutes.",
+    "Register again and use the newest link.",
+    "The link to create the account was already used or has expired. Register again.",
+    "O link para criar a conta já foi usado ou expirou. Registre-se de novo.",
+  ),
+  REGISTRATION_CLOSED_FORBIDDEN: entry(
+    403,
+    "Registration is closed",
+    "The tenant's registration settings do not let this person join: strangers need the mode domain or open, invitations any mode but closed.",
+    "Ask an administrator of the tenant, who can change it with PUT /api/v1/registration-settings.",
+    "You cannot join here by yourself. Ask an administrator.",
+    "Aqui não é possível registrar-se. Fale com um administrador.",
+  ),
   USER_IMPORT_NOT_FOUND: entry(
     404,
     "Import not found",

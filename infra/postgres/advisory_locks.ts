@@ -31,6 +31,8 @@ export const NAMED_LOCKS = {
   listTasks: 7320,
   /** The webhook endpoints of a tenant. */
   webhookEndpoints: 7321,
+  /** The registrations of an email or of a network address. */
+  registrations: 7322,
 } as const;
 
 /** Waits until no other transaction holds the lock of this name. The lock is held until `tx` ends. */

@@ -34,6 +34,7 @@ export const invitationRoutes = [
       "ROLE_NOT_FOUND",
       "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
       "STEP_UP_REQUIRED_FORBIDDEN",
+      "REGISTRATION_CLOSED_FORBIDDEN",
       "USER_ALREADY_ASSIGNED",
       "TENANT_CAPACITY_REACHED",
       "INVITATION_ALREADY_EXISTS",
@@ -83,6 +84,7 @@ export const invitationRoutes = [
       "ROLE_NOT_FOUND",
       "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
       "STEP_UP_REQUIRED_FORBIDDEN",
+      "REGISTRATION_CLOSED_FORBIDDEN",
     ],
     run: async ({ platform, caller, params }) =>
       versionedAnswer(await resendInvitation(platform, caller, params.id)),

@@ -7,6 +7,7 @@ import { keyRoutes } from "./keys.ts";
 import { oidcRoutes } from "./oidc.ts";
 import { ownAccountRoutes } from "./own_account.ts";
 import { passwordResetRoutes } from "./password_reset.ts";
+import { registrationRoutes } from "./registration.ts";
 import { serviceAccountRoutes } from "./service_accounts.ts";
 import { signInRoutes } from "./sign_in.ts";
 
@@ -18,6 +19,7 @@ export const authRoutes = [
   ...ownAccountRoutes,
   ...passwordResetRoutes,
   ...acceptInvitationRoutes,
+  ...registrationRoutes,
   ...emailChangeRoutes,
   ...oidcRoutes,
   ...apiKeyRoutes,

@@ -171,6 +171,18 @@ export const OWNER_MAILS = {
         "Alguém pediu para usar este endereço como e-mail de outra conta. Já pertence à sua conta, por isso nada mudou.",
     },
   },
+  "registration-known": {
+    en: {
+      title: "You already have an account",
+      text:
+        "Someone, probably you, asked to create an account with this address. You already have one, so nothing changed. Sign in with it; if you do not know its password, choose “Forgot password” on the sign-in page.",
+    },
+    pt: {
+      title: "Você já tem uma conta",
+      text:
+        "Alguém, provavelmente você, pediu para criar uma conta com este endereço. Você já tem uma, por isso nada mudou. Entre com ela; se não souber a senha, escolha “Esqueci minha senha” na página de login.",
+    },
+  },
   "factor-added": {
     en: {
       title: "A second factor was added",

@@ -6,6 +6,7 @@ import type { Caller } from "../../rights/caller.ts";
 import { digest } from "../../shared/secrets.ts";
 import { hasFactor } from "../../rights/second_factor.ts";
 import { markProved } from "../account/proved_owner.ts";
+import { requireInvitations } from "../account/registration_settings.ts";
 import { wrongFactor } from "../factors/factor_sign_in.ts";
 import { type FactorProof, proveFactor, requireOneProof } from "../factors/prove.ts";
 import type { AccessPlatform } from "../platform.ts";
@@ -191,6 +192,7 @@ async function close(tx: Tx, token: string): Promise<OpenInvitation> {
   if (tenants.get(open.tenantId)?.isActive === false) {
     throw problem("TENANT_FORBIDDEN", `The invitation was not accepted: ${open.tenantName} is not active.`);
   }
+  await requireInvitations(tx, open.tenantId);
   await requireInviter(tx, open);
   return open;
 }

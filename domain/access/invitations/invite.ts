@@ -15,6 +15,7 @@ import { LOOKS_OF } from "../../notifications/content.ts";
 import { fullName } from "../../rights/user_lookup.ts";
 import { readDefaultLocale } from "../../templates/locales.ts";
 import { linkMail, linkUrl } from "../account/link_mail.ts";
+import { requireInvitations } from "../account/registration_settings.ts";
 
 /** Whom to invite, and the roles they get. */
 export interface NewInvitation {
@@ -28,7 +29,7 @@ export interface NewInvitation {
  * Invites a person to the caller's tenant by mail. Does not look for a user with that email outside the tenant, so the
  * answer reveals nothing about other tenants. An expired invitation of the same email is replaced.
  * @throws ROLE_NOT_FOUND, ROLE_ASSIGNMENT_ESCALATION_BLOCKED, STEP_UP_REQUIRED_FORBIDDEN, USER_ALREADY_ASSIGNED (the email is a user's of the
- * tenant), TENANT_CAPACITY_REACHED, INVITATION_ALREADY_EXISTS (one is open)
+ * tenant), TENANT_CAPACITY_REACHED, INVITATION_ALREADY_EXISTS (one is open), REGISTRATION_CLOSED_FORBIDDEN
  */
 export async function inviteUser(
   p: AccessPlatform,
@@ -42,6 +43,7 @@ export async function inviteUser(
     const link = { tenantId, roleIds };
     const targets = await lockLinkTargets(tx, [link]);
     requireTargets(targets, [link]);
+    await requireInvitations(tx, tenantId);
     await requireMayAssignRoles(tx, caller, roleIds);
     await requireNoMember(tx, tenantId, email);
     requireCapacity(targets, [tenantId]);
@@ -91,7 +93,7 @@ async function lockPending(tx: Tx, tenantId: string, id: string, attempt: string
  * Mails a new link, which is valid for seven days again; the former link stops working. The caller must be allowed to
  * grant the roles, as for a new invitation, and is the inviter from now on.
  * @throws INVITATION_NOT_FOUND, INVITATION_CLOSED_CONFLICT, ROLE_NOT_FOUND, ROLE_ASSIGNMENT_ESCALATION_BLOCKED,
- * STEP_UP_REQUIRED_FORBIDDEN
+ * STEP_UP_REQUIRED_FORBIDDEN, REGISTRATION_CLOSED_FORBIDDEN
  */
 export async function resendInvitation(
   p: AccessPlatform,
@@ -108,6 +110,7 @@ export async function resendInvitation(
     const targets = await lockLinkTargets(tx, [link]);
     await lockPending(tx, tenantId, id, "sent again");
     requireTargets(targets, [link]);
+    await requireInvitations(tx, tenantId);
     await requireMayAssignRoles(tx, caller, link.roleIds);
     await tx`update invitations set token_hash = ${digest(token)}, sent_at = now(), version = version + 1,
       invited_by = ${caller.userId}, expires_at = now() + make_interval(days => ${LIFE_DAYS}) where id = ${id}`;

@@ -15,6 +15,7 @@ export const pruneSignInJob = maintenanceJob({
     // Accepted invitations too.
     invitations: deleteExpired({ table: "invitations", column: "expires_at", keptFor: "90 days" }),
     delegations: deleteExpired({ table: "delegations", column: "created_at", keptFor: "365 days" }),
+    registrations: deleteExpired({ table: "registrations", column: "expires_at" }),
     emailChanges: deleteExpired({ table: "email_changes", column: "expires_at" }),
     failedSignIns: deleteExpired({
       table: "failed_sign_ins",

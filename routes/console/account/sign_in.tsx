@@ -58,6 +58,11 @@ export class SignIn {
         room: this.p.runningRequests,
       });
       email = field(form, "email");
+      if (form.get("do") === "register") {
+        const { tenantId } = await ownerOf(this.p, destinationOf(request));
+        await api.call("register", { body: { tenantId: tenantId ?? undefined, email } });
+        return await this.#show(asked, { tone: "ok", text: accountTexts[locale].registrationSent });
+      }
       if (form.get("do") === "forgot") {
         await api.call("forgotPassword", { body: { email } });
         return await this.#show(asked, { tone: "ok", text: accountTexts[locale].linkSent });
@@ -91,8 +96,11 @@ export class SignIn {
     const { urls, baseUrl } = this.answers;
     const { locale, theme, oidcStart } = this.#stateOf(asked);
     const to = destinationOf(asked.request);
-    const looks = await looksFor(this.p, to);
-    const providers = await this.#apiOf(asked).call("listOpenIdProviders");
+    const { tenantId, clientName } = await ownerOf(this.p, to);
+    const looks = await readHostedLooks(this.p, tenantId, clientName);
+    const api = this.#apiOf(asked);
+    const providers = await api.call("listOpenIdProviders");
+    const registration = tenantId && (await api.call("readRegistrationMode", { query: { tenantId } })).mode;
     const startSecret = oidcStart ?? newSecret();
     const back = new URLSearchParams({ ...to ? { to } : {}, begun: csrfToken(startSecret) });
     return await this.answers.html(
@@ -104,6 +112,7 @@ export class SignIn {
         notice={notice}
         email={email}
         providers={providers}
+        mayRegister={registration === "open" || registration === "domain"}
         back={`${urls.base}sign-in?${back}`}
         begun={new URL(asked.request.url).searchParams.get("begun") ?? ""}
       />,
@@ -120,7 +129,8 @@ export class SignIn {
     refusal: Refusal | null,
   ): Promise<Response> {
     const { locale, theme } = this.#stateOf(asked);
-    const looks = await looksFor(this.p, destinationOf(asked.request));
+    const { tenantId, clientName } = await ownerOf(this.p, destinationOf(asked.request));
+    const looks = await readHostedLooks(this.p, tenantId, clientName);
     return await this.answers.html(
       <FactorStep
         urls={this.answers.urls}
@@ -171,12 +181,10 @@ async function firstOrSecondStep(api: Api, form: FormData, deviceToken: string |
   }
 }
 
-/** The looks of a sign-in: those of the client and tenant that the user signs in to, else the service's. */
-async function looksFor(p: ServicePlatform, to: string) {
+/** Whose pages a sign-in has: those of the client and tenant that the user signs in to, else the service's. */
+async function ownerOf(p: ServicePlatform, to: string) {
   const request = clientRequestOf(to);
-  if (!request) return await readHostedLooks(p, null);
-  const { tenantId, clientName } = await readPageOwner(p, request);
-  return await readHostedLooks(p, tenantId, clientName);
+  return request ? await readPageOwner(p, request) : { tenantId: null, clientName: null };
 }
 
 /** The path to open after sign-in. Only paths of the console and the provider are accepted, to prevent open redirects. */

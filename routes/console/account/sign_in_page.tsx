@@ -28,6 +28,8 @@ interface SignInPageProps {
   notice: SignInNotice | null;
   email: string;
   providers: Answer<"listOpenIdProviders">;
+  /** The tenant of the client lets strangers in. */
+  mayRegister: boolean;
   /** The address to which OpenID providers send the browser back. */
   back: string;
   /** The token with which the browser left for a provider; "" if it does not come back from one. */
@@ -35,7 +37,9 @@ interface SignInPageProps {
 }
 
 /** Sign-in by password, by passkey, by an OpenID provider, or a request for a password reset link. */
-export function SignInPage({ urls, v, looks, to, notice, email, providers, back, begun }: SignInPageProps) {
+export function SignInPage(
+  { urls, v, looks, to, notice, email, providers, mayRegister, back, begun }: SignInPageProps,
+) {
   const { locale } = v;
   const t = accountTexts[locale];
   const action = `sign-in${to ? `?to=${encodeURIComponent(to)}` : ""}`;
@@ -89,21 +93,45 @@ export function SignInPage({ urls, v, looks, to, notice, email, providers, back,
             </form>
           </div>
         )}
-        <details>
-          <summary>{t.forgot}</summary>
-          <form class="card form" method="post" action={action}>
-            <p class="muted">{t.forgotText}</p>
-            <div class="field">
-              <label for="reset-email">
-                {t.email} <RequiredMark />
-              </label>
-              <input id="reset-email" name="email" type="email" autocomplete="username" required />
-            </div>
-            <button type="submit" class="button" name="do" value="forgot">{t.sendLink}</button>
-          </form>
-        </details>
+        <MailForm action={action} locale={locale} kind="forgot" summary={t.forgot} text={t.forgotText} />
+        {mayRegister && (
+          <MailForm
+            action={action}
+            locale={locale}
+            kind="register"
+            summary={t.register}
+            text={t.registerText}
+          />
+        )}
       </div>
     </BarePage>
+  );
+}
+
+/** A form that has a link mailed. */
+function MailForm({ action, locale, kind, summary, text }: {
+  action: string;
+  locale: Locale;
+  kind: "forgot" | "register";
+  summary: string;
+  text: string;
+}) {
+  const t = accountTexts[locale];
+  const id = kind === "forgot" ? "reset-email" : "register-email";
+  return (
+    <details>
+      <summary>{summary}</summary>
+      <form class="card form" method="post" action={action}>
+        <p class="muted">{text}</p>
+        <div class="field">
+          <label for={id}>
+            {t.email} <RequiredMark />
+          </label>
+          <input id={id} name="email" type="email" autocomplete="username" required />
+        </div>
+        <button type="submit" class="button" name="do" value={kind}>{t.sendLink}</button>
+      </form>
+    </details>
   );
 }
 

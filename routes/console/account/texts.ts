@@ -9,6 +9,15 @@ export const accountTexts = sectionTexts({
     "Enter your email. If it belongs to an account, we send a link to set a new password.",
     "Informe seu e-mail. Se pertencer a uma conta, enviamos um link para definir uma nova senha.",
   ],
+  register: ["Create an account", "Criar uma conta"],
+  registerText: [
+    "Enter your email. If it may have an account here, you get a link that creates it.",
+    "Digite seu e-mail. Se ele puder ter uma conta aqui, você recebe um link que a cria.",
+  ],
+  registrationSent: [
+    "We have sent a link if this email may have an account here. It works for 30 minutes.",
+    "Enviamos um link, se este e-mail puder ter uma conta aqui. Ele funciona por 30 minutos.",
+  ],
   sendLink: ["Send the link", "Enviar o link"],
   linkSent: [
     "If the email belongs to an account, a link was sent to it.",

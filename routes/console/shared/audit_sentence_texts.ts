@@ -123,6 +123,11 @@ export const actionSentences = defineTexts({
     "{who} ended the access of {target} to {tenant}",
     "{who} encerrou o acesso de {target} a {tenant}",
   ],
+  "tenant.set-registration": [
+    "{who} changed who may join tenant {target}",
+    "{who} alterou quem pode entrar no inquilino {target}",
+  ],
+  "user.register": ["{target} registered", "{target} registrou-se"],
   "user.remove-password": [
     "The password of {target}, chosen by somebody else, was removed at the first sign-in with a provider",
     "A senha de {target}, escolhida por outra pessoa, foi removida na primeira entrada com um provedor",

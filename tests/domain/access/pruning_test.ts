@@ -51,6 +51,9 @@ Deno.test("pruning deletes expired rows and keeps the others", async () => {
     (gen_random_uuid(), ${userId}, 'live', now() + interval '1 minute'), (gen_random_uuid(), ${userId}, 'over', now())`;
   await sql`insert into email_changes (token_hash, user_id, new_email, session_id, expires_at) values
     ('live', ${userId}, 'a@b.c', ${userId}, now() + interval '1 minute'), ('over', ${userId}, 'a@b.c', ${userId}, now())`;
+  await sql`insert into registrations (id, tenant_id, email, address, expires_at)
+    select gen_random_uuid(), ${t.systemAdmin.tenantId}, 'a@b.test', '', now() + make_interval(mins => n)
+    from generate_series(-1, 1, 2) n`;
   await sql`insert into factor_tokens (token_hash, user_id, is_global, amr, expires_at) values
     ('live', ${userId}, false, '{pwd}', now() + interval '1 minute'), ('over', ${userId}, false, '{pwd}', now())`;
   await sql`insert into passkey_challenges (challenge_hash, purpose, expires_at) values
@@ -71,6 +74,7 @@ Deno.test("pruning deletes expired rows and keeps the others", async () => {
     passwordResets: 1,
     invitations: 2,
     failedSignIns: 1,
+    registrations: 1,
     emailChanges: 1,
     knownDevices: 1,
     oidcFlows: 1,

@@ -7,6 +7,7 @@ const [firstName, reportName] = ["<b>Zoë</b>", "A & B"];
 const MAILS = [
   { slug: "password-reset", data: { resetUrl: url, firstName, expiresInMinutes: 30 } },
   { slug: "invitation", data: { invitationUrl: url, tenantName: "A & B", firstName } },
+  { slug: "registration", data: { registrationUrl: url, tenantName: "A & B", expiresInMinutes: 30 } },
   { slug: "report-ready", data: { reportName, downloadUrl: url, expiresAt: "27 Nov 2026", message: "1\n2" } },
   { slug: "report-ready", data: { reportName } },
   { slug: "account-change", data: { title: "T", text: "A & B", firstName, at: "2026-11-23T04:00:00Z" } },

@@ -66,6 +66,12 @@ Deno.test("after an erasure, no text column of any table has the person's values
   await t.nobody.put("/api/v1/auth/me", { lastName: `${him.lastName}Older` }, mine);
   await t.nobody.put("/api/v1/auth/me", { lastName: him.lastName }, mine);
   await t.nobody.post("/api/v1/auth/forgot-password", { email: him.email });
+  const { sql } = t.steward.platform;
+  await sql`insert into registration_settings (tenant_id, mode, domains) values (${clerk.tenantId}, 'open', '{}')`;
+  await accepted(
+    t.nobody.post("/api/v1/auth/register", { tenantId: clerk.tenantId, email: him.email }),
+    202,
+  );
   const newEmail = `wanted.${him.id}@personal.example`; // never confirmed
   await withJobs(t, () => t.nobody.post("/api/v1/auth/change-email", { newEmail, password: PASSWORD }, mine));
   texts.push(newEmail);

@@ -1,0 +1,220 @@
+import { z } from "zod";
+import { mailDomain, mailKey } from "../../../infra/mail/mail_address.ts";
+import { hashPassword } from "../../../infra/passwords.ts";
+import { lockNamed } from "../../../infra/postgres/advisory_locks.ts";
+import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
+import { recordAudit } from "../../audit/audit.ts";
+import { enqueueJob } from "../../jobs/enqueue.ts";
+import { defineJob, type JobContext } from "../../jobs/job_type.ts";
+import { LOOKS_OF } from "../../notifications/content.ts";
+import { sendServiceMail } from "../../notifications/sending/send.ts";
+import { type Problem, problem } from "../../problems/problem.ts";
+import { newId } from "../../shared/ids.ts";
+import { digest, newSecret } from "../../shared/secrets.ts";
+import { readDefaultLocale } from "../../templates/locales.ts";
+import { requireGoodPassword } from "../passwords/password_rules.ts";
+import type { AccessPlatform } from "../platform.ts";
+import { addressKey } from "../sign_in/address.ts";
+import { lockLinkTargets } from "../users/link_targets.ts";
+import { createUser } from "../users/user_create.ts";
+import { linkMail, linkUrl } from "./link_mail.ts";
+import { mailOwner } from "./owner_mail.ts";
+import { markProved } from "./proved_owner.ts";
+import {
+  readRegistrationMode,
+  readRegistrationSettings,
+  registrationClosed,
+  type RegistrationSettings,
+} from "./registration_settings.ts";
+
+const LIFE_MINUTES = 30;
+/** Maximum number of unexpired requests of one network address, for any emails. It limits what a bot can mail to strangers. */
+const MAX_LIVE_OF_ADDRESS = 30;
+/** Maximum number of unexpired links of one email that one network address asked for. */
+const MAX_LIVE_LINKS = 5;
+/** Maximum number of unexpired links of one email by all network addresses together. */
+const MAX_LIVE_LINKS_OF_EMAIL = 20;
+
+type OpenTo = Pick<RegistrationSettings, "mode" | "domains">;
+
+const admits = ({ mode, domains }: OpenTo, email: string): boolean =>
+  mode === "open" || mode === "domain" && domains.includes(mailDomain(email));
+
+/**
+ * Requests a link by which a stranger joins a tenant. Only a job looks whether the email may join and has an account, so
+ * that neither the answer nor its time reveals it.
+ * @throws REGISTRATION_CLOSED_FORBIDDEN, RATE_LIMITED with Retry-After
+ */
+export async function requestRegistration(
+  p: AccessPlatform,
+  o: { tenantId: string; email: string; ip: string | null },
+): Promise<void> {
+  const { mode } = await readRegistrationMode(p.sql, o.tenantId);
+  if (mode !== "open" && mode !== "domain") throw registrationClosed(mode);
+  const [id, address] = [newId(), addressKey(o.ip)];
+  await transact(p.sql, async (tx) => {
+    await requireAddressBelowLimit(tx, address);
+    await tx`insert into registrations (id, tenant_id, email, address, expires_at)
+      values (${id}, ${o.tenantId}, ${o.email}, ${address}, ${inLifeTime(tx)})`;
+    await enqueueJob(p, tx, registrationMailJob, { registrationId: id });
+  });
+}
+
+/** Serializes the requests of the address. @throws RATE_LIMITED */
+async function requireAddressBelowLimit(tx: Tx, address: string): Promise<void> {
+  await lockNamed(tx, "registrations", address);
+  const [over] = await tx<{ seconds: number }[]>`
+    select greatest(1, ceil(extract(epoch from min(expires_at) - now())))::int as seconds from registrations
+    where address = ${address} and expires_at > now() having count(*) >= ${MAX_LIVE_OF_ADDRESS}`;
+  if (!over) return;
+  throw problem(
+    "RATE_LIMITED",
+    `Registration rejected: this address asked for ${MAX_LIVE_OF_ADDRESS} within ${LIFE_MINUTES} minutes.`,
+    { headers: { "retry-after": String(over.seconds) } },
+  );
+}
+
+/** Mails the link of a registration. It works once, within 30 minutes. The email is not in the job's arguments. */
+export const registrationMailJob = defineJob({
+  name: "steward.registration-mail",
+  args: z.object({ registrationId: z.guid() }),
+  run: ({ registrationId }, { platform }: JobContext<AccessPlatform>) =>
+    mailRegistrationLink(platform, registrationId),
+});
+
+async function mailRegistrationLink(p: AccessPlatform, id: string): Promise<void> {
+  const [asked] = await p.sql<{ tenantId: string; tenantName: string; email: string; address: string }[]>`
+    select r.tenant_id, t.name as tenant_name, r.email, r.address from registrations r
+    join tenants t on t.id = r.tenant_id where r.id = ${id} and r.token_hash is null and r.expires_at > now()`;
+  if (!asked || !admits(await readRegistrationMode(p.sql, asked.tenantId), asked.email)) return;
+  const { email } = asked;
+  const token = newSecret();
+  const mail = await registrationMail(p, { ...asked, token });
+  await transact(p.sql, async (tx) => {
+    await lockNamed(tx, "registrations", mailKey(email));
+    if (!await mayHaveLink(tx, asked)) return;
+    const given = await tx`update registrations set token_hash = ${digest(token)}, expires_at = ${
+      inLifeTime(tx)
+    }
+      where id = ${id} and token_hash is null and expires_at > now()`;
+    if (given.count === 0) return;
+    // The token of an email with an account is mailed to nobody, but counts for the limits.
+    const [holder] = await tx<
+      { id: string }[]
+    >`select id from users where mail_key(email) = mail_key(${email})`;
+    if (holder) await mailOwner(p, tx, { userId: holder.id, kind: "registration-known" });
+    else await sendServiceMail(p, tx, mail);
+  });
+}
+
+/** True if the address may have one more link of the email, whose lock is held. */
+async function mayHaveLink(tx: Tx, o: { email: string; address: string }): Promise<boolean> {
+  const [live = { own: 0, all: 0 }] = await tx<{ own: number; all: number }[]>`
+    select count(*) filter (where address = ${o.address})::int as own, count(*)::int as all from registrations
+    where mail_key(email) = mail_key(${o.email}) and token_hash is not null and expires_at > now()`;
+  return live.own < MAX_LIVE_LINKS && live.all < MAX_LIVE_LINKS_OF_EMAIL;
+}
+
+/** A registration whose link was mailed. */
+interface PendingRegistration {
+  tenantId: string;
+  tenantName: string;
+  email: string;
+}
+
+/**
+ * Reads the registration of a token.
+ * @throws REGISTRATION_TOKEN_INVALID
+ */
+export async function readRegistration(q: Sql, token: string): Promise<PendingRegistration> {
+  const [pending] = await q<PendingRegistration[]>`
+    select r.tenant_id, t.name as tenant_name, r.email from registrations r join tenants t on t.id = r.tenant_id
+    where r.token_hash = ${digest(token)} and r.expires_at > now()`;
+  if (!pending) throw badToken();
+  return pending;
+}
+
+/**
+ * Creates the user of a registration, with a verified email and the role of the tenant's settings. The holder of the link
+ * chooses name and password: whoever asked for the link may be somebody else. Deletes all links of the email.
+ * @throws REGISTRATION_TOKEN_INVALID (unknown, used or expired), REGISTRATION_CLOSED_FORBIDDEN (closed since),
+ * VALIDATION_ERROR (the password), TENANT_CAPACITY_REACHED, USER_ALREADY_EXISTS (created since)
+ */
+export async function confirmRegistration(
+  p: AccessPlatform,
+  o: {
+    token: string;
+    firstName: string;
+    lastName: string;
+    password: string;
+    traceId: string;
+    ip: string | null;
+  },
+): Promise<PendingRegistration & { userId: string }> {
+  const { token, firstName, lastName } = o;
+  const pending = await readRegistration(p.sql, token); // before hashing, which is too expensive without a valid token
+  const { tenantId, tenantName, email } = pending;
+  await requireGoodPassword(p, o.password, { email, firstName, lastName, tenantNames: [tenantName] });
+  const passwordHash = await hashPassword(o.password);
+  return await transact(p.sql, async (tx) => {
+    await lockLinkTargets(tx, [{ tenantId, roleIds: [] }]); // so that the settings stay
+    const { roleId } = await readRegistrationSettings(tx, tenantId);
+    const roleIds = roleId === null ? [] : [roleId];
+    await lockLinkTargets(tx, [{ tenantId, roleIds }]); // so that the role gets no platform reach meanwhile
+    const used = await tx`delete from registrations
+      where token_hash = ${digest(token)} and expires_at > now()`;
+    if (used.count === 0) throw badToken();
+    const mode = await readRegistrationMode(tx, tenantId);
+    if (!admits(mode, email)) throw registrationClosed(mode.mode);
+    const user = {
+      email,
+      password: passwordHash,
+      isPasswordEncrypted: true,
+      firstName,
+      lastName,
+      phoneNumber: null,
+      appIds: [],
+      metadata: {},
+      isActive: true,
+      tenants: [{ tenantId, roleIds, isDefault: true, isActive: true }],
+    };
+    const shown = { audited: tenantId, rolesOf: tenantId };
+    const { value: { id: userId } } = await createUser({ ...p, sql: tx }, null, user, shown);
+    await markProved(tx, userId);
+    await tx`delete from registrations where mail_key(email) = mail_key(${email})`;
+    const actor = { userId, tenantId, traceId: o.traceId, ip: o.ip };
+    await recordAudit(tx, actor, "user.register", userId);
+    return { ...pending, userId };
+  });
+}
+
+const inLifeTime = (tx: Tx) => tx`now() + make_interval(mins => ${LIFE_MINUTES})`;
+
+const badToken = (): Problem =>
+  problem(
+    "REGISTRATION_TOKEN_INVALID",
+    `The account was not created: the token is unknown, was already used, or is older than ${LIFE_MINUTES} minutes.`,
+  );
+
+/** Builds the mail with the link, in the language of the tenant. It has no word of the person who asked for it. */
+async function registrationMail(p: AccessPlatform, o: PendingRegistration & { token: string }) {
+  const registrationUrl = linkUrl(p, { configured: null, page: "/auth/register", token: o.token });
+  const { tenantName } = o;
+  return await linkMail(p, { address: o.email, displayName: null }, {
+    token: o.token,
+    templateSlug: "registration",
+    locale: await readDefaultLocale(p.sql, o.tenantId),
+    data: { registrationUrl, tenantName, expiresInMinutes: LIFE_MINUTES, [LOOKS_OF]: o.tenantId },
+    fallback: {
+      subject: `Create your account at ${tenantName}`,
+      textBody: `Hello,
+
+Someone, probably you, asked to create an account at ${tenantName} with this address. Go on with the link below; it works once and for ${LIFE_MINUTES} minutes.
+
+Create the account:
+${registrationUrl}
+
+If you did not ask for this, ignore this message: nothing happens.`,
+    },
+  });
+}

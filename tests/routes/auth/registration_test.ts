@@ -1,0 +1,216 @@
+import assert from "node:assert/strict";
+import { accepted, outcome, refused } from "../../support/outcomes.ts";
+import type { Actor } from "../../support/setup.ts";
+import { auditOf } from "../access/answers.ts";
+import { insertRole, newEmail } from "../access/users.ts";
+import { FormBrowser, shown } from "../oauth/browser.ts";
+import { authorizeUrl, makeClient } from "../oauth/flow.ts";
+import { mailsTo, subjectsTo, tokenIn, tokenOf, withJobs } from "./mails.ts";
+import { PASSWORD, person, setupSignIns, signIn, withToken } from "./people.ts";
+
+const t = await setupSignIns();
+const { sql } = t.steward.platform;
+const SETTINGS = "/api/v1/registration-settings";
+const INVALID = "400 REGISTRATION_TOKEN_INVALID";
+const CLOSED = "403 REGISTRATION_CLOSED_FORBIDDEN";
+
+/** A tenant with these settings, and its administrator. */
+async function tenantWith(settings: Record<string, unknown>): Promise<Actor> {
+  const admin = await t.actor({ permissions: ["update:tenants", "read:users", "create:users"] });
+  await accepted(admin.put(SETTINGS, settings));
+  return admin;
+}
+const register = (where: object, email: string, ip = "203.0.113.7") =>
+  t.nobody.post("/api/v1/auth/register", { ...where, email }, { "x-forwarded-for": ip });
+const linkFor = (where: object, email: string, ip?: string) =>
+  tokenOf(t, email, () => register(where, email, ip));
+const confirm = (token: string, o = {}) =>
+  t.nobody.post("/api/v1/auth/register/confirm", {
+    token,
+    firstName: "Eva",
+    lastName: "Luz",
+    password: PASSWORD,
+    ...o,
+  });
+const modeOf = async (where: string) =>
+  (await accepted(t.nobody.get(`/api/v1/auth/registration?${where}`))).mode;
+
+Deno.test("a person registers, proves the email, and signs in with the role of the tenant", async () => {
+  const { tenantId, roleId } = await tenantWith({ mode: "open" });
+  const role = await insertRole(t, tenantId, ["read:users"]);
+  const admin = await t.actor({ tenantId: tenantId ?? "", permissions: ["update:tenants", "read:users"] });
+  await accepted(admin.put(SETTINGS, { mode: "open", roleId: role }));
+  assert.notEqual(role, roleId);
+  const email = newEmail();
+  const answer = await withJobs(t, () => register({ tenantId }, email));
+  assert.deepEqual([answer.status, answer.body], [202, ""]);
+  const [mail] = await mailsTo(t, email);
+  const token = tokenIn(mail);
+  assert.ok(mail?.textBody.includes(`${t.url}/auth/register#token=${token}`));
+  assert.match(mail?.htmlBody ?? "", new RegExp(`Tenant ${tenantId}`));
+  const kept = await sql`select from users where email = ${email}`;
+  assert.equal(kept.count, 0, "no user before the proof");
+  await refused("401 CREDENTIALS_INVALID_UNAUTHORIZED", signIn(t, email));
+  const jobs = await sql`select from jobs where strpos(serialized_args, ${email}) > 0`;
+  assert.equal(jobs.count, 0);
+  const pending = await accepted(t.nobody.post("/auth/register/read", { token }));
+  assert.deepEqual([pending.email, pending.tenantName, pending.looks.productName], [
+    email,
+    `Tenant ${tenantId}`,
+    "Steward",
+  ]);
+  await refused("400 VALIDATION_ERROR", confirm(token, { password: "short" }));
+  const { userId, ...rest } = await accepted(confirm(token), 200);
+  assert.deepEqual(rest, { email, tenantId, tenantName: `Tenant ${tenantId}` });
+  await refused(INVALID, confirm(token), confirm("forged"), t.nobody.post("/auth/register/read", { token }));
+  const { accessToken } = await accepted(signIn(t, email));
+  const me = await accepted(withToken(t, accessToken).get("/auth/me"));
+  assert.deepEqual([me.user.firstName, me.user.lastName, me.permissions], ["Eva", "Luz", ["read:users"]]);
+  const [row] = await sql`select email_verified_at is not null as verified, is_mailbox_only from users
+    where id = ${userId}`;
+  assert.deepEqual({ ...row }, { verified: true, isMailboxOnly: false });
+  assert.deepEqual(await auditOf(t, userId), ["user.create", "user.register"]);
+  assert.match((await t.nobody.get("/auth/register", { "accept-language": "pt" })).body, /Criar sua conta/);
+});
+
+Deno.test("only the modes domain and open let strangers in; closed refuses invitations too", async () => {
+  const admin = await tenantWith({ mode: "closed" });
+  const { tenantId } = admin;
+  const invite = () => admin.post("/api/v1/users/invite", { email: newEmail(), roleIds: [admin.roleId] });
+  await refused(CLOSED, register({ tenantId }, newEmail()), invite());
+  assert.equal(await modeOf(`tenantId=${tenantId}`), "closed");
+  const { etag, body } = await set(admin, { mode: "invitation" });
+  assert.deepEqual(body, { mode: "invitation", domains: [], roleId: null });
+  await accepted(invite(), 201);
+  const unknown = crypto.randomUUID();
+  await refused(CLOSED, register({ tenantId }, newEmail()), register({ tenantId: unknown }, newEmail()));
+  assert.equal(await modeOf(`tenantId=${unknown}`), "invitation");
+  await set(admin, { mode: "domain", domains: [" Exämple.test", "b.test", "b.test"] });
+  const read = await admin.get(SETTINGS);
+  assert.deepEqual(read.body.domains, ["xn--exmple-cua.test", "b.test"]);
+  await refused("412 PRECONDITION_FAILED", admin.put(SETTINGS, { mode: "open" }, { "if-match": etag }));
+  const [allowed, foreign, below] = [`${unknown}@EXÄMPLE.test`, newEmail(), `${unknown}@a.b.test`];
+  for (const email of [foreign, below]) assert.equal(await linkFor({ tenantId }, email), "");
+  const token = await linkFor({ tenantId }, allowed);
+  await set(admin, { mode: "domain", domains: ["b.test"] });
+  await refused(CLOSED, confirm(token));
+  await set(admin, { mode: "open" });
+  await accepted(confirm(token));
+  await sql`update tenants set is_active = false where id = ${tenantId}`;
+  assert.equal(await modeOf(`tenantId=${tenantId}`), "invitation");
+  await refused(CLOSED, register({ tenantId }, newEmail()));
+});
+
+async function set(admin: Actor, settings: object) {
+  const answer = await admin.put(SETTINGS, settings);
+  return { etag: answer.headers.get("etag") ?? "", body: await accepted(answer) };
+}
+
+Deno.test("the settings refuse roles of other tenants, roles that the caller may not give, and platform reach", async () => {
+  const admin = await tenantWith({ mode: "open" });
+  const other = await insertRole(t, await t.tenant(), []);
+  const strong = await insertRole(t, admin.tenantId, ["delete:users"]);
+  const put = (roleId: string | null, by = admin) => by.put(SETTINGS, { mode: "open", roleId });
+  await refused("404 ROLE_NOT_FOUND", put(other));
+  await refused(
+    "403 ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
+    put(strong),
+    put(t.systemAdmin.roleId, t.systemAdmin),
+  );
+  await refused("400 VALIDATION_ERROR", admin.put(SETTINGS, { mode: "domain" }));
+  await refused("400 VALIDATION_ERROR", admin.put(SETTINGS, { mode: "domain", domains: ["a@b.test"] }));
+  const reader = await t.actor({ permissions: ["read:tenants"] });
+  await accepted(reader.get(SETTINGS));
+  await refused("403 MISSING_PERMISSION", put(null, reader));
+  await accepted(put(admin.roleId));
+  assert.deepEqual((await auditOf(t, admin.tenantId ?? "")).slice(-1), ["tenant.set-registration"]);
+  const token = await linkFor({ tenantId: admin.tenantId }, newEmail());
+  await sql`insert into role_permissions (role_id, permission_id)
+    select ${admin.roleId}, id from permissions where code = 'manage:all-users'`;
+  assert.equal(await modeOf(`tenantId=${admin.tenantId}`), "invitation");
+  await refused(CLOSED, confirm(token));
+});
+
+Deno.test("an email with an account gets the same answer, and a mail that says so", async () => {
+  const { tenantId } = await tenantWith({ mode: "open" });
+  const { email } = await person(t);
+  const known = await withJobs(t, () => register({ tenantId }, email.toUpperCase()));
+  const unknown = await register({ tenantId }, newEmail());
+  assert.deepEqual([known.status, known.body], [unknown.status, unknown.body]);
+  assert.deepEqual(await subjectsTo(t, email), ["You already have an account"]);
+  await accepted(signIn(t, email));
+});
+
+Deno.test("a step may be repeated: each link works until one of the email is used; concurrent ones create one user", async () => {
+  const { tenantId } = await tenantWith({ mode: "open" });
+  const email = newEmail();
+  const links = [await linkFor({ tenantId }, email), await linkFor({ tenantId }, email)];
+  const answers = await Promise.all([...links, ...links].map((token) => outcome(confirm(token))));
+  assert.deepEqual(answers.filter((answer) => answer === "200").length, 1);
+  assert.ok(answers.every((answer) => ["200", INVALID, "409 USER_ALREADY_EXISTS"].includes(answer)));
+  assert.equal((await sql`select from users where email = ${email}`).count, 1);
+  const late = newEmail();
+  const token = await linkFor({ tenantId }, late);
+  await sql`update registrations set expires_at = now() where email = ${late}`;
+  await refused(INVALID, confirm(token));
+});
+
+Deno.test("a full tenant admits nobody until it has room", async () => {
+  const { tenantId } = await tenantWith({ mode: "open" });
+  const token = await linkFor({ tenantId }, newEmail());
+  await sql`update tenants set max_users = user_count where id = ${tenantId}`;
+  await refused("400 TENANT_CAPACITY_REACHED", confirm(token));
+  await sql`update tenants set max_users = user_count + 1 where id = ${tenantId}`;
+  await accepted(confirm(token));
+});
+
+Deno.test("an email gets five links of an address and twenty of all; an address asks thirty times", async () => {
+  const { tenantId } = await tenantWith({ mode: "open" });
+  const email = newEmail();
+  const insert = (count: number, from: string, to = email) =>
+    sql`insert into registrations (id, tenant_id, email, address, token_hash, expires_at)
+      select gen_random_uuid(), ${tenantId}, ${to}, ${from}, uuid_send(gen_random_uuid()), now() + interval '1 minute'
+      from generate_series(1, ${count})`;
+  let mails = 0;
+  const isMailed = async (ip: string) => {
+    await withJobs(t, () => accepted(register({ tenantId }, email, ip), 202));
+    const { length } = await mailsTo(t, email);
+    return length > mails && (mails = length);
+  };
+  await insert(4, "198.51.100.1");
+  assert.ok(await isMailed("198.51.100.1"));
+  assert.ok(!await isMailed("198.51.100.1"), "five of one address");
+  await insert(14, "198.51.100.2");
+  assert.ok(await isMailed("198.51.100.3"));
+  assert.ok(!await isMailed("198.51.100.4"), "twenty of all addresses");
+  await insert(29, "198.51.100.5", "others@example.test");
+  await accepted(register({ tenantId }, newEmail(), "198.51.100.5"));
+  const over = await register({ tenantId }, newEmail(), "198.51.100.5");
+  await refused("429 RATE_LIMITED", over);
+  assert.ok(Number(over.headers.get("retry-after")) > 0);
+});
+
+Deno.test("an OAuth client of the tenant names it; a client of all tenants names none", async () => {
+  const { tenantId } = await tenantWith({ mode: "open" });
+  const maker = await t.actor({
+    tenantId: tenantId ?? "",
+    permissions: ["manage:oauth-clients", "update:tenants"],
+  });
+  const [client, { clientId: shared }] = [
+    await makeClient(maker, { firstParty: false }),
+    await makeClient(t.systemAdmin),
+  ];
+  const { clientId: own } = client;
+  assert.equal(await modeOf(`clientId=${own}`), "open");
+  assert.equal(await modeOf(`clientId=${shared}`), "invitation");
+  assert.notEqual(await linkFor({ clientId: own }, newEmail()), "");
+  await refused(CLOSED, register({ clientId: shared }, newEmail()), register({}, newEmail()));
+  const browser = new FormBrowser(t.url);
+  const page = await browser.show(authorizeUrl(t, client));
+  const email = newEmail();
+  const sent = await withJobs(t, async () => shown(await browser.submit(page, "register", { email })));
+  assert.match(sent.html, /We have sent a link if this email may have an account here/);
+  assert.deepEqual(await subjectsTo(t, email), [`Create your account at Tenant ${tenantId}`]);
+  await accepted(maker.put(SETTINGS, { mode: "invitation" }));
+  assert.doesNotMatch((await browser.show(authorizeUrl(t, client))).html, /Create an account/);
+});
