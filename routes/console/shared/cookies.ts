@@ -5,7 +5,6 @@ import { readCookie, setCookie } from "../../shared/cookies.ts";
 import { Buffer } from "node:buffer";
 import { type Locale, localeOf, LOCALES } from "./languages.ts";
 import type { Flash, Theme } from "./looks.ts";
-import type { Visit } from "./page.ts";
 
 const SESSION = "steward_console";
 const PROVIDER = "steward_provider";
@@ -136,7 +135,11 @@ export function isCsrfToken(given: unknown, secret: string): boolean {
  */
 export const formCsrf = (secret: string, o: ShownFor): string => `${csrfToken(secret)}.${shownFor(o)}`;
 
-type ShownFor = Pick<Visit, "acting" | "viewer">;
+/** The members of a visit that a form depends on. */
+interface ShownFor {
+  acting: { sessionId: string } | null;
+  viewer: { tenant: { id: string } | null };
+}
 const shownFor = ({ acting, viewer }: ShownFor): string => acting?.sessionId ?? viewer.tenant?.id ?? "";
 
 /**
