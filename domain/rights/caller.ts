@@ -33,6 +33,10 @@ export interface ActedBy {
   mayWrite: boolean;
 }
 
+/** True if another user acts as the caller; false for who works in a tenant without a link to it. */
+export const actsAsOther = ({ actedBy, userId }: Pick<Caller, "actedBy" | "userId">): boolean =>
+  actedBy !== null && actedBy.userId !== userId;
+
 /** The tenants in which a service account acts, and its permissions there. */
 export interface ServiceAccountCaller {
   /** Null: all tenants except the platform's, also future ones. */

@@ -1,6 +1,6 @@
 import { problem } from "../problems/problem.ts";
 import { CATALOG_PERMISSIONS, CATALOG_ROLES } from "./catalog.ts";
-import { type Caller, holds, isProgram, isSystemAdmin, type TenantCaller } from "./caller.ts";
+import { actsAsOther, type Caller, holds, isProgram, isSystemAdmin, type TenantCaller } from "./caller.ts";
 
 /**
  * The callers that may call a route. `admit` returns the caller or throws; the API document shows the other members.
@@ -17,6 +17,8 @@ export interface Access<C> {
   forEnrolling?: true;
   /** True if a first-party client's token with the scope `steward.self` is accepted. */
   forSelf?: true;
+  /** True if it accepts who acts as the caller, although it reads what is the user's own in all tenants. */
+  forActing?: true;
   /** True if the session must be recent: see `afterStepUp`. */
   needsStepUp?: true;
   admit(caller: Caller | null): C;
@@ -46,19 +48,21 @@ export function admit<C>(access: Access<C>, caller: Caller | null): C {
 
 /**
  * Checks what a caller of a delegation may do: read, or also change if the delegation says so; but nothing that is the
- * user's own, such as password, factors, messages and keys.
+ * user's own, such as password, factors, messages and keys. What is the user's own comes from all of the user's tenants, so
+ * only the user reads it.
  * @throws DELEGATION_FORBIDDEN
  */
 export function requireDelegated(
-  { personsOnly, needsStepUp, needsCaller }: Pick<
+  { personsOnly, needsStepUp, needsCaller, needsTenant, forActing }: Pick<
     Access<unknown>,
-    "personsOnly" | "needsStepUp" | "needsCaller"
+    "personsOnly" | "needsStepUp" | "needsCaller" | "needsTenant" | "forActing"
   >,
   caller: Caller | null,
   isRead: boolean,
 ): void {
   if (!caller?.actedBy || !needsCaller) return;
-  const isOwn = needsStepUp || personsOnly && !isRead;
+  const isReadable = isRead && (needsTenant || forActing || !actsAsOther(caller));
+  const isOwn = needsStepUp || personsOnly && !isReadable;
   if (!isOwn && (isRead || caller.actedBy.mayWrite)) return;
   throw problem(
     "DELEGATION_FORBIDDEN",
@@ -73,6 +77,9 @@ export const forEnrolling = <C extends Caller>(rule: Access<C>): Access<C> => ({
   ...rule,
   forEnrolling: true,
 });
+
+/** Also accepts who acts as the caller; for routes that then answer about the tenant of the delegation only. */
+export const forActing = <C extends Caller>(rule: Access<C>): Access<C> => ({ ...rule, forActing: true });
 
 /** Also accepts first-party clients' tokens with the scope `steward.self`: for routes to the user's own data. */
 export const forSelf = <C extends Caller>(rule: Access<C>): Access<C> => ({ ...rule, forSelf: true });

@@ -114,7 +114,7 @@ export class Rights {
           and (s.actor_id is null or exists (${liveActor(q)})) as current, version.number as security_version,
         coalesce(link.tenant_id = ${tenantId}, visit.tenant_id = ${tenantId}, false) as linked,
         s.only_tenant_id, s.actor_id, s.may_write,
-        coalesce(link.require_second_factor, false)
+        coalesce(visit.require_second_factor, link.require_second_factor, false)
           or ${tenantId}::uuid is null and ${everyTenantRequiresFactor(q, q`u.id`)} as is_factor_required,
         'mfa' = any(s.amr) as has_two_factors, ${hasFactor(q, q`u.id`)} as has_factor,
         s.authenticated_at > now() - make_interval(mins => ${rules.stepUpMinutes}) as is_recent,
@@ -127,7 +127,7 @@ export class Rights {
         where l.user_id = u.id and l.is_active and t.is_active and t.deleted_at is null
           and l.tenant_id = coalesce(${tenantId}::uuid, (select id from tenants where type = 'Platform'))) link on true
       left join lateral (
-        select t.id as tenant_id from tenants t
+        select t.id as tenant_id, t.require_second_factor from tenants t
         where s.actor_id = u.id and t.id = s.only_tenant_id and t.is_active and t.deleted_at is null) visit on true
       where s.id = ${sessionId} and s.user_id = ${userId}`;
     return row ? sessionRights(row, rules) : NO_RIGHTS;
@@ -138,7 +138,13 @@ export class Rights {
 const liveActor = (q: Sql) =>
   q`select from sessions own join users u on u.id = own.user_id
     where own.id = s.actor_session_id and own.revoked_at is null and own.expires_at > now()
-      and own.security_version = ${securityVersionOf(q)} and u.is_active and u.deleted_at is null`;
+      and own.security_version = ${securityVersionOf(q)} and u.is_active and u.deleted_at is null
+      and ${tenantLetsAct(q)}`;
+
+/** SQL: the tenant of a delegation, whose session is `s`, is active and lets others act as its users. */
+export const tenantLetsAct = (q: Sql) =>
+  q`exists (select from tenants where id = s.only_tenant_id and is_active and deleted_at is null
+      and (act_as <> 'forbidden' or s.actor_id = s.user_id))`;
 
 interface SessionRow extends Omit<SessionRights, "exists" | "permissions" | "proof" | "actedBy"> {
   permissions: string[];

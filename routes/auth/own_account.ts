@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { optionalName } from "../../domain/shared/name.ts";
-import { byPerson, forSelf, signedIn } from "../../domain/rights/checks.ts";
+import { byPerson, forActing, forSelf, signedIn } from "../../domain/rights/checks.ts";
+import { actsAsOther } from "../../domain/rights/caller.ts";
 import { endOwnSession, listOwnSessions, OwnSession } from "../../domain/access/sign_in/own_sessions.ts";
 import { changePassword } from "../../domain/access/account/own_password.ts";
 import { findOwnTenants } from "../../domain/access/account/own_tenants.ts";
@@ -26,7 +27,7 @@ export const ownAccountRoutes = [
     id: "readMe",
     service: "point read",
     summary: "Read the caller's profile, roles and permissions",
-    access: forSelf(byPerson(signedIn)),
+    access: forActing(forSelf(byPerson(signedIn))),
     query: z.object({
       maxTenants: queryInteger(0, MAX_TENANTS).optional().meta({
         description:
@@ -39,14 +40,16 @@ export const ownAccountRoutes = [
       const { profile, version } = await readProfile(db, caller.userId, caller.tenantId, maxTenants);
       // Who works in a tenant without a link to it has no roles there.
       const isVisit = caller.actedBy?.userId === caller.userId;
-      return okVersioned(isVisit ? { ...profile, permissions: [...caller.permissions] } : profile, version);
+      if (isVisit) return okVersioned({ ...profile, permissions: [...caller.permissions] }, version);
+      const tenants = profile.tenants.filter(({ id }) => !actsAsOther(caller) || id === caller.tenantId);
+      return okVersioned({ ...profile, tenants }, version);
     },
   }),
   endpoint("GET /api/v1/auth/tenants", {
     alsoAt: ["/auth/tenants"],
     id: "findOwnTenants",
     summary: "Find tenants that the caller can switch to, by name or ids",
-    access: byPerson(signedIn),
+    access: forActing(byPerson(signedIn)),
     query: z.object({
       ...pageQuery(),
       search: z.string().max(200).optional(),
@@ -56,7 +59,10 @@ export const ownAccountRoutes = [
       200: { description: "A page of tenants, the default one first", schema: pagedResultOf(OwnTenantDto) },
     },
     problems: [],
-    run: async ({ db, caller, query }) => ok(await findOwnTenants(db, caller.userId, query)),
+    async run({ db, caller, query }) {
+      const ids = actsAsOther(caller) && caller.tenantId ? { ids: [caller.tenantId] } : {};
+      return ok(await findOwnTenants(db, caller.userId, { ...query, ...ids }));
+    },
   }),
   endpoint("PUT /api/v1/auth/me", {
     alsoAt: ["/auth/me"],

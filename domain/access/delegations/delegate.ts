@@ -50,7 +50,7 @@ export async function actAs(
   });
 }
 
-/** Lets a system administrator work in a tenant without a link to it. @throws TENANT_NOT_FOUND */
+/** Lets a system administrator work in a tenant without a link to it. @throws TENANT_NOT_FOUND, SECOND_FACTOR_REQUIRED */
 export async function workInTenant(
   p: AccessPlatform,
   caller: Caller,
@@ -68,7 +68,7 @@ export async function workInTenant(
 
 /**
  * Opens the session of a delegation that the user has allowed; for an open one, issues another token.
- * @throws DELEGATION_NOT_FOUND, DELEGATION_STATE_CONFLICT, and see `actAs`
+ * @throws DELEGATION_NOT_FOUND, DELEGATION_STATE_CONFLICT, SECOND_FACTOR_REQUIRED, and see `actAs`
  */
 export async function openDelegation(
   p: AccessPlatform,
@@ -153,6 +153,13 @@ async function open(p: AccessPlatform, tx: Tx, caller: Caller, id: string): Prom
     select security_version as ver, extract(epoch from expires_at - now())::int as seconds from sessions
     where id = ${id} and revoked_at is null and expires_at > now()`;
   if (!session) throw wrongState(delegation);
+  const { proof } = await p.rights.readUncached(tx, { userId, sessionId: id, tenantId });
+  if (proof.isLimited) {
+    throw problem(
+      "SECOND_FACTOR_REQUIRED",
+      `Tenant ${tenantId} requires a second factor, which the sign-in of the caller lacks.`,
+    );
+  }
   const accessToken = await p.tokens.sign({
     sub: userId,
     sid: id,

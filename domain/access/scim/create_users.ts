@@ -31,13 +31,7 @@ export async function createFirstUsers(
     const first = wanted.slice(0, await countUndisputed(tx, tenantId, wanted, room));
     if (first.length === 0) return [];
     const planned = first.map((user, row) => plannedUser(user, tenantId, row));
-    const { userId, apiKeyId, traceId, permissions, ip } = caller;
-    const leftOut = await writeUsers(
-      p,
-      tx,
-      { userId, tenantId, apiKeyId, traceId, permissions, ip },
-      planned,
-    );
+    const leftOut = await writeUsers(p, tx, caller, planned);
     invalidateCounts(tx);
     const kept = planned.flatMap(({ userId: id, row }) => {
       const attributes = first[row]?.attributes ?? {};

@@ -1,5 +1,6 @@
 import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import type { RightsPlatform } from "../../rights/platform.ts";
+import { tenantLetsAct } from "../../rights/rights.ts";
 import { securityVersionOf } from "../../rights/security_version.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { digest, newSecret } from "../../shared/secrets.ts";
@@ -118,7 +119,8 @@ export async function readActingSession(q: Sql, secret: string): Promise<ActingS
     from browser_sessions b join sessions s on s.id = b.acting_session_id and s.actor_session_id = b.session_id
     join users u on u.id = s.user_id
     where b.secret_hash = ${digest(secret)} and s.revoked_at is null and s.expires_at > now()
-      and ${securityVersionOf(q)} = s.security_version and u.is_active and u.deleted_at is null`;
+      and ${securityVersionOf(q)} = s.security_version and u.is_active and u.deleted_at is null
+      and ${tenantLetsAct(q)}`;
   return row ?? null;
 }
 

@@ -10,7 +10,16 @@ export type ImportEnding =
   | { status: "Failed"; error: string };
 
 /** The members of an import that its end uses. */
-export type EndingImport = Pick<RunningImport, "id" | "createdBy" | "apiKeyId" | "tenantId" | "traceId">;
+export type EndingImport = Pick<
+  RunningImport,
+  "id" | "createdBy" | "apiKeyId" | "actedBy" | "tenantId" | "traceId"
+>;
+
+/** In whose name an import writes audit rows. */
+export function importActor({ createdBy: userId, apiKeyId, actedBy, tenantId, traceId }: EndingImport) {
+  const by = actedBy === null ? null : { userId: actedBy, mayWrite: true };
+  return { userId, apiKeyId, actedBy: by, tenantId, traceId, ip: null };
+}
 
 /** Ends an open import and releases its files. Does nothing if it has ended already. */
 export async function finishImport(tx: Tx, o: EndingImport, ending: ImportEnding): Promise<void> {
@@ -25,10 +34,9 @@ export async function finishImport(tx: Tx, o: EndingImport, ending: ImportEnding
     where id = ${o.id} and status in ('Queued', 'Running') returning created, updated, unchanged, failed`;
   if (!finished) return;
   await tx`delete from user_import_rows where import_id = ${o.id}`;
-  const { createdBy: userId, apiKeyId, tenantId, traceId } = o;
   await recordAudit(
     tx,
-    { userId, apiKeyId, tenantId, traceId, ip: null },
+    importActor(o),
     ending.status === "Completed" ? "userImport.complete" : "userImport.fail",
     o.id,
     { after: { ...finished, resultFileId, error } },

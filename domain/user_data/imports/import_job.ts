@@ -11,7 +11,7 @@ import { Problem } from "../../problems/problem.ts";
 import type { RightsPlatform } from "../../rights/platform.ts";
 import { checkRow } from "./columns.ts";
 import { ImportMistake, ImportSuperseded } from "./import_mistake.ts";
-import { finishImport, type ImportEnding } from "./finish_import.ts";
+import { finishImport, importActor, type ImportEnding } from "./finish_import.ts";
 import { IMPORT_JOB } from "./import_job_name.ts";
 import { type RawRow, readRows } from "./read_rows.ts";
 import { storeResult } from "./result_file.ts";
@@ -65,12 +65,12 @@ async function runImport(begun: RunningImport, context: Context): Promise<unknow
 
 /** Reads the importer with their current permissions. @throws ImportMistake if they may not import */
 async function importerOf(q: Sql, o: RunningImport): Promise<Importer> {
-  const { createdBy: userId, apiKeyId, tenantId, traceId } = o;
+  const { createdBy: userId, tenantId } = o;
   const permissions = await permissionsNow(q, { ...o, userId });
   if (!mayImport(permissions, tenantId)) {
     throw new ImportMistake("who started the import may no longer import users");
   }
-  return { userId, apiKeyId, tenantId, traceId, permissions };
+  return { ...importActor(o), permissions };
 }
 
 /** Counts the rows. Reads the whole file, so that nothing is imported from a file that cannot be read to its end. */

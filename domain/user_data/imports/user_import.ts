@@ -74,13 +74,13 @@ export async function startUserImport(
     }
     requireAvailable(file);
     const id = newId();
-    const { userId, apiKeyId, traceId, serviceAccount, permissions } = caller;
+    const { userId, apiKeyId, actedBy, traceId, serviceAccount, permissions } = caller;
     const job = { tenantId: caller.tenantId, createdBy: userId, traceId };
     const jobId = await enqueueJob(p, tx, IMPORT_JOB, { importId: id }, job);
     await tx`insert into user_imports (id, tenant_id, file_id, is_dry_run, created_by, api_key_id,
-        is_service_account, acting_tenant_id, permissions, trace_id, job_id)
+        is_service_account, acting_tenant_id, permissions, trace_id, job_id, acted_by)
       values (${id}, ${tenantId}, ${fileId}, ${dryRun}, ${userId}, ${apiKeyId}, ${serviceAccount !== null},
-        ${caller.tenantId}, ${[...permissions]}::text[], ${traceId}, ${jobId})`;
+        ${caller.tenantId}, ${[...permissions]}::text[], ${traceId}, ${jobId}, ${actedBy?.userId ?? null})`;
     await holdFile(tx, {
       fileId,
       tenantId: file.tenantId,
@@ -126,6 +126,8 @@ export interface RunningImport {
   isDryRun: boolean;
   createdBy: string;
   apiKeyId: string | null;
+  /** The user who acted as the creator; null: the creator themselves. */
+  actedBy: string | null;
   isServiceAccount: boolean;
   actingTenantId: string;
   permissions: string[];
@@ -140,8 +142,8 @@ export async function beginImport(q: Sql, id: string, jobId: string): Promise<Ru
     update user_imports set status = 'Running', started_at = coalesce(started_at, now()), version = version + 1,
       job_id = ${jobId}
     where id = ${id} and status in ('Queued', 'Running')
-    returning id, tenant_id, file_id, is_dry_run, created_by, api_key_id, is_service_account, acting_tenant_id,
-      permissions, trace_id, total, position`;
+    returning id, tenant_id, file_id, is_dry_run, created_by, api_key_id, acted_by, is_service_account,
+      acting_tenant_id, permissions, trace_id, total, position`;
   return begun ?? null;
 }
 

@@ -97,6 +97,7 @@ export const delegationPages = (p: ServicePlatform): ConsolePage[] => [
     // The acting user's own session ends it, because the delegation may not change what is the user's own.
     path: "delegations/end",
     fitsEveryTenant: true,
+    forEnrolling: true,
     async post(v) {
       if (!v.acting) return { goTo: "" };
       const { sessionId, actorId } = v.acting;

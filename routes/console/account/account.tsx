@@ -99,12 +99,13 @@ const sentBy = (form: FormData, name: "profile" | "email" | "password"): boolean
 
 async function accountView(v: Visit, sent: Sent | null): Promise<View> {
   const t = accountTexts[v.locale];
+  const isOwn = !v.acting || v.acting.actorId === v.viewer.userId;
   const [{ user, permissions }, sessions, clients, exports, delegations] = await Promise.all([
     v.api.call("readMe"),
-    v.api.call("listOwnSessions"),
-    v.api.call("listConnectedClients"),
-    v.api.call("listMyDataRequests"),
-    v.api.call("listMyDelegations", { query: { pageSize: 20 } }),
+    isOwn ? v.api.call("listOwnSessions") : [],
+    isOwn ? v.api.call("listConnectedClients") : [],
+    isOwn ? v.api.call("listMyDataRequests") : [],
+    isOwn ? v.api.call("listMyDelegations", { query: { pageSize: 20 } }) : { items: [] },
   ]);
   const sentAs = (name: "profile" | "email" | "password") =>
     sent?.form && sentBy(sent.form, name) ? sent : null;

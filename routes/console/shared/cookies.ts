@@ -129,18 +129,27 @@ export function isCsrfToken(given: unknown, secret: string): boolean {
   return timingSafeEqual(token, formToken(secret));
 }
 
-/** The value that the forms of a page send as `csrf`: a CSRF token, and the tenant whose data the page shows. */
-export const formCsrf = (secret: string, tenantId: string | null): string =>
-  `${csrfToken(secret)}.${tenantId ?? ""}`;
+/**
+ * The value that the forms of a page send as `csrf`: a CSRF token, and the delegation by which the page was shown or else the
+ * tenant whose data it shows.
+ */
+export const formCsrf = (secret: string, o: ShownFor): string => `${csrfToken(secret)}.${shownFor(o)}`;
+
+/** The members of a visit that a form depends on. */
+interface ShownFor {
+  acting: { sessionId: string } | null;
+  viewer: { tenant: { id: string } | null };
+}
+const shownFor = ({ acting, viewer }: ShownFor): string => acting?.sessionId ?? viewer.tenant?.id ?? "";
 
 /**
  * True if a form with this value may be processed. It is false if the viewer has switched to another tenant in a second tab
- * after the form was shown, because the form would then change that tenant.
- * @param o.tenantId the tenant of the session; absent: any
+ * after the form was shown, because the form would then change that tenant, or if a delegation has begun or ended since.
+ * @param o.visit the visit that sends the form; absent: any
  */
-export function isFormCsrf(given: unknown, o: { secret: string; tenantId?: string | null }): boolean {
-  const [token, shownFor] = String(given).split(".");
-  const isHere = o.tenantId === undefined || shownFor === undefined || shownFor === (o.tenantId ?? "");
+export function isFormCsrf(given: unknown, o: { secret: string; visit?: ShownFor }): boolean {
+  const [token, shown] = String(given).split(".");
+  const isHere = o.visit === undefined || shown === undefined || shown === shownFor(o.visit);
   return isHere && isCsrfToken(token, o.secret);
 }
 

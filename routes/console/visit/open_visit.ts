@@ -94,7 +94,7 @@ export async function openVisit(
     locale,
     timeZone: state.timeZone,
     theme: state.theme,
-    csrf: formCsrf(secret, viewer.tenant?.id ?? null),
+    csrf: formCsrf(secret, { acting, viewer }),
     flash: state.flash,
     secret,
     signal: request.signal,

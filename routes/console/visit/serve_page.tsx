@@ -90,8 +90,8 @@ class PageServing {
       milliseconds: p.config.BODY_TIMEOUT_SECONDS * 1000,
       room: p.runningRequests,
     });
-    const tenant = page.fitsEveryTenant ? {} : { tenantId: v.viewer.tenant?.id ?? null };
-    if (!isFormCsrf(form.get("csrf"), { secret: v.secret, ...tenant })) return await this.#stale(page);
+    const visit = page.fitsEveryTenant ? {} : { visit: v };
+    if (!isFormCsrf(form.get("csrf"), { secret: v.secret, ...visit })) return await this.#stale(page);
     if (v.acting && OWN_PAGES.test(page.path)) {
       throw problem("DELEGATION_FORBIDDEN", "Only the viewer themselves may do this.");
     }

@@ -4,8 +4,10 @@ import { decodeJwt } from "jose";
 import { accepted, outcome, refused } from "../../support/outcomes.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
-
 import { mailsTo } from "../auth/mails.ts";
+import { USER } from "../scim/directory.ts";
+import { IMPORTER, Importing } from "./imports/importing.ts";
+import { newEmail } from "./users.ts";
 
 import { askTokens, type MadeClient, makeClient, postForm } from "../oauth/flow.ts";
 
@@ -71,7 +73,16 @@ Deno.test("a delegation that may write changes what the user may, never what is 
     send(accessToken, "POST", "/api/v1/auth/switch-tenant", { tenantId: support.tenantId }),
     send(accessToken, "POST", `/api/v1/users/${other.userId}/act-as`, { reason }),
     send(accessToken, "DELETE", "/api/v1/auth/sessions/" + crypto.randomUUID()),
+    send(accessToken, "GET", "/api/v1/auth/sessions"),
+    send(accessToken, "GET", `/api/v1/user-notifications?userId=${ana.userId}`),
+    send(accessToken, "GET", `/api/v1/user-notifications/stream?userId=${ana.userId}`),
   );
+  await sql`insert into user_tenants (user_id, tenant_id) values (${ana.userId}, ${await t.tenant()})`;
+  const found = await accepted(send(accessToken, "GET", "/api/v1/auth/tenants"));
+  const { tenants } = await accepted(send(accessToken, "GET", "/api/v1/auth/me"));
+  for (const list of [found.items, tenants]) {
+    assert.deepEqual(list.map(({ id }: { id: string }) => id), [support.tenantId]);
+  }
 });
 
 Deno.test("nobody acts as themselves, as a stranger, or as a user who holds more; a tenant may forbid it", async () => {
@@ -108,13 +119,15 @@ Deno.test("where the tenant requires consent, the user decides first", async () 
   await refused("409 DELEGATION_STATE_CONFLICT", open(support, allowed));
 });
 
-Deno.test("it ends with the actor's own session, with the actor's rights, with the user's rights and by its age", async () => {
+Deno.test("it ends with the actor's own session, with the rights of both, by its age, and when the tenant forbids it", async () => {
   const ends: ((o: { support: Actor; ana: Actor; id: string }) => Promise<unknown>)[] = [
     ({ support }) => accepted(support.post("/api/v1/auth/logout"), 204),
     ({ support }) =>
       accepted(t.systemAdmin.put(`/api/v1/admin/users/${support.userId}`, { isActive: false })),
     ({ ana }) => sql`update users set security_version = security_version + 1 where id = ${ana.userId}`,
     ({ id }) => sql`update sessions set expires_at = now() where id = ${id}`,
+    ({ support }) =>
+      accepted(t.systemAdmin.put(`/api/v1/tenants/${support.tenantId}`, { actAs: "forbidden" })),
   ];
   for (const over of ends) {
     const { support, ana } = await office();
@@ -186,4 +199,36 @@ Deno.test("a system administrator works in a tenant for an hour without joining 
     admin.post(`/api/v1/admin/tenants/${crypto.randomUUID()}/work-in`, { reason }),
   );
   await refused("403 MISSING_PERMISSION", (await t.actor({ role: "Admin" })).post(path, { reason }));
+});
+
+Deno.test("who works in a tenant that requires a second factor needs one, also if the tenant requires it later", async () => {
+  const admin = await t.signedIn(t.systemAdmin);
+  const tenantId = await t.tenant();
+  const work = () => admin.post(`/api/v1/admin/tenants/${tenantId}/work-in`, { reason });
+  const { accessToken } = await accepted(work(), 201);
+  await sql`update tenants set require_second_factor = true where id = ${tenantId}`;
+  await refused("403 SECOND_FACTOR_REQUIRED", send(accessToken, "GET", "/api/v1/roles"), work());
+});
+
+Deno.test("the audit rows of users that SCIM and an import create name both", async () => {
+  const permissions = [...ANA, ...IMPORTER, "provision:users", "act-as:users"];
+  const support = await t.actor({ permissions: [...new Set(permissions)] });
+  const ana = await t.actor({ tenantId: support.tenantId ?? "", permissions: [...new Set(permissions)] });
+  const { accessToken } = await accepted(asUser(support, ana, { mayWrite: true }), 201);
+  const created = () => ({ schemas: [USER], userName: newEmail() });
+  const operation = (bulkId: string) => ({ method: "POST", path: "/Users", bulkId, data: created() });
+  const schemas = ["urn:ietf:params:scim:api:messages:2.0:BulkRequest"];
+  const Operations = ["a", "b"].map(operation);
+  await accepted(send(accessToken, "POST", "/scim/v2/Bulk", { schemas, Operations }));
+  const importing = new Importing(t);
+  const fileId = await importing.file(ana, `email\n${newEmail()}\n`);
+  const { importId } = await accepted(send(accessToken, "POST", "/api/v1/users/imports", { fileId }), 202);
+  const rows = () =>
+    sql<{ action: string; actedBy: string | null }[]>`
+    select action, acted_by from audit_log where actor_id = ${ana.userId} and (action = 'user.create' or target_id = ${importId})`;
+  const written = await until(rows, (rows) => rows.some(({ action }) => action === "userImport.complete"), {
+    what: "the end of the import",
+  });
+  assert.deepEqual(written.filter(({ action }) => action === "user.create").length, 3);
+  assert.deepEqual(new Set(written.map(({ actedBy }) => actedBy)), new Set([support.userId]));
 });

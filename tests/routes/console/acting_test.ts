@@ -41,3 +41,24 @@ Deno.test("a system administrator works in a tenant without joining it", async (
   await browser.press("End");
   assert.equal((await sql`select from user_tenants where tenant_id = ${tenantId}`).length, 0);
 });
+
+Deno.test("a form that was shown to who acts is refused after the end; the tenant's ban ends it", async () => {
+  const support = await t.actor({ permissions: ["act-as:users", "read:users"] });
+  const ana = await t.actor({ tenantId: support.tenantId ?? "", permissions: [] });
+  const browser = await browse(t, support);
+  const banner = () => browser.page.text.includes("You act as");
+  await browser.visit(`users/${ana.userId}/act-as`);
+  await browser.press("View as Test Actor", { reason: "Ticket 4711" });
+  assert.ok(banner());
+  const csrf = await browser.csrf();
+  await sql`update tenants set act_as = 'forbidden' where id = ${support.tenantId}`;
+  await browser.visit("account");
+  assert.deepEqual([browser.page.status, banner()], [200, false]);
+  const form: [string, string][] = [["csrf", csrf], ["do", "profile"], ["firstName", "Ana"], [
+    "lastName",
+    "Silva",
+  ]];
+  assert.equal((await browser.send("account", form)).status, 403);
+  const [row] = await sql`select first_name from users where id = ${support.userId}`;
+  assert.equal(row?.firstName, "Test");
+});

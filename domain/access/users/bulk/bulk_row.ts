@@ -1,3 +1,4 @@
+import type { ActedBy } from "../../../rights/caller.ts";
 import type { Metadata } from "../metadata.ts";
 
 /** A user of an import. Absent values leave an existing user as it is. */
@@ -36,6 +37,7 @@ export interface Importer {
   /** The tenant of the import and of its audit rows; null: of all tenants. */
   tenantId: string | null;
   apiKeyId: string | null;
+  actedBy: ActedBy | null;
   traceId: string;
   /** The address of the request; absent in a job. */
   ip?: string | null;

@@ -34,8 +34,8 @@ export async function writeUsers(
       everywhere: before.isActive !== undefined,
     })),
   );
-  const { userId, apiKeyId, traceId, tenantId, ip = null } = importer;
-  const actor = { userId, apiKeyId, traceId, tenantId, ip };
+  const { userId, apiKeyId, actedBy, traceId, tenantId, ip = null } = importer;
+  const actor = { userId, apiKeyId, actedBy, traceId, tenantId, ip };
   await Promise.all([ // the database writes the audit rows while the events are prepared
     recordAudits(tx, actor, users.map((user) => auditEntry(importer, user))),
     emitEvents(p, tx, users.flatMap(eventsOf)),
