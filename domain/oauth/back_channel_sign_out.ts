@@ -22,44 +22,50 @@ interface EndedSignIn {
 
 /**
  * Sends a logout token to each client whose users' sign-ins have ended (OpenID Connect Back-Channel Logout 1.0). A client
- * that does not accept it gets it again at the retry; the others do not.
+ * that does not accept one gets it and its further ones at the retry; the others do not wait for it.
  */
 export const signOutClientsJob = defineJob({
   ...SIGN_OUT_JOB,
   args: z.object({ userIds: z.array(z.guid()) }),
   places: 1 / 8,
   share: 1 / 2, // a slow client leaves places for other jobs
-  async run({ userIds }, { platform: p, db, signal }: JobContext<OAuthPlatform>) {
-    const http = createHttpOut({
-      allow: p.config.OUTBOUND_ALLOW,
-      wholeMs: ANSWER_MS,
-      followsRedirects: false,
-    });
-    const failures: string[] = [];
-    for (const ended of await readEndedSignIns(db, userIds)) {
-      const { grantId, userId, browserSessionId, clientId, uri } = ended;
-      const token = await p.tokens.issue({
-        typ: "logout+jwt",
-        algorithm: "RS256",
-        audience: clientId,
-        subject: userId,
-        lifeSeconds: TOKEN_SECONDS,
-        claims: { sid: browserSessionId, events: { [EVENT]: {} } },
-      });
-      const headers = { "content-type": "application/x-www-form-urlencoded" };
-      const body = String(new URLSearchParams({ logout_token: token }));
-      const failure = await http.send({ url: uri, method: "POST", headers, body, signal }).then(
-        ({ status }) => status >= 200 && status < 300 ? null : `answered ${status}`,
-        (error: Error) => error.message,
-      );
-      signal.throwIfAborted();
-      if (failure === null) {
-        await db`update oauth_grants set sign_out_told_at = now() where session_id = ${grantId}`;
-      } else failures.push(`${clientId}: ${failure}`);
-    }
+  async run({ userIds }, { platform, db, signal }: JobContext<OAuthPlatform>) {
+    const byClient = Map.groupBy(await readEndedSignIns(db, userIds), ({ clientId }) => clientId);
+    const told = [...byClient.values()].map((ended) => tellClient(platform, db, ended, signal));
+    const failures = (await Promise.all(told)).filter((failure) => failure !== null);
+    signal.throwIfAborted();
     if (failures.length > 0) throw new Error(`Clients were not told of a sign-out: ${failures.join("; ")}`);
   },
 });
+
+/** Sends a client the tokens of its ended sign-ins, one after the other. @returns why it stopped; null if it did not */
+async function tellClient(
+  p: Pick<OAuthPlatform, "tokens" | "config">,
+  q: Sql,
+  ended: EndedSignIn[],
+  signal: AbortSignal,
+): Promise<string | null> {
+  const http = createHttpOut({ allow: p.config.OUTBOUND_ALLOW, wholeMs: ANSWER_MS, followsRedirects: false });
+  for (const { grantId, userId, browserSessionId, clientId, uri } of ended) {
+    const token = await p.tokens.issue({
+      typ: "logout+jwt",
+      algorithm: "RS256",
+      audience: clientId,
+      subject: userId,
+      lifeSeconds: TOKEN_SECONDS,
+      claims: { sid: browserSessionId, events: { [EVENT]: {} } },
+    });
+    const headers = { "content-type": "application/x-www-form-urlencoded" };
+    const body = String(new URLSearchParams({ logout_token: token }));
+    const failure = await http.send({ url: uri, method: "POST", headers, body, signal }).then(
+      ({ status }) => status >= 200 && status < 300 ? null : `answered ${status}`,
+      (error: Error) => error.message,
+    );
+    if (failure !== null) return `${clientId}: ${failure}`;
+    await q`update oauth_grants set sign_out_told_at = now() where session_id = ${grantId}`;
+  }
+  return null;
+}
 
 /** Sign-ins that ended otherwise than by their age, and those whose browser signed out. */
 const readEndedSignIns = (q: Sql, userIds: string[]) =>

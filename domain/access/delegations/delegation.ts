@@ -41,6 +41,7 @@ const columns = (q: Sql) =>
     ${name(q, "a")} as actor_name, d.reason, d.may_write, d.minutes, d.created_at, d.opened_at, d.expires_at,
     case when d.expires_at <= now() then coalesce(d.ended_at, d.expires_at) else d.ended_at end as ended_at,
     case when d.expires_at <= now()
+      or d.opened_at is not null and not exists (select from sessions where id = d.id and revoked_at is null)
       or d.opened_at is null and d.created_at <= now() - make_interval(hours => ${DECISION_HOURS})
       then 'Ended' else d.status end as status`;
 
