@@ -16,6 +16,7 @@ const NO_PAGES = [
   "first-steps/docs",
   "notifications/{id}/body",
   "notifications/people",
+  "own-exports/{requestId}",
   "permissions/import/template",
   "report-runs/{id}/download",
   "templates/{id}/versions/{version}/body",

@@ -91,7 +91,6 @@ export async function makeSamples(t: TestService): Promise<Record<string, string
     "work-in": group,
     users: visitor.userId,
     "user-imports": imported?.id ?? "",
-    "own-exports": crypto.randomUUID(), // nobody opens an export of somebody else
     roles: await make("roles", { name: "Support desk", description: long, permissionIds: [] }),
     permissions: await make("permissions", { code: "approve:invoices", category: "Invoices" }),
     ...await makeRecords(make, long),

@@ -58,7 +58,6 @@ const OPEN: Record<string, string> = {
     service-accounts/{id}/rotate
     oauth-clients oauth-clients/new oauth-clients/{id} oauth-clients/{id}/edit webhooks webhooks/new
     webhooks/{id} webhooks/{id}/retry webhooks/{id}/edit`,
-  "404 404 404 404 404": "own-exports/{requestId}",
   "303 403 403 403 403": `
     files/{id}/retention files/{id}/purge webhooks/{id}/pause`,
 };
@@ -212,7 +211,7 @@ Deno.test("a form without its token, of another site, or of a viewer without the
 
 Deno.test("an id leads to every kind of thing, alone, in an address and without its dashes", async () => {
   const search = await searcher(t, administrator);
-  const noIds = ["user-imports", "work-in", "own-exports", "api-keys", "service-accounts"];
+  const noIds = ["user-imports", "work-in", "api-keys", "service-accounts"];
   for (const [section, id] of Object.entries(samples)) {
     if (noIds.includes(section) || !/^[\da-f-]{36}$/.test(id)) continue;
     const found = await search(` https://steward.test/console/${section}/${id.toUpperCase()}?x=1 `);
