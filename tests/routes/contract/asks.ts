@@ -297,7 +297,12 @@ export const CASES: Record<string, Case> = {
   listJobLogLines: changed("job", "jobs", { attempts: 1 }),
   retryJob: after("cancelJob"),
   requestJobCancel: changed("job", "jobs", { status: "Processing", worker_id: newId(), attempts: 1 }),
-  retryJobNow: changed("job", "jobs", { status: "Failed", attempts: 1, failures: 1 }),
+  retryJobNow: changed("job", "jobs", {
+    status: "Failed",
+    attempts: 1,
+    failures: 1,
+    due_at: new Date("2090-01-01"), // a due one is queued again by a worker
+  }),
   resumeRecurringJob: after("pauseRecurringJob"),
   giveDownloadUrl: available,
   completeFile: { special: "needs an upload to the object store" },
