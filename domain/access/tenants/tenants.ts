@@ -25,7 +25,7 @@ const SORTS = {
 };
 export const TENANT_SORTS = ["name", "type", "createdAt", "userCount"] as const;
 
-/** Whether administrators may act as users of a tenant. */
+/** How a tenant treats administrators who want to act as its users. */
 export const ACT_AS = ["allowed", "consent", "forbidden"] as const;
 
 export const Tenant = z.object({
