@@ -106,8 +106,8 @@ export const SHELL: Fault[] = [
     name: "a form changes the tenant of a second tab",
     area: "console",
     file: "routes/console/shared/cookies.ts",
-    text: 'shownFor === undefined || shownFor === (o.tenantId ?? "")',
-    replacement: "shownFor !== null",
+    text: "shown === undefined || shown === shownFor(o.visit)",
+    replacement: "shown !== null",
   },
   {
     name: "the page of workers is open to tenants",

@@ -30,11 +30,25 @@ export const SIGN_IN: Fault[] = [
     replacement: "const taken = await tx`select from",
   },
   {
+    name: "who acts as a user changes what is the user's own",
+    area: "sign-in",
+    file: "domain/rights/checks.ts",
+    text: "const isOwn = needsStepUp || personsOnly && !isReadable;",
+    replacement: "const isOwn = needsStepUp === true;",
+  },
+  {
+    name: "a user acts as one who holds more",
+    area: "access",
+    file: "domain/access/delegations/delegate.ts",
+    text: "held.filter(({ code }) => !holds(caller, code))",
+    replacement: 'held.filter(({ code }) => code === "" && !holds(caller, code))',
+  },
+  {
     name: "an expired API key works",
     area: "sign-in",
     file: "domain/rights/authenticate.ts",
-    text: "if (expired) throw",
-    replacement: "if (expired && !usable) throw",
+    text: "if (key.expired) throw",
+    replacement: "if (key.expired && key.revoked) throw",
   },
   {
     name: "an API key keeps permissions that its creator lost",
