@@ -34,7 +34,7 @@ export const SIGN_IN: Fault[] = [
     area: "sign-in",
     file: "domain/rights/checks.ts",
     text: "const isOwn = needsStepUp || personsOnly && !isReadable;",
-    replacement: "const isOwn = needsStepUp === true;",
+    replacement: "const isOwn = needsStepUp || personsOnly && !isReadable && isRead;",
   },
   {
     name: "a user acts as one who holds more",
