@@ -16,7 +16,7 @@ import { requireGoodPassword } from "../passwords/password_rules.ts";
 import type { AccessPlatform } from "../platform.ts";
 import { addressKey } from "../sign_in/address.ts";
 import { lockLinkTargets } from "../users/link_targets.ts";
-import { createUser } from "../users/user_create.ts";
+import { createMailedUser } from "../users/user_create.ts";
 import { linkMail, linkUrl } from "./link_mail.ts";
 import { mailOwner } from "./owner_mail.ts";
 import { markProved } from "./proved_owner.ts";
@@ -166,20 +166,8 @@ export async function confirmRegistration(
     if (used.count === 0) throw badToken();
     const mode = await readRegistrationMode(tx, tenantId);
     if (!admits(mode, email)) throw registrationClosed(mode.mode);
-    const user = {
-      email,
-      password: passwordHash,
-      isPasswordEncrypted: true,
-      firstName,
-      lastName,
-      phoneNumber: null,
-      appIds: [],
-      metadata: {},
-      isActive: true,
-      tenants: [{ tenantId, roleIds, isDefault: true, isActive: true }],
-    };
-    const shown = { audited: tenantId, rolesOf: tenantId };
-    const { value: { id: userId } } = await createUser({ ...p, sql: tx }, null, user, shown);
+    const user = { email, firstName, lastName, passwordHash, tenantId, roleIds };
+    const userId = await createMailedUser(p, tx, user);
     await markProved(tx, userId);
     await tx`delete from registrations where mail_key(email) = mail_key(${email})`;
     const actor = { userId, tenantId, traceId: o.traceId, ip: o.ip };

@@ -16,7 +16,7 @@ import { countFailedSignIn, requireAddressBelowLimit, requireUnlocked } from "..
 import { lockLinks, lockLinkTargets } from "../users/link_targets.ts";
 import { linkUserToTenant } from "../users/links.ts";
 import { lockUser } from "../users/user_lock.ts";
-import { createUser } from "../users/user_create.ts";
+import { createMailedUser } from "../users/user_create.ts";
 import { readUserTenant } from "../users/user_details.ts";
 import { requireInviter } from "./inviter.ts";
 
@@ -116,24 +116,9 @@ export async function acceptInvitation(
   const passwordHash = await hashPassword(password);
   return await transact(p.sql, async (tx) => {
     const open = await close(tx, token);
-    const { tenantId, tenantName, email, firstName, lastName } = open;
-    const link = { tenantId, roleIds: open.roleIds, isDefault: true, isActive: true };
-    const user = {
-      email,
-      password: passwordHash,
-      isPasswordEncrypted: true,
-      firstName,
-      lastName,
-      phoneNumber: null,
-      appIds: [],
-      metadata: {},
-      isActive: true,
-      tenants: [link],
-    };
-    const { value: { id: userId } } = await createUser({ ...p, sql: tx }, null, user, {
-      audited: tenantId,
-      rolesOf: tenantId,
-    });
+    const { tenantId, tenantName, email, firstName, lastName, roleIds } = open;
+    const user = { email, firstName, lastName, passwordHash, tenantId, roleIds };
+    const userId = await createMailedUser(p, tx, user);
     await recordAccepted(tx, open, userId, origin);
     return { userId, email, tenantId, tenantName };
   });

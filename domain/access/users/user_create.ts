@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { ACCEPTED_HASHES, hashPassword, isAcceptedHash } from "../../../infra/passwords.ts";
-import { transact } from "../../../infra/postgres/postgres.ts";
+import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { invalid, problem } from "../../problems/problem.ts";
 import { holds, type TenantCaller } from "../../rights/caller.ts";
@@ -138,4 +138,35 @@ async function storedPassword(
   }
   if (isAcceptedHash(o.password)) return o.password;
   throw invalid({ password: [`isPasswordEncrypted is true; expected ${ACCEPTED_HASHES}`] });
+}
+
+/**
+ * Creates the first account of a person who has opened a mailed link, with one link to a tenant, in the caller's transaction.
+ * @returns the id of the user
+ * @throws as `createUser`
+ */
+export async function createMailedUser(
+  p: UserPlatform & PasswordPlatform,
+  tx: Tx,
+  { tenantId, roleIds, passwordHash, ...names }: {
+    tenantId: string;
+    roleIds: string[];
+    passwordHash: string;
+    email: string;
+    firstName: string;
+    lastName: string;
+  },
+): Promise<string> {
+  const user = {
+    ...names,
+    password: passwordHash,
+    isPasswordEncrypted: true,
+    phoneNumber: null,
+    appIds: [],
+    metadata: {},
+    isActive: true,
+    tenants: [{ tenantId, roleIds, isDefault: true, isActive: true }],
+  };
+  const { value } = await createUser({ ...p, sql: tx }, null, user, { audited: tenantId, rolesOf: tenantId });
+  return value.id;
 }
