@@ -136,7 +136,7 @@ export async function readRegistration(q: Sql, token: string): Promise<PendingRe
 
 /**
  * Creates the user of a registration, with a verified email and the role of the tenant's settings. The holder of the link
- * chooses name and password: whoever asked for the link may be somebody else. Deletes all links of the email.
+ * chooses name and password, because somebody else may have asked for the link. Deletes all links of the email.
  * @throws REGISTRATION_TOKEN_INVALID (unknown, used or expired), REGISTRATION_CLOSED_FORBIDDEN (closed since),
  * VALIDATION_ERROR (the password), TENANT_CAPACITY_REACHED, USER_ALREADY_EXISTS (created since)
  */

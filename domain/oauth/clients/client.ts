@@ -61,7 +61,8 @@ export interface OAuthClient extends ClientSettings {
 
 export const clientColumns = (q: Sql) =>
   q`id, client_id, tenant_id, name, kind, start, redirect_uris, post_logout_redirect_uris, audience, scopes, token_claims,
-    token_algorithm, first_party, access_token_seconds, refresh_token_seconds, grant_seconds, backchannel_logout_uri, created_by, created_at, updated_at, revoked_at, revoked_by, last_used_at`;
+    token_algorithm, first_party, access_token_seconds, refresh_token_seconds, grant_seconds,
+    backchannel_logout_uri, created_by, created_at, updated_at, revoked_at, revoked_by, last_used_at`;
 
 /** SQL condition: the caller manages the client. Without admin:system, it must belong to the caller's tenant. */
 const managedBy = (q: Sql, caller: Caller) =>
