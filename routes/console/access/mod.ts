@@ -8,6 +8,8 @@ import { permissionsPages } from "./permissions/mod.tsx";
 import { permissionTexts } from "./permissions/texts.ts";
 import { rolesPages } from "./roles/mod.tsx";
 import { roleTexts } from "./roles/texts.ts";
+import { directoryPages } from "./sign_in/directory.tsx";
+import { registrationPage } from "./sign_in/registration.tsx";
 import { tenantsPages } from "./tenants/mod.ts";
 import { tenantTexts } from "./tenants/texts.ts";
 import { usersPages } from "./users/mod.ts";
@@ -49,6 +51,8 @@ export const accessSection: ConsoleSection = {
     ...usersPages,
     ...rolesPages,
     ...permissionsPages,
+    registrationPage,
+    ...directoryPages,
     ...tenantsPages,
     ...dataPages,
     { path: "explain-access", permissions: ["read:users", ALL_USERS], get: explainPage },

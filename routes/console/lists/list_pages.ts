@@ -80,6 +80,7 @@ async function open(
     actor: { userId, tenantId, traceId: randomHex(16), ip: null },
     params: found?.params ?? {},
     query: new URLSearchParams(query),
+    baseUrl: p.baseUrl(),
     address: addressOf(task),
     filteredTo: null,
     nav: [],

@@ -32,6 +32,8 @@ export interface Visit {
   acting: Pick<ActingSession, "sessionId" | "actorId" | "mayWrite" | "expiresAt"> | null;
   /** The actor of the audit rows for changes that a page makes without the API. */
   actor: NonNullable<Actor>;
+  /** The public address of the service, without a slash at its end. */
+  baseUrl: string;
   /** The page's path under /console, with its query. */
   address: string;
   /** The tenant that the parameter `tenantId` of the address filters by, if the viewer may see its name. */

@@ -31,7 +31,8 @@ const OPEN: Record<string, string> = {
   "200 200 200 403 200": `
     users users/{id} explain-access audit`,
   "200 200 200 403 403": `
-    files files/scanner files/{id} invitations roles roles/matrix roles/{id} permissions tenants`,
+    files files/scanner files/{id} invitations roles roles/matrix roles/{id} permissions
+    tenants/registration tenants/directory tenants`,
   "200 200 200 403 404": `
     report-runs/{id} report-runs/{id}/deliver report-schedules/{id} report-schedules/{id}/edit`,
   "200 200 200 404 200": `
@@ -39,7 +40,8 @@ const OPEN: Record<string, string> = {
   "200 200 403 403 200": `
     notifications notifications/send templates templates/new suppressions users/new users/{id}/edit`,
   "200 200 403 403 403": `
-    files/upload senders user-imports user-imports/{id} users/{id}/roles roles/new roles/{id}/edit`,
+    files/upload senders user-imports user-imports/{id} users/{id}/roles roles/new roles/{id}/edit
+    roles/{id}/group`,
   "200 200 403 403 404": `
     notifications/{id} templates/{id} templates/{id}/test templates/{id}/versions
     templates/{id}/versions/{version} invitations/new user-imports/new users/bring-in`,

@@ -2,12 +2,11 @@ import type { Child } from "hono/jsx";
 import { buttonLink } from "../../components/forms.tsx";
 import { choice, hidden, labelled, list, search, timeColumn } from "../../components/list.tsx";
 import { type Column, LivePart } from "../../components/table.tsx";
-import { tabBar } from "../../components/tabs.tsx";
 import { statisticList } from "../../components/statistics.tsx";
 import { orNull, searchOf } from "../../shared/api.ts";
 import type { View, Visit } from "../../shared/page.ts";
 import { tenantNames } from "../../shared/access_queries.ts";
-import { Capacity, mayCreate, type Tenant, TenantStatus } from "./model.tsx";
+import { Capacity, mayCreate, type Tenant, TenantStatus, TenantTabs } from "./model.tsx";
 import { tenantTexts } from "./texts.ts";
 import { Empty } from "../../components/notice.tsx";
 import { Badge } from "../../components/values.tsx";
@@ -22,10 +21,7 @@ export async function tenantsPage(v: Visit): Promise<View> {
     actions: mayCreate(v) && buttonLink("tenants/new", t.newTenant, { icon: "plus", tone: "primary" }),
     body: (
       <>
-        {tabBar(t.view, [
-          { href: "tenants", label: t.asList, isCurrent: !isTree },
-          { href: "tenants?view=tree", label: t.asTree, isCurrent: isTree },
-        ])}
+        <TenantTabs v={v} current={isTree ? "tenants?view=tree" : "tenants"} />
         {isTree
           ? (
             <LivePart v={v} id="tenants-list">

@@ -17,7 +17,6 @@ export const tenantTexts = sectionTexts({
   parent: ["Group", "Grupo"],
   noParent: ["None", "Nenhum"],
   search: ["Search tenants", "Buscar inquilinos"],
-  view: ["View", "Vista"],
   asList: ["List", "Lista"],
   asTree: ["Tree", "Árvore"],
   usersOf: (count: string, most: string) => [`${count} of ${most}`, `${count} de ${most}`],
