@@ -90,6 +90,22 @@ export const AUTH_PROBLEMS = {
     "A second factor is required here. Add one to continue.",
     "Aqui é obrigatório um segundo fator. Adicione um para continuar.",
   ),
+  PROVIDER_FACTOR_REQUIRED_FORBIDDEN: entry(
+    403,
+    "Second factor not confirmed",
+    "The tenant requires a second factor. Its own provider signed the user in and did not confirm one.",
+    "Let the provider ask for a second factor, or change its setting `satisfiesSecondFactor`. Then sign in by it again.",
+    "Your company's sign-in did not confirm a second factor, which is required here. Ask your administrator.",
+    "O login da sua empresa não confirmou um segundo fator, que aqui é obrigatório. Fale com o seu administrador.",
+  ),
+  TENANT_SESSION_FORBIDDEN: entry(
+    403,
+    "Beyond the tenant of the session",
+    "A tenant's own provider signed the user in. Such a session is good in this tenant only: not for other tenants, nor for what belongs to the person in all of them, such as password, email, second factors and export.",
+    "Sign in with the password or a passkey, or by a provider of the service.",
+    "You signed in with your company, which is not enough for this. Sign in with your own password or passkey.",
+    "Entrou com a sua empresa, o que não chega para isto. Entre com a sua própria senha ou chave de acesso.",
+  ),
   STEP_UP_REQUIRED_FORBIDDEN: entry(
     403,
     "Recent sign-in required",
@@ -341,10 +357,10 @@ export const AUTH_PROBLEMS = {
   TENANT_FORBIDDEN: entry(
     403,
     "No access to the tenant",
-    "The caller has no active link to the tenant, or does not act in it, or the tenant is not active.",
-    "Choose one of your own tenants, or ask an administrator to add a link.",
-    "You do not belong to this tenant, or it is inactive. Choose another, or ask an administrator.",
-    "Não pertence a este inquilino, ou está inativo. Escolha outro ou fale com um administrador.",
+    "The caller has no active link to the tenant, or does not act in it, or the tenant is not active, or it accepts only sign-ins by its own provider.",
+    "Choose one of your own tenants, sign in by the tenant's provider, or ask an administrator to add a link.",
+    "You do not belong to this tenant, it is inactive, or it wants you to sign in with your company. Choose another, or ask an administrator.",
+    "Não pertence a este inquilino, está inativo, ou exige que entre com a sua empresa. Escolha outro ou fale com um administrador.",
   ),
   CROSS_TENANT_FORBIDDEN: entry(
     403,

@@ -53,10 +53,7 @@ export async function authenticate(
     throw problem("TENANT_FORBIDDEN", `The session is good only in tenant ${rights.onlyTenantId}.`);
   }
   if (tenantId !== null && !rights.linked) {
-    throw problem(
-      "TENANT_FORBIDDEN",
-      `The caller has no active link to tenant ${tenantId}, or the tenant is not active.`,
-    );
+    throw noAccess(tenantId);
   }
   return {
     userId: sub,
@@ -66,6 +63,7 @@ export async function authenticate(
     serviceAccount: null,
     clientId,
     actedBy: rights.actedBy,
+    boundTo: rights.boundTo,
     tokenTenantId: claims.tenantId,
     tenantId,
     permissions: clientId === null ? rights.permissions : new Set(),
@@ -162,7 +160,7 @@ export async function actAs(
   const [tenantId = inOnlyTenant ? onlyTenantOf(key) : null] = named;
   const acting = key.kind === "apiKey" ? actingKey(key, tenantId) : await actingAccount(p, key, tenantId);
   p.rights.keys.recordUse(key, ip);
-  return { ...acting, sessionId: "", proof: null, clientId: null, actedBy: null, traceId, ip };
+  return { ...acting, sessionId: "", proof: null, clientId: null, actedBy: null, boundTo: null, traceId, ip };
 }
 
 /** The tenant of a service account that acts in one only; null: another key. */
@@ -171,7 +169,7 @@ function onlyTenantOf(key: KeyRights): string | null {
   return others.length === 0 ? only : null;
 }
 
-type Acting = Omit<Caller, "sessionId" | "proof" | "clientId" | "actedBy" | "traceId" | "ip">;
+type Acting = Omit<Caller, "sessionId" | "proof" | "clientId" | "actedBy" | "boundTo" | "traceId" | "ip">;
 
 /** An API key acts only in its own tenant. A request that names another tenant in the header is rejected. */
 function actingKey({ id, userId, tenantId, permissions }: ApiKeyRights, named: string | null): Acting {
@@ -229,6 +227,14 @@ function requireLiveSession(rights: SessionRights, version: number): void {
 /** The error for a session opened before a change of its user's roles, permissions or links. */
 export const accessChanged = () =>
   problem("SESSION_INVALIDATED", "The user's permissions have changed since the sign-in; sign in again.");
+
+/** The error for a tenant in which a session of the user gives no access. */
+export const noAccess = (tenantId: string) =>
+  problem(
+    "TENANT_FORBIDDEN",
+    `The caller has no active link to tenant ${tenantId}, the tenant is not active, or it accepts only sign-ins by its ` +
+      "own provider.",
+  );
 
 /** The distinct tenants that a request names in its header and query. */
 function namedTenants(c: Pick<Credentials, "tenantHeader" | "tenantQuery">): string[] {

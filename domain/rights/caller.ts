@@ -17,6 +17,11 @@ export interface Caller {
   clientId: string | null;
   /** The user who acts as `userId` (a delegation); null: the user themselves. */
   actedBy: ActedBy | null;
+  /**
+   * The tenant whose own provider signed the user in. The session is good in this tenant only, and reaches nothing beyond
+   * it, because the tenant decides whom its provider signs in; null: another caller.
+   */
+  boundTo: string | null;
   /** Tenant of the token; null for a global token or a service account. */
   tokenTenantId: string | null;
   /** Tenant the request acts in: that of the token, or the one that a caller without such a tenant names. */

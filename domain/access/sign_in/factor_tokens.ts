@@ -36,11 +36,13 @@ export interface FactorNeeded extends FactorChoice {
 export async function askForFactor(
   p: Pick<Platform, "baseUrl">,
   tx: Tx,
-  { userId, tenantId, global, amr }: HalfSignIn,
+  { userId, tenantId, global, amr, provider = null }: HalfSignIn,
 ): Promise<FactorNeeded> {
   const factorToken = newSecret();
-  await tx`insert into factor_tokens (token_hash, user_id, tenant_id, is_global, amr, expires_at)
-    values (${digest(factorToken)}, ${userId}, ${tenantId}, ${global}, ${amr},
+  await tx`insert into factor_tokens (token_hash, user_id, tenant_id, is_global, amr, provider_id, expires_at)
+    values (${digest(factorToken)}, ${userId}, ${provider?.tenantId ?? tenantId}, ${global}, ${amr}, ${
+    provider?.id ?? null
+  },
       now() + make_interval(mins => ${LIFE_MINUTES}))`;
   return { factorToken, ...await factorChoice(p, tx, userId) };
 }
@@ -74,7 +76,9 @@ export const factorRequired = (needed: FactorNeeded): Problem =>
 /** The sign-in of a factor token. @throws FACTOR_TOKEN_INVALID_UNAUTHORIZED */
 export async function readFactorToken(q: Sql, factorToken: string): Promise<HalfSignIn> {
   const [found] = await q<HalfSignIn[]>`
-    select user_id, tenant_id, is_global as global, amr from factor_tokens
+    select user_id, tenant_id, is_global as global, amr,
+      case when provider_id is not null
+        then jsonb_build_object('id', provider_id, 'tenantId', tenant_id) end as provider from factor_tokens
     where token_hash = ${digest(factorToken)} and expires_at > now()`;
   if (found) return found;
   throw problem(

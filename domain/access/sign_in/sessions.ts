@@ -8,7 +8,9 @@ import { newId } from "../../shared/ids.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { digest, newSecret } from "../../shared/secrets.ts";
 import { type ChangingAccess, tellClients } from "../access_changes.ts";
+import { boundTo, isAcceptedIn } from "../../rights/tenant_sign_in.ts";
 import { rememberDevice } from "./known_devices.ts";
+import type { TenantProvider } from "./tenant_choice.ts";
 
 /** Lifetime of a refresh token. A session that is not used for this time ends. */
 const REFRESH_TOKEN_SECONDS = 14 * 24 * 60 * 60;
@@ -53,6 +55,8 @@ interface SessionUser {
  * @param o.user its row is locked by this transaction. So a concurrent change of the user's roles or links waits for this
  * session and then ends it. A concurrent change of a role ends it without waiting, see `securityVersionOf`.
  * @param o.amr the methods by which the user has just signed in
+ * @param o.provider the provider of the tenant `tenantId` that signed the user in; the session is good in this tenant only.
+ * Its device is not remembered: a known device may try passwords while the account is locked for others.
  * @param o.deviceToken the token that the device sent, or null if it sent none: the device is remembered. Absent: it is not.
  */
 export async function openSession(
@@ -64,18 +68,24 @@ export async function openSession(
     amr: Amr[];
     ip: string | null;
     userAgent: string | null;
+    provider?: TenantProvider | null;
     deviceToken?: string | null;
   },
 ): Promise<FirstTokens> {
-  const { tenantId } = o;
+  const { tenantId, provider = null } = o;
+  if (provider !== null && provider.tenantId !== tenantId) {
+    throw new Error(`a session of the provider ${provider.id} cannot begin in tenant ${tenantId}`);
+  }
   const sessionId = newId();
   const refreshToken = newSecret();
   const opening = tx<{ securityVersion: number; seconds: number }[]>`
     with session as (
-      insert into sessions (id, user_id, security_version, expires_at, amr, ip, user_agent)
+      insert into sessions (id, user_id, security_version, expires_at, amr, ip, user_agent,
+        provider_id, only_tenant_id)
       select ${sessionId}, u.id, ${securityVersionOf(tx)},
         now() + make_interval(secs => ${REFRESH_TOKEN_SECONDS}),
-        ${o.amr}::text[], ${o.ip}, ${o.userAgent} from users u where u.id = ${o.user.id}
+        ${o.amr}::text[], ${o.ip}, ${o.userAgent}, ${provider?.id ?? null}::uuid,
+        ${provider && tenantId}::uuid from users u where u.id = ${o.user.id}
       returning id, security_version, expires_at
     ), inserted as (
       insert into refresh_tokens (token_hash, session_id, tenant_id, expires_at)
@@ -85,7 +95,9 @@ export async function openSession(
   // The statements are sent together; they do not depend on each other.
   const [[session], deviceToken] = await Promise.all([
     opening,
-    o.deviceToken === undefined ? undefined : rememberDevice(tx, o.user.id, o.deviceToken),
+    o.deviceToken === undefined || provider !== null
+      ? undefined
+      : rememberDevice(tx, o.user.id, o.deviceToken),
   ]);
   if (!session) throw new Error(`the user ${o.user.id} of a new session is missing`);
   const { securityVersion: ver, seconds } = session;
@@ -151,6 +163,8 @@ export interface RefreshedSession {
   user: SessionUser;
   sessionId: string;
   tenantId: string | null;
+  /** See `Caller`. */
+  boundTo: string | null;
 }
 
 /**
@@ -172,12 +186,15 @@ export async function consumeRefreshToken(
     securityVersion: number;
     usable: boolean;
     isCurrent: boolean;
+    isAccepted: boolean;
+    boundTo: string | null;
     ended: boolean;
     expired: boolean;
     usedBefore: boolean;
   }[]>`
     select r.session_id, r.tenant_id, u.id as user_id, s.security_version,
       ${securityVersionOf(tx)} = s.security_version as is_current,
+      ${isAcceptedIn(tx, tx`s`, tx`r.tenant_id`)} as is_accepted, ${boundTo(tx)} as bound_to,
       u.is_active and u.deleted_at is null as usable, s.revoked_at is not null as ended,
       least(r.expires_at, s.created_at + make_interval(secs => ${SESSION_SECONDS})) < now() as expired, r.used_at is not null as used_before
     from refresh_tokens r join sessions s on s.id = r.session_id join users u on u.id = s.user_id
@@ -188,7 +205,7 @@ export async function consumeRefreshToken(
       "The refresh token is unknown; expected one from a sign-in, refresh or tenant switch.",
     );
   }
-  const { sessionId, userId, tenantId, securityVersion } = row;
+  const { sessionId, userId, tenantId, securityVersion, boundTo: bound } = row;
   if (row.ended) throw problem("TOKEN_REVOKED", "The session of this refresh token has ended.");
   if (row.usedBefore) {
     await endSessions(p, tx, { userId, sessionId, reason: "refresh token used twice" });
@@ -197,8 +214,11 @@ export async function consumeRefreshToken(
   if (row.expired) throw problem("TOKEN_EXPIRED", "The refresh token has expired; sign in again.");
   if (!row.usable) throw problem("SESSION_INVALIDATED", "The user is not active.");
   if (!row.isCurrent) throw accessChanged();
+  if (!row.isAccepted) {
+    throw problem("SESSION_INVALIDATED", `Tenant ${tenantId} accepts only sign-ins by its own provider.`);
+  }
   await tx`update refresh_tokens set used_at = now() where token_hash = ${digest(token)}`;
-  return { user: { id: userId, securityVersion }, sessionId, tenantId };
+  return { user: { id: userId, securityVersion }, sessionId, tenantId, boundTo: bound };
 }
 
 /**

@@ -9,6 +9,7 @@ import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts
 import { type Problem, problem } from "../../problems/problem.ts";
 import { accessChanged } from "../../rights/authenticate.ts";
 import type { Caller } from "../../rights/caller.ts";
+import { providerFactorRequired } from "../../rights/checks.ts";
 import { hasFactor } from "../../rights/second_factor.ts";
 import { askForFactor, type FactorNeeded, factorRequired } from "./factor_tokens.ts";
 import { securityVersionOf } from "../../rights/security_version.ts";
@@ -56,6 +57,8 @@ export interface SignedIn {
   tokens: FirstTokens;
   userId: string;
   tenantId: string | null;
+  /** See `Caller`. */
+  boundTo: string | null;
 }
 
 /** The account of an email. If no user has the email, it has only a lock. */
@@ -130,7 +133,7 @@ export interface FirstStepUser {
  * Opens a session, unless the user has a second factor that the sign-in lacks. The count of failed sign-ins is reset only
  * when the session opens: a right password alone must not reset it.
  * @param wanted without `deviceToken`, the device is not remembered
- * @throws TENANT_FORBIDDEN
+ * @throws TENANT_FORBIDDEN, PROVIDER_FACTOR_REQUIRED_FORBIDDEN
  */
 export async function firstStep(
   p: AccessPlatform,
@@ -139,18 +142,27 @@ export async function firstStep(
   wanted: WantedTenant & Origin,
 ): Promise<FirstStep> {
   const { id: userId, amr } = user;
+  const { provider = null } = wanted;
   if (user.hasFactor && !amr.includes("mfa")) {
     await chooseTenant(tx, userId, wanted);
     return { needed: await askForFactor(p, tx, { userId, amr, ...wanted }) };
   }
   const [tenantId] = await Promise.all([
     chooseTenant(tx, userId, wanted),
-    clearFailedSignIns(tx, userId, user.deviceId),
+    // Otherwise who has a tenant's provider could reset the count, and try passwords of its users without end.
+    provider ? undefined : clearFailedSignIns(tx, userId, user.deviceId),
   ]);
   const { ip, userAgent, deviceToken } = wanted;
+  if (provider && !amr.includes("mfa")) await requireNoFactor(tx, provider.tenantId);
   const device = deviceToken === undefined ? {} : { deviceToken };
-  const tokens = await openSession(p, tx, { user, tenantId, amr, ip, userAgent, ...device });
-  return { signedIn: { tokens, userId, tenantId } };
+  const tokens = await openSession(p, tx, { user, tenantId, amr, ip, userAgent, provider, ...device });
+  return { signedIn: { tokens, userId, tenantId, boundTo: provider && tenantId } };
+}
+
+/** Refuses a session that could only be used to add a second factor, which a session of a tenant's provider must not do. */
+async function requireNoFactor(q: Sql, tenantId: string): Promise<void> {
+  const rows = await q`select from tenants where id = ${tenantId} and require_second_factor`;
+  if (rows.length > 0) throw providerFactorRequired(tenantId);
 }
 
 /**
@@ -162,7 +174,8 @@ export async function refresh(p: AccessPlatform, refreshToken: string): Promise<
     const session = await consumeRefreshToken(p, tx, refreshToken);
     if (!session) return null;
     const tokens = await issueTokens(p, tx, session);
-    return { tokens, userId: session.user.id, tenantId: session.tenantId };
+    const { user, tenantId, boundTo } = session;
+    return { tokens, userId: user.id, tenantId, boundTo };
   });
   if (refreshed) return refreshed;
   throw problem("TOKEN_REVOKED", "The refresh token was already used, so its session was ended.");
@@ -183,7 +196,7 @@ export async function switchTenant(p: AccessPlatform, caller: Caller, tenantId: 
     if (!user) throw accessChanged();
     await markRefreshTokensUsed(tx, caller.sessionId);
     const tokens = await issueTokens(p, tx, { user, sessionId: caller.sessionId, tenantId });
-    return { tokens, userId: user.id, tenantId };
+    return { tokens, userId: user.id, tenantId, boundTo: null };
   });
 }
 

@@ -88,6 +88,7 @@ alter table oidc_flows
   add column provider_id uuid references sign_in_providers (id) on delete cascade,
   add column is_test boolean not null default false,
   add column identity jsonb;
+alter table factor_tokens add column provider_id uuid references sign_in_providers (id) on delete cascade;
 alter table oidc_handovers
   add column provider_id uuid references sign_in_providers (id) on delete cascade;
 -- A sign-in by a provider that waits for the second factor.
