@@ -40,7 +40,7 @@ const FOLDERS_OF: Record<string, string> = {
   user_data: "imports .",
   "routes/console": [
     "shared components lists files integration jobs notifications inbox records reports access/permissions access/users",
-    "access/audit access/roles scope access/tenants access/data access overview search layout account visit .",
+    "access/audit access/roles scope access/sign_in access/tenants access/data access overview search layout account visit .",
   ].join(" "),
 };
 const ROOT = join(import.meta.dirname ?? ".", "..", "..");

@@ -9,6 +9,7 @@ import { permissionTexts } from "./permissions/texts.ts";
 import { rolesPages } from "./roles/mod.tsx";
 import { roleTexts } from "./roles/texts.ts";
 import { directoryPages } from "./sign_in/directory.tsx";
+import { signInPages } from "./sign_in/provider_pages.tsx";
 import { registrationPage } from "./sign_in/registration.tsx";
 import { tenantsPages } from "./tenants/mod.ts";
 import { tenantTexts } from "./tenants/texts.ts";
@@ -51,6 +52,7 @@ export const accessSection: ConsoleSection = {
     ...usersPages,
     ...rolesPages,
     ...permissionsPages,
+    ...signInPages("tenants/sign-in"),
     registrationPage,
     ...directoryPages,
     ...tenantsPages,

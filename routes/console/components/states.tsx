@@ -24,3 +24,10 @@ export function defineStates<State extends string>(
       labelled(of, labels[locale]),
   };
 }
+
+/** The states of an address or domain that its owner proves. */
+export const proofStates = defineStates({
+  Pending: ["info", "Waiting", "Aguardando"],
+  Verified: ["ok", "Verified", "Verificado"],
+  Failed: ["bad", "Failed", "Falhou"],
+});

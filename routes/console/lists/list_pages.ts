@@ -16,7 +16,7 @@ import { readList } from "../components/read_list.ts";
 
 /** Runs tasks on lists with the pages of the console, in the name of who started them. */
 export const listPagesOf = (
-  p: Pick<ServicePlatform, "tokens" | "clock" | "stopping">,
+  p: Pick<ServicePlatform, "tokens" | "clock" | "stopping" | "baseUrl">,
   pages: ConsolePages,
 ): ListPages => ({
   async act(task, ids, signal) {
@@ -58,7 +58,7 @@ async function withSession(
 
 /** The page of the task's list for who started it; without a page if they may not open it any more. */
 async function open(
-  p: Pick<ServicePlatform, "tokens" | "clock" | "stopping">,
+  p: Pick<ServicePlatform, "tokens" | "clock" | "stopping" | "baseUrl">,
   pages: ConsolePages,
   task: ListTask,
 ): Promise<{ page: ConsolePage | null; v: Visit }> {
@@ -80,6 +80,7 @@ async function open(
     actor: { userId, tenantId, traceId: randomHex(16), ip: null },
     params: found?.params ?? {},
     query: new URLSearchParams(query),
+    hosted: null,
     baseUrl: p.baseUrl(),
     address: addressOf(task),
     filteredTo: null,

@@ -1,4 +1,4 @@
-import { SENDER_METHODS, type SenderStatus } from "../../../domain/looks/sender.ts";
+import { SENDER_METHODS } from "../../../domain/looks/sender.ts";
 import { Fields, Form } from "../components/fields.tsx";
 import { actionButton } from "../components/forms.tsx";
 import { actionsColumn, labelled, listView } from "../components/list.tsx";
@@ -8,14 +8,9 @@ import { actionsOf, done, formPage, type Sent } from "../shared/actions.ts";
 import type { Row } from "../shared/operations.ts";
 import { type ConsolePage, field, may, optionalField, type Visit } from "../shared/page.ts";
 import { looksTexts, proofLabels } from "./looks_texts.ts";
-import { defineStates } from "../components/states.tsx";
+import { proofStates } from "../components/states.tsx";
 
 const managedBy = "manage:settings";
-const senderStates = defineStates<SenderStatus>({
-  Pending: ["info", "Waiting", "Aguardando"],
-  Verified: ["ok", "Verified", "Verificado"],
-  Failed: ["bad", "Failed", "Falhou"],
-});
 type Sender = Row<"listNotificationSenders">;
 
 /** The sender addresses and the form that adds one. */
@@ -53,7 +48,7 @@ export const senderPages: ConsolePage[] = [
             head: t.method,
             cell: ({ method, status, dnsRecord, lastError }) => (
               <>
-                {senderStates.badge(v, status)} {proofLabels[v.locale][method]}
+                {proofStates.badge(v, status)} {proofLabels[v.locale][method]}
                 {dnsRecord && status !== "Verified" && (
                   <span class="sub">
                     {t.record} <CopyValue v={v} value={dnsRecord.name} />{" "}

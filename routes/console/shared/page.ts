@@ -2,6 +2,7 @@ import type { ActingSession } from "../../../domain/access/sign_in/browser_sessi
 import type { Child } from "hono/jsx";
 import type { Actor } from "../../../domain/audit/audit.ts";
 import type { SavedFilter } from "../../../domain/console/saved_filters.ts";
+import type { HostedLooks } from "../../looks/hosted_page.ts";
 import type { Api, Page } from "./api.ts";
 import { inEveryLanguage, type Locale } from "./languages.ts";
 import type { Flash, Result, Theme } from "./looks.ts";
@@ -32,6 +33,8 @@ export interface Visit {
   acting: Pick<ActingSession, "sessionId" | "actorId" | "mayWrite" | "expiresAt"> | null;
   /** The actor of the audit rows for changes that a page makes without the API. */
   actor: NonNullable<Actor>;
+  /** The looks of a page for who has a set-up link instead of a session; null: a page of the console. */
+  hosted: HostedLooks | null;
   /** The public address of the service, without a slash at its end. */
   baseUrl: string;
   /** The page's path under /console, with its query. */

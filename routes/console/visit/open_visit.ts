@@ -86,6 +86,7 @@ export async function openVisit(
     },
     params,
     query,
+    hosted: null,
     baseUrl: p.baseUrl(),
     address,
     filteredTo: await filteredTo(api, viewer, query),

@@ -31,3 +31,33 @@ Deno.test("the directory page shows where a directory connects, and maps its gro
   });
   browser.page.shows("The group was saved.", "SG-Readers Hidden");
 });
+
+const NEW_OIDC = {
+  Name: "Acme Entra",
+  Issuer: "https://login.acme.example",
+  "Client ID": "steward",
+};
+
+Deno.test("an identity provider is created, shown with the addresses to copy, changed, enabled and deleted", async () => {
+  const browser = await browseAt(t, await t.actor({ permissions: ["manage:sign-in"] }), "tenants/sign-in");
+  await browser.follow("New OpenID Connect provider");
+  const wrong = await browser.press("Create the provider", { ...NEW_OIDC, Issuer: "https://10.0.0.1" });
+  assert.equal(wrong.status, 400);
+  const made = await browser.press("Create the provider", NEW_OIDC);
+  const id = made.address.split("/").at(-1);
+  made.shows("The provider was created.", `${t.url}/api/v1/auth/oidc/${id}/callback`, "Status Disabled");
+  await browser.follow("Edit");
+  await browser.press("Save", { "First name": "given", "Client ID": "other" });
+  browser.page.shows("The provider was saved.", "Client ID other", "First name given");
+  (await browser.press("Enable")).shows("The provider is enabled.", "Status Enabled");
+  (await browser.press("Disable")).shows("The provider is disabled.");
+  (await browser.press("Delete")).shows("The provider was deleted.", "No identity provider yet");
+});
+
+Deno.test("an email domain is added, and shown with its DNS record until it is deleted", async () => {
+  const browser = await browseAt(t, await t.actor({ permissions: ["manage:sign-in"] }), "tenants/sign-in");
+  assert.equal((await browser.press("Add a domain", { Domain: "here" })).status, 400);
+  await browser.press("Add a domain", { Domain: "Acme.example" });
+  browser.page.shows("The domain was added.", "acme.example Waiting _steward-sign-in.acme.example");
+  (await browser.press("Delete")).shows("The domain was deleted.", "No domain yet");
+});

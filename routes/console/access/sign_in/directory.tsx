@@ -1,3 +1,4 @@
+import { roleNotFound } from "../../../../domain/access/roles/roles.ts";
 import { Fields, formView } from "../../components/fields.tsx";
 import { buttonLink } from "../../components/forms.tsx";
 import { actionsColumn } from "../../components/list.tsx";
@@ -7,8 +8,7 @@ import { dataTable } from "../../components/table.tsx";
 import { CopyValue, factList } from "../../components/values.tsx";
 import { done, formPage } from "../../shared/actions.ts";
 import { type ConsolePage, field, may, type View, type Visit } from "../../shared/page.ts";
-import { notFoundView } from "../../layout/error_pages.tsx";
-import { TenantTabs } from "../tenants/model.tsx";
+import { TenantTabs } from "./tenant_tabs.tsx";
 import { signInTexts } from "./texts.ts";
 
 const PATH = "tenants/directory";
@@ -28,7 +28,7 @@ export const directoryPages: ConsolePage[] = [
       const mapping = (await v.api.call("listScimGroupMappings")).find(({ roleId }) =>
         roleId === v.params.id
       );
-      if (!mapping) return await notFoundView(v);
+      if (!mapping) throw roleNotFound(v.params.id ?? "");
       const f = new Fields(v, sent, "mapScimGroup", mapping);
       return formView(f, {
         title: mapping.roleName,

@@ -3,7 +3,7 @@ import { labelled } from "../../components/list.tsx";
 import { done, formPage } from "../../shared/actions.ts";
 import { roleChoices } from "../../shared/access_queries.ts";
 import { field, may } from "../../shared/page.ts";
-import { TenantTabs } from "../tenants/model.tsx";
+import { TenantTabs } from "./tenant_tabs.tsx";
 import { signInTexts } from "./texts.ts";
 
 const MODES = ["closed", "invitation", "domain", "open"] as const;

@@ -2,6 +2,8 @@ import { sectionTexts } from "../../shared/labels.ts";
 
 /** Texts of the ways into a tenant: registration and the customer's directory. */
 export const signInTexts = sectionTexts({
+  asList: ["List", "Lista"],
+  asTree: ["Tree", "Árvore"],
   registration: ["Registration", "Registro"],
   registrationIntro: [
     "Who may join this tenant by themselves, and the role that they get.",

@@ -1,10 +1,8 @@
 import { Meter } from "../../components/charts.tsx";
-import { tabBar } from "../../components/tabs.tsx";
 import { Badge, number } from "../../components/values.tsx";
 import type { Row } from "../../shared/operations.ts";
 import { may, type Visit } from "../../shared/page.ts";
 import { managesAllTenants } from "../../shared/access_queries.ts";
-import { signInTexts } from "../sign_in/texts.ts";
 import { tenantTexts } from "./texts.ts";
 
 export type Tenant = Row<"listTenants">;
@@ -60,23 +58,6 @@ export const TenantStatus = ({ v, isActive }: { v: Visit; isActive: boolean }) =
   isActive
     ? <Badge tone="ok">{tenantTexts[v.locale].active}</Badge>
     : <Badge tone="idle">{tenantTexts[v.locale].inactive}</Badge>;
-
-/** The tenants, and how people get into the viewer's own one, as tabs. */
-export function TenantTabs({ v, current }: { v: Visit; current: string }) {
-  const t = tenantTexts[v.locale];
-  const signIn = signInTexts[v.locale];
-  const mayRead = may(v.viewer, "read:tenants");
-  const tabs: [href: string, label: string, isOpen: boolean][] = [
-    ["tenants", t.asList, mayRead || may(v.viewer, "read:group-tenants")],
-    ["tenants?view=tree", t.asTree, mayRead || may(v.viewer, "read:group-tenants")],
-    ["tenants/registration", signIn.registration, mayRead || may(v.viewer, "update:tenants")],
-    ["tenants/directory", signIn.directory, may(v.viewer, "read:roles")],
-  ];
-  return tabBar(
-    t.tenants,
-    tabs.flatMap(([href, label, isOpen]) => isOpen ? [{ href, label, isCurrent: href === current }] : []),
-  );
-}
 
 /** The breadcrumb of a tenant's pages. */
 export const tenantCrumbs = (v: Visit, tenant?: Tenant): { href: string; label: string }[] => [

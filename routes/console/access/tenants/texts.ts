@@ -17,8 +17,6 @@ export const tenantTexts = sectionTexts({
   parent: ["Group", "Grupo"],
   noParent: ["None", "Nenhum"],
   search: ["Search tenants", "Buscar inquilinos"],
-  asList: ["List", "Lista"],
-  asTree: ["Tree", "Árvore"],
   usersOf: (count: string, most: string) => [`${count} of ${most}`, `${count} de ${most}`],
   noLimit: ["no limit", "sem limite"],
   capacity: (name: string, count: number, most: number) => [

@@ -1,0 +1,242 @@
+import type { Child } from "hono/jsx";
+import { Fields, Form } from "../../components/fields.tsx";
+import { actionButton, buttonLink, deleteButton } from "../../components/forms.tsx";
+import { Card } from "../../components/notice.tsx";
+import { CopyValue, exactDay, factList, Time } from "../../components/values.tsx";
+import { actionsOf, done, formPage, type Sent } from "../../shared/actions.ts";
+import { roleChoices } from "../../shared/access_queries.ts";
+import { commonTexts } from "../../shared/common_texts.ts";
+import type { Answer } from "../../shared/operations.ts";
+import {
+  type ConsolePage,
+  field,
+  fieldsIn,
+  optionalField,
+  type View,
+  type Visit,
+} from "../../shared/page.ts";
+import { providerTexts } from "./provider_texts.ts";
+import { providerBadge, signInPage } from "./sign_in_page.tsx";
+
+type Provider = Answer<"readSignInProvider">;
+
+/**
+ * The pages of a tenant's identity providers and email domains.
+ * @param at the path of the first one: in the console, or for who has a set-up link
+ */
+export const signInPages = (at: string): ConsolePage[] => {
+  const one = `${at}/providers/{id}`;
+  const toOne = (id: string | undefined) => `${at}/providers/${id}`;
+  const pages: ConsolePage[] = [
+    formPage({
+      path: at,
+      show: (v, sent) => signInPage(v, at, sent),
+      async send(v, form) {
+        await v.api.call("addSignInDomain", { body: { name: field(form, "name") } });
+        return done(at, providerTexts[v.locale].domainAdded);
+      },
+    }),
+    formPage({
+      path: `${at}/providers/new`,
+      show: (v, sent) =>
+        providerForm(v, at, sent, {
+          kind: v.query.get("kind") === "Saml" ? "Saml" : "Oidc",
+          values: { satisfiesSecondFactor: true },
+        }),
+      async send(v, form) {
+        const kind = field(form, "kind");
+        const { id } = await v.api.call("createSignInProvider", { body: { kind, ...bodyOf(form) } });
+        return done(toOne(id), providerTexts[v.locale].created);
+      },
+    }),
+    { path: one, get: (v) => providerPage(v, at) },
+    formPage({
+      path: `${one}/edit`,
+      restarts: true,
+      async show(v, sent) {
+        const { value, etag } = await v.api.versioned("readSignInProvider", { params: v.params });
+        const { claims, certificates, ...values } = value;
+        const pem = certificates.map((certificate) => certificate.pem.trim()).join("\n");
+        return await providerForm(v, at, sent, {
+          kind: value.kind,
+          name: value.name,
+          values: { ...values, ...claims, claimedEmail: claims.email, certificates: pem, etag },
+        });
+      },
+      async send(v, form) {
+        const { params } = v;
+        await v.api.call("updateSignInProvider", {
+          params,
+          body: bodyOf(form),
+          ifMatch: field(form, "etag"),
+        });
+        return done(toOne(params.id), providerTexts[v.locale].saved);
+      },
+    }),
+    ...actionsOf(one, providerTexts, {
+      enable: ["enableSignInProvider", "enabled"],
+      disable: ["disableSignInProvider", "disabled"],
+      delete: ["deleteSignInProvider", "deleted", at],
+    }),
+    ...actionsOf(`${at}/domains/{id}`, providerTexts, {
+      verify: ["verifySignInDomain", "checked", at],
+      remove: ["removeSignInDomain", "domainRemoved", at],
+    }),
+  ];
+  return pages.map((page) => ({ ...page, permissions: ["manage:sign-in"] }));
+};
+
+const crumbsOf = (v: Visit, at: string) => [{ href: at, label: providerTexts[v.locale].title }];
+
+async function providerPage(v: Visit, at: string): Promise<View> {
+  const t = providerTexts[v.locale];
+  const provider = await v.api.act("readSignInProvider", v);
+  const { kind, name, service, claims } = provider;
+  const yesOrNo = (isSo: boolean) => isSo ? commonTexts[v.locale].yes : commonTexts[v.locale].no;
+  const copy = (label: string, value: string | null): [string, Child] | null =>
+    value === null ? null : [label, <CopyValue v={v} value={value} />];
+  return {
+    title: name,
+    crumbs: crumbsOf(v, at),
+    scope: v.viewer.tenant?.name,
+    actions: <Actions v={v} at={at} provider={provider} />,
+    body: (
+      <>
+        <Card title={t.enterThere}>
+          {factList([
+            copy(kind === "Oidc" ? t.redirectUri : t.acsUrl, service.redirectUri),
+            copy(t.serviceEntityId, service.entityId),
+            copy(t.metadataUrl, service.metadataUrl),
+            copy(t.startUrl, service.startUrl),
+          ])}
+        </Card>
+        <Card title={t.connection}>
+          {factList([
+            [t.status, providerBadge(v, provider)],
+            [t.kind, t[kind]],
+            copy(t.issuer, provider.issuer),
+            copy(t.clientId, provider.clientId),
+            provider.hasClientSecret && [t.clientSecret, t.stored],
+            copy(t.entityId, provider.entityId),
+            copy(t.idpUrl, provider.signInUrl),
+            provider.certificates.length > 0 && [
+              t.certificates,
+              provider.certificates.map(({ expiresAt }) => (
+                <div>{t.expires(exactDay(v, String(expiresAt)))}</div>
+              )),
+            ],
+            claims.email !== null && [t.email, claims.email],
+            claims.firstName !== null && [t.firstName, claims.firstName],
+            claims.lastName !== null && [t.lastName, claims.lastName],
+            claims.groups !== null && [t.groups, claims.groups],
+            [t.createsUsers, yesOrNo(provider.createsUsers)],
+            [t.satisfiesSecondFactor, yesOrNo(provider.satisfiesSecondFactor)],
+            [t.lastSignIn, <Time v={v} at={provider.lastSignInAt?.toString()} />],
+          ])}
+        </Card>
+      </>
+    ),
+  };
+}
+
+function Actions({ v, at, provider: { id, name, isEnabled } }: { v: Visit; at: string; provider: Provider }) {
+  const t = providerTexts[v.locale];
+  const here = `${at}/providers/${id}`;
+  return (
+    <>
+      {isEnabled
+        ? actionButton(v, `${here}/disable`, t.disable, { confirm: t.disableConfirm(name) })
+        : actionButton(v, `${here}/enable`, t.enable)}
+      {buttonLink(`${here}/edit`, t.edit, { tone: "primary" })}
+      {deleteButton(v, `${here}/delete`, t.deleteConfirm(name))}
+    </>
+  );
+}
+
+/** The form of a provider. Who may not see the roles changes neither the role nor the claim that gives roles. */
+async function providerForm(
+  v: Visit,
+  at: string,
+  sent: Sent | null,
+  { kind, name, values }: { kind: Provider["kind"]; name?: string; values: Record<string, unknown> },
+): Promise<View> {
+  const t = providerTexts[v.locale];
+  const f = new Fields(v, sent, "createSignInProvider", values);
+  const roles = await roleChoices(v, v.viewer.tenant?.id ?? "");
+  const here = v.params.id ? `${at}/providers/${v.params.id}` : at;
+  const isNew = name === undefined;
+  return {
+    title: isNew ? (kind === "Oidc" ? t.newOidc : t.newSaml) : t.edit,
+    crumbs: [...crumbsOf(v, at), ...isNew ? [] : [{ href: here, label: name }]],
+    scope: v.viewer.tenant?.name,
+    body: (
+      <Form fields={f} submit={isNew ? t.createProvider : undefined} back={here} stacked>
+        <input type="hidden" name="kind" value={kind} />
+        <Card title={t.connection}>
+          {f.text("name", t.name, { hint: t.nameHint })}
+          {kind === "Oidc"
+            ? (
+              <>
+                {f.text("issuer", t.issuer, { type: "url", hint: t.issuerHint, required: true })}
+                {f.text("clientId", t.clientId, { required: true })}
+                {f.text("clientSecret", t.clientSecret, {
+                  type: "password",
+                  autocomplete: "new-password",
+                  ...isNew ? {} : { hint: t.secretHint },
+                })}
+              </>
+            )
+            : (
+              <>
+                {f.text("entityId", t.entityId)}
+                {f.text("signInUrl", t.idpUrl, { type: "url" })}
+                {f.area("certificates", t.certificates, { rows: 6, code: true })}
+              </>
+            )}
+        </Card>
+        <Card title={t.users}>
+          {f.check("createsUsers", t.createsUsers, t.createsUsersHint)}
+          {roles.length > 0 &&
+            f.select("roleId", t.newUsersRole, roles.map(({ id, name }) => ({ value: id, label: name })), {
+              any: t.noRole,
+            })}
+          {f.check("satisfiesSecondFactor", t.satisfiesSecondFactor)}
+        </Card>
+        <Card title={t.claims}>
+          <p class="muted">{t.claimsHint}</p>
+          <div class="pair">
+            {f.text("claimedEmail", t.email)}
+            {f.text("firstName", t.firstName)}
+            {f.text("lastName", t.lastName)}
+            {roles.length > 0
+              ? f.text("groups", t.groups, { hint: t.groupsHint })
+              : <input type="hidden" name="groups" value={f.value("groups")} />}
+          </div>
+        </Card>
+      </Form>
+    ),
+  };
+}
+
+/** The members of a provider in a form. The form of who may not see the roles has no `roleId`. */
+function bodyOf(form: FormData) {
+  const claim = (name: string) => field(form, name) || null;
+  const certificates = field(form, "certificates").match(/-----BEGIN[^]*?-----END[^]*?-----/g);
+  const isOidc = field(form, "kind") === "Oidc";
+  const clientSecret = optionalField(form, "clientSecret");
+  return {
+    name: field(form, "name"),
+    ...isOidc
+      ? { ...fieldsIn(form, "issuer", "clientId"), ...clientSecret ? { clientSecret } : {} }
+      : { ...fieldsIn(form, "entityId", "signInUrl"), certificates: certificates ?? [] },
+    claims: {
+      email: claim("claimedEmail"),
+      firstName: claim("firstName"),
+      lastName: claim("lastName"),
+      groups: claim("groups"),
+    },
+    createsUsers: field(form, "createsUsers") === "true",
+    ...form.has("roleId") ? { roleId: claim("roleId") } : {},
+    satisfiesSecondFactor: field(form, "satisfiesSecondFactor") === "true",
+  };
+}
