@@ -274,6 +274,14 @@ export const AUTH_PROBLEMS = {
     "The platform tenant has no identity providers of its own. Choose another tenant.",
     "O inquilino da plataforma não tem provedores de identidade próprios. Escolha outro inquilino.",
   ),
+  PASSWORD_SIGN_IN_NEEDED_CONFLICT: entry(
+    409,
+    "Sign-in by password still needed",
+    "Without sign-in by password, the tenant could not be entered: none of its enabled providers has signed a user in, or no break-glass user is active, has a password and holds manage:sign-in.",
+    "Sign in by an enabled provider once, and choose a break-glass user with a password who holds manage:sign-in.",
+    "Sign in with your company once, and choose an administrator with a password who can still enter. Then try again.",
+    "Entre uma vez com a sua empresa e escolha um administrador com senha que possa continuar a entrar. Depois tente de novo.",
+  ),
   SIGN_IN_SECRETS_UNAVAILABLE: entry(
     503,
     "Client secrets are not available",

@@ -95,7 +95,7 @@ async function openProved(
     update users set last_login_at = now() where id = ${userId} and is_active and deleted_at is null
     returning id`;
   if (!user) return null;
-  const { provider = null } = wanted;
+  const { tenantProvider: provider = null } = wanted;
   const tenantId = await chooseTenant(tx, userId, wanted);
   const tokens = await openSession(p, tx, { user, tenantId, amr, ip, userAgent, deviceToken, provider });
   return { tokens, userId, tenantId, boundTo: provider && tenantId };

@@ -36,7 +36,7 @@ export interface FactorNeeded extends FactorChoice {
 export async function askForFactor(
   p: Pick<Platform, "baseUrl">,
   tx: Tx,
-  { userId, tenantId, global, amr, provider = null }: HalfSignIn,
+  { userId, tenantId, global, amr, tenantProvider: provider = null }: HalfSignIn,
 ): Promise<FactorNeeded> {
   const factorToken = newSecret();
   await tx`insert into factor_tokens (token_hash, user_id, tenant_id, is_global, amr, provider_id, expires_at)
@@ -78,7 +78,7 @@ export async function readFactorToken(q: Sql, factorToken: string): Promise<Half
   const [found] = await q<HalfSignIn[]>`
     select user_id, tenant_id, is_global as global, amr,
       case when provider_id is not null
-        then jsonb_build_object('id', provider_id, 'tenantId', tenant_id) end as provider from factor_tokens
+        then jsonb_build_object('id', provider_id, 'tenantId', tenant_id) end as tenant_provider from factor_tokens
     where token_hash = ${digest(factorToken)} and expires_at > now()`;
   if (found) return found;
   throw problem(

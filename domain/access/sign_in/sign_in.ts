@@ -142,7 +142,7 @@ export async function firstStep(
   wanted: WantedTenant & Origin,
 ): Promise<FirstStep> {
   const { id: userId, amr } = user;
-  const { provider = null } = wanted;
+  const { tenantProvider: provider = null } = wanted;
   if (user.hasFactor && !amr.includes("mfa")) {
     await chooseTenant(tx, userId, wanted);
     return { needed: await askForFactor(p, tx, { userId, amr, ...wanted }) };

@@ -17,7 +17,7 @@ export interface WantedTenant {
   /** True requests a token without a tenant. */
   global: boolean;
   /** The tenant's provider that signs in; null or absent: the password, a passkey or a provider of the service. */
-  provider?: TenantProvider | null;
+  tenantProvider?: TenantProvider | null;
 }
 
 /**
@@ -29,7 +29,7 @@ export async function chooseTenant(
   userId: string,
   wanted: WantedTenant,
 ): Promise<string | null> {
-  if (wanted.provider) return await providerTenant(q, userId, { ...wanted, provider: wanted.provider });
+  if (wanted.tenantProvider) return await providerTenant(q, userId, wanted.tenantProvider, wanted);
   if (wanted.global) return null;
   const tenantId = wanted.tenantId ?? await defaultTenantOf(q, userId);
   if (tenantId !== null) await requireActiveLink(q, userId, tenantId);
@@ -43,7 +43,8 @@ export async function chooseTenant(
 async function providerTenant(
   q: Sql,
   userId: string,
-  { provider, tenantId, global }: WantedTenant & { provider: TenantProvider },
+  provider: TenantProvider,
+  { tenantId, global }: WantedTenant,
 ): Promise<string> {
   const own = provider.tenantId;
   if (global || tenantId !== null && tenantId !== own) {
