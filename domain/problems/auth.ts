@@ -189,7 +189,7 @@ export const AUTH_PROBLEMS = {
   OIDC_PROVIDER_NOT_FOUND: entry(
     404,
     "Identity provider not found",
-    "No OpenID provider with this name is configured.",
+    "No OpenID provider with this name is configured, and no tenant's provider with this id is enabled.",
     "List the providers with GET /api/v1/auth/oidc.",
     "This identity provider is not configured. Choose another way to sign in.",
     "Este provedor de identidade não está configurado. Entre de outra forma.",
@@ -229,10 +229,18 @@ export const AUTH_PROBLEMS = {
   OIDC_USER_UNKNOWN_FORBIDDEN: entry(
     403,
     "No user for this identity",
-    "No active user has the email of this identity, and the provider is not configured to create users.",
+    "No active user has the email of this identity, and the provider is not configured to create users; or the user was deactivated.",
     "Ask an administrator to create or activate the user.",
     "No active user has your email. Ask an administrator to create or activate your user.",
     "Nenhum usuário ativo tem seu e-mail. Peça a um administrador que crie ou ative seu usuário.",
+  ),
+  SIGN_IN_DOMAIN_FORBIDDEN: entry(
+    403,
+    "Email of another domain",
+    "The identity provider asserted an email of a domain that the tenant has not verified.",
+    "Sign in with an email of the tenant's domain, or ask its administrator to verify the domain.",
+    "Your email is of a domain that your company has not verified here. Ask your administrator.",
+    "Seu e-mail é de um domínio que sua empresa não verificou aqui. Fale com o administrador.",
   ),
   OIDC_IDENTITY_CONFLICT: entry(
     409,

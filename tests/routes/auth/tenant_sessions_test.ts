@@ -151,22 +151,23 @@ Deno.test("without the second factor that the tenant requires, it is refused, an
   await accepted((await boundSession(t, who.id, provider)).me.get(ME));
 });
 
-Deno.test("its provider signs in to its own tenant only, while enabled, and nobody with platform reach", async () => {
-  const { who, other, provider, me } = await employee();
-  const choose = (more = {}, userId = who.id) =>
-    sql.begin((tx) =>
-      chooseTenant(tx, userId, { tenantId: null, global: false, tenantProvider: provider, ...more })
-    );
-  assert.equal(await choose(), provider.tenantId);
-  const code = { code: "TENANT_FORBIDDEN" };
-  await assert.rejects(choose({ tenantId: other }), code);
-  await assert.rejects(choose({ global: true }), code);
-  const strong = await t.actor({ tenantId: provider.tenantId, permissions: ["admin:system"] });
-  await assert.rejects(choose({}, strong.userId), code);
+Deno.test("it ends with its provider, which signs in nobody with platform reach", async () => {
+  const { who, own, provider, me } = await employee();
+  const choose = (userId: string) =>
+    sql.begin((tx) => chooseTenant(tx, userId, { tenantId: null, global: true }, provider));
+  assert.equal(await choose(who.id), own);
+  const strong = await t.actor({ tenantId: own, permissions: ["admin:system"] });
+  await assert.rejects(choose(strong.userId), { code: "TENANT_FORBIDDEN" });
+  const bound = await boundSession(t, strong.userId, provider); // such as one from before the role was given
+  await refused("403 MISSING_PERMISSION", bound.me.get("/api/v1/roles"));
+  await accepted(me.get(ME));
   await sql`update sign_in_providers set is_enabled = false where id = ${provider.id}`;
-  await assert.rejects(choose(), code);
   platform.rights.invalidate(null);
   await refused(NO_ACCESS, me.get(ME));
+  await sql`delete from sign_in_providers where id = ${provider.id}`;
+  platform.rights.invalidate(null);
+  await refused(NO_ACCESS, me.get(ME));
+  await refused(BEYOND, me.get("/api/v1/auth/factors"));
 });
 
 Deno.test("its delegations and clients are bound as it is", async () => {
