@@ -189,7 +189,7 @@ export const AUTH_PROBLEMS = {
   OIDC_PROVIDER_NOT_FOUND: entry(
     404,
     "Identity provider not found",
-    "No OpenID provider with this name is configured.",
+    "No OpenID provider with this name is configured, and no tenant's provider with this id is enabled.",
     "List the providers with GET /api/v1/auth/oidc.",
     "This identity provider is not configured. Choose another way to sign in.",
     "Este provedor de identidade não está configurado. Entre de outra forma.",
@@ -229,10 +229,18 @@ export const AUTH_PROBLEMS = {
   OIDC_USER_UNKNOWN_FORBIDDEN: entry(
     403,
     "No user for this identity",
-    "No active user has the email of this identity, and the provider is not configured to create users.",
+    "No active user has the email of this identity, and the provider is not configured to create users; or the user was deactivated.",
     "Ask an administrator to create or activate the user.",
     "No active user has your email. Ask an administrator to create or activate your user.",
     "Nenhum usuário ativo tem seu e-mail. Peça a um administrador que crie ou ative seu usuário.",
+  ),
+  SIGN_IN_DOMAIN_FORBIDDEN: entry(
+    403,
+    "Email of another domain",
+    "The identity provider asserted an email of a domain that the tenant has not verified.",
+    "Sign in with an email of the tenant's domain, or ask its administrator to verify the domain.",
+    "Your email is of a domain that your company has not verified here. Ask your administrator.",
+    "Seu e-mail é de um domínio que sua empresa não verificou aqui. Fale com o administrador.",
   ),
   OIDC_IDENTITY_CONFLICT: entry(
     409,
@@ -273,6 +281,14 @@ export const AUTH_PROBLEMS = {
     "Act in another tenant. The setting OIDC_PROVIDERS has the providers of the whole service.",
     "The platform tenant has no identity providers of its own. Choose another tenant.",
     "O inquilino da plataforma não tem provedores de identidade próprios. Escolha outro inquilino.",
+  ),
+  PASSWORD_SIGN_IN_NEEDED_CONFLICT: entry(
+    409,
+    "Sign-in by password still needed",
+    "Without sign-in by password, the tenant could not be entered: none of its enabled providers has signed a user in, or no break-glass user is active, has a password and holds manage:sign-in.",
+    "Sign in by an enabled provider once, and choose a break-glass user with a password who holds manage:sign-in.",
+    "Sign in with your company once, and choose an administrator with a password who can still enter. Then try again.",
+    "Entre uma vez com a sua empresa e escolha um administrador com senha que possa continuar a entrar. Depois tente de novo.",
   ),
   SIGN_IN_SECRETS_UNAVAILABLE: entry(
     503,

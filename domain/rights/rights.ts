@@ -12,7 +12,7 @@ import {
   type SessionProof,
 } from "./second_factor.ts";
 import { securityVersionOf } from "./security_version.ts";
-import { boundTo, isAcceptedIn } from "./tenant_sign_in.ts";
+import { boundTo, isAcceptedIn, isOfProvider } from "./tenant_sign_in.ts";
 
 /** Maximum age of cached rights, in ms. It bounds the delay if another instance's announcement of a change is lost. */
 const FRESH_MS = 600;
@@ -124,7 +124,7 @@ export class Rights {
         'mfa' = any(s.amr) as has_two_factors, ${hasFactor(q, q`u.id`)} as has_factor,
         s.authenticated_at > now() - make_interval(mins => ${rules.stepUpMinutes}) as is_recent,
         case when visit.tenant_id is null
-          then array(${permissionCodes(q, userId, tenantId, q`s.provider_id is null`)})
+          then array(${permissionCodes(q, userId, tenantId, q`not ${isOfProvider(q, q`s`)}`)})
           else array['admin:system'] end as permissions
       from sessions s join users u on u.id = s.user_id
       cross join lateral (select ${securityVersionOf(q)} as number) version

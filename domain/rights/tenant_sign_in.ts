@@ -2,8 +2,12 @@ import type { Sql, SqlPart } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
 import type { Caller } from "./caller.ts";
 
+/** SQL condition: a provider of a tenant, which may be deleted since, opened the session, or that of a delegation's actor. */
+export const isOfProvider = (q: Sql, session: SqlPart): SqlPart =>
+  q`(${session}.provider_id is not null or ${session}.only_tenant_id is not null and ${session}.actor_id is null)`;
+
 /** SQL: the tenant to which the session `s` is bound, because one of the tenant's providers opened it; else null. */
-export const boundTo = (q: Sql) => q`case when s.provider_id is not null then s.only_tenant_id end`;
+export const boundTo = (q: Sql) => q`case when ${isOfProvider(q, q`s`)} then s.only_tenant_id end`;
 
 /** SQL condition: by the link `l`, its user may sign in to the tenant `t` otherwise than by the tenant's own providers. */
 export const acceptsPassword = (q: Sql) => q`(t.password_sign_in or l.may_use_password)`;
@@ -14,7 +18,7 @@ export const acceptsPassword = (q: Sql) => q`(t.password_sign_in or l.may_use_pa
  * @param tenantId null: no tenant, which accepts every session without a provider
  */
 export const isAcceptedIn = (q: Sql, session: SqlPart, tenantId: SqlPart): SqlPart =>
-  q`(case when ${session}.provider_id is not null
+  q`(case when ${isOfProvider(q, session)}
     then exists (select from sign_in_providers p
       where p.id = ${session}.provider_id and p.tenant_id = ${tenantId} and p.is_enabled)
     else ${session}.actor_id is not null or not exists (

@@ -14,6 +14,7 @@ import {
   SignInDomain,
   verifyDomain,
 } from "../../domain/access/sign_in/providers/domains.ts";
+import { startTest } from "../../domain/access/sign_in/providers/flow.ts";
 import {
   listProviders,
   type ProviderRow,
@@ -117,6 +118,25 @@ export const signInProviderRoutes = [
     problems: [...known],
     run: async ({ platform, caller, params: { id }, call }) =>
       answerOf(platform, await setProviderEnabled(platform, caller, id, false, call.ifMatch)),
+  }),
+  endpoint(`POST ${PROVIDERS}/{id}/test`, {
+    id: "testSignInProvider",
+    access,
+    params,
+    summary:
+      "Start a test of an identity provider, which may be disabled; it signs nobody in and changes nothing",
+    details:
+      "The browser ends on a page that shows what the provider said and which user and roles a sign-in would " +
+      "give, or why it would be refused.",
+    creates: "a secret",
+    answers: {
+      200: {
+        description: "The URL to open in a browser, once and within ten minutes",
+        schema: z.object({ url: z.string() }).meta({ id: "SignInTestDto" }),
+      },
+    },
+    problems: ["SIGN_IN_PROVIDER_NOT_FOUND"],
+    run: async ({ platform, caller, params: { id } }) => ok({ url: await startTest(platform, caller, id) }),
   }),
   endpoint(`DELETE ${PROVIDERS}/{id}`, {
     id: "deleteSignInProvider",

@@ -173,7 +173,7 @@ export async function continueInJoinedTenant(
           from user_tenant_roles h join roles r on r.id = h.role_id
           where h.user_id = u.id and h.tenant_id = ${tenantId}) = s.security_version as is_only_change
       from browser_sessions b join sessions s on s.id = b.session_id join users u on u.id = s.user_id
-      where b.secret_hash = ${secretHash} and s.user_id = ${userId} and s.revoked_at is null and s.provider_id is null
+      where b.secret_hash = ${secretHash} and s.user_id = ${userId} and s.revoked_at is null and s.only_tenant_id is null
         and s.expires_at > now() and u.is_active and u.deleted_at is null
       for no key update of u, s`;
     if (!session?.isOnlyChange) return false;

@@ -10,7 +10,6 @@ import { digest, newSecret } from "../../shared/secrets.ts";
 import { type ChangingAccess, tellClients } from "../access_changes.ts";
 import { boundTo, isAcceptedIn } from "../../rights/tenant_sign_in.ts";
 import { rememberDevice } from "./known_devices.ts";
-import type { TenantProvider } from "./tenant_choice.ts";
 
 /** Lifetime of a refresh token. A session that is not used for this time ends. */
 const REFRESH_TOKEN_SECONDS = 14 * 24 * 60 * 60;
@@ -44,6 +43,12 @@ export interface FirstTokens extends TokenPair {
   deviceToken?: string;
 }
 
+/** A tenant's own provider, by which a session was opened. */
+export interface SessionProvider {
+  id: string;
+  tenantId: string;
+}
+
 /** The user of a session, with the security version of the session. */
 interface SessionUser {
   id: string;
@@ -55,8 +60,7 @@ interface SessionUser {
  * @param o.user its row is locked by this transaction. So a concurrent change of the user's roles or links waits for this
  * session and then ends it. A concurrent change of a role ends it without waiting, see `securityVersionOf`.
  * @param o.amr the methods by which the user has just signed in
- * @param o.provider the provider of the tenant `tenantId` that signed the user in; the session is good in this tenant only.
- * Its device is not remembered: a known device may try passwords while the account is locked for others.
+ * @param o.provider the provider of the tenant `tenantId` that signed the user in: the session is good in this tenant only
  * @param o.deviceToken the token that the device sent, or null if it sent none: the device is remembered. Absent: it is not.
  */
 export async function openSession(
@@ -68,8 +72,8 @@ export async function openSession(
     amr: Amr[];
     ip: string | null;
     userAgent: string | null;
-    provider?: TenantProvider | null;
     deviceToken?: string | null;
+    provider?: SessionProvider | null;
   },
 ): Promise<FirstTokens> {
   const { tenantId, provider = null } = o;
@@ -95,9 +99,7 @@ export async function openSession(
   // The statements are sent together; they do not depend on each other.
   const [[session], deviceToken] = await Promise.all([
     opening,
-    o.deviceToken === undefined || provider !== null
-      ? undefined
-      : rememberDevice(tx, o.user.id, o.deviceToken),
+    o.deviceToken === undefined ? undefined : rememberDevice(tx, o.user.id, o.deviceToken),
   ]);
   if (!session) throw new Error(`the user ${o.user.id} of a new session is missing`);
   const { securityVersion: ver, seconds } = session;

@@ -2,13 +2,8 @@ import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
 import { noAccess } from "../../rights/authenticate.ts";
 import { permissionCodes } from "../../rights/held_permissions.ts";
+import type { SessionProvider } from "./sessions.ts";
 import { acceptsPassword } from "../../rights/tenant_sign_in.ts";
-
-/** A tenant's own provider that signs a user in. */
-export interface TenantProvider {
-  id: string;
-  tenantId: string;
-}
 
 /** The tenant that a sign-in requests. */
 export interface WantedTenant {
@@ -16,20 +11,23 @@ export interface WantedTenant {
   tenantId: string | null;
   /** True requests a token without a tenant. */
   global: boolean;
-  /** The tenant's provider that signs in; null or absent: the password, a passkey or a provider of the service. */
-  provider?: TenantProvider | null;
 }
 
 /**
  * Chooses the tenant of a sign-in: the provider's, else the requested one, else that of `defaultTenantOf`, else none.
+ * @param provider the tenant's provider that signs in; null: the password, a passkey or a provider of the service
  * @throws TENANT_FORBIDDEN if the user has no active link to it, or it does not accept this way to sign in
  */
 export async function chooseTenant(
   q: Sql,
   userId: string,
   wanted: WantedTenant,
+  provider: SessionProvider | null = null,
 ): Promise<string | null> {
-  if (wanted.provider) return await providerTenant(q, userId, { ...wanted, provider: wanted.provider });
+  if (provider) {
+    await requireProviderUser(q, userId, provider.tenantId);
+    return provider.tenantId;
+  }
   if (wanted.global) return null;
   const tenantId = wanted.tenantId ?? await defaultTenantOf(q, userId);
   if (tenantId !== null) await requireActiveLink(q, userId, tenantId);
@@ -37,28 +35,17 @@ export async function chooseTenant(
 }
 
 /**
- * The tenant of a provider. The lock makes a concurrent change of the provider wait, which then ends this sign-in's session.
- * Users with platform reach are refused, because what runs in their name without a session, such as a report, has it too.
+ * Checks that a tenant's provider may sign a user in. Users with platform reach are refused: what runs in their name without
+ * a session, such as a report, would have it too.
  */
-async function providerTenant(
-  q: Sql,
-  userId: string,
-  { provider, tenantId, global }: WantedTenant & { provider: TenantProvider },
-): Promise<string> {
-  const own = provider.tenantId;
-  if (global || tenantId !== null && tenantId !== own) {
-    throw problem("TENANT_FORBIDDEN", `The provider signs in to tenant ${own} only.`);
-  }
-  const [enabled] = await q`
-    select from sign_in_providers where id = ${provider.id} and tenant_id = ${own} and is_enabled for share`;
-  if (!enabled) throw problem("TENANT_FORBIDDEN", `The provider of tenant ${own} is not enabled.`);
-  await requireActiveLink(q, userId, own, own);
-  const reach = await q`select from (${permissionCodes(q, userId, own)}) held
+async function requireProviderUser(q: Sql, userId: string, tenantId: string): Promise<void> {
+  await requireActiveLink(q, userId, tenantId, tenantId);
+  const reach = await q`select from (${permissionCodes(q, userId, tenantId)}) held
     where held.code in (select code from permissions where reach = 'Platform')`;
-  if (reach.length === 0) return own;
+  if (reach.length === 0) return;
   throw problem(
     "TENANT_FORBIDDEN",
-    "The user has platform reach in the tenant, so its provider cannot sign them in.",
+    `The user has platform reach in tenant ${tenantId}, so its provider cannot sign them in.`,
   );
 }
 

@@ -80,6 +80,8 @@ create index sign_in_setup_links_by_tenant on sign_in_setup_links (tenant_id, id
 -- because the job that tells clients of the end reads it.
 alter table sessions add column provider_id uuid references sign_in_providers (id) on delete set null;
 create index sessions_by_provider on sessions (provider_id) where provider_id is not null;
+-- A device that a session of a tenant's provider registered gets the messages of this tenant only.
+alter table user_devices add column only_tenant_id uuid;
 -- False: only users with may_use_password sign in to the tenant by another way than its providers.
 alter table tenants add column password_sign_in boolean not null default true;
 alter table user_tenants add column may_use_password boolean not null default false;
@@ -88,7 +90,6 @@ alter table oidc_flows
   add column provider_id uuid references sign_in_providers (id) on delete cascade,
   add column is_test boolean not null default false,
   add column identity jsonb;
-alter table factor_tokens add column provider_id uuid references sign_in_providers (id) on delete cascade;
 alter table oidc_handovers
   add column provider_id uuid references sign_in_providers (id) on delete cascade;
 -- A sign-in by a provider that waits for the second factor.
