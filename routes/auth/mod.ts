@@ -10,6 +10,7 @@ import { passwordResetRoutes } from "./password_reset.ts";
 import { registrationRoutes } from "./registration.ts";
 import { serviceAccountRoutes } from "./service_accounts.ts";
 import { signInProviderRoutes } from "./sign_in_providers.ts";
+import { signInSetupRoutes } from "./sign_in_setup.ts";
 import { signInRoutes } from "./sign_in.ts";
 
 /** Every route of sign-in. */
@@ -24,6 +25,7 @@ export const authRoutes = [
   ...emailChangeRoutes,
   ...oidcRoutes,
   ...signInProviderRoutes,
+  ...signInSetupRoutes,
   ...apiKeyRoutes,
   ...serviceAccountRoutes,
   ...keyRoutes,
