@@ -122,6 +122,7 @@ async function authenticateSetupLink(
     proof: null,
     apiKeyId: id,
     isSetupLink: true,
+    boundTo: null,
     serviceAccount: null,
     clientId: null,
     actedBy: null,

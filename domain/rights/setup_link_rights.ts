@@ -14,6 +14,7 @@ export const SETUP_PERMISSION = "manage:sign-in";
 export interface SetupLink {
   id: string;
   tenantId: string;
+  tenantName: string;
   /** A user or a service account. */
   createdBy: string;
 }
@@ -24,8 +25,9 @@ export interface SetupLink {
  */
 export async function readSetupLink(q: Sql, token: string): Promise<SetupLink> {
   const [link] = await q<(SetupLink & { isRevoked: boolean; isExpired: boolean })[]>`
-    select id, tenant_id, created_by, revoked_at is not null as is_revoked, expires_at <= now() as is_expired
-    from sign_in_setup_links where token_hash = ${digest(token)}`;
+    select l.id, tenant_id, t.name as tenant_name, created_by, revoked_at is not null as is_revoked,
+      expires_at <= now() as is_expired
+    from sign_in_setup_links l join tenants t on t.id = tenant_id where token_hash = ${digest(token)}`;
   if (!link) throw problem("TOKEN_INVALID", "The set-up link is unknown.");
   if (link.isRevoked) throw problem("TOKEN_REVOKED", "The set-up link was revoked.");
   if (link.isExpired) throw problem("TOKEN_EXPIRED", "The set-up link is older than 24 hours.");

@@ -21,6 +21,7 @@ import { type ConsoleSection, mayOpen } from "./shared/page.ts";
 import { contentPolicy } from "./shared/request_security.ts";
 import { undoPage } from "./shared/undo.ts";
 import { readViewer } from "./shared/viewer.ts";
+import { openSetUp, setUpSitemap, takeSetUpToken } from "./visit/set_up.tsx";
 import { servePage } from "./visit/serve_page.tsx";
 import { patternOf, Sitemap } from "./visit/sitemap.ts";
 
@@ -61,6 +62,17 @@ export async function createConsole(
   app.get("/console/assets/:name", (c) => answers.assets.answer(c.req.param("name")));
   app.get("/console/sign-in", (c) => signIn.open({ request: c.req.raw, ip: c.env.ip }));
   app.post("/console/sign-in", (c) => signIn.submit({ request: c.req.raw, ip: c.env.ip }));
+  const setUp = { ...parts, sitemap: setUpSitemap };
+  app.post(
+    "/console/set-up/open",
+    (c) => takeSetUpToken(setUp, { request: c.req.raw, ip: c.env.ip, params: {} }),
+  );
+  for (const page of setUpSitemap.pages) {
+    app.all(
+      `/console/${patternOf(page)}`,
+      (c) => servePage(setUp, page, { request: c.req.raw, ip: c.env.ip, params: c.req.param() }, openSetUp),
+    );
+  }
   for (const page of sitemap.pages) {
     app.all(
       `/console/${patternOf(page)}`,

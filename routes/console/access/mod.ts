@@ -11,11 +11,13 @@ import { roleTexts } from "./roles/texts.ts";
 import { directoryPages } from "./sign_in/directory.tsx";
 import { signInPages } from "./sign_in/provider_pages.tsx";
 import { registrationPage } from "./sign_in/registration.tsx";
+import { settingsPages } from "./sign_in/settings_cards.tsx";
 import { tenantsPages } from "./tenants/mod.ts";
 import { tenantTexts } from "./tenants/texts.ts";
 import { usersPages } from "./users/mod.ts";
 import { userTexts } from "./users/texts.ts";
 
+const SIGN_IN = "tenants/sign-in";
 const ALL_USERS = "manage:all-users";
 
 /** Users, roles, permissions, tenants, access explanations and the audit log. */
@@ -52,7 +54,8 @@ export const accessSection: ConsoleSection = {
     ...usersPages,
     ...rolesPages,
     ...permissionsPages,
-    ...signInPages("tenants/sign-in"),
+    ...signInPages(SIGN_IN),
+    ...settingsPages(SIGN_IN).map((page) => ({ ...page, permissions: ["manage:sign-in"] })),
     registrationPage,
     ...directoryPages,
     ...tenantsPages,

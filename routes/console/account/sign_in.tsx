@@ -1,7 +1,8 @@
 import { openBrowserSession } from "../../../domain/access/sign_in/browser_session.ts";
 import { readPageOwner } from "../../../domain/oauth/authorization/request.ts";
 import { newSecret } from "../../../domain/shared/secrets.ts";
-import { CATALOGUE } from "../../../domain/problems/catalogue.ts";
+import { CATALOGUE, isProblemCode } from "../../../domain/problems/catalogue.ts";
+import { isUuid } from "../../../domain/shared/ids.ts";
 import { Problem } from "../../../domain/problems/problem.ts";
 import type { ServicePlatform } from "../../../domain/platform.ts";
 import type { PasskeyInput } from "../../auth/factor_shapes.ts";
@@ -15,6 +16,7 @@ import { clientRequestOf, UI_LOCALES } from "../shared/client_request.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { cookieWriter, csrfToken, isCsrfToken, readCookies } from "../shared/cookies.ts";
 import { readForm, SIGN_IN_FORM_BYTES } from "../shared/form.ts";
+import { type Answer, searchOf } from "../shared/operations.ts";
 import { field, optionalField } from "../shared/page.ts";
 import { isSameOrigin } from "../shared/request_security.ts";
 import { FactorStep, neededFactor, readChoice, type SignInNotice, SignInPage } from "./sign_in_page.tsx";
@@ -34,12 +36,19 @@ export class SignIn {
     private readonly answers: Answers,
   ) {}
 
-  /** Shows the page; after a change of the viewer's access, with this reason. */
+  /** Shows the page; with the reason if a provider's sign-in was refused, or the viewer's access has changed. */
   async open(asked: Asked): Promise<Response> {
     const { searchParams } = new URL(asked.request.url);
-    const text = CATALOGUE.SESSION_INVALIDATED.user[this.#stateOf(asked).locale];
+    const { locale } = this.#stateOf(asked);
+    const email = searchParams.get("email") ?? "";
+    const error = searchParams.get("error");
+    if (error !== null && isProblemCode(error)) {
+      const text = CATALOGUE[error].user[locale];
+      return await this.#show(asked, { tone: "bad", text, detail: error }, { email });
+    }
+    const text = CATALOGUE.SESSION_INVALIDATED.user[locale];
     const notice = searchParams.get("reason") === ACCESS_CHANGED ? { tone: "info" as const, text } : null;
-    return await this.#show(asked, notice, searchParams.get("email") ?? "");
+    return await this.#show(asked, notice, { email });
   }
 
   async submit(asked: Asked): Promise<Response> {
@@ -58,8 +67,9 @@ export class SignIn {
         room: this.p.runningRequests,
       });
       email = field(form, "email");
+      if (form.get("do") === "company") return await this.#toCompany(asked, api, email);
+      const { tenantId } = await ownerOf(this.p, request);
       if (form.get("do") === "register") {
-        const { tenantId } = await ownerOf(this.p, destinationOf(request));
         await api.call("register", { body: { tenantId: tenantId ?? undefined, email } });
         return await this.#show(asked, { tone: "ok", text: accountTexts[locale].registrationSent });
       }
@@ -73,7 +83,7 @@ export class SignIn {
       factorToken = field(form, "factorToken");
       const signedIn = isReturn
         ? await api.call("exchangeOpenIdCode", { body: { code: field(form, "code"), deviceToken: device } })
-        : await firstOrSecondStep(api, form, device);
+        : await firstOrSecondStep(api, form, device, tenantOf(request));
       const secret = await openBrowserSession(this.p, signedIn.accessToken, former);
       const cookies = cookieWriter(this.answers.baseUrl);
       return await this.answers.goTo(destinationOf(request), [
@@ -88,36 +98,71 @@ export class SignIn {
       }
       const choice = factorToken ? await readChoice(api, factorToken) : null;
       if (choice) return await this.#askForFactor(asked, { factorToken, choice }, refusal);
-      return await this.#show(asked, refusal.flash, email);
+      return await this.#show(asked, refusal.flash, { email });
     }
   }
 
-  async #show(asked: Asked, notice: SignInNotice | null, email = ""): Promise<Response> {
-    const { urls, baseUrl } = this.answers;
-    const { locale, theme, oidcStart } = this.#stateOf(asked);
-    const to = destinationOf(asked.request);
-    const { tenantId, clientName } = await ownerOf(this.p, to);
+  /** Leads to the provider of an email's domain. With several, the page shows them. */
+  async #toCompany(asked: Asked, api: Api, email: string): Promise<Response> {
+    const { providers } = await api.call("readSignInOptions", { query: { email } });
+    const [only, ...others] = providers;
+    if (!only) {
+      const text = accountTexts[this.#stateOf(asked).locale].noCompany;
+      return await this.#show(asked, { tone: "info", text }, { email });
+    }
+    if (others.length > 0) return await this.#show(asked, null, { email, ownProviders: providers });
+    const { back, cookies } = this.#leave(asked);
+    const path = `..${only.startUrl.slice(this.p.baseUrl().length)}`;
+    return await this.answers.goTo(`${path}?${new URLSearchParams({ returnTo: back })}`, cookies);
+  }
+
+  /** The address to which a provider sends the browser back, and the cookie that binds its return to this browser. */
+  #leave(asked: Asked): { back: string; cookies: string[] } {
+    const { oidcStart } = this.#stateOf(asked);
+    const startSecret = oidcStart ?? newSecret();
+    const query = new URLSearchParams({ ...formQuery(asked.request), begun: csrfToken(startSecret) });
+    return {
+      back: `${this.answers.urls.base}sign-in?${query}`,
+      cookies: oidcStart ? [] : [cookieWriter(this.answers.baseUrl).oidcStart(startSecret)],
+    };
+  }
+
+  async #show(
+    asked: Asked,
+    notice: SignInNotice | null,
+    { email, ownProviders }: { email?: string; ownProviders?: Answer<"readSignInOptions">["providers"] } = {},
+  ): Promise<Response> {
+    const { request } = asked;
+    const { urls } = this.answers;
+    const { locale, theme } = this.#stateOf(asked);
+    const { tenantId, clientName } = await ownerOf(this.p, request);
     const looks = await readHostedLooks(this.p, tenantId, clientName);
     const api = this.#apiOf(asked);
     const providers = await api.call("listOpenIdProviders");
+    const options = tenantId && await api.call("readSignInOptions", { query: { tenantId } });
     const registration = tenantId && (await api.call("readRegistrationMode", { query: { tenantId } })).mode;
-    const startSecret = oidcStart ?? newSecret();
-    const back = new URLSearchParams({ ...to ? { to } : {}, begun: csrfToken(startSecret) });
+    const { back, cookies } = this.#leave(asked);
+    const own = ownProviders ?? (options ? options.providers : []);
+    const { searchParams } = new URL(request.url);
     return await this.answers.html(
       <SignInPage
         urls={urls}
         v={{ locale, theme }}
         looks={looks}
-        to={to}
+        to={destinationOf(request)}
+        action={`sign-in${searchOf(formQuery(request))}`}
         notice={notice}
-        email={email}
+        email={email ?? ""}
         providers={providers}
+        ownProviders={own}
+        hasPassword={!options || options.passwordSignIn || searchParams.has("password")}
+        isOfTenant={tenantId !== null}
         mayRegister={registration === "open" || registration === "domain"}
-        back={`${urls.base}sign-in?${back}`}
-        begun={new URL(asked.request.url).searchParams.get("begun") ?? ""}
+        back={back}
+        begun={searchParams.get("begun") ?? ""}
       />,
       notice?.tone === "bad" ? 401 : 200,
-      providers.length > 0 && !oidcStart ? [cookieWriter(baseUrl).oidcStart(startSecret)] : [],
+      providers.length + own.length > 0 ? cookies : [],
       styleSource(brandStyle(looks)),
     );
   }
@@ -129,7 +174,7 @@ export class SignIn {
     refusal: Refusal | null,
   ): Promise<Response> {
     const { locale, theme } = this.#stateOf(asked);
-    const { tenantId, clientName } = await ownerOf(this.p, destinationOf(asked.request));
+    const { tenantId, clientName } = await ownerOf(this.p, asked.request);
     const looks = await readHostedLooks(this.p, tenantId, clientName);
     return await this.answers.html(
       <FactorStep
@@ -162,7 +207,12 @@ export class SignIn {
 }
 
 /** Sends what the viewer entered: email and password, a passkey alone, or a second factor. */
-async function firstOrSecondStep(api: Api, form: FormData, deviceToken: string | undefined) {
+async function firstOrSecondStep(
+  api: Api,
+  form: FormData,
+  deviceToken: string | undefined,
+  tenantId: string | undefined,
+) {
   const passkey = passkeyOf<PasskeyInput>(form);
   switch (form.get("do")) {
     case "passkey":
@@ -176,15 +226,34 @@ async function firstOrSecondStep(api: Api, form: FormData, deviceToken: string |
     }
     default:
       return await api.call("signIn", {
-        body: { email: field(form, "email"), password: String(form.get("password") ?? ""), deviceToken },
+        body: {
+          email: field(form, "email"),
+          password: String(form.get("password") ?? ""),
+          deviceToken,
+          ...tenantId === undefined ? {} : { tenantId },
+        },
       });
   }
 }
 
 /** Whose pages a sign-in has: those of the client and tenant that the user signs in to, else the service's. */
-async function ownerOf(p: ServicePlatform, to: string) {
-  const request = clientRequestOf(to);
-  return request ? await readPageOwner(p, request) : { tenantId: null, clientName: null };
+async function ownerOf(p: ServicePlatform, request: Request) {
+  const asked = clientRequestOf(destinationOf(request));
+  if (asked) return await readPageOwner(p, asked);
+  return { tenantId: tenantOf(request) ?? null, clientName: null };
+}
+
+/** The tenant whose sign-in page this is. */
+function tenantOf(request: Request): string | undefined {
+  const tenantId = new URL(request.url).searchParams.get("tenantId")?.toLowerCase();
+  return tenantId && isUuid(tenantId) ? tenantId : undefined;
+}
+
+/** The parameters of the page that its forms and links keep. */
+function formQuery(request: Request): Record<string, string> {
+  const [to, tenantId] = [destinationOf(request), tenantOf(request)];
+  const hasPassword = new URL(request.url).searchParams.has("password");
+  return { ...to && { to }, ...tenantId && { tenantId }, ...hasPassword && { password: "1" } };
 }
 
 /** The path to open after sign-in. Only paths of the console and the provider are accepted, to prevent open redirects. */

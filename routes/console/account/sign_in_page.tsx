@@ -25,9 +25,18 @@ interface SignInPageProps {
   looks: HostedLooks;
   /** The path to open after sign-in. */
   to: string;
+  /** The address of the form. */
+  action: string;
   notice: SignInNotice | null;
   email: string;
+  /** The providers of the service. */
   providers: Answer<"listOpenIdProviders">;
+  /** The providers of the tenant, or of the tenants of an email's domain. */
+  ownProviders: Answer<"readSignInOptions">["providers"];
+  /** False: a link leads to the fields of the password. */
+  hasPassword: boolean;
+  /** True if it is known to which tenant the user signs in. */
+  isOfTenant: boolean;
   /** The tenant of the client lets strangers in. */
   mayRegister: boolean;
   /** The address to which OpenID providers send the browser back. */
@@ -38,11 +47,36 @@ interface SignInPageProps {
 
 /** Sign-in by password, by passkey, by an OpenID provider, or a request for a password reset link. */
 export function SignInPage(
-  { urls, v, looks, to, notice, email, providers, mayRegister, back, begun }: SignInPageProps,
+  {
+    urls,
+    v,
+    looks,
+    to,
+    action,
+    notice,
+    email,
+    providers,
+    ownProviders,
+    hasPassword,
+    isOfTenant,
+    mayRegister,
+    back,
+    begun,
+  }: SignInPageProps,
 ) {
   const { locale } = v;
   const t = accountTexts[locale];
-  const action = `sign-in${to ? `?to=${encodeURIComponent(to)}` : ""}`;
+  const buttons = (ways: [name: string, startUrl: string][]) =>
+    ways.length > 0 && (
+      <div class="card">
+        {ways.map(([name, startUrl]) => (
+          <a class="button" href={`${startUrl}?returnTo=${encodeURIComponent(back)}`}>
+            <Icon name="lock" />
+            {t.signInBy(name)}
+          </a>
+        ))}
+      </div>
+    );
   return (
     <BarePage urls={urls} v={v} title={t.signIn} looks={looks} scripts={["passkey.js"]}>
       <div class="stack">
@@ -52,48 +86,62 @@ export function SignInPage(
           {!to.startsWith(PROVIDER_PAGE) && <p class="muted">{t.intro}</p>}
         </div>
         {notice && <Notice tone={notice.tone} title={notice.text}>{notice.detail}</Notice>}
-        <form class="card form" method="post" action={action}>
-          <TextField
-            label={t.email}
-            name="email"
-            type="email"
-            autocomplete="username"
-            value={email}
-            required
-          />
-          <TextField
-            label={t.password}
-            name="password"
-            type="password"
-            autocomplete="current-password"
-            required
-          />
-          <button type="submit" class="button primary" name="do" value="sign-in">{t.signIn}</button>
+        {buttons(ownProviders.map(({ name, startUrl }) => [name, startUrl]))}
+        {hasPassword
+          ? (
+            <>
+              <form class="card form" method="post" action={action}>
+                <TextField
+                  label={t.email}
+                  name="email"
+                  type="email"
+                  autocomplete="username"
+                  value={email}
+                  required
+                />
+                <TextField
+                  label={t.password}
+                  name="password"
+                  type="password"
+                  autocomplete="current-password"
+                  required
+                />
+                <button type="submit" class="button primary" name="do" value="sign-in">{t.signIn}</button>
+              </form>
+              <PasskeyForm
+                locale={locale}
+                kind="get"
+                action={action}
+                options={{ url: "../api/v1/auth/login/passkey/options" }}
+                label={factorTexts[locale].signInByPasskey}
+                value="passkey"
+              />
+              {buttons(providers.map(({ displayName, signInUrl }) => [displayName, signInUrl]))}
+            </>
+          )
+          : (
+            <p>
+              <a href={`${action}${action.includes("?") ? "&" : "?"}password=1`}>{t.usePassword}</a>
+            </p>
+          )}
+        <form method="post" action={action} data-handover hidden>
+          <input type="hidden" name="do" value="exchange" />
+          <input type="hidden" name="code" />
+          <input type="hidden" name="begun" value={begun} />
         </form>
-        <PasskeyForm
-          locale={locale}
-          kind="get"
-          action={action}
-          options={{ url: "../api/v1/auth/login/passkey/options" }}
-          label={factorTexts[locale].signInByPasskey}
-          value="passkey"
-        />
-        {providers.length > 0 && (
-          <div class="card">
-            {providers.map(({ displayName, signInUrl }) => (
-              <a class="button" href={`${signInUrl}?returnTo=${encodeURIComponent(back)}`}>
-                <Icon name="lock" />
-                {t.signInBy(displayName)}
-              </a>
-            ))}
-            <form method="post" action={action} data-handover hidden>
-              <input type="hidden" name="do" value="exchange" />
-              <input type="hidden" name="code" />
-              <input type="hidden" name="begun" value={begun} />
-            </form>
-          </div>
+        {!isOfTenant && (
+          <MailForm
+            action={action}
+            locale={locale}
+            kind="company"
+            summary={t.company}
+            text={t.companyText}
+            submit={t.goOn}
+          />
         )}
-        <MailForm action={action} locale={locale} kind="forgot" summary={t.forgot} text={t.forgotText} />
+        {hasPassword && (
+          <MailForm action={action} locale={locale} kind="forgot" summary={t.forgot} text={t.forgotText} />
+        )}
         {mayRegister && (
           <MailForm
             action={action}
@@ -108,16 +156,17 @@ export function SignInPage(
   );
 }
 
-/** A form that has a link mailed. */
-function MailForm({ action, locale, kind, summary, text }: {
+/** A form that needs an email only. @param submit label of its button; absent: that it has a link mailed */
+function MailForm({ action, locale, kind, summary, text, submit }: {
   action: string;
   locale: Locale;
-  kind: "forgot" | "register";
+  kind: "company" | "forgot" | "register";
   summary: string;
   text: string;
+  submit?: string;
 }) {
   const t = accountTexts[locale];
-  const id = kind === "forgot" ? "reset-email" : "register-email";
+  const id = `${kind}-email`;
   return (
     <details>
       <summary>{summary}</summary>
@@ -129,7 +178,7 @@ function MailForm({ action, locale, kind, summary, text }: {
           </label>
           <input id={id} name="email" type="email" autocomplete="username" required />
         </div>
-        <button type="submit" class="button" name="do" value={kind}>{t.sendLink}</button>
+        <button type="submit" class="button" name="do" value={kind}>{submit ?? t.sendLink}</button>
       </form>
     </details>
   );

@@ -8,6 +8,16 @@ export const accountTexts = sectionTexts({
     "You signed in with your company. Your password, email and second factors need a sign-in of your own.",
     "Entrou com a sua empresa. A sua senha, o e-mail e os segundos fatores exigem um login próprio.",
   ],
+  company: ["Sign in with your company", "Entrar com a sua empresa"],
+  companyText: [
+    "Enter your work email. You go on at your company's own sign-in.",
+    "Informe o e-mail do trabalho. Você continua no login da própria empresa.",
+  ],
+  noCompany: [
+    "No company sign-in is set up for this email. Sign in with your password.",
+    "Não há login de empresa configurado para este e-mail. Entre com a sua senha.",
+  ],
+  usePassword: ["Use a password", "Usar uma senha"],
   forgot: ["Forgot your password?", "Esqueceu a senha?"],
   forgotText: [
     "Enter your email. If it belongs to an account, we send a link to set a new password.",

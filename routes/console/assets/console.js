@@ -264,20 +264,18 @@ if (inbox && "EventSource" in window) {
   addEventListener("pagehide", () => stream.close());
 }
 
-// Return from an OpenID provider: the one-time code is sent to the server and removed from the address.
+// A one-time code of an identity provider, or the token of a set-up link, is sent to the server and removed from the address.
 const handover = document.querySelector("form[data-handover]");
 if (handover && location.hash) {
   const result = new URLSearchParams(location.hash.slice(1));
   history.replaceState(null, "", location.pathname + location.search);
-  if (result.has("code")) {
-    handover.elements.code.value = result.get("code");
+  const name = ["code", "token"].find((name) => result.has(name) && handover.elements[name]);
+  if (name) {
+    handover.elements[name].value = result.get(name);
     handover.submit();
   } else if (result.has("error")) {
-    const note = Object.assign(document.createElement("p"), {
-      className: "error",
-      textContent: result.get("error"),
-    });
-    note.setAttribute("role", "alert");
-    handover.parentElement.append(note);
+    const address = new URL(location.href);
+    address.searchParams.set("error", result.get("error"));
+    location.replace(address);
   }
 }

@@ -20,7 +20,7 @@ export interface ConsoleUrls {
 }
 
 /** The HTML document of a page without a viewer: sign-in and the error page. */
-export function BarePage({ urls, v, title, looks, refreshTo, scripts = [], children }: {
+export function BarePage({ urls, v, title, looks, refreshTo, scripts = [], isWide, children }: {
   urls: ConsoleUrls;
   v: Looks;
   /** The policy of the page must allow `brandStyle` of them. */
@@ -29,11 +29,13 @@ export function BarePage({ urls, v, title, looks, refreshTo, scripts = [], child
   /** The address to which the page redirects at once. */
   refreshTo?: string;
   scripts?: string[];
+  /** True if it has tables. */
+  isWide?: boolean;
   children?: Child;
 }) {
   return (
     <Document urls={urls} v={v} title={title} looks={looks} refreshTo={refreshTo} scripts={scripts}>
-      <main class="bare" id="content">{children}</main>
+      <main class={isWide ? "bare wide" : "bare"} id="content">{children}</main>
       {looks?.footer && <footer class="bare-footer">{looks.footer}</footer>}
     </Document>
   );

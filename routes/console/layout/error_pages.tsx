@@ -118,6 +118,7 @@ function errorView(v: Visit, { title, status, text, places = [] }: {
 /** Links from a page that the viewer cannot use. */
 function WaysOn({ v, children }: { v: Visit; children?: Child }) {
   const t = errorTexts[v.locale];
+  if (v.hosted) return <p>{buttonLink("set-up", commonTexts[v.locale].goBack)}</p>;
   const list = listOf(v);
   const other = `scope?back=${encodeURIComponent(v.address)}`;
   return (

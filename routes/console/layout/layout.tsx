@@ -97,7 +97,7 @@ export function Layout(
   );
 }
 
-function PageHead({ v, view, breadcrumb }: { v: Visit; view: View; breadcrumb: string }) {
+export function PageHead({ v, view, breadcrumb }: { v: Visit; view: View; breadcrumb: string }) {
   return (
     <div class="page-head">
       <div>
@@ -127,7 +127,7 @@ function PageHead({ v, view, breadcrumb }: { v: Visit; view: View; breadcrumb: s
 }
 
 /** The result of the last action, with a button that undoes it if that is possible. */
-function FlashNotice({ v }: { v: Visit }) {
+export function FlashNotice({ v }: { v: Visit }) {
   if (!v.flash) return null;
   const { tone, text, detail, undo } = v.flash;
   return (
@@ -198,7 +198,7 @@ function AccountMenu({ v }: { v: Visit }) {
 }
 
 /** The confirmation dialog of all forms with `data-confirm`; console.js fills it. */
-function ConfirmDialog({ v }: { v: Visit }) {
+export function ConfirmDialog({ v }: { v: Visit }) {
   const t = commonTexts[v.locale];
   return (
     <dialog id="confirm" aria-labelledby="confirm-question">

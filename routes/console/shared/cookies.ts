@@ -14,6 +14,7 @@ const FLASH = "steward_flash";
 /** Browsers keep cookies of up to 4,096 bytes with name and attributes. */
 const FLASH_CHARACTERS = 3_000;
 const OIDC_START = "steward_begun";
+const SET_UP = "steward_set_up";
 const TIME_ZONE = "steward_tz";
 const CHANGED = "steward_changed";
 const DISMISSED = "steward_dismissed";
@@ -31,6 +32,8 @@ export interface BrowserState {
   provider: string | null;
   /** Secret set when the browser leaves for an OpenID provider. It must return with it (prevents login CSRF). */
   oidcStart: string | null;
+  /** The token of a set-up link. HttpOnly. */
+  setUpToken: string | null;
   /** `deviceToken` of the last sign-in with this browser. HttpOnly. */
   deviceToken: string | null;
   flash: Flash | null;
@@ -54,6 +57,7 @@ export function readCookies(base: URL, headers: Headers, uiLocales: string | nul
     secret: read(SESSION) || null,
     provider: read(PROVIDER) || null,
     oidcStart: read(OIDC_START) || null,
+    setUpToken: read(SET_UP) || null,
     deviceToken: read(DEVICE) || null,
     flash: readFlash(read(FLASH)),
     hasChanged: read(CHANGED) === "1",
@@ -73,6 +77,14 @@ export function cookieWriter(base: URL) {
     setCookie(base, { name: PROVIDER, value, path: "/oauth", sameSite: "Lax", maxAgeSeconds });
   return {
     session: (secret: string) => [write(SESSION, secret, null), provider(secret, null)],
+    setUp: (token: string) =>
+      setCookie(base, {
+        name: SET_UP,
+        value: token,
+        path: "/console/set-up",
+        sameSite: "Strict",
+        maxAgeSeconds: null,
+      }),
     device: (token: string) => write(DEVICE, token, DEVICE_SECONDS),
     noSession: () => [write(SESSION, "", 0), provider("", 0)],
     /** SameSite=Lax, because the browser returns from the provider's site. */

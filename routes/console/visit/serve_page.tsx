@@ -16,7 +16,9 @@ import {
   staleView,
 } from "../layout/error_pages.tsx";
 import { PAGE_FORM_BYTES, readForm } from "../shared/form.ts";
+import { brandStyle, styleSource } from "../layout/brand.tsx";
 import { Layout } from "../layout/layout.tsx";
+import { SetUpLayout } from "../layout/set_up_layout.tsx";
 import type { ConsolePage, Outcome, View, Visit } from "../shared/page.ts";
 import { isSameOrigin } from "../shared/request_security.ts";
 import { shownResult } from "../shared/undo.ts";
@@ -25,13 +27,17 @@ import { openVisit, type VisitContext, type VisitRequest } from "./open_visit.ts
 import { findAnyById, findById, kindOf } from "../search/kinds.ts";
 import { idIn } from "../shared/search_query.ts";
 
-/** Handles one request: session, permissions, form token, page, layout. `page` is null if no page matches the path. */
+/**
+ * Handles one request: session, permissions, form token, page, layout. `page` is null if no page matches the path.
+ * @param open reads what stands for a session, and its viewer
+ */
 export async function servePage(
   parts: VisitContext,
   page: ConsolePage | null,
   asked: VisitRequest,
+  open: typeof openVisit = openVisit,
 ): Promise<Response> {
-  const opened = await openVisit(parts, asked);
+  const opened = await open(parts, asked);
   return opened instanceof Response
     ? opened
     : await new PageServing(parts, asked, opened.v, opened.state).serve(page);
@@ -132,6 +138,7 @@ class PageServing {
     const { v, asked: { request }, parts: { answers } } = this;
     const failure = thrown instanceof Problem ? refusalOf(thrown, v.locale) : thrown;
     if (!(failure instanceof Refusal)) throw failure;
+    if (failure.status === 401 && v.hosted) return await answers.goTo("set-up", []);
     if (failure.status === 401) return await answers.toSignIn(request, failure.code);
     if (failure.code === "STEP_UP_REQUIRED_FORBIDDEN" && v.boundTo !== null) {
       return await answers.toSignIn(request, failure.code); // by the provider, which then proves it again
@@ -156,12 +163,15 @@ class PageServing {
   }
 
   async #show(view: View): Promise<Response> {
-    const { v, parts: { answers } } = this;
-    const unread = await unreadCount(v.api, v.viewer);
-    return await answers.html(
-      <Layout urls={answers.urls} v={v} view={view} unread={unread} />,
+    const { v, parts: { answers: { urls } } } = this;
+    const page = v.hosted
+      ? <SetUpLayout urls={urls} v={v} looks={v.hosted} view={view} />
+      : <Layout urls={urls} v={v} view={view} unread={await unreadCount(v.api, v.viewer)} />;
+    return await this.parts.answers.html(
+      page,
       view.status ?? 200,
       [...this.state.flash ? [this.#cookies.noFlash()] : [], ...this.#changedCookies],
+      v.hosted ? styleSource(brandStyle(v.hosted)) : "",
     );
   }
 

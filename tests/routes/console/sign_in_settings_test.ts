@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { setupShared } from "../../support/setup.ts";
-import { browseAt } from "./plain_browser.ts";
+import { browseAt, PlainBrowser } from "./plain_browser.ts";
 
 const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
@@ -60,4 +60,51 @@ Deno.test("an email domain is added, and shown with its DNS record until it is d
   await browser.press("Add a domain", { Domain: "Acme.example" });
   browser.page.shows("The domain was added.", "acme.example Waiting _steward-sign-in.acme.example");
   (await browser.press("Delete")).shows("The domain was deleted.", "No domain yet");
+});
+
+Deno.test("break-glass users are chosen by email; sign-in by password stays until a provider has been used", async () => {
+  const admin = await t.actor({ permissions: ["manage:sign-in", "read:users"] });
+  const browser = await browseAt(t, admin, "tenants/sign-in");
+  (await browser.press("Add a break-glass user", { Email: "nobody@example.test" })).shows(
+    "No user of this tenant has the email nobody@example.test.",
+  );
+  const { email } = (await admin.get("/api/v1/auth/me")).body.user;
+  (await browser.press("Add a break-glass user", { Email: email })).shows("The sign-in settings were saved.");
+  const ids = async () => (await admin.get("/api/v1/sign-in-settings")).body.breakGlassUserIds;
+  assert.deepEqual(await ids(), [admin.userId]);
+  (await browser.press("Switch off")).shows("PASSWORD_SIGN_IN_NEEDED_CONFLICT");
+  await browser.press("Remove");
+  assert.deepEqual(await ids(), []);
+});
+
+/** A browser without a session that has opened a set-up link. */
+async function setUp(url: string): Promise<PlainBrowser> {
+  const browser = new PlainBrowser(t);
+  const [, token = ""] = /#token=(su_.+)$/.exec(url) ?? [];
+  await browser.visit("set-up");
+  await browser.send("set-up/open", [["token", token]]);
+  await browser.visit("set-up");
+  return browser;
+}
+
+Deno.test("a set-up link opens the pages of one tenant's providers and domains, and no others, until it is revoked", async () => {
+  const admin = await t.actor({ permissions: ["manage:sign-in"] });
+  const console = await browseAt(t, admin, "tenants/sign-in");
+  const shown = await console.press("New set-up link");
+  const url = shown.all("button", ({ attribs }) => "data-copy" in attribs)[0]?.attribs["data-copy"] ?? "";
+  const browser = await setUp(url);
+  browser.page.shows("Set up sign-in", "No identity provider yet");
+  assert.ok(!browser.page.offers.some((name) => ["New set-up link", "Switch off"].includes(name)));
+  await browser.press("Add a domain", { Domain: "acme.example" });
+  browser.page.shows("The domain was added.");
+  await browser.follow("New OpenID Connect provider");
+  (await browser.press("Create the provider", NEW_OIDC)).shows("The provider was created.");
+  assert.equal((await admin.get("/api/v1/sign-in-providers")).body.totalCount, 1);
+  (await browser.visit(`set-up/providers/${crypto.randomUUID()}`)).shows("Not found");
+  assert.equal((await browser.open("tenants/sign-in")).location, "/console/sign-in?to=tenants%2Fsign-in");
+  const other = await setUp(url.replace(/su_.*/, "su_unknown"));
+  assert.equal(other.page.shows("This link does not work any more.").status, 401);
+  await console.visit("tenants/sign-in");
+  (await console.press("Revoke")).shows("The link was revoked.");
+  (await browser.visit("set-up")).shows("This link does not work any more.");
 });

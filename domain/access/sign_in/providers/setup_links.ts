@@ -43,7 +43,8 @@ export async function createSetupLink(
         now() + make_interval(hours => ${LIFE_HOURS})) returning expires_at`;
     if (!link) throw new Error("the insert of a set-up link returned no row");
     await recordAudit(tx, caller, "sign-in-setup-link.create", id);
-    return { id, url: `${p.baseUrl()}/console/set-up?${new URLSearchParams({ token })}`, ...link };
+    // in the fragment, so that no log of requests has it
+    return { id, url: `${p.baseUrl()}/console/set-up#${new URLSearchParams({ token })}`, ...link };
   });
 }
 

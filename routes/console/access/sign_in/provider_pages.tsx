@@ -73,6 +73,13 @@ export const signInPages = (at: string): ConsolePage[] => {
         return done(toOne(params.id), providerTexts[v.locale].saved);
       },
     }),
+    {
+      path: `${one}/test`,
+      async post(v) {
+        const { url } = await v.api.act("testSignInProvider", v);
+        return { goTo: `..${url.slice(v.baseUrl.length)}` };
+      },
+    },
     ...actionsOf(one, providerTexts, {
       enable: ["enableSignInProvider", "enabled"],
       disable: ["disableSignInProvider", "disabled"],
@@ -86,7 +93,10 @@ export const signInPages = (at: string): ConsolePage[] => {
   return pages.map((page) => ({ ...page, permissions: ["manage:sign-in"] }));
 };
 
-const crumbsOf = (v: Visit, at: string) => [{ href: at, label: providerTexts[v.locale].title }];
+const crumbsOf = (v: Visit, at: string) => {
+  const t = providerTexts[v.locale];
+  return [{ href: at, label: v.hosted ? t.setUp : t.title }];
+};
 
 async function providerPage(v: Visit, at: string): Promise<View> {
   const t = providerTexts[v.locale];
@@ -144,6 +154,7 @@ function Actions({ v, at, provider: { id, name, isEnabled } }: { v: Visit; at: s
   const here = `${at}/providers/${id}`;
   return (
     <>
+      {actionButton(v, `${here}/test`, t.test, { icon: "lock" })}
       {isEnabled
         ? actionButton(v, `${here}/disable`, t.disable, { confirm: t.disableConfirm(name) })
         : actionButton(v, `${here}/enable`, t.enable)}

@@ -8,6 +8,7 @@ import { CopyValue, factList } from "../../components/values.tsx";
 import type { Sent } from "../../shared/actions.ts";
 import type { Row } from "../../shared/operations.ts";
 import type { View, Visit } from "../../shared/page.ts";
+import { readSettingsCards } from "./settings_cards.tsx";
 import { TenantTabs } from "./tenant_tabs.tsx";
 import { providerTexts } from "./provider_texts.ts";
 
@@ -23,7 +24,7 @@ export const providerBadge = (v: Visit, { isEnabled }: Pick<Provider, "isEnabled
   providerStates.badge(v, isEnabled ? "on" : "off");
 
 /**
- * The identity providers and email domains of a tenant.
+ * The identity providers and email domains of a tenant; in the console also its settings.
  * @param at the path of the page, below which are those of its parts
  * @param sent the form of a new domain that was refused
  */
@@ -34,8 +35,9 @@ export async function signInPage(v: Visit, at: string, sent: Sent | null): Promi
     v.api.call("listSignInProviders", { query: { pageSize: 100 } }),
     v.api.call("listSignInDomains", { query: { pageSize: 100 } }),
   ]);
+  const settings = v.hosted || isPlatform ? null : await readSettingsCards(v, at);
   return {
-    title: t.title,
+    title: v.hosted ? t.setUp : t.title,
     scope: v.viewer.tenant?.name,
     body: (
       <>
@@ -44,6 +46,7 @@ export async function signInPage(v: Visit, at: string, sent: Sent | null): Promi
           <>
             <ProvidersCard v={v} at={at} providers={providers.items} />
             <DomainsCard v={v} at={at} domains={domains.items} sent={sent} />
+            {settings}
           </>
         )}
       </>
