@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { digest, newSecret } from "../../../domain/shared/secrets.ts";
 import { setupShared } from "../../support/setup.ts";
-import { browse } from "./plain_browser.ts";
+import { browse, PlainBrowser } from "./plain_browser.ts";
 import { AWAY } from "./sign_in_services.ts";
 
 const t = await setupShared(AWAY);
@@ -156,4 +156,52 @@ Deno.test("a browser does not complete a provider sign-in that another browser s
     assert.deepEqual([status, given.includes("steward_console=")], [401, false]);
   }
   assert.equal((await comeBack(attacker.cookie, { code, begun: attacker.begun })).status, 303);
+});
+
+/** A tenant with an enabled provider and a verified domain. */
+async function company() {
+  const admin = await t.actor({ permissions: ["manage:sign-in"] });
+  const connection = { issuer: "https://login.acme.example", clientId: "steward" };
+  const { body } = await admin.post("/api/v1/sign-in-providers", {
+    kind: "Oidc",
+    name: "Acme Entra",
+    ...connection,
+  });
+  await admin.post(`/api/v1/sign-in-providers/${body.id}/enable`);
+  const domain = `${crypto.randomUUID()}.example`;
+  await admin.post("/api/v1/sign-in-domains", { name: domain });
+  await t.steward.platform.sql`update sign_in_domains set status = 'Verified' where name = ${domain}`;
+  return { tenantId: admin.tenantId ?? "", domain, startUrl: body.service.startUrl as string };
+}
+
+Deno.test("the sign-in page of a tenant has its providers, and the password only by a link if it is off", async () => {
+  const { tenantId, startUrl } = await company();
+  const browser = new PlainBrowser(t);
+  const hrefs = () => browser.page.all("a").map(({ attribs }) => attribs.href ?? "");
+  const page = await browser.visit(`sign-in?tenantId=${tenantId}`);
+  assert.ok(page.shows("Continue with Acme Entra").controls("Password").length > 0);
+  const [href = ""] = hrefs().filter((href) => href.startsWith(`${startUrl}?`));
+  const back = new URL(new URL(href).searchParams.get("returnTo") ?? "", t.url);
+  assert.deepEqual([back.pathname, back.searchParams.get("tenantId")], ["/console/sign-in", tenantId]);
+  await t.steward.platform.sql`update tenants set password_sign_in = false where id = ${tenantId}`;
+  await browser.visit(`sign-in?tenantId=${tenantId}`);
+  assert.equal(browser.page.controls("Password").length, 0);
+  await browser.follow("Use a password");
+  assert.equal(browser.page.controls("Password").length, 1);
+});
+
+Deno.test("a work email leads to the provider of its domain", async () => {
+  const { domain, startUrl } = await company();
+  const browser = new PlainBrowser(t);
+  const { html } = await browser.send("sign-in", [["do", "company"], ["email", `ana@${domain}`]]);
+  const to = `url=..${new URL(startUrl).pathname}?returnTo=%2Fconsole%2Fsign-in%3Fbegun%3D`;
+  assert.ok(html.includes(to), html);
+  assert.ok(browser.cookies.has("steward_begun"), "its return is bound to this browser");
+  await browser.visit("sign-in");
+  (await browser.press("Continue", { Email: "ana@nobody.example" })).shows("No company sign-in is set up");
+});
+
+Deno.test("a refused sign-in by a provider is explained in the browser's language", async () => {
+  const page = await new PlainBrowser(t, "pt-BR").visit("sign-in?error=TENANT_SESSION_FORBIDDEN");
+  page.shows("Entrou com a sua empresa");
 });

@@ -46,7 +46,7 @@ export const signInPages = (at: string): ConsolePage[] => {
       async send(v, form) {
         const kind = field(form, "kind");
         const { id } = await v.api.call("createSignInProvider", { body: { kind, ...bodyOf(form) } });
-        return done(toOne(id), providerTexts[v.locale].created);
+        return done(toOne(id), providerTexts[v.locale].providerCreated);
       },
     }),
     { path: one, get: (v) => providerPage(v, at) },

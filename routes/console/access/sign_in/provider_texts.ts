@@ -24,7 +24,7 @@ export const providerTexts = sectionTexts({
   lastSignIn: ["Last sign-in", "Último login"],
   tenantAddress: ["Sign-in page of the tenant", "Página de login do inquilino"],
   createProvider: ["Create the provider", "Criar o provedor"],
-  created: [
+  providerCreated: [
     "The provider was created. Test it, then enable it.",
     "O provedor foi criado. Teste-o e ative-o.",
   ],
@@ -131,6 +131,7 @@ export const providerTexts = sectionTexts({
   noDomains: ["No domain yet", "Ainda não há domínio"],
   domain: ["Domain", "Domínio"],
   record: ["TXT record", "Registro TXT"],
+  value: ["Value", "Valor"],
   addDomain: ["Add a domain", "Adicionar um domínio"],
   domainAdded: ["The domain was added.", "O domínio foi adicionado."],
   domainRemoved: ["The domain was deleted.", "O domínio foi excluído."],

@@ -107,24 +107,15 @@ function DomainsCard({ v, at, domains, sent }: {
             </>
           ),
         },
-        {
-          head: t.record,
-          cell: ({ dnsName, dnsValue }) => (
-            <>
-              <CopyValue v={v} value={dnsName} />
-              <span class="sub">
-                <CopyValue v={v} value={dnsValue} />
-              </span>
-            </>
-          ),
-        },
+        { head: t.record, cell: ({ dnsName }) => <CopyValue v={v} value={dnsName} /> },
+        { head: t.value, cell: ({ dnsValue }) => <CopyValue v={v} value={dnsValue} /> },
         actionsColumn(v, ({ id, name }) => (
-          <>
+          <span class="row end">
             {actionButton(v, `${at}/domains/${id}/verify`, t.checkAgain)}
             {actionButton(v, `${at}/domains/${id}/remove`, t.remove, {
               confirm: t.removeDomainConfirm(name),
             })}
-          </>
+          </span>
         )),
       ])}
       <details open={sent !== null}>
