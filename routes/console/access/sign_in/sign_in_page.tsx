@@ -97,12 +97,12 @@ function DomainsCard({ v, at, domains, sent }: {
     <Card title={t.domains}>
       <p class="muted">{t.domainsIntro}</p>
       {dataTable(t.domains, domains, <p class="muted">{t.noDomains}</p>, [
-        { head: t.domain, cell: ({ name }) => name },
         {
-          head: t.status,
-          cell: ({ status, lastError }) => (
+          head: t.domain,
+          cell: ({ name, status, lastError }) => (
             <>
-              {proofStates.badge(v, status)}
+              {name}
+              <span class="sub">{proofStates.badge(v, status)}</span>
               {lastError && <span class="sub" lang="en">{lastError}</span>}
             </>
           ),
