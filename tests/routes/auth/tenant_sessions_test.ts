@@ -167,7 +167,6 @@ Deno.test("it ends with its provider, which signs in nobody with platform reach"
   await sql`delete from sign_in_providers where id = ${provider.id}`;
   platform.rights.invalidate(null);
   await refused(NO_ACCESS, me.get(ME));
-  await refused(BEYOND, me.get("/api/v1/auth/factors"));
 });
 
 Deno.test("its delegations and clients are bound as it is", async () => {
