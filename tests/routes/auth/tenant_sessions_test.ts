@@ -153,8 +153,7 @@ Deno.test("without the second factor that the tenant requires, it is refused, an
 
 Deno.test("it ends with its provider, which signs in nobody with platform reach", async () => {
   const { who, own, provider, me } = await employee();
-  const choose = (userId: string) =>
-    sql.begin((tx) => chooseTenant(tx, userId, { tenantId: null, global: true }, provider));
+  const choose = (userId: string) => chooseTenant(sql, userId, { tenantId: null, global: true }, provider);
   assert.equal(await choose(who.id), own);
   const strong = await t.actor({ tenantId: own, permissions: ["admin:system"] });
   await assert.rejects(choose(strong.userId), { code: "TENANT_FORBIDDEN" });
