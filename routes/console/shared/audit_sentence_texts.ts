@@ -127,6 +127,10 @@ export const actionSentences = defineTexts({
     "{who} changed who may join tenant {target}",
     "{who} alterou quem pode entrar no inquilino {target}",
   ],
+  "tenant.set-sign-in": [
+    "{who} changed how users sign in to tenant {target}",
+    "{who} alterou como se entra no inquilino {target}",
+  ],
   "user.register": ["{target} registered", "{target} registrou-se"],
   "user.remove-password": [
     "The password of {target}, chosen by somebody else, was removed at the first sign-in with a provider",

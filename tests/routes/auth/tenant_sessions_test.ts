@@ -256,6 +256,12 @@ Deno.test("a tenant that accepts only its providers refuses all other sessions a
   await refused(NO_ACCESS, elsewhere.post("/api/v1/auth/switch-tenant", { tenantId: own }));
   await refused(NO_ACCESS, signIn(t, visitor.email));
   await accepted(signIn(t, visitor.email, undefined, { global: true }));
-  await accepted(admin.me.put(path, { passwordSignIn: true, breakGlassUserIds: [] }));
+  const visit = { reason: "No provider works", mayWrite: true };
+  const { accessToken } = await accepted(
+    t.systemAdmin.post(`/api/v1/admin/tenants/${own}/work-in`, visit),
+    201,
+  );
+  const on = { passwordSignIn: true, breakGlassUserIds: [] };
+  await accepted(withToken(t, accessToken).put(path, on));
   await accepted(worker.me.get(ME));
 });

@@ -28,6 +28,11 @@ export const serviceRows: Rows = {
     names: (id) => ({ body: { mode: "open", roleId: id("role") } }),
     code: "ROLE_NOT_FOUND",
   },
+  readSignInSettings: { own: () => ({}) },
+  updateSignInSettings: {
+    names: (id) => ({ body: { passwordSignIn: true, breakGlassUserIds: [id("user")] } }),
+    code: "VALIDATION_ERROR",
+  },
   acceptInvitationSignedIn: { own: () => ({ body: { token: "none" } }), code: "INVITATION_INVALID" },
   listOpenIdProviders: { open: texts },
   startOpenIdSignIn: { open: texts },
