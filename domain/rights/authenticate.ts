@@ -126,6 +126,7 @@ async function authenticateSetupLink(
     serviceAccount: null,
     clientId: null,
     actedBy: null,
+    boundTo: null,
     tokenTenantId: tenantId,
     tenantId,
     permissions: new Set([SETUP_PERMISSION]),

@@ -95,7 +95,7 @@ async function requireUsedProvider(tx: Tx, tenantId: string): Promise<void> {
  * Checks that a tenant without sign-in by password keeps a user who can sign in when no provider works, and set it up anew.
  * @throws PASSWORD_SIGN_IN_NEEDED_CONFLICT
  */
-export async function requireBreakGlass(tx: Tx, tenantId: string): Promise<void> {
+async function requireBreakGlass(tx: Tx, tenantId: string): Promise<void> {
   const missing = await tx`
     select from tenants t where t.id = ${tenantId} and not t.password_sign_in and not exists (
       select from user_tenants l join users u on u.id = l.user_id

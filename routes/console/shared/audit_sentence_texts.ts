@@ -131,6 +131,10 @@ export const actionSentences = defineTexts({
     "The daily check did not find the TXT record of email domain {target}",
     "A verificação diária não encontrou o registro TXT do domínio de e-mail {target}",
   ],
+  "tenant.set-sign-in": [
+    "{who} changed how users sign in to tenant {target}",
+    "{who} alterou como se entra no inquilino {target}",
+  ],
   "user.register": ["{target} registered", "{target} registrou-se"],
   "user.remove-password": [
     "The password of {target}, chosen by somebody else, was removed at the first sign-in with a provider",

@@ -176,6 +176,7 @@ export const CASES: Record<string, Case> = {
   readRegistration: { ask: () => ({ body: NONE }) },
   confirmRegistration: { ask: () => ({ body: { ...NONE, password: "crimson heron 17 desk" } }) },
   updateRegistrationSettings: { ask: () => ({ body: { mode: "domain", domains: ["example.test"] } }) },
+  updateSignInSettings: { ask: () => ({ body: { passwordSignIn: true, breakGlassUserIds: [] } }) },
   exchangeOpenIdCode: { ask: () => ({ body: { code: "none" } }) },
   readProblem: { ask: () => ({ params: { code: "VALIDATION_ERROR" } }) },
   docsAsset: { ask: () => ({ params: { asset: "docs.css" } }) },

@@ -31,6 +31,11 @@ export const serviceRows: Rows = {
     names: (id) => ({ body: { mode: "open", roleId: id("role") } }),
     code: "ROLE_NOT_FOUND",
   },
+  readSignInSettings: { own: () => ({}) },
+  updateSignInSettings: {
+    names: (id) => ({ body: { passwordSignIn: true, breakGlassUserIds: [id("user")] } }),
+    code: "VALIDATION_ERROR",
+  },
   acceptInvitationSignedIn: { own: () => ({ body: { token: "none" } }), code: "INVITATION_INVALID" },
   listSignInProviders: { own: () => ({}) },
   readSignInProvider: provider(),
