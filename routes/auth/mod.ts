@@ -9,6 +9,7 @@ import { ownAccountRoutes } from "./own_account.ts";
 import { passwordResetRoutes } from "./password_reset.ts";
 import { registrationRoutes } from "./registration.ts";
 import { serviceAccountRoutes } from "./service_accounts.ts";
+import { signInProviderRoutes } from "./sign_in_providers.ts";
 import { signInRoutes } from "./sign_in.ts";
 
 /** Every route of sign-in. */
@@ -22,6 +23,7 @@ export const authRoutes = [
   ...registrationRoutes,
   ...emailChangeRoutes,
   ...oidcRoutes,
+  ...signInProviderRoutes,
   ...apiKeyRoutes,
   ...serviceAccountRoutes,
   ...keyRoutes,

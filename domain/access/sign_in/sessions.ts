@@ -42,6 +42,12 @@ export interface FirstTokens extends TokenPair {
   deviceToken?: string;
 }
 
+/** A tenant's own provider, by which a session was opened. */
+export interface SessionProvider {
+  id: string;
+  tenantId: string;
+}
+
 /** The user of a session, with the security version of the session. */
 interface SessionUser {
   id: string;
@@ -53,6 +59,7 @@ interface SessionUser {
  * @param o.user its row is locked by this transaction. So a concurrent change of the user's roles or links waits for this
  * session and then ends it. A concurrent change of a role ends it without waiting, see `securityVersionOf`.
  * @param o.amr the methods by which the user has just signed in
+ * @param o.provider the tenant's provider that signed the user in: the session is good in its tenant only
  * @param o.deviceToken the token that the device sent, or null if it sent none: the device is remembered. Absent: it is not.
  */
 export async function openSession(
@@ -65,6 +72,7 @@ export async function openSession(
     ip: string | null;
     userAgent: string | null;
     deviceToken?: string | null;
+    provider?: SessionProvider | null;
   },
 ): Promise<FirstTokens> {
   const { tenantId } = o;
@@ -72,10 +80,11 @@ export async function openSession(
   const refreshToken = newSecret();
   const opening = tx<{ securityVersion: number; seconds: number }[]>`
     with session as (
-      insert into sessions (id, user_id, security_version, expires_at, amr, ip, user_agent)
+      insert into sessions (id, user_id, security_version, expires_at, amr, ip, user_agent, provider_id, only_tenant_id)
       select ${sessionId}, u.id, ${securityVersionOf(tx)},
         now() + make_interval(secs => ${REFRESH_TOKEN_SECONDS}),
-        ${o.amr}::text[], ${o.ip}, ${o.userAgent} from users u where u.id = ${o.user.id}
+        ${o.amr}::text[], ${o.ip}, ${o.userAgent}, ${o.provider?.id ?? null}::uuid,
+        ${o.provider?.tenantId ?? null}::uuid from users u where u.id = ${o.user.id}
       returning id, security_version, expires_at
     ), inserted as (
       insert into refresh_tokens (token_hash, session_id, tenant_id, expires_at)

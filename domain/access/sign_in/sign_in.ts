@@ -32,6 +32,7 @@ import {
   issueTokens,
   markRefreshTokensUsed,
   openSession,
+  type SessionProvider,
 } from "./sessions.ts";
 import { chooseTenant, requireActiveLink, type WantedTenant } from "./tenant_choice.ts";
 
@@ -124,11 +125,14 @@ export interface FirstStepUser {
   amr: Amr[];
   /** Id of the known device; null: an unknown device. */
   deviceId: string | null;
+  /** The tenant's provider that signed the user in; absent: another way. */
+  provider?: SessionProvider;
 }
 
 /**
  * Opens a session, unless the user has a second factor that the sign-in lacks. The count of failed sign-ins is reset only
- * when the session opens: a right password alone must not reset it.
+ * when the session opens: a right password alone must not reset it. A sign-in by a tenant's
+ * own provider neither resets it nor makes the device known: who runs the provider must not get more attempts at the password.
  * @param wanted without `deviceToken`, the device is not remembered
  * @throws TENANT_FORBIDDEN
  */
@@ -138,17 +142,17 @@ export async function firstStep(
   user: FirstStepUser,
   wanted: WantedTenant & Origin,
 ): Promise<FirstStep> {
-  const { id: userId, amr } = user;
+  const { id: userId, amr, provider = null } = user;
   if (user.hasFactor && !amr.includes("mfa")) {
     await chooseTenant(tx, userId, wanted);
-    return { needed: await askForFactor(p, tx, { userId, amr, ...wanted }) };
+    return { needed: await askForFactor(p, tx, { userId, amr, provider, ...wanted }) };
   }
   const [tenantId] = await Promise.all([
     chooseTenant(tx, userId, wanted),
-    clearFailedSignIns(tx, userId, user.deviceId),
+    provider === null ? clearFailedSignIns(tx, userId, user.deviceId) : null,
   ]);
   const { ip, userAgent, deviceToken } = wanted;
-  const device = deviceToken === undefined ? {} : { deviceToken };
+  const device = deviceToken === undefined || provider !== null ? { provider } : { deviceToken };
   const tokens = await openSession(p, tx, { user, tenantId, amr, ip, userAgent, ...device });
   return { signedIn: { tokens, userId, tenantId } };
 }
