@@ -213,7 +213,7 @@ function reason(error: unknown): string {
 }
 
 /** A claim as text of at most 320 characters; "" if it is not a text or contains NUL, which Postgres cannot store. */
-export const text = (claim: unknown): string =>
+const text = (claim: unknown): string =>
   typeof claim === "string" && !claim.includes("\0") ? claim.trim().slice(0, 320) : "";
 
 /** A configured OpenID provider and its client. */
