@@ -274,6 +274,14 @@ export const AUTH_PROBLEMS = {
     "This service cannot keep client secrets. Contact its operator.",
     "Este serviço não pode guardar segredos de clientes. Fale com o operador.",
   ),
+  SIGN_IN_SETUP_LINK_NOT_FOUND: entry(
+    404,
+    "Set-up link not found",
+    "The tenant has no set-up link with this id, or it was revoked.",
+    "Check the id.",
+    "This link does not exist. Reload the page.",
+    "Este link não existe. Recarregue a página.",
+  ),
   SIGN_IN_DOMAIN_NOT_FOUND: entry(
     404,
     "Sign-in domain not found",

@@ -6,6 +6,7 @@ import type { Caller } from "./caller.ts";
 import { KEY_PREFIX, type KeyRights } from "./key_rights.ts";
 import type { RightsPlatform } from "./platform.ts";
 import type { SessionRights } from "./rights.ts";
+import { SETUP_PERMISSION, SETUP_PREFIX } from "./setup_link_rights.ts";
 import type { ServiceAccountRights } from "./service_account_rights.ts";
 
 export interface Credentials {
@@ -40,6 +41,7 @@ export async function authenticate(
   const token = BEARER.exec(c.authorization)?.[1];
   if (!token) throw problem("TOKEN_INVALID", "The Authorization header is not of the form `Bearer <token>`.");
   if (token.startsWith(KEY_PREFIX)) return await authenticateKey(p, c, token);
+  if (token.startsWith(SETUP_PREFIX)) return await authenticateSetupLink(p, c, token);
   const claims = await readClaims(p, c, token);
   const { sub, sid, ver, clientId } = claims;
   if (sid === null) return await authenticateAccountToken(p, c, sub, ver);
@@ -102,6 +104,35 @@ async function authenticateKey(
   const key = await p.rights.keys.read(token);
   if (!key) throw problem("TOKEN_INVALID", "The API key or secret is unknown.");
   return await actAs(p, c, key);
+}
+
+/** Authenticates a set-up link, which acts on behalf of its creator, for one task in one tenant. */
+async function authenticateSetupLink(
+  p: Pick<RightsPlatform, "rights">,
+  { tenantHeader, traceId, ip }: Credentials,
+  token: string,
+): Promise<Caller> {
+  const { id, tenantId, createdBy } = await p.rights.keys.readSetupLink(token);
+  const named = namedTenants({ tenantHeader, tenantQuery: [] });
+  requireOneTenant(named);
+  if (named.some((other) => other !== tenantId)) {
+    throw problem("TENANT_FORBIDDEN", `The set-up link is good only in tenant ${tenantId}.`);
+  }
+  return {
+    userId: createdBy,
+    sessionId: "",
+    proof: null,
+    apiKeyId: id,
+    isSetupLink: true,
+    serviceAccount: null,
+    clientId: null,
+    actedBy: null,
+    tokenTenantId: tenantId,
+    tenantId,
+    permissions: new Set([SETUP_PERMISSION]),
+    traceId,
+    ip,
+  };
 }
 
 /** Authenticates a service account by an access token that its secret was exchanged for. */

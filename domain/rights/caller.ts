@@ -9,8 +9,10 @@ export interface Caller {
   sessionId: string;
   /** The state of the session's second factor; null for programs, which need none. */
   proof: SessionProof | null;
-  /** The API key that acts on behalf of `userId`; null if the user signed in. */
+  /** The API key or set-up link that acts on behalf of `userId`; null if the user signed in. */
   apiKeyId: string | null;
+  /** Present if the caller has a set-up link: only the routes of that task accept it. */
+  isSetupLink?: true;
   /** The service account that calls; null: another caller. */
   serviceAccount: ServiceAccountCaller | null;
   /** The first-party client to which the token was issued, only for the user's own data; null: another caller. */

@@ -17,6 +17,8 @@ export interface Access<C> {
   forEnrolling?: true;
   /** True if a first-party client's token with the scope `steward.self` is accepted. */
   forSelf?: true;
+  /** True if a set-up link is accepted. */
+  forSetup?: true;
   /** True if it accepts who acts as the caller, although it reads what is the user's own in all tenants. */
   forActing?: true;
   /** True if the session must be recent: see `afterStepUp`. */
@@ -26,7 +28,7 @@ export interface Access<C> {
 
 /**
  * Returns the caller that a route accepts.
- * @throws FORBIDDEN for a client's token for the user's own data, unless the route accepts it;
+ * @throws FORBIDDEN for a client's token for the user's own data, and for a set-up link, unless the route accepts it;
  * SECOND_FACTOR_REQUIRED for a session that lacks a required second factor, unless the route accepts it; and the errors of
  * `access.admit`
  */
@@ -36,6 +38,12 @@ export function admit<C>(access: Access<C>, caller: Caller | null): C {
       "FORBIDDEN",
       `The token of the client ${caller.clientId} reaches only the user's own things: in-app notifications, ` +
         "preferences, profile, sessions, second factors and exports.",
+    );
+  }
+  if (caller?.isSetupLink && access.needsCaller && !access.forSetup) {
+    throw problem(
+      "FORBIDDEN",
+      "A set-up link is only for the tenant's identity providers and email domains.",
     );
   }
   if (!caller?.proof?.isLimited || access.forEnrolling) return access.admit(caller);
@@ -83,6 +91,9 @@ export const forActing = <C extends Caller>(rule: Access<C>): Access<C> => ({ ..
 
 /** Also accepts first-party clients' tokens with the scope `steward.self`: for routes to the user's own data. */
 export const forSelf = <C extends Caller>(rule: Access<C>): Access<C> => ({ ...rule, forSelf: true });
+
+/** Also accepts set-up links: for routes to the tenant's providers of sign-in. */
+export const forSetup = <C extends Caller>(rule: Access<C>): Access<C> => ({ ...rule, forSetup: true });
 
 /**
  * Needs a recent sign-in: for routes that create lasting credentials.

@@ -11,6 +11,7 @@ import { registrationRoutes } from "./registration.ts";
 import { samlRoutes } from "./saml.ts";
 import { serviceAccountRoutes } from "./service_accounts.ts";
 import { signInProviderRoutes } from "./sign_in_providers.ts";
+import { signInSetupRoutes } from "./sign_in_setup.ts";
 import { signInRoutes } from "./sign_in.ts";
 
 /** Every route of sign-in. */
@@ -26,6 +27,7 @@ export const authRoutes = [
   ...oidcRoutes,
   ...samlRoutes,
   ...signInProviderRoutes,
+  ...signInSetupRoutes,
   ...apiKeyRoutes,
   ...serviceAccountRoutes,
   ...keyRoutes,

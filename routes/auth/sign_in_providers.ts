@@ -23,7 +23,7 @@ import {
   SignInProvider,
 } from "../../domain/access/sign_in/providers/provider.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
-import { inTenant } from "../../domain/rights/checks.ts";
+import { afterStepUp, forSetup, inTenant } from "../../domain/rights/checks.ts";
 import { domainOfMail, uuid } from "../../domain/shared/shapes.ts";
 import { created, etagOf, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
@@ -33,7 +33,8 @@ const endpoint = endpointsIn("Sign-in providers");
 
 const PROVIDERS = "/api/v1/sign-in-providers";
 const DOMAINS = "/api/v1/sign-in-domains";
-const access = inTenant("manage:sign-in");
+const access = forSetup(inTenant("manage:sign-in"));
+const afterProof = afterStepUp(access);
 const params = z.object({ id: uuid });
 const provider = { etag: true, description: "The provider", schema: SignInProvider } as const;
 const given = [
@@ -71,7 +72,7 @@ export const signInProviderRoutes = [
   }),
   endpoint(`POST ${PROVIDERS}`, {
     id: "createSignInProvider",
-    access,
+    access: afterProof,
     summary: "Create an identity provider of the tenant, which is not enabled",
     details:
       "A tenant has at most five. The caller must be allowed to assign `roleId` and, with a claim for groups, all roles " +
@@ -88,7 +89,7 @@ export const signInProviderRoutes = [
   }),
   endpoint(`PUT ${PROVIDERS}/{id}`, {
     id: "updateSignInProvider",
-    access,
+    access: afterProof,
     params,
     summary:
       "Change an identity provider; a change of its connection ends the sessions that were opened by it",
@@ -101,7 +102,7 @@ export const signInProviderRoutes = [
   }),
   endpoint(`POST ${PROVIDERS}/{id}/enable`, {
     id: "enableSignInProvider",
-    access,
+    access: afterProof,
     params,
     summary: "Let users sign in by an identity provider",
     answers: { 200: provider },

@@ -33,6 +33,8 @@ const activeAdmins = (tx: Tx, tenantId: string) =>
 
 /** The id of the role Admin if the user is the only active one who holds it in the locked tenant; else null. */
 export async function lastAdminRole(tx: Tx, tenantId: string, userId: string): Promise<string | null> {
-  const [admin, other] = await tx<{ userId: string; roleId: string }[]>`${activeAdmins(tx, tenantId)} limit 2`;
+  const [admin, other] = await tx<{ userId: string; roleId: string }[]>`${
+    activeAdmins(tx, tenantId)
+  } limit 2`;
   return admin && !other && admin.userId === userId ? admin.roleId : null;
 }
