@@ -33,8 +33,8 @@ export class SamlTest {
   ) {}
 
   /** Starts a service with one company, whose enabled provider may create users. */
-  static async start(): Promise<SamlTest> {
-    const t = await setupShared({ PUBLIC_URL });
+  static async start(env: Record<string, string> = {}): Promise<SamlTest> {
+    const t = await setupShared({ PUBLIC_URL, ...env });
     const key = await makeSamlKey();
     const admin = await t.actor({ permissions: ["manage:sign-in", "read:users"] });
     const { id } = await accepted(
@@ -102,3 +102,13 @@ export class SamlTest {
     };
   }
 }
+
+/** The values of a page's hidden fields. */
+export const fieldsOf = (html: string): Record<string, string> =>
+  Object.fromEntries(
+    Array.from(html.matchAll(/<input[^>]*>/g), ([input]) => {
+      const of = (name: string) =>
+        new RegExp(` ${name}="([^"]*)"`).exec(input)?.[1]?.replaceAll("&amp;", "&") ?? "";
+      return [of("name"), of("value")];
+    }),
+  );
