@@ -122,7 +122,6 @@ async function authenticateSetupLink(
     proof: null,
     apiKeyId: id,
     isSetupLink: true,
-    boundTo: null,
     serviceAccount: null,
     clientId: null,
     actedBy: null,

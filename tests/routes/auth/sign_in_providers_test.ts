@@ -28,6 +28,9 @@ const SAML = {
 const NOT_VALID = "400 VALIDATION_ERROR";
 const ESCALATION = "403 ROLE_ASSIGNMENT_ESCALATION_BLOCKED";
 
+/** The token of a set-up link, which is in the fragment. */
+const tokenIn = (url: string): string => new URLSearchParams(new URL(url).hash.slice(1)).get("token") ?? "";
+
 /** A self-signed certificate of ten years. */
 async function certificate(): Promise<string> {
   const args = [
@@ -80,14 +83,19 @@ Deno.test("a provider is created, changed with If-Match, enabled and deleted; it
   await refused("404 SIGN_IN_PROVIDER_NOT_FOUND", admin.get(at));
 });
 
-Deno.test("a connection must be complete, of its kind, and reach no private address", async () => {
+Deno.test("a connection must be of its kind, complete before it is used, and reach no private address", async () => {
   const admin = await t.actor({ permissions: ["manage:sign-in"] });
   const saml = await accepted(admin.post(PROVIDERS, SAML), 201);
   assert.ok(Date.parse(saml.certificates[0].expiresAt) > Date.now());
   assert.equal(saml.service.metadataUrl, saml.service.entityId);
+  const partly = await accepted(admin.post(PROVIDERS, { ...OIDC, clientId: undefined }), 201);
+  await accepted(admin.post(`${PROVIDERS}/${saml.id}/enable`));
   await refused(
     NOT_VALID,
-    admin.post(PROVIDERS, { ...OIDC, clientId: undefined }),
+    admin.post(`${PROVIDERS}/${partly.id}/enable`),
+    admin.post(`${PROVIDERS}/${partly.id}/test`),
+    admin.put(`${PROVIDERS}/${saml.id}`, { signInUrl: null }),
+    admin.post(PROVIDERS, { ...SAML, metadata: "<EntityDescriptor/>" }),
     admin.post(PROVIDERS, { ...OIDC, entityId: "urn:x" }),
     admin.post(PROVIDERS, { ...SAML, clientSecret: "x" }),
     admin.post(PROVIDERS, { ...SAML, certificates: [{ pem: `${PEM}\n${PEM}` }] }),
@@ -193,7 +201,7 @@ Deno.test("a TXT record verifies a domain, and three daily checks without it fai
 Deno.test("a set-up link is for one task in one tenant, and as long as its creator holds the permission", async () => {
   const admin = await t.actor({ permissions: ["manage:sign-in", "read:users", "read:roles"] });
   const { id, url } = await accepted(admin.post(LINKS), 201);
-  const token = new URL(url).searchParams.get("token") ?? "";
+  const token = tokenIn(url);
   const link = withToken(t, token);
   const made = await accepted(link.post(PROVIDERS, OIDC), 201);
   await accepted(link.post(DOMAINS, { name: "example.org" }), 201);
@@ -223,7 +231,7 @@ Deno.test("a set-up link is for one task in one tenant, and as long as its creat
   assert.deepEqual((await accepted(admin.get(LINKS))).items.map((each: { id: string }) => each.id), [id]);
   await accepted(admin.delete(`${LINKS}/${id}`), 204);
   await refused("401 TOKEN_REVOKED", link.get(PROVIDERS));
-  const next = withToken(t, new URL((await accepted(admin.post(LINKS))).url).searchParams.get("token") ?? "");
+  const next = withToken(t, tokenIn((await accepted(admin.post(LINKS))).url));
   await sql`update sign_in_setup_links set expires_at = now() where tenant_id = ${admin.tenantId}`;
   await refused("401 TOKEN_EXPIRED", next.get(PROVIDERS));
   await refused("401 TOKEN_INVALID", withToken(t, `${token}x`).get(PROVIDERS));
@@ -239,7 +247,7 @@ Deno.test("a service account hands out links too", async () => {
     authorization: `Bearer ${secret}`,
   });
   const { url } = await accepted(account.post(LINKS), 201);
-  const link = withToken(t, new URL(url).searchParams.get("token") ?? "");
+  const link = withToken(t, tokenIn(url));
   await accepted(link.get(PROVIDERS));
   await accepted(maker.delete(`/api/v1/service-accounts/${id}`), 204);
   await refused("401 SESSION_INVALIDATED", link.get(PROVIDERS));

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { setupShared } from "../../support/setup.ts";
+import { makeSamlKey } from "../../support/saml.ts";
 import { browseAt, PlainBrowser } from "./plain_browser.ts";
 
 const t = await setupShared();
@@ -52,6 +53,29 @@ Deno.test("an identity provider is created, shown with the addresses to copy, ch
   (await browser.press("Enable")).shows("The provider is enabled.", "Status Enabled");
   (await browser.press("Disable")).shows("The provider is disabled.");
   (await browser.press("Delete")).shows("The provider was deleted.", "No identity provider yet");
+});
+
+const { certificate } = await makeSamlKey();
+const METADATA = `<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="urn:acme">
+<IDPSSODescriptor><KeyDescriptor><KeyInfo xmlns="http://www.w3.org/2000/09/xmldsig#"><X509Data>
+<X509Certificate>${certificate.replaceAll(/-----[A-Z ]+-----/g, "")}</X509Certificate>
+</X509Data></KeyInfo></KeyDescriptor>
+<SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="https://acme.example/sso"/>
+</IDPSSODescriptor></EntityDescriptor>`;
+
+Deno.test("a SAML provider is created with what is known, and completed by pasted metadata", async () => {
+  const browser = await browseAt(t, await t.actor({ permissions: ["manage:sign-in"] }), "tenants/sign-in");
+  await browser.follow("New SAML provider");
+  const made = await browser.press("Create the provider", { Name: "Acme" });
+  const id = made.address.split("/").at(-1);
+  made.shows(`Reply URL (ACS) ${t.url}/api/v1/auth/saml/${id}/acs`);
+  (await browser.press("Enable")).shows("VALIDATION_ERROR");
+  await browser.follow("Edit");
+  const wrong = await browser.press("Save", { "Metadata of the provider (XML)": "<html/>" });
+  assert.equal(wrong.status, 400);
+  await browser.press("Save", { "Metadata of the provider (XML)": METADATA });
+  browser.page.shows("The provider was saved.", "Entity ID of the provider urn:acme", "expires");
+  (await browser.press("Enable")).shows("The provider is enabled.");
 });
 
 Deno.test("an email domain is added, and shown with its DNS record until it is deleted", async () => {

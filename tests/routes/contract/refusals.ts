@@ -89,7 +89,7 @@ export async function ofOtherKinds({ t }: Contract): Promise<Refused[]> {
     },
     {
       who: "a set-up link",
-      by: { token: new URL(link.url).searchParams.get("token") ?? "" },
+      by: { token: link.url.split("#token=")[1] ?? "" },
       refusal: "403 FORBIDDEN",
       isRefused: ({ access }) => !access.forSetup,
     },

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { readAllowList } from "../../../../infra/http_out/addresses.ts";
 import { urlMistake } from "../../../../infra/http_out/url_mistake.ts";
 import { transact, type Tx } from "../../../../infra/postgres/postgres.ts";
+import { readSamlMetadata, SamlRefused } from "../../../../infra/saml.ts";
 import { recordAudit } from "../../../audit/audit.ts";
 import { type FieldErrors, invalid, problem } from "../../../problems/problem.ts";
 import type { TenantCaller } from "../../../rights/caller.ts";
@@ -18,7 +19,15 @@ import { permissionsOfRoles, requireMayAssignRoles } from "../../roles/escalatio
 import { lockLinkTargets, requireTargets } from "../../users/link_targets.ts";
 import { sealClientSecret } from "./client_secret.ts";
 import { readGroupRoles } from "./group_roles.ts";
-import { ClaimNames, type Connection, PROVIDER_KINDS, type ProviderRow, readProvider } from "./provider.ts";
+import {
+  ClaimNames,
+  type Connection,
+  CONNECTION_OF,
+  PROVIDER_KINDS,
+  type ProviderRow,
+  readProvider,
+  requireComplete,
+} from "./provider.ts";
 
 const MAX_PROVIDERS = 5;
 const MAX_CERTIFICATES = 5;
@@ -40,6 +49,10 @@ const members = {
   createsUsers: z.boolean(),
   roleId: uuid.nullable(),
   satisfiesSecondFactor: z.boolean(),
+  metadata: z.string().max(200_000).meta({
+    description:
+      "Of kind Saml: the provider's metadata (XML), instead of entityId, signInUrl and certificates",
+  }),
 };
 
 /** A change of a provider. Members that are left out keep their value. */
@@ -53,13 +66,11 @@ type ProviderChange = z.output<typeof ProviderChange>;
 export const NewProvider = z.object({ ...members, kind: enumName(PROVIDER_KINDS) })
   .partial().required({ kind: true, name: true }).meta({
     id: "CreateSignInProviderRequest",
-    description: "Kind Oidc needs issuer and clientId, kind Saml entityId, signInUrl and certificates",
+    description:
+      "Before it can be enabled or tested, kind Oidc needs issuer and clientId, kind Saml entityId, signInUrl and " +
+      "certificates",
   });
 
-const CONNECTION_OF = {
-  Oidc: ["issuer", "clientId"],
-  Saml: ["entityId", "signInUrl", "certificates"],
-} as const;
 const CONNECTION = [...CONNECTION_OF.Oidc, ...CONNECTION_OF.Saml];
 
 /**
@@ -70,9 +81,10 @@ const CONNECTION = [...CONNECTION_OF.Oidc, ...CONNECTION_OF.Saml];
 export async function createProvider(
   p: AccessPlatform,
   caller: TenantCaller,
-  { kind, ...given }: z.output<typeof NewProvider>,
+  { kind, metadata, ...others }: z.output<typeof NewProvider>,
 ): Promise<ProviderRow> {
   const { tenantId } = caller;
+  const given = { ...others, ...await connectionIn(metadata) };
   const id = newId();
   const blank = {
     kind,
@@ -123,14 +135,16 @@ export async function updateProvider(
   p: AccessPlatform,
   caller: TenantCaller,
   id: string,
-  { clientSecret, ...given }: ProviderChange,
+  { clientSecret, metadata, ...others }: ProviderChange,
   ifMatch: string | null,
 ): Promise<ProviderRow> {
   const { tenantId } = caller;
+  const given = { ...others, ...await connectionIn(metadata) };
   return await transact(p.sql, async (tx) => {
     const before = await readProvider(tx, tenantId, id, tx`for update`);
     requireVersion(ifMatch, before.version);
     const after = changed(p, before, given);
+    if (before.isEnabled) requireComplete(after);
     if (clientSecret) requireOidc(before);
     const isNewSecret = clientSecret !== undefined && (clientSecret !== null || before.clientSecret !== null);
     if (isDeepStrictEqual(audited(before), audited(after)) && !isNewSecret) return before;
@@ -160,7 +174,7 @@ export async function updateProvider(
 
 /**
  * Enables or disables a provider. Disabling it ends the sessions that were opened by it.
- * @throws SIGN_IN_PROVIDER_NOT_FOUND, PRECONDITION_FAILED
+ * @throws SIGN_IN_PROVIDER_NOT_FOUND, PRECONDITION_FAILED, VALIDATION_ERROR (the connection is not complete)
  */
 export async function setProviderEnabled(
   p: AccessPlatform,
@@ -173,6 +187,7 @@ export async function setProviderEnabled(
     const before = await readProvider(tx, caller.tenantId, id, tx`for update`);
     requireVersion(ifMatch, before.version);
     if (before.isEnabled === isEnabled) return before;
+    if (isEnabled) requireComplete(before);
     await tx`update sign_in_providers set is_enabled = ${isEnabled}, version = version + 1, updated_at = now()
       where id = ${id}`;
     if (!isEnabled) await endProviderSessions(p, tx, id, "sign-in provider disabled");
@@ -243,7 +258,7 @@ function changed(
   };
   const { name = before.name, claims = before.claims, createsUsers = before.createsUsers } = given;
   const { roleId = before.roleId, satisfiesSecondFactor = before.satisfiesSecondFactor } = given;
-  requireConnection(p, kind, connection);
+  requireAddresses(p, connection);
   return { kind, name, connection, claims, createsUsers, roleId, satisfiesSecondFactor };
 }
 
@@ -251,17 +266,19 @@ function requireOidc({ kind }: Pick<ProviderRow, "kind">): void {
   if (kind !== "Oidc") throw invalid({ clientSecret: [`a provider of kind ${kind} has none`] });
 }
 
-/** Checks that a connection is complete and its URLs may be used. @throws VALIDATION_ERROR */
-function requireConnection(
-  { config }: Pick<AccessPlatform, "config">,
-  kind: ProviderRow["kind"],
-  connection: Connection,
-): void {
-  const errors: FieldErrors = {};
-  for (const name of CONNECTION_OF[kind]) {
-    const value = connection[name];
-    if (value === null || value.length === 0) errors[name] = [`a provider of kind ${kind} needs it`];
+/** The connection that a provider's metadata name. @throws VALIDATION_ERROR */
+async function connectionIn(metadata: string | undefined): Promise<Partial<Connection>> {
+  try {
+    return metadata === undefined ? {} : await readSamlMetadata(metadata);
+  } catch (refusal) {
+    if (refusal instanceof SamlRefused) throw invalid({ metadata: [refusal.message] });
+    throw refusal;
   }
+}
+
+/** Checks that the URLs of a connection may be used. @throws VALIDATION_ERROR */
+function requireAddresses({ config }: Pick<AccessPlatform, "config">, connection: Connection): void {
+  const errors: FieldErrors = {};
   for (const name of ["issuer", "signInUrl"] as const) {
     const value = connection[name];
     const mistake = value === null ? null : addressMistake(value, config.OUTBOUND_ALLOW);

@@ -11,6 +11,7 @@ import {
   type ProviderKind,
   type ProviderRow,
   readProvider,
+  requireComplete,
   serviceUrls,
 } from "./provider.ts";
 
@@ -84,6 +85,7 @@ export const unknownProvider = (name: string): Problem =>
  */
 export async function startTest(p: AccessPlatform, { tenantId }: TenantCaller, id: string): Promise<string> {
   const row = await readProvider(p.sql, tenantId, id);
+  requireComplete(row);
   const ticket = newSecret();
   const secrets = { state: ticket, browserSecret: newSecret(), nonce: "", codeVerifier: "" };
   await storeFlow(p, { provider: id, returnTo: null, test: ticket, tenantId, global: false }, row, secrets);

@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { z } from "zod";
 import type { Sql } from "../../../../infra/postgres/postgres.ts";
-import { type Problem, problem } from "../../../problems/problem.ts";
+import { invalid, type Problem, problem } from "../../../problems/problem.ts";
 import type { PagedResult, PageRequest } from "../../../shared/paging.ts";
 import type { Platform } from "../../../shared/platform.ts";
 import { readPage } from "../../../shared/read_page.ts";
@@ -61,6 +61,22 @@ export interface Connection {
   signInUrl: string | null;
   /** In PEM. */
   certificates: string[];
+}
+
+/** The members that the connection of a kind has. */
+export const CONNECTION_OF = {
+  Oidc: ["issuer", "clientId"],
+  Saml: ["entityId", "signInUrl", "certificates"],
+} as const;
+
+/**
+ * Checks that a connection can be used. It is completed after its creation if the provider asks for the service's URLs first.
+ * @throws VALIDATION_ERROR
+ */
+export function requireComplete({ kind, connection }: Pick<ProviderRow, "kind" | "connection">): void {
+  const missing = CONNECTION_OF[kind].filter((name) => !connection[name]?.length);
+  if (missing.length === 0) return;
+  throw invalid(Object.fromEntries(missing.map((name) => [name, [`a provider of kind ${kind} needs it`]])));
 }
 
 /** A stored provider. Its client secret is encrypted. */

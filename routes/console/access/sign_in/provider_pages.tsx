@@ -7,14 +7,7 @@ import { actionsOf, done, formPage, type Sent } from "../../shared/actions.ts";
 import { roleChoices } from "../../shared/access_queries.ts";
 import { commonTexts } from "../../shared/common_texts.ts";
 import type { Answer } from "../../shared/operations.ts";
-import {
-  type ConsolePage,
-  field,
-  fieldsIn,
-  optionalField,
-  type View,
-  type Visit,
-} from "../../shared/page.ts";
+import { type ConsolePage, field, optionalField, type View, type Visit } from "../../shared/page.ts";
 import { providerTexts } from "./provider_texts.ts";
 import { providerBadge, signInPage } from "./sign_in_page.tsx";
 
@@ -184,12 +177,13 @@ async function providerForm(
       <Form fields={f} submit={isNew ? t.createProvider : undefined} back={here} stacked>
         <input type="hidden" name="kind" value={kind} />
         <Card title={t.connection}>
+          {isNew && <p class="muted">{t.newIntro}</p>}
           {f.text("name", t.name, { hint: t.nameHint })}
           {kind === "Oidc"
             ? (
               <>
-                {f.text("issuer", t.issuer, { type: "url", hint: t.issuerHint, required: true })}
-                {f.text("clientId", t.clientId, { required: true })}
+                {f.text("issuer", t.issuer, { type: "url", hint: t.issuerHint, required: false })}
+                {f.text("clientId", t.clientId, { required: false })}
                 {f.text("clientSecret", t.clientSecret, {
                   type: "password",
                   autocomplete: "new-password",
@@ -199,6 +193,7 @@ async function providerForm(
             )
             : (
               <>
+                {f.area("metadata", t.metadata, { rows: 6, code: true, hint: t.metadataHint })}
                 {f.text("entityId", t.entityId)}
                 {f.text("signInUrl", t.idpUrl, { type: "url" })}
                 {f.area("certificates", t.certificates, { rows: 6, code: true })}
@@ -231,23 +226,30 @@ async function providerForm(
 
 /** The members of a provider in a form. The form of who may not see the roles has no `roleId`. */
 function bodyOf(form: FormData) {
-  const claim = (name: string) => field(form, name) || null;
-  const certificates = field(form, "certificates").match(/-----BEGIN[^]*?-----END[^]*?-----/g);
-  const isOidc = field(form, "kind") === "Oidc";
+  const text = (name: string) => field(form, name) || null;
+  const certificates = field(form, "certificates").match(/-----BEGIN[^]*?-----END[^]*?-----/g) ?? [];
+  const metadata = optionalField(form, "metadata");
   const clientSecret = optionalField(form, "clientSecret");
+  const connection = field(form, "kind") === "Oidc"
+    ? { issuer: text("issuer"), clientId: text("clientId"), ...clientSecret ? { clientSecret } : {} }
+    : metadata
+    ? { metadata }
+    : {
+      entityId: text("entityId"),
+      signInUrl: text("signInUrl"),
+      certificates: certificates.map((pem) => ({ pem })),
+    };
   return {
     name: field(form, "name"),
-    ...isOidc
-      ? { ...fieldsIn(form, "issuer", "clientId"), ...clientSecret ? { clientSecret } : {} }
-      : { ...fieldsIn(form, "entityId", "signInUrl"), certificates: certificates ?? [] },
+    ...connection,
     claims: {
-      email: claim("claimedEmail"),
-      firstName: claim("firstName"),
-      lastName: claim("lastName"),
-      groups: claim("groups"),
+      email: text("claimedEmail"),
+      firstName: text("firstName"),
+      lastName: text("lastName"),
+      groups: text("groups"),
     },
     createsUsers: field(form, "createsUsers") === "true",
-    ...form.has("roleId") ? { roleId: claim("roleId") } : {},
+    ...form.has("roleId") ? { roleId: text("roleId") } : {},
     satisfiesSecondFactor: field(form, "satisfiesSecondFactor") === "true",
   };
 }

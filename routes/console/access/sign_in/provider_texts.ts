@@ -25,8 +25,12 @@ export const providerTexts = sectionTexts({
   tenantAddress: ["Sign-in page of the tenant", "Página de login do inquilino"],
   createProvider: ["Create the provider", "Criar o provedor"],
   providerCreated: [
-    "The provider was created. Test it, then enable it.",
-    "O provedor foi criado. Teste-o e ative-o.",
+    "The provider was created. Enter the addresses below at the provider, complete the connection, test it, then enable it.",
+    "O provedor foi criado. Informe os endereços abaixo no provedor, complete a conexão, teste-a e depois ative-a.",
+  ],
+  newIntro: [
+    "What you do not know yet can be added later. The addresses that your provider asks for are shown next.",
+    "O que ainda não sabe pode ser adicionado depois. Os endereços que o provedor pede aparecem em seguida.",
   ],
   saved: ["The provider was saved.", "O provedor foi salvo."],
   deleted: ["The provider was deleted.", "O provedor foi excluído."],
@@ -100,8 +104,8 @@ export const providerTexts = sectionTexts({
   stored: ["stored", "guardado"],
   metadata: ["Metadata of the provider (XML)", "Metadados do provedor (XML)"],
   metadataHint: [
-    "Paste it, and leave the three fields below empty.",
-    "Cole-os e deixe os três campos abaixo vazios.",
+    "Pasted metadata replace the three fields below.",
+    "Metadados colados substituem os três campos abaixo.",
   ],
   entityId: ["Entity ID of the provider", "Entity ID do provedor"],
   idpUrl: ["Sign-in URL of the provider", "URL de login do provedor"],
