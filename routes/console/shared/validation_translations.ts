@@ -149,6 +149,12 @@ const PORTUGUESE: [english: RegExp, portuguese: string][] = [
   [/^delivery by email needs at least one recipient$/, "Informe pelo menos um destinatário."],
   [/^several documents have their recipients in each item, .*$/, "Informe os destinatários em cada item."],
   [/^only delivery by email .* has recipients$/, "Só a entrega por e-mail tem destinatários."],
+  [/^a provider of kind (Oidc|Saml) has none$/, "Um provedor do tipo $1 não tem este campo."],
+  [/^a provider of kind (Oidc|Saml) needs it$/, "Um provedor do tipo $1 precisa deste campo."],
+  [/^expected one certificate in PEM$/, "Informe um certificado em PEM."],
+  [/^cannot be used: (.*)$/, "Não pode ser usado: $1."],
+  [/^expected a domain such as (.*)$/, "Informe um domínio como $1."],
+  [/^"(.*)" is not a public domain name such as (.*)$/, "“$1” não é um domínio público como $2."],
   [/^line (\d+), column (\d+): (.*)$/, "linha $1, coluna $2: $3"],
 ];
 

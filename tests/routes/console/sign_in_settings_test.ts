@@ -50,6 +50,8 @@ Deno.test("an identity provider is created, shown with the addresses to copy, ch
   await browser.follow("Edit");
   await browser.press("Save", { "First name": "given", "Client ID": "other" });
   browser.page.shows("The provider was saved.", "Client ID other", "First name given");
+  const { html } = await browser.submit(`tenants/sign-in/providers/${id}/test`);
+  assert.ok(html.includes(`url=../api/v1/auth/oidc/${id}?test=`), html);
   (await browser.press("Enable")).shows("The provider is enabled.", "Status Enabled");
   (await browser.press("Disable")).shows("The provider is disabled.");
   (await browser.press("Delete")).shows("The provider was deleted.", "No identity provider yet");
@@ -69,7 +71,7 @@ Deno.test("a SAML provider is created with what is known, and completed by paste
   const made = await browser.press("Create the provider", { Name: "Acme" });
   const id = made.address.split("/").at(-1);
   made.shows(`Reply URL (ACS) ${t.url}/api/v1/auth/saml/${id}/acs`);
-  (await browser.press("Enable")).shows("VALIDATION_ERROR");
+  assert.ok(!made.offers.some((name) => ["Enable", "Test the sign-in"].includes(name)));
   await browser.follow("Edit");
   const wrong = await browser.press("Save", { "Metadata of the provider (XML)": "<html/>" });
   assert.equal(wrong.status, 400);
@@ -121,6 +123,7 @@ Deno.test("a set-up link opens the pages of one tenant's providers and domains, 
   assert.ok(!browser.page.offers.some((name) => ["New set-up link", "Switch off"].includes(name)));
   await browser.press("Add a domain", { Domain: "acme.example" });
   browser.page.shows("The domain was added.");
+  assert.equal((await browser.send("set-up", [["name", "b.example"]])).status, 403, "without its token");
   await browser.follow("New OpenID Connect provider");
   (await browser.press("Create the provider", NEW_OIDC)).shows("The provider was created.");
   assert.equal((await admin.get("/api/v1/sign-in-providers")).body.totalCount, 1);

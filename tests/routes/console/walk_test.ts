@@ -33,6 +33,8 @@ const OPEN: Record<string, string> = {
   "200 200 200 403 403": `
     files files/scanner files/{id} invitations roles roles/matrix roles/{id} permissions
     tenants/registration tenants/directory tenants`,
+  "404 403 403 403 403": `
+    tenants/sign-in/providers/{id} tenants/sign-in/providers/{id}/edit`,
   "200 200 200 403 404": `
     report-runs/{id} report-runs/{id}/deliver report-schedules/{id} report-schedules/{id}/edit`,
   "200 200 200 404 200": `
@@ -53,7 +55,7 @@ const OPEN: Record<string, string> = {
     report-targets report-targets/{id} document-templates document-templates/new document-templates/{id}
     document-templates/{id}/versions document-templates/{id}/versions/{version}
     document-templates/{id}/generate permissions/new permissions/import permissions/{id}
-    permissions/{id}/default-roles tenants/new tenants/{id} tenants/{id}/edit tenants/{id}/data
+    permissions/{id}/default-roles tenants/sign-in tenants/sign-in/providers/new tenants/new tenants/{id} tenants/{id}/edit tenants/{id}/data
     ${
     RECORDS.map((record) => `${pathOfRecord(record)}/new`).join(" ")
   } api-keys api-keys/new api-keys/{id}/rotate service-accounts service-accounts/new

@@ -49,7 +49,7 @@ const members = {
   createsUsers: z.boolean(),
   roleId: uuid.nullable(),
   satisfiesSecondFactor: z.boolean(),
-  metadata: z.string().max(200_000).meta({
+  metadata: z.string().max(128 * 1024).meta({
     description:
       "Of kind Saml: the provider's metadata (XML), instead of entityId, signInUrl and certificates",
   }),
@@ -271,7 +271,7 @@ async function connectionIn(metadata: string | undefined): Promise<Partial<Conne
   try {
     return metadata === undefined ? {} : await readSamlMetadata(metadata);
   } catch (refusal) {
-    if (refusal instanceof SamlRefused) throw invalid({ metadata: [refusal.message] });
+    if (refusal instanceof SamlRefused) throw invalid({ metadata: [`cannot be used: ${refusal.message}`] });
     throw refusal;
   }
 }

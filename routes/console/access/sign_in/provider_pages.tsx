@@ -1,7 +1,7 @@
 import type { Child } from "hono/jsx";
 import { Fields, Form } from "../../components/fields.tsx";
 import { actionButton, buttonLink, deleteButton } from "../../components/forms.tsx";
-import { Card } from "../../components/notice.tsx";
+import { Card, Notice } from "../../components/notice.tsx";
 import { CopyValue, exactDay, factList, Time } from "../../components/values.tsx";
 import { actionsOf, done, formPage, type Sent } from "../../shared/actions.ts";
 import { roleChoices } from "../../shared/access_queries.ts";
@@ -105,6 +105,7 @@ async function providerPage(v: Visit, at: string): Promise<View> {
     actions: <Actions v={v} at={at} provider={provider} />,
     body: (
       <>
+        {!isComplete(provider) && <Notice tone="info">{t.incomplete}</Notice>}
         <Card title={t.enterThere}>
           {factList([
             copy(kind === "Oidc" ? t.redirectUri : t.acsUrl, service.redirectUri),
@@ -142,15 +143,21 @@ async function providerPage(v: Visit, at: string): Promise<View> {
   };
 }
 
-function Actions({ v, at, provider: { id, name, isEnabled } }: { v: Visit; at: string; provider: Provider }) {
+/** True if it has all that a sign-in needs. */
+const isComplete = ({ kind, issuer, clientId, entityId, signInUrl, certificates }: Provider): boolean =>
+  kind === "Oidc"
+    ? issuer !== null && clientId !== null
+    : entityId !== null && signInUrl !== null && certificates.length > 0;
+
+function Actions({ v, at, provider }: { v: Visit; at: string; provider: Provider }) {
   const t = providerTexts[v.locale];
+  const { id, name, isEnabled } = provider;
   const here = `${at}/providers/${id}`;
   return (
     <>
-      {actionButton(v, `${here}/test`, t.test, { icon: "lock" })}
-      {isEnabled
-        ? actionButton(v, `${here}/disable`, t.disable, { confirm: t.disableConfirm(name) })
-        : actionButton(v, `${here}/enable`, t.enable)}
+      {isComplete(provider) && actionButton(v, `${here}/test`, t.test, { icon: "lock" })}
+      {isEnabled && actionButton(v, `${here}/disable`, t.disable, { confirm: t.disableConfirm(name) })}
+      {!isEnabled && isComplete(provider) && actionButton(v, `${here}/enable`, t.enable)}
       {buttonLink(`${here}/edit`, t.edit, { tone: "primary" })}
       {deleteButton(v, `${here}/delete`, t.deleteConfirm(name))}
     </>

@@ -25,8 +25,12 @@ export const providerTexts = sectionTexts({
   tenantAddress: ["Sign-in page of the tenant", "Página de login do inquilino"],
   createProvider: ["Create the provider", "Criar o provedor"],
   providerCreated: [
-    "The provider was created. Enter the addresses below at the provider, complete the connection, test it, then enable it.",
-    "O provedor foi criado. Informe os endereços abaixo no provedor, complete a conexão, teste-a e depois ative-a.",
+    "The provider was created. Test it, then enable it.",
+    "O provedor foi criado. Teste-o e depois ative-o.",
+  ],
+  incomplete: [
+    "The connection is not complete. Enter the addresses below at the provider, and its own values here.",
+    "A conexão não está completa. Informe os endereços abaixo no provedor, e os valores dele aqui.",
   ],
   newIntro: [
     "What you do not know yet can be added later. The addresses that your provider asks for are shown next.",
