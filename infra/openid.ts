@@ -185,15 +185,13 @@ const supportedAuthentication = (secret: string): ClientAuth => (server, ...requ
 export function guardedFetch(allow: string | null): CustomFetch {
   const http = createHttpOut({ allow, wholeMs: TIMEOUT_SECONDS * 1000, followsRedirects: false });
   return async (url, { method, headers, body }) => {
-    const answer = await http.send({
-      url,
-      method,
-      headers,
-      body: body instanceof URLSearchParams
-        ? String(body)
-        : body as string | Uint8Array | null | undefined ?? null,
+    const content = body instanceof URLSearchParams
+      ? String(body)
+      : body as string | null | undefined ?? null;
+    const answer = await http.send({ url, method, headers, body: content }).catch((cause: Error) => {
+      throw new OpenIdUnavailable(cause.message, { cause });
     });
-    if (answer.isTruncated) throw new Error("the provider's answer is larger than 1 MiB");
+    if (answer.isTruncated) throw new OpenIdUnavailable("the provider's answer is larger than 1 MiB");
     const isEmpty = [204, 205, 304].includes(answer.status);
     return new Response(isEmpty ? null : answer.body as BodyInit, answer);
   };
@@ -208,7 +206,8 @@ function isRefusal(error: unknown): boolean {
 /** The reason of a failure, as a text without tokens, codes or claims. */
 function reason(error: unknown): string {
   if (error instanceof AuthorizationResponseError || error instanceof ResponseBodyError) return error.error;
-  const { message, code } = error as { message: string; code?: string };
+  const { message, code, cause } = error as { message: string; code?: string; cause?: unknown };
+  if (cause instanceof OpenIdUnavailable) return cause.message; // of `guardedFetch`
   return code ? `${message} (${code})` : message;
 }
 

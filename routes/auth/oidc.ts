@@ -7,7 +7,13 @@ import { endpointsIn } from "../shared/endpoint.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
 import { queryBoolean } from "../shared/validation.ts";
 import { originOf, signedInAnswer, signInAnswers } from "./answers.ts";
-import { finishAnswer, returnedBrowser, startAnswer, withRefusalPage } from "./provider_answers.ts";
+import {
+  finishAnswer,
+  refusedAnswers,
+  returnedBrowser,
+  startAnswer,
+  withRefusalPage,
+} from "./provider_answers.ts";
 import { deviceToken, OpenIdProviderDto } from "./shapes.ts";
 
 const endpoint = endpointsIn("Sign-in");
@@ -51,6 +57,7 @@ export const oidcRoutes = [
       global: queryBoolean.default(false),
     }),
     answers: {
+      ...refusedAnswers,
       302: { description: "Redirect to the provider; a cookie binds the sign-in to this browser" },
     },
     problems: [
@@ -79,7 +86,8 @@ export const oidcRoutes = [
     params: provider,
     query: z.object({ state: z.string().max(200).default("") }),
     answers: {
-      ...signInAnswers,
+      ...refusedAnswers,
+      200: { ...signInAnswers[200], alsoAs: ["text/html"] },
       303: {
         description: "Redirect to `returnTo`, with `#code=` for the exchange or `#error=` and an error code",
       },

@@ -33,6 +33,11 @@ export function returnedBrowser(platform: ServicePlatform, call: Call, state: st
   return { state, browserSecret, traceId: call.traceId, ...originOf(call, read(DEVICE)?.slice(0, 200)) };
 }
 
+/** The answer to a browser whose sign-in was refused. */
+export const refusedAnswers = {
+  400: { description: "Refused; for browsers a page that says what was expected", contentType: "text/html" },
+};
+
 /** Answers the end of a sign-in: tokens, a redirect to the page that exchanges the code, or the result of a test. */
 export async function finishAnswer(
   platform: ServicePlatform,
@@ -137,9 +142,11 @@ export async function withRefusalPage(
   } catch (refusal) {
     const asksForPage = call.request.headers.get("accept")?.includes("text/html");
     if (!asksForPage || !(refusal instanceof Problem)) throw refusal;
-    return await page(platform, call, o.provider, {
-      status: refusal.status,
-      headers: refusal.extras.headers ?? {},
+    const { traceId, ip } = call;
+    const { provider } = o;
+    platform.log.info("a sign-in by a provider was refused", { code: refusal.code, provider, traceId, ip });
+    return await page(platform, call, provider, {
+      status: 400,
       title: (t) => t.refused,
       body: (t, language, signInUrl) =>
         `${refusalText(refusal, language, o.isTest ?? false)}<p><a href="${
@@ -164,7 +171,6 @@ const testPage = (
 ): Promise<Answer> =>
   page(platform, call, provider, {
     status: 200,
-    headers: {},
     title: (t) => t.test,
     body: (t, language) => {
       const row = (name: string, value: string) =>
@@ -189,7 +195,6 @@ async function page(
   provider: string,
   o: {
     status: number;
-    headers: Record<string, string>;
     title: (t: typeof TEXTS.en) => string;
     body: (t: typeof TEXTS.en, language: "en" | "pt", signInUrl: string) => string;
   },
@@ -204,7 +209,6 @@ async function page(
   const body = `<h1>${escapeHtml(title)}</h1>${o.body(t, language, signInUrl)}`;
   const html = hostedPage(await readHostedLooks(platform, tenantId), { title, body, language });
   const headers = {
-    ...o.headers,
     "content-security-policy": `${HOSTED_POLICY}; form-action 'none'`,
     "referrer-policy": "no-referrer",
     vary: "accept-language",

@@ -1,4 +1,5 @@
 import { X509Certificate } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import { readAllowList } from "../../../../infra/http_out/addresses.ts";
 import { urlMistake } from "../../../../infra/http_out/url_mistake.ts";
@@ -22,17 +23,19 @@ import { ClaimNames, type Connection, PROVIDER_KINDS, type ProviderRow, readProv
 const MAX_PROVIDERS = 5;
 const MAX_CERTIFICATES = 5;
 
-/** A certificate in PEM, alone in its text. */
-const certificate = z.string().trim().max(10_000).refine(isCertificate, "expected one certificate in PEM");
+/** A certificate as the record has it, alone in its text. */
+const certificate = z.object({
+  pem: z.string().trim().max(10_000).refine(isCertificate, "expected one certificate in PEM"),
+}).transform(({ pem }) => pem);
 
 const members = {
   name: requiredName(100),
-  issuer: requiredText(500),
-  clientId: requiredText(500),
+  issuer: requiredText(500).nullable(),
+  clientId: requiredText(500).nullable(),
   clientSecret: z.string().min(1).max(2000).nullable().meta({ description: "null: a public client" }),
-  entityId: requiredText(1024),
-  signInUrl: requiredText(2000),
-  certificates: z.array(certificate).min(1).max(MAX_CERTIFICATES),
+  entityId: requiredText(1024).nullable(),
+  signInUrl: requiredText(2000).nullable(),
+  certificates: z.array(certificate).max(MAX_CERTIFICATES),
   claims: ClaimNames,
   createsUsers: z.boolean(),
   roleId: uuid.nullable(),
@@ -130,8 +133,7 @@ export async function updateProvider(
     const after = changed(p, before, given);
     if (clientSecret) requireOidc(before);
     const isNewSecret = clientSecret !== undefined && (clientSecret !== null || before.clientSecret !== null);
-    const isSame = JSON.stringify(audited(before)) === JSON.stringify(audited(after)) && !isNewSecret;
-    if (isSame) return before;
+    if (isDeepStrictEqual(audited(before), audited(after)) && !isNewSecret) return before;
     await requireMayDecide(tx, caller, after);
     const secret = clientSecret ? sealClientSecret(p.config, id, clientSecret) : null;
     await tx`update sign_in_providers set name = ${after.name},
@@ -141,8 +143,7 @@ export async function updateProvider(
         role_id = ${after.roleId}, satisfies_second_factor = ${after.satisfiesSecondFactor},
         version = version + 1, updated_at = now()
       where id = ${id}`;
-    const isReconnected = isNewSecret ||
-      JSON.stringify(before.connection) !== JSON.stringify(after.connection);
+    const isReconnected = isNewSecret || !isDeepStrictEqual(before.connection, after.connection);
     if (isReconnected) await endProviderSessions(p, tx, id, "sign-in provider changed");
     const [was, is] = [before.connection, after.connection];
     if (was.issuer !== is.issuer || was.entityId !== is.entityId) {
@@ -226,18 +227,19 @@ function changed(
 ): Settings {
   const { kind } = before;
   const foreign = CONNECTION.filter((name) =>
-    given[name] !== undefined && !(CONNECTION_OF[kind] as readonly string[]).includes(name)
+    Boolean(given[name]?.length) && !(CONNECTION_OF[kind] as readonly string[]).includes(name)
   );
   if (foreign.length > 0) {
     throw invalid(Object.fromEntries(foreign.map((name) => [name, [`a provider of kind ${kind} has none`]])));
   }
   if (given.clientSecret) requireOidc(before);
+  const { issuer, clientId, entityId, signInUrl, certificates } = before.connection;
   const connection: Connection = {
-    issuer: given.issuer ?? before.connection.issuer,
-    clientId: given.clientId ?? before.connection.clientId,
-    entityId: given.entityId ?? before.connection.entityId,
-    signInUrl: given.signInUrl ?? before.connection.signInUrl,
-    certificates: given.certificates ?? before.connection.certificates,
+    issuer: given.issuer === undefined ? issuer : given.issuer,
+    clientId: given.clientId === undefined ? clientId : given.clientId,
+    entityId: given.entityId === undefined ? entityId : given.entityId,
+    signInUrl: given.signInUrl === undefined ? signInUrl : given.signInUrl,
+    certificates: given.certificates ?? certificates,
   };
   const { name = before.name, claims = before.claims, createsUsers = before.createsUsers } = given;
   const { roleId = before.roleId, satisfiesSecondFactor = before.satisfiesSecondFactor } = given;
