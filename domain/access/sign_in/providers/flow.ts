@@ -49,12 +49,12 @@ export interface ReturnedFlow extends WantedTenant, Pick<FlowSecrets, "nonce" | 
   provider: string;
   /** Null: a configured provider. */
   providerId: string | null;
+  /** The connection of the tenant's provider. A change of it deletes the flow, so this is the one of its start. */
+  connection: Connection | null;
   isTest: boolean;
   returnTo: string | null;
   /** The identity that was verified before the browser returned; null: not yet. */
   identity: AssertedIdentity | null;
-  /** The connection of the tenant's provider. A change of it deletes the flow, so this is the one of its start. */
-  connection: Connection | null;
 }
 
 /**
