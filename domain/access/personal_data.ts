@@ -148,6 +148,11 @@ async function eraseTenantAccess({ sql }: AccessPlatform, tenantId: string): Pro
   await sql`delete from delegations where tenant_id = ${tenantId}`;
   await sql`delete from sign_in_setup_links where tenant_id = ${tenantId}`;
   await sql`delete from sign_in_domains where tenant_id = ${tenantId}`;
+  await untilDone(() =>
+    sql`delete from sessions where id = any(array(
+      select s.id from sessions s join sign_in_providers p on p.id = s.provider_id
+      where p.tenant_id = ${tenantId} limit 100))`
+  );
   await sql`delete from sign_in_providers where tenant_id = ${tenantId}`;
   await sql`delete from service_accounts where only_tenant_id = ${tenantId}`;
   await transact(sql, async (tx) => {

@@ -135,7 +135,7 @@ Deno.test("a full tenant takes nobody", async () => {
   await sql`update tenants set max_users = null where id = ${tenantId}`;
 });
 
-Deno.test("groups set the roles at each sign-in; roles that are no groups, of platform reach or of the provider stay", async () => {
+Deno.test("groups set the roles at each sign-in; roles that are no groups or of the provider stay; platform reach is refused", async () => {
   const [staff, lead, hidden, platform] = [
     await role("Staff"),
     await role("Lead"),
@@ -153,12 +153,15 @@ Deno.test("groups set the roles at each sign-in; roles that are no groups, of pl
   await sql`insert into user_tenant_roles (user_id, tenant_id, role_id) values
     (${user.id}, ${tenantId}, ${hidden}), (${user.id}, ${tenantId}, ${platform})`;
   w.provider.accounts.set(login, { email: `${login}@${domain}`, groups: ["SG-LEADS"] });
+  await refused("403 TENANT_FORBIDDEN", run(login, providerId));
+  assert.deepEqual(await rolesOf(user.id), ["Hidden", "Lead", "Member", "Root", "Staff"]);
+  await sql`delete from user_tenant_roles where user_id = ${user.id} and role_id = ${platform}`;
   await accepted(run(login, providerId));
-  assert.deepEqual(await rolesOf(user.id), ["Hidden", "Lead", "Member", "Root"]);
+  assert.deepEqual(await rolesOf(user.id), ["Hidden", "Lead", "Member"]);
   await refused("401 SESSION_INVALIDATED", withToken(t, accessToken).get("/auth/me"));
   w.provider.accounts.set(login, { email: `${login}@${domain}` });
   await accepted(run(login, providerId));
-  assert.deepEqual(await rolesOf(user.id), ["Hidden", "Lead", "Member", "Root"]);
+  assert.deepEqual(await rolesOf(user.id), ["Hidden", "Lead", "Member"]);
   assert.equal((await sql`select from roles where id = ${staff}`).count, 1);
 });
 

@@ -176,7 +176,9 @@ export const CASES: Record<string, Case> = {
   readRegistration: { ask: () => ({ body: NONE }) },
   confirmRegistration: { ask: () => ({ body: { ...NONE, password: "crimson heron 17 desk" } }) },
   updateRegistrationSettings: { ask: () => ({ body: { mode: "domain", domains: ["example.test"] } }) },
-  updateSignInSettings: { ask: () => ({ body: { passwordSignIn: true, breakGlassUserIds: [] } }) },
+  updateSignInSettings: {
+    ask: ({ user }) => ({ body: { passwordSignIn: true, breakGlassUserIds: [user] } }),
+  },
   exchangeOpenIdCode: { ask: () => ({ body: { code: "none" } }) },
   readProblem: { ask: () => ({ params: { code: "VALIDATION_ERROR" } }) },
   docsAsset: { ask: () => ({ params: { asset: "docs.css" } }) },

@@ -1,6 +1,7 @@
 import { transact } from "../../../../infra/postgres/postgres.ts";
 import { Problem } from "../../../problems/problem.ts";
 import type { AccessPlatform } from "../../platform.ts";
+import { chooseTenant } from "../tenant_choice.ts";
 import { unknownProvider } from "./flow.ts";
 import type { AssertedIdentity } from "./identity.ts";
 import { findTenantProvider } from "./provider.ts";
@@ -46,6 +47,7 @@ export async function testSignIn(
       if (!provider) throw unknownProvider(providerId);
       const { tenantId } = provider;
       const id = await resolveUser(p, tx, provider, asserted, trace);
+      await chooseTenant(tx, id, { tenantId, global: false }, provider);
       const [user] = await tx<{ email: string; roles: string[] }[]>`
         select u.email, array(select r.name from user_tenant_roles h join roles r on r.id = h.role_id
           where h.user_id = u.id and h.tenant_id = ${tenantId} order by r.name) as roles
