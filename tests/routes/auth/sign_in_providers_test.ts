@@ -118,6 +118,19 @@ Deno.test("a tenant has at most five providers, the platform none", async () => 
   await refused("409 SIGN_IN_PROVIDER_PLATFORM_CONFLICT", t.systemAdmin.post(PROVIDERS, OIDC));
 });
 
+Deno.test("without TARGET_KEYS only public clients are possible", async () => {
+  const admin = await t.actor({ permissions: ["manage:sign-in"] });
+  const { id } = await accepted(admin.post(PROVIDERS, { ...OIDC, clientSecret: "secret" }), 201);
+  await accepted(admin.post(`${PROVIDERS}/${id}/enable`));
+  using _without = t.replace(({ config }) => config, { TARGET_KEYS: null });
+  await refused(
+    "503 SIGN_IN_SECRETS_UNAVAILABLE",
+    admin.post(PROVIDERS, { ...OIDC, clientSecret: "secret" }),
+    t.nobody.get(`/api/v1/auth/oidc/${id}`),
+  );
+  await accepted(admin.post(PROVIDERS, OIDC), 201);
+});
+
 Deno.test("roles that the caller may not assign, or of platform reach, are no provider's", async () => {
   const admin = await t.actor({ permissions: ["manage:sign-in"] });
   const [visitor] = await sql`select id from roles where tenant_id = ${admin.tenantId} and name = 'Visitor'`;
@@ -149,6 +162,10 @@ Deno.test("a TXT record verifies a domain, and three daily checks without it fai
     NOT_VALID,
     ...["localhost", "10.0.0.1", "a b.com", ""].map((name) => admin.post(DOMAINS, { name })),
   );
+  await sql`insert into sign_in_domains (id, tenant_id, name, dns_value)
+    select gen_random_uuid(), ${admin.tenantId}, n || '.example.com', '' from generate_series(2, 50) n`;
+  await refused("409 SIGN_IN_DOMAINS_LIMIT_CONFLICT", admin.post(DOMAINS, { name: "example.net" }));
+  await sql`delete from sign_in_domains where tenant_id = ${admin.tenantId} and id <> ${made.id}`;
   const verify = () => accepted(admin.post(`${DOMAINS}/${made.id}/verify`));
   const missing = await verify();
   assert.deepEqual([missing.status, /was not found/.test(missing.lastError)], ["Pending", true]);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { accepted, refused } from "../../support/outcomes.ts";
-import { person, withToken } from "./people.ts";
+import { addApp } from "./factors.ts";
+import { failSignIns, person, signedIn, signIn, withToken } from "./people.ts";
 import { PUBLIC_URL, TenantProviderTest } from "./tenant_provider.ts";
 
 const READER = ["read:users", "read:roles"];
@@ -81,6 +82,27 @@ Deno.test("a user of elsewhere gets a link that is not the default; nothing else
   const [row] =
     await sql`select email_verified_at, password_hash is null as has_none from users where id = ${user.id}`;
   assert.deepEqual({ ...row }, { emailVerifiedAt: null, hasNone: false });
+});
+
+Deno.test("a user's own second factor completes the sign-in; the count of wrong passwords stays, and keeps nobody out", async () => {
+  await accepted(admin.put(at, { satisfiesSecondFactor: false }));
+  const email = `${crypto.randomUUID()}@${domain}`;
+  const user = await signedIn(t, { email, links: [tenantId], role: "Visitor" });
+  const { recoveryCodes } = await addApp(user.me, { now: Date.now, step: 0 });
+  await failSignIns(t, email, 4);
+  const half = await run(account(domain, { email }), providerId);
+  await refused("401 SECOND_FACTOR_REQUIRED_UNAUTHORIZED", half);
+  const proof = { factorToken: half.body.factorToken, recoveryCode: recoveryCodes[0] };
+  const done = await accepted(t.nobody.post("/api/v1/auth/login/factor", proof));
+  assert.equal(done.deviceToken, undefined);
+  const [session] = await sql`select provider_id, only_tenant_id from sessions
+    where user_id = ${user.id} and provider_id is not null`;
+  assert.deepEqual({ ...session }, { providerId, onlyTenantId: tenantId });
+  await failSignIns(t, email, 1);
+  await refused("401 ACCOUNT_LOCKED_UNAUTHORIZED", signIn(t, email));
+  await accepted(admin.put(at, { satisfiesSecondFactor: true }));
+  await sql`delete from sign_in_subjects where user_id = ${user.id}`;
+  await accepted(run(account(domain, { email }), providerId));
 });
 
 Deno.test("emails of foreign domains, unverified ones and none sign nobody in and leave nothing", async () => {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { transact, type Tx } from "../../../../infra/postgres/postgres.ts";
 import { Problem, problem } from "../../../problems/problem.ts";
 import { hasFactor } from "../../../rights/second_factor.ts";
@@ -52,6 +53,8 @@ export async function finishProviderSignIn(
     const identity = await identify();
     const result = await transact(p.sql, async (tx) => {
       const provider = await requireEnabled(tx, providerId);
+      // another provider could assert the subjects of this one
+      if (!isDeepStrictEqual(provider.connection, flow.connection)) throw unknownProvider(providerId);
       const id = await resolveUser(p, tx, provider, identity, trace);
       return await use(tx, { id, amr: amrOf(provider.satisfiesSecondFactor, identity.amr), provider });
     });

@@ -7,6 +7,7 @@ import type { AccessPlatform } from "../../platform.ts";
 import type { WantedTenant } from "../tenant_choice.ts";
 import type { AssertedIdentity } from "./identity.ts";
 import {
+  type Connection,
   findTenantProvider,
   type ProviderKind,
   type ProviderRow,
@@ -48,6 +49,8 @@ export interface ReturnedFlow extends WantedTenant, Pick<FlowSecrets, "nonce" | 
   provider: string;
   /** Null: a configured provider. */
   providerId: string | null;
+  /** The connection of the tenant's provider. A change of it deletes the flow, so this is the one of its start. */
+  connection: Connection | null;
   isTest: boolean;
   returnTo: string | null;
   /** The identity of an answer that came before the browser returned, or why it was refused; null: none came. */
@@ -119,7 +122,8 @@ export async function takeFlow(
   const [flow] = await sql<ReturnedFlow[]>`
     delete from oidc_flows where state_hash = ${digest(o.state)} and provider = ${o.provider}
       and browser_hash = ${digest(o.browserSecret)} and expires_at > now()
-    returning provider, provider_id, is_test, nonce, code_verifier, return_to, tenant_id, is_global as global, identity`;
+    returning provider, provider_id, is_test, nonce, code_verifier, return_to, tenant_id, is_global as global, identity,
+      (select p.connection from sign_in_providers p where p.id = provider_id) as connection`;
   if (flow) return flow;
   throw badState();
 }

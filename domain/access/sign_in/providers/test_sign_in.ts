@@ -6,7 +6,7 @@ import type { AssertedIdentity } from "./identity.ts";
 import { findTenantProvider } from "./provider.ts";
 import { resolveUser, type Trace } from "./resolve.ts";
 
-/** What a test of a provider found. */
+/** The result of a test of a provider. */
 export interface TestedSignIn {
   /** Null: the provider's answer was refused. */
   identity: AssertedIdentity | null;
