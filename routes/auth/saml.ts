@@ -9,7 +9,13 @@ import {
 import { text } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { signInAnswers } from "./answers.ts";
-import { finishAnswer, returnedBrowser, startAnswer, withRefusalPage } from "./provider_answers.ts";
+import {
+  finishAnswer,
+  refusedAnswers,
+  returnedBrowser,
+  startAnswer,
+  withRefusalPage,
+} from "./provider_answers.ts";
 
 const endpoint = endpointsIn("Sign-in");
 
@@ -31,7 +37,10 @@ export const samlRoutes = [
         description: "As for an OpenID provider, with the exchange of the code there",
       }),
     }),
-    answers: { 302: { description: "Redirect to the provider; a cookie binds the sign-in to this browser" } },
+    answers: {
+      ...refusedAnswers,
+      302: { description: "Redirect to the provider; a cookie binds the sign-in to this browser" },
+    },
     problems: ["OIDC_PROVIDER_NOT_FOUND", "OIDC_STATE_INVALID"],
     run: ({ platform, params, query: { returnTo = null, test = null }, call }) =>
       withRefusalPage(platform, call, params, async () => {
@@ -47,7 +56,10 @@ export const samlRoutes = [
     params,
     content: { form: z.object({ SAMLResponse: z.string(), RelayState: z.string().optional() }) },
     bodyLimit: MAX_FORM_BYTES,
-    answers: { 303: { description: "Redirect to the end of the sign-in, which gets its cookie" } },
+    answers: {
+      ...refusedAnswers,
+      303: { description: "Redirect to the end of the sign-in, which gets its cookie" },
+    },
     problems: ["OIDC_PROVIDER_NOT_FOUND", "OIDC_STATE_INVALID", "OIDC_REFUSED_UNAUTHORIZED"],
     run: ({ platform, params, call }) =>
       withRefusalPage(platform, call, params, async () => {
@@ -66,7 +78,8 @@ export const samlRoutes = [
     params,
     query: z.object({ state: z.string().max(200).default("") }),
     answers: {
-      ...signInAnswers,
+      ...refusedAnswers,
+      200: { ...signInAnswers[200], alsoAs: ["text/html"] },
       303: {
         description: "Redirect to `returnTo`, with `#code=` for the exchange or `#error=` and an error code",
       },

@@ -151,11 +151,14 @@ const PORTUGUESE: [english: RegExp, portuguese: string][] = [
   [/^only delivery by email .* has recipients$/, "Só a entrega por e-mail tem destinatários."],
   [/^a provider of kind (Oidc|Saml) has none$/, "Um provedor do tipo $1 não tem este campo."],
   [/^a provider of kind (Oidc|Saml) needs it$/, "Um provedor do tipo $1 precisa deste campo."],
-  [/^expected one certificate in PEM$/, "Informe um certificado em PEM."],
-  [/^cannot be used: (.*)$/, "Não pode ser usado: $1."],
+  [
+    /^expected one certificate in PEM .*$/,
+    "Informe um certificado em PEM, com uma chave RSA de pelo menos 2048 bits.",
+  ],
   [/^expected a domain such as (.*)$/, "Informe um domínio como $1."],
   [/^"(.*)" is not a public domain name such as (.*)$/, "“$1” não é um domínio público como $2."],
   [/^line (\d+), column (\d+): (.*)$/, "linha $1, coluna $2: $3"],
+  [/^expected (.*); found (.*)$/, "Esperado: $1; encontrado: $2."],
 ];
 
 const IN: Record<Locale, readonly (readonly [RegExp, string])[]> = {

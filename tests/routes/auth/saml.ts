@@ -43,7 +43,7 @@ export class SamlTest {
         name: "Id",
         entityId: ISSUER,
         signInUrl: "https://idp.test/sso",
-        certificates: [key.certificate],
+        certificates: [{ pem: key.certificate }],
         createsUsers: true,
       }),
       201,

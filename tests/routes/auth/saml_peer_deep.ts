@@ -1,6 +1,5 @@
 // A sign-in by another program's SAML provider: each side reads the other's metadata, and the answer is signed twice.
 import assert from "node:assert/strict";
-import { readSamlMetadata } from "../../../infra/saml.ts";
 import { newId } from "../../../domain/shared/ids.ts";
 import type { Browser } from "../../support/oidc.ts";
 import { accepted } from "../../support/outcomes.ts";
@@ -21,8 +20,8 @@ Deno.test({
     const browser = w.newBrowser();
     const service = await (await browser.visit(`${w.at}/metadata`)).text();
     await using provider = await startSimpleSaml(run, { key: await makeSamlKey(), service, email });
-    const connection = await readSamlMetadata(await provider.readMetadata());
-    await accepted(w.admin.put(`/api/v1/sign-in-providers/${w.providerId}`, connection));
+    const metadata = await provider.readMetadata();
+    await accepted(w.admin.put(`/api/v1/sign-in-providers/${w.providerId}`, { metadata }));
 
     const login = await visit(browser, w.at);
     const form = { ...fieldsOf(login.html), username: "ana", password: "any" };

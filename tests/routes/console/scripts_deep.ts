@@ -347,3 +347,16 @@ inBrowser(
     await viewing.close();
   },
 );
+
+inBrowser("the token of a set-up link and the code of a refusal leave the address", async (b) => {
+  const admin = await t.actor({ permissions: ["manage:sign-in"] });
+  const { url } = (await admin.post("/api/v1/sign-in-setup-links")).body;
+  const page = await b.newPage({ locale: "en-GB" });
+  await page.goto(url);
+  await page.getByRole("heading", { name: "Identity providers" }).waitFor();
+  assert.equal(page.url(), `${t.url}/console/set-up`);
+  await page.goto(`${t.url}/console/sign-in#error=OIDC_USER_UNKNOWN_FORBIDDEN`);
+  await page.getByRole("alert").getByText("OIDC_USER_UNKNOWN_FORBIDDEN").waitFor();
+  assert.equal(new URL(page.url()).hash, "");
+  await page.close();
+});
