@@ -59,10 +59,10 @@ export interface ObjectStore {
   signUpload(key: string, o: Validity & { contentType: string; sizeBytes: number }): SignedUpload;
   /** Starts a multipart upload. @returns its id, for `signPart` */
   startParts(key: string, o: { contentType: string }): Promise<string>;
-  /** Signs a PUT of exactly this size as one part. */
+  /** Signs a PUT of exactly this size, and of the content with this SHA-256 if one is given, as one part. */
   signPart(
     key: string,
-    o: Validity & { uploadId: string; partNumber: number; sizeBytes: number },
+    o: Validity & { uploadId: string; partNumber: number; sizeBytes: number; sha256?: string },
   ): SignedUpload;
   /**
    * Completes a multipart upload from parts 1 to n with these ETags. Returns "mismatch" if the stored parts differ;

@@ -306,6 +306,7 @@ export const CASES: Record<string, Case> = {
   resumeRecurringJob: after("pauseRecurringJob"),
   giveDownloadUrl: available,
   completeFile: { special: "needs an upload to the object store" },
+  resumeFileUpload: { special: "needs a multipart upload at the object store" },
   referenceFile: available,
   releaseReference: changed("file", "files", { reference_count: 1 }),
   purgeFile: available,

@@ -16,6 +16,7 @@ export const fileRows: Rows = {
     }),
   },
   completeFile: file(),
+  resumeFileUpload: file(),
   listFileReferences: file(),
   referenceFile: file({ scope: "mallory", ownerId: "1" }),
   releaseReference: {
