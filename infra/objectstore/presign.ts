@@ -74,6 +74,28 @@ export function presignDownload(
   return presign(signing, { method: "GET", key, headers: {}, query }, o);
 }
 
+const DAY_MS = 24 * 60 * 60_000;
+
+/**
+ * Signs a GET URL whose content browsers show, with this type, and keep for a day. The URL is the same all day (UTC). Only for
+ * content that the service has encoded itself.
+ */
+export function presignInline(
+  signing: Signing,
+  key: string,
+  o: Validity & { contentType: string },
+): SignedUrl {
+  const query = {
+    "response-cache-control": "private, max-age=86400, immutable",
+    "response-content-disposition": "inline",
+    "response-content-type": o.contentType,
+  };
+  const now = signing.clock.toService(startOfDay(o.now ? signing.clock.toStore(o.now) : signing.clock.now()));
+  return presign(signing, { method: "GET", key, headers: {}, query }, { ...o, now });
+}
+
+const startOfDay = (time: Date): Date => new Date(Math.floor(time.getTime() / DAY_MS) * DAY_MS);
+
 function presign(
   { signer, clock }: Signing,
   request: SignableRequest,
