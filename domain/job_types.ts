@@ -3,6 +3,7 @@ import { emailChangeMailJob } from "./access/account/email_change.ts";
 import { passwordResetMailJob } from "./access/account/password_reset.ts";
 import { registrationMailJob } from "./access/account/registration.ts";
 import { announceRolesJob } from "./access/roles/default_role_job.ts";
+import { checkDomainsJob } from "./access/sign_in/providers/domains.ts";
 import { pruneSignInJob } from "./access/sign_in/pruning.ts";
 import { failDeadTasks, listTaskJob } from "./console/run_list_task.ts";
 import { emitDeadLettered } from "./events/job_events.ts";
@@ -49,6 +50,7 @@ export const allJobTypes: AnyJobType<ServicePlatform>[] = [
   passwordResetMailJob,
   registrationMailJob,
   pruneSignInJob,
+  checkDomainsJob,
   pruneAudiencesJob,
   signOutClientsJob,
   scanFileJob,

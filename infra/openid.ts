@@ -4,11 +4,14 @@ import {
   AuthorizationResponseError,
   buildAuthorizationUrl,
   calculatePKCECodeChallenge,
+  type ClientAuth,
   ClientError,
   ClientSecretBasic,
   ClientSecretPost,
   clockSkew,
   type Configuration,
+  type CustomFetch,
+  customFetch,
   discovery,
   enableNonRepudiationChecks,
   fetchUserInfo,
@@ -17,6 +20,7 @@ import {
 } from "openid-client";
 import type { Clock } from "./clock.ts";
 import type { Config, OpenIdSettings } from "./config.ts";
+import { createHttpOut } from "./http_out/http_out.ts";
 
 const TIMEOUT_SECONDS = 10;
 /** Time for which the provider's metadata is cached. It is limited, because endpoints may change. */
@@ -52,6 +56,21 @@ export interface OpenIdIdentity {
   lastName: string;
   /** How the provider authenticated the user (RFC 8176); empty if it does not say. */
   amr: string[];
+  /** All that the provider says of the user. */
+  claims: Record<string, unknown>;
+}
+
+/** How the service speaks to a provider. */
+export interface OpenIdClient
+  extends Pick<OpenIdSettings, "issuer" | "clientId" | "clientSecret" | "scopes"> {
+  /** `supported`: the first of the two methods that the provider names. */
+  clientAuthentication: OpenIdSettings["clientAuthentication"] | "supported";
+  /** Scopes to ask for if the provider names them. */
+  optionalScopes?: string[];
+  /** Claims to look for in the ID token, and if one is missing also in the answer of the userinfo endpoint. Absent: `email`. */
+  claims?: string[];
+  /** Sends the requests to the provider; absent: the host's own `fetch`. */
+  fetch?: CustomFetch;
 }
 
 /** Secrets that tie the callback of a sign-in to its start. */
@@ -72,7 +91,7 @@ export interface OpenIdProvider {
  * Authorization code flow with PKCE (S256), state and nonce. The signature of ID tokens is verified too, although they
  * come directly from the provider. Their times are compared with the service's clock.
  */
-function openIdProvider(settings: OpenIdSettings, clock: Clock): OpenIdProvider {
+export function openIdProvider(settings: OpenIdClient, clock: Clock): OpenIdProvider {
   let known: { configuration: Promise<Configuration>; since: number; skew: number } | null = null;
 
   async function configuration(): Promise<Configuration> {
@@ -91,9 +110,12 @@ function openIdProvider(settings: OpenIdSettings, clock: Clock): OpenIdProvider 
 
   return {
     async authorizationUrl({ redirectUri, state, nonce, codeVerifier }) {
-      return buildAuthorizationUrl(await configuration(), {
+      const client = await configuration();
+      const { scopes_supported: supported = [] } = client.serverMetadata();
+      const more = (settings.optionalScopes ?? []).filter((scope) => supported.includes(scope));
+      return buildAuthorizationUrl(client, {
         redirect_uri: redirectUri,
-        scope: settings.scopes.join(" "),
+        scope: [...settings.scopes, ...more].join(" "),
         state,
         nonce,
         code_challenge: await calculatePKCECodeChallenge(codeVerifier),
@@ -110,10 +132,13 @@ function openIdProvider(settings: OpenIdSettings, clock: Clock): OpenIdProvider 
         });
         const claims = tokens.claims();
         if (!claims) throw new OpenIdRefused("the provider gave no ID token");
-        // `email` and `email_verified` must come from the same answer.
-        const person = typeof claims.email === "string" || !client.serverMetadata().userinfo_endpoint
-          ? claims
+        const isComplete = (settings.claims ?? ["email"]).every((name) => claims[name] !== undefined);
+        const info = isComplete || !client.serverMetadata().userinfo_endpoint
+          ? null
           : await fetchUserInfo(client, tokens.access_token, claims.sub);
+        // `email` and `email_verified` must come from the same answer.
+        const { email_verified } = info?.email === undefined ? claims : info;
+        const person: Record<string, unknown> = { ...claims, ...info, email_verified };
         return {
           issuer: claims.iss,
           subject: claims.sub,
@@ -122,6 +147,7 @@ function openIdProvider(settings: OpenIdSettings, clock: Clock): OpenIdProvider 
           firstName: text(person.given_name),
           lastName: text(person.family_name),
           amr: Array.isArray(claims.amr) ? claims.amr.map(String) : [],
+          claims: person,
         };
       } catch (error) {
         throw isRefusal(error) ? new OpenIdRefused(reason(error)) : new OpenIdUnavailable(reason(error));
@@ -130,10 +156,12 @@ function openIdProvider(settings: OpenIdSettings, clock: Clock): OpenIdProvider 
   };
 }
 
-async function discover(settings: OpenIdSettings, skew: number): Promise<Configuration> {
+async function discover(settings: OpenIdClient, skew: number): Promise<Configuration> {
   const { clientSecret: secret } = settings;
   const authentication = secret === undefined
     ? None()
+    : settings.clientAuthentication === "supported"
+    ? supportedAuthentication(secret)
     : settings.clientAuthentication === "client_secret_post"
     ? ClientSecretPost(secret)
     : ClientSecretBasic(secret);
@@ -142,7 +170,31 @@ async function discover(settings: OpenIdSettings, skew: number): Promise<Configu
   return await discovery(new URL(settings.issuer), settings.clientId, metadata, authentication, {
     execute: [enableNonRepudiationChecks, ...isPlain ? [allowInsecureRequests] : []],
     timeout: TIMEOUT_SECONDS,
+    ...settings.fetch ? { [customFetch]: settings.fetch } : {},
   });
+}
+
+/** Sends the secret as the provider wants it; the usual way is in a header (OpenID Connect Discovery, 3). */
+const supportedAuthentication = (secret: string): ClientAuth => (server, ...request) => {
+  const supported = server.token_endpoint_auth_methods_supported ?? ["client_secret_basic"];
+  const send = supported.includes("client_secret_basic") ? ClientSecretBasic : ClientSecretPost;
+  send(secret)(server, ...request);
+};
+
+/** A `fetch` that reaches only what OUTBOUND_ALLOW lets callers reach, for providers that tenants name. */
+export function guardedFetch(allow: string | null): CustomFetch {
+  const http = createHttpOut({ allow, wholeMs: TIMEOUT_SECONDS * 1000, followsRedirects: false });
+  return async (url, { method, headers, body }) => {
+    const content = body instanceof URLSearchParams
+      ? String(body)
+      : body as string | null | undefined ?? null;
+    const answer = await http.send({ url, method, headers, body: content }).catch((cause: Error) => {
+      throw new OpenIdUnavailable(cause.message, { cause });
+    });
+    if (answer.isTruncated) throw new OpenIdUnavailable("the provider's answer is larger than 1 MiB");
+    const isEmpty = [204, 205, 304].includes(answer.status);
+    return new Response(isEmpty ? null : answer.body as BodyInit, answer);
+  };
 }
 
 function isRefusal(error: unknown): boolean {
@@ -154,7 +206,8 @@ function isRefusal(error: unknown): boolean {
 /** The reason of a failure, as a text without tokens, codes or claims. */
 function reason(error: unknown): string {
   if (error instanceof AuthorizationResponseError || error instanceof ResponseBodyError) return error.error;
-  const { message, code } = error as { message: string; code?: string };
+  const { message, code, cause } = error as { message: string; code?: string; cause?: unknown };
+  if (cause instanceof OpenIdUnavailable) return cause.message; // of `guardedFetch`
   return code ? `${message} (${code})` : message;
 }
 

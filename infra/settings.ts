@@ -172,7 +172,7 @@ export const SETTINGS = {
   TARGET_KEYS: {
     schema: keys32,
     meaning:
-      "Comma-separated keys that encrypt the credentials of report targets, each 32 bytes in base64 (`openssl rand -base64 32`); the first encrypts, all decrypt; absent in production: no report targets",
+      "Comma-separated keys that encrypt the credentials of report targets and the client secrets of tenants' identity providers, each 32 bytes in base64 (`openssl rand -base64 32`); the first encrypts, all decrypt; absent in production: neither",
     development: "c3Rld2FyZC1kZXZlbG9wbWVudC10YXJnZXQta2V5ISE=",
     optional: true,
   },

@@ -2,7 +2,7 @@ import type { z } from "zod";
 import type { ServicePlatform } from "../domain/platform.ts";
 import type { OnceWork } from "../domain/requests/idempotency.ts";
 import { type Caller, isSystemAdmin, principalId } from "../domain/rights/caller.ts";
-import { admit, requireDelegated } from "../domain/rights/checks.ts";
+import { admit, requireDelegated, requireWithinTenant } from "../domain/rights/checks.ts";
 import { withDatabase } from "../domain/shared/platform.ts";
 import { requireStorableText } from "../domain/shared/storable.ts";
 import type { Log } from "../infra/log.ts";
@@ -180,6 +180,7 @@ async function answerOf(served: Served, o: Pipeline): Promise<Answer> {
   const { presented = await o.quotas.countedCaller(spec, call) } = served;
   if (spec.service === "stream" && presented) o.platform.runningRequests.wait(call.holding);
   call.ignoresTenantHeader = namesOtherTenant(presented, call.request.headers);
+  requireWithinTenant(spec.access, presented);
   const caller = admit(spec.access, presented);
   requireDelegated(spec.access, presented, spec.method === "get");
   try {

@@ -30,6 +30,11 @@ export const accessPersonalData: PersonalData<AccessPlatform> = {
     identities: (q, { userId }) =>
       q`
       select issuer, subject, created_at from user_identities where user_id = ${userId} order by created_at`,
+    "sign-in-subjects": (q, { userId, tenantId }) =>
+      q`
+      select p.tenant_id, p.name as provider, s.subject, s.created_at from sign_in_subjects s
+      join sign_in_providers p on p.id = s.provider_id
+      where s.user_id = ${userId} and ${ofTenant(q, tenantId, "p.tenant_id")} order by s.created_at`,
     devices: (q, { userId }) =>
       q`
       select id, created_at, last_used_at, expires_at from known_devices where user_id = ${userId} order by id`,
@@ -77,6 +82,7 @@ export const accessPersonalData: PersonalData<AccessPlatform> = {
         "password_resets",
         "recovery_codes",
         "scim_users",
+        "sign_in_subjects",
         "user_factors",
         "user_identities",
       ]
@@ -120,6 +126,13 @@ export const accessPersonalData: PersonalData<AccessPlatform> = {
       q`
       select id, client_id, name, permissions, created_at, expires_at, revoked_at from service_accounts
       where only_tenant_id = ${tenantId} order by id`,
+    "sign-in-providers": (q, tenantId) =>
+      q`
+      select id, kind, name, is_enabled, connection, claims, creates_users, role_id, satisfies_second_factor,
+        last_sign_in_at, created_at, updated_at from sign_in_providers where tenant_id = ${tenantId} order by id`,
+    "sign-in-domains": (q, tenantId) =>
+      q`
+      select id, name, status, created_at, verified_at from sign_in_domains where tenant_id = ${tenantId} order by id`,
   },
   eraseTenant: eraseTenantAccess,
 };
@@ -133,6 +146,14 @@ async function eraseTenantAccess({ sql }: AccessPlatform, tenantId: string): Pro
   await sql`delete from registration_settings where tenant_id = ${tenantId}`;
   await sql`delete from api_keys where tenant_id = ${tenantId}`;
   await sql`delete from delegations where tenant_id = ${tenantId}`;
+  await sql`delete from sign_in_setup_links where tenant_id = ${tenantId}`;
+  await sql`delete from sign_in_domains where tenant_id = ${tenantId}`;
+  await untilDone(() =>
+    sql`delete from sessions where id = any(array(
+      select s.id from sessions s join sign_in_providers p on p.id = s.provider_id
+      where p.tenant_id = ${tenantId} limit 100))`
+  );
+  await sql`delete from sign_in_providers where tenant_id = ${tenantId}`;
   await sql`delete from service_accounts where only_tenant_id = ${tenantId}`;
   await transact(sql, async (tx) => {
     await tx`delete from roles where tenant_id = ${tenantId}`;

@@ -14,6 +14,7 @@ export const operator = (tenantId: string | null = null): JobActor => ({
   serviceAccount: null,
   clientId: null,
   actedBy: null,
+  boundTo: null,
   tokenTenantId: null,
   tenantId,
   permissions: new Set(["admin:system"]),

@@ -16,17 +16,20 @@ const MAX_DEVICES = 100;
 /**
  * Registers a device for a user. A token that is already registered moves to this user. If the user has more than
  * MAX_DEVICES, the oldest are deleted, because apps leave tokens of old installations behind.
+ * @param onlyTenantId the device gets the messages of this tenant only; null: of all
  */
 export async function registerDevice(
   sql: Sql,
   userId: string,
+  onlyTenantId: string | null,
   device: { token: string; platform: string | null },
 ): Promise<UserDevice> {
   return await transact(sql, async (tx) => {
     const [row] = await tx<UserDevice[]>`
-      insert into user_devices as d (id, user_id, token, platform)
-      values (${newId()}, ${userId}, ${device.token}, ${device.platform})
+      insert into user_devices as d (id, user_id, token, platform, only_tenant_id)
+      values (${newId()}, ${userId}, ${device.token}, ${device.platform}, ${onlyTenantId})
       on conflict (token) do update set user_id = excluded.user_id, platform = excluded.platform,
+        only_tenant_id = excluded.only_tenant_id,
         id = case when d.user_id = excluded.user_id then d.id else excluded.id end
       returning id, user_id, platform, created_at`;
     await tx`delete from user_devices where user_id = ${userId} and token <> ${device.token} and id in (
@@ -35,32 +38,51 @@ export async function registerDevice(
   });
 }
 
+/** SQL condition: with a tenant, only the devices that get the messages of this tenant only. */
+const isWithin = (q: Sql, onlyTenantId: string | null) =>
+  onlyTenantId === null ? q`true` : q`only_tenant_id = ${onlyTenantId}`;
+
 /** A user's devices, oldest first. */
-export async function listDevices(q: Sql, userId: string): Promise<UserDevice[]> {
+export async function listDevices(
+  q: Sql,
+  userId: string,
+  onlyTenantId: string | null,
+): Promise<UserDevice[]> {
   return await q<UserDevice[]>`
-    select id, user_id, platform, created_at from user_devices where user_id = ${userId} order by id`;
+    select id, user_id, platform, created_at from user_devices
+    where user_id = ${userId} and ${isWithin(q, onlyTenantId)} order by id`;
 }
 
 /** Deletes one of the user's devices. @throws NOTIFICATION_DEVICE_NOT_FOUND */
-export async function removeDevice(sql: Sql, userId: string, id: string): Promise<void> {
-  const deleted = await sql`delete from user_devices where id = ${id} and user_id = ${userId}`;
+export async function removeDevice(
+  sql: Sql,
+  userId: string,
+  onlyTenantId: string | null,
+  id: string,
+): Promise<void> {
+  const deleted = await sql`delete from user_devices
+    where id = ${id} and user_id = ${userId} and ${isWithin(sql, onlyTenantId)}`;
   if (deleted.count === 0) throw problem("NOTIFICATION_DEVICE_NOT_FOUND", `The user has no device ${id}.`);
 }
 
-/** The tokens of all devices of these users. */
-export async function findDeviceTokens(q: Sql, userIds: string[]): Promise<string[]> {
-  const rows = await q<{ token: string }[]>`
-    select token from user_devices where user_id = any(${userIds}::uuid[]) order by id`;
-  return rows.map((row) => row.token);
+/** The tokens of all devices of these users, for a message of a tenant. */
+export async function findDeviceTokens(
+  q: Sql,
+  userIds: string[],
+  tenantId: string | null,
+): Promise<string[]> {
+  return [...(await findDeviceTokensByUser(q, userIds, tenantId)).values()].flat();
 }
 
-/** The device tokens of these users by user id, oldest first. Users without a device are left out. */
+/** The device tokens of these users by user id, oldest first, for a message of a tenant. Users without a device are left out. */
 export async function findDeviceTokensByUser(
   q: Sql,
   userIds: string[],
+  tenantId: string | null,
 ): Promise<Map<string, string[]>> {
   const rows = await q<{ userId: string; token: string }[]>`
-    select user_id, token from user_devices where user_id = any(${userIds}::uuid[]) order by id`;
+    select user_id, token from user_devices where user_id = any(${userIds}::uuid[])
+      and (only_tenant_id is null or only_tenant_id = ${tenantId}) order by id`;
   const byUser = Map.groupBy(rows, (row) => row.userId);
   return new Map([...byUser].map(([userId, devices]) => [userId, devices.map(({ token }) => token)]));
 }

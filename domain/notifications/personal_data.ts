@@ -116,6 +116,7 @@ export const notificationPersonalData: PersonalData<NotificationPlatform> = {
       sql`delete from user_notifications where id = any(array(
         select id from user_notifications where tenant_id = ${tenantId} limit ${ERASED_AT_ONCE}))`
     );
+    await sql`delete from user_devices where only_tenant_id = ${tenantId}`;
     await sql`delete from notification_digests where tenant_key = ${key}`;
     await untilDone(() =>
       sql`delete from notification_suppressions where id = any(array(

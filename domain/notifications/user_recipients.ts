@@ -151,7 +151,7 @@ async function toDevices(
   recipients: HeldRecipient[],
 ): Promise<Devices> {
   return await transact(sql, async (tx) => {
-    const tokens = await findDeviceTokensByUser(tx, recipients.flatMap((r) => r.userId ?? []));
+    const tokens = await findDeviceTokensByUser(tx, recipients.flatMap((r) => r.userId ?? []), tenantId);
     const found = recipients.flatMap((r) => {
       const [first, ...rest] = tokens.get(r.userId ?? "") ?? [];
       return first === undefined ? [] : [{ recipient: r, first, rest }];

@@ -3,6 +3,7 @@ import { createHttpOut } from "../../infra/http_out/http_out.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { SIGN_OUT_JOB } from "../access/access_changes.ts";
 import { givesAccess } from "../access/sign_in/client_session.ts";
+import { isAcceptedIn } from "../rights/tenant_sign_in.ts";
 import { defineJob, type JobContext } from "../jobs/job_type.ts";
 import type { OAuthPlatform } from "./platform.ts";
 
@@ -76,4 +77,6 @@ const readEndedSignIns = (q: Sql, userIds: string[]) =>
     left join sessions browser on browser.id = g.browser_session_id
     where g.user_id = any(${userIds}::uuid[]) and g.code_used_at is not null and g.sign_out_told_at is null
       and c.backchannel_logout_uri is not null and c.revoked_at is null
-      and (s.expires_at > now() and not (${givesAccess(q)}) or browser.revoked_at is not null)`;
+      and (s.expires_at > now() and not (${givesAccess(q)} and ${
+    isAcceptedIn(q, q`s`, q`g.tenant_id`)
+  }) or browser.revoked_at is not null)`;

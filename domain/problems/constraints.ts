@@ -41,6 +41,10 @@ export const CONSTRAINT_PROBLEMS: Record<string, ConstraintProblem> = {
     "NOTIFICATION_SENDER_ALREADY_EXISTS",
     "The tenant already has a sender with this address.",
   ],
+  "public.sign_in_domains_unique": [
+    "SIGN_IN_DOMAIN_ALREADY_EXISTS",
+    "The tenant already has this sign-in domain.",
+  ],
   "public.document_templates_slug_unique": [
     "DOCUMENT_TEMPLATE_ALREADY_EXISTS",
     "A document template with this slug and locale already exists.",

@@ -6,6 +6,7 @@ import type { Caller } from "./caller.ts";
 import { KEY_PREFIX, type KeyRights } from "./key_rights.ts";
 import type { RightsPlatform } from "./platform.ts";
 import type { SessionRights } from "./rights.ts";
+import { SETUP_PERMISSION, SETUP_PREFIX } from "./setup_link_rights.ts";
 import type { ServiceAccountRights } from "./service_account_rights.ts";
 
 export interface Credentials {
@@ -40,6 +41,7 @@ export async function authenticate(
   const token = BEARER.exec(c.authorization)?.[1];
   if (!token) throw problem("TOKEN_INVALID", "The Authorization header is not of the form `Bearer <token>`.");
   if (token.startsWith(KEY_PREFIX)) return await authenticateKey(p, c, token);
+  if (token.startsWith(SETUP_PREFIX)) return await authenticateSetupLink(p, c, token);
   const claims = await readClaims(p, c, token);
   const { sub, sid, ver, clientId } = claims;
   if (sid === null) return await authenticateAccountToken(p, c, sub, ver);
@@ -53,10 +55,7 @@ export async function authenticate(
     throw problem("TENANT_FORBIDDEN", `The session is good only in tenant ${rights.onlyTenantId}.`);
   }
   if (tenantId !== null && !rights.linked) {
-    throw problem(
-      "TENANT_FORBIDDEN",
-      `The caller has no active link to tenant ${tenantId}, or the tenant is not active.`,
-    );
+    throw noAccess(tenantId);
   }
   return {
     userId: sub,
@@ -66,6 +65,7 @@ export async function authenticate(
     serviceAccount: null,
     clientId,
     actedBy: rights.actedBy,
+    boundTo: rights.boundTo,
     tokenTenantId: claims.tenantId,
     tenantId,
     permissions: clientId === null ? rights.permissions : new Set(),
@@ -102,6 +102,36 @@ async function authenticateKey(
   const key = await p.rights.keys.read(token);
   if (!key) throw problem("TOKEN_INVALID", "The API key or secret is unknown.");
   return await actAs(p, c, key);
+}
+
+/** Authenticates a set-up link, which acts on behalf of its creator, for one task in one tenant. */
+async function authenticateSetupLink(
+  p: Pick<RightsPlatform, "rights">,
+  { tenantHeader, traceId, ip }: Credentials,
+  token: string,
+): Promise<Caller> {
+  const { id, tenantId, createdBy } = await p.rights.keys.readSetupLink(token);
+  const named = namedTenants({ tenantHeader, tenantQuery: [] });
+  requireOneTenant(named);
+  if (named.some((other) => other !== tenantId)) {
+    throw problem("TENANT_FORBIDDEN", `The set-up link is good only in tenant ${tenantId}.`);
+  }
+  return {
+    userId: createdBy,
+    sessionId: "",
+    proof: null,
+    apiKeyId: id,
+    isSetupLink: true,
+    serviceAccount: null,
+    clientId: null,
+    actedBy: null,
+    boundTo: null,
+    tokenTenantId: tenantId,
+    tenantId,
+    permissions: new Set([SETUP_PERMISSION]),
+    traceId,
+    ip,
+  };
 }
 
 /** Authenticates a service account by an access token that its secret was exchanged for. */
@@ -162,7 +192,7 @@ export async function actAs(
   const [tenantId = inOnlyTenant ? onlyTenantOf(key) : null] = named;
   const acting = key.kind === "apiKey" ? actingKey(key, tenantId) : await actingAccount(p, key, tenantId);
   p.rights.keys.recordUse(key, ip);
-  return { ...acting, sessionId: "", proof: null, clientId: null, actedBy: null, traceId, ip };
+  return { ...acting, sessionId: "", proof: null, clientId: null, actedBy: null, boundTo: null, traceId, ip };
 }
 
 /** The tenant of a service account that acts in one only; null: another key. */
@@ -171,7 +201,7 @@ function onlyTenantOf(key: KeyRights): string | null {
   return others.length === 0 ? only : null;
 }
 
-type Acting = Omit<Caller, "sessionId" | "proof" | "clientId" | "actedBy" | "traceId" | "ip">;
+type Acting = Omit<Caller, "sessionId" | "proof" | "clientId" | "actedBy" | "boundTo" | "traceId" | "ip">;
 
 /** An API key acts only in its own tenant. A request that names another tenant in the header is rejected. */
 function actingKey({ id, userId, tenantId, permissions }: ApiKeyRights, named: string | null): Acting {
@@ -229,6 +259,14 @@ function requireLiveSession(rights: SessionRights, version: number): void {
 /** The error for a session opened before a change of its user's roles, permissions or links. */
 export const accessChanged = () =>
   problem("SESSION_INVALIDATED", "The user's permissions have changed since the sign-in; sign in again.");
+
+/** The error for a tenant in which a session of the user gives no access. */
+export const noAccess = (tenantId: string) =>
+  problem(
+    "TENANT_FORBIDDEN",
+    `The caller has no active link to tenant ${tenantId}, the tenant is not active, or it accepts only sign-ins by its ` +
+      "own provider.",
+  );
 
 /** The distinct tenants that a request names in its header and query. */
 function namedTenants(c: Pick<Credentials, "tenantHeader" | "tenantQuery">): string[] {

@@ -9,14 +9,21 @@ export interface Caller {
   sessionId: string;
   /** The state of the session's second factor; null for programs, which need none. */
   proof: SessionProof | null;
-  /** The API key that acts on behalf of `userId`; null if the user signed in. */
+  /** The API key or set-up link that acts on behalf of `userId`; null if the user signed in. */
   apiKeyId: string | null;
+  /** Present if the caller has a set-up link: only the routes of that task accept it. */
+  isSetupLink?: true;
   /** The service account that calls; null: another caller. */
   serviceAccount: ServiceAccountCaller | null;
   /** The first-party client to which the token was issued, only for the user's own data; null: another caller. */
   clientId: string | null;
   /** The user who acts as `userId` (a delegation); null: the user themselves. */
   actedBy: ActedBy | null;
+  /**
+   * The tenant whose own provider signed the user in. The session is good in this tenant only, and reaches nothing beyond
+   * it, because the tenant decides whom its provider signs in; null: another caller.
+   */
+  boundTo: string | null;
   /** Tenant of the token; null for a global token or a service account. */
   tokenTenantId: string | null;
   /** Tenant the request acts in: that of the token, or the one that a caller without such a tenant names. */

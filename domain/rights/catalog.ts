@@ -77,6 +77,8 @@ export const CATALOG_PERMISSIONS: CatalogPermission[] = [
     "manage:service-accounts": "Make, change and revoke service accounts",
     "manage:oauth-clients": "Make, change and revoke OAuth clients",
     "provision:users": "Provision the tenant's users and the holders of its roles by SCIM",
+    "manage:sign-in":
+      "Set up the tenant's own identity providers, its email domains, and sign-in by password",
     "publish:events": "Publish events of own types",
     "read:events": "Poll the events of the tenant",
     "check:access": "Ask whether users have permissions, and introspect tokens",

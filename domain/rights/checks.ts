@@ -1,5 +1,6 @@
 import { problem } from "../problems/problem.ts";
 import { CATALOG_PERMISSIONS, CATALOG_ROLES } from "./catalog.ts";
+import { beyondTenant } from "./tenant_sign_in.ts";
 import { actsAsOther, type Caller, holds, isProgram, isSystemAdmin, type TenantCaller } from "./caller.ts";
 
 /**
@@ -17,8 +18,12 @@ export interface Access<C> {
   forEnrolling?: true;
   /** True if a first-party client's token with the scope `steward.self` is accepted. */
   forSelf?: true;
+  /** True if a set-up link is accepted. */
+  forSetup?: true;
   /** True if it accepts who acts as the caller, although it reads what is the user's own in all tenants. */
   forActing?: true;
+  /** True if it accepts sessions of a tenant's provider although it needs no tenant: see `forBound`. */
+  forBound?: true;
   /** True if the session must be recent: see `afterStepUp`. */
   needsStepUp?: true;
   admit(caller: Caller | null): C;
@@ -26,9 +31,9 @@ export interface Access<C> {
 
 /**
  * Returns the caller that a route accepts.
- * @throws FORBIDDEN for a client's token for the user's own data, unless the route accepts it;
- * SECOND_FACTOR_REQUIRED for a session that lacks a required second factor, unless the route accepts it; and the errors of
- * `access.admit`
+ * @throws FORBIDDEN for a client's token for the user's own data, and for a set-up link, unless the route accepts it;
+ * SECOND_FACTOR_REQUIRED or PROVIDER_FACTOR_REQUIRED_FORBIDDEN for a session that lacks a required second factor, unless the
+ * route accepts it; and the errors of `access.admit`
  */
 export function admit<C>(access: Access<C>, caller: Caller | null): C {
   if (caller?.clientId && access.needsCaller && !access.forSelf) {
@@ -38,12 +43,42 @@ export function admit<C>(access: Access<C>, caller: Caller | null): C {
         "preferences, profile, sessions, second factors and exports.",
     );
   }
+  if (caller?.isSetupLink && access.needsCaller && !access.forSetup) {
+    throw problem(
+      "FORBIDDEN",
+      "A set-up link is only for the tenant's identity providers and email domains.",
+    );
+  }
   if (!caller?.proof?.isLimited || access.forEnrolling) return access.admit(caller);
+  if (caller.boundTo !== null) throw providerFactorRequired(caller.boundTo);
   throw problem(
     "SECOND_FACTOR_REQUIRED",
     "This tenant or role requires a second factor, which the session lacks. Add one with " +
       "POST /api/v1/auth/factors/totp or …/passkey/options. Who has one already uses POST /api/v1/auth/step-up.",
   );
+}
+
+/** The error for a session of a tenant's provider that lacks a required second factor. It adds none: factors are the person's. */
+export const providerFactorRequired = (tenantId: string) =>
+  problem(
+    "PROVIDER_FACTOR_REQUIRED_FORBIDDEN",
+    `Tenant ${tenantId} requires a second factor, which its provider did not confirm.`,
+  );
+
+/**
+ * Checks that a session of a tenant's provider concerns its tenant only. The tenant decides whom its provider signs in, so
+ * such a session neither reads nor changes what belongs to the person, such as password, factors and export, or to others.
+ * @throws TENANT_SESSION_FORBIDDEN
+ */
+export function requireWithinTenant(
+  { needsCaller, needsTenant, forActing, forBound }: Pick<
+    Access<unknown>,
+    "needsCaller" | "needsTenant" | "forActing" | "forBound"
+  >,
+  caller: Caller | null,
+): void {
+  if (!caller?.boundTo || !needsCaller || needsTenant || forActing || forBound) return;
+  throw beyondTenant();
 }
 
 /**
@@ -78,11 +113,23 @@ export const forEnrolling = <C extends Caller>(rule: Access<C>): Access<C> => ({
   forEnrolling: true,
 });
 
-/** Also accepts who acts as the caller; for routes that then answer about the tenant of the delegation only. */
+/**
+ * Also accepts who acts as the caller, and sessions of a tenant's provider; for routes that then answer about their tenant
+ * only.
+ */
 export const forActing = <C extends Caller>(rule: Access<C>): Access<C> => ({ ...rule, forActing: true });
+
+/**
+ * Also accepts sessions of a tenant's provider; for routes without a tenant that then read and change only what belongs to
+ * the tenant `boundTo` of the caller.
+ */
+export const forBound = <C extends Caller>(rule: Access<C>): Access<C> => ({ ...rule, forBound: true });
 
 /** Also accepts first-party clients' tokens with the scope `steward.self`: for routes to the user's own data. */
 export const forSelf = <C extends Caller>(rule: Access<C>): Access<C> => ({ ...rule, forSelf: true });
+
+/** Also accepts set-up links: for routes to the tenant's providers of sign-in. */
+export const forSetup = <C extends Caller>(rule: Access<C>): Access<C> => ({ ...rule, forSetup: true });
 
 /**
  * Needs a recent sign-in: for routes that create lasting credentials.
@@ -114,7 +161,8 @@ export function requireStepUp({ proof }: Pick<Caller, "proof">): void {
   throw problem(
     "STEP_UP_REQUIRED_FORBIDDEN",
     "The last sign-in of this session is too long ago for this, or lacked the user's second factor. " +
-      "Repeat it with POST /api/v1/auth/step-up (password and code, or a passkey), then send the request again.",
+      "Repeat it with POST /api/v1/auth/step-up (password and code, or a passkey), then send the request again. " +
+      "A session of a tenant's provider cannot step up: sign in by the provider again.",
   );
 }
 

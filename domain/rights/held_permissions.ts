@@ -6,8 +6,14 @@ import { FILE_MODULE } from "./catalog.ts";
  * SQL query of the codes of a user's permissions in a tenant. The result is empty without an active link to an active tenant.
  * @param tenantId null: no tenant context. Then only permissions of the platform tenant count that have platform reach or
  * belong to the file module (for files that belong to no tenant).
+ * @param withReach SQL condition: permissions with platform reach count; a session of a tenant's provider has none
  */
-export const permissionCodes = (q: Sql, userId: string | SqlPart, tenantId: string | null) =>
+export const permissionCodes = (
+  q: Sql,
+  userId: string | SqlPart,
+  tenantId: string | null,
+  withReach: SqlPart = q`true`,
+) =>
   q`
   select distinct p.code from user_tenants l
     join tenants t on t.id = l.tenant_id and t.is_active and t.deleted_at is null
@@ -17,6 +23,7 @@ export const permissionCodes = (q: Sql, userId: string | SqlPart, tenantId: stri
     join permissions p on p.id = rp.permission_id and p.deleted_at is null
     where l.user_id = ${userId} and l.is_active
       and l.tenant_id = coalesce(${tenantId}::uuid, (select id from tenants where type = 'Platform'))
+      and (${withReach} or p.reach <> 'Platform')
       and (${tenantId}::uuid is not null or p.reach = 'Platform' or p.code = any(${[...FILE_MODULE]}::text[]))
   order by p.code`;
 
@@ -27,7 +34,9 @@ export const permissionCodes = (q: Sql, userId: string | SqlPart, tenantId: stri
 export async function notHeldNow(q: Sql, caller: Caller, codes: string[]): Promise<Set<string>> {
   const missing = new Set(codes).difference(caller.permissions);
   if (missing.size === 0 || isProgram(caller)) return missing;
-  const held = await q<{ code: string }[]>`${permissionCodes(q, caller.userId, caller.tenantId)}`;
+  const withReach = q`${caller.boundTo === null}`;
+  const held = await q<{ code: string }[]>`
+    ${permissionCodes(q, caller.userId, caller.tenantId, withReach)}`;
   return missing.difference(new Set(held.map(({ code }) => code)));
 }
 

@@ -8,6 +8,7 @@ import {
   loadServiceAccount,
   type ServiceAccountRights,
 } from "./service_account_rights.ts";
+import { readSetupLink, type SetupLink } from "./setup_link_rights.ts";
 import { LastUses } from "./last_uses.ts";
 
 /** Distinguishes API keys and secrets of service accounts from access tokens. */
@@ -54,6 +55,9 @@ export class KeyRightsCache {
       () => loadServiceAccount(this.sql, { id, secretVersion }),
     );
   }
+
+  /** Reads a set-up link that may be used. Links are rarely used, so they are not cached. @throws as `readSetupLink` */
+  readSetupLink = (token: string): Promise<SetupLink> => readSetupLink(this.sql, token);
 
   /** The permissions of a service account in a tenant; null if it does not act there. See `loadPermissionsIn`. */
   async permissionsIn(accountId: string, tenantId: string | null): Promise<AccountPermissions | null> {

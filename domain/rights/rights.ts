@@ -12,6 +12,7 @@ import {
   type SessionProof,
 } from "./second_factor.ts";
 import { securityVersionOf } from "./security_version.ts";
+import { boundTo, isAcceptedIn, isOfProvider } from "./tenant_sign_in.ts";
 
 /** Maximum age of cached rights, in ms. It bounds the delay if another instance's announcement of a change is lost. */
 const FRESH_MS = 600;
@@ -28,12 +29,14 @@ export interface SessionRights {
   /** The session was opened after the last change of the user's roles, permissions or links. */
   current: boolean;
   securityVersion: number;
-  /** The user has an active link to the tenant and the tenant is active. */
+  /** The user has an active link to the tenant, and the tenant is active and accepts how the session was opened. */
   linked: boolean;
   proof: SessionProof;
   permissions: ReadonlySet<string>;
   /** The only tenant in which the session is good; null: every tenant of the user. */
   onlyTenantId: string | null;
+  /** See `Caller`. */
+  boundTo: string | null;
   actedBy: ActedBy | null;
 }
 
@@ -47,6 +50,7 @@ const NO_RIGHTS: SessionRights = {
   proof: { isLimited: false, hasFactor: false, isRecent: false },
   permissions: new Set(),
   onlyTenantId: null,
+  boundTo: null,
   actedBy: null,
 };
 
@@ -112,13 +116,15 @@ export class Rights {
         u.is_active and u.deleted_at is null as usable,
         s.security_version = version.number
           and (s.actor_id is null or exists (${liveActor(q)})) as current, version.number as security_version,
-        coalesce(link.tenant_id = ${tenantId}, visit.tenant_id = ${tenantId}, false) as linked,
-        s.only_tenant_id, s.actor_id, s.may_write,
+        coalesce(link.tenant_id = ${tenantId}, visit.tenant_id = ${tenantId}, false)
+          and ${isAcceptedIn(q, q`s`, q`${tenantId}::uuid`)} as linked,
+        s.only_tenant_id, ${boundTo(q)} as bound_to, s.actor_id, s.may_write,
         coalesce(visit.require_second_factor, link.require_second_factor, false)
           or ${tenantId}::uuid is null and ${everyTenantRequiresFactor(q, q`u.id`)} as is_factor_required,
         'mfa' = any(s.amr) as has_two_factors, ${hasFactor(q, q`u.id`)} as has_factor,
         s.authenticated_at > now() - make_interval(mins => ${rules.stepUpMinutes}) as is_recent,
-        case when visit.tenant_id is null then array(${permissionCodes(q, userId, tenantId)})
+        case when visit.tenant_id is null
+          then array(${permissionCodes(q, userId, tenantId, q`not ${isOfProvider(q, q`s`)}`)})
           else array['admin:system'] end as permissions
       from sessions s join users u on u.id = s.user_id
       cross join lateral (select ${securityVersionOf(q)} as number) version
@@ -139,6 +145,7 @@ const liveActor = (q: Sql) =>
   q`select from sessions own join users u on u.id = own.user_id
     where own.id = s.actor_session_id and own.revoked_at is null and own.expires_at > now()
       and own.security_version = ${securityVersionOf(q)} and u.is_active and u.deleted_at is null
+      and (s.actor_id = s.user_id or ${isAcceptedIn(q, q`own`, q`s.only_tenant_id`)})
       and ${tenantLetsAct(q)}`;
 
 /** SQL: the tenant of a delegation, whose session is `s`, is active and lets others act as its users. */

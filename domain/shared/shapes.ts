@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isMailAddress } from "../../infra/mail/mail_address.ts";
+import { isMailAddress, mailDomain } from "../../infra/mail/mail_address.ts";
 
 /**
  * Schema of a time in an answer: a `Date` of a row, which JSON writes as an RFC 3339 text. The output type of a schema is the
@@ -30,6 +30,11 @@ export const mailAddress = z.string().trim().normalize("NFC").refine(
   "expected an email address",
 )
   .meta({ format: "email", maxLength: 254 });
+
+/** The domain of an email address, as `mailDomain` compares it. */
+export const domainOfMail = z.string().trim().normalize("NFC")
+  .refine((text) => isMailAddress(`a@${text}`), "expected a domain such as example.com")
+  .transform((text) => mailDomain(`a@${text}`)).meta({ example: "example.com" });
 
 /** A phone number as it is given; null for an empty text. `changedPhoneNumber` checks it. */
 export const givenPhoneNumber = z.string().trim().max(40).nullish().transform((value) =>

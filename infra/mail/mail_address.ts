@@ -54,3 +54,12 @@ export function mailDomain(address: string): string {
   const key = mailKey(address);
   return key.slice(key.lastIndexOf("@") + 1);
 }
+
+const PUBLIC_DOMAIN = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+(?!\d+$)[a-z0-9-]{2,63}$/;
+
+/**
+ * True for a domain that public name servers can know, in lower case and ASCII: at least two labels, the last not a number,
+ * so no IP address and no name of a local network. `record` is the label of its TXT record, whose name must not be too long.
+ */
+export const isPublicDomain = (domain: string, record: string): boolean =>
+  PUBLIC_DOMAIN.test(domain) && `${record}.${domain}`.length <= 253;

@@ -33,6 +33,8 @@ export const NAMED_LOCKS = {
   webhookEndpoints: 7321,
   /** The registrations of an email or of a network address. */
   registrations: 7322,
+  /** The user of an email whom a provider adds to a tenant. */
+  addedUsers: 7323,
 } as const;
 
 /** Waits until no other transaction holds the lock of this name. The lock is held until `tx` ends. */

@@ -11,7 +11,14 @@ import {
   listDelegations,
   listOwnDelegations,
 } from "../../domain/access/delegations/delegation.ts";
-import { acrossTenants, afterStepUp, byPerson, inTenant, signedIn } from "../../domain/rights/checks.ts";
+import {
+  acrossTenants,
+  afterStepUp,
+  byPerson,
+  forBound,
+  inTenant,
+  signedIn,
+} from "../../domain/rights/checks.ts";
 import { requiredName } from "../../domain/shared/name.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
 import { created, noContent, ok } from "../shared/answer.ts";
@@ -79,7 +86,7 @@ export const delegationRoutes = [
   endpoint(`POST ${path}/{id}/open`, {
     id: "openDelegation",
     summary: "Begin a delegation that the user has allowed, or get another token for an open one",
-    access: afterStepUp(byPerson(signedIn)),
+    access: forBound(afterStepUp(byPerson(signedIn))),
     params: one,
     creates: "a secret",
     answers: { 200: { description: "The delegation and its token", schema: opened } },
@@ -95,7 +102,7 @@ export const delegationRoutes = [
   endpoint(`POST ${path}/{id}/end`, {
     id: "endDelegation",
     summary: "End a delegation: as its actor, its user, or a holder of act-as:users in the tenant",
-    access: byPerson(signedIn),
+    access: forBound(byPerson(signedIn)),
     params: one,
     answers: { 204: { description: "Ended" } },
     problems: ["DELEGATION_NOT_FOUND"],
@@ -107,7 +114,7 @@ export const delegationRoutes = [
   endpoint("GET /api/v1/auth/me/delegations", {
     id: "listMyDelegations",
     summary: "List who acted, or asks to act, as the caller",
-    access: byPerson(signedIn),
+    access: forBound(byPerson(signedIn)),
     query: z.object(pageQuery()),
     answers: page,
     problems: [],
@@ -119,7 +126,7 @@ export const delegationRoutes = [
       summary: verb === "allow"
         ? "Allow a request to act as the caller"
         : "Refuse a request to act as the caller",
-      access: byPerson(signedIn),
+      access: forBound(byPerson(signedIn)),
       params: one,
       answers: { 200: { description: "Decided", schema: Delegation } },
       problems: ["DELEGATION_NOT_FOUND", "DELEGATION_STATE_CONFLICT"],

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { UserTenant } from "../../domain/access/users/user_details.ts";
-import { signedIn } from "../../domain/rights/checks.ts";
+import { forBound, signedIn } from "../../domain/rights/checks.ts";
 import { linkUserToTenant, requireMayAddUsers } from "../../domain/access/users/links.ts";
 import { readUserTenant } from "../../domain/access/users/user_details.ts";
 import { created } from "../shared/answer.ts";
@@ -16,7 +16,7 @@ export const tenantUsersRoutes = [
     id: "addTenantUser",
     summary:
       "Link an existing user to the tenant; needs create:users there, manage:all-users or manage:all-tenants",
-    access: signedIn,
+    access: forBound(signedIn),
     params: z.object({ id: uuid }),
     content: { json: AddTenantUserRequest },
     creates: "atomically",

@@ -12,9 +12,9 @@ export const signInAnswers = {
 /** 200 with the tokens of a sign-in and the profile of the user. */
 export async function signedInAnswer(
   db: Sql,
-  { tokens, userId, tenantId }: SignedIn,
+  { tokens, userId, tenantId, boundTo }: SignedIn,
 ): Promise<Answer> {
-  const { profile } = await readProfile(db, userId, tenantId);
+  const { profile } = await readProfile(db, userId, tenantId, boundTo);
   return ok({ ...tokens, ...profile });
 }
 

@@ -9,6 +9,9 @@ import { ownAccountRoutes } from "./own_account.ts";
 import { passwordResetRoutes } from "./password_reset.ts";
 import { registrationRoutes } from "./registration.ts";
 import { serviceAccountRoutes } from "./service_accounts.ts";
+import { signInProviderRoutes } from "./sign_in_providers.ts";
+import { signInSettingsRoutes } from "./sign_in_settings.ts";
+import { signInSetupRoutes } from "./sign_in_setup.ts";
 import { signInRoutes } from "./sign_in.ts";
 
 /** Every route of sign-in. */
@@ -22,6 +25,9 @@ export const authRoutes = [
   ...registrationRoutes,
   ...emailChangeRoutes,
   ...oidcRoutes,
+  ...signInProviderRoutes,
+  ...signInSettingsRoutes,
+  ...signInSetupRoutes,
   ...apiKeyRoutes,
   ...serviceAccountRoutes,
   ...keyRoutes,

@@ -1,19 +1,24 @@
 import { z } from "zod";
 import { anyone } from "../../domain/rights/checks.ts";
-import { FLOW_MINUTES, startOpenIdSignIn } from "../../domain/access/sign_in/oidc/flow.ts";
-import { finishOpenIdSignIn, redeemHandover } from "../../domain/access/sign_in/oidc/sign_in.ts";
-import { DEVICE_DAYS } from "../../domain/access/sign_in/known_devices.ts";
-import type { ServicePlatform } from "../../domain/platform.ts";
-import { type Answer, ok } from "../shared/answer.ts";
-import { readCookie, setCookie } from "../shared/cookies.ts";
+import { redeemHandover } from "../../domain/access/sign_in/providers/finish.ts";
+import { finishOpenIdSignIn, startOpenIdSignIn } from "../../domain/access/sign_in/oidc/sign_in.ts";
+import { ok } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
 import { queryBoolean } from "../shared/validation.ts";
 import { originOf, signedInAnswer, signInAnswers } from "./answers.ts";
+import {
+  finishAnswer,
+  refusedAnswers,
+  returnedBrowser,
+  startAnswer,
+  withRefusalPage,
+} from "./provider_answers.ts";
 import { deviceToken, OpenIdProviderDto } from "./shapes.ts";
 
 const endpoint = endpointsIn("Sign-in");
 
+const FOLDER = "/api/v1/auth/oidc";
 const provider = z.object({ provider: z.string().min(1).max(40) });
 
 /** Sign-in with an OpenID provider: list of providers, start, callback, and exchange of the code for tokens. */
@@ -40,6 +45,9 @@ export const oidcRoutes = [
     access: anyone,
     params: provider,
     query: z.object({
+      test: z.string().max(200).optional().meta({
+        description: "The ticket of a test of a tenant's provider",
+      }),
       returnTo: z.string().max(2000).optional().meta({
         description:
           "Where the browser is redirected after the sign-in, with `#code=` or `#error=`: a path of the service, or " +
@@ -49,20 +57,23 @@ export const oidcRoutes = [
       global: queryBoolean.default(false),
     }),
     answers: {
+      ...refusedAnswers,
       302: { description: "Redirect to the provider; a cookie binds the sign-in to this browser" },
     },
-    problems: ["OIDC_PROVIDER_NOT_FOUND", "OIDC_PROVIDER_UNAVAILABLE"],
-    async run({ platform, params, query }) {
-      const flow = await startOpenIdSignIn(platform, {
-        provider: params.provider,
-        returnTo: query.returnTo ?? null,
-        tenantId: query.tenantId ?? null,
-        global: query.global,
-      });
-      return redirect(
-        302,
-        flow.location,
-        cookie(platform, flow.state, flow.browserSecret, FLOW_MINUTES * 60),
+    problems: [
+      "OIDC_PROVIDER_NOT_FOUND",
+      "OIDC_STATE_INVALID",
+      "OIDC_PROVIDER_UNAVAILABLE",
+      "SIGN_IN_SECRETS_UNAVAILABLE",
+    ],
+    run({ platform, params, query, call }) {
+      const { returnTo = null, tenantId = null, test = null, global } = query;
+      const request = { ...params, returnTo, tenantId, test, global };
+      return withRefusalPage(
+        platform,
+        call,
+        { ...params, isTest: test !== null },
+        async () => startAnswer(platform, FOLDER, await startOpenIdSignIn(platform, request)),
       );
     },
   }),
@@ -75,7 +86,8 @@ export const oidcRoutes = [
     params: provider,
     query: z.object({ state: z.string().max(200).default("") }),
     answers: {
-      ...signInAnswers,
+      ...refusedAnswers,
+      200: { ...signInAnswers[200], alsoAs: ["text/html"] },
       303: {
         description: "Redirect to `returnTo`, with `#code=` for the exchange or `#error=` and an error code",
       },
@@ -88,30 +100,21 @@ export const oidcRoutes = [
       "OIDC_USER_UNKNOWN_FORBIDDEN",
       "OIDC_IDENTITY_CONFLICT",
       "OIDC_PROVIDER_UNAVAILABLE",
+      "SIGN_IN_DOMAIN_FORBIDDEN",
+      "SIGN_IN_SECRETS_UNAVAILABLE",
+      "TENANT_CAPACITY_REACHED",
       "ACCOUNT_LOCKED_UNAUTHORIZED",
       "TENANT_FORBIDDEN",
       "SECOND_FACTOR_REQUIRED_UNAUTHORIZED",
+      "PROVIDER_FACTOR_REQUIRED_FORBIDDEN",
     ],
-    async run({ platform, db, params, query: { state }, call }) {
-      const { headers } = call.request;
-      const read = (name: string) => readCookie(new URL(platform.baseUrl()), headers, name);
-      const outcome = await finishOpenIdSignIn(platform, {
-        provider: params.provider,
-        search: call.url.search,
-        state,
-        browserSecret: read(cookieName(state)) ?? "",
-        traceId: call.traceId,
-        ...originOf(call, read(DEVICE)?.slice(0, 200)),
-      });
-      const spent = cookie(platform, state, "", 0);
-      if ("returnTo" in outcome) return redirect(303, outcome.returnTo, spent);
-      const answer = await signedInAnswer(db, outcome.signedIn);
-      const { deviceToken } = outcome.signedIn.tokens;
-      return {
-        ...answer,
-        setCookies: [spent, ...deviceToken ? [deviceCookie(platform, deviceToken)] : []],
-      };
-    },
+    run: ({ platform, params, query: { state }, call }) =>
+      withRefusalPage(platform, call, params, async () => {
+        const browser = returnedBrowser(platform, call, state);
+        const callback = { ...params, ...browser, search: call.url.search };
+        const outcome = await finishOpenIdSignIn(platform, callback);
+        return await finishAnswer(platform, call, { folder: FOLDER, ...params, state, outcome });
+      }),
   }),
   endpoint("POST /api/v1/auth/oidc/exchange", {
     alsoAt: ["/auth/oidc/exchange"],
@@ -122,10 +125,12 @@ export const oidcRoutes = [
     answers: signInAnswers,
     problems: [
       "OIDC_HANDOVER_INVALID",
+      "OIDC_PROVIDER_NOT_FOUND",
       "OIDC_USER_UNKNOWN_FORBIDDEN",
       "ACCOUNT_LOCKED_UNAUTHORIZED",
       "TENANT_FORBIDDEN",
       "SECOND_FACTOR_REQUIRED_UNAUTHORIZED",
+      "PROVIDER_FACTOR_REQUIRED_FORBIDDEN",
     ],
     run: async ({ platform, db, body, call }) =>
       await signedInAnswer(
@@ -134,31 +139,3 @@ export const oidcRoutes = [
       ),
   }),
 ] as const;
-
-const redirect = (status: 302 | 303, location: string, setCookie: string): Answer => ({
-  status,
-  headers: { location, "set-cookie": setCookie, "referrer-policy": "no-referrer" },
-  body: undefined,
-});
-
-/** One cookie for each sign-in, so that several tabs can sign in at the same time. */
-const cookieName = (state: string): string => `steward_oidc_${state.replaceAll(/[^\w-]/g, "").slice(0, 16)}`;
-
-/** Cookie with the `deviceToken` of the last sign-in whose callback answered the tokens. */
-const DEVICE = "steward_oidc_device";
-
-const deviceCookie = (platform: Pick<ServicePlatform, "baseUrl">, value: string): string =>
-  callbackCookie(platform, { name: DEVICE, value, maxAgeSeconds: DEVICE_DAYS * 24 * 60 * 60 });
-
-const cookie = (
-  platform: Pick<ServicePlatform, "baseUrl">,
-  state: string,
-  value: string,
-  maxAgeSeconds: number,
-): string => callbackCookie(platform, { name: cookieName(state), value, maxAgeSeconds });
-
-/** SameSite=Lax, because the callback is a navigation from the provider's site. */
-const callbackCookie = (
-  platform: Pick<ServicePlatform, "baseUrl">,
-  o: { name: string; value: string; maxAgeSeconds: number },
-): string => setCookie(new URL(platform.baseUrl()), { ...o, path: "/api/v1/auth/oidc", sameSite: "Lax" });

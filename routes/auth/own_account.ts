@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { optionalName } from "../../domain/shared/name.ts";
-import { byPerson, forActing, forSelf, signedIn } from "../../domain/rights/checks.ts";
-import { actsAsOther } from "../../domain/rights/caller.ts";
+import { byPerson, forActing, forBound, forSelf, signedIn } from "../../domain/rights/checks.ts";
+import { actsAsOther, type Caller } from "../../domain/rights/caller.ts";
 import { endOwnSession, listOwnSessions, OwnSession } from "../../domain/access/sign_in/own_sessions.ts";
 import { changePassword } from "../../domain/access/account/own_password.ts";
 import { findOwnTenants } from "../../domain/access/account/own_tenants.ts";
@@ -20,6 +20,10 @@ const name = optionalName(100).nullish().transform((value) => value === null ? "
 const MAX_TENANTS = 1_000;
 const MAX_FOUND = 50;
 
+/** The one tenant about which a route that reads of all tenants answers; null: all. */
+const onlyTenantOf = (caller: Caller): string | null =>
+  actsAsOther(caller) ? caller.tenantId : caller.boundTo;
+
 /** The signed-in user's own profile, password and sessions. */
 export const ownAccountRoutes = [
   endpoint("GET /api/v1/auth/me", {
@@ -37,12 +41,12 @@ export const ownAccountRoutes = [
     answers: { 200: { etag: true, description: "The caller", schema: ProfileDto } },
     problems: [],
     async run({ db, caller, query: { maxTenants } }) {
-      const { profile, version } = await readProfile(db, caller.userId, caller.tenantId, maxTenants);
+      const { userId, tenantId } = caller;
+      const { profile, version } = await readProfile(db, userId, tenantId, onlyTenantOf(caller), maxTenants);
       // Who works in a tenant without a link to it has no roles there.
       const isVisit = caller.actedBy?.userId === caller.userId;
       if (isVisit) return okVersioned({ ...profile, permissions: [...caller.permissions] }, version);
-      const tenants = profile.tenants.filter(({ id }) => !actsAsOther(caller) || id === caller.tenantId);
-      return okVersioned({ ...profile, tenants }, version);
+      return okVersioned(profile, version);
     },
   }),
   endpoint("GET /api/v1/auth/tenants", {
@@ -60,15 +64,14 @@ export const ownAccountRoutes = [
     },
     problems: [],
     async run({ db, caller, query }) {
-      const ids = actsAsOther(caller) && caller.tenantId ? { ids: [caller.tenantId] } : {};
-      return ok(await findOwnTenants(db, caller.userId, { ...query, ...ids }));
+      return ok(await findOwnTenants(db, caller.userId, onlyTenantOf(caller), query));
     },
   }),
   endpoint("PUT /api/v1/auth/me", {
     alsoAt: ["/auth/me"],
     id: "updateMe",
     summary: "Change the caller's names and phone number",
-    access: forSelf(byPerson(signedIn)),
+    access: forBound(forSelf(byPerson(signedIn))),
     body: z.object({
       firstName: name,
       lastName: name,
@@ -99,7 +102,7 @@ export const ownAccountRoutes = [
     alsoAt: ["/auth/sessions"],
     id: "listOwnSessions",
     summary: "List the caller's open sessions, newest first",
-    access: forSelf(byPerson(signedIn)),
+    access: forBound(forSelf(byPerson(signedIn))),
     answers: { 200: { description: "At most 100 sessions", schema: z.array(OwnSession) } },
     problems: [],
     run: async ({ db, caller }) => ok(await listOwnSessions(db, caller)),
@@ -108,7 +111,7 @@ export const ownAccountRoutes = [
     alsoAt: ["/auth/sessions/{id}"],
     id: "endOwnSession",
     summary: "End one of the caller's sessions",
-    access: forSelf(byPerson(signedIn)),
+    access: forBound(forSelf(byPerson(signedIn))),
     params: z.object({ id: uuid }),
     answers: { 204: { description: "The session has ended" } },
     problems: ["SESSION_NOT_FOUND"],

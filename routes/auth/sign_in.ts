@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { anyone, byPerson, forEnrolling, forSelf, signedIn } from "../../domain/rights/checks.ts";
+import { anyone, byPerson, forBound, forEnrolling, forSelf, signedIn } from "../../domain/rights/checks.ts";
 import { refresh, signIn, signOut, switchTenant } from "../../domain/access/sign_in/sign_in.ts";
 import { noContentAfter } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
@@ -76,7 +76,7 @@ export const signInRoutes = [
     alsoAt: ["/auth/logout"],
     id: "signOut",
     summary: "End the caller's session",
-    access: forSelf(forEnrolling(byPerson(signedIn))),
+    access: forBound(forSelf(forEnrolling(byPerson(signedIn)))),
     answers: { 204: { description: "The session has ended" } },
     problems: [],
     run: ({ platform, caller }) => noContentAfter(signOut(platform, caller)),

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { eventData } from "../../domain/events/event_types.ts";
-import { signedIn } from "../../domain/rights/checks.ts";
+import { forBound, signedIn } from "../../domain/rights/checks.ts";
 import { ok } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 
@@ -21,7 +21,7 @@ export const eventTypeRoutes = [
   endpoint("GET /api/v1/webhook-events/types", {
     id: "listEventTypes",
     summary: "List the event types, each with an example",
-    access: signedIn,
+    access: forBound(signedIn),
     answers: { 200: { description: "All types", schema: z.array(EventTypeDto) } },
     problems: [],
     run: ({ platform }) =>

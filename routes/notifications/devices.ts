@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { byPerson, forSelf, signedIn } from "../../domain/rights/checks.ts";
+import { byPerson, forBound, forSelf, signedIn } from "../../domain/rights/checks.ts";
 import { listDevices, registerDevice, removeDevice } from "../../domain/notifications/devices.ts";
 import { requireOwner } from "../../domain/notifications/ownership.ts";
 import { noContent, ok } from "../shared/answer.ts";
@@ -10,7 +10,7 @@ import { UserDeviceDto } from "./shapes.ts";
 const endpoint = endpointsIn("Notifications");
 
 const path = "/api/v1/user-notifications/devices";
-const access = forSelf(byPerson(signedIn));
+const access = forBound(forSelf(byPerson(signedIn)));
 const query = z.object({ userId: uuid });
 const RegisterDeviceRequest = z.object({
   token: z.string().regex(/^[!-~]{1,4096}$/, "expected a device token without blanks"),
@@ -30,7 +30,7 @@ export const deviceRoutes = [
     problems: ["NOTIFICATION_INAPP_FORBIDDEN"],
     async run({ db, caller, query: { userId }, call }) {
       requireOwner(caller, userId);
-      return ok(await registerDevice(db, userId, await call.readJson(RegisterDeviceRequest)));
+      return ok(await registerDevice(db, userId, caller.boundTo, await call.readJson(RegisterDeviceRequest)));
     },
   }),
   endpoint(`GET ${path}`, {
@@ -42,7 +42,7 @@ export const deviceRoutes = [
     problems: ["NOTIFICATION_INAPP_FORBIDDEN"],
     async run({ db, caller, query: { userId } }) {
       requireOwner(caller, userId);
-      return ok(await listDevices(db, userId));
+      return ok(await listDevices(db, userId, caller.boundTo));
     },
   }),
   endpoint(`DELETE ${path}/{id}`, {
@@ -55,7 +55,7 @@ export const deviceRoutes = [
     problems: ["NOTIFICATION_INAPP_FORBIDDEN", "NOTIFICATION_DEVICE_NOT_FOUND"],
     async run({ db, caller, params, query: { userId } }) {
       requireOwner(caller, userId);
-      await removeDevice(db, userId, params.id);
+      await removeDevice(db, userId, caller.boundTo, params.id);
       return noContent();
     },
   }),

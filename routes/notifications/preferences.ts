@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { byPerson, forSelf, signedIn } from "../../domain/rights/checks.ts";
+import { byPerson, forBound, forSelf, signedIn } from "../../domain/rights/checks.ts";
+import { requireNoOtherTenant } from "../../domain/rights/tenant_sign_in.ts";
 import { requireOwner } from "../../domain/notifications/ownership.ts";
 import {
   Preferences,
@@ -14,7 +15,7 @@ import { uuid } from "../../domain/shared/shapes.ts";
 const endpoint = endpointsIn("Notifications");
 
 const path = "/api/v1/user-notifications/preferences";
-const access = forSelf(byPerson(signedIn));
+const access = forBound(forSelf(byPerson(signedIn)));
 const query = z.object({ userId: uuid });
 /** Preferences of a user: categories, channels, quiet hours and digest. */
 export const preferenceRoutes = [
@@ -41,6 +42,7 @@ export const preferenceRoutes = [
     problems: ["NOTIFICATION_INAPP_FORBIDDEN", "USER_NOT_FOUND", "PRECONDITION_FAILED"],
     async run({ db, caller, query: { userId }, call }) {
       requireOwner(caller, userId);
+      await requireNoOtherTenant(db, caller);
       const given = await call.readJson(PreferencesChange);
       const { preferences, version } = await writePreferences(db, userId, given, call.ifMatch);
       return okVersioned(preferences, version);

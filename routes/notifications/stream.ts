@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { byPerson, forSelf, signedIn } from "../../domain/rights/checks.ts";
+import { byPerson, forBound, forSelf, signedIn } from "../../domain/rights/checks.ts";
 import { requireOwner } from "../../domain/notifications/ownership.ts";
 import { streamUserNotifications } from "../../domain/notifications/in_app/stream.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
@@ -12,7 +12,7 @@ export const streamRoutes = [
   endpoint("GET /api/v1/user-notifications/stream", {
     id: "streamUserNotifications",
     summary: "Stream a user's new in-app notifications as server-sent events, from Last-Event-ID on",
-    access: forSelf(byPerson(signedIn)),
+    access: forBound(forSelf(byPerson(signedIn))),
     service: "stream",
     query: z.object({ userId: uuid }),
     answers: {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { byPersonOrSystem, forSelf } from "../../domain/rights/checks.ts";
+import { byPersonOrSystem, forBound, forSelf } from "../../domain/rights/checks.ts";
 import {
   countUserNotifications,
   deleteUserNotification,
@@ -17,7 +17,7 @@ import { queryBoolean } from "../shared/validation.ts";
 
 const endpoint = endpointsIn("Notifications");
 
-const access = forSelf(byPersonOrSystem);
+const access = forBound(forSelf(byPersonOrSystem));
 const params = z.object({ id: uuid });
 const ofUser = { userId: uuid };
 
@@ -37,7 +37,7 @@ export const userNotificationRoutes = [
     problems: ["NOTIFICATION_INAPP_FORBIDDEN"],
     async run({ db, caller, query }) {
       requireOwner(caller, query.userId);
-      return ok(await listUserNotifications(db, query, query));
+      return ok(await listUserNotifications(db, { ...query, onlyTenantId: caller.boundTo }, query));
     },
   }),
   endpoint("GET /api/v1/user-notifications/unread-count", {
@@ -49,7 +49,7 @@ export const userNotificationRoutes = [
     problems: ["NOTIFICATION_INAPP_FORBIDDEN"],
     async run({ db, caller, query: { userId } }) {
       requireOwner(caller, userId);
-      return ok(await countUserNotifications(db, { userId, isRead: false }));
+      return ok(await countUserNotifications(db, { userId, isRead: false, onlyTenantId: caller.boundTo }));
     },
   }),
   endpoint("PUT /api/v1/user-notifications/{id}/read", {
@@ -62,7 +62,7 @@ export const userNotificationRoutes = [
     problems: ["NOTIFICATION_INAPP_FORBIDDEN", "NOTIFICATION_INAPP_NOT_FOUND"],
     async run({ db, caller, params, query: { userId } }) {
       requireOwner(caller, userId);
-      return ok(await markRead(db, userId, params.id));
+      return ok(await markRead(db, { userId, onlyTenantId: caller.boundTo }, params.id));
     },
   }),
   endpoint("PUT /api/v1/user-notifications/read-all", {
@@ -79,7 +79,7 @@ export const userNotificationRoutes = [
     problems: ["NOTIFICATION_INAPP_FORBIDDEN"],
     async run({ db, caller, query: { userId } }) {
       requireOwner(caller, userId);
-      return ok({ updated: await markAllRead(db, userId) });
+      return ok({ updated: await markAllRead(db, { userId, onlyTenantId: caller.boundTo }) });
     },
   }),
   endpoint("DELETE /api/v1/user-notifications/{id}", {
@@ -92,7 +92,7 @@ export const userNotificationRoutes = [
     problems: ["NOTIFICATION_INAPP_FORBIDDEN", "NOTIFICATION_INAPP_NOT_FOUND"],
     async run({ db, caller, params, query: { userId } }) {
       requireOwner(caller, userId);
-      await deleteUserNotification(db, userId, params.id);
+      await deleteUserNotification(db, { userId, onlyTenantId: caller.boundTo }, params.id);
       return okEmpty();
     },
   }),

@@ -9,6 +9,7 @@ import type { Call } from "./call.ts";
 
 export const AREAS = {
   "Sign-in": "Sessions, tokens, own profile",
+  "Sign-in providers": "A tenant's own identity providers and the email domains of their users",
   "Users": "Users of the caller's tenant",
   "Admin users": "Users of all tenants",
   "Tenants": "Tenants that the caller may read or manage",

@@ -190,7 +190,7 @@ const withRefusal = (declared: Response, { description = "" }: Refusal, isOAuth:
 
 function descriptionOf({ access, alsoAt = [], quota, details }: Endpoint): string {
   const codes = (list: string[], between: string) => list.map((text) => `\`${text}\``).join(between);
-  const { permissions, needsCaller, needsTenant, personsOnly, forSelf } = access;
+  const { permissions, needsCaller, needsTenant, personsOnly, forSelf, forSetup } = access;
   const who = !needsCaller
     ? "Open to anyone."
     : permissions.length > 0
@@ -199,6 +199,7 @@ function descriptionOf({ access, alsoAt = [], quota, details }: Endpoint): strin
   return [
     who,
     ...(personsOnly ? ["Not for API keys."] : []),
+    ...(forSetup ? ["Also with a set-up link."] : []),
     ...(forSelf ? ["Also for a first-party client's token with the scope `steward.self`."] : []),
     ...(alsoAt.length > 0 ? [`Also at ${codes(alsoAt, ", ")}.`] : []),
     ...(details ? [details] : []),

@@ -59,8 +59,9 @@ const CALLER_PROBLEMS: ProblemCode[] = [
   "TENANT_FORBIDDEN",
   "FORBIDDEN",
   "DELEGATION_FORBIDDEN",
+  "TENANT_SESSION_FORBIDDEN",
 ];
-const LIMITED: ProblemCode = "SECOND_FACTOR_REQUIRED";
+const LIMITED: ProblemCode[] = ["SECOND_FACTOR_REQUIRED", "PROVIDER_FACTOR_REQUIRED_FORBIDDEN"];
 const KEY_PROBLEMS: ProblemCode[] = [
   "IDEMPOTENCY_KEY_REUSED_UNPROCESSABLE",
   "IDEMPOTENCY_KEY_IN_USE_CONFLICT",
@@ -107,7 +108,7 @@ function accessProblems({ access }: Endpoint): ProblemCode[] {
   const { needsCaller, permissions, forEnrolling, needsStepUp } = access;
   return [
     ...(needsCaller ? CALLER_PROBLEMS : []),
-    ...(needsCaller && !forEnrolling ? [LIMITED] : []),
+    ...(needsCaller && !forEnrolling ? LIMITED : []),
     ...(needsStepUp ? ["STEP_UP_REQUIRED_FORBIDDEN"] as const : []),
     ...(permissions.length > 0 ? ["MISSING_PERMISSION"] as const : []),
   ];

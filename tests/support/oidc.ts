@@ -10,6 +10,7 @@ export interface Account {
   email_verified?: boolean;
   given_name?: string;
   family_name?: string;
+  groups?: string[];
 }
 
 export interface OidcProvider {
@@ -57,7 +58,11 @@ export async function startOidcProvider(o: { redirectUris: string[] }): Promise<
     pkce: { required: () => false },
     cookies: { keys: ["a key of this test"] },
     features: { devInteractions: { enabled: true } },
-    claims: { openid: ["sub"], email: ["email", "email_verified"], profile: ["given_name", "family_name"] },
+    claims: {
+      openid: ["sub"],
+      email: ["email", "email_verified"],
+      profile: ["given_name", "family_name", "groups"],
+    },
     findAccount: (_context: unknown, id: string) => ({
       accountId: id,
       claims: () => ({ sub: id, ...accounts.get(id) }),

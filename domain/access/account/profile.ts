@@ -3,6 +3,7 @@ import { recordAudit } from "../../audit/audit.ts";
 import { problem } from "../../problems/problem.ts";
 import type { Caller } from "../../rights/caller.ts";
 import { permissionCodes } from "../../rights/held_permissions.ts";
+import { requireNoOtherTenant } from "../../rights/tenant_sign_in.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { requireVersion } from "../../shared/version.ts";
 import { emitUserUpdated } from "../users/user_events.ts";
@@ -40,12 +41,14 @@ export interface ProfileChange {
 
 /**
  * Reads a user's profile with roles and permissions in the tenant context; `tenantId` null: no tenant context.
+ * @param only see `ownTenants`
  * @param maxTenants limits `tenants`
  */
 export async function readProfile(
   q: Sql,
   userId: string,
   tenantId: string | null,
+  only: string | null = null,
   maxTenants: number | null = null,
 ): Promise<{ profile: Profile; version: number }> {
   const [row] = await q<(Profile["user"] & Omit<Profile, "user"> & { version: number })[]>`
@@ -58,7 +61,7 @@ export async function readProfile(
       array(${permissionCodes(q, userId, tenantId)}) as permissions,
       to_jsonb(array(
         select jsonb_build_object('id', t.id, 'name', t.name, 'type', t.type, 'isDefault', l.is_default)
-        from ${ownTenants(q, userId)} ${ownTenantOrder(q)} limit ${maxTenants}
+        from ${ownTenants(q, userId, only)} ${ownTenantOrder(q)} limit ${maxTenants}
       )) as tenants
     from users u where u.id = ${userId}`;
   if (!row) throw problem("SESSION_INVALIDATED", "The user no longer exists.");
@@ -69,7 +72,7 @@ export async function readProfile(
 
 /**
  * Changes the caller's own names and phone number.
- * @throws PRECONDITION_FAILED
+ * @throws PRECONDITION_FAILED, TENANT_SESSION_FORBIDDEN
  */
 export async function updateOwnProfile(
   p: Pick<Platform, "sql" | "wakeUps">,
@@ -79,6 +82,7 @@ export async function updateOwnProfile(
 ): Promise<{ profile: Profile; version: number }> {
   return await transact(p.sql, async (tx) => {
     const user = await lockUser(tx, caller.userId);
+    await requireNoOtherTenant(tx, caller);
     if (!user) throw problem("SESSION_INVALIDATED", "The user no longer exists.");
     requireVersion(ifMatch, user.version);
     const { firstName, lastName, phoneNumber } = user;
@@ -98,6 +102,6 @@ export async function updateOwnProfile(
       const changed = fields.filter((name) => before[name] !== after[name]);
       await emitUserUpdated(p, tx, { ...user, ...after }, changed);
     }
-    return await readProfile(tx, caller.userId, caller.tenantId);
+    return await readProfile(tx, caller.userId, caller.tenantId, caller.boundTo);
   });
 }

@@ -1,10 +1,9 @@
 import { z } from "zod";
-import { isMailAddress, mailDomain } from "../../../infra/mail/mail_address.ts";
 import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { type Problem, problem } from "../../problems/problem.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
-import { enumName, uuid } from "../../shared/shapes.ts";
+import { domainOfMail, enumName, uuid } from "../../shared/shapes.ts";
 import { contentTag, requireTag } from "../../shared/version.ts";
 import { permissionsOfRoles, requireMayAssignRoles } from "../roles/escalation.ts";
 import { lockLinkTargets, requireTargets } from "../users/link_targets.ts";
@@ -26,14 +25,9 @@ export const RegistrationSettings = z.object({
 }).meta({ id: "RegistrationSettingsDto" });
 export type RegistrationSettings = z.output<typeof RegistrationSettings>;
 
-/** The domain of an email address, as `mailDomain` compares it. */
-const domain = z.string().trim().normalize("NFC")
-  .refine((text) => isMailAddress(`a@${text}`), "expected a domain such as example.com")
-  .transform((text) => mailDomain(`a@${text}`)).meta({ example: "example.com" });
-
 export const RegistrationSettingsChange = z.object({
   mode: enumName(MODES),
-  domains: z.array(domain).max(100).nullish().transform((domains) => [...new Set(domains ?? [])]),
+  domains: z.array(domainOfMail).max(100).nullish().transform((domains) => [...new Set(domains ?? [])]),
   roleId: uuid.nullish().transform((id) => id ?? null),
 }).refine(({ mode, domains }) => mode !== "domain" || domains.length > 0, {
   path: ["domains"],

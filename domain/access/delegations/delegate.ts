@@ -138,11 +138,11 @@ async function open(p: AccessPlatform, tx: Tx, caller: Caller, id: string): Prom
     await tx`update delegations set status = 'Open', opened_at = now(),
       expires_at = now() + make_interval(mins => ${minutes}) where id = ${id}`;
     await tx`insert into sessions (id, user_id, security_version, expires_at, amr, authenticated_at, ip, user_agent,
-        only_tenant_id, actor_id, actor_session_id, may_write)
+        only_tenant_id, actor_id, actor_session_id, may_write, provider_id)
       select ${id}, u.id, ${
       securityVersionOf(tx)
     }, now() + make_interval(mins => ${minutes}), s.amr, s.authenticated_at,
-        s.ip, s.user_agent, ${tenantId}, ${caller.userId}, s.id, ${mayWrite}
+        s.ip, s.user_agent, ${tenantId}, ${caller.userId}, s.id, ${mayWrite}, s.provider_id
       from users u, sessions s where u.id = ${userId} and s.id = ${caller.sessionId}`;
     await audit(tx, caller, "open", delegation);
     if (!isVisit) {

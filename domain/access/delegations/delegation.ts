@@ -61,20 +61,27 @@ export const listDelegations = (
     page,
   );
 
+/** SQL condition: a session of a tenant's provider sees the delegations in its tenant only. */
+const isWithin = (q: Sql, { boundTo }: Pick<Caller, "boundTo">) =>
+  boundTo === null ? q`true` : q`d.tenant_id = ${boundTo}`;
+
 /** Lists the delegations that let others act as the caller, the newest first. */
 export const listOwnDelegations = (
   q: Sql,
-  { userId }: Pick<Caller, "userId">,
+  caller: Pick<Caller, "userId" | "boundTo">,
   page: PageRequest,
 ): Promise<PagedResult<Delegation>> =>
   readPage(q, {
     columns: columns(q),
-    from: from(q, q`d.user_id = ${userId} and d.actor_id <> ${userId}`),
+    from: from(q, q`${isUserOf(q, caller)} and ${isWithin(q, caller)}`),
     order: q`order by d.id desc`,
   }, page);
 
 /** The members of a caller that tell whether the caller takes part in a delegation. */
-export type Party = Pick<Caller, "userId" | "tenantId" | "permissions">;
+export type Party = Pick<Caller, "userId" | "tenantId" | "boundTo" | "permissions">;
+
+const isUserOf = (q: Sql, { userId }: Pick<Caller, "userId">) =>
+  q`d.user_id = ${userId} and d.actor_id <> ${userId}`;
 
 /**
  * Reads a delegation that the caller takes part in.
@@ -87,12 +94,12 @@ export async function readDelegation(
   id: string,
   as: "user" | "actor" | "any",
 ): Promise<Delegation> {
-  const isUser = q`d.user_id = ${caller.userId} and d.actor_id <> ${caller.userId}`;
+  const isUser = isUserOf(q, caller);
   const isActor = q`d.actor_id = ${caller.userId}`;
   const isTenant = q`d.tenant_id = ${caller.tenantId} and ${holds(caller, "act-as:users")}`;
   const which = { user: isUser, actor: isActor, any: q`(${isUser} or ${isActor} or ${isTenant})` }[as];
   const [row] = await q<Delegation[]>`
-    select ${columns(q)} from ${from(q, q`d.id = ${id} and ${which}`)}`;
+    select ${columns(q)} from ${from(q, q`d.id = ${id} and ${which} and ${isWithin(q, caller)}`)}`;
   if (row) return row;
   throw problem("DELEGATION_NOT_FOUND", `The caller takes part in no delegation ${id}.`);
 }

@@ -39,9 +39,11 @@ export async function finishSignIn(
     const proved = await proveFactor(p, tx, userId, o.proof);
     if (!proved) return null;
     await deleteFactorToken(tx, o.factorToken);
-    const [device] = await tx<{ id: string }[]>`
-      ${knownDevice(tx, tx`${userId}::uuid`, o.origin.deviceToken ?? null)}`;
-    await clearFailedSignIns(tx, userId, device?.id ?? null);
+    if (half.provider === null) {
+      const [device] = await tx<{ id: string }[]>`
+        ${knownDevice(tx, tx`${userId}::uuid`, o.origin.deviceToken ?? null)}`;
+      await clearFailedSignIns(tx, userId, device?.id ?? null);
+    }
     return { ...half, amr: [...new Set([...half.amr, ...proved])] };
   });
 }
@@ -57,7 +59,7 @@ export async function signInByPasskey(
 ): Promise<SignedIn> {
   return await signInBy(p, o.origin, async (tx) => {
     const holder = await provePasskey(p, tx, o.passkey, { purpose: "sign-in", userId: null });
-    return holder && { ...holder, tenantId: o.tenantId, global: o.global };
+    return holder && { ...holder, tenantId: o.tenantId, global: o.global, provider: null };
   });
 }
 
@@ -88,16 +90,17 @@ async function signInBy(
 async function openProved(
   p: AccessPlatform,
   tx: Tx,
-  { userId, amr, ...wanted }: HalfSignIn & { amr: Amr[] },
+  { userId, amr, provider, ...wanted }: HalfSignIn & { amr: Amr[] },
   { ip, userAgent, deviceToken = null }: Origin,
 ): Promise<SignedIn | null> {
   const [user] = await tx<{ id: string }[]>`
     update users set last_login_at = now() where id = ${userId} and is_active and deleted_at is null
     returning id`;
   if (!user) return null;
-  const tenantId = await chooseTenant(tx, userId, wanted);
-  const tokens = await openSession(p, tx, { user, tenantId, amr, ip, userAgent, deviceToken });
-  return { tokens, userId, tenantId };
+  const tenantId = await chooseTenant(tx, userId, wanted, provider);
+  const device = provider === null ? { deviceToken } : { provider };
+  const tokens = await openSession(p, tx, { user, tenantId, amr, ip, userAgent, ...device });
+  return { tokens, userId, tenantId, boundTo: provider && tenantId };
 }
 
 export const wrongFactor = (): Problem =>

@@ -26,7 +26,15 @@ export async function keepTenantAdmin<T>(
 
 const activeAdmins = (tx: Tx, tenantId: string) =>
   tx`
-  select h.user_id from roles r join user_tenant_roles h on h.role_id = r.id
+  select h.user_id, h.role_id from roles r join user_tenant_roles h on h.role_id = r.id
   join user_tenants l on l.user_id = h.user_id and l.tenant_id = h.tenant_id and l.is_active
   join users u on u.id = l.user_id and u.is_active and u.deleted_at is null
   where r.tenant_id = ${tenantId} and r.is_system and r.name = 'Admin' and r.deleted_at is null`;
+
+/** The id of the role Admin if the user is the only active one who holds it in the locked tenant; else null. */
+export async function lastAdminRole(tx: Tx, tenantId: string, userId: string): Promise<string | null> {
+  const [admin, other] = await tx<{ userId: string; roleId: string }[]>`${
+    activeAdmins(tx, tenantId)
+  } limit 2`;
+  return admin && !other && admin.userId === userId ? admin.roleId : null;
+}

@@ -117,6 +117,8 @@ async function requireFreeEmail(tx: Tx, tenantId: string, email: string): Promis
       returning id
     ), signed_out as (
       delete from user_identities where user_id in (select id from freed)
+    ), of_providers as (
+      delete from sign_in_subjects where user_id in (select id from freed)
     )
     select from users where mail_key(email) = mail_key(${email}) and id not in (select id from freed)`;
   if (!taken) return;

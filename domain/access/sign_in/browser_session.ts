@@ -1,6 +1,8 @@
 import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import type { RightsPlatform } from "../../rights/platform.ts";
+import { noAccess } from "../../rights/authenticate.ts";
 import { tenantLetsAct } from "../../rights/rights.ts";
+import { boundTo, isAcceptedIn } from "../../rights/tenant_sign_in.ts";
 import { securityVersionOf } from "../../rights/security_version.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { digest, newSecret } from "../../shared/secrets.ts";
@@ -18,6 +20,8 @@ export interface BrowserSession {
   userId: string;
   sessionId: string;
   tenantId: string | null;
+  /** See `Caller`. */
+  boundTo: string | null;
   /** Security version of the session. */
   securityVersion: number;
   /** The time of the user's last sign-in or step-up. */
@@ -61,15 +65,15 @@ export async function openBrowserSession(
 /**
  * Reads the session of a cookie secret and extends it.
  * @returns null if the session ended, its user is not active, or it was unused for 12 hours; `"access-changed"` if a
- * change of its user's roles, permissions or links ended it.
+ * change of its user's roles, permissions or links ended it, or its tenant does not accept such sign-ins since.
  */
 export async function readBrowserSession(
   q: Sql,
   secret: string,
 ): Promise<BrowserSession | "access-changed" | null> {
   const [row] = await q<(BrowserSession & { recentlySeen: boolean; isCurrent: boolean })[]>`
-    select s.user_id, s.id as session_id, s.security_version, s.authenticated_at,
-      ${securityVersionOf(q)} = s.security_version as is_current,
+    select s.user_id, s.id as session_id, s.security_version, s.authenticated_at, ${boundTo(q)} as bound_to,
+      ${securityVersionOf(q)} = s.security_version and ${isAcceptedIn(q, q`s`, q`b.tenant_id`)} as is_current,
       b.acting_session_id is not null as is_acting, b.tenant_id, b.last_seen_at > now() - make_interval(secs => ${SEEN_UPDATE_SECONDS}) as recently_seen
     from browser_sessions b join sessions s on s.id = b.session_id join users u on u.id = s.user_id
     where b.secret_hash = ${digest(secret)} and s.revoked_at is null and s.expires_at > now()
@@ -90,15 +94,16 @@ export async function readBrowserSession(
 
 /**
  * Sets the tenant that a browser session acts in; null: none, so only platform-reach permissions count.
- * @throws TENANT_FORBIDDEN if the user has no active link to it.
+ * @throws TENANT_FORBIDDEN if the user has no active link to it, or the session is bound to another one
  */
 export async function chooseBrowserTenant(
   p: Pick<Platform, "sql">,
-  o: { secret: string; userId: string; tenantId: string | null },
+  o: { secret: string; userId: string; tenantId: string | null; boundTo: string | null },
 ): Promise<void> {
   const { secret, userId, tenantId } = o;
+  if (o.boundTo !== null && tenantId !== o.boundTo) throw noAccess(tenantId ?? "none");
   await transact(p.sql, async (tx) => {
-    if (tenantId !== null) await requireActiveLink(tx, userId, tenantId);
+    if (tenantId !== null) await requireActiveLink(tx, userId, tenantId, o.boundTo);
     await tx`update browser_sessions set tenant_id = ${tenantId} where secret_hash = ${digest(secret)}`;
   });
 }
@@ -114,7 +119,8 @@ export interface ActingSession extends Omit<BrowserSession, "isActing"> {
 /** Reads the delegation by which a browser acts; null if there is none, or it has ended. */
 export async function readActingSession(q: Sql, secret: string): Promise<ActingSession | null> {
   const [row] = await q<ActingSession[]>`
-    select s.user_id, s.id as session_id, s.only_tenant_id as tenant_id, s.security_version, s.authenticated_at,
+    select s.user_id, s.id as session_id, s.only_tenant_id as tenant_id, ${boundTo(q)} as bound_to,
+      s.security_version, s.authenticated_at,
       s.actor_id, s.may_write, s.expires_at
     from browser_sessions b join sessions s on s.id = b.acting_session_id and s.actor_session_id = b.session_id
     join users u on u.id = s.user_id
@@ -134,7 +140,7 @@ export async function actInBrowser(q: Sql, secret: string, delegationId: string)
 /** Issues an access token of the session, for the API requests of one page. */
 export async function browserToken(
   p: Pick<Platform, "tokens">,
-  s: Omit<BrowserSession, "isActing"> & Partial<Pick<ActingSession, "actorId">>,
+  s: Omit<BrowserSession, "isActing" | "boundTo"> & Partial<Pick<ActingSession, "actorId">>,
 ): Promise<string> {
   return await p.tokens.sign({
     sub: s.userId,
@@ -150,7 +156,7 @@ export async function browserToken(
  * link has ended the session, as all sessions of the user. The new one needs no password, because the same browser made
  * the change a moment ago with a live session: the link must be the only change since. It keeps the time and kind of
  * the sign-in, so it ends no later than the ended one would have.
- * @returns false if anything else has changed or ended; then the user signs in
+ * @returns false if anything else has changed or ended, or the session is bound to a tenant; then the user signs in
  * @throws TENANT_FORBIDDEN if the user has no active link to the tenant
  */
 export async function continueInJoinedTenant(
@@ -167,7 +173,7 @@ export async function continueInJoinedTenant(
           from user_tenant_roles h join roles r on r.id = h.role_id
           where h.user_id = u.id and h.tenant_id = ${tenantId}) = s.security_version as is_only_change
       from browser_sessions b join sessions s on s.id = b.session_id join users u on u.id = s.user_id
-      where b.secret_hash = ${secretHash} and s.user_id = ${userId} and s.revoked_at is null
+      where b.secret_hash = ${secretHash} and s.user_id = ${userId} and s.revoked_at is null and s.only_tenant_id is null
         and s.expires_at > now() and u.is_active and u.deleted_at is null
       for no key update of u, s`;
     if (!session?.isOnlyChange) return false;

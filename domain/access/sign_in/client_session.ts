@@ -7,7 +7,7 @@ import { type ChangingAccess, tellClients } from "../access_changes.ts";
 
 /**
  * Opens a session for a client that the user signs in to with a browser's session. It has that session's security
- * version, so every change of access since then ends it.
+ * version, so every change of access since then ends it. It is bound to the tenant of a provider as that session is.
  * @param o.outlivesBrowser false: it ends with the session of the browser
  * @param o.tellsClient the client is told when it ends
  * @returns its id; null if the session of the browser has ended.
@@ -29,9 +29,9 @@ export async function openClientSession(
   // The lock makes a concurrent sign-out wait, which then ends this session too.
   const { count } = await tx`
     insert into sessions (id, user_id, security_version, expires_at, amr, authenticated_at, ip, user_agent, client_id,
-      opened_by, tells_client)
+      opened_by, tells_client, provider_id, only_tenant_id)
     select ${id}, s.user_id, s.security_version, now() + make_interval(secs => ${o.lifeSeconds}), s.amr,
-      s.authenticated_at, ${o.ip}, ${o.userAgent}, ${o.clientId}, ${openedBy}, ${o.tellsClient}
+      s.authenticated_at, ${o.ip}, ${o.userAgent}, ${o.clientId}, ${openedBy}, ${o.tellsClient}, s.provider_id, s.only_tenant_id
     from sessions s where s.id = ${o.browserSessionId} and s.revoked_at is null for share`;
   return count === 1 ? id : null;
 }

@@ -4,7 +4,7 @@ import type { Sql, Tx } from "../../../infra/postgres/postgres.ts";
 import { type Problem, problem } from "../../problems/problem.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { digest, newSecret } from "../../shared/secrets.ts";
-import type { Amr } from "./sessions.ts";
+import type { Amr, SessionProvider } from "./sessions.ts";
 import type { WantedTenant } from "./tenant_choice.ts";
 import { proofRequest } from "./challenges.ts";
 
@@ -25,6 +25,8 @@ export interface HalfSignIn extends WantedTenant {
   userId: string;
   /** How the user passed the first step. */
   amr: Amr[];
+  /** The tenant's provider that was the first step; null: another first step. */
+  provider: SessionProvider | null;
 }
 
 /** A sign-in whose first step succeeded and that needs a second factor, with the token to finish it. */
@@ -36,11 +38,12 @@ export interface FactorNeeded extends FactorChoice {
 export async function askForFactor(
   p: Pick<Platform, "baseUrl">,
   tx: Tx,
-  { userId, tenantId, global, amr }: HalfSignIn,
+  { userId, tenantId, global, amr, provider }: HalfSignIn,
 ): Promise<FactorNeeded> {
   const factorToken = newSecret();
-  await tx`insert into factor_tokens (token_hash, user_id, tenant_id, is_global, amr, expires_at)
-    values (${digest(factorToken)}, ${userId}, ${tenantId}, ${global}, ${amr},
+  await tx`insert into factor_tokens (token_hash, user_id, tenant_id, is_global, amr, provider_id, expires_at)
+    values (${digest(factorToken)}, ${userId}, ${provider?.tenantId ?? tenantId}, ${global}, ${amr},
+      ${provider?.id ?? null},
       now() + make_interval(mins => ${LIFE_MINUTES}))`;
   return { factorToken, ...await factorChoice(p, tx, userId) };
 }
@@ -73,10 +76,14 @@ export const factorRequired = (needed: FactorNeeded): Problem =>
 
 /** The sign-in of a factor token. @throws FACTOR_TOKEN_INVALID_UNAUTHORIZED */
 export async function readFactorToken(q: Sql, factorToken: string): Promise<HalfSignIn> {
-  const [found] = await q<HalfSignIn[]>`
-    select user_id, tenant_id, is_global as global, amr from factor_tokens
+  const [found] = await q<(Omit<HalfSignIn, "provider"> & { providerId: string | null })[]>`
+    select user_id, tenant_id, is_global as global, amr, provider_id from factor_tokens
     where token_hash = ${digest(factorToken)} and expires_at > now()`;
-  if (found) return found;
+  if (found) {
+    const { providerId: id, ...half } = found;
+    // a sign-in by a provider is for its tenant
+    return { ...half, provider: id && half.tenantId ? { id, tenantId: half.tenantId } : null };
+  }
   throw problem(
     "FACTOR_TOKEN_INVALID_UNAUTHORIZED",
     `The sign-in cannot be finished: the factorToken is unknown, was already used, or is older than ${LIFE_MINUTES} minutes.`,

@@ -25,18 +25,26 @@ export const OwnSession = z.object({
 }).meta({ id: "SessionDto" });
 export type OwnSession = z.output<typeof OwnSession>;
 
-/** Lists the caller's 100 newest open sessions, newest first, without those of clients of the OpenID provider. */
+/**
+ * Lists the caller's 100 newest open sessions, newest first, without those of clients of the OpenID provider. A session of a
+ * tenant's provider shows those that are good in its tenant only.
+ */
 export async function listOwnSessions(
   q: Sql,
-  caller: Pick<Caller, "userId" | "sessionId">,
+  caller: Pick<Caller, "userId" | "sessionId" | "boundTo">,
 ): Promise<OwnSession[]> {
   return await q<OwnSession[]>`
     select s.id, s.created_at, s.authenticated_at, s.amr, s.expires_at, s.ip, s.user_agent, s.id::text = ${caller.sessionId} as is_current,
       coalesce((select max(r.created_at) from refresh_tokens r where r.session_id = s.id), s.created_at) as last_used_at
     from sessions s join users u on u.id = s.user_id and ${securityVersionOf(q)} = s.security_version
     where s.user_id = ${caller.userId} and s.client_id is null and s.revoked_at is null and s.expires_at > now()
+      and ${isWithin(q, caller)}
     order by s.id desc limit ${MAX_LISTED}`;
 }
+
+/** SQL condition: the session `s` is one that the caller may know of. */
+const isWithin = (q: Sql, { boundTo }: Pick<Caller, "boundTo">) =>
+  boundTo === null ? q`true` : q`s.only_tenant_id = ${boundTo}`;
 
 /**
  * Ends one of the caller's open sessions; it may be the current one.
@@ -49,7 +57,8 @@ export async function endOwnSession(
 ): Promise<void> {
   await transact(p.sql, async (tx) => {
     const o = { userId: caller.userId, sessionId, reason: "ended by its user" };
-    if (await endSessions(p, tx, o) > 0) return;
+    const within = await tx`select from sessions s where s.id = ${sessionId} and ${isWithin(tx, caller)}`;
+    if (within.length > 0 && await endSessions(p, tx, o) > 0) return;
     throw problem("SESSION_NOT_FOUND", `The caller has no open session ${sessionId}.`);
   });
 }

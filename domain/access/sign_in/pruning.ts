@@ -25,6 +25,8 @@ export const pruneSignInJob = maintenanceJob({
     knownDevices: deleteExpired({ table: "known_devices", column: "expires_at" }),
     oidcFlows: deleteExpired({ table: "oidc_flows", column: "expires_at" }),
     oidcHandovers: deleteExpired({ table: "oidc_handovers", column: "expires_at" }),
+    signInAssertions: deleteExpired({ table: "sign_in_assertions", column: "expires_at" }),
+    setupLinks: deleteExpired({ table: "sign_in_setup_links", column: "expires_at", keptFor: ENDED }),
     factorTokens: deleteExpired({ table: "factor_tokens", column: "expires_at" }),
     passkeyChallenges: deleteExpired({ table: "passkey_challenges", column: "expires_at" }),
     unconfirmedApps: deleteExpired({

@@ -8,6 +8,7 @@ import { newId } from "../../shared/ids.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { digest, newSecret } from "../../shared/secrets.ts";
 import { type ChangingAccess, tellClients } from "../access_changes.ts";
+import { boundTo, isAcceptedIn } from "../../rights/tenant_sign_in.ts";
 import { rememberDevice } from "./known_devices.ts";
 
 /** Lifetime of a refresh token. A session that is not used for this time ends. */
@@ -42,6 +43,12 @@ export interface FirstTokens extends TokenPair {
   deviceToken?: string;
 }
 
+/** A tenant's own provider, by which a session was opened. */
+export interface SessionProvider {
+  id: string;
+  tenantId: string;
+}
+
 /** The user of a session, with the security version of the session. */
 interface SessionUser {
   id: string;
@@ -53,6 +60,7 @@ interface SessionUser {
  * @param o.user its row is locked by this transaction. So a concurrent change of the user's roles or links waits for this
  * session and then ends it. A concurrent change of a role ends it without waiting, see `securityVersionOf`.
  * @param o.amr the methods by which the user has just signed in
+ * @param o.provider the provider of the tenant `tenantId` that signed the user in: the session is good in this tenant only
  * @param o.deviceToken the token that the device sent, or null if it sent none: the device is remembered. Absent: it is not.
  */
 export async function openSession(
@@ -65,17 +73,23 @@ export async function openSession(
     ip: string | null;
     userAgent: string | null;
     deviceToken?: string | null;
+    provider?: SessionProvider | null;
   },
 ): Promise<FirstTokens> {
-  const { tenantId } = o;
+  const { tenantId, provider = null } = o;
+  if (provider !== null && provider.tenantId !== tenantId) {
+    throw new Error(`a session of the provider ${provider.id} cannot begin in tenant ${tenantId}`);
+  }
   const sessionId = newId();
   const refreshToken = newSecret();
   const opening = tx<{ securityVersion: number; seconds: number }[]>`
     with session as (
-      insert into sessions (id, user_id, security_version, expires_at, amr, ip, user_agent)
+      insert into sessions (id, user_id, security_version, expires_at, amr, ip, user_agent,
+        provider_id, only_tenant_id)
       select ${sessionId}, u.id, ${securityVersionOf(tx)},
         now() + make_interval(secs => ${REFRESH_TOKEN_SECONDS}),
-        ${o.amr}::text[], ${o.ip}, ${o.userAgent} from users u where u.id = ${o.user.id}
+        ${o.amr}::text[], ${o.ip}, ${o.userAgent}, ${provider?.id ?? null}::uuid,
+        ${provider && tenantId}::uuid from users u where u.id = ${o.user.id}
       returning id, security_version, expires_at
     ), inserted as (
       insert into refresh_tokens (token_hash, session_id, tenant_id, expires_at)
@@ -151,6 +165,8 @@ export interface RefreshedSession {
   user: SessionUser;
   sessionId: string;
   tenantId: string | null;
+  /** See `Caller`. */
+  boundTo: string | null;
 }
 
 /**
@@ -172,12 +188,15 @@ export async function consumeRefreshToken(
     securityVersion: number;
     usable: boolean;
     isCurrent: boolean;
+    isAccepted: boolean;
+    boundTo: string | null;
     ended: boolean;
     expired: boolean;
     usedBefore: boolean;
   }[]>`
     select r.session_id, r.tenant_id, u.id as user_id, s.security_version,
       ${securityVersionOf(tx)} = s.security_version as is_current,
+      ${isAcceptedIn(tx, tx`s`, tx`r.tenant_id`)} as is_accepted, ${boundTo(tx)} as bound_to,
       u.is_active and u.deleted_at is null as usable, s.revoked_at is not null as ended,
       least(r.expires_at, s.created_at + make_interval(secs => ${SESSION_SECONDS})) < now() as expired, r.used_at is not null as used_before
     from refresh_tokens r join sessions s on s.id = r.session_id join users u on u.id = s.user_id
@@ -188,7 +207,7 @@ export async function consumeRefreshToken(
       "The refresh token is unknown; expected one from a sign-in, refresh or tenant switch.",
     );
   }
-  const { sessionId, userId, tenantId, securityVersion } = row;
+  const { sessionId, userId, tenantId, securityVersion, boundTo: bound } = row;
   if (row.ended) throw problem("TOKEN_REVOKED", "The session of this refresh token has ended.");
   if (row.usedBefore) {
     await endSessions(p, tx, { userId, sessionId, reason: "refresh token used twice" });
@@ -197,8 +216,11 @@ export async function consumeRefreshToken(
   if (row.expired) throw problem("TOKEN_EXPIRED", "The refresh token has expired; sign in again.");
   if (!row.usable) throw problem("SESSION_INVALIDATED", "The user is not active.");
   if (!row.isCurrent) throw accessChanged();
+  if (!row.isAccepted) {
+    throw problem("SESSION_INVALIDATED", `Tenant ${tenantId} accepts only sign-ins by its own provider.`);
+  }
   await tx`update refresh_tokens set used_at = now() where token_hash = ${digest(token)}`;
-  return { user: { id: userId, securityVersion }, sessionId, tenantId };
+  return { user: { id: userId, securityVersion }, sessionId, tenantId, boundTo: bound };
 }
 
 /**

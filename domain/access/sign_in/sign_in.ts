@@ -9,6 +9,7 @@ import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts
 import { type Problem, problem } from "../../problems/problem.ts";
 import { accessChanged } from "../../rights/authenticate.ts";
 import type { Caller } from "../../rights/caller.ts";
+import { providerFactorRequired } from "../../rights/checks.ts";
 import { hasFactor } from "../../rights/second_factor.ts";
 import { askForFactor, type FactorNeeded, factorRequired } from "./factor_tokens.ts";
 import { securityVersionOf } from "../../rights/security_version.ts";
@@ -32,6 +33,7 @@ import {
   issueTokens,
   markRefreshTokensUsed,
   openSession,
+  type SessionProvider,
 } from "./sessions.ts";
 import { chooseTenant, requireActiveLink, type WantedTenant } from "./tenant_choice.ts";
 
@@ -56,6 +58,8 @@ export interface SignedIn {
   tokens: FirstTokens;
   userId: string;
   tenantId: string | null;
+  /** See `Caller`. */
+  boundTo: string | null;
 }
 
 /** The account of an email. If no user has the email, it has only a lock. */
@@ -124,13 +128,16 @@ export interface FirstStepUser {
   amr: Amr[];
   /** Id of the known device; null: an unknown device. */
   deviceId: string | null;
+  /** The tenant's provider that signed the user in; absent: another way. */
+  provider?: SessionProvider;
 }
 
 /**
  * Opens a session, unless the user has a second factor that the sign-in lacks. The count of failed sign-ins is reset only
- * when the session opens: a right password alone must not reset it.
+ * when the session opens: a right password alone must not reset it. A sign-in by a tenant's
+ * own provider neither resets it nor makes the device known: who runs the provider must not get more attempts at the password.
  * @param wanted without `deviceToken`, the device is not remembered
- * @throws TENANT_FORBIDDEN
+ * @throws TENANT_FORBIDDEN, PROVIDER_FACTOR_REQUIRED_FORBIDDEN
  */
 export async function firstStep(
   p: AccessPlatform,
@@ -138,19 +145,26 @@ export async function firstStep(
   user: FirstStepUser,
   wanted: WantedTenant & Origin,
 ): Promise<FirstStep> {
-  const { id: userId, amr } = user;
+  const { id: userId, amr, provider = null } = user;
   if (user.hasFactor && !amr.includes("mfa")) {
-    await chooseTenant(tx, userId, wanted);
-    return { needed: await askForFactor(p, tx, { userId, amr, ...wanted }) };
+    await chooseTenant(tx, userId, wanted, provider);
+    return { needed: await askForFactor(p, tx, { userId, amr, provider, ...wanted }) };
   }
   const [tenantId] = await Promise.all([
-    chooseTenant(tx, userId, wanted),
-    clearFailedSignIns(tx, userId, user.deviceId),
+    chooseTenant(tx, userId, wanted, provider),
+    provider === null ? clearFailedSignIns(tx, userId, user.deviceId) : null,
   ]);
+  if (provider && !amr.includes("mfa")) await requireNoFactor(tx, provider.tenantId);
   const { ip, userAgent, deviceToken } = wanted;
-  const device = deviceToken === undefined ? {} : { deviceToken };
+  const device = deviceToken === undefined || provider !== null ? { provider } : { deviceToken };
   const tokens = await openSession(p, tx, { user, tenantId, amr, ip, userAgent, ...device });
-  return { signedIn: { tokens, userId, tenantId } };
+  return { signedIn: { tokens, userId, tenantId, boundTo: provider && tenantId } };
+}
+
+/** Refuses a session that could only be used to add a second factor, which a session of a tenant's provider must not do. */
+async function requireNoFactor(q: Sql, tenantId: string): Promise<void> {
+  const rows = await q`select from tenants where id = ${tenantId} and require_second_factor`;
+  if (rows.length > 0) throw providerFactorRequired(tenantId);
 }
 
 /**
@@ -162,7 +176,8 @@ export async function refresh(p: AccessPlatform, refreshToken: string): Promise<
     const session = await consumeRefreshToken(p, tx, refreshToken);
     if (!session) return null;
     const tokens = await issueTokens(p, tx, session);
-    return { tokens, userId: session.user.id, tenantId: session.tenantId };
+    const { user, tenantId, boundTo } = session;
+    return { tokens, userId: user.id, tenantId, boundTo };
   });
   if (refreshed) return refreshed;
   throw problem("TOKEN_REVOKED", "The refresh token was already used, so its session was ended.");
@@ -183,7 +198,7 @@ export async function switchTenant(p: AccessPlatform, caller: Caller, tenantId: 
     if (!user) throw accessChanged();
     await markRefreshTokensUsed(tx, caller.sessionId);
     const tokens = await issueTokens(p, tx, { user, sessionId: caller.sessionId, tenantId });
-    return { tokens, userId: user.id, tenantId };
+    return { tokens, userId: user.id, tenantId, boundTo: null };
   });
 }
 

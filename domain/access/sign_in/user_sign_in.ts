@@ -23,7 +23,7 @@ export async function listUserSessions(
 ): Promise<OwnSession[]> {
   return await transact(p.sql, async (tx) => {
     await lockChangeableUser(tx, caller, userId, within);
-    return await listOwnSessions(tx, { userId, sessionId: caller.sessionId });
+    return await listOwnSessions(tx, { userId, sessionId: caller.sessionId, boundTo: null });
   });
 }
 

@@ -141,7 +141,7 @@ async function storedPassword(
 }
 
 /**
- * Creates the first account of a person who has opened a mailed link, with one link to a tenant, in the caller's transaction.
+ * Creates the first account of a person who has proved their email, with one link to a tenant, in the caller's transaction.
  * @returns the id of the user
  * @throws as `createUser`
  */
@@ -151,7 +151,7 @@ export async function createMailedUser(
   { tenantId, roleIds, passwordHash, ...names }: {
     tenantId: string;
     roleIds: string[];
-    passwordHash: string;
+    passwordHash: string | null;
     email: string;
     firstName: string;
     lastName: string;

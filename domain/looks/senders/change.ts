@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { mailDomain, mailKey } from "../../../infra/mail/mail_address.ts";
+import { isPublicDomain, mailDomain, mailKey } from "../../../infra/mail/mail_address.ts";
 import { announceChange } from "../../../infra/postgres/changes.ts";
 import { type Sql, type SqlPart, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { type Actor, recordAudit } from "../../audit/audit.ts";
@@ -17,8 +17,6 @@ import { readSender, type Sender, senderColumns, type SenderMethod } from "../se
 const MAX_SENDERS = 100;
 /** Time in which a pending sender can be verified: by its record, or by the mailed link. */
 export const PROOF_TIME: Record<SenderMethod, string> = { Dns: "7 days", Mail: "24 hours" };
-/** A public host name: at least two labels, the last not a number, so no IP address and no name of a local network. */
-const PUBLIC_DOMAIN = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+(?!\d+$)[a-z0-9-]{2,63}$/;
 
 export interface NewSender {
   address: string;
@@ -60,16 +58,19 @@ export async function addSender(p: LooksPlatform, caller: TenantCaller, given: N
 /** Refuses a domain that public name servers cannot know, or whose record would have too long a name. @throws VALIDATION_ERROR */
 function requirePublicDomain(address: string): void {
   const domain = mailDomain(address);
-  if (PUBLIC_DOMAIN.test(domain) && `_steward.${domain}`.length <= 253) return;
+  if (isPublicDomain(domain, "_steward")) return;
   throw invalid({ address: [`"${domain.slice(0, 100)}" is not a public domain name such as example.com`] });
 }
+
+/** A new value of a TXT record that proves a domain. */
+export const newDnsValue = (): string => `steward-verification=${randomBytes(18).toString("base64url")}`;
 
 /** The value of the TXT record for an address. All senders of a tenant in one domain share it. */
 async function dnsValueOf(tx: Tx, tenantId: string, address: string): Promise<string> {
   const senders = await tx<{ address: string; dnsValue: string }[]>`
     select address, dns_value from notification_senders where tenant_id = ${tenantId} and dns_value is not null`;
   const same = senders.find((sender) => mailDomain(sender.address) === mailDomain(address));
-  return same?.dnsValue ?? `steward-verification=${randomBytes(18).toString("base64url")}`;
+  return same?.dnsValue ?? newDnsValue();
 }
 
 /** Mails a new link to a pending sender. Links of earlier mails stop working. */

@@ -30,7 +30,7 @@ export async function countProof(tx: Tx, tenantId: string): Promise<void> {
     from tenant_looks where tenant_id = ${tenantId}`;
   throw problem(
     "RATE_LIMITED",
-    `Too many requests: a tenant may start ${MAX_PROOFS_AN_HOUR} proofs of senders an hour.`,
+    `Too many requests: a tenant may start ${MAX_PROOFS_AN_HOUR} proofs of senders and domains an hour.`,
     { headers: { "retry-after": String(row?.seconds ?? 3600) } },
   );
 }

@@ -12,22 +12,28 @@ import { readSender, recordName, type Sender, senderColumns } from "../sender.ts
 import { maintenanceJob } from "../../jobs/maintenance.ts";
 
 /** A verified sender fails after this many checks in a row that do not find its record. */
-const MAX_MISSES = 3;
+export const MAX_MISSES = 3;
 
 /** The result of a check. `Unknown`: the name server did not answer. */
 export type Finding = "Found" | "Missing" | "Unknown";
 
-/** Queries the TXT record of a sender. */
-async function searchRecord(p: Pick<Platform, "config" | "log">, sender: Sender): Promise<Finding> {
+/** Searches a TXT record that proves a domain. */
+export async function searchRecord(
+  p: Pick<Platform, "config" | "log">,
+  { name, value }: { name: string; value: string | null },
+): Promise<Finding> {
   try {
-    const records = await readTxtRecords(recordName(sender), p.config.DNS_SERVER);
-    return records.some((record) => record.trim() === sender.dnsValue) ? "Found" : "Missing";
+    const records = await readTxtRecords(name, p.config.DNS_SERVER);
+    return records.some((record) => record.trim() === value) ? "Found" : "Missing";
   } catch (error) {
     if (!(error instanceof DnsUnavailable)) throw error;
-    p.log.warn("a record of a sender could not be searched", { senderId: sender.id, error });
+    p.log.warn("a record that proves a domain could not be searched", { name, error });
     return "Unknown";
   }
 }
+
+/** The record of a sender. */
+const recordOf = (sender: Sender) => ({ name: recordName(sender), value: sender.dnsValue });
 
 /**
  * Checks a sender at once: it queries the record, or mails a new link. A failed sender becomes Pending. A sender that is
@@ -52,7 +58,7 @@ export async function verifySender(p: LooksPlatform, caller: TenantCaller, id: s
     return open;
   });
   if (sender.method === "Mail") return sender;
-  const settled = await settleCheck(p, sender.id, await searchRecord(p, sender), caller, true);
+  const settled = await settleCheck(p, sender.id, await searchRecord(p, recordOf(sender)), caller, true);
   return settled ?? await readSender(p.sql, tenantId, id);
 }
 
@@ -204,7 +210,7 @@ export const checkSendersJob = maintenanceJob<LooksPlatform>({
 export async function checkDueSender(p: LooksPlatform): Promise<number> {
   const due = await takeDueSender(p.sql);
   if (!due) return 0;
-  const finding = due.method === "Dns" ? await searchRecord(p, due) : "Missing";
+  const finding = due.method === "Dns" ? await searchRecord(p, recordOf(due)) : "Missing";
   await settleCheck(p, due.id, finding, null);
   return 1;
 }

@@ -25,7 +25,13 @@ export interface UserNotificationFilter {
   isRead?: boolean | undefined;
   /** Compared without regard to letter case. */
   category?: string | undefined;
+  /** Only those of this tenant; absent or null: all. */
+  onlyTenantId?: string | null;
 }
+
+/** SQL condition: with a tenant, only the notifications of this tenant. */
+export const isWithin = (q: Sql, onlyTenantId: string | null) =>
+  onlyTenantId === null ? q`true` : q`tenant_id = ${onlyTenantId}`;
 
 export const userNotificationColumns = (q: Sql) =>
   q`id, user_id, title, body, icon, category, action_url, priority, is_read, created_at`;
@@ -36,11 +42,12 @@ export async function listUserNotifications(
   filter: UserNotificationFilter,
   page: PageRequest,
 ): Promise<PagedResult<UserNotification>> {
-  const { userId, isRead, category } = filter;
+  const { userId, isRead, category, onlyTenantId = null } = filter;
   const readState = isRead === undefined ? q`` : isRead ? q`and is_read` : q`and not is_read`;
   const [items, count] = await Promise.all([
     q<UserNotification[]>`
       select ${userNotificationColumns(q)} from user_notifications where user_id = ${userId} ${readState}
+        and ${isWithin(q, onlyTenantId)}
         ${category === undefined ? q`` : q`and lower(category) = lower(${category})`}
       order by seq desc ${pageOf(q, page)}`,
     countUserNotifications(q, filter),
@@ -48,39 +55,53 @@ export async function listUserNotifications(
   return pagedResult([...items], count, page);
 }
 
-/** Counts a user's in-app notifications that match the filter. It reads the stored counts only. */
+/** Counts a user's in-app notifications that match the filter. For all tenants, it reads the stored counts only. */
 export async function countUserNotifications(
   q: Sql,
-  { userId, isRead, category }: UserNotificationFilter,
+  { userId, isRead, category, onlyTenantId = null }: UserNotificationFilter,
 ): Promise<number> {
+  const from = onlyTenantId === null ? q`user_notification_counts` : q`(
+    select user_id, category, 1 as total, (not is_read)::int as unread from user_notifications
+    where user_id = ${userId} and tenant_id = ${onlyTenantId}) own`;
   const counted = isRead === undefined ? q`total` : isRead ? q`total - unread` : q`unread`;
   const [row] = await q<{ count: number }[]>`
-    select coalesce(sum(${counted}), 0)::bigint as count from user_notification_counts
+    select coalesce(sum(${counted}), 0)::bigint as count from ${from}
     where user_id = ${userId} ${category === undefined ? q`` : q`and lower(category) = lower(${category})`}`;
   return row?.count ?? 0;
 }
 
+/** The user whose notifications a request reads and changes: all, or those of one tenant. */
+export type Inbox = Pick<UserNotificationFilter, "userId"> & { onlyTenantId: string | null };
+
 /** Marks a notification as read. Idempotent. @throws NOTIFICATION_INAPP_NOT_FOUND, NOTIFICATION_INAPP_FORBIDDEN */
-export async function markRead(sql: Sql, userId: string, id: string): Promise<UserNotification> {
+export async function markRead(sql: Sql, inbox: Inbox, id: string): Promise<UserNotification> {
+  const { userId, onlyTenantId } = inbox;
   await sql`
     update user_notifications set is_read = true, read_at = now()
-    where id = ${id} and user_id = ${userId} and not is_read`;
+    where id = ${id} and user_id = ${userId} and not is_read and ${isWithin(sql, onlyTenantId)}`;
   const [row] = await sql<UserNotification[]>`
-    select ${userNotificationColumns(sql)} from user_notifications where id = ${id} and user_id = ${userId}`;
+    select ${userNotificationColumns(sql)} from user_notifications
+    where id = ${id} and user_id = ${userId} and ${isWithin(sql, onlyTenantId)}`;
   if (!row) throw await missing(sql, userId, id);
   return row;
 }
 
 /** Marks all notifications of a user as read. @returns how many were unread. */
-export async function markAllRead(sql: Sql, userId: string): Promise<number> {
+export async function markAllRead(sql: Sql, { userId, onlyTenantId }: Inbox): Promise<number> {
   const read = await sql`
-    update user_notifications set is_read = true, read_at = now() where user_id = ${userId} and not is_read`;
+    update user_notifications set is_read = true, read_at = now()
+    where user_id = ${userId} and not is_read and ${isWithin(sql, onlyTenantId)}`;
   return read.count;
 }
 
 /** Deletes a notification. @throws NOTIFICATION_INAPP_NOT_FOUND, NOTIFICATION_INAPP_FORBIDDEN */
-export async function deleteUserNotification(sql: Sql, userId: string, id: string): Promise<void> {
-  const deleted = await sql`delete from user_notifications where id = ${id} and user_id = ${userId}`;
+export async function deleteUserNotification(
+  sql: Sql,
+  { userId, onlyTenantId }: Inbox,
+  id: string,
+): Promise<void> {
+  const deleted = await sql`delete from user_notifications
+    where id = ${id} and user_id = ${userId} and ${isWithin(sql, onlyTenantId)}`;
   if (deleted.count === 0) throw await missing(sql, userId, id);
 }
 

@@ -2,7 +2,7 @@ import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { invalid } from "../../problems/problem.ts";
 import type { Caller } from "../../rights/caller.ts";
 import type { NotificationPlatform } from "../platform.ts";
-import { type UserNotification, userNotificationColumns } from "./messages.ts";
+import { isWithin, type UserNotification, userNotificationColumns } from "./messages.ts";
 
 const BATCH_SIZE = 100;
 /** Milliseconds that a stream waits for a wake-up. Then it polls for rows, sends a keep-alive comment and checks its session. */
@@ -51,7 +51,7 @@ async function* events(
     // An id without data is not an event. A client that loses the connection before its first event sends this id.
     yield `id: ${after}\nretry: ${RECONNECT_MS}\n\n`;
     while (!o.signal.aborted && await isLive(p, caller)) {
-      const rows = await readAfter(p.sql, o.userId, after);
+      const rows = await readAfter(p.sql, o.userId, caller.boundTo, after);
       for (const { seq, ...notification } of rows) {
         yield `id: ${seq}\nevent: notification\ndata: ${JSON.stringify(notification)}\n\n`;
         after = seq;
@@ -67,11 +67,14 @@ async function* events(
 async function readAfter(
   q: Sql,
   userId: string,
+  onlyTenantId: string | null,
   after: number,
 ): Promise<(UserNotification & { seq: number })[]> {
   return await q<(UserNotification & { seq: number })[]>`
     select ${userNotificationColumns(q)}, seq from user_notifications
-    where user_id = ${userId} and seq > ${after} order by seq limit ${BATCH_SIZE}`;
+    where user_id = ${userId} and seq > ${after} and ${
+    isWithin(q, onlyTenantId)
+  } order by seq limit ${BATCH_SIZE}`;
 }
 
 async function lastSeq(q: Sql, userId: string): Promise<number> {
@@ -82,7 +85,8 @@ async function lastSeq(q: Sql, userId: string): Promise<number> {
 
 async function isLive(p: NotificationPlatform, caller: Caller): Promise<boolean> {
   const rights = await p.rights.read(caller.userId, caller.sessionId, caller.tenantId);
-  return rights.exists && rights.usable && rights.current && !rights.revoked;
+  return rights.exists && rights.usable && rights.current && !rights.revoked &&
+    (caller.boundTo === null || rights.linked);
 }
 
 function parseEventId(text: string): number {

@@ -115,7 +115,7 @@ export async function sendDirectPush(
     if (!known.has(id)) errors[`userIds.${index}`] = [`"${id}" is not an active user of this tenant`];
   });
   if (Object.keys(errors).length > 0) throw invalid(errors);
-  const tokens = [...push.deviceTokens, ...await findDeviceTokens(p.sql, push.userIds)];
+  const tokens = [...push.deviceTokens, ...await findDeviceTokens(p.sql, push.userIds, sender.tenantId)];
   if (tokens.length === 0) {
     throw invalid({ deviceTokens: ["expected a device token, or a user who has registered a device"] });
   }

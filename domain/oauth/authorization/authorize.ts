@@ -3,6 +3,7 @@ import type { BrowserSession } from "../../access/sign_in/browser_session.ts";
 import { openClientSession } from "../../access/sign_in/client_session.ts";
 import type { Origin } from "../../access/sign_in/sign_in.ts";
 import { defaultTenantOf, hasActiveLink } from "../../access/sign_in/tenant_choice.ts";
+import { providerFactorRequired } from "../../rights/checks.ts";
 import { digest, newSecret } from "../../shared/secrets.ts";
 import { OAuthError } from "../oauth_error.ts";
 import type { OAuthPlatform } from "../platform.ts";
@@ -43,6 +44,9 @@ export async function authorize(
   }
   const tenantId = await tenantFor(p, request, session);
   const { proof } = await p.rights.read(session.userId, session.sessionId, tenantId);
+  if (proof.isLimited && session.boundTo !== null) {
+    throw new OAuthError("access_denied", providerFactorRequired(session.boundTo).message);
+  }
   if (proof.isLimited) {
     if (silent) throw new OAuthError("interaction_required", "The tenant requires a second factor.");
     return { next: "add factor" };
@@ -79,19 +83,21 @@ async function isSignInAccepted(
   throw new OAuthError("login_required", "Another user than that of the id_token_hint signed in.");
 }
 
-/** The tenant of the tokens: the client's, else the requested one, else the user's default. */
+/** The tenant of the tokens: the client's, else the requested one, else that of the session or the user's default. */
 async function tenantFor(
   p: Authorizing,
   { client, tenantId }: AuthorizationRequest,
-  { userId }: BrowserSession,
+  { userId, boundTo }: BrowserSession,
 ): Promise<string | null> {
   if (client.tenantId !== null && tenantId !== null && tenantId !== client.tenantId) {
     throw new OAuthError("access_denied", "The client serves another tenant.");
   }
-  const named = client.tenantId ?? tenantId;
-  if (named === null) return await defaultTenantOf(p.sql, userId);
-  if (await hasActiveLink(p.sql, userId, named)) return named;
-  throw new OAuthError("access_denied", "The user does not belong to the tenant.");
+  const named = client.tenantId ?? tenantId ?? boundTo ?? await defaultTenantOf(p.sql, userId);
+  if (named === null || await hasActiveLink(p.sql, userId, named, boundTo)) return named;
+  throw new OAuthError(
+    "access_denied",
+    "The user does not belong to the tenant, or must sign in to it by its own provider, or to another one by themselves.",
+  );
 }
 
 /** Opens the client's session and its grant, which first is a code. */
@@ -114,7 +120,11 @@ async function openGrant(
       userAgent: o.userAgent,
     });
     if (sessionId === null) return false;
-    if (o.consent) await rememberConsent(tx, { userId: session.userId, clientId: client.id, scopes });
+    // The consent to a client of all tenants counts in all of them, so a session of one tenant's provider gives it once only.
+    const isLasting = session.boundTo === null || client.tenantId !== null;
+    if (o.consent && isLasting) {
+      await rememberConsent(tx, { userId: session.userId, clientId: client.id, scopes });
+    }
     await tx`insert into oauth_grants (session_id, client_id, user_id, tenant_id, scopes, browser_session_id, code_hash,
         code_expires_at, redirect_uri, code_challenge, nonce)
       values (${sessionId}, ${client.id}, ${session.userId}, ${o.tenantId}, ${scopes}::text[], ${session.sessionId},

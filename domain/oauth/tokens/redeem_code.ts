@@ -3,6 +3,7 @@ import { Buffer } from "node:buffer";
 import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { givesAccess } from "../../access/sign_in/client_session.ts";
 import { endSessions, extendedExpiry } from "../../access/sign_in/sessions.ts";
+import { isAcceptedIn } from "../../rights/tenant_sign_in.ts";
 import { digest } from "../../shared/secrets.ts";
 import type { KnownClient } from "../clients/known_clients.ts";
 import { OAuthError, type Parameters, requireParameter } from "../oauth_error.ts";
@@ -77,7 +78,8 @@ async function lockCode(tx: Tx, code: string): Promise<StoredCode | undefined> {
   const [grant] = await tx<StoredCode[]>`
     select g.session_id, g.client_id, g.user_id, g.tenant_id, g.scopes, g.browser_session_id, g.redirect_uri,
       g.code_challenge, g.nonce, g.code_used_at is not null as used_before, g.code_expires_at <= now() as expired,
-      s.security_version, s.authenticated_at, s.amr, (${givesAccess(tx)}) as is_live
+      s.security_version, s.authenticated_at, s.amr, (${givesAccess(tx)})
+        and ${isAcceptedIn(tx, tx`s`, tx`g.tenant_id`)} as is_live
     from oauth_grants g join sessions s on s.id = g.session_id join users u on u.id = g.user_id
     where g.code_hash = ${digest(code)} for update of g`;
   return grant;

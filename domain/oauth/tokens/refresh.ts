@@ -1,5 +1,6 @@
 import { type Sql, type SqlPart, transact } from "../../../infra/postgres/postgres.ts";
 import { givesAccess } from "../../access/sign_in/client_session.ts";
+import { isAcceptedIn } from "../../rights/tenant_sign_in.ts";
 import { endSessions, extendedExpiry } from "../../access/sign_in/sessions.ts";
 import type { KnownClient } from "../clients/known_clients.ts";
 import { listOf, OAuthError, type Parameters, requireParameter } from "../oauth_error.ts";
@@ -74,7 +75,7 @@ async function readGrant(
 /** SQL condition: `token` is the one of the grant `g` and gives access now. */
 const isCurrent = (q: Sql, token: RefreshToken) =>
   q`g.session_id = ${token.sessionId} and g.refresh_hash = ${token.hash} and g.refresh_expires_at > now()
-    and ${givesAccess(q)}`;
+    and ${givesAccess(q)} and ${isAcceptedIn(q, q`s`, q`g.tenant_id`)}`;
 
 /** Replaces the refresh token, in one statement with its check. @returns false if another request was faster */
 async function replaceToken(
@@ -130,7 +131,8 @@ async function refusal(
       { userId: string; isOwn: boolean; isCurrent: boolean; isLive: boolean; scopes: string[] }[]
     >`
       select g.user_id, g.client_id = ${client.id} as is_own, g.refresh_hash = ${token.hash} as is_current, g.scopes,
-        g.refresh_expires_at > now() and (${givesAccess(tx)}) as is_live
+        g.refresh_expires_at > now() and (${givesAccess(tx)})
+        and ${isAcceptedIn(tx, tx`s`, tx`g.tenant_id`)} as is_live
       from oauth_grants g join sessions s on s.id = g.session_id join users u on u.id = g.user_id
       where g.session_id = ${token.sessionId} and g.family_hash = ${token.familyHash} for update of g`;
     if (!grant) return refused("The refresh_token is unknown.");

@@ -31,9 +31,11 @@ create table sign_in_subjects (
   provider_id uuid references sign_in_providers (id) on delete cascade,
   subject text,
   user_id uuid not null references users (id),
-  primary key (provider_id, subject)
+  created_at timestamptz(3) not null default now(),
+  primary key (provider_id, subject),
+  -- a new account of the provider with the email of a former one does not get the former one's user
+  constraint sign_in_subjects_user unique (user_id, provider_id)
 );
-create index sign_in_subjects_by_user on sign_in_subjects (user_id);
 -- Assertions that were used, until they expire, so that each works once.
 create table sign_in_assertions (
   provider_id uuid references sign_in_providers (id) on delete cascade,
@@ -56,6 +58,7 @@ create table sign_in_domains (
   verified_at timestamptz(3),
   checked_at timestamptz(3),
   next_check_at timestamptz(3),
+  last_error text,
   constraint sign_in_domains_status check (status in ('Pending', 'Verified', 'Failed')),
   constraint sign_in_domains_unique unique (tenant_id, name)
 );
@@ -73,9 +76,12 @@ create table sign_in_setup_links (
   revoked_at timestamptz(3)
 );
 create index sign_in_setup_links_by_tenant on sign_in_setup_links (tenant_id, id);
--- The session's provider. Its `only_tenant_id` is the provider's tenant. It is deleted with the provider.
-alter table sessions add column provider_id uuid references sign_in_providers (id) on delete cascade;
+-- The session's provider. Its `only_tenant_id` is the provider's tenant. It is ended before the provider is deleted, and stays,
+-- because the job that tells clients of the end reads it.
+alter table sessions add column provider_id uuid references sign_in_providers (id) on delete set null;
 create index sessions_by_provider on sessions (provider_id) where provider_id is not null;
+-- A device that a session of a tenant's provider registered gets the messages of this tenant only.
+alter table user_devices add column only_tenant_id uuid;
 -- False: only users with may_use_password sign in to the tenant by another way than its providers.
 alter table tenants add column password_sign_in boolean not null default true;
 alter table user_tenants add column may_use_password boolean not null default false;
@@ -85,4 +91,7 @@ alter table oidc_flows
   add column is_test boolean not null default false,
   add column identity jsonb;
 alter table oidc_handovers
+  add column provider_id uuid references sign_in_providers (id) on delete cascade;
+-- A sign-in by a provider that waits for the second factor.
+alter table factor_tokens
   add column provider_id uuid references sign_in_providers (id) on delete cascade;

@@ -101,7 +101,13 @@ export const delegationPages = (p: ServicePlatform): ConsolePage[] => [
     async post(v) {
       if (!v.acting) return { goTo: "" };
       const { sessionId, actorId } = v.acting;
-      const actor = { ...v.actor, userId: actorId, actedBy: null, permissions: new Set<string>() };
+      const actor = {
+        ...v.actor,
+        userId: actorId,
+        actedBy: null,
+        boundTo: null,
+        permissions: new Set<string>(),
+      };
       await endDelegation(p, actor, sessionId);
       return done("", delegationTexts[v.locale].ended);
     },

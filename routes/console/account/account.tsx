@@ -2,7 +2,7 @@ import type { ServicePlatform } from "../../../domain/platform.ts";
 import { Fields, Form } from "../components/fields.tsx";
 import { actionButton } from "../components/forms.tsx";
 import { actionsColumn, timeColumn } from "../components/list.tsx";
-import { Card, Empty } from "../components/notice.tsx";
+import { Card, Empty, Notice } from "../components/notice.tsx";
 import { type Column, dataTable } from "../components/table.tsx";
 import { Badge, Codes } from "../components/values.tsx";
 import { action, done, formPage, type Sent, showing } from "../shared/actions.ts";
@@ -100,11 +100,12 @@ const sentBy = (form: FormData, name: "profile" | "email" | "password"): boolean
 async function accountView(v: Visit, sent: Sent | null): Promise<View> {
   const t = accountTexts[v.locale];
   const isOwn = !v.acting || v.acting.actorId === v.viewer.userId;
+  const isPersonal = isOwn && v.boundTo === null;
   const [{ user, permissions }, sessions, clients, exports, delegations] = await Promise.all([
     v.api.call("readMe"),
     isOwn ? v.api.call("listOwnSessions") : [],
-    isOwn ? v.api.call("listConnectedClients") : [],
-    isOwn ? v.api.call("listMyDataRequests") : [],
+    isPersonal ? v.api.call("listConnectedClients") : [],
+    isPersonal ? v.api.call("listMyDataRequests") : [],
     isOwn ? v.api.call("listMyDelegations", { query: { pageSize: 20 } }) : { items: [] },
   ]);
   const sentAs = (name: "profile" | "email" | "password") =>
@@ -116,14 +117,17 @@ async function accountView(v: Visit, sent: Sent | null): Promise<View> {
     title: t.account,
     body: (
       <>
+        {v.boundTo !== null && <Notice tone="info">{t.signedInByCompany}</Notice>}
         <div class="grid-2">
           <ProfileCard v={v} fields={profile} />
-          <PasswordCard v={v} fields={password} />
+          {v.boundTo === null && <PasswordCard v={v} fields={password} />}
         </div>
-        <EmailCard v={v} fields={email} email={user.email} />
-        <Card title={factorTexts[v.locale].security}>
-          <a href="account/security">{factorTexts[v.locale].securityHint}</a>
-        </Card>
+        {v.boundTo === null && <EmailCard v={v} fields={email} email={user.email} />}
+        {v.boundTo === null && (
+          <Card title={factorTexts[v.locale].security}>
+            <a href="account/security">{factorTexts[v.locale].securityHint}</a>
+          </Card>
+        )}
         <Card title={preferenceTexts[v.locale].title}>
           <a href="preferences">{preferenceTexts[v.locale].open}</a>
         </Card>
@@ -132,7 +136,7 @@ async function accountView(v: Visit, sent: Sent | null): Promise<View> {
         </Card>
         <ConnectedClients v={v} clients={clients} />
         <OwnDelegations v={v} delegations={delegations.items} />
-        <OwnData v={v} exports={exports} />
+        {v.boundTo === null && <OwnData v={v} exports={exports} />}
         <Card title={t.permissions}>
           {permissions.length === 0
             ? <Empty icon="permissions" title={t.noPermissions} />

@@ -4,6 +4,10 @@ export const accountTexts = sectionTexts({
   signIn: ["Sign in", "Entrar"],
   intro: ["Steward operator console", "Console de operação do Steward"],
   signInBy: (provider: string) => [`Continue with ${provider}`, `Continuar com ${provider}`],
+  signedInByCompany: [
+    "You signed in with your company. Your password, email and second factors need a sign-in of your own.",
+    "Entrou com a sua empresa. A sua senha, o e-mail e os segundos fatores exigem um login próprio.",
+  ],
   forgot: ["Forgot your password?", "Esqueceu a senha?"],
   forgotText: [
     "Enter your email. If it belongs to an account, we send a link to set a new password.",

@@ -68,7 +68,7 @@ interface CardProps {
 export async function isAdminOf(v: Visit, file: File): Promise<boolean> {
   if (may(v.viewer, "admin:system")) return true;
   const isAsked = mayInFiles(v.viewer, "retain:files") || mayInFiles(v.viewer, "purge:files");
-  if (file.tenantId === null || !isAsked) return false;
+  if (file.tenantId === null || !isAsked || v.boundTo !== null) return false;
   return may(await readViewer(await v.inScope(null), v.viewer.userId), "admin:system");
 }
 

@@ -75,6 +75,7 @@ async function open(
   const found = pages.find(list);
   const v: Visit = {
     acting: null,
+    boundTo: null,
     viewer,
     api,
     actor: { userId, tenantId, traceId: randomHex(16), ip: null },

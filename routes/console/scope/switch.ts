@@ -43,7 +43,7 @@ export const switchPage = (p: ServicePlatform): ConsolePage => ({
         `The scope was not switched: the user has no active link to the tenant ${tenantId}.`,
       );
     }
-    await chooseBrowserTenant(p, { secret: v.secret, userId: v.viewer.userId, tenantId });
+    await chooseBrowserTenant(p, { secret: v.secret, userId: v.viewer.userId, tenantId, boundTo: v.boundTo });
     return toSameAddress(v, field(form, "back"), tenant?.name ?? null);
   },
 });

@@ -127,6 +127,14 @@ export const actionSentences = defineTexts({
     "{who} changed who may join tenant {target}",
     "{who} alterou quem pode entrar no inquilino {target}",
   ],
+  "sign-in-domain.fail": [
+    "The daily check did not find the TXT record of email domain {target}",
+    "A verificação diária não encontrou o registro TXT do domínio de e-mail {target}",
+  ],
+  "tenant.set-sign-in": [
+    "{who} changed how users sign in to tenant {target}",
+    "{who} alterou como se entra no inquilino {target}",
+  ],
   "user.register": ["{target} registered", "{target} registrou-se"],
   "user.remove-password": [
     "The password of {target}, chosen by somebody else, was removed at the first sign-in with a provider",
@@ -196,6 +204,8 @@ export const actionVerbs = defineTexts({
   cancel: ["cancelled", "cancelou"],
   create: ["created", "criou"],
   delete: ["deleted", "excluiu"],
+  disable: ["disabled", "desativou"],
+  enable: ["enabled", "ativou"],
   pause: ["paused", "pausou"],
   redeliver: ["sent again", "enviou de novo"],
   remove: ["removed", "removeu"],
@@ -231,6 +241,9 @@ export const targetNouns = defineTexts({
   reportWebhookSecret: ["the webhook secret of reports of", "o segredo de webhooks de relatórios de"],
   role: ["role", "o papel"],
   serviceAccount: ["service account", "a conta de serviço"],
+  "sign-in-domain": ["email domain", "o domínio de e-mail"],
+  "sign-in-provider": ["identity provider", "o provedor de identidade"],
+  "sign-in-setup-link": ["set-up link", "o link de configuração"],
   setting: ["setting", "a configuração"],
   tenant: ["tenant", "o inquilino"],
   user: ["user", "o usuário"],

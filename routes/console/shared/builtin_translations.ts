@@ -56,6 +56,8 @@ const PORTUGUESE = new Map(Object.entries({
   "Make and revoke API keys": "Criar e revogar chaves de API",
   "Make, change and revoke service accounts": "Criar, alterar e revogar contas de serviço",
   "Make, change and revoke OAuth clients": "Criar, alterar e revogar clientes OAuth",
+  "Set up the tenant's own identity providers, its email domains, and sign-in by password":
+    "Configurar os provedores de identidade do inquilino, seus domínios de e-mail e o login por senha",
   "Provision the tenant's users and the holders of its roles by SCIM":
     "Provisionar por SCIM os usuários do inquilino e quem tem os seus papéis",
   "Publish events of own types": "Publicar eventos de tipos próprios",

@@ -30,6 +30,8 @@ export interface Visit {
   query: URLSearchParams;
   /** The viewer is a user as whom another one acts, or an administrator who works in a tenant; null: neither. */
   acting: Pick<ActingSession, "sessionId" | "actorId" | "mayWrite" | "expiresAt"> | null;
+  /** The tenant whose own provider signed the viewer in, and beyond which the session reaches nothing; null: another sign-in. */
+  boundTo: string | null;
   /** The actor of the audit rows for changes that a page makes without the API. */
   actor: NonNullable<Actor>;
   /** The page's path under /console, with its query. */

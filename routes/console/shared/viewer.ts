@@ -1,10 +1,12 @@
 import { type Api, Refusal } from "./api.ts";
 import type { Viewer } from "./page.ts";
 
+const LIMITED = ["SECOND_FACTOR_REQUIRED", "PROVIDER_FACTOR_REQUIRED_FORBIDDEN"];
+
 /** A viewer whose session lacks a required second factor has no permissions, and sees only how to add one. */
 export async function readViewer(api: Api, userId: string): Promise<Viewer> {
   const me = await api.call("readMe", { query: { maxTenants: 2 } }).catch((refusal) => {
-    if (refusal instanceof Refusal && refusal.code === "SECOND_FACTOR_REQUIRED") return null;
+    if (refusal instanceof Refusal && LIMITED.includes(refusal.code ?? "")) return null;
     throw refusal;
   });
   if (!me) {

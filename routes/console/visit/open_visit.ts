@@ -77,6 +77,7 @@ export async function openVisit(
     viewer,
     api,
     acting,
+    boundTo: session.boundTo,
     actor: {
       userId,
       actedBy: acting && { userId: acting.actorId, mayWrite: acting.mayWrite },
@@ -99,7 +100,8 @@ export async function openVisit(
     secret,
     signal: request.signal,
     now,
-    readSavedFilters: () => listSavedFilters(p.sql, userId, path),
+    // Saved filters are the person's in all tenants.
+    readSavedFilters: async () => session.boundTo === null ? await listSavedFilters(p.sql, userId, path) : [],
   };
   return { v, state };
 }

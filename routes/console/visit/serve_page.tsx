@@ -1,4 +1,6 @@
 import { Problem, problem } from "../../../domain/problems/problem.ts";
+import { providerFactorRequired } from "../../../domain/rights/checks.ts";
+import { beyondTenant } from "../../../domain/rights/tenant_sign_in.ts";
 import { headerUrl } from "../../shared/answer.ts";
 import { proofOf } from "../account/proof_forms.tsx";
 import { formAsText, interruptedBy, resumedForm, STEP_UP, stepUpView } from "../account/step_up.tsx";
@@ -35,7 +37,7 @@ export async function servePage(
     : await new PageServing(parts, asked, opened.v, opened.state).serve(page);
 }
 
-/** Forms that change what belongs to the viewer or the browser without the API, which refuses a delegation. */
+/** Forms that change what belongs to the viewer or the browser without the API, which refuses a delegation and a session of a tenant's provider. */
 const OWN_PAGES = /^(lists|tenant|work-in)(\/|$)/;
 
 /** Answers one request of a viewer. */
@@ -61,6 +63,7 @@ class PageServing {
     const { v } = this;
     try {
       const closed = this.parts.sitemap.whyClosed(page, this.asked.params, v.viewer);
+      if (closed === "not-enrolled" && v.boundTo !== null) throw providerFactorRequired(v.boundTo);
       if (closed === "not-enrolled") return await this.parts.answers.goTo("account/security", []);
       if (closed === "forbidden") return await this.#refuse(() => forbiddenView(v, page?.permissions ?? []));
       if (closed === "no-tenant") return await this.#refuse(() => needsTenantView(v));
@@ -92,6 +95,7 @@ class PageServing {
     });
     const visit = page.fitsEveryTenant ? {} : { visit: v };
     if (!isFormCsrf(form.get("csrf"), { secret: v.secret, ...visit })) return await this.#stale(page);
+    if (v.boundTo !== null && OWN_PAGES.test(page.path) && page.path !== "tenant") throw beyondTenant();
     if (v.acting && OWN_PAGES.test(page.path)) {
       throw problem("DELEGATION_FORBIDDEN", "Only the viewer themselves may do this.");
     }
@@ -129,6 +133,9 @@ class PageServing {
     const failure = thrown instanceof Problem ? refusalOf(thrown, v.locale) : thrown;
     if (!(failure instanceof Refusal)) throw failure;
     if (failure.status === 401) return await answers.toSignIn(request, failure.code);
+    if (failure.code === "STEP_UP_REQUIRED_FORBIDDEN" && v.boundTo !== null) {
+      return await answers.toSignIn(request, failure.code); // by the provider, which then proves it again
+    }
     if (failure.code === "STEP_UP_REQUIRED_FORBIDDEN") {
       const form = this.#sent ? formAsText(this.#sent) : "";
       return await this.#show(await stepUpView(v, { to: v.address, form }, null));

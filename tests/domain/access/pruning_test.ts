@@ -61,6 +61,16 @@ Deno.test("pruning deletes expired rows and keeps the others", async () => {
   await sql`insert into delegations (id, tenant_id, user_id, actor_id, reason, may_write, minutes, status, created_at)
     select gen_random_uuid(), ${t.systemAdmin.tenantId}, ${userId}, ${userId}, '', false, 1, 'Refused',
       now() - make_interval(days => n) from generate_series(364, 366, 2) n`;
+  const setupLink = (expires: string) =>
+    sql`insert into sign_in_setup_links (id, tenant_id, token_hash, created_by, expires_at) values
+      (gen_random_uuid(), ${t.systemAdmin.tenantId}, ${expires}::text::bytea, ${userId}, now() + ${expires}::interval)`;
+  await setupLink("1 day");
+  await setupLink("-25 hours");
+  const providerId = newId();
+  await sql`insert into sign_in_providers (id, tenant_id, kind, name, connection)
+    values (${providerId}, ${t.systemAdmin.tenantId}, 'Saml', '', '{}')`;
+  await sql`insert into sign_in_assertions (provider_id, id_hash, expires_at) values
+    (${providerId}, 'live', now() + interval '1 minute'), (${providerId}, 'over', now())`;
   const apps = { confirmed: newId(), waiting: newId(), forgotten: newId() };
   const other = await t.actor();
   await sql`insert into user_factors (id, user_id, kind, name, secret, created_at, confirmed_at) values
@@ -79,6 +89,8 @@ Deno.test("pruning deletes expired rows and keeps the others", async () => {
     knownDevices: 1,
     oidcFlows: 1,
     oidcHandovers: 1,
+    signInAssertions: 1,
+    setupLinks: 1,
     factorTokens: 1,
     passkeyChallenges: 1,
     delegations: 1,

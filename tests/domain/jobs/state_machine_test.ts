@@ -30,6 +30,7 @@ const caller = {
   serviceAccount: null,
   clientId: null,
   actedBy: null,
+  boundTo: null,
   proof: null,
   tokenTenantId: tenantId,
   tenantId,

@@ -204,7 +204,7 @@ Deno.test("users without a phone number are skipped", async () => {
 
 /** Registers devices of a user. */
 async function register(userId: string, ...tokens: string[]): Promise<string[]> {
-  for (const token of tokens) await registerDevice(p.sql, userId, { token, platform: null });
+  for (const token of tokens) await registerDevice(p.sql, userId, null, { token, platform: null });
   return tokens;
 }
 

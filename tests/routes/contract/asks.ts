@@ -192,6 +192,9 @@ export const CASES: Record<string, Case> = {
   readRegistration: { ask: () => ({ body: NONE }) },
   confirmRegistration: { ask: () => ({ body: { ...NONE, password: "crimson heron 17 desk" } }) },
   updateRegistrationSettings: { ask: () => ({ body: { mode: "domain", domains: ["example.test"] } }) },
+  updateSignInSettings: {
+    ask: ({ user }) => ({ body: { passwordSignIn: true, breakGlassUserIds: [user] } }),
+  },
   exchangeOpenIdCode: { ask: () => ({ body: { code: "none" } }) },
   readProblem: { ask: () => ({ params: { code: "VALIDATION_ERROR" } }) },
   docsAsset: { ask: () => ({ params: { asset: "docs.css" } }) },
@@ -356,6 +359,14 @@ export const CASES: Record<string, Case> = {
     redirectUris: ["https://own.test/"],
     audience: `https://own-${n}.test`,
   })),
+  createSignInProvider: {
+    prepare: async (o) => {
+      await sql(o)`delete from sign_in_providers where id <> ${o.ids.signInProvider}`; // a tenant has at most five
+      return { body: { kind: "Oidc", name: "p", issuer: "https://id.example", clientId: "x" } };
+    },
+  },
+  disableSignInProvider: changed("signInProvider", "sign_in_providers", { is_enabled: true }),
+  addSignInDomain: body((n) => ({ name: `domain${n}.example` })),
   createScimUser: body((n) => ({ schemas: [SCIM_USER], userName: `scim-${n}@example.test` })),
   replaceScimUser: {
     ask: ({ user, email }) => ({

@@ -79,7 +79,8 @@ function lineOf(spec: Endpoint, document: OpenApiDocument): string {
 }
 
 function whoMay({ access }: Endpoint): string {
-  const { permissions, needsCaller, needsTenant, personsOnly, forEnrolling, forSelf, needsStepUp } = access;
+  const { permissions, needsCaller, needsTenant, personsOnly, forEnrolling, forSelf, forSetup, needsStepUp } =
+    access;
   if (!needsCaller) return "anyone";
   return [
     permissions.join(" or ") || "signed in",
@@ -87,6 +88,7 @@ function whoMay({ access }: Endpoint): string {
     ...personsOnly ? ["persons only"] : [],
     ...forEnrolling ? ["for enrolling"] : [],
     ...forSelf ? ["for steward.self"] : [],
+    ...forSetup ? ["for set-up links"] : [],
     ...needsStepUp ? ["after step-up"] : [],
   ].join(", ");
 }

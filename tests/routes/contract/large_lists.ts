@@ -67,6 +67,9 @@ const TABLES: Record<string, Columns> = {
     address: "n || '-n' || t.address",
     address_key: "n || '-n' || t.address_key",
   },
+  sign_in_providers: { id },
+  sign_in_domains: { id, name: "n || '-n.' || t.name" },
+  sign_in_setup_links: { id, token_hash: "sha256((n || t.id::text)::bytea)" },
   notification_senders: {
     id,
     created_at,
@@ -88,7 +91,7 @@ const TABLES: Record<string, Columns> = {
 
 /** Tables that hold what people define; a tenant has hundreds of these, and not a million. */
 const DEFINITIONS =
-  /^(roles|permissions|api_keys|.*_accounts|.*_clients|recurring_jobs|job_types|.*_templates|.*_senders|.*_schedules|.*_targets|.*_endpoints|applications|settings)$/;
+  /^(roles|permissions|api_keys|.*_accounts|.*_clients|recurring_jobs|job_types|.*_templates|.*_senders|.*_schedules|.*_targets|.*_endpoints|applications|settings|sign_in_.*)$/;
 const MAX_DEFINITIONS = 1_000;
 
 /** Copies the rows of each table until it has `rows`, or a thousand definitions. No statement has a time limit. */

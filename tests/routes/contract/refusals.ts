@@ -79,12 +79,19 @@ export async function ofOtherKinds({ t }: Contract): Promise<Refused[]> {
   await sql`update sessions set amr = '{pwd,otp,mfa}', authenticated_at = now() - interval '1 day'
     where user_id = ${proved.userId}`;
   const self = await selfToken(t);
+  const link = await accepted((await t.actor({ permissions })).post("/api/v1/sign-in-setup-links"), 201);
   return [
     {
       who: "a client's token for the user's own things",
       by: { token: self },
       refusal: "403 FORBIDDEN",
       isRefused: ({ access }) => !access.forSelf,
+    },
+    {
+      who: "a set-up link",
+      by: { token: new URL(link.url).searchParams.get("token") ?? "" },
+      refusal: "403 FORBIDDEN",
+      isRefused: ({ access }) => !access.forSetup,
     },
     {
       who: "a token without a tenant",

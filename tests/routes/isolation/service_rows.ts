@@ -4,6 +4,9 @@ const texts = "the same for everyone";
 
 const account = (body?: unknown) => named("serviceAccount", "SERVICE_ACCOUNT_NOT_FOUND", { body });
 
+const provider = (body?: unknown) => named("signInProvider", "SIGN_IN_PROVIDER_NOT_FOUND", { body });
+const domain = named("signInDomain", "SIGN_IN_DOMAIN_NOT_FOUND");
+
 /** Sign-in and operation of the service. */
 export const serviceRows: Rows = {
   signIn: { open: "needs a password" },
@@ -28,7 +31,33 @@ export const serviceRows: Rows = {
     names: (id) => ({ body: { mode: "open", roleId: id("role") } }),
     code: "ROLE_NOT_FOUND",
   },
+  readSignInSettings: { own: () => ({}) },
+  updateSignInSettings: {
+    names: (id) => ({ body: { passwordSignIn: true, breakGlassUserIds: [id("user")] } }),
+    code: "VALIDATION_ERROR",
+  },
   acceptInvitationSignedIn: { own: () => ({ body: { token: "none" } }), code: "INVITATION_INVALID" },
+  listSignInProviders: { own: () => ({}) },
+  readSignInProvider: provider(),
+  createSignInProvider: {
+    names: (id) => ({
+      body: { kind: "Oidc", name: "O", issuer: "https://id.example", clientId: "x", roleId: id("role") },
+    }),
+    code: "ROLE_NOT_FOUND",
+  },
+  updateSignInProvider: provider({ name: "O" }),
+  enableSignInProvider: provider(),
+  disableSignInProvider: provider(),
+  testSignInProvider: provider(),
+  deleteSignInProvider: provider(),
+  listSignInDomains: { own: () => ({}) },
+  addSignInDomain: { own: () => ({ body: { name: "outsiders.example.com" } }) },
+  verifySignInDomain: domain,
+  removeSignInDomain: domain,
+  readSignInOptions: { open: "the sign-in page shows it" },
+  listSignInSetupLinks: { own: () => ({}) },
+  createSignInSetupLink: { own: () => ({}) },
+  revokeSignInSetupLink: named("signInSetupLink", "SIGN_IN_SETUP_LINK_NOT_FOUND"),
   listOpenIdProviders: { open: texts },
   startOpenIdSignIn: { open: texts },
   finishOpenIdSignIn: { open: "needs the state of a sign-in that was begun" },

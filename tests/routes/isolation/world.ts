@@ -151,6 +151,23 @@ const MAKERS = {
     }),
   device: ({ made, victim, tail }) =>
     made(`/user-notifications/devices?userId=${victim.userId}`, { token: `victims-device${tail}` }),
+  // not by the API, because a tenant has at most five
+  signInProvider: ({ inserted, tenantId, text }) =>
+    inserted("sign_in_providers", {
+      tenant_id: tenantId,
+      kind: "Oidc",
+      name: text,
+      connection: {
+        issuer: "https://id.victims.example",
+        clientId: "x",
+        entityId: null,
+        signInUrl: null,
+        certificates: [],
+      },
+      claims: { email: null, firstName: null, lastName: null, groups: null },
+    }),
+  signInDomain: ({ made, tail }) => made("/sign-in-domains", { name: `victims${tail}.example.com` }),
+  signInSetupLink: ({ made }) => made("/sign-in-setup-links", undefined),
   suppression: ({ made, n, text, tail, turn }) =>
     made("/notification-suppressions", {
       channel: turn("Email", "Sms"),

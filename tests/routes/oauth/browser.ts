@@ -34,6 +34,12 @@ export class FormBrowser {
     this.#visited = new Set(origins.map((origin) => new URL(origin).origin));
   }
 
+  /** Has the cookies that an origin set by these headers. */
+  with(origin: string, setCookies: string[]): this {
+    for (const line of setCookies) this.#keep(new URL(origin), line);
+    return this;
+  }
+
   /** Opens an address, as a link of another site does. */
   async open(url: URL | string): Promise<Way> {
     return await this.#go(new URL(url), { method: "GET" }, "cross-site");

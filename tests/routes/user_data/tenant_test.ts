@@ -6,6 +6,7 @@ import { accepted, refused } from "../../support/outcomes.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 import { bearer, person, signIn as signInAs } from "../auth/people.ts";
+import { boundSession, providerOf } from "../auth/tenant_sessions.ts";
 import { authorizeUrl, codeOf, makeClient, redeem, signedInBrowser } from "../oauth/flow.ts";
 import { CLERK, columnsWith, createUser, done, ended, signIn, tablesWith } from "./support.ts";
 import { unzipped } from "./zip.ts";
@@ -32,6 +33,10 @@ async function company() {
     subject: `Subject ${mark}`,
     textBody: `Message ${mark}`,
   });
+  const { me } = await boundSession(t, clerk.userId, await providerOf(t, tenantId));
+  await accepted(
+    me.post(`/api/v1/user-notifications/devices?userId=${clerk.userId}`, { token: crypto.randomUUID() }),
+  );
   const serializedArgs = JSON.stringify([mark]);
   const job = await clerk.post("/api/v1/jobs", { jobTypeName: "steward.echo", serializedArgs });
   await t.settled(job.body.id);

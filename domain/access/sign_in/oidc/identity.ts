@@ -5,14 +5,9 @@ import { type Problem, problem } from "../../../problems/problem.ts";
 import { newId } from "../../../shared/ids.ts";
 import { proveOwner } from "../../account/proved_owner.ts";
 import type { AccessPlatform } from "../../platform.ts";
+import type { Trace } from "../providers/resolve.ts";
 import { cutText } from "../../../shared/cut_text.ts";
 import { isMailAddress } from "../../../../infra/mail/mail_address.ts";
-
-/** Origin of a sign-in, for the audit log. */
-export interface Trace {
-  traceId: string;
-  ip: string | null;
-}
 
 /**
  * Returns the id of the user of an identity. That is the user already linked to it, even if the email changed. Else it

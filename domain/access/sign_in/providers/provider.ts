@@ -1,0 +1,149 @@
+import { X509Certificate } from "node:crypto";
+import { z } from "zod";
+import type { Sql } from "../../../../infra/postgres/postgres.ts";
+import { type Problem, problem } from "../../../problems/problem.ts";
+import type { PagedResult, PageRequest } from "../../../shared/paging.ts";
+import type { Platform } from "../../../shared/platform.ts";
+import { readPage } from "../../../shared/read_page.ts";
+import { time } from "../../../shared/shapes.ts";
+
+export const PROVIDER_KINDS = ["Oidc", "Saml"] as const;
+export type ProviderKind = typeof PROVIDER_KINDS[number];
+
+const claimName = z.string().trim().min(1).max(300).nullable().default(null);
+
+/** The claims or SAML attributes that hold the members of an identity. */
+export const ClaimNames = z.object({
+  email: claimName,
+  firstName: claimName,
+  lastName: claimName,
+  groups: claimName.meta({ description: "null: a sign-in changes no roles" }),
+}).meta({ id: "SignInClaims", description: "null: the usual name" });
+export type ClaimNames = z.output<typeof ClaimNames>;
+
+/** A tenant's own provider of sign-in. */
+export const SignInProvider = z.object({
+  id: z.guid(),
+  kind: z.enum(PROVIDER_KINDS),
+  name: z.string(),
+  isEnabled: z.boolean(),
+  issuer: z.string().nullable().meta({ description: "Of kind Oidc" }),
+  clientId: z.string().nullable(),
+  hasClientSecret: z.boolean(),
+  entityId: z.string().nullable().meta({ description: "Of kind Saml: the provider's own id" }),
+  signInUrl: z.string().nullable().meta({ description: "Of kind Saml: where browsers are sent to sign in" }),
+  certificates: z.array(z.object({ pem: z.string(), expiresAt: time })).meta({
+    description: "Of kind Saml: their keys sign the provider's answers",
+  }),
+  claims: ClaimNames,
+  createsUsers: z.boolean().meta({
+    description: "true: a person of a verified domain who is no user of the tenant becomes one",
+  }),
+  roleId: z.guid().nullable().meta({ description: "The role of users whom a sign-in adds" }),
+  satisfiesSecondFactor: z.boolean().meta({ description: "true: its sign-ins count as two factors" }),
+  lastSignInAt: time.nullable(),
+  createdAt: time,
+  updatedAt: time,
+  service: z.object({
+    startUrl: z.string().meta({ description: "Where a browser starts to sign in" }),
+    redirectUri: z.string().meta({ description: "Where the provider sends the browser back" }),
+    entityId: z.string().nullable(),
+    metadataUrl: z.string().nullable(),
+  }).meta({ description: "The service's own values, to be entered at the provider" }),
+}).meta({ id: "SignInProviderDto" });
+export type SignInProvider = z.output<typeof SignInProvider>;
+
+/** The members by which the service knows a provider. Those of the other kind are null. */
+export interface Connection {
+  issuer: string | null;
+  clientId: string | null;
+  entityId: string | null;
+  signInUrl: string | null;
+  /** In PEM. */
+  certificates: string[];
+}
+
+/** A stored provider. Its client secret is encrypted. */
+export interface ProviderRow extends
+  Pick<
+    SignInProvider,
+    | "id"
+    | "kind"
+    | "name"
+    | "isEnabled"
+    | "claims"
+    | "createsUsers"
+    | "roleId"
+    | "satisfiesSecondFactor"
+    | "lastSignInAt"
+    | "createdAt"
+    | "updatedAt"
+  > {
+  tenantId: string;
+  connection: Connection;
+  clientSecret: string | null;
+  version: number;
+}
+
+const columns = (q: Sql) =>
+  q`id, tenant_id, kind, name, is_enabled, connection, client_secret, claims, creates_users, role_id,
+    satisfies_second_factor, last_sign_in_at, version, created_at, updated_at`;
+
+/** The URLs of the service for a provider. */
+export function serviceUrls(
+  { baseUrl }: Pick<Platform, "baseUrl">,
+  { id, kind }: Pick<ProviderRow, "id" | "kind">,
+): SignInProvider["service"] {
+  const startUrl = `${baseUrl()}/api/v1/auth/${kind.toLowerCase()}/${id}`;
+  if (kind === "Oidc") {
+    return { startUrl, redirectUri: `${startUrl}/callback`, entityId: null, metadataUrl: null };
+  }
+  const metadataUrl = `${startUrl}/metadata`;
+  return { startUrl, redirectUri: `${startUrl}/acs`, entityId: metadataUrl, metadataUrl };
+}
+
+/** The record of a provider as callers see it. */
+export function shownProvider(p: Pick<Platform, "baseUrl">, row: ProviderRow): SignInProvider {
+  const { tenantId: _, connection, clientSecret, version: __, ...rest } = row;
+  const certificates = connection.certificates.map((pem) => ({
+    pem,
+    expiresAt: new Date(new X509Certificate(pem).validTo),
+  }));
+  const service = serviceUrls(p, row);
+  return { ...rest, ...connection, certificates, hasClientSecret: clientSecret !== null, service };
+}
+
+/** Lists the providers of a tenant, the oldest first. */
+export async function listProviders(
+  p: Pick<Platform, "baseUrl">,
+  q: Sql,
+  tenantId: string,
+  page: PageRequest,
+): Promise<PagedResult<SignInProvider>> {
+  const from = q`sign_in_providers where tenant_id = ${tenantId}`;
+  const { items, ...rest } = await readPage<ProviderRow>(
+    q,
+    { columns: columns(q), from, order: q`order by id` },
+    page,
+  );
+  return { items: items.map((row) => shownProvider(p, row)), ...rest };
+}
+
+/** Reads a provider of the tenant. @throws SIGN_IN_PROVIDER_NOT_FOUND */
+export async function readProvider(q: Sql, tenantId: string, id: string, lock = q``): Promise<ProviderRow> {
+  const [row] = await q<ProviderRow[]>`
+    select ${columns(q)} from sign_in_providers where id = ${id} and tenant_id = ${tenantId} ${lock}`;
+  if (!row) throw providerNotFound(id);
+  return row;
+}
+
+/** Reads a provider of any active tenant, also one that is not enabled; null if there is none. */
+export async function findTenantProvider(q: Sql, id: string, lock = q``): Promise<ProviderRow | null> {
+  const [row] = await q<ProviderRow[]>`
+    select ${columns(q)} from sign_in_providers p where id = ${id}
+      and exists (select from tenants t where t.id = p.tenant_id and t.is_active and t.deleted_at is null) ${lock}`;
+  return row ?? null;
+}
+
+const providerNotFound = (id: string): Problem =>
+  problem("SIGN_IN_PROVIDER_NOT_FOUND", `The tenant has no sign-in provider ${id}.`);

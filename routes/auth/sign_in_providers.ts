@@ -1,0 +1,195 @@
+import { z } from "zod";
+import {
+  createProvider,
+  deleteProvider,
+  NewProvider,
+  ProviderChange,
+  setProviderEnabled,
+  updateProvider,
+} from "../../domain/access/sign_in/providers/change.ts";
+import {
+  addDomain,
+  listDomains,
+  removeDomain,
+  SignInDomain,
+  verifyDomain,
+} from "../../domain/access/sign_in/providers/domains.ts";
+import { startTest } from "../../domain/access/sign_in/providers/flow.ts";
+import {
+  listProviders,
+  type ProviderRow,
+  readProvider,
+  shownProvider,
+  SignInProvider,
+} from "../../domain/access/sign_in/providers/provider.ts";
+import type { ServicePlatform } from "../../domain/platform.ts";
+import { afterStepUp, forSetup, inTenant } from "../../domain/rights/checks.ts";
+import { domainOfMail, uuid } from "../../domain/shared/shapes.ts";
+import { created, etagOf, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
+import { pagedResultOf, pageQuery } from "../shared/paging.ts";
+
+const endpoint = endpointsIn("Sign-in providers");
+
+const PROVIDERS = "/api/v1/sign-in-providers";
+const DOMAINS = "/api/v1/sign-in-domains";
+const access = forSetup(inTenant("manage:sign-in"));
+const afterProof = afterStepUp(access);
+const params = z.object({ id: uuid });
+const provider = { etag: true, description: "The provider", schema: SignInProvider } as const;
+const given = [
+  "ROLE_NOT_FOUND",
+  "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
+  "STEP_UP_REQUIRED_FORBIDDEN",
+  "SIGN_IN_SECRETS_UNAVAILABLE",
+] as const;
+const known = ["SIGN_IN_PROVIDER_NOT_FOUND", "PRECONDITION_FAILED"] as const;
+
+const answerOf = (platform: ServicePlatform, row: ProviderRow) =>
+  okVersioned(shownProvider(platform, row), row.version);
+
+/** A tenant's own providers of sign-in and the domains whose users they sign in. */
+export const signInProviderRoutes = [
+  endpoint(`GET ${PROVIDERS}`, {
+    id: "listSignInProviders",
+    access,
+    summary: "List the tenant's own identity providers",
+    query: z.object(pageQuery()),
+    answers: { 200: { description: "A page of providers", schema: pagedResultOf(SignInProvider) } },
+    problems: [],
+    run: async ({ platform, db, caller, query }) =>
+      ok(await listProviders(platform, db, caller.tenantId, query)),
+  }),
+  endpoint(`GET ${PROVIDERS}/{id}`, {
+    id: "readSignInProvider",
+    access,
+    params,
+    summary: "Read an identity provider of the tenant",
+    answers: { 200: provider },
+    problems: ["SIGN_IN_PROVIDER_NOT_FOUND"],
+    run: async ({ platform, db, caller, params: { id } }) =>
+      answerOf(platform, await readProvider(db, caller.tenantId, id)),
+  }),
+  endpoint(`POST ${PROVIDERS}`, {
+    id: "createSignInProvider",
+    access: afterProof,
+    summary: "Create an identity provider of the tenant, which is not enabled",
+    details:
+      "A tenant has at most five. The caller must be allowed to assign `roleId` and, with a claim for groups, all roles " +
+      "that are groups of the tenant's directory.",
+    body: NewProvider,
+    creates: "atomically",
+    answers: { 201: { ...provider, description: "Created; Location is the URL of its record" } },
+    problems: ["SIGN_IN_PROVIDER_PLATFORM_CONFLICT", "SIGN_IN_PROVIDERS_LIMIT_CONFLICT", ...given],
+    async run({ platform, caller, body }) {
+      const row = await createProvider(platform, caller, body);
+      const answer = created(shownProvider(platform, row), `${PROVIDERS}/${row.id}`);
+      return { ...answer, headers: { ...answer.headers, etag: etagOf(row.version) } };
+    },
+  }),
+  endpoint(`PUT ${PROVIDERS}/{id}`, {
+    id: "updateSignInProvider",
+    access: afterProof,
+    params,
+    summary:
+      "Change an identity provider; a change of its connection ends the sessions that were opened by it",
+    details: "Another issuer or entityId also ends the links between its accounts and users.",
+    body: ProviderChange,
+    answers: { 200: provider },
+    problems: [...known, ...given],
+    run: async ({ platform, caller, params: { id }, body, call }) =>
+      answerOf(platform, await updateProvider(platform, caller, id, body, call.ifMatch)),
+  }),
+  endpoint(`POST ${PROVIDERS}/{id}/enable`, {
+    id: "enableSignInProvider",
+    access: afterProof,
+    params,
+    summary: "Let users sign in by an identity provider",
+    answers: { 200: provider },
+    problems: [...known],
+    run: async ({ platform, caller, params: { id }, call }) =>
+      answerOf(platform, await setProviderEnabled(platform, caller, id, true, call.ifMatch)),
+  }),
+  endpoint(`POST ${PROVIDERS}/{id}/disable`, {
+    id: "disableSignInProvider",
+    access,
+    params,
+    summary: "Let nobody sign in by an identity provider, and end the sessions that were opened by it",
+    answers: { 200: provider },
+    problems: [...known],
+    run: async ({ platform, caller, params: { id }, call }) =>
+      answerOf(platform, await setProviderEnabled(platform, caller, id, false, call.ifMatch)),
+  }),
+  endpoint(`POST ${PROVIDERS}/{id}/test`, {
+    id: "testSignInProvider",
+    access,
+    params,
+    summary:
+      "Start a test of an identity provider, which may be disabled; it signs nobody in and changes nothing",
+    details:
+      "The browser ends on a page that shows what the provider said and which user and roles a sign-in would " +
+      "give, or why it would be refused.",
+    creates: "a secret",
+    answers: {
+      200: {
+        description: "The URL to open in a browser, once and within ten minutes",
+        schema: z.object({ url: z.string() }).meta({ id: "SignInTestDto" }),
+      },
+    },
+    problems: ["SIGN_IN_PROVIDER_NOT_FOUND"],
+    run: async ({ platform, caller, params: { id } }) => ok({ url: await startTest(platform, caller, id) }),
+  }),
+  endpoint(`DELETE ${PROVIDERS}/{id}`, {
+    id: "deleteSignInProvider",
+    access,
+    params,
+    summary: "Delete an identity provider, and end the sessions that were opened by it",
+    answers: { 204: { description: "Deleted" } },
+    problems: [...known],
+    run: ({ platform, caller, params: { id }, call }) =>
+      noContentAfter(deleteProvider(platform, caller, id, call.ifMatch)),
+  }),
+  endpoint(`GET ${DOMAINS}`, {
+    id: "listSignInDomains",
+    access,
+    summary: "List the email domains whose users the tenant's identity providers sign in",
+    query: z.object(pageQuery()),
+    answers: { 200: { description: "A page of domains", schema: pagedResultOf(SignInDomain) } },
+    problems: [],
+    run: async ({ db, caller, query }) => ok(await listDomains(db, caller.tenantId, query)),
+  }),
+  endpoint(`POST ${DOMAINS}`, {
+    id: "addSignInDomain",
+    access,
+    summary: "Add an email domain, which a TXT record then proves",
+    body: z.object({ name: domainOfMail }).meta({ id: "AddSignInDomainRequest" }),
+    creates: "atomically",
+    answers: { 201: { description: "The pending domain", schema: SignInDomain } },
+    problems: ["SIGN_IN_DOMAIN_ALREADY_EXISTS", "SIGN_IN_DOMAINS_LIMIT_CONFLICT"],
+    async run({ platform, caller, body }) {
+      const added = await addDomain(platform, caller, body.name);
+      return created(added, `${DOMAINS}/${added.id}`);
+    },
+  }),
+  endpoint(`POST ${DOMAINS}/{id}/verify`, {
+    id: "verifySignInDomain",
+    service: "waits for others",
+    access,
+    params,
+    summary: "Search the TXT record of an email domain now",
+    details: "Verified domains are checked daily; the third check without the record fails one. " +
+      "A tenant may start 30 proofs an hour, those of sender addresses included.",
+    answers: { 200: { description: "The domain", schema: SignInDomain } },
+    problems: ["SIGN_IN_DOMAIN_NOT_FOUND", "RATE_LIMITED"],
+    run: async ({ platform, caller, params: { id } }) => ok(await verifyDomain(platform, caller, id)),
+  }),
+  endpoint(`DELETE ${DOMAINS}/{id}`, {
+    id: "removeSignInDomain",
+    access,
+    params,
+    summary: "Remove an email domain; users whom a provider has already signed in stay",
+    answers: { 204: { description: "Removed" } },
+    problems: ["SIGN_IN_DOMAIN_NOT_FOUND"],
+    run: ({ db, caller, params: { id } }) => noContentAfter(removeDomain(db, caller, id)),
+  }),
+] as const;

@@ -1,0 +1,246 @@
+import assert from "node:assert/strict";
+import { checkDueDomain } from "../../../domain/access/sign_in/providers/domains.ts";
+import { startNameServer } from "../../support/name_server.ts";
+import { accepted, refused } from "../../support/outcomes.ts";
+import { setup } from "../../support/setup.ts";
+import { withToken } from "./people.ts";
+
+const names = await startNameServer();
+const t = await setup({ DNS_SERVER: names.address });
+Deno.test.afterAll(async () => {
+  await t.stop();
+  names.stop();
+});
+const { platform } = t.steward;
+const { sql } = platform;
+const PROVIDERS = "/api/v1/sign-in-providers";
+const DOMAINS = "/api/v1/sign-in-domains";
+const LINKS = "/api/v1/sign-in-setup-links";
+const OIDC = { kind: "Oidc", name: "Id", issuer: "https://id.example.com", clientId: "steward" };
+const PEM = await certificate();
+const SAML = {
+  kind: "Saml",
+  name: "Saml",
+  entityId: "urn:company",
+  signInUrl: "https://id.example.com/saml",
+  certificates: [{ pem: PEM }],
+};
+const NOT_VALID = "400 VALIDATION_ERROR";
+const ESCALATION = "403 ROLE_ASSIGNMENT_ESCALATION_BLOCKED";
+
+/** A self-signed certificate of ten years. */
+async function certificate(): Promise<string> {
+  const args = [
+    "req",
+    "-x509",
+    "-newkey",
+    "ec",
+    "-pkeyopt",
+    "ec_paramgen_curve:P-256",
+    "-nodes",
+    "-days",
+    "3650",
+  ];
+  const made = await new Deno.Command("openssl", {
+    args: [...args, "-subj", "/CN=idp", "-keyout", "/dev/null"],
+    stdout: "piped",
+    stderr: "null",
+  }).output();
+  return new TextDecoder().decode(made.stdout).trim();
+}
+
+Deno.test("a provider is created, changed with If-Match, enabled and deleted; its secret is never shown", async () => {
+  const admin = await t.actor({ permissions: ["manage:sign-in"] });
+  const answer = await admin.post(PROVIDERS, { ...OIDC, clientSecret: "very secret" });
+  const { id, ...made } = await accepted(answer, 201);
+  assert.deepEqual([made.hasClientSecret, made.isEnabled, made.satisfiesSecondFactor, made.entityId], [
+    true,
+    false,
+    true,
+    null,
+  ]);
+  assert.equal(made.service.redirectUri, `${platform.baseUrl()}/api/v1/auth/oidc/${id}/callback`);
+  const [row] = await sql`select client_secret from sign_in_providers where id = ${id}`;
+  assert.ok(!JSON.stringify([answer.body, row?.clientSecret]).includes("very secret"));
+  const at = `${PROVIDERS}/${id}`;
+  const old = { "if-match": answer.headers.get("etag") ?? "" };
+  assert.equal((await accepted(admin.put(at, { name: "New" }, old))).name, "New");
+  await refused(
+    "412 PRECONDITION_FAILED",
+    admin.put(at, { name: "Newer" }, old),
+    admin.post(`${at}/enable`, undefined, old),
+  );
+  assert.equal((await accepted(admin.put(at, { clientSecret: null }))).hasClientSecret, false);
+  assert.equal((await accepted(admin.post(`${at}/enable`))).isEnabled, true);
+  await refused(
+    "404 SIGN_IN_PROVIDER_NOT_FOUND",
+    (await t.actor({ permissions: ["manage:sign-in"] })).get(at),
+  );
+  await accepted(admin.delete(at), 204);
+  await refused("404 SIGN_IN_PROVIDER_NOT_FOUND", admin.get(at));
+});
+
+Deno.test("a connection must be complete, of its kind, and reach no private address", async () => {
+  const admin = await t.actor({ permissions: ["manage:sign-in"] });
+  const saml = await accepted(admin.post(PROVIDERS, SAML), 201);
+  assert.ok(Date.parse(saml.certificates[0].expiresAt) > Date.now());
+  assert.equal(saml.service.metadataUrl, saml.service.entityId);
+  await refused(
+    NOT_VALID,
+    admin.post(PROVIDERS, { ...OIDC, clientId: undefined }),
+    admin.post(PROVIDERS, { ...OIDC, entityId: "urn:x" }),
+    admin.post(PROVIDERS, { ...SAML, clientSecret: "x" }),
+    admin.post(PROVIDERS, { ...SAML, certificates: [{ pem: `${PEM}\n${PEM}` }] }),
+    ...[
+      "http://id.example.com",
+      "https://127.0.0.1",
+      "https://[::1]/",
+      "https://localhost",
+      "https://a:b@id.example.com",
+      "ftp://x",
+      "no",
+    ]
+      .map((issuer) => admin.post(PROVIDERS, { ...OIDC, issuer })),
+    admin.put(`${PROVIDERS}/${saml.id}`, { issuer: OIDC.issuer }),
+  );
+  // a name that resolves to a private address is refused by the request itself
+  const { id } = await accepted(admin.post(PROVIDERS, OIDC), 201);
+  await accepted(admin.post(`${PROVIDERS}/${id}/enable`));
+  await sql`update sign_in_providers set connection = connection || '{"issuer": "https://127.0.0.1:1"}' where id = ${id}`;
+  await refused("503 OIDC_PROVIDER_UNAVAILABLE", t.nobody.get(`/api/v1/auth/oidc/${id}`));
+  assert.ok(t.logs.some((line) => line.includes(id) && line.includes("not in OUTBOUND_ALLOW")));
+});
+
+Deno.test("a tenant has at most five providers, the platform none", async () => {
+  const admin = await t.actor({ permissions: ["manage:sign-in"] });
+  for (let n = 0; n < 5; n++) await accepted(admin.post(PROVIDERS, OIDC), 201);
+  await refused("409 SIGN_IN_PROVIDERS_LIMIT_CONFLICT", admin.post(PROVIDERS, OIDC));
+  await refused("409 SIGN_IN_PROVIDER_PLATFORM_CONFLICT", t.systemAdmin.post(PROVIDERS, OIDC));
+});
+
+Deno.test("without TARGET_KEYS only public clients are possible", async () => {
+  const admin = await t.actor({ permissions: ["manage:sign-in"] });
+  const { id } = await accepted(admin.post(PROVIDERS, { ...OIDC, clientSecret: "secret" }), 201);
+  await accepted(admin.post(`${PROVIDERS}/${id}/enable`));
+  using _without = t.replace(({ config }) => config, { TARGET_KEYS: null });
+  await refused(
+    "503 SIGN_IN_SECRETS_UNAVAILABLE",
+    admin.post(PROVIDERS, { ...OIDC, clientSecret: "secret" }),
+    t.nobody.get(`/api/v1/auth/oidc/${id}`),
+  );
+  await accepted(admin.post(PROVIDERS, OIDC), 201);
+});
+
+Deno.test("roles that the caller may not assign, or of platform reach, are no provider's", async () => {
+  const admin = await t.actor({ permissions: ["manage:sign-in"] });
+  const [visitor] = await sql`select id from roles where tenant_id = ${admin.tenantId} and name = 'Visitor'`;
+  await refused(
+    ESCALATION,
+    admin.post(PROVIDERS, { ...OIDC, roleId: visitor?.id }),
+    admin.post(PROVIDERS, { ...OIDC, claims: { groups: "groups" } }),
+  );
+  await sql`insert into role_permissions (role_id, permission_id) select ${visitor?.id}, id from permissions where code = 'admin:system'`;
+  await refused(
+    ESCALATION,
+    (await t.actor({ tenantId: admin.tenantId ?? "", permissions: ["admin:system"] })).post(PROVIDERS, {
+      ...OIDC,
+      roleId: visitor?.id,
+    }),
+  );
+});
+
+Deno.test("a TXT record verifies a domain, and three daily checks without it fail it", async () => {
+  const admin = await t.actor({ permissions: ["manage:sign-in"] });
+  const made = await accepted(admin.post(DOMAINS, { name: "Example.COM" }), 201);
+  assert.deepEqual([made.name, made.dnsName, made.status], [
+    "example.com",
+    "_steward-sign-in.example.com",
+    "Pending",
+  ]);
+  await refused("409 SIGN_IN_DOMAIN_ALREADY_EXISTS", admin.post(DOMAINS, { name: "example.com" }));
+  await refused(
+    NOT_VALID,
+    ...["localhost", "10.0.0.1", "a b.com", ""].map((name) => admin.post(DOMAINS, { name })),
+  );
+  await sql`insert into sign_in_domains (id, tenant_id, name, dns_value)
+    select gen_random_uuid(), ${admin.tenantId}, n || '.example.com', '' from generate_series(2, 50) n`;
+  await refused("409 SIGN_IN_DOMAINS_LIMIT_CONFLICT", admin.post(DOMAINS, { name: "example.net" }));
+  await sql`delete from sign_in_domains where tenant_id = ${admin.tenantId} and id <> ${made.id}`;
+  const verify = () => accepted(admin.post(`${DOMAINS}/${made.id}/verify`));
+  const missing = await verify();
+  assert.deepEqual([missing.status, /was not found/.test(missing.lastError)], ["Pending", true]);
+  names.records.set(made.dnsName, [made.dnsValue]);
+  assert.deepEqual([(await verify()).status, (await verify()).lastError], ["Verified", null]);
+  names.records.delete(made.dnsName);
+  const daily = async () => {
+    await sql`update sign_in_domains set next_check_at = now() where id = ${made.id}`;
+    await checkDueDomain(platform);
+    return (await accepted(admin.get(DOMAINS))).items[0].status;
+  };
+  assert.deepEqual([(await verify()).status, await daily(), await daily(), await daily()], [
+    "Verified",
+    "Verified",
+    "Verified",
+    "Failed",
+  ]);
+  await refused(
+    "404 SIGN_IN_DOMAIN_NOT_FOUND",
+    (await t.actor({ permissions: ["manage:sign-in"] })).delete(`${DOMAINS}/${made.id}`),
+  );
+  await accepted(admin.delete(`${DOMAINS}/${made.id}`), 204);
+});
+
+Deno.test("a set-up link is for one task in one tenant, and as long as its creator holds the permission", async () => {
+  const admin = await t.actor({ permissions: ["manage:sign-in", "read:users", "read:roles"] });
+  const { id, url } = await accepted(admin.post(LINKS), 201);
+  const token = new URL(url).searchParams.get("token") ?? "";
+  const link = withToken(t, token);
+  const made = await accepted(link.post(PROVIDERS, OIDC), 201);
+  await accepted(link.post(DOMAINS, { name: "example.org" }), 201);
+  assert.match((await accepted(link.post(`${PROVIDERS}/${made.id}/test`))).url, /test=/);
+  const [entry] = await sql`select actor_id, api_key_id from audit_log where target_id = ${made.id}`;
+  assert.deepEqual({ ...entry }, { actorId: admin.userId, apiKeyId: id });
+  await refused(
+    "403 FORBIDDEN",
+    link.get("/api/v1/users"),
+    link.post(LINKS),
+    link.get(LINKS),
+    link.get("/auth/me"),
+    link.get("/api/v1/roles"),
+  );
+  const [role] = await sql`select id from roles where tenant_id = ${admin.tenantId} and name = 'Visitor'`;
+  await refused(
+    ESCALATION,
+    link.put(`${PROVIDERS}/${made.id}`, { roleId: role?.id }),
+    link.put(`${PROVIDERS}/${made.id}`, { claims: { groups: "g" } }),
+  );
+  const elsewhere = await t.actor({ permissions: ["manage:sign-in"] });
+  await refused("403 TENANT_FORBIDDEN", link.get(PROVIDERS, { "x-tenant-id": elsewhere.tenantId }));
+  await refused("404 SIGN_IN_SETUP_LINK_NOT_FOUND", elsewhere.delete(`${LINKS}/${id}`));
+  await sql`update user_tenants set is_active = false where user_id = ${admin.userId}`;
+  await refused("401 SESSION_INVALIDATED", link.get(PROVIDERS));
+  await sql`update user_tenants set is_active = true where user_id = ${admin.userId}`;
+  assert.deepEqual((await accepted(admin.get(LINKS))).items.map((each: { id: string }) => each.id), [id]);
+  await accepted(admin.delete(`${LINKS}/${id}`), 204);
+  await refused("401 TOKEN_REVOKED", link.get(PROVIDERS));
+  const next = withToken(t, new URL((await accepted(admin.post(LINKS))).url).searchParams.get("token") ?? "");
+  await sql`update sign_in_setup_links set expires_at = now() where tenant_id = ${admin.tenantId}`;
+  await refused("401 TOKEN_EXPIRED", next.get(PROVIDERS));
+  await refused("401 TOKEN_INVALID", withToken(t, `${token}x`).get(PROVIDERS));
+});
+
+Deno.test("a service account hands out links too", async () => {
+  const maker = await t.actor({ permissions: ["manage:service-accounts", "manage:sign-in"] });
+  const tenants = [maker.tenantId];
+  const given = { name: "n", permissions: ["manage:sign-in"], tenants };
+  const { id, secret } = await accepted(maker.post("/api/v1/service-accounts", given), 201);
+  const account = withToken(t, secret).with({
+    "x-tenant-id": maker.tenantId ?? "",
+    authorization: `Bearer ${secret}`,
+  });
+  const { url } = await accepted(account.post(LINKS), 201);
+  const link = withToken(t, new URL(url).searchParams.get("token") ?? "");
+  await accepted(link.get(PROVIDERS));
+  await accepted(maker.delete(`/api/v1/service-accounts/${id}`), 204);
+  await refused("401 SESSION_INVALIDATED", link.get(PROVIDERS));
+});

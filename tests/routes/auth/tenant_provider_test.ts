@@ -1,0 +1,274 @@
+import assert from "node:assert/strict";
+import { accepted, refused } from "../../support/outcomes.ts";
+import { addApp } from "./factors.ts";
+import { failSignIns, person, signedIn, signIn, withToken } from "./people.ts";
+import { PUBLIC_URL, TenantProviderTest } from "./tenant_provider.ts";
+
+const READER = ["read:users", "read:roles"];
+const w = await TenantProviderTest.start([...READER, "create:roles", "update:roles"]);
+const { t, run, account, companies: [company, other] } = w;
+const { sql } = t.steward.platform;
+const { admin, tenantId, domain, providerId } = company;
+const at = `/api/v1/sign-in-providers/${providerId}`;
+const UNKNOWN = "403 OIDC_USER_UNKNOWN_FORBIDDEN";
+const STATE = "400 OIDC_STATE_INVALID";
+
+const rolesOf = async (userId: string): Promise<string[]> => {
+  const rows = await sql<
+    { name: string }[]
+  >`select r.name from user_tenant_roles h join roles r on r.id = h.role_id
+    where h.user_id = ${userId} and h.tenant_id = ${tenantId} order by r.name`;
+  return rows.map(({ name }) => name);
+};
+
+const role = async (name: string, permission = "read:users"): Promise<string> => {
+  const { id } = await accepted(admin.post("/api/v1/roles", { name }), 201);
+  await sql`insert into role_permissions (role_id, permission_id) select ${id}, id from permissions where code = ${permission}`;
+  return id;
+};
+
+/** The administrator with all roles of the tenant, and a new session. */
+async function strongAdmin() {
+  await sql`insert into user_tenant_roles (user_id, tenant_id, role_id)
+    select ${admin.userId}, ${tenantId}, id from roles where tenant_id = ${tenantId} and is_system on conflict do nothing`;
+  return await t.signedIn(admin);
+}
+
+const countUsers = async () => (await sql`select from users`).count;
+
+Deno.test("a person of a verified domain becomes a user with the provider's role, once, and without a password", async () => {
+  const roleId = await role("Member");
+  await accepted(admin.put(at, { createsUsers: true, roleId }));
+  const login = account(domain, { given_name: "Ana", family_name: "Souza" });
+  const { user, tenant, accessToken } = await accepted(run(login, providerId), 200);
+  assert.deepEqual([user.firstName, user.lastName, tenant.id], ["Ana", "Souza", tenantId]);
+  assert.deepEqual(await rolesOf(user.id), ["Member"]);
+  const [row] = await sql`select u.password_hash, s.provider_id, s.only_tenant_id, s.amr from users u
+    join sessions s on s.user_id = u.id where u.id = ${user.id}`;
+  assert.deepEqual({ ...row }, {
+    passwordHash: null,
+    providerId,
+    onlyTenantId: tenantId,
+    amr: ["fed", "mfa"],
+  });
+  await accepted(withToken(t, accessToken).get("/api/v1/users"));
+  w.provider.accounts.set(login, { email: "renamed@elsewhere.example.com" });
+  assert.equal((await accepted(run(login, providerId))).user.id, user.id);
+  const { lastSignInAt } = await accepted(admin.get(at));
+  assert.ok(lastSignInAt);
+});
+
+Deno.test("an existing user of the tenant is found by the email, whatever the provider may create", async () => {
+  await accepted(admin.put(at, { createsUsers: false }));
+  const user = await person(t, {
+    email: `${crypto.randomUUID()}@${domain}`,
+    links: [tenantId],
+    role: "Visitor",
+  });
+  const login = account(domain, { email: user.email.toUpperCase() });
+  assert.equal((await accepted(run(login, providerId))).user.id, user.id);
+  await refused("409 OIDC_IDENTITY_CONFLICT", run(account(domain, { email: user.email }), providerId));
+  await refused(UNKNOWN, run(account(domain), providerId));
+});
+
+Deno.test("a user of elsewhere gets a link that is not the default; nothing else of theirs changes", async () => {
+  await accepted(admin.put(at, { createsUsers: true }));
+  const user = await person(t, { email: `${crypto.randomUUID()}@${domain}` });
+  const signedIn = await accepted(run(account(domain, { email: user.email }), providerId));
+  assert.deepEqual([signedIn.user.id, signedIn.tenant.id], [user.id, tenantId]);
+  const links =
+    await sql`select tenant_id, is_default from user_tenants where user_id = ${user.id} order by is_default`;
+  assert.deepEqual(links.map((l) => [l.tenantId, l.isDefault]), [[tenantId, false], [user.tenantId, true]]);
+  const [row] =
+    await sql`select email_verified_at, password_hash is null as has_none from users where id = ${user.id}`;
+  assert.deepEqual({ ...row }, { emailVerifiedAt: null, hasNone: false });
+});
+
+Deno.test("a user's own second factor completes the sign-in; the count of wrong passwords stays, and keeps nobody out", async () => {
+  await accepted(admin.put(at, { satisfiesSecondFactor: false }));
+  const email = `${crypto.randomUUID()}@${domain}`;
+  const user = await signedIn(t, { email, links: [tenantId], role: "Visitor" });
+  const { recoveryCodes } = await addApp(user.me, { now: Date.now, step: 0 });
+  await failSignIns(t, email, 4);
+  const half = await run(account(domain, { email }), providerId);
+  await refused("401 SECOND_FACTOR_REQUIRED_UNAUTHORIZED", half);
+  const proof = { factorToken: half.body.factorToken, recoveryCode: recoveryCodes[0] };
+  const done = await accepted(t.nobody.post("/api/v1/auth/login/factor", proof));
+  assert.equal(done.deviceToken, undefined);
+  const [session] = await sql`select provider_id, only_tenant_id from sessions
+    where user_id = ${user.id} and provider_id is not null`;
+  assert.deepEqual({ ...session }, { providerId, onlyTenantId: tenantId });
+  await failSignIns(t, email, 1);
+  await refused("401 ACCOUNT_LOCKED_UNAUTHORIZED", signIn(t, email));
+  await accepted(admin.put(at, { satisfiesSecondFactor: true }));
+  await sql`delete from sign_in_subjects where user_id = ${user.id}`;
+  await accepted(run(account(domain, { email }), providerId));
+});
+
+Deno.test("emails of foreign domains, unverified ones and none sign nobody in and leave nothing", async () => {
+  const before = await countUsers();
+  await refused(
+    "403 SIGN_IN_DOMAIN_FORBIDDEN",
+    run(account(other.domain), providerId),
+    run(account(`sub.${domain}`), providerId),
+  );
+  const UNVERIFIED = "403 OIDC_EMAIL_UNVERIFIED_FORBIDDEN";
+  await refused(UNVERIFIED, run(account(domain, { email_verified: false }), providerId));
+  await refused(UNVERIFIED, run(account(domain, { email: undefined as unknown as string }), providerId));
+  assert.equal(await countUsers(), before);
+});
+
+Deno.test("a deactivated link or user is refused; a user whose link was removed is added again", async () => {
+  const login = account(domain);
+  const { user } = await accepted(run(login, providerId));
+  await sql`update user_tenants set is_active = false where user_id = ${user.id}`;
+  await refused(UNKNOWN, run(login, providerId));
+  await sql`delete from user_tenants where user_id = ${user.id}`;
+  assert.equal((await accepted(run(login, providerId))).user.id, user.id);
+  await sql`update users set is_active = false where id = ${user.id}`;
+  await refused(UNKNOWN, run(login, providerId));
+});
+
+Deno.test("a full tenant takes nobody", async () => {
+  await sql`update tenants set max_users = user_count where id = ${tenantId}`;
+  await refused("400 TENANT_CAPACITY_REACHED", run(account(domain), providerId));
+  await sql`update tenants set max_users = null where id = ${tenantId}`;
+});
+
+Deno.test("groups set the roles at each sign-in; roles that are no groups or of the provider stay; platform reach is refused", async () => {
+  const [staff, lead, hidden, platform] = [
+    await role("Staff"),
+    await role("Lead"),
+    await role("Hidden"),
+    await role("Root", "admin:system"),
+  ];
+  await sql`insert into scim_groups (role_id, display_name, external_id, hidden_by) values
+    (${lead}, 'SG-Leads', 'guid-1', null), (${hidden}, null, null, 'administrator')`;
+  await refused("403 ROLE_ASSIGNMENT_ESCALATION_BLOCKED", admin.put(at, { claims: { groups: "groups" } }));
+  const strong = await strongAdmin();
+  await accepted(strong.put(at, { claims: { groups: "groups" } }));
+  const login = account(domain, { groups: ["staff", "guid-1", "Hidden", "Root", "unknown"] });
+  const { user, accessToken } = await accepted(run(login, providerId));
+  assert.deepEqual(await rolesOf(user.id), ["Lead", "Member", "Staff"]);
+  await sql`insert into user_tenant_roles (user_id, tenant_id, role_id) values
+    (${user.id}, ${tenantId}, ${hidden}), (${user.id}, ${tenantId}, ${platform})`;
+  w.provider.accounts.set(login, { email: `${login}@${domain}`, groups: ["SG-LEADS"] });
+  await refused("403 TENANT_FORBIDDEN", run(login, providerId));
+  assert.deepEqual(await rolesOf(user.id), ["Hidden", "Lead", "Member", "Root", "Staff"]);
+  await sql`delete from user_tenant_roles where user_id = ${user.id} and role_id = ${platform}`;
+  await accepted(run(login, providerId));
+  assert.deepEqual(await rolesOf(user.id), ["Hidden", "Lead", "Member"]);
+  await refused("401 SESSION_INVALIDATED", withToken(t, accessToken).get("/auth/me"));
+  w.provider.accounts.set(login, { email: `${login}@${domain}` });
+  await accepted(run(login, providerId));
+  assert.deepEqual(await rolesOf(user.id), ["Hidden", "Lead", "Member"]);
+  assert.equal((await sql`select from roles where id = ${staff}`).count, 1);
+});
+
+Deno.test("the last administrator keeps the role Admin, whatever the groups say", async () => {
+  await sql`delete from user_tenant_roles where tenant_id = ${tenantId}
+    and role_id in (select id from roles where tenant_id = ${tenantId} and name = 'Admin')`;
+  const last = await person(t, { email: `${crypto.randomUUID()}@${domain}`, links: [tenantId] });
+  const login = account(domain, { email: last.email, groups: ["staff"] });
+  await accepted(run(login, providerId));
+  assert.deepEqual(await rolesOf(last.id), ["Admin", "Staff"]);
+  const next = await person(t, { links: [tenantId] });
+  await accepted(run(login, providerId));
+  assert.deepEqual([await rolesOf(last.id), await rolesOf(next.id)], [["Staff"], ["Admin"]]);
+});
+
+Deno.test("a state works once, in its browser, and for its provider", async () => {
+  const [browser, start] = [w.newBrowser(), `${PUBLIC_URL}/api/v1/auth/oidc/${providerId}`];
+  const callback = await w.back(account(domain), start, browser);
+  await refused(STATE, w.comeBack(callback, w.newBrowser()));
+  await refused(STATE, w.comeBack(callback.replace(providerId, other.providerId), browser));
+  await accepted(w.comeBack(callback, browser));
+  await refused(STATE, w.comeBack(callback, browser));
+});
+
+Deno.test("two tenants may prove one domain; each signs in to itself only", async () => {
+  await TenantProviderTest.verify(t, other, domain);
+  await accepted(other.admin.put(`/api/v1/sign-in-providers/${other.providerId}`, { createsUsers: true }));
+  const login = account(domain, { groups: [] });
+  const [here, there] = [
+    await accepted(run(login, providerId)),
+    await accepted(run(login, other.providerId, { tenantId })),
+  ];
+  assert.equal(here.user.id, there.user.id);
+  assert.deepEqual([here.tenant.id, there.tenant.id], [tenantId, other.tenantId]);
+  const { providers, passwordSignIn } = await accepted(
+    t.nobody.get(`/api/v1/auth/sign-in-options?email=nobody@${domain}`),
+  );
+  assert.deepEqual(
+    providers.map(({ id }: { id: string }) => id).sort(),
+    [providerId, other.providerId].sort(),
+  );
+  assert.equal(passwordSignIn, true);
+});
+
+Deno.test("a disabled provider signs nobody in, ends its sessions and its unfinished sign-ins", async () => {
+  const login = account(domain);
+  const browser = w.newBrowser();
+  const { accessToken, refreshToken } = await accepted(run(login, providerId));
+  const callback = await w.back(login, `${PUBLIC_URL}/api/v1/auth/oidc/${providerId}`, browser);
+  const returned = await run(login, providerId, { returnTo: "/console/" });
+  const code = new URLSearchParams(new URL(returned.location).hash.slice(1)).get("code");
+  const strong = await strongAdmin();
+  await accepted(strong.post(`${at}/disable`));
+  await refused("401 TOKEN_REVOKED", withToken(t, accessToken).get("/auth/me"));
+  await refused("401 TOKEN_REVOKED", t.nobody.post("/auth/refresh", { refreshToken }));
+  await refused(STATE, w.comeBack(callback, browser));
+  await refused("400 OIDC_HANDOVER_INVALID", t.nobody.post("/api/v1/auth/oidc/exchange", { code }));
+  const start = `/api/v1/auth/oidc/${providerId}`;
+  await refused("404 OIDC_PROVIDER_NOT_FOUND", t.nobody.get(start));
+  const page = await t.nobody.get(start, { accept: "text/html", "accept-language": "pt" });
+  assert.equal(page.status, 400);
+  assert.match(page.body, /O login foi recusado.*enabled; found &quot;.*console\/sign-in\?tenantId=/s);
+  assert.deepEqual(
+    (await accepted(t.nobody.get(`/api/v1/auth/sign-in-options?tenantId=${tenantId}`))).providers,
+    [],
+  );
+});
+
+Deno.test("a test of a disabled provider shows what came and what it would give, and leaves nothing", async () => {
+  const strong = await strongAdmin();
+  const before = [
+    await countUsers(),
+    (await sql`select from sessions`).count,
+    (await sql`select from audit_log`).count,
+  ];
+  const tested = async (login: string) => {
+    const { url } = await accepted(strong.post(`${at}/test`));
+    const browser = w.newBrowser();
+    const page = await w.comeBack(await w.back(login, url, browser), browser);
+    assert.equal((await browser.visit(url)).status, 400);
+    assert.equal(page.status, 200);
+    return page.body as unknown as string;
+  };
+  const good = await tested(account(domain, { given_name: "<b>", groups: ["Staff"] }));
+  for (const text of ["&lt;b&gt;", "would be added to the tenant", "Member, Staff", "would succeed"]) {
+    assert.ok(good.includes(text), text);
+  }
+  assert.match(
+    await tested(account("foreign.example.com")),
+    /would be refused.*Expected an email of a domain/s,
+  );
+  assert.deepEqual([
+    await countUsers(),
+    (await sql`select from sessions`).count,
+    (await sql`select from audit_log`).count,
+  ], before);
+});
+
+Deno.test("another issuer ends sessions and links of accounts; a deleted provider takes them along", async () => {
+  const strong = await strongAdmin();
+  await accepted(strong.post(`${at}/enable`));
+  const login = account(domain);
+  const { accessToken, user } = await accepted(run(login, providerId));
+  await accepted(strong.put(at, { issuer: "https://other.example.com" }));
+  await refused("401 TOKEN_REVOKED", withToken(t, accessToken).get("/auth/me"));
+  assert.equal((await sql`select from sign_in_subjects where provider_id = ${providerId}`).count, 0);
+  await accepted(strong.delete(at), 204);
+  await refused("404 SIGN_IN_PROVIDER_NOT_FOUND", strong.get(at));
+  assert.equal((await sql`select from sessions where user_id = ${user.id} and revoked_at is null`).count, 0);
+});
