@@ -4,6 +4,7 @@ import { requireBreachedPasswords } from "./domain/access/passwords/breached_pas
 import { createOpenIdProviders } from "./infra/openid.ts";
 import { Rights } from "./domain/rights/rights.ts";
 import { ReservationWriter } from "./domain/files/reservation_writer.ts";
+import { Pictures } from "./infra/pictures/pictures.ts";
 import { profilesOf } from "./domain/files/configured_profiles.ts";
 import { attachedFiles } from "./domain/files/service_files.ts";
 import { type JobEngine, startJobEngine } from "./domain/jobs/instance/engine.ts";
@@ -176,6 +177,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     auditWriter: new AuditWriter(sql),
     messageWriter: new MessageWriter({ sql, wakeUps }),
     reservationWriter: new ReservationWriter(sql),
+    pictures: new Pictures(),
     attachedFiles,
     deliveryBatches: createDeliveryBatches(sql),
     directDeliveries: new Set(),
@@ -232,6 +234,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
       const mail = providers.mail.map((transport) => transport.close());
       await waitUntilStopped(log, [scanner.close(), ...mail, finishDirectMessages(platform)]);
       platform.renderThreads.close();
+      platform.pictures.stop();
       for (const part of [metrics, databaseClock, poolHealth, connectionWait]) part.stop();
       await waitUntilStopped(log, [pools.end(), replica?.stop() ?? Promise.resolve()]);
       await stack.stop();

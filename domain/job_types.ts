@@ -11,6 +11,7 @@ import { deliveryJob } from "./events/deliver.ts";
 import { releaseHeldJob } from "./events/pause_endpoint.ts";
 import { redeliverFailedJob } from "./events/redeliver_failed.ts";
 import { upkeepJob } from "./events/upkeep.ts";
+import { renditionJob } from "./files/renditions.ts";
 import { rescanBatchJob, rescanJob } from "./files/rescan.ts";
 import { notifyOwnersJob } from "./files/rescan_notice.ts";
 import { scanFileJob } from "./files/scan_job.ts";
@@ -53,6 +54,7 @@ export const allJobTypes: AnyJobType<ServicePlatform>[] = [
   pruneAudiencesJob,
   signOutClientsJob,
   scanFileJob,
+  renditionJob,
   ...fileSweeps,
   rescanJob,
   rescanBatchJob,

@@ -243,7 +243,7 @@ export const SETTINGS = {
   },
   FILE_PROFILES: {
     schema: z.string(),
-    meaning: "JSON object that overrides file profiles (allowed types, maximum sizes)",
+    meaning: "JSON object that overrides file profiles (allowed types, maximum sizes, sizes of pictures)",
     optional: true,
   },
   SCANNER: {

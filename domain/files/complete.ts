@@ -26,7 +26,7 @@ export async function completeFile(
   readParts: () => Promise<readonly UploadedPart[] | null>,
 ): Promise<FileRow> {
   const file = await readVisibleFile(p.sql, caller, fileId);
-  if (file.status !== "Pending") return confirmedBefore(file);
+  if (file.status !== "Pending") return requireConfirmed(file);
   const byParts = await joinUploaded(p, file, readParts);
   const staged = await askStorage(p.objects.head(file.stagingKey));
   if (staged && isExpired(p, file)) throw uploadExpired(file);
@@ -44,7 +44,7 @@ export async function completeFile(
   }
   // There is no object, or a concurrent request has changed the file's state.
   const now = await readVisibleFile(p.sql, caller, fileId);
-  if (now.status !== "Pending") return confirmedBefore(now);
+  if (now.status !== "Pending") return requireConfirmed(now);
   if (staged && isExpired(p, now)) throw uploadExpired(now);
   const hint = byParts ? "; to join uploaded parts, name them in the confirmation" : "";
   throw problem(
@@ -74,12 +74,12 @@ async function joinUploaded(
 }
 
 /** Returns a file that is not Pending, if its upload was confirmed. @throws FILE_UPLOAD_EXPIRED_CONFLICT, `stateConflict` */
-function confirmedBefore(file: FileRow): FileRow {
+export function requireConfirmed(file: FileRow): FileRow {
   if (file.status === "Scanning" || file.status === "Available") return file;
   throw file.purgeReason === JOB_REASONS.uploadExpired ? uploadExpired(file) : stateConflict(file);
 }
 
-const uploadExpired = (file: FileRow): Problem =>
+export const uploadExpired = (file: FileRow): Problem =>
   problem(
     "FILE_UPLOAD_EXPIRED_CONFLICT",
     `The reservation expired at ${file.uploadExpiresAt.toISOString()}, before the upload was confirmed.`,

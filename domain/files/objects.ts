@@ -27,10 +27,11 @@ export async function readPartUpload(q: Sql, key: string): Promise<PartUpload | 
   return row ?? null;
 }
 
-/** Marks all objects of these files for deletion. Runs in the transaction that purges the files. */
+/** Marks all objects of these files for deletion, with their pictures. Runs in the transaction that purges the files. */
 export async function discardObjects(tx: Tx, fileIds: string[], now: Date): Promise<void> {
   await tx`update file_objects set delete_at = ${now}
     where file_id = any(${fileIds}::uuid[]) and (delete_at is null or delete_at > ${now})`;
+  await tx`delete from file_renditions where file_id = any(${fileIds}::uuid[])`;
 }
 
 /** Marks one object for deletion. */

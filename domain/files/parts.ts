@@ -7,7 +7,11 @@ const MEBIBYTE = 1024 * 1024;
 /** S3's limits for the size of a part. The last part may be smaller. */
 const MIN_PART_BYTES = 5 * MEBIBYTE;
 const MAX_PART_BYTES = 5 * 1024 * MEBIBYTE;
-const DEFAULT_PART_BYTES = 16 * MEBIBYTE;
+/**
+ * Least size of a part of which the service decides: small, for slow lines that break often, because a part that did not
+ * arrive whole is sent again.
+ */
+const MIN_DEFAULT_BYTES = 8 * MEBIBYTE;
 /** Limits the response, which has one URL per part, to less than a mebibyte. */
 export const MAX_PARTS = 1_000;
 
@@ -20,14 +24,16 @@ export interface PartPlan {
   partBytes: number;
 }
 
-/** Plans the parts of an upload. @returns null if this number of parts would break the store's size limits */
+/**
+ * Plans the parts of an upload, all of one size but the last. The number of parts alone gives the same plan again.
+ * @returns null if this number of parts would break the store's size limits
+ */
 export function planParts(sizeBytes: number, requested: RequestedParts): PartPlan | null {
-  const partBytes = requested === true
-    ? Math.max(DEFAULT_PART_BYTES, Math.ceil(sizeBytes / MAX_PARTS / MEBIBYTE) * MEBIBYTE)
-    : Math.ceil(sizeBytes / requested);
-  const count = Math.ceil(sizeBytes / partBytes);
+  const fitting = Math.min(MAX_PARTS, Math.max(1, Math.floor(sizeBytes / MIN_DEFAULT_BYTES)));
+  const count = requested === true ? fitting : requested;
+  const partBytes = Math.ceil(sizeBytes / count);
   if (partBytes > MAX_PART_BYTES || (count > 1 && partBytes < MIN_PART_BYTES)) return null;
-  return requested === true || count === requested ? { count, partBytes } : null;
+  return Math.ceil(sizeBytes / partBytes) === count ? { count, partBytes } : null;
 }
 
 /** The size in bytes of part `partNumber`; parts are numbered from 1. */
@@ -52,17 +58,35 @@ export interface PartUpload {
   partCount: number;
 }
 
-/** Signs the URL of each part. */
+/**
+ * Signs the URLs of these parts.
+ * @param o.sha256 checksums by part number, in hexadecimal digits; the store refuses such a part with other content
+ */
 export function signParts(
   p: Pick<Platform, "objects">,
   key: string,
-  o: { uploadId: string; plan: PartPlan; sizeBytes: number; expiresInSeconds: number; now: Date },
+  o: {
+    uploadId: string;
+    plan: PartPlan;
+    sizeBytes: number;
+    partNumbers: readonly number[];
+    sha256?: ReadonlyMap<number, string>;
+    expiresInSeconds: number;
+    now: Date;
+  },
 ): PartReservation[] {
   const { uploadId, expiresInSeconds, now } = o;
-  return Array.from({ length: o.plan.count }, (_, i) => {
-    const partNumber = i + 1;
+  return o.partNumbers.map((partNumber) => {
     const sizeBytes = partSize(o.plan, o.sizeBytes, partNumber);
-    const signed = p.objects.signPart(key, { uploadId, partNumber, sizeBytes, expiresInSeconds, now });
+    const sha256 = o.sha256?.get(partNumber);
+    const signed = p.objects.signPart(key, {
+      uploadId,
+      partNumber,
+      sizeBytes,
+      ...sha256 === undefined ? {} : { sha256 },
+      expiresInSeconds,
+      now,
+    });
     return { partNumber, sizeBytes, uploadUrl: signed.url, requiredHeaders: signed.requiredHeaders };
   });
 }
@@ -138,7 +162,8 @@ async function describeMismatch(
   );
 }
 
-const numbersTo = (count: number) => Array.from({ length: count }, (_, i) => i + 1);
+/** 1 to `count`. */
+export const numbersTo = (count: number) => Array.from({ length: count }, (_, i) => i + 1);
 
 /** Lists the first ten numbers as text, and the count of the others. */
 const listed = (numbers: readonly number[]) =>

@@ -1,4 +1,16 @@
 import { z } from "zod";
+import { PICTURE_FITS, PICTURE_FORMATS } from "../../infra/pictures/pictures.ts";
+
+const MAX_SIDE = 4096;
+const side = z.int().min(1).max(MAX_SIDE).optional();
+const renditionSize = z.strictObject({
+  width: side,
+  height: side,
+  fit: z.enum(PICTURE_FITS).default("inside"),
+  format: z.enum(PICTURE_FORMATS).default("webp"),
+}).refine(({ width, height }) => width ?? height, "expected a width or a height");
+/** A size of the pictures of a profile's files, in pixels. */
+export type RenditionSize = z.output<typeof renditionSize>;
 
 /** The size and content types allowed for one kind of upload. */
 export interface FileProfile {
@@ -8,6 +20,8 @@ export interface FileProfile {
   contentTypes: readonly string[];
   /** True: only the service itself may create files with this profile. */
   serviceOnly: boolean;
+  /** The sizes in which pictures of its files are made, by name; absent: none. */
+  renditions?: Readonly<Record<string, RenditionSize>>;
 }
 
 const mebibyte = 1024 * 1024;
@@ -42,12 +56,17 @@ export const defaultProfiles: readonly FileProfile[] = [
     maxBytes: 50 * mebibyte,
     contentTypes: ["application/pdf", ...office, "text/plain", "text/csv"],
     serviceOnly: false,
+    renditions: { preview: { width: 640, height: 900, fit: "inside", format: "webp" } },
   },
   {
     name: "image",
     maxBytes: 20 * mebibyte,
     contentTypes: ["image/png", "image/jpeg", "image/webp", "image/gif"],
     serviceOnly: false,
+    renditions: {
+      thumbnail: { width: 256, height: 256, fit: "cover", format: "webp" },
+      preview: { width: 1280, height: 1280, fit: "inside", format: "webp" },
+    },
   },
   {
     name: "archive",
@@ -76,10 +95,11 @@ const profileOverride = z.strictObject({
   maxBytes: z.int().positive().max(LARGEST_FILE).optional(),
   contentTypes: z.array(contentType).min(1).optional(),
   serviceOnly: z.boolean().optional(),
+  renditions: z.record(z.string().regex(/^[a-z][a-z0-9-]{0,63}$/), renditionSize).optional(),
 });
 
 /**
- * Parses the configured profiles: JSON text of an object `name → {maxBytes?, contentTypes?, serviceOnly?}`. Given
+ * Parses the configured profiles: JSON text of an object `name → {maxBytes?, contentTypes?, serviceOnly?, renditions?}`. Given
  * members replace those of the default profile. A new name adds a profile and needs `maxBytes` and `contentTypes`.
  */
 export const profileOverrides = z.string().transform((text, context): unknown => {
@@ -109,8 +129,11 @@ export function fileProfiles(
 ): ReadonlyMap<string, FileProfile> {
   const profiles = new Map(defaultProfiles.map((profile) => [profile.name, profile]));
   for (const [name, override] of Object.entries(overrides)) {
-    const { maxBytes = 0, contentTypes = [], serviceOnly = false } = { ...profiles.get(name), ...override };
-    profiles.set(name, { name, maxBytes, contentTypes, serviceOnly });
+    const { maxBytes = 0, contentTypes = [], serviceOnly = false, renditions } = {
+      ...profiles.get(name),
+      ...override,
+    };
+    profiles.set(name, { name, maxBytes, contentTypes, serviceOnly, ...renditions ? { renditions } : {} });
   }
   return profiles;
 }

@@ -4,7 +4,7 @@ import { newId } from "../shared/ids.ts";
 import type { PartUpload } from "./parts.ts";
 
 /** An upload that started before its URL expired may still be running this long after. */
-const LATE_UPLOAD_MS = 60 * 60_000;
+export const LATE_UPLOAD_MS = 60 * 60_000;
 
 /** A file to reserve. */
 export interface NewFile {

@@ -6,6 +6,7 @@ import { newStagingKey } from "./object_keys.ts";
 import {
   askStorage,
   MAX_PARTS,
+  numbersTo,
   type PartPlan,
   PartReservation,
   type PartUpload,
@@ -104,7 +105,8 @@ export async function reserveFile(
   };
 }
 
-const secondsForParts = (sizeBytes: number): number =>
+/** The time that a client has for an upload by parts of this size. */
+export const secondsForParts = (sizeBytes: number): number =>
   Math.min(UPLOAD_SECONDS + Math.ceil(sizeBytes / MIN_UPLOAD_BYTES_PER_SECOND), MAX_UPLOAD_SECONDS);
 
 /**
@@ -119,7 +121,7 @@ async function beginParts(
   o: { expiresInSeconds: number; now: Date },
 ): Promise<{ upload: PartUpload; parts: PartReservation[] }> {
   const uploadId = await askStorage(p.objects.startParts(key, { contentType }));
-  const parts = signParts(p, key, { uploadId, plan, sizeBytes, ...o });
+  const parts = signParts(p, key, { uploadId, plan, sizeBytes, partNumbers: numbersTo(plan.count), ...o });
   return { upload: { uploadId, partCount: plan.count }, parts };
 }
 

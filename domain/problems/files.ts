@@ -90,6 +90,22 @@ export const FILE_PROBLEMS = {
     "The content of the file was purged. Upload the file again.",
     "O conteúdo do arquivo foi excluído. Envie o arquivo de novo.",
   ),
+  FILE_RENDITION_NOT_FOUND: entry(
+    404,
+    "Picture not found",
+    "Nobody has asked for a picture of the file with this name.",
+    "Make the picture first; the profile of the file lists the sizes.",
+    "There is no such picture of this file. Reload the page.",
+    "Não existe essa imagem deste arquivo. Recarregue a página.",
+  ),
+  FILE_RENDITION_NOT_READY_CONFLICT: entry(
+    409,
+    "Picture is not ready",
+    "The picture is still being made, or the content of the file could not be decoded. The detail says which.",
+    "Ask again in a moment if it is Pending. Show the file without a picture if it has Failed.",
+    "The picture is not ready. Try again in a moment.",
+    "A imagem não está pronta. Tente de novo daqui a pouco.",
+  ),
   FILE_STILL_REFERENCED_CONFLICT: entry(
     409,
     "File is still referenced",

@@ -18,6 +18,7 @@ import {
 import { writeStream } from "./multipart_write.ts";
 import {
   presignDownload,
+  presignInline,
   presignPart,
   presignUpload,
   type SignedUpload,
@@ -59,10 +60,10 @@ export interface ObjectStore {
   signUpload(key: string, o: Validity & { contentType: string; sizeBytes: number }): SignedUpload;
   /** Starts a multipart upload. @returns its id, for `signPart` */
   startParts(key: string, o: { contentType: string }): Promise<string>;
-  /** Signs a PUT of exactly this size as one part. */
+  /** Signs a PUT of exactly this size, and of the content with this SHA-256 if one is given, as one part. */
   signPart(
     key: string,
-    o: Validity & { uploadId: string; partNumber: number; sizeBytes: number },
+    o: Validity & { uploadId: string; partNumber: number; sizeBytes: number; sha256?: string },
   ): SignedUpload;
   /**
    * Completes a multipart upload from parts 1 to n with these ETags. Returns "mismatch" if the stored parts differ;
@@ -78,6 +79,8 @@ export interface ObjectStore {
   abortParts(key: string, uploadId: string): Promise<void>;
   /** Signs a GET whose content is saved as `fileName`. */
   signDownload(key: string, o: Validity & { fileName: string }): SignedUrl;
+  /** Signs a GET that shows the content in the browser with this type; the URL is the same all day (UTC). */
+  signInline(key: string, o: Validity & { contentType: string }): SignedUrl;
   /** Looks up an object; null if there is none. */
   head(key: string): Promise<StoredObject | null>;
   /** Streams the stored bytes. Throws ObjectNotFound. */
@@ -191,6 +194,7 @@ export function connectObjectStore(config: ObjectStoreConfig, service: Clock = s
 
     signUpload: (key, o) => presignUpload(signing, key, o),
     signDownload: (key, o) => presignDownload(signing, key, o),
+    signInline: (key, o) => presignInline(signing, key, o),
     signPart: (key, o) => presignPart(signing, key, o),
 
     async startParts(key, o) {

@@ -1,5 +1,5 @@
 import { assertKey } from "./address.ts";
-import type { QuerySigner, SignableRequest } from "./query_signer.ts";
+import { PAYLOAD_HEADER, type QuerySigner, type SignableRequest } from "./query_signer.ts";
 import type { StoreClock } from "./store_clock.ts";
 
 export interface SignedUrl {
@@ -43,13 +43,17 @@ export function presignUpload(
   return { ...presign(signing, { method: "PUT", key, headers, query: {} }, o), requiredHeaders: headers };
 }
 
-/** Signs a PUT URL for one part of a multipart upload. It accepts only a body of exactly `sizeBytes`. */
+/**
+ * Signs a PUT URL for one part of a multipart upload. It accepts only a body of exactly `sizeBytes`, and with `sha256` (in
+ * hexadecimal digits) only the body with this checksum.
+ */
 export function presignPart(
   signing: Signing,
   key: string,
-  o: Validity & { uploadId: string; partNumber: number; sizeBytes: number },
+  o: Validity & { uploadId: string; partNumber: number; sizeBytes: number; sha256?: string },
 ): SignedUpload {
-  const headers = { "Content-Length": String(o.sizeBytes) };
+  const headers: Record<string, string> = { "Content-Length": String(o.sizeBytes) };
+  if (o.sha256 !== undefined) headers[PAYLOAD_HEADER] = o.sha256;
   const query = { partNumber: String(o.partNumber), uploadId: o.uploadId };
   return { ...presign(signing, { method: "PUT", key, headers, query }, o), requiredHeaders: headers };
 }
@@ -69,6 +73,28 @@ export function presignDownload(
   };
   return presign(signing, { method: "GET", key, headers: {}, query }, o);
 }
+
+const DAY_MS = 24 * 60 * 60_000;
+
+/**
+ * Signs a GET URL whose content browsers show, with this type, and keep for a day. The URL is the same all day (UTC). Only for
+ * content that the service has encoded itself.
+ */
+export function presignInline(
+  signing: Signing,
+  key: string,
+  o: Validity & { contentType: string },
+): SignedUrl {
+  const query = {
+    "response-cache-control": "private, max-age=86400, immutable",
+    "response-content-disposition": "inline",
+    "response-content-type": o.contentType,
+  };
+  const now = signing.clock.toService(startOfDay(o.now ? signing.clock.toStore(o.now) : signing.clock.now()));
+  return presign(signing, { method: "GET", key, headers: {}, query }, { ...o, now });
+}
+
+const startOfDay = (time: Date): Date => new Date(Math.floor(time.getTime() / DAY_MS) * DAY_MS);
 
 function presign(
   { signer, clock }: Signing,

@@ -11,6 +11,9 @@ export interface SignableRequest {
   query: Record<string, string>;
 }
 
+/** The header with the SHA-256 of the body. The store compares both. */
+export const PAYLOAD_HEADER = "x-amz-content-sha256";
+
 const hmac = (key: string | Uint8Array, text: string): Uint8Array =>
   createHmac("sha256", key).update(text).digest();
 
@@ -56,7 +59,8 @@ export class QuerySigner {
       .sort(byName)
       .map(([name, value]) => `${name}=${value}`).join("&");
     const headerLines = headers.map(([name, value]) => `${name}:${value}\n`).join("");
-    const canonical = [request.method, url.pathname, query, headerLines, signedHeaders, "UNSIGNED-PAYLOAD"];
+    const payload = request.headers[PAYLOAD_HEADER] ?? "UNSIGNED-PAYLOAD";
+    const canonical = [request.method, url.pathname, query, headerLines, signedHeaders, payload];
     const digest = createHash("sha256").update(canonical.join("\n")).digest("hex");
     const toSign = ["AWS4-HMAC-SHA256", stamp, scope, digest].join("\n");
     const signature = createHmac("sha256", this.#signingKey(scope)).update(toSign).digest("hex");

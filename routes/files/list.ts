@@ -52,7 +52,12 @@ export const listRoutes = [
     run: ({ platform }) =>
       ok(
         [...profilesOf(platform.config).values()].filter(({ serviceOnly }) => !serviceOnly)
-          .map(({ name, maxBytes, contentTypes }) => ({ name, maxBytes, contentTypes: [...contentTypes] })),
+          .map(({ name, maxBytes, contentTypes, renditions = {} }) => ({
+            name,
+            maxBytes,
+            contentTypes: [...contentTypes],
+            renditions,
+          })),
       ),
   }),
   endpoint("GET /api/v1/files/{id}/references", {

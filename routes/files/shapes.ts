@@ -4,6 +4,7 @@ import { readVisibleFile, RETENTION_CLASSES } from "../../domain/files/file.ts";
 import { MAX_PARTS } from "../../domain/files/parts.ts";
 import { isJobReason } from "../../domain/files/purge_reasons.ts";
 import type { Caller } from "../../domain/rights/caller.ts";
+import { PICTURE_FITS, PICTURE_FORMATS } from "../../infra/pictures/pictures.ts";
 import { isUuid } from "../../domain/shared/ids.ts";
 import type { FindInput } from "../shared/endpoint.ts";
 import { pageQuery } from "../shared/paging.ts";
@@ -34,10 +35,20 @@ export const CompleteFileRequest = z.object({
   description: "Only for a reservation with parts: all parts, each with the ETag that storage answered.",
 });
 
+const RenditionSize = z.object({
+  width: z.int().optional(),
+  height: z.int().optional(),
+  fit: z.enum(PICTURE_FITS),
+  format: z.enum(PICTURE_FORMATS),
+}).meta({ id: "FileRenditionSize" });
+
 export const FileProfileDto = z.object({
   name: z.string(),
   maxBytes: z.int(),
   contentTypes: z.array(z.string()).meta({ description: "Allowed media types" }),
+  renditions: z.record(z.string(), RenditionSize).meta({
+    description: "Sizes of pictures of its files, by name",
+  }),
 }).meta({ id: "FileProfile" });
 
 export const FileDownload = z.object({ url: z.url(), expiresAt: time }).meta({ id: "FileDownload" });

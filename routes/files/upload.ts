@@ -2,7 +2,8 @@ import { inFileModule } from "../../domain/rights/checks.ts";
 import { completeFile } from "../../domain/files/complete.ts";
 import { FileRecord, fileRecord } from "../../domain/files/file.ts";
 import { Reservation, ReservationRequest, reserveFile } from "../../domain/files/reserve.ts";
-import { created, okVersioned } from "../shared/answer.ts";
+import { ResumeRequest, resumeUpload, UploadProgress } from "../../domain/files/resume.ts";
+import { created, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { CompleteFileRequest, ofFile } from "./shapes.ts";
 
@@ -28,6 +29,28 @@ export const uploadRoutes = [
       const reservation = await reserveFile(platform, caller, body);
       return created(reservation, `/api/v1/files/${reservation.fileId}`);
     },
+  }),
+  endpoint("POST /api/v1/files/{id}/parts", {
+    id: "resumeFileUpload",
+    service: "waits for others",
+    summary: "Read which parts storage has, and get fresh URLs for the others; extends the reservation",
+    access: inFileModule("upload:files"),
+    ...ofFile,
+    body: ResumeRequest,
+    bodyOptional: true,
+    answers: { 200: { description: "The received and the missing parts", schema: UploadProgress } },
+    problems: [
+      "FILE_NOT_FOUND",
+      "FILE_NOT_UPLOADED_CONFLICT",
+      "FILE_UPLOAD_EXPIRED_CONFLICT",
+      "FILE_NOT_AVAILABLE_CONFLICT",
+      "FILE_INFECTED_CONFLICT",
+      "FILE_PURGED_CONFLICT",
+      "FILE_STORAGE_UNAVAILABLE",
+      "FORBIDDEN",
+    ],
+    run: async ({ platform, caller, params, body }) =>
+      ok(await resumeUpload(platform, caller, params.id, body)),
   }),
   endpoint("POST /api/v1/files/{id}/complete", {
     id: "completeFile",

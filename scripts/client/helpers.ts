@@ -8,30 +8,49 @@ export interface Upload {
   fileName: string;
   contentType: string;
   content: Blob | Uint8Array | ArrayBuffer;
-  /** Multipart upload: true for a number of parts that suits the size, or the number. Each part is retried alone. */
+  /**
+   * Multipart upload: true for a number of parts that suits the size, or the number. It goes on over a connection that
+   * breaks, and can be continued later (`fileId`). The store checks each part by its SHA-256.
+   */
   parts?: boolean | number;
   isProduct?: boolean;
   /** Makes a retry of the reservation safe. */
   idempotencyKey?: string;
+  /** Continues a multipart upload that was paused (by `signal`) or lost, such as by a reload of the page. */
+  fileId?: string;
+  /** Called with the id of the reserved file. Keep it to continue a multipart upload later. */
+  onReserved?: (fileId: string) => void;
   signal?: AbortSignal;
   /** Called after every uploaded part, with bytes sent and total bytes. */
   onProgress?: (sent: number, total: number) => void;
 }
 
-interface Reserved {
-  fileId: string;
+interface Target {
   uploadUrl: string;
   requiredHeaders: Record<string, string>;
-  parts?: {
-    partNumber: number;
-    sizeBytes: number;
-    uploadUrl: string;
-    requiredHeaders: Record<string, string>;
-  }[];
+}
+
+interface Part extends Target {
+  partNumber: number;
+  sizeBytes: number;
+}
+
+interface SentPart extends Part {
+  bytes: Blob;
+}
+
+interface Progress {
+  received: { partNumber: number; sizeBytes: number; etag: string }[];
+  parts: Part[];
 }
 
 const ATTEMPTS = 3;
+/** Attempts in a row without a new part, after which a multipart upload fails. */
+const ATTEMPTS_OF_PART = 10;
+/** Parts whose checksums are sent at once. */
+const PARTS_AT_ONCE = 8;
 const RECONNECT_MS = 2_000;
+const LONGEST_PAUSE_MS = 30_000;
 
 /**
  * Reserves a file, uploads its content to the object store, and completes it. Returns the file; its scan has started.
@@ -41,54 +60,115 @@ export async function upload<R>(transport: Transport, file: Upload): Promise<R> 
   const content = file.content instanceof Blob
     ? file.content
     : new Blob([file.content as Uint8Array<ArrayBuffer>]);
-  const options = { ...(idempotencyKey ? { idempotencyKey } : {}), ...(signal ? { signal } : {}) };
-  const reserved = await transport.request<Reserved>({
+  const options = signal ? { signal } : {};
+  const reserved = file.fileId ? null : await transport.request<Target & { fileId: string }>({
     method: "POST",
     path: "/api/v1/files",
     body: { profile, fileName, contentType, sizeBytes: content.size, isProduct, parts },
-    options,
+    options: { ...options, ...(idempotencyKey ? { idempotencyKey } : {}) },
   });
-  const confirmed: { partNumber: number; etag: string }[] = [];
-  let sent = 0;
-  const send = async (url: string, headers: Record<string, string>, bytes: Blob) => {
-    const etag = await put(url, headers, bytes, signal);
-    sent += bytes.size;
-    file.onProgress?.(sent, content.size);
-    return etag;
-  };
-  if (!reserved.parts) await send(reserved.uploadUrl, reserved.requiredHeaders, content);
-  let offset = 0;
-  for (const part of reserved.parts ?? []) {
-    const bytes = content.slice(offset, offset += part.sizeBytes);
-    const etag = await send(part.uploadUrl, part.requiredHeaders, bytes);
-    confirmed.push({ partNumber: part.partNumber, etag });
+  const path = `/api/v1/files/${reserved?.fileId ?? file.fileId}`;
+  if (reserved) file.onReserved?.(reserved.fileId);
+  const inParts = parts || !reserved;
+  if (!inParts) {
+    await put(reserved, content, signal);
+    file.onProgress?.(content.size, content.size);
   }
-  return await transport.request<R>({
-    method: "POST",
-    path: `/api/v1/files/${reserved.fileId}/complete`,
-    ...(reserved.parts ? { body: { parts: confirmed } } : {}),
-    options: signal ? { signal } : {},
-  });
+  const received = inParts ? await sendParts(transport, `${path}/parts`, content, file) : [];
+  const body = received.length > 0
+    ? { body: { parts: received.map(({ partNumber, etag }) => ({ partNumber, etag })) } }
+    : {};
+  return await transport.request<R>({ method: "POST", path: `${path}/complete`, ...body, options });
 }
 
-async function put(
-  url: string,
-  headers: Record<string, string>,
-  body: Blob,
-  signal?: AbortSignal,
-): Promise<string> {
-  const own = Object.entries(headers).filter(([name]) => !/^(host|content-length)$/i.test(name)); // set by fetch
+/** Sends the parts that the store lacks, until it has all. @returns all parts; none if the upload was confirmed before */
+async function sendParts(
+  transport: Transport,
+  path: string,
+  content: Blob,
+  { signal, onProgress }: Upload,
+): Promise<Progress["received"]> {
+  const options = signal ? { signal } : {};
+  let next: SentPart[] = [];
+  let most = 0;
+  let isChecked = true;
+  for (let failures = 0;;) {
+    try {
+      const checksums = isChecked ? await checksumsOf(next) : [];
+      const { received, parts } = await transport.request<Progress>({
+        method: "POST",
+        path,
+        body: { checksums },
+        options,
+      });
+      if (parts.length === 0) return received;
+      if (received.length > most) failures = 0;
+      most = Math.max(most, received.length);
+      let sent = received.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+      onProgress?.(sent, content.size);
+      const signed = new Set(next.map(({ partNumber }) => partNumber));
+      const missing = withContent(parts, content, received.length + parts.length);
+      next = missing.slice(0, PARTS_AT_ONCE); // a failure tries these again
+      for (const part of missing.filter(({ partNumber }) => signed.has(partNumber))) {
+        await put(part, part.bytes, signal);
+        onProgress?.(sent += part.sizeBytes, content.size);
+      }
+      next = missing.filter(({ partNumber }) => !signed.has(partNumber)).slice(0, PARTS_AT_ONCE);
+    } catch (error) {
+      const isFinal = error instanceof StewardProblem && error.status < 500;
+      if (error instanceof StorageRefused && error.status === 403) isChecked = false; // some stores know no checksums
+      if (signal?.aborted || isFinal || ++failures === ATTEMPTS_OF_PART) throw error;
+      await pause(Math.min(RECONNECT_MS * 2 ** (failures - 1), LONGEST_PAUSE_MS), signal);
+    }
+  }
+}
+
+/** Adds the bytes of each part. All parts but the last have one size, so the place of a part follows from its number. */
+const withContent = (parts: Part[], content: Blob, count: number): SentPart[] =>
+  parts.map((part) => {
+    const { partNumber, sizeBytes } = part;
+    const start = partNumber === count ? content.size - sizeBytes : (partNumber - 1) * sizeBytes;
+    return { ...part, bytes: content.slice(start, start + sizeBytes) };
+  });
+
+/** The SHA-256 of parts, in hexadecimal digits; empty on a page without https, where browsers compute none. */
+async function checksumsOf(parts: SentPart[]): Promise<{ partNumber: number; sha256: string }[]> {
+  const { subtle } = globalThis.crypto as { subtle?: SubtleCrypto };
+  if (!subtle) return [];
+  const checksums = [];
+  for (const { partNumber, bytes } of parts) {
+    const digest = new Uint8Array(await subtle.digest("SHA-256", await bytes.arrayBuffer()));
+    const sha256 = Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
+    checksums.push({ partNumber, sha256 });
+  }
+  return checksums;
+}
+
+/** The store did not accept bytes. */
+class StorageRefused extends Error {
+  override name = "StorageRefused";
+  readonly status: number;
+
+  constructor(status: number, text: string) {
+    super(`storage answered ${status} to the upload: ${text.slice(0, 200)}`);
+    this.status = status;
+  }
+}
+
+/** Sends bytes to a signed URL, without the headers that `fetch` sets itself. */
+async function put({ uploadUrl, requiredHeaders }: Target, body: Blob, signal?: AbortSignal): Promise<void> {
+  const own = Object.entries(requiredHeaders).filter(([name]) => !/^(host|content-length)$/i.test(name));
   for (let attempt = 1;; attempt++) {
-    const response = await fetch(url, {
+    const response = await fetch(uploadUrl, {
       method: "PUT",
       headers: Object.fromEntries(own),
       body,
       ...(signal ? { signal } : {}),
     });
     const text = await response.text();
-    if (response.ok) return response.headers.get("etag") ?? "";
+    if (response.ok) return;
     if (response.status < 500 || attempt === ATTEMPTS) {
-      throw new Error(`storage answered ${response.status} to the upload: ${text.slice(0, 200)}`);
+      throw new StorageRefused(response.status, text);
     }
   }
 }

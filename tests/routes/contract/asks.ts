@@ -136,6 +136,22 @@ const completed: Case = {
 
 const activeEndpoint = changed("webhookEndpoint", "webhook_endpoints", { is_active: true });
 const available: Case = { prepare: (o) => makeAvailable(o) };
+const picture: Case = {
+  async prepare(o) {
+    await makeAvailable(o);
+    const image = { profile: "image", detected_content_type: "image/png" };
+    await sql(o)`update files set ${sql(o)(image)} where id = ${o.ids.file}`;
+    const made = {
+      file_id: o.ids.file,
+      name: "preview",
+      content_type: "image/webp",
+      status: "Ready",
+      object_key: "k",
+    };
+    await sql(o)`insert into file_renditions ${sql(o)(made)} on conflict do nothing`;
+    return { params: { id: o.ids.file, name: "preview" } };
+  },
+};
 const target = (n: number) => ({ name: `T ${n}`, kind: "slack", webhookUrl: "https://hooks.example.test/t" });
 const locked = changed("user", "users", { lockout_expires_at: new Date("2090-01-01") });
 const withSession: Case = { prepare: async (o) => void await newSession(o, o.ids.user) };
@@ -309,6 +325,14 @@ export const CASES: Record<string, Case> = {
   resumeRecurringJob: after("pauseRecurringJob"),
   giveDownloadUrl: available,
   completeFile: { special: "needs an upload to the object store" },
+  makeFileRendition: {
+    prepare: async (o) => {
+      await picture.prepare?.(o);
+      return params(o.ids.file);
+    },
+  },
+  readFileRendition: picture,
+  resumeFileUpload: { special: "needs a multipart upload at the object store" },
   referenceFile: available,
   releaseReference: changed("file", "files", { reference_count: 1 }),
   purgeFile: available,

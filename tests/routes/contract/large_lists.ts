@@ -136,6 +136,8 @@ async function growTable(tx: Tx, table: string, columns: Columns, rows: number):
 export interface Timed {
   path: string;
   /** Milliseconds of ten answers. */
+  /** The time without the load of neighbours. */
+  fastest: number;
   median: number;
   p95: number;
 }
@@ -171,8 +173,9 @@ async function timeOf(c: Contract, list: List, query: Query): Promise<Timed> {
     if (n >= WARM) times.push(performance.now() - began);
   }
   const search = new URLSearchParams(query).toString();
-  const [median = 0, p95 = 0] = [ASKED / 2, ASKED - 1].map((at) => times.sort((a, b) => a - b)[at]);
-  return { path: `${list.spec.path}${search && `?${search}`}`, median, p95 };
+  times.sort((a, b) => a - b);
+  const [fastest = 0, median = 0, p95 = 0] = [0, ASKED / 2, ASKED - 1].map((at) => times[at]);
+  return { path: `${list.spec.path}${search && `?${search}`}`, fastest, median, p95 };
 }
 
 const SEARCHES = ["e", "vi", "ctim", "no-such-text"];

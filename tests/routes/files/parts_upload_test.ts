@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { ObjectStoreUnavailable } from "../../../infra/objectstore/objectstore.ts";
+import { type Upload, upload } from "../../../scripts/client/helpers.ts";
+import { Transport } from "../../../scripts/client/transport.ts";
 import { invalid } from "../../support/answers.ts";
+import { noise } from "../../support/content.ts";
 import { INSTANCES } from "../../support/in_one_instance.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
 import { utf8 } from "../../support/samples.ts";
@@ -84,6 +87,38 @@ Deno.test("requests with an Idempotency-Key that wait for storage do not block d
   const again = await reserveWith(key);
   assert.equal(again.headers.get("idempotency-replayed"), "true");
   assert.deepEqual(again.body, made);
+});
+
+Deno.test("the client continues an upload that was paused, and sends no part twice", async () => {
+  const bytes = noise(25 * MIB);
+  const transport = new Transport({ baseUrl: t.url, token: actor.token ?? "" });
+  const pause = new AbortController();
+  let fileId = "";
+  const seen: number[] = [];
+  const file: Upload = {
+    profile: "archive",
+    fileName: "a.bin",
+    contentType: "application/zip",
+    content: bytes,
+    parts: true,
+    onReserved: (id) => fileId = id,
+    onProgress: (sent) => seen.push(sent),
+  };
+  const whenPaused = (sent: number) => sent > 0 && pause.abort(new Error("paused"));
+  await assert.rejects(
+    upload(transport, { ...file, onProgress: whenPaused, signal: pause.signal }),
+    /paused/,
+  );
+  assert.equal((await actor.get(`/api/v1/files/${fileId}`)).body.status, "Pending");
+  const confirmed = await upload<{ id: string }>(transport, { ...file, fileId });
+  assert.equal(confirmed.id, fileId);
+  const part = Math.ceil(bytes.length / 3);
+  assert.deepEqual([...new Set(seen)], [part, 2 * part, bytes.length]);
+  assert.equal(
+    (await upload<{ id: string }>(transport, { ...file, fileId })).id,
+    fileId,
+    "nothing is left to send",
+  );
 });
 
 Deno.test("the id of an upload appears only in signed URLs", async () => {

@@ -27,6 +27,12 @@ interface PartReservation {
   parts: Part[];
 }
 
+interface Progress {
+  uploadExpiresAt: string;
+  received: { partNumber: number; sizeBytes: number; etag: string }[];
+  parts: Part[];
+}
+
 async function send(part: Part | undefined, bytes: Uint8Array): Promise<{ status: number; etag: string }> {
   const response = await fetch(part?.uploadUrl ?? "", {
     method: "PUT",
@@ -37,8 +43,15 @@ async function send(part: Part | undefined, bytes: Uint8Array): Promise<{ status
   return { status: response.status, etag: response.headers.get("etag") ?? "" };
 }
 
-/** Defines the tests of uploads by parts on the object store of these settings. */
-export async function describeUploads(store: string, env: Record<string, string>): Promise<void> {
+/**
+ * Defines the tests of uploads by parts on the object store of these settings.
+ * @param o.checksParts false: the store refuses a part whose URL is signed for a checksum
+ */
+export async function describeUploads(
+  store: string,
+  env: Record<string, string>,
+  { checksParts = true } = {},
+): Promise<void> {
   const t = await setupShared(env, { inThisProcess: true });
   Deno.test.afterAll(() => t.stop());
   const files = new Uploading(t);
@@ -182,6 +195,67 @@ export async function describeUploads(store: string, env: Record<string, string>
     await isAvailable(fileId);
     const { key, uploadId } = await uploadOf(fileId);
     assert.deepEqual(await objects.listParts(key, uploadId), []);
+  });
+
+  test("an interrupted upload goes on with fresh URLs for the missing parts, which storage checks by their SHA-256", async () => {
+    const big = noise(12 * 1024 * 1024);
+    const { fileId, parts: [first, second] } = await reserve(2, big);
+    assert.ok(first && second);
+    const half = first.sizeBytes;
+    const path = `/api/v1/files/${fileId}/parts`;
+    const resume = (body?: unknown): Promise<Progress> => accepted(actor.post(path, body));
+    await sql`update files set upload_expires_at = now() + interval '2 seconds' where id = ${fileId}`;
+    const begun = await resume();
+    assert.deepEqual([begun.received, begun.parts.length], [[], 2]);
+    assert.ok(Date.parse(begun.uploadExpiresAt) > Date.now() + 10 * 60_000, "the reservation was extended");
+    const { etag } = await send(begun.parts[0], big.subarray(0, half));
+
+    const checksums = [{ partNumber: 2, sha256: sha256(big.subarray(half)) }];
+    const rest = await resume({ checksums });
+    assert.deepEqual(rest.received, [{ partNumber: 1, sizeBytes: half, etag: etag.replaceAll('"', "") }]);
+    assert.deepEqual(rest.parts.map(({ partNumber }) => partNumber), [2]);
+    const damaged = noise(big.length - half, 3);
+    assert.ok((await send(rest.parts[0], damaged)).status >= 400, "other bytes than the checksum's");
+    const whole = await send(rest.parts[0], big.subarray(half));
+    assert.equal(whole.status, checksParts ? 200 : 403);
+    if (!checksParts) await send((await resume()).parts[0], big.subarray(half));
+
+    const { received, parts } = await resume();
+    assert.deepEqual(parts, []);
+    await sql`update files set upload_expires_at = created_at + interval '7 days' where id = ${fileId}`;
+    assert.equal(
+      (await resume()).uploadExpiresAt,
+      (await resume()).uploadExpiresAt,
+      "never earlier, at most a week",
+    );
+    await accepted(complete(fileId, { parts: received }));
+    const after = await resume();
+    assert.deepEqual([after.received, after.parts], [[], []]);
+  });
+
+  test("an upload is continued only by who reserved it, and only with parts", async () => {
+    const { fileId } = await reserve(1);
+    const path = `/api/v1/files/${fileId}/parts`;
+    const colleague = await t.actor({ permissions: ALL, tenantId: actor.tenantId ?? "" });
+    await refused("403 FORBIDDEN", colleague.post(path));
+    const sum = { sha256: "0".repeat(64) };
+    invalid(
+      await actor.post(path, { checksums: [{ partNumber: 1, ...sum }, { partNumber: 2, ...sum }] }),
+      "checksums.1.partNumber",
+    );
+    invalid(await actor.post(path, { checksums: [{ partNumber: 1, sha256: "x" }] }), "checksums.0.sha256");
+    const whole = await files.reserve(actor, { bytes: small });
+    await refused("409 FILE_NOT_UPLOADED_CONFLICT", actor.post(`/api/v1/files/${whole.fileId}/parts`));
+    await sql`update files set upload_expires_at = now() where id = ${fileId}`;
+    await refused("409 FILE_UPLOAD_EXPIRED_CONFLICT", actor.post(path));
+
+    const joined = await reserve(1);
+    await sendAll(joined);
+    const { key, uploadId } = await uploadOf(joined.fileId);
+    const etags = (await objects.listParts(key, uploadId)).map((part) => part.etag);
+    await objects.joinParts(key, { uploadId, etags });
+    const left: Progress = await accepted(actor.post(`/api/v1/files/${joined.fileId}/parts`));
+    assert.deepEqual(left.parts, [], "a confirmation has joined them before it was interrupted");
   });
 
   test("an expired upload is rejected, and the sweep deletes its parts", async () => {

@@ -16,6 +16,13 @@ export const fileRows: Rows = {
     }),
   },
   completeFile: file(),
+  resumeFileUpload: file(),
+  listFileRenditions: file(),
+  makeFileRendition: file({ width: 256, height: 256, fit: "cover", format: "webp" }),
+  readFileRendition: {
+    names: (id) => ({ params: { id: id("file"), name: "thumbnail" } }),
+    code: "FILE_NOT_FOUND",
+  },
   listFileReferences: file(),
   referenceFile: file({ scope: "mallory", ownerId: "1" }),
   releaseReference: {
