@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { checkDueDomain } from "../../../domain/access/sign_in/providers/domains.ts";
+import { makeSamlKey } from "../../support/saml.ts";
 import { startNameServer } from "../../support/name_server.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
 import { setup } from "../../support/setup.ts";
@@ -17,7 +18,7 @@ const PROVIDERS = "/api/v1/sign-in-providers";
 const DOMAINS = "/api/v1/sign-in-domains";
 const LINKS = "/api/v1/sign-in-setup-links";
 const OIDC = { kind: "Oidc", name: "Id", issuer: "https://id.example.com", clientId: "steward" };
-const PEM = await certificate();
+const PEM = (await makeSamlKey()).certificate.trim();
 const SAML = {
   kind: "Saml",
   name: "Saml",
@@ -30,27 +31,6 @@ const ESCALATION = "403 ROLE_ASSIGNMENT_ESCALATION_BLOCKED";
 
 /** The token of a set-up link, which is in the fragment. */
 const tokenIn = (url: string): string => new URLSearchParams(new URL(url).hash.slice(1)).get("token") ?? "";
-
-/** A self-signed certificate of ten years. */
-async function certificate(): Promise<string> {
-  const args = [
-    "req",
-    "-x509",
-    "-newkey",
-    "ec",
-    "-pkeyopt",
-    "ec_paramgen_curve:P-256",
-    "-nodes",
-    "-days",
-    "3650",
-  ];
-  const made = await new Deno.Command("openssl", {
-    args: [...args, "-subj", "/CN=idp", "-keyout", "/dev/null"],
-    stdout: "piped",
-    stderr: "null",
-  }).output();
-  return new TextDecoder().decode(made.stdout).trim();
-}
 
 Deno.test("a provider is created, changed with If-Match, enabled and deleted; its secret is never shown", async () => {
   const admin = await t.actor({ permissions: ["manage:sign-in"] });
