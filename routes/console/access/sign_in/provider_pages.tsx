@@ -2,6 +2,7 @@ import type { Child } from "hono/jsx";
 import { Fields, Form } from "../../components/fields.tsx";
 import { actionButton, buttonLink, deleteButton } from "../../components/forms.tsx";
 import { Card, Notice } from "../../components/notice.tsx";
+import { dataTable } from "../../components/table.tsx";
 import { CopyValue, exactDay, factList, Time } from "../../components/values.tsx";
 import { actionsOf, done, formPage, type Sent } from "../../shared/actions.ts";
 import { roleChoices } from "../../shared/access_queries.ts";
@@ -98,6 +99,12 @@ async function providerPage(v: Visit, at: string): Promise<View> {
   const yesOrNo = (isSo: boolean) => isSo ? commonTexts[v.locale].yes : commonTexts[v.locale].no;
   const copy = (label: string, value: string | null): [string, Child] | null =>
     value === null ? null : [label, <CopyValue v={v} value={value} />];
+  const addresses: [name: string, value: string | null][] = [
+    [kind === "Oidc" ? t.redirectUri : t.acsUrl, service.redirectUri],
+    [t.serviceEntityId, service.entityId],
+    [t.metadataUrl, service.metadataUrl],
+    [t.startUrl, service.startUrl],
+  ];
   return {
     title: name,
     crumbs: crumbsOf(v, at),
@@ -107,11 +114,9 @@ async function providerPage(v: Visit, at: string): Promise<View> {
       <>
         {!isComplete(provider) && <Notice tone="info">{t.incomplete}</Notice>}
         <Card title={t.enterThere}>
-          {factList([
-            copy(kind === "Oidc" ? t.redirectUri : t.acsUrl, service.redirectUri),
-            copy(t.serviceEntityId, service.entityId),
-            copy(t.metadataUrl, service.metadataUrl),
-            copy(t.startUrl, service.startUrl),
+          {dataTable(t.enterThere, addresses.filter(([, value]) => value !== null), null, [
+            { head: t.name, cell: ([name]) => name },
+            { head: t.value, cell: ([, value]) => <CopyValue v={v} value={value} /> },
           ])}
         </Card>
         <Card title={t.connection}>
