@@ -175,7 +175,7 @@ export const sentenceParts = defineTexts({
   service: ["The service", "O serviço"],
   unknown: ["Someone", "Alguém"],
   actingAs: ["{actor} as {name}", "{actor} como {name}"],
-  byKey: ["an API key of {name}", "uma chave de API de {name}"],
+  byKey: ["a key or link of {name}", "uma chave ou um link de {name}"],
   ownTenant: ["the tenant", "o inquilino"],
   general: ["{who} {verb} {noun} {target}", "{who} {verb} {noun} {target}"],
   changed: ["{who} changed {noun} {target}: {fields}", "{who} alterou {noun} {target}: {fields}"],
