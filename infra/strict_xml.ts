@@ -5,10 +5,12 @@ export interface XmlElement {
   readonly localName: string;
   readonly parentNode: XmlElement | null;
   readonly childNodes: ArrayLike<XmlElement>;
-  readonly attributes: ArrayLike<{ localName: string; value: string }>;
+  readonly attributes: ArrayLike<{ prefix: string | null; localName: string; value: string }>;
   readonly textContent: string | null;
   /** Empty if there is none. */
   getAttribute(name: string): string | null;
+  cloneNode(isDeep: boolean): XmlElement;
+  removeChild(child: XmlElement): void;
 }
 
 /** Thrown when XML from outside is not as expected. The text contains no secrets and may be shown. */
