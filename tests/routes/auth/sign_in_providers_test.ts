@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { checkDueDomain } from "../../../domain/access/sign_in/providers/domains.ts";
 import { startNameServer } from "../../support/name_server.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
+import { makeSamlKey } from "../../support/saml.ts";
 import { setup } from "../../support/setup.ts";
 import { withToken } from "./people.ts";
 
@@ -17,7 +18,7 @@ const PROVIDERS = "/api/v1/sign-in-providers";
 const DOMAINS = "/api/v1/sign-in-domains";
 const LINKS = "/api/v1/sign-in-setup-links";
 const OIDC = { kind: "Oidc", name: "Id", issuer: "https://id.example.com", clientId: "steward" };
-const PEM = await certificate();
+const { certificate: PEM } = await makeSamlKey();
 const SAML = {
   kind: "Saml",
   name: "Saml",
@@ -27,27 +28,6 @@ const SAML = {
 };
 const NOT_VALID = "400 VALIDATION_ERROR";
 const ESCALATION = "403 ROLE_ASSIGNMENT_ESCALATION_BLOCKED";
-
-/** A self-signed certificate of ten years. */
-async function certificate(): Promise<string> {
-  const args = [
-    "req",
-    "-x509",
-    "-newkey",
-    "ec",
-    "-pkeyopt",
-    "ec_paramgen_curve:P-256",
-    "-nodes",
-    "-days",
-    "3650",
-  ];
-  const made = await new Deno.Command("openssl", {
-    args: [...args, "-subj", "/CN=idp", "-keyout", "/dev/null"],
-    stdout: "piped",
-    stderr: "null",
-  }).output();
-  return new TextDecoder().decode(made.stdout).trim();
-}
 
 Deno.test("a provider is created, changed with If-Match, enabled and deleted; its secret is never shown", async () => {
   const admin = await t.actor({ permissions: ["manage:sign-in"] });
