@@ -106,7 +106,7 @@ export const samlMetadata = async (service: SamlService): Promise<string> =>
 
 /**
  * Reads an answer and checks its form before anything is believed: strict XML, one assertion, each id once, and signatures only
- * where they belong, of permitted algorithms. So no second, wrapped or hidden assertion reaches the library.
+ * where they belong, of permitted algorithms. So no second, wrapped or hidden assertion is ever verified.
  * @param encoded the form field `SAMLResponse` @throws SamlRefused
  */
 export async function readSamlAnswer(encoded: string): Promise<SamlAnswer> {
@@ -324,7 +324,7 @@ function requireUsualSignature(signature: XmlElement, signable: XmlElement[]): v
 
 /**
  * Verifies the usual signature of an element (XML Signature, 3.2). The library's own verification gives the same results with
- * three times the processor time, because it searches the document by XPath some ten times.
+ * several times the processor time, because it searches the document by XPath some ten times.
  * @returns the canonical text that is signed; null if no certificate verifies it
  */
 async function signedText(element: XmlElement, certificates: string[]): Promise<string | null> {

@@ -35,7 +35,7 @@ const TOKEN = new RegExp(`<(/?)(${NAME})(?:${ATTRIBUTE}){0,32}\\s*(/?)>|[^<&]+|$
 /**
  * Parses a small, well-formed document of elements and text: without DOCTYPE, entities, comments, CDATA sections and
  * processing instructions. A linear check comes first, because the parser is lenient, and slow with hostile documents. It is
- * the parser of the library that verifies signatures, so that both see the same elements.
+ * the parser that the library makes canonical forms with.
  * @returns the root element @throws XmlRefused
  */
 export async function parseStrictXml(xml: string): Promise<XmlElement> {

@@ -46,7 +46,7 @@ const each = Object.entries(document.paths).flatMap(([path, operations]) =>
 
 /** Refusals of an example that follow from the caller or the service, not from the example. */
 const DEPENDS =
-  /the account has (no|neither a) password|its challenge is unknown|is not an active user of this tenant|the tenant has no /;
+  /the account has (no|neither a) password|its challenge is unknown|is not an active user of this tenant|the tenant has no |its state is unknown/;
 
 /** Operations whose example does something. They are refused only for what is absent (404) or exists (409). */
 const WORKS = /^(create|preview|put|generate|send|schedule|claim|publish|enqueue)/;

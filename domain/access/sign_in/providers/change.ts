@@ -46,7 +46,7 @@ const members = {
   clientSecret: z.string().min(1).max(2000).nullable().meta({ description: "null: a public client" }),
   entityId: requiredText(1024).nullable(),
   signInUrl: requiredText(2000).nullable(),
-  certificates: z.array(certificate).max(MAX_CERTIFICATES),
+  certificates: z.array(certificate).max(MAX_CERTIFICATES).meta({ example: [] }),
   metadata: z.string().max(131_072).meta({
     description: "Of kind Saml: the XML that the provider publishes, in the place of the three before",
   }),
