@@ -62,8 +62,8 @@ export const MESSAGES: Fault[] = [
     name: "another user's notification is marked although that is refused",
     area: "notifications",
     file: "domain/notifications/in_app/messages.ts",
-    text: "where id = ${id} and user_id = ${userId} and not is_read`",
-    replacement: "where id = ${id} and not is_read`",
+    text: "where id = ${id} and user_id = ${userId} and not is_read and",
+    replacement: "where id = ${id} and not is_read and",
   },
   {
     name: "a user reads another user's notifications",

@@ -110,7 +110,7 @@ export const SIGN_IN: Fault[] = [
   {
     name: "a provider's sign-in may end in another browser",
     area: "sign-in",
-    file: "domain/access/sign_in/oidc/flow.ts",
+    file: "domain/access/sign_in/providers/flow.ts",
     text: "and browser_hash = ${digest(o.browserSecret)} and expires_at > now()",
     replacement: "and expires_at > now()",
   },
@@ -176,7 +176,8 @@ export const SIGN_IN: Fault[] = [
     name: "a client without permission in a tenant gets its users",
     area: "oauth",
     file: "domain/oauth/authorization/authorize.ts",
-    text: "if (await hasActiveLink(p.sql, userId, named)) return named;",
-    replacement: "if (client.tenantId || await hasActiveLink(p.sql, userId, named)) return named;",
+    text: "if (named === null || await hasActiveLink(p.sql, userId, named, boundTo)) return named;",
+    replacement:
+      "if (named === null || client.tenantId || await hasActiveLink(p.sql, userId, named, boundTo)) return named;",
   },
 ];

@@ -3,7 +3,6 @@ import { checkDueDomain } from "../../../domain/access/sign_in/providers/domains
 import { makeSamlKey } from "../../support/saml.ts";
 import { startNameServer } from "../../support/name_server.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
-import { makeSamlKey } from "../../support/saml.ts";
 import { setup } from "../../support/setup.ts";
 import { withToken } from "./people.ts";
 
@@ -19,11 +18,7 @@ const PROVIDERS = "/api/v1/sign-in-providers";
 const DOMAINS = "/api/v1/sign-in-domains";
 const LINKS = "/api/v1/sign-in-setup-links";
 const OIDC = { kind: "Oidc", name: "Id", issuer: "https://id.example.com", clientId: "steward" };
-<<<<<<< HEAD
 const PEM = (await makeSamlKey()).certificate.trim();
-=======
-const { certificate: PEM } = await makeSamlKey();
->>>>>>> p-saml
 const SAML = {
   kind: "Saml",
   name: "Saml",
@@ -34,12 +29,9 @@ const SAML = {
 const NOT_VALID = "400 VALIDATION_ERROR";
 const ESCALATION = "403 ROLE_ASSIGNMENT_ESCALATION_BLOCKED";
 
-<<<<<<< HEAD
 /** The token of a set-up link, which is in the fragment. */
 const tokenIn = (url: string): string => new URLSearchParams(new URL(url).hash.slice(1)).get("token") ?? "";
 
-=======
->>>>>>> p-saml
 Deno.test("a provider is created, changed with If-Match, enabled and deleted; its secret is never shown", async () => {
   const admin = await t.actor({ permissions: ["manage:sign-in"] });
   const answer = await admin.post(PROVIDERS, { ...OIDC, clientSecret: "very secret" });

@@ -46,7 +46,7 @@ const members = {
   clientSecret: z.string().min(1).max(2000).nullable().meta({ description: "null: a public client" }),
   entityId: requiredText(1024).nullable(),
   signInUrl: requiredText(2000).nullable(),
-  certificates: z.array(certificate).max(MAX_CERTIFICATES).meta({ example: [] }),
+  certificates: z.array(certificate).max(MAX_CERTIFICATES),
   metadata: z.string().max(131_072).meta({
     description: "Of kind Saml: the XML that the provider publishes, in the place of the three before",
   }),
@@ -56,10 +56,18 @@ const members = {
   satisfiesSecondFactor: z.boolean(),
 };
 
+const EXAMPLE = {
+  name: "Example Ltd",
+  issuer: "https://id.example.com",
+  clientId: "steward",
+  createsUsers: true,
+};
+
 /** A change of a provider. Members that are left out keep their value. */
 export const ProviderChange = z.object(members).partial().meta({
   id: "UpdateSignInProviderRequest",
   description: "Members left out keep their value",
+  example: EXAMPLE,
 });
 type ProviderChange = z.output<typeof ProviderChange>;
 
@@ -67,6 +75,7 @@ type ProviderChange = z.output<typeof ProviderChange>;
 export const NewProvider = z.object({ ...members, kind: enumName(PROVIDER_KINDS) })
   .partial().required({ kind: true, name: true }).meta({
     id: "CreateSignInProviderRequest",
+    example: { kind: "Oidc", ...EXAMPLE },
     description:
       "Before it can be enabled or tested, kind Oidc needs issuer and clientId, kind Saml entityId, signInUrl and " +
       "certificates",
