@@ -8,6 +8,7 @@ import { oidcRoutes } from "./oidc.ts";
 import { ownAccountRoutes } from "./own_account.ts";
 import { passwordResetRoutes } from "./password_reset.ts";
 import { registrationRoutes } from "./registration.ts";
+import { samlRoutes } from "./saml.ts";
 import { serviceAccountRoutes } from "./service_accounts.ts";
 import { signInProviderRoutes } from "./sign_in_providers.ts";
 import { signInSettingsRoutes } from "./sign_in_settings.ts";
@@ -25,6 +26,7 @@ export const authRoutes = [
   ...registrationRoutes,
   ...emailChangeRoutes,
   ...oidcRoutes,
+  ...samlRoutes,
   ...signInProviderRoutes,
   ...signInSettingsRoutes,
   ...signInSetupRoutes,

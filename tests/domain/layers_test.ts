@@ -28,7 +28,7 @@ const FOLDERS: Record<string, string[]> = {
  */
 const FOLDERS_OF: Record<string, string> = {
   access:
-    ". passwords roles tenants users users/bulk permissions keys sign_in account delegations factors sign_in/providers sign_in/oidc invitations scim",
+    ". passwords roles tenants users users/bulk permissions keys sign_in account delegations factors sign_in/providers sign_in/oidc sign_in/saml invitations scim",
   documents: ". markup charts writers/excel writers/pdf writers/pdf/blocks writers",
   events: "feed .",
   jobs: ". types limits batches statistics lists control recurring built_in engine remote instance",

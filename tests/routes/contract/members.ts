@@ -145,6 +145,7 @@ function misfit(member: Member, schemas: Schemas): Json | undefined {
 const LATE = new Set([
   "completeFile", // the parts of an upload: after the state of the file
   "finishOpenIdSignIn", // after the provider, which is a server
+  "finishSamlSignIn", // the same
 ]);
 
 const ABSENT = Symbol("absent");

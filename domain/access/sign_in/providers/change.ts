@@ -1,9 +1,9 @@
-import { X509Certificate } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import { readAllowList } from "../../../../infra/http_out/addresses.ts";
 import { urlMistake } from "../../../../infra/http_out/url_mistake.ts";
 import { transact, type Tx } from "../../../../infra/postgres/postgres.ts";
+import { readSamlCertificate, readSamlMetadata, SamlRefused } from "../../../../infra/saml.ts";
 import { recordAudit } from "../../../audit/audit.ts";
 import { type FieldErrors, invalid, problem } from "../../../problems/problem.ts";
 import type { TenantCaller } from "../../../rights/caller.ts";
@@ -25,7 +25,10 @@ const MAX_CERTIFICATES = 5;
 
 /** A certificate as the record has it, alone in its text. */
 const certificate = z.object({
-  pem: z.string().trim().max(10_000).refine(isCertificate, "expected one certificate in PEM"),
+  pem: z.string().trim().max(10_000).refine(
+    isCertificate,
+    "expected one certificate in PEM with an RSA key of at least 2048 bits",
+  ),
 }).transform(({ pem }) => pem);
 
 const members = {
@@ -36,6 +39,9 @@ const members = {
   entityId: requiredText(1024).nullable(),
   signInUrl: requiredText(2000).nullable(),
   certificates: z.array(certificate).max(MAX_CERTIFICATES),
+  metadata: z.string().max(131_072).meta({
+    description: "Of kind Saml: the XML that the provider publishes, in the place of the three before",
+  }),
   claims: ClaimNames,
   createsUsers: z.boolean(),
   roleId: uuid.nullable(),
@@ -83,7 +89,7 @@ export async function createProvider(
     roleId: null,
     satisfiesSecondFactor: true,
   };
-  const row = { id, ...changed(p, blank, given) };
+  const row = { id, ...await changed(p, blank, given) };
   const clientSecret = given.clientSecret ? sealClientSecret(p.config, id, given.clientSecret) : null;
   return await transact(p.sql, async (tx) => {
     await requireMayDecide(tx, caller, row); // locks the tenant, which fixes the number of providers
@@ -130,7 +136,7 @@ export async function updateProvider(
   return await transact(p.sql, async (tx) => {
     const before = await readProvider(tx, tenantId, id, tx`for update`);
     requireVersion(ifMatch, before.version);
-    const after = changed(p, before, given);
+    const after = await changed(p, before, given);
     if (clientSecret) requireOidc(before);
     const isNewSecret = clientSecret !== undefined && (clientSecret !== null || before.clientSecret !== null);
     if (isDeepStrictEqual(audited(before), audited(after)) && !isNewSecret) return before;
@@ -220,12 +226,13 @@ type Settings = Pick<
 >;
 
 /** The settings with their change. @throws VALIDATION_ERROR */
-function changed(
+async function changed(
   p: Pick<AccessPlatform, "config">,
   before: Settings,
-  given: Omit<ProviderChange, "clientSecret"> & { clientSecret?: string | null | undefined },
-): Settings {
+  { metadata, ...rest }: Omit<ProviderChange, "clientSecret"> & { clientSecret?: string | null | undefined },
+): Promise<Settings> {
   const { kind } = before;
+  const given = metadata === undefined ? rest : { ...rest, ...await connectionOf(metadata) };
   const foreign = CONNECTION.filter((name) =>
     Boolean(given[name]?.length) && !(CONNECTION_OF[kind] as readonly string[]).includes(name)
   );
@@ -245,6 +252,15 @@ function changed(
   const { roleId = before.roleId, satisfiesSecondFactor = before.satisfiesSecondFactor } = given;
   requireConnection(p, kind, connection);
   return { kind, name, connection, claims, createsUsers, roleId, satisfiesSecondFactor };
+}
+
+/** @throws VALIDATION_ERROR */
+async function connectionOf(metadata: string) {
+  try {
+    return await readSamlMetadata(metadata);
+  } catch (cause) {
+    throw cause instanceof SamlRefused ? invalid({ metadata: [cause.message] }) : cause;
+  }
 }
 
 function requireOidc({ kind }: Pick<ProviderRow, "kind">): void {
@@ -319,7 +335,7 @@ const audited = (
 
 function isCertificate(text: string): boolean {
   try {
-    return text.split("-----BEGIN").length === 2 && new X509Certificate(text).validTo !== "";
+    return text.split("-----BEGIN").length === 2 && readSamlCertificate(text) !== "";
   } catch {
     return false;
   }

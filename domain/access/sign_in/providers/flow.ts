@@ -53,8 +53,8 @@ export interface ReturnedFlow extends WantedTenant, Pick<FlowSecrets, "nonce" | 
   connection: Connection | null;
   isTest: boolean;
   returnTo: string | null;
-  /** The identity that was verified before the browser returned; null: not yet. */
-  identity: AssertedIdentity | null;
+  /** The identity of an answer that came before the browser returned, or why it was refused; null: none came. */
+  identity: AssertedIdentity | { refused: string } | null;
 }
 
 /**
@@ -128,7 +128,7 @@ export async function takeFlow(
   throw badState();
 }
 
-const badState = (): Problem =>
+export const badState = (): Problem =>
   problem(
     "OIDC_STATE_INVALID",
     "The sign-in cannot be finished: its state is unknown, was already used, has expired, or belongs to another browser.",

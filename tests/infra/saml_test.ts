@@ -1,0 +1,313 @@
+// Answers of SAML providers: good ones, and the attacks on signatures and XML that are known.
+import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
+import {
+  readSamlAnswer,
+  readSamlCertificate,
+  readSamlMetadata,
+  type SamlIdentity,
+  samlMetadata,
+  SamlRefused,
+  samlRequestUrl,
+  verifySamlAnswer,
+} from "../../infra/saml.ts";
+import {
+  type AnswerParts,
+  assertionXml,
+  base64,
+  goodAnswer,
+  hasOpenssl,
+  makeSamlKey,
+  requestOf,
+  responseXml,
+  signed,
+  takeSignature,
+} from "../support/saml.ts";
+
+const now = new Date("2026-03-01T12:00:00Z");
+const parts: AnswerParts = {
+  issuer: "https://idp.test/metadata",
+  acsUrl: "https://steward.test/acs",
+  audience: "https://steward.test/metadata",
+  inResponseTo: "_request",
+  now,
+};
+const service = { entityId: parts.audience, acsUrl: parts.acsUrl };
+const [key, other] = hasOpenssl ? [await makeSamlKey(), await makeSamlKey()] : [];
+const connection = {
+  entityId: parts.issuer,
+  signInUrl: "https://idp.test/sso?tenant=1",
+  certificates: key && other ? [other, key].map(({ certificate }) => readSamlCertificate(certificate)) : [],
+};
+
+/** A case that needs keys. */
+const check = (
+  name: string,
+  fn: (keys: { key: typeof key & object; stranger: typeof key & object }) => Promise<void>,
+) =>
+  Deno.test({
+    name,
+    ignore: !hasOpenssl,
+    fn: async () => await fn({ key: key ?? assert.fail(), stranger: stranger ?? assert.fail() }),
+  });
+const stranger = hasOpenssl ? await makeSamlKey() : undefined;
+
+const verify = async (xml: string, o: { requestId?: string; now?: Date } = {}): Promise<SamlIdentity> =>
+  await verifySamlAnswer(await readSamlAnswer(base64(xml)), {
+    connection,
+    service,
+    requestId: o.requestId ?? parts.inResponseTo,
+    now: o.now ?? now,
+  });
+
+async function refuses(attempt: Promise<unknown>, reason: RegExp): Promise<void> {
+  const error = await attempt.then(() => null, (error: unknown) => error);
+  assert(error instanceof SamlRefused, `expected a refusal, found ${error}`);
+  assert.match(error.message, reason);
+}
+
+check("a signed assertion gives its identity, whichever of the certificates signed it", async ({ key }) => {
+  const xml = goodAnswer({
+    ...parts,
+    id: "_assertion",
+    nameId: " a&amp;b ",
+    context: "https://refeds.org/profile/mfa",
+    attributes: { mail: ["ann@example.test"], groups: ["one", "t&#xE9;"] },
+  }, key);
+  assert.deepEqual(await verify(`<?xml version="1.0" encoding="UTF-8"?>\n${xml}\n`), {
+    subject: "a&b",
+    attributes: new Map([["mail", ["ann@example.test"]], ["groups", ["one", "té"]]]),
+    amr: ["mfa"],
+    assertionId: "_assertion",
+    expiresAt: new Date("2026-03-01T12:06:00Z"),
+  });
+  assert.deepEqual((await verify(goodAnswer(parts, key))).amr, []);
+  const sha512 = responseXml(parts, signed(assertionXml(parts), key, "Assertion", "sha512"));
+  assert.equal((await verify(sha512)).subject, "subject-1");
+});
+
+check("a response may be signed too; then both signatures must be good", async ({ key, stranger }) => {
+  const single = goodAnswer(parts, key);
+  assert.equal((await verify(signed(single, key, "Response"))).subject, "subject-1");
+  await refuses(verify(signed(single, stranger, "Response")), /signature .* found another in the Response/);
+  const alone = signed(responseXml(parts, assertionXml(parts)), key, "Response");
+  await refuses(verify(alone), /expected a signed assertion; found only a signed response/);
+  const twice = signed(signed(assertionXml(parts), key, "Assertion"), key, "Assertion");
+  await refuses(verify(responseXml(parts, twice)), /one Signature of the Assertion; found 2/);
+});
+
+check(
+  "an answer that is not signed, or by a stranger's key, or was changed, is refused",
+  async ({ key, stranger }) => {
+    await refuses(verify(responseXml(parts, assertionXml(parts))), /found no signature/);
+    await refuses(verify(goodAnswer(parts, stranger)), /found another in the Assertion/);
+    const good = goodAnswer(parts, key);
+    await refuses(verify(good.replace(">subject-1<", ">subject-2<")), /found another in the Assertion/);
+    await refuses(
+      verify(good.replace(/<SignatureValue>..../, "<SignatureValue>AAAA")),
+      /another in the Assertion/,
+    );
+  },
+);
+
+check("only signatures of RSA with SHA-256 or SHA-512 are read", async ({ key }) => {
+  const sha1 = responseXml(parts, signed(assertionXml(parts), key, "Assertion", "sha1"));
+  await refuses(verify(sha1), /as SignatureMethod .*rsa-sha256.*found .*#rsa-sha1/);
+  const good = goodAnswer(parts, key);
+  const digest = good.replace(
+    "http://www.w3.org/2001/04/xmlenc#sha256",
+    "http://www.w3.org/2000/09/xmldsig#sha1",
+  );
+  await refuses(verify(digest), /as DigestMethod/);
+  const hmacName = "http://www.w3.org/2000/09/xmldsig#hmac-sha1";
+  const named = good.replace("http://www.w3.org/2001/04/xmldsig-more#rsa-sha256", hmacName);
+  const signedInfo = /<SignedInfo>.*<\/SignedInfo>/.exec(named)?.[0] ?? "";
+  const value = createHmac("sha1", key.certificate).update(signedInfo).digest("base64");
+  const hmac = named.replace(/<SignatureValue>[^<]*/, `<SignatureValue>${value}`);
+  await refuses(verify(hmac), /as SignatureMethod .*hmac-sha1/);
+  await refuses(
+    verify(good.replace(/#"\/><SignatureMethod/, '#WithComments"/><SignatureMethod')),
+    /as Canonicaliz/,
+  );
+  const xslt = good.replace(
+    "http://www.w3.org/2000/09/xmldsig#enveloped-signature",
+    "http://www.w3.org/TR/1999/REC-xslt-19991116",
+  );
+  await refuses(verify(xslt), /as Transform/);
+});
+
+check("signature wrapping of all eight known forms is refused", async ({ key }) => {
+  const evil = (content = "") =>
+    assertionXml({ ...parts, id: "_evil", nameId: "admin" }).replace(
+      "</saml:Issuer>",
+      `</saml:Issuer>${content}`,
+    );
+  const assertion = signed(assertionXml({ ...parts, id: "_good" }), key, "Assertion");
+  const inside = takeSignature(assertion);
+  const response = signed(goodAnswer(parts, key), key, "Response");
+  const outer = takeSignature(response);
+  const evilResponse = (content: string) =>
+    responseXml(parts, evil() + content).replace(/ ID="[^"]*"/, ' ID="_evilResponse"');
+  const wrap = (signature: string, content: string) =>
+    signature.replace("</Signature>", `<Object>${content}</Object></Signature>`);
+  const forms: Record<string, string> = {
+    "1: the signed response in the signature of a forged one": evilResponse(
+      wrap(outer.signature, outer.rest),
+    ),
+    "2: the signed response beside its signature": evilResponse(outer.signature + outer.rest),
+    "3: the forged assertion first": responseXml(parts, evil() + assertion),
+    "4: the signed assertion in the forged one": responseXml(parts, evil(assertion)),
+    "5: the signature in the forged one, the signed assertion at the end": responseXml(
+      parts,
+      evil(inside.signature) + inside.rest,
+    ),
+    "6: the signed assertion in the signature of the forged one": responseXml(
+      parts,
+      evil(inside.signature.replace("</Signature>", `${inside.rest}</Signature>`)),
+    ),
+    "7: the forged assertion in extensions": responseXml(
+      parts,
+      `<samlp:Extensions>${evil()}</samlp:Extensions>${assertion}`,
+    ),
+    "8: the signed assertion in an object of that signature": responseXml(
+      parts,
+      evil(wrap(inside.signature, inside.rest)),
+    ),
+    "the forged assertion under another namespace": responseXml(parts, assertion)
+      .replace("<saml:Assertion", '<x:Assertion xmlns:x="urn:x"/><saml:Assertion'),
+    "one id twice": responseXml(parts, assertion).replace(
+      "<samlp:Status>",
+      '<samlp:Extensions Id="_good"/><samlp:Status>',
+    ),
+    "a signature of another element": responseXml(parts, assertion).replace('URI="#_good"', 'URI=""'),
+    "a signature beside the assertion": responseXml(parts, inside.signature + inside.rest),
+  };
+  for (const [name, xml] of Object.entries(forms)) {
+    const error = await verify(xml).then((identity) => identity, (error: unknown) => error);
+    assert(error instanceof SamlRefused, `${name}: ${error}`);
+    assert.doesNotMatch(error.message, /another in the/, `${name}: only the library refused it`);
+  }
+});
+
+check("an answer for another time, request, service or provider is refused", async ({ key }) => {
+  const refusesParts = (change: Partial<AnswerParts>, reason: RegExp) =>
+    refuses(verify(goodAnswer({ ...parts, ...change }, key)), reason);
+  const at = (minutes: number) => new Date(now.getTime() + minutes * 60_000);
+  await refusesParts(
+    { notOnOrAfter: at(-1) },
+    /good at 2026-03-01T12:00:00.000Z; found one from .* to 2026-03-01T11:59/,
+  );
+  await refusesParts({ notBefore: at(1.1) }, /good at .* found one from 2026-03-01T12:01/);
+  await refusesParts({ sessionNotOnOrAfter: at(-1) }, /good at/);
+  assert.equal(
+    (await verify(goodAnswer({ ...parts, notOnOrAfter: at(-0.9), notBefore: at(0.9) }, key))).amr.length,
+    0,
+  );
+  await refusesParts({ inResponseTo: "_other" }, /the InResponseTo _request; found _other/);
+  await refusesParts(
+    { audience: "https://other.test" },
+    /the Audience https:\/\/steward.test\/metadata; found https:\/\/other.test/,
+  );
+  await refusesParts(
+    { recipient: "https://other.test" },
+    /the Recipient https:\/\/steward.test\/acs; found https:\/\/other.test/,
+  );
+  await refusesParts({ destination: "https://other.test" }, /the Destination/);
+  await refusesParts({ issuer: "https://other.test" }, /the Issuer https:\/\/idp.test/);
+  await refusesParts({ method: "urn:oasis:names:tc:SAML:2.0:cm:holder-of-key" }, /the Method/);
+  await refusesParts(
+    { format: "urn:oasis:names:tc:SAML:2.0:nameid-format:transient" },
+    /a NameID that stays the same/,
+  );
+  const without = async (element: RegExp, reason: RegExp) => {
+    const assertion = assertionXml(parts).replace(element, "");
+    await refuses(verify(responseXml(parts, signed(assertion, key, "Assertion"))), reason);
+  };
+  await without(/<saml:AuthnStatement.*<\/saml:AuthnStatement>/, /one AuthnStatement; found 0/);
+  await without(/<saml:Conditions.*<\/saml:Conditions>/, /one Conditions; found 0/);
+  await without(/<saml:AudienceRestriction>.*<\/saml:AudienceRestriction>/, /the Audience .* found none/);
+  await without(/ Recipient="[^"]*"/, /the Recipient .* found none/);
+  await without(/(?<=SubjectConfirmationData) NotOnOrAfter="[^"]*"/, /one from ever to none/);
+});
+
+check("XML that hides, multiplies or slows is refused before the parser sees it", async ({ key }) => {
+  const good = goodAnswer(parts, key);
+  const read = (xml: string) => readSamlAnswer(base64(xml));
+  const bomb = `<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>${good}`;
+  await refuses(read(bomb), /without DOCTYPE.*found "<!DOCTYPE/);
+  await refuses(read(good.replace("subject-1", "sub<!-- -->ject-1")), /without .*comments/);
+  await refuses(read(good.replace("subject-1", "<![CDATA[subject-1]]>")), /CDATA/);
+  await refuses(read(good.replace("subject-1", "<?x y?>subject-1")), /one balanced/);
+  await refuses(read(good.replace("subject-1", "&xxe;")), /one balanced/);
+  await refuses(read(`${good}<x/>`), /one balanced/);
+  await refuses(read(good.replace("</samlp:Response>", "")), /complete/);
+  await refuses(read(good.replace("</saml:Subject>", "</saml:subject>")), /balanced/);
+  await refuses(read("<a>".repeat(40_000)), /at most 2000 elements, at most 32 deep/);
+  await refuses(read(`<a>${"<b/>".repeat(2000)}</a>`), /at most 2000 elements/);
+  await refuses(read(`<a>${" ".repeat(10_000_000)}</a>`), /at most 131072 characters/);
+  await refuses(read(`<a${" ".repeat(100_000)}!`), /one balanced/);
+  await refuses(read(`<a b='${"x".repeat(100_000)}<'`), /one balanced/);
+  await refuses(readSamlAnswer("no base64!"), /in base64/);
+  await refuses(readSamlAnswer("////"), /UTF-8/);
+  await refuses(readSamlAnswer(""), /in base64/);
+  await refuses(read("<a/>"), /a Response of SAML 2.0; found a/);
+});
+
+check("an encrypted assertion, and a provider's own refusal, are named", async () => {
+  const encrypted = responseXml(
+    parts,
+    '<saml:EncryptedAssertion xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion"/>',
+  );
+  await refuses(verify(encrypted), /not encrypted; found EncryptedAssertion/);
+  await refuses(verify(responseXml(parts, "", "Responder")), /the status Success; found urn:.*:Responder/);
+  await refuses(verify(responseXml(parts, "")), /one Assertion; found 0/);
+});
+
+check(
+  "the request and the service's metadata say where the answer goes and that its assertion is signed",
+  async () => {
+    const location = await samlRequestUrl(connection, service, "_request");
+    assert.match(location, /^https:\/\/idp\.test\/sso\?tenant=1&SAMLRequest=/);
+    const { id, xml } = requestOf(location);
+    assert.equal(id, "_request");
+    assert.match(
+      xml,
+      /AssertionConsumerServiceURL="https:\/\/steward\.test\/acs".*<saml:Issuer[^>]*>https:\/\/steward\.test\/metadata</,
+    );
+    const metadata = await samlMetadata(service);
+    assert.match(metadata, /entityID="https:\/\/steward\.test\/metadata"/);
+    assert.match(metadata, /WantAssertionsSigned="true"/);
+    assert.match(metadata, /HTTP-POST" Location="https:\/\/steward\.test\/acs"/);
+  },
+);
+
+check(
+  "a provider's metadata gives its connection; keys that cannot verify are refused",
+  async ({ key, stranger }) => {
+    const certificate = (pem: string, use = "") =>
+      `<KeyDescriptor${use}><ds:KeyInfo><ds:X509Data><ds:X509Certificate>${
+        pem.replace(/-----.*-----/g, "")
+      }</ds:X509Certificate></ds:X509Data></ds:KeyInfo></KeyDescriptor>`;
+    const metadata = (keys: string, binding = "HTTP-Redirect") =>
+      `<?xml version="1.0"?><!-- made by <x> --><EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" xmlns:ds="http://www.w3.org/2000/09/xmldsig#" entityID="https://idp.test/metadata"><IDPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol">${keys}<SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST" Location="https://idp.test/post"/><SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:${binding}" Location="https://idp.test/sso?tenant=1"/></IDPSSODescriptor></EntityDescriptor>`;
+    const keys = certificate(key.certificate, ' use="signing"') + certificate(key.certificate) +
+      certificate(stranger.certificate, ' use="encryption"');
+    const expected = { ...connection, certificates: [readSamlCertificate(key.certificate)] };
+    assert.deepEqual(await readSamlMetadata(metadata(keys)), expected);
+    await refuses(readSamlMetadata(metadata(keys, "SOAP")), /SingleSignOnService of HTTP-Redirect/);
+    await refuses(readSamlMetadata(metadata("")), /a signing certificate/);
+    await refuses(readSamlMetadata(metadata(keys).replace("-->", "")), /one balanced/);
+    await refuses(
+      readSamlMetadata(metadata(keys).replaceAll("IDPSSODescriptor", "X")),
+      /one IDPSSODescriptor; found 0/,
+    );
+    const small = await makeSamlKey("rsa:1024");
+    const curve = await makeSamlKey("ec", "-pkeyopt", "ec_paramgen_curve:P-256");
+    for (const { certificate } of [small, curve, { certificate: "no certificate" }]) {
+      await refuses(
+        Promise.resolve().then(() => readSamlCertificate(certificate)),
+        /RSA key of at least 2048 bits/,
+      );
+    }
+  },
+);
