@@ -5,10 +5,12 @@ export interface XmlElement {
   readonly localName: string;
   readonly parentNode: XmlElement | null;
   readonly childNodes: ArrayLike<XmlElement>;
-  readonly attributes: ArrayLike<{ localName: string; value: string }>;
+  readonly attributes: ArrayLike<{ prefix: string | null; localName: string; value: string }>;
   readonly textContent: string | null;
   /** Empty if there is none. */
   getAttribute(name: string): string | null;
+  cloneNode(isDeep: boolean): XmlElement;
+  removeChild(child: XmlElement): void;
 }
 
 /** Thrown when XML from outside is not as expected. The text contains no secrets and may be shown. */
@@ -33,7 +35,7 @@ const TOKEN = new RegExp(`<(/?)(${NAME})(?:${ATTRIBUTE}){0,32}\\s*(/?)>|[^<&]+|$
 /**
  * Parses a small, well-formed document of elements and text: without DOCTYPE, entities, comments, CDATA sections and
  * processing instructions. A linear check comes first, because the parser is lenient, and slow with hostile documents. It is
- * the parser of the library that verifies signatures, so that both see the same elements.
+ * the parser that the library makes canonical forms with.
  * @returns the root element @throws XmlRefused
  */
 export async function parseStrictXml(xml: string): Promise<XmlElement> {

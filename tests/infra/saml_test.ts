@@ -1,6 +1,8 @@
 // Answers of SAML providers: good ones, and the attacks on signatures and XML that are known.
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
+import { getVerifiedXml } from "@node-saml/node-saml/lib/xml.js";
+import { SignedXml } from "xml-crypto";
 import {
   readSamlAnswer,
   readSamlCertificate,
@@ -311,3 +313,63 @@ check(
     }
   },
 );
+
+check("namespaces that a signature includes by name are those of the elements around it", async ({ key }) => {
+  const typed = assertionXml({ ...parts, attributes: { mail: ["ann@example.test"] } })
+    .replace("<saml:AttributeValue>", '<saml:AttributeValue xsi:type="xs:string">');
+  const xml = responseXml(parts, typed).replace(
+    "<samlp:Response ",
+    '<samlp:Response xmlns:xs="http://www.w3.org/2001/XMLSchema" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" ',
+  );
+  const exclusive = "http://www.w3.org/2001/10/xml-exc-c14n#";
+  const signature = new SignedXml({
+    privateKey: key.key,
+    signatureAlgorithm: "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256",
+    canonicalizationAlgorithm: exclusive,
+    inclusiveNamespacesPrefixList: ["xs"],
+  });
+  const xpath = "//*[local-name()='Assertion']";
+  signature.addReference({
+    xpath,
+    transforms: ["http://www.w3.org/2000/09/xmldsig#enveloped-signature", exclusive],
+    digestAlgorithm: "http://www.w3.org/2001/04/xmlenc#sha256",
+    inclusiveNamespacesPrefixList: ["xs", "xsi"],
+  });
+  signature.computeSignature(xml, {
+    prefix: "ds",
+    location: { reference: `${xpath}/*[local-name()='Issuer']`, action: "after" },
+  });
+  const good = signature.getSignedXml();
+  assert.match(good, /PrefixList="xs xsi"/);
+  assert.deepEqual((await verify(good)).attributes.get("mail"), ["ann@example.test"]);
+  await refuses(verify(good.replace("XMLSchema-instance", "XMLSchema-other")), /another in the Assertion/);
+});
+
+check("no changed answer is accepted that the library refuses, or with another identity", async ({ key }) => {
+  const good = signed(goodAnswer(parts, key), key, "Response");
+  const expected = await verify(good);
+  let state = 1;
+  const random = (limit: number) => (state = (state * 48_271) % 2_147_483_647) % limit;
+  const pieces = good.match(/<[^>]+>|[^<]+/g) ?? [];
+  let accepted = 0;
+  for (let n = 0; n < 400; n++) {
+    const changed = [...pieces];
+    const [from, to] = [random(pieces.length), random(pieces.length)];
+    const piece = changed[from] ?? "";
+    const at = random(piece.length);
+    if (n % 4 === 0) changed.splice(to, 0, ...changed.splice(from, 1 + random(12)));
+    else if (n % 4 === 1) changed.splice(to, 0, ...changed.slice(from, from + 1 + random(12)));
+    else if (n % 4 === 2) changed[from] = piece.slice(0, at) + piece.slice(at + 1);
+    else changed[from] = `${piece.slice(0, at)}${pieces[to]?.at(-2) ?? "x"}${piece.slice(at)}`;
+    const xml = changed.join("");
+    const found = await verify(xml).catch((error: unknown) => error);
+    if (found instanceof SamlRefused) continue;
+    accepted++;
+    assert.deepEqual(found, expected, xml);
+    const { root, assertion } = await readSamlAnswer(base64(xml));
+    for (const element of [root, assertion]) {
+      assert(getVerifiedXml(xml, element, connection.certificates), xml);
+    }
+  }
+  assert(accepted > 0, "some changes are outside of the signed text");
+});

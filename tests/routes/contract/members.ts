@@ -145,7 +145,7 @@ function misfit(member: Member, schemas: Schemas): Json | undefined {
 const LATE = new Set([
   "completeFile", // the parts of an upload: after the state of the file
   "finishOpenIdSignIn", // after the provider, which is a server
-  "finishSamlSignIn", // the same
+  "finishSamlSignIn", // after the provider too
 ]);
 
 const ABSENT = Symbol("absent");
