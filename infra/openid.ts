@@ -27,6 +27,7 @@ const TIMEOUT_SECONDS = 10;
 const DISCOVERY_LIFE_MS = 60 * 60_000;
 /** Change of the clock skew after which the client is configured again. The library tolerates 30 seconds of skew. */
 const MAX_SKEW_CHANGE_SECONDS = 5;
+const MAX_REASON = 200;
 /** Error codes that concern this one sign-in, not the connection to the provider. */
 const REFUSALS: ReadonlySet<string | undefined> = new Set([
   "OAUTH_INVALID_RESPONSE",
@@ -113,14 +114,19 @@ export function openIdProvider(settings: OpenIdClient, clock: Clock): OpenIdProv
       const client = await configuration();
       const { scopes_supported: supported = [] } = client.serverMetadata();
       const more = (settings.optionalScopes ?? []).filter((scope) => supported.includes(scope));
-      return buildAuthorizationUrl(client, {
+      const parameters = {
         redirect_uri: redirectUri,
         scope: [...settings.scopes, ...more].join(" "),
         state,
         nonce,
         code_challenge: await calculatePKCECodeChallenge(codeVerifier),
         code_challenge_method: "S256",
-      });
+      };
+      try {
+        return buildAuthorizationUrl(client, parameters);
+      } catch (error) {
+        throw new OpenIdUnavailable(`the provider's authorization endpoint cannot be used: ${reason(error)}`);
+      }
     },
     async identify(callback, { state, nonce, codeVerifier }) {
       const client = await configuration();
@@ -167,11 +173,18 @@ async function discover(settings: OpenIdClient, skew: number): Promise<Configura
     : ClientSecretBasic(secret);
   const metadata = { ...(secret === undefined ? {} : { client_secret: secret }), [clockSkew]: skew };
   const isPlain = new URL(settings.issuer).protocol === "http:"; // the settings allow http only for localhost
-  return await discovery(new URL(settings.issuer), settings.clientId, metadata, authentication, {
+  const client = await discovery(new URL(settings.issuer), settings.clientId, metadata, authentication, {
     execute: [enableNonRepudiationChecks, ...isPlain ? [allowInsecureRequests] : []],
     timeout: TIMEOUT_SECONDS,
     ...settings.fetch ? { [customFetch]: settings.fetch } : {},
   });
+  // Entra's `common` and `organizations`, for which the library accepts the ID tokens of every directory
+  if (client.serverMetadata().issuer.includes("{tenantid}")) {
+    throw new Error(
+      "expected the issuer of one directory; found one that stands for all, whose administrators assert any email",
+    );
+  }
+  return client;
 }
 
 /** Sends the secret as the provider wants it; the usual way is in a header (OpenID Connect Discovery, 3). */
@@ -203,9 +216,11 @@ function isRefusal(error: unknown): boolean {
   return error instanceof ClientError && REFUSALS.has(error.code);
 }
 
-/** The reason of a failure, as a text without tokens, codes or claims. */
+/** The reason of a failure, as a short text without tokens, codes or claims. */
 function reason(error: unknown): string {
-  if (error instanceof AuthorizationResponseError || error instanceof ResponseBodyError) return error.error;
+  if (error instanceof AuthorizationResponseError || error instanceof ResponseBodyError) {
+    return error.error.slice(0, MAX_REASON); // the provider, or who wrote the callback's address, chose it
+  }
   const { message, code, cause } = error as { message: string; code?: string; cause?: unknown };
   if (cause instanceof OpenIdUnavailable) return cause.message; // of `guardedFetch`
   return code ? `${message} (${code})` : message;

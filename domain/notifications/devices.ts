@@ -15,7 +15,8 @@ const MAX_DEVICES = 100;
 
 /**
  * Registers a device for a user. A token that is already registered moves to this user. If the user has more than
- * MAX_DEVICES, the oldest are deleted, because apps leave tokens of old installations behind.
+ * MAX_DEVICES, the oldest are deleted, because apps leave tokens of old installations behind. The devices of one tenant only
+ * count apart, so that who signs the user in there deletes none of theirs and leaves none without messages of elsewhere.
  * @param onlyTenantId the device gets the messages of this tenant only; null: of all
  */
 export async function registerDevice(
@@ -29,11 +30,13 @@ export async function registerDevice(
       insert into user_devices as d (id, user_id, token, platform, only_tenant_id)
       values (${newId()}, ${userId}, ${device.token}, ${device.platform}, ${onlyTenantId})
       on conflict (token) do update set user_id = excluded.user_id, platform = excluded.platform,
-        only_tenant_id = excluded.only_tenant_id,
+        only_tenant_id = case when d.user_id = excluded.user_id and d.only_tenant_id is null then null
+          else excluded.only_tenant_id end,
         id = case when d.user_id = excluded.user_id then d.id else excluded.id end
       returning id, user_id, platform, created_at`;
     await tx`delete from user_devices where user_id = ${userId} and token <> ${device.token} and id in (
-      select id from user_devices where user_id = ${userId} order by id desc offset ${MAX_DEVICES})`;
+      select id from user_devices where user_id = ${userId} and only_tenant_id is not distinct from ${onlyTenantId}::uuid
+      order by id desc offset ${MAX_DEVICES})`;
     return row as UserDevice;
   });
 }

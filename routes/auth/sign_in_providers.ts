@@ -93,7 +93,8 @@ export const signInProviderRoutes = [
     params,
     summary:
       "Change an identity provider; a change of its connection ends the sessions that were opened by it",
-    details: "Another issuer or entityId also ends the links between its accounts and users.",
+    details: "Another issuer or entityId also ends the links between its accounts and users. " +
+      "Another issuer does not get the stored clientSecret: it is deleted unless it is sent again.",
     body: ProviderChange,
     answers: { 200: provider },
     problems: [...known, ...given],

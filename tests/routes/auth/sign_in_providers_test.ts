@@ -119,6 +119,16 @@ Deno.test("without TARGET_KEYS only public clients are possible", async () => {
   await accepted(admin.post(PROVIDERS, OIDC), 201);
 });
 
+Deno.test("the stored client secret stays with its issuer", async () => {
+  const admin = await t.actor({ permissions: ["manage:sign-in"] });
+  const { id } = await accepted(admin.post(PROVIDERS, { ...OIDC, clientSecret: "secret" }), 201);
+  const hasSecret = async (change: Record<string, unknown>) =>
+    (await accepted(admin.put(`${PROVIDERS}/${id}`, change))).hasClientSecret;
+  assert.equal(await hasSecret({ clientId: "other", issuer: OIDC.issuer }), true);
+  assert.equal(await hasSecret({ issuer: "https://elsewhere.example.com" }), false);
+  assert.equal(await hasSecret({ issuer: OIDC.issuer, clientSecret: "secret" }), true);
+});
+
 Deno.test("roles that the caller may not assign, or of platform reach, are no provider's", async () => {
   const admin = await t.actor({ permissions: ["manage:sign-in"] });
   const [visitor] = await sql`select id from roles where tenant_id = ${admin.tenantId} and name = 'Visitor'`;

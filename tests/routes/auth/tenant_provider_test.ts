@@ -58,6 +58,19 @@ Deno.test("a person of a verified domain becomes a user with the provider's role
   assert.ok(lastSignInAt);
 });
 
+Deno.test("concurrent first sign-ins of a person are one user's; another account with the email is refused", async () => {
+  await accepted(admin.put(at, { createsUsers: true }));
+  const login = account(domain);
+  const ids = await Promise.all(
+    [1, 2, 3].map(async () => (await accepted(run(login, providerId))).user.id),
+  );
+  assert.equal(new Set(ids).size, 1);
+  await refused(
+    "409 OIDC_IDENTITY_CONFLICT",
+    run(account(domain, { email: `${login}@${domain}` }), providerId),
+  );
+});
+
 Deno.test("an existing user of the tenant is found by the email, whatever the provider may create", async () => {
   await accepted(admin.put(at, { createsUsers: false }));
   const user = await person(t, {

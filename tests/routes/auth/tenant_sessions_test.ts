@@ -139,6 +139,13 @@ Deno.test("a device that it registers gets the messages of its tenant only", asy
   assert.equal(device?.onlyTenantId, own);
   await sql`insert into user_devices (id, user_id, token) values (gen_random_uuid(), ${who.id}, ${others})`;
   assert.equal((await accepted(me.get(devices))).length, 1);
+  await accepted(me.post(devices, { token: others }));
+  await sql`insert into user_devices (id, user_id, token, only_tenant_id)
+    select ('ffffffff-ffff-4fff-8fff-' || lpad(n::text, 12, '0'))::uuid, ${who.id}, ${token} || n, ${own}
+    from generate_series(1, 100) n`;
+  await accepted(me.post(devices, { token: crypto.randomUUID() }));
+  const [kept] = await sql`select only_tenant_id from user_devices where token = ${others}`;
+  assert.deepEqual({ ...kept }, { onlyTenantId: null });
 });
 
 Deno.test("without the second factor that the tenant requires, it is refused, and cannot add one", async () => {

@@ -137,7 +137,7 @@ async function requireRoom(tx: Tx, tenantId: string): Promise<void> {
 
 /**
  * Changes a provider. A change of its connection ends the sessions that were opened by it. Another issuer or entity id is
- * another provider, so the links of its subjects to users are deleted.
+ * another provider, so the links of its subjects to users are deleted, and a client secret that is not given again too.
  * @throws as `createProvider`, and SIGN_IN_PROVIDER_NOT_FOUND, PRECONDITION_FAILED
  */
 export async function updateProvider(
@@ -154,7 +154,10 @@ export async function updateProvider(
     const after = await changed(p, before, given);
     if (before.isEnabled) requireComplete(after);
     if (clientSecret) requireOidc(before);
-    const isNewSecret = clientSecret !== undefined && (clientSecret !== null || before.clientSecret !== null);
+    const [was, is] = [before.connection, after.connection];
+    // the secret is sent to the issuer, so who names another one must know it
+    const isSecretGone = before.clientSecret !== null && (clientSecret === null || was.issuer !== is.issuer);
+    const isNewSecret = Boolean(clientSecret) || isSecretGone;
     if (isDeepStrictEqual(audited(before), audited(after)) && !isNewSecret) return before;
     await requireMayDecide(tx, caller, after);
     const secret = clientSecret ? sealClientSecret(p.config, id, clientSecret) : null;
@@ -165,9 +168,8 @@ export async function updateProvider(
         role_id = ${after.roleId}, satisfies_second_factor = ${after.satisfiesSecondFactor},
         version = version + 1, updated_at = now()
       where id = ${id}`;
-    const isReconnected = isNewSecret || !isDeepStrictEqual(before.connection, after.connection);
+    const isReconnected = isNewSecret || !isDeepStrictEqual(was, is);
     if (isReconnected) await endProviderSessions(p, tx, id, "sign-in provider changed");
-    const [was, is] = [before.connection, after.connection];
     if (was.issuer !== is.issuer || was.entityId !== is.entityId) {
       await tx`delete from sign_in_subjects where provider_id = ${id}`;
       await tx`update sign_in_providers set last_sign_in_at = null where id = ${id}`;

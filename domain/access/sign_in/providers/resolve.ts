@@ -61,7 +61,7 @@ export async function resolveUser(
     : await addUser(p, tx, provider, { ...identity, email }, found?.id ?? null);
   const link = await tx`insert into sign_in_subjects (provider_id, subject, user_id)
     values (${providerId}, ${subject}, ${userId}) on conflict do nothing`;
-  if (link.count === 0 && !known) throw otherAccount();
+  if (link.count === 0 && !known && !await isSubjectOf(tx, provider, subject, userId)) throw otherAccount();
   if (link.count > 0) {
     await recordAudit(tx, { userId, tenantId, ...trace }, "user.link-identity", userId, {
       after: { providerId, subject },
@@ -69,6 +69,13 @@ export async function resolveUser(
   }
   if (found?.isLinkActive) await setMappedRoles(p, tx, provider, userId, identity, trace);
   return userId;
+}
+
+/** True if a concurrent sign-in has just linked the subject to the user. */
+async function isSubjectOf(tx: Tx, { id }: ProviderRow, subject: string, userId: string): Promise<boolean> {
+  const rows = await tx`select from sign_in_subjects
+    where provider_id = ${id} and subject = ${subject} and user_id = ${userId}`;
+  return rows.length > 0;
 }
 
 interface Candidate {
