@@ -119,11 +119,11 @@ export const pause = (milliseconds, signal) =>
     signal.addEventListener("abort", () => (clearTimeout(timer), reject(signal.reason)), { once: true });
   });
 
-/** An error answer of the service: a problem document. `isFinal`: a repeated request would be refused too. */
+/** An error answer of the service, a problem document; status 0: none. `isFinal`: a repeated request is refused too. */
 export class Refused extends Error {
   constructor(status, { code, detail, title } = {}) {
     super(detail ?? title ?? `HTTP ${status}`);
-    Object.assign(this, { status, code, isFinal: status < 500 && status !== 429 });
+    Object.assign(this, { status, code, isFinal: status >= 400 && status < 500 && status !== 429 });
   }
 }
 
@@ -220,7 +220,6 @@ export class StewardElement extends (globalThis.HTMLElement ?? class {}) {
   }
 
   textOf(error) {
-    if (error instanceof TypeError) return this.t.offline; // of `fetch`
     return this.t[error.code] ?? error.message;
   }
 
@@ -244,7 +243,7 @@ export class StewardElement extends (globalThis.HTMLElement ?? class {}) {
     return `${base.replace(/\/+$/, "")}/api/v1${path}${search.size > 0 ? `?${search}` : ""}`;
   }
 
-  /** Sends a request and returns the answer; `value` is its JSON. @throws Refused, or TypeError without a connection */
+  /** Sends a request and returns the answer; `value` is its JSON. @throws Refused */
   async request(method, path, { query, body, ifMatch, signal = this.#life?.signal } = {}) {
     for (let isLast = false;; isLast = true) {
       const asked = this.#token ??= Promise.resolve(this.#readToken());
@@ -263,6 +262,9 @@ export class StewardElement extends (globalThis.HTMLElement ?? class {}) {
           ...tenantId ? { "x-tenant-id": tenantId } : {},
         },
         ...body ? { body: JSON.stringify(body) } : {},
+      }).catch((error) => {
+        signal?.throwIfAborted();
+        throw new Refused(0, { code: "offline", detail: error.message });
       });
       const text = await answer.text();
       if (answer.status === 401 && !isLast) {

@@ -46,6 +46,7 @@ const texts = textTable({
 });
 
 const PREFIX = "steward-upload";
+const RUNNING = ["waiting", "sending"];
 /** Parts whose checksums are sent at once. */
 const PARTS_AT_ONCE = 8;
 /** Attempts in a row without a new part, after which an upload fails. */
@@ -82,11 +83,15 @@ class StewardUpload extends StewardElement {
 
   async start() {
     this.#userId = await this.userId();
-    this.#uploads = [...this.#uploads.filter(({ file }) => file), ...this.#interrupted()];
+    this.#uploads = [...this.#uploads.filter(({ state }) => state !== "lost"), ...this.#interrupted()];
+    for (const upload of this.#uploads) if (upload.state === "checking") this.#check(upload);
   }
 
   disconnectedCallback() {
-    for (const { stop } of this.#uploads) stop?.abort();
+    for (const upload of this.#uploads) {
+      if (RUNNING.includes(upload.state)) this.#pause(upload);
+      upload.stop?.abort();
+    }
     super.disconnectedCallback();
   }
 
@@ -109,11 +114,10 @@ class StewardUpload extends StewardElement {
     for (const file of this.hasAttribute("multiple") ? files : [...files].slice(0, 1)) {
       const { name, size, lastModified } = file;
       const key = this.#keyOf(`${size}:${lastModified}:${name}`);
-      const known = this.#uploads.find((upload) => upload.key === key && upload.state !== "ready");
-      const upload = known ?? { key, name, size, sent: 0 };
-      if (known && !["lost", "paused", "failed"].includes(known.state)) continue;
-      upload.file = file;
-      if (!known) this.#uploads = [upload, ...this.#uploads];
+      const known = this.#uploads.find((upload) => upload.key === key);
+      if (known && [...RUNNING, "checking"].includes(known.state)) continue;
+      const upload = { key, name, size, file, sent: 0 };
+      this.#uploads = [upload, ...this.#uploads.filter((other) => other !== known)];
       this.#begin(upload);
     }
   }
@@ -129,13 +133,13 @@ class StewardUpload extends StewardElement {
     const { signal } = upload.stop;
     if (signal.aborted) return;
     try {
-      if (upload.size === 0) throw new Refused(0, { detail: this.t.emptyFile });
+      if (upload.size === 0) throw new Refused(400, { code: "emptyFile" });
       this.#set(upload, "sending");
-      const path = await this.#send(upload, signal);
+      await this.#send(upload, signal);
       stored((storage) => storage.removeItem(upload.key));
       this.#set(upload, "checking");
       this.tell("uploaded", { fileId: upload.fileId, fileName: upload.name });
-      this.#follow(upload, path, signal).catch((error) => this.#fail(upload, error, signal));
+      this.#check(upload);
     } catch (error) {
       this.#fail(upload, error, signal);
     }
@@ -153,7 +157,7 @@ class StewardUpload extends StewardElement {
         const parts = await this.#sendParts(upload, `${path}/parts`, signal);
         const body = parts.length > 0 ? { parts } : undefined;
         await this.request("POST", `${path}/complete`, { body, signal });
-        return path;
+        return;
       } catch (error) {
         const isGone = error instanceof Refused && [403, 404, 409].includes(error.status);
         if (!earlier || !isGone || isLast) throw error;
@@ -202,25 +206,28 @@ class StewardUpload extends StewardElement {
   }
 
   /** Waits for the end of the scan. A repeated confirmation answers it, also to who may upload but not read files. */
-  async #follow(upload, path, signal) {
-    for (let wait = 400;; wait = Math.min(wait * 1.5, LONGEST_POLL_MS)) {
-      await pause(wait, signal);
-      try {
-        const { value } = await this.request("POST", `${path}/complete`, { signal });
-        if (value.status !== "Available") continue;
-      } catch (error) {
-        if (error.isFinal) throw error;
-        continue; // the connection will come back
+  async #check(upload) {
+    upload.stop.abort();
+    const { signal } = upload.stop = new AbortController();
+    const path = `/files/${upload.fileId}/complete`;
+    try {
+      for (let wait = 400, isReady = false; !isReady; wait = Math.min(wait * 1.5, LONGEST_POLL_MS)) {
+        await pause(wait, signal);
+        const answer = await this.request("POST", path, { signal }).catch((error) => {
+          if (signal.aborted || error.isFinal) throw error; // otherwise the connection will come back
+        });
+        isReady = answer?.value.status === "Available";
       }
       this.#set(upload, "ready");
       this.tell("scanned", { fileId: upload.fileId, fileName: upload.name, isAvailable: true });
-      return;
+    } catch (error) {
+      this.#fail(upload, error, signal);
     }
   }
 
   #fail(upload, error, signal) {
-    if (signal.aborted) return upload.state === "checking" ? undefined : this.#set(upload, "paused");
-    if (upload.state === "checking") {
+    if (signal.aborted) return;
+    if (upload.state === "checking" && error.status === 409) {
       this.tell("scanned", { fileId: upload.fileId, fileName: upload.name, isAvailable: false });
     }
     if (error.isFinal && error.status !== 401) upload.file = null; // the same file would be refused again
@@ -238,7 +245,7 @@ class StewardUpload extends StewardElement {
 
   #set(upload, state) {
     upload.state = state;
-    if (["waiting", "sending"].includes(state)) this.draw();
+    if (RUNNING.includes(state)) this.draw();
     else this.say(`${upload.name}: ${this.#stateText(upload)}`);
   }
 
@@ -304,7 +311,6 @@ class StewardUpload extends StewardElement {
     const { t } = this;
     const { key, name, state, sent, size, file } = upload;
     const action = (label, run) => this.button(label, run, { "aria-label": `${label}: ${name}` });
-    const isRunning = ["waiting", "sending"].includes(state);
     const percent = Math.floor(sent / (size || 1) * 100);
     return h(
       "li",
@@ -320,7 +326,7 @@ class StewardUpload extends StewardElement {
       h(
         "div",
         { class: "row" },
-        isRunning && action(t.pause, () => this.#pause(upload)),
+        RUNNING.includes(state) && action(t.pause, () => this.#pause(upload)),
         state === "paused" && action(t.resume, () => this.#begin(upload)),
         state === "failed" && file && action(t.tryAgain, () => this.#begin(upload)),
         state !== "checking" && action(t.remove, () => this.#remove(upload)),
