@@ -23,27 +23,14 @@ const texts = textTable({
   },
 });
 
-const BROWSERS = {
-  "Edg": "Edge",
-  "OPR": "Opera",
-  "Firefox|FxiOS": "Firefox",
-  "Chrome|CriOS": "Chrome",
-  "Safari": "Safari",
-};
-const SYSTEMS = {
-  "Windows": "Windows",
-  "Android": "Android",
-  "iPhone": "iPhone",
-  "iPad": "iPad",
-  "Mac OS": "macOS",
-  "Linux": "Linux",
-};
+/** Words of User-Agent headers with the names that they stand for. The first word that is found counts. */
+const BROWSERS = ["Edg=Edge", "OPR=Opera", "Firefox", "FxiOS=Firefox", "Chrome", "CriOS=Chrome", "Safari"];
+const SYSTEMS = ["Windows", "Android", "iPhone", "iPad", "Mac OS=macOS", "Linux"];
 
 /** A name such as "Chrome, Windows" for a User-Agent header; the header itself if it is of no known browser. */
 function deviceName(userAgent) {
-  const found = (names) => Object.entries(names).find(([word]) => new RegExp(word).test(userAgent))?.[1];
-  const names = [found(BROWSERS), found(SYSTEMS)].filter(Boolean);
-  return names.length > 0 ? names.join(", ") : userAgent.slice(0, 100);
+  const found = (words) => words.find((word) => userAgent.includes(word.split("=")[0]))?.split("=").at(-1);
+  return [found(BROWSERS), found(SYSTEMS)].filter(Boolean).join(", ") || userAgent.slice(0, 100);
 }
 
 /** The user's open sessions, which the user can end. */

@@ -64,7 +64,7 @@ class StewardUpload extends StewardElement {
   static observedAttributes = [...StewardElement.observedAttributes, "profile", "accept", "multiple"];
   static styles = `
     .drop { position: relative; display: block; margin: 0 16px 16px; padding: 24px 16px; text-align: center; cursor: pointer;
-      border: 2px dashed var(--line); border-radius: var(--radius); }
+      border: 2px dashed var(--muted); border-radius: var(--radius); }
     .drop:hover, .drop.over { border-color: var(--accent); }
     .drop:focus-within { outline: 2px solid var(--accent); outline-offset: 2px; }
     .drop strong { color: var(--accent); text-decoration: underline; text-underline-offset: 3px; }

@@ -142,12 +142,13 @@ inBrowser("a dropped file with a virus is refused", async () => {
   const page = await open(await reader());
   const upload = page.locator("steward-upload");
   await upload.getByText("Choose files").waitFor();
-  await upload.evaluate((element, bytes) => {
+  await page.evaluate(`{
     const dataTransfer = new DataTransfer();
-    dataTransfer.items.add(new File([new Uint8Array(bytes)], "eicar.txt", { type: "text/plain" }));
-    const event = new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true });
-    element.shadowRoot?.querySelector("label")?.dispatchEvent(event);
-  }, [...eicar()]);
+    const content = new Uint8Array(${JSON.stringify([...eicar()])});
+    dataTransfer.items.add(new File([content], "eicar.txt", { type: "text/plain" }));
+    const zone = document.querySelector("steward-upload").shadowRoot.querySelector("label");
+    zone.dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true }));
+  }`);
   await upload.getByText("A virus was found. The file was deleted.", { exact: true }).waitFor();
   await leave(page);
 });
