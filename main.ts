@@ -53,6 +53,7 @@ import { openScanner } from "./infra/scanner/configured_scanner.ts";
 import { openTokens } from "./infra/tokens.ts";
 import { openWakeUps } from "./infra/wakeups/open_wake_ups.ts";
 import { createApp, withMounts } from "./routes/app.ts";
+import { componentsMount } from "./routes/components/mount.ts";
 import { consoleMount, rootPage } from "./routes/console/mounts.ts";
 import { assemble } from "./routes/extensions/assemble.ts";
 import { loadExtensions } from "./routes/extensions/load_extensions.ts";
@@ -210,7 +211,8 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
   const api = createApp(served);
   const tasks = createApp({ ...served, unlimited: true });
   const consolePages = consoleMount(platform, api, sections, tasks);
-  const server = serveHttp(config, withMounts([consolePages, rootPage(platform)], api, platform));
+  const mounts = [consolePages, componentsMount(config), rootPage(platform)];
+  const server = serveHttp(config, withMounts(mounts, api, platform));
   baseUrl ||= server.url;
   const schedules = scheduleWork(platform);
   const work = { pools, timedWork: [schedules], onSettled: o.onSettled };

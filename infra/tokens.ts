@@ -40,10 +40,13 @@ export type SessionClaims = Omit<AccessClaims, "exp" | "sid"> & {
   lifeSeconds?: number;
 };
 
-/** A token that the OpenID provider signs. */
+/** A token that is no access token for the service's own API, such as those of the OpenID provider. */
 export interface IssuedToken {
-  /** `at+jwt`: an access token; `JWT`: an ID token; `logout+jwt`: tells a client that the user has signed out. */
-  typ: "at+jwt" | "JWT" | "logout+jwt";
+  /**
+   * `at+jwt`: an access token; `JWT`: an ID token; `logout+jwt`: tells a client that the user has signed out;
+   * `stream-ticket+jwt`: opens the user's stream.
+   */
+  typ: "at+jwt" | "JWT" | "logout+jwt" | "stream-ticket+jwt";
   algorithm: SigningAlgorithm;
   audience: string;
   subject: string;

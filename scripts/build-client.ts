@@ -2,6 +2,7 @@
 import { join, resolve } from "node:path";
 import { settingText } from "../infra/config.ts";
 import { VERSION } from "../infra/version.ts";
+import { readComponents } from "../routes/components/components.ts";
 import { documentOfRoutes } from "./client/document.ts";
 import { generateClient } from "./client/generate.ts";
 import { EXIT, readPlainArguments } from "./shared/plain_arguments.ts";
@@ -26,9 +27,16 @@ async function writeSources(folder: string): Promise<void> {
     await Deno.copyFile(join(here, "client", name), join(folder, name));
   }
   await Deno.copyFile(join(here, "..", "LICENSE"), join(folder, "LICENSE"));
+  await Deno.mkdir(join(folder, "components"));
+  const components = [...readComponents()].map(([name, script]) => ({
+    path: `./components/${name}`,
+    script,
+  }));
+  for (const { path, script } of components) await Deno.writeTextFile(join(folder, path), script);
+  const exports = { ".": "./mod.ts", ...Object.fromEntries(components.map(({ path }) => [path, path])) };
   await Deno.writeTextFile(
     join(folder, "deno.json"),
-    JSON.stringify({ name: "@steward/client", version: VERSION, license: "MIT", exports: "./mod.ts" }),
+    JSON.stringify({ name: "@steward/client", version: VERSION, license: "MIT", exports }),
   );
   await run(folder, ["fmt", "--quiet", "--line-width=110", "mod.ts"]);
   await run(folder, ["check", "--quiet", "mod.ts"]);

@@ -24,7 +24,12 @@ export interface Credentials {
   ip: string | null;
   /** Reads the claims of a client's token for the user's own data; null for any other token. @throws TokenRefused */
   readSelfToken(token: string): Promise<AccessClaims & { clientId: string } | null>;
+  /** Reads the claims of a ticket that stands in place of the header; absent: there is none. @throws TokenRefused */
+  readTicket?: (() => Promise<Claims>) | undefined;
 }
+
+/** Claims of an access token; `clientId` null: it is the service's own. */
+type Claims = AccessClaims & { clientId: string | null };
 
 const BEARER = /^Bearer +([\w.~+/-]+=*) *$/i;
 
@@ -37,12 +42,23 @@ export async function authenticate(
   p: Pick<RightsPlatform, "tokens" | "rights">,
   c: Credentials,
 ): Promise<Caller | null> {
-  if (c.authorization === null || c.authorization.trim() === "") return null;
+  if (c.authorization === null || c.authorization.trim() === "") {
+    return c.readTicket ? await actInSession(p, c, await requireToken(c.readTicket)) : null;
+  }
   const token = BEARER.exec(c.authorization)?.[1];
   if (!token) throw problem("TOKEN_INVALID", "The Authorization header is not of the form `Bearer <token>`.");
   if (token.startsWith(KEY_PREFIX)) return await authenticateKey(p, c, token);
   if (token.startsWith(SETUP_PREFIX)) return await authenticateSetupLink(p, c, token);
   const claims = await readClaims(p, c, token);
+  return await actInSession(p, c, claims);
+}
+
+/** Returns the caller that the claims of a token name, with the rights that its session has. */
+async function actInSession(
+  p: Pick<RightsPlatform, "rights">,
+  c: Credentials,
+  claims: Claims,
+): Promise<Caller> {
   const { sub, sid, ver, clientId } = claims;
   if (sid === null) return await authenticateAccountToken(p, c, sub, ver);
   const tenantQuery = c.queryIsFilter ? [] : c.tenantQuery;
@@ -79,8 +95,8 @@ async function readClaims(
   { tokens }: Pick<RightsPlatform, "tokens">,
   c: Pick<Credentials, "readSelfToken">,
   token: string,
-): Promise<AccessClaims & { clientId: string | null }> {
-  try {
+): Promise<Claims> {
+  return await requireToken(async () => {
     try {
       return { ...await tokens.verify(token), clientId: null };
     } catch (refused) {
@@ -88,6 +104,13 @@ async function readClaims(
       if (self) return self;
       throw refused;
     }
+  });
+}
+
+/** Returns the claims that `read` returns. @throws TOKEN_INVALID, TOKEN_EXPIRED */
+async function requireToken(read: () => Promise<Claims>): Promise<Claims> {
+  try {
+    return await read();
   } catch (refused) {
     throw refused instanceof TokenRefused ? problem(refused.fault, refused.message) : refused;
   }

@@ -1,4 +1,5 @@
 import { readSelfToken } from "../../domain/oauth/tokens/self_token.ts";
+import { readStreamTicket } from "../../domain/oauth/tokens/stream_ticket.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { authenticate } from "../../domain/rights/authenticate.ts";
 import type { Caller } from "../../domain/rights/caller.ts";
@@ -6,13 +7,18 @@ import { PATH as SCIM_PATH } from "../../domain/access/scim/schema.ts";
 import { isScimPath } from "./problem_document.ts";
 import type { Call } from "./call.ts";
 
-/** The caller of the request, by its credential and the tenant it names; null without a credential. */
+/**
+ * The caller of the request, by its credential and the tenant it names; null without a credential.
+ * @param acceptsTicket true if the query parameter `ticket` may stand in place of the Authorization header
+ */
 export async function callerOf(
   platform: Pick<ServicePlatform, "tokens" | "rights" | "oauthClients">,
   call: Call,
+  acceptsTicket = false,
 ): Promise<Caller | null> {
   const { headers, url } = call.request;
   const namesTenant = url.includes("tenantId") || url.includes("%"); // otherwise the URL need not be parsed
+  const ticket = acceptsTicket ? call.url.searchParams.get("ticket") : null;
   return await authenticate(platform, {
     authorization: headers.get("authorization"),
     tenantHeader: headers.get("x-tenant-id"),
@@ -22,5 +28,6 @@ export async function callerOf(
     traceId: call.traceId,
     ip: call.ip,
     readSelfToken: (token) => readSelfToken(platform, token),
+    readTicket: ticket === null ? undefined : () => readStreamTicket(platform, ticket),
   });
 }

@@ -17,7 +17,14 @@ export async function readSelfToken(
   const { client_id: clientId, scope, sid } = claims;
   if (typeof clientId !== "string" || typeof scope !== "string" || sid === undefined) return null;
   if (!listOf(scope).includes(SELF_SCOPE)) return null;
+  return await mayActForSelf(p, clientId) ? { ...accessClaims(claims), clientId } : null;
+}
+
+/** True if tokens of the client give access to the user's own data. */
+export async function mayActForSelf(
+  p: Pick<OAuthPlatform, "oauthClients">,
+  clientId: string,
+): Promise<boolean> {
   const client = await p.oauthClients.read(clientId);
-  if (!client?.firstParty || !client.scopes.includes(SELF_SCOPE)) return null;
-  return { ...accessClaims(claims), clientId };
+  return client !== null && client.firstParty && client.scopes.includes(SELF_SCOPE);
 }

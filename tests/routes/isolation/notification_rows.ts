@@ -89,6 +89,7 @@ export const notificationRows: Rows = {
     names: (id, { outsider }) => ({ params: { id: id("device") }, query: { userId: outsider.userId } }),
     code: "NOTIFICATION_DEVICE_NOT_FOUND",
   },
+  createStreamTicket: { own: () => ({}) },
   streamUserNotifications: ofVictim(),
   readNotificationPreferences: ofVictim(),
   writeNotificationPreferences: ofVictim({}, { timeZoneId: "UTC" }),

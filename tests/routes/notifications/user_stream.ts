@@ -1,14 +1,17 @@
 import assert from "node:assert/strict";
 import type { Actor, TestService } from "../../support/setup.ts";
 
-/** Opens a user's stream; `next` gives the next event as `[id, title]`, `end` waits until the service ends it. */
+/** Opens a user's stream, with the token or a ticket; `next` gives the next event as `[id, title]`, `end` waits until the service ends it. */
 export async function openStream(
   t: Pick<TestService, "url">,
   { userId, token }: Actor,
   lastEventId?: string,
+  ticket?: string,
 ) {
-  const response = await fetch(`${t.url}/api/v1/user-notifications/stream?userId=${userId}`, {
-    headers: { authorization: `Bearer ${token}`, ...(lastEventId ? { "last-event-id": lastEventId } : {}) },
+  const address = `${t.url}/api/v1/user-notifications/stream?userId=${userId}`;
+  const credential: HeadersInit = ticket ? {} : { authorization: `Bearer ${token}` };
+  const response = await fetch(ticket ? `${address}&ticket=${ticket}` : address, {
+    headers: { ...credential, ...(lastEventId ? { "last-event-id": lastEventId } : {}) },
   });
   assert.equal(response.status, 200);
   assert.equal(response.headers.get("content-type"), "text/event-stream");

@@ -80,7 +80,13 @@ Deno.test("without the scope, or after the client has lost it, the API refuses t
   assert.equal((await t.nobody.get("/api/v1/auth/me", bearer(tokens))).status, 200);
   const path = `/api/v1/oauth-clients/${client.id}`;
   const { body } = await systemAdmin.get(path);
+  const ticketRoute = "/api/v1/user-notifications/stream-ticket";
+  const { ticket } = await accepted(t.nobody.post(ticketRoute, undefined, bearer(tokens)), 200);
+  const stream = `/api/v1/user-notifications/stream?ticket=${ticket}&userId=`;
+  const other = crypto.randomUUID();
+  await refused("403 NOTIFICATION_INAPP_FORBIDDEN", t.nobody.get(stream + other));
   await accepted(systemAdmin.put(path, { ...body, scopes: ["openid"] }), 200);
+  await refused("401 TOKEN_INVALID", t.nobody.get(stream + other));
   await refused("401 TOKEN_INVALID", t.nobody.get("/api/v1/auth/me", bearer(tokens)));
   const renewed = await accepted(refresh(t, client, tokens.refresh_token), 200);
   assert.equal(renewed.scope, "openid");

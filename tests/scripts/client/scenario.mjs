@@ -184,6 +184,9 @@ closing.abort();
 assert.equal((await stream.next()).done, true);
 assert.equal(await member.notifications.countUnreadUserNotifications({ userId: zoe.id }), 1);
 
+// Web components: a server that renders pages may load them
+await import(`${installed}/components/steward-inbox.js`);
+
 // The end
 await member.signOut();
 assert.equal(member.tokens, null);

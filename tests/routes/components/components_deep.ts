@@ -1,0 +1,212 @@
+// The web components in Chromium: the examples of a plain page, React and Vue, against a service of another origin.
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import type { BrowserContextOptions, Page } from "playwright-core";
+import { openBrowser } from "../../support/chromium.ts";
+import { eicar, noise } from "../../support/content.ts";
+import { zip } from "../../support/samples.ts";
+import { type Actor, setup } from "../../support/setup.ts";
+import { Viewing } from "../console/support.ts";
+import { delivered } from "../notifications/notifications.ts";
+
+const here = (...path: string[]) => join(import.meta.dirname ?? ".", ...path);
+const browser = await openBrowser();
+const t = await setup({ CORS_ORIGINS: "*" });
+const folder = await Deno.makeTempDir({ prefix: "components-" });
+/** The callers whose tokens the page's backend gives, one after another; the last one again and again. */
+let callers: { token: string | null }[] = [];
+
+const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async ({ url }) => {
+  const { pathname, search } = new URL(url);
+  if (pathname === "/token") return new Response((callers.length > 1 ? callers.shift() : callers[0])?.token);
+  const example = await Deno.readTextFile(here("../../../scripts/client/examples", pathname));
+  const page = example.replaceAll("https://steward.example", t.url)
+    .replace("document", search.slice(1) || "document"); // the profile of uploads
+  return new Response(page, { headers: { "content-type": "text/html; charset=utf-8" } });
+});
+Deno.test.afterAll(async () => {
+  await browser?.close();
+  await server.shutdown();
+  await t.stop();
+  await Deno.remove(folder, { recursive: true });
+});
+
+const inBrowser = (name: string, fn: () => Promise<void>) =>
+  Deno.test({ name, ignore: browser === null, fn });
+
+async function open(actor: Actor, looks: BrowserContextOptions = {}, profile = "") {
+  callers = [actor];
+  const page = await (await browser?.newContext(looks) ?? assert.fail()).newPage();
+  await page.goto(`http://127.0.0.1:${server.addr.port}/plain.html?${profile}`);
+  return page;
+}
+
+const tenantId = await t.tenant();
+const sender = await t.actor({ tenantId, permissions: ["send:notifications"] });
+const reader = () => t.actor({ tenantId, permissions: ["upload:files"] });
+const notify = ({ userId }: Actor, message: Record<string, unknown>) =>
+  delivered(t, sender, { channel: "InApp", recipients: [{ address: userId }], textBody: "Text", ...message });
+const leave = (page: Page) => page.context().close();
+
+inBrowser("the inbox shows what arrives, safely, and marks it as read by keyboard", async () => {
+  const ann = await reader();
+  await notify(ann, { subject: "<b>Invoice</b>", actionUrl: "https://app.test/invoices/1" });
+  await t.steward.platform.sql`
+    update user_notifications set action_url = 'javascript:alert(1)' where user_id = ${ann.userId}`;
+  await notify(ann, { subject: "Report", actionUrl: "/reports/1" });
+  const page = await open(ann);
+  const inbox = page.locator("steward-inbox");
+  await inbox.getByText("2 unread").waitFor();
+  await inbox.getByRole("heading", { name: "<b>Invoice</b>" }).waitFor();
+  const links = await inbox.getByRole("link").evaluateAll((all) =>
+    all.map((link) => link.getAttribute("href"))
+  );
+  assert.deepEqual(links, [`http://127.0.0.1:${server.addr.port}/reports/1`]);
+  await notify(ann, { subject: "Live" });
+  await inbox.getByRole("heading", { name: "Live" }).waitFor();
+  await inbox.getByText("3 unread").waitFor();
+  await inbox.getByRole("button", { name: "Mark as read: Report" }).focus();
+  await page.keyboard.press("Enter");
+  await inbox.getByText("2 unread").waitFor();
+  assert.equal(await page.evaluate("document.activeElement.localName"), "steward-inbox", "focus stays");
+  await inbox.getByRole("button", { name: "Mark all as read" }).click();
+  await inbox.getByText("unread").first().waitFor({ state: "detached" });
+  assert.equal((await ann.get(`/api/v1/user-notifications/unread-count?userId=${ann.userId}`)).body, 0);
+  await leave(page);
+});
+
+inBrowser("after a refused token the page is asked for another, and an ended session is told", async () => {
+  const ann = await reader();
+  await notify(ann, { subject: "Hello" });
+  const page = await open(ann);
+  callers = [{ token: "refused" }, ann];
+  const inbox = page.locator("steward-inbox");
+  await inbox.evaluate((element) => (element as HTMLElement & { refresh(): void }).refresh());
+  await inbox.getByRole("heading", { name: "Hello" }).waitFor();
+  await ann.post("/api/v1/auth/logout");
+  await inbox.getByRole("button", { name: "Mark as read: Hello" }).click();
+  await inbox.getByRole("alert").getByText("Your session has ended").waitFor();
+  await leave(page);
+});
+
+inBrowser("preferences are saved at once, and sessions can be ended", async () => {
+  const ann = await reader();
+  const other = await t.signedIn(ann);
+  const page = await open(ann, { locale: "pt-BR" });
+  await page.evaluate("document.documentElement.lang = 'pt-BR'");
+  const preferences = page.locator("steward-preferences");
+  await preferences.getByRole("checkbox", { name: "News E-mail" }).uncheck();
+  await preferences.getByText("Salvo.").waitFor({ state: "attached" });
+  const { body } = await ann.get(`/api/v1/user-notifications/preferences?userId=${ann.userId}`);
+  assert.deepEqual(body.categories[0].channels, { email: false, push: true, inApp: true, sms: true });
+  const sessions = page.locator("steward-sessions");
+  await sessions.getByRole("button", { name: "Encerrar:" }).click();
+  await sessions.getByText("A sessão foi encerrada.").waitFor({ state: "attached" });
+  assert.equal((await other.get("/api/v1/auth/me")).status, 401);
+  await leave(page);
+});
+
+inBrowser("an upload is paused, goes on after a reload, and shows the end of the scan", async () => {
+  const page = await open(await reader(), {}, "archive");
+  const path = join(folder, "report.zip");
+  await Deno.writeFile(path, zip([["noise.bin", noise(20 * 1024 * 1024)]]));
+  const sent: string[] = [];
+  let isHeld = true;
+  await page.context().route(/partNumber=/, async (route) => {
+    const part = new URL(route.request().url()).searchParams.get("partNumber") ?? "";
+    if (route.request().method() === "PUT" && part !== "1" && isHeld) return; // never answered
+    if (route.request().method() === "PUT") sent.push(part);
+    await route.continue();
+  });
+  const upload = page.locator("steward-upload");
+  await upload.locator("input").setInputFiles(path);
+  await upload.getByText(/\(\d\d%\)/).waitFor();
+  await upload.getByRole("button", { name: "Pause: report.zip" }).click();
+  await upload.getByText("Paused", { exact: true }).waitFor();
+  await page.reload();
+  await upload.getByText("Interrupted.").waitFor();
+  isHeld = false;
+  const uploaded = page.evaluate<string>(
+    "new Promise((done) => addEventListener('steward-uploaded', ({ detail }) => done(detail.fileId)))",
+  );
+  await upload.locator("input").setInputFiles(path);
+  await upload.getByText("Ready", { exact: true }).waitFor();
+  assert.deepEqual(sent, ["1", "2"], "each part is sent once");
+  const [row] = await t.steward.platform.sql<{ status: string }[]>`
+    select status from files where id = ${await uploaded}`;
+  assert.equal(row?.status, "Available");
+  await leave(page);
+});
+
+inBrowser("a dropped file with a virus is refused", async () => {
+  const page = await open(await reader());
+  const upload = page.locator("steward-upload");
+  await upload.getByText("Choose files").waitFor();
+  await page.evaluate(`{
+    const dataTransfer = new DataTransfer();
+    const content = new Uint8Array(${JSON.stringify([...eicar()])});
+    dataTransfer.items.add(new File([content], "eicar.txt", { type: "text/plain" }));
+    const zone = document.querySelector("steward-upload").shadowRoot.querySelector("label");
+    zone.dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true }));
+  }`);
+  await upload.getByText("A virus was found. The file was deleted.", { exact: true }).waitFor();
+  await leave(page);
+});
+
+inBrowser(
+  "the components are accessible in both languages, light and dark, and 360 pixels wide",
+  async () => {
+    const ann = await reader();
+    await t.signedIn(ann);
+    await t.signedIn(ann);
+    await notify(ann, { subject: "A notification with a long title that needs two lines", actionUrl: "/x" });
+    for (const [theme, lang] of [["light", "en"], ["dark", "pt-BR"]] as const) {
+      const looks = { colorScheme: theme, viewport: { width: 360, height: 800 } };
+      const page = await open(ann, looks);
+      await page.evaluate(`document.documentElement.lang = "${lang}"`);
+      await page.locator("steward-inbox h3").waitFor();
+      await page.locator("steward-sessions li").first().waitFor();
+      await page.locator("steward-preferences table").waitFor();
+      const viewing = new Viewing(page, t.url, []);
+      await viewing.requireAccessible();
+      await viewing.requireNoSidewaysScroll();
+      await leave(page);
+    }
+  },
+);
+
+/** The packages of a framework in one script, as a server of packages gives them. Its packages are not those of the service. */
+async function bundle(name: string): Promise<string> {
+  const config = here("frameworks/deno.json");
+  const args = ["bundle", "--quiet", "--minify", "--platform=browser", "--frozen", "--config", config];
+  const command = new Deno.Command(Deno.execPath(), { args: [...args, here("frameworks", `${name}.mjs`)] });
+  const { success, stdout, stderr } = await command.output();
+  assert.ok(success, new TextDecoder().decode(stderr));
+  return new TextDecoder().decode(stdout);
+}
+
+for (const name of ["react", "vue"]) {
+  inBrowser(`the example of ${name} shows the inbox, and hears of what arrives`, async () => {
+    const ann = await reader();
+    await notify(ann, { subject: "First" });
+    const script = await bundle(name);
+    const context = await browser?.newContext() ?? assert.fail();
+    await context.route(/^https:\/\/(esm\.sh|unpkg\.com)\//, (route) => {
+      const isSecond = route.request().url().includes("react-dom"); // shares the one React with the first
+      const body = isSecond ? `export { createRoot } from "https://esm.sh/react@19";` : script;
+      return route.fulfill({
+        body,
+        contentType: "text/javascript",
+        headers: { "access-control-allow-origin": "*" },
+      });
+    });
+    callers = [ann];
+    const page = await context.newPage();
+    await page.goto(`http://127.0.0.1:${server.addr.port}/${name}.html`);
+    await page.getByRole("heading", { name: "My account (1)" }).waitFor();
+    await notify(ann, { subject: "Second" });
+    await page.getByRole("heading", { name: "My account (2)" }).waitFor();
+    await page.locator("steward-inbox").getByRole("heading", { name: "First" }).waitFor();
+    await context.close();
+  });
+}
