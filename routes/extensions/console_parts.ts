@@ -41,10 +41,11 @@ export interface ExtensionCard {
   title: ConsoleText;
   /** The permission to see it. */
   permission: string;
-  /** Must answer within half a second; after that, the card says that it did not. */
+  /** The overview does not wait for a slow answer: the card then says that its numbers did not come in time. */
   read(visit: ConsoleVisit): Promise<CardContent>;
 }
 
+/** The content of a card. */
 export interface CardContent {
   numbers?: {
     label: string;
@@ -92,6 +93,7 @@ export interface PageVisit extends ConsoleVisit {
   csrf: Html;
 }
 
+/** The result of a form. */
 export interface PageMessage {
   message: ConsoleText;
   /** A page of the console; absent: the page itself. */

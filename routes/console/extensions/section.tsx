@@ -1,6 +1,7 @@
 import { raw } from "hono/html";
 import type { Child } from "hono/jsx";
 import { nameInWords } from "../../../domain/records/labels.ts";
+import type { ValueFormat } from "../../../domain/records/members.ts";
 import type { DefinedRecord } from "../../../domain/records/record_type.ts";
 import { withTimeout } from "../../../infra/timeout.ts";
 import type {
@@ -10,7 +11,7 @@ import type {
   ExtensionPage,
   PageVisit,
 } from "../../extensions/console_parts.ts";
-import { Html } from "../../extensions/html.ts";
+import { Html, unsafeHtml } from "../../extensions/html.ts";
 import { Bars } from "../components/charts.tsx";
 import { formatted } from "../components/formats.ts";
 import { CsrfField } from "../components/forms.tsx";
@@ -102,7 +103,7 @@ async function readAssets(
   }))).flat();
 }
 
-/** What the functions of an extension get. @param signal ends its calls of routes */
+/** The visit as the functions of an extension get it. @param signal ends its calls of routes */
 const visitOf = (v: Visit, { name, endpoints }: ConsoleParts, signal = v.signal): ConsoleVisit => ({
   language: v.locale,
   timeZone: v.timeZone,
@@ -152,9 +153,9 @@ const overviewCard = (parts: ConsoleParts, card: ExtensionCard): OverviewCard =>
 /** A page of the console, without its base. Other addresses of an extension become no link. */
 const CONSOLE_PAGE = /^[a-z][\w-]*(?:[/?]|$)/;
 
-/** Rendered at once, so that a mistake in the content fails here and not in the page around it. */
+/** The content is rendered at once, so that a mistake in it fails here and not in the page around it. */
 function contentOf(v: Visit, { numbers = [], chart }: CardContent): Child {
-  const show = (value: number | string, format: CardFormat = "number") => formatted(v, value, format);
+  const show = (value: number | string, format: ValueFormat = "number") => formatted(v, value, format);
   return raw(String(
     <>
       {numbers.length > 0 && (
@@ -181,8 +182,6 @@ function contentOf(v: Visit, { numbers = [], chart }: CardContent): Child {
   ));
 }
 
-type CardFormat = Parameters<ConsoleVisit["format"]>[1];
-
 function consolePage(parts: ConsoleParts, page: ExtensionPage, index: number): ConsolePage {
   const { title, permission, render, submit, script, style } = page;
   const visitFor = (v: Visit): PageVisit => ({
@@ -190,7 +189,7 @@ function consolePage(parts: ConsoleParts, page: ExtensionPage, index: number): C
     params: v.params,
     query: v.query,
     path: v.address.split("?")[0] ?? "",
-    csrf: new Html(String(<CsrfField v={v} />)),
+    csrf: unsafeHtml(String(<CsrfField v={v} />)),
   });
   const view = (v: Visit, body: Html): View => {
     if (!(body instanceof Html)) {

@@ -190,10 +190,17 @@ const pages = (...changes: object[]) => ({
 /** A record with an action, and the route that it calls. */
 const acting = (action: object, called: object = {}) => ({
   ...route(called),
-  resources: [{
-    ...{ one: "thing", many: "things", members: [] },
+  resources: [defineRecord({
+    ...{
+      one: "thing",
+      many: "things",
+      area: "A",
+      managedBy: "read:users",
+      table: "acme.things",
+      members: {},
+    },
     actions: { go: { label: "Go", route: "readAcme", ...action } },
-  }],
+  })],
 });
 
 /** Members of the extension acme that are refused, and the mistake that the error names. */
