@@ -8,13 +8,20 @@ import {
   coreOf,
   describeMember,
   filterShape,
+  formatMistake,
   memberOf,
   type Members,
   type RecordMember,
   withoutYearZero,
 } from "./members.ts";
 import type { Label } from "./labels.ts";
-import { capitalNames, type DefinedRecord, type RecordLabels, type RecordSource } from "./record_type.ts";
+import {
+  capitalNames,
+  type DefinedRecord,
+  type RecordAction,
+  type RecordLabels,
+  type RecordSource,
+} from "./record_type.ts";
 import { tableSource } from "./table_source.ts";
 import { PostgresError, SQLSTATE } from "../../infra/postgres/failures.ts";
 import type { Tx } from "../../infra/postgres/postgres.ts";
@@ -57,7 +64,14 @@ export interface RecordDeclaration<One extends string, Many extends string, M ex
   unique?: Record<string, Label>;
   /** Further error codes of create and update. */
   problems?: ProblemCode[];
+  /** Buttons of a row in the console, by a name of lower-case letters and dashes. Only records of extensions have them. */
+  actions?: Record<string, RecordAction<RowOf<M>>>;
 }
+
+/** A row of a record as its routes answer it. */
+export type RowOf<M extends Members> =
+  & { id: string; createdAt: string; updatedAt: string }
+  & { [Name in keyof M]: z.output<M[Name]["shape"]> };
 
 type AnyDeclaration = RecordDeclaration<string, string, Members>;
 type ShapesOf<M extends Members> = { [Name in keyof M]: M[Name]["shape"] };
@@ -99,7 +113,7 @@ export const referencesOf = ({ one, table, members }: DefinedRecord): DeclaredRe
 
 /**
  * Declares a record. Its API, lists, console pages and tests are derived from the declaration.
- * @throws Error for an unknown error code, or for a `sortedBy` or filter that the member does not support
+ * @throws Error for an unknown error code, or for a `sortedBy`, filter or format that the member does not support
  */
 export function defineRecord<One extends string, Many extends string, const M extends Members>(
   d: RecordDeclaration<One, Many, M>,
@@ -109,6 +123,10 @@ export function defineRecord<One extends string, Many extends string, const M ex
   const problems = [...d.problems ?? [], ...uniqueProblem(one, d.unique ?? {}, table)];
   for (const code of problems) {
     if (!isProblemCode(code)) throw new Error(`record ${one}: its error code ${code} is unknown`);
+  }
+  for (const member of members) {
+    const mistake = formatMistake(member, members.map(({ name }) => name));
+    if (mistake) throw new Error(`record ${one}: the member ${member.name}: ${mistake}`);
   }
   const notFound = d.notFound ?? notFoundProblem(one);
   const sorts = sortsOf(d);
@@ -133,6 +151,7 @@ export function defineRecord<One extends string, Many extends string, const M ex
     ...d,
     ...shapesOf(d),
     labels: d.labels ?? {},
+    actions: d.actions ?? {},
     members,
     title: d.title ?? members[0]?.name ?? "id",
     softDeleted,

@@ -17,9 +17,15 @@ export interface Member {
   filter?: true;
   /** Names of the values of a boolean or choice in the console. */
   values?: Record<string, ValueLabel>;
-  /** A text that is shown with characters of equal width. */
-  format?: "code";
+  /** How the console shows the value. `code`: with characters of equal width. `link` and `mail`: as a link. */
+  format?: "code" | "link" | "mail" | ValueFormat;
 }
+
+/**
+ * How the console shows a number in the viewer's language. A `percent` of 19 is 19%, `bytes` are a size, a `duration` is in
+ * milliseconds. `currency` is a code such as EUR, or the member that holds it.
+ */
+export type ValueFormat = "number" | "percent" | "bytes" | "duration" | { currency: string };
 
 export interface ValueLabel {
   label: Label;
@@ -95,6 +101,21 @@ export function withoutYearZero(shape: z.ZodType): z.ZodType {
     error: "expected a date of the years 1 to 9999",
   });
 }
+
+/** The reason why a record cannot show one of its members in its format; null if it can. */
+export function formatMistake({ kind, format }: RecordMember, names: readonly string[]): string | null {
+  if (format === undefined || format === "code") return null;
+  const isLink = format === "link" || format === "mail";
+  const fits = kind === "text" || kind === (isLink ? "long text" : "number");
+  if (!fits) return `a ${kind} has no format ${JSON.stringify(format)}`;
+  if (typeof format === "string" || CURRENCY.test(format.currency)) return null;
+  return names.includes(format.currency)
+    ? null
+    : `its currency ${format.currency} is neither a code nor a member`;
+}
+
+/** The code of a currency in ISO 4217. */
+export const CURRENCY = /^[A-Z]{3}$/;
 
 export function describeMember(name: string, member: Member): RecordMember {
   const core = coreOf(member.shape);

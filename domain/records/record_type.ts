@@ -102,6 +102,7 @@ export interface DefinedRecord<
 > extends RecordType<R, C, U, One, Many> {
   /** The names of the record in the console. */
   labels: RecordLabels;
+  actions: Readonly<Record<string, RecordAction>>;
   members: readonly RecordMember[];
   /** The member that names a row. */
   title: string;
@@ -119,6 +120,26 @@ export const pathOfRecord = ({ path, many }: Pick<RecordType, "path" | "many">):
 export function capitalNames({ one, many }: Pick<RecordType, "one" | "many">): { One: string; Many: string } {
   const [One = "", Many = ""] = [one, many].map((name) => name.charAt(0).toUpperCase() + name.slice(1));
   return { One, Many };
+}
+
+/**
+ * A button of a row in the console that calls a route. It is shown to viewers who have the permission of the route. In
+ * `confirm` and `done`, `{number}` is the value of the row's member `number`.
+ */
+export interface RecordAction<Row = Record<string, unknown>> {
+  label: Label;
+  /**
+   * Operation id of a route of the extension with the path parameter `id` and without a body. If its method is GET, it answers
+   * a `url`, which the button opens.
+   */
+  route: string;
+  /** The rows that have the button; absent: all. The route refuses the others itself. */
+  when?(row: Row): boolean;
+  /** The question before the call. */
+  confirm?: Label;
+  /** The message after the call. */
+  done?: Label;
+  tone?: "primary" | "danger";
 }
 
 export interface RecordLabels {

@@ -39,7 +39,8 @@ export async function createConsole(
   extensions: readonly ConsoleSection[] = [],
   tasks: Handle = handle,
 ): Promise<Mount & { listPages: ListPages }> {
-  const answers = new Answers(p, await sharedAssets());
+  const assets = await sharedAssets();
+  const answers = new Answers(p, assets.and(extensions.flatMap(({ assets = [] }) => assets)));
   const consolePages: ConsolePages = {
     find: (path) => sitemap.find(path),
     isOpen: mayOpen,

@@ -8,11 +8,13 @@ import type { ChannelProvider } from "../../domain/notifications/channel_provide
 import { isProblemCode } from "../../domain/problems/catalogue.ts";
 import type { ReportExtensions } from "../../domain/reports/threads/reports.ts";
 import { CATALOG_PERMISSIONS } from "../../domain/rights/catalog.ts";
+import { pathOfRecord } from "../../domain/records/record_type.ts";
 import type { PersonalData } from "../../domain/shared/personal_data.ts";
 import type { ExtensionMigrations } from "../../infra/postgres/migrate.ts";
 import type { ConsoleSection } from "../console/shared/page.ts";
 import { recordRoutes } from "../records/record_routes.ts";
 import type { Endpoint, EndpointInput } from "../shared/endpoint.ts";
+import { checkConsoleParts } from "./check_console_parts.ts";
 import { checkDeclarations } from "./declarations.ts";
 import type { ExtensionJob, ExtensionRoute } from "./extension.ts";
 import { type LoadedExtension, migrationsOf } from "./load_extensions.ts";
@@ -25,7 +27,7 @@ export interface Assembly {
   eventTypes: EventTypes;
   jobTypes: AnyJobType[];
   endpoints: Endpoint[];
-  /** The console sections of the extensions that have resources. The console is loaded only if there are any. */
+  /** The console sections of the extensions that have records, cards or pages. The console is loaded only if there are any. */
   loadSections(): Promise<ConsoleSection[]>;
   reports: ReportExtensions;
   channelProviders: ChannelProvider[];
@@ -59,6 +61,8 @@ export function assemble(extensions: readonly LoadedExtension[], services: () =>
       eventTypes.set(type, declaration);
     }
   }
+  const endpoints = extensions.flatMap((extension) => endpointsOf(names, extension, services));
+  for (const extension of extensions) checkConsoleParts(names, extension);
   const providers = providersOf(names, extensions);
   declareChannels(extensions.flatMap(({ channels = [] }) => channels));
   return {
@@ -67,7 +71,7 @@ export function assemble(extensions: readonly LoadedExtension[], services: () =>
     jobTypes: extensions.flatMap(({ name, jobs = [] }) =>
       jobs.map((job) => jobType(names, name, job, services))
     ),
-    endpoints: extensions.flatMap((extension) => endpointsOf(names, extension, services)),
+    endpoints,
     loadSections: () => consoleSections(names, extensions),
     reports: reportsOf(names, extensions),
     channelProviders: providers.map((provider) => ({
@@ -159,17 +163,21 @@ async function consoleSections(
   names: Names,
   extensions: readonly LoadedExtension[],
 ): Promise<ConsoleSection[]> {
-  if (extensions.every(({ resources = [] }) => resources.length === 0)) return [];
-  const { extensionSection } = await import("../console/records/record_pages.tsx");
+  const shown = extensions.map(({ name, resources = [], overview = [], pages = [], routes = [] }) => {
+    const endpoints = [...routes, ...resources.flatMap((record) => recordRoutes(record))];
+    const byId = new Map(endpoints.map((endpoint) => [endpoint.id, endpoint]));
+    return { name, resources, overview, pages, endpoints: byId };
+  }).filter(({ resources, overview, pages }) => [resources, overview, pages].flat().length > 0);
+  if (shown.length === 0) return [];
+  const { extensionSection } = await import("../console/extensions/section.tsx");
+  const { EXTENSION_PAGES } = await import("../console/shared/page.ts");
   const { sections } = await import("../console/sections.ts");
-  const pages = sections.flatMap(({ pages }) => pages);
-  names.reserve("console pages", pages.map(({ path }) => path.split("/")[0] ?? ""));
-  return extensions.flatMap(({ name, resources = [] }) => {
-    if (resources.length === 0) return [];
-    const section = extensionSection(name, resources);
-    for (const { path } of section.nav) names.claim(name, "console pages", path);
-    return [section];
-  });
+  const taken = sections.flatMap(({ pages }) => pages).map(({ path }) => path.split("/")[0] ?? "");
+  names.reserve("console pages", [...taken, EXTENSION_PAGES]);
+  for (const { name, resources } of shown) {
+    for (const record of resources) names.claim(name, "console pages", pathOfRecord(record));
+  }
+  return await Promise.all(shown.map(extensionSection));
 }
 
 function reportsOf(names: Names, extensions: readonly LoadedExtension[]): ReportExtensions {

@@ -43,16 +43,42 @@ const route = z.object({
   problems: z.array(text),
   run: work,
 });
+const label = z.union([text, z.record(z.string(), text)], "expected a text, or one for each language");
+const action = z.object({
+  label,
+  route: text,
+  when: work.optional(),
+  confirm: label.optional(),
+  done: label.optional(),
+  tone: z.enum(["primary", "danger"]).optional(),
+});
 const resource = z.object({
   one: text,
   many: text,
   members: z.array(z.looseObject({})),
+  actions: z.record(
+    z.string().regex(/^[a-z][a-z0-9-]*$/, "expected a name of lower-case letters and dashes"),
+    action,
+  ),
 }, "expected a result of defineRecord");
 const report = z.object({
   id: text,
   permissions: z.array(text),
   parts: z.array(z.object({ kind: z.enum(["table", "chart"]) })).min(1),
 }, "expected a result of defineReport");
+const title = z.object({ en: text, pt: text }, "expected a text in both languages: { en, pt }");
+const file = z.instanceof(URL, { error: "expected a URL, such as new URL('./page.js', import.meta.url)" });
+const card = z.object({ title, permission: text, read: work });
+const page = z.object({
+  path: text,
+  title,
+  permission: text,
+  isInNavigation: z.boolean().optional(),
+  render: work,
+  submit: work.optional(),
+  script: file.optional(),
+  style: file.optional(),
+});
 const provider = z.object({ name: text, send: work });
 const channel = z.object({
   name: text,
@@ -81,6 +107,8 @@ const EXTENSION = z.object({
   reports: z.array(report),
   resources: z.array(resource),
   routes: z.array(route),
+  overview: z.array(card),
+  pages: z.array(page),
   events: z.record(z.string(), z.object({ description: text, example: z.unknown() })),
   channels: z.array(channel),
   providers: z.array(provider.extend({ channel: text })),

@@ -14,6 +14,7 @@ import type { DataSubject, ErasedPersons, Exports } from "../../domain/shared/pe
 import type { Log } from "../../infra/log.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import type { EndpointSpec, OwnContent } from "../shared/endpoint.ts";
+import type { ExtensionCard, ExtensionPage } from "./console_parts.ts";
 import type { Services } from "./services.ts";
 
 /** The input of an extension's job handler besides the job's arguments. */
@@ -140,6 +141,10 @@ export interface Extension {
   // deno-lint-ignore no-explicit-any -- one list holds records with different shapes
   resources?: DefinedRecord<any, any, any>[];
   routes?: ExtensionRoute[];
+  /** Cards on the overview of the console. */
+  overview?: ExtensionCard[];
+  /** Pages of the console. */
+  pages?: ExtensionPage[];
   /** Event types that webhook endpoints can subscribe to, by name, such as `invoice.paid`. */
   events?: Record<string, EventDeclaration>;
   channels?: ExtensionChannel[];
@@ -161,6 +166,8 @@ const MEMBERS: ReadonlySet<string> = new Set<keyof Extension>([
   "reports",
   "resources",
   "routes",
+  "overview",
+  "pages",
   "events",
   "channels",
   "providers",

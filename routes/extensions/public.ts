@@ -24,10 +24,26 @@ export {
   type ProblemCode,
   type ProblemDeclaration,
 } from "../../domain/problems/catalogue.ts";
-export { defineRecord, type RecordDeclaration, type RecordOf } from "../../domain/records/define_record.ts";
+export {
+  defineRecord,
+  type RecordDeclaration,
+  type RecordOf,
+  type RowOf,
+} from "../../domain/records/define_record.ts";
 export type { Label } from "../../domain/records/labels.ts";
-export { type Member, type Members, reference, type ValueLabel } from "../../domain/records/members.ts";
-export type { DefinedRecord, RecordLabels, RecordType } from "../../domain/records/record_type.ts";
+export {
+  type Member,
+  type Members,
+  reference,
+  type ValueFormat,
+  type ValueLabel,
+} from "../../domain/records/members.ts";
+export type {
+  DefinedRecord,
+  RecordAction,
+  RecordLabels,
+  RecordType,
+} from "../../domain/records/record_type.ts";
 export type { EventDeclaration } from "../../domain/events/event_types.ts";
 export {
   boolean,
@@ -61,6 +77,20 @@ export type { ChartKind } from "../../domain/documents/document.ts";
 export type { Total } from "../../domain/documents/exact_total.ts";
 export type { ReportFormat } from "../../domain/documents/formats.ts";
 export { z } from "zod";
+
+// The console: cards on the overview and pages
+export type {
+  CardContent,
+  CardTone,
+  ConsoleText,
+  ConsoleVisit,
+  ExtensionCard,
+  ExtensionPage,
+  PageMessage,
+  PageVisit,
+  RouteCall,
+} from "./console_parts.ts";
+export { type Html, html, type HtmlValue, unsafeHtml } from "./html.ts";
 
 // Jobs
 export {

@@ -28,9 +28,37 @@ export const invoices = defineRecord({
       sort: true,
     },
     customer: { shape: z.string().min(1).max(200), label: { en: "Customer", pt: "Cliente" } },
-    amount: { shape: amount, label: { en: "Amount", pt: "Valor" }, sort: true },
+    amount: {
+      shape: amount,
+      label: { en: "Amount", pt: "Valor" },
+      sort: true,
+      format: { currency: "EUR" },
+    },
     dueOn: { shape: z.iso.date(), label: { en: "Due on", pt: "Vencimento" }, sort: true },
-    status: { shape: status, label: { en: "Status", pt: "Estado" }, set: "never", filter: true },
-    fileId: { shape: z.guid().nullable(), label: { en: "PDF", pt: "PDF" }, set: "never" },
+    status: {
+      shape: status,
+      label: { en: "Status", pt: "Estado" },
+      set: "never",
+      filter: true,
+      values: {
+        Draft: { label: { en: "Draft", pt: "Rascunho" }, tone: "idle" },
+        Sent: { label: { en: "Sent", pt: "Enviada" }, tone: "ok" },
+      },
+    },
+    fileId: { shape: z.guid().nullable(), label: { en: "File", pt: "Arquivo" }, set: "never" },
+  },
+  actions: {
+    send: {
+      label: { en: "Send", pt: "Enviar" },
+      route: "sendInvoice",
+      when: ({ status }) => status === "Draft",
+      confirm: { en: "Send {number} to {customer}?", pt: "Enviar {number} a {customer}?" },
+      done: { en: "{number} was sent.", pt: "{number} foi enviada." },
+    },
+    pdf: {
+      label: { en: "PDF", pt: "PDF" },
+      route: "giveInvoicePdf",
+      when: ({ fileId }) => fileId !== null,
+    },
   },
 });

@@ -2,6 +2,8 @@
 import { defineExtension } from "@steward/steward";
 import { agingReport } from "./aging_report.ts";
 import { invoices } from "./invoices.ts";
+import { draftsPage } from "./drafts_page.ts";
+import { monthsCard, openCard, summarizeInvoices } from "./invoice_cards.ts";
 import { renderInvoice } from "./render_invoice.ts";
 import { giveInvoicePdf, sendInvoice } from "./send_invoice.ts";
 
@@ -13,7 +15,9 @@ export default defineExtension({
   ],
   tenantRoles: { Admin: ["read:invoices", "write:invoices"], Visitor: ["read:invoices"] },
   resources: [invoices],
-  routes: [sendInvoice, giveInvoicePdf],
+  routes: [sendInvoice, giveInvoicePdf, summarizeInvoices],
+  overview: [openCard, monthsCard],
+  pages: [draftsPage],
   jobs: [renderInvoice],
   reports: [agingReport],
   events: {

@@ -39,7 +39,7 @@ const FOLDERS_OF: Record<string, string> = {
   templates: "language/values language/html_text language .",
   user_data: "imports .",
   "routes/console": [
-    "shared components lists files integration jobs notifications inbox records reports access/permissions access/users",
+    "shared components lists files integration jobs notifications inbox records extensions reports access/permissions access/users",
     "access/audit access/roles scope access/sign_in access/tenants access/data access overview search layout account visit .",
   ].join(" "),
 };

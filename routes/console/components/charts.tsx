@@ -14,7 +14,7 @@ export interface Series {
 const WIDTH = 600;
 const HEIGHT = 120;
 
-/** Stacked bars over time, one per interval. A hidden table has the values for screen readers. */
+/** Stacked bars over time, one per interval. */
 export function TimeBars({ v, label, starts, series }: {
   v: Visit;
   label: string;
@@ -22,18 +22,27 @@ export function TimeBars({ v, label, starts, series }: {
   starts: string[];
   series: Series[];
 }) {
-  const totals = starts.map((_, index) => series.reduce((sum, { values }) => sum + (values[index] ?? 0), 0));
-  const highest = Math.max(1, ...totals);
-  const step = WIDTH / Math.max(1, starts.length);
   const time = formatter(Intl.DateTimeFormat, FORMAT_TAGS[v.locale], {
     hour: "2-digit",
     minute: "2-digit",
     timeZone: v.timeZone,
   });
-  const at = (start: string) => time.format(new Date(start));
-  const descriptions = starts.map((start, index) =>
-    `${at(start)}: ` +
-    series.map(({ label, values }) => `${label} ${number(v, values[index] ?? 0)}`).join(", ")
+  const names = starts.map((start) => time.format(new Date(start)));
+  return <Bars label={label} names={names} series={series} show={(value) => number(v, value)} />;
+}
+
+/** Stacked bars, one per name. A hidden table has the values for screen readers. */
+export function Bars({ label, names, series, show }: {
+  label: string;
+  names: string[];
+  series: Series[];
+  show: (value: number) => string;
+}) {
+  const totals = names.map((_, index) => series.reduce((sum, { values }) => sum + (values[index] ?? 0), 0));
+  const highest = Math.max(1, ...totals);
+  const step = WIDTH / Math.max(1, names.length);
+  const descriptions = names.map((name, index) =>
+    `${name}: ` + series.map(({ label, values }) => `${label} ${show(values[index] ?? 0)}`).join(", ")
   );
   return (
     <figure class="chart">
@@ -63,9 +72,9 @@ export function TimeBars({ v, label, starts, series }: {
       </svg>
       <figcaption>
         <span class="row between chart-ends muted">
-          <span>{starts[0] && at(starts[0])}</span>
-          <span>max {number(v, highest)}</span>
-          <span>{starts.length > 0 && at(starts[starts.length - 1] ?? "")}</span>
+          <span>{names[0]}</span>
+          <span>max {show(highest)}</span>
+          <span>{names.length > 1 && names.at(-1)}</span>
         </span>
         <span class="row">
           {series.map(({ label, tone }) => (

@@ -1,7 +1,7 @@
 import type { Child } from "hono/jsx";
 import type { ServicePlatform } from "../../../domain/platform.ts";
 import { headerUrl } from "../../shared/answer.ts";
-import { sharedAssets } from "../shared/assets.ts";
+import type { Assets } from "../shared/assets.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { cookieWriter, readCookies } from "../shared/cookies.ts";
 import { BarePage, type ConsoleUrls } from "./document.tsx";
@@ -10,8 +10,6 @@ import { contentPolicy } from "../shared/request_security.ts";
 
 /** Value of `reason` in the sign-in address: the viewer's access changed and ended the session. */
 export const ACCESS_CHANGED = "access-changed";
-
-type Assets = Awaited<ReturnType<typeof sharedAssets>>;
 
 /** The answers of the console: pages and redirects, with cookies and the content policy. */
 export class Answers {

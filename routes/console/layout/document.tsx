@@ -42,13 +42,14 @@ export function BarePage({ urls, v, title, looks, refreshTo, scripts = [], isWid
 }
 
 /** The HTML document of every page. */
-export function Document({ urls, v, title, looks, refreshTo, scripts = [], children }: {
+export function Document({ urls, v, title, looks, refreshTo, scripts = [], styles = [], children }: {
   urls: ConsoleUrls;
   v: Looks;
   looks?: HostedLooks | undefined;
   title: string;
   refreshTo?: string | undefined;
   scripts?: string[];
+  styles?: string[] | undefined;
   children?: Child;
 }) {
   return (
@@ -69,6 +70,7 @@ export function Document({ urls, v, title, looks, refreshTo, scripts = [], child
           {refreshTo && <meta http-equiv="refresh" content={`0; url=${refreshTo}`} />}
           <link rel="icon" href={urls.asset("icon.svg")} type="image/svg+xml" />
           <link rel="stylesheet" href={urls.asset("console.css")} />
+          {styles.map((name) => <link rel="stylesheet" href={urls.asset(name)} />)}
           {looks && <style>{raw(brandStyle(looks))}</style>}
           <script src={urls.asset("htmx.js")} defer></script>
           <script src={urls.asset("console.js")} defer></script>

@@ -27,16 +27,17 @@ export function Layout(
   },
 ) {
   const t = commonTexts[v.locale];
-  const section = v.address.split(/[/?]/)[0] ?? "";
+  const [path = ""] = v.address.split("?");
   const { nav } = v;
-  const isInNav = nav.some(({ items }) => items.some(({ path }) => path === section));
-  const currentPath = isInNav ? section : view.crumbs?.[0]?.href;
+  const isInNav = (at: string) => nav.some(({ items }) => items.some(({ path }) => path === at));
+  const currentPath = [path, path.split("/")[0] ?? ""].find(isInNav) ?? view.crumbs?.[0]?.href;
   return (
     <Document
       urls={urls}
       v={v}
       title={[view.title, ...(view.crumbs ?? []).map(({ label }) => label).reverse()].join(" · ")}
       scripts={["finder.js", ...view.scripts ?? []]}
+      styles={view.styles}
     >
       <a class="skip" href={`${v.address}#content`}>{t.skip}</a>
       <header class="topbar">

@@ -16,7 +16,7 @@ import { readList } from "../components/read_list.ts";
 
 /** Runs tasks on lists with the pages of the console, in the name of who started them. */
 export const listPagesOf = (
-  p: Pick<ServicePlatform, "tokens" | "clock" | "stopping" | "baseUrl">,
+  p: Pick<ServicePlatform, "tokens" | "clock" | "stopping" | "baseUrl" | "log">,
   pages: ConsolePages,
 ): ListPages => ({
   async act(task, ids, signal) {
@@ -58,7 +58,7 @@ async function withSession(
 
 /** The page of the task's list for who started it; without a page if they may not open it any more. */
 async function open(
-  p: Pick<ServicePlatform, "tokens" | "clock" | "stopping" | "baseUrl">,
+  p: Pick<ServicePlatform, "tokens" | "clock" | "stopping" | "baseUrl" | "log">,
   pages: ConsolePages,
   task: ListTask,
 ): Promise<{ page: ConsolePage | null; v: Visit }> {
@@ -86,6 +86,8 @@ async function open(
     address: addressOf(task),
     filteredTo: null,
     nav: [],
+    cards: [],
+    log: p.log,
     dismissed: new Set(),
     inScope,
     locale,

@@ -22,7 +22,9 @@ import type { Row } from "../shared/operations.ts";
 export async function overviewPage(v: Visit): Promise<View> {
   const t = overviewTexts[v.locale];
   const window = v.query.get("window") === "day" ? "day" : "hour";
-  const [overview, changes] = await Promise.all([readOverview(v, window), readChanges(v, window)]);
+  const own = Promise.all([readOverview(v, window), readChanges(v, window)]);
+  const cards = v.cards.map((card) => card.render(v, own));
+  const [overview, changes] = await own;
   if (!overview) {
     const { needsTenant, needsTenantText } = commonTexts[v.locale];
     return { title: t.title, body: <Empty icon="tenants" title={needsTenant}>{needsTenantText}</Empty> };
@@ -35,6 +37,7 @@ export async function overviewPage(v: Visit): Promise<View> {
         <FirstSteps v={v} />
         <LivePart v={v} id="overview" everySeconds={5}>
           <AttentionCard v={v} overview={overview} />
+          {cards.length > 0 && <div class="grid-2">{await Promise.all(cards)}</div>}
           <JobStatistics v={v} overview={overview} />
           <div class="grid-2">
             <ThroughputCard v={v} overview={overview} window={window} />

@@ -3,6 +3,7 @@ import { labelIn, nameInWords } from "../../../domain/records/labels.ts";
 import { coreOf, type RecordMember } from "../../../domain/records/members.ts";
 import type { DefinedRecord } from "../../../domain/records/record_type.ts";
 import type { Fields } from "../components/fields.tsx";
+import { unitOf, valueFormat } from "../components/formats.ts";
 import type { Choice } from "../components/forms.tsx";
 import { commonTexts } from "../shared/common_texts.ts";
 import { jsonIn } from "../shared/json.ts";
@@ -22,6 +23,13 @@ export const oneOf = ({ one, labels }: DefinedRecord, language: string): string 
 
 export const labelOf = ({ name, label }: RecordMember, language: string): string =>
   labelIn(label ?? nameInWords(name), language);
+
+/** The label with the unit of the plain value: "Amount (EUR)". */
+export function labelWithUnit(member: RecordMember, language: string): string {
+  const format = valueFormat(member);
+  const unit = format && unitOf(format);
+  return unit ? `${labelOf(member, language)} (${unit})` : labelOf(member, language);
+}
 
 /** The name of a value of a boolean or choice. */
 export function valueLabel({ kind, values }: RecordMember, value: string, locale: Locale): string {
@@ -43,7 +51,7 @@ export function choicesOf(member: RecordMember, locale: Locale, choices: Referen
 export function inputOf(f: Fields, member: RecordMember, choices: ReferenceChoices) {
   const { name, kind, isNullable, format } = member;
   const { locale } = f.v;
-  const label = labelOf(member, locale);
+  const label = labelWithUnit(member, locale);
   const hint = member.hint && labelIn(member.hint, locale);
   if (kind === "boolean" && !isNullable) return f.check(name, label, hint);
   const listed = choicesOf(member, locale, choices);
@@ -59,12 +67,13 @@ export function inputOf(f: Fields, member: RecordMember, choices: ReferenceChoic
       hint,
     });
   }
-  const type = kind === "date"
-    ? "date" as const
-    : coreOf(member.shape) instanceof z.ZodEmail
-    ? "email" as const
-    : "text";
-  return f.text(name, label, { hint, type });
+  return f.text(name, label, { hint, type: inputType(member) });
+}
+
+function inputType({ kind, format, shape }: RecordMember): "date" | "email" | "url" | "text" {
+  if (kind === "date") return "date";
+  if (format === "mail" || coreOf(shape) instanceof z.ZodEmail) return "email";
+  return format === "link" ? "url" : "text";
 }
 
 /** The values of a row as its form shows them. */

@@ -1,33 +1,28 @@
 import type { Child } from "hono/jsx";
+import { z } from "zod";
 import { recordNamed } from "../../../domain/records/define_record.ts";
-import { labelIn, nameInWords } from "../../../domain/records/labels.ts";
-import type { RecordMember } from "../../../domain/records/members.ts";
+import { labelIn } from "../../../domain/records/labels.ts";
+import { coreOf, type RecordMember } from "../../../domain/records/members.ts";
 import { type DefinedRecord, pathOfRecord } from "../../../domain/records/record_type.ts";
 import { recordRoutes } from "../../records/record_routes.ts";
 import { Fields, Form } from "../components/fields.tsx";
+import { formatted, valueFormat } from "../components/formats.ts";
 import { buttonLink, type Choice, deleteButton } from "../components/forms.tsx";
-import { choice, type Filter, list, search, text, timeColumn } from "../components/list.tsx";
+import { actionsColumn, choice, type Filter, list, search, text, timeColumn } from "../components/list.tsx";
 import { Card } from "../components/notice.tsx";
 import type { Column } from "../components/table.tsx";
 import { Badge, CopyValue, exactDay, factList, shortId, Time } from "../components/values.tsx";
 import { done, formPage } from "../shared/actions.ts";
 import { orNull, type Page } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
-import {
-  type ConsolePage,
-  type ConsoleSection,
-  field,
-  may,
-  type NavItem,
-  type View,
-  type Visit,
-} from "../shared/page.ts";
+import { type ConsolePage, field, may, type NavItem, type View, type Visit } from "../shared/page.ts";
 import { inverseOf } from "../shared/undo.ts";
 import {
   bodyOf,
   choicesOf,
   inputOf,
   labelOf,
+  labelWithUnit,
   manyOf,
   oneOf,
   type RecordRow,
@@ -35,6 +30,7 @@ import {
   valueLabel,
   valuesOf,
 } from "./member_forms.tsx";
+import { actionPages, permittedActions, type RecordActions, rowButtons } from "./row_actions.tsx";
 import { recordTexts } from "./texts.ts";
 
 /** The navigation entry of a record. */
@@ -46,18 +42,8 @@ export const recordNavItem = (record: DefinedRecord, icon = "files"): NavItem =>
   ...record.readBy ? { permissions: [record.readBy] } : {},
 });
 
-/** The console's section of an extension: the pages of its records. */
-export function extensionSection(name: string, records: readonly DefinedRecord[]): ConsoleSection {
-  const title = nameInWords(name.replaceAll("_", " "));
-  return {
-    title: { en: title, pt: title },
-    nav: records.map((record) => recordNavItem(record)),
-    pages: records.flatMap(recordPages),
-  };
-}
-
-/** The pages of a record: its list, the form of a new and of an existing row, and its deletion. */
-export function recordPages(record: DefinedRecord): ConsolePage[] {
+/** The pages of a record: its list, the form of a new and of an existing row, its deletion and its own actions. */
+export function recordPages(record: DefinedRecord, actions: RecordActions = []): ConsolePage[] {
   const path = pathOfRecord(record);
   const { managedBy, members, softDeleted } = record;
   const [listing, reading, creating, , changing, deleting] = recordRoutes<DefinedRecord>(record);
@@ -90,7 +76,7 @@ export function recordPages(record: DefinedRecord): ConsolePage[] {
             caption: many,
             empty: about ? [t.noneYet(many), labelIn(about, v.locale)] : [t.noneYet(many)],
             filters: filtersOf(v, record, choices),
-            columns: await columnsOf(v, record, page, choices),
+            columns: await columnsOf(v, record, page, choices, actions),
           }),
         };
       },
@@ -103,7 +89,7 @@ export function recordPages(record: DefinedRecord): ConsolePage[] {
           created.map(({ name, shape }) => [name, shape.safeParse(undefined).data]),
         );
         const fields = new Fields(v, sent, creating, initial);
-        return formView(fields, record, created, null, await readReferenceChoices(v, created));
+        return formView(fields, record, created, null, await readReferenceChoices(v, created), actions);
       },
       async send(v, form) {
         const row = await (await v.api.ask(creating, { body: bodyOf(form, created) })).json();
@@ -117,7 +103,7 @@ export function recordPages(record: DefinedRecord): ConsolePage[] {
       async show(v, sent) {
         const { row, etag } = await read(v);
         const fields = new Fields(v, sent, changing, { ...valuesOf(row, changed), etag });
-        return formView(fields, record, changed, row, await readReferenceChoices(v, changed, row));
+        return formView(fields, record, changed, row, await readReferenceChoices(v, changed, row), actions);
       },
       async send(v, form) {
         const { params } = v;
@@ -143,6 +129,7 @@ export function recordPages(record: DefinedRecord): ConsolePage[] {
         return done(path, text, { undo: inverseOf(creating, { body: membersIn(row, created) }) });
       },
     },
+    ...actionPages(record, actions, async (v) => (await read(v)).row),
   ];
 }
 
@@ -206,6 +193,7 @@ async function columnsOf(
   record: DefinedRecord,
   page: Page<RecordRow>,
   choices: ReferenceChoices,
+  actions: RecordActions,
 ): Promise<Column<RecordRow>[]> {
   const { members, title, softDeleted, sortable } = record;
   const t = recordTexts[v.locale];
@@ -215,14 +203,17 @@ async function columnsOf(
     ...members.filter(({ name }) => name !== title && name !== "description"),
   ].slice(0, COLUMNS);
   const names = await readNames(v, shown, page, choices);
+  const offered = permittedActions(v, actions);
   const columns = shown.map((member): Column<RecordRow> => ({
-    head: labelOf(member, v.locale),
+    head: v.collect ? labelWithUnit(member, v.locale) : labelOf(member, v.locale),
     ...sortable.includes(member.name) ? { sort: member.name } : {},
+    ...valueFormat(member) ? { align: "end" } : {},
     cell: (row) => {
-      const value = cellOf(v, member, row[member.name], names);
-      return member.name === title ? titleCell(record, path, row, value) : value;
+      const isLink = member.format === "link" || member.format === "mail";
+      if (member.name !== title) return cellOf(v, member, row, names);
+      return titleCell(record, path, row, isLink ? String(row[title] ?? "") : cellOf(v, member, row, names));
     },
-    ...member.kind === "date" ? { csv: (row) => String(row[member.name] ?? "") } : {},
+    ...member.kind === "date" || valueFormat(member) ? { csv: (row) => String(row[member.name] ?? "") } : {},
   }));
   const state: Column<RecordRow> = {
     head: t.status,
@@ -233,6 +224,7 @@ async function columnsOf(
     ...columns,
     ...isShowingDeleted ? [state] : [],
     timeColumn(v, t.created, "createdAt", { sort: "createdAt" }),
+    ...offered.length > 0 ? [actionsColumn(v, (row: RecordRow) => rowButtons(v, record, offered, row))] : [],
   ];
 }
 
@@ -272,8 +264,10 @@ async function readNames(
   return names;
 }
 
-function cellOf(v: Visit, member: RecordMember, value: unknown, names: Map<string, Child>): Child {
+function cellOf(v: Visit, member: RecordMember, row: RecordRow, names: Map<string, Child>): Child {
   const { kind, values, format } = member;
+  const value = row[member.name];
+  const shownAs = valueFormat(member);
   if (value === null || value === undefined) return "–";
   const text = typeof value === "object" ? JSON.stringify(value) : String(value);
   switch (kind) {
@@ -292,8 +286,21 @@ function cellOf(v: Visit, member: RecordMember, value: unknown, names: Map<strin
     case "json":
       return <code class="clamp">{text}</code>;
     default:
-      return format === "code" ? <code class="clamp">{text}</code> : text;
+      if (shownAs) return <span class="nowrap">{formatted(v, text, shownAs, row)}</span>;
+      if (coreOf(member.shape) instanceof z.ZodGUID) return <code title={text}>{shortId(text)}</code>;
+      if (format === "code") return <code class="clamp">{text}</code>;
+      return format === "link" || format === "mail" ? linkTo(text, format) : text;
   }
+}
+
+/** A link of the web or to a mail address. Any other text, such as `javascript:`, is no link. */
+function linkTo(text: string, format: "link" | "mail"): Child {
+  if (format === "mail") {
+    return <a href={`mailto:${encodeURIComponent(text).replaceAll("%40", "@")}`}>{text}</a>;
+  }
+  return /^https?:$/.test(URL.parse(text)?.protocol ?? "")
+    ? <a href={text} rel="noreferrer">{text}</a>
+    : text;
 }
 
 /** The form of a new row, or of an existing one with its facts. Read-only for viewers who may not change it. */
@@ -303,6 +310,7 @@ function formView(
   members: readonly RecordMember[],
   row: RecordRow | null,
   choices: ReferenceChoices,
+  actions: RecordActions,
 ): View {
   const { v } = f;
   const t = recordTexts[v.locale];
@@ -313,12 +321,17 @@ function formView(
   return {
     title,
     crumbs: [{ href: path, label: manyOf(record, v.locale) }],
-    actions: row && isOpen &&
-      deleteButton(
-        v,
-        `${here}/delete`,
-        record.softDeleted ? t.deleteConfirm(title) : t.deleteUndoable(title),
-      ),
+    actions: row && (
+      <>
+        {rowButtons(v, record, actions, row)}
+        {isOpen &&
+          deleteButton(
+            v,
+            `${here}/delete`,
+            record.softDeleted ? t.deleteConfirm(title) : t.deleteUndoable(title),
+          )}
+      </>
+    ),
     body: (
       <>
         <Card>
@@ -354,7 +367,7 @@ async function RowFacts({ v, record, row, shown }: {
       {factList([
         ...others.map((member): [string, Child] => [
           labelOf(member, v.locale),
-          cellOf(v, member, row[member.name], names),
+          cellOf(v, member, row, names),
         ]),
         [t.created, <Time v={v} at={row.createdAt} />],
         [t.updated, <Time v={v} at={row.updatedAt} />],

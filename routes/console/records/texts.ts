@@ -11,6 +11,7 @@ export const recordTexts = sectionTexts({
   wasCreated: (name: string) => [`${name} was created.`, `${name}: criado.`],
   saved: (name: string) => [`${name} was saved.`, `${name}: salvo.`],
   removed: (name: string) => [`${name} was deleted.`, `${name}: excluído.`],
+  actionDone: (label: string) => [`${label}: done.`, `${label}: feito.`],
   deleteUndoable: (name: string) => [`Delete ${name}?`, `Excluir ${name}?`],
   deleteConfirm: (name: string) => [
     `Delete ${name}? This cannot be undone.`,

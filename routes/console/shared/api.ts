@@ -11,6 +11,7 @@ import {
   addressOf,
   type Answer,
   type Arguments,
+  type CalledEndpoint,
   endpointOf,
   type LooseInput,
   type OperationId,
@@ -200,7 +201,7 @@ export class Api {
   }
 
   /** Calls an endpoint of the service or of an extension. @throws Refusal */
-  async ask(endpoint: Endpoint, input: LooseInput = {}): Promise<Response> {
+  async ask(endpoint: CalledEndpoint, input: LooseInput = {}): Promise<Response> {
     const { body, ifMatch, headers, signal } = input;
     const { method, access } = endpoint;
     return await this.send(method.toUpperCase(), addressOf(endpoint, input), {

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 
-interface Asset {
+export interface Asset {
   bytes: Uint8Array<ArrayBuffer>;
   contentType: string;
   version: string;
@@ -24,26 +24,41 @@ const STYLES = [
 ];
 
 /** Reads scripts, styles and icon once. Their addresses contain a content hash, so browsers cache them permanently. */
-async function loadAssets() {
+async function loadAssets(): Promise<Assets> {
   const htmx = join(
     dirname(createRequire(import.meta.url).resolve("htmx.org/package.json")),
     "dist/htmx.min.js",
   );
   const own = (name: string) => new URL(`../assets/${name}`, import.meta.url);
-  const assets = new Map<string, Asset>([
-    ["console.css", await read(STYLES.map((name) => own(`style/${name}.css`)), "text/css; charset=utf-8")],
-    ["console.js", await read([own("console.js")], "text/javascript; charset=utf-8")],
-    ["filter.js", await read([own("filter.js")], "text/javascript; charset=utf-8")],
-    ["finder.js", await read([own("finder.js")], "text/javascript; charset=utf-8")],
-    ["passkey.js", await read([own("passkey.js")], "text/javascript; charset=utf-8")],
-    ["upload.js", await read([own("upload.js")], "text/javascript; charset=utf-8")],
-    ["htmx.js", await read([htmx], "text/javascript; charset=utf-8")],
-    ["icon.svg", await read([own("icon.svg")], "image/svg+xml; charset=utf-8")],
+  return assetsOf([
+    [
+      "console.css",
+      await readAsset(STYLES.map((name) => own(`style/${name}.css`)), "text/css; charset=utf-8"),
+    ],
+    ["console.js", await readAsset([own("console.js")], "text/javascript; charset=utf-8")],
+    ["filter.js", await readAsset([own("filter.js")], "text/javascript; charset=utf-8")],
+    ["finder.js", await readAsset([own("finder.js")], "text/javascript; charset=utf-8")],
+    ["passkey.js", await readAsset([own("passkey.js")], "text/javascript; charset=utf-8")],
+    ["upload.js", await readAsset([own("upload.js")], "text/javascript; charset=utf-8")],
+    ["htmx.js", await readAsset([htmx], "text/javascript; charset=utf-8")],
+    ["icon.svg", await readAsset([own("icon.svg")], "image/svg+xml; charset=utf-8")],
   ]);
+}
+
+export interface Assets {
+  /** Address relative to the console's base. */
+  href(name: string): string;
+  answer(name: string): Response;
+  /** These and further assets. */
+  and(more: [name: string, asset: Asset][]): Assets;
+}
+
+function assetsOf(all: [name: string, asset: Asset][]): Assets {
+  const assets = new Map(all);
   return {
-    /** Address relative to the console's base. */
-    href: (name: string): string => `assets/${name}?v=${assets.get(name)?.version ?? ""}`,
-    answer(name: string): Response {
+    href: (name) => `assets/${name}?v=${assets.get(name)?.version ?? ""}`,
+    and: (more) => assetsOf([...all, ...more]),
+    answer(name) {
       const asset = assets.get(name);
       if (!asset) return new Response("not found", { status: 404 });
       return new Response(asset.bytes, {
@@ -62,9 +77,8 @@ let shared: Promise<Assets> | undefined;
 /** The assets, read once for all who serve pages. */
 export const sharedAssets = (): Promise<Assets> => shared ??= loadAssets();
 
-export type Assets = Awaited<ReturnType<typeof loadAssets>>;
-
-async function read(files: (URL | string)[], contentType: string): Promise<Asset> {
+/** Reads files as one asset. */
+export async function readAsset(files: (URL | string)[], contentType: string): Promise<Asset> {
   const bytes = new Uint8Array(
     await new Blob(await Promise.all(files.map((file) => Deno.readFile(file)))).arrayBuffer(),
   );

@@ -54,6 +54,11 @@ export interface LooseInput {
   signal?: AbortSignal;
 }
 
+/** The members of an endpoint that a call of it needs. Routes of extensions have them too. */
+export type CalledEndpoint = Pick<Endpoint, "id" | "method" | "path"> & {
+  access: { permissions: string[] };
+};
+
 const endpoints = new Map<string, Endpoint>(ENDPOINTS.map((spec) => [spec.id, spec]));
 
 /** The endpoint of an operation. */
@@ -80,7 +85,7 @@ const PAGE_SIZES = ["100", "50", "20"];
 
 /** The path and query of a call. */
 export function addressOf(
-  endpoint: Endpoint,
+  endpoint: Pick<Endpoint, "id" | "path">,
   { params = {}, query = {} }: LooseInput,
 ): string {
   const path = endpoint.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {

@@ -3,7 +3,9 @@ import type { Child } from "hono/jsx";
 import type { Actor } from "../../../domain/audit/audit.ts";
 import type { SavedFilter } from "../../../domain/console/saved_filters.ts";
 import type { HostedLooks } from "../../looks/hosted_page.ts";
+import type { Log } from "../../../infra/log.ts";
 import type { Api, Page } from "./api.ts";
+import type { Asset } from "./assets.ts";
 import { inEveryLanguage, type Locale } from "./languages.ts";
 import type { Flash, Result, Theme } from "./looks.ts";
 
@@ -45,6 +47,9 @@ export interface Visit {
   filteredTo: { id: string; name: string } | null;
   /** The navigation entries that the viewer may open. */
   nav: NavGroup[];
+  /** The cards of extensions on the overview that the viewer may see. */
+  cards: OverviewCard[];
+  log: Log;
   /** Names of the hints that the user has dismissed in this browser. */
   dismissed: ReadonlySet<string>;
   /** An API client in another scope of the viewer; null: without a tenant. */
@@ -78,8 +83,9 @@ export interface View {
   crumbs?: { href: string; label: string }[];
   /** Buttons beside the title. */
   actions?: Child;
-  /** Names of script assets that only this page needs. */
+  /** Names of script and style assets that only this page needs. */
   scripts?: string[];
+  styles?: string[];
   status?: number;
 }
 
@@ -164,12 +170,25 @@ export interface NavGroup {
   items: NavItem[];
 }
 
+/** First path segment of the pages of extensions. They work only in a chosen tenant. */
+export const EXTENSION_PAGES = "x";
+
+/** A card of an extension on the overview. */
+export interface OverviewCard {
+  permissions: string[];
+  /** @param page the other parts of the overview: a card may take a little longer than they do. It never fails. */
+  render(v: Visit, page: Promise<unknown>): Promise<Child>;
+}
+
 /** A section of the console: its pages and navigation entries. */
 export interface ConsoleSection {
   /** Heading above its navigation entries; absent: no heading. */
   title?: Record<Locale, string>;
   nav: NavItem[];
   pages: ConsolePage[];
+  cards?: OverviewCard[];
+  /** Scripts and styles of the pages, by name. */
+  assets?: [name: string, asset: Asset][];
 }
 
 /** True if the viewer holds `permission` or admin:system. */

@@ -92,6 +92,8 @@ export async function openVisit(
     address,
     filteredTo: await filteredTo(api, viewer, query),
     nav: sitemap.navOf(viewer, locale),
+    cards: sitemap.cardsOf(viewer),
+    log: p.log,
     dismissed: new Set(state.dismissed),
     inScope: apiIn,
     locale,

@@ -2,8 +2,10 @@ import type { Locale } from "../shared/languages.ts";
 import {
   type ConsolePage,
   type ConsoleSection,
+  EXTENSION_PAGES,
   mayOpen,
   type NavGroup,
+  type OverviewCard,
   type Viewer,
 } from "../shared/page.ts";
 
@@ -20,7 +22,8 @@ export class Sitemap {
 
   constructor(private readonly sections: readonly ConsoleSection[], readonly pages: readonly ConsolePage[]) {
     const items = sections.flatMap(({ nav }) => nav);
-    this.#tenantOnly = new Set(items.filter(({ needsTenant }) => needsTenant).map(({ path }) => path));
+    const listed = items.filter(({ needsTenant }) => needsTenant).map(({ path }) => path);
+    this.#tenantOnly = new Set([EXTENSION_PAGES, ...listed]);
   }
 
   /** The page at a path under /console. */
@@ -40,6 +43,12 @@ export class Sitemap {
       items: nav.filter((item) => mayOpen(item, viewer)),
     })).filter(({ items }) => items.length > 0);
   }
+
+  /** The cards of extensions that the viewer may see. */
+  cardsOf = (viewer: Viewer): OverviewCard[] =>
+    this.sections.flatMap(({ cards = [] }) =>
+      cards.filter(({ permissions }) => mayOpen({ permissions, needsTenant: true }, viewer))
+    );
 
   /** The reason why a viewer cannot open a page; null if the viewer can. */
   whyClosed(page: ConsolePage | null, params: Record<string, string>, viewer: Viewer) {

@@ -81,7 +81,7 @@ inBrowser("after a refused token the page is asked for another, and an ended ses
   const page = await open(ann);
   callers = [{ token: "refused" }, ann];
   const inbox = page.locator("steward-inbox");
-  await inbox.evaluate((element) => (element as HTMLElement & { refresh(): void }).refresh());
+  await page.evaluate("document.querySelector('steward-inbox').refresh()");
   await inbox.getByRole("heading", { name: "Hello" }).waitFor();
   await ann.post("/api/v1/auth/logout");
   await inbox.getByRole("button", { name: "Mark as read: Hello" }).click();

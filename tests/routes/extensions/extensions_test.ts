@@ -12,6 +12,7 @@ import {
   anyone,
   defineExtension,
   defineJob,
+  defineRecord,
   defineRoute,
   noContent,
   z,
@@ -175,6 +176,33 @@ const route = (more: object) => ({
 });
 const permission = (code: string) => ({ permissions: [{ code, category: "c", description: "d" }] });
 
+const title = { en: "Card", pt: "Cartão" };
+const card = (more: object) => ({
+  overview: [{ title, permission: "read:users", read: () => Promise.resolve({}), ...more }],
+});
+/** A page for each of some changes of it. */
+const pages = (...changes: object[]) => ({
+  pages: changes.map((change) => ({
+    ...{ path: "page/{id}", title, permission: "read:users", render: () => null },
+    ...change,
+  })),
+});
+/** A record with an action, and the route that it calls. */
+const acting = (action: object, called: object = {}) => ({
+  ...route(called),
+  resources: [defineRecord({
+    ...{
+      one: "thing",
+      many: "things",
+      area: "A",
+      managedBy: "read:users",
+      table: "acme.things",
+      members: {},
+    },
+    actions: { go: { label: "Go", route: "readAcme", ...action } },
+  })],
+});
+
 /** Members of the extension acme that are refused, and the mistake that the error names. */
 const REFUSED: [members: object, mistake: string][] = [
   [
@@ -210,6 +238,25 @@ const REFUSED: [members: object, mistake: string][] = [
     { events: { [`invoice.${"x".repeat(93)}`]: { description: "d", example: {} } } },
     `events: "invoice.${"x".repeat(93)}" does not match`,
   ],
+  [acting({ route: "sendAcme" }), 'the action go of the record thing: "sendAcme" is not the operation id'],
+  [acting({}), 'the action go of the record thing: "readAcme" has the path /api/v1/acme; expected'],
+  [
+    acting({}, { path: "/api/v1/acme/{id}", method: "post", body: z.object({}) }),
+    'the action go of the record thing: "readAcme" needs a body',
+  ],
+  [
+    acting({}, { path: "/api/v1/acme/{id}" }),
+    'the action go of the record thing: "readAcme" is a GET route that answers no url',
+  ],
+  [acting({ label: undefined }), "resources[0].actions.go.label: expected a text, or one for each language"],
+  [card({ permission: "read:nothing" }), 'overview: "Card" needs the undeclared permission read:nothing'],
+  [card({ title: "Card" }), "overview[0].title: expected a text in both languages"],
+  [pages({ permission: undefined }), "pages[0].permission: expected a text"],
+  [pages({ permission: "read:nothing" }), 'pages: "page/{id}" needs the undeclared permission read:nothing'],
+  [pages({ path: "Page" }), 'pages: "Page" does not match'],
+  [pages({}, { path: "page/{key}" }), 'pages: "page/{key}" is already used by extension acme'],
+  [pages({ isInNavigation: true }), 'pages: "page/{id}" has a parameter, so the navigation cannot list it'],
+  [pages({ script: "./page.js" }), "pages[0].script: expected a URL"],
   [{ databases: { billing: undefined } }, 'databases: "billing" has no URL that starts with postgres:'],
 ];
 
@@ -293,4 +340,24 @@ Deno.test("a module that is missing, or declares no extension, is refused at sta
     DATABASE_URL: t.steward.platform.config.DATABASE_URL ?? "",
   });
   await assert.rejects(start, /the extension \.\/nowhere\.ts cannot be loaded/);
+});
+
+Deno.test("a page whose script cannot be read, and a format that a member cannot have, are refused by name", async () => {
+  const script = new URL("file:///nowhere/page.js");
+  const { loadSections } = assembled(pages({ script }));
+  await assert.rejects(
+    loadSections(),
+    /^Error: extension acme: pages: "page\/\{id\}": file:.* cannot be read/,
+  );
+  const formatted = (format: object | string, shape: z.ZodType = z.number()) =>
+    defineRecord({
+      ...{ one: "box", many: "boxes", area: "A", managedBy: "write:boxes", table: "acme.boxes" },
+      members: { size: { shape, format: format as "bytes" } },
+    });
+  assert.throws(
+    () => formatted("bytes", z.boolean()),
+    /record box: .* size: a boolean has no format "bytes"/,
+  );
+  assert.throws(() => formatted("link"), /a number has no format "link"/);
+  assert.throws(() => formatted({ currency: "money" }), /its currency money is neither a code nor a member/);
 });

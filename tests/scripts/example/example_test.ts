@@ -133,6 +133,7 @@ checkTenantIsolation(t, {
   samples: { invoice: (text) => invoice(text, { customer: text }) },
   rows: {
     sendInvoice: { names: (id) => ({ params: { id: id("invoice") } }), code: "INVOICE_NOT_FOUND" },
+    summarizeInvoices: { own: () => ({}) },
     giveInvoicePdf: { names: (id) => ({ params: { id: id("invoice") } }), code: "INVOICE_NOT_FOUND" },
   },
   reports: { "invoice-aging": {} },
