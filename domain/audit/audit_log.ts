@@ -19,7 +19,9 @@ export const AuditRow = z.object({
   actorEmail: z.string().nullable(),
   serviceAccount: z.string().nullable().meta({ description: "Name of the service account that acted" }),
   actedBy: z.guid().nullable().meta({ description: "The user who acted as the actor (a delegation)" }),
-  apiKeyId: z.guid().nullable().meta({ description: "The actor's API key or set-up link, if the request used one" }),
+  apiKeyId: z.guid().nullable().meta({
+    description: "The actor's API key or set-up link, if the request used one",
+  }),
   tenantId: z.guid().nullable(),
   action: z.string(),
   targetType: z.string(),
