@@ -122,7 +122,7 @@ Deno.test("the service, API keys and unknown actions are named too", () => {
     "O serviço excluiu o conteúdo do arquivo a.pdf",
   ]);
   const byKey = entry("role.create", BILLING, { apiKeyId: SALES, after: { name: "Billing" } });
-  assert.equal(said(byKey)[0], "An API key of Ana created role Billing");
+  assert.equal(said(byKey)[0], "A key or link of Ana created role Billing");
   assert.equal(said(entry("invoice.settle", "42"))[0], "Ana did invoice.settle to 42");
 });
 
