@@ -44,7 +44,7 @@ export function pageFinder({ pages }: Sitemap): (path: string) => FoundPage | nu
 
 /** The address of a page, with the ids of samples. */
 export function addressOf(samples: Record<string, string>, { path }: ConsolePage): string {
-  const sample = samples[path.split("/")[0] ?? ""];
+  const sample = samples[path.split("/{")[0] ?? ""] ?? samples[path.split("/")[0] ?? ""];
   const address = path.replace("{version}", "1").replace(/\{\w+\}/, sample ?? "{}");
   assert.ok(!address.includes("{"), `${path}: samples.ts has something to show`);
   return address;

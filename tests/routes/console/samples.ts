@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { pathOfRecord } from "../../../domain/records/record_type.ts";
 import { RECORDS } from "../../../domain/records/records.ts";
+import { newId } from "../../../domain/shared/ids.ts";
 import { creationOf } from "../../support/record_samples.ts";
 import type { TestService } from "../../support/setup.ts";
 import { reached, STATUS } from "../reports/support.ts";
 
 /**
  * Creates one object for every kind of page with an id, in the platform tenant.
- * @returns ids by the first segment of the paths: `jobs` for `jobs/{id}` and the paths below it.
+ * @returns ids by what stands before the id in the paths, or by its first segment: `jobs` for `jobs/{id}` and below.
  */
 export async function makeSamples(t: TestService): Promise<Record<string, string>> {
   const { systemAdmin } = t;
@@ -88,6 +89,7 @@ export async function makeSamples(t: TestService): Promise<Record<string, string
     "job-types": "steward.fail",
     queues: "default",
     tenants: group,
+    "tenants/sign-in/providers": await makeProvider(t),
     "work-in": group,
     users: visitor.userId,
     "user-imports": imported?.id ?? "",
@@ -116,6 +118,20 @@ export async function makeSamples(t: TestService): Promise<Record<string, string
       sampleData: { number: 7 },
     }),
   };
+}
+
+/** A provider of the platform tenant, which the API makes for other tenants only. */
+async function makeProvider({ steward, platformTenantId }: TestService): Promise<string> {
+  const connection = {
+    issuer: "https://id.example.test",
+    clientId: "steward",
+    entityId: null,
+    signInUrl: null,
+    certificates: [],
+  };
+  const row = { id: newId(), tenant_id: platformTenantId, kind: "Oidc", name: "Example Ltd", connection };
+  await steward.platform.sql`insert into sign_in_providers ${steward.platform.sql(row)}`;
+  return row.id;
 }
 
 /** One row of each record, with this text. */

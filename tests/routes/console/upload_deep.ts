@@ -57,7 +57,7 @@ inBrowser("a large file is uploaded in parts", async (b) => {
   await choose(page, "large.zip", content);
   await startUpload(page);
   await notice(page, "Available");
-  assert.equal(puts.length, 3);
+  assert.equal(puts.length, 4);
   assert.ok(puts.every((url) => url.includes("partNumber=")));
   const { body } = await actor.get("/api/v1/files");
   assert.equal(body.items[0].sizeBytes, content.length);
