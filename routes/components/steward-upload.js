@@ -6,7 +6,7 @@ const texts = textTable({
     choose: (isMany) => isMany ? "Choose files" : "Choose a file",
     drop: (isMany) => `or drop ${isMany ? "them" : "it"} here`,
     waiting: "Waiting",
-    sending: (sent, total, percent) => `${sent} of ${total} (${percent})`,
+    sending: (sent, total, percent) => `${sent} of ${total} (${percent}%)`,
     paused: "Paused",
     lost: "Interrupted. Choose the same file again to continue.",
     checking: "Uploaded, being checked for viruses…",
@@ -27,7 +27,7 @@ const texts = textTable({
     choose: (isMany) => isMany ? "Escolher arquivos" : "Escolher um arquivo",
     drop: (isMany) => `ou ${isMany ? "solte-os" : "solte-o"} aqui`,
     waiting: "Aguardando",
-    sending: (sent, total, percent) => `${sent} de ${total} (${percent})`,
+    sending: (sent, total, percent) => `${sent} de ${total} (${percent}%)`,
     paused: "Pausado",
     lost: "Interrompido. Escolha o mesmo arquivo para continuar.",
     checking: "Enviado, verificando se há vírus…",
@@ -152,12 +152,10 @@ class StewardUpload extends StewardElement {
       const earlier = upload.fileId ?? stored((storage) => storage.getItem(key));
       const fileId = upload.fileId = earlier ?? await this.#reserve({ file, name, size }, signal);
       stored((storage) => storage.setItem(key, fileId));
-      const path = `/files/${fileId}`;
       try {
-        const parts = await this.#sendParts(upload, `${path}/parts`, signal);
+        const parts = await this.#sendParts(upload, `/files/${fileId}/parts`, signal);
         const body = parts.length > 0 ? { parts } : undefined;
-        await this.request("POST", `${path}/complete`, { body, signal });
-        return;
+        return await this.request("POST", `/files/${fileId}/complete`, { body, signal });
       } catch (error) {
         const isGone = error instanceof Refused && [403, 404, 409].includes(error.status);
         if (!earlier || !isGone || isLast) throw error;
@@ -182,8 +180,10 @@ class StewardUpload extends StewardElement {
     for (let failures = 0;;) {
       try {
         const checksums = isChecked ? await checksumsOf(next) : [];
-        const { value } = await this.request("POST", path, { body: { checksums }, signal });
-        const { received, parts } = value;
+        const { value: { received, parts } } = await this.request("POST", path, {
+          body: { checksums },
+          signal,
+        });
         if (parts.length === 0) return received.map(({ partNumber, etag }) => ({ partNumber, etag }));
         if (received.length > most) failures = 0;
         most = Math.max(most, received.length);
@@ -198,7 +198,7 @@ class StewardUpload extends StewardElement {
         }
         next = missing.filter(({ partNumber }) => !signed.has(partNumber)).slice(0, PARTS_AT_ONCE);
       } catch (error) {
-        if (error instanceof StorageRefused && error.status === 403) isChecked = false; // some stores know no checksums
+        if (error.storageStatus === 403) isChecked = false; // some stores know no checksums
         if (signal.aborted || error.isFinal || ++failures === MAX_ATTEMPTS) throw error;
         await pause(Math.min(RETRY_MS * 2 ** (failures - 1), LONGEST_PAUSE_MS), signal);
       }
@@ -231,7 +231,7 @@ class StewardUpload extends StewardElement {
       this.tell("scanned", { fileId: upload.fileId, fileName: upload.name, isAvailable: false });
     }
     if (error.isFinal && error.status !== 401) upload.file = null; // the same file would be refused again
-    upload.problem = error instanceof StorageRefused ? this.t.storage : this.textOf(error);
+    upload.problem = this.textOf(error);
     this.tell("error", { code: error.code, message: upload.problem });
     this.#set(upload, "failed");
   }
@@ -258,10 +258,7 @@ class StewardUpload extends StewardElement {
     const { t, language: { locale } } = this;
     if (state === "failed") return problem;
     if (state !== "sending") return t[state];
-    const percent = new Intl.NumberFormat(locale, { style: "percent" }).format(
-      Math.floor(sent / size * 100) / 100,
-    );
-    return t.sending(byteText(sent, locale), byteText(size, locale), percent);
+    return t.sending(byteText(sent, locale), byteText(size, locale), percentOf(sent, size));
   }
 
   content() {
@@ -311,7 +308,6 @@ class StewardUpload extends StewardElement {
     const { t } = this;
     const { key, name, state, sent, size, file } = upload;
     const action = (label, run) => this.button(label, run, { "aria-label": `${label}: ${name}` });
-    const percent = Math.floor(sent / (size || 1) * 100);
     return h(
       "li",
       { "data-key": key, tabindex: "-1", class: "row", part: `item ${state}` },
@@ -321,7 +317,7 @@ class StewardUpload extends StewardElement {
         h("h3", { part: "item-title" }, name),
         h("p", { class: state === "failed" ? "failed" : "muted" }, this.#stateText(upload)),
         ["sending", "paused"].includes(state) &&
-          h("progress", { max: "100", value: percent, part: "progress", "aria-label": name }),
+          h("progress", { max: "100", value: percentOf(sent, size), part: "progress", "aria-label": name }),
       ),
       h(
         "div",
@@ -337,14 +333,6 @@ class StewardUpload extends StewardElement {
   #pause(upload) {
     upload.stop.abort();
     this.#set(upload, "paused");
-  }
-}
-
-/** The storage did not accept bytes. */
-class StorageRefused extends Error {
-  constructor(status) {
-    super(`storage answered ${status}`);
-    this.status = status;
   }
 }
 
@@ -376,7 +364,7 @@ async function checksumsOf(parts) {
   return checksums;
 }
 
-/** Sends a part. `fetch` tells no progress of an upload. @throws StorageRefused; its status is 0 without an answer */
+/** Sends a part. `fetch` tells no progress of an upload. @throws Refused with `storageStatus`, 0 without an answer */
 function put({ uploadUrl, requiredHeaders, bytes }, signal, onProgress) {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
@@ -391,7 +379,7 @@ function put({ uploadUrl, requiredHeaders, bytes }, signal, onProgress) {
       const { status } = request;
       if (signal.aborted) reject(signal.reason);
       else if (status >= 200 && status < 300) resolve();
-      else reject(new StorageRefused(status));
+      else reject(Object.assign(new Refused(0, { code: "storage" }), { storageStatus: status }));
     };
     signal.throwIfAborted();
     signal.addEventListener("abort", end);
@@ -399,6 +387,7 @@ function put({ uploadUrl, requiredHeaders, bytes }, signal, onProgress) {
   });
 }
 
+const percentOf = (sent, size) => Math.floor(sent / (size || 1) * 100);
 const UNITS = ["byte", "kilobyte", "megabyte", "gigabyte", "terabyte"];
 function byteText(bytes, locale) {
   const step = bytes < 1000 ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log10(bytes) / 3));

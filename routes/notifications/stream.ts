@@ -14,7 +14,7 @@ export const streamRoutes = [
   endpoint("POST /api/v1/user-notifications/stream-ticket", {
     id: "createStreamTicket",
     summary: "Get a ticket that opens the stream without a header, within a minute",
-    access: forSelf(byPerson(signedIn)),
+    access: forBound(forSelf(byPerson(signedIn))),
     creates: "a secret",
     answers: {
       200: {

@@ -62,7 +62,12 @@ const REACHED = [
     "refuseDelegation",
   ],
   ...["listUserNotifications", "countUnreadUserNotifications", "markUserNotificationRead"],
-  ...["markAllUserNotificationsRead", "deleteUserNotification", "streamUserNotifications"],
+  ...[
+    "markAllUserNotificationsRead",
+    "deleteUserNotification",
+    "streamUserNotifications",
+    "createStreamTicket",
+  ],
   ...["registerUserDevice", "listUserDevices", "removeUserDevice"],
   ...["readNotificationPreferences", "writeNotificationPreferences"],
 ];
