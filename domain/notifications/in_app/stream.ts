@@ -86,7 +86,7 @@ async function lastSeq(q: Sql, userId: string): Promise<number> {
 async function isLive(p: NotificationPlatform, caller: Caller): Promise<boolean> {
   const rights = await p.rights.read(caller.userId, caller.sessionId, caller.tenantId);
   return rights.exists && rights.usable && rights.current && !rights.revoked &&
-    (caller.boundTo === null || rights.linked);
+    (caller.tenantId === null || rights.linked);
 }
 
 function parseEventId(text: string): number {
