@@ -20,7 +20,7 @@ export const OwnSession = z.object({
   expiresAt: time,
   ip: z.string().nullable(),
   userAgent: z.string().nullable(),
-  // The session of the request itself.
+  // The session of the request itself, or the browser's session that opened it for a client.
   isCurrent: z.boolean(),
 }).meta({ id: "SessionDto" });
 export type OwnSession = z.output<typeof OwnSession>;
@@ -34,7 +34,9 @@ export async function listOwnSessions(
   caller: Pick<Caller, "userId" | "sessionId" | "boundTo">,
 ): Promise<OwnSession[]> {
   return await q<OwnSession[]>`
-    select s.id, s.created_at, s.authenticated_at, s.amr, s.expires_at, s.ip, s.user_agent, s.id::text = ${caller.sessionId} as is_current,
+    select s.id, s.created_at, s.authenticated_at, s.amr, s.expires_at, s.ip, s.user_agent,
+      exists(select from sessions c where c.user_id = s.user_id and c.revoked_at is null and c.id::text = ${caller.sessionId}
+        and s.id in (c.id, c.opened_by)) as is_current,
       coalesce((select max(r.created_at) from refresh_tokens r where r.session_id = s.id), s.created_at) as last_used_at
     from sessions s join users u on u.id = s.user_id and ${securityVersionOf(q)} = s.security_version
     where s.user_id = ${caller.userId} and s.client_id is null and s.revoked_at is null and s.expires_at > now()

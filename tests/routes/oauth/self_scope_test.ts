@@ -3,7 +3,7 @@ import { invalid } from "../../support/answers.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
 import { setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
-import { makeClient, refresh, signedInBrowser, signInToClient } from "./flow.ts";
+import { browserOf, makeClient, refresh, signedInBrowser, signInToClient } from "./flow.ts";
 
 const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
@@ -45,6 +45,15 @@ Deno.test("a first-party client's users reach their own things by the client's t
     t.nobody.send("POST", "/api/v1/auth/change-password", change, headers),
     t.nobody.send("POST", "/api/v1/jobs", {}, headers),
   );
+});
+
+Deno.test("by a client's token, the session in which the user signed in to the client is the current one", async () => {
+  const client = await makeClient(systemAdmin, { scopes });
+  const { browser, who } = await signedInBrowser(t);
+  const headers = bearer(await signInToClient(t, browser, client, { scope: SCOPE }));
+  await browserOf(t, who.email);
+  const sessions = await accepted(t.nobody.get("/api/v1/auth/sessions", headers));
+  assert.deepEqual(sessions.map(({ isCurrent }: { isCurrent: boolean }) => isCurrent), [false, true]);
 });
 
 Deno.test("a user exports the own data by the client's token; nobody else sees the export", async () => {
