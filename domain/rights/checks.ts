@@ -24,6 +24,8 @@ export interface Access<C> {
   forActing?: true;
   /** True if it accepts sessions of a tenant's provider although it needs no tenant: see `forBound`. */
   forBound?: true;
+  /** True if the query parameter `ticket` may stand in place of the Authorization header: see `forTicket`. */
+  forTicket?: true;
   /** True if the session must be recent: see `afterStepUp`. */
   needsStepUp?: true;
   admit(caller: Caller | null): C;
@@ -127,6 +129,12 @@ export const forBound = <C extends Caller>(rule: Access<C>): Access<C> => ({ ...
 
 /** Also accepts first-party clients' tokens with the scope `steward.self`: for routes to the user's own data. */
 export const forSelf = <C extends Caller>(rule: Access<C>): Access<C> => ({ ...rule, forSelf: true });
+
+/**
+ * Also accepts the query parameter `ticket` in place of the Authorization header, which browsers cannot send with every kind
+ * of request.
+ */
+export const forTicket = <C extends Caller>(rule: Access<C>): Access<C> => ({ ...rule, forTicket: true });
 
 /** Also accepts set-up links: for routes to the tenant's providers of sign-in. */
 export const forSetup = <C extends Caller>(rule: Access<C>): Access<C> => ({ ...rule, forSetup: true });

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { byPerson, forBound, forSelf, signedIn } from "../../domain/rights/checks.ts";
+import { byPerson, forBound, forSelf, forTicket, signedIn } from "../../domain/rights/checks.ts";
 import { requireOwner } from "../../domain/notifications/ownership.ts";
 import { streamUserNotifications } from "../../domain/notifications/in_app/stream.ts";
 import { signStreamTicket, TICKET_SECONDS } from "../../domain/oauth/tokens/stream_ticket.ts";
@@ -30,9 +30,8 @@ export const streamRoutes = [
   endpoint("GET /api/v1/user-notifications/stream", {
     id: "streamUserNotifications",
     summary: "Stream a user's new in-app notifications as server-sent events, from Last-Event-ID on",
-    access: forBound(forSelf(byPerson(signedIn))),
+    access: forTicket(forBound(forSelf(byPerson(signedIn)))),
     service: "stream",
-    acceptsTicket: true,
     query: z.object({
       userId: uuid,
       ticket: z.string().max(2_000).optional().meta({

@@ -140,11 +140,6 @@ export interface EndpointSpec<C, P, Q, B, I = EndpointInput<C, P, Q, B>> {
    * is absent, for the quota of the address.
    */
   principal?(platform: ServicePlatform, call: Call): Promise<string | null>;
-  /**
-   * True if the query parameter `ticket` may stand in place of the Authorization header, which browsers cannot send with
-   * every kind of request.
-   */
-  acceptsTicket?: true;
   /** True if pages of every origin may call it regardless of CORS_ORIGINS, because browser clients of the OpenID provider do. */
   anyOrigin?: true;
   /**

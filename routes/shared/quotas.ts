@@ -39,9 +39,9 @@ export class Quotas {
    * @throws RATE_LIMITED, INSTANCE_BUSY_UNAVAILABLE, and what `authenticate` throws
    */
   async countedCaller(spec: Endpoint, call: Call): Promise<Caller | null> {
-    const { access, acceptsTicket } = spec;
+    const { access } = spec;
     const caller = call.caller = access.needsCaller
-      ? await callerOf(this.platform, call, acceptsTicket)
+      ? await callerOf(this.platform, call, access.forTicket)
       : null;
     const { callers, addresses } = spec.quota === "reports" ? this.#reports : this.#requests;
     const isLimited = spec.quota !== "none" && (callers ?? addresses) !== null;
