@@ -153,6 +153,19 @@ inBrowser("a dropped file with a virus is refused", async () => {
   await leave(page);
 });
 
+inBrowser("a refusal is told in the language of the page, whatever its code", async () => {
+  const page = await open(await t.actor({ global: true, permissions: ["upload:files"] }), {
+    locale: "pt-BR",
+  });
+  await page.evaluate("document.documentElement.lang = 'pt-BR'");
+  const path = join(folder, "a.txt");
+  await Deno.writeTextFile(path, "text");
+  await page.locator("steward-upload input").setInputFiles(path);
+  await page.locator("steward-upload").getByText("Você não tem a permissão necessária.", { exact: true })
+    .waitFor();
+  await leave(page);
+});
+
 inBrowser(
   "the components are accessible in both languages, light and dark, and 360 pixels wide",
   async () => {
