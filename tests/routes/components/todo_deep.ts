@@ -58,6 +58,10 @@ for (const locale of ["en-GB", "pt-BR"] as const) {
       const others = await Promise.all([signIn(t, who.email), signIn(t, who.email)]);
       const context = await browser?.newContext({ locale }) ?? assert.fail();
       const page = await context.newPage();
+      const grants: unknown[] = [];
+      page.on("request", (request) => {
+        if (request.url().endsWith("/oauth/token")) grants.push(request.postDataJSON().grant_type);
+      });
       await page.goto(product);
       await page.locator("#f-email").fill(who.email);
       await page.locator("input[name=password]").fill(PASSWORD);
@@ -77,6 +81,7 @@ for (const locale of ["en-GB", "pt-BR"] as const) {
       for (const [name, side] of [["first.png", 300], ["second.png", 400]] as const) {
         const path = join(folder, name);
         await Deno.writeFile(path, pngImage(side, side));
+        await page.evaluate("{ const now = Date.now; Date.now = () => now() + 3_600_000; }"); // the token is refreshed
         const before = await page.locator("img").getAttribute("src");
         await page.locator("steward-upload input").setInputFiles(path);
         await page.locator("steward-upload").getByText(ready, { exact: true }).first().waitFor();
@@ -100,6 +105,10 @@ for (const locale of ["en-GB", "pt-BR"] as const) {
         const headers = { authorization: `Bearer ${body.accessToken}` };
         assert.equal((await t.nobody.get("/api/v1/auth/me", headers)).status, 401);
       }
+      assert.ok(
+        grants.filter((grant) => grant === "refresh_token").length >= 2,
+        "the page refreshed its token",
+      );
       await page.reload(); // signs in without a question, because the browser's session has not ended
       await page.getByRole("checkbox", { name: "Buy milk" }).waitFor();
       await page.waitForFunction("document.querySelector('img').naturalWidth === 256");
