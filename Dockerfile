@@ -10,9 +10,9 @@ COPY scripts scripts
 RUN deno install --frozen --lockfile-only \
  && deno remove @seriousme/openapi-schema-validator ajv-formats axe-core embedded-postgres fast-check \
       graphile-worker oidc-provider pg-boss playwright-core smtp-server yaml \
- && deno install --frozen --entrypoint main.ts infra/pictures/picture_worker.ts scripts/*.ts \
+ && deno install --frozen --entrypoint main.ts infra/pictures/picture_worker.ts routes/console/console.tsx scripts/*.ts \
  && sed -i 's/"nodeModulesDir": "auto"/"nodeModulesDir": "manual"/' deno.json \
- && deno cache main.ts infra/pictures/picture_worker.ts scripts/*.ts
+ && deno cache main.ts infra/pictures/picture_worker.ts routes/console/console.tsx scripts/*.ts
 
 FROM denoland/deno:2.9.6
 WORKDIR /app
