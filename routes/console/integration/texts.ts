@@ -12,6 +12,8 @@ export const integrationTexts = sectionTexts({
     "An API key lets a program call the API with permissions of the user who created it.",
     "Uma chave de API deixa um programa usar a API com permissões de quem a criou.",
   ],
+  unusedForDays: ["Unused for … days", "Sem uso há … dias"],
+  expiresWithinDays: ["Expires within … days", "Expira em até … dias"],
   withRevoked: ["Including revoked", "Incluindo as revogadas"],
   withoutRevoked: ["Not revoked", "Não revogadas"],
   nameHint: [

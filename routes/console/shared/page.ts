@@ -121,6 +121,8 @@ export interface RowAction<T = unknown> {
   fits?(row: T, v: Visit): boolean;
   /** Inputs that the question needs, such as a role or a reason. */
   fields?(v: Visit): Child | Promise<Child>;
+  /** Shows what the action would do to these rows, before it starts. */
+  review?(v: Visit, ids: string[], fields: Record<string, string>): Child | Promise<Child>;
   /**
    * Runs the action for one row. `fields` has the values of the inputs. `once` is the Idempotency-Key of the row, for calls that
    * create something: after a crash they are repeated.

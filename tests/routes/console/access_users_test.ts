@@ -106,7 +106,7 @@ Deno.test("an administrator invites a person, sends the invitation again and rev
   const invited = async () =>
     (await admin.get(`/api/v1/users/invitations?email=${email}`)).body.items[0].status;
   assert.equal(await invited(), "Pending");
-  (await browser.press("Send again")).shows(`The invitation was sent to ${email}.`);
+  (await browser.press("Send again")).shows(`The invitation was sent to ${email} again.`);
   (await browser.press("Revoke")).shows("The invitation was revoked.");
 });
 
