@@ -182,9 +182,12 @@ async function writeSeries(sql: Sql, instanceId: string, batch: Series[]): Promi
       abandoned = excluded.abandoned, waits = excluded.waits, durations = excluded.durations`;
 }
 
+/** Statistics of hours are kept for this time. */
+export const KEPT_DAYS = 15;
+
 /** Deletes the statistics of minutes and hours that are too old for every window. */
 export async function deleteOldStatistics(sql: Sql): Promise<void> {
   await sql`
     delete from job_type_figures where (grain = 'minute' and start < now() - interval '2 hours')
-      or (grain = 'hour' and start < now() - interval '25 hours')`;
+      or (grain = 'hour' and start < now() - make_interval(days => ${KEPT_DAYS}))`;
 }
