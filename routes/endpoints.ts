@@ -9,6 +9,7 @@ import { notificationsRoutes } from "./notifications/mod.ts";
 import { oauthRoutes } from "./oauth/mod.ts";
 import { docsRoutes } from "./operations/docs.ts";
 import { healthRoutes } from "./operations/health.ts";
+import { markRoutes } from "./operations/marks.ts";
 import { metricsRoutes } from "./operations/metrics.ts";
 import { outboxRoutes } from "./operations/outbox.tsx";
 import { overviewRoutes } from "./operations/overview.ts";
@@ -31,6 +32,7 @@ const OPERATIONS = [
   ...looksRoutes,
   ...eventsRoutes,
   ...overviewRoutes,
+  ...markRoutes,
   ...healthRoutes,
   ...metricsRoutes,
   ...problemRoutes,

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
 import type { JobPlatform } from "../platform.ts";
 import { countScope, type JobReach, within } from "../reach.ts";
@@ -10,12 +11,12 @@ import {
   type AttemptStatistics,
   emptyStatistics,
   type Grain,
-  KEPT_DAYS,
+  KEPT,
 } from "./type_statistics.ts";
 import { time } from "../../shared/shapes.ts";
 
 /** Ended attempts of a job type: counts, share of failures, and times. */
-const ShownStatistics = z.object({
+export const ShownStatistics = z.object({
   succeeded: z.int(),
   failed: z.int().meta({ description: "Failed attempts, the last ones of dead-lettered jobs included" }),
   deadLettered: z.int(),
@@ -94,11 +95,25 @@ export async function readJobTypeStats(
   };
 }
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
-/** Minutes are kept for two hours, hours for KEPT_DAYS. */
-const MINUTES_KEPT_MS = 2 * HOUR_MS;
-const DAY_MS = 24 * HOUR_MS;
+/** Reads the statistics of all job types with attempts that ended from `from` until before `to`, by name. */
+export async function readAllTypeStats(
+  q: Sql,
+  reach: JobReach,
+  { grain, from, to }: { grain: Grain; from: Date; to: Date },
+): Promise<Map<string, ShownStatistics>> {
+  const rows = await q<(Row & { jobTypeName: string })[]>`
+    select job_type_name, succeeded, failed, dead_lettered, postponed, abandoned, waits, durations from job_type_figures
+    where grain = ${grain} and start >= ${from} and start < ${to} and scope = ${countScope(reach)}`;
+  const sums = new Map<string, AttemptStatistics>();
+  for (const { jobTypeName, waits, durations, ...counts } of rows) {
+    const sum = sums.get(jobTypeName) ?? emptyStatistics();
+    addStatistics(sum, { ...counts, waits: readBuckets(waits), durations: readBuckets(durations) });
+    sums.set(jobTypeName, sum);
+  }
+  return new Map([...sums].map(([name, sum]) => [name, shown(sum)]));
+}
+
+const DAY_MS = 86_400_000;
 
 interface Intervals {
   grain: Grain;
@@ -114,9 +129,9 @@ function intervalsOf(period: Period, now: Date): Intervals {
     return { grain, intervalMs, starts: startsOf(period.window, now), end: now };
   }
   const end = period.to && period.to < now ? period.to : now;
-  const from = Math.max(period.from.getTime(), now.getTime() - KEPT_DAYS * DAY_MS);
-  const grain = from > now.getTime() - MINUTES_KEPT_MS ? "minute" : "hour";
-  const grainMs = grain === "minute" ? MINUTE_MS : HOUR_MS;
+  const from = Math.max(period.from.getTime(), now.getTime() - KEPT.hour.keptMs);
+  const grain = from > now.getTime() - KEPT.minute.keptMs ? "minute" : "hour";
+  const { lengthMs: grainMs } = KEPT[grain];
   const first = Math.floor(from / grainMs) * grainMs;
   const intervalMs = end.getTime() - first > 2 * DAY_MS ? DAY_MS : grainMs;
   const count = Math.max(0, Math.ceil((end.getTime() - first) / intervalMs));

@@ -3,6 +3,7 @@ import { type ConsoleSection, navItem } from "../shared/page.ts";
 import { deadLetterPages } from "./dead_letters.tsx";
 import { deadLetterTexts } from "./dead_letter_texts.ts";
 import { jobPages } from "./detail.tsx";
+import { deployPages } from "./deploys.tsx";
 import { enqueuePage, runAgainPage } from "./enqueue.tsx";
 import { jobsPage } from "./list.tsx";
 import { jobActions } from "./row_actions.ts";
@@ -35,6 +36,7 @@ export const jobsSection: ConsoleSection = {
     { path: "job-types/{name}", get: typePage },
     ...pausePages,
     workersPage,
+    ...deployPages,
     ...recurringPages,
     ...deadLetterPages,
   ],
