@@ -14,6 +14,7 @@ import { metricsRoutes } from "./operations/metrics.ts";
 import { outboxRoutes } from "./operations/outbox.tsx";
 import { overviewRoutes } from "./operations/overview.ts";
 import { problemRoutes } from "./operations/problems.tsx";
+import { timelineRoutes } from "./operations/timeline.ts";
 import { reportsRoutes } from "./reports/mod.ts";
 import { recordsRoutes } from "./records/mod.ts";
 import { scimRoutes } from "./scim/mod.ts";
@@ -33,6 +34,7 @@ const OPERATIONS = [
   ...eventsRoutes,
   ...overviewRoutes,
   ...markRoutes,
+  ...timelineRoutes,
   ...healthRoutes,
   ...metricsRoutes,
   ...problemRoutes,

@@ -14,6 +14,7 @@ import { jobTexts } from "./texts.ts";
 import { typePage } from "./type.tsx";
 import { typeTexts } from "./type_texts.ts";
 import { typesPage } from "./types.tsx";
+import { upcomingPage } from "./upcoming.tsx";
 import { workerTexts } from "./worker_texts.ts";
 import { workersPage } from "./workers.tsx";
 
@@ -37,6 +38,7 @@ export const jobsSection: ConsoleSection = {
     ...pausePages,
     workersPage,
     ...deployPages,
+    { path: "upcoming", get: upcomingPage },
     ...recurringPages,
     ...deadLetterPages,
   ],

@@ -21,7 +21,7 @@ const samples = await makeSamples(t);
  */
 const OPEN: Record<string, string> = {
   "200 200 200 200 200": `
-    account account/security account/security/app account/security/passkey step-up scope overview inbox
+    account account/security account/security/app account/security/passkey step-up scope overview inbox upcoming
     jobs jobs/new jobs/{id} jobs/{id}/run-again job-types job-types/{name} recurring recurring/new/form
     recurring/{id} recurring/{id}/edit dead-letters dead-letters/list dead-letters/retry
     dead-letters/purge dead-letters/{id} preferences reports report-runs report-schedules

@@ -116,6 +116,8 @@ export const serviceRows: Rows = {
   listOwnSessions: { own: () => ({}) },
   endOwnSession: named("session", "SESSION_NOT_FOUND"),
   readOverview: { own: ({ ids }) => ({ query: { tenantId: ids.tenant } }) },
+  readTimeline: { own: ({ ids }) => ({ query: { tenantId: ids.tenant } }) },
+  readUpcoming: { own: ({ ids }) => ({ query: { tenantId: ids.tenant } }) },
   createDeployMark: { refused: "MISSING_PERMISSION", ask: () => ({ body: { label: "Outsider's" } }) },
   listDeployMarks: { refused: "MISSING_PERMISSION", ask: () => ({}) },
   compareDeployMark: { refused: "MISSING_PERMISSION", ask: (id) => ({ params: { id: id("tenant") } }) },
