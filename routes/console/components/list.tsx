@@ -3,6 +3,7 @@ import type { Child } from "hono/jsx";
 import type { Page, Query } from "../shared/api.ts";
 import { idOf } from "./read_list.ts";
 import { commonTexts } from "../shared/common_texts.ts";
+import { rangeLabels } from "./date_inputs.ts";
 import { listTexts } from "../shared/list_texts.ts";
 import type { OperationId, Row } from "../shared/operations.ts";
 import type { RowAction, RowActions, ShownColumn, View, Visit } from "../shared/page.ts";
@@ -46,11 +47,19 @@ export const text = (
 ): Filter =>
 (v) => <TextField label={label} name={name} value={v.query.get(name)} {...more} />;
 
-/** The inputs for the first and the last day of a period; a link may set a time instead. `periodOf` reads them. */
-export const period = ({ from, to }: { from: string; to: string }): Filter[] => [
+/** A named period, or the inputs for its first and its last day; a link may set a time instead. `periodOf` reads them. */
+export const period = (t: { from: string; to: string }): Filter[] => [namedPeriod, ...days(t)];
+
+/** The inputs for the first and the last day of a period. */
+export const days = ({ from, to }: { from: string; to: string }): Filter[] => [
   dayOrTime("from", from),
   dayOrTime("to", to),
 ];
+
+function namedPeriod(v: Visit) {
+  const { window, from, to } = commonTexts[v.locale];
+  return choice("range", window, rangeLabels[v.locale], `${from} – ${to}`)(v);
+}
 
 const dayOrTime = (name: string, label: string): Filter => (v) =>
   text(name, label, { type: v.query.get(name)?.includes("T") ? "datetime-local" : "date" })(v);

@@ -215,21 +215,14 @@ export function jobColumns(
     { head: t.attempts, align: "end", cell: ({ attempts, maxRetries }) => t.of(attempts, maxRetries + 1) },
     timeColumn(v, t.created, "createdAt", { sort: "CreatedAt" }),
     {
-      head: t.ended,
-      sort: "CompletedAt",
+      head: t.duration,
+      sort: "Duration",
+      align: "end",
       cell: ({ startedAt, completedAt }) =>
-        completedAt && (
-          <>
-            <Time v={v} at={completedAt} />
-            {startedAt && (
-              <span class="sub">
-                {duration(v, Math.max(0, Date.parse(completedAt) - Date.parse(startedAt)))}
-              </span>
-            )}
-          </>
-        ),
-      wideOnly: true,
+        startedAt && completedAt &&
+        duration(v, Math.max(0, Date.parse(completedAt) - Date.parse(startedAt))),
     },
+    timeColumn(v, t.ended, "completedAt", { sort: "CompletedAt", wideOnly: true }),
   ];
 }
 

@@ -3,6 +3,7 @@ import { type ConsoleSection, navItem } from "../shared/page.ts";
 import { deadLetterPages } from "./dead_letters.tsx";
 import { deadLetterTexts } from "./dead_letter_texts.ts";
 import { jobPages } from "./detail.tsx";
+import { deployPages } from "./deploys.tsx";
 import { enqueuePage, runAgainPage } from "./enqueue.tsx";
 import { jobsPage } from "./list.tsx";
 import { jobActions } from "./row_actions.ts";
@@ -13,6 +14,7 @@ import { jobTexts } from "./texts.ts";
 import { typePage } from "./type.tsx";
 import { typeTexts } from "./type_texts.ts";
 import { typesPage } from "./types.tsx";
+import { upcomingPage } from "./upcoming.tsx";
 import { workerTexts } from "./worker_texts.ts";
 import { workersPage } from "./workers.tsx";
 
@@ -35,6 +37,8 @@ export const jobsSection: ConsoleSection = {
     { path: "job-types/{name}", get: typePage },
     ...pausePages,
     workersPage,
+    ...deployPages,
+    { path: "upcoming", get: upcomingPage },
     ...recurringPages,
     ...deadLetterPages,
   ],

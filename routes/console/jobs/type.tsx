@@ -1,11 +1,14 @@
 import { JOB_STATUSES } from "../../../domain/jobs/job_row.ts";
 import { Sparkline, TimeBars } from "../components/charts.tsx";
-import { buttonLink } from "../components/forms.tsx";
+import { buttonLink, FilterBar } from "../components/forms.tsx";
 import { Card, Empty } from "../components/notice.tsx";
 import { dataTable, LivePart } from "../components/table.tsx";
 import { Statistic, statisticList, StatisticRow } from "../components/statistics.tsx";
 import { ScopeChip } from "../components/scope.tsx";
-import { WindowTabs } from "../components/tabs.tsx";
+import { tabBar } from "../components/tabs.tsx";
+import { periodOf, rangeLabels, RANGES } from "../components/date_inputs.ts";
+import { days } from "../components/list.tsx";
+import { commonTexts } from "../shared/common_texts.ts";
 import { duration, factList, number, percent, Time } from "../components/values.tsx";
 import { searchOf } from "../shared/api.ts";
 import type { Answer, Row } from "../shared/operations.ts";
@@ -26,9 +29,10 @@ export async function typePage(v: Visit): Promise<View> {
   const t = typeTexts[v.locale];
   const name = v.params.name ?? "";
   const window = v.query.get("window") === "day" ? "day" : "hour";
+  const { fromDate: from, toDate: to } = periodOf(v);
   const ofType = { jobTypeName: name };
   const [stats, types, pauses, { statuses }, failed, dead] = await Promise.all([
-    v.api.call("readJobTypeStats", { params: { name }, query: { window } }),
+    v.api.call("readJobTypeStats", { params: { name }, query: { window, from, to } }),
     v.api.call("listJobTypes"),
     v.api.call("listJobPauses"),
     v.api.call("countJobsByStatus", { query: ofType }),
@@ -54,7 +58,7 @@ export async function typePage(v: Visit): Promise<View> {
     body: (
       <LivePart v={v} id="job-type" everySeconds={10}>
         <PauseBanner v={v} pauses={pauses.filter((one) => one === pause)} />
-        <WindowTabs v={v} path={typePath(name)} window={window} />
+        <PeriodTabs v={v} path={typePath(name)} />
         <Totals v={v} total={stats.total} />
         <div class="grid-2">
           <Attempts v={v} stats={stats} />
@@ -65,6 +69,27 @@ export async function typePage(v: Visit): Promise<View> {
       </LivePart>
     ),
   };
+}
+
+/** The period of the statistics: a named one, the last 24 hours, or days. */
+function PeriodTabs({ v, path }: { v: Visit; path: string }) {
+  const { window, day } = commonTexts[v.locale];
+  const isDay = v.query.get("window") === "day";
+  const isOther = isDay || periodOf(v).fromDate !== undefined;
+  const tabs = RANGES.map((range) => ({
+    href: path + searchOf({ range }),
+    label: rangeLabels[v.locale][range],
+    isCurrent: v.query.get("range") === range || range === "hour" && !isOther,
+  }));
+  const lastDay = { href: `${path}?window=day`, label: day, isCurrent: isDay };
+  return (
+    <div class="row">
+      {tabBar(window, tabs.toSpliced(1, 0, lastDay))}
+      <FilterBar v={v} action={path} target="job-type">
+        {days(commonTexts[v.locale]).map((input) => input(v))}
+      </FilterBar>
+    </div>
+  );
 }
 
 const jobsOf = (jobTypeName: string, status?: string): string => `jobs${searchOf({ jobTypeName, status })}`;

@@ -3,6 +3,7 @@ import { dataTable, LivePart } from "../components/table.tsx";
 import { Badge, number, shortId, Time } from "../components/values.tsx";
 import type { Row } from "../shared/operations.ts";
 import type { ConsolePage, Visit } from "../shared/page.ts";
+import { workerTabs } from "./deploys.tsx";
 import { PauseBanner } from "./pauses.tsx";
 import { workerTexts } from "./worker_texts.ts";
 
@@ -19,6 +20,7 @@ export const workersPage: ConsolePage = {
       title: t.title,
       body: (
         <LivePart v={v} id="workers" everySeconds={5}>
+          {workerTabs(v, "workers")}
           <PauseBanner v={v} pauses={pauses} />
           <Card>
             {dataTable(t.caption, workers, <Empty icon="alert" title={t.none}>{t.noneText}</Empty>, [

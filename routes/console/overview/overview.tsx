@@ -209,7 +209,7 @@ async function readChanges(v: Visit, window: Window): Promise<RecentChanges | nu
 function ChangesCard({ v, changes, window }: { v: Visit; changes: RecentChanges; window: Window }) {
   const t = overviewTexts[v.locale];
   const { page: { items, totalCount }, since } = changes;
-  const all = `audit${searchOf({ fromDate: localOf(v, since) })}`;
+  const all = `audit${searchOf({ from: localOf(v, since) })}`;
   return (
     <Card
       title={window === "hour" ? t.changesOfHour : t.changesOfDay}

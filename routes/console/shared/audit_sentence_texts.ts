@@ -230,6 +230,7 @@ export const targetNouns = defineTexts({
   jobBatch: ["batch of jobs", "o lote de tarefas"],
   jobQueue: ["queue", "a fila"],
   jobType: ["job type", "o tipo de tarefa"],
+  deployMark: ["mark of a deploy", "a marca de uma implantação"],
   "notification-sender": ["sender", "o remetente"],
   "notification-template": ["message template", "o modelo de mensagem"],
   oauthClient: ["OAuth client", "o cliente OAuth"],

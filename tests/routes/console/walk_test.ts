@@ -21,7 +21,7 @@ const samples = await makeSamples(t);
  */
 const OPEN: Record<string, string> = {
   "200 200 200 200 200": `
-    account account/security account/security/app account/security/passkey step-up scope overview inbox
+    account account/security account/security/app account/security/passkey step-up scope overview inbox upcoming
     jobs jobs/new jobs/{id} jobs/{id}/run-again job-types job-types/{name} recurring recurring/new/form
     recurring/{id} recurring/{id}/edit dead-letters dead-letters/list dead-letters/retry
     dead-letters/purge dead-letters/{id} preferences reports report-runs report-schedules
@@ -46,7 +46,7 @@ const OPEN: Record<string, string> = {
     notifications/{id} templates/{id} templates/{id}/test templates/{id}/versions
     templates/{id}/versions/{version} invitations/new user-imports/new users/bring-in`,
   "200 403 403 403 200": `
-    work-in/{id} first-steps queues/{queue}/pause job-types/{name}/pause workers report-targets/new
+    deploys deploys/{id} work-in/{id} first-steps queues/{queue}/pause job-types/{name}/pause workers report-targets/new
     users/{id}/links users/{id}/links/new users/{id}/data`,
   "200 403 403 403 403": `
     users/{id}/act-as delegations

@@ -1,6 +1,6 @@
 import { isUuid } from "../../../../domain/shared/ids.ts";
-import { choice, list, namedChoices, text, timeColumn } from "../../components/list.tsx";
-import { instantOf } from "../../components/date_inputs.ts";
+import { choice, list, namedChoices, period, text, timeColumn } from "../../components/list.tsx";
+import { periodOf } from "../../components/date_inputs.ts";
 import { AuditSentence } from "../../components/audit_sentence.tsx";
 import { Card, Notice } from "../../components/notice.tsx";
 import type { Column } from "../../components/table.tsx";
@@ -40,8 +40,7 @@ export async function auditPage(v: Visit): Promise<View> {
     actorId,
     action: given("action"),
     targetId: given("targetId"),
-    fromDate: instantOf(v, given("fromDate")),
-    toDate: instantOf(v, given("toDate"), true),
+    ...periodOf(v),
     tenantId: seesAll ? given("tenantId") : null,
   });
   const [tenants, names] = await Promise.all([
@@ -54,8 +53,7 @@ export async function auditPage(v: Visit): Promise<View> {
     text("action", t.action, { suggestions: ACTIONS, maxlength: 200 }),
     text("targetType", t.targetType, { suggestions: TARGETS, maxlength: 200 }),
     text("targetId", t.targetId, { maxlength: 200 }),
-    text("fromDate", t.from, { type: "date" }),
-    text("toDate", t.to, { type: "date" }),
+    ...period(t),
     seesAll && choice("tenantId", t.tenant, choices),
   ];
   return {
