@@ -271,7 +271,6 @@ export function FilterBar({ v, action, target, children }: {
       hx-get={action}
       hx-target={`#${target}`}
       hx-select={`#${target}`}
-      hx-select-oob="#page-scope"
       hx-swap="outerHTML"
       hx-push-url="true"
       hx-trigger="submit, change, input delay:350ms from:find input[type=search]"

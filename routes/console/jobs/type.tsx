@@ -4,7 +4,6 @@ import { buttonLink, FilterBar } from "../components/forms.tsx";
 import { Card, Empty } from "../components/notice.tsx";
 import { dataTable, LivePart } from "../components/table.tsx";
 import { Statistic, statisticList, StatisticRow } from "../components/statistics.tsx";
-import { ScopeChip } from "../components/scope.tsx";
 import { tabBar } from "../components/tabs.tsx";
 import { periodOf, rangeLabels, RANGES } from "../components/date_inputs.ts";
 import { days } from "../components/list.tsx";
@@ -99,7 +98,7 @@ function Totals({ v, total }: { v: Visit; total: Stats["total"] }) {
   const rate = total.failureRate === null ? "–" : percent(v, total.failureRate);
   const tone = (count: number, tone: "warn" | "bad") => count > 0 ? { tone } : {};
   return (
-    <StatisticRow v={v} of="jobs">
+    <StatisticRow>
       <Statistic label={t.succeeded} value={number(v, total.succeeded)} />
       <Statistic label={t.failed} value={number(v, total.failed)} {...tone(total.failed, "warn")} />
       <Statistic label={t.failureRate} value={rate} {...tone(total.failed, "warn")} />
@@ -123,7 +122,7 @@ function Totals({ v, total }: { v: Visit; total: Stats["total"] }) {
 function Attempts({ v, stats: { intervals } }: { v: Visit; stats: Stats }) {
   const t = typeTexts[v.locale];
   return (
-    <Card title={t.attempts} scope={<ScopeChip v={v} of="jobs" />}>
+    <Card title={t.attempts}>
       <TimeBars
         v={v}
         label={t.attempts}
@@ -145,13 +144,13 @@ function Times({ v, stats: { total, intervals } }: { v: Visit; stats: Stats }) {
   const slowest = Math.max(0, ...course.map((ms) => ms ?? 0));
   if (total.waitMs === null && total.durationMs === null) {
     return (
-      <Card title={t.times} scope={<ScopeChip v={v} of="jobs" />}>
+      <Card title={t.times}>
         <Empty icon="jobs" title={t.noAttemptsYet} />
       </Card>
     );
   }
   return (
-    <Card title={t.times} scope={<ScopeChip v={v} of="jobs" />}>
+    <Card title={t.times}>
       {dataTable(t.timesCaption, [...rows], null, [
         { head: t.measure, cell: ([label]) => label },
         { head: t.half, align: "end", cell: ([, of]) => duration(v, of?.p50) },
@@ -175,10 +174,9 @@ function States({ v, name, statuses, type }: {
   const counts = new Map(statuses.map(({ status, count }) => [status, count]));
   const shown = JOB_STATUSES.filter((status) => counts.has(status));
   return (
-    <Card title={t.state} scope={<ScopeChip v={v} of="jobs" />}>
+    <Card title={t.state}>
       {shown.length === 0 ? <Empty icon="jobs" title={t.noJobs} /> : statisticList(
         v,
-        null,
         shown.map((status) => [
           jobStates.labels[v.locale][status],
           counts.get(status) ?? 0,
@@ -220,7 +218,6 @@ function LastErrors({ v, name, failed, dead }: {
   return (
     <Card
       title={t.lastErrors}
-      scope={<ScopeChip v={v} of="jobs" />}
       actions={dead.length > 0 && (
         <a href={`dead-letters/list${searchOf({ jobTypeName: name, isRetried: false })}`}>{t.allErrors}</a>
       )}

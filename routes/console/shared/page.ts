@@ -20,6 +20,8 @@ export interface Viewer {
   hasOtherTenants: boolean;
   /** True if the user is linked to the platform tenant, and so may see the whole service. */
   isInPlatform: boolean;
+  /** The platform tenant, if the user is linked to it. */
+  platformId?: string | undefined;
   permissions: ReadonlySet<string>;
   /** A second factor is required and the session lacks it: only pages `forEnrolling` open. */
   isLimited?: true;
@@ -43,8 +45,8 @@ export interface Visit {
   baseUrl: string;
   /** The page's path under /console, with its query. */
   address: string;
-  /** The tenant that the parameter `tenantId` of the address filters by, if the viewer may see its name. */
-  filteredTo: { id: string; name: string } | null;
+  /** The tenant whose data the pages show; null: the whole service. See `scopeAt`. */
+  scope: { id: string; name: string } | null;
   /** The navigation entries that the viewer may open. */
   nav: NavGroup[];
   /** The cards of extensions on the overview that the viewer may see. */
@@ -76,7 +78,7 @@ export interface Visit {
 /** A page to show. */
 export interface View {
   title: string;
-  /** Name of the tenant whose data the page shows; absent: `scope.ts` derives it from the page's area. */
+  /** Name of the tenant whose object the page shows; absent: `scope.ts` derives it from the page's area. */
   scope?: string | null | undefined;
   body: Child;
   /** Breadcrumb links from the section's root to this page. */

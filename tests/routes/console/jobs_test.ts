@@ -238,7 +238,7 @@ Deno.test("the pages of jobs say what is paused and why, and who may resumes it"
   await browser.begin();
   (await browser.follow("Jobs")).shows("Queue mail is paused: The provider is down");
   (await browser.follow(`jobs/${id}`)).shows("Queue mail is paused: The provider is down");
-  (await browser.press("Resume")).shows("The queue is resumed.");
+  (await browser.press("Resume")).shows("Queue mail is resumed in");
   browser.requireFewClicks();
   assert.equal(await t.settled(id), "Succeeded");
 });

@@ -169,7 +169,7 @@ inBrowser("tenants and users are found and opened by keyboard alone", async (b) 
   await viewing.requireAccessible();
   await page.keyboard.press("Enter");
   await page.waitForURL("**/console/jobs?status=Failed");
-  await page.locator("#page-scope").getByText("Südwind <b>& Co").waitFor();
+  await page.locator("[data-scope]").getByText("Südwind <b>& Co").waitFor();
   await page.keyboard.press("Control+k");
   const input = page.getByRole("combobox", { name: "Search by name, email, id or trace id" });
   await input.waitFor();

@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
 import { pathOfRecord } from "../../../domain/records/record_type.ts";
 import { RECORDS } from "../../../domain/records/records.ts";
-import { DomUtils } from "htmlparser2";
 import type { Viewer } from "../../../routes/console/shared/page.ts";
 import { type Actor, setup } from "../../support/setup.ts";
 import { addressOf, declaredPages, pageFinder, variants } from "./all_pages.ts";
 import { browse, type PlainBrowser } from "./plain_browser.ts";
 import { makeSamples } from "./samples.ts";
-import { around, ShownPage, type Tag, textOf } from "./shown_page.ts";
+import { ShownPage } from "./shown_page.ts";
 import { searcher } from "./searcher.ts";
 import { requireSound } from "./sound_page.ts";
 
@@ -93,13 +92,6 @@ function isOpen(target: string, viewer: Viewer): boolean {
   return found !== null && sitemap.whyClosed(found.page, found.params, viewer) === null;
 }
 
-/** Returns true if a statistic or chart says whose it is: beside it, or in the head of its card. */
-const saysWhose = (statistic: Tag): boolean =>
-  [...around(statistic, "div"), ...around(statistic, "section")].some((part) =>
-    /\b(statistic-group|card)\b/.test(part.attribs.class ?? "") &&
-    DomUtils.existsOne((node) => "attribs" in node && "data-scope" in node.attribs, [part])
-  );
-
 /** Opens a page and adds what is wrong with it to `faults`. @returns its status */
 async function inspect(
   browser: PlainBrowser,
@@ -116,13 +108,6 @@ async function inspect(
   );
   for (const target of new Set(offered)) {
     if (!isOpen(target, viewer)) faults.push(`${address} offers ${target}, which is closed or no page`);
-  }
-  const statistics = page.all(
-    "*",
-    ({ attribs }) => /\b(statistics|chart|sparkline)\b/.test(attribs.class ?? ""),
-  );
-  for (const statistic of statistics.filter((statistic) => !saysWhose(statistic))) {
-    faults.push(`${address} does not say whose this is: ${textOf(statistic)}`);
   }
   const hostile = page.all("*", ({ name, attribs }) => name === "x-hostile" || "onhostile" in attribs);
   if (hostile.length > 0) faults.push(`${address} does not escape a text`);
