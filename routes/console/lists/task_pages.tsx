@@ -16,7 +16,9 @@ import { transact } from "../../../infra/postgres/postgres.ts";
 import { actionButton, buttonLink, CsrfField } from "../components/forms.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
 import { type Column, dataTable, LivePart } from "../components/table.tsx";
-import { factList, number, Time } from "../components/values.tsx";
+import { isCountTyped, TypedCount } from "../components/typed_count.tsx";
+import { factList, number, shortId, Time } from "../components/values.tsx";
+import { reachOf } from "../shared/scope.ts";
 import { done, toDocument } from "../shared/actions.ts";
 import { Refusal } from "../shared/api.ts";
 import { listTexts } from "../shared/list_texts.ts";
@@ -98,6 +100,12 @@ export function taskPages(p: ServicePlatform, pages: ConsolePages): ConsolePage[
             typeof value === "string" && name !== "csrf" ? [[name, value]] : []
           ),
         );
+        if (task.kind === "Action" && !isCountTyped(form, task.total)) {
+          return {
+            goTo: pathOf(task),
+            flash: { tone: "bad", text: listTexts[v.locale].typedOther(task.total) },
+          };
+        }
         const isSmall = task.kind === "Action" && task.total <= MAX_IMMEDIATE_ROWS;
         const outcome = await transact(p.sql, async (tx) => {
           const outcome = await startListTask(tx, { userId: v.viewer.userId, id: task.id, fields });
@@ -176,8 +184,9 @@ async function questionView(
             [t.rows, number(v, task.total)],
             action && [t.counted, <Time v={v} at={task.createdAt.toISOString()} />],
           ])}
-          {action && <p class="muted">{t.countedText}</p>}
+          {action && <p>{t.effect(action.label(v), number(v, task.total), reachOfTask(v, task))}</p>}
           {fields}
+          {action && <TypedCount v={v} count={task.total} />}
           <div class="row">
             <button type="submit" class={`button ${action?.tone ?? "primary"}`}>
               {action ? `${action.label(v)} (${number(v, task.total)})` : t.makeCsv}
@@ -189,6 +198,12 @@ async function questionView(
     ),
   };
 }
+
+/** Where an action of a task takes place: "in Northwind", "for all tenants". */
+const reachOfTask = (v: Visit, { query }: ListTask): string => {
+  const tenantId = new URLSearchParams(query).get("tenantId");
+  return reachOf(tenantId && !v.scope ? { ...v, scope: { id: tenantId, name: shortId(tenantId) } } : v);
+};
 
 const ListLink = ({ task }: { task: ListTask }) => (
   <a class="break" href={addressOf(task)}>{decodeURIComponent(addressOf(task).replaceAll("+", " "))}</a>
