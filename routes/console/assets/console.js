@@ -49,6 +49,25 @@ document.addEventListener("htmx:beforeRequest", (event) => {
   if (part.matches(".filters") && isShown) event.preventDefault();
 });
 
+// While the service does not answer, the figures of live parts are old: they are greyed, and the page says since when.
+const offline = document.querySelector("[data-offline]");
+let answeredAt = new Date();
+const clock = new Intl.DateTimeFormat(root.lang === "pt" ? "pt-BR" : "en-GB", { timeStyle: "short" });
+function showConnection(isLost) {
+  if (!offline) return;
+  if (!isLost) answeredAt = new Date();
+  else if (offline.hidden) {
+    offline.textContent = offline.dataset.offline.replace("#", clock.format(answeredAt));
+  }
+  offline.hidden = !isLost;
+  root.classList.toggle("offline", isLost);
+}
+document.addEventListener("htmx:sendError", () => showConnection(true));
+document.addEventListener("htmx:timeout", () => showConnection(true));
+document.addEventListener("htmx:afterRequest", ({ detail: { xhr } }) => {
+  if (xhr.status > 0) showConnection(xhr.status >= 502);
+});
+
 // Empty filters are left out of the address.
 document.addEventListener("htmx:configRequest", ({ detail }) => {
   if (detail.verb !== "get") return;

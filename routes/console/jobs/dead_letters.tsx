@@ -1,5 +1,5 @@
 import type { Child } from "hono/jsx";
-import { actionButton, buttonLink } from "../components/forms.tsx";
+import { actionButton, buttonLink, moreMenu } from "../components/forms.tsx";
 import { tenantNames } from "../shared/access_queries.ts";
 import { periodOf } from "../components/date_inputs.ts";
 import {
@@ -73,7 +73,10 @@ const ViewTabs = ({ v, here }: { v: Visit; here: "groups" | "list" }) => {
 const actions = (v: Visit) => (
   <>
     {buttonLink("dead-letters/retry", deadLetterTexts[v.locale].retryMany, { icon: "retry" })}
-    {buttonLink("dead-letters/purge", deadLetterTexts[v.locale].purge, { icon: "trash" })}
+    {moreMenu(
+      v,
+      buttonLink("dead-letters/purge", deadLetterTexts[v.locale].purge, { icon: "trash", tone: "danger" }),
+    )}
   </>
 );
 
@@ -205,7 +208,10 @@ async function deadLettersPage(v: Visit): Promise<View> {
       ? (
         <>
           {buttonLink(`dead-letters/retry${search}`, t.retryGroup, { icon: "retry", tone: "primary" })}
-          {buttonLink(`dead-letters/purge${search}`, t.purgeGroup, { icon: "trash" })}
+          {moreMenu(
+            v,
+            buttonLink(`dead-letters/purge${search}`, t.purgeGroup, { icon: "trash", tone: "danger" }),
+          )}
         </>
       )
       : actions(v),

@@ -91,6 +91,7 @@ export function Layout(
           <ActingBanner v={v} />
           <PageHead v={v} view={view} breadcrumb={t.breadcrumb} />
           <FlashNotice v={v} />
+          <p class="notice tone-bad" role="alert" data-offline={t.noConnection} hidden></p>
           {view.body}
         </main>
       </div>

@@ -18,7 +18,9 @@ import type { Child } from "hono/jsx";
 import { actionButton, buttonLink, CsrfField } from "../components/forms.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
 import { type Column, dataTable, LivePart } from "../components/table.tsx";
-import { factList, number, Time } from "../components/values.tsx";
+import { isCountTyped, TypedCount } from "../components/typed_count.tsx";
+import { factList, number, shortId, Time } from "../components/values.tsx";
+import { reachOf } from "../shared/scope.ts";
 import { done, toDocument } from "../shared/actions.ts";
 import { Refusal } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
@@ -103,6 +105,12 @@ export function taskPages(p: ServicePlatform, pages: ConsolePages): ConsolePage[
             typeof value === "string" && name !== "csrf" && name !== REVIEWED ? [[name, value]] : []
           ),
         );
+        if (task.kind === "Action" && !isCountTyped(form, task.total)) {
+          return {
+            goTo: pathOf(task),
+            flash: { tone: "bad", text: listTexts[v.locale].typedOther(task.total) },
+          };
+        }
         const action = actionOf(task);
         if (action?.review && task.status === "Draft" && !form.has(REVIEWED)) {
           const ids = await readDraftRows(p.sql, v.viewer.userId, task.id);
@@ -186,8 +194,9 @@ async function questionView(
             [t.rows, number(v, task.total)],
             action && [t.counted, <Time v={v} at={task.createdAt.toISOString()} />],
           ])}
-          {action && <p class="muted">{t.countedText}</p>}
+          {action && <p>{t.effect(action.label(v), number(v, task.total), reachOfTask(v, task))}</p>}
           {fields}
+          {action && <TypedCount v={v} count={task.total} />}
           <div class="row">
             <button type="submit" class={`button ${action?.tone ?? "primary"}`}>
               {action ? `${action.label(v)} (${number(v, task.total)})` : t.makeCsv}
@@ -226,6 +235,12 @@ function reviewView(
     ),
   };
 }
+
+/** Where an action of a task takes place: "in Northwind", "for all tenants". */
+const reachOfTask = (v: Visit, { query }: ListTask): string => {
+  const tenantId = new URLSearchParams(query).get("tenantId");
+  return reachOf(tenantId && !v.scope ? { ...v, scope: { id: tenantId, name: shortId(tenantId) } } : v);
+};
 
 const ListLink = ({ task }: { task: ListTask }) => (
   <a class="break" href={addressOf(task)}>{decodeURIComponent(addressOf(task).replaceAll("+", " "))}</a>
