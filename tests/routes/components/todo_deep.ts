@@ -35,9 +35,9 @@ Deno.test.afterAll(async () => {
 
 /** The words of the pages that the test looks for. */
 const WORDS = {
-  "en-GB": ["To-do of Some", "What to do", "Add", "End all others", "This session", "Sign out", "Ready"],
+  "en-GB": ["To-do – Some", "What to do", "Add", "End all others", "This session", "Sign out", "Ready"],
   "pt-BR": [
-    "Tarefas de Some",
+    "Tarefas – Some",
     "O que fazer",
     "Adicionar",
     "Encerrar todas as outras",
@@ -69,7 +69,7 @@ for (const locale of ["en-GB", "pt-BR"] as const) {
       await page.getByRole("heading", { name: title }).waitFor();
       await page.getByLabel(what).fill("Buy milk");
       await page.getByRole("button", { name: add, exact: true }).click();
-      await page.getByRole("checkbox", { name: "Buy milk" }).waitFor();
+      await page.getByRole("button", { name: "Buy milk" }).waitFor();
 
       const sender = await t.actor({ tenantId: who.tenantId, permissions: ["send:notifications"] });
       const inbox = page.locator("steward-inbox");
@@ -110,7 +110,7 @@ for (const locale of ["en-GB", "pt-BR"] as const) {
         "the page refreshed its token",
       );
       await page.reload(); // signs in without a question, because the browser's session has not ended
-      await page.getByRole("checkbox", { name: "Buy milk" }).waitFor();
+      await page.getByRole("button", { name: "Buy milk" }).waitFor();
       await page.waitForFunction("document.querySelector('img').naturalWidth === 256");
       await page.getByRole("button", { name: signOut, exact: true }).click();
       await page.locator("input[name=password]").waitFor();
