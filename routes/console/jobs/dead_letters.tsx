@@ -21,6 +21,7 @@ import { searchOf } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { Row } from "../shared/operations.ts";
 import { type ConsolePage, type View, type Visit } from "../shared/page.ts";
+import { timelineFact } from "../timeline/link.tsx";
 import { SearchedNote } from "./list.tsx";
 import { PauseBanner } from "./pauses.tsx";
 import { purgePage, retryManyPage } from "./dead_letter_bulk.tsx";
@@ -246,6 +247,7 @@ async function deadLetterPage(v: Visit): Promise<View> {
         >
           {factList([
             ["Id", <CopyValue v={v} value={id} />],
+            timelineFact(v, { jobId }),
             [
               t.job,
               <a href={`jobs/${jobId}`}>

@@ -21,6 +21,7 @@ import { type ConsolePage, may, type View, type Visit } from "../shared/page.ts"
 import { type Job, jobStates } from "./job_status.tsx";
 import { jobColumns } from "./list.tsx";
 import { PauseBanner } from "./pauses.tsx";
+import { timelineFact } from "../timeline/link.tsx";
 import { typePath } from "./types.tsx";
 import { jobOriginLabels, jobPriorityLabels, jobTexts } from "./texts.ts";
 import { defineStates } from "../components/states.tsx";
@@ -121,6 +122,7 @@ function JobFacts({ v, job }: { v: Visit; job: Answer<"readJob"> }) {
   const short = (id: string) => <CopyValue v={v} value={id} shown={shortId(id)} />;
   const facts: [string, Child][] = [
     ["Id", <CopyValue v={v} value={job.id} />],
+    timelineFact(v, { jobId: job.id }, job.traceId),
     [t.type, <a href={typePath(job.jobTypeName)}>{job.jobTypeName}</a>],
     [t.queue, <a href={`jobs${searchOf({ queue: job.queue, internal: "shown" })}`}>{job.queue}</a>],
     [t.priority, jobPriorityLabels[v.locale][job.priority]],

@@ -20,11 +20,11 @@ const samples = await makeSamples(t);
  */
 const OPEN: Record<string, string> = {
   "200 200 200 200 200": `
-    account account/security account/security/app account/security/passkey step-up scope overview inbox upcoming
-    jobs jobs/new jobs/{id} jobs/{id}/run-again job-types job-types/{name} recurring recurring/new/form
+    account account/security account/security/app account/security/passkey step-up scope overview inbox
+    jobs jobs/new jobs/{id} jobs/{id}/run-again job-types job-types/{name} upcoming recurring recurring/new/form
     recurring/{id} recurring/{id}/edit dead-letters dead-letters/list dead-letters/retry
     dead-letters/purge dead-letters/{id} preferences reports report-runs report-schedules
-    report-schedules/new search`,
+    report-schedules/new timeline search`,
   "200 200 200 200 403": `
     looks ${RECORDS.flatMap((record) => [pathOfRecord(record), `${pathOfRecord(record)}/{id}`]).join(" ")}`,
   "200 200 200 403 200": `
@@ -45,7 +45,7 @@ const OPEN: Record<string, string> = {
     notifications/{id} templates/{id} templates/{id}/test templates/{id}/versions
     templates/{id}/versions/{version} invitations/new user-imports/new users/bring-in`,
   "200 403 403 403 200": `
-    deploys deploys/{id} work-in/{id} first-steps queues/{queue}/pause job-types/{name}/pause workers report-targets/new
+    work-in/{id} first-steps queues/{queue}/pause job-types/{name}/pause workers deploys deploys/{id} report-targets/new
     users/{id}/links users/{id}/links/new users/{id}/data`,
   "200 403 403 403 403": `
     users/{id}/act-as delegations
@@ -199,7 +199,14 @@ Deno.test("a form without its token, of another site, or of a viewer without the
 
 Deno.test("an id leads to every kind of thing, alone, in an address and without its dashes", async () => {
   const search = await searcher(t, administrator);
-  const noIds = ["user-imports", "work-in", "api-keys", "service-accounts", "tenants/sign-in/providers"];
+  const noIds = [
+    "user-imports",
+    "work-in",
+    "deploys",
+    "api-keys",
+    "service-accounts",
+    "tenants/sign-in/providers",
+  ];
   for (const [section, id] of Object.entries(samples)) {
     if (noIds.includes(section) || !/^[\da-f-]{36}$/.test(id)) continue;
     const found = await search(` https://steward.test/console/${section}/${id.toUpperCase()}?x=1 `);

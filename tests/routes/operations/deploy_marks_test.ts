@@ -15,8 +15,8 @@ Deno.test("the first start of a version makes one mark, later starts none", asyn
   await markVersion(t.steward.platform);
   const { body } = await t.systemAdmin.get(MARKS);
   const ofVersion = body.items.filter(({ version }: { version: string }) => version === VERSION);
-  assertHas(ofVersion, [{ label: `Steward ${VERSION}`, createdBy: null }]);
   assert.equal(ofVersion.length, 1);
+  assertHas(ofVersion[0], { label: `Steward ${VERSION}`, createdBy: null });
 });
 
 Deno.test("a mark compares the hours around it in the scope that is asked for, without its own hour", async () => {

@@ -59,20 +59,22 @@ Deno.test("what will happen in a tenant is in order of time, counted by hour, ea
   const { body } = await actor.get(UPCOMING);
   assert.deepEqual([body.leftOut, body.partial], [[], []]);
   const entries: Entry[] = body.entries;
-  assertHas(entries.filter(({ kind }) => kind !== "RecurringJob"), [
-    {
-      kind: "Job",
-      name: "steward.echo",
-      count: 2,
-      id: null,
-      at: at(0).toISOString(),
-      until: at(5).toISOString(),
-    },
-    { kind: "Message", name: "Email", count: 1, id: sent.notificationId ?? sent.id },
-    { kind: "ApiKeyExpiry", name: "Till" },
-    { kind: "SetupLinkExpiry", count: 1 },
-    { kind: "Job", count: 1, id: single },
-  ]);
+  assertHas({ once: entries.filter(({ kind }) => kind !== "RecurringJob") }, {
+    once: [
+      {
+        kind: "Job",
+        name: "steward.echo",
+        count: 2,
+        id: null,
+        at: at(0).toISOString(),
+        until: at(5).toISOString(),
+      },
+      { kind: "Message", name: "Email", count: 1, id: sent.notificationId ?? sent.id },
+      { kind: "ApiKeyExpiry", name: "Till" },
+      { kind: "SetupLinkExpiry", count: 1 },
+      { kind: "Job", count: 1, id: single },
+    ],
+  });
   assert.deepEqual(entries.map(({ at }) => at), entries.map(({ at }) => at).toSorted());
   const [schedule] = body.schedules;
   assertHas(schedule, { kind: "RecurringJob", id: "hourly", tenantId });
@@ -95,5 +97,7 @@ Deno.test("a file is purged when its retention ends", async () => {
       now() + interval '2 hours', now(), now())`;
   await sql`update files set status = 'Scanning', staged_etag = 'e', scan_due_at = '2100-01-01' where id = ${key}`;
   await sql`update files set status = 'Failed' where id = ${key}`;
-  assertHas((await actor.get(UPCOMING)).body.entries, [{ kind: "FilePurge", count: 1, id: key, name: null }]);
+  assertHas((await actor.get(UPCOMING)).body, {
+    entries: [{ kind: "FilePurge", count: 1, id: key, name: null }],
+  });
 });

@@ -10,6 +10,7 @@ import type { Row } from "../../shared/operations.ts";
 import type { View, Visit } from "../../shared/page.ts";
 import { findPeople, type FoundUser, tenantNames } from "../../shared/access_queries.ts";
 import { nameOf } from "../users/model.tsx";
+import { auditTabs } from "../../timeline/mod.tsx";
 import { auditTexts } from "./texts.ts";
 
 type Entry = Row<"readAuditLog">;
@@ -57,6 +58,7 @@ export async function auditPage(v: Visit): Promise<View> {
       icon: "audit",
       caption: t.caption,
       empty: [t.empty, t.emptyText],
+      top: auditTabs(v, "audit"),
       filters,
       above: (
         <>
