@@ -10,7 +10,7 @@ import type { Row } from "../../shared/operations.ts";
 import { may, type View, type Visit } from "../../shared/page.ts";
 import { findPeople, type FoundUser, tenantChoices, tenantNames } from "../../shared/access_queries.ts";
 import { nameOf } from "../users/model.tsx";
-import { auditTabs } from "../../timeline/mod.tsx";
+import { auditTabs } from "./timeline.tsx";
 import { auditTexts } from "./texts.ts";
 
 type Entry = Row<"readAuditLog">;
