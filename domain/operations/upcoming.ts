@@ -67,19 +67,20 @@ const MOST_COUNTED = 20_000;
 type Source = [kind: UpcomingEntry["kind"], rows: SqlPart | null];
 
 /**
- * Reads what will happen until `hours` from now in the caller's scope, each kind with the permission of its list.
+ * Reads what will happen until `hours` from now in the caller's scope, each kind with the permission of its list. The upkeep of
+ * the service itself is left out.
  * @param o.tenantId limits the jobs of a system administrator to one tenant; messages, files and keys are the caller's own
  */
 export async function readUpcoming(
-  p: Pick<JobPlatform, "sql" | "clock">,
+  p: Pick<JobPlatform, "sql" | "clock" | "jobTypes">,
   caller: Caller,
   o: { tenantId?: string | undefined; hours: number },
 ): Promise<Upcoming> {
   const from = p.clock.now();
   const to = new Date(from.getTime() + o.hours * 3_600_000);
   const [schedules, counted] = await Promise.all([
-    readSchedules(p.sql, caller, o.tenantId, from),
-    Promise.all(sourcesOf(p.sql, caller, o.tenantId, to).map((source) => countByHour(p.sql, source))),
+    readSchedules(p, caller, o.tenantId, from),
+    Promise.all(sourcesOf(p, caller, o.tenantId, to).map((source) => countByHour(p.sql, source))),
   ]);
   const ofSchedules = schedules.flatMap(({ kind, id, name, runs }): UpcomingEntry[] => {
     const within = runs.filter((run) => run <= to);
@@ -109,20 +110,19 @@ export async function readUpcoming(
 
 /** The active recurring jobs and report schedules that the caller may list, with their next runs. */
 async function readSchedules(
-  q: Sql,
+  { sql: q, jobTypes }: Pick<JobPlatform, "sql" | "jobTypes">,
   caller: Caller,
   tenantId: string | undefined,
   now: Date,
 ): Promise<UpcomingSchedule[]> {
   const reach = jobReach(caller, tenantId);
+  const ofJobs = q`${within(q, reach)} and ${isNoUpkeep(q, jobTypes)}`;
   const ofReports = isOwnScope(caller, tenantId)
     ? q`${belongsTo(q, caller.tenantId)} and ${holdsAllCondition(q, caller, q`required_permissions`)}`
     : q`false`;
   const rows = await q<Omit<UpcomingSchedule, "runs">[]>`
     (select 'RecurringJob' as kind, job_id as id, job_id as name, cron_expression, time_zone_id, tenant_id, next_run_at
-      from recurring_jobs where not is_paused and ${
-    within(q, reach)
-  } order by next_run_at limit ${MOST_SCHEDULES})
+      from recurring_jobs where not is_paused and ${ofJobs} order by next_run_at limit ${MOST_SCHEDULES})
     union all
     (select 'ReportSchedule', id::text, name, cron_expression, time_zone_id, tenant_id, next_run_at
       from report_schedules where is_active and ${ofReports} order by next_run_at limit ${MOST_SCHEDULES})
@@ -133,11 +133,20 @@ async function readSchedules(
   });
 }
 
+/** SQL condition: the job or recurring job is not one with which the service keeps itself in order. */
+const isNoUpkeep = (q: Sql, jobTypes: JobPlatform["jobTypes"]) =>
+  q`not (tenant_id is null and job_type_name = any(${jobTypes.internalNames()}::text[]))`;
+
 /** True if a filter by tenant leaves the caller's own scope, in which lists without such a filter are read. */
 export const isOwnScope = (caller: Caller, tenantId: string | undefined): boolean =>
   tenantId === undefined || tenantId === caller.tenantId;
 
-function sourcesOf(q: Sql, caller: Caller, tenantId: string | undefined, to: Date): Source[] {
+function sourcesOf(
+  { sql: q, jobTypes }: Pick<JobPlatform, "sql" | "jobTypes">,
+  caller: Caller,
+  tenantId: string | undefined,
+  to: Date,
+): Source[] {
   const isOwn = isOwnScope(caller, tenantId);
   const own = belongsTo(q, caller.tenantId);
   const seesMessages = isOwn && holds(caller, "send:notifications");
@@ -149,7 +158,8 @@ function sourcesOf(q: Sql, caller: Caller, tenantId: string | undefined, to: Dat
       where status = ${q.unsafe(`'${status}'`)} and due_at <= ${to} and ${
       within(q, jobReach(caller, tenantId))
     }
-        and (${delivering}) is not true`;
+        and (${delivering}) is not true
+        and ${isNoUpkeep(q, jobTypes)}`;
   return [
     ["Job", jobs("Scheduled")],
     ["Retry", jobs("Failed")],

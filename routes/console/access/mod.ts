@@ -1,6 +1,6 @@
 import { type ConsoleSection, navItem } from "../shared/page.ts";
 import { auditPage } from "./audit/audit.tsx";
-import { timelinePage } from "../timeline/mod.tsx";
+import { timelinePage } from "./audit/timeline.tsx";
 import { auditTexts } from "./audit/texts.ts";
 import { dataPages } from "./data/mod.tsx";
 import { explainPage } from "./explain.tsx";

@@ -5,7 +5,7 @@ import { bytes, CopyValue, duration, factList, Time } from "../components/values
 import { commonTexts } from "../shared/common_texts.ts";
 import { mayInFiles, type View, type Visit } from "../shared/page.ts";
 import { Person, userNames } from "../components/user_names.tsx";
-import { timelineFact } from "../timeline/link.tsx";
+import { timelineFact } from "../components/timeline_fact.tsx";
 import { holdTexts } from "./hold_texts.ts";
 import {
   type FileForms,

@@ -26,6 +26,8 @@ export const workerTabs = (v: Visit, current: "workers" | "deploys") =>
     { href: "deploys", label: deployTexts[v.locale].title, isCurrent: current === "deploys" },
   ]);
 
+const crumb = (v: Visit) => ({ href: "workers", label: workerTexts[v.locale].title });
+
 /** The marks of deploys, the form that makes one, and the comparison of jobs before and after a mark. */
 export const deployPages: ConsolePage[] = [
   formPage({
@@ -37,6 +39,7 @@ export const deployPages: ConsolePage[] = [
         path: "deploys",
         icon: "workers",
         title: t.title,
+        crumbs: [crumb(v)],
         top: (
           <>
             {workerTabs(v, "deploys")}
@@ -105,7 +108,7 @@ async function comparisonPage(v: Visit): Promise<View> {
   ];
   return {
     title: mark.label,
-    crumbs: [{ href: "deploys", label: t.title }],
+    crumbs: [crumb(v), { href: "deploys", label: t.title }],
     body: (
       <>
         <p>

@@ -21,7 +21,7 @@ import { type ConsolePage, may, type View, type Visit } from "../shared/page.ts"
 import { type Job, jobStates } from "./job_status.tsx";
 import { jobColumns } from "./list.tsx";
 import { PauseBanner } from "./pauses.tsx";
-import { timelineFact } from "../timeline/link.tsx";
+import { timelineFact } from "../components/timeline_fact.tsx";
 import { typePath } from "./types.tsx";
 import { jobOriginLabels, jobPriorityLabels, jobTexts } from "./texts.ts";
 import { defineStates } from "../components/states.tsx";

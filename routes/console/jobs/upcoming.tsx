@@ -30,6 +30,7 @@ export async function upcomingPage(v: Visit): Promise<View> {
   const named = (kinds: Entry["kind"][]) => kinds.map((kind) => t[kind]).join(", ");
   return {
     title: t.title,
+    crumbs: [{ href: "recurring", label: recurringJobTexts[v.locale].title }],
     body: (
       <>
         {scheduleTabs(v, "upcoming")}
@@ -40,7 +41,7 @@ export async function upcomingPage(v: Visit): Promise<View> {
               { head: t.time, cell: ({ at }) => <ClockTime v={v} at={at} /> },
               { head: t.what, cell: ({ kind }) => t[kind] },
               { head: t.name, cell: (entry) => nameOf(entry) },
-              { head: t.count, align: "end", cell: ({ count }) => number(v, count) },
+              { head: t.count, align: "end", cell: ({ kind, count }) => countText(v, kind, count) },
             ])}
           </Card>
           {leftOut.length > 0 && <p class="muted">{t.leftOut(named(leftOut))}</p>}
@@ -70,6 +71,10 @@ export async function upcomingPage(v: Visit): Promise<View> {
     ),
   };
 }
+
+/** Of a schedule, only the next five runs are known. */
+const countText = (v: Visit, kind: Entry["kind"], count: number): string =>
+  number(v, count) + (count === 5 && (kind === "RecurringJob" || kind === "ReportSchedule") ? "+" : "");
 
 /** The time of day, with the date on another day; in full with the time from now below it. */
 const ClockTime = ({ v, at, isShort }: { v: Visit; at: string; isShort?: boolean }) => (

@@ -93,6 +93,10 @@ export async function makeMany(c: Contract): Promise<void> {
       () => ({ id: newId(), ...delegation, actor_id: ids.user, status: "Refused" }),
     ),
   );
+  await insert(
+    "deploy_marks",
+    ...Array.from({ length: MANY }, (_, n) => ({ id: newId(), label: `${MARKER} ${n}`, at: once })),
+  );
   await change("invitation", "invitations", { status: "Revoked" }, { status: "Accepted", accepted_at: once });
   await change("schedule", "report_schedules", { is_active: false, next_run_at: null });
   await change("reportTarget", "report_targets", {
@@ -107,7 +111,7 @@ export async function makeMany(c: Contract): Promise<void> {
   await change("job", "jobs", { started_at: later, completed_at: earlier }, { started_at: once }, {
     started_at: earlier,
     completed_at: later,
-  }, { completed_at: once });
+  }, { started_at: earlier, completed_at: once });
   await call("cancelJob", { id: made.get("job")?.[0] ?? "" });
   await call("enqueueJob", {}, { jobTypeName: "steward.echo", parentJobId: made.get("job")?.[1] });
   await call("addToJobBatch", { id: ids.jobBatch }, {

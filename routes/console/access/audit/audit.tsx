@@ -10,7 +10,7 @@ import type { Row } from "../../shared/operations.ts";
 import type { View, Visit } from "../../shared/page.ts";
 import { findPeople, type FoundUser, tenantNames } from "../../shared/access_queries.ts";
 import { nameOf } from "../users/model.tsx";
-import { auditTabs } from "../../timeline/mod.tsx";
+import { auditTabs } from "./timeline.tsx";
 import { auditTexts } from "./texts.ts";
 
 type Entry = Row<"readAuditLog">;

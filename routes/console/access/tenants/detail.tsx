@@ -8,7 +8,7 @@ import { may, type View, type Visit } from "../../shared/page.ts";
 import { switcherTexts } from "../../scope/texts.ts";
 import { managesAllTenants, managesAllUsers, tenantNames } from "../../shared/access_queries.ts";
 import { dataTexts } from "../../shared/data_request_texts.ts";
-import { timelineFact } from "../../timeline/link.tsx";
+import { timelineFact } from "../../components/timeline_fact.tsx";
 import { columns } from "./list.tsx";
 import { Capacity, mayCreate, mayOn, type Tenant, tenantCrumbs, TenantStatus } from "./model.tsx";
 import { tenantTexts } from "./texts.ts";

@@ -8,7 +8,7 @@ import { commonTexts } from "../../shared/common_texts.ts";
 import type { Row } from "../../shared/operations.ts";
 import { may, mayInFiles, type View, type Visit } from "../../shared/page.ts";
 import { managesAllUsers } from "../../shared/access_queries.ts";
-import { timelineFact } from "../../timeline/link.tsx";
+import { timelineFact } from "../../components/timeline_fact.tsx";
 import { type AnyUser, nameOf, readUser, userCrumbs, type UserLink, UserStatus } from "./model.tsx";
 import { delegationTexts } from "../../shared/delegation_texts.ts";
 import { dataTexts } from "../../shared/data_request_texts.ts";

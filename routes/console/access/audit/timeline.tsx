@@ -1,22 +1,22 @@
 import type { Child } from "hono/jsx";
-import { auditTexts } from "../access/audit/texts.ts";
-import { AuditSentence } from "../components/audit_sentence.tsx";
-import { periodOf } from "../components/date_inputs.ts";
-import { buttonLink, FilterBar } from "../components/forms.tsx";
-import { hidden, period, text } from "../components/list.tsx";
-import { Card, Empty } from "../components/notice.tsx";
-import { LivePart } from "../components/table.tsx";
-import { tabBar } from "../components/tabs.tsx";
-import { Badge, clockTime, exactTime, Time } from "../components/values.tsx";
-import { fileStates } from "../files/model.tsx";
-import { jobStates } from "../jobs/job_status.tsx";
-import { messageStates } from "../notifications/status.tsx";
-import { runStates } from "../reports/model.tsx";
-import { searchOf } from "../shared/api.ts";
-import type { Locale } from "../shared/languages.ts";
-import type { Answer } from "../shared/operations.ts";
-import { type ConsolePage, may, type View, type Visit } from "../shared/page.ts";
-import { timelineTexts } from "./texts.ts";
+import { auditTexts } from "./texts.ts";
+import { AuditSentence } from "../../components/audit_sentence.tsx";
+import { periodOf } from "../../components/date_inputs.ts";
+import { buttonLink, FilterBar } from "../../components/forms.tsx";
+import { hidden, period, text } from "../../components/list.tsx";
+import { Card, Empty } from "../../components/notice.tsx";
+import { LivePart } from "../../components/table.tsx";
+import { tabBar } from "../../components/tabs.tsx";
+import { Badge, clockTime, exactTime, Time } from "../../components/values.tsx";
+import { fileStates } from "../../files/model.tsx";
+import { jobStates } from "../../jobs/job_status.tsx";
+import { messageStates } from "../../notifications/status.tsx";
+import { runStates } from "../../reports/model.tsx";
+import { searchOf } from "../../shared/api.ts";
+import type { Locale } from "../../shared/languages.ts";
+import type { Answer } from "../../shared/operations.ts";
+import { type ConsolePage, may, type View, type Visit } from "../../shared/page.ts";
+import { timelineTexts } from "../../shared/timeline_texts.ts";
 
 type Entry = Answer<"readTimeline">["items"][number];
 type Names = Answer<"readTimeline">["names"];
@@ -42,6 +42,9 @@ export const timelinePage: ConsolePage = {
     const older = "timeline" + searchOf({ ...Object.fromEntries(v.query), before: next });
     return {
       title: t.title,
+      crumbs: may(v.viewer, "read:users")
+        ? [{ href: "audit", label: auditTexts[v.locale].title }]
+        : undefined,
       body: (
         <>
           {auditTabs(v, "timeline")}

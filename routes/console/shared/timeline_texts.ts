@@ -1,4 +1,4 @@
-import { sectionTexts } from "../shared/labels.ts";
+import { sectionTexts } from "./labels.ts";
 
 export const timelineTexts = sectionTexts({
   title: ["Timeline", "Linha do tempo"],
