@@ -12,6 +12,7 @@ import { healthRoutes } from "./operations/health.ts";
 import { metricsRoutes } from "./operations/metrics.ts";
 import { outboxRoutes } from "./operations/outbox.tsx";
 import { overviewRoutes } from "./operations/overview.ts";
+import { usageRoutes } from "./operations/usage.ts";
 import { problemRoutes } from "./operations/problems.tsx";
 import { reportsRoutes } from "./reports/mod.ts";
 import { recordsRoutes } from "./records/mod.ts";
@@ -31,6 +32,7 @@ const OPERATIONS = [
   ...looksRoutes,
   ...eventsRoutes,
   ...overviewRoutes,
+  ...usageRoutes,
   ...healthRoutes,
   ...metricsRoutes,
   ...problemRoutes,

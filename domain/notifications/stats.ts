@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { Sql } from "../../infra/postgres/postgres.ts";
+import { firstIdOf } from "../shared/ids.ts";
 import { countByStatus, type NotificationFilter, totalOf } from "./counts.ts";
 import { countSearched } from "./search.ts";
 import type { DeliveryState, NotificationStatus } from "./status.ts";
@@ -19,6 +20,19 @@ export const NotificationStats = z.object({
   complainedNotifications: z.int(),
 }).meta({ id: "NotificationStatsDto" });
 export type NotificationStats = z.output<typeof NotificationStats>;
+
+/** Recipients of messages since a time, and those of them that were refused or bounced; null: of all tenants. */
+export async function countBounces(
+  q: Sql,
+  tenantId: string | null,
+  since: Date,
+): Promise<{ bounced: number; total: number }> {
+  const [row] = await q<{ bounced: number; total: number }[]>`
+    select count(*) filter (where status = 'Refused' or delivery_state = 'Bounced') as bounced, count(*) as total
+    from notification_recipients where id >= ${firstIdOf(since)} and status in ('Sent', 'Refused')
+      and ${tenantId === null ? q`true` : q`tenant_key = ${tenantId}`}`;
+  return row ?? { bounced: 0, total: 0 };
+}
 
 /** Message counts by status, and by the report of a provider. Sending counts as pending. */
 export async function readStats(q: Sql, filter: NotificationFilter): Promise<NotificationStats> {

@@ -1,5 +1,6 @@
 import { inEveryLanguage } from "../shared/languages.ts";
 import { type ConsoleSection, navItem } from "../shared/page.ts";
+import { databasePage } from "./database.tsx";
 import { deadLetterPages } from "./dead_letters.tsx";
 import { deadLetterTexts } from "./dead_letter_texts.ts";
 import { jobPages } from "./detail.tsx";
@@ -35,6 +36,7 @@ export const jobsSection: ConsoleSection = {
     { path: "job-types/{name}", get: typePage },
     ...pausePages,
     workersPage,
+    databasePage,
     ...recurringPages,
     ...deadLetterPages,
   ],
