@@ -4,7 +4,7 @@ import { requiredName } from "../shared/name.ts";
 import { mailAddress } from "../shared/shapes.ts";
 import { defineRecord } from "./define_record.ts";
 
-export const ALERT_METRICS = [
+const ALERT_METRICS = [
   "DeadLetters",
   "FailureRate",
   "WaitingMinutes",
@@ -82,7 +82,6 @@ export const alertRules = defineRecord({
     mailTo: {
       shape: mailAddress.nullable().default(null),
       label: { en: "Mail to", pt: "E-mail para" },
-      format: "mail",
     },
     slackTarget: {
       shape: z.string().trim().max(200).nullable().default(null),
