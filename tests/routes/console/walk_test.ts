@@ -51,18 +51,18 @@ const OPEN: Record<string, string> = {
     notifications/{id} templates/{id} templates/{id}/test templates/{id}/versions
     templates/{id}/versions/{version} invitations/new user-imports/new users/bring-in`,
   "200 403 403 403 200": `
-    work-in/{id} first-steps workers/database queues/{queue}/pause job-types/{name}/pause workers report-targets/new
-    users/{id}/links users/{id}/links/new users/{id}/data`,
+    work-in/{id} first-steps queues/{queue}/pause job-types/{name}/pause workers workers/database report-targets/new
+    users/{id}/links users/{id}/links/new users/{id}/data alert-rules/new`,
   "200 403 403 403 403": `
-    users/{id}/act-as delegations alert-rules alert-rules/{id}
+    users/{id}/act-as delegations
     report-targets report-targets/{id} document-templates document-templates/new document-templates/{id}
     document-templates/{id}/versions document-templates/{id}/versions/{version}
     document-templates/{id}/generate permissions/new permissions/import permissions/{id}
     permissions/{id}/default-roles tenants/sign-in tenants/sign-in/providers/new
     tenants/sign-in/providers/{id} tenants/sign-in/providers/{id}/edit tenants/new tenants/{id} tenants/{id}/edit tenants/{id}/data
     ${
-    RECORDS.map((record) => `${pathOfRecord(record)}/new`).join(" ")
-  } api-keys api-keys/new api-keys/{id}/rotate service-accounts service-accounts/new
+    OPEN_RECORDS.map((record) => `${pathOfRecord(record)}/new`).join(" ")
+  } alert-rules alert-rules/{id} api-keys api-keys/new api-keys/{id}/rotate service-accounts service-accounts/new
     service-accounts/{id}/rotate
     oauth-clients oauth-clients/new oauth-clients/{id} oauth-clients/{id}/edit webhooks webhooks/new
     webhooks/{id} webhooks/{id}/retry webhooks/{id}/edit`,
