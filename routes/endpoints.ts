@@ -13,6 +13,7 @@ import { markRoutes } from "./operations/marks.ts";
 import { metricsRoutes } from "./operations/metrics.ts";
 import { outboxRoutes } from "./operations/outbox.tsx";
 import { overviewRoutes } from "./operations/overview.ts";
+import { usageRoutes } from "./operations/usage.ts";
 import { problemRoutes } from "./operations/problems.tsx";
 import { timelineRoutes } from "./operations/timeline.ts";
 import { reportsRoutes } from "./reports/mod.ts";
@@ -35,6 +36,7 @@ const OPERATIONS = [
   ...overviewRoutes,
   ...markRoutes,
   ...timelineRoutes,
+  ...usageRoutes,
   ...healthRoutes,
   ...metricsRoutes,
   ...problemRoutes,

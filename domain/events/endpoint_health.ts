@@ -57,6 +57,15 @@ export async function recordFailure(
   await p.onEndpointDisabled(tx, disabled, reason);
 }
 
+/** Number of a tenant's own endpoints that fail, or were deactivated because they failed; null: of all tenants. */
+export const countFailingIn = (q: Sql, tenantId: string | null): Promise<number> =>
+  countRows(
+    q,
+    q`webhook_endpoints where is_failing and ${
+      tenantId === null ? q`true` : q`tenant_id = ${tenantId} and not all_tenants`
+    }`,
+  );
+
 /** Number of the endpoints of the tenant, or of EVERY_TENANT, that fail now, or were deactivated because they failed. */
 export async function countFailingEndpoints(q: Sql, caller: TenantCaller): Promise<number> {
   const failing = q`webhook_endpoints

@@ -133,3 +133,9 @@ async function foldShards(
     select count(*)::int as n from folded`;
   return row?.n ?? 0;
 }
+
+/** SQL: the mails of each tenant by day (UTC), sent or not; all zeros for the service's own. */
+export const mailsByDay = (q: Sql, from: Date) =>
+  q`
+  select day, tenant_key, sum(count)::bigint as n from notification_counts
+  where day >= (${from}::timestamptz at time zone 'UTC')::date and channel = 'Email' group by 1, 2`;

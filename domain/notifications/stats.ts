@@ -38,6 +38,19 @@ export async function readStatsOfAll(q: Sql, since: Date): Promise<NotificationS
   return statsOf(new Map(counts.map(({ status, n }) => [status, n])), (state) => states.get(state) ?? 0);
 }
 
+/** Recipients of messages since a time, and those of them that were refused or bounced; null: of all tenants. */
+export async function countBounces(
+  q: Sql,
+  tenantId: string | null,
+  since: Date,
+): Promise<{ bounced: number; total: number }> {
+  const [row] = await q<{ bounced: number; total: number }[]>`
+    select count(*) filter (where status = 'Refused' or delivery_state = 'Bounced') as bounced, count(*) as total
+    from notification_recipients where id >= ${firstIdOf(since)} and status in ('Sent', 'Refused')
+      and ${tenantId === null ? q`true` : q`tenant_key = ${tenantId}`}`;
+  return row ?? { bounced: 0, total: 0 };
+}
+
 /** Message counts by status, and by the report of a provider. Sending counts as pending. */
 export async function readStats(q: Sql, filter: NotificationFilter): Promise<NotificationStats> {
   const reported = (deliveryState: DeliveryState) => countSearched(q, { ...filter, deliveryState });

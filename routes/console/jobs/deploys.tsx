@@ -9,6 +9,7 @@ import { timeIn } from "../components/date_inputs.ts";
 import { done, formPage, type Sent } from "../shared/actions.ts";
 import type { Answer } from "../shared/operations.ts";
 import { type ConsolePage, field, type View, type Visit } from "../shared/page.ts";
+import { HealthTabs } from "./health_tabs.tsx";
 import { deployTexts } from "./deploy_texts.ts";
 import { typePath } from "./types.tsx";
 import { workerTexts } from "./worker_texts.ts";
@@ -18,13 +19,6 @@ const HOURS = [1, 4, 24, 168];
 const SLOWER = 1.15;
 type Type = Answer<"compareDeployMark">["types"][number];
 type Figures = NonNullable<Type["before"]>;
-
-/** The tabs of the workers and of the deploys that they run. */
-export const workerTabs = (v: Visit, current: "workers" | "deploys") =>
-  tabBar(workerTexts[v.locale].title, [
-    { href: "workers", label: workerTexts[v.locale].title, isCurrent: current === "workers" },
-    { href: "deploys", label: deployTexts[v.locale].title, isCurrent: current === "deploys" },
-  ]);
 
 const crumb = (v: Visit) => ({ href: "workers", label: workerTexts[v.locale].title });
 
@@ -42,7 +36,7 @@ export const deployPages: ConsolePage[] = [
         crumbs: [crumb(v)],
         top: (
           <>
-            {workerTabs(v, "deploys")}
+            <HealthTabs v={v} current="deploys" />
             <p class="muted">{t.intro}</p>
             <AddForm v={v} sent={sent} />
           </>

@@ -1,5 +1,6 @@
 import { inEveryLanguage } from "../shared/languages.ts";
 import { type ConsoleSection, navItem } from "../shared/page.ts";
+import { databasePage } from "./database.tsx";
 import { deadLetterPages } from "./dead_letters.tsx";
 import { deadLetterTexts } from "./dead_letter_texts.ts";
 import { jobPages } from "./detail.tsx";
@@ -39,6 +40,7 @@ export const jobsSection: ConsoleSection = {
     workersPage,
     ...deployPages,
     { path: "upcoming", get: upcomingPage },
+    databasePage,
     ...recurringPages,
     ...deadLetterPages,
   ],

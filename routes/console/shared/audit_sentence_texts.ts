@@ -164,6 +164,8 @@ export const actionSentences = defineTexts({
   "user.unlock": ["{who} unlocked {target}", "{who} desbloqueou {target}"],
   "userImport.complete": ["The import of users {target} ended", "A importação de usuários {target} terminou"],
   "userImport.fail": ["The import of users {target} failed", "A importação de usuários {target} falhou"],
+  "alertRule.fire": ["Alert {target} fired", "O alerta {target} disparou"],
+  "alertRule.resolve": ["Alert {target} is resolved", "O alerta {target} foi resolvido"],
   "webhookEndpoint.disable": [
     "The service switched off webhook {target}, because it failed",
     "O serviço desligou o webhook {target}, porque falhava",

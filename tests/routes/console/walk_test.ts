@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { pathOfRecord } from "../../../domain/records/record_type.ts";
+import { type DefinedRecord, pathOfRecord } from "../../../domain/records/record_type.ts";
 import { RECORDS } from "../../../domain/records/records.ts";
 import type { Viewer } from "../../../routes/console/shared/page.ts";
 import { type Actor, setup } from "../../support/setup.ts";
@@ -14,6 +14,9 @@ const t = await setup({ OUTBOUND_ALLOW: "127.0.0.1" });
 Deno.test.afterAll(() => t.stop());
 const samples = await makeSamples(t);
 
+/** Records that every user of the tenant may read. */
+const OPEN_RECORDS = RECORDS.filter((record: DefinedRecord) => record.readBy === undefined);
+
 /**
  * The status of each page for five viewers: a system administrator, a tenant's Admin, a Visitor, a user without
  * permissions, and a system administrator without a tenant. 404: the object belongs to another tenant.
@@ -26,12 +29,14 @@ const OPEN: Record<string, string> = {
     dead-letters/purge dead-letters/{id} preferences reports report-runs report-schedules
     report-schedules/new timeline search`,
   "200 200 200 200 403": `
-    looks ${RECORDS.flatMap((record) => [pathOfRecord(record), `${pathOfRecord(record)}/{id}`]).join(" ")}`,
+    looks ${
+    OPEN_RECORDS.flatMap((record) => [pathOfRecord(record), `${pathOfRecord(record)}/{id}`]).join(" ")
+  }`,
   "200 200 200 403 200": `
     users users/{id} explain-access audit`,
   "200 200 200 403 403": `
     files files/scanner files/{id} invitations roles roles/matrix roles/{id} permissions
-    tenants/registration tenants/directory tenants`,
+    tenants/registration tenants/directory tenants tenants/usage`,
   "200 200 200 403 404": `
     report-runs/{id} report-runs/{id}/deliver report-schedules/{id} report-schedules/{id}/edit`,
   "200 200 200 404 200": `
@@ -45,8 +50,8 @@ const OPEN: Record<string, string> = {
     notifications/{id} templates/{id} templates/{id}/test templates/{id}/versions
     templates/{id}/versions/{version} invitations/new user-imports/new users/bring-in`,
   "200 403 403 403 200": `
-    work-in/{id} first-steps queues/{queue}/pause job-types/{name}/pause workers deploys deploys/{id} report-targets/new
-    users/{id}/links users/{id}/links/new users/{id}/data`,
+    work-in/{id} first-steps queues/{queue}/pause job-types/{name}/pause workers workers/database deploys deploys/{id}
+    report-targets/new users/{id}/links users/{id}/links/new users/{id}/data alert-rules/new`,
   "200 403 403 403 403": `
     users/{id}/act-as delegations
     report-targets report-targets/{id} document-templates document-templates/new document-templates/{id}
@@ -55,8 +60,8 @@ const OPEN: Record<string, string> = {
     permissions/{id}/default-roles tenants/sign-in tenants/sign-in/providers/new
     tenants/sign-in/providers/{id} tenants/sign-in/providers/{id}/edit tenants/new tenants/{id} tenants/{id}/edit tenants/{id}/data
     ${
-    RECORDS.map((record) => `${pathOfRecord(record)}/new`).join(" ")
-  } api-keys api-keys/new api-keys/{id}/rotate service-accounts service-accounts/new
+    OPEN_RECORDS.map((record) => `${pathOfRecord(record)}/new`).join(" ")
+  } alert-rules alert-rules/{id} api-keys api-keys/new api-keys/{id}/rotate service-accounts service-accounts/new
     service-accounts/{id}/rotate
     oauth-clients oauth-clients/new oauth-clients/{id} oauth-clients/{id}/edit webhooks webhooks/new
     webhooks/{id} webhooks/{id}/retry webhooks/{id}/edit`,

@@ -97,6 +97,20 @@ export async function makeMany(c: Contract): Promise<void> {
     "deploy_marks",
     ...Array.from({ length: MANY }, (_, n) => ({ id: newId(), label: `${MARKER} ${n}`, at: once })),
   );
+  const factor = { user_id: one, kind: "totp", name: MARKER, confirmed_at: once, secret: MARKER };
+  await insert("user_factors", { id: newId(), ...factor });
+  await change("alertRule", "alert_rules", { state: "Ok" }, { state: "Firing" });
+  await insert(
+    "usage_months",
+    ...[3, 1, 2, 5, 4].map((n) => ({
+      month: `2025-0${n}-01`,
+      tenant_key: victim.tenantId,
+      storage_bytes: 10 * n,
+      mails: 6 - n,
+      jobs: (n * 2) % 5,
+      reports: (n * 3) % 5,
+    })),
+  );
   await change("invitation", "invitations", { status: "Revoked" }, { status: "Accepted", accepted_at: once });
   await change("schedule", "report_schedules", { is_active: false, next_run_at: null });
   await change("reportTarget", "report_targets", {

@@ -115,6 +115,8 @@ export const serviceRows: Rows = {
   revokeServiceAccount: account(),
   listOwnSessions: { own: () => ({}) },
   endOwnSession: named("session", "SESSION_NOT_FOUND"),
+  listUsage: { own: ({ ids }) => ({ query: { tenantId: ids.tenant } }) },
+  readDataHealth: { refused: "MISSING_PERMISSION", ask: () => ({}) },
   readOverview: { own: ({ ids }) => ({ query: { tenantId: ids.tenant } }) },
   readTimeline: { own: ({ ids }) => ({ query: { tenantId: ids.tenant } }) },
   readUpcoming: { own: ({ ids }) => ({ query: { tenantId: ids.tenant } }) },
