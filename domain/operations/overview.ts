@@ -149,8 +149,7 @@ export const Overview = z.object({
   recurring: z.object({ total: z.int(), paused: z.int() }),
   pauses: z.array(Pause).meta({ description: "Queues and job types that are paused" }),
   failingWebhooks: z.int().nullable().meta({
-    description:
-      "Webhook endpoints that fail, or were deactivated for it; null without manage:webhooks",
+    description: "Webhook endpoints that fail, or were deactivated for it; null without manage:webhooks",
   }),
   since: time.meta({
     description: "Start of the last 24 hours, to the minute, in which messages and reports are counted",
