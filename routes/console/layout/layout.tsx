@@ -16,6 +16,36 @@ import { maySwitch } from "../scope/choices.ts";
 import { switcherTexts } from "../scope/texts.ts";
 import { searchTexts } from "../search/texts.ts";
 
+const keyTexts = {
+  en: {
+    keys: "Keys",
+    goBack: "Close",
+    keyList: {
+      "Ctrl K": "Search, and act",
+      "?": "This list",
+      "/": "Search in the list",
+      j: "Next row",
+      k: "Previous row",
+      x: "Tick the row",
+      Enter: "Open the row",
+      Esc: "Close",
+    },
+  },
+  pt: {
+    keys: "Teclas",
+    goBack: "Fechar",
+    keyList: {
+      "Ctrl K": "Buscar e agir",
+      "?": "Esta lista",
+      "/": "Buscar na lista",
+      j: "Próxima linha",
+      k: "Linha anterior",
+      x: "Marcar a linha",
+      Enter: "Abrir a linha",
+      Esc: "Fechar",
+    },
+  },
+};
 const LANGUAGE_NAMES = { en: "English", pt: "Português (Brasil)" };
 
 /** The complete HTML document of a page for a signed-in viewer. */
@@ -71,9 +101,8 @@ export function Layout(
       </header>
       <div class="frame">
         <nav class="sections" id="sections" aria-label={t.navigation}>
-          {nav.map(({ title, items }) => (
-            <>
-              {title && <h2>{title}</h2>}
+          {nav.map(({ title, items }) => {
+            const list = (
               <ul>
                 {items.map((item) => (
                   <li>
@@ -84,8 +113,14 @@ export function Layout(
                   </li>
                 ))}
               </ul>
-            </>
-          ))}
+            );
+            return title === null ? list : (
+              <details open data-group={items[0]?.path}>
+                <summary>{title}</summary>
+                {list}
+              </details>
+            );
+          })}
         </nav>
         <main id="content" tabindex={-1}>
           <ActingBanner v={v} />
@@ -96,6 +131,7 @@ export function Layout(
         </main>
       </div>
       <ConfirmDialog v={v} />
+      <KeysDialog v={v} />
     </Document>
   );
 }
@@ -263,6 +299,29 @@ function ScopeHint({ v }: { v: Visit }) {
   }
   const { hint } = pageScope(v);
   return hint ? <p class="muted">{hint}</p> : null;
+}
+
+/** The keys of the console. */
+function KeysDialog({ v }: { v: Visit }) {
+  const { keyList, keys, goBack } = keyTexts[v.locale];
+  return (
+    <dialog id="keys" aria-labelledby="keys-title">
+      <form method="dialog">
+        <h2 id="keys-title">{keys}</h2>
+        <dl class="keys">
+          {Object.entries(keyList).map(([key, text]) => (
+            <>
+              <dt>
+                <kbd>{key}</kbd>
+              </dt>
+              <dd>{text}</dd>
+            </>
+          ))}
+        </dl>
+        <button type="submit" class="button">{goBack}</button>
+      </form>
+    </dialog>
+  );
 }
 
 /** Opens the search (also Ctrl-K). Without JavaScript it leads to the page of the search. */

@@ -47,6 +47,7 @@ export async function overviewPage(v: Visit): Promise<View> {
           <AttentionCard v={v} overview={overview} />
           {cards.length > 0 && <div class="grid-2">{await Promise.all(cards)}</div>}
           <JobStatistics v={v} overview={overview} />
+          <Queues v={v} overview={overview} />
           <div class="columns">
             <ThroughputCard v={v} overview={overview} window={window} />
             {changes && <ChangesCard v={v} changes={changes} window={window} />}
@@ -56,7 +57,6 @@ export async function overviewPage(v: Visit): Promise<View> {
             )}
             <WorstTenants v={v} overview={overview} />
             {overview.scanner && <ScannerCard v={v} scanner={overview.scanner} />}
-            <Queues v={v} overview={overview} />
             {overview.workers && !v.scope && <Instances v={v} workers={overview.workers} />}
           </div>
         </LivePart>

@@ -7,7 +7,6 @@ import type { Endpoint } from "../../shared/endpoint.ts";
 import { commonTexts } from "./common_texts.ts";
 import { FORMAT_TAGS, type Locale } from "./languages.ts";
 import type { Result } from "./looks.ts";
-import type { Viewer } from "./page.ts";
 import {
   addressOf,
   type Answer,
@@ -157,7 +156,7 @@ export class Api {
    * The same client, limited to the tenant that the pages show. A system administrator would see all tenants. A call
    * with its own `tenantId` is not limited, with null it is of all tenants.
    */
-  within({ permissions }: Pick<Viewer, "permissions">, scope: { id: string } | null): Api {
+  within({ permissions }: { permissions: ReadonlySet<string> }, scope: { id: string } | null): Api {
     const isLimited = scope !== null && permissions.has("admin:system");
     return isLimited ? new Api(this.handle, { ...this.o, tenantId: scope.id }) : this;
   }

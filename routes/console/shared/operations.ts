@@ -81,11 +81,16 @@ export const showsAllTenants = (endpoint: CalledEndpoint & { query?: Endpoint["q
 export function queryOf(endpoint: Endpoint, address: URLSearchParams): Query {
   const shape = parametersOf(endpoint);
   const known = Object.fromEntries([...address].filter(([name]) => Object.hasOwn(shape, name)));
+  if (known.pageSize === undefined && shape.pageSize?.safeParse(DEFAULT_ROWS).success) {
+    return { ...known, pageSize: DEFAULT_ROWS };
+  }
   if (known.pageSize !== "largest") return known;
   const largest = PAGE_SIZES.find((size) => shape.pageSize?.safeParse(size).success);
   return { ...known, pageSize: largest ?? null };
 }
 
+/** Rows of a page of a list, where the operation allows so many. */
+const DEFAULT_ROWS = "50";
 /** The largest page sizes of operations, largest first. */
 const PAGE_SIZES = ["100", "50", "20"];
 

@@ -1,5 +1,4 @@
 import { isUuid } from "../../../domain/shared/ids.ts";
-import { ownTenant } from "../scope/own_tenants.ts";
 import { type Api, orNull } from "./api.ts";
 import { may, type Viewer, type Visit } from "./page.ts";
 import { scopeTexts } from "./scope_texts.ts";
@@ -83,9 +82,8 @@ export async function scopeAt(
   const isWhole = viewer.tenant?.type === "Platform" && may(viewer, "admin:system");
   if (!id || !isUuid(id)) return isWhole ? null : viewer.tenant;
   if (id === viewer.tenant?.id) return viewer.tenant;
-  const named = may(viewer, "manage:all-tenants")
-    ? (await orNull(api.call("lookUpAllTenants", { query: { ids: [id] } })))?.items[0]
-    : await ownTenant(api, id);
+  const operation = may(viewer, "manage:all-tenants") ? "lookUpAllTenants" : "findOwnTenants";
+  const named = (await orNull(api.call(operation, { query: { ids: [id] } })))?.items[0];
   return named ?? (may(viewer, "manage:all-tenants") ? { id, name: id } : viewer.tenant);
 }
 

@@ -205,6 +205,7 @@ Deno.test("an operator retries all cancelled jobs, and undoes the deactivation o
   const browser = await browseAt(t, admin, "");
   await browser.follow("Jobs");
   await browser.follow("Cancelled 25");
+  await browser.visit("jobs?status=Cancelled&pageSize=20");
   await browser.press("Retry", { "All 25 that match": true });
   browser.page.shows("Retry 25 jobs?");
   (await browser.press("Retry (25)")).shows("Retry: done for 25.");

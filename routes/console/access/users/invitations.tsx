@@ -88,7 +88,7 @@ const invitePage = formPage({
     const { tenant } = v.viewer;
     if (!tenant) throw new Refusal({ status: 404, detail: "The viewer is in no tenant." });
     const roles = await roleChoices(v, tenant.id);
-    const f = new Fields(v, sent, "inviteUser");
+    const f = new Fields(v, sent, "inviteUser", { email: v.query.get("email") ?? "" });
     return formView(f, {
       title: t.invite,
       crumbs: [...userCrumbs(v), { href: "invitations", label: t.invitations }],
