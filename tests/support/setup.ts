@@ -269,8 +269,8 @@ const sharedServices: Shared[] = [];
 
 /**
  * Starts a service as `setup` does, but the test files of a process that ask for the same settings and clock share it. It
- * runs until the last of all files has ended. It is for files whose tests read and change only the data of tenants and
- * users that they create.
+ * runs until the last of all files has ended; `stop` is called at the end of each file, unless the file does it. It is for
+ * files whose tests read and change only the data of tenants and users that they create.
  */
 export async function setupShared(
   env: Record<string, string> = {},
@@ -284,14 +284,11 @@ export async function setupShared(
   const service = await shared.service;
   if (!running && isOneOfSeveralFiles()) afterAllFiles(() => service.stop());
   const restore = service.instances.map(({ platform }) => restorerOf(platform));
-  return {
-    ...service,
-    systemAdmin: await service.actor({ role: "SystemAdmin" }),
-    async stop() {
-      if (isOneOfSeveralFiles()) restore.forEach((each) => each());
-      else await service.stop();
-    },
-  };
+  const end = async () => isOneOfSeveralFiles() ? restore.forEach((each) => each()) : await service.stop();
+  let ended: Promise<void> | undefined;
+  const stop = () => ended ??= end();
+  Deno.test.afterAll(stop);
+  return { ...service, systemAdmin: await service.actor({ role: "SystemAdmin" }), stop };
 }
 
 /** @returns gives back the members of the platform, and the items of its lists, that a test file replaced */

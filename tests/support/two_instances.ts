@@ -28,6 +28,5 @@ export async function setupTwoInstances(): Promise<TwoInstances> {
   const here = await setupShared(shared);
   const others = { ...shared, PUBLIC_URL: here.url };
   const there = await setupShared(others);
-  Deno.test.afterAll(() => Promise.all([here.stop(), there.stop()]).then(() => {}));
   return { here, there, settings: others };
 }

@@ -10,7 +10,6 @@ import { createLog } from "../../../infra/log.ts";
 import { setupShared } from "../../support/setup.ts";
 
 const t = await setupShared({ JOB_CONCURRENCY: "0" });
-Deno.test.afterAll(() => t.stop());
 const { sql, jobTypes } = t.steward.platform;
 const everything = { everything: true } as const;
 

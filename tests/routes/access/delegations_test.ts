@@ -12,7 +12,6 @@ import { newEmail } from "./users.ts";
 import { askTokens, type MadeClient, makeClient, postForm } from "../oauth/flow.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 const SUPPORT = ["act-as:users", "read:users", "update:users", "read:roles"];
 const ANA = ["act-as:users", "read:users", "update:users"];

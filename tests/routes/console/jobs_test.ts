@@ -6,7 +6,6 @@ import { until } from "../../support/until.ts";
 import { browse, browseAt } from "./plain_browser.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 
 async function enqueue(actor: Actor, jobTypeName: string, args: unknown, more: Record<string, unknown> = {}) {
   const job = { jobTypeName, serializedArgs: JSON.stringify(args), ...more };

@@ -8,7 +8,6 @@ import { until } from "../../support/until.ts";
 import { browse, hiddenOf, type PlainBrowser } from "./plain_browser.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 
 /** A job that is due tomorrow. @returns its id */

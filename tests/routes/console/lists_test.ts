@@ -3,7 +3,6 @@ import { type Actor, setupShared } from "../../support/setup.ts";
 import { browse, browseAt } from "./plain_browser.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 
 /** Inserts settings of the tenant. */

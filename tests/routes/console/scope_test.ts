@@ -12,7 +12,6 @@ import { browse, browseAt, hiddenOf, type PlainBrowser } from "./plain_browser.t
 import { textOf } from "./shown_page.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const { platform } = t.steward;
 const { sql } = platform;
 

@@ -4,7 +4,6 @@ import { parametersOf } from "../../../routes/shared/openapi_sharing.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 
 const from = "/api/v1";
 const made = async (actor: Actor, path: string, body: unknown) => {
