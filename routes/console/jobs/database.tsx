@@ -104,7 +104,7 @@ export const databasePage: ConsolePage = {
       body: (
         <>
           <HealthTabs v={v} current="workers/database" />
-          <StatisticRow v={v} of="service">
+          <StatisticRow>
             <Statistic label={t.size} value={bytes(v, databaseBytes)} />
             <Statistic
               label={t.growth}
