@@ -50,7 +50,7 @@ const OPEN: Record<string, string> = {
     notifications/{id} templates/{id} templates/{id}/test templates/{id}/versions
     templates/{id}/versions/{version} invitations/new user-imports/new users/bring-in`,
   "200 403 403 403 200": `
-    work-in/{id} first-steps queues/{queue}/pause job-types/{name}/pause workers workers/database deploys deploys/{id}
+    work-in/{id} first-steps queues/{queue}/pause job-types/{name}/pause workers deploys deploys/{id} workers/database
     report-targets/new users/{id}/links users/{id}/links/new users/{id}/data alert-rules/new`,
   "200 403 403 403 403": `
     users/{id}/act-as delegations
