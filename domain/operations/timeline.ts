@@ -87,6 +87,8 @@ const COLUMNS = {
 };
 
 const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
+/** An id from here on has no time that Postgres reads as text. It limits nothing. */
+const NO_LAST = firstIdOf(new Date("9999-12-31"));
 /** A trace, or a thing, is shown with at most this many things of a kind. */
 const MOST_RELATED = 1_000;
 /** The scan of a file is enqueued within this time of the end of its upload. */
@@ -107,7 +109,8 @@ export async function readTimeline(
   caller: Caller,
   { before = LAST_ID, from, to, pageSize, ...key }: Request,
 ): Promise<Timeline> {
-  const end = to && idAfter(to) < before ? idAfter(to) : before;
+  const last = to && idAfter(to) < before ? idAfter(to) : before;
+  const end = last < NO_LAST ? last : LAST_ID;
   const page = { start: from ? firstIdOf(from) : FIRST_ID, end, limit: pageSize + 1 };
   const sources = await sourcesOf(p.sql, caller, key, page);
   const found = await Promise.all(sources.map((source) => readSource(p.sql, source, page.limit)));
