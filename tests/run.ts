@@ -80,9 +80,8 @@ async function runTier(reports: RunReports): Promise<number> {
   const cores = navigator.hardwareConcurrency;
   const modules = tier === "deep"
     ? Array.from({ length: cores }, () => "deep.ts")
-    : [...Array.from({ length: cores + 1 }, () => "gate.ts"), "gate_declaring.ts"]; // tests often wait
-  const run = (module: string, at = 0) =>
-    quietly([...TEST, join(TESTS, module)], { ...env, STEWARD_TEST_PART: `${at}/${cores + 1}` });
+    : ["gate_declaring.ts", ...Array.from({ length: cores + 1 }, () => "gate.ts")]; // tests often wait
+  const run = (module: string) => quietly([...TEST, join(TESTS, module)], env);
   const showing = setInterval(() => reports.show(), REPORT_MS);
   const ended = await Promise.all(modules.map(run));
   if (tier === "deep") ended.push(await run("deep_alone.ts"));

@@ -54,15 +54,3 @@ const filesIn = (path: string): string[] =>
   Deno.statSync(path).isDirectory
     ? [...Deno.readDirSync(path)].flatMap(({ name }) => filesIn(join(path, name)))
     : [path];
-
-/**
- * The files by name, from a part of them on: part 1 of 3 begins after a third of all bytes. Processes that begin at different
- * parts, and take what no other has taken, run a folder's files in one process, which then share a service.
- */
-export function filesFrom(part: number, parts: number, files: string[]): string[] {
-  const sorted = files.toSorted();
-  const sizes = sorted.map((file) => Deno.statSync(file).size);
-  let left = sizes.reduce((sum, size) => sum + size, 0) * part / parts;
-  const at = sizes.findIndex((size) => (left -= size) < 0);
-  return [...sorted.slice(at), ...sorted.slice(0, at)];
-}
