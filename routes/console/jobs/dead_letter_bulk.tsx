@@ -36,6 +36,7 @@ interface Counted {
 const bulkPage = (kind: Kind) =>
   formPage({
     path: `dead-letters/${kind}`,
+    actsInScope: true,
     show: (v, sent) => bulkView(v, kind, sent, null),
     async send(v, form) {
       const selection = selectionOf(v, form);

@@ -145,6 +145,8 @@ export interface ConsolePage {
   forEnrolling?: true;
   /** True if its form has the same effect in every tenant, so that it is accepted after a switch of the tenant. */
   fitsEveryTenant?: true;
+  /** True if the form acts in the scope of the page, also in a tenant that the viewer only looks at. */
+  actsInScope?: true;
   /** The actions on many rows of its list. */
   bulk?: RowActions;
   get?(v: Visit): Promise<Outcome> | Outcome;

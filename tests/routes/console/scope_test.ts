@@ -185,6 +185,10 @@ Deno.test("one bar names the scope, and every figure, list and pause of the page
   assert.equal(await scopeOf(administrator, `?tenantId=${tenantId}`), name); // looks at it without a link
   administrator.page.shows("without working in it", "bars").lacks("others", "Pause in", "Pause for");
   assert.equal(await scopeOf(administrator, `dead-letters/retry?tenantId=${tenantId}`), name);
+  await administrator.visit(`queues/bars/pause?tenantId=${tenantId}`);
+  await administrator.press(`Pause queue bars in ${name}`);
+  administrator.page.shows("without working in it");
+  assert.equal((await sql`select from job_pauses where name = 'bars'`).count, 0);
   const inTenant = await browse(t, await t.actor({ tenantId, permissions: ["manage:jobs"] }));
   assert.equal(await scopeOf(inTenant, ""), name);
   inTenant.page.shows(`Pause in ${name}`, "bars").lacks("others");
