@@ -8,6 +8,7 @@ import { defineTexts } from "../shared/languages.ts";
 import type { Answer } from "../shared/operations.ts";
 import type { ConsolePage, Visit } from "../shared/page.ts";
 import { HealthTabs, healthTexts } from "./health_tabs.tsx";
+import { workerTexts } from "./worker_texts.ts";
 
 const texts = defineTexts({
   size: ["Size", "Tamanho"],
@@ -100,7 +101,7 @@ export const databasePage: ConsolePage = {
     });
     return {
       title: healthTexts[v.locale].database,
-      crumbs: [{ href: "workers", label: healthTexts[v.locale].tabs }],
+      crumbs: [{ href: "workers", label: workerTexts[v.locale].title }],
       body: (
         <>
           <HealthTabs v={v} current="workers/database" />

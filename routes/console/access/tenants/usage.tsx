@@ -6,6 +6,7 @@ import { searchOf } from "../../shared/api.ts";
 import { defineTexts } from "../../shared/languages.ts";
 import type { Row } from "../../shared/operations.ts";
 import type { View, Visit } from "../../shared/page.ts";
+import { tenantTexts } from "./texts.ts";
 import { TenantTabs } from "../sign_in/tenant_tabs.tsx";
 
 const texts = defineTexts({
@@ -44,7 +45,7 @@ export async function usagePage(v: Visit): Promise<View> {
     path: "tenants/usage",
     icon: "tenants",
     title: t.title,
-    crumbs: [{ href: "tenants", label: t.tenant }],
+    crumbs: [{ href: "tenants", label: tenantTexts[v.locale].tenants }],
     query: {
       month: month || undefined,
       sortBy: v.query.get("sortBy") ?? (isOfAll ? "storageBytes" : "month"),
