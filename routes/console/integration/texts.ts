@@ -3,7 +3,6 @@ import { counted } from "../shared/languages.ts";
 
 /** Texts of API keys and webhook endpoints. */
 export const integrationTexts = sectionTexts({
-  section: ["Integration", "Integração"],
   keys: ["API keys", "Chaves de API"],
   keysCaption: ["API keys of this tenant", "Chaves de API deste inquilino"],
   newKey: ["New API key", "Nova chave de API"],

@@ -188,7 +188,7 @@ export interface OverviewCard {
 
 /** A section of the console: its pages and navigation entries. */
 export interface ConsoleSection {
-  /** Heading above its navigation entries; absent: no heading. */
+  /** Heading above its navigation entries, shared by sections with the same title; absent: no heading, before all others. */
   title?: Record<Locale, string>;
   nav: NavItem[];
   pages: ConsolePage[];
