@@ -1,5 +1,5 @@
+import { commonTexts } from "../shared/common_texts.ts";
 import { inEveryLanguage } from "../shared/languages.ts";
-import { recordTexts } from "../records/texts.ts";
 import { type ConsoleSection, navItem } from "../shared/page.ts";
 import { keyPages } from "./api_keys.tsx";
 import { clientPages } from "./oauth_clients.tsx";
@@ -17,7 +17,7 @@ const WEBHOOKS = { permissions: ["manage:webhooks"] };
 
 /** API keys, service accounts and webhook endpoints for other programs. */
 export const integrationSection: ConsoleSection = {
-  title: inEveryLanguage(recordTexts, "section"),
+  title: inEveryLanguage(commonTexts, "product"),
   nav: [
     navItem(integrationTexts, "keys", { path: "api-keys", icon: "keys", needsTenant: true, ...KEYS }),
     navItem(integrationTexts, "accounts", {

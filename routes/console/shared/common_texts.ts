@@ -5,6 +5,7 @@ export const commonTexts = sectionTexts({
   skip: ["Skip to content", "Saltar para o conteúdo"],
   menu: ["Menu", "Menu"],
   navigation: ["Sections", "Seções"],
+  product: ["Product", "Produto"],
   breadcrumb: ["Breadcrumb", "Caminho da página"],
   apiReference: ["API reference", "Referência da API"],
   signOut: ["Sign out", "Sair"],
