@@ -245,7 +245,7 @@ async function sourcesOf(q: Sql, caller: Caller, key: TimelineKey, page: Page): 
   ];
 }
 
-/** What belongs to a trace or to one thing: ids of jobs, of audit entries, and of all things that these name. */
+/** The things of a trace or of one thing: ids of jobs, of audit entries, and of all things that these name. */
 interface Related {
   jobs: string[];
   entries: string[];

@@ -10,7 +10,7 @@ import { listQuery, pagedResultOf } from "../shared/paging.ts";
 const endpoint = endpointsIn("Operations");
 const { search: _, includeDeleted: __, ...listed } = listQuery(USAGE_SORTS);
 
-/** What tenants use, and the state of the database. */
+/** The use of tenants, and the state of the database. */
 export const usageRoutes = [
   endpoint("GET /api/v1/operations/usage", {
     id: "listUsage",

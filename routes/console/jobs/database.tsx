@@ -42,7 +42,7 @@ type Table = Health["tables"][number];
 const ROWS = 25;
 const MOST_ROWS = 100;
 
-/** What fills the database: sizes, growth, limits, and what keeps removed rows. */
+/** Shows sizes and growth of the database, its limits, and what keeps removed rows. */
 export const databasePage: ConsolePage = {
   path: "workers/database",
   permissions: ["admin:system"],

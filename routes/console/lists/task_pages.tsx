@@ -209,7 +209,7 @@ async function questionView(
   };
 }
 
-/** What the action would do. Its button sends the fields again. */
+/** Shows what the action would do. Its button sends the fields again. */
 function reviewView(
   v: Visit,
   task: ListTask,

@@ -153,7 +153,7 @@ export class Api {
   ) {}
 
   /**
-   * The same client, limited to the tenant that the pages show. A system administrator would see all tenants. A call
+   * This client, limited to the tenant that the pages show. A system administrator would see all tenants. A call
    * with its own `tenantId` is not limited, with null it is of all tenants.
    */
   within({ permissions }: { permissions: ReadonlySet<string> }, scope: { id: string } | null): Api {
