@@ -1,6 +1,5 @@
 import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
-import { isSystemAdmin, type TenantCaller } from "../rights/caller.ts";
 import { belongsTo } from "../shared/belongs_to.ts";
 import { countRows } from "../shared/read_page.ts";
 import { subscriptionsChanged } from "./job_events.ts";
@@ -57,18 +56,14 @@ export async function recordFailure(
   await p.onEndpointDisabled(tx, disabled, reason);
 }
 
-/** Number of a tenant's own endpoints that fail, or were deactivated because they failed; null: of all tenants. */
-export const countFailingIn = (q: Sql, tenantId: string | null): Promise<number> =>
+/**
+ * Number of the endpoints of the tenant, or of EVERY_TENANT, that fail, or were deactivated because they failed.
+ * @param withShared includes those that receive the events of all tenants
+ */
+export const countFailingEndpoints = (q: Sql, tenantId: string, withShared: boolean): Promise<number> =>
   countRows(
     q,
-    q`webhook_endpoints where is_failing and ${
-      tenantId === null ? q`true` : q`tenant_id = ${tenantId} and not all_tenants`
-    }`,
+    q`webhook_endpoints where ${
+      belongsTo(q, tenantId)
+    } and is_failing and (${withShared} or not all_tenants)`,
   );
-
-/** Number of the endpoints of the tenant, or of EVERY_TENANT, that fail now, or were deactivated because they failed. */
-export async function countFailingEndpoints(q: Sql, caller: TenantCaller): Promise<number> {
-  const failing = q`webhook_endpoints
-    where ${belongsTo(q, caller.tenantId)} and is_failing and (${isSystemAdmin(caller)} or not all_tenants)`;
-  return await countRows(q, failing);
-}

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { Sql } from "../../infra/postgres/postgres.ts";
+import { belongsTo } from "../shared/belongs_to.ts";
 import { firstIdOf } from "../shared/ids.ts";
 import { countByStatus, type NotificationFilter, totalOf } from "./counts.ts";
 import { countSearched } from "./search.ts";
@@ -38,16 +39,16 @@ export async function readStatsOfAll(q: Sql, since: Date): Promise<NotificationS
   return statsOf(new Map(counts.map(({ status, n }) => [status, n])), (state) => states.get(state) ?? 0);
 }
 
-/** Recipients of messages since a time, and those of them that were refused or bounced; null: of all tenants. */
+/** Recipients of messages since a time, and those of them that were refused or bounced, of a tenant or EVERY_TENANT. */
 export async function countBounces(
   q: Sql,
-  tenantId: string | null,
+  tenantId: string,
   since: Date,
 ): Promise<{ bounced: number; total: number }> {
   const [row] = await q<{ bounced: number; total: number }[]>`
     select count(*) filter (where status = 'Refused' or delivery_state = 'Bounced') as bounced, count(*) as total
     from notification_recipients where id >= ${firstIdOf(since)} and status in ('Sent', 'Refused')
-      and ${tenantId === null ? q`true` : q`tenant_key = ${tenantId}`}`;
+      and ${belongsTo(q, tenantId, "tenant_key")}`;
   return row ?? { bounced: 0, total: 0 };
 }
 

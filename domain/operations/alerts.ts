@@ -2,7 +2,7 @@ import { z } from "zod";
 import { transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { emitEvents } from "../events/emit.ts";
-import { countFailingIn } from "../events/endpoint_health.ts";
+import { countFailingEndpoints } from "../events/endpoint_health.ts";
 import { readScannerStatus } from "../files/scanner_status.ts";
 import { enqueueJob } from "../jobs/enqueue.ts";
 import { defineJob, DependencyUnavailable, type JobContext, PermanentJobFailure } from "../jobs/job_type.ts";
@@ -19,6 +19,7 @@ import { type AlertMetric, alertRules } from "../records/alert_rules.ts";
 import { labelIn } from "../records/labels.ts";
 import { findSlackTarget } from "../reports/delivery/targets.ts";
 import { escaped, postToSlack } from "../reports/delivery/slack_delivery.ts";
+import { EVERY_TENANT } from "../shared/belongs_to.ts";
 import { readDefaultLocale } from "../templates/locales.ts";
 
 type AlertPlatform = NotificationPlatform & JobPlatform;
@@ -82,6 +83,7 @@ async function measure(
 ): Promise<number | null> {
   const { sql } = p;
   const now = p.clock.now();
+  const scope = isOfPlatform ? EVERY_TENANT : tenantId;
   const reach: JobReach = isOfPlatform ? { everything: true } : { everything: false, tenantId };
   switch (metric) {
     case "DeadLetters":
@@ -98,10 +100,10 @@ async function measure(
       return due.length === 0 ? 0 : Math.max(0, now.getTime() - Math.min(...due)) / MINUTE_MS;
     }
     case "FailingWebhooks":
-      return await countFailingIn(sql, isOfPlatform ? null : tenantId);
+      return await countFailingEndpoints(sql, scope, isOfPlatform);
     case "BounceRate": {
       const since = new Date(now.getTime() - HOUR_MS);
-      const { bounced, total } = await countBounces(sql, isOfPlatform ? null : tenantId, since);
+      const { bounced, total } = await countBounces(sql, scope, since);
       return percentOf(bounced, total);
     }
     case "DatabaseGigabytes": {

@@ -7,7 +7,7 @@ import { time } from "../shared/shapes.ts";
 /** Days of samples from which growth is estimated. */
 const GROWTH_DAYS = 30;
 const GIGABYTE = 1_000_000_000;
-/** Before so many transaction ids are used since the last freeze, Postgres refuses to write. */
+/** The number of transaction ids since the last freeze at which Postgres refuses to write. */
 const TRANSACTION_IDS = 2 ** 31;
 
 const perDay = z.number().nullable().meta({

@@ -141,7 +141,7 @@ export async function findTarget(
   return target ?? null;
 }
 
-/** The Slack target of a tenant by its name, with its secret; null if there is none. */
+/** Finds the tenant's Slack target with this name, and opens its secret. Null: there is none. */
 export async function findSlackTarget(
   p: Pick<Platform, "config">,
   q: Sql,

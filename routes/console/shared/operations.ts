@@ -89,7 +89,7 @@ export function queryOf(endpoint: Endpoint, address: URLSearchParams): Query {
   return { ...known, pageSize: largest ?? null };
 }
 
-/** Rows of a page of a list, where the operation allows so many. */
+/** The page size of a list if its operation accepts it. */
 const DEFAULT_ROWS = "50";
 /** The largest page sizes of operations, largest first. */
 const PAGE_SIZES = ["100", "50", "20"];
