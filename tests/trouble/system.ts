@@ -18,8 +18,8 @@ export interface Instance {
   process: ServiceProcess;
   /** The proxy between this instance and Postgres; null if Postgres was given to `startSystem`. */
   postgres: TcpProxy | null;
-  /** Starts the instance again after its end, with additional variables. */
-  restart(env?: Record<string, string>): Promise<void>;
+  /** Starts the instance again after its end, with additional variables, from the folder of a version. */
+  restart(env?: Record<string, string>, root?: string): Promise<void>;
 }
 
 /** An HTTP request made by a job: the job's attempt and how long the request lasted. */
@@ -53,9 +53,10 @@ export interface System {
 /**
  * @param o.postgresFolder Postgres' data folder; default: in the temporary folder of everything else
  * @param o.databaseUrl a database that the caller runs; default: the system starts Postgres
+ * @param o.root the folder of another version of the repository, which the instances run
  */
 export async function startSystem(
-  o: { postgresFolder?: string; databaseUrl?: string } = {},
+  o: { postgresFolder?: string; databaseUrl?: string; root?: string } = {},
 ): Promise<System> {
   const folder = await Deno.makeTempDir({ prefix: "steward-trouble-" });
   const store = await startEmbeddedObjectStore({ dir: join(folder, "objects"), port: 0, ...STORE_KEYS });
@@ -92,14 +93,14 @@ export async function startSystem(
       RATE_LIMIT_PER_MINUTE: "1000000",
       RATE_LIMIT_ANONYMOUS_PER_MINUTE: "1000000",
     };
-    const process = await startServiceProcess(env);
+    const process = await startServiceProcess(env, { root: o.root });
     const instance: Instance = {
       url: process.url,
       process,
       postgres: proxy,
-      async restart(more = {}) {
+      async restart(more = {}, root) {
         await instance.process.ended;
-        instance.process = await startServiceProcess({ ...env, ...more });
+        instance.process = await startServiceProcess({ ...env, ...more }, { root });
       },
     };
     return instance;
