@@ -226,15 +226,22 @@ function withChecks<T>(
   return [{ ...first, cell }, ...others];
 }
 
-/** The page of a list that one operation answers. The operation gets the filters in the address, and `query`. */
+/**
+ * The page of a list that one operation answers. The operation gets the filters in the address, and `query`. Columns that
+ * need more than the rows, such as names, are a function of them.
+ */
 export async function listView<Id extends OperationId>(
   v: Visit,
   operation: Id,
-  { title, actions, crumbs, query, ...parts }:
-    & ListOptions<Row<Id>>
+  { title, actions, crumbs, query, columns, ...parts }:
+    & Omit<ListOptions<Row<Id>>, "columns">
     & Pick<View, "title" | "actions" | "crumbs">
-    & { query?: Query },
+    & {
+      query?: Query;
+      columns: Column<Row<Id>>[] | ((rows: Row<Id>[]) => Promise<Column<Row<Id>>[]>);
+    },
 ): Promise<View> {
   const page = await v.api.list(operation, v, query);
-  return { title, actions, crumbs, body: list(v, page, parts) };
+  const shown = typeof columns === "function" ? await columns(page.items) : columns;
+  return { title, actions, crumbs, body: list(v, page, { ...parts, columns: shown }) };
 }

@@ -20,7 +20,7 @@ import {
   WorstTenants,
 } from "./cards.tsx";
 import { attentionTexts, overviewTexts } from "./texts.ts";
-import { UNDELIVERED } from "../../../domain/reports/status.ts";
+import { UNDELIVERED_RUNS } from "../reports/model.tsx";
 import { Icon } from "../components/icons.tsx";
 import { localOf } from "../components/date_inputs.ts";
 import { AuditSentence } from "../components/audit_sentence.tsx";
@@ -37,6 +37,7 @@ export async function overviewPage(v: Visit): Promise<View> {
     const { needsTenant, needsTenantText } = commonTexts[v.locale];
     return { title: t.title, body: <Empty icon="tenants" title={needsTenant}>{needsTenantText}</Empty> };
   }
+  const schedules = await v.readScheduleNames(overview.reports.latest.map(({ id }) => id));
   return {
     title: t.title,
     actions: <WindowTabs v={v} path="./" window={window} />,
@@ -51,7 +52,7 @@ export async function overviewPage(v: Visit): Promise<View> {
           <div class="columns">
             <ThroughputCard v={v} overview={overview} window={window} />
             {changes && <ChangesCard v={v} changes={changes} window={window} />}
-            <ReportRuns v={v} overview={overview} />
+            <ReportRuns v={v} overview={overview} schedules={schedules} />
             {overview.notifications && (
               <Deliveries v={v} stats={overview.notifications} since={overview.since} />
             )}
@@ -174,8 +175,8 @@ const PAGES: Record<Attention["kind"], (o: { subject: string; since: string; fro
   DeadLetters: () => "dead-letters",
   NotificationsDeadLettered: ({ from }) => `notifications${searchOf({ status: "DeadLettered", from })}`,
   NotificationsFailed: ({ from }) => `notifications${searchOf({ status: "Failed", from })}`,
-  ReportsFailed: ({ from }) => `report-runs${searchOf({ status: 4, from })}`,
-  ReportsUndelivered: ({ from }) => `report-runs${searchOf({ deliveryStatus: UNDELIVERED.join(), from })}`,
+  ReportsFailed: ({ from }) => `report-runs${searchOf({ state: "Failed", from })}`,
+  ReportsUndelivered: ({ from }) => `report-runs${searchOf({ state: UNDELIVERED_RUNS, from })}`,
   ScannerUnavailable: () => "files/scanner",
   ScannerStale: () => "files/scanner",
   TenantsAtCapacity: () => "tenants",

@@ -1,7 +1,5 @@
 import { type Tab, tabBar } from "../../components/tabs.tsx";
 import { Badge, clockTime } from "../../components/values.tsx";
-import { inverse } from "../../shared/actions.ts";
-import type { Undo } from "../../shared/looks.ts";
 import type { Row } from "../../shared/operations.ts";
 import { may, type Visit } from "../../shared/page.ts";
 import { managesAllUsers } from "../../shared/access_queries.ts";
@@ -61,13 +59,9 @@ export function UserTabs(
   return tabs.length > 1 ? tabBar(t.users, tabs) : null;
 }
 
-/**
- * Activates or deactivates a user, through the API route that the viewer may use.
- * @returns what undoes it
- */
-export async function setActive(v: Visit, id: string, isActive: boolean): Promise<Undo> {
-  const operation = managesAllUsers(v) ? "updateUserAnywhere" : "updateUser";
-  const params = { id };
-  const { etag } = await v.api.versioned(operation, { params, body: { isActive } });
-  return inverse(operation, { params, body: { isActive: !isActive }, ifMatch: etag });
-}
+/** Activates or deactivates a user, through the API route that the viewer may use. */
+export const setActive = (v: Visit, id: string, isActive: boolean): Promise<unknown> =>
+  v.api.call(managesAllUsers(v) ? "updateUserAnywhere" : "updateUser", {
+    params: { id },
+    body: { isActive },
+  });

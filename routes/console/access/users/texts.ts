@@ -16,6 +16,7 @@ export const userTexts = sectionTexts({
   sentAt: ["Sent", "Enviado"],
   invitedAt: ["Invited", "Convidado"],
   sentAgain: ["Sent again", "Enviado de novo"],
+  times: counted(["time", "times"], ["vez", "vezes"]),
   invitedAgain: (email: string) => [
     `The invitation was sent to ${email} again. Its former link stops working.`,
     `O convite foi enviado de novo para ${email}. O link anterior deixa de funcionar.`,
