@@ -12,7 +12,7 @@ import { type Choice, FilterBar, SelectField, TextField } from "./forms.tsx";
 import { ListTools } from "./list_tools.tsx";
 import { plainText } from "./csv.tsx";
 import { type Column, dataTable, EmptyList, LivePart, Pager, RowCheck } from "./table.tsx";
-import { Time } from "./values.tsx";
+import { shortId, Time } from "./values.tsx";
 
 /** A filter of a list: an input whose name is a parameter of the page's address. */
 export type Filter = (v: Visit) => Child;
@@ -110,6 +110,20 @@ export const timeColumn = <T,>(
   name: keyof T,
   more: Partial<Column<T>> = {},
 ): Column<T> => ({ head, cell: (row) => <Time v={v} at={row[name] as string | null} />, ...more });
+
+/** The column with the tenant of each row of a list of all tenants. @param names by id; null: the list is of one tenant */
+export const tenantColumn = <T extends { tenantId: string | null }>(
+  t: { tenant: string; service: string },
+  names: Map<string, string> | null | undefined,
+): Column<T>[] =>
+  names
+    ? [{
+      head: t.tenant,
+      cell: ({ tenantId }) =>
+        tenantId ? names.get(tenantId) ?? shortId(tenantId) : <span class="muted">{t.service}</span>,
+      wideOnly: true,
+    }]
+    : [];
 
 /** A column with a link, and with a second line below it if `linkOf` returns one. */
 export const linkColumn = <T,>(

@@ -3,7 +3,17 @@ import { JOB_STATUSES, JOB_TYPES, PRIORITIES } from "../../../domain/jobs/job_ro
 import { tenantNames } from "../shared/access_queries.ts";
 import { periodOf } from "../components/date_inputs.ts";
 import { buttonLink } from "../components/forms.tsx";
-import { choice, hidden, labelled, list, period, search, text, timeColumn } from "../components/list.tsx";
+import {
+  choice,
+  hidden,
+  labelled,
+  list,
+  period,
+  search,
+  tenantColumn,
+  text,
+  timeColumn,
+} from "../components/list.tsx";
 import { Notice } from "../components/notice.tsx";
 import type { Column } from "../components/table.tsx";
 import { tabBar } from "../components/tabs.tsx";
@@ -145,12 +155,6 @@ export function jobColumns(
 ): Column<Job>[] {
   const t = jobTexts[v.locale];
   const { tenants, schemas } = more;
-  const tenantColumn: Column<Job> = {
-    head: t.tenant,
-    cell: ({ tenantId }) =>
-      tenantId ? tenants?.get(tenantId) ?? shortId(tenantId) : <span class="muted">{t.service}</span>,
-    wideOnly: true,
-  };
   return [
     {
       head: t.job,
@@ -167,7 +171,7 @@ export function jobColumns(
         );
       },
     },
-    ...tenants ? [tenantColumn] : [],
+    ...tenantColumn<Job>(t, tenants),
     {
       head: t.status,
       sort: "Status",

@@ -51,7 +51,8 @@ const OPEN: Record<string, string> = {
     templates/{id}/versions/{version} invitations/new user-imports/new users/bring-in`,
   "200 403 403 403 200": `
     work-in/{id} first-steps queues/{queue}/pause job-types/{name}/pause workers deploys deploys/{id} workers/database
-    report-targets/new users/{id}/links users/{id}/links/new users/{id}/data alert-rules/new`,
+    report-targets/new users/{id}/links users/{id}/links/new users/{id}/data alert-rules/new
+    webhook-deliveries webhook-deliveries/redeliver`,
   "200 403 403 403 403": `
     users/{id}/act-as delegations
     report-targets report-targets/{id} document-templates document-templates/new document-templates/{id}
@@ -64,7 +65,7 @@ const OPEN: Record<string, string> = {
   } alert-rules alert-rules/{id} api-keys api-keys/new api-keys/{id}/rotate service-accounts service-accounts/new
     service-accounts/{id}/rotate
     oauth-clients oauth-clients/new oauth-clients/{id} oauth-clients/{id}/edit webhooks webhooks/new
-    webhooks/{id} webhooks/{id}/retry webhooks/{id}/edit`,
+    webhooks/{id} webhooks/{id}/edit`,
   "303 403 403 403 403": `
     files/{id}/retention files/{id}/purge webhooks/{id}/pause`,
 };
