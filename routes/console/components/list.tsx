@@ -11,7 +11,7 @@ import { offeredActions } from "../shared/row_actions.ts";
 import { type Choice, FilterBar, SelectField, TextField } from "./forms.tsx";
 import { ListTools } from "./list_tools.tsx";
 import { plainText } from "./csv.tsx";
-import { type Column, dataTable, EmptyList, LivePart, Pager, RowCheck } from "./table.tsx";
+import { cellOf, type Column, dataTable, EmptyList, LivePart, Pager, RowCheck } from "./table.tsx";
 import { shortId, Time } from "./values.tsx";
 
 /** A filter of a list: an input whose name is a parameter of the page's address. */
@@ -125,21 +125,16 @@ export const tenantColumn = <T extends { tenantId: string | null }>(
     }]
     : [];
 
-/** A column with a link, and with a second line below it if `linkOf` returns one. */
+/** A column with a link. */
 export const linkColumn = <T,>(
   head: string,
-  linkOf: (row: T) => [href: string, name: Child, below?: Child],
+  linkOf: (row: T) => [href: string, name: Child],
   more: Partial<Column<T>> = {},
 ): Column<T> => ({
   head,
   cell(row) {
-    const [href, name, below] = linkOf(row);
-    return (
-      <>
-        <a href={href}>{name}</a>
-        {below && <span class="sub">{below}</span>}
-      </>
-    );
+    const [href, name] = linkOf(row);
+    return <a href={href}>{name}</a>;
   },
   ...more,
 });
@@ -228,8 +223,8 @@ function withChecks<T>(
   const cell = (row: T) => {
     const id = idOf(row);
     const fits = id !== null && actions.some(([, { fits }]) => fits?.(row, v) ?? true);
-    const shown = String(<span>{first.cell(row)}</span>);
-    const label = () => listTexts[v.locale].select(first.csv?.(row) ?? plainText(shown));
+    const shown = String(<span>{cellOf(first, row)}</span>);
+    const label = () => listTexts[v.locale].select(plainText(shown));
     return (
       <span class="row-choice">
         {fits ? <RowCheck form={form} value={id} label={label()} /> : <span></span>}
@@ -237,7 +232,7 @@ function withChecks<T>(
       </span>
     );
   };
-  return [{ ...first, cell }, ...others];
+  return [{ ...first, cell, below: [] }, ...others];
 }
 
 /** The page of a list that one operation answers. The operation gets the filters in the address, and `query`. */

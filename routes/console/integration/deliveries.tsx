@@ -90,16 +90,17 @@ export function deliveryColumns<D extends Delivery>(v: Visit): Column<D>[] {
     },
     {
       head: t.status,
-      cell: ({ status, nextAttemptAt }) => (
-        <>
-          {deliveryStates.badge(v, status)}
-          {status === "Pending" && nextAttemptAt && (
-            <span class="sub">
-              {t.next}: <Time v={v} at={nextAttemptAt} />
-            </span>
-          )}
-        </>
-      ),
+      cell: ({ status }) => deliveryStates.badge(v, status),
+      below: [[
+        t.next,
+        ({ nextAttemptAt }) =>
+          nextAttemptAt && (
+            <>
+              {!v.collect && `${t.next}: `}
+              <Time v={v} at={nextAttemptAt} />
+            </>
+          ),
+      ]],
     },
     {
       head: t.lastResponse,

@@ -1,7 +1,9 @@
+import type { Child } from "hono/jsx";
 import { Fields, Form } from "../components/fields.tsx";
 import { actionButton, buttonLink, deleteButton } from "../components/forms.tsx";
 import { actionsColumn, list } from "../components/list.tsx";
 import { Card, Notice } from "../components/notice.tsx";
+import { cellOf } from "../components/table.tsx";
 import { CopyValue, factList, shortId, Time } from "../components/values.tsx";
 import { actionsOf, done, formPage, type Sent } from "../shared/actions.ts";
 import type { Page } from "../shared/api.ts";
@@ -11,7 +13,7 @@ import { Person, userNames } from "../components/user_names.tsx";
 import { shownOnce } from "./shown_once.tsx";
 import { deliveryColumns, statusFilter } from "./deliveries.tsx";
 import { webhookTexts } from "./webhook_texts.ts";
-import { EndpointStatus, EventTypes, LastError, SuccessRate } from "./webhooks.tsx";
+import { errorColumn, EventTypes, rateColumn, statusColumn } from "./webhooks.tsx";
 import { integrationTexts } from "./texts.ts";
 
 type Delivery = Row<"listWebhookDeliveries">;
@@ -37,9 +39,10 @@ async function webhookPage(v: Visit, sent: Sent | null = null): Promise<View> {
         <PausedNotice v={v} endpoint={endpoint} names={names} />
         <Card>
           {factList([
-            [t.status, <EndpointStatus v={v} row={endpoint} />],
-            [w.successRate, <SuccessRate v={v} row={endpoint} />],
-            endpoint.lastError && [w.lastError, <LastError v={v} row={endpoint} />],
+            ...[statusColumn(v), rateColumn(v), errorColumn(v)].map((column): [string, Child] => [
+              column.head,
+              cellOf(column, endpoint),
+            ]),
             [t.events, <EventTypes v={v} types={endpoint.eventTypes} />],
             [t.description, endpoint.description],
             [

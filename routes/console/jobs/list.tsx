@@ -158,37 +158,35 @@ export function jobColumns(
   return [
     {
       head: t.job,
-      cell: ({ id, jobTypeName, serializedArgs }) => {
-        const key = keyArgs(serializedArgs, schemas?.get(jobTypeName));
-        return (
-          <>
-            <a href={`jobs/${id}`}>{jobTypeName}</a>
-            <span class="sub">
-              {key && <span class="clamp" title={key}>{key}</span>}
-              <code title={id}>{shortId(id)}</code>
-            </span>
-          </>
-        );
-      },
+      cell: ({ id, jobTypeName }) => <a href={`jobs/${id}`}>{jobTypeName}</a>,
+      below: [
+        [t.args, ({ jobTypeName, serializedArgs }) => {
+          const key = keyArgs(serializedArgs, schemas?.get(jobTypeName));
+          return key && <span class="clamp" title={key}>{key}</span>;
+        }],
+        [t.id, ({ id }) => <code title={id}>{shortId(id)}</code>],
+      ],
     },
     ...tenantColumn<Job>(t, tenants),
     {
       head: t.status,
       sort: "Status",
-      cell: ({ status, waitReason, nextRetryAt, scheduledAt, attempts, maxRetries }) => {
-        const next = nextRetryAt ?? (status === "Scheduled" ? scheduledAt : null);
-        return (
-          <>
-            {jobStates.badge(v, status)}
-            {next && (
-              <span class="sub">
-                {nextRetryAt ? t.nextAttempt(attempts + 1, maxRetries + 1) : t.due} <Time v={v} at={next} />
-              </span>
-            )}
-            {waitReason && <span class="sub one-line" title={waitReason}>{waitReason}</span>}
-          </>
-        );
-      },
+      cell: ({ status }) => jobStates.badge(v, status),
+      below: [
+        [t.due, ({ status, nextRetryAt, scheduledAt, attempts, maxRetries }) => {
+          const next = nextRetryAt ?? (status === "Scheduled" ? scheduledAt : null);
+          const label = nextRetryAt ? t.nextAttempt(attempts + 1, maxRetries + 1) : t.due;
+          return next && (
+            <>
+              {!v.collect && label} <Time v={v} at={next} />
+            </>
+          );
+        }],
+        [
+          t.waitReason,
+          ({ waitReason }) => waitReason && <span class="one-line" title={waitReason}>{waitReason}</span>,
+        ],
+      ],
     },
     {
       head: t.error,

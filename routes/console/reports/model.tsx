@@ -55,10 +55,16 @@ export const deliveryStatusChoices = (v: Visit) => [
 /** A run's status and, unless the status says it, whether its document was delivered. */
 export const runBadges = (v: Visit, status: number, deliveryStatus: DeliveryStatus | null) => (
   <>
-    {runStates.badge(v, statusName(status))}
-    {deliveryStatus !== null && deliveryStatus !== "Delivered" && deliveryStates.badge(v, deliveryStatus)}
+    {runBadge(v, status)}
+    {deliveryBadge(v, deliveryStatus)}
   </>
 );
+
+export const runBadge = (v: Visit, status: number) => runStates.badge(v, statusName(status));
+
+/** The state of the deliveries of a run; on a page, only if it is not as expected. */
+export const deliveryBadge = (v: Visit, status: DeliveryStatus | null) =>
+  status !== null && (v.collect || status !== "Delivered") && deliveryStates.badge(v, status);
 
 /** True if the run is queued or generating. */
 export const isMoving = ({ status }: Pick<Run, "status">): boolean => status <= 2;

@@ -7,12 +7,13 @@ import { translateBuiltin } from "../shared/builtin_translations.ts";
 import type { Row } from "../shared/operations.ts";
 import type { View, Visit } from "../shared/page.ts";
 import {
+  deliveryBadge,
   deliveryStatusChoices,
   formatChoices,
   formatName,
   isMoving,
   readTemplates,
-  runBadges,
+  runBadge,
   runStates,
   type Template,
   templateChoices,
@@ -77,12 +78,13 @@ export function runColumns(v: Visit): Column<Row<"listReportExecutions">>[] {
     },
     {
       head: t.status,
-      cell: ({ status, deliveryStatus }) => (
-        <span class="row">
-          {runBadges(v, status, deliveryStatus)}
+      cell: ({ status }) => (
+        <>
+          {runBadge(v, status)}
           {status === 2 && <progress aria-label={t.inProgress}></progress>}
-        </span>
+        </>
       ),
+      below: [[t.deliveryStatus, ({ deliveryStatus }) => deliveryBadge(v, deliveryStatus)]],
     },
     { head: t.format, cell: ({ format }) => formatName(format) },
     {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { type DefinedRecord, pathOfRecord } from "../../../domain/records/record_type.ts";
+import { readCsv } from "../../../domain/access/permissions/csv.ts";
 import { RECORDS } from "../../../domain/records/records.ts";
 import type { Viewer } from "../../../routes/console/shared/page.ts";
 import { type Actor, setup } from "../../support/setup.ts";
@@ -156,6 +157,25 @@ Deno.test("every page opens in a tenant without anything", async () => {
     assert.equal(await inspect(browser, path, viewer, faults), 200, path);
   }
   assert.deepEqual(faults, []);
+});
+
+Deno.test("every list has one value in each cell of its CSV", async () => {
+  const browser = await browse(t, administrator);
+  const joined: string[] = [];
+  let lists = 0;
+  for (const page of shown) {
+    const { headers, html } = await browser.open(`${addressOf(samples, page)}?as=csv`);
+    if (!headers.get("content-type")?.startsWith("text/csv")) continue;
+    lists++;
+    const [heads = [], ...rows] = readCsv(html, 1_000).map(({ fields }) => fields);
+    joined.push(
+      ...rows.flatMap((row) =>
+        row.flatMap((cell, n) => /[\n·]/.test(cell) ? [`${page.path}, ${heads[n]}: ${cell}`] : [])
+      ),
+    );
+  }
+  assert.deepEqual(joined, []);
+  assert.ok(lists > 30, `${lists} lists`);
 });
 
 /** Forms that every signed-in viewer may send without any field. */
