@@ -50,7 +50,7 @@ export function dataTable<T>(
             <tr>
               {columns.map((column) => (
                 <td class={classes(column)} data-label={column.head}>
-                  <div class="cell">{column.cell(row)}</div>
+                  <div class="cell">{cellOf(column, row)}</div>
                 </td>
               ))}
             </tr>
@@ -58,6 +58,17 @@ export function dataTable<T>(
         </tbody>
       </table>
     </div>
+  );
+}
+
+/** A cell with the values below it. */
+export function cellOf<T>({ cell, below = [] }: ShownColumn<T>, row: T): Child {
+  const values = below.map(([, value]) => value(row)).filter(Boolean);
+  return (
+    <>
+      {cell(row)}
+      {values.length > 0 && <span class="sub">{values.map((value, n) => <>{n > 0 && " · "}{value}</>)}</span>}
+    </>
   );
 }
 

@@ -2,6 +2,7 @@ import { sectionTexts } from "../shared/labels.ts";
 import { counted } from "../shared/languages.ts";
 
 export const fileTexts = sectionTexts({
+  contentType: ["Type", "Tipo"],
   files: ["Files", "Arquivos"],
   caption: ["Files, newest first", "Arquivos, os mais recentes primeiro"],
   upload: ["Upload a file", "Enviar um arquivo"],

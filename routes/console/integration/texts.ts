@@ -135,6 +135,7 @@ export const integrationTexts = sectionTexts({
   ],
   removed: ["The endpoint was deleted.", "O endpoint foi eliminado."],
   deliveries: ["Deliveries", "Entregas"],
+  allDeliveries: ["Webhook deliveries", "Entregas de webhooks"],
   deliveriesCaption: [
     "Deliveries of the last 30 days, newest first",
     "Entregas dos últimos 30 dias, as mais recentes primeiro",

@@ -79,14 +79,16 @@ export async function runColumns(v: Visit, runs: ListedRun[]): Promise<Column<Li
   const t = reportTexts[v.locale];
   const schedules = await v.readScheduleNames(runs.map(({ id }) => id));
   return [
-    linkColumn(t.report, ({ id, reportName }) => {
-      const schedule = schedules.get(id);
-      return [
-        `report-runs/${id}`,
-        runTitle(v, reportName, schedule),
-        schedule && runTitle(v, reportName, undefined),
-      ];
-    }),
+    linkColumn(
+      t.name,
+      ({ id, reportName }) => [`report-runs/${id}`, runTitle(v, reportName, schedules.get(id))],
+      {
+        below: [[
+          t.report,
+          ({ id, reportName }) => (v.collect || schedules.has(id)) && runTitle(v, reportName, undefined),
+        ]],
+      },
+    ),
     {
       head: t.status,
       cell: (run) => (

@@ -10,6 +10,7 @@ import { Person, userNames } from "../components/user_names.tsx";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { ConsolePage, View, Visit } from "../shared/page.ts";
 import {
+  deliveryBadge,
   formatName,
   isMoving,
   methodLabel,
@@ -202,30 +203,25 @@ export async function schedulesPage(v: Visit): Promise<View> {
     ],
     everySeconds: 10,
     columns: [
-      linkColumn(
-        t.name,
-        ({ id, name, templateId }) => [`report-schedules/${id}`, name, nameIn(templates, templateId)],
-      ),
+      linkColumn(t.name, ({ id, name }) => [`report-schedules/${id}`, name], {
+        below: [[t.report, ({ templateId }) => nameIn(templates, templateId)]],
+      }),
       { head: t.status, cell: ({ isActive }) => <ActivityBadge v={v} isActive={isActive} /> },
       {
         head: t.schedule,
-        cell: ({ cronExpression, timeZoneId }) => (
-          <>
-            <code>{cronExpression}</code>
-            <span class="sub nowrap">{timeZoneId}</span>
-          </>
-        ),
+        cell: ({ cronExpression }) => <code>{cronExpression}</code>,
+        below: [[t.zone, ({ timeZoneId }) => <span class="nowrap">{timeZoneId}</span>]],
       },
       timeColumn(v, t.next, "nextRunAt"),
       {
         head: t.last,
-        cell: ({ lastRunAt, lastStatus, lastDeliveryStatus }) => (
-          <span class="row">
-            <Time v={v} at={lastRunAt} />
-            {lastStatus !== null &&
-              runStates.badge(v, runState({ status: lastStatus, deliveryStatus: lastDeliveryStatus }))}
-          </span>
-        ),
+        cell: ({ lastRunAt }) => <Time v={v} at={lastRunAt} />,
+        below: [[
+          t.outcome,
+          ({ lastStatus, lastDeliveryStatus }) =>
+            lastStatus !== null &&
+            runStates.badge(v, runState({ status: lastStatus, deliveryStatus: lastDeliveryStatus })),
+        ]],
       },
     ],
   });

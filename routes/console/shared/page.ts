@@ -108,6 +108,8 @@ export interface ShownColumn<T = unknown> {
   cell(row: T): Child;
   /** The value in CSV; absent: the text of the cell. */
   csv?(row: T): string;
+  /** Values on a line below that of the cell. In CSV each has a column of its own. */
+  below?: [head: string, cell: (row: T) => Child][];
 }
 
 /** An action on many rows of a list. */

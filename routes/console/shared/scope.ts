@@ -1,5 +1,5 @@
 import { isUuid } from "../../../domain/shared/ids.ts";
-import { type Api, orNull } from "./api.ts";
+import { type Api, orNull, searchOf } from "./api.ts";
 import { may, type Viewer, type Visit } from "./page.ts";
 import { scopeTexts } from "./scope_texts.ts";
 
@@ -27,6 +27,7 @@ const AREAS: Record<string, Area | null> = {
   recurring: "jobs",
   "dead-letters": "jobs",
   upcoming: "jobs",
+  "webhook-deliveries": "jobs",
   workers: "service",
   "files/scanner": "service",
   deploys: "service",
@@ -122,6 +123,12 @@ export function pageScope(v: Visit): Scope {
 /** The tenant that an action changes, within a sentence: "in Northwind", "for all tenants". */
 export const reachOf = ({ scope, locale }: Visit): string =>
   scope ? scopeTexts[locale].within(scope.name) : scopeTexts[locale].everywhere;
+
+/** The address of a page of a tenant's object in a list that may be of all tenants: the viewer first works in the tenant. */
+export const inTenantOf = (v: Visit, tenantId: string | null, address: string): string =>
+  v.scope !== null || tenantId === (v.viewer.tenant?.id ?? null)
+    ? address
+    : `work-in/${tenantId}${searchOf({ back: address })}`;
 
 /** The client that acts in the scope of the page, also for an administrator in the platform's tenant. */
 export const actingApi = async (v: Visit): Promise<Api> =>

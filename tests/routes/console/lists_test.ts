@@ -26,11 +26,11 @@ Deno.test("a list is downloaded as CSV with its filters, all pages, ids and safe
   assert.match(headers.get("content-disposition") ?? "", /settings-\d{4}-\d\d-\d\d\.csv/);
   assert.ok(html.startsWith("\ufeff"), "spreadsheets need the byte order mark");
   const lines = html.slice(1).trimEnd().split("\r\n");
-  assert.deepEqual([lines[0], lines.length], ["id,Key,Value,Created", 1 + 131]);
+  assert.deepEqual([lines[0], lines.length], ["id,Key,Description,Value,Created", 1 + 131]);
   const { id, createdAt } = (await manager.get("/api/v1/settings?search=csv.000042")).body.items[0];
-  assert.ok(lines.includes(`${id},csv.000042,value 42,${createdAt}`), lines[42]);
+  assert.ok(lines.includes(`${id},csv.000042,,value 42,${createdAt}`), lines[42]);
   const line = lines.find((line) => line.includes("csv.formula")) ?? "";
-  assert.ok(line.includes(`"csv.formula · a, b","'=HYPERLINK(""x"")",`), line);
+  assert.ok(line.includes(`csv.formula,"a, b","'=HYPERLINK(""x"")",`), line);
   assert.ok(!html.includes("other") && !html.includes("theirs"));
   assert.equal((await browser.open("users?as=csv")).status, 403, "the list is closed");
   await addSettings(other, "many.", 10_001);

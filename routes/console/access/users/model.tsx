@@ -1,3 +1,4 @@
+import type { Column } from "../../components/table.tsx";
 import { type Tab, tabBar } from "../../components/tabs.tsx";
 import { Badge, clockTime } from "../../components/values.tsx";
 import type { Row } from "../../shared/operations.ts";
@@ -23,18 +24,22 @@ export const nameOf = (
 ): string => `${firstName} ${lastName}`.trim() || email;
 
 /** Active or inactive, and the end of a sign-in lock. */
-export function UserStatus({ v, user }: { v: Visit; user: AnyUser }) {
+export function statusColumn(v: Visit): Column<AnyUser> {
   const t = userTexts[v.locale];
-  return (
-    <span class="row">
-      {user.isActive ? <Badge tone="ok">{t.active}</Badge> : <Badge tone="idle">{t.inactive}</Badge>}
-      {user.isLockedOut && (
-        <Badge tone="bad">
-          {user.lockoutExpiresAt ? t.lockedUntil(clockTime(v, user.lockoutExpiresAt)) : t.locked}
-        </Badge>
-      )}
-    </span>
-  );
+  return {
+    head: t.status,
+    cell: ({ isActive }) =>
+      isActive ? <Badge tone="ok">{t.active}</Badge> : <Badge tone="idle">{t.inactive}</Badge>,
+    below: [[
+      t.locked,
+      ({ isLockedOut, lockoutExpiresAt }) =>
+        isLockedOut && (
+          <Badge tone="bad">
+            {lockoutExpiresAt ? t.lockedUntil(clockTime(v, lockoutExpiresAt)) : t.locked}
+          </Badge>
+        ),
+    ]],
+  };
 }
 
 /** The breadcrumb of a user's pages. */
