@@ -131,6 +131,10 @@ export const attentionTexts = defineTexts({
     ["webhook endpoint fails.", "webhook endpoints fail."],
     ["webhook falha.", "webhooks falham."],
   ),
+  FilesInfected: counted(
+    ["file of the last 24 hours is infected.", "files of the last 24 hours are infected."],
+    ["arquivo das últimas 24 horas está infectado.", "arquivos das últimas 24 horas estão infectados."],
+  ),
   MaintenanceLate: (minutes: number, name: string) => [
     `Maintenance job ${name} is late by ${minutes} minutes.`,
     `A tarefa de manutenção ${name} está ${minutes} minutos atrasada.`,

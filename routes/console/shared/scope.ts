@@ -1,6 +1,6 @@
 import { isUuid } from "../../../domain/shared/ids.ts";
 import { type Api, orNull, searchOf } from "./api.ts";
-import { may, type Viewer, type Visit } from "./page.ts";
+import { may, type NavItem, type Viewer, type Visit } from "./page.ts";
 import { scopeTexts } from "./scope_texts.ts";
 
 /**
@@ -137,3 +137,14 @@ export const actingApi = async (v: Visit): Promise<Api> =>
 /** True if the viewer acts in the scope of the page. A tenant that they only look at has no actions. */
 export const actsHere = ({ viewer, scope }: Visit): boolean =>
   scope === null || scope.id === viewer.tenant?.id;
+
+/** The entry of the navigation to which the page at an address belongs, if the viewer may open it. */
+export function entryAt({ nav }: Pick<Visit, "nav">, address: string): NavItem | undefined {
+  const [path = ""] = address.split("?");
+  const items = nav.flatMap(({ items }) => items);
+  return items.find((item) => item.path === path) ??
+    items.find((item) => item.path !== "" && item.path === path.split("/")[0]);
+}
+
+/** True if the viewer may keep saved filters and pins: they are the person's own, in all tenants. */
+export const mayKeep = ({ acting, boundTo }: Visit): boolean => acting === null && boundTo === null;

@@ -106,7 +106,8 @@ export async function openVisit(
     signal: request.signal,
     now,
     // Saved filters are the person's in all tenants.
-    readSavedFilters: async () => session.boundTo === null ? await listSavedFilters(p.sql, userId, path) : [],
+    readSavedFilters: async (list = path) =>
+      session.boundTo === null ? await listSavedFilters(p.sql, userId, list) : [],
     readScheduleNames: (runIds) => readScheduleNames(p.sql, runIds),
   };
   return { v, state };

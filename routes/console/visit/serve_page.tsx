@@ -1,3 +1,4 @@
+import { PINS } from "../../../domain/console/saved_filters.ts";
 import { Problem, problem } from "../../../domain/problems/problem.ts";
 import { providerFactorRequired } from "../../../domain/rights/checks.ts";
 import { beyondTenant } from "../../../domain/rights/tenant_sign_in.ts";
@@ -176,9 +177,13 @@ class PageServing {
 
   async #show(view: View): Promise<Response> {
     const { v, parts: { answers: { urls } } } = this;
+    const [unread, pins] = await Promise.all([
+      v.hosted ? null : unreadCount(v.api, v.viewer),
+      v.readSavedFilters(PINS),
+    ]);
     const page = v.hosted
       ? <SetUpLayout urls={urls} v={v} looks={v.hosted} view={view} />
-      : <Layout urls={urls} v={v} view={view} unread={await unreadCount(v.api, v.viewer)} />;
+      : <Layout urls={urls} v={v} view={view} unread={unread} pins={pins} />;
     return await this.parts.answers.html(
       page,
       view.status ?? 200,

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { browse, browseAt } from "./plain_browser.ts";
+import { around, textOf } from "./shown_page.ts";
 
 const t = await setupShared();
 const { sql } = t.steward.platform;
@@ -60,6 +61,48 @@ Deno.test("filters are saved under a name, used, replaced and deleted; each user
   (await colleague.visit("settings?search=x")).shows("Save filter").lacks("nine");
   await browser.press("Delete the saved filter First <b>nine</b>");
   browser.page.shows("The saved filter was deleted.");
+});
+
+Deno.test("pages and saved filters are pinned to the top of the navigation, by each user", async () => {
+  const manager = await t.actor({ permissions: ["manage:settings", "read:roles"] });
+  const browser = await browse(t, manager);
+  const entries = () => {
+    const [nav] = browser.page.all("nav", ({ attribs }) => attribs.id === "sections");
+    return browser.page.all("a", (link) => around(link, "nav")[0] === nav)
+      .map((link) =>
+        `${textOf(link)} ${link.attribs.href}${link.attribs["aria-current"] ? " (current)" : ""}`
+      );
+  };
+  await browser.visit("roles");
+  const before = entries();
+  await browser.press("Pin to the top of the navigation");
+  assert.deepEqual(entries().slice(0, 3), [...before.slice(0, 2), "Roles roles (current)"]);
+  assert.equal(entries().length, before.length, "it is not in its section too");
+  await browser.visit("settings?search=mail");
+  await browser.press("Save", { "Name of these filters": "Mail: <b>ours</b>" });
+  await browser.press("Pin to the top of the navigation Mail: <b>ours</b>");
+  browser.page.shows("Pinned to the top");
+  assert.deepEqual(entries().slice(2, 4), [
+    "Roles roles",
+    "Mail: <b>ours</b> settings?search=mail (current)",
+  ]);
+  await browser.press("Remove from the top of the navigation");
+  assert.ok(!entries().some((entry) => entry.startsWith("Mail")));
+  assert.ok(entries().includes("Settings settings (current)"));
+  const colleague = await browse(
+    t,
+    await t.actor({ tenantId: manager.tenantId, permissions: ["read:roles"] }),
+  );
+  assert.doesNotMatch((await colleague.visit("roles")).html, /Pinned/);
+  for (
+    const form of [{ entry: "tenants" }, { entry: "//x.test" }, { filter: "7" }, { pin: "7", entry: "" }]
+  ) {
+    assert.equal((await browser.force("lists/pins", { list: "settings", query: "", ...form })).status, 200);
+  }
+  assert.deepEqual(
+    [...await sql`select name from console_saved_filters where user_id = ${manager.userId} and list = '/'`],
+    [{ name: "roles" }],
+  );
 });
 
 Deno.test("a user saves at most 20 filters of a list, and a name is replaced", async () => {
