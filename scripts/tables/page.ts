@@ -14,7 +14,8 @@ export function tablesPage(tables: Table[]): string {
   ].join("\n");
 }
 
-const tableLines = ({ name, meaning, kind, columns }: Table): string[] => [
+/** The lines about a table, after an empty one. */
+export const tableLines = ({ name, meaning, kind, columns }: Table): string[] => [
   "",
   `### ${name}`,
   "",
