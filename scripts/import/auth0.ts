@@ -1,7 +1,4 @@
-import { keptHash, Plan } from "./plan.ts";
-
-// deno-lint-ignore no-explicit-any -- a file of another system
-type Json = any;
+import { type Json, keptHash, Plan } from "./plan.ts";
 
 /**
  * Reads files of Auth0 in any order: exports of users and of password hashes (one object a line), and lists of roles with

@@ -1,31 +1,22 @@
 import { isAcceptedHash } from "../../infra/passwords.ts";
 
-/** A row of an import of users (domain/user_data/imports). */
-interface ImportedUser {
-  externalId: string;
-  email?: string;
-  firstName?: string;
-  lastName?: string;
-  phoneNumber?: string;
-  isActive: boolean;
-  roles: string[];
-  passwordHash?: string;
-  metadata?: Record<string, unknown>;
-}
+// deno-lint-ignore no-explicit-any -- a file of another system
+export type Json = any;
 
 /** What a source has, as the requests of the API take it. */
 export class Plan {
-  roles: { name: string; description?: string | null }[] = [];
-  users: ImportedUser[] = [];
-  templates: { slug: string; name: string; [body: string]: string | undefined }[] = [];
-  /** `uniqueKey` names the source and its id, so that a second import finds the job of the first. */
-  jobs: {
-    uniqueKey: string;
-    jobTypeName: string;
-    serializedArgs: string;
-    scheduledAt: Date;
-    [rule: string]: unknown;
+  roles: { name: string; description?: string }[] = [];
+  /** Rows of an import of users (domain/user_data/imports). */
+  users: {
+    externalId: string;
+    email?: string;
+    roles: string[];
+    passwordHash?: string;
+    [more: string]: unknown;
   }[] = [];
+  templates: { slug: string; name: string; [text: string]: string | undefined }[] = [];
+  /** `uniqueKey` names the source and its id, so that a second import finds the job of the first. */
+  jobs: { uniqueKey: string; jobTypeName: string; serializedArgs: string; [more: string]: unknown }[] = [];
   /** What is not imported, and why. */
   refused: string[] = [];
 }

@@ -44,13 +44,13 @@ async function writeTable(tx: Tx, { name, columns }: Table, path: string): Promi
   const rows = tx.unsafe<{ line: string }[]>(
     `select row_to_json(r)::text as line from (select ${list} from "${name}") r`,
   );
-  using file = await Deno.open(path, { ...MODE, write: true });
-  const writer = file.writable.getWriter();
+  const writer = (await Deno.open(path, { ...MODE, write: true })).writable.getWriter();
   let count = 0;
   for await (const batch of rows.cursor(BATCH)) {
     await writer.write(new TextEncoder().encode(batch.map(({ line }) => `${line}\n`).join("")));
     count += batch.length;
   }
+  await writer.close(); // closes the file when everything is in it
   return count;
 }
 

@@ -37,7 +37,7 @@ Deno.test("a folder has all data of one moment, with the users' hashes and witho
     await Deno.remove(join(out, "mine"));
     const { code, out: printed, err } = await leave(out);
     assert.equal(code, 0, err);
-    assert.match(printed, /^wrote \d+ rows of \d+ tables to /);
+    assert.match(printed, /^wrote \d+ rows to /);
 
     const names = Array.from(Deno.readDirSync(out), ({ name }) => name);
     const texts = new Map(names.map((name) => [name, Deno.readTextFileSync(join(out, name))]));
