@@ -96,7 +96,7 @@ export const OWNER_MAILS = {
     pt: {
       title: "Um administrador age com a sua conta",
       text:
-        "Um administrador age em seu nome por tempo limitado. A página da sua conta mostra-o, e você pode terminá-lo lá. A sua senha, os segundos fatores e o e-mail não podem ser alterados.",
+        "Um administrador age em seu nome por tempo limitado. A página da sua conta mostra isso, e você pode encerrar o acesso lá. A sua senha, os segundos fatores e o e-mail não podem ser alterados.",
     },
   },
   "password-changed": {
@@ -106,7 +106,7 @@ export const OWNER_MAILS = {
     },
     pt: {
       title: "Sua senha foi alterada",
-      text: "A senha da sua conta foi alterada. Suas outras sessões foram terminadas.",
+      text: "A senha da sua conta foi alterada. Suas outras sessões foram encerradas.",
     },
   },
   "password-reset": {
@@ -117,7 +117,7 @@ export const OWNER_MAILS = {
     pt: {
       title: "Sua senha foi redefinida",
       text:
-        "Foi definida uma nova senha com um link de um e-mail para este endereço. Todas as suas sessões foram terminadas.",
+        "Foi definida uma nova senha com um link de um e-mail para este endereço. Todas as suas sessões foram encerradas.",
     },
   },
   "password-removed": {
@@ -129,7 +129,7 @@ export const OWNER_MAILS = {
     pt: {
       title: "A senha da sua conta foi removida",
       text:
-        "Você provou pela primeira vez que este endereço é seu. Outra pessoa pode ter escolhido a senha da sua conta, por isso ela foi removida, com todos os segundos fatores e chaves de acesso. Todas as sessões anteriores foram terminadas. Você pode definir uma nova senha com “Esqueci minha senha”. Verifique as chaves de API da sua conta.",
+        "Você provou pela primeira vez que este endereço é seu. Outra pessoa pode ter escolhido a senha da sua conta, por isso ela foi removida, com todos os segundos fatores e chaves de acesso. Todas as sessões anteriores foram encerradas. Você pode definir uma nova senha com “Esqueci minha senha”. Verifique as chaves de API da sua conta.",
     },
   },
   "former-access-removed": {
@@ -141,7 +141,7 @@ export const OWNER_MAILS = {
     pt: {
       title: "O acesso anterior à sua conta foi removido",
       text:
-        "Você provou pela primeira vez que este endereço é seu. Outra pessoa pode ter usado sua conta antes, por isso os segundos fatores, as chaves de acesso e os dispositivos dela, e os programas permitidos, foram removidos. Todas as sessões anteriores foram terminadas. Verifique as chaves de API da sua conta.",
+        "Você provou pela primeira vez que este endereço é seu. Outra pessoa pode ter usado sua conta antes, por isso os segundos fatores, as chaves de acesso e os dispositivos dela, e os programas permitidos, foram removidos. Todas as sessões anteriores foram encerradas. Verifique as chaves de API da sua conta.",
     },
   },
   "email-change-requested": {
@@ -223,7 +223,7 @@ export const OWNER_MAILS = {
     pt: {
       title: "Seus segundos fatores foram removidos",
       text:
-        "Um administrador removeu todos os segundos fatores e códigos de recuperação da sua conta. Todas as suas sessões foram terminadas.",
+        "Um administrador removeu todos os segundos fatores e códigos de recuperação da sua conta. Todas as suas sessões foram encerradas.",
     },
   },
   "recovery-codes-renewed": {

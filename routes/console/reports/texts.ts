@@ -62,11 +62,11 @@ export const deliveryStatusTexts = defineTexts({
   DeliveredText: ["Every recipient received the document.", "Todos os destinatários receberam o documento."],
   PartlyText: [
     "Some recipients did not receive the document. The table below says why.",
-    "Alguns destinatários não receberam o documento. A tabela abaixo diz porquê.",
+    "Alguns destinatários não receberam o documento. A tabela abaixo mostra o motivo.",
   ],
   FailedText: [
     "No recipient received the document. The table below says why.",
-    "Nenhum destinatário recebeu o documento. A tabela abaixo diz porquê.",
+    "Nenhum destinatário recebeu o documento. A tabela abaixo mostra o motivo.",
   ],
 });
 
