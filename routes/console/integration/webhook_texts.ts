@@ -55,10 +55,10 @@ export const webhookTexts = sectionTexts({
   retryThese: counted(["event: send again", "events: send again"], ["evento: reenviar", "eventos: reenviar"]),
   retriedMany: counted(
     ["event was queued again.", "events were queued again."],
-    ["evento foi posto de novo na fila.", "eventos foram postos de novo na fila."],
+    ["evento foi colocado de novo na fila.", "eventos foram colocados de novo na fila."],
   ),
   retriedByJob: (count: number) => [
     `A job is queueing ${count} events again.`,
-    `Uma tarefa está pondo de novo na fila ${count} eventos.`,
+    `Uma tarefa está colocando de novo na fila ${count} eventos.`,
   ],
 });

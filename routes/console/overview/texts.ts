@@ -79,7 +79,7 @@ export const overviewTexts = sectionTexts({
 export const attentionTexts = defineTexts({
   NoWorkers: () => [
     "No worker instance is running, so no jobs run. Start an instance that runs jobs.",
-    "Nenhuma instância executa tarefas, por isso nenhuma tarefa corre. Inicie uma instância que execute tarefas.",
+    "Nenhuma instância executa tarefas, por isso nenhuma tarefa é executada. Inicie uma instância que execute tarefas.",
   ],
   ScannerUnavailable: () => [
     "The scan engine is unavailable, so files wait. Check that the scanner is running.",

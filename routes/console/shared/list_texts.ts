@@ -100,7 +100,7 @@ export const listTexts = defineTexts({
   ],
   tooManyOpen: (most: number) => [
     `${most} of your tasks wait or run. Start this one when one of them has ended.`,
-    `${most} das suas tarefas esperam ou rodam. Inicie esta quando uma delas terminar.`,
+    `${most} das suas tarefas esperam ou estão em execução. Inicie esta quando uma delas terminar.`,
   ],
   stop: ["Stop", "Parar"],
   stopConfirm: ["Stop here? What is done stays done.", "Parar aqui? O que está feito permanece feito."],
@@ -127,6 +127,6 @@ export const listTexts = defineTexts({
   csvOf: (list: string) => [`CSV of ${list}`, `CSV de ${list}`],
   fileReady: [
     "The file is ready. It is kept for 7 days.",
-    "O arquivo está pronto. Ele é guardado por 7 dias.",
+    "O arquivo está pronto. Ele é mantido por 7 dias.",
   ],
 });
