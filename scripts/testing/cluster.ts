@@ -12,6 +12,8 @@ export interface ServerPlace {
 }
 
 export const TEMPLATE = "steward_template";
+/** A copy of the template that earlier tests left: renaming it takes less time than copying. */
+export const PREPARED = "steward_prepared";
 const START_TIMEOUT_MS = 120_000;
 
 /** Creates a database, a copy of the template or empty, and returns its connection string. The first call starts the server. */
@@ -22,13 +24,18 @@ export async function createDatabase(
   const name = `test_${crypto.randomUUID().replaceAll("-", "")}`;
   const sql = postgres(server, { max: 1, onnotice: () => {} });
   try {
-    // Copying files takes a quarter of the CPU time of copying through the WAL.
-    await sql.unsafe(`create database ${name} ${o.empty ? "" : `template ${TEMPLATE}`} strategy file_copy`);
+    const isRenamed = !o.empty && await sql.unsafe(`alter database ${PREPARED} rename to ${name}`)
+      .then(() => true, () => false);
+    if (!isRenamed) await sql.unsafe(copyOf(o.empty ? null : TEMPLATE, name));
   } finally {
     await sql.end();
   }
   return databaseUrl(server, name);
 }
+
+/** SQL that creates a database. Copying files takes a quarter of the CPU time of copying through the WAL. */
+export const copyOf = (template: string | null, name: string): string =>
+  `create database ${name} ${template ? `template ${template}` : ""} strategy file_copy`;
 
 const OWN_PLACE: ServerPlace = {
   folder: join(Deno.env.get("TMPDIR") ?? "/tmp", `steward-tests-${Deno.pid}`),

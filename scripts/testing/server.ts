@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import postgres from "postgres";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "../../infra/embedded/postgres.ts";
-import { databaseUrl, isAlive, TEMPLATE } from "./cluster.ts";
+import { copyOf, databaseUrl, isAlive, PREPARED, TEMPLATE } from "./cluster.ts";
 
 const ROOT = join(import.meta.dirname ?? ".", "..", "..");
 /** The folders of stopped servers that wait for the next tests. */
@@ -47,7 +47,7 @@ async function keepSpare(folder: string, spare: string): Promise<void> {
   await Deno.rename(folder, spare).catch(() => {}); // another file system, or another process was first
 }
 
-/** Removes what tests have created. @returns false if something is left */
+/** Removes what tests have created, and prepares a database for the next. @returns false if something is left */
 async function dropDatabases(url: string): Promise<boolean> {
   const sql = postgres(databaseUrl(url, "postgres"), { max: 1, onnotice: () => {} });
   try {
@@ -58,7 +58,8 @@ async function dropDatabases(url: string): Promise<boolean> {
     for (const { name } of made) await sql.unsafe(`drop database ${name} with (force)`);
     const [others] = await sql`
       select from pg_roles where oid >= 16384 union all
-      select from pg_database where oid >= 16384 and datname not in ('steward', ${TEMPLATE})`;
+      select from pg_database where oid >= 16384 and datname not in ('steward', ${TEMPLATE}, ${PREPARED})`;
+    await sql.unsafe(copyOf(TEMPLATE, PREPARED)).catch(() => {}); // the former one is still there
     return others === undefined;
   } finally {
     await sql.end();

@@ -63,15 +63,21 @@ export interface TestSteward extends TestControls, AsyncDisposable {
   stop(): Promise<void>;
 }
 
+/** The database of the next service. It is made while the tests of the former one run. */
+let next: Promise<string> | undefined;
+
 /**
  * Starts the service with a database of its own. The first start on a machine prepares the template for some seconds.
  * @param env settings, such as `{ STEWARD_EXTENSIONS: "./acme/mod.ts" }`. Those of the process do not count.
  */
 export async function startSteward(env: Record<string, string> = {}): Promise<TestSteward> {
   const dataDir = await Deno.makeTempDir({ prefix: "steward-test-" });
+  const database = await (next ?? createDatabase());
+  const following = next = createDatabase();
+  following.catch(() => next = undefined);
   const config = readConfig({
     TMPDIR: processEnv().TMPDIR,
-    DATABASE_URL: env.DATABASE_URL ?? await createDatabase(),
+    DATABASE_URL: database,
     DATA_DIR: dataDir,
     PORT: "0",
     DATABASE_POOL: "6",
@@ -82,6 +88,7 @@ export async function startSteward(env: Record<string, string> = {}): Promise<Te
   const steward = await startService(config, { log });
   async function stop() {
     await steward.stop(2_000);
+    await following.catch(() => {}); // nothing of a test runs on after it
     await Deno.remove(dataDir, { recursive: true });
   }
   return { url: steward.url, ...controlsOf(steward), stop, [Symbol.asyncDispose]: stop };
