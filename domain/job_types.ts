@@ -25,6 +25,8 @@ import { deliveryJob as notificationDeliveryJob } from "./notifications/delivery
 import { directSweepJob, sweepJob as notificationSweepJob } from "./notifications/delivery/sweep.ts";
 import { retentionJob } from "./notifications/retention.ts";
 import { digestJob } from "./notifications/sending/digest_job.ts";
+import { checkAlertsJob, tellSlackJob } from "./operations/alerts.ts";
+import { measureUseJob } from "./operations/usage.ts";
 import { signOutClientsJob } from "./oauth/back_channel_sign_out.ts";
 import { pruneAudiencesJob } from "./oauth/clients/audience.ts";
 import type { ServicePlatform } from "./platform.ts";
@@ -79,6 +81,9 @@ export const allJobTypes: AnyJobType<ServicePlatform>[] = [
   exportDataJob,
   eraseDataJob,
   sweepUserDataJob,
+  measureUseJob,
+  checkAlertsJob,
+  tellSlackJob,
   listTaskJob,
 ];
 

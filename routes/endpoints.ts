@@ -9,10 +9,13 @@ import { notificationsRoutes } from "./notifications/mod.ts";
 import { oauthRoutes } from "./oauth/mod.ts";
 import { docsRoutes } from "./operations/docs.ts";
 import { healthRoutes } from "./operations/health.ts";
+import { markRoutes } from "./operations/marks.ts";
 import { metricsRoutes } from "./operations/metrics.ts";
 import { outboxRoutes } from "./operations/outbox.tsx";
 import { overviewRoutes } from "./operations/overview.ts";
+import { usageRoutes } from "./operations/usage.ts";
 import { problemRoutes } from "./operations/problems.tsx";
+import { timelineRoutes } from "./operations/timeline.ts";
 import { reportsRoutes } from "./reports/mod.ts";
 import { recordsRoutes } from "./records/mod.ts";
 import { scimRoutes } from "./scim/mod.ts";
@@ -31,6 +34,9 @@ const OPERATIONS = [
   ...looksRoutes,
   ...eventsRoutes,
   ...overviewRoutes,
+  ...markRoutes,
+  ...timelineRoutes,
+  ...usageRoutes,
   ...healthRoutes,
   ...metricsRoutes,
   ...problemRoutes,

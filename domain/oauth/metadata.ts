@@ -1,5 +1,5 @@
 import type { Platform } from "../shared/platform.ts";
-import { SELF_SCOPE, STANDARD_SCOPES, TOKEN_ALGORITHMS } from "./clients/client.ts";
+import { TOKEN_ALGORITHMS, USER_SCOPES } from "./clients/client.ts";
 import { requireProviderKey } from "./clients/provider_key.ts";
 
 /** How a client may authenticate at the token endpoint; `none` is for public clients. */
@@ -27,7 +27,7 @@ export function providerMetadata(p: Pick<Platform, "tokens" | "baseUrl">) {
     introspection_endpoint: `${issuer}/oauth/introspect`,
     end_session_endpoint: `${issuer}/oauth/logout`,
     jwks_uri: `${issuer}/.well-known/jwks.json`,
-    scopes_supported: [...STANDARD_SCOPES, SELF_SCOPE],
+    scopes_supported: [...USER_SCOPES],
     response_types_supported: ["code"],
     response_modes_supported: ["query"],
     grant_types_supported: ["authorization_code", "refresh_token", "client_credentials", EXCHANGE_GRANT],

@@ -2,7 +2,8 @@ import { type AccessClaims, TokenRefused } from "../../infra/tokens.ts";
 import { invalid, problem } from "../problems/problem.ts";
 import { isUuid } from "../shared/ids.ts";
 import type { ApiKeyRights } from "./api_key_rights.ts";
-import type { Caller } from "./caller.ts";
+import type { ApiScope, Caller } from "./caller.ts";
+import { FILE_MODULE } from "./catalog.ts";
 import { KEY_PREFIX, type KeyRights } from "./key_rights.ts";
 import type { RightsPlatform } from "./platform.ts";
 import type { SessionRights } from "./rights.ts";
@@ -22,14 +23,14 @@ export interface Credentials {
   inOnlyTenant?: boolean;
   traceId: string;
   ip: string | null;
-  /** Reads the claims of a client's token for the user's own data; null for any other token. @throws TokenRefused */
-  readSelfToken(token: string): Promise<AccessClaims & { clientId: string } | null>;
+  /** Reads the claims of a client's token for the service's API; null for any other token. @throws TokenRefused */
+  readClientToken(token: string): Promise<Claims | null>;
   /** Reads the claims of a ticket that stands in place of the header; absent: there is none. @throws TokenRefused */
   readTicket?: (() => Promise<Claims>) | undefined;
 }
 
-/** Claims of an access token; `clientId` null: it is the service's own. */
-type Claims = AccessClaims & { clientId: string | null };
+/** Claims of an access token; `clientId` null: it is the service's own, so `apiScopes` mean nothing. */
+export type Claims = AccessClaims & { clientId: string | null; apiScopes: readonly ApiScope[] };
 
 const BEARER = /^Bearer +([\w.~+/-]+=*) *$/i;
 
@@ -59,7 +60,7 @@ async function actInSession(
   c: Credentials,
   claims: Claims,
 ): Promise<Caller> {
-  const { sub, sid, ver, clientId } = claims;
+  const { sub, sid, ver, clientId, apiScopes } = claims;
   if (sid === null) return await authenticateAccountToken(p, c, sub, ver);
   const tenantQuery = c.queryIsFilter ? [] : c.tenantQuery;
   const named = claims.tenantId === null ? namedTenants({ ...c, tenantQuery }) : [claims.tenantId];
@@ -80,28 +81,33 @@ async function actInSession(
     apiKeyId: null,
     serviceAccount: null,
     clientId,
+    apiScopes,
     actedBy: rights.actedBy,
     boundTo: rights.boundTo,
     tokenTenantId: claims.tenantId,
     tenantId,
-    permissions: clientId === null ? rights.permissions : new Set(),
+    permissions: clientId === null ? rights.permissions : permissionsOf(apiScopes, rights.permissions),
     traceId: c.traceId,
     ip: c.ip,
   };
 }
 
-/** Reads the claims of a token for the service's API, or of a client's token for the user's own data. */
+/** The user's permissions that a client's token has. admin:system is never one, so a page of a product cannot use it. */
+const permissionsOf = (scopes: readonly ApiScope[], held: ReadonlySet<string>): ReadonlySet<string> =>
+  new Set(scopes.includes("steward.files") ? FILE_MODULE.filter((code) => held.has(code)) : []);
+
+/** Reads the claims of a token for the service's API, also of a client's. */
 async function readClaims(
   { tokens }: Pick<RightsPlatform, "tokens">,
-  c: Pick<Credentials, "readSelfToken">,
+  c: Pick<Credentials, "readClientToken">,
   token: string,
 ): Promise<Claims> {
   return await requireToken(async () => {
     try {
-      return { ...await tokens.verify(token), clientId: null };
+      return { ...await tokens.verify(token), clientId: null, apiScopes: [] };
     } catch (refused) {
-      const self = refused instanceof TokenRefused ? await c.readSelfToken(token) : null;
-      if (self) return self;
+      const claims = refused instanceof TokenRefused ? await c.readClientToken(token) : null;
+      if (claims) return claims;
       throw refused;
     }
   });

@@ -1,6 +1,13 @@
 import { includesPermission } from "./catalog.ts";
 import type { SessionProof } from "./second_factor.ts";
 
+/**
+ * Scopes with which the service's own API accepts access tokens of first-party clients: for the user's own things, and for
+ * the file registry.
+ */
+export const API_SCOPES = ["steward.self", "steward.files"] as const;
+export type ApiScope = typeof API_SCOPES[number];
+
 /** The authenticated user, API key or service account of a request, with its permissions and tenant context. */
 export interface Caller {
   /** The user; for a service account, the id of the account. */
@@ -15,8 +22,10 @@ export interface Caller {
   isSetupLink?: true;
   /** The service account that calls; null: another caller. */
   serviceAccount: ServiceAccountCaller | null;
-  /** The first-party client to which the token was issued, only for the user's own data; null: another caller. */
+  /** The first-party client to which the token was issued; null: another caller. */
   clientId: string | null;
+  /** The scopes of that client's token for the service's own API. */
+  apiScopes?: readonly ApiScope[];
   /** The user who acts as `userId` (a delegation); null: the user themselves. */
   actedBy: ActedBy | null;
   /**

@@ -1,7 +1,15 @@
 import { problem } from "../problems/problem.ts";
 import { CATALOG_PERMISSIONS, CATALOG_ROLES } from "./catalog.ts";
 import { beyondTenant } from "./tenant_sign_in.ts";
-import { actsAsOther, type Caller, holds, isProgram, isSystemAdmin, type TenantCaller } from "./caller.ts";
+import {
+  actsAsOther,
+  type ApiScope,
+  type Caller,
+  holds,
+  isProgram,
+  isSystemAdmin,
+  type TenantCaller,
+} from "./caller.ts";
 
 /**
  * The callers that may call a route. `admit` returns the caller or throws; the API document shows the other members.
@@ -16,8 +24,8 @@ export interface Access<C> {
   personsOnly?: true;
   /** True if a session that lacks a required second factor is accepted. */
   forEnrolling?: true;
-  /** True if a first-party client's token with the scope `steward.self` is accepted. */
-  forSelf?: true;
+  /** The scope with which a first-party client's token is accepted; absent: no such token is. */
+  clientScope?: ApiScope;
   /** True if a set-up link is accepted. */
   forSetup?: true;
   /** True if it accepts who acts as the caller, although it reads what is the user's own in all tenants. */
@@ -33,16 +41,18 @@ export interface Access<C> {
 
 /**
  * Returns the caller that a route accepts.
- * @throws FORBIDDEN for a client's token for the user's own data, and for a set-up link, unless the route accepts it;
+ * @throws FORBIDDEN for a client's token without the scope of the route, and for a set-up link, unless the route accepts it;
  * SECOND_FACTOR_REQUIRED or PROVIDER_FACTOR_REQUIRED_FORBIDDEN for a session that lacks a required second factor, unless the
  * route accepts it; and the errors of `access.admit`
  */
 export function admit<C>(access: Access<C>, caller: Caller | null): C {
-  if (caller?.clientId && access.needsCaller && !access.forSelf) {
+  const { clientScope } = access;
+  if (caller?.clientId && access.needsCaller && !(clientScope && caller.apiScopes?.includes(clientScope))) {
     throw problem(
       "FORBIDDEN",
-      `The token of the client ${caller.clientId} reaches only the user's own things: in-app notifications, ` +
-        "preferences, profile, sessions, second factors and exports.",
+      `The token of the client ${caller.clientId} reaches only what its scopes open. steward.self: the user's own things, ` +
+        "which are in-app notifications, preferences, profile, sessions, second factors and exports; " +
+        "steward.files: the file registry.",
     );
   }
   if (caller?.isSetupLink && access.needsCaller && !access.forSetup) {
@@ -128,7 +138,10 @@ export const forActing = <C extends Caller>(rule: Access<C>): Access<C> => ({ ..
 export const forBound = <C extends Caller>(rule: Access<C>): Access<C> => ({ ...rule, forBound: true });
 
 /** Also accepts first-party clients' tokens with the scope `steward.self`: for routes to the user's own data. */
-export const forSelf = <C extends Caller>(rule: Access<C>): Access<C> => ({ ...rule, forSelf: true });
+export const forSelf = <C extends Caller>(rule: Access<C>): Access<C> => ({
+  ...rule,
+  clientScope: "steward.self",
+});
 
 /**
  * Also accepts the query parameter `ticket` in place of the Authorization header, which browsers cannot send with every kind
@@ -274,10 +287,12 @@ export function inTenantOrService(permission?: string): Access<Caller> {
 
 /**
  * A caller who holds a permission of the file module, or one that `inTenantOrService` accepts. admin:system does not include
- * these permissions. Without a tenant context, the permission held in the platform tenant counts, for product files.
+ * these permissions. Without a tenant context, the permission held in the platform tenant counts, for product files. Also
+ * accepts first-party clients' tokens with the scope `steward.files`.
  */
 export const inFileModule = (permission: string): Access<Caller> => ({
   ...inTenantOrService(permission),
+  clientScope: "steward.files",
   admit: (caller) =>
     caller && holds(caller, permission) ? caller : inTenantOrService(permission).admit(caller),
 });

@@ -48,8 +48,8 @@ const given = {
   }),
   scopes: z.array(scope).max(50).transform((scopes) => [...new Set(scopes)]).meta({
     description:
-      "Scopes it may ask for; `steward.self`, of first-party clients only, lets its users reach their own " +
-      "things in this API by its access token",
+      "Scopes it may ask for. Of first-party clients only: with `steward.self`, its access tokens reach its users' own " +
+      "things in this API; with `steward.files`, the file registry, with the users' file permissions",
   }),
   tokenClaims: z.array(enumName(TOKEN_CLAIMS)).max(20).transform((claims) => [...new Set(claims)]).meta({
     description: "Optional claims of access tokens; `permissions`: those of the user in the tenant",

@@ -1,4 +1,4 @@
-import { readSelfToken } from "../../domain/oauth/tokens/self_token.ts";
+import { readClientToken } from "../../domain/oauth/tokens/client_token.ts";
 import { readStreamTicket } from "../../domain/oauth/tokens/stream_ticket.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { authenticate } from "../../domain/rights/authenticate.ts";
@@ -27,7 +27,7 @@ export async function callerOf(
     inOnlyTenant: url.includes(SCIM_PATH) && isScimPath(call.url.pathname),
     traceId: call.traceId,
     ip: call.ip,
-    readSelfToken: (token) => readSelfToken(platform, token),
+    readClientToken: (token) => readClientToken(platform, token),
     readTicket: ticket === null ? undefined : () => readStreamTicket(platform, ticket),
   });
 }

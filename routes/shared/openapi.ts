@@ -190,7 +190,7 @@ const withRefusal = (declared: Response, { description = "" }: Refusal, isOAuth:
 
 function descriptionOf({ access, alsoAt = [], quota, details }: Endpoint): string {
   const codes = (list: string[], between: string) => list.map((text) => `\`${text}\``).join(between);
-  const { permissions, needsCaller, needsTenant, personsOnly, forSelf, forSetup } = access;
+  const { permissions, needsCaller, needsTenant, personsOnly, clientScope, forSetup } = access;
   const who = !needsCaller
     ? "Open to anyone."
     : permissions.length > 0
@@ -200,7 +200,7 @@ function descriptionOf({ access, alsoAt = [], quota, details }: Endpoint): strin
     who,
     ...(personsOnly ? ["Not for API keys."] : []),
     ...(forSetup ? ["Also with a set-up link."] : []),
-    ...(forSelf ? ["Also for a first-party client's token with the scope `steward.self`."] : []),
+    ...(clientScope ? [`Also for a first-party client's token with the scope \`${clientScope}\`.`] : []),
     ...(alsoAt.length > 0 ? [`Also at ${codes(alsoAt, ", ")}.`] : []),
     ...(details ? [details] : []),
     ...(quota === "none" ? ["Not rate limited."] : []),

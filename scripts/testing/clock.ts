@@ -1,24 +1,16 @@
-// The clock of a test service. Its database has functions of time of its own, which add an offset to Postgres' time. The
-// server's search_path finds them before those of Postgres, and defaults of columns refer to them.
+// The clock of a test service.
 import type { Clock } from "../../infra/clock.ts";
 import { DatabaseClock } from "../../infra/postgres/database_clock.ts";
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
-
-/** SQL that sets the offset. Postgres inlines the functions, so that plans are those of the real ones. */
-export const clockFunctions = (seconds: number): string =>
-  [["now", "stable"], ["statement_timestamp", "stable"], ["clock_timestamp", "volatile"]].map((
-    [name, kind],
-  ) =>
-    `create or replace function public.${name}() returns timestamptz language sql ${kind} parallel safe
-      return pg_catalog.${name}()${seconds === 0 ? "" : ` + make_interval(secs => ${seconds})`};`
-  ).join("\n");
+import { clockFunctions } from "./database.ts";
 
 /**
  * Moves the time of the database and of the service by an interval, such as `3 days`. Leases move along, so that running
  * jobs are not lost. The service's own recurring jobs, such as those that delete old data, become due.
+ * @returns the new time
  * @throws Error if `by` is no interval, or would move the time back
  */
-export async function advanceClock(p: { sql: Sql; clock: Clock }, by: string): Promise<void> {
+export async function advanceClock(p: { sql: Sql; clock: Clock }, by: string): Promise<Date> {
   await transact(p.sql, async (tx) => {
     const [offset] = await tx<{ seconds: number; isBack: boolean }[]>`
       select extract(epoch from now() + ${by}::text::interval - pg_catalog.now())::float8 as seconds,
@@ -34,4 +26,5 @@ export async function advanceClock(p: { sql: Sql; clock: Clock }, by: string): P
       where tenant_id is null and created_by is null and next_run_at > now()`;
   });
   if (p.clock instanceof DatabaseClock) await p.clock.start(p.sql);
+  return p.clock.now();
 }

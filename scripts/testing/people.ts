@@ -41,7 +41,7 @@ export interface TestUser {
   refreshToken: string;
 }
 
-type TokenPlatform = Pick<ServicePlatform, "tokens" | "config">;
+type TokenPlatform = Pick<ServicePlatform, "tokens">;
 
 /** Creates a tenant with the catalog roles; returns its id. */
 export async function createTenant(sql: Sql, o: NewTenant = {}): Promise<string> {
@@ -62,7 +62,7 @@ export async function createUser(
   tokenSeconds = TOKEN_SECONDS,
 ): Promise<TestUser> {
   const id = newId();
-  const email = o.email ?? `${id}@example.test`;
+  const { email = `${id}@example.test`, permissions = [] } = o;
   const tenantId = o.role === "SystemAdmin"
     ? await platformTenant(p.sql)
     : o.tenantId ?? await createTenant(p.sql);
@@ -71,28 +71,31 @@ export async function createUser(
     await tx`insert into user_tenants (user_id, tenant_id, is_default) values (${id}, ${tenantId}, true)`;
     const roleId = o.role ? await catalogRole(tx, tenantId, o.role) : newId();
     if (!o.role) {
-      const codes = o.permissions ?? [];
       await tx`insert into roles (id, tenant_id, name) values (${roleId}, ${tenantId}, ${`Role ${roleId}`})`;
       const granted = await tx`insert into role_permissions (role_id, permission_id)
-        select ${roleId}, id from permissions where tenant_id is null and code = any(${codes}::text[])`;
-      if (granted.count !== codes.length) throw new Error(`not all are in the catalog: ${codes.join(", ")}`);
+        select ${roleId}, id from permissions where tenant_id is null and code = any(${permissions}::text[])`;
+      if (granted.count !== permissions.length) {
+        throw new Error(`not all are in the catalog: ${permissions.join(", ")}`);
+      }
     }
     await tx`insert into user_tenant_roles (user_id, tenant_id, role_id) values (${id}, ${tenantId}, ${roleId})`;
-    const tokens = await openTestSession(withTokensFor(tokenSeconds, p), tx, id, o.global ? null : tenantId);
+    const tokens = await openTestSession(p, tx, id, o.global ? null : tenantId, tokenSeconds);
     return { id, email, tenantId, roleId, ...tokens };
   });
 }
 
-/** Opens a further session of a user, with a token of the usual lifetime. */
+/** Opens a session of a user. @param lifeSeconds lifetime of its token; absent: the usual one */
 export async function openTestSession(
-  p: Pick<ServicePlatform, "tokens">,
+  { tokens }: TokenPlatform,
   sql: Sql,
   userId: string,
   tenantId: string | null,
+  lifeSeconds?: number,
 ): Promise<Pick<TestUser, "token" | "refreshToken">> {
+  const lasting: typeof tokens = { ...tokens, sign: (claims) => tokens.sign({ lifeSeconds, ...claims }) };
   const session = { user: { id: userId }, tenantId, amr: ["pwd" as const], ip: null, userAgent: null };
-  const { accessToken, refreshToken } = await transact(sql, (tx) => openSession(p, tx, session));
-  return { token: accessToken, refreshToken };
+  const opened = await transact(sql, (tx) => openSession({ tokens: lasting }, tx, session));
+  return { token: opened.accessToken, refreshToken: opened.refreshToken };
 }
 
 export async function platformTenant(sql: Sql): Promise<string> {
@@ -105,20 +108,4 @@ async function catalogRole(sql: Sql, tenantId: string, name: string): Promise<st
     select id from roles where tenant_id = ${tenantId} and name = ${name} and is_system`;
   if (!role) throw new Error(`the tenant has no role ${name}`);
   return role.id;
-}
-
-function withTokensFor(
-  lifeSeconds: number,
-  { tokens, config }: TokenPlatform,
-): Pick<ServicePlatform, "tokens"> {
-  const sign: typeof tokens.sign = ({ sub, sid, ver, tenantId }) =>
-    tokens.issue({
-      typ: "at+jwt",
-      algorithm: "EdDSA",
-      audience: config.TOKEN_AUDIENCE,
-      subject: sub,
-      lifeSeconds,
-      claims: { sid, ver, ...(tenantId ? { tenant_id: tenantId } : {}) },
-    });
-  return { tokens: { ...tokens, sign } };
 }

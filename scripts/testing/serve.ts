@@ -1,5 +1,5 @@
 // Runs the service for tests in other languages. Prints one JSON line, `{ url, control }`, and ends when its stdin closes.
-import { startSteward } from "./steward.ts";
+import { serverUrl } from "./database.ts";
 
 const HELP = `Usage: deno run -A scripts/testing/serve.ts [SETTING=VALUE…]
 
@@ -14,6 +14,8 @@ if (settings.some(([, value]) => value === undefined)) {
   console.log(HELP);
   Deno.exit(Deno.args.includes("--help") ? 0 : 64);
 }
+serverUrl().catch(() => {}); // starts while the modules of the service are read; `startSteward` reports a failure
+const { startSteward } = await import("./steward.ts");
 const steward = await startSteward(Object.fromEntries(settings));
 const { clock, jobs, outbox, users, tenants } = steward;
 const ended = Promise.withResolvers<void>();
@@ -21,7 +23,7 @@ const secret = `/${crypto.randomUUID()}${crypto.randomUUID()}`;
 
 // deno-lint-ignore no-explicit-any -- bodies come from the test, and the functions refuse wrong ones
 const operations: Record<string, (body: any, query: Record<string, string>) => unknown> = {
-  "POST /clock/advance": ({ by }) => clock.advance(by),
+  "POST /clock/advance": async ({ by }) => ({ now: await clock.advance(by) }),
   "POST /jobs/drain": () => jobs.drain(),
   "POST /users": (body) => users.create(body),
   "POST /tokens": async (user) => ({ token: await users.token(user) }),

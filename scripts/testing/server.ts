@@ -1,98 +1,68 @@
-// Runs the Postgres server of tests. A process of its own runs it, so that it ends also when the tests are killed.
-import { createHash } from "node:crypto";
-import { join } from "node:path";
-import postgres from "postgres";
-import { type EmbeddedPostgres, startEmbeddedPostgres } from "../../infra/embedded/postgres.ts";
-import { copyOf, databaseUrl, isAlive, PREPARED, TEMPLATE } from "./cluster.ts";
+// Runs the Postgres server of the tests of one process, in a process of its own, so that it ends also when the tests are killed.
+import { basename, dirname, join } from "node:path";
+import { clockFunctions, copyOf, databaseUrl, isAlive, onServer, READY } from "./database.ts";
+import { cachePath, makeTemplate, startCopy } from "./server_folder.ts";
 
-const ROOT = join(import.meta.dirname ?? ".", "..", "..");
-/** The folders of stopped servers that wait for the next tests. */
-const CACHE = join(ROOT, "node_modules", ".cache", "steward-tests");
-/** After tests with more databases than this, dropping them takes longer than a new copy of the folder. */
-const MAX_DROPPED = 20;
+const LOOK_EVERY_MS = 200;
+const settings = { search_path: "public,pg_catalog" }; // finds the functions of time that the template has
 
-/** Runs a server in `folder` until the process `owner` or, by `hasEnded`, its tests have ended. */
-export async function runServer(
-  folder: string,
-  owner: number,
-  hasEnded: () => Promise<boolean> = () => Promise.resolve(false),
-): Promise<void> {
-  const spare = join(CACHE, `spare-${sourcesHash()}`);
-  const server = await startSpare(spare, join(folder, "postgres")) ??
-    await (await import("./template.ts")).startPrepared(join(folder, "postgres"), CACHE, startServer);
-  await Deno.writeTextFile(join(folder, "ready.part"), server.url);
+const [folder = "", owner = ""] = Deno.args;
+try {
+  const server = await startPrepared();
+  const url = databaseUrl(server.url, "postgres");
+  await Deno.writeTextFile(join(folder, "ready.part"), url);
   await Deno.rename(join(folder, "ready.part"), join(folder, "ready"));
-  while (isAlive(owner) && !await hasEnded()) await new Promise((resolve) => setTimeout(resolve, 500));
-  const isClean = await dropDatabases(server.url).catch(() => false);
-  await server.stop();
-  if (isClean) await keepSpare(join(folder, "postgres"), spare);
+  await onServer(url, keepReady).finally(() => server.stop());
+} finally {
   await Deno.remove(folder, { recursive: true });
 }
 
-/** Takes the folder that earlier tests left for these sources; null: there is none, or it is damaged. */
-async function startSpare(spare: string, folder: string): Promise<EmbeddedPostgres | null> {
-  try {
-    await Deno.rename(spare, folder); // of several processes at once, one gets it
-    return await startServer(folder);
-  } catch {
-    await Deno.remove(folder, { recursive: true }).catch(() => {});
-    return null;
+async function startPrepared() {
+  const here = (name: string) => join(import.meta.dirname ?? "", name);
+  const template = await cachePath("steward-testing", ["server.ts", "template.ts", "database.ts"].map(here));
+  const password = await passwordIn(`${template}.password`);
+  await makeTemplate(template, { password, settings }, async (url) => {
+    await onServer(url, async (sql) => {
+      await sql.unsafe(clockFunctions(0));
+      // With the usual number of iterations, each connection takes milliseconds of processor time.
+      await sql.unsafe(`set scram_iterations = 1; alter role current_user password '${password}'`);
+    });
+    const { fillDatabase, migrateDatabase } = await import("./template.ts");
+    await migrateDatabase(url);
+    await fillDatabase(url);
+    await removeOlder(template);
+  });
+  return await startCopy(template, { password, settings });
+}
+
+/** The password of the servers in the cache. Other users of the machine cannot read it. */
+async function passwordIn(file: string): Promise<string> {
+  await Deno.mkdir(dirname(file), { recursive: true });
+  const password = `${crypto.randomUUID()}${crypto.randomUUID()}`;
+  await Deno.writeTextFile(file, password, { createNew: true, mode: 0o600 }).catch((error) => {
+    if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
+  });
+  return await Deno.readTextFile(file);
+}
+
+/** Removes the folders of earlier schemas. */
+async function removeOlder(template: string): Promise<void> {
+  for await (const { name } of Deno.readDir(dirname(template))) {
+    if (!/^[0-9a-f]{32}/.test(name) || name.startsWith(basename(template))) continue;
+    await Deno.remove(join(dirname(template), name), { recursive: true });
   }
 }
 
-async function keepSpare(folder: string, spare: string): Promise<void> {
-  for await (const { name } of Deno.readDir(CACHE)) {
-    if (name.startsWith("spare-")) await Deno.remove(join(CACHE, name), { recursive: true }).catch(() => {});
+/** Makes copies of the template ahead until the tests have ended, and then removes what they have left. */
+async function keepReady(sql: Parameters<Parameters<typeof onServer>[1]>[0]): Promise<void> {
+  const namesLike = async (pattern: string) =>
+    (await sql<{ name: string }[]>`select datname as name from pg_database where datname like ${pattern}`)
+      .map(({ name }) => name);
+  while (isAlive(Number(owner))) {
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+    if ((await namesLike("ready\\_%")).length === 0) await sql.unsafe(copyOf(READY[0]));
   }
-  await Deno.rename(folder, spare).catch(() => {}); // another file system, or another process was first
+  for (const name of await namesLike("test\\_%")) await sql.unsafe(`drop database ${name} with (force)`);
+  const ready = await namesLike("ready\\_%");
+  for (const name of READY) if (!ready.includes(name)) await sql.unsafe(copyOf(name));
 }
-
-/** Removes what tests have created, and prepares a database for the next. @returns false if something is left */
-async function dropDatabases(url: string): Promise<boolean> {
-  const sql = postgres(databaseUrl(url, "postgres"), { max: 1, onnotice: () => {} });
-  try {
-    const made = await sql<
-      { name: string }[]
-    >`select datname as name from pg_database where datname like 'test\\_%'`;
-    if (made.length > MAX_DROPPED) return false;
-    for (const { name } of made) await sql.unsafe(`drop database ${name} with (force)`);
-    const [others] = await sql`
-      select from pg_roles where oid >= 16384 union all
-      select from pg_database where oid >= 16384 and datname not in ('steward', ${TEMPLATE}, ${PREPARED})`;
-    await sql.unsafe(copyOf(TEMPLATE, PREPARED)).catch(() => {}); // the former one is still there
-    return others === undefined;
-  } finally {
-    await sql.end();
-  }
-}
-
-/** Changes with every file that the content of the template may depend on. */
-function sourcesHash(): string {
-  const hash = createHash("sha256");
-  const add = (path: string) => {
-    const { isDirectory, size, mtime } = Deno.statSync(path);
-    if (!isDirectory) return void hash.update(`${path} ${size} ${mtime?.getTime()}\n`);
-    for (const name of Array.from(Deno.readDirSync(path), ({ name }) => name).sort()) add(join(path, name));
-  };
-  for (const name of ["deno.json", "domain", "infra", "scripts/testing"]) add(join(ROOT, name));
-  return hash.digest("hex").slice(0, 32);
-}
-
-function startServer(dir: string): Promise<EmbeddedPostgres> {
-  const settings = {
-    search_path: "public,pg_catalog", // finds the functions of time that the template has, see `template.ts`
-    fsync: "off",
-    synchronous_commit: "off",
-    full_page_writes: "off",
-    wal_level: "minimal",
-    max_wal_senders: "0",
-    max_wal_size: "8GB",
-    checkpoint_timeout: "1d",
-    autovacuum: "off",
-    jit: "off",
-    max_connections: "1000",
-  };
-  return startEmbeddedPostgres({ dir, password: "test", settings });
-}
-
-if (import.meta.main) await runServer(Deno.args[0] ?? "", Number(Deno.args[1]));

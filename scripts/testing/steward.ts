@@ -1,4 +1,5 @@
 // The real service for the tests of a product: with an embedded Postgres, and a clock, jobs and an outbox in the test's hands.
+import { Parser } from "htmlparser2";
 import { setTimeout as pause } from "node:timers/promises";
 import { finishDirectMessages } from "../../domain/notifications/sending/direct.ts";
 import { processEnv, readConfig } from "../../infra/config.ts";
@@ -6,7 +7,7 @@ import { createLog } from "../../infra/log.ts";
 import type { OutboxMessage } from "../../infra/mail/outbox.ts";
 import { startSteward as startService, type Steward } from "../../main.ts";
 import { advanceClock } from "./clock.ts";
-import { createDatabase } from "./cluster.ts";
+import { createDatabase } from "./database.ts";
 import {
   createTenant,
   createUser,
@@ -30,25 +31,41 @@ export interface JobState {
 }
 
 export interface Drained {
-  /** Jobs whose last attempt failed, with each attempt only once: waiting for a retry (`Failed`) or `DeadLettered`. */
+  /** Jobs that have succeeded since the last call, without the service's own recurring ones. */
+  ran: JobState[];
+  /** Jobs whose last attempt has failed since the last call: waiting for a retry (`Failed`) or `DeadLettered`. */
   failed: JobState[];
   /** Due jobs that no worker took, such as those of a remote type without a worker, and jobs that did not end. */
   left: JobState[];
 }
 
-/** What a test does with a running service. */
-export interface TestControls {
+/** A message that was sent. */
+export interface SentMessage
+  extends Pick<OutboxMessage, "id" | "channel" | "to" | "subject" | "attachments" | "sentAt"> {
+  text: string | null;
+  html: string | null;
+  /** The addresses of the links in the HTML, or else in the text. */
+  links: string[];
+}
+
+export interface TestSteward extends AsyncDisposable {
+  url: string;
   clock: {
-    /** Moves the service's time: due jobs, schedules, expiry of tokens and retention see it. @param by such as `3 days` */
-    advance(by: string): Promise<void>;
+    /**
+     * Moves the service's time: due jobs, schedules, expiry of tokens and retention see it. It goes on from there.
+     * @param by such as `3 days`
+     * @returns the new time
+     */
+    advance(by: string): Promise<Date>;
+    now(): Date;
   };
   jobs: {
-    /** Waits until all due jobs have run, also those that they enqueue. */
+    /** Runs all that is due, also the jobs that these jobs enqueue, until nothing runs. */
     drain(): Promise<Drained>;
   };
   outbox: {
-    /** The last mail, text or push message that was sent; null: none was. @param o.to one of its recipients */
-    last(o?: { to?: string; channel?: OutboxMessage["channel"] }): Promise<OutboxMessage | null>;
+    /** The last mail, SMS or push message that was sent; null: none was. @param o.to one of its recipients */
+    last(o?: { to?: string; channel?: OutboxMessage["channel"] }): Promise<SentMessage | null>;
   };
   users: {
     create(o?: NewUser): Promise<TestUser>;
@@ -56,48 +73,50 @@ export interface TestControls {
     token(user: Pick<TestUser, "id" | "tenantId">): Promise<string>;
   };
   tenants: { create(o?: NewTenant): Promise<{ id: string }> };
-}
-
-export interface TestSteward extends TestControls, AsyncDisposable {
-  url: string;
+  /** Stops the service, and removes its database and files. The Postgres server ends with the process. */
   stop(): Promise<void>;
 }
 
-/** The database of the next service. It is made while the tests of the former one run. */
-let next: Promise<string> | undefined;
-
 /**
- * Starts the service with a database of its own. The first start on a machine prepares the template for some seconds.
+ * Starts the service with a database of its own. The first start with a version of the schema takes some seconds more.
  * @param env settings, such as `{ STEWARD_EXTENSIONS: "./acme/mod.ts" }`. Those of the process do not count.
+ * @throws Error if this looks like production
  */
 export async function startSteward(env: Record<string, string> = {}): Promise<TestSteward> {
-  const dataDir = await Deno.makeTempDir({ prefix: "steward-test-" });
-  const database = await (next ?? createDatabase());
-  const following = next = createDatabase();
-  following.catch(() => next = undefined);
+  refuseProduction(env);
+  const database = await createDatabase();
   const config = readConfig({
     TMPDIR: processEnv().TMPDIR,
-    DATABASE_URL: database,
-    DATA_DIR: dataDir,
+    DATABASE_URL: database.url,
+    DATA_DIR: database.folder,
     PORT: "0",
     DATABASE_POOL: "6",
     LOG_LEVEL: "error",
+    ...(env.STEWARD_EXTENSIONS ? {} : { MIGRATE_ON_START: "false" }), // the template is migrated
     ...env,
   });
   const log = createLog(config.LOG_LEVEL, (line) => console.error(line.trimEnd())); // stdout is the tests'
   const steward = await startService(config, { log });
   async function stop() {
     await steward.stop(2_000);
-    await following.catch(() => {}); // nothing of a test runs on after it
-    await Deno.remove(dataDir, { recursive: true });
+    await database.drop();
   }
   return { url: steward.url, ...controlsOf(steward), stop, [Symbol.asyncDispose]: stop };
 }
 
-export function controlsOf(steward: Steward): TestControls {
+/** Whoever calls the controls has all rights in the service. */
+function refuseProduction(env: Record<string, string>): void {
+  const modes = [env.STEWARD_ENV, Deno.env.get("STEWARD_ENV"), Deno.env.get("NODE_ENV")];
+  if (modes.includes("production")) {
+    throw new Error("this service is for tests; STEWARD_ENV or NODE_ENV says production");
+  }
+  if (env.DATABASE_URL) throw new Error("this service has a database of its own; DATABASE_URL cannot be set");
+}
+
+function controlsOf(steward: Steward): Omit<TestSteward, "url" | "stop" | typeof Symbol.asyncDispose> {
   const { platform } = steward;
-  const { sql } = platform;
-  const reported = new Map<string, number>();
+  const { sql, clock } = platform;
+  const reported = new Set<string>();
 
   const due = async () => [
     ...await sql<JobState[]>`
@@ -119,32 +138,46 @@ export function controlsOf(steward: Steward): TestControls {
     }
   }
 
+  /** The jobs whose last attempt ended since the last call. */
+  async function ended(): Promise<JobState[]> {
+    const jobs = await sql<JobState[]>`
+      select id, job_type_name, status, attempts, last_error from jobs
+      where status in ('Failed', 'DeadLettered') or status = 'Succeeded'
+        and not (tenant_id is null and created_by is null and recurring_job_id is not null)
+      order by completed_at, id`;
+    const keyOf = ({ id, status, attempts }: JobState) => `${id} ${status} ${attempts}`;
+    const recent = jobs.filter((job) => !reported.has(keyOf(job)));
+    for (const job of recent) reported.add(keyOf(job));
+    return recent;
+  }
+
   return {
-    clock: { advance: (by) => advanceClock(platform, by) },
+    clock: { advance: (by) => advanceClock(platform, by), now: () => clock.now() },
     jobs: {
       async drain() {
-        let last: JobState[];
+        let left: JobState[];
         for (let first: JobState[];;) {
           await steward.sweep();
           await finishDirectMessages(platform);
-          ({ first, last } = await settle());
-          if (first.length === 0 || last.length > 0) break;
+          ({ first, last: left } = await settle());
+          if (first.length === 0 || left.length > 0) break;
         }
-        const failing = await sql<JobState[]>`
-          select id, job_type_name, status, attempts, last_error from jobs
-          where status in ('Failed', 'DeadLettered') order by id`;
-        const failed = failing.filter(({ id, attempts }) => reported.get(id) !== attempts);
-        for (const { id, attempts } of failed) reported.set(id, attempts);
-        return { failed, left: last };
+        const jobs = await ended();
+        const hasRun = ({ status }: JobState) => status === "Succeeded";
+        return { ran: jobs.filter(hasRun), failed: jobs.filter((job) => !hasRun(job)), left };
       },
     },
     outbox: {
       async last({ to, channel } = {}) {
         const sent = await platform.outbox?.list() ?? [];
-        return sent.find((message) =>
+        const isTo = (address: string) => address.toLowerCase() === to?.toLowerCase();
+        const found = sent.find((message) =>
           (channel === undefined || message.channel === channel) &&
-          (to === undefined || message.to.some((each) => each.toLowerCase() === to.toLowerCase()))
-        ) ?? null;
+          (to === undefined || message.to.some(isTo))
+        );
+        if (!found) return null;
+        const { textBody: text, htmlBody: html, messageId: _, ...message } = found;
+        return { ...message, text, html, links: linksOf(text, html) };
       },
     },
     users: {
@@ -153,4 +186,11 @@ export function controlsOf(steward: Steward): TestControls {
     },
     tenants: { create: async (o) => ({ id: await createTenant(sql, o) }) },
   };
+}
+
+function linksOf(text: string | null, html: string | null): string[] {
+  if (html === null) return text?.match(/https?:\/\/[^\s<>"]+/g) ?? [];
+  const links = new Set<string>();
+  new Parser({ onopentag: (_, { href }) => href && links.add(href) }).end(html);
+  return [...links];
 }

@@ -74,7 +74,7 @@ export async function createSimulationDatabase(): Promise<string> {
   const defaults = await sql<{ change: string }[]>`
     select format('alter table %s alter column %I set default now()', d.adrelid::regclass, a.attname) as change
     from pg_attrdef d join pg_attribute a on a.attrelid = d.adrelid and a.attnum = d.adnum
-    where pg_get_expr(d.adbin, d.adrelid) in ('now()', 'public.now()')`;
+    where pg_get_expr(d.adbin, d.adrelid) in ('now()', 'pg_catalog.now()')`;
   for (const { change } of defaults) await sql.unsafe(change);
   await sql.unsafe("alter table audit_log disable trigger user"); // it is append-only, and ids of a seed are the same again
   await sql.unsafe("delete from recurring_jobs; analyze");

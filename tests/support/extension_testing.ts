@@ -4,7 +4,6 @@ import { CATALOG_PERMISSIONS } from "../../domain/rights/catalog.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { assemble } from "../../routes/extensions/assemble.ts";
 import type { Extension } from "../../routes/extensions/extension.ts";
-import { controlsOf, type TestControls } from "../../scripts/testing/steward.ts";
 import {
   hasRowForEachRoute,
   keepsFromOutsider,
@@ -22,13 +21,11 @@ import { type Actor, setup, type TestService } from "./setup.ts";
 export { until } from "./until.ts";
 export type { HttpAnswer, HttpClient } from "./http.ts";
 export type { Ask, Row, Rows } from "./isolation.ts";
-export type { NewUser as ActorOptions } from "../../scripts/testing/people.ts";
 export type { Actor } from "./setup.ts";
 
 /** A running service with extensions and a database of its own, and callers for requests to it. */
 export interface ExtensionTest
   extends
-    TestControls,
     Pick<TestService, "url" | "logs" | "nobody" | "systemAdmin" | "tenant" | "actor" | "settled" | "stop"> {
   sql: Sql;
   /** Has the catalog role Admin. */
@@ -51,7 +48,6 @@ export async function startForTest(
   const tenantAdmin = await t.actor({ role: "Admin" });
   return {
     ...t,
-    ...controlsOf(t.steward),
     sql: t.steward.platform.sql,
     tenantAdmin,
     visitor: await t.actor({ role: "Visitor", tenantId: tenantAdmin.tenantId ?? "" }),

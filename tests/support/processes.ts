@@ -1,4 +1,4 @@
-export { isAlive } from "../../scripts/testing/cluster.ts";
+export { isAlive } from "../../scripts/testing/database.ts";
 
 /** Runs a command without showing its output. Returns whether it succeeded; false if it is not installed. */
 export async function succeeds(command: string, ...args: string[]): Promise<boolean> {

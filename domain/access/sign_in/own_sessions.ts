@@ -35,8 +35,9 @@ export async function listOwnSessions(
 ): Promise<OwnSession[]> {
   return await q<OwnSession[]>`
     select s.id, s.created_at, s.authenticated_at, s.amr, s.expires_at, s.ip, s.user_agent,
-      exists(select from sessions c where c.user_id = s.user_id and c.revoked_at is null and c.id::text = ${caller.sessionId}
-        and s.id in (c.id, c.opened_by)) as is_current,
+      exists(select from sessions c left join oauth_grants g on g.session_id = c.id
+        where c.user_id = s.user_id and c.revoked_at is null and c.id::text = ${caller.sessionId}
+        and s.id in (c.id, c.opened_by, g.browser_session_id)) as is_current,
       coalesce((select max(r.created_at) from refresh_tokens r where r.session_id = s.id), s.created_at) as last_used_at
     from sessions s join users u on u.id = s.user_id and ${securityVersionOf(q)} = s.security_version
     where s.user_id = ${caller.userId} and s.client_id is null and s.revoked_at is null and s.expires_at > now()

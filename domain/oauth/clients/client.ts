@@ -2,7 +2,7 @@ import type { SigningAlgorithm } from "../../../infra/signing_keys.ts";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { type KeyListRequest, listKeys } from "../../access/keys/key_list.ts";
 import { problem } from "../../problems/problem.ts";
-import { type Caller, isSystemAdmin } from "../../rights/caller.ts";
+import { API_SCOPES, type Caller, isSystemAdmin } from "../../rights/caller.ts";
 import type { PagedResult } from "../../shared/paging.ts";
 import { type Versioned, versioned } from "../../shared/versioned.ts";
 
@@ -19,8 +19,8 @@ export const TOKEN_ALGORITHMS = ["EdDSA", "RS256"] as const satisfies SigningAlg
 /** Scopes that every client may have. A client defines other scopes itself. */
 export const STANDARD_SCOPES = ["openid", "profile", "email", "offline_access"] as const;
 
-/** The scope with which a first-party client's access token gives access to the user's own data in the service's API. */
-export const SELF_SCOPE = "steward.self";
+/** All scopes that the service knows. Each needs a sign-in by the user; `API_SCOPES` also need a first-party client. */
+export const USER_SCOPES: readonly string[] = [...STANDARD_SCOPES, ...API_SCOPES];
 
 /** The settings of a client that its manager chooses. */
 export interface ClientSettings {

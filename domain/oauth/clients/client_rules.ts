@@ -1,9 +1,9 @@
 import type { Tx } from "../../../infra/postgres/postgres.ts";
 import type { Config } from "../../../infra/config.ts";
 import { type FieldErrors, invalid, problem } from "../../problems/problem.ts";
-import { type Caller, isSystemAdmin } from "../../rights/caller.ts";
+import { API_SCOPES, type Caller, isSystemAdmin } from "../../rights/caller.ts";
 import { isSameAudience, withoutSlash } from "./audience.ts";
-import { type ClientKind, type ClientSettings, SELF_SCOPE } from "./client.ts";
+import { type ClientKind, type ClientSettings } from "./client.ts";
 import { redirectUriFault } from "./redirect_uris.ts";
 
 /** First characters of the client ids of clients and of service accounts. ID tokens name client ids as audience. */
@@ -34,8 +34,9 @@ export function requireClientRules(
       "expected at least one: a public client cannot use anything but the user's sign-in",
     ];
   }
-  if (settings.scopes.includes(SELF_SCOPE) && !settings.firstParty) {
-    errors.scopes = [`only a first-party client may have ${SELF_SCOPE}`];
+  const reserved = API_SCOPES.filter((scope) => settings.scopes.includes(scope));
+  if (reserved.length > 0 && !settings.firstParty) {
+    errors.scopes = [`only a first-party client may have ${reserved.join(" and ")}`];
   }
   if ([o.config.TOKEN_AUDIENCE, o.issuer].some((own) => isSameAudience(audience, own))) {
     errors.audience = ["expected another audience than the service's own, whose API would accept the tokens"];

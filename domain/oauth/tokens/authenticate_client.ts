@@ -8,7 +8,7 @@ import { digest } from "../../shared/secrets.ts";
 import type { KnownClient } from "../clients/known_clients.ts";
 import { listOf, OAuthError, type Parameters } from "../oauth_error.ts";
 import type { OAuthPlatform } from "../platform.ts";
-import { STANDARD_SCOPES } from "../clients/client.ts";
+import { USER_SCOPES } from "../clients/client.ts";
 import { answerOf, scopeOf, type TokenAnswer } from "./grant.ts";
 
 /** The caller of a route of the provider: a client or, by its client id and secret, a service account. */
@@ -100,9 +100,6 @@ function formDecoded(text: string): string {
   return decoded;
 }
 
-/** Scopes about a user. These tokens are not for a user. */
-const OF_USERS: ReadonlySet<string> = new Set(STANDARD_SCOPES);
-
 /**
  * Issues a token to a program for itself. That of a service account is good for the service's API, like the account's
  * secret, and ends with it. That of a client is for the client's audience.
@@ -145,7 +142,7 @@ export async function grantToProgram(
 
 /** The requested scopes; without a request, all of the client's own. */
 function scopesOf({ scopes }: KnownClient, parameters: Parameters): string[] {
-  const own = scopes.filter((scope) => !OF_USERS.has(scope));
+  const own = scopes.filter((scope) => !USER_SCOPES.includes(scope));
   if (!parameters.has("scope")) return own;
   const wanted = listOf(parameters.get("scope"));
   if (wanted.every((scope) => own.includes(scope))) return wanted;

@@ -1,16 +1,13 @@
 import { TokenRefused } from "../../../infra/tokens.ts";
 import { Problem } from "../../problems/problem.ts";
 import { readLiveSession } from "../../rights/authenticate.ts";
-import { SELF_SCOPE, STANDARD_SCOPES } from "../clients/client.ts";
+import { USER_SCOPES } from "../clients/client.ts";
 import type { KnownClient } from "../clients/known_clients.ts";
 import { listOf, OAuthError, type Parameters, requireParameter } from "../oauth_error.ts";
 import type { OAuthPlatform } from "../platform.ts";
 import { actClaims, answerOf, signAccessToken, type TokenAnswer } from "./grant.ts";
 
 export const ACCESS_TOKEN_TYPE = "urn:ietf:params:oauth:token-type:access_token";
-
-/** Scopes that need a sign-in by the user. */
-const OF_SIGN_IN: ReadonlySet<string> = new Set([...STANDARD_SCOPES, SELF_SCOPE]);
 
 /**
  * Exchanges the token of a delegation for one with the client's audience (RFC 8693), so that the actor acts as the user in
@@ -37,7 +34,7 @@ export async function exchangeToken(
   if (client.tenantId !== null && client.tenantId !== tenantId) {
     throw new OAuthError("invalid_target", "The client serves another tenant.");
   }
-  const own = client.scopes.filter((scope) => !OF_SIGN_IN.has(scope));
+  const own = client.scopes.filter((scope) => !USER_SCOPES.includes(scope));
   const scopes = parameters.has("scope") ? listOf(parameters.get("scope")) : own;
   if (scopes.some((scope) => !own.includes(scope))) {
     throw new OAuthError("invalid_scope", "The scope exceeds what the client may have.");

@@ -1,8 +1,8 @@
-import { type AccessClaims, accessClaims, TokenRefused } from "../../../infra/tokens.ts";
-import { accessChanged } from "../../rights/authenticate.ts";
+import { accessClaims, TokenRefused } from "../../../infra/tokens.ts";
+import { accessChanged, type Claims } from "../../rights/authenticate.ts";
 import type { Caller } from "../../rights/caller.ts";
 import type { OAuthPlatform } from "../platform.ts";
-import { mayActForSelf } from "./self_token.ts";
+import { apiScopesOf } from "./client_token.ts";
 
 /** Life of a ticket. It is short, because servers on the way may log the URL that contains it. */
 export const TICKET_SECONDS = 60;
@@ -32,11 +32,12 @@ export async function signStreamTicket(
 export async function readStreamTicket(
   p: Pick<OAuthPlatform, "tokens" | "oauthClients">,
   ticket: string,
-): Promise<AccessClaims & { clientId: string | null }> {
+): Promise<Claims> {
   const claims = await p.tokens.verifyIssued(ticket, TYPE);
   const clientId = typeof claims.client_id === "string" ? claims.client_id : null;
-  if (clientId !== null && !await mayActForSelf(p, clientId)) {
+  const apiScopes = clientId === null ? [] : await apiScopesOf(p, clientId, ["steward.self"]);
+  if (clientId !== null && apiScopes.length === 0) {
     throw new TokenRefused("TOKEN_INVALID", "The ticket's client may not act for the user's own data.");
   }
-  return { ...accessClaims(claims), clientId };
+  return { ...accessClaims(claims), clientId, apiScopes };
 }

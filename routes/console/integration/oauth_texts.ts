@@ -48,7 +48,10 @@ export const oauthClientTexts = sectionTexts({
     "A API que aceita os seus tokens de acesso, como https://api.example.com.",
   ],
   scopes: ["Scopes", "Âmbitos"],
-  scopesHint: ["Separated by spaces.", "Separados por espaços."],
+  scopesHint: [
+    "Separated by spaces. First-party clients may have steward.self and steward.files.",
+    "Separados por espaços. Clientes próprios podem ter steward.self e steward.files.",
+  ],
   tokenAlgorithm: ["Algorithm of access tokens", "Algoritmo dos tokens de acesso"],
   withPermissions: [
     "Access tokens contain the user's permissions",

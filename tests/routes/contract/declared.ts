@@ -79,15 +79,23 @@ function lineOf(spec: Endpoint, document: OpenApiDocument): string {
 }
 
 function whoMay({ access }: Endpoint): string {
-  const { permissions, needsCaller, needsTenant, personsOnly, forEnrolling, forSelf, forSetup, needsStepUp } =
-    access;
+  const {
+    permissions,
+    needsCaller,
+    needsTenant,
+    personsOnly,
+    forEnrolling,
+    clientScope,
+    forSetup,
+    needsStepUp,
+  } = access;
   if (!needsCaller) return "anyone";
   return [
     permissions.join(" or ") || "signed in",
     ...needsTenant ? ["in a tenant"] : [],
     ...personsOnly ? ["persons only"] : [],
     ...forEnrolling ? ["for enrolling"] : [],
-    ...forSelf ? ["for steward.self"] : [],
+    ...clientScope ? [`for ${clientScope}`] : [],
     ...forSetup ? ["for set-up links"] : [],
     ...needsStepUp ? ["after step-up"] : [],
   ].join(", ");

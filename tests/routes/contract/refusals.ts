@@ -1,4 +1,5 @@
 // Refusals that follow from the declared access of an endpoint: token, permission, tenant, and kind of caller.
+import { API_SCOPES, type ApiScope } from "../../../domain/rights/caller.ts";
 import { newId } from "../../../domain/shared/ids.ts";
 import type { Endpoint } from "../../../routes/shared/endpoint.ts";
 import { accepted } from "../../support/outcomes.ts";
@@ -78,15 +79,14 @@ export async function ofOtherKinds({ t }: Contract): Promise<Refused[]> {
     values (${newId()}, ${proved.userId}, 'totp', 'n', 's', now())`;
   await sql`update sessions set amr = '{pwd,otp,mfa}', authenticated_at = now() - interval '1 day'
     where user_id = ${proved.userId}`;
-  const self = await selfToken(t);
   const link = await accepted((await t.actor({ permissions })).post("/api/v1/sign-in-setup-links"), 201);
   return [
-    {
-      who: "a client's token for the user's own things",
-      by: { token: self },
+    ...await Promise.all(API_SCOPES.map(async (scope): Promise<Refused> => ({
+      who: `a client's token with the scope ${scope}`,
+      by: { token: await clientToken(t, scope) },
       refusal: "403 FORBIDDEN",
-      isRefused: ({ access }) => !access.forSelf,
-    },
+      isRefused: ({ access }) => access.clientScope !== scope,
+    }))),
     {
       who: "a set-up link",
       by: { token: link.url.split("#token=")[1] ?? "" },
@@ -120,8 +120,11 @@ export async function ofOtherKinds({ t }: Contract): Promise<Refused[]> {
   ];
 }
 
-/** A first-party client's token with the scope `steward.self`, of a person with every permission of a tenant. */
-async function selfToken({ actor, systemAdmin, steward: { platform } }: Contract["t"]): Promise<string> {
+/** A first-party client's token with a scope for the service's API, of a person with every permission of a tenant. */
+async function clientToken(
+  { actor, systemAdmin, steward: { platform } }: Contract["t"],
+  scope: ApiScope,
+): Promise<string> {
   const { userId, tenantId } = await actor({ permissions: everyTenantPermission });
   const audience = `https://${newId()}.test`;
   const made = systemAdmin.post("/api/v1/oauth-clients", {
@@ -129,14 +132,14 @@ async function selfToken({ actor, systemAdmin, steward: { platform } }: Contract
     kind: "confidential",
     redirectUris: ["https://own.test/"],
     firstParty: true,
-    scopes: ["steward.self"],
+    scopes: [scope],
     audience,
   });
   const client = await accepted(made, 201);
   const [session] = await platform.sql<{ id: string }[]>`select id from sessions where user_id = ${userId}`;
   const claims = {
     client_id: client.clientId,
-    scope: "steward.self",
+    scope,
     sid: session?.id,
     ver: 1,
     tenant_id: tenantId,
