@@ -10,6 +10,7 @@ const READMES = [
   "routes/README.md",
   "scripts/README.md",
   "scripts/client/workers/README.md",
+  "scripts/testing/README.md",
   "scripts/deploy/README.md",
   "domain/README.md",
   "domain/jobs/README.md",

@@ -7,10 +7,9 @@ import { clockFunctions } from "./database.ts";
 /**
  * Moves the time of the database and of the service by an interval, such as `3 days`. Leases move along, so that running
  * jobs are not lost. The service's own recurring jobs, such as those that delete old data, become due.
- * @returns the new time
  * @throws Error if `by` is no interval, or would move the time back
  */
-export async function advanceClock(p: { sql: Sql; clock: Clock }, by: string): Promise<Date> {
+export async function advanceClock(p: { sql: Sql; clock: Clock }, by: string): Promise<void> {
   await transact(p.sql, async (tx) => {
     const [offset] = await tx<{ seconds: number; isBack: boolean }[]>`
       select extract(epoch from now() + ${by}::text::interval - pg_catalog.now())::float8 as seconds,
@@ -26,5 +25,4 @@ export async function advanceClock(p: { sql: Sql; clock: Clock }, by: string): P
       where tenant_id is null and created_by is null and next_run_at > now()`;
   });
   if (p.clock instanceof DatabaseClock) await p.clock.start(p.sql);
-  return p.clock.now();
 }

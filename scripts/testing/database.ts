@@ -5,8 +5,6 @@ import process from "node:process";
 import postgres from "postgres";
 
 export const TEMPLATE = "steward_template";
-/** Copies of the template that wait to be renamed, because renaming takes a millisecond and copying half a second. */
-export const READY = ["ready_1", "ready_2"] as const;
 const START_TIMEOUT_MS = 120_000;
 /** `deno test` runs each file in an isolate of its own; all isolates of the process share the server. */
 const OWN_PLACE: ServerPlace = {
@@ -23,28 +21,32 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-/** Creates a database. The first call of a process starts the server, which ends with the process. */
-export async function createDatabase(): Promise<TestDatabase> {
-  const server = await serverUrl();
-  const name = `test_${crypto.randomUUID().replaceAll("-", "")}`;
+/** Takes a database that the server has made ahead. The first call of a process starts the server, which ends with it. */
+export async function takeDatabase(): Promise<TestDatabase> {
+  const url = await fromServer(OWN_PLACE, async ({ folder }) => {
+    for await (const { name } of Deno.readDir(folder)) {
+      if (!name.endsWith(READY)) continue;
+      const taken = join(folder, `${name}.taken`);
+      const isOurs = await Deno.rename(join(folder, name), taken).then(() => true, () => false);
+      if (isOurs) return await Deno.readTextFile(taken);
+    }
+    return null;
+  });
+  const name = new URL(url).pathname.slice(1);
   const folder = join(OWN_PLACE.folder, name);
   await Deno.mkdir(folder);
-  await onServer(server, async (sql) => {
-    for (const ready of READY) {
-      const isThere = await sql.unsafe(`alter database ${ready} rename to ${name}`).then(
-        () => true,
-        () => false,
-      );
-      if (isThere) return;
-    }
-    await sql.unsafe(copyOf(name));
-  });
   const drop = async () => {
-    await onServer(server, (sql) => sql.unsafe(`drop database ${name} with (force)`));
+    await onServer(databaseUrl(url, "postgres"), (sql) => sql.unsafe(`drop database ${name} with (force)`));
     await Deno.remove(folder, { recursive: true });
   };
-  return { url: databaseUrl(server, name), folder, drop };
+  return { url, folder, drop };
 }
+
+/** Ends the names of files of the server's folder with the URL of a database that a test can take. */
+export const READY = ".ready";
+
+/** Starts the server, so that a database is there soon. */
+export const startServerAhead = (): void => void startProcess(OWN_PLACE);
 
 /** SQL that creates a database, a copy of another one. Copying files takes a quarter of the CPU time of copying through the WAL. */
 export const copyOf = (name: string, template = TEMPLATE): string =>
@@ -84,12 +86,26 @@ export interface ServerPlace {
   owner: string;
 }
 
-/** Starts a server unless it runs. @returns the URL that its program writes into the file `ready` of the folder */
-export async function serverUrl({ folder, program, owner }: ServerPlace = OWN_PLACE): Promise<string> {
+/** Starts a server unless it runs, and waits until `find` finds what its program writes into the folder. */
+export async function fromServer(
+  place: ServerPlace,
+  find: (place: ServerPlace) => Promise<string | null>,
+): Promise<string> {
+  const hasEnded = await startProcess(place);
+  for (const since = Date.now(); Date.now() - since < START_TIMEOUT_MS && !hasEnded();) {
+    const found = await find(place).catch(() => null);
+    if (found) return found;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  throw new Error(`the Postgres server of the tests did not start; its folder is ${place.folder}`);
+}
+
+async function startProcess({ folder, program, owner }: ServerPlace): Promise<() => boolean> {
   let hasEnded = false;
   if (await createFolder(folder)) {
     const server = new Deno.Command(Deno.execPath(), {
-      args: ["run", "--no-lock", "-A", program, folder, owner],
+      // Resolving the packages again would take most of the start.
+      args: ["run", "--no-lock", "--node-modules-dir=manual", "-A", program, folder, owner],
       stdin: "null",
       stdout: "null",
       stderr: "inherit",
@@ -98,12 +114,7 @@ export async function serverUrl({ folder, program, owner }: ServerPlace = OWN_PL
     server.status.then(() => hasEnded = true);
     server.unref();
   }
-  for (const since = Date.now(); Date.now() - since < START_TIMEOUT_MS && !hasEnded;) {
-    const url = await Deno.readTextFile(join(folder, "ready")).catch(() => null);
-    if (url) return url;
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  throw new Error(`the Postgres server of the tests did not start; its folder is ${folder}`);
+  return () => hasEnded;
 }
 
 async function createFolder(path: string): Promise<boolean> {

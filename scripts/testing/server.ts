@@ -3,23 +3,58 @@ import { basename, dirname, join } from "node:path";
 import { clockFunctions, copyOf, databaseUrl, isAlive, onServer, READY } from "./database.ts";
 import { cachePath, makeTemplate, startCopy } from "./server_folder.ts";
 
-const LOOK_EVERY_MS = 200;
+const LOOK_EVERY_MS = 100;
+/** Databases that are made for the next process, as making one takes longer than the rest of a start. */
+const MADE_AHEAD = 2;
 const settings = { search_path: "public,pg_catalog" }; // finds the functions of time that the template has
 
 const [folder = "", owner = ""] = Deno.args;
 try {
   const server = await startPrepared();
-  const url = databaseUrl(server.url, "postgres");
-  await Deno.writeTextFile(join(folder, "ready.part"), url);
-  await Deno.rename(join(folder, "ready.part"), join(folder, "ready"));
-  await onServer(url, keepReady).finally(() => server.stop());
+  const kept = `${server.folder}.databases`;
+  const offer = async (name: string) => {
+    await Deno.writeTextFile(join(folder, `${name}.part`), databaseUrl(server.url, name));
+    await Deno.rename(join(folder, `${name}.part`), join(folder, name + READY));
+  };
+  const unused = await namesIn(kept);
+  await Deno.remove(kept).catch(() => {});
+  for (const name of unused) await offer(name);
+  await onServer(databaseUrl(server.url, "postgres"), async (sql) => {
+    const offered = () =>
+      Array.from(Deno.readDirSync(folder), ({ name }) => name).filter((name) => name.endsWith(READY));
+    const makeUntil = async (count: number) => {
+      while (offered().length < count) {
+        const name = `test_${crypto.randomUUID().replaceAll("-", "")}`;
+        await sql.unsafe(copyOf(name));
+        await offer(name);
+      }
+    };
+    while (isAlive(Number(owner))) {
+      await makeUntil(1);
+      await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+    }
+    await makeUntil(MADE_AHEAD);
+    const names = offered().map((name) => name.slice(0, -READY.length));
+    const used = await sql<{ name: string }[]>`
+      select datname as name from pg_database where datname like 'test\\_%' and datname <> all(${names})`;
+    for (const { name } of used) await sql.unsafe(`drop database ${name} with (force)`);
+    await Deno.writeTextFile(kept, names.join(" "));
+  }).finally(() => server.stop());
 } finally {
   await Deno.remove(folder, { recursive: true });
 }
 
+/** The databases that the former process has left unused; none if it did not end well. */
+function namesIn(file: string): Promise<string[]> {
+  return Deno.readTextFile(file).then((text) => text.split(" "), () => []);
+}
+
 async function startPrepared() {
-  const here = (name: string) => join(import.meta.dirname ?? "", name);
-  const template = await cachePath("steward-testing", ["server.ts", "template.ts", "database.ts"].map(here));
+  const sources = ["server.ts", "template.ts", "database.ts", "../../domain/rights/catalog.ts"];
+  const template = await cachePath(
+    "steward-testing",
+    sources.map((name) => join(import.meta.dirname ?? "", name)),
+  );
   const password = await passwordIn(`${template}.password`);
   await makeTemplate(template, { password, settings }, async (url) => {
     await onServer(url, async (sql) => {
@@ -51,18 +86,4 @@ async function removeOlder(template: string): Promise<void> {
     if (!/^[0-9a-f]{32}/.test(name) || name.startsWith(basename(template))) continue;
     await Deno.remove(join(dirname(template), name), { recursive: true });
   }
-}
-
-/** Makes copies of the template ahead until the tests have ended, and then removes what they have left. */
-async function keepReady(sql: Parameters<Parameters<typeof onServer>[1]>[0]): Promise<void> {
-  const namesLike = async (pattern: string) =>
-    (await sql<{ name: string }[]>`select datname as name from pg_database where datname like ${pattern}`)
-      .map(({ name }) => name);
-  while (isAlive(Number(owner))) {
-    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
-    if ((await namesLike("ready\\_%")).length === 0) await sql.unsafe(copyOf(READY[0]));
-  }
-  for (const name of await namesLike("test\\_%")) await sql.unsafe(`drop database ${name} with (force)`);
-  const ready = await namesLike("ready\\_%");
-  for (const name of READY) if (!ready.includes(name)) await sql.unsafe(copyOf(name));
 }

@@ -53,12 +53,15 @@ async function makeFolder(path: string, make: (folder: string) => Promise<void>)
 }
 
 /** Starts a server in one of the copies of `template` beside it: the first that no other process uses. */
-export async function startCopy(template: string, start: ServerStart): Promise<EmbeddedPostgres> {
+export async function startCopy(
+  template: string,
+  start: ServerStart,
+): Promise<EmbeddedPostgres & { folder: string }> {
   for (let n = 1;; n++) {
     const folder = `${template}-${n}`;
     await makeFolder(folder, (part) => copyFolder(template, part));
     try {
-      return await startServer(folder, start);
+      return { ...await startServer(folder, start), folder };
     } catch (error) {
       if (!/in use by another process/.test((error as Error).message)) throw error;
     }

@@ -7,7 +7,7 @@ import { createLog } from "../../infra/log.ts";
 import type { OutboxMessage } from "../../infra/mail/outbox.ts";
 import { startSteward as startService, type Steward } from "../../main.ts";
 import { advanceClock } from "./clock.ts";
-import { createDatabase } from "./database.ts";
+import { takeDatabase } from "./database.ts";
 import {
   createTenant,
   createUser,
@@ -84,19 +84,18 @@ export interface TestSteward extends AsyncDisposable {
  */
 export async function startSteward(env: Record<string, string> = {}): Promise<TestSteward> {
   refuseProduction(env);
-  const database = await createDatabase();
+  const database = await takeDatabase();
   const config = readConfig({
     TMPDIR: processEnv().TMPDIR,
     DATABASE_URL: database.url,
     DATA_DIR: database.folder,
     PORT: "0",
-    DATABASE_POOL: "6",
+    DATABASE_POOL: "4",
     LOG_LEVEL: "error",
-    ...(env.STEWARD_EXTENSIONS ? {} : { MIGRATE_ON_START: "false" }), // the template is migrated
     ...env,
   });
   const log = createLog(config.LOG_LEVEL, (line) => console.error(line.trimEnd())); // stdout is the tests'
-  const steward = await startService(config, { log });
+  const steward = await startService(config, { log, isPrepared: !config.STEWARD_EXTENSIONS });
   async function stop() {
     await steward.stop(2_000);
     await database.drop();
@@ -152,7 +151,14 @@ function controlsOf(steward: Steward): Omit<TestSteward, "url" | "stop" | typeof
   }
 
   return {
-    clock: { advance: (by) => advanceClock(platform, by), now: () => clock.now() },
+    clock: {
+      async advance(by) {
+        await advanceClock(platform, by);
+        await steward.sweep();
+        return clock.now();
+      },
+      now: () => clock.now(),
+    },
     jobs: {
       async drain() {
         let left: JobState[];

@@ -5,9 +5,9 @@ import { join } from "node:path";
 import {
   copyOf,
   databaseUrl,
+  fromServer,
   onServer,
   type ServerPlace,
-  serverUrl,
   TEMPLATE,
 } from "../../scripts/testing/database.ts";
 import { cachePath, copyFolder, makeTemplate, startServer } from "../../scripts/testing/server_folder.ts";
@@ -29,7 +29,7 @@ const PLACE: ServerPlace = {
 
 /** Creates a new database, a copy of the template or empty, and returns its connection string. */
 export async function createTestDatabase(o: { empty?: boolean } = {}): Promise<string> {
-  const server = await serverUrl(PLACE);
+  const server = await fromServer(PLACE, ({ folder }) => Deno.readTextFile(join(folder, "ready")));
   const name = `test_${crypto.randomUUID().replaceAll("-", "")}`;
   await onServer(server, (sql) => sql.unsafe(copyOf(name, o.empty ? "template1" : TEMPLATE)));
   return databaseUrl(server, name);
