@@ -57,7 +57,6 @@ export interface TestSteward extends AsyncDisposable {
      * @returns the new time
      */
     advance(by: string): Promise<Date>;
-    now(): Date;
   };
   jobs: {
     /** Runs all that is due, also the jobs that these jobs enqueue, until nothing runs. */
@@ -114,7 +113,7 @@ function refuseProduction(env: Record<string, string>): void {
 
 function controlsOf(steward: Steward): Omit<TestSteward, "url" | "stop" | typeof Symbol.asyncDispose> {
   const { platform } = steward;
-  const { sql, clock } = platform;
+  const { sql } = platform;
   const reported = new Set<string>();
 
   const due = async () => [
@@ -123,13 +122,12 @@ function controlsOf(steward: Steward): Omit<TestSteward, "url" | "stop" | typeof
       where status = 'Processing' or status in ('Enqueued', 'Scheduled', 'Failed') and due_at <= now() order by id`,
   ];
 
-  /** Waits until no job is due or the jobs do not change for long; returns those that were due at first and at last. */
-  async function settle(): Promise<{ first: JobState[]; last: JobState[] }> {
-    const first = await due();
-    let [last, since] = [first, performance.now()];
+  /** Waits until no job is due or the jobs do not change for long. @returns the jobs that are due */
+  async function settle(jobs: JobState[]): Promise<JobState[]> {
+    let [last, since] = [jobs, performance.now()];
     for (;;) {
       const limit = last.some(({ status }) => status === "Processing") ? RUNNING_MS : UNTAKEN_MS;
-      if (last.length === 0 || performance.now() - since > limit) return { first, last };
+      if (last.length === 0 || performance.now() - since > limit) return last;
       await pause(10);
       const next = await due();
       if (JSON.stringify(next) !== JSON.stringify(last)) since = performance.now();
@@ -155,18 +153,17 @@ function controlsOf(steward: Steward): Omit<TestSteward, "url" | "stop" | typeof
       async advance(by) {
         await advanceClock(platform, by);
         await steward.sweep();
-        return clock.now();
+        return platform.clock.now();
       },
-      now: () => clock.now(),
     },
     jobs: {
       async drain() {
-        let left: JobState[];
-        for (let first: JobState[];;) {
+        let left: JobState[] = [];
+        for (let jobs: JobState[] | undefined; left.length === 0 && jobs?.length !== 0;) {
           await steward.sweep();
           await finishDirectMessages(platform);
-          ({ first, last: left } = await settle());
-          if (first.length === 0 || left.length > 0) break;
+          jobs = await due();
+          left = await settle(jobs);
         }
         const jobs = await ended();
         const hasRun = ({ status }: JobState) => status === "Succeeded";

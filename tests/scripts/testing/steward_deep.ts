@@ -39,14 +39,13 @@ Deno.test("a product's test moves the clock, runs due jobs, reads messages, and 
 
   const moved = await clock.advance("3 days");
   assert.ok(moved.getTime() - Date.now() > 71 * 3_600_000);
-  assert.ok(clock.now() >= moved);
   assert.equal((await send(user.token, "/jobs")).code, "TOKEN_EXPIRED");
   const { ran, failed } = await jobs.drain();
   assert.deepEqual([ran.length, ran[0]?.status, failed], [1, "Succeeded", []]);
   const mail = await outbox.last({ to: "ann@example.com", channel: "Email" });
   assert.equal(mail?.subject, "Day 2");
   assert.deepEqual(mail?.links, ["https://example.com/a?b=1&c=2"]);
-  assert.ok(new Date(mail?.sentAt ?? 0) >= moved);
+  assert.ok(Date.parse(mail?.sentAt ?? "") - Date.now() > 71 * 3_600_000);
   assert.equal(await outbox.last({ to: "bob@example.com" }), null);
   const statuses = async () =>
     (await send(await users.token(user), "/jobs")).items.map(({ status }: { status: string }) => status);
