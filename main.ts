@@ -87,6 +87,8 @@ export interface StewardOptions {
   onSettled?: (jobs: SettledJob[]) => void;
   /** Checks every answer against its declared shape. */
   checkAnswers?: boolean;
+  /** The database has the schema and the catalog of this version, so that only its clock is read. */
+  isPrepared?: boolean;
   /** Modules of extensions, as paths or `file:` URLs, besides those of STEWARD_EXTENSIONS. */
   extensions?: string[];
 }
@@ -113,7 +115,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
   );
   const sections = await extensions.loadSections();
   await requireBreachedPasswords(config.BREACHED_PASSWORDS);
-  await prepareDatabase(config, databaseClock, extensions);
+  await prepareDatabase(config, databaseClock, extensions, o.isPrepared);
   const pools = openPools(config, log);
   const { sql, pointReads } = pools;
   databaseClock.follow(sql, log);
@@ -256,6 +258,7 @@ async function prepareDatabase(
   config: Config,
   clock: DatabaseClock,
   extensions: { migrations: readonly ExtensionMigrations[]; catalog: CatalogAdditions },
+  isPrepared = false,
 ): Promise<void> {
   const url = config.DATABASE_URL ?? "";
   const pooled = !config.DATABASE_LISTEN;
@@ -265,6 +268,7 @@ async function prepareDatabase(
       throw new Error(`the database of DATABASE_URL cannot be used: ${cause.message}`, { cause });
     });
     setIdClock(clock);
+    if (isPrepared) return;
     if (config.MIGRATE_ON_START) await migrate(migrating, extensions.migrations);
     const pending = await pendingMigrations(migrating, extensions.migrations);
     if (pending.length > 0) {

@@ -19,7 +19,8 @@ export interface Providers {
 
 /** Opens the configured providers. In development, the outbox replaces missing ones; in production it never does. */
 export async function openProviders(config: Config, clock: Clock = systemClock): Promise<Providers> {
-  const outbox = config.isProduction ? null : await openOutbox(join(config.DATA_DIR, "outbox"));
+  const now = () => clock.now();
+  const outbox = config.isProduction ? null : await openOutbox(join(config.DATA_DIR, "outbox"), { now });
   const mail = await openMail(config.SMTP_URL ?? [], clock);
   const push = config.FCM_SERVICE_ACCOUNT
     ? [createFcm(config.FCM_SERVICE_ACCOUNT, { url: config.FCM_URL, now: () => clock.now().getTime() })]

@@ -12,6 +12,7 @@ const READMES = [
   "scripts/client/workers/README.md",
   "scripts/import/README.md",
   "infra/postgres/README.md",
+  "scripts/testing/README.md",
   "scripts/deploy/README.md",
   "domain/README.md",
   "domain/jobs/README.md",

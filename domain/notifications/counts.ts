@@ -102,7 +102,7 @@ export const totalOf = (counts: Map<NotificationStatus, number>): number =>
 
 /** Merges count shards of past days into one row each, so that sums read few rows. @returns how many shards */
 export const foldDays = (q: Sql, limit = FOLD_LIMIT): Promise<number> =>
-  foldShards(q, { table: "notification_counts", period: "day", before: q`current_date - 1` }, limit);
+  foldShards(q, { table: "notification_counts", period: "day", before: q`now()::date - 1` }, limit);
 
 /** Merges count shards of past hours into one row each. @returns how many shards */
 export const foldHours = (q: Sql, limit = FOLD_LIMIT): Promise<number> =>

@@ -1,4 +1,4 @@
-// "@steward/steward/testing": what the tests of an extension import.
+// What the tests of an extension import, as a part of "@steward/steward/testing".
 import assert from "node:assert/strict";
 import { CATALOG_PERMISSIONS } from "../../domain/rights/catalog.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";
@@ -21,7 +21,7 @@ import { type Actor, setup, type TestService } from "./setup.ts";
 export { until } from "./until.ts";
 export type { HttpAnswer, HttpClient } from "./http.ts";
 export type { Ask, Row, Rows } from "./isolation.ts";
-export type { Actor, ActorOptions } from "./setup.ts";
+export type { Actor } from "./setup.ts";
 
 /** A running service with extensions and a database of its own, and callers for requests to it. */
 export interface ExtensionTest

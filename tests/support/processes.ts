@@ -1,14 +1,4 @@
-import process from "node:process";
-
-/** Whether a process with this id exists. */
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}
+export { isAlive } from "../../scripts/testing/database.ts";
 
 /** Runs a command without showing its output. Returns whether it succeeded; false if it is not installed. */
 export async function succeeds(command: string, ...args: string[]): Promise<boolean> {

@@ -1,16 +1,20 @@
-import assert from "node:assert/strict";
 import { join } from "node:path";
-import { createCatalogRoles } from "../../domain/access/roles/default_roles.ts";
-import { openSession } from "../../domain/access/sign_in/sessions.ts";
 import type { SettledJob } from "../../domain/jobs/job_row.ts";
-import { newId } from "../../domain/shared/ids.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { type Config, processEnv, readConfig } from "../../infra/config.ts";
 import { createLog } from "../../infra/log.ts";
-import { HASH_COST } from "../../infra/passwords.ts";
 import { writeTokenKeys } from "../../infra/signing_keys.ts";
-import { transact } from "../../infra/postgres/postgres.ts";
+import { ACCESS_TOKEN_SECONDS } from "../../infra/tokens.ts";
 import { startSteward, type Steward, type StewardOptions } from "../../main.ts";
+import {
+  createTenant,
+  createUser,
+  type NewTenant,
+  type NewUser,
+  openTestSession,
+  platformTenant,
+  type TestUser,
+} from "../../scripts/testing/people.ts";
 import { createTestDatabase } from "./cluster.ts";
 import { HttpClient, SHOWS_LOG } from "./http.ts";
 import { INSTANCES } from "./in_one_instance.ts";
@@ -19,9 +23,6 @@ import { spendOn } from "./processor_time.ts";
 import { RoundRobin } from "./round_robin.ts";
 import { rsaKey } from "./rsa_key.ts";
 import { afterAllFiles, isOneOfSeveralFiles } from "./test_files.ts";
-
-/** Hashes of the usual cost take 60 ms of processor time. */
-Object.assign(HASH_COST, { memoryCost: 8, timeCost: 1 });
 
 /** A signed-in caller of a test. */
 export class Actor extends HttpClient {
@@ -36,17 +37,6 @@ export class Actor extends HttpClient {
   ) {
     super(baseUrl, token);
   }
-}
-
-export interface ActorOptions {
-  /** Default: a new tenant. */
-  tenantId?: string;
-  /** Permissions of the actor's one role. */
-  permissions?: string[];
-  /** A catalog role instead of `permissions`. */
-  role?: "SystemAdmin" | "Admin" | "Visitor" | "GroupAdmin";
-  /** Whether the token has no tenant. */
-  global?: boolean;
 }
 
 /** A running service with its own database, and callers for requests to it. */
@@ -64,8 +54,8 @@ export interface TestService {
   nobody: HttpClient;
   /** Holds admin:system in the platform tenant. */
   systemAdmin: Actor;
-  tenant(o?: { name?: string; type?: "Standard" | "Group"; parentTenantId?: string }): Promise<string>;
-  actor(o?: ActorOptions): Promise<Actor>;
+  tenant(o?: NewTenant): Promise<string>;
+  actor(o?: NewUser): Promise<Actor>;
   /** The same caller with a new session and a token of the usual lifetime, after its roles were written to the database. */
   signedIn(actor: Actor): Promise<Actor>;
   /** Resolves when the job has one of `statuses`; default: any final status. */
@@ -73,10 +63,6 @@ export interface TestService {
   stop(): Promise<void>;
 }
 
-/**
- * Lifetime of an actor's token. On a slow machine the tests of a file take longer than the service's quarter of an hour.
- */
-const ACTOR_TOKEN_SECONDS = 4 * 60 * 60;
 const ENDED = ["Succeeded", "DeadLettered", "Cancelled"];
 
 export interface SetupOptions extends Pick<StewardOptions, "clock"> {
@@ -133,7 +119,6 @@ async function startService(env: Record<string, string>, o: SetupOptions): Promi
   await writeTokenKeys(dataDir, [await rsaKey()]);
   const steward = await start(config);
   const { sql } = steward.platform;
-  const signing = o.clock ? steward.platform : withLongTokens(steward.platform);
   const others = await Promise.all(
     Array.from({ length: proxy ? INSTANCES - 1 : 0 }, (_, n) => {
       // same database, bucket, keys and outbox as the first instance; separate KV file
@@ -150,58 +135,10 @@ async function startService(env: Record<string, string>, o: SetupOptions): Promi
   const instances = [steward, ...others.filter((instance) => "platform" in instance)];
   if (proxy) proxy.targets = [steward, ...others].map((instance) => instance.url);
   const url = proxy?.url ?? steward.url;
-  const [platform] = await sql<{ id: string }[]>`select id from tenants where type = 'Platform'`;
-  const platformTenantId = platform?.id ?? "";
-
-  async function tenant(o: Parameters<TestService["tenant"]>[0] = {}): Promise<string> {
-    const id = newId();
-    const type = o.type ?? "Standard";
-    await transact(sql, async (tx) => {
-      await tx`insert into tenants (id, name, type, parent_tenant_id)
-        values (${id}, ${o.name ?? `Tenant ${id}`}, ${type}, ${o.parentTenantId ?? null})`;
-      await createCatalogRoles(tx, id, type);
-    });
-    return id;
-  }
-
-  async function actor(o: ActorOptions = {}): Promise<Actor> {
-    const userId = newId();
-    const email = `${userId}@example.test`;
-    const tenantId = o.role === "SystemAdmin" ? platformTenantId : o.tenantId ?? await tenant();
-    return await transact(sql, async (tx) => {
-      await tx`insert into users (id, email, first_name, last_name) values (${userId}, ${email}, 'Test', 'Actor')`;
-      await tx`insert into user_tenants (user_id, tenant_id, is_default) values (${userId}, ${tenantId}, true)`;
-      let roleId: string | null = null;
-      if (o.role) {
-        const [role] = await tx<{ id: string }[]>`
-          select id from roles where tenant_id = ${tenantId} and name = ${o.role} and is_system`;
-        roleId = role?.id ?? null;
-      } else {
-        roleId = newId();
-        await tx`insert into roles (id, tenant_id, name) values (${roleId}, ${tenantId}, ${`Role ${roleId}`})`;
-        const granted = await tx`insert into role_permissions (role_id, permission_id)
-          select ${roleId}, id from permissions where tenant_id is null and code = any(${
-          o.permissions ?? []
-        }::text[])`;
-        assert.equal(
-          granted.count,
-          (o.permissions ?? []).length,
-          "every permission of the actor is in the catalog",
-        );
-      }
-      await tx`insert into user_tenant_roles (user_id, tenant_id, role_id) values (${userId}, ${tenantId}, ${roleId})`;
-      const user = { id: userId, securityVersion: 1 };
-      const context = o.global ? null : tenantId;
-      const tokens = await openSession(signing, tx, {
-        user,
-        tenantId: context,
-        amr: ["pwd"],
-        ip: null,
-        userAgent: null,
-      });
-      return new Actor(url, tokens.accessToken, userId, tenantId, email, roleId, tokens.refreshToken);
-    });
-  }
+  const actorOf = ({ token, id, tenantId, email, roleId, refreshToken }: TestUser) =>
+    new Actor(url, token, id, tenantId, email, roleId, refreshToken);
+  const tokenSeconds = o.clock ? ACCESS_TOKEN_SECONDS : undefined;
+  const actor = async (o?: NewUser) => actorOf(await createUser(steward.platform, o, tokenSeconds));
 
   return {
     steward,
@@ -219,18 +156,16 @@ async function startService(env: Record<string, string>, o: SetupOptions): Promi
       return Object.assign(restore, { [Symbol.dispose]: restore });
     },
     url,
-    platformTenantId,
+    platformTenantId: await platformTenant(sql),
     logs,
     nobody: new HttpClient(url),
     systemAdmin: await actor({ role: "SystemAdmin" }),
-    tenant,
+    tenant: (o) => createTenant(sql, o),
     actor,
-    signedIn: ({ userId, tenantId, email, roleId }) =>
-      transact(sql, async (tx) => {
-        const session = { user: { id: userId }, tenantId, amr: ["pwd" as const], ip: null, userAgent: null };
-        const tokens = await openSession(steward.platform, tx, session);
-        return new Actor(url, tokens.accessToken, userId, tenantId, email, roleId, tokens.refreshToken);
-      }),
+    async signedIn({ userId, tenantId, email, roleId }) {
+      const { token, refreshToken } = await openTestSession(steward.platform, sql, userId, tenantId);
+      return new Actor(url, token, userId, tenantId, email, roleId, refreshToken);
+    },
     settled: (jobId, statuses = ENDED) =>
       new Promise((resolve, reject) => {
         const late = setTimeout(() => {
@@ -299,20 +234,6 @@ function restorerOf(platform: ServicePlatform): () => void {
     Object.assign(platform, members);
     for (const { list, items } of lists) list.splice(0, list.length, ...items);
   };
-}
-
-/** Signs access tokens with a lifetime of `ACTOR_TOKEN_SECONDS`. */
-function withLongTokens({ tokens, config }: ServicePlatform): Pick<ServicePlatform, "tokens"> {
-  const sign: typeof tokens.sign = ({ sub, sid, ver, tenantId }) =>
-    tokens.issue({
-      typ: "at+jwt",
-      algorithm: "EdDSA",
-      audience: config.TOKEN_AUDIENCE,
-      subject: sub,
-      lifeSeconds: ACTOR_TOKEN_SECONDS,
-      claims: { sid, ver, ...(tenantId ? { tenant_id: tenantId } : {}) },
-    });
-  return { tokens: { ...tokens, sign } };
 }
 
 /**

@@ -1,0 +1,199 @@
+// The real service for the tests of a product: with an embedded Postgres, and a clock, jobs and an outbox in the test's hands.
+import { Parser } from "htmlparser2";
+import { setTimeout as pause } from "node:timers/promises";
+import { finishDirectMessages } from "../../domain/notifications/sending/direct.ts";
+import { processEnv, readConfig } from "../../infra/config.ts";
+import { createLog } from "../../infra/log.ts";
+import type { OutboxMessage } from "../../infra/mail/outbox.ts";
+import { startSteward as startService, type Steward } from "../../main.ts";
+import { advanceClock } from "./clock.ts";
+import { takeDatabase } from "./database.ts";
+import {
+  createTenant,
+  createUser,
+  type NewTenant,
+  type NewUser,
+  openTestSession,
+  type TestUser,
+} from "./people.ts";
+
+/** Due jobs that no worker takes for this time are left. */
+const UNTAKEN_MS = 2_000;
+/** Running jobs are awaited for this time. */
+const RUNNING_MS = 60_000;
+
+export interface JobState {
+  id: string;
+  jobTypeName: string;
+  status: string;
+  attempts: number;
+  lastError: string | null;
+}
+
+export interface Drained {
+  /** Jobs that have succeeded since the last call, without the service's own recurring ones. */
+  ran: JobState[];
+  /** Jobs whose last attempt has failed since the last call: waiting for a retry (`Failed`) or `DeadLettered`. */
+  failed: JobState[];
+  /** Due jobs that no worker took, such as those of a remote type without a worker, and jobs that did not end. */
+  left: JobState[];
+}
+
+/** A message that was sent. */
+export interface SentMessage
+  extends Pick<OutboxMessage, "id" | "channel" | "to" | "subject" | "attachments" | "sentAt"> {
+  text: string | null;
+  html: string | null;
+  /** The addresses of the links in the HTML, or else in the text. */
+  links: string[];
+}
+
+export interface TestSteward extends AsyncDisposable {
+  url: string;
+  clock: {
+    /**
+     * Moves the service's time: due jobs, schedules, expiry of tokens and retention see it. It goes on from there.
+     * @param by such as `3 days`
+     * @returns the new time
+     */
+    advance(by: string): Promise<Date>;
+  };
+  jobs: {
+    /** Runs all that is due, also the jobs that these jobs enqueue, until nothing runs. */
+    drain(): Promise<Drained>;
+  };
+  outbox: {
+    /** The last mail, SMS or push message that was sent; null: none was. @param o.to one of its recipients */
+    last(o?: { to?: string; channel?: OutboxMessage["channel"] }): Promise<SentMessage | null>;
+  };
+  users: {
+    create(o?: NewUser): Promise<TestUser>;
+    /** A new token, for example after the clock moved beyond the end of the former one. */
+    token(user: Pick<TestUser, "id" | "tenantId">): Promise<string>;
+  };
+  tenants: { create(o?: NewTenant): Promise<{ id: string }> };
+  /** Stops the service, and removes its database and files. The Postgres server ends with the process. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts the service with a database of its own. The first start with a version of the schema takes some seconds more.
+ * @param env settings, such as `{ STEWARD_EXTENSIONS: "./acme/mod.ts" }`. Those of the process do not count.
+ * @throws Error if this looks like production
+ */
+export async function startSteward(env: Record<string, string> = {}): Promise<TestSteward> {
+  refuseProduction(env);
+  const database = await takeDatabase();
+  const config = readConfig({
+    TMPDIR: processEnv().TMPDIR,
+    DATABASE_URL: database.url,
+    DATA_DIR: database.folder,
+    PORT: "0",
+    DATABASE_POOL: "4",
+    LOG_LEVEL: "error",
+    ...env,
+  });
+  const log = createLog(config.LOG_LEVEL, (line) => console.error(line.trimEnd())); // stdout is the tests'
+  const steward = await startService(config, { log, isPrepared: !config.STEWARD_EXTENSIONS });
+  async function stop() {
+    await steward.stop(2_000);
+    await database.drop();
+  }
+  return { url: steward.url, ...controlsOf(steward), stop, [Symbol.asyncDispose]: stop };
+}
+
+/** Whoever calls the controls has all rights in the service. */
+function refuseProduction(env: Record<string, string>): void {
+  const modes = [env.STEWARD_ENV, Deno.env.get("STEWARD_ENV"), Deno.env.get("NODE_ENV")];
+  if (modes.includes("production")) {
+    throw new Error("this service is for tests; STEWARD_ENV or NODE_ENV says production");
+  }
+  if (env.DATABASE_URL) throw new Error("this service has a database of its own; DATABASE_URL cannot be set");
+}
+
+function controlsOf(steward: Steward): Omit<TestSteward, "url" | "stop" | typeof Symbol.asyncDispose> {
+  const { platform } = steward;
+  const { sql } = platform;
+  const reported = new Set<string>();
+
+  const due = async () => [
+    ...await sql<JobState[]>`
+      select id, job_type_name, status, attempts, last_error from jobs
+      where status = 'Processing' or status in ('Enqueued', 'Scheduled', 'Failed') and due_at <= now() order by id`,
+  ];
+
+  /** Waits until no job is due or the jobs do not change for long. @returns the jobs that are due */
+  async function settle(jobs: JobState[]): Promise<JobState[]> {
+    let [last, since] = [jobs, performance.now()];
+    for (;;) {
+      const limit = last.some(({ status }) => status === "Processing") ? RUNNING_MS : UNTAKEN_MS;
+      if (last.length === 0 || performance.now() - since > limit) return last;
+      await pause(10);
+      const next = await due();
+      if (JSON.stringify(next) !== JSON.stringify(last)) since = performance.now();
+      last = next;
+    }
+  }
+
+  /** The jobs whose last attempt ended since the last call. */
+  async function ended(): Promise<JobState[]> {
+    const jobs = await sql<JobState[]>`
+      select id, job_type_name, status, attempts, last_error from jobs
+      where status in ('Failed', 'DeadLettered') or status = 'Succeeded'
+        and not (tenant_id is null and created_by is null and recurring_job_id is not null)
+      order by completed_at, id`;
+    const keyOf = ({ id, status, attempts }: JobState) => `${id} ${status} ${attempts}`;
+    const recent = jobs.filter((job) => !reported.has(keyOf(job)));
+    for (const job of recent) reported.add(keyOf(job));
+    return recent;
+  }
+
+  return {
+    clock: {
+      async advance(by) {
+        await advanceClock(platform, by);
+        await steward.sweep();
+        return platform.clock.now();
+      },
+    },
+    jobs: {
+      async drain() {
+        let left: JobState[] = [];
+        for (let jobs: JobState[] | undefined; left.length === 0 && jobs?.length !== 0;) {
+          await steward.sweep();
+          await finishDirectMessages(platform);
+          jobs = await due();
+          left = await settle(jobs);
+        }
+        const jobs = await ended();
+        const hasRun = ({ status }: JobState) => status === "Succeeded";
+        return { ran: jobs.filter(hasRun), failed: jobs.filter((job) => !hasRun(job)), left };
+      },
+    },
+    outbox: {
+      async last({ to, channel } = {}) {
+        const sent = await platform.outbox?.list() ?? [];
+        const isTo = (address: string) => address.toLowerCase() === to?.toLowerCase();
+        const found = sent.find((message) =>
+          (channel === undefined || message.channel === channel) &&
+          (to === undefined || message.to.some(isTo))
+        );
+        if (!found) return null;
+        const { textBody: text, htmlBody: html, messageId: _, ...message } = found;
+        return { ...message, text, html, links: linksOf(text, html) };
+      },
+    },
+    users: {
+      create: (o) => createUser(platform, o),
+      token: async ({ id, tenantId }) => (await openTestSession(platform, sql, id, tenantId)).token,
+    },
+    tenants: { create: async (o) => ({ id: await createTenant(sql, o) }) },
+  };
+}
+
+function linksOf(text: string | null, html: string | null): string[] {
+  if (html === null) return text?.match(/https?:\/\/[^\s<>"]+/g) ?? [];
+  const links = new Set<string>();
+  new Parser({ onopentag: (_, { href }) => href && links.add(href) }).end(html);
+  return [...links];
+}
