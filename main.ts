@@ -38,7 +38,8 @@ import { type EmbeddedStack, startEmbeddedStack } from "./infra/embedded/stack.t
 import { serveHttp } from "./infra/http_server.ts";
 import { createLog, type Log } from "./infra/log.ts";
 import { objectStoreConfig } from "./infra/objectstore/store_config.ts";
-import { connectObjectStore } from "./infra/objectstore/objectstore.ts";
+import { keepsFiles } from "./infra/areas.ts";
+import { connectObjectStore, type ObjectStore } from "./infra/objectstore/objectstore.ts";
 import { shareChanges } from "./infra/postgres/changes.ts";
 import { DatabaseClock } from "./infra/postgres/database_clock.ts";
 import { ConnectionWait } from "./infra/postgres/connection_wait.ts";
@@ -49,16 +50,15 @@ import { Replica } from "./infra/postgres/replica.ts";
 import { requireTenantInKeys } from "./infra/postgres/tenant_keys.ts";
 import { readConfigOrExit, runService, waitUntilStopped } from "./infra/process.ts";
 import { openProviders } from "./infra/providers.ts";
-import { openScanner } from "./infra/scanner/configured_scanner.ts";
+import type { Scanner } from "./infra/scanner/scanner.ts";
 import { openTokens } from "./infra/tokens.ts";
 import { openWakeUps } from "./infra/wakeups/open_wake_ups.ts";
 import { createApp, withMounts } from "./routes/app.ts";
 import { componentsMount } from "./routes/components/mount.ts";
 import { consoleMount, rootPage } from "./routes/console/mounts.ts";
-import { assemble } from "./routes/extensions/assemble.ts";
-import { loadExtensions } from "./routes/extensions/load_extensions.ts";
+import { loadExtensions, noExtensions } from "./routes/extensions/load_extensions.ts";
 import { servicesOf } from "./routes/extensions/services.ts";
-import { endpointsOf } from "./routes/endpoints.ts";
+import { endpointsOf } from "./routes/areas.ts";
 
 const DRAIN_MS = 25_000;
 
@@ -106,10 +106,10 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
   const log = o.log ?? createLog(config.LOG_LEVEL);
   const databaseClock = new DatabaseClock();
   const clock = o.clock ?? databaseClock;
-  const extensions = assemble(
-    await loadExtensions([...config.STEWARD_EXTENSIONS ?? [], ...o.extensions ?? []]),
-    () => services,
-  );
+  const loaded = await loadExtensions([...config.STEWARD_EXTENSIONS ?? [], ...o.extensions ?? []]);
+  const extensions = loaded.length > 0
+    ? (await import("./routes/extensions/assemble.ts")).assemble(loaded, () => services)
+    : noExtensions();
   const sections = await extensions.loadSections();
   await requireBreachedPasswords(config.BREACHED_PASSWORDS);
   await prepareDatabase(config, databaseClock, extensions);
@@ -139,15 +139,23 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     checkDueTimes: async () => await engine?.checkDueTimes(),
   });
 
-  const eventFeed = await EventFeed.open({ sql, log, clock, config, stopping: stopping.signal });
+  const eventFeed = config.AREAS.has("events")
+    ? await EventFeed.open({ sql, log, clock, config, stopping: stopping.signal })
+    : null;
 
-  profilesOf(config); // throws now, not at the first upload, if FILE_PROFILES is wrong
-  const objects = connectObjectStore(objectStoreConfig(config), clock);
-  if (!config.isProduction) await objects.ensureBucket();
+  const keeps = keepsFiles(config);
+  if (keeps) profilesOf(config); // throws now, not at the first upload, if FILE_PROFILES is wrong
+  const objects = keeps
+    ? connectObjectStore(objectStoreConfig(config), clock)
+    : absent<ObjectStore>("the object store");
+  if (keeps && !config.isProduction) await objects.ensureBucket();
   const providers = await openProviders(config, clock);
   const metrics = new Metrics();
-  const scanner = openScanner(config, { log, onVerdict: (verdict) => metrics.scans.add([verdict]) });
-  const checks = instanceChecks({ sql, pointReads, objects, scanner, mail: providers.mail }, {
+  const onVerdict = (verdict: string) => metrics.scans.add([verdict]);
+  const scanner = keeps
+    ? (await import("./infra/scanner/configured_scanner.ts")).openScanner(config, { log, onVerdict })
+    : absent<Scanner>("the scanner");
+  const checks = instanceChecks({ config, sql, pointReads, objects, scanner, mail: providers.mail }, {
     jobStallReason: () => engine?.stallReason() ?? null,
   });
   const platform: ServicePlatform = {
@@ -164,7 +172,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     wakeUps,
     jobTypes: new JobTypes(),
     eventTypes: extensions.eventTypes,
-    eventFeed,
+    eventFeed: eventFeed ?? absent("the event feed"),
     jobEvents: new JobEvents(sql, pointReads),
     workPolls: new WorkPolls({
       sql,
@@ -179,7 +187,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     messageWriter: new MessageWriter({ sql, wakeUps }),
     reservationWriter: new ReservationWriter(sql),
     pictures: new Pictures(),
-    attachedFiles,
+    attachedFiles: keeps ? attachedFiles : { ...attachedFiles, lock: () => Promise.resolve(new Map()) },
     deliveryBatches: createDeliveryBatches(sql),
     directDeliveries: new Set(),
     unsubscribeTokens: new UnsubscribeTokens(sql),
@@ -190,12 +198,12 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     objects,
     scanner,
     ...providers,
-    reports: await openReports(config, extensions.reports),
+    reports: config.AREAS.has("reports") ? await openReports(config, extensions.reports) : absent("reports"),
     renderThreads: new RenderThreads(),
     metrics,
     health: new InstanceHealth(checks, {
       log,
-      notices: [scanner.notice ?? []].flat(),
+      notices: keeps ? [scanner.notice ?? []].flat() : [],
       isStuck: () => poolHealth.isStuck,
     }),
     connectionWait,
@@ -204,9 +212,9 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     baseUrl: () => baseUrl,
   };
   const services = servicesOf(platform);
-  registerJobTypes(platform, extensions.jobTypes);
+  await registerJobTypes(platform, extensions.jobTypes);
 
-  const endpoints = [...endpointsOf(platform), ...extensions.endpoints];
+  const endpoints = [...await endpointsOf(platform), ...extensions.endpoints];
   const served = { platform, endpoints, checkAnswers: o.checkAnswers ?? false };
   const api = createApp(served);
   const tasks = createApp({ ...served, unlimited: true });
@@ -215,7 +223,8 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
   const server = serveHttp(config, withMounts(mounts, api, platform));
   baseUrl ||= server.url;
   const schedules = scheduleWork(platform);
-  const work = { pools, timedWork: [schedules], onSettled: o.onSettled };
+  const timedWork = config.AREAS.has("reports") ? [schedules] : [];
+  const work = { pools, timedWork, onSettled: o.onSettled };
   const jobs = engine = await startJobEngine(platform, work);
   await jobs.checkDueTimes().catch(() => {}); // the failure is logged, and the next check retries
 
@@ -224,7 +233,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     url: server.url,
     embedded: stack.embedded,
     fireRecurringJobs: async () => void await fireDueRecurringJobs(platform),
-    fireReportSchedules: async () => void await schedules.doDue(),
+    fireReportSchedules: async () => void await Promise.all(timedWork.map((work) => work.doDue())),
     async sweep() {
       await jobs.sweep();
       await wakeUps.sweep();
@@ -232,9 +241,13 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     async stop(drainMs = DRAIN_MS) {
       stopping.abort();
       await waitUntilStopped(log, [server.stop(drainMs), jobs.stop(drainMs)]);
-      await waitUntilStopped(log, [wakeUps.stop(), changes.stop(), eventFeed.stop()]);
+      await waitUntilStopped(log, [wakeUps.stop(), changes.stop(), eventFeed?.stop() ?? Promise.resolve()]);
       const mail = providers.mail.map((transport) => transport.close());
-      await waitUntilStopped(log, [scanner.close(), ...mail, finishDirectMessages(platform)]);
+      await waitUntilStopped(log, [
+        keeps ? scanner.close() : Promise.resolve(),
+        ...mail,
+        finishDirectMessages(platform),
+      ]);
       platform.renderThreads.close();
       platform.pictures.stop();
       for (const part of [metrics, databaseClock, poolHealth, connectionWait]) part.stop();
@@ -243,6 +256,14 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     },
   };
 }
+
+/** Stands for a part that is not opened because its area is off: no route and no job of the service reaches it. */
+const absent = <T extends object>(name: string): T =>
+  new Proxy({} as T, {
+    get() {
+      throw new Error(`${name} is not open: its area is not in AREAS`);
+    },
+  });
 
 /**
  * Starts the database's clock, applies migrations if configured, and updates the catalog. Uses connections of its own:

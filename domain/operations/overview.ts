@@ -174,7 +174,7 @@ export const Overview = z.object({
 }).meta({ id: "OverviewDto", description: "State of the service, as far as the caller may see it" });
 export type Overview = z.output<typeof Overview>;
 
-type OverviewPlatform = Pick<JobPlatform, "sql" | "clock" | "jobTypes" | "scanner">;
+type OverviewPlatform = Pick<JobPlatform, "config" | "sql" | "clock" | "jobTypes" | "scanner">;
 
 /**
  * Reads the overview for a caller.
@@ -188,7 +188,8 @@ export async function readOverview(
   const reach = jobReach(caller, o.tenantId);
   const now = p.clock.now();
   const since = new Date(Math.floor((now.getTime() - DAY_MS) / MINUTE_MS) * MINUTE_MS);
-  const sendsMessages = holds(caller, "send:notifications");
+  const { AREAS } = p.config;
+  const sendsMessages = AREAS.has("notifications") && holds(caller, "send:notifications");
   const { maintenance, suppressionRise, ...overview } = await allOf({
     jobs: readJobStats(p.sql, reach),
     throughput: readThroughput(p.sql, reach, o.window, now),
@@ -198,13 +199,13 @@ export async function readOverview(
     workers: isSystemAdmin(caller) ? listWorkers(p.sql) : null,
     pauses: listPauses(p.sql, reach.everything ? caller.tenantId : reach.tenantId),
     maintenance: isSystemAdmin(caller) ? readMaintenanceLag(p.sql) : null,
-    failingWebhooks: readFailingWebhooks(p, caller),
+    failingWebhooks: AREAS.has("events") ? readFailingWebhooks(p, caller) : null,
     suppressionRise: sendsMessages ? countSuppressionRise(p.sql, caller.tenantId, since) : null,
     notifications: sendsMessages ? readStats(p.sql, { tenantId: caller.tenantId, fromDate: since }) : null,
-    scanner: caller.permissions.has("read:files") ? readScanner(p) : null,
+    scanner: AREAS.has("files") && caller.permissions.has("read:files") ? readScanner(p) : null,
     reports: readReports(p, caller, since),
     since,
-    tenants: readTenants(p, caller),
+    tenants: AREAS.has("access") ? readTenants(p, caller) : null,
   });
   return { ...overview, attention: attentionOf({ ...overview, maintenance, suppressionRise }, now) };
 }

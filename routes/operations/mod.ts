@@ -1,0 +1,16 @@
+import { docsRoutes } from "./docs.ts";
+import { healthRoutes } from "./health.ts";
+import { metricsRoutes } from "./metrics.ts";
+import { outboxRoutes } from "./outbox.tsx";
+import { overviewRoutes } from "./overview.ts";
+import { problemRoutes } from "./problems.tsx";
+
+/** The routes of operations, which every service has. */
+export const operationsRoutes = [
+  ...overviewRoutes,
+  ...healthRoutes,
+  ...metricsRoutes,
+  ...problemRoutes,
+  ...outboxRoutes,
+  ...docsRoutes,
+] as const;
