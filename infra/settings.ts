@@ -37,7 +37,7 @@ export const SETTINGS = {
   AREAS: {
     schema: areas,
     meaning:
-      'Areas of the product that are on, comma-separated; an area that is off has no routes, pages, jobs and costs, see README.md, "Take one area"',
+      "Areas of the product that are on, comma-separated; those that are off have no routes, pages, jobs and connections, see below",
     default: AREA_NAMES.join(","),
   },
   PORT: { schema: port, meaning: "Port of the HTTP server; 0: any free port", default: "8000" },

@@ -1,4 +1,4 @@
-import { AREA_NAMES } from "../infra/areas.ts";
+import { AREA_NAMES, type AreasOn } from "../infra/areas.ts";
 import { endpointsOf } from "./areas.ts";
 import type { Endpoint } from "./shared/endpoint.ts";
 
@@ -7,3 +7,10 @@ export const ENDPOINTS: readonly Endpoint[] = await endpointsOf({
   config: { AREAS: new Set(AREA_NAMES) },
   outbox: true,
 });
+
+/** The permissions that only routes of areas need which are off. */
+export function unservedPermissions({ AREAS }: AreasOn, served: readonly Endpoint[]): ReadonlySet<string> {
+  if (AREA_NAMES.every((area) => AREAS.has(area))) return new Set();
+  const used = new Set(["admin:system", ...served.flatMap(({ access }) => access.permissions)]);
+  return new Set(ENDPOINTS.flatMap(({ access }) => access.permissions).filter((each) => !used.has(each)));
+}

@@ -203,7 +203,9 @@ export async function readOverview(
     suppressionRise: sendsMessages ? countSuppressionRise(p.sql, caller.tenantId, since) : null,
     notifications: sendsMessages ? readStats(p.sql, { tenantId: caller.tenantId, fromDate: since }) : null,
     scanner: AREAS.has("files") && caller.permissions.has("read:files") ? readScanner(p) : null,
-    reports: readReports(p, caller, since),
+    reports: AREAS.has("reports")
+      ? readReports(p, caller, since)
+      : { latest: [], failed: 0, undelivered: 0, since, pausedSchedules: 0 },
     since,
     tenants: AREAS.has("access") ? readTenants(p, caller) : null,
   });

@@ -1,3 +1,4 @@
+import type { AreaName, AreasOn } from "../../infra/areas.ts";
 import { accessSection } from "./access/mod.ts";
 import { filesSection } from "./files/mod.ts";
 import { inboxSection } from "./inbox/mod.tsx";
@@ -23,3 +24,13 @@ export const sections: ConsoleSection[] = [
   integrationSection,
   searchSection,
 ];
+
+/** The sections of the areas that are on, with the pages of these areas. */
+export function sectionsOf({ AREAS }: AreasOn): ConsoleSection[] {
+  const isOn = ({ area }: { area?: AreaName }) => area === undefined || AREAS.has(area);
+  return sections.filter(isOn).map((section) => ({
+    ...section,
+    nav: section.nav.filter(isOn),
+    pages: section.pages.filter(isOn),
+  }));
+}

@@ -18,6 +18,7 @@ import { workersPage } from "./workers.tsx";
 
 /** Jobs, their types and workers, recurring jobs and dead letters. */
 export const jobsSection: ConsoleSection = {
+  area: "jobs",
   title: inEveryLanguage(jobTexts, "jobs"),
   nav: [
     navItem(jobTexts, "jobs", { path: "jobs", icon: "jobs" }),

@@ -7,7 +7,7 @@ import { WindowTabs } from "../components/tabs.tsx";
 import { duration, Time } from "../components/values.tsx";
 import { type Page, Refusal, searchOf } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
-import { may, type View, type Visit } from "../shared/page.ts";
+import { isOpen, may, type View, type Visit } from "../shared/page.ts";
 import { FirstSteps } from "./checklist.tsx";
 import { allJobs } from "./links.ts";
 import { Deliveries, Instances, type Overview, Queues, ReportRuns, ScannerCard } from "./cards.tsx";
@@ -38,17 +38,17 @@ export async function overviewPage(v: Visit): Promise<View> {
         <LivePart v={v} id="overview" everySeconds={5}>
           <AttentionCard v={v} overview={overview} />
           {cards.length > 0 && <div class="grid-2">{await Promise.all(cards)}</div>}
-          <JobStatistics v={v} overview={overview} />
+          {isOpen(v, "jobs") && <JobStatistics v={v} overview={overview} />}
           <div class="grid-2">
-            <ThroughputCard v={v} overview={overview} window={window} />
+            {isOpen(v, "jobs") && <ThroughputCard v={v} overview={overview} window={window} />}
             {changes && <ChangesCard v={v} changes={changes} window={window} />}
-            <ReportRuns v={v} overview={overview} />
+            {isOpen(v, "report-runs") && <ReportRuns v={v} overview={overview} />}
             {overview.notifications && (
               <Deliveries v={v} stats={overview.notifications} since={overview.since} />
             )}
             {overview.scanner && <ScannerCard v={v} scanner={overview.scanner} />}
           </div>
-          <Queues v={v} overview={overview} />
+          {isOpen(v, "jobs") && <Queues v={v} overview={overview} />}
           {overview.workers && <Instances v={v} workers={overview.workers} />}
         </LivePart>
       </>

@@ -2,7 +2,7 @@ import { fragment } from "../components/fragment.ts";
 import { SearchForm } from "../components/finder.tsx";
 import { Card, Empty } from "../components/notice.tsx";
 import { scopeName } from "../scope/choices.ts";
-import type { ConsoleSection, Outcome, Visit } from "../shared/page.ts";
+import { type ConsoleSection, isOpen, type Outcome, type Visit } from "../shared/page.ts";
 import { findAnyById, findElsewhere, type Found, KINDS } from "./kinds.ts";
 import { cleaned, idIn, traceIdIn } from "../shared/search_query.ts";
 import { searchTexts } from "./texts.ts";
@@ -188,6 +188,3 @@ async function inOtherTenants(v: Visit, id: string): Promise<Group[]> {
   );
   return found.flat().length > 0 ? [{ title: t.elsewhere, items: found.flat() }] : [];
 }
-
-const isOpen = (v: Visit, section: string): boolean =>
-  v.nav.some(({ items }) => items.some(({ path }) => path === section));

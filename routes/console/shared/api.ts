@@ -144,10 +144,17 @@ export class Api {
       headers: Record<string, string>;
       /** True if lists may be some seconds old, so that a read replica may answer them. */
       mayBeStale?: boolean;
+      /** The permissions that open nothing, because their areas are off. */
+      unserved?: ReadonlySet<string>;
       /** The language of the errors. */
       locale: Locale;
     },
   ) {}
+
+  /** The permissions that open nothing, because their areas are off. */
+  get unserved(): ReadonlySet<string> {
+    return this.o.unserved ?? new Set();
+  }
 
   /** Calls an operation and returns the body of its answer. @throws Refusal */
   async call<Id extends OperationId>(id: Id, ...[input]: Arguments<Id>): Promise<Answer<Id>> {

@@ -1,0 +1,107 @@
+// Services that leave areas out: what they serve is derived from the endpoints of all areas.
+import assert from "node:assert/strict";
+import type { AreaName } from "../../infra/areas.ts";
+import { ConfigurationError, readConfig } from "../../infra/config.ts";
+import { endpointsOf } from "../../routes/areas.ts";
+import { sections, sectionsOf } from "../../routes/console/sections.ts";
+import { ENDPOINTS } from "../../routes/endpoints.ts";
+import { setup, type TestService } from "../support/setup.ts";
+import { browse } from "../routes/console/plain_browser.ts";
+
+const few = await setup({ AREAS: "jobs" });
+const many = await setup({ AREAS: "notifications,reports" });
+Deno.test.afterAll(async () => {
+  await few.stop();
+  await many.stop();
+});
+
+const onOf = (...areas: AreaName[]) => ({ AREAS: new Set(areas) });
+const firstOf = (path: string) => path.split("/")[0] ?? "";
+
+/** Requires that routes of areas that are off answer 404, and that the document has the others alone. */
+async function requireServed(t: TestService, areas: AreaName[]): Promise<void> {
+  const served = new Set((await endpointsOf({ config: onOf(...areas), outbox: true })).map(({ id }) => id));
+  assert.ok(served.size < ENDPOINTS.length);
+  for (const { method, path } of ENDPOINTS.filter(({ id }) => !served.has(id))) {
+    const at = path.replaceAll(/\{\w+\}/g, "00000000-0000-4000-8000-000000000000");
+    const { status } = await t.systemAdmin.send(method.toUpperCase(), at);
+    // A path may also fit a served route of another method, or with a parameter.
+    const fits = ENDPOINTS.some((other) =>
+      served.has(other.id) && new RegExp(`^${other.path.replaceAll(/\{\w+\}/g, "[^/]+")}$`).test(at)
+    );
+    if (!fits) assert.equal(status, 404, `${method} ${path}`);
+  }
+  const { body: document } = await t.nobody.get("/openapi.json");
+  const documented = Object.values<Record<string, { operationId: string }>>(document.paths)
+    .flatMap((operations) => Object.values(operations).flatMap(({ operationId }) => operationId ?? []));
+  assert.deepEqual(new Set(documented), served);
+}
+
+/** Opens every page of the navigation; none links to a section of an area that is off. */
+async function requireConsole(t: TestService, areas: AreaName[]): Promise<void> {
+  const shown = sectionsOf(onOf(...areas));
+  const known = new Set(shown.flatMap(({ pages }) => pages.map(({ path }) => firstOf(path))));
+  const off = new Set(sections.flatMap(({ pages }) => pages.map(({ path }) => firstOf(path))));
+  const left = new Set([...off].filter((path) => !known.has(path)));
+  const browser = await browse(t, t.systemAdmin);
+  for (
+    const path of [
+      "./",
+      "account",
+      "first-steps",
+      ...shown.flatMap(({ nav }) => nav.map(({ path }) => path)),
+    ]
+  ) {
+    const { status, html } = await browser.open(path);
+    assert.equal(status, 200, path);
+    for (const [, href = ""] of html.matchAll(/<a [^>]*href="([^"]*)"/g)) {
+      assert.ok(!left.has(firstOf(href.split(/[?#]/)[0] ?? "")), `${path} links to ${href}`);
+    }
+  }
+  assert.equal((await browser.open([...left][0] ?? "")).status, 404);
+}
+
+Deno.test("a service of jobs alone serves sign-in and jobs, and is ready without scanner and bucket", async () => {
+  await requireServed(few, ["jobs"]);
+  const { status, body } = await few.nobody.get("/readyz");
+  assert.equal(status, 200);
+  assert.deepEqual(Object.keys(body.checks).sort(), ["jobs", "mail", "postgres", "postgresDisk"]);
+  const metrics = await (await fetch(`${few.url}/metrics`)).text();
+  assert.doesNotMatch(metrics, /steward_(files|scans|reports)/);
+  const { body: job } = await few.systemAdmin.post("/api/v1/jobs", {
+    jobTypeName: "steward.echo",
+    args: {},
+  });
+  assert.equal(await few.settled(job.id), "Succeeded");
+  const signIn = await few.nobody.post("/api/v1/auth/login", {
+    email: "admin@steward.local",
+    password: "steward-admin-dev",
+  });
+  assert.equal(signIn.status, 200);
+  assert.equal((await few.systemAdmin.get("/api/v1/operations/overview")).status, 200);
+});
+
+Deno.test("the console of a service of jobs alone links to nothing that is off", () =>
+  requireConsole(few, ["jobs"]));
+
+Deno.test("messages and reports work without the routes of jobs, files and events", async () => {
+  await requireServed(many, ["notifications", "reports"]);
+  await requireConsole(many, ["notifications", "reports"]);
+  const [events] = await many.steward.platform.sql`select count(*)::int as n from events`;
+  assert.equal(events?.n, 0);
+});
+
+Deno.test("an unknown area is a mistake that lists the areas, and files' settings are needed only with files", () => {
+  const mistakesOf = (env: Record<string, string>) => {
+    try {
+      readConfig(env);
+    } catch (error) {
+      if (error instanceof ConfigurationError) return error.message;
+    }
+    return "";
+  };
+  assert.match(mistakesOf({ AREAS: "jobs,job" }), /AREAS: entry 2: expected some of access, jobs, files/);
+  const production = { STEWARD_ENV: "production", AREAS: "jobs" };
+  assert.doesNotMatch(mistakesOf(production), /S3_|SCANNER/);
+  assert.match(mistakesOf({ ...production, AREAS: "reports" }), /S3_BUCKET is missing[^]*SCANNER is missing/);
+});
