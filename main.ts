@@ -56,7 +56,8 @@ import { openWakeUps } from "./infra/wakeups/open_wake_ups.ts";
 import { createApp, withMounts } from "./routes/app.ts";
 import { componentsMount } from "./routes/components/mount.ts";
 import { consoleMount, rootPage } from "./routes/console/mounts.ts";
-import { loadExtensions, noExtensions } from "./routes/extensions/load_extensions.ts";
+import { loadExtensions } from "./routes/extensions/load_extensions.ts";
+import { noExtensions } from "./routes/extensions/no_extensions.ts";
 import { servicesOf } from "./routes/extensions/services.ts";
 import { endpointsOf } from "./routes/areas.ts";
 

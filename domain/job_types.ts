@@ -7,6 +7,8 @@ import { announceRolesJob } from "./access/roles/default_role_job.ts";
 import { checkDomainsJob } from "./access/sign_in/providers/domains.ts";
 import { pruneSignInJob } from "./access/sign_in/pruning.ts";
 import { failDeadTasks, listTaskJob } from "./console/run_list_task.ts";
+import { emitDeadLettered } from "./events/job_events.ts";
+import { upkeepJob } from "./events/upkeep.ts";
 import { httpRequest } from "./jobs/built_in/http_request.ts";
 import { pruneEndedJobs } from "./jobs/built_in/prune_jobs.ts";
 import { sampleJobTypes } from "./jobs/built_in/sample_jobs.ts";
@@ -19,7 +21,7 @@ import { signOutClientsJob } from "./oauth/back_channel_sign_out.ts";
 import type { ServicePlatform } from "./platform.ts";
 import { pruneIdempotencyKeysJob } from "./requests/idempotency.ts";
 
-/** The job types that every service has: those of sign-in and its mails, of requests and of the engine. */
+/** The job types that every service has: those of sign-in and its mails, of requests and of the engine, and what prunes events. */
 const COMMON: AnyJobType<ServicePlatform>[] = [
   ...sampleJobTypes,
   httpRequest,
@@ -38,6 +40,7 @@ const COMMON: AnyJobType<ServicePlatform>[] = [
   notificationSweepJob,
   directSweepJob,
   pruneIdempotencyKeysJob,
+  upkeepJob,
   listTaskJob,
 ];
 
@@ -82,10 +85,9 @@ export async function registerJobTypes(
     ...config.isProduction ? own.filter((type) => !sampleJobTypes.includes(type)) : own,
     ...extensions,
   );
-  const events = config.AREAS.has("events") ? await import("./events/job_events.ts") : null;
-  if (events) jobTypes.attemptEvents = jobEvents;
+  jobTypes.attemptEvents = jobEvents;
   jobTypes.onDeadLettered = async (tx, deadLetters) => {
-    await events?.emitDeadLettered(tx, deadLetters);
+    await emitDeadLettered(tx, deadLetters);
     await failDeadTasks(platform, tx, deadLetters);
   };
   if (!config.AREAS.has("reports")) return;

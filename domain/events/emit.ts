@@ -1,4 +1,3 @@
-import type { AreasOn } from "../../infra/areas.ts";
 import type { WakeUps } from "../../infra/wakeups/wakeups.ts";
 import { afterCommit, type Tx } from "../../infra/postgres/postgres.ts";
 import { wakeFor, writeJobs } from "../jobs/enqueue.ts";
@@ -20,19 +19,12 @@ export interface StoredEvent {
   data: unknown;
 }
 
-/** `config` decides if events are stored: without the area, nobody reads or deletes them. */
-interface Emitter {
-  wakeUps?: WakeUps;
-  config?: AreasOn;
-}
-
 /**
  * Stores events for polling, and inserts deliveries for the subscribed webhook endpoints. Runs in the transaction of
  * the change, so an event is sent only if it commits. Without subscribed endpoints, the cost is one round trip.
  * @param p.wakeUps absent: workers are not notified; they find the deliveries by polling, within about two seconds.
  */
-export async function emitEvents(p: Emitter, tx: Tx, events: NewEvent[]): Promise<void> {
-  if (p.config && !p.config.AREAS.has("events")) return;
+export async function emitEvents(p: { wakeUps?: WakeUps }, tx: Tx, events: NewEvent[]): Promise<void> {
   await storeEvents(
     p,
     tx,

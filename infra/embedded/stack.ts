@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
+import { keepsFiles } from "../areas.ts";
 import type { Config } from "../config.ts";
 import { removeEmbeddedDatabaseUrl, writeEmbeddedDatabaseUrl } from "./database_address.ts";
 import { startEmbeddedObjectStore } from "./objectstore/server.ts";
@@ -21,7 +22,7 @@ interface Secrets {
 }
 
 /**
- * In development, starts Postgres if DATABASE_URL is not set, and an object store if S3_ENDPOINT is not set. All data is
+ * In development, starts Postgres if DATABASE_URL is not set, and an object store if S3_ENDPOINT is not set and an area keeps files. All data is
  * under DATA_DIR. In production, starts nothing.
  */
 export async function startEmbeddedStack(config: Config): Promise<EmbeddedStack> {
@@ -35,7 +36,7 @@ export async function startEmbeddedStack(config: Config): Promise<EmbeddedStack>
       dir: join(config.DATA_DIR, "postgres"),
       password: secrets.postgresPassword,
     }),
-    config.S3_ENDPOINT ? null : startEmbeddedObjectStore({
+    config.S3_ENDPOINT || !keepsFiles(config) ? null : startEmbeddedObjectStore({
       dir: join(config.DATA_DIR, "objects"),
       port: config.S3_EMBEDDED_PORT ?? 0,
       accessKey: secrets.accessKey,

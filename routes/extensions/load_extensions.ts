@@ -1,9 +1,7 @@
 import { resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { EVENT_TYPES } from "../../domain/events/event_types.ts";
 import { referencesOf } from "../../domain/records/define_record.ts";
 import type { ExtensionMigrations } from "../../infra/postgres/migrate.ts";
-import type { Assembly } from "./assemble.ts";
 import { defineExtension, type Extension } from "./extension.ts";
 
 /** An extension and the URL of its module. */
@@ -45,16 +43,3 @@ export const migrationsOf = (extensions: readonly LoadedExtension[]): ExtensionM
     ),
     references: resources.flatMap(referencesOf),
   }));
-
-/** The assembly of a service without extensions. Checking the names of extensions loads every area; this loads none. */
-export const noExtensions = (): Assembly => ({
-  catalog: { permissions: [], roleGrants: [] },
-  eventTypes: new Map(Object.entries(EVENT_TYPES)),
-  jobTypes: [],
-  endpoints: [],
-  loadSections: () => Promise.resolve([]),
-  reports: { modules: [], databases: {} },
-  channelProviders: [],
-  personalData: [],
-  migrations: [],
-});
