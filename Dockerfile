@@ -9,8 +9,8 @@ COPY scripts scripts
 # members, which are not in the image. "manual" prevents Deno from installing packages at start.
 RUN sed -i '/"workspace"/d; s/"nodeModulesDir": "auto"/"nodeModulesDir": "manual"/' deno.json \
  && deno remove embedded-postgres \
- && deno install --frozen --entrypoint main.ts infra/pictures/picture_worker.ts scripts/*.ts \
- && deno cache main.ts infra/pictures/picture_worker.ts scripts/*.ts
+ && deno install --frozen --entrypoint main.ts infra/pictures/picture_worker.ts routes/console/console.tsx scripts/*.ts \
+ && deno cache main.ts infra/pictures/picture_worker.ts routes/console/console.tsx scripts/*.ts
 
 FROM denoland/deno:2.9.6
 WORKDIR /app

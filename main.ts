@@ -24,6 +24,7 @@ import { UnsubscribeTokens } from "./domain/notifications/unsubscribe_token.ts";
 import { UserWakeUps } from "./domain/notifications/user_wake_up.ts";
 import { MessageWriter } from "./domain/notifications/sending/send.ts";
 import { RenderThreads } from "./domain/templates/language/mod.ts";
+import { markVersion } from "./domain/operations/deploy_marks.ts";
 import { instanceChecks, InstanceHealth } from "./domain/operations/health.ts";
 import { setIdClock } from "./domain/shared/ids.ts";
 import { Metrics } from "./domain/shared/metrics.ts";
@@ -223,6 +224,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
   const mounts = [consolePages, componentsMount(config), rootPage(platform)];
   const server = serveHttp(config, withMounts(mounts, api, platform));
   baseUrl ||= server.url;
+  await markVersion(platform);
   const schedules = scheduleWork(platform);
   const timedWork = config.AREAS.has("reports") ? [schedules] : [];
   const work = { pools, timedWork, onSettled: o.onSettled };

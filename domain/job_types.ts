@@ -17,6 +17,8 @@ import { deliveryJob as notificationDeliveryJob } from "./notifications/delivery
 import { directSweepJob, sweepJob as notificationSweepJob } from "./notifications/delivery/sweep.ts";
 import { retentionJob } from "./notifications/retention.ts";
 import { digestJob } from "./notifications/sending/digest_job.ts";
+import { checkAlertsJob, tellSlackJob } from "./operations/alerts.ts";
+import { measureUseJob } from "./operations/usage.ts";
 import { signOutClientsJob } from "./oauth/back_channel_sign_out.ts";
 import type { ServicePlatform } from "./platform.ts";
 import { pruneIdempotencyKeysJob } from "./requests/idempotency.ts";
@@ -41,6 +43,9 @@ const COMMON: AnyJobType<ServicePlatform>[] = [
   directSweepJob,
   pruneIdempotencyKeysJob,
   upkeepJob,
+  measureUseJob,
+  checkAlertsJob,
+  tellSlackJob,
   listTaskJob,
 ];
 

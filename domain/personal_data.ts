@@ -7,6 +7,7 @@ import { jobPersonalData } from "./jobs/personal_data.ts";
 import { looksPersonalData } from "./looks/personal_data.ts";
 import { oauthPersonalData } from "./oauth/connected_clients.ts";
 import { notificationPersonalData } from "./notifications/personal_data.ts";
+import { operationsPersonalData } from "./operations/usage.ts";
 import { reportPersonalData } from "./reports/personal_data.ts";
 import { requestPersonalData } from "./requests/idempotency.ts";
 import { recordPersonalData } from "./records/personal_data.ts";
@@ -30,5 +31,6 @@ export const allPersonalData: readonly PersonalData<never>[] = [
   jobPersonalData,
   eventPersonalData,
   requestPersonalData,
+  operationsPersonalData,
   auditPersonalData,
 ];

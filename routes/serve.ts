@@ -8,7 +8,7 @@ import { requireStorableText } from "../domain/shared/storable.ts";
 import type { Log } from "../infra/log.ts";
 import { mainPool, type Sql } from "../infra/postgres/postgres.ts";
 import { traceIdOf } from "../infra/telemetry/trace_ids.ts";
-import { nameRequestSpan } from "../infra/telemetry/tracing.ts";
+import { nameRequestSpan, withTrace } from "../infra/telemetry/tracing.ts";
 import type { Answer, Respond } from "./shared/answer.ts";
 import { allMembers, type Shape, shapeOf } from "./shared/body_members.ts";
 import { BODY_LIMIT, Call, parse } from "./shared/call.ts";
@@ -82,7 +82,11 @@ export async function serve(
   };
   let answer: Answer;
   try {
-    answer = await o.timeLimit.within(call, started, run({ spec, call, rawParams, refuse }, o));
+    answer = await o.timeLimit.within(
+      call,
+      started,
+      withTrace(call.traceId, () => run({ spec, call, rawParams, refuse }, o)),
+    );
   } catch (failure) {
     answer = refuse(o.quotas.countedFailure(failure, call));
   }

@@ -107,6 +107,13 @@ export async function readListTask(q: Sql, userId: string, id: string): Promise<
   return task ?? null;
 }
 
+/** The rows of a draft of the user; none after its start. */
+export async function readDraftRows(q: Sql, userId: string, id: string): Promise<string[]> {
+  const [draft] = await q<{ ids: string[] }[]>`
+    select ids from console_list_tasks where id = ${id} and user_id = ${userId} and status = 'Draft'`;
+  return draft?.ids ?? [];
+}
+
 /** The latest tasks that a user started, newest first. */
 export const listListTasks = (q: Sql, userId: string, limit: number) =>
   q<ListTask[]>`

@@ -1,6 +1,6 @@
 import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
-import { isSystemAdmin, type TenantCaller } from "../rights/caller.ts";
+import { belongsTo } from "../shared/belongs_to.ts";
 import { countRows } from "../shared/read_page.ts";
 import { subscriptionsChanged } from "./job_events.ts";
 import type { DisabledEndpoint, EventPlatform } from "./platform.ts";
@@ -56,9 +56,14 @@ export async function recordFailure(
   await p.onEndpointDisabled(tx, disabled, reason);
 }
 
-/** Number of the tenant's endpoints that fail now, or were deactivated because they failed. */
-export async function countFailingEndpoints(q: Sql, caller: TenantCaller): Promise<number> {
-  const failing = q`webhook_endpoints
-    where tenant_id = ${caller.tenantId} and is_failing and (${isSystemAdmin(caller)} or not all_tenants)`;
-  return await countRows(q, failing);
-}
+/**
+ * Number of the endpoints of the tenant, or of EVERY_TENANT, that fail, or were deactivated because they failed.
+ * @param withShared includes those that receive the events of all tenants
+ */
+export const countFailingEndpoints = (q: Sql, tenantId: string, withShared: boolean): Promise<number> =>
+  countRows(
+    q,
+    q`webhook_endpoints where ${
+      belongsTo(q, tenantId)
+    } and is_failing and (${withShared} or not all_tenants)`,
+  );

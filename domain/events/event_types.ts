@@ -27,6 +27,14 @@ export interface EventData {
   "role.changed": { roleId: string; name: string; permissions: string[]; isDeleted: boolean };
   "tenant.created": TenantData;
   "tenant.changed": TenantData & { isDeleted: boolean };
+  "alert.changed": {
+    alertRuleId: string;
+    name: string;
+    metric: string;
+    state: "Ok" | "Firing";
+    value: number;
+    threshold: number;
+  };
   "notification.failed": { notificationId: string; channel: string; errorMessage: string | null };
   "notification.delivered": RecipientReport;
   "notification.bounced": RecipientReport;
@@ -213,6 +221,17 @@ export const EVENT_TYPES: { [T in EventType]: EventDeclaration<EventData[T]> } =
   "tenant.changed": {
     description: "The tenant was changed, activated, deactivated or deleted",
     example: { ...tenant, isDeleted: false },
+  },
+  "alert.changed": {
+    description: "The value of an alert rule has exceeded its threshold, or is back",
+    example: {
+      alertRuleId: "01990000-0000-7000-8000-000000000009",
+      name: "Dead letters",
+      metric: "DeadLetters",
+      state: "Firing",
+      value: 11,
+      threshold: 10,
+    },
   },
   "notification.failed": {
     description: "A message could not be delivered and is not retried",

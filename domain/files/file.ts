@@ -100,19 +100,20 @@ const isCollectable = ({ status, referenceCount, legalHold, retentionClass }: Fi
   retentionClass !== "Permanent";
 
 /**
- * Reads a file of the caller's tenant or a product file; an export of personal data only for the user who asked for it.
+ * Reads a file of the caller's tenant or a product file; an export of personal data only for the user who asked for it, and
+ * not by a client's token: the user's own route needs a recent sign-in.
  * Every route that names a file calls this first, so another tenant's file gives the same answer as a file that does not
  * exist.
  * @throws FILE_NOT_FOUND
  */
 export async function readVisibleFile(
   q: Sql,
-  caller: Pick<Caller, "tenantId" | "userId">,
+  caller: Pick<Caller, "tenantId" | "userId"> & Partial<Pick<Caller, "clientId">>,
   fileId: string,
 ): Promise<FileRow> {
   const [row] = await q<FileRow[]>`select * from files
     where id = ${fileId} and (tenant_id is null or tenant_id = ${caller.tenantId})
-      and (profile <> ${EXPORT_PROFILE} or created_by = ${caller.userId})`;
+      and (profile <> ${EXPORT_PROFILE} or created_by = ${caller.clientId ? null : caller.userId})`;
   return row ?? throwNotFound();
 }
 

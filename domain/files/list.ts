@@ -37,14 +37,14 @@ const MAX_IDS_AT_ONCE = 1_000;
 /** The files of the caller's tenant, or the product files, newest first. */
 export async function listFiles(
   q: Sql,
-  caller: Pick<Caller, "tenantId" | "userId">,
+  caller: Pick<Caller, "tenantId" | "userId" | "clientId">,
   { page, pageSize, ...filter }: FileFilter & PageRequest,
 ): Promise<PagedResult<FileRecord>> {
   const request = { page, pageSize };
   const selection = {
     ...filter,
     tenantId: filter.isProduct ? null : caller.tenantId,
-    exportsOf: filter.profile === EXPORT_PROFILE ? caller.userId : null,
+    exportsOf: filter.profile === EXPORT_PROFILE && !caller.clientId ? caller.userId : null,
   };
   const offset = offsetOf(request);
   const found = await q<{ id: string }[]>`

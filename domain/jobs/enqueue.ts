@@ -9,7 +9,8 @@ import {
   type Tx,
   withCommit,
 } from "../../infra/postgres/postgres.ts";
-import { activeSpan } from "../../infra/telemetry/tracing.ts";
+import { activeTrace } from "../../infra/telemetry/tracing.ts";
+import { randomHex } from "../../infra/telemetry/trace_ids.ts";
 import type { WakeUps } from "../../infra/wakeups/wakeups.ts";
 import { newId, timeOfId } from "../shared/ids.ts";
 import { lockParents } from "./continuations.ts";
@@ -102,7 +103,7 @@ export const argsAndLimits = (type: Omit<AnyJobType, "run"> | undefined, seriali
 export async function insertJobs(p: { wakeUps: WakeUps }, tx: Tx, jobs: NewJob[]): Promise<string[]> {
   if (jobs.length === 0) return [];
   const parents = await lockParents(tx, jobs.flatMap(parentsOf));
-  const traceId = activeSpan()?.traceId ?? null;
+  const traceId = activeTrace() ?? randomHex(16);
   const named = jobs.map((job) => ({ ...job, id: job.id ?? newId(), traceId: job.traceId ?? traceId }));
   afterCommit(tx, () => wakeFor(p, jobs));
   if (hasKeys(named)) return (await writeUniqueJobs(tx, named, parents)).map(({ id }) => id);

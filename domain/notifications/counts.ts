@@ -29,11 +29,11 @@ export async function countByStatus(
   const parts = partsOf(filter).map(({ grain, ...range }) =>
     grain === "row" ? countRows(q, filter, range) : countStored(q, filter, grain, range)
   );
-  const counts = new Map<NotificationStatus, number>();
-  for (const { status, count } of (await Promise.all(parts)).flat()) {
-    counts.set(status, (counts.get(status) ?? 0) + count);
-  }
-  return counts;
+  const counts = await q<{ status: NotificationStatus; count: number }[]>`
+    select status, sum(count)::bigint as count from (
+      ${parts.reduce((left, right) => q`${left} union all ${right}`)}
+    ) counted group by status`;
+  return new Map(counts.map(({ status, count }) => [status, count]));
 }
 
 /** A part of a date range. `from` is inclusive, `before` is exclusive. The last part has an inclusive `to` instead. */
@@ -68,30 +68,24 @@ function partsOf({ fromDate, toDate }: Pick<NotificationFilter, "fromDate" | "to
   ];
 }
 
-type StatusCount = { status: NotificationStatus; count: number };
-
 /** Sums the stored counts of whole days or hours. */
-async function countStored(
+function countStored(
   q: Sql,
   filter: NotificationFilter,
   grain: "day" | "hour",
   { from, before }: Pick<Part, "from" | "before">,
-): Promise<StatusCount[]> {
+): SqlPart {
   const table = q(grain === "day" ? "notification_counts" : "notification_hour_counts");
   const start = (at: Date) => grain === "day" ? q`${at.toISOString().slice(0, 10)}::date` : q`${at}`;
-  return await q<StatusCount[]>`
+  return q`
     select status, sum(count)::bigint as count from ${table}
     where tenant_key = ${tenantKeyOf(filter.tenantId)} ${from ? q`and ${q(grain)} >= ${start(from)}` : q``}
       ${before ? q`and ${q(grain)} < ${start(before)}` : q``} ${ofKind(q, filter)}
     group by status`;
 }
 
-async function countRows(
-  q: Sql,
-  filter: NotificationFilter,
-  { from, before, to }: Omit<Part, "grain">,
-): Promise<StatusCount[]> {
-  return await q<StatusCount[]>`
+function countRows(q: Sql, filter: NotificationFilter, { from, before, to }: Omit<Part, "grain">): SqlPart {
+  return q`
     select status, count(*) from notifications
     where ${belongsTo(q, filter.tenantId)} ${from ? q`and created_at >= ${from}` : q``}
       ${before ? q`and created_at < ${before}` : q``} ${to ? q`and created_at <= ${to}` : q``}
@@ -139,3 +133,9 @@ async function foldShards(
     select count(*)::int as n from folded`;
   return row?.n ?? 0;
 }
+
+/** SQL: the mails of each tenant by day (UTC), sent or not; all zeros for the service's own. */
+export const mailsByDay = (q: Sql, from: Date) =>
+  q`
+  select day, tenant_key, sum(count)::bigint as n from notification_counts
+  where day >= (${from}::timestamptz at time zone 'UTC')::date and channel = 'Email' group by 1, 2`;

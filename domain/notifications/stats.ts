@@ -1,5 +1,7 @@
 import { z } from "zod";
 import type { Sql } from "../../infra/postgres/postgres.ts";
+import { belongsTo } from "../shared/belongs_to.ts";
+import { firstIdOf } from "../shared/ids.ts";
 import { countByStatus, type NotificationFilter, totalOf } from "./counts.ts";
 import { countSearched } from "./search.ts";
 import type { DeliveryState, NotificationStatus } from "./status.ts";
@@ -20,6 +22,36 @@ export const NotificationStats = z.object({
 }).meta({ id: "NotificationStatsDto" });
 export type NotificationStats = z.output<typeof NotificationStats>;
 
+/**
+ * Message counts of all tenants since a time. The stored counts are of whole hours, so the hour of `since` counts as a
+ * whole.
+ */
+export async function readStatsOfAll(q: Sql, since: Date): Promise<NotificationStats> {
+  const [counts, reported] = await Promise.all([
+    q<{ status: NotificationStatus; n: number }[]>`
+      select status, sum(count)::bigint as n from notification_hour_counts
+      where hour >= date_trunc('hour', ${since}::timestamptz) group by 1`,
+    q<{ state: DeliveryState; n: number }[]>`
+      select delivery_state as state, count(*) as n from notifications
+      where id >= ${firstIdOf(since)} and created_at >= ${since} and delivery_state is not null group by 1`,
+  ]);
+  const states = new Map(reported.map(({ state, n }) => [state, n]));
+  return statsOf(new Map(counts.map(({ status, n }) => [status, n])), (state) => states.get(state) ?? 0);
+}
+
+/** Recipients of messages since a time, and those of them that were refused or bounced, of a tenant or EVERY_TENANT. */
+export async function countBounces(
+  q: Sql,
+  tenantId: string,
+  since: Date,
+): Promise<{ bounced: number; total: number }> {
+  const [row] = await q<{ bounced: number; total: number }[]>`
+    select count(*) filter (where status = 'Refused' or delivery_state = 'Bounced') as bounced, count(*) as total
+    from notification_recipients where id >= ${firstIdOf(since)} and status in ('Sent', 'Refused')
+      and ${belongsTo(q, tenantId, "tenant_key")}`;
+  return row ?? { bounced: 0, total: 0 };
+}
+
 /** Message counts by status, and by the report of a provider. Sending counts as pending. */
 export async function readStats(q: Sql, filter: NotificationFilter): Promise<NotificationStats> {
   const reported = (deliveryState: DeliveryState) => countSearched(q, { ...filter, deliveryState });
@@ -29,6 +61,14 @@ export async function readStats(q: Sql, filter: NotificationFilter): Promise<Not
     reported("Bounced"),
     reported("Complained"),
   ]);
+  const states = { Delivered: delivered, Bounced: bounced, Complained: complained };
+  return statsOf(counts, (state) => states[state]);
+}
+
+function statsOf(
+  counts: Map<NotificationStatus, number>,
+  reported: (state: "Delivered" | "Bounced" | "Complained") => number,
+): NotificationStats {
   const of = (status: NotificationStatus) => counts.get(status) ?? 0;
   return {
     totalNotifications: totalOf(counts),
@@ -38,8 +78,8 @@ export async function readStats(q: Sql, filter: NotificationFilter): Promise<Not
     deadLetteredNotifications: of("DeadLettered"),
     scheduledNotifications: of("Scheduled"),
     queuedNotifications: of("Queued"),
-    deliveredNotifications: delivered,
-    bouncedNotifications: bounced,
-    complainedNotifications: complained,
+    deliveredNotifications: reported("Delivered"),
+    bouncedNotifications: reported("Bounced"),
+    complainedNotifications: reported("Complained"),
   };
 }

@@ -14,14 +14,16 @@ import { jobReach } from "../jobs/reach.ts";
 import { countRecurringJobs } from "../jobs/recurring/recurring.ts";
 import { JobDashboardStats, readJobStats } from "../jobs/statistics/stats.ts";
 import { readThroughput, Throughput, type ThroughputWindow } from "../jobs/statistics/throughput.ts";
-import { NotificationStats, readStats } from "../notifications/stats.ts";
+import { NotificationStats, readStats, readStatsOfAll } from "../notifications/stats.ts";
 import { countSuppressionRise } from "../notifications/suppression.ts";
 import { Problem } from "../problems/problem.ts";
 import { countProblems, listLatestExecutions } from "../reports/execution.ts";
 import { countPausedSchedules } from "../reports/schedules/schedule.ts";
 import { DELIVERY_STATUSES } from "../reports/status.ts";
 import { type Caller, holds, isSystemAdmin, type TenantCaller } from "../rights/caller.ts";
+import { EVERY_TENANT } from "../shared/belongs_to.ts";
 import { time } from "../shared/shapes.ts";
+import { readWorstTenants, WorstTenants } from "./worst_tenants.ts";
 
 const STUCK_AFTER_MS = 5 * 60_000;
 /** A maintenance job that is late by more than this needs attention. */
@@ -147,8 +149,7 @@ export const Overview = z.object({
   recurring: z.object({ total: z.int(), paused: z.int() }),
   pauses: z.array(Pause).meta({ description: "Queues and job types that are paused" }),
   failingWebhooks: z.int().nullable().meta({
-    description:
-      "Webhook endpoints that fail, or were deactivated for it; null without manage:webhooks or a tenant",
+    description: "Webhook endpoints that fail, or were deactivated for it; null without manage:webhooks",
   }),
   since: time.meta({
     description: "Start of the last 24 hours, to the minute, in which messages and reports are counted",
@@ -156,6 +157,9 @@ export const Overview = z.object({
   workers: z.array(LiveWorker).nullable().meta({ description: "Null without admin:system" }),
   notifications: NotificationStats.nullable().meta({
     description: "Messages of the last 24 hours; null without send:notifications",
+  }),
+  worst: WorstTenants.nullable().meta({
+    description: "The tenants with the most failures; null unless the overview is of all tenants",
   }),
   scanner: ScannerReport.partial().extend({ isAvailable: z.boolean() }).nullable().meta({
     description: "Null without read:files",
@@ -178,7 +182,8 @@ type OverviewPlatform = Pick<JobPlatform, "config" | "sql" | "clock" | "jobTypes
 
 /**
  * Reads the overview for a caller.
- * @param o.tenantId limits the jobs that a system administrator sees to one tenant.
+ * @param o.tenantId limits the overview of a system administrator to one tenant. Without it and without a tenant
+ *   context, their overview sums over all tenants.
  */
 export async function readOverview(
   p: OverviewPlatform,
@@ -186,6 +191,9 @@ export async function readOverview(
   o: { tenantId?: string | undefined; window: ThroughputWindow },
 ): Promise<Overview> {
   const reach = jobReach(caller, o.tenantId);
+  const isEverywhere = isSystemAdmin(caller) && caller.tenantId === null && !o.tenantId;
+  const tenantId = isEverywhere ? EVERY_TENANT : isSystemAdmin(caller) && o.tenantId || caller.tenantId;
+  const within = { ...caller, tenantId };
   const now = p.clock.now();
   const since = new Date(Math.floor((now.getTime() - DAY_MS) / MINUTE_MS) * MINUTE_MS);
   const { AREAS } = p.config;
@@ -199,12 +207,17 @@ export async function readOverview(
     workers: isSystemAdmin(caller) ? listWorkers(p.sql) : null,
     pauses: listPauses(p.sql, reach.everything ? caller.tenantId : reach.tenantId),
     maintenance: isSystemAdmin(caller) ? readMaintenanceLag(p.sql) : null,
-    failingWebhooks: AREAS.has("events") ? readFailingWebhooks(p, caller) : null,
-    suppressionRise: sendsMessages ? countSuppressionRise(p.sql, caller.tenantId, since) : null,
-    notifications: sendsMessages ? readStats(p.sql, { tenantId: caller.tenantId, fromDate: since }) : null,
+    failingWebhooks: AREAS.has("events") ? readFailingWebhooks(p, within) : null,
+    suppressionRise: sendsMessages && !isEverywhere ? countSuppressionRise(p.sql, tenantId, since) : null,
+    notifications: !sendsMessages
+      ? null
+      : isEverywhere
+      ? readStatsOfAll(p.sql, since)
+      : readStats(p.sql, { tenantId, fromDate: since }),
+    worst: isEverywhere ? readWorstTenants(p.sql, since) : null,
     scanner: AREAS.has("files") && caller.permissions.has("read:files") ? readScanner(p) : null,
     reports: AREAS.has("reports")
-      ? readReports(p, caller, since)
+      ? readReports(p, within, since)
       : { latest: [], failed: 0, undelivered: 0, since, pausedSchedules: 0 },
     since,
     tenants: AREAS.has("access") ? readTenants(p, caller) : null,
@@ -254,7 +267,7 @@ async function readReports(p: OverviewPlatform, caller: Caller, since: Date): Pr
 async function readFailingWebhooks(p: OverviewPlatform, caller: Caller): Promise<number | null> {
   const { tenantId } = caller;
   if (tenantId === null || !holds(caller, "manage:webhooks")) return null;
-  return await countFailingEndpoints(p.sql, { ...caller, tenantId });
+  return await countFailingEndpoints(p.sql, tenantId, isSystemAdmin(caller));
 }
 
 /** Counts the tenants the caller may read; null without the permission or without a tenant context. */

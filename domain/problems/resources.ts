@@ -10,6 +10,14 @@ export const RESOURCE_PROBLEMS = {
     "Other records refer to this one, or exclude its values. Change them first.",
     "Outros registros referem-se a este ou excluem seus valores. Altere-os primeiro.",
   ),
+  DEPLOY_MARK_NOT_FOUND: entry(
+    404,
+    "Mark of a deploy not found",
+    "There is no mark of a deploy with this id.",
+    "Check the id.",
+    "This mark does not exist. Reload the list.",
+    "Esta marca não existe. Recarregue a lista.",
+  ),
   APPLICATION_NOT_FOUND: entry(
     404,
     "Application not found",

@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { keepsFiles } from "../areas.ts";
 import type { Config } from "../config.ts";
 import { removeEmbeddedDatabaseUrl, writeEmbeddedDatabaseUrl } from "./database_address.ts";
-import { startEmbeddedObjectStore } from "./objectstore/server.ts";
 import { startEmbeddedPostgres } from "./postgres.ts";
 
 /** The embedded components of a development service. */
@@ -36,7 +35,7 @@ export async function startEmbeddedStack(config: Config): Promise<EmbeddedStack>
       dir: join(config.DATA_DIR, "postgres"),
       password: secrets.postgresPassword,
     }),
-    config.S3_ENDPOINT || !keepsFiles(config) ? null : startEmbeddedObjectStore({
+    config.S3_ENDPOINT || !keepsFiles(config) ? null : startObjectStore({
       dir: join(config.DATA_DIR, "objects"),
       port: config.S3_EMBEDDED_PORT ?? 0,
       accessKey: secrets.accessKey,
@@ -64,6 +63,16 @@ export async function startEmbeddedStack(config: Config): Promise<EmbeddedStack>
       await Promise.all([postgres?.stop(), store?.stop()]);
     },
   };
+}
+
+type ObjectStoreServer = typeof import("./objectstore/server.ts");
+
+/** Its modules are read only here, because a service with a store of its own does not need them. */
+async function startObjectStore(
+  ...o: Parameters<ObjectStoreServer["startEmbeddedObjectStore"]>
+): ReturnType<ObjectStoreServer["startEmbeddedObjectStore"]> {
+  const server: ObjectStoreServer = await import(import.meta.resolve("./objectstore/server.ts"));
+  return await server.startEmbeddedObjectStore(...o);
 }
 
 interface Part {

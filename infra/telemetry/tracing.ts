@@ -1,5 +1,6 @@
 // Spans for Deno's built-in OpenTelemetry (OTEL_DENO=true). Deno records incoming and outgoing requests; this module
-// records the work between them. Without OTEL_DENO nothing is loaded, and every function here only does one comparison.
+// records the work between them. Without OTEL_DENO its API is not loaded, and only the id of the trace is known.
+import { AsyncLocalStorage } from "node:async_hooks";
 import type { Attributes, Context, Span } from "@opentelemetry/api";
 
 /** The global under which Deno registers its provider for the API package, if export is on. */
@@ -11,6 +12,15 @@ const tracer = api?.trace.getTracer("steward") ?? null;
 export function activeSpan(): { traceId: string; spanId: string } | null {
   return api?.trace.getActiveSpan()?.spanContext() ?? null;
 }
+
+/** The traces of requests and jobs while export is off. */
+const traces = new AsyncLocalStorage<string>();
+
+/** The trace of the request or job that runs; null outside of both. */
+export const activeTrace = (): string | null => activeSpan()?.traceId ?? traces.getStore() ?? null;
+
+/** Runs the work of a request, so that the jobs and messages that it enqueues belong to its trace. */
+export const withTrace = <T>(traceId: string, work: () => T): T => traces.run(traceId, work);
 
 /** Names the request's span by its route. Deno has already recorded the full URL, which cannot be removed. */
 export function nameRequestSpan(method: string, route: string): void {
@@ -36,7 +46,7 @@ export function inTrace<T>(
   attributes: Attributes,
   work: () => Promise<T>,
 ): Promise<T> {
-  if (!api || !tracer) return work();
+  if (!api || !tracer) return traceId === null ? work() : traces.run(traceId, work);
   const options = { kind: api.SpanKind.CONSUMER, attributes };
   return tracer.startActiveSpan(name, options, parentIn(traceId), (span) => ended(span, work));
 }

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { requiredName } from "../../domain/shared/name.ts";
+import { MAX_MOVED } from "../../domain/access/roles/move_preview.ts";
 import { Role, ROLE_SORTS } from "../../domain/access/roles/roles.ts";
 import { listQuery, pagedResultOf } from "../shared/paging.ts";
 import { deletedAt, uuid } from "../../domain/shared/shapes.ts";
@@ -43,6 +44,13 @@ export const UpdateRoleDto = z.object({
 export const PreviewRoleDto = z.object({
   permissionIds: z.array(uuid).max(10_000).meta({ description: "All permissions the role would have" }),
 }).meta({ id: "PreviewRoleDto" });
+
+export const PreviewMoveDto = z.object({
+  userIds: z.array(uuid).min(1).max(MAX_MOVED),
+  fromRoleId: uuid.nullish().transform((id) => id ?? null).meta({
+    description: "The only role that is taken from its holders; null or absent: all roles are taken",
+  }),
+}).meta({ id: "PreviewMoveDto" });
 
 export const rolesQuery = z.object({ ...listQuery(ROLE_SORTS), isSystemRole: queryBoolean.optional() });
 const GRANTS_LIMIT = 100;

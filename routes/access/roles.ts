@@ -3,6 +3,7 @@ import { holds } from "../../domain/rights/caller.ts";
 import { inTenant } from "../../domain/rights/checks.ts";
 import { createRole, deleteRole, updateRole } from "../../domain/access/roles/role_changes.ts";
 import { assignPermission, revokePermission } from "../../domain/access/roles/role_grants.ts";
+import { previewMove } from "../../domain/access/roles/move_preview.ts";
 import { previewRoleChange, RolePreview } from "../../domain/access/roles/role_preview.ts";
 import {
   listRoleGrants,
@@ -19,6 +20,7 @@ import { uuid } from "../../domain/shared/shapes.ts";
 import { versionedAnswer } from "./answers.ts";
 import {
   CreateRoleDto,
+  PreviewMoveDto,
   PreviewRoleDto,
   RoleGrantsPage,
   roleGrantsQuery,
@@ -139,6 +141,20 @@ export const roleRoutes = [
     problems: ["ROLE_NOT_FOUND", "PERMISSION_NOT_FOUND"],
     async run({ db, caller, params, body }) {
       const preview = await previewRoleChange(db, caller.tenantId, params.id, body.permissionIds);
+      return ok(holds(caller, "read:users") ? preview : { ...preview, users: [] });
+    },
+  }),
+  endpoint("POST /api/v1/roles/{id}/preview-move", {
+    id: "previewMove",
+    summary: "Show whom moving users to a role would affect; changes nothing",
+    details: "PUT /api/v1/users/{userId}/roles moves one user. Users of other tenants are left out.",
+    access: inTenant("update:users"),
+    params,
+    body: PreviewMoveDto,
+    answers: { 200: { description: "Who would gain or lose what", schema: RolePreview } },
+    problems: ["ROLE_NOT_FOUND", "ROLE_ASSIGNMENT_ESCALATION_BLOCKED", "STEP_UP_REQUIRED_FORBIDDEN"],
+    async run({ db, caller, params, body }) {
+      const preview = await previewMove(db, caller, params.id, body);
       return ok(holds(caller, "read:users") ? preview : { ...preview, users: [] });
     },
   }),

@@ -10,7 +10,7 @@ import { userName } from "../../domain/access/users/user_details.ts";
 import { USER_SORTS } from "../../domain/access/users/user_list_request.ts";
 import { mailAddress, uuid } from "../../domain/shared/shapes.ts";
 import { listQuery } from "../shared/paging.ts";
-import { queryBoolean } from "../shared/validation.ts";
+import { queryBoolean, queryInteger } from "../shared/validation.ts";
 
 export const userIdPath = z.object({ id: uuid });
 export const userPath = z.object({ userId: uuid });
@@ -46,6 +46,13 @@ export const usersQuery = {
   isActive: queryBoolean.optional(),
   roleName: z.string().normalize("NFC").max(200).optional(),
   isLockedOut: queryBoolean.optional(),
+  hasSecondFactor: queryBoolean.optional(),
+  isAdministrator: queryBoolean.optional().meta({
+    description: "Users who may, or may not, change users or roles, or administer the service",
+  }),
+  notSignedInForDays: queryInteger(1, 3650).optional().meta({
+    description: "Users who have not signed in for these days, and are not newer than that",
+  }),
   externalId: z.string().trim().max(200).optional().meta({
     description: "Users with exactly this external id",
   }),

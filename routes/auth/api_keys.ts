@@ -8,12 +8,11 @@ import {
   revokeApiKey,
   rotateApiKey,
 } from "../../domain/access/keys/api_keys.ts";
-import { KEY_SORTS } from "../../domain/access/keys/key_list.ts";
 import { created, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { listQuery, pagedResultOf } from "../shared/paging.ts";
+import { pagedResultOf } from "../shared/paging.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
-import { newExpiry, RotateKeyRequest, secretRecord } from "./shapes.ts";
+import { keysQuery, newExpiry, RotateKeyRequest, secretRecord } from "./shapes.ts";
 
 const endpoint = endpointsIn("API keys");
 
@@ -35,7 +34,7 @@ export const apiKeyRoutes = [
     id: "listApiKeys",
     access,
     summary: "List the tenant's API keys",
-    query: z.object(listQuery(KEY_SORTS)),
+    query: keysQuery,
     answers: {
       200: { description: "A page; includeDeleted adds revoked keys", schema: pagedResultOf(ApiKeyDto) },
     },

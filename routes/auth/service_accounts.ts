@@ -8,11 +8,10 @@ import {
   updateServiceAccount,
 } from "../../domain/access/keys/account_changes.ts";
 import { listServiceAccounts, readServiceAccount } from "../../domain/access/keys/service_accounts.ts";
-import { KEY_SORTS } from "../../domain/access/keys/key_list.ts";
-import { newExpiry, RotateKeyRequest, secretRecord } from "./shapes.ts";
+import { keysQuery, newExpiry, RotateKeyRequest, secretRecord } from "./shapes.ts";
 import { created, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { listQuery, pagedResultOf } from "../shared/paging.ts";
+import { pagedResultOf } from "../shared/paging.ts";
 import { instant, uuid } from "../../domain/shared/shapes.ts";
 
 const endpoint = endpointsIn("Service accounts");
@@ -59,7 +58,7 @@ export const serviceAccountRoutes = [
     id: "listServiceAccounts",
     access,
     summary: "List the service accounts of the tenant; with admin:system, all",
-    query: z.object(listQuery(KEY_SORTS)),
+    query: keysQuery,
     answers: {
       200: {
         description: "A page; includeDeleted adds revoked accounts",

@@ -1,6 +1,9 @@
 import { z } from "zod";
 import { MAX_LIFE_DAYS, MAX_OVERLAP_SECONDS } from "../../domain/access/keys/key_record.ts";
+import { KEY_SORTS } from "../../domain/access/keys/key_list.ts";
 import { instant } from "../../domain/shared/shapes.ts";
+import { listQuery } from "../shared/paging.ts";
+import { queryInteger } from "../shared/validation.ts";
 
 /** An instant in answers: ISO 8601 in UTC. */
 const timestamp = z.iso.datetime();
@@ -55,6 +58,17 @@ export const OpenIdProviderDto = z.object({
   displayName: z.string(),
   signInUrl: z.url(),
 }).meta({ id: "OpenIdProviderDto" });
+
+/** The list of API keys or service accounts. */
+export const keysQuery = z.object({
+  ...listQuery(KEY_SORTS),
+  unusedForDays: queryInteger(1, 3650).optional().meta({
+    description: "Neither used nor created in these days",
+  }),
+  expiresWithinDays: queryInteger(1, 3650).optional().meta({
+    description: "Good now, and expired after these days",
+  }),
+});
 
 /** Who made an API key, service account or OAuth client, whether it is revoked, and when it was used. */
 export const keyRecord = {

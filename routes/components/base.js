@@ -7,22 +7,22 @@ const COMMON = {
     tryAgain: "Try again",
     offline: "The service cannot be reached. Check your connection.",
     SESSION_INVALIDATED: "Your access has changed. Please sign in again.",
-    TOKEN_INVALID: "Please sign in again.",
-    TOKEN_EXPIRED: "Please sign in again.",
     TOKEN_REVOKED: "Your session has ended. Please sign in again.",
-    RATE_LIMITED: "Too many requests. Please try again in a minute.",
-    MISSING_PERMISSION: "You do not have the permission for this.",
+    401: "Please sign in again.",
+    403: "You do not have the permission for this.",
+    429: "Too many requests. Please try again in a minute.",
+    failed: "This did not work. Please try again later.",
   },
   "pt-BR": {
     loading: "Carregando…",
     tryAgain: "Tentar de novo",
     offline: "Não foi possível falar com o serviço. Verifique sua conexão.",
     SESSION_INVALIDATED: "Seu acesso mudou. Entre novamente.",
-    TOKEN_INVALID: "Entre novamente.",
-    TOKEN_EXPIRED: "Entre novamente.",
     TOKEN_REVOKED: "Sua sessão terminou. Entre novamente.",
-    RATE_LIMITED: "Muitas solicitações. Tente de novo em um minuto.",
-    MISSING_PERMISSION: "Você não tem a permissão necessária.",
+    401: "Entre novamente.",
+    403: "Você não tem a permissão necessária.",
+    429: "Muitas solicitações. Tente de novo em um minuto.",
+    failed: "Não foi possível concluir. Tente de novo mais tarde.",
   },
 };
 
@@ -219,8 +219,10 @@ export class StewardElement extends (globalThis.HTMLElement ?? class {}) {
     this.draw();
   }
 
-  textOf(error) {
-    return this.t[error.code] ?? error.message;
+  /** The text of the code, else of the status. Others are in English, so another language has a text for all of them. */
+  textOf({ code, status, message }) {
+    const { t } = this;
+    return t[code] ?? t[status] ?? (this.language.key === "en" ? message : t.failed);
   }
 
   /** Fires an event that pages listen to. @returns false if a listener prevented its default */

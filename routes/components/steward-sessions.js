@@ -64,7 +64,8 @@ class StewardSessions extends StewardElement {
   }
 
   actions() {
-    if (this.#others.length < 2) return [];
+    const isOwnKnown = this.#sessions.length > this.#others.length;
+    if (!isOwnKnown || this.#others.length < 2) return [];
     const end = () => this.attempt(() => this.#end(this.#others));
     return [this.button(this.t.endOthers, end, { class: "danger" })];
   }

@@ -2,12 +2,20 @@ import type { ServicePlatform } from "../../domain/platform.ts";
 import type { Mount } from "../app.ts";
 import type { createConsole } from "./console.tsx";
 
-/** The console. Its modules are loaded when they are first needed, because they take a fifth of the start. */
+/**
+ * The console. Its modules are loaded when they are first needed, because they take a fifth of the start. Deno reads the
+ * modules that a literal `import` names at the start, so their path is computed.
+ */
 export function consoleMount(
   ...needed: Parameters<typeof createConsole>
 ): Mount & { load(): ReturnType<typeof createConsole> } {
   let loaded: ReturnType<typeof createConsole> | undefined;
-  const open = async () => await (await import("./console.tsx")).createConsole(...needed);
+  const open = async () => {
+    const { createConsole }: typeof import("./console.tsx") = await import(
+      import.meta.resolve("./console.tsx")
+    );
+    return await createConsole(...needed);
+  };
   const load = () =>
     loaded ??= open().catch((error) => {
       loaded = undefined; // the next request tries again

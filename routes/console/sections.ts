@@ -9,7 +9,9 @@ import { overviewSection } from "./overview/mod.tsx";
 import { reportsSection } from "./reports/mod.ts";
 import { recordsSection } from "./records/mod.ts";
 import { searchSection } from "./search/mod.tsx";
-import type { ConsoleSection } from "./shared/page.ts";
+import { type ConsoleSection, EXTENSION_PAGES } from "./shared/page.ts";
+
+export { extensionSection } from "./extensions/section.tsx";
 
 /** All sections of the console, in navigation order. */
 export const sections: ConsoleSection[] = [
@@ -34,3 +36,9 @@ export function sectionsOf({ AREAS }: AreasOn): ConsoleSection[] {
     pages: section.pages.filter(isOn),
   }));
 }
+
+/** The first segments of the paths that records of extensions must not take. */
+export const takenPaths = (): string[] => [
+  ...sections.flatMap(({ pages }) => pages).map(({ path }) => path.split("/")[0] ?? ""),
+  EXTENSION_PAGES,
+];

@@ -169,11 +169,11 @@ async function consoleSections(
     return { name, resources, overview, pages, endpoints: byId };
   }).filter(({ resources, overview, pages }) => [resources, overview, pages].flat().length > 0);
   if (shown.length === 0) return [];
-  const { extensionSection } = await import("../console/extensions/section.tsx");
-  const { EXTENSION_PAGES } = await import("../console/shared/page.ts");
-  const { sections } = await import("../console/sections.ts");
-  const taken = sections.flatMap(({ pages }) => pages).map(({ path }) => path.split("/")[0] ?? "");
-  names.reserve("console pages", [...taken, EXTENSION_PAGES]);
+  // A literal `import` would read the console's modules at every start, see `consoleMount`.
+  const { extensionSection, takenPaths }: typeof import("../console/sections.ts") = await import(
+    import.meta.resolve("../console/sections.ts")
+  );
+  names.reserve("console pages", takenPaths());
   for (const { name, resources } of shown) {
     for (const record of resources) names.claim(name, "console pages", pathOfRecord(record));
   }

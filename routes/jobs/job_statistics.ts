@@ -14,6 +14,7 @@ import { listWorkers, LiveWorker } from "../../domain/jobs/engine/lease.ts";
 import { ok } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { enumName } from "../../domain/shared/shapes.ts";
+import { queryInstant } from "../shared/validation.ts";
 import { BY_ARGUMENTS, filtersOf, searchedFromHeader } from "./filters.ts";
 import { furtherJobFilters, jobFilters, JobStatusCountsDto, ofTenant } from "./shapes.ts";
 
@@ -92,11 +93,18 @@ export const jobStatisticsRoutes = [
       "Read the figures of a job type per interval: ended attempts, failure rate, waiting time and duration",
     access,
     params: z.object({ name: z.string().max(200) }),
-    query: z.object({ ...ofTenant, window }),
-    answers: { 200: { description: "The whole window and one entry per interval", schema: JobTypeStats } },
+    query: z.object({
+      ...ofTenant,
+      window,
+      from: queryInstant.optional().meta({
+        description: "Instead of `window`: start of the period, of which the last 15 days are kept",
+      }),
+      to: queryInstant.optional().meta({ description: "Its end; absent: now" }),
+    }),
+    answers: { 200: { description: "The whole period and one entry per interval", schema: JobTypeStats } },
     problems: ["JOB_TYPE_UNKNOWN"],
     run: async ({ platform, caller, params, query }) =>
-      ok(await readJobTypeStats(platform, jobReach(caller, query.tenantId), params.name, query.window)),
+      ok(await readJobTypeStats(platform, jobReach(caller, query.tenantId), params.name, query)),
   }),
   endpoint("GET /api/v1/jobs/workers", {
     id: "listJobWorkers",

@@ -6,7 +6,7 @@ import type { ServicePlatform } from "../../domain/platform.ts";
 import { VERSION } from "../../infra/version.ts";
 import { type Answer, ok, text } from "../shared/answer.ts";
 import { type Endpoint, endpointsIn } from "../shared/endpoint.ts";
-import { type OpenApiDocument, openApiDocument } from "../shared/openapi.ts";
+import type { OpenApiDocument } from "../shared/openapi_document.ts";
 import { documentOfAreas } from "./openapi_areas.ts";
 import { OperationView } from "./docs/operation_view.tsx";
 import { placedOperations, ReferencePage } from "./docs/reference_page.tsx";
@@ -33,16 +33,20 @@ interface Reference {
 }
 const references = new WeakMap<ServicePlatform, Reference>();
 
-function referenceOf(platform: ServicePlatform, endpoints: readonly Endpoint[]): Reference {
+async function referenceOf(platform: ServicePlatform, endpoints: readonly Endpoint[]): Promise<Reference> {
   let reference = references.get(platform);
   if (!reference) {
     const { eventTypes } = platform;
+    // A literal `import` would read these modules at every start.
+    const { openApiDocument }: typeof import("../shared/openapi.ts") = await import(
+      import.meta.resolve("../shared/openapi.ts")
+    );
     const document = openApiDocument(endpoints, {
       baseUrl: platform.baseUrl(),
       version: VERSION,
       eventTypes,
     });
-    reference = { document };
+    reference = references.get(platform) ?? { document };
     references.set(platform, reference);
   }
   return reference;
@@ -64,8 +68,8 @@ export const docsRoutes = [
     }),
     answers: { 200: { description: "The document", schema: z.looseObject({ openapi: z.string() }) } },
     problems: [],
-    run({ platform, endpoints, query: { area } }) {
-      const { document } = referenceOf(platform, endpoints);
+    async run({ platform, endpoints, query: { area } }) {
+      const { document } = await referenceOf(platform, endpoints);
       if (!area) return ok(document);
       const names = document.tags.map(({ name }) => name);
       if (!area.every((name) => names.includes(name))) {
@@ -81,15 +85,15 @@ export const docsRoutes = [
     service: "essential",
     answers: { 200: { description: "The page", contentType: "text/html" } },
     problems: [],
-    run({ platform, endpoints }) {
-      const reference = referenceOf(platform, endpoints);
-      return reference.page ??= servicePage({
+    async run({ platform, endpoints }) {
+      const reference = await referenceOf(platform, endpoints);
+      return await (reference.page ??= servicePage({
         title: "API reference",
         root: "",
         styles: [docsAsset("docs.css")],
         scripts: [docsAsset("docs.js")],
         body: ReferencePage({ document: reference.document }),
-      });
+      }));
     },
   }),
   endpoint("GET /docs/operations/{id}", {
@@ -101,7 +105,7 @@ export const docsRoutes = [
     answers: { 200: { description: "A part of the page", contentType: "text/html" } },
     problems: ["ROUTE_NOT_FOUND"],
     async run({ platform, endpoints, params: { id } }) {
-      const { document } = referenceOf(platform, endpoints);
+      const { document } = await referenceOf(platform, endpoints);
       const placed = placedOperations(document).find(({ operation }) => operation.operationId === id);
       if (!placed) throw problem("ROUTE_NOT_FOUND", `No operation has the id "${id}".`);
       return text(await String(await OperationView({ document, placed })), "text/html; charset=utf-8");

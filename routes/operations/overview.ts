@@ -2,8 +2,10 @@ import { z } from "zod";
 import { inTenantOrService } from "../../domain/rights/checks.ts";
 import { THROUGHPUT_WINDOWS } from "../../domain/jobs/statistics/throughput.ts";
 import { Overview, readOverview } from "../../domain/operations/overview.ts";
+import { readUpcoming, Upcoming } from "../../domain/operations/upcoming.ts";
 import { ok } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
+import { queryInteger } from "../shared/validation.ts";
 import { enumName, uuid } from "../../domain/shared/shapes.ts";
 
 const endpoint = endpointsIn("Operations");
@@ -21,5 +23,18 @@ export const overviewRoutes = [
     answers: { 200: { description: "The overview; parts without permission are null", schema: Overview } },
     problems: [],
     run: async ({ platform, caller, query }) => ok(await readOverview(platform, caller, query)),
+  }),
+  endpoint("GET /api/v1/operations/upcoming", {
+    id: "readUpcoming",
+    summary:
+      "Read what will happen in the next hours: schedules, scheduled jobs and messages, purges, ends of keys",
+    access: inTenantOrService(),
+    query: z.object({
+      tenantId: uuid.optional().meta({ description: "Filter of jobs for system administrators" }),
+      hours: queryInteger(1, 168).default(24).meta({ default: 24 }),
+    }),
+    answers: { 200: { description: "What will happen, in order of time", schema: Upcoming } },
+    problems: [],
+    run: async ({ platform, caller, query }) => ok(await readUpcoming(platform, caller, query)),
   }),
 ] as const;

@@ -31,7 +31,7 @@ const TEXTS: [RegExp, string][] = [
   [/serializedArgs/, '{"text":"hello"}'],
   [/timeZone/i, "America/Sao_Paulo"],
   [/locale/i, "en"],
-  [/email|address|^to$|^cc$|^bcc$|recipients/i, "ada@example.com"],
+  [/mail|address|^to$|^cc$|^bcc$|recipients/i, "ada@example.com"],
   [/phone/i, "+5511999990000"],
   [/firstName|displayName/, "Ada"],
   [/lastName/, "Lovelace"],

@@ -5,7 +5,6 @@ import { setupShared } from "../support/setup.ts";
 import { until } from "../support/until.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 
 Deno.test("an unknown route is a 404 problem, a wrong method is a 405 with Allow", async () => {
   const missing = await t.nobody.get("/api/v1/nothing");

@@ -5,7 +5,6 @@ import { type Parameter, parametersOf } from "../../routes/shared/openapi_sharin
 import { setupShared } from "../support/setup.ts";
 
 const t = await setupShared({ JOB_CONCURRENCY: "0" });
-Deno.test.afterAll(() => t.stop());
 const document: OpenApiDocument = (await t.nobody.get("/openapi.json")).body;
 
 /** Has every permission. */

@@ -12,7 +12,6 @@ import { setupShared } from "../support/setup.ts";
 import { documentedCodes } from "../support/documented_codes.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const document: OpenApiDocument = (await t.nobody.get("/openapi.json")).body;
 
 const ajv = new Ajv2020({ strict: false, allErrors: true });

@@ -3,7 +3,6 @@ import { runScript, runScriptProcess, type ScriptOptions } from "../support/run_
 import { setupShared } from "../support/setup.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const { sql, config } = t.steward.platform;
 
 const run = (script: string, args: string[], o: ScriptOptions = {}, runIt = runScript) =>

@@ -9,7 +9,6 @@ import { runScript, runScriptProcess } from "../support/run_script.ts";
 import { setupShared } from "../support/setup.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const actor = await t.actor();
 const SOME_ID = "0198f1c2-7a3b-7c4d-8e5f-6a7b8c9d0e1f";
 const tenant = ["--tenant", actor.tenantId ?? ""];

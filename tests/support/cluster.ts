@@ -160,6 +160,7 @@ function startServer(dir: string): Promise<EmbeddedPostgres> {
     checkpoint_timeout: "1d",
     autovacuum: "off",
     jit: "off",
+    io_method: "sync", // workers pay off for slow disks only
     max_connections: "1000",
   };
   return startEmbeddedPostgres({ dir, password: "test", settings });

@@ -1,6 +1,8 @@
 // A fake of Google's token endpoint and Firebase Cloud Messaging (HTTP v1) on loopback.
-import { exportPKCS8, exportSPKI, generateKeyPair, importSPKI, jwtVerify } from "jose";
+import { exportPKCS8, importJWK, jwtVerify } from "jose";
 import type { FcmServiceAccount } from "../../infra/setting_shapes.ts";
+import { readSigningKey } from "../../infra/signing_keys.ts";
+import { rsaKey } from "./rsa_key.ts";
 
 const SCOPE = "https://www.googleapis.com/auth/firebase.messaging";
 const ERROR = "type.googleapis.com/google.firebase.fcm.v1.FcmError";
@@ -73,17 +75,15 @@ const REFUSALS: Record<string, Parameters<typeof failure>> = {
   broken: [500, "INTERNAL", "Internal error encountered.", fcmError("INTERNAL")],
 };
 
-/** Made once: it takes a third of a second. */
-let keys: ReturnType<typeof generateKeyPair> | undefined;
-
 /**
  * The answer depends on the prefix of the device token: gone… 404 UNREGISTERED, bad… 400 for the token, foreign…
  * 403 SENDER_ID_MISMATCH, quota… 429, busy… 503, broken… 500, apns… 401 THIRD_PARTY_AUTH_ERROR, all others 200. A data key that FCM
  * reserves, or more than 4,096 bytes, is a 400 for the message.
  */
 export async function startFcm(): Promise<FakeFcm> {
-  const { publicKey, privateKey } = await (keys ??= generateKeyPair("RS256", { extractable: true }));
-  const verifyingKey = await importSPKI(await exportSPKI(publicKey), "RS256");
+  const key = await rsaKey();
+  const privateKey = await importJWK(key, "RS256", { extractable: true }) as CryptoKey;
+  const { publicKey: verifyingKey } = await readSigningKey(key);
   let live = new Set<string>();
   let concurrent = 0;
   let busyLeft = new Map<string, number>();

@@ -1,8 +1,9 @@
 // A real OpenID provider (npm oidc-provider) in this process, and a browser that signs in to it.
-import { exportJWK, generateKeyPair, importJWK, type JWK, SignJWT } from "jose";
+import { importJWK, type JWK, SignJWT } from "jose";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Provider } from "oidc-provider";
+import { rsaKey } from "./rsa_key.ts";
 
 /** What the provider knows about an account. */
 export interface Account {
@@ -35,8 +36,7 @@ export async function startOidcProvider(o: { redirectUris: string[] }): Promise<
   const server = createServer();
   await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const { privateKey } = await generateKeyPair("RS256", { extractable: true });
-  const signingKey: JWK = { ...await exportJWK(privateKey), kid: "signing", alg: "RS256", use: "sig" };
+  const signingKey: JWK = { ...await rsaKey(), kid: "signing", alg: "RS256", use: "sig" };
   const client = {
     redirect_uris: o.redirectUris,
     grant_types: ["authorization_code"],

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import type { JWK } from "jose";
 import { join } from "node:path";
 import { createCatalogRoles } from "../../domain/access/roles/default_roles.ts";
 import { openSession } from "../../domain/access/sign_in/sessions.ts";
@@ -9,7 +8,7 @@ import type { ServicePlatform } from "../../domain/platform.ts";
 import { type Config, processEnv, readConfig } from "../../infra/config.ts";
 import { createLog } from "../../infra/log.ts";
 import { HASH_COST } from "../../infra/passwords.ts";
-import { readTokenKeys, writeTokenKeys } from "../../infra/signing_keys.ts";
+import { writeTokenKeys } from "../../infra/signing_keys.ts";
 import { transact } from "../../infra/postgres/postgres.ts";
 import { startSteward, type Steward, type StewardOptions } from "../../main.ts";
 import { createTestDatabase } from "./cluster.ts";
@@ -18,6 +17,7 @@ import { INSTANCES } from "./in_one_instance.ts";
 import { startInstanceProcess } from "./instance_process.ts";
 import { spendOn } from "./processor_time.ts";
 import { RoundRobin } from "./round_robin.ts";
+import { rsaKey } from "./rsa_key.ts";
 import { afterAllFiles, isOneOfSeveralFiles } from "./test_files.ts";
 
 /** Hashes of the usual cost take 60 ms of processor time. */
@@ -130,7 +130,7 @@ async function startService(env: Record<string, string>, o: SetupOptions): Promi
       ...(o.clock ? { clock: o.clock } : {}),
       onSettled: on.settled,
     });
-  await shareProviderKey(dataDir);
+  await writeTokenKeys(dataDir, [await rsaKey()]);
   const steward = await start(config);
   const { sql } = steward.platform;
   const signing = o.clock ? steward.platform : withLongTokens(steward.platform);
@@ -255,8 +255,6 @@ async function startService(env: Record<string, string>, o: SetupOptions): Promi
       await proxy?.stop();
       await Promise.all(others.map((instance) => instance.stop(2_000)));
       await steward.stop(2_000);
-      providerKeys ??= await readTokenKeys(dataDir, "RS256");
-      dataFolders.delete(dataDir);
       await Deno.remove(dataDir, { recursive: true });
     },
   };
@@ -271,8 +269,8 @@ const sharedServices: Shared[] = [];
 
 /**
  * Starts a service as `setup` does, but the test files of a process that ask for the same settings and clock share it. It
- * runs until the last of all files has ended. It is for files whose tests read and change only the data of tenants and
- * users that they create.
+ * runs until the last of all files has ended; `stop` is called at the end of each file, unless the file does it. It is for
+ * files whose tests read and change only the data of tenants and users that they create.
  */
 export async function setupShared(
   env: Record<string, string> = {},
@@ -286,14 +284,11 @@ export async function setupShared(
   const service = await shared.service;
   if (!running && isOneOfSeveralFiles()) afterAllFiles(() => service.stop());
   const restore = service.instances.map(({ platform }) => restorerOf(platform));
-  return {
-    ...service,
-    systemAdmin: await service.actor({ role: "SystemAdmin" }),
-    async stop() {
-      if (isOneOfSeveralFiles()) restore.forEach((each) => each());
-      else await service.stop();
-    },
-  };
+  const end = async () => isOneOfSeveralFiles() ? restore.forEach((each) => each()) : await service.stop();
+  let ended: Promise<void> | undefined;
+  const stop = () => ended ??= end();
+  Deno.test.afterAll(stop);
+  return { ...service, systemAdmin: await service.actor({ role: "SystemAdmin" }), stop };
 }
 
 /** @returns gives back the members of the platform, and the items of its lists, that a test file replaced */
@@ -304,17 +299,6 @@ function restorerOf(platform: ServicePlatform): () => void {
     Object.assign(platform, members);
     for (const { list, items } of lists) list.splice(0, list.length, ...items);
   };
-}
-
-/** The key of the OpenID provider, which a service makes at its first use. Making one takes a second. */
-let providerKeys: JWK[] | null = null;
-const dataFolders = new Set<string>();
-
-/** A new service takes the key that another one of this process made. */
-async function shareProviderKey(dataDir: string): Promise<void> {
-  for (const folder of dataFolders) providerKeys ??= await readTokenKeys(folder, "RS256");
-  if (providerKeys) await writeTokenKeys(dataDir, providerKeys);
-  dataFolders.add(dataDir);
 }
 
 /** Signs access tokens with a lifetime of `ACTOR_TOKEN_SECONDS`. */

@@ -1,5 +1,6 @@
 import { generateTokenKey } from "../../infra/signing_keys.ts";
 import { createTestDatabase } from "./cluster.ts";
+import { rsaKey } from "./rsa_key.ts";
 import { setupShared, type TestService } from "./setup.ts";
 
 /** Two instances on one database. */
@@ -16,7 +17,7 @@ let settings: Promise<Record<string, string>> | undefined;
 async function settingsOfAll(): Promise<Record<string, string>> {
   return {
     DATABASE_URL: await createTestDatabase(),
-    TOKEN_KEYS: JSON.stringify([await generateTokenKey(), await generateTokenKey("RS256")]),
+    TOKEN_KEYS: JSON.stringify([await generateTokenKey(), await rsaKey()]),
     OUTBOUND_ALLOW: "127.0.0.1",
   };
 }
@@ -27,6 +28,5 @@ export async function setupTwoInstances(): Promise<TwoInstances> {
   const here = await setupShared(shared);
   const others = { ...shared, PUBLIC_URL: here.url };
   const there = await setupShared(others);
-  Deno.test.afterAll(() => Promise.all([here.stop(), there.stop()]).then(() => {}));
   return { here, there, settings: others };
 }

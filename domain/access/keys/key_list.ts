@@ -1,5 +1,5 @@
 import type { Sql, SqlPart } from "../../../infra/postgres/postgres.ts";
-import { matches, orderBy, type SortDirection } from "../../shared/list_order.ts";
+import { allOf, matches, orderBy, type SortDirection } from "../../shared/list_order.ts";
 import type { PagedResult, PageRequest } from "../../shared/paging.ts";
 import { readPage } from "../../shared/read_page.ts";
 
@@ -13,6 +13,10 @@ export interface KeyListRequest extends PageRequest {
   search?: string | undefined;
   /** Include revoked rows. */
   includeDeleted: boolean;
+  /** Days in which the key has neither been used nor created. */
+  unusedForDays?: number | undefined;
+  /** Only keys that are good and will not be after these days. */
+  expiresWithinDays?: number | undefined;
 }
 
 /** The source of a list: `columns` of the rows of `table` that `scope` allows the caller to see. */
@@ -30,7 +34,14 @@ export async function listKeys<T extends object>(
   request: KeyListRequest,
 ): Promise<PagedResult<T>> {
   const shown = request.includeDeleted ? q`true` : q`revoked_at is null`;
-  const where = q`${scope} and ${matches(q, "search_text", request.search)} and ${shown}`;
+  const { unusedForDays, expiresWithinDays } = request;
+  const where = allOf(q, [
+    q`${scope} and ${matches(q, "search_text", request.search)} and ${shown}`,
+    unusedForDays !== undefined &&
+    q`coalesce(last_used_at, created_at) <= now() - make_interval(days => ${unusedForDays})`,
+    expiresWithinDays !== undefined &&
+    q`expires_at > now() and expires_at <= now() + make_interval(days => ${expiresWithinDays})`,
+  ]);
   const order = orderBy(q, SORTS[request.sortBy ?? "createdAt"], "id", request.sortDirection);
   return await readPage(q, { columns, from: q`${q(table)} where ${where}`, order }, request);
 }

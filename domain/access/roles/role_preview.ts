@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Sql } from "../../../infra/postgres/postgres.ts";
+import type { Sql, SqlPart } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
 import { sufficientFor } from "../../rights/catalog.ts";
 import { securityVersionOf } from "../../rights/security_version.ts";
@@ -7,7 +7,7 @@ import { readRole } from "./roles.ts";
 import { countRows } from "../../shared/read_page.ts";
 
 /** Maximum number of users that the preview names. */
-const MAX_NAMED = 10;
+export const MAX_NAMED = 10;
 /** The preview reads this many users and names the first of them by email. A role may have 100,000: sorting all is slow. */
 const MAX_CANDIDATES = 1_000;
 /** Up to this number, sessions are counted exactly. */
@@ -39,7 +39,7 @@ export type PreviewedUser = z.output<typeof PreviewedUser>;
 export const RolePreview = z.object({
   added: z.array(PreviewedPermission),
   removed: z.array(PreviewedPermission),
-  userCount: z.int().meta({ description: "Users who have the role" }),
+  userCount: z.int().meta({ description: "Users who have the role, or would be moved to it" }),
   affectedCount: z.int().meta({ description: "Users who would gain or lose a permission" }),
   sessionCount: z.int().meta({ description: "Open sessions that would end; counted up to 1,000" }),
   users: z.array(PreviewedUser).meta({
@@ -83,7 +83,7 @@ export async function previewRoleChange(
   const [combinations, users, sessionCount] = await Promise.all([
     countCombinations(q, roleId, [...covering.keys()], userCount),
     readFirstUsers(q, roleId, [...covering.keys()]),
-    countSessions(q, roleId),
+    countSessions(q, q`user_tenant_roles h where h.role_id = ${roleId}`),
   ]);
   const isCovered = (others: string[], code: string) => others.some((id) => covering.get(id)?.has(code));
   const countWhere = (affects: (others: string[]) => boolean) =>
@@ -185,13 +185,17 @@ const readFirstUsers = (q: Sql, roleId: string, covering: string[]) =>
     from (select user_id, tenant_id from user_tenant_roles where role_id = ${roleId} order by user_id limit ${MAX_CANDIDATES}) h
     join users u on u.id = h.user_id order by mail_key(u.email)`;
 
-/** The lateral query is one look-up per user and stops at the limit; a join would check the sessions of all users. */
-const countSessions = (q: Sql, roleId: string): Promise<number> =>
+/**
+ * Counts the open sessions of users. The lateral query is one look-up per user and stops at the limit; a join would check the
+ * sessions of all users.
+ * @param users a table `h` with the column `user_id`
+ */
+export const countSessions = (q: Sql, users: SqlPart): Promise<number> =>
   countRows(
     q,
-    q`(select from user_tenant_roles h cross join lateral (
+    q`(select from (select h.user_id from ${users}) h cross join lateral (
         select from sessions s join users u on u.id = s.user_id
         where s.user_id = h.user_id and s.revoked_at is null and s.expires_at > now()
           and s.security_version = ${securityVersionOf(q)} offset 0) s
-      where h.role_id = ${roleId} limit ${MAX_SESSIONS}) open`,
+      limit ${MAX_SESSIONS}) open`,
   );

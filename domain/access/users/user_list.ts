@@ -125,8 +125,9 @@ async function readSlice<T extends User | AdminUser>(
 }
 
 async function countUsers(q: Sql, request: UserListRequest): Promise<number> {
-  const { search, isActive, roleName, isLockedOut, externalId, includeDeleted, tenantId } = request;
-  const hasFilters = [search, isActive, roleName, isLockedOut, externalId].some((each) => each !== undefined);
+  const { includeDeleted, tenantId, page: _, pageSize: __, sortBy: ___, sortDirection: ____, ...filters } =
+    request;
+  const hasFilters = Object.values(filters).some((each) => each !== undefined);
   if (hasFilters || tenantId === undefined) {
     return await countRows(q, q`users u where ${matchesRequest(q, request, "find")}`);
   }

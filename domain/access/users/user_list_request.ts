@@ -1,5 +1,6 @@
 import { mailForms } from "../../../infra/mail/mail_address.ts";
 import type { Sql, SqlPart } from "../../../infra/postgres/postgres.ts";
+import { hasFactor } from "../../rights/second_factor.ts";
 import { allOf, matches, type SortDirection } from "../../shared/list_order.ts";
 import type { PageRequest } from "../../shared/paging.ts";
 
@@ -13,6 +14,11 @@ export interface UserListRequest extends PageRequest {
   roleName?: string | undefined;
   /** True: only users with a lockout that has not expired; false: only users without one. */
   isLockedOut?: boolean | undefined;
+  hasSecondFactor?: boolean | undefined;
+  /** True: only users who hold one of `ADMINISTRATIVE` in `tenantId`; if that is absent, in any active tenant. */
+  isAdministrator?: boolean | undefined;
+  /** Days in which the users have neither signed in nor been created. */
+  notSignedInForDays?: number | undefined;
   includeDeleted: boolean;
   /** Id of a tenant to which the users have an active or deactivated link. */
   tenantId?: string | undefined;
@@ -21,6 +27,15 @@ export interface UserListRequest extends PageRequest {
   sortBy?: typeof USER_SORTS[number] | undefined;
   sortDirection: SortDirection;
 }
+
+/** Who holds one of these changes the rights of others, or acts in their place. */
+const ADMINISTRATIVE = [
+  "admin:system",
+  "manage:all-users",
+  "manage:all-tenants",
+  "update:users",
+  "update:roles",
+];
 
 /**
  * The plan by which a query finds users by link or role. `find` joins them, for few rows or for all. `probe` checks user by
@@ -31,15 +46,23 @@ export type Strategy = "find" | "probe";
 
 /** SQL condition: the user `u` passes all filters of the request. */
 export function matchesRequest(q: Sql, o: UserListRequest, strategy: Strategy): SqlPart {
-  const { isActive, isLockedOut, roleName } = o;
+  const { isActive, isLockedOut, roleName, hasSecondFactor, isAdministrator, notSignedInForDays } = o;
   const unlocked = q`(u.lockout_expires_at is null or u.lockout_expires_at <= now())`;
   return allOf(q, [
     matchesSearch(q, o.search),
     !o.includeDeleted && q`u.deleted_at is null`,
     isActive !== undefined && (isActive ? q`u.is_active` : q`not u.is_active`),
+    hasSecondFactor !== undefined &&
+    (hasSecondFactor ? hasFactor(q, q`u.id`) : q`not ${hasFactor(q, q`u.id`)}`),
+    notSignedInForDays !== undefined &&
+    q`coalesce(u.last_login_at, u.created_at) <= now() - make_interval(days => ${notSignedInForDays})`,
     isLockedOut !== undefined && (isLockedOut ? q`u.lockout_expires_at > now()` : unlocked),
     (o.tenantId ?? o.externalId) !== undefined && isAmong(q, strategy, linkedUsers(q, o)),
-    roleName !== undefined && isAmong(q, strategy, roleHolders(q, roleName, o.tenantId)),
+    roleName !== undefined &&
+    isAmong(q, strategy, roleHolders(q, q`same_text(r.name) = same_text(${roleName})`, o.tenantId)),
+    isAdministrator === true && isAmong(q, strategy, roleHolders(q, isAdministrative(q), o.tenantId)),
+    isAdministrator === false &&
+    q`u.id not in (${roleHolders(q, isAdministrative(q), o.tenantId)})`,
   ]);
 }
 
@@ -65,12 +88,17 @@ function linkedUsers(q: Sql, { tenantId, externalId }: UserListRequest): SqlPart
   return q`select l.user_id from user_tenants l where ${chosen}`;
 }
 
-function roleHolders(q: Sql, roleName: string, tenantId: string | undefined): SqlPart {
+/** SQL: the users who hold, in the tenant or in any active one, a role `r` that fits the condition. */
+function roleHolders(q: Sql, condition: SqlPart, tenantId: string | undefined): SqlPart {
   const held = q`select l.user_id from user_tenant_roles l join roles r on r.id = l.role_id`;
-  const named = q`same_text(r.name) = same_text(${roleName}) and r.deleted_at is null`;
-  if (tenantId !== undefined) return q`${held} where ${named} and r.tenant_id = ${tenantId}`;
-  return q`${held} join tenants t on t.id = r.tenant_id where ${named} and t.is_active and t.deleted_at is null`;
+  const fits = q`${condition} and r.deleted_at is null`;
+  if (tenantId !== undefined) return q`${held} where ${fits} and r.tenant_id = ${tenantId}`;
+  return q`${held} join tenants t on t.id = r.tenant_id where ${fits} and t.is_active and t.deleted_at is null`;
 }
+
+const isAdministrative = (q: Sql): SqlPart =>
+  q`r.id in (select rp.role_id from role_permissions rp join permissions p on p.id = rp.permission_id
+    where p.code = any(${ADMINISTRATIVE}::text[]) and p.deleted_at is null)`;
 
 /** SQL: the columns by which `order` sorts, and the id. */
 export function sortKeys(q: Sql, sortBy: UserListRequest["sortBy"]) {

@@ -22,6 +22,7 @@ const SORTED_BY: Record<JobOrder, string> = {
   ScheduledAt: "scheduled_at",
   StartedAt: "started_at",
   CompletedAt: "completed_at",
+  Duration: "completed_at - started_at",
   Priority: "-priority", // 0 is Critical
   Status: "status",
 };

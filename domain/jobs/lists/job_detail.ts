@@ -11,6 +11,7 @@ const CONTINUATIONS_SHOWN = 100;
 
 /** A job with the details that a person looks for. */
 export const JobDetail = JobSummary.extend({
+  traceId: z.string().nullable().meta({ description: "W3C trace id of the request or job that enqueued it" }),
   progressPercent: z.number().nullable().meta({ description: "Of the last attempt, like `output`" }),
   progressNote: z.string().nullable(),
   output: z.string().nullable(),
@@ -40,13 +41,13 @@ export async function readJobDetail(
       ? q<NonNullable<JobDetail["deadLetter"]>[]>`
         select id, retried_at, retried_job_id from dead_letter_jobs where job_id = ${id}`
       : [],
-    q<Pick<JobDetail, "progressPercent" | "progressNote" | "output">[]>`
-      select p.percent as progress_percent, p.note as progress_note,
+    q<Pick<JobDetail, "traceId" | "progressPercent" | "progressNote" | "output">[]>`
+      select (select trace_id from jobs where id = ${id}), p.percent as progress_percent, p.note as progress_note,
         (select output from job_executions where job_id = ${id} and attempt_number = ${job.attempts}) as output
       from (select) one left join job_progress p on p.job_id = ${id} and p.attempt_number = ${job.attempts}`,
   ]);
-  const { progressPercent = null, progressNote = null, output = null } = last ?? {};
-  const attempt = { progressPercent, progressNote, output };
+  const { traceId = null, progressPercent = null, progressNote = null, output = null } = last ?? {};
+  const attempt = { traceId, progressPercent, progressNote, output };
   return { ...job, ...attempt, pause, deadLetter: deadLetter ?? null, names: Object.fromEntries(names) };
 }
 

@@ -1,5 +1,6 @@
-import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
+import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { firstIdOf } from "../../shared/ids.ts";
+import { readByTrace } from "../../shared/read_by_trace.ts";
 import { FAILED, type JobKind, type JobStatus } from "../job_row.ts";
 import { countScope, type JobReach, within } from "../reach.ts";
 
@@ -110,27 +111,12 @@ export const hasOnlyTimesAndKeys = (
   { from: _from, to: _to, createdBy: _by, args: _args, ...others }: FoundFilters,
 ): boolean => Object.values(others).every((filter) => filter === undefined);
 
-/**
- * Looks up the jobs of the trace. The index of traces says which stretches of the table to read. The planner does not
- * know how few these are, so sequential scans are switched off, and the reach is checked afterwards. A million jobs:
- *
- *     Bitmap Heap Scan on jobs (rows=2) (actual rows=2, 3198 removed)                                  3 ms
- *       -> Bitmap Index Scan on jobs_traces (actual rows=1280)
- */
+/** Looks up the jobs of the trace. */
 export async function findTrace(
   sql: Sql,
   reach: JobReach,
   { traceId, ...filters }: JobFilters,
 ): Promise<FoundFilters> {
   if (traceId === undefined) return filters;
-  const rows = await transact(sql, async (tx) => {
-    const set = tx`
-      select set_config('enable_seqscan', 'off', true), set_config('max_parallel_workers_per_gather', '0', true)`
-      .execute();
-    const ofTrace = tx`(select id, tenant_id from jobs where trace_id = ${traceId} offset 0) of_trace`;
-    const found = tx<{ id: string }[]>`select id from ${ofTrace} where ${within(tx, reach)}`;
-    const [, rows] = await Promise.all([set, found]); // same connection: the settings are applied first
-    return rows;
-  });
-  return { ...filters, ids: rows.map(({ id }) => id) };
+  return { ...filters, ids: await readByTrace(sql, "jobs", traceId, (tx) => within(tx, reach)) };
 }

@@ -6,11 +6,12 @@ import { DEEP, type JobSelection, type JobTime, readByIds, readByTime, type Wind
 import { type JobRow, type JobSummary, jobSummary } from "../job_row.ts";
 import type { JobReach } from "../reach.ts";
 
-/** Sort orders by a time column. The order by creation uses the id, which contains that time. */
+/** Sort orders by a time. The order by creation uses the id, which contains that time. */
 const TIMES: Record<string, JobTime> = {
   ScheduledAt: "scheduled_at",
   StartedAt: "started_at",
   CompletedAt: "completed_at",
+  Duration: "completed_at - started_at",
 };
 const GROUPS: Record<string, "priority" | "status"> = { Priority: "priority", Status: "status" };
 export const JOB_ORDERS = [
@@ -18,6 +19,7 @@ export const JOB_ORDERS = [
   "ScheduledAt",
   "StartedAt",
   "CompletedAt",
+  "Duration",
   "Priority",
   "Status",
 ] as const;

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
-import { countScope, type JobReach, within } from "../reach.ts";
+import { countScope, EVERYTHING, type JobReach, within } from "../reach.ts";
 import { time } from "../../shared/shapes.ts";
 
 const MINUTE_MS = 60_000;
@@ -74,3 +74,9 @@ export async function deleteOldThroughput(q: Sql): Promise<void> {
     delete from job_throughput where (grain = 'minute' and start < now() - interval '2 hours')
       or (grain = 'hour' and start < now() - interval '8 days')`;
 }
+
+/** SQL: the ended runs of each tenant by day (UTC); all zeros for the service's own. Eight days are known. */
+export const runsByDay = (q: Sql, from: Date) =>
+  q`
+  select (start at time zone 'UTC')::date as day, scope as tenant_key, sum(succeeded + failed + abandoned)::bigint as n
+  from job_throughput where grain = 'hour' and start >= ${from} and scope <> ${EVERYTHING} group by 1, 2`;

@@ -10,8 +10,12 @@ const FLUSH_MS = 5_000;
 const WRITTEN_AT_ONCE = 500;
 /** Maximum number of series in memory. Attempts that would start a further series are not counted. */
 const MAX_SERIES = 10_000;
-const GRAINS = { minute: 60_000, hour: 3_600_000 } as const;
-export type Grain = keyof typeof GRAINS;
+/** The length of the intervals, and for how long those that have ended are kept. */
+export const KEPT = {
+  minute: { lengthMs: 60_000, keptMs: 2 * 3_600_000 },
+  hour: { lengthMs: 3_600_000, keptMs: 15 * 24 * 3_600_000 },
+} as const;
+export type Grain = keyof typeof KEPT;
 
 /** Attempts of one job type that ended in an interval. */
 export interface AttemptStatistics {
@@ -158,7 +162,7 @@ export class TypeStatistics {
   }
 }
 
-const startOf = (grain: Grain, ms: number): number => ms - ms % GRAINS[grain];
+const startOf = (grain: Grain, ms: number): number => ms - ms % KEPT[grain].lengthMs;
 
 async function writeSeries(sql: Sql, instanceId: string, batch: Series[]): Promise<void> {
   const column = <T>(read: (series: Series) => T): T[] => batch.map(read);
@@ -182,9 +186,11 @@ async function writeSeries(sql: Sql, instanceId: string, batch: Series[]): Promi
       abandoned = excluded.abandoned, waits = excluded.waits, durations = excluded.durations`;
 }
 
-/** Deletes the statistics of minutes and hours that are too old for every window. */
+/** Deletes the statistics of minutes and hours whose time is over. */
 export async function deleteOldStatistics(sql: Sql): Promise<void> {
   await sql`
-    delete from job_type_figures where (grain = 'minute' and start < now() - interval '2 hours')
-      or (grain = 'hour' and start < now() - interval '25 hours')`;
+    delete from job_type_figures where (grain = 'minute' and start < now() - make_interval(secs => ${
+    KEPT.minute.keptMs / 1000
+  }))
+      or (grain = 'hour' and start < now() - make_interval(secs => ${KEPT.hour.keptMs / 1000}))`;
 }

@@ -1,15 +1,22 @@
 import { z } from "zod";
+import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
 import type { JobPlatform } from "../platform.ts";
 import { countScope, type JobReach, within } from "../reach.ts";
 import { findJobTypes } from "../types/find_job_types.ts";
 import { startsOf, THROUGHPUT_WINDOWS, type ThroughputWindow, WINDOWS } from "./throughput.ts";
 import { Quantiles, quantilesOf, readBuckets } from "./time_buckets.ts";
-import { addStatistics, type AttemptStatistics, emptyStatistics } from "./type_statistics.ts";
+import {
+  addStatistics,
+  type AttemptStatistics,
+  emptyStatistics,
+  type Grain,
+  KEPT,
+} from "./type_statistics.ts";
 import { time } from "../../shared/shapes.ts";
 
 /** Ended attempts of a job type: counts, share of failures, and times. */
-const ShownStatistics = z.object({
+export const ShownStatistics = z.object({
   succeeded: z.int(),
   failed: z.int().meta({ description: "Failed attempts, the last ones of dead-lettered jobs included" }),
   deadLettered: z.int(),
@@ -28,7 +35,9 @@ type ShownStatistics = z.output<typeof ShownStatistics>;
 
 export const JobTypeStats = z.object({
   jobTypeName: z.string(),
-  window: z.enum(THROUGHPUT_WINDOWS),
+  window: z.enum(THROUGHPUT_WINDOWS).nullable().meta({
+    description: "Null for the period of `from` and `to`",
+  }),
   intervalSeconds: z.int(),
   total: ShownStatistics,
   // Without gaps.
@@ -39,6 +48,13 @@ export const JobTypeStats = z.object({
 });
 export type JobTypeStats = z.output<typeof JobTypeStats>;
 
+/** A window, or with `from` the time until `to` or until now. */
+interface Period {
+  window: ThroughputWindow;
+  from?: Date | undefined;
+  to?: Date | undefined;
+}
+
 type StatsPlatform = Pick<JobPlatform, "sql" | "jobTypes">;
 type Row = Omit<AttemptStatistics, "waits" | "durations"> & {
   start: Date;
@@ -47,39 +63,83 @@ type Row = Omit<AttemptStatistics, "waits" | "durations"> & {
 };
 
 /**
- * Reads the statistics of a job type for each interval of a window. Instances write their own every five seconds.
+ * Reads the statistics of a job type for each interval of a period. Instances write their own every five seconds.
  * @throws JOB_TYPE_UNKNOWN
  */
 export async function readJobTypeStats(
   p: StatsPlatform & Pick<JobPlatform, "clock">,
   reach: JobReach,
   jobTypeName: string,
-  window: ThroughputWindow,
+  period: Period,
 ): Promise<JobTypeStats> {
   await requireKnownName(p, reach, jobTypeName);
-  const { grain, intervalMs } = WINDOWS[window];
-  const starts = startsOf(window, p.clock.now());
+  const { grain, intervalMs, starts, end } = intervalsOf(period, p.clock.now());
   const rows = await p.sql<Row[]>`
     select start, succeeded, failed, dead_lettered, postponed, abandoned, waits, durations from job_type_figures
     where scope = ${countScope(reach)} and job_type_name = ${jobTypeName} and grain = ${grain}
-      and start >= ${starts[0] ?? null}`;
+      and start >= ${starts[0] ?? end} and start < ${end}`;
   const total = emptyStatistics();
-  const byStart = new Map(starts.map((start) => [start.getTime(), emptyStatistics()]));
+  const byInterval = starts.map(emptyStatistics);
   for (const { start, waits, durations, ...counts } of rows) {
     const statistics = { ...counts, waits: readBuckets(waits), durations: readBuckets(durations) };
     addStatistics(total, statistics);
-    const interval = byStart.get(start.getTime());
+    const interval = byInterval[Math.floor((start.getTime() - (starts[0] ?? end).getTime()) / intervalMs)];
     if (interval) addStatistics(interval, statistics);
   }
   return {
     jobTypeName,
-    window,
+    window: period.from ? null : period.window,
     intervalSeconds: intervalMs / 1000,
     total: shown(total),
-    intervals: starts.map((start) => ({
-      start,
-      ...shown(byStart.get(start.getTime()) ?? emptyStatistics()),
-    })),
+    intervals: starts.map((start, n) => ({ start, ...shown(byInterval[n] ?? emptyStatistics()) })),
+  };
+}
+
+/** Reads the statistics of all job types with attempts that ended from `from` until before `to`, by name. */
+export async function readAllTypeStats(
+  q: Sql,
+  reach: JobReach,
+  { grain, from, to }: { grain: Grain; from: Date; to: Date },
+): Promise<Map<string, ShownStatistics>> {
+  const rows = await q<(Row & { jobTypeName: string })[]>`
+    select job_type_name, succeeded, failed, dead_lettered, postponed, abandoned, waits, durations from job_type_figures
+    where grain = ${grain} and start >= ${from} and start < ${to} and scope = ${countScope(reach)}`;
+  const sums = new Map<string, AttemptStatistics>();
+  for (const { jobTypeName, waits, durations, ...counts } of rows) {
+    const sum = sums.get(jobTypeName) ?? emptyStatistics();
+    addStatistics(sum, { ...counts, waits: readBuckets(waits), durations: readBuckets(durations) });
+    sums.set(jobTypeName, sum);
+  }
+  return new Map([...sums].map(([name, sum]) => [name, shown(sum)]));
+}
+
+const DAY_MS = 86_400_000;
+
+interface Intervals {
+  grain: Grain;
+  intervalMs: number;
+  starts: Date[];
+  end: Date;
+}
+
+/** The intervals of a period: minutes if all are kept, hours, or days. The first one starts with a minute or an hour. */
+function intervalsOf(period: Period, now: Date): Intervals {
+  if (!period.from) {
+    const { grain, intervalMs } = WINDOWS[period.window];
+    return { grain, intervalMs, starts: startsOf(period.window, now), end: now };
+  }
+  const end = period.to && period.to < now ? period.to : now;
+  const from = Math.max(period.from.getTime(), now.getTime() - KEPT.hour.keptMs);
+  const grain = from > now.getTime() - KEPT.minute.keptMs ? "minute" : "hour";
+  const { lengthMs: grainMs } = KEPT[grain];
+  const first = Math.floor(from / grainMs) * grainMs;
+  const intervalMs = end.getTime() - first > 2 * DAY_MS ? DAY_MS : grainMs;
+  const count = Math.max(0, Math.ceil((end.getTime() - first) / intervalMs));
+  return {
+    grain,
+    intervalMs,
+    starts: Array.from({ length: count }, (_, n) => new Date(first + n * intervalMs)),
+    end,
   };
 }
 

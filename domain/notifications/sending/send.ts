@@ -1,6 +1,6 @@
 import { GroupCommit } from "../../../infra/postgres/group_commit.ts";
 import { afterCommit, isTransaction, type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
-import { activeSpan } from "../../../infra/telemetry/tracing.ts";
+import { activeTrace } from "../../../infra/telemetry/tracing.ts";
 import { wakeFor } from "../../jobs/enqueue.ts";
 import { limitKeyOf } from "../../jobs/job_type.ts";
 import { type FieldErrors, invalid } from "../../problems/problem.ts";
@@ -199,7 +199,7 @@ async function prepareMessage(
   const checked = await checkMessage(q, sender.tenantId, given, o.field);
   await requireSmsText(p, sender.tenantId, checked, o.field);
   const message = addUnsubscribePlaceholder(checked);
-  const traceId = sender.traceId ?? activeSpan()?.traceId ?? null;
+  const traceId = sender.traceId ?? activeTrace();
   return { sender: { ...sender, traceId }, message, scheduledAt: o.scheduledAt };
 }
 

@@ -47,5 +47,5 @@ export async function postToSlack(
 }
 
 /** A text without the characters that Slack's format gives a meaning. */
-const escaped = (text: string): string =>
+export const escaped = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll(/[*_~`|]/g, " ");

@@ -141,6 +141,18 @@ export async function findTarget(
   return target ?? null;
 }
 
+/** Finds the tenant's Slack target with this name, and opens its secret. Null: there is none. */
+export async function findSlackTarget(
+  p: Pick<Platform, "config">,
+  q: Sql,
+  tenantId: string | null,
+  name: string,
+): Promise<OpenTarget | null> {
+  const [target] = await q<{ id: string }[]>`
+    select id from report_targets where tenant_id = ${tenantId} and kind = 'slack' and same_text(name) = same_text(${name})`;
+  return target ? await openTarget(p, q, tenantId, target.id) : null;
+}
+
 async function lockTarget(tx: Tx, caller: TenantCaller, id: string, ifMatch: string | null) {
   const [row] = await tx<{ version: number; secret: string }[]>`
     select version, secret from report_targets

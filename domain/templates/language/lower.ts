@@ -1,4 +1,4 @@
-import Handlebars from "handlebars";
+import { escapeExpression } from "handlebars/dist/cjs/handlebars/utils.js";
 import { functionOf, lowerCall, lowerExpression } from "./expressions.ts";
 import { applyFilters } from "./filters.ts";
 import type { Lowering } from "./lowering.ts";
@@ -52,7 +52,7 @@ function lowerOutput(statement: OutputStatement, lowering: Lowering): Emit {
   const value = isCall ? lowerCall(statement, lowering) : lowerExpression(statement.path, lowering);
   const read: Read = applyFilters(value, tag.filters, lowering);
   if (lowering.isHtml && statement.escaped) {
-    return (run, scope) => write(run, Handlebars.escapeExpression(textOf(read(run, scope), run.budget)));
+    return (run, scope) => write(run, escapeExpression(textOf(read(run, scope), run.budget)));
   }
   return (run, scope) => write(run, textOf(read(run, scope), run.budget));
 }

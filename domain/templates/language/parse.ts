@@ -1,4 +1,5 @@
-import Handlebars from "handlebars";
+// Only the parser is imported: the rest of the package makes and runs code.
+import { parse, parser } from "handlebars/dist/cjs/handlebars/compiler/base.js";
 import type { TemplateInvalid } from "./errors.ts";
 import type { Source } from "./source.ts";
 import { type OutputTag, scan } from "./scan.ts";
@@ -6,9 +7,9 @@ import type { Program } from "./syntax.ts";
 
 const MAX_SOURCE_LENGTH = 262_144;
 
-/** State of Handlebars' parser after an error: the token where it stopped. It is not in Handlebars' typings. */
+/** State of Handlebars' parser after an error: the token where it stopped. */
 interface ParserState {
-  Parser?: { lexer?: { yylloc?: { first_line?: number; first_column?: number } } };
+  lexer?: { yylloc?: { first_line?: number; first_column?: number } };
 }
 
 /**
@@ -25,7 +26,7 @@ export function parseSource(source: Source): { program: Program; tags: OutputTag
   const { masked, tags } = scan(source);
   try {
     // The types fit, because `scan` rejects every statement that is not declared in syntax.ts.
-    return { program: Handlebars.parse(masked) as unknown as Program, tags };
+    return { program: parse(masked), tags };
   } catch (error) {
     throw positioned(source, error as Error & { lineNumber?: number; column?: number });
   }
@@ -39,7 +40,7 @@ function positioned(
   if (error.lineNumber !== undefined && error.column !== undefined) {
     return source.invalidAtLine(error.lineNumber, error.column, error.message.replace(/ - \d+:\d+$/, ""));
   }
-  const stopped = (Handlebars as ParserState).Parser?.lexer?.yylloc;
+  const stopped = (parser as ParserState).lexer?.yylloc;
   const line = stopped?.first_line ?? 1;
   const column = stopped?.first_column ?? 0;
   const rest = (source.text.split(/\r\n?|\n/)[line - 1] ?? "").slice(column, column + 24);

@@ -1,5 +1,6 @@
 import { type ConsoleSection, navItem } from "../shared/page.ts";
 import { auditPage } from "./audit/audit.tsx";
+import { timelinePage } from "./audit/timeline.tsx";
 import { auditTexts } from "./audit/texts.ts";
 import { dataPages } from "./data/mod.tsx";
 import { explainPage } from "./explain.tsx";
@@ -63,5 +64,6 @@ export const accessSection: ConsoleSection = {
     ...dataPages,
     { path: "explain-access", permissions: ["read:users", ALL_USERS], get: explainPage },
     { path: "audit", permissions: ["read:users"], get: auditPage },
+    timelinePage,
   ],
 };

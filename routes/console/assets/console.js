@@ -49,6 +49,25 @@ document.addEventListener("htmx:beforeRequest", (event) => {
   if (part.matches(".filters") && isShown) event.preventDefault();
 });
 
+// While the service does not answer, the figures of live parts are old: they are greyed, and the page says since when.
+const offline = document.querySelector("[data-offline]");
+let answeredAt = new Date();
+const clock = new Intl.DateTimeFormat(root.lang === "pt" ? "pt-BR" : "en-GB", { timeStyle: "short" });
+function showConnection(isLost) {
+  if (!offline) return;
+  if (!isLost) answeredAt = new Date();
+  else if (offline.hidden) {
+    offline.textContent = offline.dataset.offline.replace("#", clock.format(answeredAt));
+  }
+  offline.hidden = !isLost;
+  root.classList.toggle("offline", isLost);
+}
+document.addEventListener("htmx:sendError", () => showConnection(true));
+document.addEventListener("htmx:timeout", () => showConnection(true));
+document.addEventListener("htmx:afterRequest", ({ detail: { xhr } }) => {
+  if (xhr.status > 0) showConnection(xhr.status >= 502);
+});
+
 // Empty filters are left out of the address.
 document.addEventListener("htmx:configRequest", ({ detail }) => {
   if (detail.verb !== "get") return;
@@ -161,16 +180,61 @@ document.addEventListener("keydown", (event) => {
       menu.focus();
     }
   }
-  // "/" moves the focus to the search field of the list.
-  const typing = event.target instanceof Element && event.target.matches("input, textarea, select");
-  if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey) {
-    const search = document.querySelector("main input[type=search]");
-    if (search) {
-      event.preventDefault();
-      search.focus();
-    }
+  const isTyping = event.target instanceof Element &&
+    event.target.matches("input:not([type=checkbox]), textarea, select");
+  if (isTyping || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) {
+    return;
   }
+  const run = KEYS[event.key];
+  if (run?.() !== undefined) event.preventDefault();
 });
+
+// The keys of a page; `?` lists them. j and k move through the rows of the list, x ticks the row, Enter opens it.
+const rows = () => [...document.querySelectorAll("main table.rows tbody tr")];
+const rowAt = () => document.querySelector("main tr[data-at]");
+function move(step) {
+  const all = rows();
+  if (all.length === 0) return;
+  const next = all[Math.min(all.length - 1, Math.max(0, all.indexOf(rowAt()) + step))];
+  rowAt()?.removeAttribute("data-at");
+  next.setAttribute("data-at", "");
+  next.querySelector("a[href]")?.focus({ preventScroll: true });
+  next.scrollIntoView({ block: "nearest" });
+  return next;
+}
+const focusOn = (selector) => {
+  const field = document.querySelector(selector);
+  field?.focus();
+  return field ?? undefined;
+};
+const KEYS = {
+  "?": () => document.getElementById("keys")?.showModal() ?? true,
+  "/": () => focusOn("main input[type=search]"),
+  j: () => move(1),
+  k: () => move(-1),
+  x: () => rowAt()?.querySelector("[data-row-check]")?.click() ?? (rowAt() ? true : undefined),
+};
+
+// A chip says what was chosen in it.
+document.addEventListener("change", ({ target }) => {
+  const chip = target.closest?.(".chip");
+  if (!chip) return;
+  const chosen = target.value && (target.selectedOptions?.[0].textContent ?? target.value);
+  chip.querySelector("[data-chosen]").textContent = chosen ? `: ${chosen}` : "";
+  chip.classList.toggle("set", Boolean(chosen));
+});
+
+// Groups of the navigation stay closed.
+for (const group of document.querySelectorAll(".sections details")) {
+  const key = `closed ${group.dataset.group}`;
+  if (localStorage.getItem(key) && !group.querySelector("[aria-current]")) group.open = false;
+  group.addEventListener("toggle", () => {
+    if (group.open) localStorage.removeItem(key);
+    else localStorage.setItem(key, "yes");
+  });
+}
+// After a refused form, the first input with an error has the focus.
+document.querySelector("main [aria-invalid=true]")?.focus();
 
 // Selects that submit their form at once, and the "select all" checkbox.
 document.addEventListener("change", (event) => {

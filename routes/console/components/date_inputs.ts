@@ -1,5 +1,6 @@
 import { refusedInput } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
+import { defineTexts } from "../shared/languages.ts";
 import { field, type Visit } from "../shared/page.ts";
 
 /**
@@ -35,8 +36,34 @@ export const localOf = (v: Pick<Visit, "timeZone">, instant: string): string =>
   Temporal.Instant.from(instant).toZonedDateTimeISO(v.timeZone).toPlainDateTime()
     .toString({ smallestUnit: "minute" });
 
-/** The period that the `date` inputs `from` and `to` of a list's filters select. */
-export const periodOf = (v: Visit): { fromDate: string | undefined; toDate: string | undefined } => ({
-  fromDate: instantOf(v, v.query.get("from") ?? ""),
-  toDate: instantOf(v, v.query.get("to") ?? "", true),
+/** Names of the periods that are relative to the time of the visit, in the parameter `range`. */
+export const RANGES = ["hour", "today", "yesterday", "week"] as const;
+export type RangeName = typeof RANGES[number];
+export const rangeLabels = defineTexts({
+  hour: ["Last hour", "Última hora"],
+  today: ["Today", "Hoje"],
+  yesterday: ["Yesterday", "Ontem"],
+  week: ["This week", "Esta semana"],
 });
+
+/** The period that `range` names, or that the `date` inputs `from` and `to` select, in the viewer's time zone. */
+export function periodOf(v: Visit): { fromDate: string | undefined; toDate: string | undefined } {
+  const range = RANGES.find((name) => name === v.query.get("range"));
+  if (range) return rangeOf(v, range);
+  return {
+    fromDate: instantOf(v, v.query.get("from") ?? ""),
+    toDate: instantOf(v, v.query.get("to") ?? "", true),
+  };
+}
+
+function rangeOf(v: Pick<Visit, "now" | "timeZone">, name: RangeName): ReturnType<typeof periodOf> {
+  const now = Temporal.Instant.fromEpochMilliseconds(v.now.getTime());
+  if (name === "hour") return { fromDate: now.subtract({ hours: 1 }).toString(), toDate: undefined };
+  const today = now.toZonedDateTimeISO(v.timeZone).toPlainDate();
+  const days = { today: 0, yesterday: 1, week: today.dayOfWeek - 1 }[name];
+  const first = today.subtract({ days }).toString();
+  return {
+    fromDate: instantOf(v, first),
+    toDate: name === "yesterday" ? instantOf(v, first, true) : undefined,
+  };
+}

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Sent } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { Endpoint } from "../../shared/endpoint.ts";
-import { endpointOf, type OperationId } from "../shared/operations.ts";
+import { endpointOf, type OperationId, searchOf } from "../shared/operations.ts";
 import type { View, Visit } from "../shared/page.ts";
 import {
   buttonLink,
@@ -160,7 +160,7 @@ export function Form({ fields, action, submit, buttons, back, intro, confirm, st
     <form
       class={stacked ? "stack" : "form"}
       method="post"
-      action={action ?? v.address.split("?")[0]}
+      action={action ?? `${v.address.split("?")[0]}${searchOf({ tenantId: v.query.get("tenantId") })}`}
       data-confirm={confirm}
     >
       <CsrfField v={v} />

@@ -50,6 +50,17 @@ export const deleteButton = (
   { label = commonTexts[v.locale].remove, ...look }: ActionLook & { label?: string } = {},
 ) => actionButton(v, action, label, { icon: "trash", tone: "danger", confirm, ...look });
 
+/** Rare actions, in a menu that opens. */
+export const moreMenu = (v: Visit, ...actions: Child[]) => (
+  <details class="menu" data-close-outside>
+    <summary class="button">
+      <Icon name="more" />
+      <span class="sr-only">{commonTexts[v.locale].moreActions}</span>
+    </summary>
+    <div class="menu-body">{actions}</div>
+  </details>
+);
+
 /** A link that looks like a button. */
 export const buttonLink = (href: string, label: string, { icon, tone = "plain" }: ButtonLook = {}) => (
   <a class={`button ${tone}`} href={href}>
@@ -271,7 +282,6 @@ export function FilterBar({ v, action, target, children }: {
       hx-get={action}
       hx-target={`#${target}`}
       hx-select={`#${target}`}
-      hx-select-oob="#page-scope"
       hx-swap="outerHTML"
       hx-push-url="true"
       hx-trigger="submit, change, input delay:350ms from:find input[type=search]"

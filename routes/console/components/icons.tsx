@@ -21,6 +21,8 @@ const PATHS: Record<string, string> = {
   roles: "M12 3l8 3v6c0 5-3.5 7.5-8 9-4.5-1.5-8-4-8-9V6z M12 9v4 M12 16h.01",
   permissions: "M8 15a4 4 0 1 1 3.5-6H20v3h-2v3h-3v-3h-3.5A4 4 0 0 1 8 15z",
   tenants: "M4 20V8l6-4v16 M10 20h10V10H10 M13 13h1 M16 13h1 M13 16h1 M16 16h1",
+  more: "M5 12h2 M11 12h2 M17 12h2",
+  service: "M4 5h16v5H4z M4 14h16v5H4z M7 7.5h.01 M7 16.5h.01",
   access: "M12 3a4 4 0 0 0-4 4v3h8V7a4 4 0 0 0-4-4z M5 10h14v10H5z M12 14v2",
   audit: "M5 4h14v16H5z M8 8h8 M8 12h8 M8 16h5",
   keys: "M14 7a4 4 0 1 1-3 6.6L7 18H4v-3l5-5A4 4 0 0 1 14 7z M15 9h.01",

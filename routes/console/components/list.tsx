@@ -3,6 +3,7 @@ import type { Child } from "hono/jsx";
 import type { Page, Query } from "../shared/api.ts";
 import { idOf } from "./read_list.ts";
 import { commonTexts } from "../shared/common_texts.ts";
+import { rangeLabels } from "./date_inputs.ts";
 import { listTexts } from "../shared/list_texts.ts";
 import type { OperationId, Row } from "../shared/operations.ts";
 import type { RowAction, RowActions, ShownColumn, View, Visit } from "../shared/page.ts";
@@ -16,9 +17,20 @@ import { Time } from "./values.tsx";
 /** A filter of a list: an input whose name is a parameter of the page's address. */
 export type Filter = (v: Visit) => Child;
 
+/** A filter that opens. Closed it is one word, with its value if it has one. */
+const chip = (label: string, value: string | null | undefined, input: Child) => (
+  <details class={`menu chip${value ? " set" : ""}`} data-close-outside>
+    <summary class="button small">
+      {label}
+      <span data-chosen>{value ? `: ${value}` : ""}</span>
+    </summary>
+    <div class="menu-body">{input}</div>
+  </details>
+);
+
 /** A search text. */
 export const search = (label: string, name = "search"): Filter => (v) => (
-  <TextField label={label} name={name} type="search" value={v.query.get(name)} />
+  <TextField label={label} name={name} type="search" value={v.query.get(name)} placeholder={label} />
 );
 
 /** A drop-down list. Its empty choice is `any`, by default "All". */
@@ -28,15 +40,21 @@ export const choice = (
   choices: Choice[] | Record<string, string>,
   any?: string,
 ): Filter =>
-(v) => (
-  <SelectField
-    label={label}
-    name={name}
-    any={any ?? commonTexts[v.locale].all}
-    value={v.query.get(name)}
-    choices={Array.isArray(choices) ? choices : choicesOf(choices)}
-  />
-);
+(v) => {
+  const offered = Array.isArray(choices) ? choices : choicesOf(choices);
+  const value = v.query.get(name);
+  return chip(
+    label,
+    value && (offered.find((choice) => choice.value === value)?.label ?? value),
+    <SelectField
+      label={label}
+      name={name}
+      any={any ?? commonTexts[v.locale].all}
+      value={value}
+      choices={offered}
+    />,
+  );
+};
 
 /** A text. */
 export const text = (
@@ -44,13 +62,25 @@ export const text = (
   label: string,
   more: Partial<Parameters<typeof TextField>[0]> = {},
 ): Filter =>
-(v) => <TextField label={label} name={name} value={v.query.get(name)} {...more} />;
+(v) => {
+  const value = v.query.get(name);
+  const input = <TextField label={label} name={name} value={value} {...more} />;
+  return more.type === "search" ? input : chip(label, value, input);
+};
 
-/** The inputs for the first and the last day of a period; a link may set a time instead. `periodOf` reads them. */
-export const period = ({ from, to }: { from: string; to: string }): Filter[] => [
+/** A named period, or the inputs for its first and its last day; a link may set a time instead. `periodOf` reads them. */
+export const period = (t: { from: string; to: string }): Filter[] => [namedPeriod, ...days(t)];
+
+/** The inputs for the first and the last day of a period. */
+export const days = ({ from, to }: { from: string; to: string }): Filter[] => [
   dayOrTime("from", from),
   dayOrTime("to", to),
 ];
+
+function namedPeriod(v: Visit) {
+  const { window, from, to } = commonTexts[v.locale];
+  return choice("range", window, rangeLabels[v.locale], `${from} – ${to}`)(v);
+}
 
 const dayOrTime = (name: string, label: string): Filter => (v) =>
   text(name, label, { type: v.query.get(name)?.includes("T") ? "datetime-local" : "date" })(v);

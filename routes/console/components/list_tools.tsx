@@ -2,7 +2,7 @@ import { MAX_SAVED_FILTERS, type SavedFilter } from "../../../domain/console/sav
 import { type Page, searchOf } from "../shared/api.ts";
 import { listTexts } from "../shared/list_texts.ts";
 import type { RowAction, Visit } from "../shared/page.ts";
-import { CsrfField, RequiredMark } from "./forms.tsx";
+import { CsrfField, moreMenu, RequiredMark } from "./forms.tsx";
 import { Icon } from "./icons.tsx";
 import { number } from "./values.tsx";
 
@@ -56,6 +56,12 @@ function BulkForm({ v, path, page, form, actions }: {
 }) {
   const t = listTexts[v.locale];
   const query = searchOf(filtersOf(v.query)).slice(1);
+  const button = ([name, { label, tone }]: [string, RowAction]) => (
+    <button type="submit" class={`button small ${tone ?? ""}`} name="do" value={name}>
+      {label(v)}
+    </button>
+  );
+  const rare = actions.filter(([, { tone }]) => tone);
   return (
     <form id={form} method="post" action="lists/count" class="bulk">
       <CsrfField v={v} />
@@ -72,11 +78,8 @@ function BulkForm({ v, path, page, form, actions }: {
         </label>
       )}
       <span class="row tight">
-        {actions.map(([name, { label, tone }]) => (
-          <button type="submit" class={`button small ${tone ?? ""}`} name="do" value={name}>
-            {label(v)}
-          </button>
-        ))}
+        {actions.filter(([, { tone }]) => !tone).map(button)}
+        {rare.length > 0 && moreMenu(v, ...rare.map(button))}
       </span>
     </form>
   );

@@ -33,22 +33,22 @@ export function Empty(
 
 /**
  * A framed part of a page.
- * @param scope a `ScopeChip`, if the parts of the page show data of different scopes
+ * @param state a badge beside the title
  */
-export function Card({ title, scope, actions, id, children }: {
+export function Card({ title, state, actions, id, children }: {
   title?: Child;
-  scope?: Child;
+  state?: Child;
   actions?: Child;
   id?: string;
   children?: Child;
 }) {
   return (
     <section class="card" id={id}>
-      {(title || scope || actions) && (
+      {(title || state || actions) && (
         <div class="card-head">
           <div class="row">
             {title && <h2>{title}</h2>}
-            {scope}
+            {state}
           </div>
           {actions && <div class="row">{actions}</div>}
         </div>

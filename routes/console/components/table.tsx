@@ -17,7 +17,8 @@ export interface Column<T> extends ShownColumn<T> {
 }
 
 /**
- * A table that becomes a stack of cards on a phone. Screen readers read `caption`.
+ * A table that becomes a stack of cards on a phone. Screen readers read `caption`. The rows of a list have one line; on a
+ * phone they show the title, the status and the time.
  * @param empty shown instead of a table without rows
  * @param sorting for the links in sortable headings
  */
@@ -31,7 +32,7 @@ export function dataTable<T>(
   if (rows.length === 0) return <>{empty}</>;
   return (
     <div class="table-scroll" tabindex={0} role="region" aria-label={caption}>
-      <table class="data">
+      <table class={`data${sorting ? " rows" : ""}`}>
         <caption class="sr-only">{caption}</caption>
         <thead>
           <tr>
@@ -78,12 +79,16 @@ function sortLink(sort: string, v: Visit, path: string): string {
   });
 }
 
-/** Position in a list with links to the previous and next page. The links keep the filters. */
+/** The numbers of rows that a page of a list may have. The first is the default. */
+const SIZES = [50, 100] as const;
+
+/** Position in a list with links to other pages, which keep the filters. */
 export function Pager({ v, path, page }: { v: Visit; path: string; page: Omit<Page<unknown>, "items"> }) {
   const t = commonTexts[v.locale];
   const number = formatter(Intl.NumberFormat, FORMAT_TAGS[v.locale], {});
   const { pageNumber, pageSize, totalCount, hasNext, hasPrevious } = page;
   if (totalCount === 0) return null;
+  const pages = Math.ceil(totalCount / pageSize);
   const to = (target: number) => path + searchOf({ ...Object.fromEntries(v.query), page: target });
   const from = (pageNumber - 1) * pageSize + 1;
   const shown = t.results(from, Math.min(totalCount, pageNumber * pageSize), totalCount)
@@ -92,6 +97,32 @@ export function Pager({ v, path, page }: { v: Visit; path: string; page: Omit<Pa
     <nav class="pager" aria-label={t.pages}>
       <span class="muted">{from > totalCount ? t.noResults : shown}</span>
       <span class="row">
+        {totalCount > SIZES[0] && SIZES.map((rows) => (
+          <a
+            class="button small quiet"
+            href={path + searchOf({ ...Object.fromEntries(v.query), page: null, pageSize: rows })}
+            aria-current={rows === pageSize ? "true" : undefined}
+          >
+            {t.perPage(rows)}
+          </a>
+        ))}
+        {(hasNext || hasPrevious) && (
+          <form class="row tight" method="get" action={path}>
+            {[...v.query].filter(([name]) => name !== "page").map(([name, value]) => (
+              <input type="hidden" name={name} value={value} />
+            ))}
+            <input
+              type="number"
+              name="page"
+              class="page-number"
+              min={1}
+              max={pages}
+              value={pageNumber}
+              aria-label={t.pageNumber(pages)}
+            />
+            <span class="muted">/ {number.format(pages)}</span>
+          </form>
+        )}
         {hasPrevious && <a class="button small" rel="prev" href={to(pageNumber - 1)}>{t.previous}</a>}
         {hasNext && <a class="button small" rel="next" href={to(pageNumber + 1)}>{t.next}</a>}
       </span>

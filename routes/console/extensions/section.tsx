@@ -16,7 +16,6 @@ import { Bars } from "../components/charts.tsx";
 import { formatted } from "../components/formats.ts";
 import { CsrfField } from "../components/forms.tsx";
 import { Card } from "../components/notice.tsx";
-import { ScopeChip } from "../components/scope.tsx";
 import { Statistic } from "../components/statistics.tsx";
 import { recordNavItem, recordPages } from "../records/record_pages.tsx";
 import { done } from "../shared/actions.ts";
@@ -146,7 +145,7 @@ const overviewCard = (parts: ConsoleParts, card: ExtensionCard): OverviewCard =>
     } finally {
       stop.abort();
     }
-    return <Card title={card.title[v.locale]} scope={<ScopeChip v={v} of="own" />}>{content}</Card>;
+    return <Card title={card.title[v.locale]}>{content}</Card>;
   },
 });
 

@@ -5,6 +5,7 @@ import { bytes, CopyValue, duration, factList, Time } from "../components/values
 import { commonTexts } from "../shared/common_texts.ts";
 import { mayInFiles, type View, type Visit } from "../shared/page.ts";
 import { Person, userNames } from "../components/user_names.tsx";
+import { timelineFact } from "../components/timeline_fact.tsx";
 import { holdTexts } from "./hold_texts.ts";
 import {
   type FileForms,
@@ -81,6 +82,7 @@ function FactsCard({ v, file, names }: { v: Visit; file: File; names: Map<string
     <Card title={commonTexts[v.locale].details}>
       {factList([
         [t.id, <CopyValue v={v} value={file.id} />],
+        timelineFact(v, { fileId: file.id }),
         [t.profile, file.tenantId === null ? `${file.profile} · ${t.productFile}` : file.profile],
         [t.size, bytes(v, file.sizeBytes)],
         [t.declaredType, <code>{file.declaredContentType}</code>],

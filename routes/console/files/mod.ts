@@ -1,6 +1,5 @@
 import { instantOf } from "../components/date_inputs.ts";
 import { actionsOf, done, formPage, toDocument } from "../shared/actions.ts";
-import { inEveryLanguage } from "../shared/languages.ts";
 import {
   type ConsolePage,
   type ConsoleSection,
@@ -59,7 +58,6 @@ const purgePage = formOfFile({
 /** Files, their scans, references and retention, and uploads. */
 export const filesSection: ConsoleSection = {
   area: "files",
-  title: inEveryLanguage(fileTexts, "files"),
   nav: [
     navItem(fileTexts, "files", { path: "files", icon: "files", permissions }),
   ],

@@ -1,5 +1,4 @@
 import { Card, Notice } from "../components/notice.tsx";
-import { ScopeChip } from "../components/scope.tsx";
 import { Statistic, StatisticRow } from "../components/statistics.tsx";
 import { duration, number } from "../components/values.tsx";
 import { Refusal } from "../shared/api.ts";
@@ -20,7 +19,7 @@ export const ScannerPlaceholder = ({ v }: { v: Visit }) => (
     hx-swap={SWAP}
     hx-trigger="load"
   >
-    <StatisticRow v={v} of="service">
+    <StatisticRow>
       <Statistic
         label={fileTexts[v.locale].scanner}
         value={<a href="files/scanner">{commonTexts[v.locale].details}</a>}
@@ -52,7 +51,7 @@ async function scannerStatistics(v: Visit) {
   });
   if (!scanner) {
     return (
-      <Card scope={<ScopeChip v={v} of="service" />}>
+      <Card>
         <Notice tone="bad" title={t.scanner}>{t.scannerUnavailable}</Notice>
       </Card>
     );
@@ -60,7 +59,7 @@ async function scannerStatistics(v: Visit) {
   const { engine, databaseVersion, databaseAgeHours: age, databaseStale, queueDepth } = scanner;
   const oldest = scanner.queueOldestItemAgeSeconds;
   return (
-    <StatisticRow v={v} of="service">
+    <StatisticRow>
       <Statistic label={t.scanner} value={engine} {...databaseVersion ? { hint: databaseVersion } : {}} />
       <Statistic
         label={t.databaseAge}

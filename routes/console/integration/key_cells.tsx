@@ -1,4 +1,4 @@
-import { choice, search, timeColumn } from "../components/list.tsx";
+import { choice, search, text, timeColumn } from "../components/list.tsx";
 import type { Column } from "../components/table.tsx";
 import { Badge, Time } from "../components/values.tsx";
 import { MAX_LIFE_DAYS } from "../../../domain/access/keys/key_record.ts";
@@ -24,7 +24,13 @@ export const keyOrder = ({ query }: Visit) => ({
 
 export function keyFilters({ locale }: Visit) {
   const t = integrationTexts[locale];
-  return [search(t.search), choice("includeDeleted", t.show, { true: t.withRevoked }, t.withoutRevoked)];
+  const days = { type: "number", min: 1, max: 3650 } as const;
+  return [
+    search(t.search),
+    text("unusedForDays", t.unusedForDays, days),
+    text("expiresWithinDays", t.expiresWithinDays, days),
+    choice("includeDeleted", t.show, { true: t.withRevoked }, t.withoutRevoked),
+  ];
 }
 
 /** The columns that lists of API keys and of service accounts share. */

@@ -1,3 +1,4 @@
+import { commonTexts } from "../shared/common_texts.ts";
 import { inEveryLanguage } from "../shared/languages.ts";
 import { type ConsoleSection, navItem } from "../shared/page.ts";
 import { keyPages } from "./api_keys.tsx";
@@ -16,7 +17,7 @@ const WEBHOOKS = { permissions: ["manage:webhooks"], area: "events" as const };
 
 /** API keys, service accounts and webhook endpoints for other programs. */
 export const integrationSection: ConsoleSection = {
-  title: inEveryLanguage(integrationTexts, "section"),
+  title: inEveryLanguage(commonTexts, "product"),
   nav: [
     navItem(integrationTexts, "keys", { path: "api-keys", icon: "keys", needsTenant: true, ...KEYS }),
     navItem(integrationTexts, "accounts", {

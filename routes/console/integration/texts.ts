@@ -3,7 +3,6 @@ import { counted } from "../shared/languages.ts";
 
 /** Texts of API keys and webhook endpoints. */
 export const integrationTexts = sectionTexts({
-  section: ["Integration", "Integração"],
   keys: ["API keys", "Chaves de API"],
   keysCaption: ["API keys of this tenant", "Chaves de API deste inquilino"],
   newKey: ["New API key", "Nova chave de API"],
@@ -12,6 +11,8 @@ export const integrationTexts = sectionTexts({
     "An API key lets a program call the API with permissions of the user who created it.",
     "Uma chave de API deixa um programa usar a API com permissões de quem a criou.",
   ],
+  unusedForDays: ["Unused for … days", "Sem uso há … dias"],
+  expiresWithinDays: ["Expires within … days", "Expira em até … dias"],
   withRevoked: ["Including revoked", "Incluindo as revogadas"],
   withoutRevoked: ["Not revoked", "Não revogadas"],
   nameHint: [

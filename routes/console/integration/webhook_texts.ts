@@ -3,6 +3,7 @@ import { counted } from "../shared/languages.ts";
 
 /** Texts of pausing an endpoint, its success rate, and sending failed events again. */
 export const webhookTexts = sectionTexts({
+  alertRules: ["Alert rules", "Regras de alerta"],
   successRate: ["Success, 24 h", "Sucesso, 24 h"],
   noAttempt: ["No attempt", "Nenhuma tentativa"],
   attemptsOf: (delivered: string, all: string) => [

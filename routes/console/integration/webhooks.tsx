@@ -19,7 +19,12 @@ export async function webhooksPage(v: Visit): Promise<View> {
     path: "webhooks",
     icon: "webhooks",
     title: t.webhooks,
-    actions: buttonLink("webhooks/new", t.newWebhook, { icon: "plus", tone: "primary" }),
+    actions: (
+      <>
+        {buttonLink("alert-rules", w.alertRules)}
+        {buttonLink("webhooks/new", t.newWebhook, { icon: "plus", tone: "primary" })}
+      </>
+    ),
     caption: t.webhooksCaption,
     empty: [t.noWebhooks, t.noWebhooksText],
     filters: [

@@ -1,6 +1,8 @@
 import { timeIn } from "../components/date_inputs.ts";
 import { Fields, formView } from "../components/fields.tsx";
 import { Notice } from "../components/notice.tsx";
+import { isCountTyped, TypedCount } from "../components/typed_count.tsx";
+import { reachOf } from "../shared/scope.ts";
 import { done, formPage, type Sent } from "../shared/actions.ts";
 import { Refusal } from "../shared/api.ts";
 import { field, optionalField, type View, type Visit } from "../shared/page.ts";
@@ -34,17 +36,19 @@ interface Counted {
 const bulkPage = (kind: Kind) =>
   formPage({
     path: `dead-letters/${kind}`,
+    actsInScope: true,
     show: (v, sent) => bulkView(v, kind, sent, null),
     async send(v, form) {
       const selection = selectionOf(v, form);
       const of = JSON.stringify(selection);
       const isConfirmed = field(form, "do") === "run";
       const isSame = form.get("counted") === of;
-      if (isConfirmed && isSame) {
+      const isTyped = isCountTyped(form, Number(field(form, "matched")));
+      if (isConfirmed && isSame && isTyped) {
         return done("dead-letters", await run(v, kind, selection, Number(field(form, "matched"))));
       }
       const matched = await count(v, kind, selection);
-      return bulkView(v, kind, { form, refusal: null }, { matched, of, hasChanged: isConfirmed });
+      return bulkView(v, kind, { form, refusal: null }, { matched, of, hasChanged: isConfirmed && !isSame });
     },
   });
 
@@ -98,7 +102,7 @@ function bulkView(v: Visit, kind: Kind, sent: Sent | null, counted: Counted | nu
   const t = deadLetterTexts[v.locale];
   const operation = kind === "retry" ? "retryDeadLetters" : "purgeDeadLetters";
   const f = new Fields(v, sent, operation, Object.fromEntries(v.query));
-  const [group, tenantId] = [f.value("errorPattern"), f.value("tenantId")];
+  const group = f.value("errorPattern");
   const matched = counted?.matched ?? 0;
   const isRetry = kind === "retry";
   return formView(f, {
@@ -131,7 +135,7 @@ function bulkView(v: Visit, kind: Kind, sent: Sent | null, counted: Counted | nu
           <input type="hidden" name="errorPattern" value={group} />
         </div>
       ),
-      tenantId && <input type="hidden" name="tenantId" value={tenantId} />,
+      <input type="hidden" name="tenantId" value={v.scope?.id ?? ""} />,
       f.text("errorContains", t.contains),
       <div class="pair">
         {f.text("failedFrom", t.from, { type: "datetime-local" })}
@@ -144,8 +148,9 @@ function bulkView(v: Visit, kind: Kind, sent: Sent | null, counted: Counted | nu
           <input type="hidden" name="matched" value={String(counted.matched)} />
           <Notice tone={counted.matched > 0 ? "warn" : "info"}>
             {counted.hasChanged && `${t.countAgain} `}
-            {t.matched(counted.matched)}
+            {matched === 0 ? t.noMatch : (isRetry ? t.retryEffect : t.purgeEffect)(matched, reachOf(v))}
           </Notice>
+          <TypedCount v={v} count={matched} />
         </>
       ),
     ],

@@ -56,13 +56,14 @@ export const deadLetterTexts = sectionTexts({
   from: ["Failed from", "Falhou desde"],
   to: ["Failed to", "Falhou até"],
   countFirst: ["Count", "Contar"],
-  matched: (count: number) => [
-    count === 0
-      ? "No dead letter matches. Change the fields."
-      : withCount("en", count, "dead letter matches.", "dead letters match."),
-    count === 0
-      ? "Nenhuma falha corresponde. Altere os campos."
-      : withCount("pt", count, "falha corresponde.", "falhas correspondem."),
+  noMatch: ["No dead letter matches. Change the fields.", "Nenhuma falha corresponde. Altere os campos."],
+  retryEffect: (count: number, reach: string) => [
+    `${withCount("en", count, "job", "jobs")} ${reach} will be queued again, with new attempts.`,
+    `${withCount("pt", count, "tarefa", "tarefas")} ${reach}: de novo na fila, com novas tentativas.`,
+  ],
+  purgeEffect: (count: number, reach: string) => [
+    `${withCount("en", count, "dead letter", "dead letters")} ${reach} will be deleted permanently.`,
+    `${withCount("pt", count, "falha", "falhas")} ${reach}: exclusão definitiva.`,
   ],
   retryThese: (count: number) => [
     `Retry ${withCount("en", count, "job", "jobs")}`,

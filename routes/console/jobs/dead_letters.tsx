@@ -1,15 +1,13 @@
 import type { Child } from "hono/jsx";
-import { actionButton, buttonLink } from "../components/forms.tsx";
-import { managesAllTenants, tenantChoices, tenantNames } from "../shared/access_queries.ts";
+import { actionButton, buttonLink, moreMenu } from "../components/forms.tsx";
+import { tenantNames } from "../shared/access_queries.ts";
 import { periodOf } from "../components/date_inputs.ts";
 import {
   choice,
-  type Filter,
   hidden,
   linkColumn,
   list,
   type ListOptions,
-  namedChoices,
   period,
   text,
   timeColumn,
@@ -22,7 +20,8 @@ import { action, done } from "../shared/actions.ts";
 import { searchOf } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { Row } from "../shared/operations.ts";
-import { type ConsolePage, may, type View, type Visit } from "../shared/page.ts";
+import { type ConsolePage, type View, type Visit } from "../shared/page.ts";
+import { timelineFact } from "../components/timeline_fact.tsx";
 import { SearchedNote } from "./list.tsx";
 import { PauseBanner } from "./pauses.tsx";
 import { purgePage, retryManyPage } from "./dead_letter_bulk.tsx";
@@ -75,17 +74,19 @@ const ViewTabs = ({ v, here }: { v: Visit; here: "groups" | "list" }) => {
 const actions = (v: Visit) => (
   <>
     {buttonLink("dead-letters/retry", deadLetterTexts[v.locale].retryMany, { icon: "retry" })}
-    {buttonLink("dead-letters/purge", deadLetterTexts[v.locale].purge, { icon: "trash" })}
+    {moreMenu(
+      v,
+      buttonLink("dead-letters/purge", deadLetterTexts[v.locale].purge, { icon: "trash", tone: "danger" }),
+    )}
   </>
 );
 
 /** Open dead letters, grouped by job type and error. Each group shows the error of one of them. */
 async function groupsPage(v: Visit): Promise<View> {
   const t = deadLetterTexts[v.locale];
-  const [page, pauses, tenants] = await Promise.all([
+  const [page, pauses] = await Promise.all([
     v.api.list("listDeadLetterGroups", v),
     v.api.call("listJobPauses"),
-    tenantFilter(v),
   ]);
   const tenantId = v.query.get("tenantId");
   const searchFor = ({ jobTypeName, errorPattern }: typeof page.items[number]) =>
@@ -98,7 +99,6 @@ async function groupsPage(v: Visit): Promise<View> {
         <PauseBanner v={v} pauses={pauses} />
         <ViewTabs v={v} here="groups" />
         {list(v, page, {
-          filters: tenants,
           path: "dead-letters",
           id: "groups",
           icon: "check",
@@ -152,14 +152,11 @@ async function deadLettersPage(v: Visit): Promise<View> {
     tenantId: v.query.get("tenantId"),
   };
   const { fromDate: failedFrom, toDate: failedTo } = periodOf(v);
-  const [page, tenants, pauses] = await Promise.all([
+  const [page, pauses] = await Promise.all([
     v.api.list("listDeadLetters", v, { failedFrom, failedTo }),
-    tenantFilter(v),
     v.api.call("listJobPauses"),
   ]);
-  const names = may(v.viewer, "admin:system")
-    ? await tenantNames(v, page.items.map(({ tenantId }) => tenantId))
-    : null;
+  const names = v.scope ? null : await tenantNames(v, page.items.map(({ tenantId }) => tenantId));
   const parts = {
     path: "dead-letters/list",
     id: "dead-letters",
@@ -175,10 +172,10 @@ async function deadLettersPage(v: Visit): Promise<View> {
     empty: [t.empty, t.emptyText] as [string, string],
     filters: [
       hidden("errorPattern"),
+      hidden("tenantId"),
       text("jobTypeName", j.type, { maxlength: 200 }),
       text("errorContains", t.contains, { maxlength: 500 }),
       ...period({ from: t.from, to: t.to }),
-      ...tenants,
       choice("isRetried", t.show, { false: t.onlyOpen, true: t.onlyRetried }, j.all),
     ],
     everySeconds: 10,
@@ -212,20 +209,15 @@ async function deadLettersPage(v: Visit): Promise<View> {
       ? (
         <>
           {buttonLink(`dead-letters/retry${search}`, t.retryGroup, { icon: "retry", tone: "primary" })}
-          {buttonLink(`dead-letters/purge${search}`, t.purgeGroup, { icon: "trash" })}
+          {moreMenu(
+            v,
+            buttonLink(`dead-letters/purge${search}`, t.purgeGroup, { icon: "trash", tone: "danger" }),
+          )}
         </>
       )
       : actions(v),
     body: list(v, page, parts),
   };
-}
-
-/** The filter by tenant, for viewers who see the dead letters of all tenants. */
-async function tenantFilter(v: Visit): Promise<Filter[]> {
-  if (!may(v.viewer, "admin:system") || !managesAllTenants(v)) return [];
-  const tenants = await tenantChoices(v);
-  const choices = namedChoices(tenants);
-  return [choice("tenantId", jobTexts[v.locale].tenant, choices)];
 }
 
 const tenantColumn = (v: Visit, names: Map<string, string>): Column<Row<"listDeadLetters">> => ({
@@ -255,6 +247,7 @@ async function deadLetterPage(v: Visit): Promise<View> {
         >
           {factList([
             ["Id", <CopyValue v={v} value={id} />],
+            timelineFact(v, { jobId }),
             [
               t.job,
               <a href={`jobs/${jobId}`}>

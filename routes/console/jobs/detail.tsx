@@ -1,4 +1,3 @@
-import type { Child } from "hono/jsx";
 import { tenantNames } from "../shared/access_queries.ts";
 import { actionButton, buttonLink, deleteButton } from "../components/forms.tsx";
 import { Card, Empty } from "../components/notice.tsx";
@@ -7,6 +6,7 @@ import {
   CopyValue,
   duration,
   exactTime,
+  type Fact,
   factList,
   JsonText,
   number,
@@ -21,6 +21,7 @@ import { type ConsolePage, may, type View, type Visit } from "../shared/page.ts"
 import { type Job, jobStates } from "./job_status.tsx";
 import { jobColumns } from "./list.tsx";
 import { PauseBanner } from "./pauses.tsx";
+import { timelineFact } from "../components/timeline_fact.tsx";
 import { typePath } from "./types.tsx";
 import { jobOriginLabels, jobPriorityLabels, jobTexts } from "./texts.ts";
 import { defineStates } from "../components/states.tsx";
@@ -119,8 +120,9 @@ function JobFacts({ v, job }: { v: Visit; job: Answer<"readJob"> }) {
   const t = jobTexts[v.locale];
   const due = job.nextRetryAt ?? job.scheduledAt;
   const short = (id: string) => <CopyValue v={v} value={id} shown={shortId(id)} />;
-  const facts: [string, Child][] = [
+  const facts: Fact[] = [
     ["Id", <CopyValue v={v} value={job.id} />],
+    timelineFact(v, { jobId: job.id }, job.traceId),
     [t.type, <a href={typePath(job.jobTypeName)}>{job.jobTypeName}</a>],
     [t.queue, <a href={`jobs${searchOf({ queue: job.queue, internal: "shown" })}`}>{job.queue}</a>],
     [t.priority, jobPriorityLabels[v.locale][job.priority]],

@@ -1,25 +1,15 @@
 import { MAX_SEARCHED } from "../../../domain/jobs/lists/error_search.ts";
 import { JOB_STATUSES, JOB_TYPES, PRIORITIES } from "../../../domain/jobs/job_row.ts";
-import { managesAllTenants, tenantChoices, tenantNames } from "../shared/access_queries.ts";
+import { tenantNames } from "../shared/access_queries.ts";
 import { periodOf } from "../components/date_inputs.ts";
 import { buttonLink } from "../components/forms.tsx";
-import {
-  choice,
-  hidden,
-  labelled,
-  list,
-  namedChoices,
-  period,
-  search,
-  text,
-  timeColumn,
-} from "../components/list.tsx";
+import { choice, hidden, labelled, list, period, search, text, timeColumn } from "../components/list.tsx";
 import { Notice } from "../components/notice.tsx";
 import type { Column } from "../components/table.tsx";
 import { tabBar } from "../components/tabs.tsx";
 import { duration, number, shortId, Time } from "../components/values.tsx";
 import { EMPTY_PAGE, type Page, type Query, Refusal, searchOf } from "../shared/api.ts";
-import { may, type View, type Visit } from "../shared/page.ts";
+import type { View, Visit } from "../shared/page.ts";
 import { type Job, jobStates, type JobStatus } from "./job_status.tsx";
 import { PauseBanner } from "./pauses.tsx";
 import { jobActions } from "./row_actions.ts";
@@ -33,19 +23,17 @@ import { jsonIn } from "../shared/json.ts";
 export async function jobsPage(v: Visit): Promise<View> {
   const t = jobTexts[v.locale];
   const { sortBy, sortDirection } = Object.fromEntries(v.query);
-  const seesAll = may(v.viewer, "admin:system");
   const { counted, rows } = filtersOf(v);
   const filters = { ...counted, ...rows };
   const isCounted = Object.values(rows).every((value) => !value);
   const order = { orderBy: sortBy, ascending: sortBy ? sortDirection !== "Descending" : null };
-  const [{ page, mistake }, counts, pauses, types, tenants] = await Promise.all([
+  const [{ page, mistake }, counts, pauses, types] = await Promise.all([
     readPage(v, { ...filters, ...order }),
     isCounted ? v.api.call("countJobsByStatus", { query: filters as Record<string, string> }) : null,
     v.api.call("listJobPauses"),
     v.api.call("listJobTypes"),
-    seesAll && managesAllTenants(v) ? tenantChoices(v) : [],
   ]);
-  const names = seesAll ? await tenantNames(v, page.items.map(({ tenantId }) => tenantId)) : null;
+  const names = v.scope ? null : await tenantNames(v, page.items.map(({ tenantId }) => tenantId));
   const schemas = new Map(types.map(({ name, argsSchema }) => [name, argsSchema]));
   return {
     title: t.jobs,
@@ -57,10 +45,11 @@ export async function jobsPage(v: Visit): Promise<View> {
       caption: t.caption,
       empty: [t.noJobs, t.noJobsText],
       filters: [
-        ...["status", "sortBy", "sortDirection", "createdBy", "traceId", "jobTypeName"].map(hidden),
+        ...["status", "sortBy", "sortDirection", "createdBy", "traceId", "jobTypeName", "tenantId"].map(
+          hidden,
+        ),
         search(t.searchTypes, "searchTerm"),
         choice("internal", t.internalJobs, { shown: t.internalShown }, t.internalHidden),
-        seesAll && choice("tenantId", t.tenant, namedChoices(tenants)),
         text("errorContains", t.errorContains, { maxlength: 500 }),
         text("arg", t.argument, { placeholder: "invoiceId=4711", maxlength: 400 }),
         ...period(t),
@@ -101,7 +90,6 @@ function filtersOf(v: Visit): { counted: Query; rows: Query } {
       priority: given("priority"),
       queue: given("queue"),
       searchTerm: given("searchTerm"),
-      tenantId: given("tenantId"),
       jobTypeName,
       hideInternal: v.query.get("internal") !== "shown" && !jobTypeName && !traceId,
     },
@@ -215,21 +203,14 @@ export function jobColumns(
     { head: t.attempts, align: "end", cell: ({ attempts, maxRetries }) => t.of(attempts, maxRetries + 1) },
     timeColumn(v, t.created, "createdAt", { sort: "CreatedAt" }),
     {
-      head: t.ended,
-      sort: "CompletedAt",
+      head: t.duration,
+      sort: "Duration",
+      align: "end",
       cell: ({ startedAt, completedAt }) =>
-        completedAt && (
-          <>
-            <Time v={v} at={completedAt} />
-            {startedAt && (
-              <span class="sub">
-                {duration(v, Math.max(0, Date.parse(completedAt) - Date.parse(startedAt)))}
-              </span>
-            )}
-          </>
-        ),
-      wideOnly: true,
+        startedAt && completedAt &&
+        duration(v, Math.max(0, Date.parse(completedAt) - Date.parse(startedAt))),
     },
+    timeColumn(v, t.ended, "completedAt", { sort: "CompletedAt", wideOnly: true }),
   ];
 }
 

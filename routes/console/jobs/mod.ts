@@ -1,8 +1,10 @@
 import { inEveryLanguage } from "../shared/languages.ts";
 import { type ConsoleSection, navItem } from "../shared/page.ts";
+import { databasePage } from "./database.tsx";
 import { deadLetterPages } from "./dead_letters.tsx";
 import { deadLetterTexts } from "./dead_letter_texts.ts";
 import { jobPages } from "./detail.tsx";
+import { deployPages } from "./deploys.tsx";
 import { enqueuePage, runAgainPage } from "./enqueue.tsx";
 import { jobsPage } from "./list.tsx";
 import { jobActions } from "./row_actions.ts";
@@ -13,6 +15,7 @@ import { jobTexts } from "./texts.ts";
 import { typePage } from "./type.tsx";
 import { typeTexts } from "./type_texts.ts";
 import { typesPage } from "./types.tsx";
+import { upcomingPage } from "./upcoming.tsx";
 import { workerTexts } from "./worker_texts.ts";
 import { workersPage } from "./workers.tsx";
 
@@ -36,6 +39,9 @@ export const jobsSection: ConsoleSection = {
     { path: "job-types/{name}", get: typePage },
     ...pausePages,
     workersPage,
+    ...deployPages,
+    { path: "upcoming", get: upcomingPage },
+    databasePage,
     ...recurringPages,
     ...deadLetterPages,
   ],

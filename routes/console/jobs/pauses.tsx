@@ -1,11 +1,12 @@
 import { Fields, formView } from "../components/fields.tsx";
-import { action, done, formPage, showing } from "../shared/actions.ts";
+import { done, formPage } from "../shared/actions.ts";
 import { type ConsolePage, may, optionalField, type Visit } from "../shared/page.ts";
 import { pauseTexts } from "./pause_texts.ts";
-import { actionButton } from "../components/forms.tsx";
+import { actionButton, buttonLink } from "../components/forms.tsx";
 import { Notice } from "../components/notice.tsx";
 import { Time } from "../components/values.tsx";
 import { searchOf } from "../shared/api.ts";
+import { actingApi, actsHere, reachOf } from "../shared/scope.ts";
 import type { Answer } from "../shared/operations.ts";
 
 const REASON_LENGTH = 500;
@@ -33,8 +34,8 @@ const pausePage = (
       return formView(f, {
         title: title(v),
         crumbs: [back(v)],
-        submit: t.pause,
-        intro: v.viewer.tenant ? t.intro : t.introAll,
+        submit: title(v),
+        intro: t.intro(reachOf(v)),
         inputs: f.text("reason", t.reason, { maxlength: REASON_LENGTH, hint: t.reasonHint }),
       });
     },
@@ -45,34 +46,38 @@ const pausePage = (
 export const pausePages: ConsolePage[] = [
   pausePage({
     path: "queues/{queue}/pause",
-    title: (v) => pauseTexts[v.locale].pauseQueue(v.params.queue ?? ""),
+    title: (v) => pauseTexts[v.locale].pauseQueue(v.params.queue ?? "", reachOf(v)),
     back: (v) => ({ href: jobsOf(v.params.queue), label: v.params.queue ?? "" }),
     async send(v, reason) {
-      await v.api.call("pauseJobQueue", { params: v.params, body: { reason } });
-      return pauseTexts[v.locale].queuePaused;
+      await (await actingApi(v)).call("pauseJobQueue", { params: v.params, body: { reason } });
+      return pauseTexts[v.locale].queuePaused(v.params.queue ?? "", reachOf(v));
     },
   }),
   pausePage({
     path: "job-types/{name}/pause",
-    title: (v) => pauseTexts[v.locale].pauseType(v.params.name ?? ""),
+    title: (v) => pauseTexts[v.locale].pauseType(v.params.name ?? "", reachOf(v)),
     back: (v) => ({ href: typePage(v), label: v.params.name ?? "" }),
     async send(v, reason) {
-      await v.api.call("pauseJobType", { params: v.params, body: { reason } });
-      return pauseTexts[v.locale].typePaused;
+      await (await actingApi(v)).call("pauseJobType", { params: v.params, body: { reason } });
+      return pauseTexts[v.locale].typePaused(v.params.name ?? "", reachOf(v));
     },
   }),
-  action(
-    "queues/{queue}/resume",
-    "resumeJobQueue",
-    showing("jobs?queue={queue}&internal=shown", pauseTexts, "queueResumed"),
+  {
+    path: "queues/{queue}/resume",
     permissions,
-  ),
-  action(
-    "job-types/{name}/resume",
-    "resumeJobType",
-    showing("job-types/{name}", pauseTexts, "typeResumed"),
+    async post(v) {
+      const { name } = await (await actingApi(v)).call("resumeJobQueue", { params: v.params });
+      return done(jobsOf(name), pauseTexts[v.locale].queueResumed(name, reachOf(v)));
+    },
+  },
+  {
+    path: "job-types/{name}/resume",
     permissions,
-  ),
+    async post(v) {
+      const { name } = await (await actingApi(v)).call("resumeJobType", { params: v.params });
+      return done(typePage(v), pauseTexts[v.locale].typeResumed(name, reachOf(v)));
+    },
+  },
 ];
 
 type Pause = Answer<"listJobPauses">[number];
@@ -107,14 +112,29 @@ function PauseText({ v, pause: { kind, name, scope, reason, pausedAt } }: { v: V
   );
 }
 
-/** The button that ends a pause, for viewers who may end it. A tenant cannot end a pause for all. */
+const pathOf = (kind: Pause["kind"], name: string): string =>
+  `${kind === "queue" ? "queues" : "job-types"}/${encodeURIComponent(name)}`;
+
+/** The button that pauses in exactly the scope of the page, for viewers who may. */
+export const pauseButton = (v: Visit, kind: Pause["kind"], name: string) =>
+  actsHere(v) && may(v.viewer, "manage:jobs") &&
+  buttonLink(`${pathOf(kind, name)}/pause`, pauseTexts[v.locale].pauseIn(reachOf(v)), { icon: "pause" });
+
+/**
+ * The button that ends a pause, for viewers who may end it. A tenant cannot end a pause for all: members of the platform
+ * are led to the whole service.
+ */
 export function ResumeButton({ v, pause: { kind, name, scope } }: {
   v: Visit;
   pause: Pick<Pause, "kind" | "name" | "scope">;
 }) {
-  const isOwn = scope === (v.viewer.tenant ? "tenant" : "all");
-  if (!isOwn || !may(v.viewer, "manage:jobs")) return null;
-  const path = kind === "queue" ? "queues" : "job-types";
   const t = pauseTexts[v.locale];
-  return actionButton(v, `${path}/${encodeURIComponent(name)}/resume`, t.resume, { icon: "play" });
+  if (!may(v.viewer, "manage:jobs")) return null;
+  if (v.scope && scope === "all") {
+    const back = kind === "queue" ? "jobs" : pathOf(kind, name);
+    return v.viewer.isInPlatform &&
+      actionButton(v, "tenant", t.toService, { fields: { tenantId: "", back } });
+  }
+  if (!v.scope && scope === "tenant" || !actsHere(v)) return null;
+  return actionButton(v, `${pathOf(kind, name)}/resume`, t.resumeIn(reachOf(v)), { icon: "play" });
 }

@@ -13,6 +13,7 @@ import { type ConsolePage, field, optionalField, type View, type Visit } from ".
 import { jobStates } from "./job_status.tsx";
 import { jobColumns } from "./list.tsx";
 import { PauseBanner } from "./pauses.tsx";
+import { scheduleTabs } from "./upcoming.tsx";
 import { recurringJobTexts } from "./recurring_texts.ts";
 import { jobTexts } from "./texts.ts";
 import type { Child } from "hono/jsx";
@@ -111,6 +112,7 @@ type Recurring = Row<"listRecurringJobs">;
 /** Recurring jobs by id. */
 async function listRecurring(v: Visit): Promise<View> {
   const t = recurringJobTexts[v.locale];
+  const pauses = await v.api.call("listJobPauses");
   return await listView(v, "listRecurringJobs", {
     path: "recurring",
     id: "recurring",
@@ -118,7 +120,12 @@ async function listRecurring(v: Visit): Promise<View> {
     title: t.title,
     actions: buttonLink("recurring/new/form", t.create, { icon: "plus", tone: "primary" }),
     query: { pageSize: 50 },
-    top: <PauseBanner v={v} pauses={await v.api.call("listJobPauses")} />,
+    top: (
+      <>
+        {scheduleTabs(v, "recurring")}
+        <PauseBanner v={v} pauses={pauses} />
+      </>
+    ),
     caption: t.caption,
     empty: [t.empty, t.emptyText],
     everySeconds: 15,

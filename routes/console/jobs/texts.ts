@@ -34,6 +34,7 @@ export const jobTexts = sectionTexts({
     "Enter an argument as name=value, such as invoiceId=4711.",
     "Informe um argumento como nome=valor, por exemplo invoiceId=4711.",
   ],
+  duration: ["Duration", "Duração"],
   from: ["Created from", "Criada desde"],
   to: ["Created to", "Criada até"],
   nextAttempt: (number: number, most: number) => [

@@ -1,11 +1,13 @@
 import { JOB_STATUSES } from "../../../domain/jobs/job_row.ts";
 import { Sparkline, TimeBars } from "../components/charts.tsx";
-import { buttonLink } from "../components/forms.tsx";
+import { buttonLink, FilterBar } from "../components/forms.tsx";
 import { Card, Empty } from "../components/notice.tsx";
 import { dataTable, LivePart } from "../components/table.tsx";
 import { Statistic, statisticList, StatisticRow } from "../components/statistics.tsx";
-import { ScopeChip } from "../components/scope.tsx";
-import { WindowTabs } from "../components/tabs.tsx";
+import { tabBar } from "../components/tabs.tsx";
+import { periodOf, rangeLabels, RANGES } from "../components/date_inputs.ts";
+import { days } from "../components/list.tsx";
+import { commonTexts } from "../shared/common_texts.ts";
 import { duration, factList, number, percent, Time } from "../components/values.tsx";
 import { searchOf } from "../shared/api.ts";
 import type { Answer, Row } from "../shared/operations.ts";
@@ -26,9 +28,10 @@ export async function typePage(v: Visit): Promise<View> {
   const t = typeTexts[v.locale];
   const name = v.params.name ?? "";
   const window = v.query.get("window") === "day" ? "day" : "hour";
+  const { fromDate: from, toDate: to } = periodOf(v);
   const ofType = { jobTypeName: name };
   const [stats, types, pauses, { statuses }, failed, dead] = await Promise.all([
-    v.api.call("readJobTypeStats", { params: { name }, query: { window } }),
+    v.api.call("readJobTypeStats", { params: { name }, query: { window, from, to } }),
     v.api.call("listJobTypes"),
     v.api.call("listJobPauses"),
     v.api.call("countJobsByStatus", { query: ofType }),
@@ -54,7 +57,7 @@ export async function typePage(v: Visit): Promise<View> {
     body: (
       <LivePart v={v} id="job-type" everySeconds={10}>
         <PauseBanner v={v} pauses={pauses.filter((one) => one === pause)} />
-        <WindowTabs v={v} path={typePath(name)} window={window} />
+        <PeriodTabs v={v} path={typePath(name)} />
         <Totals v={v} total={stats.total} />
         <div class="grid-2">
           <Attempts v={v} stats={stats} />
@@ -67,6 +70,27 @@ export async function typePage(v: Visit): Promise<View> {
   };
 }
 
+/** The period of the statistics: a named one, the last 24 hours, or days. */
+function PeriodTabs({ v, path }: { v: Visit; path: string }) {
+  const { window, day } = commonTexts[v.locale];
+  const isDay = v.query.get("window") === "day";
+  const isOther = isDay || periodOf(v).fromDate !== undefined;
+  const tabs = RANGES.map((range) => ({
+    href: path + searchOf({ range }),
+    label: rangeLabels[v.locale][range],
+    isCurrent: v.query.get("range") === range || range === "hour" && !isOther,
+  }));
+  const lastDay = { href: `${path}?window=day`, label: day, isCurrent: isDay };
+  return (
+    <div class="row">
+      {tabBar(window, tabs.toSpliced(1, 0, lastDay))}
+      <FilterBar v={v} action={path} target="job-type">
+        {days(commonTexts[v.locale]).map((input) => input(v))}
+      </FilterBar>
+    </div>
+  );
+}
+
 const jobsOf = (jobTypeName: string, status?: string): string => `jobs${searchOf({ jobTypeName, status })}`;
 
 function Totals({ v, total }: { v: Visit; total: Stats["total"] }) {
@@ -74,7 +98,7 @@ function Totals({ v, total }: { v: Visit; total: Stats["total"] }) {
   const rate = total.failureRate === null ? "–" : percent(v, total.failureRate);
   const tone = (count: number, tone: "warn" | "bad") => count > 0 ? { tone } : {};
   return (
-    <StatisticRow v={v} of="jobs">
+    <StatisticRow>
       <Statistic label={t.succeeded} value={number(v, total.succeeded)} />
       <Statistic label={t.failed} value={number(v, total.failed)} {...tone(total.failed, "warn")} />
       <Statistic label={t.failureRate} value={rate} {...tone(total.failed, "warn")} />
@@ -98,7 +122,7 @@ function Totals({ v, total }: { v: Visit; total: Stats["total"] }) {
 function Attempts({ v, stats: { intervals } }: { v: Visit; stats: Stats }) {
   const t = typeTexts[v.locale];
   return (
-    <Card title={t.attempts} scope={<ScopeChip v={v} of="jobs" />}>
+    <Card title={t.attempts}>
       <TimeBars
         v={v}
         label={t.attempts}
@@ -120,13 +144,13 @@ function Times({ v, stats: { total, intervals } }: { v: Visit; stats: Stats }) {
   const slowest = Math.max(0, ...course.map((ms) => ms ?? 0));
   if (total.waitMs === null && total.durationMs === null) {
     return (
-      <Card title={t.times} scope={<ScopeChip v={v} of="jobs" />}>
+      <Card title={t.times}>
         <Empty icon="jobs" title={t.noAttemptsYet} />
       </Card>
     );
   }
   return (
-    <Card title={t.times} scope={<ScopeChip v={v} of="jobs" />}>
+    <Card title={t.times}>
       {dataTable(t.timesCaption, [...rows], null, [
         { head: t.measure, cell: ([label]) => label },
         { head: t.half, align: "end", cell: ([, of]) => duration(v, of?.p50) },
@@ -150,10 +174,9 @@ function States({ v, name, statuses, type }: {
   const counts = new Map(statuses.map(({ status, count }) => [status, count]));
   const shown = JOB_STATUSES.filter((status) => counts.has(status));
   return (
-    <Card title={t.state} scope={<ScopeChip v={v} of="jobs" />}>
+    <Card title={t.state}>
       {shown.length === 0 ? <Empty icon="jobs" title={t.noJobs} /> : statisticList(
         v,
-        null,
         shown.map((status) => [
           jobStates.labels[v.locale][status],
           counts.get(status) ?? 0,
@@ -195,7 +218,6 @@ function LastErrors({ v, name, failed, dead }: {
   return (
     <Card
       title={t.lastErrors}
-      scope={<ScopeChip v={v} of="jobs" />}
       actions={dead.length > 0 && (
         <a href={`dead-letters/list${searchOf({ jobTypeName: name, isRetried: false })}`}>{t.allErrors}</a>
       )}

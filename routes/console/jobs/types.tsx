@@ -1,10 +1,9 @@
-import { buttonLink } from "../components/forms.tsx";
 import { Card, Empty } from "../components/notice.tsx";
 import { dataTable } from "../components/table.tsx";
 import { Badge, duration, number } from "../components/values.tsx";
 import type { Row } from "../shared/operations.ts";
-import { may, type View, type Visit } from "../shared/page.ts";
-import { PauseBanner, ResumeButton } from "./pauses.tsx";
+import type { View, Visit } from "../shared/page.ts";
+import { PauseBanner, pauseButton, ResumeButton } from "./pauses.tsx";
 import { typeTexts } from "./type_texts.ts";
 
 /** The job types that the viewer can enqueue, with their limits and pauses. */
@@ -48,11 +47,7 @@ export async function typesPage(v: Visit): Promise<View> {
 export const typePath = (name: string): string => `job-types/${encodeURIComponent(name)}`;
 
 /** The button that pauses or resumes a job type, for viewers who may. */
-export function PauseButton({ v, type: { name, pause } }: {
+export const PauseButton = ({ v, type: { name, pause } }: {
   v: Visit;
   type: Pick<Row<"listJobTypes">, "name" | "pause">;
-}) {
-  if (pause) return <ResumeButton v={v} pause={pause} />;
-  if (!may(v.viewer, "manage:jobs")) return null;
-  return buttonLink(`${typePath(name)}/pause`, typeTexts[v.locale].pause, { icon: "pause" });
-}
+}) => pause ? <ResumeButton v={v} pause={pause} /> : <>{pauseButton(v, "type", name)}</>;

@@ -3,6 +3,7 @@ import { dataTable, LivePart } from "../components/table.tsx";
 import { Badge, number, shortId, Time } from "../components/values.tsx";
 import type { Row } from "../shared/operations.ts";
 import type { ConsolePage, Visit } from "../shared/page.ts";
+import { HealthTabs } from "./health_tabs.tsx";
 import { PauseBanner } from "./pauses.tsx";
 import { workerTexts } from "./worker_texts.ts";
 
@@ -18,40 +19,43 @@ export const workersPage: ConsolePage = {
     return {
       title: t.title,
       body: (
-        <LivePart v={v} id="workers" everySeconds={5}>
-          <PauseBanner v={v} pauses={pauses} />
-          <Card>
-            {dataTable(t.caption, workers, <Empty icon="alert" title={t.none}>{t.noneText}</Empty>, [
-              {
-                head: t.worker,
-                cell: ({ host, id }) => (
-                  <>
-                    <span class="break">{host}</span>
-                    <span class="sub">
-                      <code title={id}>{shortId(id)}</code>
-                    </span>
-                  </>
-                ),
-              },
-              {
-                head: t.kind,
-                cell: ({ isRemote }) => (
-                  <Badge tone={isRemote ? "info" : "idle"}>{isRemote ? t.remote : t.embedded}</Badge>
-                ),
-              },
-              {
-                head: t.program,
-                cell: ({ program }) =>
-                  program
-                    ? <span class="break">{program}</span>
-                    : <span class="muted">{t.unknownProgram}</span>,
-              },
-              { head: t.holds, cell: (worker) => <Held v={v} worker={worker} /> },
-              { head: t.since, cell: ({ startedAt }) => <Time v={v} at={startedAt} />, wideOnly: true },
-              { head: t.heartbeat, cell: ({ heartbeatAt }) => <Time v={v} at={heartbeatAt} /> },
-            ])}
-          </Card>
-        </LivePart>
+        <>
+          <HealthTabs v={v} current="workers" />
+          <LivePart v={v} id="workers" everySeconds={5}>
+            <PauseBanner v={v} pauses={pauses} />
+            <Card>
+              {dataTable(t.caption, workers, <Empty icon="alert" title={t.none}>{t.noneText}</Empty>, [
+                {
+                  head: t.worker,
+                  cell: ({ host, id }) => (
+                    <>
+                      <span class="break">{host}</span>
+                      <span class="sub">
+                        <code title={id}>{shortId(id)}</code>
+                      </span>
+                    </>
+                  ),
+                },
+                {
+                  head: t.kind,
+                  cell: ({ isRemote }) => (
+                    <Badge tone={isRemote ? "info" : "idle"}>{isRemote ? t.remote : t.embedded}</Badge>
+                  ),
+                },
+                {
+                  head: t.program,
+                  cell: ({ program }) =>
+                    program
+                      ? <span class="break">{program}</span>
+                      : <span class="muted">{t.unknownProgram}</span>,
+                },
+                { head: t.holds, cell: (worker) => <Held v={v} worker={worker} /> },
+                { head: t.since, cell: ({ startedAt }) => <Time v={v} at={startedAt} />, wideOnly: true },
+                { head: t.heartbeat, cell: ({ heartbeatAt }) => <Time v={v} at={heartbeatAt} /> },
+              ])}
+            </Card>
+          </LivePart>
+        </>
       ),
     };
   },

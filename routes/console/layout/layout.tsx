@@ -3,7 +3,8 @@ import { CsrfField } from "../components/forms.tsx";
 import { Notice } from "../components/notice.tsx";
 import { commonTexts } from "../shared/common_texts.ts";
 import { type ConsoleUrls, Document } from "./document.tsx";
-import { ScopeChip, TenantChip } from "../components/scope.tsx";
+import { pageScope } from "../shared/scope.ts";
+import { scopeTexts } from "../shared/scope_texts.ts";
 import { ActingBanner } from "../components/acting_banner.tsx";
 import { listTexts } from "../shared/list_texts.ts";
 import type { View, Visit } from "../shared/page.ts";
@@ -11,10 +12,40 @@ import { UNDO } from "../shared/undo.ts";
 import { LOCALES } from "../shared/languages.ts";
 import { Finder } from "../components/finder.tsx";
 import { searchOf } from "../shared/api.ts";
-import { currentScope, maySwitch } from "../scope/choices.ts";
+import { maySwitch } from "../scope/choices.ts";
 import { switcherTexts } from "../scope/texts.ts";
 import { searchTexts } from "../search/texts.ts";
 
+const keyTexts = {
+  en: {
+    keys: "Keys",
+    goBack: "Close",
+    keyList: {
+      "Ctrl K": "Search, and act",
+      "?": "This list",
+      "/": "Search in the list",
+      j: "Next row",
+      k: "Previous row",
+      x: "Tick the row",
+      Enter: "Open the row",
+      Esc: "Close",
+    },
+  },
+  pt: {
+    keys: "Teclas",
+    goBack: "Fechar",
+    keyList: {
+      "Ctrl K": "Buscar e agir",
+      "?": "Esta lista",
+      "/": "Buscar na lista",
+      j: "Próxima linha",
+      k: "Linha anterior",
+      x: "Marcar a linha",
+      Enter: "Abrir a linha",
+      Esc: "Fechar",
+    },
+  },
+};
 const LANGUAGE_NAMES = { en: "English", pt: "Português (Brasil)" };
 
 /** The complete HTML document of a page for a signed-in viewer. */
@@ -55,8 +86,8 @@ export function Layout(
           <Icon name="steward" />
           <span>Steward</span>
         </a>
+        <ScopeBar v={v} view={view} />
         <div class="topbar-tools">
-          {!v.acting && <ScopeSwitcher v={v} />}
           <SearchButton v={v} />
           <a class="icon-button" href="inbox" data-inbox-stream="inbox/stream">
             <Icon name="bell" />
@@ -70,9 +101,8 @@ export function Layout(
       </header>
       <div class="frame">
         <nav class="sections" id="sections" aria-label={t.navigation}>
-          {nav.map(({ title, items }) => (
-            <>
-              {title && <h2>{title}</h2>}
+          {nav.map(({ title, items }) => {
+            const list = (
               <ul>
                 {items.map((item) => (
                   <li>
@@ -83,17 +113,25 @@ export function Layout(
                   </li>
                 ))}
               </ul>
-            </>
-          ))}
+            );
+            return title === null ? list : (
+              <details open data-group={items[0]?.path}>
+                <summary>{title}</summary>
+                {list}
+              </details>
+            );
+          })}
         </nav>
         <main id="content" tabindex={-1}>
           <ActingBanner v={v} />
           <PageHead v={v} view={view} breadcrumb={t.breadcrumb} />
           <FlashNotice v={v} />
+          <p class="notice tone-bad" role="alert" data-offline={t.noConnection} hidden></p>
           {view.body}
         </main>
       </div>
       <ConfirmDialog v={v} />
+      <KeysDialog v={v} />
     </Document>
   );
 }
@@ -113,14 +151,8 @@ export function PageHead({ v, view, breadcrumb }: { v: Visit; view: View; breadc
             </ol>
           </nav>
         )}
-        <div class="row">
-          <h1>{view.title}</h1>
-          <span id="page-scope">
-            {view.scope === undefined
-              ? <ScopeChip v={v} />
-              : view.scope && <TenantChip v={v} name={view.scope} />}
-          </span>
-        </div>
+        <h1>{view.title}</h1>
+        <ScopeHint v={v} />
       </div>
       {view.actions && <div class="page-actions">{view.actions}</div>}
     </div>
@@ -214,24 +246,30 @@ export function ConfirmDialog({ v }: { v: Visit }) {
   );
 }
 
-/** Shows whose data the console shows, and switches to other tenants. Without JavaScript it leads to a page. */
-function ScopeSwitcher({ v }: { v: Visit }) {
+/** Says whose data the page shows, and switches to other tenants. Without JavaScript it leads to a page. */
+function ScopeBar({ v, view }: { v: Visit; view: View }) {
   const t = switcherTexts[v.locale];
-  const name = currentScope(v);
-  if (!maySwitch(v)) return <span class="tenant-name" title={name}>{name}</span>;
-  const back = searchOf({ back: v.address });
+  const { label } = view.scope ? { label: view.scope } : pageScope(v);
+  const isTenant = view.scope || label === v.scope?.name;
+  const look = `scope-bar ${isTenant ? "" : "whole"}`;
+  const name = (
+    <>
+      <Icon name={isTenant ? "tenants" : "service"} />
+      <span class="sr-only">{`${t.scope}:`}</span>
+      <span class="scope-name" data-scope>{label}</span>
+    </>
+  );
+  if (v.acting || !maySwitch(v)) return <span class={look} title={label}>{name}</span>;
   return (
     <>
       <a
-        class="scope-switch"
-        href={`scope${back}`}
+        class={look}
+        href={`scope${searchOf({ back: v.address })}`}
         data-finder="scope-finder"
         aria-haspopup="dialog"
-        title={name}
+        title={label}
       >
-        <Icon name="tenants" />
-        <span class="sr-only">{`${t.scope}:`}</span>
-        <span class="scope-name">{name}</span>
+        {name}
         <Icon name="down" />
       </a>
       <Finder
@@ -242,6 +280,47 @@ function ScopeSwitcher({ v }: { v: Visit }) {
         source={`scope${searchOf({ part: "dialog", back: v.address })}`}
       />
     </>
+  );
+}
+
+/** Says what the page shows, if that is less or more than what was chosen in the bar. */
+function ScopeHint({ v }: { v: Visit }) {
+  const { scope, viewer } = v;
+  const t = scopeTexts[v.locale];
+  if (scope && scope.id !== viewer.tenant?.id && pageScope(v).label === scope.name) {
+    return (
+      <p class="muted">
+        {t.looking(scope.name)}{" "}
+        <a href={`work-in/${scope.id}${searchOf({ back: v.address })}`}>
+          {switcherTexts[v.locale].joinTenant}
+        </a>
+      </p>
+    );
+  }
+  const { hint } = pageScope(v);
+  return hint ? <p class="muted">{hint}</p> : null;
+}
+
+/** The keys of the console. */
+function KeysDialog({ v }: { v: Visit }) {
+  const { keyList, keys, goBack } = keyTexts[v.locale];
+  return (
+    <dialog id="keys" aria-labelledby="keys-title">
+      <form method="dialog">
+        <h2 id="keys-title">{keys}</h2>
+        <dl class="keys">
+          {Object.entries(keyList).map(([key, text]) => (
+            <>
+              <dt>
+                <kbd>{key}</kbd>
+              </dt>
+              <dd>{text}</dd>
+            </>
+          ))}
+        </dl>
+        <button type="submit" class="button">{goBack}</button>
+      </form>
+    </dialog>
   );
 }
 

@@ -9,6 +9,7 @@ import type { Locale } from "../shared/languages.ts";
 import { listTexts } from "../shared/list_texts.ts";
 import type { ConsolePage, Visit } from "../shared/page.ts";
 import { offeredActions } from "../shared/row_actions.ts";
+import { apiWithin, scopeAt } from "../shared/scope.ts";
 import { addressOf } from "./addresses.ts";
 import type { ConsolePages } from "./console_pages.ts";
 import { csvOf } from "../components/csv.tsx";
@@ -62,7 +63,7 @@ async function open(
   pages: ConsolePages,
   task: ListTask,
 ): Promise<{ page: ConsolePage | null; v: Visit }> {
-  const { userId, sessionId, tenantId, securityVersion, list, query } = task;
+  const { userId, sessionId, tenantId, securityVersion, list } = task;
   const locale = localeOf(task);
   const inScope = async (tenantId: string | null) => {
     const token = await p.tokens.sign({ sub: userId, sid: sessionId, tenantId, ver: securityVersion });
@@ -73,18 +74,20 @@ async function open(
     throw refusal instanceof Refusal && refusal.status === 401 ? new TaskSessionEnded() : refusal;
   });
   const found = pages.find(list);
+  const query = new URLSearchParams(task.query);
+  const scope = await scopeAt(api, viewer, query);
   const v: Visit = {
     acting: null,
     boundTo: null,
     viewer,
-    api,
+    api: await apiWithin(api, inScope, viewer, scope),
     actor: { userId, tenantId, traceId: randomHex(16), ip: null },
     params: found?.params ?? {},
-    query: new URLSearchParams(query),
+    query,
     hosted: null,
     baseUrl: p.baseUrl(),
     address: addressOf(task),
-    filteredTo: null,
+    scope,
     nav: [],
     cards: [],
     log: p.log,

@@ -4,6 +4,7 @@ import {
   type ListTask,
   MAX_OPEN_TASKS,
   MAX_TASK_ROWS,
+  readDraftRows,
   readListTask,
   startListTask,
 } from "../../../domain/console/list_task.ts";
@@ -13,12 +14,16 @@ import { enqueueJob } from "../../../domain/jobs/enqueue.ts";
 import type { ServicePlatform } from "../../../domain/platform.ts";
 import { isUuid } from "../../../domain/shared/ids.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
+import type { Child } from "hono/jsx";
 import { actionButton, buttonLink, CsrfField } from "../components/forms.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
 import { type Column, dataTable, LivePart } from "../components/table.tsx";
-import { factList, number, Time } from "../components/values.tsx";
+import { isCountTyped, TypedCount } from "../components/typed_count.tsx";
+import { factList, number, shortId, Time } from "../components/values.tsx";
+import { reachOf } from "../shared/scope.ts";
 import { done, toDocument } from "../shared/actions.ts";
 import { Refusal } from "../shared/api.ts";
+import { commonTexts } from "../shared/common_texts.ts";
 import { listTexts } from "../shared/list_texts.ts";
 import type { ConsolePage, Outcome, RowAction, View, Visit } from "../shared/page.ts";
 import { addressOf } from "./addresses.ts";
@@ -31,6 +36,8 @@ const MAX_IMMEDIATE_ROWS = 50;
 /** Delay of the job that continues the task if the process ends before the answer. */
 const TAKE_OVER_MS = 30_000;
 const SHOWN_TASKS = 50;
+/** Sent by who has seen what the action would do. */
+const REVIEWED = "reviewed";
 const REFRESH_SECONDS = 2;
 const taskStates = defineStates<ListTask["status"]>({
   Draft: ["idle", "", ""],
@@ -95,9 +102,20 @@ export function taskPages(p: ServicePlatform, pages: ConsolePages): ConsolePage[
         const task = await read(v);
         const fields = Object.fromEntries(
           [...form].flatMap(([name, value]) =>
-            typeof value === "string" && name !== "csrf" ? [[name, value]] : []
+            typeof value === "string" && name !== "csrf" && name !== REVIEWED ? [[name, value]] : []
           ),
         );
+        if (task.kind === "Action" && !isCountTyped(form, task.total)) {
+          return {
+            goTo: pathOf(task),
+            flash: { tone: "bad", text: listTexts[v.locale].typedOther(task.total) },
+          };
+        }
+        const action = actionOf(task);
+        if (action?.review && task.status === "Draft" && !form.has(REVIEWED)) {
+          const ids = await readDraftRows(p.sql, v.viewer.userId, task.id);
+          return reviewView(v, task, { action, fields, effect: await action.review(v, ids, fields) });
+        }
         const isSmall = task.kind === "Action" && task.total <= MAX_IMMEDIATE_ROWS;
         const outcome = await transact(p.sql, async (tx) => {
           const outcome = await startListTask(tx, { userId: v.viewer.userId, id: task.id, fields });
@@ -113,7 +131,7 @@ export function taskPages(p: ServicePlatform, pages: ConsolePages): ConsolePage[
           return { goTo: pathOf(task), flash: { tone: "bad", text } };
         }
         const ended = isSmall ? await runNow(p, task.id) : null;
-        const label = actionOf(task)?.label(v);
+        const label = action?.label(v);
         const text = ended && outcomeOf(v.locale, ended, label);
         if (!ended || !text || isOpen(ended)) return { goTo: pathOf(task) };
         const tone = ended.status === "Completed" && ended.refused === 0 ? "ok" : "bad";
@@ -176,8 +194,9 @@ async function questionView(
             [t.rows, number(v, task.total)],
             action && [t.counted, <Time v={v} at={task.createdAt.toISOString()} />],
           ])}
-          {action && <p class="muted">{t.countedText}</p>}
+          {action && <p>{t.effect(action.label(v), number(v, task.total), reachOfTask(v, task))}</p>}
           {fields}
+          {action && <TypedCount v={v} count={task.total} />}
           <div class="row">
             <button type="submit" class={`button ${action?.tone ?? "primary"}`}>
               {action ? `${action.label(v)} (${number(v, task.total)})` : t.makeCsv}
@@ -189,6 +208,39 @@ async function questionView(
     ),
   };
 }
+
+/** Shows what the action would do. Its button sends the fields again. */
+function reviewView(
+  v: Visit,
+  task: ListTask,
+  { action, fields, effect }: { action: RowAction; fields: Record<string, string>; effect: Child },
+): View {
+  return {
+    title: action.question(v, task.total),
+    crumbs: crumbs(v),
+    body: (
+      <>
+        {effect}
+        <form method="post" action={`${pathOf(task)}/start`} class="row">
+          <CsrfField v={v} />
+          {Object.entries({ ...fields, [REVIEWED]: "true" }).map(([name, value]) => (
+            <input type="hidden" name={name} value={value} />
+          ))}
+          <button type="submit" class={`button ${action.tone ?? "primary"}`}>
+            {`${action.label(v)} (${number(v, task.total)})`}
+          </button>
+          {buttonLink(pathOf(task), commonTexts[v.locale].cancel)}
+        </form>
+      </>
+    ),
+  };
+}
+
+/** Where an action of a task takes place: "in Northwind", "for all tenants". */
+const reachOfTask = (v: Visit, { query }: ListTask): string => {
+  const tenantId = new URLSearchParams(query).get("tenantId");
+  return reachOf(tenantId && !v.scope ? { ...v, scope: { id: tenantId, name: shortId(tenantId) } } : v);
+};
 
 const ListLink = ({ task }: { task: ListTask }) => (
   <a class="break" href={addressOf(task)}>{decodeURIComponent(addressOf(task).replaceAll("+", " "))}</a>

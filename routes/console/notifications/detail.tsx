@@ -13,6 +13,7 @@ import {
 } from "../components/values.tsx";
 import { searchOf } from "../shared/api.ts";
 import type { ConsolePage, View, Visit } from "../shared/page.ts";
+import { timelineFact } from "../components/timeline_fact.tsx";
 import { framedHtml, HtmlFrame } from "./live_preview.tsx";
 import {
   channelLabel,
@@ -184,6 +185,7 @@ function MessageFacts({ v, message }: { v: Visit; message: Detail }) {
     sender && [t.sender, sender],
     message.replyTo && [t.replyTo, message.replyTo],
     [t.id, <CopyValue v={v} value={message.id} shown={shortId(message.id)} />],
+    timelineFact(v, { messageId: message.id }),
   ]);
 }
 

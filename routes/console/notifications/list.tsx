@@ -71,7 +71,7 @@ function StatusStatistics({ v, stats }: { v: Visit; stats: Stats }) {
     />
   );
   return (
-    <StatisticRow v={v} of="own" label={t.statistics}>
+    <StatisticRow label={t.statistics}>
       <Statistic label={t.total} value={number(v, stats.totalNotifications)} href={to("")} />
       {statistic("Sent", stats.sentNotifications)}
       {statistic("Queued", stats.queuedNotifications)}

@@ -1,17 +1,15 @@
 import { Meter } from "../components/charts.tsx";
-import { buttonLink } from "../components/forms.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
-import { ScopeChip } from "../components/scope.tsx";
 import { dataTable } from "../components/table.tsx";
 import { statisticList } from "../components/statistics.tsx";
 import { Badge, factList, number, percent, shortId, Time } from "../components/values.tsx";
-import { ResumeButton } from "../jobs/pauses.tsx";
+import { pauseButton, ResumeButton } from "../jobs/pauses.tsx";
 import { runBadges } from "../reports/model.tsx";
 import { localOf } from "../components/date_inputs.ts";
 import { searchOf } from "../shared/api.ts";
 import { translateBuiltin } from "../shared/builtin_translations.ts";
 import type { Answer } from "../shared/operations.ts";
-import { may, type Visit } from "../shared/page.ts";
+import type { Visit } from "../shared/page.ts";
 import { allJobs } from "./links.ts";
 import { overviewTexts } from "./texts.ts";
 
@@ -23,7 +21,7 @@ export function Queues({ v, overview }: { v: Visit; overview: Overview }) {
   const jobs = (queue: string, status: string, count: number) =>
     count === 0 ? "0" : <a href={allJobs({ queue, status })}>{number(v, count)}</a>;
   return (
-    <Card title={t.queues} scope={<ScopeChip v={v} of="jobs" />}>
+    <Card title={t.queues}>
       {dataTable(t.queuesCaption, overview.queues, <Empty icon="jobs" title={t.noQueues} />, [
         { head: t.queue, cell: ({ queue }) => <a href={allJobs({ queue })}>{queue}</a> },
         { head: t.waiting, align: "end", cell: ({ queue, waiting }) => jobs(queue, "Enqueued", waiting) },
@@ -47,14 +45,41 @@ export function Queues({ v, overview }: { v: Visit; overview: Overview }) {
 function QueueState({ v, queue, pause }: { v: Visit } & Pick<Overview["queues"][number], "queue" | "pause">) {
   const t = overviewTexts[v.locale];
   if (pause === null) {
-    return may(v.viewer, "manage:jobs") &&
-      buttonLink(`queues/${encodeURIComponent(queue)}/pause`, t.pause, { icon: "pause" });
+    return pauseButton(v, "queue", queue);
   }
   return (
     <>
       <Badge tone="warn">{pause.scope === "all" ? t.pausedForAll : t.paused}</Badge> {pause.reason}
       <ResumeButton v={v} pause={pause} />
     </>
+  );
+}
+
+/** The tenants with the most failing webhooks, undelivered messages and failed reports. Each leads to its list there. */
+export function WorstTenants({ v, overview: { worst, since } }: { v: Visit; overview: Overview }) {
+  const t = overviewTexts[v.locale];
+  if (!worst) return null;
+  const from = localOf(v, since);
+  const kinds = [
+    [t.failingWebhooks, worst.webhooks, "webhooks?isFailing=true"],
+    [t.undelivered, worst.messages, `notifications${searchOf({ status: "DeadLettered", from })}`],
+    [t.failedReports, worst.reports, `report-runs${searchOf({ from })}`],
+  ] as const;
+  const rows = kinds.filter(([, tenants]) => tenants.length > 0);
+  if (rows.length === 0) return null;
+  return (
+    <Card title={t.worst}>
+      {factList(rows.map(([label, tenants, back]) => [
+        label,
+        <ol class="bare-list">
+          {tenants.map(({ tenantId, name, count }) => (
+            <li class="row between">
+              <a href={`work-in/${tenantId}${searchOf({ back })}`}>{name}</a> {number(v, count)}
+            </li>
+          ))}
+        </ol>,
+      ]))}
+    </Card>
   );
 }
 
@@ -65,19 +90,19 @@ export function Deliveries({ v, stats, since }: {
   since: string;
 }) {
   const t = overviewTexts[v.locale];
-  const messages = (status: string | null) => ({
-    href: `notifications${searchOf({ status, from: localOf(v, since) })}`,
-  });
+  // The list of the whole service has the messages of no tenant only.
+  const messages = (status: string | null) =>
+    v.scope ? { href: `notifications${searchOf({ status, from: localOf(v, since) })}` } : {};
   const sent = stats.sentNotifications;
   const { failedNotifications, deadLetteredNotifications } = stats;
   const failed = failedNotifications + deadLetteredNotifications;
   const ended = sent + failed;
   const share = percent(v, ended === 0 ? 0 : sent / ended);
   return (
-    <Card title={t.deliveries} scope={<ScopeChip v={v} of="own" />}>
+    <Card title={t.deliveries}>
       {stats.totalNotifications === 0 ? <Empty icon="notifications" title={t.noMessages} /> : (
         <>
-          {statisticList(v, null, [
+          {statisticList(v, [
             [t.allMessages, stats.totalNotifications, messages(null)],
             [t.sent, sent, messages("Sent")],
             [t.failedMessages, failedNotifications, {
@@ -111,7 +136,7 @@ export function ScannerCard({ v, scanner }: { v: Visit; scanner: NonNullable<Ove
   const t = overviewTexts[v.locale];
   if (!scanner.isAvailable) {
     return (
-      <Card title={t.scanner} scope={<ScopeChip v={v} of="service" />}>
+      <Card title={t.scanner}>
         <Notice tone="bad" title={t.scannerUnavailable}>{t.scannerUnavailableText}</Notice>
       </Card>
     );
@@ -122,7 +147,6 @@ export function ScannerCard({ v, scanner }: { v: Visit; scanner: NonNullable<Ove
   return (
     <Card
       title={t.scanner}
-      scope={<ScopeChip v={v} of="service" />}
       actions={
         <Badge tone={scanner.databaseStale ? "warn" : "ok"}>
           {scanner.databaseStale ? t.stale : t.fresh}
@@ -142,7 +166,7 @@ export function ScannerCard({ v, scanner }: { v: Visit; scanner: NonNullable<Ove
 export function ReportRuns({ v, overview }: { v: Visit; overview: Overview }) {
   const t = overviewTexts[v.locale];
   return (
-    <Card title={t.reports} scope={<ScopeChip v={v} of="own" />}>
+    <Card title={t.reports}>
       {dataTable(t.reportsCaption, overview.reports.latest, <Empty icon="reports" title={t.noReports} />, [
         {
           head: t.report,
@@ -170,7 +194,6 @@ export function Instances({ v, workers }: { v: Visit; workers: NonNullable<Overv
   return (
     <Card
       title={t.instances}
-      scope={<ScopeChip v={v} of="service" />}
       actions={<a href="workers">{t.allWorkers}</a>}
     >
       {dataTable(t.instancesCaption, workers, <Empty icon="alert" title={t.noInstances} />, [

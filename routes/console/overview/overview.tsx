@@ -1,6 +1,5 @@
 import { TimeBars } from "../components/charts.tsx";
 import { Card, Empty, type Tone } from "../components/notice.tsx";
-import { ScopeChip } from "../components/scope.tsx";
 import { LivePart } from "../components/table.tsx";
 import { statisticList } from "../components/statistics.tsx";
 import { WindowTabs } from "../components/tabs.tsx";
@@ -8,9 +7,18 @@ import { duration, Time } from "../components/values.tsx";
 import { type Page, Refusal, searchOf } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { isOpen, may, type View, type Visit } from "../shared/page.ts";
+import { actingApi } from "../shared/scope.ts";
 import { FirstSteps } from "./checklist.tsx";
 import { allJobs } from "./links.ts";
-import { Deliveries, Instances, type Overview, Queues, ReportRuns, ScannerCard } from "./cards.tsx";
+import {
+  Deliveries,
+  Instances,
+  type Overview,
+  Queues,
+  ReportRuns,
+  ScannerCard,
+  WorstTenants,
+} from "./cards.tsx";
 import { attentionTexts, overviewTexts } from "./texts.ts";
 import { UNDELIVERED } from "../../../domain/reports/status.ts";
 import { Icon } from "../components/icons.tsx";
@@ -39,17 +47,18 @@ export async function overviewPage(v: Visit): Promise<View> {
           <AttentionCard v={v} overview={overview} />
           {cards.length > 0 && <div class="grid-2">{await Promise.all(cards)}</div>}
           {isOpen(v, "jobs") && <JobStatistics v={v} overview={overview} />}
-          <div class="grid-2">
+          {isOpen(v, "jobs") && <Queues v={v} overview={overview} />}
+          <div class="columns">
             {isOpen(v, "jobs") && <ThroughputCard v={v} overview={overview} window={window} />}
             {changes && <ChangesCard v={v} changes={changes} window={window} />}
             {isOpen(v, "report-runs") && <ReportRuns v={v} overview={overview} />}
             {overview.notifications && (
               <Deliveries v={v} stats={overview.notifications} since={overview.since} />
             )}
+            <WorstTenants v={v} overview={overview} />
             {overview.scanner && <ScannerCard v={v} scanner={overview.scanner} />}
+            {overview.workers && !v.scope && <Instances v={v} workers={overview.workers} />}
           </div>
-          {isOpen(v, "jobs") && <Queues v={v} overview={overview} />}
-          {overview.workers && <Instances v={v} workers={overview.workers} />}
         </LivePart>
       </>
     ),
@@ -59,7 +68,7 @@ export async function overviewPage(v: Visit): Promise<View> {
 /** Null if the viewer has no tenant and is not a system administrator: the page then asks to choose a tenant. */
 async function readOverview(v: Visit, window: string): Promise<Overview | null> {
   try {
-    return await v.api.call("readOverview", { query: { window } });
+    return await (await actingApi(v)).call("readOverview", { query: { window } });
   } catch (refusal) {
     if (refusal instanceof Refusal && refusal.code === "FORBIDDEN") return null;
     throw refusal;
@@ -72,7 +81,7 @@ function JobStatistics({ v, overview }: { v: Visit; overview: Overview }) {
   const retrying = jobs.failedJobs > 0 ? { tone: "warn" as const } : {};
   const dead = openDeadLetters > 0 ? { tone: "bad" as const } : {};
   const paused = recurring.paused > 0 ? { hint: t.pausedOf(recurring.paused) } : {};
-  return statisticList(v, "jobs", [
+  return statisticList(v, [
     [t.waiting, jobs.enqueuedJobs, { href: allJobs({ status: "Enqueued" }) }],
     [t.processing, jobs.processingJobs, { href: allJobs({ status: "Processing" }) }],
     [t.scheduled, jobs.scheduledJobs, { href: allJobs({ status: "Scheduled" }) }],
@@ -92,7 +101,7 @@ function ThroughputCard({ v, overview, window }: { v: Visit; overview: Overview;
   const of = (part: "succeeded" | "failed" | "abandoned") => intervals.map((interval) => interval[part]);
   const abandoned = of("abandoned");
   return (
-    <Card title={t.throughput} scope={<ScopeChip v={v} of="jobs" />}>
+    <Card title={t.throughput}>
       <TimeBars
         v={v}
         label={t.throughputLabel(window === "hour" ? t.hourName : t.dayName)}
@@ -128,7 +137,7 @@ function AttentionCard({ v, overview }: { v: Visit; overview: Overview }) {
     );
   }
   return (
-    <Card title={t.attention} scope={<ScopeChip v={v} of="jobs" />}>
+    <Card title={t.attention}>
       <ul class="attention">
         {attention.map((item) => {
           const href = pageFor(item, v, since);
@@ -178,11 +187,20 @@ const PAGES: Record<Attention["kind"], (o: { subject: string; since: string; fro
 /** Pages of these problems open only for those who see all tenants. */
 const FOR_ALL_TENANTS: readonly Attention["kind"][] = ["TenantsAtCapacity", "NoWorkers"];
 
+/** Pages of these problems show one tenant. The card of the worst tenants leads to them from the whole service. */
+const OF_A_TENANT: readonly Attention["kind"][] = [
+  "WebhooksFailing",
+  "NotificationsDeadLettered",
+  "NotificationsFailed",
+  "ReportsFailed",
+  "ReportsUndelivered",
+  "SchedulesPaused",
+];
+
 /** The page where the problem can be solved; null if there is none that the viewer may open. */
 function pageFor({ kind, subject }: Attention, v: Visit, since: string): string | null {
-  const { permissions } = v.viewer;
-  const seesAll = permissions.has("admin:system") || permissions.has("manage:all-tenants");
-  if (FOR_ALL_TENANTS.includes(kind) && !seesAll) return null;
+  if (FOR_ALL_TENANTS.includes(kind) && !may(v.viewer, "manage:all-tenants")) return null;
+  if (OF_A_TENANT.includes(kind) && !v.scope) return null;
   return PAGES[kind]({ subject: subject ?? "", since, from: localOf(v, since) });
 }
 
@@ -209,11 +227,10 @@ async function readChanges(v: Visit, window: Window): Promise<RecentChanges | nu
 function ChangesCard({ v, changes, window }: { v: Visit; changes: RecentChanges; window: Window }) {
   const t = overviewTexts[v.locale];
   const { page: { items, totalCount }, since } = changes;
-  const all = `audit${searchOf({ fromDate: localOf(v, since) })}`;
+  const all = `audit${searchOf({ from: localOf(v, since) })}`;
   return (
     <Card
       title={window === "hour" ? t.changesOfHour : t.changesOfDay}
-      scope={<ScopeChip v={v} of="audit" />}
       actions={totalCount > 0 && <a href={all}>{t.allChanges(totalCount)}</a>}
     >
       {items.length === 0

@@ -10,6 +10,13 @@ export const overviewTexts = sectionTexts({
   changesOfDay: ["Changes of the last day", "Alterações do último dia"],
   allChanges: counted(["change", "changes"], ["alteração", "alterações"]),
   noChanges: ["Nobody changed anything", "Ninguém alterou nada"],
+  worst: ["Tenants with the most failures", "Inquilinos com mais falhas"],
+  failingWebhooks: ["Failing webhooks", "Webhooks com falha"],
+  undelivered: ["Messages not delivered, 24 hours", "Mensagens não entregues, 24 horas"],
+  failedReports: [
+    "Reports failed or not delivered, 24 hours",
+    "Relatórios com falha ou não entregues, 24 horas",
+  ],
   allMessages: ["All", "Todas"],
   allWorkers: ["Workers and what they hold", "Executores e o que fazem"],
   throughput: ["Finished attempts", "Tentativas terminadas"],

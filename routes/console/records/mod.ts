@@ -1,13 +1,18 @@
+import { alertRules } from "../../../domain/records/alert_rules.ts";
 import { RECORDS } from "../../../domain/records/records.ts";
+import { HealthTabs } from "../jobs/health_tabs.tsx";
+import { commonTexts } from "../shared/common_texts.ts";
 import { inEveryLanguage } from "../shared/languages.ts";
-import type { ConsoleSection } from "../shared/page.ts";
+import type { ConsoleSection, Visit } from "../shared/page.ts";
 import { recordNavItem, recordPages } from "./record_pages.tsx";
-import { recordTexts } from "./texts.ts";
+
+const alertTabs = (v: Visit) => HealthTabs({ v, current: "alert-rules" });
 
 /** The records of the service. All users of the tenant can read them; changing them needs a permission. */
 export const recordsSection: ConsoleSection = {
   area: "records",
-  title: inEveryLanguage(recordTexts, "section"),
-  nav: RECORDS.map((record) => recordNavItem(record)),
-  pages: RECORDS.flatMap((record) => recordPages(record)),
+  title: inEveryLanguage(commonTexts, "product"),
+  // Alert rules are a tab of the state of the service.
+  nav: RECORDS.filter((record) => record !== alertRules).map((record) => recordNavItem(record)),
+  pages: RECORDS.flatMap((record) => recordPages(record, [], record === alertRules ? alertTabs : undefined)),
 };

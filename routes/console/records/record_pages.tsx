@@ -42,8 +42,15 @@ export const recordNavItem = (record: DefinedRecord, icon = "files"): NavItem =>
   ...record.readBy ? { permissions: [record.readBy] } : {},
 });
 
-/** The pages of a record: its list, the form of a new and of an existing row, its deletion and its own actions. */
-export function recordPages(record: DefinedRecord, actions: RecordActions = []): ConsolePage[] {
+/**
+ * The pages of a record: its list, the form of a new and of an existing row, its deletion and its own actions.
+ * @param top shown above the list
+ */
+export function recordPages(
+  record: DefinedRecord,
+  actions: RecordActions = [],
+  top: (v: Visit) => Child = () => null,
+): ConsolePage[] {
   const path = pathOfRecord(record);
   const { managedBy, members, softDeleted } = record;
   const [listing, reading, creating, , changing, deleting] = recordRoutes<DefinedRecord>(record);
@@ -73,6 +80,7 @@ export function recordPages(record: DefinedRecord, actions: RecordActions = []):
           body: list(v, page, {
             path,
             icon: "files",
+            top: top(v),
             caption: many,
             empty: about ? [t.noneYet(many), labelIn(about, v.locale)] : [t.noneYet(many)],
             filters: filtersOf(v, record, choices),

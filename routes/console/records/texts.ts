@@ -2,7 +2,6 @@ import { sectionTexts } from "../shared/labels.ts";
 
 /** Texts of the pages of records. */
 export const recordTexts = sectionTexts({
-  section: ["Product", "Produto"],
   newOne: (one: string) => [`New ${one.toLowerCase()}`, `Criar ${one.toLowerCase()}`],
   deleted: ["Deleted", "Excluído"],
   withDeleted: ["Including deleted", "Incluindo os excluídos"],

@@ -20,12 +20,6 @@ const SHOWN = 20;
 /** True if there is a scope to switch to. */
 export const maySwitch = ({ viewer }: Visit): boolean => viewer.hasOtherTenants || viewer.isInPlatform;
 
-/** The name of the current scope. */
-export const currentScope = ({ viewer, locale }: Visit): string => {
-  const t = switcherTexts[locale];
-  return viewer.tenant?.name ?? (viewer.isInPlatform ? t.whole : t.noTenant);
-};
-
 /** The name of the current scope within a sentence. */
 export function scopeName(v: Pick<Visit, "viewer" | "locale">): string {
   const t = errorTexts[v.locale];

@@ -4,6 +4,7 @@ import { SearchForm } from "../components/finder.tsx";
 import { Card } from "../components/notice.tsx";
 import { searchOf } from "../shared/api.ts";
 import type { ConsolePage, Visit } from "../shared/page.ts";
+import { showsAnyTenant } from "../shared/scope.ts";
 import { cleaned } from "../shared/search_query.ts";
 import { findScopes, type ScopeChoice } from "./choices.ts";
 import { switcherTexts } from "./texts.ts";
@@ -69,7 +70,10 @@ function Choice({ v, choice, back, attributes }: {
 }) {
   const t = switcherTexts[v.locale];
   const { tenantId, name, isCurrent, isMember } = choice;
-  const detail = isCurrent ? t.current : isMember ? tenantId === null ? t.wholeDetail : t.member : t.other;
+  const [list = ""] = back.split("?");
+  const mayLook = !isMember && v.viewer.tenant === null && !list.includes("/") && showsAnyTenant(v, list);
+  const away = mayLook ? t.see : t.other;
+  const detail = isCurrent ? t.current : isMember ? tenantId === null ? t.wholeDetail : t.member : away;
   const content = (
     <>
       <span class="finder-title">{name}</span>
@@ -78,7 +82,15 @@ function Choice({ v, choice, back, attributes }: {
   );
   if (!isMember) {
     return (
-      <a class="finder-item" href={`work-in/${tenantId}${searchOf({ back })}`} {...attributes}>{content}</a>
+      <a
+        class="finder-item"
+        href={mayLook
+          ? `${list || "./"}${searchOf({ tenantId })}`
+          : `work-in/${tenantId}${searchOf({ back })}`}
+        {...attributes}
+      >
+        {content}
+      </a>
     );
   }
   return (

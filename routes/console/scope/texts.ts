@@ -11,12 +11,12 @@ export const switcherTexts = defineTexts({
   current: ["current", "atual"],
   member: ["Switch to it", "Mudar para ele"],
   other: ["Work in this tenant…", "Trabalhar neste inquilino…"],
+  see: ["See its data here", "Ver os dados dele aqui"],
   nothing: ["No tenant matches.", "Nenhum inquilino corresponde."],
   more: (count: number) => [
     `${count} more match. Type more of the name.`,
     `Mais ${count} correspondem. Digite mais do nome.`,
   ],
-  noTenant: ["No tenant", "Sem inquilino"],
   look: ["Without working in it", "Sem trabalhar nele"],
   lookHint: ["These lists show only this tenant:", "Estas listas mostram só este inquilino:"],
   joinTenant: ["Work in this tenant", "Trabalhar neste inquilino"],

@@ -2,7 +2,9 @@ import { fragment } from "../components/fragment.ts";
 import { SearchForm } from "../components/finder.tsx";
 import { Card, Empty } from "../components/notice.tsx";
 import { scopeName } from "../scope/choices.ts";
-import { type ConsoleSection, isOpen, type Outcome, type Visit } from "../shared/page.ts";
+import { type ConsoleSection, isOpen, may, type Outcome, type Visit } from "../shared/page.ts";
+import { actsHere, reachOf } from "../shared/scope.ts";
+import { pauseTexts } from "../jobs/pause_texts.ts";
 import { findAnyById, findElsewhere, type Found, KINDS } from "./kinds.ts";
 import { cleaned, idIn, traceIdIn } from "../shared/search_query.ts";
 import { searchTexts } from "./texts.ts";
@@ -123,9 +125,11 @@ const TENANTS_ELSEWHERE = 10;
 async function find(v: Visit, q: string, sourceMs: number): Promise<Group[]> {
   if (q === "") return [];
   const id = idIn(q);
-  const groups = id || traceIdIn(q)
-    ? await Promise.all([byId(v, id), byTrace(v, traceIdIn(q))])
-    : [pagesLike(v, q), ...q.length >= MIN_SEARCH_LENGTH ? await Promise.all(byText(v, q, sourceMs)) : []];
+  const groups = id || traceIdIn(q) ? await Promise.all([byId(v, id), byTrace(v, traceIdIn(q))]) : [
+    actionsLike(v, q),
+    pagesLike(v, q),
+    ...q.length >= MIN_SEARCH_LENGTH ? await Promise.all(byText(v, q, sourceMs)) : [],
+  ];
   const found = groups.filter(({ items, more }) => items.length > 0 || more !== undefined);
   return found.length > 0 || !id ? found : await inOtherTenants(v, id);
 }
@@ -148,6 +152,28 @@ async function byTrace(v: Visit, traceId: string | null): Promise<Group> {
     more: hasNext ? `jobs${searchOf({ traceId })}` : undefined,
   };
 }
+
+/** Actions by their names: "pause mail", "invite ana@example.com". The page of the action asks before it acts. */
+function actionsLike(v: Visit, q: string): Group {
+  const t = searchTexts[v.locale];
+  const [, verb = "", object = ""] = /^(\S+)\s*(.*)$/s.exec(q.toLowerCase()) ?? [];
+  const begins = (...names: string[]) => verb.length >= 3 && names.some((name) => name.startsWith(verb));
+  const items: Found[] = [];
+  if (begins("pause", "pausar") && isQueueName(object) && actsHere(v) && may(v.viewer, "manage:jobs")) {
+    const title = pauseTexts[v.locale].pauseQueue(object, reachOf(v));
+    items.push({ href: `queues/${object}/pause`, title, detail: null });
+  }
+  if (begins("invite", "convidar") && v.viewer.tenant && may(v.viewer, "create:users")) {
+    items.push({
+      href: `invitations/new${searchOf({ email: object })}`,
+      title: t.invite(object),
+      detail: null,
+    });
+  }
+  return { title: t.actions, items };
+}
+
+const isQueueName = (text: string): boolean => /^[\w.:-]{1,64}$/.test(text);
 
 function pagesLike(v: Visit, q: string): Group {
   const t = searchTexts[v.locale];

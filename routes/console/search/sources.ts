@@ -57,13 +57,47 @@ const asked = (name: string, q: string) => ({
   query: new URLSearchParams({ [name]: q, pageSize: String(SHOWN) }),
 });
 
+type Titles =
+  | "users"
+  | "roles"
+  | "files"
+  | "messages"
+  | "templates"
+  | "apiKeys"
+  | "accounts"
+  | "clients"
+  | "webhooks";
+
+/** A source whose operation cannot search: its first 100 rows are. */
+const listed = <Id extends OperationId>(
+  section: string,
+  title: Titles,
+  operation: Id,
+  named: (row: Row<Id>) => Named,
+): Source => ({
+  title: (language) => searchTexts[language][title],
+  section,
+  list: () => section,
+  async find(v, q) {
+    const { items } = await v.api.list(operation, {
+      params: {},
+      query: new URLSearchParams({ pageSize: "100" }),
+    });
+    const found = items.map(named).filter((texts) => texts.some((text) => text && contains(text, q)));
+    return {
+      items: found.slice(0, SHOWN).map((one) => foundIn(section, one)),
+      more: found.length > SHOWN ? section : undefined,
+    };
+  },
+});
+
 /**
  * A source that an operation searches by its parameter `name`.
  * @param title key of the heading
  */
 const source = <Id extends OperationId>(
   section: string,
-  title: "users" | "roles" | "files" | "messages" | "templates",
+  title: Titles,
   operation: Id | ((v: Visit) => Id),
   named: (row: Row<Id>, v: Visit) => Named,
   name = "search",
@@ -152,6 +186,10 @@ export const SOURCES: readonly Source[] = [
     name,
     `${slug} · ${locale}`,
   ]),
+  listed("api-keys", "apiKeys", "listApiKeys", ({ id, name }) => [id, name]),
+  listed("service-accounts", "accounts", "listServiceAccounts", ({ id, name }) => [id, name]),
+  listed("oauth-clients", "clients", "listOAuthClients", ({ id, name }) => [id, name]),
+  listed("webhooks", "webhooks", "listWebhookEndpoints", ({ id, url }) => [id, url]),
   ...RECORDS.map(sourceOf),
 ];
 

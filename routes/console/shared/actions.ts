@@ -84,6 +84,7 @@ export const SHOW_AGAIN = "showAgain";
 export const formPage = ({ show, send, restarts, managedBy, ...page }: {
   path: string;
   permissions?: string[];
+  actsInScope?: true;
   /** The permission to send the form, if other viewers may open the page too and see the form read-only. */
   managedBy?: string;
   /** The form starts again with the current values if someone else has changed the resource (412), or always. */

@@ -19,6 +19,7 @@ import {
   queryOf,
   type Row,
   searchOf,
+  showsAllTenants,
 } from "./operations.ts";
 import { translateValidation } from "./validation_translations.ts";
 
@@ -148,12 +149,23 @@ export class Api {
       unserved?: ReadonlySet<string>;
       /** The language of the errors. */
       locale: Locale;
+      /** The tenant to which operations that could show all tenants are limited. */
+      tenantId?: string | undefined;
     },
   ) {}
 
   /** The permissions that open nothing, because their areas are off. */
   get unserved(): ReadonlySet<string> {
     return this.o.unserved ?? new Set();
+  }
+
+  /**
+   * This client, limited to the tenant that the pages show. A system administrator would see all tenants. A call
+   * with its own `tenantId` is not limited, with null it is of all tenants.
+   */
+  within({ permissions }: { permissions: ReadonlySet<string> }, scope: { id: string } | null): Api {
+    const isLimited = scope !== null && permissions.has("admin:system");
+    return isLimited ? new Api(this.handle, { ...this.o, tenantId: scope.id }) : this;
   }
 
   /** Calls an operation and returns the body of its answer. @throws Refusal */
@@ -211,7 +223,11 @@ export class Api {
   async ask(endpoint: CalledEndpoint, input: LooseInput = {}): Promise<Response> {
     const { body, ifMatch, headers, signal } = input;
     const { method, access } = endpoint;
-    return await this.send(method.toUpperCase(), addressOf(endpoint, input), {
+    const { tenantId } = this.o;
+    const given = input.query?.tenantId;
+    const isLimited = tenantId && given !== null && !given && showsAllTenants(endpoint);
+    const called = isLimited ? { ...input, query: { ...input.query, tenantId } } : input;
+    return await this.send(method.toUpperCase(), addressOf(endpoint, called), {
       body,
       headers: { ...ifMatch ? { "if-match": headerText(ifMatch) } : {}, ...headers },
       signal,

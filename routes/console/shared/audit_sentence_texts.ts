@@ -164,6 +164,8 @@ export const actionSentences = defineTexts({
   "user.unlock": ["{who} unlocked {target}", "{who} desbloqueou {target}"],
   "userImport.complete": ["The import of users {target} ended", "A importação de usuários {target} terminou"],
   "userImport.fail": ["The import of users {target} failed", "A importação de usuários {target} falhou"],
+  "alertRule.fire": ["Alert {target} fired", "O alerta {target} disparou"],
+  "alertRule.resolve": ["Alert {target} is resolved", "O alerta {target} foi resolvido"],
   "webhookEndpoint.disable": [
     "The service switched off webhook {target}, because it failed",
     "O serviço desligou o webhook {target}, porque falhava",
@@ -230,6 +232,7 @@ export const targetNouns = defineTexts({
   jobBatch: ["batch of jobs", "o lote de tarefas"],
   jobQueue: ["queue", "a fila"],
   jobType: ["job type", "o tipo de tarefa"],
+  deployMark: ["mark of a deploy", "a marca de uma implantação"],
   "notification-sender": ["sender", "o remetente"],
   "notification-template": ["message template", "o modelo de mensagem"],
   oauthClient: ["OAuth client", "o cliente OAuth"],

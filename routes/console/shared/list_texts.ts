@@ -62,9 +62,14 @@ export const listTexts = defineTexts({
     `Isto não pode ser feito com ${count} das linhas que correspondem. Elas ficam de fora.`,
   ],
   counted: ["Counted", "Contagem"],
-  countedText: [
-    "Exactly the rows that were counted are changed. Rows that match later are not.",
-    "São alteradas exatamente as linhas contadas. Linhas que correspondam depois, não.",
+  effect: (action: string, count: string, reach: string) => [
+    `“${action}” will be done to exactly ${count} rows ${reach}. Rows that match later are left as they are.`,
+    `“${action}” será feito com exatamente ${count} linhas ${reach}. Linhas que correspondam depois ficam como estão.`,
+  ],
+  typeCount: (count: number) => [`Type ${count} to confirm`, `Digite ${count} para confirmar`],
+  typedOther: (count: number) => [
+    `Nothing was done: ${count} must be typed to confirm.`,
+    `Nada foi feito: é preciso digitar ${count} para confirmar.`,
   ],
   list: ["List", "Lista"],
   rows: ["Rows", "Linhas"],

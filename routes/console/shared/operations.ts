@@ -69,18 +69,29 @@ export function endpointOf(id: OperationId): Endpoint {
   return spec;
 }
 
+/** The query parameters of an endpoint. */
+const parametersOf = ({ query }: Pick<Endpoint, "query">): Record<string, z.ZodType> =>
+  ((query instanceof z.ZodPipe ? query.in : query ?? {}) as { shape?: Record<string, z.ZodType> }).shape ??
+    {};
+
+/** True if an endpoint shows a system administrator all tenants, unless its parameter `tenantId` names one. */
+export const showsAllTenants = (endpoint: CalledEndpoint & { query?: Endpoint["query"] }): boolean =>
+  !/^\/api\/v1\/(admin|auth)\//.test(endpoint.path) && Object.hasOwn(parametersOf(endpoint), "tenantId");
+
 /** The parameters of a page's address that an operation has too. The page size may be "largest". */
 export function queryOf(endpoint: Endpoint, address: URLSearchParams): Query {
-  const { query } = endpoint;
-  const { shape = {} } = (query instanceof z.ZodPipe ? query.in : query ?? {}) as {
-    shape?: Record<string, z.ZodType>;
-  };
+  const shape = parametersOf(endpoint);
   const known = Object.fromEntries([...address].filter(([name]) => Object.hasOwn(shape, name)));
+  if (known.pageSize === undefined && shape.pageSize?.safeParse(DEFAULT_ROWS).success) {
+    return { ...known, pageSize: DEFAULT_ROWS };
+  }
   if (known.pageSize !== "largest") return known;
   const largest = PAGE_SIZES.find((size) => shape.pageSize?.safeParse(size).success);
   return { ...known, pageSize: largest ?? null };
 }
 
+/** The page size of a list if its operation accepts it. */
+const DEFAULT_ROWS = "50";
 /** The largest page sizes of operations, largest first. */
 const PAGE_SIZES = ["100", "50", "20"];
 

@@ -21,6 +21,8 @@ export interface Viewer {
   hasOtherTenants: boolean;
   /** True if the user is linked to the platform tenant, and so may see the whole service. */
   isInPlatform: boolean;
+  /** The platform tenant, if the user is linked to it. */
+  platformId?: string | undefined;
   permissions: ReadonlySet<string>;
   /** The permissions that open nothing, because their areas are off. admin:system does not include them. */
   unserved?: ReadonlySet<string>;
@@ -46,8 +48,8 @@ export interface Visit {
   baseUrl: string;
   /** The page's path under /console, with its query. */
   address: string;
-  /** The tenant that the parameter `tenantId` of the address filters by, if the viewer may see its name. */
-  filteredTo: { id: string; name: string } | null;
+  /** The tenant whose data the pages show; null: the whole service. See `scopeAt`. */
+  scope: { id: string; name: string } | null;
   /** The navigation entries that the viewer may open. */
   nav: NavGroup[];
   /** The cards of extensions on the overview that the viewer may see. */
@@ -79,7 +81,7 @@ export interface Visit {
 /** A page to show. */
 export interface View {
   title: string;
-  /** Name of the tenant whose data the page shows; absent: `scope.ts` derives it from the page's area. */
+  /** Name of the tenant whose object the page shows; absent: `scope.ts` derives it from the page's area. */
   scope?: string | null | undefined;
   body: Child;
   /** Breadcrumb links from the section's root to this page. */
@@ -124,6 +126,8 @@ export interface RowAction<T = unknown> {
   fits?(row: T, v: Visit): boolean;
   /** Inputs that the question needs, such as a role or a reason. */
   fields?(v: Visit): Child | Promise<Child>;
+  /** Shows what the action would do to these rows, before it starts. */
+  review?(v: Visit, ids: string[], fields: Record<string, string>): Child | Promise<Child>;
   /**
    * Runs the action for one row. `fields` has the values of the inputs. `once` is the Idempotency-Key of the row, for calls that
    * create something: after a crash they are repeated.
@@ -146,6 +150,8 @@ export interface ConsolePage {
   forEnrolling?: true;
   /** True if its form has the same effect in every tenant, so that it is accepted after a switch of the tenant. */
   fitsEveryTenant?: true;
+  /** True if the form acts in the scope of the page, also in a tenant that the viewer only looks at. */
+  actsInScope?: true;
   /** The actions on many rows of its list. */
   bulk?: RowActions;
   get?(v: Visit): Promise<Outcome> | Outcome;
@@ -191,7 +197,7 @@ export interface OverviewCard {
 export interface ConsoleSection {
   /** The area of the product that it belongs to; absent: none, so that it is always shown. */
   area?: AreaName;
-  /** Heading above its navigation entries; absent: no heading. */
+  /** Heading above its navigation entries, shared by sections with the same title; absent: no heading, before all others. */
   title?: Record<Locale, string>;
   nav: NavItem[];
   pages: ConsolePage[];

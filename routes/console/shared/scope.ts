@@ -1,4 +1,6 @@
-import { may, type Visit } from "./page.ts";
+import { isUuid } from "../../../domain/shared/ids.ts";
+import { type Api, orNull } from "./api.ts";
+import { may, type Viewer, type Visit } from "./page.ts";
 import { scopeTexts } from "./scope_texts.ts";
 
 /**
@@ -6,7 +8,7 @@ import { scopeTexts } from "./scope_texts.ts";
  * `own`: data of the viewer's tenant; without a tenant, data that belongs to none. `files`: data of the viewer's tenant;
  * without a tenant, product files. `service`: always data of the whole service.
  */
-export type Area = "jobs" | "users" | "tenants" | "audit" | "service" | "own" | "files";
+type Area = "jobs" | "users" | "tenants" | "audit" | "service" | "own" | "files";
 
 /** The permission with which a viewer sees an area of all tenants. */
 const EVERYWHERE: Partial<Record<Area, string>> = {
@@ -16,19 +18,24 @@ const EVERYWHERE: Partial<Record<Area, string>> = {
   audit: "admin:system",
 };
 
-/** Areas by the first segment of a page's path. Null: the page shows no statistics, or only the viewer's own. */
+/** Areas by a page's path or its first segment. Null: the page shows no data of tenants, or only the viewer's own. */
 const AREAS: Record<string, Area | null> = {
   "": "jobs",
   jobs: "jobs",
   "job-types": "jobs",
+  queues: "jobs",
   recurring: "jobs",
   "dead-letters": "jobs",
+  upcoming: "jobs",
   workers: "service",
+  "files/scanner": "service",
+  deploys: "service",
   users: "users",
-  "explain-access": null,
   tenants: "tenants",
   audit: "audit",
+  timeline: "audit",
   files: "files",
+  "explain-access": null,
   account: null,
   inbox: null,
   preferences: null,
@@ -39,44 +46,87 @@ const AREAS: Record<string, Area | null> = {
   "first-steps": null,
 };
 
-/** The area of the page at an address under /console; null if the page shows no statistics. */
+/** The area of the page at an address under /console; null if the page shows no data of tenants. */
 function areaOf(address: string): Area | null {
-  const area = AREAS[address.split(/[/?]/)[0] ?? ""];
-  return area === undefined ? "own" : area;
+  const [path = ""] = address.split("?");
+  const known = [path, path.split("/")[0] ?? ""].find((name) => Object.hasOwn(AREAS, name));
+  return known === undefined ? "own" : AREAS[known] ?? null;
 }
 
-/** The name of the tenants whose data the viewer sees, and a sentence that explains it. */
+/** The name of the tenants whose data the viewer sees, and a sentence that explains it if it is not what was chosen. */
 export interface Scope {
   label: string;
-  hint: string;
+  hint?: string;
 }
 
-/** True if the viewer sees an area of all tenants. */
+/** True if the viewer sees an area of any tenant without working in it. */
 const seesAll = ({ viewer }: Pick<Visit, "viewer">, area: Area): boolean =>
-  area === "service" || (EVERYWHERE[area] !== undefined && may(viewer, EVERYWHERE[area]));
+  EVERYWHERE[area] !== undefined && may(viewer, EVERYWHERE[area]);
+
+/** True if the list at an address shows a tenant that the parameter `tenantId` names, though the viewer is not in it. */
+export const showsAnyTenant = (v: Visit, address: string): boolean => {
+  const area = areaOf(address);
+  return area !== null && area !== "tenants" && seesAll(v, area);
+};
 
 /**
- * The scope of the data that the page shows. Null if it shows none, or one object that may belong to any tenant: such a page
- * names the tenant itself, see `View.scope`.
+ * The tenant whose data a visit shows: the one that the parameter `tenantId` of the address names, else the one in which
+ * the viewer works. Null: the whole service, which administrators in the platform's tenant see too.
  */
-export function pageScope(v: Visit): Scope | null {
-  const area = areaOf(v.address);
-  const isBelowList = v.address.split("?")[0]?.includes("/") ?? false;
-  return area === null || (isBelowList && seesAll(v, area)) ? null : scopeOf(v, area);
+export async function scopeAt(
+  api: Api,
+  viewer: Viewer,
+  query: URLSearchParams,
+): Promise<{ id: string; name: string } | null> {
+  const id = query.get("tenantId")?.toLowerCase();
+  const isWhole = viewer.tenant?.type === "Platform" && may(viewer, "admin:system");
+  if (!id || !isUuid(id)) return isWhole ? null : viewer.tenant;
+  if (id === viewer.tenant?.id) return viewer.tenant;
+  const operation = may(viewer, "manage:all-tenants") ? "lookUpAllTenants" : "findOwnTenants";
+  const named = (await orNull(api.call(operation, { query: { ids: [id] } })))?.items[0];
+  return named ?? (may(viewer, "manage:all-tenants") ? { id, name: id } : viewer.tenant);
 }
 
-/** The scope of the data that a part of the page shows; null if the viewer has no tenant and sees no other. */
-export function scopeOf(v: Pick<Visit, "viewer" | "locale" | "filteredTo">, area: Area): Scope | null {
-  const t = scopeTexts[v.locale];
-  const { tenant } = v.viewer;
-  if (seesAll(v, area)) {
-    if (area === "service" || !v.filteredTo) return { label: t.service, hint: t.serviceHint };
-    return { label: v.filteredTo.name, hint: t.tenantHint(v.filteredTo.name) };
-  }
-  if (tenant === null) {
-    if (!may(v.viewer, "admin:system")) return null;
-    return area === "files" ? { label: t.products, hint: t.productsHint } : { label: t.own, hint: t.ownHint };
-  }
-  const label = area === "tenants" && tenant.type === "Group" ? t.group(tenant.name) : tenant.name;
-  return { label, hint: t.tenantHint(label) };
+/**
+ * The client of a visit, limited to its scope. Without a tenant context the API takes a tenant that a call names for the
+ * context, and refuses tenants that the viewer is not in. So a viewer of the whole service looks at them from the
+ * platform's tenant.
+ */
+export async function apiWithin(
+  api: Api,
+  inScope: Visit["inScope"],
+  viewer: Viewer,
+  scope: { id: string } | null,
+): Promise<Api> {
+  const looksFrom = viewer.tenant === null && scope !== null ? viewer.platformId : undefined;
+  return (looksFrom ? await inScope(looksFrom) : api).within(viewer, scope);
 }
+
+/** The scope of the data that the page shows. */
+export function pageScope(v: Visit): Scope {
+  const t = scopeTexts[v.locale];
+  const area = areaOf(v.address);
+  const { tenant } = v.viewer;
+  if (area === "service" || (area === "tenants" && seesAll(v, area))) {
+    return { label: t.service, ...tenant && area === "service" ? { hint: t.serviceHint } : {} };
+  }
+  if (area !== null && seesAll(v, area)) return { label: v.scope?.name ?? t.service };
+  if (tenant) {
+    return { label: area === "tenants" && tenant.type === "Group" ? t.group(tenant.name) : tenant.name };
+  }
+  if (!may(v.viewer, "admin:system")) return { label: v.viewer.isInPlatform ? t.service : t.none };
+  if (area === null) return { label: t.service };
+  return area === "files" ? { label: t.products, hint: t.productsHint } : { label: t.own, hint: t.ownHint };
+}
+
+/** The tenant that an action changes, within a sentence: "in Northwind", "for all tenants". */
+export const reachOf = ({ scope, locale }: Visit): string =>
+  scope ? scopeTexts[locale].within(scope.name) : scopeTexts[locale].everywhere;
+
+/** The client that acts in the scope of the page, also for an administrator in the platform's tenant. */
+export const actingApi = async (v: Visit): Promise<Api> =>
+  v.scope === null && v.viewer.tenant !== null ? await v.inScope(null) : v.api;
+
+/** True if the viewer acts in the scope of the page. A tenant that they only look at has no actions. */
+export const actsHere = ({ viewer, scope }: Visit): boolean =>
+  scope === null || scope.id === viewer.tenant?.id;

@@ -31,6 +31,7 @@ export async function readViewer(api: Api, userId: string): Promise<Viewer> {
     hasOtherTenants: tenants.some(({ id }) => id !== tenant?.id),
     // The list may be cut, but the platform tenant is always first or second.
     isInPlatform: tenants.some(({ type }) => type === "Platform"),
+    platformId: tenants.find(({ type }) => type === "Platform")?.id,
     permissions: new Set(permissions).difference(api.unserved),
     unserved: api.unserved,
   };

@@ -5,16 +5,15 @@ import {
 } from "../../../domain/access/sign_in/browser_session.ts";
 import { listSavedFilters } from "../../../domain/console/saved_filters.ts";
 import type { ServicePlatform } from "../../../domain/platform.ts";
-import { isUuid } from "../../../domain/shared/ids.ts";
 import { TtlCache } from "../../../domain/shared/ttl_cache.ts";
 import { traceIdOf } from "../../../infra/telemetry/trace_ids.ts";
 import type { Handle } from "../../app.ts";
 import { requireConnection } from "../../shared/require_connection.ts";
-import { ownTenant } from "../scope/own_tenants.ts";
 import { addressOf, type Answers } from "../layout/answers.tsx";
-import { Api, orNull } from "../shared/api.ts";
+import { Api } from "../shared/api.ts";
 import { type BrowserState, formCsrf, readCookies } from "../shared/cookies.ts";
-import { may, type Viewer, type Visit } from "../shared/page.ts";
+import type { Visit } from "../shared/page.ts";
+import { apiWithin, scopeAt } from "../shared/scope.ts";
 import { readViewer } from "../shared/viewer.ts";
 import type { Sitemap } from "./sitemap.ts";
 
@@ -76,9 +75,10 @@ export async function openVisit(
   const address = addressOf(request);
   const [path = ""] = address.split("?");
   const query = new URL(request.url).searchParams;
+  const scope = await scopeAt(api, viewer, query);
   const v: Visit = {
     viewer,
-    api,
+    api: await apiWithin(api, apiIn, viewer, scope),
     acting,
     boundTo: session.boundTo,
     actor: {
@@ -93,7 +93,7 @@ export async function openVisit(
     hosted: null,
     baseUrl: p.baseUrl(),
     address,
-    filteredTo: await filteredTo(api, viewer, query),
+    scope,
     nav: sitemap.navOf(viewer, locale),
     cards: sitemap.cardsOf(viewer),
     log: p.log,
@@ -115,17 +115,3 @@ export async function openVisit(
 
 /** A token serves the pages of one minute of the service's clock, by which it expires much later. */
 const minuteOf = (at: Date): number => Math.floor(at.getTime() / 60_000);
-
-/** The tenant that the parameter `tenantId` of a page's address filters by; null if the viewer may not see its name. */
-async function filteredTo(
-  api: Api,
-  viewer: Viewer,
-  query: URLSearchParams,
-): Promise<{ id: string; name: string } | null> {
-  const id = query.get("tenantId")?.toLowerCase();
-  if (!id || !isUuid(id)) return null;
-  if (id === viewer.tenant?.id) return viewer.tenant;
-  if (!may(viewer, "manage:all-tenants")) return await ownTenant(api, id);
-  const page = await orNull(api.call("lookUpAllTenants", { query: { ids: [id] } }));
-  return page?.items[0] ?? null;
-}

@@ -21,6 +21,8 @@ import { Layout } from "../layout/layout.tsx";
 import { SetUpLayout } from "../layout/set_up_layout.tsx";
 import type { ConsolePage, Outcome, View, Visit } from "../shared/page.ts";
 import { isSameOrigin } from "../shared/request_security.ts";
+import { actsHere } from "../shared/scope.ts";
+import { scopeTexts } from "../shared/scope_texts.ts";
 import { shownResult } from "../shared/undo.ts";
 import { unreadCount } from "../shared/viewer.ts";
 import { openVisit, type VisitContext, type VisitRequest } from "./open_visit.ts";
@@ -104,6 +106,10 @@ class PageServing {
     if (v.boundTo !== null && OWN_PAGES.test(page.path) && page.path !== "tenant") throw beyondTenant();
     if (v.acting && OWN_PAGES.test(page.path)) {
       throw problem("DELEGATION_FORBIDDEN", "Only the viewer themselves may do this.");
+    }
+    if (!v.hosted && !actsHere(v) && !page.fitsEveryTenant && !page.actsInScope) {
+      const text = scopeTexts[v.locale].looking(v.scope?.name ?? "");
+      return await this.#answer({ goTo: v.address, flash: { tone: "bad", text } });
     }
     this.#sent = form;
     return await this.#answer(page.path === STEP_UP ? await this.#stepUp(form) : await page.post(v, form));

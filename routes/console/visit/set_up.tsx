@@ -70,7 +70,7 @@ export async function openSetUp(
     hosted: await readHostedLooks(p, tenant.id),
     baseUrl: p.baseUrl(),
     address: addressOf(request),
-    filteredTo: null,
+    scope: tenant,
     nav: [],
     cards: [],
     dismissed: new Set(),

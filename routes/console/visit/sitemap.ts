@@ -42,12 +42,13 @@ export class Sitemap {
     return null;
   }
 
-  /** The navigation entries that the viewer may open. */
+  /** The navigation entries that the viewer may open. Sections with the same title are one group. */
   navOf(viewer: Viewer, locale: Locale): NavGroup[] {
     if (viewer.isLimited) return [];
-    return this.sections.map(({ title, nav }) => ({
-      title: title?.[locale] ?? null,
-      items: nav.filter((item) => mayOpen(item, viewer)),
+    const groups = Map.groupBy(this.sections, ({ title }) => title?.[locale] ?? null);
+    return [...groups].map(([title, sections]) => ({
+      title,
+      items: sections.flatMap(({ nav }) => nav).filter((item) => mayOpen(item, viewer)),
     })).filter(({ items }) => items.length > 0);
   }
 

@@ -15,7 +15,6 @@ import { transact } from "../../../infra/postgres/postgres.ts";
 import { setupShared } from "../../support/setup.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 
 /** What moves a task; returns whether it did. */

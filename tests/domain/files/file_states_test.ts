@@ -12,7 +12,6 @@ import { until } from "../../support/until.ts";
 
 // There is no worker: the test claims each job by hand for a process of its own, which may die at any step.
 const t = await setupShared({ JOB_CONCURRENCY: "0" });
-Deno.test.afterAll(() => t.stop());
 const files = new Uploading(t);
 const actor = await t.actor({ permissions: ALL });
 const p = t.steward.platform;

@@ -6,13 +6,13 @@ import { ALL, type Content, Uploading } from "../../routes/files/uploading.ts";
 import { clamdInstalled, startClamd } from "../../support/clamd.ts";
 import { eicar } from "../../support/content.ts";
 import { utf8 } from "../../support/samples.ts";
-import { setupShared } from "../../support/setup.ts";
+import { setup } from "../../support/setup.ts";
 
 Deno.test({
   name: "clamd scans as YARA-X does, and a stream over its limit is an error and not clean",
   ignore: !clamdInstalled,
   async fn() {
-    const t = await setupShared({ JOB_CONCURRENCY: "0" });
+    const t = await setup({ JOB_CONCURRENCY: "0" });
     const actor = await t.actor({ permissions: ALL });
     const clamd = await startClamd({ streamMaxLength: "1M" });
     const scanner = clamdScanner({ host: clamd.host, port: clamd.port });

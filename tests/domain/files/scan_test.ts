@@ -20,7 +20,6 @@ import { pdf, utf8 } from "../../support/samples.ts";
 
 // There is no worker: the test makes every attempt by hand, so that it can stop and repeat attempts at any step.
 const t = await setupShared({ JOB_CONCURRENCY: "0" });
-Deno.test.afterAll(() => t.stop());
 const files = new Uploading(t);
 const actor = await t.actor({ permissions: ALL });
 const p = t.steward.platform;

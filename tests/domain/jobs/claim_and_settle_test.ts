@@ -20,7 +20,6 @@ import { setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 
 const t = await setupShared({ JOB_CONCURRENCY: "0" });
-Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 
 const times = () => ({ startedAt: performance.now(), endedAt: performance.now() });

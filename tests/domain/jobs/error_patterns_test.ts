@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { setupShared } from "../../support/setup.ts";
 
 const t = await setupShared({ JOB_CONCURRENCY: "0" });
-Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 
 /** Error messages as servers and libraries write them, and their pattern. */

@@ -7,7 +7,6 @@ import { createLog } from "../../../infra/log.ts";
 import { setupShared } from "../../support/setup.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 
 /** The log lines about a job. */
 const linesOf = (logs: string[], jobId: string) =>

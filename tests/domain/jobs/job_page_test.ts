@@ -51,6 +51,9 @@ function compare(order: typeof JOB_ORDERS[number], ascending: boolean) {
     if (order === "CreatedAt") return 0;
     if (order === "Priority") return -PRIORITIES.indexOf(job.priority); // the first is Critical
     if (order === "Status") return JOB_STATUSES.indexOf(job.status);
+    if (order === "Duration") {
+      return job.startedAt && job.completedAt && job.completedAt.getTime() - job.startedAt.getTime();
+    }
     return job[TIMES[order]]?.getTime() ?? null;
   };
   return (a: JobSummary, b: JobSummary): number => {

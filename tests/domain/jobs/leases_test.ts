@@ -10,7 +10,6 @@ import { setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 
 const t = await setupShared({ JOB_CONCURRENCY: "0" });
-Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 
 /** Opens a lease of two seconds. `events` gets its callbacks in their order. */

@@ -8,7 +8,6 @@ import { setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 
 const t = await setupShared({ JOB_CONCURRENCY: "0" });
-Deno.test.afterAll(() => t.stop());
 const { platform } = t.steward;
 const { sql } = platform;
 

@@ -5,7 +5,6 @@ import { transact } from "../../../infra/postgres/postgres.ts";
 import { setupShared } from "../../support/setup.ts";
 
 const t = await setupShared({}, { inThisProcess: true });
-Deno.test.afterAll(() => t.stop());
 
 /** The example of domain/jobs/README.md, as a module beside the job types that it imports. */
 async function exampleOfReadme(): Promise<JobType<{ names: string[] }>> {

@@ -19,7 +19,6 @@ import { transact } from "../../../infra/postgres/postgres.ts";
 import { setupShared } from "../../support/setup.ts";
 
 const t = await setupShared({ JOB_CONCURRENCY: "0" });
-Deno.test.afterAll(() => t.stop());
 const { platform } = t.steward;
 const { sql } = platform;
 const tenantId = await t.tenant();

@@ -10,7 +10,6 @@ import { createLog } from "../../../infra/log.ts";
 import { setupShared } from "../../support/setup.ts";
 
 const t = await setupShared({ JOB_CONCURRENCY: "0" });
-Deno.test.afterAll(() => t.stop());
 const { sql, jobTypes } = t.steward.platform;
 const everything = { everything: true } as const;
 
@@ -52,7 +51,7 @@ Deno.test("instances write their own statistics, repeated writes change nothing,
   });
   const read = async (window: "hour" | "day", reach: Parameters<typeof readJobTypeStats>[1] = everything) => {
     await sql`insert into job_count_deltas values (${tenantId}, 'Succeeded', 'Delayed', 2, 'default', 'test.figures', 1)`;
-    return await readJobTypeStats({ sql, clock, jobTypes }, reach, "test.figures", window);
+    return await readJobTypeStats({ sql, clock, jobTypes }, reach, "test.figures", { window });
   };
   for (const statistics of instances) {
     statistics.count([attempt("Succeeded", 100), attempt("Succeeded", 100), attempt("Failed", 400)]);
@@ -89,7 +88,7 @@ Deno.test("statistics that no window shows are deleted", async () => {
   const row = (grain: string, hours: number) =>
     sql`insert into job_type_figures values (${newId()}, 'test.old', ${grain}, now() - make_interval(hours => ${hours}),
       ${newId()}, 1, 0, 0, 0, 0, '{}', '{}')`;
-  for (const [grain, hours] of [["minute", 1], ["minute", 3], ["hour", 23], ["hour", 26]] as const) {
+  for (const [grain, hours] of [["minute", 1], ["minute", 3], ["hour", 23], ["hour", 24 * 16]] as const) {
     await row(grain, hours);
   }
   await deleteOldStatistics(sql);

@@ -13,7 +13,6 @@ import { pluck } from "../../support/answers.ts";
 import { setupShared } from "../../support/setup.ts";
 
 const t = await setupShared({ JOB_CONCURRENCY: "0" });
-Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 const tenantId = await t.tenant();
 

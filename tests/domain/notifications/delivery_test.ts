@@ -12,7 +12,6 @@ import { until } from "../../support/until.ts";
 import { deliveringBy, failure, FakeServer } from "./delivering.ts";
 
 const t = await setupShared({ JOB_CONCURRENCY: "0" });
-Deno.test.afterAll(() => t.stop());
 const p = t.steward.platform;
 const { queue, run, read, jobOf } = deliveringBy(t, null);
 const mail = (...addresses: string[]) => ({

@@ -11,7 +11,6 @@ import { finish } from "../../support/maintenance.ts";
 import { clock, deliveringBy, mailTo, setupWithClock, without } from "./delivering.ts";
 
 const t = await setupWithClock();
-Deno.test.afterAll(() => t.stop());
 const p = t.steward.platform;
 const tenantId = await t.tenant();
 const { server, queue, run, read, outcomes, ...delivering } = deliveringBy(t, tenantId);

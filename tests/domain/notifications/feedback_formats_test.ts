@@ -228,7 +228,6 @@ Deno.test("a subscription of a configured topic is confirmed, on the host of SNS
 });
 
 const t = await setupShared({ JOB_CONCURRENCY: "0" });
-Deno.test.afterAll(() => t.stop());
 
 const atRecipient = (errorMessage: string) =>
   bounceReason("Email", { status: "Refused", errorMessage, isRecipientError: true });

@@ -9,7 +9,6 @@ import { has, pluck } from "../../support/answers.ts";
 import { clock, deliveringBy, failure, mailTo, setupWithClock, without } from "./delivering.ts";
 
 const t = await setupWithClock();
-Deno.test.afterAll(() => t.stop());
 const p = t.steward.platform;
 const tenantId = await t.tenant();
 const { server, queue, run, read, outcomes, jobOf, ...delivering } = deliveringBy(t, tenantId);

@@ -11,7 +11,6 @@ import { setupShared } from "../../support/setup.ts";
 import { deliveringBy } from "./delivering.ts";
 
 const t = await setupShared({ JOB_CONCURRENCY: "0" });
-Deno.test.afterAll(() => t.stop());
 const p = t.steward.platform;
 const { sql } = p;
 const ann = await t.actor({ permissions: ["send:notifications", ...ALL] });

@@ -4,7 +4,6 @@ import { setupShared } from "../../support/setup.ts";
 import { shippedMails, url } from "./shipped_mails.ts";
 
 const t = await setupShared({ JOB_CONCURRENCY: "0" });
-Deno.test.afterAll(() => t.stop());
 const { platform } = t.steward;
 
 Deno.test("shipped mails have the same content in HTML and in text, escaped, with light and dark colours", async () => {

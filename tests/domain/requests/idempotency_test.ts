@@ -15,7 +15,6 @@ import { setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const sql = mainPool(t.steward.platform.sql);
 
 const request = (content = "body"): KeyedRequest => ({

@@ -7,7 +7,6 @@ import { setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 
 const t = await setupShared({ JOB_CONCURRENCY: "0" });
-Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 
 const waits = async () => await countLockWaits(sql, "advisory") > 0;

@@ -119,11 +119,10 @@ Deno.test("a pool that does not answer while the database does is stuck, and onl
   const status = async () => (await health?.run({ platform } as Parameters<typeof health.run>[0]))?.status;
   await warm(sql, 1);
   const kept = await sql.reserve(); // not released until the end of the test
-  await until(() => poolHealth.isStuck);
-  assert.equal(await status(), 503);
+  // A probe of a busy database may miss its 30 ms, so that the pool counts as stuck a little later.
+  await until(async () => await status() === 503);
   kept.release();
-  await until(() => !poolHealth.isStuck);
-  assert.equal(await status(), 200);
+  await until(async () => await status() === 200);
   await proxy.refuse();
   poolHealth.stop();
   await sql.end({ timeout: 0 });

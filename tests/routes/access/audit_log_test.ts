@@ -5,7 +5,6 @@ import { type Actor, setupShared } from "../../support/setup.ts";
 import { ADMIN, BCRYPT, createUser } from "./users.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 
 const admin = await t.actor({ permissions: ADMIN });

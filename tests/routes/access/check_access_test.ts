@@ -5,7 +5,6 @@ import { type Actor, setupShared } from "../../support/setup.ts";
 import { refused } from "./answers.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 const CHECK = "/api/v1/access/check";
 const UNKNOWN = crypto.randomUUID();

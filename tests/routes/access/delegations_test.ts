@@ -12,7 +12,6 @@ import { newEmail } from "./users.ts";
 import { askTokens, type MadeClient, makeClient, postForm } from "../oauth/flow.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 const SUPPORT = ["act-as:users", "read:users", "update:users", "read:roles"];
 const ANA = ["act-as:users", "read:users", "update:users"];
@@ -142,7 +141,7 @@ Deno.test("it ends with the actor's own session, with the rights of both, by its
 Deno.test("a first-party client exchanges the token of a delegation for its own audience; nothing else can be exchanged", async () => {
   const { support, ana } = await office();
   const { delegation, accessToken } = await accepted(asUser(support, ana), 201);
-  const client = await makeClient(t.systemAdmin, { scopes: ["openid", "orders"] });
+  const client = await makeClient(t.systemAdmin, { scopes: ["openid", "steward.files", "orders"] });
   const grant_type = "urn:ietf:params:oauth:grant-type:token-exchange";
   const exchange = (by: MadeClient, subject_token: string, more = {}) =>
     askTokens(t, by, { grant_type, subject_token, ...more });
@@ -169,7 +168,9 @@ Deno.test("a first-party client exchanges the token of a delegation for its own 
     exchange(await makeClient(t.systemAdmin, { firstParty: false }), accessToken),
     exchange(await makeClient(t.systemAdmin, { kind: "public" }), accessToken),
   );
-  await refused("400 invalid_scope", exchange(client, accessToken, { scope: "orders openid" }));
+  for (const more of ["openid", "steward.files"]) {
+    await refused("400 invalid_scope", exchange(client, accessToken, { scope: `orders ${more}` }));
+  }
   await refused(
     "400 invalid_request",
     exchange(client, ana.token ?? ""),

@@ -5,7 +5,6 @@ import { auditOf, isSignedIn, refused } from "./answers.ts";
 import { ADMIN, createUser, newUser } from "./users.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 
 const admin = await t.actor({ permissions: ADMIN });
 const tenantId = admin.tenantId ?? "";

@@ -7,7 +7,6 @@ import { atOnce, auditOf, column, idOf, isSignedIn, mailedTokens, refused, statu
 import { ADMIN, createUser, insertLink, insertRole, newEmail } from "./users.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 Deno.test.beforeEach(() => forgetFailures(t));
 const { sql } = t.steward.platform;
 

@@ -5,7 +5,6 @@ import { atOnce, invalid, refused, statuses } from "./answers.ts";
 import { insertRole, insertUser, newUser } from "./users.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 
 const NIL = "00000000-0000-0000-0000-000000000000";

@@ -4,7 +4,6 @@ import { setupShared } from "../../support/setup.ts";
 import { refused } from "./answers.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 
 const { sql } = t.steward.platform;
 const IMPORT = "/api/v1/permissions/import";

@@ -4,7 +4,6 @@ import { idOf, isSignedIn, refused } from "./answers.ts";
 import { ADMIN } from "./users.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 const platform = t.platformTenantId;
 const clerk = await t.actor({ tenantId: platform, role: "Admin" });

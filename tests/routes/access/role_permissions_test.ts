@@ -8,7 +8,6 @@ import { ADMINISTERS, ROLES, rolesOf } from "./roles.ts";
 import { insertLink, insertRole } from "./users.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 
 const { sql } = t.steward.platform;
 const { admin, stranger, create, newRole, permission, systemRole, ownPermission, holder } = await rolesOf(t);

@@ -5,7 +5,6 @@ import { auditOf, names, refused } from "./answers.ts";
 import { ADMINISTERS, ROLES, rolesOf } from "./roles.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 
 const { sql } = t.steward.platform;
 const { admin, stranger, create, newRole, permission, holder } = await rolesOf(t);

@@ -15,7 +15,6 @@ import {
 } from "./answers.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 
 const { sql } = t.steward.platform;
 const TENANTS = "/api/v1/tenants";

@@ -6,7 +6,6 @@ import { auditOf, isSignedIn, mailedTokens, refused } from "./answers.ts";
 import { ADMIN } from "./users.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 
 Deno.test("a user's sessions can be listed and ended, one or all", async () => {

@@ -8,7 +8,6 @@ import { atOnce, invalid, refused, statuses } from "./answers.ts";
 import { ADMIN, BCRYPT, catalogRole, createUser, insertRole, newEmail, newUser, PASSWORD } from "./users.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 
 const admin = await t.actor({ permissions: ADMIN });

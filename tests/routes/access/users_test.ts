@@ -4,7 +4,6 @@ import { atOnce, auditOf, codes, column, refused, statuses } from "./answers.ts"
 import { ADMIN, catalogRole, createUser, insertLink } from "./users.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 
 const admin = await t.actor({ permissions: ADMIN });

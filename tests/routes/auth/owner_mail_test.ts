@@ -7,7 +7,6 @@ import { mailsTo, resetTokenFor, subjectsTo, withJobs } from "./mails.ts";
 import { PASSWORD, type Person, person, signedIn } from "./people.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const { platform } = t.steward;
 const { sql } = platform;
 const NEW = "another good one";

@@ -91,10 +91,9 @@ export async function setupSignIns(): Promise<TestService> {
   return withoutFailures(await setupShared({ TRUSTED_PROXIES: "1", DATABASE_URL }));
 }
 
-/** Each test of this file starts without failed sign-ins, and the service ends with the file. */
+/** Each test of this file starts without failed sign-ins. */
 export function withoutFailures(t: TestService): TestService {
   Deno.test.beforeEach(() => forgetFailures(t));
-  Deno.test.afterAll(() => t.stop());
   return t;
 }
 

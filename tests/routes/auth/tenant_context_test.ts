@@ -5,7 +5,6 @@ import { setupShared } from "../../support/setup.ts";
 import { bearer, PASSWORD, person, signedIn, signIn, withToken } from "./people.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 const ME = "/auth/me";
 

@@ -18,7 +18,6 @@ import { person, refresh, signedIn, signIn, withToken } from "./people.ts";
 import { boundSession, browserWith, providerOf } from "./tenant_sessions.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const { platform } = t.steward;
 const { sql } = platform;
 const BEYOND = "403 TENANT_SESSION_FORBIDDEN";

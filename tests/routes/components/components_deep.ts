@@ -6,8 +6,10 @@ import { openBrowser } from "../../support/chromium.ts";
 import { eicar, noise } from "../../support/content.ts";
 import { zip } from "../../support/samples.ts";
 import { type Actor, setup } from "../../support/setup.ts";
+import { signIn } from "../auth/people.ts";
 import { Viewing } from "../console/support.ts";
 import { delivered } from "../notifications/notifications.ts";
+import { makeClient, signedInBrowser, signInToClient } from "../oauth/flow.ts";
 
 const here = (...path: string[]) => join(import.meta.dirname ?? ".", ...path);
 const browser = await openBrowser();
@@ -34,8 +36,8 @@ Deno.test.afterAll(async () => {
 const inBrowser = (name: string, fn: () => Promise<void>) =>
   Deno.test({ name, ignore: browser === null, fn });
 
-async function open(actor: Actor, looks: BrowserContextOptions = {}, profile = "") {
-  callers = [actor];
+async function open(caller: { token: string | null }, looks: BrowserContextOptions = {}, profile = "") {
+  callers = [caller];
   const page = await (await browser?.newContext(looks) ?? assert.fail()).newPage();
   await page.goto(`http://127.0.0.1:${server.addr.port}/plain.html?${profile}`);
   return page;
@@ -106,6 +108,22 @@ inBrowser("preferences are saved at once, and sessions can be ended", async () =
   await leave(page);
 });
 
+inBrowser("without a session of its own in the list, a page does not offer to end all others", async () => {
+  const scopes = ["openid", "steward.self", "offline_access"];
+  const client = await makeClient(t.systemAdmin, { scopes });
+  const { browser: other, who } = await signedInBrowser(t);
+  const { access_token: token } = await signInToClient(t, other, client, { scope: scopes.join(" ") });
+  await t.steward.platform
+    .sql`update sessions set revoked_at = now() where user_id = ${who.id} and client_id is null`;
+  await signIn(t, who.email);
+  await signIn(t, who.email);
+  const page = await open({ token });
+  const sessions = page.locator("steward-sessions");
+  await sessions.getByRole("button", { name: "End:" }).nth(1).waitFor();
+  assert.equal(await sessions.getByRole("button", { name: "End all others" }).count(), 0);
+  await leave(page);
+});
+
 inBrowser("an upload is paused, goes on after a reload, and shows the end of the scan", async () => {
   const page = await open(await reader(), {}, "archive");
   const path = join(folder, "report.zip");
@@ -150,6 +168,19 @@ inBrowser("a dropped file with a virus is refused", async () => {
     zone.dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true }));
   }`);
   await upload.getByText("A virus was found. The file was deleted.", { exact: true }).waitFor();
+  await leave(page);
+});
+
+inBrowser("a refusal is told in the language of the page, whatever its code", async () => {
+  const page = await open(await t.actor({ global: true, permissions: ["upload:files"] }), {
+    locale: "pt-BR",
+  });
+  await page.evaluate("document.documentElement.lang = 'pt-BR'");
+  const path = join(folder, "a.txt");
+  await Deno.writeTextFile(path, "text");
+  await page.locator("steward-upload input").setInputFiles(path);
+  await page.locator("steward-upload").getByText("Você não tem a permissão necessária.", { exact: true })
+    .waitFor();
   await leave(page);
 });
 

@@ -6,7 +6,6 @@ import { Uploading } from "../files/uploading.ts";
 import { browse, browseAt } from "./plain_browser.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 
 const named = (userId: string, firstName: string, lastName: string) =>
@@ -106,7 +105,7 @@ Deno.test("an administrator invites a person, sends the invitation again and rev
   const invited = async () =>
     (await admin.get(`/api/v1/users/invitations?email=${email}`)).body.items[0].status;
   assert.equal(await invited(), "Pending");
-  (await browser.press("Send again")).shows(`The invitation was sent to ${email}.`);
+  (await browser.press("Send again")).shows(`The invitation was sent to ${email} again.`);
   (await browser.press("Revoke")).shows("The invitation was revoked.");
 });
 

@@ -3,7 +3,6 @@ import { setupShared } from "../../support/setup.ts";
 import { browse } from "./plain_browser.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 
 Deno.test("a supporter views the console as a user, reading only, with a banner on every page and an end", async () => {

@@ -8,7 +8,6 @@ import { browseAt } from "./plain_browser.ts";
 import type { ShownPage } from "./shown_page.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 
 const PERMISSIONS = ["manage:document-templates", "generate:documents", "send:notifications"];
 const templates = "/api/v1/document-templates";

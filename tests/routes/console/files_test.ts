@@ -6,7 +6,6 @@ import { ALL, Uploading } from "../files/uploading.ts";
 import { browse, browseAt } from "./plain_browser.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 const files = new Uploading(t);
 

@@ -8,7 +8,6 @@ import { until } from "../../support/until.ts";
 import { browse, hiddenOf, type PlainBrowser } from "./plain_browser.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 
 /** A job that is due tomorrow. @returns its id */
@@ -84,6 +83,28 @@ Deno.test("an action on a few rows goes on as a job if its process ends before t
   await t.steward.sweep();
   await until(async () => await statusOf(owner, left) === "Cancelled");
   await until(async () => (await browser.open(task)).html.includes("Completed"));
+});
+
+Deno.test("an action on more than 100 rows starts only with their number typed", async () => {
+  const owner = await t.actor({ role: "Admin" });
+  const scheduledAt = new Date(Date.now() + 86_400_000).toISOString();
+  const jobs = Array.from({ length: 101 }, () => ({ jobTypeName: "steward.echo", scheduledAt }));
+  await owner.post("/api/v1/jobs/batches", { jobs });
+  const made = await sql<{ id: string }[]>`select id from jobs where tenant_id = ${owner.tenantId}`;
+  const browser = await browse(t, owner);
+  const task = await countJobs(browser, ...made.map(({ id }) => id));
+  const fields = hiddenOf((await browser.open(task)).html, `${task}/start`);
+  await browser.send(`${task}/start`, fields);
+  await browser.send(`${task}/start`, [...fields, ["typed", "100"]]);
+  const isDraft = async () => {
+    const [row] = await sql<{ status: string }[]>`select status from console_list_tasks where id = ${
+      idOf(task)
+    }`;
+    return row?.status === "Draft";
+  };
+  assert.equal(await isDraft(), true);
+  await browser.send(`${task}/start`, [...fields, ["typed", "101"]]);
+  assert.equal(await isDraft(), false);
 });
 
 Deno.test("who started a task is told that its job has failed for the last time", async () => {

@@ -4,7 +4,6 @@ import { until } from "../../support/until.ts";
 import { browseAt } from "./plain_browser.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 
 Deno.test("more than 10,000 rows become a file in the registry, and a message in the inbox", async () => {
   const owner = await t.actor({ permissions: ["manage:settings"] });

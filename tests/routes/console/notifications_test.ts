@@ -4,7 +4,6 @@ import { setupShared } from "../../support/setup.ts";
 import { browse, browseAt } from "./plain_browser.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 
 const sender = await t.actor({ permissions: ["send:notifications", "read:users"] });

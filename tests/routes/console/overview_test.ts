@@ -100,7 +100,7 @@ Deno.test("a paused queue shows its reason and is resumed with a button, in Engl
   assert.ok(!read.shows("Queue mail is paused", "The provider is down").offers.includes("Resume"));
   const browser = await browse(t, actor, "pt-PT");
   (await browser.begin()).shows("A fila mail está em pausa.", "Em pausa");
-  (await browser.press("Retomar")).shows("A fila foi retomada.");
+  (await browser.press("Retomar")).shows("A fila mail foi retomada em");
   assert.deepEqual((await actor.get("/api/v1/jobs/queues")).body, []);
 });
 

@@ -5,7 +5,6 @@ import { setupShared } from "../../support/setup.ts";
 import { openConsole } from "./support.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 
 /** Makes a report of the content security policy an error of the console, which `close` requires to be none. */
 const REPORT_REFUSALS = `document.addEventListener("securitypolicyviolation", (event) =>

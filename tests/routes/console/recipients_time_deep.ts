@@ -3,7 +3,6 @@ import { setupShared } from "../../support/setup.ts";
 import { browse } from "./plain_browser.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 
 Deno.test("the time to read the recipients of a message grows with their length", async () => {
   const browser = await browse(t, await t.actor({ permissions: ["send:notifications"] }));

@@ -3,7 +3,6 @@ import { setupShared } from "../../support/setup.ts";
 import { browse, browseAt } from "./plain_browser.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 
 const managing = { permissions: ["manage:applications", "manage:settings"] };
 const manager = await t.actor(managing);

@@ -6,7 +6,6 @@ import { createTarget, startSlack } from "../reports/target_support.ts";
 import { browse, browseAt } from "./plain_browser.ts";
 
 const t = await setupShared({ OUTBOUND_ALLOW: "127.0.0.1" });
-Deno.test.afterAll(() => t.stop());
 
 Deno.test("a report form shows errors, then generates a report that is followed to its end and downloaded", async () => {
   const actor = await t.actor({ role: "Admin" });

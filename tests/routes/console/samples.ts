@@ -88,6 +88,7 @@ export async function makeSamples(t: TestService): Promise<Record<string, string
     files: report.storedFileId,
     "job-types": "steward.fail",
     queues: "default",
+    deploys: await make("operations/marks", { label: long }),
     tenants: group,
     "tenants/sign-in/providers": await makeProvider(t),
     "work-in": group,

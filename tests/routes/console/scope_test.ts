@@ -12,7 +12,6 @@ import { browse, browseAt, hiddenOf, type PlainBrowser } from "./plain_browser.t
 import { textOf } from "./shown_page.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const { platform } = t.steward;
 const { sql } = platform;
 
@@ -24,11 +23,9 @@ async function alsoIn(actor: Actor, tenantId: string, role: string): Promise<Act
   return await t.signedIn(actor);
 }
 
-/** Names of the scopes in the head and the body of the page. */
+/** The scopes that the page names: exactly one, in the bar. */
 const scopes = ({ page }: PlainBrowser): string[] =>
-  page.all("*", ({ attribs }) => "data-scope" in attribs).map((chip) =>
-    textOf(chip).replace(/^Shows: ?/, "")
-  );
+  page.all("*", ({ attribs }) => "data-scope" in attribs).map(textOf);
 
 /** Goes to the page of scopes and chooses the one found by a text. */
 async function switchTo(browser: PlainBrowser, search: string, name: string): Promise<void> {
@@ -151,32 +148,59 @@ Deno.test("a page without access says which permission in which tenant is missin
   assert.equal((await browser.follow("Go to the overview")).heading, "Overview");
 });
 
-Deno.test("each card of the overview, and figures of another scope than the page's, name their own", async () => {
-  const name = unique("Chipwind");
-  const actor = await t.actor({ tenantId: await t.tenant({ name }), role: "Admin" });
+Deno.test("one bar names the scope, and every figure, list and pause of the page is of it", async () => {
+  const [name, other] = [unique("Barwind"), unique("Otherwind")];
+  const [tenantId, otherId] = [await t.tenant({ name }), await t.tenant({ name: other })];
+  const actor = await t.actor({ tenantId, role: "Admin" });
   const { body: job } = await actor.post("/api/v1/jobs", {
     jobTypeName: "steward.echo",
     serializedArgs: "1",
+    queue: "bars",
+    scheduledAt: "2050-01-01T00:00:00Z",
   });
+  const there = await t.actor({ tenantId: otherId, permissions: ["manage:jobs", "manage:webhooks"] });
+  await there.post("/api/v1/jobs/queues/others/pause", { reason: "elsewhere" });
+  await accepted(there.post("/api/v1/webhook-endpoints", { url: "https://x.test/", eventTypes: "*" }), 201);
+  await sql`update webhook_endpoints set failing_since = now() - interval '1 hour' where tenant_id = ${otherId}`;
   const administrator = await browse(t, await t.actor({ role: "SystemAdmin", global: true }));
-  const overview = await administrator.begin();
-  const cards = overview.all("section", ({ attribs }) => attribs.class?.split(" ").includes("card") ?? false);
-  assert.ok(cards.length >= 5, "the overview has cards");
-  for (const card of cards) assert.match(textOf(card), /Shows: /);
-  assert.ok(scopes(administrator).includes("Service only"), "messages of tenants are not counted here");
-  await administrator.visit(`jobs/${job.id}`);
-  assert.equal(scopes(administrator)[0], name);
-  const viewer = await browse(t, actor);
-  const labels = async (
-    browser: PlainBrowser,
-    address: string,
-  ) => (await browser.visit(address), scopes(browser));
+  const scopeOf = async (browser: PlainBrowser, address: string) => {
+    await browser.visit(address);
+    const found = scopes(browser);
+    assert.equal(found.length, 1, address);
+    return found[0];
+  };
   const all = "Whole service";
-  assert.deepEqual(await labels(administrator, "job-types/steward.echo"), Array(5).fill(all));
-  assert.deepEqual(await labels(viewer, "job-types/steward.echo"), Array(6).fill(name));
-  assert.deepEqual(await labels(viewer, "roles"), [name, name]);
-  assert.deepEqual(await labels(viewer, "notifications"), [name, name]);
-  assert.deepEqual(await labels(viewer, "files"), [name, all]);
+  assert.equal(await scopeOf(administrator, ""), all);
+  administrator.page.shows(
+    "Tenants with the most failures",
+    other,
+    "Pause for all tenants",
+    "bars",
+    "others",
+  );
+  for (const page of ["jobs", "job-types/steward.echo", "workers"]) {
+    assert.equal(await scopeOf(administrator, page), all);
+  }
+  assert.equal(await scopeOf(administrator, `jobs/${job.id}`), name);
+  assert.equal(await scopeOf(administrator, `?tenantId=${tenantId}`), name); // looks at it without a link
+  administrator.page.shows("without working in it", "bars").lacks("others", "Pause in", "Pause for");
+  assert.equal(await scopeOf(administrator, `dead-letters/retry?tenantId=${tenantId}`), name);
+  await administrator.visit(`queues/bars/pause?tenantId=${tenantId}`);
+  await administrator.press(`Pause queue bars in ${name}`);
+  administrator.page.shows("without working in it");
+  assert.equal((await sql`select from job_pauses where name = 'bars'`).count, 0);
+  const inTenant = await browse(t, await t.actor({ tenantId, permissions: ["manage:jobs"] }));
+  assert.equal(await scopeOf(inTenant, ""), name);
+  inTenant.page.shows(`Pause in ${name}`, "bars").lacks("others");
+  await inTenant.visit("queues/bars/pause");
+  await inTenant.press(`Pause queue bars in ${name}`);
+  inTenant.page.shows(`Queue bars is paused in ${name}.`);
+  const paused = await sql`select tenant_id from job_pauses where name = 'bars'`;
+  assert.deepEqual(paused.map((pause) => pause.tenantId), [tenantId]);
+  const viewer = await browse(t, actor);
+  for (const page of ["", "jobs", "roles", "notifications", "files"]) {
+    assert.equal(await scopeOf(viewer, page), name);
+  }
 });
 
 Deno.test("after a switch in a second tab, a form and an undo of the first tenant change nothing in the other", async () => {

@@ -111,6 +111,7 @@ inBrowser("going back from a filter restores the page, and it still works", asyn
   await back();
   assert.match(page.url(), /\/jobs$/);
   await viewing.open("inbox");
+  await page.locator("summary", { hasText: "Show" }).click();
   await page.getByLabel("Show").selectOption("false");
   await page.waitForURL("**/inbox?isRead=false");
   await back();
@@ -169,7 +170,7 @@ inBrowser("tenants and users are found and opened by keyboard alone", async (b) 
   await viewing.requireAccessible();
   await page.keyboard.press("Enter");
   await page.waitForURL("**/console/jobs?status=Failed");
-  await page.locator("#page-scope").getByText("Südwind <b>& Co").waitFor();
+  await page.locator("[data-scope]").getByText("Südwind <b>& Co").waitFor();
   await page.keyboard.press("Control+k");
   const input = page.getByRole("combobox", { name: "Search by name, email, id or trace id" });
   await input.waitFor();
@@ -332,7 +333,7 @@ inBrowser(
     assert.ok(await page.getByRole("checkbox", { name: "read:roles" }).isVisible());
     const scheduledAt = new Date(Date.now() + 3_600_000); // a job that has ended has no box
     for (let n = 0; n < 21; n++) await makeJob(actor, { scheduledAt });
-    await viewing.open("jobs");
+    await viewing.open("jobs?pageSize=20");
     await page.getByLabel("All 21 that match").check();
     assert.equal(await page.locator("[data-row-check]:checked").count(), 20);
     await page.getByLabel("This page").uncheck();

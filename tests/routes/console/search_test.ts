@@ -4,7 +4,6 @@ import { browse } from "./plain_browser.ts";
 import { searcher } from "./searcher.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 
 Deno.test("pages, users, tenants, roles, job types, messages and records are found by name and address", async () => {
   const tenantId = await t.tenant({ name: "Harbour Lights" });

@@ -5,7 +5,6 @@ import { PASSWORD, person } from "../auth/people.ts";
 import { PlainBrowser } from "./plain_browser.ts";
 
 const t = await setupShared({}, { clock });
-Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 const CODE = "Code of the authenticator app";
 

@@ -5,7 +5,6 @@ import { browse, PlainBrowser } from "./plain_browser.ts";
 import { AWAY } from "./sign_in_services.ts";
 
 const t = await setupShared(AWAY);
-Deno.test.afterAll(() => t.stop());
 
 /** Sends a body to the sign-in page. */
 async function signIn(body: BodyInit, type = "application/x-www-form-urlencoded") {

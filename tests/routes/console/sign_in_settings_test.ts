@@ -4,7 +4,6 @@ import { makeSamlKey } from "../../support/saml.ts";
 import { browseAt, PlainBrowser } from "./plain_browser.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 
 Deno.test("an administrator sets who may join the tenant by themselves", async () => {
   const admin = await t.actor({ permissions: ["read:tenants", "update:tenants", "read:roles"] });

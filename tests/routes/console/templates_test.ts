@@ -9,7 +9,6 @@ import { until } from "../../support/until.ts";
 import { browse, browseAt } from "./plain_browser.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 
 const path = "/api/v1/notification-templates";

@@ -5,7 +5,6 @@ import { translateValidation } from "../../../routes/console/shared/validation_t
 import { setupShared } from "../../support/setup.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 
 Deno.test("every text of built-in permissions, roles and reports has a Portuguese translation", async () => {
   const actor = await t.actor({ tenantId: t.platformTenantId, permissions: ["admin:system", "read:files"] });

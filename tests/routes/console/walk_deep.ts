@@ -24,7 +24,11 @@ function walk(looks: Looks, checks: ((viewing: Viewing) => Promise<void>)[]): vo
     const faults: string[] = [];
     for (const address of addresses) {
       await viewing.open(address);
-      for (const summary of await page.locator("main summary").all()) await summary.click();
+      for (const summary of await page.locator("main summary").all()) {
+        await page.keyboard.press("Escape"); // an open menu may lie above the next one
+        if (await summary.isVisible()) await summary.click(); // a phone shows fewer columns of a list
+      }
+      await page.keyboard.press("Escape");
       for (const check of checks) await check(viewing).catch((fault) => faults.push(String(fault)));
       await page.setViewportSize(window);
     }

@@ -288,6 +288,13 @@ export const CASES: Record<string, Case> = {
       };
     },
   },
+  compareDeployMark: {
+    async prepare(o) {
+      const mark = { id: newId(), label: MARKER, at: new Date() };
+      await sql(o)`insert into deploy_marks ${sql(o)(mark)}`;
+      return params(mark.id);
+    },
+  },
   openDelegation: {
     ...delegated((o) => ({ actor_id: o.by.userId, user_id: o.by.userId, status: "Allowed" })),
     by: "system",

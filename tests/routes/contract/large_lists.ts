@@ -85,13 +85,14 @@ const TABLES: Record<string, Columns> = {
   webhook_endpoints: { id, created_at, url: "t.url || '-n' || n" },
   webhook_deliveries: { id, created_at },
   ...Object.fromEntries(RECORDS.map(({ table }) => [table, { id, created_at }])),
+  alert_rules: named("name"),
   applications: { ...named("name"), code: "t.code || '-n' || n" },
   settings: { id, created_at, key: "t.key || '-n' || n" },
 };
 
 /** Tables that hold what people define; a tenant has hundreds of these, and not a million. */
 const DEFINITIONS =
-  /^(roles|permissions|api_keys|.*_accounts|.*_clients|recurring_jobs|job_types|.*_templates|.*_senders|.*_schedules|.*_targets|.*_endpoints|applications|settings|sign_in_.*)$/;
+  /^(roles|permissions|api_keys|.*_accounts|.*_clients|recurring_jobs|job_types|.*_templates|.*_senders|.*_schedules|.*_targets|.*_endpoints|alert_rules|applications|settings|sign_in_.*)$/;
 const MAX_DEFINITIONS = 1_000;
 
 /** Copies the rows of each table until it has `rows`, or a thousand definitions. No statement has a time limit. */

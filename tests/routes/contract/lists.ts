@@ -190,6 +190,12 @@ export const searchMistakes = (c: Contract): Promise<string[]> =>
     return found;
   });
 
+/** The values of orders that follow from several members. */
+const DERIVED: Record<string, (item: Item) => unknown> = {
+  duration: ({ startedAt, completedAt }) =>
+    startedAt && completedAt ? Date.parse(String(completedAt)) - Date.parse(String(startedAt)) : null,
+};
+
 /** Every order sorts by its member, both ways, and ties by id: one direction is the other one reversed. */
 export const orderMistakes = (c: Contract): Promise<string[]> =>
   ofLists(c, async (list, full) => {
@@ -214,7 +220,7 @@ export const orderMistakes = (c: Contract): Promise<string[]> =>
       );
       if (!up || !down) continue;
       const ranks = list.parameters.get(member)?.schema.enum;
-      const key = (item: Item) => sortKey(item[member], ranks);
+      const key = (item: Item) => sortKey((DERIVED[member] ?? ((item) => item[member]))(item), ranks);
       const keys = up.items.map(key);
       const distinct = new Set(keys.filter((value) => value !== null)).size;
       if (distinct < Math.min(3, ranks?.length ?? 3) && member !== "type") {

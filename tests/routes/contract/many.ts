@@ -93,6 +93,24 @@ export async function makeMany(c: Contract): Promise<void> {
       () => ({ id: newId(), ...delegation, actor_id: ids.user, status: "Refused" }),
     ),
   );
+  await insert(
+    "deploy_marks",
+    ...Array.from({ length: MANY }, (_, n) => ({ id: newId(), label: `${MARKER} ${n}`, at: once })),
+  );
+  const factor = { user_id: one, kind: "totp", name: MARKER, confirmed_at: once, secret: MARKER };
+  await insert("user_factors", { id: newId(), ...factor });
+  await change("alertRule", "alert_rules", { state: "Ok" }, { state: "Firing" });
+  await insert(
+    "usage_months",
+    ...[3, 1, 2, 5, 4].map((n) => ({
+      month: `2025-0${n}-01`,
+      tenant_key: victim.tenantId,
+      storage_bytes: 10 * n,
+      mails: 6 - n,
+      jobs: (n * 2) % 5,
+      reports: (n * 3) % 5,
+    })),
+  );
   await change("invitation", "invitations", { status: "Revoked" }, { status: "Accepted", accepted_at: once });
   await change("schedule", "report_schedules", { is_active: false, next_run_at: null });
   await change("reportTarget", "report_targets", {
@@ -107,7 +125,7 @@ export async function makeMany(c: Contract): Promise<void> {
   await change("job", "jobs", { started_at: later, completed_at: earlier }, { started_at: once }, {
     started_at: earlier,
     completed_at: later,
-  }, { completed_at: once });
+  }, { started_at: earlier, completed_at: once });
   await call("cancelJob", { id: made.get("job")?.[0] ?? "" });
   await call("enqueueJob", {}, { jobTypeName: "steward.echo", parentJobId: made.get("job")?.[1] });
   await call("addToJobBatch", { id: ids.jobBatch }, {

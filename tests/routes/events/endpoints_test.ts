@@ -4,7 +4,6 @@ import { setupShared } from "../../support/setup.ts";
 import { ENDPOINTS as PATH } from "./event_calls.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 const manager = () => t.actor({ permissions: ["manage:webhooks", "read:users"] });
 const hook = { url: "https://hooks.example.test/", eventTypes: "*" };

@@ -251,7 +251,7 @@ Deno.test("the console shows channels of extensions by their display name", asyn
   };
   const list = await page("notifications?channel=TextPager");
   assert.match(list, /<option value="TextPager" selected[^>]*>Text pager<\/option>/);
-  assert.equal(list.match(/Text pager/g)?.length, 2, "in the filter and in the row of the message");
+  assert.equal(list.match(/Text pager/g)?.length, 3, "in the filter, its chip and the row of the message");
   assert.match(await page("notifications/send"), /<option value="Slack"[^>]*>Slack<\/option>/);
   assert.match(await page("preferences"), /name="0\.textPager"/);
 });

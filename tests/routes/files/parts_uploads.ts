@@ -53,7 +53,6 @@ export async function describeUploads(
   { checksParts = true } = {},
 ): Promise<void> {
   const t = await setupShared(env, { inThisProcess: true });
-  Deno.test.afterAll(() => t.stop());
   const files = new Uploading(t);
   const actor = await t.actor({ permissions: ALL });
   const p = t.steward.platform;

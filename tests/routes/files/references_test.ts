@@ -9,7 +9,6 @@ import { until } from "../../support/until.ts";
 import { ALL, Uploading } from "./uploading.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const files = new Uploading(t);
 const ours = await t.actor({ permissions: [...ALL, "read:users"] });
 const tenantId = ours.tenantId ?? "";

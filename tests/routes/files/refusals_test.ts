@@ -10,7 +10,6 @@ import { type Actor, setupShared } from "../../support/setup.ts";
 import { ALL, Uploading } from "./uploading.ts";
 
 const t = await setupShared({ JOB_CONCURRENCY: "0" }, { inThisProcess: true });
-Deno.test.afterAll(() => t.stop());
 const files = new Uploading(t);
 const actor = await t.actor({ permissions: ALL });
 const tenantId = actor.tenantId ?? "";

@@ -10,7 +10,6 @@ import { until } from "../../support/until.ts";
 import { ALL, type Content, Uploading } from "./uploading.ts";
 
 const t = await setupShared({}, { inThisProcess: true });
-Deno.test.afterAll(() => t.stop());
 const files = new Uploading(t);
 const actor = await t.actor({ permissions: ALL });
 

@@ -5,7 +5,6 @@ import { Actor, setupShared } from "../../support/setup.ts";
 import { ALL, Uploading } from "./uploading.ts";
 
 const t = await setupShared({ JOB_CONCURRENCY: "0" });
-Deno.test.afterAll(() => t.stop());
 const files = new Uploading(t);
 const manager = await t.actor({ permissions: ALL });
 const tenantId = manager.tenantId ?? "";

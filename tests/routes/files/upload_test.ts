@@ -10,7 +10,6 @@ import { setupShared } from "../../support/setup.ts";
 import { ALL, aPdf, Uploading } from "./uploading.ts";
 
 const t = await setupShared({}, { inThisProcess: true });
-Deno.test.afterAll(() => t.stop());
 const files = new Uploading(t);
 const actor = await t.actor({ permissions: ALL });
 const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");

@@ -158,6 +158,10 @@ export const accessRows: Rows = {
     code: "PERMISSION_NOT_FOUND",
   },
   previewRole: role({ permissionIds: [] }),
+  previewMove: {
+    names: (id) => ({ params: { id: id("role") }, body: { userIds: [id("user")] } }),
+    code: "ROLE_NOT_FOUND",
+  },
   updateRole: role({ name: "Mallory", permissionIds: [] }),
   deleteRole: role(),
   assignPermission: rolePermission,

@@ -5,7 +5,6 @@ import { until } from "../../support/until.ts";
 import { assertHas, enqueueJob, idsOf, jobOf, JOBS, LATER, readJob, refusal } from "./job_calls.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const actor = await t.actor();
 const { sql } = t.steward.platform;
 const BATCHES = `${JOBS}/batches`;

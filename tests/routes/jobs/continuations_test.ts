@@ -7,7 +7,6 @@ import { setupShared } from "../../support/setup.ts";
 import { assertHas, enqueueJob, idsOf, jobOf, JOBS, LATER, readJob, refusal } from "./job_calls.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const actor = await t.actor();
 const { sql } = t.steward.platform;
 

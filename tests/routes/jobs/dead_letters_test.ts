@@ -6,7 +6,6 @@ import * as calls from "./job_calls.ts";
 import { assertHas, DEAD_LETTERS, deadLetterOf, enqueueJob, readJob, refusal } from "./job_calls.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 
 const GIVEN = { maxRetries: 0, argsTypeName: "Failure", priority: "High", queue: "mail" };

@@ -7,7 +7,6 @@ import { type Actor, setupShared } from "../../support/setup.ts";
 import { addDeadLetters, assertHas, enqueueJob, idsOf, jobOf, JOBS } from "./job_calls.ts";
 
 const t = await setupShared({ JOB_CONCURRENCY: "0" });
-Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 
 const actor = await t.actor();

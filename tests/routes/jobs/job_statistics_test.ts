@@ -5,7 +5,6 @@ import { until } from "../../support/until.ts";
 import { assertHas, declareType, enqueueJob, JOBS, refusal } from "./job_calls.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 
 interface Interval {

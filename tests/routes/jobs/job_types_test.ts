@@ -6,7 +6,6 @@ import { setupShared } from "../../support/setup.ts";
 import { assertHas, jobOf, JOBS, readJob, RECURRING, refusal } from "./job_calls.ts";
 
 const t = await setupShared({ JOB_CONCURRENCY: "0" });
-Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 const permissions = ["manage:job-types"];
 const tenant = await t.actor({ permissions });

@@ -7,7 +7,6 @@ import * as jobs from "./job_calls.ts";
 import { assertHas, enqueueJob, executionsOf, jobOf, JOBS, LATER, readJob, refusal } from "./job_calls.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 
 const end = Promise.withResolvers<string>();
 const held = defineJob({

@@ -7,7 +7,6 @@ import { assertHas, declareType, enqueueJob, enqueueMany, jobIdsOf } from "./job
 import { JOBS, readJob, refusal, WORKER_PERMISSIONS } from "./job_calls.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 const permissions = ["manage:jobs", ...WORKER_PERMISSIONS];
 const queueUrl = (queue: string, verb: string) => `${JOBS}/queues/${queue}/${verb}`;

@@ -8,7 +8,6 @@ import { until } from "../../support/until.ts";
 import { declareType, enqueueJob, enqueueMany, JOBS, readJob, WORKER_PERMISSIONS } from "./job_calls.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const { platform } = t.steward;
 const { sql } = platform;
 const permissions = [...WORKER_PERMISSIONS, "manage:jobs"];

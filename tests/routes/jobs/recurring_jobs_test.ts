@@ -12,7 +12,6 @@ import {
 } from "./job_calls.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 const actor = await t.actor();
 const outsider = await t.actor();

@@ -11,7 +11,6 @@ import { type Actor, setupShared } from "../../support/setup.ts";
 import { DEAD_LETTERS, deadLetterOf, jobOf, JOBS, RECURRING, refusal } from "./job_calls.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 
 const USERS = jobOf("steward.report", { templateId: "users", format: 3 }, { maxRetries: 0 });

@@ -4,7 +4,6 @@ import { assertHas, DEAD_LETTERS, deadLetterOf, enqueueJob, jobOf, JOBS, LATER }
 import { addDeadLetters, readJob, refusal } from "./job_calls.ts";
 
 const t = await setupShared({ OUTBOUND_ALLOW: "127.0.0.1" });
-Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 
 /** Enqueues a job and waits for its end. */

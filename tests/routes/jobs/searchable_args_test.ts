@@ -7,7 +7,6 @@ import { setupShared } from "../../support/setup.ts";
 import { addDeadLetters, enqueueJob, enqueueMany, idsOf, jobOf, JOBS, RECURRING } from "./job_calls.ts";
 
 const t = await setupShared({ JOB_CONCURRENCY: "0" });
-Deno.test.afterAll(() => t.stop());
 const { platform } = t.steward;
 
 const invoice = defineJob({

@@ -6,7 +6,6 @@ import { RECURRING } from "./job_calls.ts";
 const SWEEPS = ["notifications.sweep-direct", "steward.report-sweep"];
 
 const t = await setupSharedReports();
-Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 
 Deno.test("what a crash leaves open is swept twice a minute: a direct mail and a report end as Failed", async () => {

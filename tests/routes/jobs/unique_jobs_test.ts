@@ -16,7 +16,6 @@ import {
 import { readJob, refusal } from "./job_calls.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 
 const echo = (more: Record<string, unknown> = {}) => jobOf("steward.echo", {}, more);

@@ -13,7 +13,6 @@ import {
 } from "./job_calls.ts";
 
 const t = await setupShared({}, { inThisProcess: true });
-Deno.test.afterAll(() => t.stop());
 const { systemAdmin } = t;
 const { sql } = t.steward.platform;
 const ACCOUNTS = "/api/v1/service-accounts";

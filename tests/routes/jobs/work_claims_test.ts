@@ -7,7 +7,6 @@ import { declareType, enqueueJob, enqueueMany, jobIdsOf, JOBS } from "./job_call
 import { WORKER_PERMISSIONS as permissions } from "./job_calls.ts";
 
 const t = await setupShared({}, { inThisProcess: true });
-Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 const tenant = await t.actor({ permissions });
 const worker = new RemoteWorker(tenant, "one");

@@ -13,7 +13,6 @@ import {
 } from "./job_calls.ts";
 
 const t = await setupShared({ JOB_CONCURRENCY: "0" });
-Deno.test.afterAll(() => t.stop());
 const tenant = await t.actor({ permissions: WORKER_PERMISSIONS });
 const worker = new RemoteWorker(tenant, "one");
 const { sql } = t.steward.platform;

@@ -8,7 +8,6 @@ import { assertHas, declareType, enqueueJob, enqueueMany, jobIdsOf, JOBS, RECURR
 import { refusal, WORKER_PERMISSIONS } from "./job_calls.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 const tenant = await t.actor({ permissions: WORKER_PERMISSIONS });
 const other = await t.actor({ permissions: WORKER_PERMISSIONS });

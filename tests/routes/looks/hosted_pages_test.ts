@@ -11,7 +11,6 @@ import { CSV, reached, setupSharedReports, STATUS } from "../reports/support.ts"
 import { type LookedTenant, plainTenant, SERVICE_LOOKS, shownIn, tenantWithLooks } from "./hosted.ts";
 
 const t = await setupSharedReports();
-Deno.test.afterAll(() => t.stop());
 const { platform } = t.steward;
 const { sql } = platform;
 const yellow = await tenantWithLooks(t);

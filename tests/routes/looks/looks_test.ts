@@ -9,7 +9,6 @@ const t = await setupShared({
   PRIMARY_COLOUR: "#FFDD00",
   MAIL_FROM: "Shop <shop@steward.test>",
 });
-Deno.test.afterAll(() => t.stop());
 const { platform } = t.steward;
 
 const path = "/api/v1/tenant-looks";

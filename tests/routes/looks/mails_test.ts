@@ -5,7 +5,6 @@ import { until } from "../../support/until.ts";
 import { tenantWithLooks } from "./hosted.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const TEMPLATES = "/api/v1/notification-templates";
 
 async function mailFor(recipient: string) {

@@ -9,7 +9,6 @@ import { delivered, email, hurry, nextAttempt, path, settledDetail, to } from ".
 import { mailTo, setupProviders } from "./providers.ts";
 
 const t = await setupProviders();
-Deno.test.afterAll(() => t.stop());
 const { platform } = t.steward;
 const ann = await t.actor({ permissions: ["send:notifications", ...ALL] });
 const uploading = new Uploading(t);

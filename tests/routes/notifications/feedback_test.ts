@@ -9,7 +9,6 @@ import { delivered, email, path, sent, settledDetail, to } from "./notifications
 import { gateways, header, mailTo, secrets, setupProviders } from "./providers.ts";
 
 const t = await setupProviders();
-Deno.test.afterAll(() => t.stop());
 const { sql, baseUrl } = t.steward.platform;
 const sender = () => t.actor({ permissions: ["send:notifications", "read:events"] });
 const ann = await sender();

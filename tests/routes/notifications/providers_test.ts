@@ -16,7 +16,6 @@ import {
 import { answers, fcm, gateways, mailNetwork, mailsOf, receiver, setupProviders } from "./providers.ts";
 
 const t = await setupProviders();
-Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 const ann = await t.actor({ permissions: ["send:notifications"] });
 const accept = (address: string) => answers.set(address, "250 ok");

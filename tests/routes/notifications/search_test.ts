@@ -8,7 +8,6 @@ import { delivered, email, path, sent, settledDetail, to } from "./notifications
 import { made } from "./own_templates.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const ann = await t.actor({ permissions: ["send:notifications"] });
 const { sql } = t.steward.platform;
 

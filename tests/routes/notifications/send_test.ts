@@ -5,7 +5,6 @@ import { setupShared } from "../../support/setup.ts";
 import { delivered, email, hurry, jobOf, path, refused, sent, settledDetail, to } from "./notifications.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const ann = await t.actor({ permissions: ["send:notifications"] });
 const outbox = async (channel: string, to: string) =>
   (await t.steward.platform.outbox?.list() ?? []).filter((m) => m.channel === channel && m.to.includes(to));

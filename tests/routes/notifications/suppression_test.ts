@@ -6,7 +6,6 @@ import { made } from "./own_templates.ts";
 import { answers, asked, header, mailTo, setupProviders } from "./providers.ts";
 
 const t = await setupProviders();
-Deno.test.afterAll(() => t.stop());
 const ann = await t.actor({ permissions: ["send:notifications", "read:users"] });
 const list = "/api/v1/notification-suppressions";
 const mail = (...addresses: string[]) => email(to(...addresses));

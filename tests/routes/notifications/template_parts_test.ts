@@ -8,7 +8,6 @@ import { hurry, path as notifications, refused, templates as path } from "./noti
 import { change, made } from "./own_templates.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 
 const sender = () => t.actor({ permissions: ["send:notifications"] });
 const make = async (by: Actor, slug: string, body: Record<string, unknown>): Promise<string> => {

@@ -4,7 +4,6 @@ import { until } from "../../support/until.ts";
 import { refused, templates } from "./notifications.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 
 /** Each render of it takes the maximum time. */
 const endless = {

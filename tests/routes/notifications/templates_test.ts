@@ -5,7 +5,6 @@ import { delivered, email, hurry, path, refused, settledDetail, templates } from
 import { change, made, template } from "./own_templates.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const ann = await t.actor({ permissions: ["send:notifications"] });
 const read = (id: string) => ann.get(`${templates}/${id}`);
 

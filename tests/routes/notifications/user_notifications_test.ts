@@ -7,7 +7,6 @@ import { delivered, path, refused, sent, to } from "./notifications.ts";
 import { openStream } from "./user_stream.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const { sql, outbox } = t.steward.platform;
 const tenantId = await t.tenant();
 const sender = await t.actor({ tenantId, permissions: ["send:notifications"] });

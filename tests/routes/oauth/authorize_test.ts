@@ -18,7 +18,6 @@ import {
 } from "./flow.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 const { systemAdmin } = t;
 const client = await makeClient(systemAdmin);

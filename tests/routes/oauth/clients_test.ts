@@ -5,7 +5,6 @@ import { type Actor, setup, setupShared } from "../../support/setup.ts";
 import { CALLBACK } from "./flow.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 const { systemAdmin } = t;
 const PATH = "/api/v1/oauth-clients";

@@ -18,7 +18,6 @@ import {
 } from "./flow.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const { systemAdmin } = t;
 const RETURN = "https://app.test/bye";
 const client = await makeClient(systemAdmin, {

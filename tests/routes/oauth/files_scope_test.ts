@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { invalid } from "../../support/answers.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
 import { Actor, setupShared } from "../../support/setup.ts";
+import { signIn } from "../auth/people.ts";
 import { aPdf, Uploading } from "../files/uploading.ts";
 import {
   askTokens,
@@ -65,6 +66,22 @@ Deno.test("a file of another tenant is not found, whatever the page asks", async
     user.post(`/api/v1/files/${fileId}/references`, { scope: "x" }),
   );
   assert.equal((await accepted(user.get("/api/v1/files", headers))).totalCount, 0);
+});
+
+Deno.test("an export of the user's personal data is not in the files of the page", async () => {
+  const signed = await signedInBrowser(t, { role: "Admin" });
+  const { id: userId, tenantId, email } = signed.who;
+  const { user } = await onPage(signed);
+  const id = await files.fileIn("Available", { tenantId });
+  await t.steward.platform.sql`update files set profile = 'export', created_by = ${userId} where id = ${id}`;
+  const { body: { accessToken } } = await signIn(t, email);
+  const self = new Actor(t.url, accessToken, userId, tenantId, email, "", "");
+  const listed = "/api/v1/files?profile=export";
+  assert.equal((await accepted(self.get(listed))).totalCount, 1);
+  await accepted(self.get(`/api/v1/files/${id}/download-url`));
+  assert.equal((await accepted(user.get(listed))).totalCount, 0);
+  const own = [`/api/v1/files/${id}`, `/api/v1/files/${id}/download-url`];
+  await refused("404 FILE_NOT_FOUND", ...own.map((path) => user.get(path)));
 });
 
 Deno.test("the token never has admin:system, also where that of the platform tenant counts", async () => {

@@ -8,7 +8,6 @@ import { FormBrowser, shown } from "./browser.ts";
 import { makeClient } from "./flow.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const { systemAdmin } = t;
 
 const here = (name: string) => new URL(`clients/${name}`, import.meta.url).pathname;

@@ -5,7 +5,6 @@ import { setupShared } from "../../support/setup.ts";
 import { CALLBACK, makeClient, signedInBrowser } from "./flow.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 
 Deno.test("openid-client signs in, reads the user, refreshes, revokes and signs out", async () => {
   const made = await makeClient(t.systemAdmin, { postLogoutRedirectUris: ["https://app.test/bye"] });

@@ -7,7 +7,6 @@ import { setupShared } from "../../support/setup.ts";
 import { makeClient, redeem, refresh, setupClients, signedInBrowser, signInToClient } from "./flow.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 const { systemAdmin } = t;
 const { client, open, other, browser, who, newCode, userInfo, isLive } = await setupClients(t);

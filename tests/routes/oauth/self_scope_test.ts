@@ -6,7 +6,6 @@ import { until } from "../../support/until.ts";
 import { browserOf, makeClient, refresh, signedInBrowser, signInToClient } from "./flow.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const { systemAdmin } = t;
 const SCOPE = "openid steward.self";
 const scopes = SCOPE.split(" ");

@@ -9,7 +9,6 @@ import { until } from "../../support/until.ts";
 import { authorizeUrl, makeClient, postForm, refresh, signedInBrowser, signInToClient } from "./flow.ts";
 
 const t = await setupShared({ OUTBOUND_ALLOW: "127.0.0.1" });
-Deno.test.afterAll(() => t.stop());
 const { systemAdmin } = t;
 const { sql } = t.steward.platform;
 const EVENT = "http://schemas.openid.net/event/backchannel-logout";

@@ -21,7 +21,6 @@ import {
 } from "./flow.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 Deno.test.beforeEach(() => forgetFailures(t));
 const { sql } = t.steward.platform;
 const { systemAdmin } = t;

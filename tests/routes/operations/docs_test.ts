@@ -3,7 +3,6 @@ import { refused } from "../../support/outcomes.ts";
 import { setupShared } from "../../support/setup.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 
 Deno.test("the reference is one small page; an operation is loaded when it is opened", async () => {
   const { body: text } = await t.nobody.get("/docs");

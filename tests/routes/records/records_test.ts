@@ -8,7 +8,6 @@ import { setupShared } from "../../support/setup.ts";
 import { conformsToRecordContract } from "./conformance.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 
 conformsToRecordContract(applications, () => t);
 

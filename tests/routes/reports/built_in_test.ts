@@ -7,7 +7,6 @@ import { CSV, EMAIL, REPORTS, STATUS } from "./constants.ts";
 import { drawnReport, generateLater, generateNow, reached, setupSharedReports } from "./support.ts";
 
 const t = await setupSharedReports();
-Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 
 /** The rows of a report as objects by column title. The cells of these tests contain no quotes. */

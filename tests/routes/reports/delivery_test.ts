@@ -26,7 +26,6 @@ import {
 } from "./support.ts";
 
 const t = await setupSharedReports();
-Deno.test.afterAll(() => t.stop());
 const actor = await t.actor();
 const { platform } = t.steward;
 const { sql } = platform;

@@ -20,7 +20,6 @@ import {
 } from "./document_support.ts";
 
 const { t, editor, drawn } = await setupDocuments();
-Deno.test.afterAll(() => t.stop());
 const INVALID = "DOCUMENT_TEMPLATE_INVALID";
 
 Deno.test("a document has the partials of its title and body, with their data and the tenant's looks", async () => {

@@ -20,7 +20,6 @@ import {
 import { fetchDocument, reached } from "./support.ts";
 
 const { t } = await setupDocuments();
-Deno.test.afterAll(() => t.stop());
 const ann = await t.actor({ permissions: PERMISSIONS });
 const BODY = `<page><h1>Hello {{name}}</h1><p>Sum: {{sum | currency:"EUR"}}</p></page>`;
 const INVALID = "DOCUMENT_TEMPLATE_INVALID";

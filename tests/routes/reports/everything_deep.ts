@@ -8,7 +8,6 @@ import { EXCEL } from "./constants.ts";
 import { drawnReport, setupSharedReports } from "./support.ts";
 
 const t = await setupSharedReports();
-Deno.test.afterAll(() => t.stop());
 
 const PYTHON = "/usr/bin/python3";
 const ignore = !await new Deno.Command(PYTHON, { args: ["-c", "import openpyxl, PIL"], stderr: "null" })

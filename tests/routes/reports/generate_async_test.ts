@@ -12,7 +12,6 @@ import { CSV, EMAIL, REPORTS, STATUS, STORAGE, WEBHOOK } from "./constants.ts";
 import { downloadUrl, execution, generateLater, reached, setupSharedReports, startHook } from "./support.ts";
 
 const t = await setupSharedReports();
-Deno.test.afterAll(() => t.stop());
 const { platform } = t.steward;
 const { sql } = platform;
 const analyst = await t.actor({ permissions: ["read:users"] });

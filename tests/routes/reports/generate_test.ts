@@ -9,7 +9,6 @@ import { CSV, HTML, REPORTS, STATUS } from "./constants.ts";
 import { drawnReport, fetchDocument, generateNow, INFECTED, reached, setupSharedReports } from "./support.ts";
 
 const t = await setupSharedReports();
-Deno.test.afterAll(() => t.stop());
 const { platform } = t.steward;
 const { objects } = platform;
 const analyst = await t.actor({ permissions: ["read:users"] });

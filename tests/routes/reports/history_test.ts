@@ -7,7 +7,6 @@ import { CSV, REPORTS, STATUS } from "./constants.ts";
 import { downloadUrl, fetchDocument, generateNow, setupSharedReports } from "./support.ts";
 
 const t = await setupSharedReports();
-Deno.test.afterAll(() => t.stop());
 const { platform } = t.steward;
 const { sql } = platform;
 const referencesOf = async (fileId: string) =>

@@ -7,7 +7,6 @@ import { CSV, SCHEDULES } from "./constants.ts";
 import { setupIdleReports } from "./support.ts";
 
 const t = await setupIdleReports();
-Deno.test.afterAll(() => t.stop());
 let now = new Date("2027-03-27T12:00:00Z");
 const platform = { ...t.steward.platform, clock: { now: () => now } };
 const { sql } = platform;

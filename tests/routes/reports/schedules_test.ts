@@ -8,7 +8,6 @@ import { CSV, REPORTS, SCHEDULES, STATUS } from "./constants.ts";
 import { createSchedule as create, messagesOf, reached, setupSharedReports } from "./support.ts";
 
 const t = await setupSharedReports();
-Deno.test.afterAll(() => t.stop());
 const actor = await t.actor();
 const { platform } = t.steward;
 const { sql } = platform;

@@ -19,7 +19,6 @@ import { REPORTS, STATUS } from "./constants.ts";
 import { execution, generateLater, setupIdleReports } from "./support.ts";
 
 const t = await setupIdleReports();
-Deno.test.afterAll(() => t.stop());
 const { platform } = t.steward;
 const { sql } = platform;
 const actor = await t.actor();

@@ -3,7 +3,6 @@ import { setupShared } from "../../support/setup.ts";
 import { directory, GROUP, refusal, USER } from "./directory.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const idp = await directory(t);
 let n = 0;
 const address = () => `bulk-${++n}@corp.test`;

@@ -3,7 +3,6 @@ import { setupShared } from "../../support/setup.ts";
 import { directory, GROUP, refusal } from "./directory.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const idp = await directory(t, { permissions: ["read:users"] });
 const { sql } = t.steward.platform;
 let n = 0;

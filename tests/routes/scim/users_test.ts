@@ -5,7 +5,6 @@ import { setupShared } from "../../support/setup.ts";
 import { Directory, directory, ENTERPRISE, refusal, USER } from "./directory.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const idp = await directory(t);
 const { sql } = t.steward.platform;
 let n = 0;

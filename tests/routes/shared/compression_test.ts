@@ -5,7 +5,6 @@ import { csrfToken, isCsrfToken, isFormCsrf } from "../../../routes/console/shar
 import { setupShared } from "../../support/setup.ts";
 
 const t = await setupShared({ JOB_CONCURRENCY: "0" });
-Deno.test.afterAll(() => t.stop());
 
 interface Raw {
   encoding: string | null;

@@ -5,7 +5,6 @@ import { setupShared } from "../../support/setup.ts";
 import { BCRYPT } from "../access/users.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 
 /** The members of a body of the PUT of `path`. */
 function membersOfPut(path: string): string[] {

@@ -7,7 +7,6 @@ import { HttpClient } from "../../support/http.ts";
 import { setupShared } from "../../support/setup.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 
 const NAMES = new Set(["name", "firstName", "lastName", "key", "category"]);
 /** A message's category is an identifier from the product's code; the name of a domain is an address. */

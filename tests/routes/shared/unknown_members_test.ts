@@ -4,7 +4,6 @@ import { setupShared } from "../../support/setup.ts";
 import { BCRYPT } from "../access/users.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 
 const recurring = (members: object) => ({
   jobId: "nightly",

@@ -15,7 +15,6 @@ import {
 } from "./support.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 
 interface Person {

@@ -9,7 +9,6 @@ import { CLERK, createUser, done, ended, signIn } from "./support.ts";
 import { unzipped } from "./zip.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 
 /** The files of a completed export, by path, as rows. */

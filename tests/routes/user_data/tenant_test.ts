@@ -12,7 +12,6 @@ import { CLERK, columnsWith, createUser, done, ended, signIn, tablesWith } from 
 import { unzipped } from "./zip.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 const admin = t.systemAdmin;
 const CLEAN = new TextEncoder().encode("Twelve plain words in a document that no signature knows at all.\n");

@@ -1,15 +1,16 @@
 import { isUuid } from "../../../../domain/shared/ids.ts";
-import { choice, list, namedChoices, text, timeColumn } from "../../components/list.tsx";
-import { instantOf } from "../../components/date_inputs.ts";
+import { hidden, list, period, text, timeColumn } from "../../components/list.tsx";
+import { periodOf } from "../../components/date_inputs.ts";
 import { AuditSentence } from "../../components/audit_sentence.tsx";
 import { Card, Notice } from "../../components/notice.tsx";
 import type { Column } from "../../components/table.tsx";
 import { Badge, CopyValue, shortId, Time } from "../../components/values.tsx";
 import { EMPTY_PAGE, type Page, searchOf } from "../../shared/api.ts";
 import type { Row } from "../../shared/operations.ts";
-import { may, type View, type Visit } from "../../shared/page.ts";
-import { findPeople, type FoundUser, tenantChoices, tenantNames } from "../../shared/access_queries.ts";
+import type { View, Visit } from "../../shared/page.ts";
+import { findPeople, type FoundUser, tenantNames } from "../../shared/access_queries.ts";
 import { nameOf } from "../users/model.tsx";
+import { auditTabs } from "./timeline.tsx";
 import { auditTexts } from "./texts.ts";
 
 type Entry = Row<"readAuditLog">;
@@ -32,7 +33,6 @@ const TARGETS = [
 export async function auditPage(v: Visit): Promise<View> {
   const t = auditTexts[v.locale];
   const given = (name: string) => v.query.get(name)?.trim() ?? "";
-  const seesAll = may(v.viewer, "admin:system");
   const found = await findActors(v, given("actor"));
   // It is null if no user or several users match the filter.
   const actorId = found === undefined ? undefined : found.length === 1 ? found[0]?.id : null;
@@ -40,23 +40,16 @@ export async function auditPage(v: Visit): Promise<View> {
     actorId,
     action: given("action"),
     targetId: given("targetId"),
-    fromDate: instantOf(v, given("fromDate")),
-    toDate: instantOf(v, given("toDate"), true),
-    tenantId: seesAll ? given("tenantId") : null,
+    ...periodOf(v),
   });
-  const [tenants, names] = await Promise.all([
-    seesAll ? tenantChoices(v) : [],
-    tenantNames(v, page.items.map(({ tenantId }) => tenantId)),
-  ]);
-  const choices = namedChoices(tenants);
+  const names = await tenantNames(v, page.items.map(({ tenantId }) => tenantId));
   const filters = [
     text("actor", t.user, { type: "search", placeholder: t.actorHint }),
     text("action", t.action, { suggestions: ACTIONS, maxlength: 200 }),
     text("targetType", t.targetType, { suggestions: TARGETS, maxlength: 200 }),
     text("targetId", t.targetId, { maxlength: 200 }),
-    text("fromDate", t.from, { type: "date" }),
-    text("toDate", t.to, { type: "date" }),
-    seesAll && choice("tenantId", t.tenant, choices),
+    ...period(t),
+    hidden("tenantId"),
   ];
   return {
     title: t.title,
@@ -65,6 +58,7 @@ export async function auditPage(v: Visit): Promise<View> {
       icon: "audit",
       caption: t.caption,
       empty: [t.empty, t.emptyText],
+      top: auditTabs(v, "audit"),
       filters,
       above: (
         <>

@@ -103,7 +103,7 @@ function previewView(v: Visit, result: Result, file: File, content: string): Vie
         <Notice tone="info" title={t.previewTitle}>
           <code>{file.name}</code> {failed > 0 && t.failing(failed)}
         </Notice>
-        {statisticList(v, null, [
+        {statisticList(v, [
           [t.total, total],
           [t.Created, created, { tone: "ok" }],
           [t.Updated, updated, { tone: "info" }],

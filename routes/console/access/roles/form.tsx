@@ -6,12 +6,8 @@ import { commonTexts } from "../../shared/common_texts.ts";
 import { field, fieldsIn, may, type View, type Visit } from "../../shared/page.ts";
 import { type Category, readCatalog, readGrants, roleCrumbs } from "./model.tsx";
 import { roleTexts } from "./texts.ts";
-import { linkColumn } from "../../components/list.tsx";
-import { dataTable } from "../../components/table.tsx";
-import { Codes, number } from "../../components/values.tsx";
-import { translateBuiltin } from "../../shared/builtin_translations.ts";
 import type { Answer } from "../../shared/operations.ts";
-import { nameOf } from "../users/model.tsx";
+import { RoleEffect } from "../users/role_effect.tsx";
 
 /** A role with more permissions than this has no undo, because the undo is kept in a cookie of limited size. */
 const MAX_UNDONE = 40;
@@ -170,7 +166,7 @@ const isReviewed = (form: FormData): boolean => field(form, REVIEWED) === "true"
 function reviewView(v: Visit, form: FormData, preview: Preview): View {
   const t = roleTexts[v.locale];
   const common = commonTexts[v.locale];
-  const { affectedCount, sessionCount, users, added, removed } = preview;
+  const { affectedCount } = preview;
   const back = `roles/${v.params.id}`;
   const name = field(form, "name");
   const kept = [...form].filter(([key, value]) => key !== "csrf" && typeof value === "string");
@@ -179,24 +175,7 @@ function reviewView(v: Visit, form: FormData, preview: Preview): View {
     crumbs: roleCrumbs(v, { id: v.params.id ?? "", name }),
     body: (
       <>
-        <Notice tone="warn" title={t.affects(affectedCount)}>
-          {t.sessionsEnd(sessionCount)}
-        </Notice>
-        {added.length > 0 && <Changes v={v} title={t.gained} changes={added} />}
-        {removed.length > 0 && <Changes v={v} title={t.lost} changes={removed} />}
-        {users.length > 0 && (
-          <Card title={t.affectedUsers}>
-            {dataTable(t.affectedUsers, users, null, [
-              linkColumn<Preview["users"][number]>(
-                t.user,
-                (user) => [`users/${user.id}`, nameOf(user), nameOf(user) !== user.email && user.email],
-              ),
-              { head: t.gains, cell: ({ gains }) => <CodesOrNone codes={gains} /> },
-              { head: t.loses, cell: ({ loses }) => <CodesOrNone codes={loses} /> },
-            ])}
-            {affectedCount > users.length && <p class="hint">{t.moreUsers(affectedCount - users.length)}</p>}
-          </Card>
-        )}
+        <RoleEffect v={v} preview={preview} />
         <form method="post" action={`${back}/edit`} class="row">
           <CsrfField v={v} />
           {kept.map(([key, value]) => <input type="hidden" name={key} value={String(value)} />)}
@@ -210,19 +189,3 @@ function reviewView(v: Visit, form: FormData, preview: Preview): View {
     ),
   };
 }
-
-const CodesOrNone = ({ codes }: { codes: string[] }) =>
-  codes.length > 0 ? <Codes codes={codes} /> : <span class="muted">–</span>;
-
-const Changes = ({ v, title, changes }: { v: Visit; title: string; changes: Preview["added"] }) => (
-  <Card title={title}>
-    <ul class="bare-list">
-      {changes.map(({ code, description, userCount }) => (
-        <li>
-          <code>{code}</code> {translateBuiltin(v.locale, description)}
-          <span class="sub">{roleTexts[v.locale].forUsers(userCount, number(v, userCount))}</span>
-        </li>
-      ))}
-    </ul>
-  </Card>
-);

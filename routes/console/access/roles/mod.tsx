@@ -30,7 +30,7 @@ async function rolesPage(v: Visit): Promise<View> {
       icon: "roles",
       caption: t.caption,
       empty: [t.empty, t.emptyText],
-      top: statisticList(v, "own", [
+      top: statisticList(v, [
         [t.roles, summary.totalRoles],
         [t.systemRoles, summary.systemRoles, { href: "roles?isSystemRole=true" }],
         [t.customRoles, summary.customRoles, { href: "roles?isSystemRole=false" }],

@@ -1,5 +1,4 @@
 import { sectionTexts } from "../../shared/labels.ts";
-import { counted } from "../../shared/languages.ts";
 
 export const roleTexts = sectionTexts({
   caption: ["Roles of the tenant", "Papéis do inquilino"],
@@ -68,40 +67,6 @@ export const roleTexts = sectionTexts({
   filterPermissions: ["Find permissions", "Encontrar permissões"],
   filterCount: ["{n} shown", "{n} visíveis"],
   review: (role: string) => [`Change ${role}: who is affected`, `Alterar ${role}: quem é afetado`],
-  affects: counted(
-    ["user is affected.", "users are affected."],
-    ["usuário é afetado.", "usuários são afetados."],
-  ),
-  sessionsEnd: (sessions: number) => [
-    sessions === 0
-      ? "No session ends: none of them is signed in."
-      : sessions >= 1_000
-      ? "At least 1,000 sessions end: these users sign in again."
-      : sessions === 1
-      ? "1 session ends: the user signs in again."
-      : `${sessions} sessions end: these users sign in again.`,
-    sessions === 0
-      ? "Nenhuma sessão termina: nenhum deles está conectado."
-      : sessions >= 1_000
-      ? "Pelo menos 1.000 sessões terminam: esses usuários entram de novo."
-      : sessions === 1
-      ? "1 sessão termina: o usuário entra de novo."
-      : `${sessions} sessões terminam: esses usuários entram de novo.`,
-  ],
-  gained: ["Permissions that the role gains", "Permissões que o papel ganha"],
-  lost: ["Permissions that the role loses", "Permissões que o papel perde"],
-  affectedUsers: ["Affected users", "Usuários afetados"],
-  gains: ["Gains", "Ganha"],
-  loses: ["Loses", "Perde"],
-  moreUsers: (count: number) => [`And ${count} more.`, `E mais ${count}.`],
-  forUsers: (count: number, shown: string) => [
-    count === 0
-      ? "Changes nothing for its users: they have it by another role."
-      : `${shown} ${count === 1 ? "user" : "users"}`,
-    count === 0
-      ? "Não muda nada para os usuários: eles a têm por outro papel."
-      : `${shown} ${count === 1 ? "usuário" : "usuários"}`,
-  ],
   saveFor: (count: number) => [
     `Save for ${count} ${count === 1 ? "user" : "users"}`,
     `Salvar para ${count} ${count === 1 ? "usuário" : "usuários"}`,

@@ -64,7 +64,7 @@ export async function readSettingsCards(v: Visit, at: string) {
     <>
       <Card
         title={t.passwordSignIn}
-        scope={passwordStates.badge(v, state)}
+        state={passwordStates.badge(v, state)}
         actions={actionButton(v, `${at}/settings`, passwordSignIn ? t.switchOff : t.switchOn, {
           fields: { isOn: String(!passwordSignIn) },
           ...passwordSignIn ? { confirm: t.switchOffConfirm } : {},

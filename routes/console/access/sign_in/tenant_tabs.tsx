@@ -10,6 +10,7 @@ export function TenantTabs({ v, current }: { v: Visit; current: string }) {
   const tabs: [href: string, label: string, isOpen: boolean][] = [
     ["tenants", t.asList, mayRead || may(v.viewer, "read:group-tenants")],
     ["tenants?view=tree", t.asTree, mayRead || may(v.viewer, "read:group-tenants")],
+    ["tenants/usage", t.usage, mayRead],
     ["tenants/sign-in", providerTexts[v.locale].title, may(v.viewer, "manage:sign-in")],
     ["tenants/registration", t.registration, mayRead || may(v.viewer, "update:tenants")],
     ["tenants/directory", t.directory, may(v.viewer, "read:roles")],

@@ -4,6 +4,7 @@ import { sectionTexts } from "../../shared/labels.ts";
 export const signInTexts = sectionTexts({
   asList: ["List", "Lista"],
   asTree: ["Tree", "Árvore"],
+  usage: ["Usage", "Uso"],
   registration: ["Registration", "Registro"],
   registrationIntro: [
     "Who may join this tenant by themselves, and the role that they get.",

@@ -8,6 +8,7 @@ import { may, type View, type Visit } from "../../shared/page.ts";
 import { switcherTexts } from "../../scope/texts.ts";
 import { managesAllTenants, managesAllUsers, tenantNames } from "../../shared/access_queries.ts";
 import { dataTexts } from "../../shared/data_request_texts.ts";
+import { timelineFact } from "../../components/timeline_fact.tsx";
 import { columns } from "./list.tsx";
 import { Capacity, mayCreate, mayOn, type Tenant, tenantCrumbs, TenantStatus } from "./model.tsx";
 import { tenantTexts } from "./texts.ts";
@@ -38,6 +39,8 @@ export async function tenantPage(v: Visit): Promise<View> {
             [t.created, <Time v={v} at={tenant.createdAt} />],
             [t.changed, <Time v={v} at={tenant.updatedAt} />],
             [t.tenantId, <CopyValue v={v} value={tenant.id} />],
+            (may(v.viewer, "admin:system") || v.viewer.tenant?.id === tenant.id) &&
+            timelineFact(v, { tenantId: tenant.id, range: "today" }),
           ])}
         </Card>
         {children && (

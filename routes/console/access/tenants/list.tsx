@@ -42,7 +42,7 @@ async function summaryOf(v: Visit): Promise<Child> {
   const { search, isActive, type, hierarchyScope, parentTenantId } = Object.fromEntries(v.query);
   const query = { search, isActive, type, hierarchyScope, parentTenantId };
   const summary = await orNull(v.api.call("summarizeTenants", { query }));
-  return summary && statisticList(v, "tenants", [
+  return summary && statisticList(v, [
     [t.tenants, summary.totalTenants],
     [t.activeMany, summary.activeTenants, { href: "tenants?isActive=true" }],
     [t.inactiveMany, summary.inactiveTenants, { href: "tenants?isActive=false" }],

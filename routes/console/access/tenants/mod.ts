@@ -4,6 +4,7 @@ import { tenantPage } from "./detail.tsx";
 import { editTenantPage, newTenantPage } from "./form.tsx";
 import { tenantsPage } from "./list.tsx";
 import { tenantTexts } from "./texts.ts";
+import { usagePage } from "./usage.tsx";
 
 const READ = ["read:tenants", "read:group-tenants"];
 
@@ -23,6 +24,7 @@ const activation = (verb: "activate" | "deactivate"): ConsolePage => ({
 /** Pages of the tenants the viewer can access. */
 export const tenantsPages: ConsolePage[] = [
   { path: "tenants", permissions: READ, get: tenantsPage },
+  { path: "tenants/usage", permissions: ["read:tenants"], get: usagePage },
   newTenantPage,
   { path: "tenants/{id}", permissions: READ, get: tenantPage },
   editTenantPage,

@@ -8,6 +8,7 @@ import { commonTexts } from "../../shared/common_texts.ts";
 import type { Row } from "../../shared/operations.ts";
 import { may, mayInFiles, type View, type Visit } from "../../shared/page.ts";
 import { managesAllUsers } from "../../shared/access_queries.ts";
+import { timelineFact } from "../../components/timeline_fact.tsx";
 import { type AnyUser, nameOf, readUser, userCrumbs, type UserLink, UserStatus } from "./model.tsx";
 import { delegationTexts } from "../../shared/delegation_texts.ts";
 import { dataTexts } from "../../shared/data_request_texts.ts";
@@ -51,6 +52,7 @@ export async function userPage(v: Visit): Promise<View> {
             [t.changed, <Time v={v} at={user.updatedAt} />],
             [t.apps, user.appIds.length > 0 ? user.appIds.join(", ") : null],
             [t.userId, <CopyValue v={v} value={user.id} />],
+            timelineFact(v, { userId: user.id }),
           ])}
         </Card>
         <LinksCard v={v} user={user} links={links} />

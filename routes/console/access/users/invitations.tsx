@@ -1,6 +1,7 @@
 import { actionButton, buttonLink } from "../../components/forms.tsx";
 import { Fields, formView } from "../../components/fields.tsx";
 import { actionsColumn, choice, listView, text, timeColumn } from "../../components/list.tsx";
+import { Time } from "../../components/values.tsx";
 import { action, actionsOf, done, formPage } from "../../shared/actions.ts";
 import { Refusal } from "../../shared/api.ts";
 import type { Row } from "../../shared/operations.ts";
@@ -51,7 +52,12 @@ async function invitationsPage(v: Visit): Promise<View> {
         head: t.status,
         cell: ({ status }) => invitationStates.badge(v, status),
       },
-      timeColumn(v, t.sentAt, "sentAt"),
+      timeColumn(v, t.invitedAt, "createdAt"),
+      {
+        head: t.sentAgain,
+        cell: ({ sentAt, createdAt }) => sentAt === createdAt ? null : <Time v={v} at={sentAt} />,
+        wideOnly: true,
+      },
       timeColumn(v, t.validUntil, "expiresAt", { wideOnly: true }),
       actionsColumn(v, (row) => mayInvite && <Actions v={v} row={row} />),
     ],
@@ -82,7 +88,7 @@ const invitePage = formPage({
     const { tenant } = v.viewer;
     if (!tenant) throw new Refusal({ status: 404, detail: "The viewer is in no tenant." });
     const roles = await roleChoices(v, tenant.id);
-    const f = new Fields(v, sent, "inviteUser");
+    const f = new Fields(v, sent, "inviteUser", { email: v.query.get("email") ?? "" });
     return formView(f, {
       title: t.invite,
       crumbs: [...userCrumbs(v), { href: "invitations", label: t.invitations }],
@@ -114,7 +120,7 @@ export const invitationPages: ConsolePage[] = [
   action(
     "invitations/{id}/resend",
     "resendInvitation",
-    (v, { email }) => done("invitations", userTexts[v.locale].invited(email)),
+    (v, { email }) => done("invitations", userTexts[v.locale].invitedAgain(email)),
     ["create:users"],
   ),
   ...actionsOf("invitations/{id}", userTexts, {

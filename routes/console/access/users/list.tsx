@@ -1,11 +1,11 @@
 import { buttonLink } from "../../components/forms.tsx";
-import { choice, list, namedChoices, search, text, timeColumn } from "../../components/list.tsx";
+import { choice, hidden, list, search, text, timeColumn } from "../../components/list.tsx";
 import type { Column } from "../../components/table.tsx";
 import { Badge, Time } from "../../components/values.tsx";
 import { orNull, type Page } from "../../shared/api.ts";
 import { commonTexts } from "../../shared/common_texts.ts";
 import { may, type View, type Visit } from "../../shared/page.ts";
-import { managesAllUsers, roleChoices, tenantChoices, tenantNames } from "../../shared/access_queries.ts";
+import { managesAllUsers, roleChoices, tenantNames } from "../../shared/access_queries.ts";
 import { type AnyUser, nameOf, UserStatus, UserTabs } from "./model.tsx";
 import { userActions } from "./row_actions.tsx";
 import { userTexts } from "./texts.ts";
@@ -14,18 +14,13 @@ import { userTexts } from "./texts.ts";
 export async function usersPage(v: Visit): Promise<View> {
   const t = userTexts[v.locale];
   const everywhere = managesAllUsers(v);
-  const tenantId = everywhere ? v.query.get("tenantId") : null;
-  const page: Page<AnyUser> = await v.api.list(everywhere ? "listAllUsers" : "listUsers", v);
-  const [tenants, names, roles] = await Promise.all([
-    everywhere ? tenantChoices(v) : [],
-    everywhere ? tenantNames(v, [...tenantsOf(page.items), tenantId]) : new Map<string, string>(),
-    roleNames(v, tenantId || null),
+  const page: Page<AnyUser> = everywhere
+    ? await v.api.list("listAllUsers", v, { tenantId: v.scope?.id })
+    : await v.api.list("listUsers", v);
+  const [names, roles] = await Promise.all([
+    everywhere ? tenantNames(v, tenantsOf(page.items)) : new Map<string, string>(),
+    roleNames(v),
   ]);
-  const listed = namedChoices(tenants);
-  const chosen = tenantId && !listed.some(({ value }) => value === tenantId)
-    ? [{ value: tenantId, label: names.get(tenantId) ?? tenantId }]
-    : [];
-  const choices = [...chosen, ...listed];
   return {
     title: t.users,
     actions: <Actions v={v} />,
@@ -39,9 +34,12 @@ export async function usersPage(v: Visit): Promise<View> {
         search(t.search),
         choice("isActive", t.status, { true: t.active, false: t.inactive }),
         choice("isLockedOut", t.lockStatus, { true: t.locked, false: t.notLocked }),
+        choice("hasSecondFactor", t.secondFactor, { true: t.withFactor, false: t.withoutFactor }),
+        choice("isAdministrator", t.rights, { true: t.administrators, false: t.notAdministrators }),
+        text("notSignedInForDays", t.notSignedInForDays, { type: "number", min: 1, max: 3650 }),
         text("roleName", t.role, { suggestions: roles, maxlength: 200 }),
         text("externalId", t.externalId, { maxlength: 200 }),
-        everywhere && choices.length > 0 && choice("tenantId", t.tenant, choices, t.allTenants),
+        hidden("tenantId"),
       ],
       bulk: userActions,
       columns: columns(v, names),
@@ -68,10 +66,8 @@ const tenantsOf = (users: AnyUser[]): string[] =>
   users.flatMap(({ tenants = [] }) => tenants.map(({ tenantId }) => tenantId));
 
 /** Suggestions for the role filter: the role names of one tenant. */
-async function roleNames(v: Visit, tenantId: string | null): Promise<string[]> {
-  const where = tenantId ?? v.viewer.tenant?.id;
-  if (!where) return [];
-  const roles = await orNull(roleChoices(v, where));
+async function roleNames(v: Visit): Promise<string[]> {
+  const roles = v.scope && await orNull(roleChoices(v, v.scope.id));
   return (roles ?? []).map(({ name }) => name);
 }
 

@@ -1,3 +1,4 @@
+import { rolesAfterMove } from "../../../../domain/access/roles/move_preview.ts";
 import { SelectField } from "../../components/forms.tsx";
 import { namedChoices } from "../../components/list.tsx";
 import { counted, defineTexts } from "../../shared/languages.ts";
@@ -5,6 +6,7 @@ import { may, type Visit } from "../../shared/page.ts";
 import { rowActions } from "../../shared/row_actions.ts";
 import { managesAllUsers, roleChoices } from "../../shared/access_queries.ts";
 import { type AnyUser, setActive } from "./model.tsx";
+import { RoleEffect } from "./role_effect.tsx";
 
 const texts = defineTexts({
   activate: ["Activate", "Ativar"],
@@ -22,7 +24,15 @@ const texts = defineTexts({
     ["user: add a role?", "users: add a role?"],
     ["usuário: adicionar uma função?", "usuários: adicionar uma função?"],
   ),
-  role: ["Role", "Função"],
+  moveRole: ["Move to another role", "Mover para outro papel"],
+  moveMany: counted(
+    ["user: move to another role?", "users: move to another role?"],
+    ["usuário: mover para outro papel?", "usuários: mover para outro papel?"],
+  ),
+  role: (tenant: string) => [`Role in ${tenant}`, `Papel em ${tenant}`],
+  newRole: (tenant: string) => [`New role in ${tenant}`, `Novo papel em ${tenant}`],
+  insteadOf: ["Instead of", "Em vez de"],
+  allRoles: ["All their roles", "Todos os papéis"],
   deactivate: ["Deactivate", "Desativar"],
   deactivateMany: counted(
     ["user: deactivate? All sessions end.", "users: deactivate them? All their sessions end."],
@@ -54,16 +64,51 @@ export const userActions = rowActions<AnyUser>({
   role: {
     label: (v) => texts[v.locale].addRole,
     question: (v, count) => texts[v.locale].addRoleMany(count),
-    // Roles belong to a tenant, so users of all tenants have no common roles.
-    isOffered: (v) =>
-      !managesAllUsers(v) && v.viewer.tenant !== null && may(v.viewer, "update:users") &&
-      may(v.viewer, "read:roles"),
+    isOffered: mayGiveRoles,
+    fits: isInTenant,
+    fields: async (v) => (
+      <SelectField
+        label={texts[v.locale].role(v.viewer.tenant?.name ?? "")}
+        name="roleId"
+        choices={await ownRoles(v)}
+        required
+      />
+    ),
+    run: (v, userId, { roleId = "" }) =>
+      changeRoles(v, userId, (held) => held.includes(roleId) ? held : [...held, roleId]),
+  },
+  move: {
+    label: (v) => texts[v.locale].moveRole,
+    question: (v, count) => texts[v.locale].moveMany(count),
+    isOffered: mayGiveRoles,
+    fits: (user, v) => isInTenant(user, v) && user.id !== v.viewer.userId,
     fields: async (v) => {
-      const roles = await roleChoices(v, v.viewer.tenant?.id ?? "");
-      const choices = namedChoices(roles);
-      return <SelectField label={texts[v.locale].role} name="roleId" choices={choices} required />;
+      const t = texts[v.locale];
+      const choices = await ownRoles(v);
+      return (
+        <div class="pair">
+          <SelectField label={t.insteadOf} name="fromRoleId" any={t.allRoles} choices={choices} />
+          <SelectField
+            label={t.newRole(v.viewer.tenant?.name ?? "")}
+            name="roleId"
+            choices={choices}
+            required
+          />
+        </div>
+      );
     },
-    run: (v, userId, { roleId = "" }) => addRole(v, userId, roleId),
+    review: async (v, userIds, { roleId = "", fromRoleId }) => {
+      const body = { userIds, fromRoleId: fromRoleId || null };
+      const preview = await v.api.call("previewMove", { params: { id: roleId }, body });
+      return <RoleEffect v={v} preview={preview} />;
+    },
+    run: (v, userId, { roleId = "", fromRoleId }) =>
+      changeRoles(
+        v,
+        userId,
+        (held) =>
+          fromRoleId && !held.includes(fromRoleId) ? held : rolesAfterMove(held, roleId, fromRoleId || null),
+      ),
   },
   deactivate: {
     label: (v) => texts[v.locale].deactivate,
@@ -75,11 +120,28 @@ export const userActions = rowActions<AnyUser>({
   },
 });
 
-/** Adds a role to those of the user. Refused if the user's roles change meanwhile. */
-async function addRole(v: Visit, userId: string, roleId: string): Promise<void> {
+/** Roles belong to a tenant, so they are given in the viewer's. */
+function mayGiveRoles({ viewer }: Visit): boolean {
+  return viewer.tenant !== null && may(viewer, "update:users") && may(viewer, "read:roles");
+}
+
+/** The list of all tenants names the tenants of its users. */
+function isInTenant({ tenants }: AnyUser, { viewer }: Visit): boolean {
+  return tenants?.some(({ tenantId }) => tenantId === viewer.tenant?.id) ?? true;
+}
+
+const ownRoles = async (v: Visit) => namedChoices(await roleChoices(v, v.viewer.tenant?.id ?? ""));
+
+/** Changes the roles of a user in the viewer's tenant. Refused if they change meanwhile. */
+async function changeRoles(
+  v: Visit,
+  userId: string,
+  change: (held: string[]) => string[],
+): Promise<void> {
   const params = { userId };
   const { value: roles, etag } = await v.api.versioned("listUserRoles", { params });
   const held = roles.map(({ id }) => id);
-  if (held.includes(roleId)) return;
-  await v.api.call("setUserRoles", { params, body: { roleIds: [...held, roleId] }, ifMatch: etag });
+  const roleIds = change(held);
+  if (new Set(held).symmetricDifference(new Set(roleIds)).size === 0) return;
+  await v.api.call("setUserRoles", { params, body: { roleIds }, ifMatch: etag });
 }

@@ -8,7 +8,6 @@ import { BCRYPT } from "./hashes.ts";
 import { IMPORTER, Importing } from "./importing.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const importing = new Importing(t);
 const importer = await t.actor({ permissions: [...IMPORTER, "purge:files"] });
 

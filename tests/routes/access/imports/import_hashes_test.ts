@@ -7,7 +7,6 @@ import { BCRYPT, HASHES } from "./hashes.ts";
 import { counts, type Imported, IMPORTER, Importing } from "./importing.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 const importing = new Importing(t);
 const importer = await t.actor({ permissions: IMPORTER });

@@ -5,7 +5,6 @@ import { insertRole, newEmail } from "../users.ts";
 import { counts, IMPORTER, Importing } from "./importing.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const importing = new Importing(t);
 const permissions = [...IMPORTER, "manage:all-users"];
 const platformImporter = await t.actor({ tenantId: t.platformTenantId, permissions });

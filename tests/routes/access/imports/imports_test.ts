@@ -11,7 +11,6 @@ import { BCRYPT } from "./hashes.ts";
 import { counts, type Imported, IMPORTER, Importing } from "./importing.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 const importing = new Importing(t);
 const admin = await t.actor({ permissions: IMPORTER });

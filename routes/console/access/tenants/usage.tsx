@@ -1,0 +1,111 @@
+import { choice, hidden, listView } from "../../components/list.tsx";
+import type { Column } from "../../components/table.tsx";
+import { bytes, number, percent, Time } from "../../components/values.tsx";
+import { managesAllTenants } from "../../shared/access_queries.ts";
+import { searchOf } from "../../shared/api.ts";
+import { defineTexts } from "../../shared/languages.ts";
+import type { Row } from "../../shared/operations.ts";
+import type { View, Visit } from "../../shared/page.ts";
+import { tenantTexts } from "./texts.ts";
+import { TenantTabs } from "../sign_in/tenant_tabs.tsx";
+
+const texts = defineTexts({
+  title: ["Usage", "Uso"],
+  caption: ["Usage by tenant and month", "Uso por inquilino e mês"],
+  empty: ["Nothing is measured yet", "Nada foi medido ainda"],
+  emptyText: ["The service measures once an hour.", "O serviço mede uma vez por hora."],
+  month: ["Month", "Mês"],
+  allMonths: ["All months", "Todos os meses"],
+  tenant: ["Tenant", "Inquilino"],
+  service: ["Service itself", "O próprio serviço"],
+  storage: ["Storage", "Armazenamento"],
+  growth: ["Growth of storage", "Crescimento do armazenamento"],
+  mails: ["Mails", "E-mails"],
+  jobs: ["Job runs", "Execuções de tarefas"],
+  reports: ["Reports", "Relatórios"],
+  measured: ["Measured", "Medido"],
+  before: (count: string) => [`before: ${count}`, `antes: ${count}`],
+});
+
+type Usage = Row<"listUsage">;
+/** Months to choose from. */
+const MONTHS = 13;
+
+/** Storage, mails, jobs and reports: of all tenants in a month, or of one tenant in all months. */
+export async function usagePage(v: Visit): Promise<View> {
+  const t = texts[v.locale];
+  const isOfAll = managesAllTenants(v) && !v.query.get("tenantId");
+  const months = Array.from(
+    { length: MONTHS },
+    (_, back) =>
+      new Date(Date.UTC(v.now.getUTCFullYear(), v.now.getUTCMonth() - back)).toISOString().slice(0, 7),
+  );
+  const month = v.query.get("month") ?? (isOfAll ? months[0] : undefined);
+  return await listView(v, "listUsage", {
+    path: "tenants/usage",
+    icon: "tenants",
+    title: t.title,
+    crumbs: [{ href: "tenants", label: tenantTexts[v.locale].tenants }],
+    query: {
+      month: month || undefined,
+      sortBy: v.query.get("sortBy") ?? (isOfAll ? "storageBytes" : "month"),
+      sortDirection: v.query.get("sortDirection") ?? "Descending",
+    },
+    caption: t.caption,
+    empty: [t.empty, t.emptyText],
+    top: <TenantTabs v={v} current="tenants/usage" />,
+    filters: [
+      choice("month", t.month, months.map((value) => ({ value, label: monthName(v, value) })), t.allMonths),
+      hidden("tenantId"),
+    ],
+    columns: [
+      { head: t.month, sort: "month", cell: ({ month }) => monthName(v, month), csv: ({ month }) => month },
+      {
+        head: t.tenant,
+        cell: ({ tenantId, tenantName }) =>
+          tenantId ? <a href={`tenants/usage${searchOf({ tenantId })}`}>{tenantName}</a> : t.service,
+      },
+      {
+        head: t.storage,
+        sort: "storageBytes",
+        align: "end",
+        cell: ({ storageBytes }) => bytes(v, storageBytes),
+        csv: ({ storageBytes }) => String(storageBytes),
+      },
+      {
+        head: t.growth,
+        align: "end",
+        cell: ({ storageBytes, previous }) =>
+          previous && <Growth v={v} now={storageBytes} then={previous.storageBytes} />,
+        csv: ({ storageBytes, previous }) => previous ? String(storageBytes - previous.storageBytes) : "",
+      },
+      ...(["mails", "jobs", "reports"] as const).map((name): Column<Usage> => ({
+        head: t[name],
+        sort: name,
+        align: "end",
+        cell: (row) => (
+          <>
+            {number(v, row[name])}
+            {row.previous && <span class="sub">{t.before(number(v, row.previous[name]))}</span>}
+          </>
+        ),
+        csv: (row) => String(row[name]),
+      })),
+      { head: t.measured, cell: ({ updatedAt }) => <Time v={v} at={updatedAt} />, wideOnly: true },
+    ],
+  });
+}
+
+const monthName = ({ locale }: Visit, month: string): string =>
+  new Date(`${month}-01T00:00:00Z`).toLocaleDateString(locale === "pt" ? "pt-BR" : "en-GB", {
+    month: "long",
+    year: "numeric",
+    timeZone: "UTC",
+  });
+
+const Growth = ({ v, now, then }: { v: Visit; now: number; then: number }) => (
+  <>
+    {`${now < then ? "−" : "+"}${bytes(v, Math.abs(now - then))}`}
+    {then > 0 && <span class="sub">{percent(v, (now - then) / then)}</span>}
+  </>
+);

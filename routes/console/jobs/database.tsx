@@ -1,0 +1,167 @@
+import { dataTable } from "../components/table.tsx";
+import { list } from "../components/list.tsx";
+import { Card } from "../components/notice.tsx";
+import { Statistic, StatisticRow } from "../components/statistics.tsx";
+import { bytes, duration, number, percent, Time } from "../components/values.tsx";
+import { commonTexts } from "../shared/common_texts.ts";
+import { defineTexts } from "../shared/languages.ts";
+import type { Answer } from "../shared/operations.ts";
+import type { ConsolePage, Visit } from "../shared/page.ts";
+import { HealthTabs, healthTexts } from "./health_tabs.tsx";
+import { workerTexts } from "./worker_texts.ts";
+
+const texts = defineTexts({
+  size: ["Size", "Tamanho"],
+  growth: ["Growth a day", "Crescimento por dia"],
+  unknownGrowth: ["known after a day", "conhecido após um dia"],
+  snapshot: ["Oldest transaction", "Transação mais antiga"],
+  limits: ["What will be full when", "O que ficará cheio e quando"],
+  what: ["What", "O quê"],
+  Database: ["Disk of the database", "Disco do banco de dados"],
+  Connections: ["Connections", "Conexões"],
+  TransactionIds: ["Transaction ids without a freeze", "Ids de transação sem congelamento"],
+  used: ["Used", "Em uso"],
+  limit: ["Limit", "Limite"],
+  full: ["Full in", "Cheio em"],
+  noLimit: ["set by an alert rule", "definido por uma regra de alerta"],
+  late: ["Late retention and maintenance", "Retenção e manutenção atrasadas"],
+  work: ["Job", "Tarefa"],
+  lateBy: ["Late by", "Atraso"],
+  noneLate: ["All of it is on time.", "Tudo está em dia."],
+  tables: ["Tables, largest first", "Tabelas, as maiores primeiro"],
+  table: ["Table", "Tabela"],
+  indexes: ["Indexes", "Índices"],
+  rows: ["Rows", "Linhas"],
+  dead: ["Dead rows", "Linhas mortas"],
+  vacuumed: ["Last vacuum", "Último vacuum"],
+  none: ["No tables", "Sem tabelas"],
+});
+
+type Health = Answer<"readDataHealth">;
+type Table = Health["tables"][number];
+const ROWS = 25;
+const MOST_ROWS = 100;
+
+/** Shows sizes and growth of the database, its limits, and what keeps removed rows. */
+export const databasePage: ConsolePage = {
+  path: "workers/database",
+  permissions: ["admin:system"],
+  async get(v) {
+    const t = texts[v.locale];
+    const health = await v.api.call("readDataHealth");
+    const { databaseBytes, growthPerDay, oldestTransactionSeconds, limits, maintenance, tables } = health;
+    const late = maintenance.filter(({ seconds }) => seconds > 60);
+    const pageSize = v.query.get("pageSize") === "largest" ? MOST_ROWS : ROWS;
+    const pageNumber = Math.max(1, Math.trunc(Number(v.query.get("page"))) || 1);
+    const end = pageNumber * pageSize;
+    const rows = list<Table>(v, {
+      items: tables.slice(end - pageSize, end),
+      totalCount: tables.length,
+      pageNumber,
+      pageSize,
+      totalPages: Math.ceil(tables.length / pageSize),
+      hasNext: end < tables.length,
+      hasPrevious: pageNumber > 1,
+    }, {
+      path: "workers/database",
+      id: "tables",
+      icon: "files",
+      caption: t.tables,
+      empty: [t.none],
+      columns: [
+        { head: t.table, cell: ({ name }) => <code>{name}</code> },
+        { head: t.size, align: "end", cell: (row) => bytes(v, row.bytes), csv: (row) => String(row.bytes) },
+        {
+          head: t.growth,
+          align: "end",
+          cell: (row) => grown(v, row.growthPerDay),
+          csv: (row) => String(row.growthPerDay ?? ""),
+        },
+        {
+          head: t.indexes,
+          align: "end",
+          cell: (row) => bytes(v, row.indexBytes),
+          csv: (row) => String(row.indexBytes),
+          wideOnly: true,
+        },
+        { head: t.rows, align: "end", cell: (row) => number(v, row.rows), csv: (row) => String(row.rows) },
+        {
+          head: t.dead,
+          align: "end",
+          cell: (row) => number(v, row.deadRows),
+          csv: (row) => String(row.deadRows),
+          wideOnly: true,
+        },
+        {
+          head: t.vacuumed,
+          cell: ({ vacuumedAt }) => vacuumedAt ? <Time v={v} at={vacuumedAt} /> : commonTexts[v.locale].never,
+          wideOnly: true,
+        },
+      ],
+    });
+    return {
+      title: healthTexts[v.locale].database,
+      crumbs: [{ href: "workers", label: workerTexts[v.locale].title }],
+      body: (
+        <>
+          <HealthTabs v={v} current="workers/database" />
+          <StatisticRow>
+            <Statistic label={t.size} value={bytes(v, databaseBytes)} />
+            <Statistic
+              label={t.growth}
+              value={growthPerDay === null ? "–" : grown(v, growthPerDay)}
+              hint={growthPerDay === null && t.unknownGrowth}
+            />
+            <Statistic label={t.snapshot} value={duration(v, oldestTransactionSeconds * 1000)} />
+          </StatisticRow>
+          <div class="grid-2">
+            <Card title={t.limits}>
+              {dataTable(t.limits, limits, null, [
+                { head: t.what, cell: ({ kind }) => t[kind] },
+                { head: t.used, align: "end", cell: (row) => <Used v={v} row={row} /> },
+                {
+                  head: t.limit,
+                  align: "end",
+                  cell: ({ kind, limit }) =>
+                    limit === null ? <a href="alert-rules">{t.noLimit}</a> : amount(v, kind, limit),
+                },
+                {
+                  head: t.full,
+                  align: "end",
+                  cell: ({ fullInDays }) =>
+                    fullInDays === null ? <span class="muted">–</span> : duration(v, fullInDays * 86_400_000),
+                },
+              ])}
+            </Card>
+            <Card title={t.late}>
+              {dataTable(t.late, late, <p class="muted">{t.noneLate}</p>, [
+                {
+                  head: t.work,
+                  cell: ({ name }) => <a href={`job-types/${encodeURIComponent(name)}`}>{name}</a>,
+                },
+                { head: t.lateBy, align: "end", cell: ({ seconds }) => duration(v, seconds * 1000) },
+              ])}
+            </Card>
+          </div>
+          {rows}
+        </>
+      ),
+    };
+  },
+};
+
+type Limit = Health["limits"][number];
+
+const amount = (v: Visit, kind: Limit["kind"], value: number): string =>
+  kind === "Database" ? bytes(v, value) : number(v, value);
+
+const Used = ({ v, row: { kind, used, limit } }: { v: Visit; row: Limit }) => (
+  <>
+    {amount(v, kind, used)}
+    {limit !== null && <span class="sub">{percent(v, used / limit)}</span>}
+  </>
+);
+
+/** "+1.2 MiB", "−3 KiB". */
+const grown = (v: Visit, perDay: number | null): string =>
+  perDay === null ? "–" : `${perDay < 0 ? "−" : "+"}${bytes(v, Math.abs(perDay))}`;

@@ -1,0 +1,105 @@
+import type { Child } from "hono/jsx";
+import { Card, Empty, Notice } from "../components/notice.tsx";
+import { dataTable, LivePart } from "../components/table.tsx";
+import { tabBar } from "../components/tabs.tsx";
+import { clockTime, number, Time } from "../components/values.tsx";
+import { tenantNames } from "../shared/access_queries.ts";
+import { searchOf } from "../shared/api.ts";
+import type { Answer } from "../shared/operations.ts";
+import type { View, Visit } from "../shared/page.ts";
+import { recurringJobTexts } from "./recurring_texts.ts";
+import { upcomingTexts } from "./upcoming_texts.ts";
+
+type Upcoming = Answer<"readUpcoming">;
+type Entry = Upcoming["entries"][number];
+
+/** The tabs of the recurring jobs and of everything that will happen. */
+export const scheduleTabs = (v: Visit, current: "recurring" | "upcoming") =>
+  tabBar(recurringJobTexts[v.locale].title, [
+    { href: "recurring", label: recurringJobTexts[v.locale].title, isCurrent: current === "recurring" },
+    { href: "upcoming", label: upcomingTexts[v.locale].title, isCurrent: current === "upcoming" },
+  ]);
+
+/** The next 24 hours on one axis, and the next five runs of every schedule, in the viewer's time zone. */
+export async function upcomingPage(v: Visit): Promise<View> {
+  const t = upcomingTexts[v.locale];
+  const { entries, schedules, leftOut, partial } = await v.api.call("readUpcoming", {
+    query: { tenantId: v.query.get("tenantId") },
+  });
+  const tenants = await tenantNames(v, schedules.map(({ tenantId }) => tenantId));
+  const named = (kinds: Entry["kind"][]) => kinds.map((kind) => t[kind]).join(", ");
+  return {
+    title: t.title,
+    crumbs: [{ href: "recurring", label: recurringJobTexts[v.locale].title }],
+    body: (
+      <>
+        {scheduleTabs(v, "upcoming")}
+        <LivePart v={v} id="upcoming" everySeconds={60}>
+          {partial.length > 0 && <Notice tone="warn">{t.partial(named(partial))}</Notice>}
+          <Card>
+            {dataTable(t.caption, entries, <Empty icon="recurring" title={t.none} />, [
+              { head: t.time, cell: ({ at }) => <ClockTime v={v} at={at} /> },
+              { head: t.what, cell: ({ kind }) => t[kind] },
+              { head: t.name, cell: (entry) => nameOf(entry) },
+              { head: t.count, align: "end", cell: ({ kind, count }) => countText(v, kind, count) },
+            ])}
+          </Card>
+          {leftOut.length > 0 && <p class="muted">{t.leftOut(named(leftOut))}</p>}
+          <Card title={t.schedules}>
+            {dataTable(t.schedulesCaption, schedules, <Empty icon="recurring" title={t.noSchedules} />, [
+              {
+                head: t.name,
+                cell: (schedule) => (
+                  <>
+                    {nameOf(schedule)}
+                    <span class="sub">
+                      {[t[schedule.kind], tenants.get(schedule.tenantId ?? "")].filter(Boolean).join(" · ")}
+                    </span>
+                  </>
+                ),
+              },
+              {
+                head: t.runs(v.timeZone),
+                cell: ({ runs }) => (
+                  <span class="row">{runs.map((at) => <ClockTime v={v} at={at} isShort />)}</span>
+                ),
+              },
+            ])}
+          </Card>
+        </LivePart>
+      </>
+    ),
+  };
+}
+
+/** Of a schedule, only the next five runs are known. */
+const countText = (v: Visit, kind: Entry["kind"], count: number): string =>
+  number(v, count) + (count === 5 && (kind === "RecurringJob" || kind === "ReportSchedule") ? "+" : "");
+
+/** The time of day, with the date on another day; in full with the time from now below it. */
+const ClockTime = ({ v, at, isShort }: { v: Visit; at: string; isShort?: boolean }) => (
+  <span class="nowrap">
+    <time datetime={at}>{clockTime(v, at)}</time>
+    {!isShort && (
+      <span class="sub">
+        <Time v={v} at={at} />
+      </span>
+    )}
+  </span>
+);
+
+/** The pages of the things of a kind: of one thing by its id, or the list of several. */
+const PAGES: Record<Entry["kind"], (entry: { id: string | null; name: string | null }) => string> = {
+  RecurringJob: ({ id }) => `recurring/${encodeURIComponent(id ?? "")}`,
+  ReportSchedule: ({ id }) => `report-schedules/${id}`,
+  Job: ({ id, name }) => id ? `jobs/${id}` : `jobs${searchOf({ status: "Scheduled", jobTypeName: name })}`,
+  Retry: ({ id, name }) => id ? `jobs/${id}` : `jobs${searchOf({ status: "Failed", jobTypeName: name })}`,
+  Message: ({ id }) => id ? `notifications/${id}` : "notifications?status=Scheduled",
+  FilePurge: ({ id }) => id ? `files/${id}` : "files",
+  ApiKeyExpiry: () => "api-keys",
+  SetupLinkExpiry: () => "tenants/sign-in",
+};
+
+const nameOf = (entry: { kind: Entry["kind"]; id: string | null; name: string | null }): Child => (
+  <a href={PAGES[entry.kind](entry)}>{entry.name ?? entry.id?.slice(-8) ?? "…"}</a>
+);

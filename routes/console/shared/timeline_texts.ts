@@ -1,0 +1,26 @@
+import { sectionTexts } from "./labels.ts";
+
+export const timelineTexts = sectionTexts({
+  title: ["Timeline", "Linha do tempo"],
+  caption: ["What happened, newest first", "O que aconteceu, o mais recente primeiro"],
+  none: ["Nothing happened", "Nada aconteceu"],
+  noneText: ["Choose another period.", "Escolha outro período."],
+  trace: ["Trace", "Rastreio"],
+  traceId: ["Trace id", "Id do rastreio"],
+  show: ["Show timeline", "Mostrar linha do tempo"],
+  older: ["Older", "Mais antigos"],
+  leftOut: (kinds: string) => [`Not shown to you here: ${kinds}.`, `Não mostrados aqui: ${kinds}.`],
+  ended: ["ended", "terminou"],
+  traceIdKey: ["Everything of one trace", "Tudo de um rastreio"],
+  tenantIdKey: ["Everything of one tenant", "Tudo de um inquilino"],
+  userIdKey: ["Everything of one user", "Tudo de um usuário"],
+  jobIdKey: ["Everything of one job and its trace", "Tudo de uma tarefa e do seu rastreio"],
+  fileIdKey: ["Everything of one file and its traces", "Tudo de um arquivo e dos seus rastreios"],
+  messageIdKey: ["Everything of one message and its traces", "Tudo de uma mensagem e dos seus rastreios"],
+  Audit: ["Change", "Alteração"],
+  Job: ["Job", "Tarefa"],
+  Message: ["Message", "Mensagem"],
+  File: ["File", "Arquivo"],
+  Report: ["Report", "Relatório"],
+  WebhookDelivery: ["Webhook", "Webhook"],
+});

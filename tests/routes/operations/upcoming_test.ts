@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import { newId } from "../../../domain/shared/ids.ts";
+import { setupShared } from "../../support/setup.ts";
+import { assertHas, enqueueJob, RECURRING } from "../jobs/job_calls.ts";
+
+const t = await setupShared();
+Deno.test.afterAll(() => t.stop());
+const { sql } = t.steward.platform;
+const UPCOMING = "/api/v1/operations/upcoming";
+
+interface Entry {
+  kind: string;
+  at: string;
+  until: string;
+  count: number;
+  name: string | null;
+  id: string | null;
+}
+
+Deno.test("what will happen in a tenant is in order of time, counted by hour, each kind with the permission of its list", async () => {
+  const tenantId = await t.tenant();
+  const permissions = [
+    "send:notifications",
+    "read:files",
+    "manage:api-keys",
+    "manage:sign-in",
+    "manage:jobs",
+  ];
+  const actor = await t.actor({ tenantId, permissions });
+  const other = await t.actor({ permissions });
+  const in20Minutes = Math.floor(Date.now() / 3_600_000 + 2) * 3_600_000 + 20 * 60_000;
+  const at = (minutes: number) => new Date(in20Minutes + minutes * 60_000);
+  const job = async (minutes: number) =>
+    await enqueueJob(actor, "steward.echo", {}, { scheduledAt: at(minutes), queue: "later" });
+  const [single] = [await job(70), await job(0), await job(5), await job(48 * 60)];
+  const recurring = {
+    jobTypeName: "steward.echo",
+    cronExpression: "0 * * * *",
+    timeZoneId: "Asia/Tokyo",
+    serializedArgs: "{}",
+  };
+  assert.equal((await actor.post(RECURRING, { ...recurring, jobId: "hourly" })).status, 201);
+  const { status, body: sent } = await actor.post("/api/v1/notifications/schedule", {
+    notification: {
+      channel: "Email",
+      recipients: [{ address: "ann@example.test" }],
+      subject: "Later",
+      textBody: "Later",
+    },
+    scheduledAt: at(30),
+  });
+  assert.ok(status < 300, JSON.stringify(sent));
+  await sql`insert into api_keys (id, tenant_id, created_by, name, hash, start, permissions, expires_at) values
+    (${newId()}, ${tenantId}, ${actor.userId}, 'Till', ${newId()}::text::bytea, 'sk', '{read:users}', ${
+    at(40)
+  })`;
+  await sql`insert into sign_in_setup_links (id, tenant_id, token_hash, created_by, expires_at) values
+    (${newId()}, ${tenantId}, ${newId()}::text::bytea, ${actor.userId}, ${at(50)})`;
+  const { body } = await actor.get(UPCOMING);
+  assert.deepEqual([body.leftOut, body.partial], [[], []]);
+  const entries: Entry[] = body.entries;
+  assertHas({ once: entries.filter(({ kind }) => kind !== "RecurringJob") }, {
+    once: [
+      {
+        kind: "Job",
+        name: "steward.echo",
+        count: 2,
+        id: null,
+        at: at(0).toISOString(),
+        until: at(5).toISOString(),
+      },
+      { kind: "Message", name: "Email", count: 1, id: sent.notificationId ?? sent.id },
+      { kind: "ApiKeyExpiry", name: "Till" },
+      { kind: "SetupLinkExpiry", count: 1 },
+      { kind: "Job", count: 1, id: single },
+    ],
+  });
+  assert.deepEqual(entries.map(({ at }) => at), entries.map(({ at }) => at).toSorted());
+  const [schedule] = body.schedules;
+  assertHas(schedule, { kind: "RecurringJob", id: "hourly", tenantId });
+  const hours = schedule.runs.map((run: string) => Date.parse(run) / 3_600_000);
+  assert.deepEqual(hours.map((hour: number) => hour - hours[0]), [0, 1, 2, 3, 4]);
+  assert.deepEqual((await other.get(UPCOMING)).body.entries, []);
+  assert.deepEqual((await other.get(`${UPCOMING}?tenantId=${tenantId}`)).body.entries, []);
+  const { body: ofTenant } = await t.systemAdmin.get(`${UPCOMING}?tenantId=${tenantId}`);
+  assert.deepEqual(ofTenant.entries.map(({ kind }: Entry) => kind), ["RecurringJob", "Job", "Job", "Job"]);
+  const { body: bare } = await (await t.actor({ tenantId, permissions: ["read:users"] })).get(UPCOMING);
+  assert.deepEqual(bare.leftOut, ["Message", "FilePurge", "ApiKeyExpiry", "SetupLinkExpiry"]);
+});
+
+Deno.test("a file is purged when its retention ends", async () => {
+  const actor = await t.actor({ permissions: ["read:files"] });
+  const key = newId();
+  await sql`insert into files (id, tenant_id, profile, file_name, declared_content_type, size_bytes, status, staging_key,
+      retention_class, retain_until, upload_expires_at, completed_at)
+    values (${key}, ${actor.tenantId}, 'document', 'a.txt', 'text/plain', 1, 'Pending', ${key}, 'Temporary',
+      now() + interval '2 hours', now(), now())`;
+  await sql`update files set status = 'Scanning', staged_etag = 'e', scan_due_at = '2100-01-01' where id = ${key}`;
+  await sql`update files set status = 'Failed' where id = ${key}`;
+  assertHas((await actor.get(UPCOMING)).body, {
+    entries: [{ kind: "FilePurge", count: 1, id: key, name: null }],
+  });
+});
