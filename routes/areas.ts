@@ -23,7 +23,13 @@ const ROUTES = [
   ["jobs", async () => (await import("./jobs/mod.ts")).jobsRoutes],
   ["files", async () => (await import("./files/mod.ts")).filesRoutes],
   ["notifications", async () => (await import("./notifications/mod.ts")).notificationsRoutes],
-  ["records", async () => (await import("./records/mod.ts")).recordsRoutes],
+  [
+    null,
+    async ({ config }) =>
+      (await import("./records/mod.ts")).recordsRoutes.filter(({ area }) =>
+        config.AREAS.has("records") || area === "Operations"
+      ),
+  ],
   ["notifications", async () => (await import("./looks/mod.ts")).looksRoutes],
   ["events", async () => (await import("./events/mod.ts")).eventsRoutes],
   [

@@ -15,7 +15,7 @@ import type { NotificationPlatform } from "../notifications/platform.ts";
 import { sendNotification } from "../notifications/sending/send.ts";
 import { countBounces } from "../notifications/stats.ts";
 import { Problem } from "../problems/problem.ts";
-import { type AlertMetric, alertRules } from "../records/alert_rules.ts";
+import { type AlertMetric, alertRules, areaMissingOf } from "../records/alert_rules.ts";
 import { labelIn } from "../records/labels.ts";
 import { findSlackTarget } from "../reports/delivery/targets.ts";
 import { escaped, postToSlack } from "../reports/delivery/slack_delivery.ts";
@@ -76,11 +76,12 @@ export async function checkAlerts(p: AlertPlatform): Promise<{ rules: number }> 
   return { rules: rules.length };
 }
 
-/** The present value of a rule; null if its tenant cannot have it. */
+/** The present value of a rule; null if its tenant cannot have it, or its area is off. */
 async function measure(
   p: AlertPlatform,
   { metric, tenantId, isOfPlatform }: Pick<Rule, "metric" | "tenantId" | "isOfPlatform">,
 ): Promise<number | null> {
+  if (areaMissingOf(p.config, metric) !== null) return null;
   const { sql } = p;
   const now = p.clock.now();
   const scope = isOfPlatform ? EVERY_TENANT : tenantId;

@@ -214,7 +214,7 @@ export async function readOverview(
       : isEverywhere
       ? readStatsOfAll(p.sql, since)
       : readStats(p.sql, { tenantId, fromDate: since }),
-    worst: isEverywhere ? readWorstTenants(p.sql, since) : null,
+    worst: isEverywhere ? readWorstTenants(p, since) : null,
     scanner: AREAS.has("files") && caller.permissions.has("read:files") ? readScanner(p) : null,
     reports: AREAS.has("reports")
       ? readReports(p, within, since)

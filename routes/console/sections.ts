@@ -27,14 +27,17 @@ export const sections: ConsoleSection[] = [
   searchSection,
 ];
 
-/** The sections of the areas that are on, with the pages of these areas. */
+/** The sections with the pages of the areas that are on. A section whose area is off has no heading. */
 export function sectionsOf({ AREAS }: AreasOn): ConsoleSection[] {
-  const isOn = ({ area }: { area?: AreaName }) => area === undefined || AREAS.has(area);
-  return sections.filter(isOn).map((section) => ({
-    ...section,
-    nav: section.nav.filter(isOn),
-    pages: section.pages.filter(isOn),
-  }));
+  return sections.map(({ title, ...section }) => {
+    const isOn = ({ area = section.area }: { area?: AreaName | null }) => !area || AREAS.has(area);
+    return {
+      ...section,
+      ...title && isOn({}) ? { title } : {},
+      nav: section.nav.filter(isOn),
+      pages: section.pages.filter(isOn),
+    };
+  }).filter(({ pages }) => pages.length > 0);
 }
 
 /** The first segments of the paths that records of extensions must not take. */

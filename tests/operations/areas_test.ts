@@ -1,8 +1,13 @@
 // Services that leave areas out: what they serve is derived from the endpoints of all areas.
 import assert from "node:assert/strict";
+import { openLease, warnOfOtherAreas } from "../../domain/jobs/engine/lease.ts";
+import { checkAlerts } from "../../domain/operations/alerts.ts";
+import { newId } from "../../domain/shared/ids.ts";
+import { createLog } from "../../infra/log.ts";
 import type { AreaName } from "../../infra/areas.ts";
 import { ConfigurationError, readConfig } from "../../infra/config.ts";
 import { endpointsOf } from "../../routes/areas.ts";
+import { servicesOf } from "../../routes/extensions/services.ts";
 import { sections, sectionsOf } from "../../routes/console/sections.ts";
 import { ENDPOINTS } from "../../routes/endpoints.ts";
 import { setup, type TestService } from "../support/setup.ts";
@@ -79,6 +84,60 @@ Deno.test("a service of jobs alone serves sign-in and jobs, and is ready without
   });
   assert.equal(signIn.status, 200);
   assert.equal((await few.systemAdmin.get("/api/v1/operations/overview")).status, 200);
+});
+
+Deno.test("the pages of operations leave out areas that are off, and say so", async () => {
+  const { body: timeline } = await few.systemAdmin.get("/api/v1/operations/timeline");
+  assert.deepEqual(timeline.leftOut, ["Audit", "Message", "File", "Report", "WebhookDelivery"]);
+  const ofMessage = await few.systemAdmin.get(`/api/v1/operations/timeline?messageId=${newId()}`);
+  assert.deepEqual([ofMessage.status, ofMessage.body.detail], [404, "AREAS leaves out notifications."]);
+  const { body: upcoming } = await few.systemAdmin.get("/api/v1/operations/upcoming");
+  assert.deepEqual(upcoming.leftOut.slice(0, 3), ["ReportSchedule", "Message", "FilePurge"]);
+  assert.equal((await few.systemAdmin.get("/api/v1/operations/usage")).status, 200);
+  assert.equal((await few.systemAdmin.get("/api/v1/operations/data-health")).status, 200);
+  const rule = { name: "alert", threshold: 1 };
+  for (
+    const [more, member, area] of [
+      [{ metric: "FailingWebhooks" }, "metric", "events"],
+      [{ metric: "BounceRate" }, "metric", "notifications"],
+      [{ metric: "SignatureHours" }, "metric", "files"],
+      [{ metric: "DeadLetters", slackTarget: "team" }, "slackTarget", "reports"],
+    ] as const
+  ) {
+    const { status, body } = await few.systemAdmin.post("/api/v1/alert-rules", { ...rule, ...more });
+    assert.equal(status, 400);
+    assert.match(body.errors[member][0], new RegExp(`AREAS leaves out ${area}$`));
+  }
+  const { status, body: { id } } = await few.systemAdmin.post("/api/v1/alert-rules", {
+    ...rule,
+    metric: "DeadLetters",
+  });
+  assert.equal(status, 201);
+  assert.equal(
+    (await few.systemAdmin.put(`/api/v1/alert-rules/${id}`, { metric: "BounceRate" })).status,
+    400,
+  );
+  await few.steward.platform.sql`update alert_rules set metric = 'BounceRate' where id = ${id}`;
+  await checkAlerts(few.steward.platform);
+  assert.equal((await few.systemAdmin.get(`/api/v1/alert-rules/${id}`)).body.state, "Unknown");
+});
+
+Deno.test("an extension that asks for a download learns that there are no files", async () => {
+  const { platform } = few.steward;
+  await assert.rejects(
+    servicesOf(platform).signDownload(platform.sql, few.platformTenantId, newId()),
+    /AREAS leaves out files/,
+  );
+});
+
+Deno.test("instances with other areas are named in the log and in the console", async () => {
+  const { sql } = few.steward.platform;
+  await openLease(sql, "other-host", newId(), onOf("jobs", "files").AREAS);
+  await warnOfOtherAreas(sql, few.steward.platform.config, createLog("warn", (line) => few.logs.push(line)));
+  const { own, others } = JSON.parse(few.logs.find((line) => line.includes("other AREAS")) ?? "{}");
+  assert.deepEqual([own, others], ["jobs", [{ host: "other-host", areas: "jobs,files" }]]);
+  const browser = await browse(few, few.systemAdmin);
+  assert.match((await browser.open("workers")).html, /Instances differ in AREAS[^<]*other-host: jobs,files/);
 });
 
 Deno.test("the console of a service of jobs alone links to nothing that is off", () =>

@@ -1,8 +1,9 @@
-import { Card, Empty } from "../components/notice.tsx";
+import { areasOfProgram } from "../../../domain/jobs/engine/lease.ts";
+import { Card, Empty, Notice } from "../components/notice.tsx";
 import { dataTable, LivePart } from "../components/table.tsx";
 import { Badge, number, shortId, Time } from "../components/values.tsx";
 import type { Row } from "../shared/operations.ts";
-import type { ConsolePage, Visit } from "../shared/page.ts";
+import { type ConsolePage, isOpen, type Visit } from "../shared/page.ts";
 import { HealthTabs } from "./health_tabs.tsx";
 import { PauseBanner } from "./pauses.tsx";
 import { workerTexts } from "./worker_texts.ts";
@@ -12,10 +13,15 @@ type Worker = Row<"listJobWorkers">;
 /** The workers of the service and of callers: host, program, and the jobs that they hold. */
 export const workersPage: ConsolePage = {
   path: "workers",
+  area: null,
   permissions: ["admin:system"],
   async get(v) {
     const t = workerTexts[v.locale];
-    const [workers, pauses] = await Promise.all([v.api.call("listJobWorkers"), v.api.call("listJobPauses")]);
+    const [workers, pauses] = isOpen(v, "jobs")
+      ? await Promise.all([v.api.call("listJobWorkers"), v.api.call("listJobPauses")])
+      : [(await v.api.call("readOverview")).workers ?? [], []];
+    const own = workers.filter(({ isRemote }) => !isRemote);
+    const byAreas = Map.groupBy(own, ({ program }) => areasOfProgram(program));
     return {
       title: t.title,
       body: (
@@ -23,6 +29,14 @@ export const workersPage: ConsolePage = {
           <HealthTabs v={v} current="workers" />
           <LivePart v={v} id="workers" everySeconds={5}>
             <PauseBanner v={v} pauses={pauses} />
+            {byAreas.size > 1 && (
+              <Notice tone="warn">
+                {t.otherAreas(
+                  [...byAreas].map(([areas, on]) => `${on.map(({ host }) => host).join(", ")}: ${areas}`)
+                    .join("; "),
+                )}
+              </Notice>
+            )}
             <Card>
               {dataTable(t.caption, workers, <Empty icon="alert" title={t.none}>{t.noneText}</Empty>, [
                 {

@@ -144,8 +144,8 @@ export interface ConsolePage {
   path: string;
   /** Any one of these permissions opens the page. Absent: every signed-in viewer may open it. */
   permissions?: string[];
-  /** The area of the product that it belongs to; absent: that of its section. */
-  area?: AreaName;
+  /** The area of the product that it belongs to; null: none, absent: that of its section. */
+  area?: AreaName | null;
   /** True if it also opens for a session that lacks a required second factor. */
   forEnrolling?: true;
   /** True if its form has the same effect in every tenant, so that it is accepted after a switch of the tenant. */
@@ -164,8 +164,8 @@ export interface NavItem {
   label: Record<Locale, string>;
   icon: string;
   permissions?: string[];
-  /** The area of the product that it belongs to; absent: that of its section. */
-  area?: AreaName;
+  /** The area of the product that it belongs to; null: none, absent: that of its section. */
+  area?: AreaName | null;
   /** True if the pages work only in a chosen tenant. */
   needsTenant?: boolean;
 }
