@@ -3,10 +3,7 @@ import { bootstrap, type CatalogAdditions } from "./domain/access/tenants/bootst
 import { requireBreachedPasswords } from "./domain/access/passwords/breached_passwords.ts";
 import { createOpenIdProviders } from "./infra/openid.ts";
 import { Rights } from "./domain/rights/rights.ts";
-import { ReservationWriter } from "./domain/files/reservation_writer.ts";
 import { Pictures } from "./infra/pictures/pictures.ts";
-import { profilesOf } from "./domain/files/configured_profiles.ts";
-import { attachedFiles } from "./domain/files/service_files.ts";
 import { type JobEngine, startJobEngine } from "./domain/jobs/instance/engine.ts";
 import { EventFeed } from "./domain/events/feed/event_feed.ts";
 import { JobEvents } from "./domain/events/job_events.ts";
@@ -15,8 +12,7 @@ import { JobWriter } from "./domain/jobs/enqueue.ts";
 import type { SettledJob } from "./domain/jobs/job_row.ts";
 import { JobTypes } from "./domain/jobs/job_type.ts";
 import { WorkPolls } from "./domain/jobs/remote/work_polls.ts";
-import { registerJobTypes } from "./domain/job_types.ts";
-import { allPersonalData } from "./domain/personal_data.ts";
+import { jobTypesOf, registerJobTypes } from "./domain/job_types.ts";
 import { serviceNotices } from "./domain/notifications/sending/service_notices.ts";
 import { createDeliveryBatches } from "./domain/notifications/delivery/delivery_batches.ts";
 import { finishDirectMessages } from "./domain/notifications/sending/direct.ts";
@@ -30,17 +26,22 @@ import { setIdClock } from "./domain/shared/ids.ts";
 import { Metrics } from "./domain/shared/metrics.ts";
 import { KnownClients } from "./domain/oauth/clients/known_clients.ts";
 import { requestBounds, RunningRequests } from "./domain/requests/running_requests.ts";
-import { openReports } from "./domain/reports/threads/reports.ts";
-import { scheduleWork } from "./domain/reports/schedules/schedule_runs.ts";
 import type { ServicePlatform } from "./domain/platform.ts";
 import type { Clock } from "./infra/clock.ts";
 import type { Config } from "./infra/config.ts";
 import { type EmbeddedStack, startEmbeddedStack } from "./infra/embedded/stack.ts";
 import { serveHttp } from "./infra/http_server.ts";
 import { createLog, type Log } from "./infra/log.ts";
-import { objectStoreConfig } from "./infra/objectstore/store_config.ts";
 import { keepsFiles } from "./infra/areas.ts";
-import { connectObjectStore, type ObjectStore } from "./infra/objectstore/objectstore.ts";
+import { loadLater } from "./infra/load_later.ts";
+import {
+  absent,
+  loadAreaParts,
+  openFiles,
+  openReports,
+  personalDataOf,
+  timedWorkOf,
+} from "./domain/area_parts.ts";
 import { shareChanges } from "./infra/postgres/changes.ts";
 import { DatabaseClock } from "./infra/postgres/database_clock.ts";
 import { ConnectionWait } from "./infra/postgres/connection_wait.ts";
@@ -51,7 +52,6 @@ import { Replica } from "./infra/postgres/replica.ts";
 import { requireTenantInKeys } from "./infra/postgres/tenant_keys.ts";
 import { readConfigOrExit, runService, waitUntilStopped } from "./infra/process.ts";
 import { openProviders } from "./infra/providers.ts";
-import type { Scanner } from "./infra/scanner/scanner.ts";
 import { openTokens } from "./infra/tokens.ts";
 import { openWakeUps } from "./infra/wakeups/open_wake_ups.ts";
 import { createApp, withMounts } from "./routes/app.ts";
@@ -59,7 +59,7 @@ import { componentsMount } from "./routes/components/mount.ts";
 import { consoleMount, rootPage } from "./routes/console/mounts.ts";
 import { loadExtensions } from "./routes/extensions/load_extensions.ts";
 import { noExtensions } from "./routes/extensions/no_extensions.ts";
-import { servicesOf } from "./routes/extensions/services.ts";
+import type { Services } from "./routes/extensions/services.ts";
 import { endpointsOf } from "./routes/areas.ts";
 
 const DRAIN_MS = 25_000;
@@ -108,12 +108,18 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
   const log = o.log ?? createLog(config.LOG_LEVEL);
   const databaseClock = new DatabaseClock();
   const clock = o.clock ?? databaseClock;
+  let services: Services;
   const loaded = await loadExtensions([...config.STEWARD_EXTENSIONS ?? [], ...o.extensions ?? []]);
   const extensions = loaded.length > 0
-    ? (await import("./routes/extensions/assemble.ts")).assemble(loaded, () => services)
+    ? (await loadLater<typeof import("./routes/extensions/assemble.ts")>(
+      import.meta,
+      "./routes/extensions/assemble.ts",
+    )).assemble(loaded, () => services)
     : noExtensions();
   const sections = await extensions.loadSections();
   await requireBreachedPasswords(config.BREACHED_PASSWORDS);
+  // One import loads them all. It comes before the first connection, whose time-out would pass while modules are loaded.
+  await Promise.all([loadAreaParts(config), jobTypesOf(config), endpointsOf({ config, outbox: null })]);
   await prepareDatabase(config, databaseClock, extensions);
   const pools = openPools(config, log);
   const { sql, pointReads } = pools;
@@ -144,19 +150,11 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
   const eventFeed = config.AREAS.has("events")
     ? await EventFeed.open({ sql, log, clock, config, stopping: stopping.signal })
     : null;
-
   const keeps = keepsFiles(config);
-  if (keeps) profilesOf(config); // throws now, not at the first upload, if FILE_PROFILES is wrong
-  const objects = keeps
-    ? connectObjectStore(objectStoreConfig(config), clock)
-    : absent<ObjectStore>("the object store");
-  if (keeps && !config.isProduction) await objects.ensureBucket();
-  const providers = await openProviders(config, clock);
   const metrics = new Metrics();
-  const onVerdict = (verdict: string) => metrics.scans.add([verdict]);
-  const scanner = keeps
-    ? (await import("./infra/scanner/configured_scanner.ts")).openScanner(config, { log, onVerdict })
-    : absent<Scanner>("the scanner");
+  const files = await openFiles({ config, sql, log, clock, metrics });
+  const { objects, scanner } = files;
+  const providers = await openProviders(config, clock);
   const checks = instanceChecks({ config, sql, pointReads, objects, scanner, mail: providers.mail }, {
     jobStallReason: () => engine?.stallReason() ?? null,
   });
@@ -183,13 +181,11 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
       onClaimed: (jobs) => metrics.jobsClaimed.add([], jobs),
     }),
     // Extensions come first: their tables may refer to those of the areas.
-    personalData: [...extensions.personalData, ...allPersonalData],
+    personalData: [...extensions.personalData, ...await personalDataOf(config)],
     jobWriter: new JobWriter(sql),
     auditWriter: new AuditWriter(sql),
     messageWriter: new MessageWriter({ sql, wakeUps }),
-    reservationWriter: new ReservationWriter(sql),
     pictures: new Pictures(),
-    attachedFiles: keeps ? attachedFiles : { ...attachedFiles, lock: () => Promise.resolve(new Map()) },
     deliveryBatches: createDeliveryBatches(sql),
     directDeliveries: new Set(),
     unsubscribeTokens: new UnsubscribeTokens(sql),
@@ -197,10 +193,9 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     ...serviceNotices(() => platform),
     listPages: async () => (await consolePages.load()).listPages,
     userWakeUps: new UserWakeUps({ sql, config, log }),
-    objects,
-    scanner,
+    ...files,
     ...providers,
-    reports: config.AREAS.has("reports") ? await openReports(config, extensions.reports) : absent("reports"),
+    reports: await openReports(config, extensions.reports),
     renderThreads: new RenderThreads(),
     metrics,
     health: new InstanceHealth(checks, {
@@ -213,7 +208,11 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     stopping: stopping.signal,
     baseUrl: () => baseUrl,
   };
-  const services = servicesOf(platform);
+  if (loaded.length > 0) {
+    const path = "./routes/extensions/services.ts";
+    services = (await loadLater<typeof import("./routes/extensions/services.ts")>(import.meta, path))
+      .servicesOf(platform);
+  }
   await registerJobTypes(platform, extensions.jobTypes);
 
   const endpoints = [...await endpointsOf(platform), ...extensions.endpoints];
@@ -225,8 +224,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
   const server = serveHttp(config, withMounts(mounts, api, platform));
   baseUrl ||= server.url;
   await markVersion(platform);
-  const schedules = scheduleWork(platform);
-  const timedWork = config.AREAS.has("reports") ? [schedules] : [];
+  const timedWork = await timedWorkOf(platform);
   const work = { pools, timedWork, onSettled: o.onSettled };
   const jobs = engine = await startJobEngine(platform, work);
   await jobs.checkDueTimes().catch(() => {}); // the failure is logged, and the next check retries
@@ -259,14 +257,6 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     },
   };
 }
-
-/** Stands for a part that is not opened because its area is off: no route and no job of the service reaches it. */
-const absent = <T extends object>(name: string): T =>
-  new Proxy({} as T, {
-    get() {
-      throw new Error(`${name} is not open: its area is not in AREAS`);
-    },
-  });
 
 /**
  * Starts the database's clock, applies migrations if configured, and updates the catalog. Uses connections of its own:

@@ -1,4 +1,5 @@
 import { type AreasOn, keepsFiles } from "../infra/areas.ts";
+import { loadLater } from "../infra/load_later.ts";
 import { announceAccessJob } from "./access/access_changes.ts";
 import { emailChangeMailJob } from "./access/account/email_change.ts";
 import { passwordResetMailJob } from "./access/account/password_reset.ts";
@@ -55,21 +56,45 @@ type Loaded = Promise<AnyJobType<ServicePlatform>[]>;
 const OF_AREAS: [isOn: (o: AreasOn) => boolean, load: () => Loaded][] = [
   [
     ({ AREAS }) => AREAS.has("oauth"),
-    async () => [(await import("./oauth/clients/audience.ts")).pruneAudiencesJob],
+    async () => [
+      (await loadLater<typeof import("./oauth/clients/audience.ts")>(
+        import.meta,
+        "./oauth/clients/audience.ts",
+      )).pruneAudiencesJob,
+    ],
   ],
-  [keepsFiles, async () => (await import("./files/job_types.ts")).fileJobTypes],
+  [
+    keepsFiles,
+    async () =>
+      (await loadLater<typeof import("./files/job_types.ts")>(import.meta, "./files/job_types.ts"))
+        .fileJobTypes,
+  ],
   [
     ({ AREAS }) => AREAS.has("notifications"),
-    async () => [(await import("./looks/senders/verify.ts")).checkSendersJob],
+    async () => [
+      (await loadLater<typeof import("./looks/senders/verify.ts")>(import.meta, "./looks/senders/verify.ts"))
+        .checkSendersJob,
+    ],
   ],
   [
     ({ AREAS }) => AREAS.has("reports"),
-    async () => (await import("./reports/schedules/job_types.ts")).reportJobTypes,
+    async () =>
+      (await loadLater<typeof import("./reports/schedules/job_types.ts")>(
+        import.meta,
+        "./reports/schedules/job_types.ts",
+      )).reportJobTypes,
   ],
-  [({ AREAS }) => AREAS.has("events"), async () => (await import("./events/job_types.ts")).eventJobTypes],
+  [
+    ({ AREAS }) => AREAS.has("events"),
+    async () =>
+      (await loadLater<typeof import("./events/job_types.ts")>(import.meta, "./events/job_types.ts"))
+        .eventJobTypes,
+  ],
   [
     (o) => o.AREAS.has("access") && keepsFiles(o),
-    async () => (await import("./user_data/job_types.ts")).userDataJobTypes,
+    async () =>
+      (await loadLater<typeof import("./user_data/job_types.ts")>(import.meta, "./user_data/job_types.ts"))
+        .userDataJobTypes,
   ],
 ];
 
@@ -96,6 +121,9 @@ export async function registerJobTypes(
     await failDeadTasks(platform, tx, deadLetters);
   };
   if (!config.AREAS.has("reports")) return;
-  const { cancelExecution } = await import("./reports/generation/ended_job.ts");
+  const { cancelExecution } = await loadLater<typeof import("./reports/generation/ended_job.ts")>(
+    import.meta,
+    "./reports/generation/ended_job.ts",
+  );
   jobTypes.onCancelled = (tx, job) => cancelExecution(platform, tx, job);
 }

@@ -1,4 +1,8 @@
 import { type AreaName, type AreasOn, keepsFiles } from "../infra/areas.ts";
+import { loadLater } from "../infra/load_later.ts";
+import { authRoutes } from "./auth/mod.ts";
+import { operationsRoutes } from "./operations/mod.ts";
+import { recordsRoutes } from "./records/mod.ts";
 import type { Endpoint } from "./shared/endpoint.ts";
 
 /** The parts of a service that decide which routes it has. */
@@ -12,32 +16,61 @@ type Routes = readonly [area: AreaName | null, load: (served: Served) => Promise
 
 /** All routes, each list with the area that it belongs to; null: every service has them. An area that is off is not loaded. */
 const ROUTES = [
-  [null, async () => (await import("./auth/mod.ts")).authRoutes],
-  ["oauth", async () => (await import("./oauth/mod.ts")).oauthRoutes],
+  [null, () => Promise.resolve(authRoutes)],
+  [
+    "oauth",
+    async () => (await loadLater<typeof import("./oauth/mod.ts")>(import.meta, "./oauth/mod.ts")).oauthRoutes,
+  ],
   ["access", async ({ config }) => {
-    const { accessRoutes, userDataRoutes } = await import("./access/mod.ts");
+    const { accessRoutes, userDataRoutes } = await loadLater<typeof import("./access/mod.ts")>(
+      import.meta,
+      "./access/mod.ts",
+    );
     return accessRoutes.filter((spec) => keepsFiles(config) || !userDataRoutes.has(spec));
   }],
-  ["access", async () => (await import("./scim/mod.ts")).scimRoutes],
-  ["reports", async () => (await import("./reports/mod.ts")).reportsRoutes],
-  ["jobs", async () => (await import("./jobs/mod.ts")).jobsRoutes],
-  ["files", async () => (await import("./files/mod.ts")).filesRoutes],
-  ["notifications", async () => (await import("./notifications/mod.ts")).notificationsRoutes],
+  [
+    "access",
+    async () => (await loadLater<typeof import("./scim/mod.ts")>(import.meta, "./scim/mod.ts")).scimRoutes,
+  ],
+  [
+    "reports",
+    async () =>
+      (await loadLater<typeof import("./reports/mod.ts")>(import.meta, "./reports/mod.ts")).reportsRoutes,
+  ],
+  [
+    "jobs",
+    async () => (await loadLater<typeof import("./jobs/mod.ts")>(import.meta, "./jobs/mod.ts")).jobsRoutes,
+  ],
+  [
+    "files",
+    async () => (await loadLater<typeof import("./files/mod.ts")>(import.meta, "./files/mod.ts")).filesRoutes,
+  ],
+  [
+    "notifications",
+    async () =>
+      (await loadLater<typeof import("./notifications/mod.ts")>(import.meta, "./notifications/mod.ts"))
+        .notificationsRoutes,
+  ],
   [
     null,
-    async ({ config }) =>
-      (await import("./records/mod.ts")).recordsRoutes.filter(({ area }) =>
-        config.AREAS.has("records") || area === "Operations"
+    ({ config }) =>
+      Promise.resolve(
+        recordsRoutes.filter(({ area }) => config.AREAS.has("records") || area === "Operations"),
       ),
   ],
-  ["notifications", async () => (await import("./looks/mod.ts")).looksRoutes],
-  ["events", async () => (await import("./events/mod.ts")).eventsRoutes],
+  [
+    "notifications",
+    async () => (await loadLater<typeof import("./looks/mod.ts")>(import.meta, "./looks/mod.ts")).looksRoutes,
+  ],
+  [
+    "events",
+    async () =>
+      (await loadLater<typeof import("./events/mod.ts")>(import.meta, "./events/mod.ts")).eventsRoutes,
+  ],
   [
     null,
-    async ({ outbox }) =>
-      (await import("./operations/mod.ts")).operationsRoutes.filter(({ path }) =>
-        outbox || !path.startsWith("/dev/")
-      ),
+    ({ outbox }) =>
+      Promise.resolve(operationsRoutes.filter(({ path }) => outbox || !path.startsWith("/dev/"))),
   ],
 ] as const satisfies readonly Routes[];
 

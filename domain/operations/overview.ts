@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { loadLater } from "../../infra/load_later.ts";
 import { waitAtMost } from "../../infra/timeout.ts";
 import { reachForReading } from "../access/tenants/tenant_reach.ts";
 import { summarizeTenants, TenantsSummary } from "../access/tenants/tenants.ts";
@@ -17,8 +18,6 @@ import { readThroughput, Throughput, type ThroughputWindow } from "../jobs/stati
 import { NotificationStats, readStats, readStatsOfAll } from "../notifications/stats.ts";
 import { countSuppressionRise } from "../notifications/suppression.ts";
 import { Problem } from "../problems/problem.ts";
-import { countProblems, listLatestExecutions } from "../reports/execution.ts";
-import { countPausedSchedules } from "../reports/schedules/schedule.ts";
 import { DELIVERY_STATUSES } from "../reports/status.ts";
 import { type Caller, holds, isSystemAdmin, type TenantCaller } from "../rights/caller.ts";
 import { EVERY_TENANT } from "../shared/belongs_to.ts";
@@ -243,6 +242,13 @@ async function readScanner(p: OverviewPlatform): Promise<Overview["scanner"]> {
 }
 
 async function readReports(p: OverviewPlatform, caller: Caller, since: Date): Promise<Overview["reports"]> {
+  const [{ countProblems, listLatestExecutions }, { countPausedSchedules }] = await Promise.all([
+    loadLater<typeof import("../reports/execution.ts")>(import.meta, "../reports/execution.ts"),
+    loadLater<typeof import("../reports/schedules/schedule.ts")>(
+      import.meta,
+      "../reports/schedules/schedule.ts",
+    ),
+  ]);
   const [latest, problems, pausedSchedules] = await Promise.all([
     listLatestExecutions(p.sql, caller, RUNS_SHOWN),
     countProblems(p.sql, caller, since),

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
+import { loadLater } from "../load_later.ts";
 import { keepsFiles } from "../areas.ts";
 import type { Config } from "../config.ts";
 import { removeEmbeddedDatabaseUrl, writeEmbeddedDatabaseUrl } from "./database_address.ts";
@@ -71,7 +72,7 @@ type ObjectStoreServer = typeof import("./objectstore/server.ts");
 async function startObjectStore(
   ...o: Parameters<ObjectStoreServer["startEmbeddedObjectStore"]>
 ): ReturnType<ObjectStoreServer["startEmbeddedObjectStore"]> {
-  const server: ObjectStoreServer = await import(import.meta.resolve("./objectstore/server.ts"));
+  const server = await loadLater<ObjectStoreServer>(import.meta, "./objectstore/server.ts");
   return await server.startEmbeddedObjectStore(...o);
 }
 

@@ -45,7 +45,6 @@ const MOST_ROWS = 100;
 /** Shows sizes and growth of the database, its limits, and what keeps removed rows. */
 export const databasePage: ConsolePage = {
   path: "workers/database",
-  area: null,
   permissions: ["admin:system"],
   async get(v) {
     const t = texts[v.locale];

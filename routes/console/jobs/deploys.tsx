@@ -26,7 +26,6 @@ const crumb = (v: Visit) => ({ href: "workers", label: workerTexts[v.locale].tit
 export const deployPages: ConsolePage[] = [
   formPage({
     path: "deploys",
-    area: null,
     permissions: ["admin:system"],
     async show(v, sent) {
       const t = deployTexts[v.locale];
@@ -56,7 +55,7 @@ export const deployPages: ConsolePage[] = [
       return done(`deploys/${id}`, deployTexts[v.locale].added);
     },
   }),
-  { path: "deploys/{id}", area: null, permissions: ["admin:system"], get: comparisonPage },
+  { path: "deploys/{id}", permissions: ["admin:system"], get: comparisonPage },
 ];
 
 function AddForm({ v, sent }: { v: Visit; sent: Sent | null }) {

@@ -43,10 +43,9 @@ export const jobsSection: ConsoleSection = {
     { path: "job-types", get: typesPage },
     { path: "job-types/{name}", get: typePage },
     ...pausePages,
-    workersPage,
-    ...deployPages,
+    // The state of the service does not need the routes of jobs.
+    ...[workersPage, ...deployPages, databasePage].map((page) => ({ ...page, area: null })),
     { path: "upcoming", get: upcomingPage },
-    databasePage,
     ...recurringPages,
     ...deadLetterPages,
   ],

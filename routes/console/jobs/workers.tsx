@@ -13,7 +13,6 @@ type Worker = Row<"listJobWorkers">;
 /** The workers of the service and of callers: host, program, and the jobs that they hold. */
 export const workersPage: ConsolePage = {
   path: "workers",
-  area: null,
   permissions: ["admin:system"],
   async get(v) {
     const t = workerTexts[v.locale];

@@ -1,1 +1,0 @@
-const m=Deno.args[0]; const t=performance.now(); await import(m); const d=performance.now()-t; const {rss,heapUsed}=Deno.memoryUsage(); console.log(m.replace(/.*p-areas\//,""), Math.round(d)+"ms", Math.round(rss/1e6)+"MB", "heap", Math.round(heapUsed/1e6)); Deno.exit(0);
