@@ -4,7 +4,7 @@ import { LivePart } from "../components/table.tsx";
 import { statisticList } from "../components/statistics.tsx";
 import { WindowTabs } from "../components/tabs.tsx";
 import { duration, Time } from "../components/values.tsx";
-import { type Page, Refusal, searchOf } from "../shared/api.ts";
+import { orNull, type Page, Refusal, searchOf } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { isOpen, may, type View, type Visit } from "../shared/page.ts";
 import { actingApi } from "../shared/scope.ts";
@@ -219,8 +219,8 @@ async function readChanges(v: Visit, window: Window): Promise<RecentChanges | nu
   if (!may(v.viewer, "read:users")) return null;
   const start = v.now.getTime() - WINDOW_MS[window];
   const since = new Date(start - start % 60_000).toISOString(); // to the minute, as the link can say it
-  const page = await v.api.call("readAuditLog", { query: { fromDate: since, pageSize: SHOWN } });
-  return { page, since };
+  const page = await orNull(v.api.call("readAuditLog", { query: { fromDate: since, pageSize: SHOWN } }));
+  return page && { page, since };
 }
 
 /** The changes of the last hour or day, with their actors. */
