@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { AreaName, AreasOn } from "../../infra/areas.ts";
 import type { Sql, SqlPart } from "../../infra/postgres/postgres.ts";
 import { readNamesOf } from "../audit/entry_names.ts";
 import { EXPORT_PROFILE } from "../files/profiles.ts";
@@ -48,6 +49,16 @@ export const Timeline = z.object({
   }),
 }).meta({ id: "TimelineDto" });
 type Timeline = z.output<typeof Timeline>;
+
+/** The area whose lists have the things of a kind. */
+const AREA_OF: Record<TimelineKind, AreaName> = {
+  Audit: "access",
+  Job: "jobs",
+  Message: "notifications",
+  File: "files",
+  Report: "reports",
+  WebhookDelivery: "events",
+};
 
 /** At most one member is set; none: everything in the scope of the caller. */
 export interface TimelineKey {
@@ -101,18 +112,19 @@ const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12
 
 /**
  * Reads what happened for one key, newest first, one query a kind. Ids are sorted by time in every table, so the last id of
- * a page is where the next one starts. Each kind needs the permission of its list, and shows the rows of that list only.
+ * a page is where the next one starts. Each kind needs its area and the permission of its list, and shows the rows of that
+ * list only.
  * @throws JOB_NOT_FOUND, FILE_NOT_FOUND, NOTIFICATION_NOT_FOUND
  */
 export async function readTimeline(
-  p: Pick<JobPlatform, "sql">,
+  p: Pick<JobPlatform, "sql" | "config">,
   caller: Caller,
   { before = LAST_ID, from, to, pageSize, ...key }: Request,
 ): Promise<Timeline> {
   const last = to && idAfter(to) < before ? idAfter(to) : before;
   const end = last < NO_LAST ? last : LAST_ID;
   const page = { start: from ? firstIdOf(from) : FIRST_ID, end, limit: pageSize + 1 };
-  const sources = await sourcesOf(p.sql, caller, key, page);
+  const sources = await sourcesOf(p, caller, key, page);
   const found = await Promise.all(sources.map((source) => readSource(p.sql, source, page.limit)));
   const all = found.flat().sort((a, b) => a.id < b.id ? 1 : -1);
   const items = all.slice(0, pageSize);
@@ -144,13 +156,18 @@ interface Page {
   limit: number;
 }
 
-async function sourcesOf(q: Sql, caller: Caller, key: TimelineKey, page: Page): Promise<Source[]> {
+async function sourcesOf(
+  { sql: q, config }: Pick<JobPlatform, "sql" | "config">,
+  caller: Caller,
+  key: TimelineKey,
+  page: Page,
+): Promise<Source[]> {
   const { tenantId, userId, ...ofOne } = key;
   const isOwn = isOwnScope(caller, tenantId);
   const reach = jobReach(caller, tenantId);
   const own = belongsTo(q, caller.tenantId);
   const isOfOne = Object.values(ofOne).some((id) => id !== undefined);
-  const related = isOfOne ? await findRelated(q, caller, ofOne) : null;
+  const related = isOfOne ? await findRelated(q, caller, ofOne, config) : null;
   /** The first ids of a selection. */
   const first = (from: SqlPart, id = "id") =>
     q`(select ${q.unsafe(id)} from ${from} and ${q.unsafe(id)} >= ${page.start}::uuid
@@ -163,7 +180,7 @@ async function sourcesOf(q: Sql, caller: Caller, key: TimelineKey, page: Page): 
     columns: Partial<typeof COLUMNS>,
     isOpen: boolean,
     ids: () => SqlPart,
-  ): Source => ({ kind, table, columns, ids: isOpen ? ids() : null });
+  ): Source => ({ kind, table, columns, ids: isOpen && config.AREAS.has(AREA_OF[kind]) ? ids() : null });
   const inReach = within(q, reach);
   const byUser = userId ? q`and created_by = ${userId}` : q``;
   const reports = q`${own} and deleted_at is null and ${
@@ -256,9 +273,9 @@ interface Related {
  * Finds what belongs to the traces of a thing, and the audit entries about it. Jobs name what they work on in their
  * arguments, and audit entries in their target, so messages, files, reports and deliveries need no index by trace.
  */
-async function findRelated(q: Sql, caller: Caller, key: TimelineKey): Promise<Related> {
+async function findRelated(q: Sql, caller: Caller, key: TimelineKey, o: AreasOn): Promise<Related> {
   const reach = jobReach(caller);
-  const { traces, ids, entries } = await findSeeds(q, caller, key);
+  const { traces, ids, entries } = await findSeeds(q, caller, key, o);
   const found = await Promise.all(traces.map(async (traceId) => [
     await readByTrace(q, "jobs", traceId, (tx) => within(tx, reach)),
     await readByTrace(q, "audit_log", traceId, (tx) => within(tx, reach)),
@@ -280,9 +297,15 @@ async function findSeeds(
   q: Sql,
   caller: Caller,
   { traceId, jobId, fileId, messageId }: TimelineKey,
+  { AREAS }: AreasOn,
 ): Promise<{ traces: string[]; ids: string[]; entries: string[] }> {
   if (traceId) return { traces: [traceId], ids: [], entries: [] };
   const [type, id] = jobId ? ["job", jobId] : fileId ? ["file", fileId] : ["notification", messageId ?? ""];
+  if (jobId && !AREAS.has("jobs")) throw problem("JOB_NOT_FOUND", "AREAS leaves out jobs.");
+  if (fileId && !AREAS.has("files")) throw problem("FILE_NOT_FOUND", "AREAS leaves out files.");
+  if (messageId && !AREAS.has("notifications")) {
+    throw problem("NOTIFICATION_NOT_FOUND", "AREAS leaves out notifications.");
+  }
   const ofThing =
     await (jobId
       ? readJobTraces(q, caller, id)

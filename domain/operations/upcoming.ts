@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { AreaName, AreasOn } from "../../infra/areas.ts";
 import type { Sql, SqlPart } from "../../infra/postgres/postgres.ts";
 import { nextRuns } from "../jobs/cron.ts";
 import type { JobPlatform } from "../jobs/platform.ts";
@@ -19,6 +20,22 @@ const UPCOMING_KINDS = [
   "ApiKeyExpiry",
   "SetupLinkExpiry",
 ] as const;
+
+type UpcomingKind = typeof UPCOMING_KINDS[number];
+
+/** The area whose lists have the things of a kind; keys and setup links belong to none. */
+const AREA_OF: Partial<Record<UpcomingKind, AreaName>> = {
+  RecurringJob: "jobs",
+  ReportSchedule: "reports",
+  Job: "jobs",
+  Retry: "jobs",
+  Message: "notifications",
+  FilePurge: "files",
+};
+const isOn = ({ AREAS }: AreasOn, kind: UpcomingKind): boolean => {
+  const area = AREA_OF[kind];
+  return area === undefined || AREAS.has(area);
+};
 
 const UpcomingSchedule = z.object({
   kind: z.enum(SCHEDULE_KINDS),
@@ -66,21 +83,30 @@ const MOST_COUNTED = 20_000;
 /** A kind of thing that happens once: SQL for its rows with `at`, `name` and `id`; null: the caller may not see it. */
 type Source = [kind: UpcomingEntry["kind"], rows: SqlPart | null];
 
+type UpcomingPlatform = Pick<JobPlatform, "config" | "sql" | "clock" | "jobTypes">;
+
 /**
  * Reads what will happen until `hours` from now in the caller's scope, each kind with the permission of its list. The upkeep of
- * the service itself is left out.
+ * the service itself and areas that are off are left out.
  * @param o.tenantId limits the jobs of a system administrator to one tenant; messages, files and keys are the caller's own
  */
 export async function readUpcoming(
-  p: Pick<JobPlatform, "sql" | "clock" | "jobTypes">,
+  p: UpcomingPlatform,
   caller: Caller,
   o: { tenantId?: string | undefined; hours: number },
 ): Promise<Upcoming> {
   const from = p.clock.now();
   const to = new Date(from.getTime() + o.hours * 3_600_000);
+  const listed = SCHEDULE_KINDS.filter((kind) =>
+    isOn(p.config, kind) && (kind === "RecurringJob" || isOwnScope(caller, o.tenantId))
+  );
   const [schedules, counted] = await Promise.all([
-    readSchedules(p, caller, o.tenantId, from),
-    Promise.all(sourcesOf(p, caller, o.tenantId, to).map((source) => countByHour(p.sql, source))),
+    readSchedules(p, caller, o.tenantId, from, listed),
+    Promise.all(
+      sourcesOf(p, caller, o.tenantId, to).map(([kind, rows]) =>
+        countByHour(p.sql, [kind, isOn(p.config, kind) ? rows : null])
+      ),
+    ),
   ]);
   const ofSchedules = schedules.flatMap(({ kind, id, name, runs }): UpcomingEntry[] => {
     const within = runs.filter((run) => run <= to);
@@ -96,7 +122,7 @@ export async function readUpcoming(
       a.at.getTime() - b.at.getTime()
     ),
     leftOut: [
-      ...isOwnScope(caller, o.tenantId) ? [] : ["ReportSchedule" as const],
+      ...SCHEDULE_KINDS.filter((kind) => !listed.includes(kind)),
       ...counted.filter(({ isReadable }) => !isReadable).map(({ kind }) => kind),
     ],
     partial: [
@@ -114,10 +140,11 @@ async function readSchedules(
   caller: Caller,
   tenantId: string | undefined,
   now: Date,
+  listed: UpcomingSchedule["kind"][],
 ): Promise<UpcomingSchedule[]> {
   const reach = jobReach(caller, tenantId);
-  const ofJobs = q`${within(q, reach)} and ${isNoUpkeep(q, jobTypes)}`;
-  const ofReports = isOwnScope(caller, tenantId)
+  const ofJobs = q`${listed.includes("RecurringJob")} and ${within(q, reach)} and ${isNoUpkeep(q, jobTypes)}`;
+  const ofReports = listed.includes("ReportSchedule")
     ? q`${belongsTo(q, caller.tenantId)} and ${holdsAllCondition(q, caller, q`required_permissions`)}`
     : q`false`;
   const rows = await q<Omit<UpcomingSchedule, "runs">[]>`

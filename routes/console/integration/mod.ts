@@ -13,8 +13,8 @@ import { webhooksPage } from "./webhooks.tsx";
 
 const KEYS = { permissions: ["manage:api-keys"] };
 const ACCOUNTS = { permissions: ["manage:service-accounts"] };
-const CLIENTS = { permissions: ["manage:oauth-clients"] };
-const WEBHOOKS = { permissions: ["manage:webhooks"] };
+const CLIENTS = { permissions: ["manage:oauth-clients"], area: "oauth" as const };
+const WEBHOOKS = { permissions: ["manage:webhooks"], area: "events" as const };
 
 /** API keys, service accounts and webhook endpoints for other programs. */
 export const integrationSection: ConsoleSection = {

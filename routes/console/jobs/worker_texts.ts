@@ -8,6 +8,10 @@ export const workerTexts = sectionTexts({
     "No jobs run. Start an instance that runs jobs, or a worker of your own.",
     "Nenhuma tarefa é executada. Inicie uma instância que execute tarefas, ou um executor próprio.",
   ],
+  otherAreas: (areas: string) => [
+    `Instances differ in AREAS; give all the same value. ${areas}`,
+    `As instâncias diferem em AREAS; dê a todas o mesmo valor. ${areas}`,
+  ],
   worker: ["Worker", "Executor"],
   jobs: ["Jobs that it holds", "Tarefas que executa"],
   ofHost: (workers: number, jobs: number) => [

@@ -1,10 +1,11 @@
 import type { Child } from "hono/jsx";
-import { Card, Empty } from "../components/notice.tsx";
+import { areasOfProgram } from "../../../domain/jobs/engine/lease.ts";
+import { Card, Empty, Notice } from "../components/notice.tsx";
 import { dataTable, LivePart } from "../components/table.tsx";
 import { Badge, shortId, Time } from "../components/values.tsx";
 import { searchOf } from "../shared/api.ts";
 import type { Row } from "../shared/operations.ts";
-import type { ConsolePage, Visit } from "../shared/page.ts";
+import { type ConsolePage, isOpen, type Visit } from "../shared/page.ts";
 import { HealthTabs } from "./health_tabs.tsx";
 import { PauseBanner } from "./pauses.tsx";
 import { workerTexts } from "./worker_texts.ts";
@@ -20,7 +21,13 @@ export const workersPage: ConsolePage = {
   permissions: ["admin:system"],
   async get(v) {
     const t = workerTexts[v.locale];
-    const [all, pauses] = await Promise.all([v.api.call("listJobWorkers"), v.api.call("listJobPauses")]);
+    const [all, pauses] = isOpen(v, "jobs")
+      ? await Promise.all([v.api.call("listJobWorkers"), v.api.call("listJobPauses")])
+      : [(await v.api.call("readOverview")).workers ?? [], []];
+    const byAreas = Map.groupBy(
+      all.filter(({ isRemote }) => !isRemote),
+      ({ program }) => areasOfProgram(program),
+    );
     const [host, id] = [v.query.get("host"), v.query.get("worker")];
     const isOne = host !== null || id !== null;
     const workers = all.filter((worker) => (!host || worker.host === host) && (!id || worker.id === id))
@@ -36,8 +43,18 @@ export const workersPage: ConsolePage = {
           {!isOne && <HealthTabs v={v} current="workers" />}
           <LivePart v={v} id="workers" everySeconds={5}>
             <PauseBanner v={v} pauses={pauses} />
+            {byAreas.size > 1 && (
+              <Notice tone="warn">
+                {t.otherAreas(
+                  [...byAreas].map(([areas, on]) => `${on.map(({ host }) => host).join(", ")}: ${areas}`)
+                    .join("; "),
+                )}
+              </Notice>
+            )}
             <Card>{workersTable(v, workers, isOne, empty)}</Card>
-            {isOne && workers.length > 0 && <Card title={t.jobs}>{jobsOf(v, workers)}</Card>}
+            {isOne && workers.length > 0 && isOpen(v, "jobs") && (
+              <Card title={t.jobs}>{jobsOf(v, workers)}</Card>
+            )}
           </LivePart>
         </>
       ),

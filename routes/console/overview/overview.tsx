@@ -4,9 +4,9 @@ import { LivePart } from "../components/table.tsx";
 import { statisticList } from "../components/statistics.tsx";
 import { WindowTabs } from "../components/tabs.tsx";
 import { duration, Time } from "../components/values.tsx";
-import { type Page, Refusal, searchOf } from "../shared/api.ts";
+import { orNull, type Page, Refusal, searchOf } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
-import { may, mayInFiles, type Outcome, type Visit } from "../shared/page.ts";
+import { isOpen, may, mayInFiles, type Outcome, type Visit } from "../shared/page.ts";
 import { actingApi, actsHere } from "../shared/scope.ts";
 import { fragment } from "../components/fragment.ts";
 import { navCount } from "../layout/navigation.tsx";
@@ -50,12 +50,12 @@ export async function overviewPage(v: Visit): Promise<Outcome> {
         <LivePart v={v} id="overview" everySeconds={5}>
           <AttentionCard v={v} overview={overview} />
           {cards.length > 0 && <div class="grid-2">{await Promise.all(cards)}</div>}
-          <JobStatistics v={v} overview={overview} />
-          <Queues v={v} overview={overview} />
+          {isOpen(v, "jobs") && <JobStatistics v={v} overview={overview} />}
+          {isOpen(v, "jobs") && <Queues v={v} overview={overview} />}
           <div class="columns">
-            <ThroughputCard v={v} overview={overview} window={window} />
+            {isOpen(v, "jobs") && <ThroughputCard v={v} overview={overview} window={window} />}
             {changes && <ChangesCard v={v} changes={changes} window={window} />}
-            <ReportRuns v={v} overview={overview} schedules={schedules} />
+            {isOpen(v, "report-runs") && <ReportRuns v={v} overview={overview} schedules={schedules} />}
             {overview.notifications && (
               <Deliveries v={v} stats={overview.notifications} since={overview.since} />
             )}
@@ -275,8 +275,8 @@ function sinceOf(v: Visit, window: Window): string {
 async function readChanges(v: Visit, window: Window): Promise<RecentChanges | null> {
   if (!may(v.viewer, "read:users")) return null;
   const since = sinceOf(v, window);
-  const page = await v.api.call("readAuditLog", { query: { fromDate: since, pageSize: SHOWN } });
-  return { page, since };
+  const page = await orNull(v.api.call("readAuditLog", { query: { fromDate: since, pageSize: SHOWN } }));
+  return page && { page, since };
 }
 
 /** The changes of the last hour or day, with their actors. */

@@ -153,6 +153,8 @@ export class Api {
       headers: Record<string, string>;
       /** True if lists may be some seconds old, so that a read replica may answer them. */
       mayBeStale?: boolean;
+      /** The permissions that open nothing, because their areas are off. */
+      unserved?: ReadonlySet<string>;
       /** The language of the errors. */
       locale: Locale;
       /** The tenant to which operations that could show all tenants are limited. */
@@ -165,6 +167,11 @@ export class Api {
   /** This client, whose calls of endpoints run within `around`. */
   around(around: Around): Api {
     return new Api(this.handle, { ...this.o, around });
+  }
+
+  /** The permissions that open nothing, because their areas are off. */
+  get unserved(): ReadonlySet<string> {
+    return this.o.unserved ?? new Set();
   }
 
   /**

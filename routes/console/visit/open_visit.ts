@@ -27,6 +27,8 @@ export interface VisitContext {
   sitemap: Sitemap;
   /** Tokens of browser sessions, because a signature and its check take longer than the rest of a small page. */
   tokens: TtlCache<string>;
+  /** The permissions that open nothing, because their areas are off. */
+  unserved: ReadonlySet<string>;
 }
 
 /** A request for a page of the console. */
@@ -38,7 +40,7 @@ export interface VisitRequest {
 
 /** Reads the browser's session and its viewer. @returns a redirect to the sign-in if there is no session */
 export async function openVisit(
-  { p, handle, answers, sitemap, tokens }: VisitContext,
+  { p, handle, answers, sitemap, tokens, unserved }: VisitContext,
   { request, ip, params }: VisitRequest,
 ): Promise<{ v: Visit; state: BrowserState } | Response> {
   const state = readCookies(answers.baseUrl, request.headers);
@@ -65,6 +67,7 @@ export async function openVisit(
         "user-agent": request.headers.get("user-agent") ?? "",
         ...traceparent ? { traceparent } : {},
       },
+      unserved,
       mayBeStale: !state.hasChanged && request.method === "GET",
       locale,
     });
