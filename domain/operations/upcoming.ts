@@ -5,7 +5,7 @@ import type { JobPlatform } from "../jobs/platform.ts";
 import { jobReach, within } from "../jobs/reach.ts";
 import { deliveryJob } from "../notifications/delivery/deliver.ts";
 import { holdsAllCondition } from "../reports/definition/permissions.ts";
-import { type Caller, holds, isProgram } from "../rights/caller.ts";
+import { type Caller, holds, isProgram, listedTenant } from "../rights/caller.ts";
 import { belongsTo } from "../shared/belongs_to.ts";
 import { time } from "../shared/shapes.ts";
 
@@ -69,7 +69,7 @@ type Source = [kind: UpcomingEntry["kind"], rows: SqlPart | null];
 /**
  * Reads what will happen until `hours` from now in the caller's scope, each kind with the permission of its list. The upkeep of
  * the service itself is left out.
- * @param o.tenantId limits the jobs of a system administrator to one tenant; messages, files and keys are the caller's own
+ * @param o.tenantId limits a system administrator to one tenant; keys are the caller's own
  */
 export async function readUpcoming(
   p: Pick<JobPlatform, "sql" | "clock" | "jobTypes">,
@@ -95,10 +95,7 @@ export async function readUpcoming(
     entries: [...ofSchedules, ...counted.flatMap(({ entries }) => entries)].sort((a, b) =>
       a.at.getTime() - b.at.getTime()
     ),
-    leftOut: [
-      ...isOwnScope(caller, o.tenantId) ? [] : ["ReportSchedule" as const],
-      ...counted.filter(({ isReadable }) => !isReadable).map(({ kind }) => kind),
-    ],
+    leftOut: counted.filter(({ isReadable }) => !isReadable).map(({ kind }) => kind),
     partial: [
       ...SCHEDULE_KINDS.filter((kind) =>
         schedules.filter((one) => one.kind === kind).length === MOST_SCHEDULES
@@ -117,9 +114,9 @@ async function readSchedules(
 ): Promise<UpcomingSchedule[]> {
   const reach = jobReach(caller, tenantId);
   const ofJobs = q`${within(q, reach)} and ${isNoUpkeep(q, jobTypes)}`;
-  const ofReports = isOwnScope(caller, tenantId)
-    ? q`${belongsTo(q, caller.tenantId)} and ${holdsAllCondition(q, caller, q`required_permissions`)}`
-    : q`false`;
+  const ofReports = q`${belongsTo(q, seenTenant(caller, tenantId))} and ${
+    holdsAllCondition(q, caller, q`required_permissions`)
+  }`;
   const rows = await q<Omit<UpcomingSchedule, "runs">[]>`
     (select 'RecurringJob' as kind, job_id as id, job_id as name, cron_expression, time_zone_id, tenant_id, next_run_at
       from recurring_jobs where not is_paused and ${ofJobs} order by next_run_at limit ${MOST_SCHEDULES})
@@ -137,9 +134,9 @@ async function readSchedules(
 const isNoUpkeep = (q: Sql, jobTypes: JobPlatform["jobTypes"]) =>
   q`not (tenant_id is null and job_type_name = any(${jobTypes.internalNames()}::text[]))`;
 
-/** True if a filter by tenant leaves the caller's own scope, in which lists without such a filter are read. */
-export const isOwnScope = (caller: Caller, tenantId: string | undefined): boolean =>
-  tenantId === undefined || tenantId === caller.tenantId;
+/** The tenants whose things a system administrator sees who names one or none; others see their own. */
+export const seenTenant = (caller: Caller, tenantId: string | undefined): string | null =>
+  listedTenant(caller, { tenantId, everywhere: true });
 
 function sourcesOf(
   { sql: q, jobTypes }: Pick<JobPlatform, "sql" | "jobTypes">,
@@ -147,11 +144,12 @@ function sourcesOf(
   tenantId: string | undefined,
   to: Date,
 ): Source[] {
-  const isOwn = isOwnScope(caller, tenantId);
+  const isOwn = tenantId === undefined || tenantId === caller.tenantId;
   const own = belongsTo(q, caller.tenantId);
-  const seesMessages = isOwn && holds(caller, "send:notifications");
+  const seen = belongsTo(q, seenTenant(caller, tenantId));
+  const seesMessages = holds(caller, "send:notifications");
   /** The jobs that deliver the messages which are listed themselves. */
-  const delivering = seesMessages ? q`job_type_name = ${deliveryJob.name} and ${own}` : q`false`;
+  const delivering = seesMessages ? q`job_type_name = ${deliveryJob.name} and ${seen}` : q`false`;
   const isPersonInTenant = isOwn && caller.tenantId !== null && !isProgram(caller);
   const jobs = (status: "Scheduled" | "Failed") =>
     q`select due_at as at, job_type_name as name, id from jobs
@@ -167,15 +165,15 @@ function sourcesOf(
       "Message",
       seesMessages
         ? q`select scheduled_at as at, channel::text as name, id from notifications
-            where status = 'Scheduled' and scheduled_at <= ${to} and ${own}`
+            where status = 'Scheduled' and scheduled_at <= ${to} and ${seen}`
         : null,
     ],
     [
       "FilePurge",
-      isOwn && caller.permissions.has("read:files")
+      caller.permissions.has("read:files")
         ? q`select collect_at as at, null as name, id from files
             where status in ('Available', 'Failed') and reference_count = 0 and not legal_hold
-              and retention_class <> 'Permanent' and collect_at <= ${to} and ${own}`
+              and retention_class <> 'Permanent' and collect_at <= ${to} and ${seen}`
         : null,
     ],
     [

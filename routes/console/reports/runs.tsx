@@ -1,8 +1,10 @@
 import { periodOf } from "../components/date_inputs.ts";
-import { choice, hidden, list, period, timeColumn } from "../components/list.tsx";
+import { choice, hidden, list, period, tenantColumn, timeColumn } from "../components/list.tsx";
 import { Card, Notice } from "../components/notice.tsx";
 import type { Column } from "../components/table.tsx";
 import { bytes, exactTime, factList } from "../components/values.tsx";
+import { tenantNames } from "../shared/access_queries.ts";
+import { everywhere, inTenantOf } from "../shared/scope.ts";
 import { translateBuiltin } from "../shared/builtin_translations.ts";
 import type { Row } from "../shared/operations.ts";
 import type { View, Visit } from "../shared/page.ts";
@@ -27,9 +29,15 @@ export async function runsPage(v: Visit): Promise<View> {
   const since = v.query.get("fromDate");
   const { fromDate = since, toDate } = periodOf(v);
   const [page, templates] = await Promise.all([
-    v.api.list("listReportExecutions", v, { fromDate, toDate, pageNumber: v.query.get("page") }),
+    v.api.list("listReportExecutions", v, {
+      fromDate,
+      toDate,
+      pageNumber: v.query.get("page"),
+      ...everywhere(v),
+    }),
     readTemplates(v),
   ]);
+  const names = everywhere(v).everywhere && await tenantNames(v, page.items.map(({ tenantId }) => tenantId));
   return {
     title: t.history,
     body: list(v, page, {
@@ -56,7 +64,7 @@ export async function runsPage(v: Visit): Promise<View> {
         ...period(t),
       ],
       everySeconds: page.items.some(isMoving) ? 2 : 15,
-      columns: runColumns(v),
+      columns: runColumns(v, names || null),
     }),
   };
 }
@@ -68,14 +76,19 @@ const FilterNotice = ({ v, text }: { v: Visit; text: string }) => (
 );
 
 /** The columns of a table of report runs. */
-export function runColumns(v: Visit): Column<Row<"listReportExecutions">>[] {
+export function runColumns(
+  v: Visit,
+  names: Map<string, string> | null = null,
+): Column<Row<"listReportExecutions">>[] {
   const t = reportTexts[v.locale];
   return [
     {
       head: t.report,
-      cell: ({ id, reportName }) => <a href={`report-runs/${id}`}>{translateBuiltin(v.locale, reportName)}
-      </a>,
+      cell: ({ id, reportName, tenantId }) => (
+        <a href={inTenantOf(v, tenantId, `report-runs/${id}`)}>{translateBuiltin(v.locale, reportName)}</a>
+      ),
     },
+    ...tenantColumn<Row<"listReportExecutions">>(t, names),
     {
       head: t.status,
       cell: ({ status }) => (
