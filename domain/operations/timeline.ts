@@ -7,14 +7,15 @@ import { readJob } from "../jobs/job_row.ts";
 import type { JobPlatform } from "../jobs/platform.ts";
 import { jobReach, within } from "../jobs/reach.ts";
 import { idAfter, jobsWithKey } from "../jobs/lists/job_filters.ts";
+import { endpointScope, isWithin } from "../events/deliveries.ts";
 import { problem } from "../problems/problem.ts";
 import { holdsAllCondition } from "../reports/definition/permissions.ts";
 import { type Caller, holds } from "../rights/caller.ts";
-import { belongsTo } from "../shared/belongs_to.ts";
+import { belongsTo, EVERY_TENANT } from "../shared/belongs_to.ts";
 import { FIRST_ID, firstIdOf, timeOfId } from "../shared/ids.ts";
 import { readByTrace } from "../shared/read_by_trace.ts";
 import { time } from "../shared/shapes.ts";
-import { isOwnScope } from "./upcoming.ts";
+import { seenTenant } from "./upcoming.ts";
 
 const TIMELINE_KINDS = ["Audit", "Job", "Message", "File", "Report", "WebhookDelivery"] as const;
 type TimelineKind = typeof TIMELINE_KINDS[number];
@@ -163,9 +164,9 @@ async function sourcesOf(
   page: Page,
 ): Promise<Source[]> {
   const { tenantId, userId, ...ofOne } = key;
-  const isOwn = isOwnScope(caller, tenantId);
   const reach = jobReach(caller, tenantId);
-  const own = belongsTo(q, caller.tenantId);
+  const seen = seenTenant(caller, tenantId);
+  const own = belongsTo(q, seen);
   const isOfOne = Object.values(ofOne).some((id) => id !== undefined);
   const related = isOfOne ? await findRelated(q, caller, ofOne, config) : null;
   /** The first ids of a selection. */
@@ -187,7 +188,9 @@ async function sourcesOf(
     holdsAllCondition(q, caller, q`required_permissions`)
   }`;
   const files = q`${own} and profile <> ${EXPORT_PROFILE}`;
-  const endpoints = q`select id from webhook_endpoints where ${own}`;
+  const endpoints = q`select e.id, e.tenant_id from webhook_endpoints e where ${
+    isWithin(q, endpointScope(caller, { tenantId }))
+  }`;
   const audit = {
     at: "at",
     title: "action",
@@ -201,7 +204,7 @@ async function sourcesOf(
   const message = { title: "coalesce(subject, template_slug, channel::text)", ended_at: "sent_at" };
   const delivery = {
     title: "event_type",
-    tenant_id: "null::uuid",
+    tenant_id: "(select tenant_id from webhook_endpoints e where e.id = endpoint_id)",
     actor_id: "null::uuid",
     target_id: "endpoint_id::text",
   };
@@ -217,12 +220,13 @@ async function sourcesOf(
       if (!userId) return first(q`jobs where ${inReach}`);
       return first(jobsWithKey(q, reach, {}, `createdBy=${userId}`), "job_id");
     }),
-    source("Message", "notifications", message, isOwn && holds(caller, "send:notifications"), () => {
+    source("Message", "notifications", message, holds(caller, "send:notifications"), () => {
       if (related) return ofIds("notifications", own, related.ids);
       if (userId) {
-        const toUser = q`tenant_key = ${caller.tenantId ?? FIRST_ID} and user_id = ${userId}`;
+        const toUser = q`${belongsTo(q, seen ?? FIRST_ID, "tenant_key")} and user_id = ${userId}`;
         return first(q`notification_recipients where ${toUser}`, "notification_id");
       }
+      if (seen === EVERY_TENANT) return first(q`notifications where ${own}`);
       return q`select id from notifications where ${own} and id >= ${page.start}::uuid and id < ${page.end}::uuid
         ${
         page.end === LAST_ID
@@ -235,14 +239,14 @@ async function sourcesOf(
       "File",
       "files",
       { title: "file_name", ended_at: "coalesce(purged_at, available_at)" },
-      isOwn && caller.permissions.has("read:files"),
+      caller.permissions.has("read:files"),
       () => related ? ofIds("files", files, related.ids) : first(q`files where ${files} ${byUser}`),
     ),
     source(
       "Report",
       "report_executions",
       { title: "report_name", trace_id: "trace_id" },
-      isOwn,
+      true,
       () =>
         related
           ? ofIds("report_executions", reports, related.ids)
@@ -252,10 +256,10 @@ async function sourcesOf(
       "WebhookDelivery",
       "webhook_deliveries",
       delivery,
-      isOwn && caller.tenantId !== null && holds(caller, "manage:webhooks") && !userId,
+      seen !== null && holds(caller, "manage:webhooks") && !userId,
       () =>
         related
-          ? ofIds("webhook_deliveries", q`endpoint_id in (${endpoints})`, related.ids)
+          ? ofIds("webhook_deliveries", q`endpoint_id in (select id from (${endpoints}) e)`, related.ids)
           : q`select d.id from (${endpoints}) e cross join lateral
             ${first(q`webhook_deliveries where endpoint_id = e.id`)} d`,
     ),
@@ -336,7 +340,7 @@ const readJobTraces = async (q: Sql, caller: Caller, id: string): Promise<TraceR
 async function readFileTraces(q: Sql, caller: Caller, id: string): Promise<TraceRow[]> {
   const [file] = await q<{ completedAt: Date | null }[]>`
     select completed_at from files
-    where id = ${id} and ${belongsTo(q, caller.tenantId)} and profile <> ${EXPORT_PROFILE}`;
+    where id = ${id} and ${belongsTo(q, seenTenant(caller, undefined))} and profile <> ${EXPORT_PROFILE}`;
   if (!file || !caller.permissions.has("read:files")) {
     throw problem("FILE_NOT_FOUND", `There is no file ${id}.`);
   }
@@ -351,7 +355,7 @@ async function readMessageTraces(q: Sql, caller: Caller, id: string): Promise<Tr
   const isOpen = holds(caller, "send:notifications");
   const rows = await q<TraceRow[]>`
     select j.trace_id from notifications n left join jobs j on j.id = n.job_id
-    where n.id = ${id} and ${belongsTo(q, caller.tenantId, "n.tenant_id")} and ${isOpen}`;
+    where n.id = ${id} and ${belongsTo(q, seenTenant(caller, undefined), "n.tenant_id")} and ${isOpen}`;
   if (rows.length === 0) throw problem("NOTIFICATION_NOT_FOUND", `There is no message ${id}.`);
   return rows;
 }

@@ -6,7 +6,7 @@ import type { JobPlatform } from "../jobs/platform.ts";
 import { jobReach, within } from "../jobs/reach.ts";
 import { deliveryJob } from "../notifications/delivery/deliver.ts";
 import { holdsAllCondition } from "../reports/definition/permissions.ts";
-import { type Caller, holds, isProgram } from "../rights/caller.ts";
+import { type Caller, holds, isProgram, listedTenant } from "../rights/caller.ts";
 import { belongsTo } from "../shared/belongs_to.ts";
 import { time } from "../shared/shapes.ts";
 
@@ -88,7 +88,7 @@ type UpcomingPlatform = Pick<JobPlatform, "config" | "sql" | "clock" | "jobTypes
 /**
  * Reads what will happen until `hours` from now in the caller's scope, each kind with the permission of its list. The upkeep of
  * the service itself and areas that are off are left out.
- * @param o.tenantId limits the jobs of a system administrator to one tenant; messages, files and keys are the caller's own
+ * @param o.tenantId limits a system administrator to one tenant; keys are the caller's own
  */
 export async function readUpcoming(
   p: UpcomingPlatform,
@@ -97,9 +97,7 @@ export async function readUpcoming(
 ): Promise<Upcoming> {
   const from = p.clock.now();
   const to = new Date(from.getTime() + o.hours * 3_600_000);
-  const listed = SCHEDULE_KINDS.filter((kind) =>
-    isOn(p.config, kind) && (kind === "RecurringJob" || isOwnScope(caller, o.tenantId))
-  );
+  const listed = SCHEDULE_KINDS.filter((kind) => isOn(p.config, kind));
   const [schedules, counted] = await Promise.all([
     readSchedules(p, caller, o.tenantId, from, listed),
     Promise.all(
@@ -145,7 +143,9 @@ async function readSchedules(
   const reach = jobReach(caller, tenantId);
   const ofJobs = q`${listed.includes("RecurringJob")} and ${within(q, reach)} and ${isNoUpkeep(q, jobTypes)}`;
   const ofReports = listed.includes("ReportSchedule")
-    ? q`${belongsTo(q, caller.tenantId)} and ${holdsAllCondition(q, caller, q`required_permissions`)}`
+    ? q`${belongsTo(q, seenTenant(caller, tenantId))} and ${
+      holdsAllCondition(q, caller, q`required_permissions`)
+    }`
     : q`false`;
   const rows = await q<Omit<UpcomingSchedule, "runs">[]>`
     (select 'RecurringJob' as kind, job_id as id, job_id as name, cron_expression, time_zone_id, tenant_id, next_run_at
@@ -164,9 +164,9 @@ async function readSchedules(
 const isNoUpkeep = (q: Sql, jobTypes: JobPlatform["jobTypes"]) =>
   q`not (tenant_id is null and job_type_name = any(${jobTypes.internalNames()}::text[]))`;
 
-/** True if a filter by tenant leaves the caller's own scope, in which lists without such a filter are read. */
-export const isOwnScope = (caller: Caller, tenantId: string | undefined): boolean =>
-  tenantId === undefined || tenantId === caller.tenantId;
+/** The tenants whose things a system administrator sees who names one or none; others see their own. */
+export const seenTenant = (caller: Caller, tenantId: string | undefined): string | null =>
+  listedTenant(caller, { tenantId, everywhere: true });
 
 function sourcesOf(
   { sql: q, jobTypes }: Pick<JobPlatform, "sql" | "jobTypes">,
@@ -174,11 +174,12 @@ function sourcesOf(
   tenantId: string | undefined,
   to: Date,
 ): Source[] {
-  const isOwn = isOwnScope(caller, tenantId);
+  const isOwn = tenantId === undefined || tenantId === caller.tenantId;
   const own = belongsTo(q, caller.tenantId);
-  const seesMessages = isOwn && holds(caller, "send:notifications");
+  const seen = belongsTo(q, seenTenant(caller, tenantId));
+  const seesMessages = holds(caller, "send:notifications");
   /** The jobs that deliver the messages which are listed themselves. */
-  const delivering = seesMessages ? q`job_type_name = ${deliveryJob.name} and ${own}` : q`false`;
+  const delivering = seesMessages ? q`job_type_name = ${deliveryJob.name} and ${seen}` : q`false`;
   const isPersonInTenant = isOwn && caller.tenantId !== null && !isProgram(caller);
   const jobs = (status: "Scheduled" | "Failed") =>
     q`select due_at as at, job_type_name as name, id from jobs
@@ -194,15 +195,15 @@ function sourcesOf(
       "Message",
       seesMessages
         ? q`select scheduled_at as at, channel::text as name, id from notifications
-            where status = 'Scheduled' and scheduled_at <= ${to} and ${own}`
+            where status = 'Scheduled' and scheduled_at <= ${to} and ${seen}`
         : null,
     ],
     [
       "FilePurge",
-      isOwn && caller.permissions.has("read:files")
+      caller.permissions.has("read:files")
         ? q`select collect_at as at, null as name, id from files
             where status in ('Available', 'Failed') and reference_count = 0 and not legal_hold
-              and retention_class <> 'Permanent' and collect_at <= ${to} and ${own}`
+              and retention_class <> 'Permanent' and collect_at <= ${to} and ${seen}`
         : null,
     ],
     [

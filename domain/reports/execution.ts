@@ -75,6 +75,7 @@ export interface DeliveryOutcome {
 }
 
 export interface ExecutionFilter extends PageRequest {
+  tenantId: string | null;
   templateId: string | null;
   scheduleId: string | null;
   burstId: string | null;
@@ -94,7 +95,7 @@ export async function listExecutions(
   filter: ExecutionFilter,
 ): Promise<PagedResult<Execution>> {
   const chosen = allOf(q, [
-    belongsTo(q, caller.tenantId),
+    belongsTo(q, filter.tenantId),
     holdsAllCondition(q, caller, q`required_permissions`),
     !filter.includeDeleted && q`deleted_at is null`,
     filter.templateId !== null && q`template_id = ${filter.templateId}`,

@@ -18,6 +18,7 @@ import {
   redeliverFailed,
 } from "../../domain/events/redeliver_failed.ts";
 import { accepted, ok } from "../shared/answer.ts";
+import { ofTenant } from "../jobs/shapes.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { enumName, instant, optionalText, uuid } from "../../domain/shared/shapes.ts";
@@ -29,9 +30,6 @@ const path = "/api/v1/webhook-endpoints/{id}";
 const access = inTenant("manage:webhooks");
 const ofAll = inTenantOrService("manage:webhooks");
 const params = z.object({ id: uuid });
-const ofTenant = {
-  tenantId: uuid.optional().meta({ description: "Filter for system administrators" }),
-};
 const dryRun = z.boolean().nullish().transform((value) => value ?? false).meta({
   description: "Only counts",
 });

@@ -1,9 +1,11 @@
 import { STATUS } from "../../../domain/reports/status.ts";
 import { periodOf } from "../components/date_inputs.ts";
-import { choice, hidden, linkColumn, list, period, timeColumn } from "../components/list.tsx";
+import { choice, hidden, linkColumn, list, period, tenantColumn, timeColumn } from "../components/list.tsx";
 import { Card, Notice } from "../components/notice.tsx";
 import type { Column } from "../components/table.tsx";
 import { bytes, exactTime, factList } from "../components/values.tsx";
+import { tenantNames } from "../shared/access_queries.ts";
+import { everywhere, inTenantOf } from "../shared/scope.ts";
 import type { Row } from "../shared/operations.ts";
 import type { View, Visit } from "../shared/page.ts";
 import {
@@ -35,9 +37,11 @@ export async function runsPage(v: Visit): Promise<View> {
       toDate,
       pageNumber: v.query.get("page"),
       ...runFilterOf(v.query.get("state")),
+      ...everywhere(v),
     }),
     readTemplates(v),
   ]);
+  const names = everywhere(v).everywhere && await tenantNames(v, page.items.map(({ tenantId }) => tenantId));
   return {
     title: t.history,
     body: list(v, page, {
@@ -63,7 +67,7 @@ export async function runsPage(v: Visit): Promise<View> {
         ...period(t),
       ],
       everySeconds: page.items.some(isMoving) ? 2 : 15,
-      columns: await runColumns(v, page.items),
+      columns: await runColumns(v, page.items, names || null),
     }),
   };
 }
@@ -75,13 +79,20 @@ const FilterNotice = ({ v, text }: { v: Visit; text: string }) => (
 );
 
 /** The columns of a table of report runs. A run has the title of its schedule, else of its report. */
-export async function runColumns(v: Visit, runs: ListedRun[]): Promise<Column<ListedRun>[]> {
+export async function runColumns(
+  v: Visit,
+  runs: ListedRun[],
+  names: Map<string, string> | null = null,
+): Promise<Column<ListedRun>[]> {
   const t = reportTexts[v.locale];
   const schedules = await v.readScheduleNames(runs.map(({ id }) => id));
   return [
     linkColumn(
       t.name,
-      ({ id, reportName }) => [`report-runs/${id}`, runTitle(v, reportName, schedules.get(id))],
+      ({ id, reportName, tenantId }) => [
+        inTenantOf(v, tenantId, `report-runs/${id}`),
+        runTitle(v, reportName, schedules.get(id)),
+      ],
       {
         below: [[
           t.report,
@@ -89,6 +100,7 @@ export async function runColumns(v: Visit, runs: ListedRun[]): Promise<Column<Li
         ]],
       },
     ),
+    ...tenantColumn<ListedRun>(t, names),
     {
       head: t.status,
       cell: (run) => (

@@ -28,6 +28,9 @@ const AREAS: Record<string, Area | null> = {
   "dead-letters": "jobs",
   upcoming: "jobs",
   "webhook-deliveries": "jobs",
+  notifications: "jobs",
+  templates: "jobs",
+  "report-runs": "jobs",
   workers: "service",
   "files/scanner": "service",
   deploys: "service",
@@ -124,11 +127,19 @@ export function pageScope(v: Visit): Scope {
 export const reachOf = ({ scope, locale }: Visit): string =>
   scope ? scopeTexts[locale].within(scope.name) : scopeTexts[locale].everywhere;
 
+/** True if a row is of the tenant in which the viewer works. */
+export const isOwnRow = (v: Visit, { tenantId }: { tenantId: string | null }): boolean =>
+  tenantId === (v.viewer.tenant?.id ?? null);
+
 /** The address of a page of a tenant's object in a list that may be of all tenants: the viewer first works in the tenant. */
 export const inTenantOf = (v: Visit, tenantId: string | null, address: string): string =>
-  v.scope !== null || tenantId === (v.viewer.tenant?.id ?? null)
+  tenantId === null || isOwnRow(v, { tenantId })
     ? address
     : `work-in/${tenantId}${searchOf({ back: address })}`;
+
+/** The parameter of lists that show one tenant unless they are asked for all: those of the whole service. */
+export const everywhere = (v: Visit): { everywhere?: true } =>
+  v.scope === null && may(v.viewer, "admin:system") ? { everywhere: true } : {};
 
 /** The client that acts in the scope of the page, also for an administrator in the platform's tenant. */
 export const actingApi = async (v: Visit): Promise<Api> =>
