@@ -38,11 +38,11 @@ export const fileTexts = sectionTexts({
     "O envio foi confirmado. A análise começa agora.",
   ],
   scope: ["Referenced by", "Referenciado por"],
-  owner: ["Owner id", "Id do dono"],
+  owner: ["Owner", "Dono"],
   release: ["Release", "Liberar"],
-  releaseConfirm: (owner: string) => [
-    `Release the reference of ${owner}? Its owner may lose the file.`,
-    `Liberar a referência de ${owner}? O dono pode perder o arquivo.`,
+  releaseConfirm: (owner: string, name: string) => [
+    `Release 1 reference, of ${owner}, to ${name}? Its owner may lose the file.`,
+    `Liberar 1 referência, de ${owner}, a ${name}? O dono pode perder o arquivo.`,
   ],
   releasedByService: ["Ends with its owner", "Termina com o dono"],
   released: ["The reference was released.", "A referência foi liberada."],
@@ -79,9 +79,9 @@ export const fileTexts = sectionTexts({
     "The file is under legal hold. Release the hold before you purge it.",
     "O arquivo está sob retenção legal. Remova a retenção antes de excluir o conteúdo.",
   ],
-  purgeConfirm: [
-    "Delete the content of this file permanently?",
-    "Excluir o conteúdo deste arquivo para sempre?",
+  purgeConfirm: (name: string, place: string) => [
+    `Delete the content of 1 file, ${name}, ${place} permanently?`,
+    `Excluir para sempre o conteúdo de 1 arquivo, ${name}, ${place}?`,
   ],
   purgeReasonHint: [
     "Why the content is deleted. It is shown on the file record.",

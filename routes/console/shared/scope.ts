@@ -123,6 +123,10 @@ export function pageScope(v: Visit): Scope {
 export const reachOf = ({ scope, locale }: Visit): string =>
   scope ? scopeTexts[locale].within(scope.name) : scopeTexts[locale].everywhere;
 
+/** The tenant that one thing belongs to, within a sentence: "in Northwind"; without a tenant "of the service itself". */
+export const placeOf = ({ locale }: Visit, tenant: string | null | undefined): string =>
+  tenant ? scopeTexts[locale].within(tenant) : scopeTexts[locale].ofService;
+
 /** The client that acts in the scope of the page, also for an administrator in the platform's tenant. */
 export const actingApi = async (v: Visit): Promise<Api> =>
   v.scope === null && v.viewer.tenant !== null ? await v.inScope(null) : v.api;
