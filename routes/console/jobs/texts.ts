@@ -44,7 +44,10 @@ export const jobTexts = sectionTexts({
   noJobs: ["No jobs yet", "Ainda não há tarefas"],
   noJobsText: ["Jobs appear here when they are enqueued.", "As tarefas aparecem aqui quando entram na fila."],
   cancelJob: ["Cancel job", "Cancelar tarefa"],
-  cancelConfirm: ["Cancel this job? It will not run.", "Cancelar esta tarefa? Não será executada."],
+  cancelConfirm: (type: string, place: string) => [
+    `Cancel 1 job, ${type}, ${place}? It will not run.`,
+    `Cancelar 1 tarefa, ${type}, ${place}? Não será executada.`,
+  ],
   cancelled: ["The job was cancelled.", "A tarefa foi cancelada."],
   retryNow: ["Retry now", "Repetir agora"],
   runAgain: ["Run again", "Executar de novo"],
@@ -60,13 +63,16 @@ export const jobTexts = sectionTexts({
   ],
   ranAgain: ["Ran again as", "Executada de novo como"],
   discard: ["Discard", "Descartar"],
-  discardConfirm: [
-    "Discard this dead letter? Its job can no longer be retried as one.",
-    "Descartar esta falha definitiva? Ela não poderá mais ser repetida.",
+  discardConfirm: (type: string, place: string) => [
+    `Discard the dead letter of 1 job, ${type}, ${place}? The job can no longer be retried as one.`,
+    `Descartar a falha definitiva de 1 tarefa, ${type}, ${place}? Ela não poderá mais ser repetida.`,
   ],
   discarded: ["The dead letter was discarded.", "A falha definitiva foi descartada."],
   stopJob: ["Stop the job", "Parar a tarefa"],
-  stopConfirm: ["Ask the worker to stop this job?", "Pedir ao executor que pare esta tarefa?"],
+  stopConfirm: (type: string, place: string) => [
+    `Ask the worker to stop 1 job, ${type}, ${place}?`,
+    `Pedir ao executor que pare 1 tarefa, ${type}, ${place}?`,
+  ],
   stopAsked: ["The worker was asked to stop the job.", "O executor recebeu o pedido para parar a tarefa."],
   stopRequested: ["Stop requested", "Pedido de parada"],
   retriedNow: ["The job is retried now.", "A tarefa é repetida agora."],

@@ -141,6 +141,10 @@ export const inTenantOf = (v: Visit, tenantId: string | null, address: string): 
 export const everywhere = (v: Visit): { everywhere?: true } =>
   v.scope === null && may(v.viewer, "admin:system") ? { everywhere: true } : {};
 
+/** The tenant that one thing belongs to, within a sentence: "in Northwind"; without a tenant "of the service itself". */
+export const placeOf = ({ locale }: Visit, tenant: string | null | undefined): string =>
+  tenant ? scopeTexts[locale].within(tenant) : scopeTexts[locale].ofService;
+
 /** The client that acts in the scope of the page, also for an administrator in the platform's tenant. */
 export const actingApi = async (v: Visit): Promise<Api> =>
   v.scope === null && v.viewer.tenant !== null ? await v.inScope(null) : v.api;
