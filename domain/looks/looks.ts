@@ -23,7 +23,7 @@ export interface LogoFacts {
 export interface PageLooks {
   productName: string;
   logo: LogoFacts | null;
-  /** Background of buttons and bars. On white it may be unreadable as text: see `readableOr`. */
+  /** Background of buttons and bars. On white it may be unreadable as text: see `readableShade`. */
   primaryColour: string;
   /** Colour of text on `primaryColour`; always readable there. */
   textColour: string;
