@@ -21,6 +21,7 @@ import { type ConsolePage, may, type View, type Visit } from "../shared/page.ts"
 import { type Job, jobStates } from "./job_status.tsx";
 import { jobColumns } from "./list.tsx";
 import { PauseBanner } from "./pauses.tsx";
+import { workerTexts } from "./worker_texts.ts";
 import { timelineFact } from "../components/timeline_fact.tsx";
 import { typePath } from "./types.tsx";
 import { jobOriginLabels, jobPriorityLabels, jobTexts } from "./texts.ts";
@@ -231,8 +232,14 @@ function Attempts({ v, job, executions, log, shownLog }: {
               ? <Log v={v} log={log} />
               : <a href={`jobs/${job.id}?log=${execution.attemptNumber}`}>{t.showLog}</a>}
             <span class="muted row">
-              {t.worker}
-              <CopyValue v={v} value={execution.workerId} shown={shortId(execution.workerId)} />
+              {workerTexts[v.locale].worker}
+              {may(v.viewer, "admin:system")
+                ? (
+                  <a href={`workers${searchOf({ worker: execution.workerId })}`} title={execution.workerId}>
+                    {shortId(execution.workerId)}
+                  </a>
+                )
+                : <CopyValue v={v} value={execution.workerId} shown={shortId(execution.workerId)} />}
             </span>
           </li>
         ))}

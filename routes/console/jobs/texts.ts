@@ -80,7 +80,6 @@ export const jobTexts = sectionTexts({
     "Tarefas que começam quando esta for concluída",
   ],
   recurring: ["Recurring job", "Tarefa recorrente"],
-  worker: ["Worker", "Instância"],
   noAttemptsText: ["The job has not started.", "A tarefa ainda não começou."],
   log: ["Log", "Log"],
   showLog: ["Show log", "Ver log"],

@@ -89,40 +89,41 @@ function columns(v: Visit): Column<Summary>[] {
   return [
     {
       head: t.message,
-      cell: (message) => (
-        <>
-          <a class="clamp" href={`notifications/${message.id}`}>{name(message)}</a>
-          <span class="sub">
-            {channelLabel(v.locale, message.channel)}
-            {message.priority !== "Normal" &&
-              ` · ${t.priority}: ${notificationPriorityLabels[v.locale][message.priority]}`}
-          </span>
-        </>
-      ),
+      cell: (message) => <a class="clamp" href={`notifications/${message.id}`}>{name(message)}</a>,
+      below: [
+        [t.channel, ({ channel }) => channelLabel(v.locale, channel)],
+        [
+          t.priority,
+          ({ priority }) =>
+            (v.collect || priority !== "Normal") && notificationPriorityLabels[v.locale][priority],
+        ],
+      ],
     },
     {
       head: t.status,
-      cell: ({ status, scheduledAt, deliveryState }) => (
-        <>
-          {messageStates.badge(v, status)} {deliveryState && deliveryStates.badge(v, deliveryState)}
-          {status === "Scheduled" && scheduledAt && (
-            <span class="sub">
-              <Time v={v} at={scheduledAt} />
-            </span>
-          )}
-        </>
-      ),
+      cell: ({ status }) => messageStates.badge(v, status),
+      below: [
+        [t.reported, ({ deliveryState }) => deliveryState && deliveryStates.badge(v, deliveryState)],
+        [
+          t.scheduledFor,
+          ({ status, scheduledAt }) =>
+            status === "Scheduled" && scheduledAt && <Time v={v} at={scheduledAt} />,
+        ],
+      ],
     },
     {
-      head: t.recipients,
+      head: t.recipient,
       cell: ({ recipient, recipientCount }) => (
-        <>
-          <span class="break">{recipient ?? number(v, recipientCount)}</span>
-          {recipient && recipientCount > 1 && (
-            <span class="sub">{t.moreRecipients(number(v, recipientCount - 1))}</span>
-          )}
-        </>
+        <span class="break">{recipient ?? number(v, recipientCount)}</span>
       ),
+      csv: ({ recipient }) => recipient ?? "",
+      below: [[
+        t.recipients,
+        ({ recipient, recipientCount }) =>
+          v.collect
+            ? number(v, recipientCount)
+            : recipient && recipientCount > 1 && t.moreRecipients(number(v, recipientCount - 1)),
+      ]],
     },
     { head: t.retries, align: "end", cell: ({ retryCount }) => number(v, retryCount), wideOnly: true },
     timeColumn(v, t.created, "createdAt"),

@@ -27,14 +27,11 @@ export async function templatesPage(v: Visit): Promise<View> {
     columns: [
       {
         head: t.template,
-        cell: ({ id, slug, name, isShipped }) => (
-          <>
-            <a href={`templates/${id}`}>{name}</a> {isShipped && <Badge tone="idle">{t.builtin}</Badge>}
-            <span class="sub">
-              <code>{slug}</code>
-            </span>
-          </>
-        ),
+        cell: ({ id, name }) => <a href={`templates/${id}`}>{name}</a>,
+        below: [
+          [t.slug, ({ slug }) => <code>{slug}</code>],
+          [t.origin, ({ isShipped }) => isShipped && <Badge tone="idle">{t.builtin}</Badge>],
+        ],
       },
       {
         head: t.kind,

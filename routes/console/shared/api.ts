@@ -135,6 +135,14 @@ export const refusalOf = ({ status, code, message, extras }: Problem, locale: Lo
     retryAfterS: secondsOf(extras.headers?.["retry-after"]),
   }, locale);
 
+/** Runs `send`, which calls the endpoint, and may call others of the API before and after it. */
+type Around = (
+  api: Api,
+  endpoint: CalledEndpoint,
+  input: LooseInput,
+  send: () => Promise<Response>,
+) => Promise<Response>;
+
 /** Client for the service's own API, called in process with the viewer's token. The API's permission checks apply. */
 export class Api {
   constructor(
@@ -149,8 +157,15 @@ export class Api {
       locale: Locale;
       /** The tenant to which operations that could show all tenants are limited. */
       tenantId?: string | undefined;
+      /** Runs each call of an endpoint. */
+      around?: Around;
     },
   ) {}
+
+  /** This client, whose calls of endpoints run within `around`. */
+  around(around: Around): Api {
+    return new Api(this.handle, { ...this.o, around });
+  }
 
   /**
    * This client, limited to the tenant that the pages show. A system administrator would see all tenants. A call
@@ -220,12 +235,14 @@ export class Api {
     const given = input.query?.tenantId;
     const isLimited = tenantId && given !== null && !given && showsAllTenants(endpoint);
     const called = isLimited ? { ...input, query: { ...input.query, tenantId } } : input;
-    return await this.send(method.toUpperCase(), addressOf(endpoint, called), {
-      body,
-      headers: { ...ifMatch ? { "if-match": headerText(ifMatch) } : {}, ...headers },
-      signal,
-      needs: access.permissions,
-    });
+    const send = () =>
+      this.send(method.toUpperCase(), addressOf(endpoint, called), {
+        body,
+        headers: { ...ifMatch ? { "if-match": headerText(ifMatch) } : {}, ...headers },
+        signal,
+        needs: access.permissions,
+      });
+    return this.o.around ? await this.o.around(this, endpoint, input, send) : await send();
   }
 
   async request(

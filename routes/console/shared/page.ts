@@ -69,8 +69,10 @@ export interface Visit {
   /** Aborted when the browser disconnects. */
   signal: AbortSignal;
   now: Date;
-  /** The filters of this list that the viewer saved. */
-  readSavedFilters(): Promise<SavedFilter[]>;
+  /** The filters of this list, or another one, that the viewer saved. */
+  readSavedFilters(list?: string): Promise<SavedFilter[]>;
+  /** The names of the schedules of report runs that the API has shown to the viewer, by run; not of other runs. */
+  readScheduleNames(runIds: string[]): Promise<Map<string, string>>;
   /** Set while the rows of a list are read for CSV or an action. `list` then passes its rows to it and renders nothing. */
   collect?: (part: ListRows) => void;
 }
@@ -106,6 +108,8 @@ export interface ShownColumn<T = unknown> {
   cell(row: T): Child;
   /** The value in CSV; absent: the text of the cell. */
   csv?(row: T): string;
+  /** Values on a line below that of the cell. In CSV each has a column of its own. */
+  below?: [head: string, cell: (row: T) => Child][];
 }
 
 /** An action on many rows of a list. */

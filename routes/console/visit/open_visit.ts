@@ -5,6 +5,7 @@ import {
 } from "../../../domain/access/sign_in/browser_session.ts";
 import { listSavedFilters } from "../../../domain/console/saved_filters.ts";
 import type { ServicePlatform } from "../../../domain/platform.ts";
+import { readScheduleNames } from "../../../domain/reports/schedules/schedule.ts";
 import { TtlCache } from "../../../domain/shared/ttl_cache.ts";
 import { traceIdOf } from "../../../infra/telemetry/trace_ids.ts";
 import type { Handle } from "../../app.ts";
@@ -105,7 +106,9 @@ export async function openVisit(
     signal: request.signal,
     now,
     // Saved filters are the person's in all tenants.
-    readSavedFilters: async () => session.boundTo === null ? await listSavedFilters(p.sql, userId, path) : [],
+    readSavedFilters: async (list = path) =>
+      session.boundTo === null ? await listSavedFilters(p.sql, userId, list) : [],
+    readScheduleNames: (runIds) => readScheduleNames(p.sql, runIds),
   };
   return { v, state };
 }

@@ -48,10 +48,10 @@ Deno.test("mails of templates stand in the default layout with logo, colours and
   assert.match(textBody, /^Hi[^]*\n\nRua <1>\nLisboa$/);
 });
 
-Deno.test("without a logo the mail has the product name, and without looks that of the service", async () => {
+Deno.test("without a logo the mail has the product name, and without looks the name of the tenant", async () => {
   const by = await t.actor({ permissions: ["send:notifications"] });
   const { htmlBody } = await sendTemplate(by, "<p>Hi</p>");
-  assert.match(htmlBody, /<span class="name">Steward<\/span>/);
+  assert.match(htmlBody, /<span class="name">Tenant [\da-f-]{36}<\/span>/);
   assert.doesNotMatch(htmlBody, /<img/);
 });
 

@@ -11,7 +11,7 @@ import { Badge, clockTime, exactTime, Time } from "../../components/values.tsx";
 import { fileStates } from "../../files/model.tsx";
 import { jobStates } from "../../jobs/job_status.tsx";
 import { messageStates } from "../../notifications/status.tsx";
-import { runStates } from "../../reports/model.tsx";
+import { runState, runStates } from "../../reports/model.tsx";
 import { searchOf } from "../../shared/api.ts";
 import type { Locale } from "../../shared/languages.ts";
 import type { Answer } from "../../shared/operations.ts";
@@ -140,10 +140,12 @@ const STATES: {
   Job: jobStates,
   Message: messageStates,
   File: fileStates,
-  Report: runStates,
 };
 
 function statusOf(v: Visit, { kind, status }: Entry): Child {
+  if (status !== null && kind === "Report") {
+    return runStates.badge(v, runState({ status: Number(status), deliveryStatus: null }));
+  }
   const states = STATES[kind];
   if (status === null || !states || !Object.hasOwn(states.labels.en, status)) return status;
   return (states.badge as (v: Visit, status: string) => Child)(v, status);

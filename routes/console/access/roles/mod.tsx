@@ -39,11 +39,10 @@ async function rolesPage(v: Visit): Promise<View> {
       ]),
       filters: [search(t.search), choice("isSystemRole", t.origin, { false: t.custom, true: t.builtin })],
       columns: [
-        linkColumn(
-          t.role,
-          ({ id, name, description }) => [`roles/${id}`, name, translateBuiltin(v.locale, description)],
-          { sort: "name" },
-        ),
+        linkColumn(t.role, ({ id, name }) => [`roles/${id}`, name], {
+          sort: "name",
+          below: [[t.description, ({ description }) => translateBuiltin(v.locale, description)]],
+        }),
         { head: t.origin, cell: (role) => <RoleOrigin v={v} role={role} /> },
         { head: t.permissions, align: "end", cell: ({ permissionCount }) => number(v, permissionCount) },
         { head: t.users, align: "end", sort: "userCount", cell: ({ userCount }) => number(v, userCount) },

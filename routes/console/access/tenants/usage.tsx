@@ -20,11 +20,13 @@ const texts = defineTexts({
   service: ["Service itself", "O próprio serviço"],
   storage: ["Storage", "Armazenamento"],
   growth: ["Growth of storage", "Crescimento do armazenamento"],
+  growthRate: ["Growth rate", "Taxa de crescimento"],
   mails: ["Mails", "E-mails"],
   jobs: ["Job runs", "Execuções de tarefas"],
   reports: ["Reports", "Relatórios"],
   measured: ["Measured", "Medido"],
   before: (count: string) => [`before: ${count}`, `antes: ${count}`],
+  former: (what: string) => [`${what}, month before`, `${what}, mês anterior`],
 });
 
 type Usage = Row<"listUsage">;
@@ -76,20 +78,26 @@ export async function usagePage(v: Visit): Promise<View> {
         head: t.growth,
         align: "end",
         cell: ({ storageBytes, previous }) =>
-          previous && <Growth v={v} now={storageBytes} then={previous.storageBytes} />,
+          previous &&
+          `${storageBytes < previous.storageBytes ? "−" : "+"}${
+            bytes(v, Math.abs(storageBytes - previous.storageBytes))
+          }`,
         csv: ({ storageBytes, previous }) => previous ? String(storageBytes - previous.storageBytes) : "",
+        below: [[t.growthRate, ({ storageBytes, previous }) =>
+          previous && previous.storageBytes > 0 &&
+          percent(v, (storageBytes - previous.storageBytes) / previous.storageBytes)]],
       },
       ...(["mails", "jobs", "reports"] as const).map((name): Column<Usage> => ({
         head: t[name],
         sort: name,
         align: "end",
-        cell: (row) => (
-          <>
-            {number(v, row[name])}
-            {row.previous && <span class="sub">{t.before(number(v, row.previous[name]))}</span>}
-          </>
-        ),
+        cell: (row) => number(v, row[name]),
         csv: (row) => String(row[name]),
+        below: [[
+          t.former(t[name]),
+          ({ previous }) =>
+            previous && (v.collect ? String(previous[name]) : t.before(number(v, previous[name]))),
+        ]],
       })),
       { head: t.measured, cell: ({ updatedAt }) => <Time v={v} at={updatedAt} />, wideOnly: true },
     ],
@@ -102,10 +110,3 @@ const monthName = ({ locale }: Visit, month: string): string =>
     year: "numeric",
     timeZone: "UTC",
   });
-
-const Growth = ({ v, now, then }: { v: Visit; now: number; then: number }) => (
-  <>
-    {`${now < then ? "−" : "+"}${bytes(v, Math.abs(now - then))}`}
-    {then > 0 && <span class="sub">{percent(v, (now - then) / then)}</span>}
-  </>
-);
