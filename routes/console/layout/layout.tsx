@@ -88,7 +88,7 @@ export function Layout(
         <ScopeBar v={v} view={view} />
         <div class="topbar-tools">
           <SearchButton v={v} />
-          <a class="icon-button" href="inbox" data-inbox-stream="inbox/stream">
+          <a class="icon-button" href="inbox" data-inbox-stream={v.acting ? undefined : "inbox/stream"}>
             <Icon name="bell" />
             <span class="sr-only">{t.inbox}</span>
             <span class="count" data-unread hidden={!unread} aria-label={t.unread(unread ?? 0)}>

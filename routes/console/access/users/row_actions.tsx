@@ -93,6 +93,7 @@ export const userActions = rowActions<AnyUser>({
             name="roleId"
             choices={choices}
             required
+            autofocus
           />
         </div>
       );
