@@ -18,6 +18,7 @@ export const searchTexts = defineTexts({
   messages: ["Messages", "Mensagens"],
   reports: ["Reports", "Relatórios"],
   templates: ["Message templates", "Modelos de mensagem"],
+  documents: ["Document templates", "Modelos de documentos"],
   apiKeys: ["API keys", "Chaves de API"],
   accounts: ["Service accounts", "Contas de serviço"],
   clients: ["OpenID clients", "Clientes OpenID"],
