@@ -45,7 +45,7 @@ export function Navigation({ v, view, pins }: { v: Visit; view: View; pins: Save
   );
   const current = hrefs.has(v.address)
     ? v.address
-    : (entryAt(v, v.address) ?? entryAt(v, view.crumbs?.[0]?.href ?? ""))?.path;
+    : (entryAt(v, v.address) ?? entryAt(v, view.crumbs?.[0]?.href ?? "./"))?.path;
   const list = (entries: Entry[], label?: string) => (
     <ul aria-label={label}>
       {entries.map((entry) => <Item v={v} entry={entry} isCurrent={entry.href === current} />)}
