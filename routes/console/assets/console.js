@@ -233,8 +233,12 @@ for (const group of document.querySelectorAll(".sections details")) {
     else localStorage.setItem(key, "yes");
   });
 }
-// After a refused form, the first input with an error has the focus.
-document.querySelector("main [aria-invalid=true]")?.focus();
+// After a refused form, the first input with an error has the focus, or the first input of a group with an error.
+const wrong = document.querySelector("main :is([aria-invalid=true], form .error:not(:empty))");
+wrong?.closest("details")?.setAttribute("open", "");
+const group = wrong?.closest("fieldset, .field, details, .card, form");
+(wrong?.matches(".error") ? group.querySelector("input:not([type=hidden]), select, textarea") : wrong)
+  ?.focus();
 
 // Selects that submit their form at once, and the "select all" checkbox.
 document.addEventListener("change", (event) => {

@@ -86,7 +86,6 @@ export class Fields {
 
   /** A checkbox. */
   check(name: string, label: Child, hint?: Child) {
-    this.known.push(name);
     return <CheckField name={name} label={label} checked={this.isOn(name)} hint={hint} />;
   }
 

@@ -1,7 +1,7 @@
 import type { SavedFilter } from "../../../domain/console/saved_filters.ts";
 import { CsrfField } from "../components/forms.tsx";
 import { Icon } from "../components/icons.tsx";
-import { number } from "../components/values.tsx";
+import { navCount } from "../components/nav_count.tsx";
 import { searchOf } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { listTexts } from "../shared/list_texts.ts";
@@ -45,7 +45,7 @@ export function Navigation({ v, view, pins }: { v: Visit; view: View; pins: Save
   );
   const current = hrefs.has(v.address)
     ? v.address
-    : (entryAt(v, v.address) ?? entryAt(v, view.crumbs?.[0]?.href ?? ""))?.path;
+    : (entryAt(v, v.address) ?? entryAt(v, view.crumbs?.[0]?.href ?? "./"))?.path;
   const list = (entries: Entry[], label?: string) => (
     <ul aria-label={label}>
       {entries.map((entry) => <Item v={v} entry={entry} isCurrent={entry.href === current} />)}
@@ -106,17 +106,5 @@ function PinForm({ v, entry, slot }: { v: Visit; entry: string; slot: number | u
         <span class="sr-only">{label}</span>
       </button>
     </form>
-  );
-}
-
-/** The number of what waits on the page of an entry, with the list that it counts; its place if there is nothing. */
-export function navCount(v: Visit, path: string, waiting?: { count: number; href: string; text: string }) {
-  const id = `waiting-${path}`;
-  if (!waiting) return <span id={id} hx-swap-oob="true" hidden></span>;
-  const { count, href, text } = waiting;
-  return (
-    <a id={id} hx-swap-oob="true" class="waiting" href={href} title={text} aria-label={text}>
-      {number(v, count)}
-    </a>
   );
 }

@@ -9,7 +9,7 @@ import { commonTexts } from "../shared/common_texts.ts";
 import { isOpen, may, mayInFiles, type Outcome, type Visit } from "../shared/page.ts";
 import { actingApi, actsHere } from "../shared/scope.ts";
 import { fragment } from "../components/fragment.ts";
-import { navCount } from "../layout/navigation.tsx";
+import { navCount } from "../components/nav_count.tsx";
 import { FirstSteps } from "./checklist.tsx";
 import { allJobs } from "./links.ts";
 import {

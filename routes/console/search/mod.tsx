@@ -10,7 +10,8 @@ import { cleaned, idIn, traceIdIn } from "../shared/search_query.ts";
 import { searchTexts } from "./texts.ts";
 import { waitAtMost } from "../../../infra/timeout.ts";
 import { searchOf } from "../shared/api.ts";
-import { findTenants, type Results, SOURCES } from "./sources.ts";
+import { tenantNames } from "../shared/access_queries.ts";
+import { findTenants, type Results, searchOtherTenants, SOURCES } from "./sources.ts";
 
 /** The dialog first shows what was found in this time, then asks again for the rest. */
 const FAST_MS = 150;
@@ -23,9 +24,15 @@ async function searchPage(v: Visit): Promise<Outcome> {
   const t = searchTexts[v.locale];
   const q = cleaned(v.query.get("q"));
   const inDialog = v.query.get("part") === "dialog";
-  const groups = await find(v, q, inDialog && !v.query.has("wait") ? FAST_MS : SLOW_MS);
+  const isFirst = inDialog && !v.query.has("wait");
+  const groups = await find(v, q, isFirst ? FAST_MS : SLOW_MS);
+  const late = isFirst && (groups.some(({ isLate }) => isLate) || searchesElsewhere(v, q));
   if (inDialog) {
-    return await fragment(<InDialog v={v} q={q} groups={groups} />);
+    return await fragment(
+      <div data-late={late ? "yes" : undefined}>
+        <InDialog v={v} q={q} groups={groups} />
+      </div>,
+    );
   }
   return {
     title: t.title,
@@ -69,11 +76,7 @@ function InDialog({ v, q, groups }: { v: Visit; q: string; groups: Group[] }) {
   }
   return (
     <>
-      <div
-        role="listbox"
-        aria-label={t.results}
-        {...groups.some(({ isLate }) => isLate) ? { "data-late": "yes" } : {}}
-      >
+      <div role="listbox" aria-label={t.results}>
         {groups.map(({ title, items, more }, group) => (
           <div role="group" class="finder-group" aria-labelledby={`found-${group}`}>
             <div class="finder-heading" id={`found-${group}`} role="presentation">{title}</div>
@@ -128,7 +131,10 @@ async function find(v: Visit, q: string, sourceMs: number): Promise<Group[]> {
   const groups = id || traceIdIn(q) ? await Promise.all([byId(v, id), byTrace(v, traceIdIn(q))]) : [
     actionsLike(v, q),
     pagesLike(v, q),
-    ...q.length >= MIN_SEARCH_LENGTH ? await Promise.all(byText(v, q, sourceMs)) : [],
+    ...await Promise.all([
+      ...q.length >= MIN_SEARCH_LENGTH ? byText(v, q, sourceMs) : [],
+      ...sourceMs === SLOW_MS && searchesElsewhere(v, q) ? [byTextElsewhere(v, q)] : [],
+    ]),
   ];
   const found = groups.filter(({ items, more }) => items.length > 0 || more !== undefined);
   return found.length > 0 || !id ? found : await inOtherTenants(v, id);
@@ -141,13 +147,19 @@ async function byId(v: Visit, id: string | null): Promise<Group> {
 async function byTrace(v: Visit, traceId: string | null): Promise<Group> {
   const title = searchTexts[v.locale].trace;
   if (!traceId || !isOpen(v, "jobs")) return { title, items: [] };
-  const { items, hasNext } = await v.api.call("listJobs", { query: { traceId, pageSize: 5 } });
+  // Administrators of the service find the jobs of all tenants, whose pages open in every scope.
+  const { items, hasNext } = await v.api.call("listJobs", {
+    query: { traceId, pageSize: 5, tenantId: null },
+  });
+  const names = await tenantNames(v, items.map(({ tenantId }) => tenantId));
   return {
     title,
-    items: items.map(({ id, jobTypeName, status }) => ({
+    items: items.map(({ id, jobTypeName, status, tenantId }) => ({
       href: `jobs/${id}`,
       title: jobTypeName,
-      detail: status,
+      detail: tenantId === v.viewer.tenant?.id
+        ? status
+        : [status, names.get(tenantId ?? "")].filter(Boolean).join(" · "),
     })),
     more: hasNext ? `jobs${searchOf({ traceId })}` : undefined,
   };
@@ -198,6 +210,15 @@ function byText(v: Visit, q: string, sourceMs: number): Promise<Group>[] {
   });
   const tenants = findTenants(v, q).then((results) => ({ title: searchTexts[v.locale].tenants, ...results }));
   return [...groups, tenants];
+}
+
+/** True if the text is searched in other tenants too: after those results that the dialog shows at once. */
+const searchesElsewhere = (v: Visit, q: string): boolean =>
+  v.viewer.hasOtherTenants && !v.acting && q.length >= MIN_SEARCH_LENGTH && !idIn(q) && !traceIdIn(q);
+
+async function byTextElsewhere(v: Visit, q: string): Promise<Group> {
+  const results = await waitAtMost(SLOW_MS, searchOtherTenants(v, q));
+  return { title: searchTexts[v.locale].elsewhere, ...results ?? { items: [], more: "scope" } };
 }
 
 /** The viewer's other tenants in which something has this id. Its page then offers the switch. */

@@ -2,11 +2,11 @@ import { type DefinedRecord, pathOfRecord } from "../../../domain/records/record
 import { RECORDS } from "../../../domain/records/records.ts";
 import { recordRoutes } from "../../records/record_routes.ts";
 import { manyOf, type RecordRow } from "../records/member_forms.tsx";
-import { searchOf } from "../shared/api.ts";
+import { Refusal, searchOf } from "../shared/api.ts";
 import { translateBuiltin } from "../shared/builtin_translations.ts";
 import type { Locale } from "../shared/languages.ts";
 import type { OperationId, Row } from "../shared/operations.ts";
-import type { Visit } from "../shared/page.ts";
+import { may, type Visit } from "../shared/page.ts";
 import { managesAllTenants, managesAllUsers } from "../shared/access_queries.ts";
 import { ownTenants } from "../scope/own_tenants.ts";
 import type { Found } from "./kinds.ts";
@@ -28,6 +28,8 @@ export interface Source {
   section: string;
   /** The page on which to search if the source takes too long. */
   list(q: string): string;
+  /** True if it finds things of all tenants at once. Else `searchOtherTenants` asks it in each. */
+  everywhere?(v: Visit): boolean;
   find(v: Visit, q: string): Promise<Results>;
 }
 
@@ -40,7 +42,9 @@ const contains = (text: string, q: string): boolean => text.toLowerCase().includ
 type Named = [id: string, title: string, detail?: string | null];
 
 const foundIn = (section: string, [id, title, detail = null]: Named): Found => ({
-  href: `${section}/${encodeURIComponent(id)}`,
+  href: WITHOUT_PAGES.includes(section)
+    ? section + searchOf({ search: title })
+    : `${section}/${encodeURIComponent(id)}`,
   title,
   detail,
 });
@@ -51,6 +55,9 @@ const firstOf = <T>(
   found: (row: T) => Found,
   list: string,
 ): Results => ({ items: items.map(found), more: hasNext ? list : undefined });
+
+/** Lists whose rows have no pages. */
+const WITHOUT_PAGES: readonly string[] = ["api-keys", "service-accounts"];
 
 const asked = (name: string, q: string) => ({
   params: {},
@@ -64,33 +71,11 @@ type Titles =
   | "messages"
   | "schedules"
   | "templates"
+  | "documents"
   | "apiKeys"
   | "accounts"
   | "clients"
   | "webhooks";
-
-/** A source whose operation cannot search: its first 100 rows are. */
-const listed = <Id extends OperationId>(
-  section: string,
-  title: Titles,
-  operation: Id,
-  named: (row: Row<Id>) => Named,
-): Source => ({
-  title: (language) => searchTexts[language][title],
-  section,
-  list: () => section,
-  async find(v, q) {
-    const { items } = await v.api.list(operation, {
-      params: {},
-      query: new URLSearchParams({ pageSize: "100" }),
-    });
-    const found = items.map(named).filter((texts) => texts.some((text) => text && contains(text, q)));
-    return {
-      items: found.slice(0, SHOWN).map((one) => foundIn(section, one)),
-      more: found.length > SHOWN ? section : undefined,
-    };
-  },
-});
 
 /**
  * A source that an operation searches by its parameter `name`.
@@ -115,15 +100,18 @@ const source = <Id extends OperationId>(
 
 /** All sources, in the order in which their results are shown. They ask the API with the viewer's rights. */
 export const SOURCES: readonly Source[] = [
-  source(
-    "users",
-    "users",
-    (v) => managesAllUsers(v) ? "listAllUsers" : "listUsers",
-    ({ id, firstName, lastName, email }) => {
-      const name = `${firstName} ${lastName}`.trim();
-      return [id, name || email, name && email || null];
-    },
-  ),
+  {
+    ...source(
+      "users",
+      "users",
+      (v) => managesAllUsers(v) ? "listAllUsers" : "listUsers",
+      ({ id, firstName, lastName, email }) => {
+        const name = `${firstName} ${lastName}`.trim();
+        return [id, name || email, name && email || null];
+      },
+    ),
+    everywhere: managesAllUsers,
+  },
   source("roles", "roles", "lookUpRoles", ({ id, name, description }, v) => [
     id,
     name,
@@ -132,6 +120,7 @@ export const SOURCES: readonly Source[] = [
   {
     title: (language) => searchTexts[language].jobTypes,
     section: "job-types",
+    everywhere: () => true,
     list: (q) => `jobs${searchOf({ searchTerm: q })}`,
     async find(v, q) {
       const types = (await v.api.call("listJobTypes")).filter(({ name }) => contains(name, q));
@@ -145,6 +134,7 @@ export const SOURCES: readonly Source[] = [
     title: (language) => searchTexts[language].recurring,
     section: "recurring",
     list: () => "recurring",
+    everywhere: (v) => v.scope === null && may(v.viewer, "admin:system"),
     async find(v, q) {
       const { items } = await v.api.call("listRecurringJobs", { query: { pageSize: 100 } });
       const found = items.filter(({ jobId }) => contains(jobId, q)).slice(0, SHOWN);
@@ -164,6 +154,7 @@ export const SOURCES: readonly Source[] = [
   {
     title: (language) => searchTexts[language].reports,
     section: "reports",
+    everywhere: () => true,
     list: () => "reports",
     async find(v, q) {
       const templates = (await v.api.call("listReportTemplates")).map(({ templateId, displayName }) => ({
@@ -192,12 +183,56 @@ export const SOURCES: readonly Source[] = [
     name,
     `${slug} · ${locale}`,
   ]),
-  listed("api-keys", "apiKeys", "listApiKeys", ({ id, name }) => [id, name]),
-  listed("service-accounts", "accounts", "listServiceAccounts", ({ id, name }) => [id, name]),
-  listed("oauth-clients", "clients", "listOAuthClients", ({ id, name }) => [id, name]),
-  listed("webhooks", "webhooks", "listWebhookEndpoints", ({ id, url }) => [id, url]),
+  source(
+    "document-templates",
+    "documents",
+    "listDocumentTemplates",
+    ({ id, name, slug }) => [id, name, slug],
+  ),
+  source("api-keys", "apiKeys", "listApiKeys", ({ id, name }) => [id, name]),
+  source("service-accounts", "accounts", "listServiceAccounts", ({ id, name }) => [id, name]),
+  source("oauth-clients", "clients", "listOAuthClients", ({ id, name }) => [id, name]),
+  source("webhooks", "webhooks", "listWebhookEndpoints", ({ id, url }) => [id, url]),
   ...RECORDS.map(sourceOf),
 ];
+
+/** At most this many other tenants of the viewer are searched, because each costs a call of the API for each source. */
+const OTHER_TENANTS = 4;
+const SHOWN_ELSEWHERE = 3;
+
+/**
+ * Things of the viewer's other tenants, from sources whose lists are of one tenant. A result leads to the switch of the
+ * tenant, and after it to the page.
+ */
+export async function searchOtherTenants(v: Visit, q: string): Promise<Results> {
+  const own = await ownTenants(v.api, { pageSize: OTHER_TENANTS + 2 });
+  const others = own.filter(({ id }) => id !== v.viewer.tenant?.id);
+  const sources = SOURCES.filter(({ everywhere }) => !everywhere?.(v));
+  const items: Found[] = [];
+  for (const { id, name } of others.slice(0, OTHER_TENANTS)) {
+    const there = { ...v, api: await v.inScope(id) };
+    const found = await Promise.all(sources.map(async (source) => {
+      const results = await unlessRefused(source.find(there, q));
+      return (results?.items ?? []).slice(0, SHOWN_ELSEWHERE).map(({ href, title, detail }) => ({
+        href: `scope${searchOf({ q: id, back: href })}`,
+        title,
+        detail: [source.title(v.locale), detail, name].filter(Boolean).join(" · "),
+      }));
+    }));
+    items.push(...found.flat());
+  }
+  return { items, more: others.length > OTHER_TENANTS ? "scope" : undefined };
+}
+
+/** Null if the viewer may not read it, or has no quota left. */
+async function unlessRefused<T>(finding: Promise<T>): Promise<T | null> {
+  try {
+    return await finding;
+  } catch (refusal) {
+    if (refusal instanceof Refusal && [403, 429].includes(refusal.status)) return null;
+    throw refusal;
+  }
+}
 
 /** Messages are searched by the recipient only. */
 function forAddresses(source: Source): Source {

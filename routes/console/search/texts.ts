@@ -19,6 +19,7 @@ export const searchTexts = defineTexts({
   reports: ["Reports", "Relatórios"],
   schedules: ["Report schedules", "Agendamentos de relatórios"],
   templates: ["Message templates", "Modelos de mensagem"],
+  documents: ["Document templates", "Modelos de documentos"],
   apiKeys: ["API keys", "Chaves de API"],
   accounts: ["Service accounts", "Contas de serviço"],
   clients: ["OpenID clients", "Clientes OpenID"],

@@ -248,7 +248,7 @@ Deno.test("workers are shown by host with what they hold; a job leads to its wor
   await owner.put(`/api/v1/job-types/${type}`, {});
   await enqueue(owner, type, {});
   const id = await enqueue(owner, type, {});
-  const second = await t.actor({ tenantId: owner.tenantId, permissions: ["work:jobs"] });
+  const second = await t.actor({ tenantId: owner.tenantId ?? "", permissions: ["work:jobs"] });
   for (const by of [owner, second]) await new RemoteWorker(by, host).claim([type], { max: 1 });
   const browser = await browseAt(t, t.systemAdmin, "");
   await browser.follow("Workers");

@@ -206,6 +206,9 @@ inBrowser(
       await page.setViewportSize({ width: 1440, height: 900 });
       await viewing.open("webhooks");
       assert.equal(await excess(), 0);
+      await page.locator("#sections form button").click(); // pins the page, or removes its pin
+      await page.locator("[data-flash]").waitFor();
+      assert.equal(await excess(), 0);
       await page.setViewportSize({ width: 1440, height: 500 });
       await page.reload();
       assert.ok(await page.locator("#sections [aria-current]").isVisible());
@@ -214,6 +217,17 @@ inBrowser(
     }
   },
 );
+
+inBrowser("after a refused form the first input of the wrong group has the focus", async (b) => {
+  const viewing = await openConsole(b, t, await t.actor({ permissions: ["manage:webhooks"] }));
+  const { page } = viewing;
+  await viewing.open("webhooks/new");
+  await page.locator("#f-url").fill("https://hooks.example.test/");
+  await page.locator("[name=eventTypes][value='*']").uncheck();
+  await page.getByRole("button", { name: "Create" }).click();
+  await page.locator("fieldset:has(.error) [name=eventTypes]:focus").first().waitFor();
+  await viewing.close();
+});
 
 inBrowser(
   "a template's preview follows what is typed, keeps the last good HTML, and leads to each error",

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
+import { accepted } from "../../support/outcomes.ts";
 import { setupShared } from "../../support/setup.ts";
 import { browse } from "./plain_browser.ts";
 import { searcher } from "./searcher.ts";
 
 const t = await setupShared();
+const { sql } = t.steward.platform;
 
 Deno.test("pages, users, tenants, roles, job types, messages and records are found by name and address", async () => {
   const tenantId = await t.tenant({ name: "Harbour Lights" });
@@ -71,6 +73,54 @@ Deno.test("nothing of another tenant is found, by id or by name", async () => {
         q,
       );
     }
+  }
+});
+
+Deno.test("things of the viewer's other tenants are found by name, name their tenant and lead there", async () => {
+  const far = await t.tenant({ name: "Far Quay" });
+  const theirs = await t.actor({
+    tenantId: far,
+    permissions: ["create:roles", "read:roles", "manage:api-keys"],
+  });
+  const role = await accepted(theirs.post("/api/v1/roles", { name: "Crane driver", permissionIds: [] }), 201);
+  await accepted(theirs.post("/api/v1/api-keys", { name: "Crane meter", permissions: ["read:roles"] }), 201);
+  const here = await t.actor({ role: "Admin" });
+  await sql`insert into user_tenants (user_id, tenant_id) values (${here.userId}, ${far})`;
+  const stranger = await searcher(t, await t.signedIn(here));
+  assert.deepEqual((await stranger("crane")).hrefs, [], "not without the permission there");
+  await sql`insert into user_tenant_roles (user_id, tenant_id, role_id)
+    values (${here.userId}, ${far}, ${theirs.roleId})`;
+  const search = await searcher(t, await t.signedIn(here));
+  const lateFirst = await search("crane", "dialog");
+  assert.match(lateFirst.html, /data-late/, "the dialog asks again");
+  const found = await search("crane");
+  const to = (back: string) => `scope?${new URLSearchParams({ q: far, back })}`.replaceAll("&", "&amp;");
+  assert.deepEqual(found.hrefs, [to(`roles/${role.id}`), to("api-keys?search=Crane+meter")]);
+  assert.match(found.html, /Roles · Far Quay/);
+  const browser = await browse(t, await t.signedIn(here));
+  await browser.visit(`scope?${new URLSearchParams({ q: far, back: `roles/${role.id}` })}`);
+  await browser.press("Far Quay");
+  assert.equal(browser.page.address, `/console/roles/${role.id}`);
+});
+
+Deno.test("an administrator finds recurring jobs and the jobs of a trace in every tenant", async () => {
+  const owner = await t.actor({
+    tenantId: await t.tenant({ name: "Rope Walk" }),
+    permissions: ["manage:jobs"],
+  });
+  const jobId = `ropes.${crypto.randomUUID().slice(0, 8)}`;
+  const recurring = { jobId, jobTypeName: "steward.echo", cronExpression: "0 3 * * *", serializedArgs: "1" };
+  await accepted(owner.post("/api/v1/recurring-jobs", recurring), 201);
+  const traceId = crypto.randomUUID().replaceAll("-", "");
+  const job = { jobTypeName: "steward.echo", serializedArgs: "1" };
+  const made = await owner.post("/api/v1/jobs", job, { traceparent: `00-${traceId}-00f067aa0ba902b7-01` });
+  const platform = await t.actor({ tenantId: t.platformTenantId, permissions: ["admin:system"] });
+  for (const admin of [t.systemAdmin, platform]) {
+    const search = await searcher(t, admin);
+    assert.deepEqual((await search(jobId)).hrefs, [`recurring/${jobId}`]);
+    const { hrefs, html } = await search(traceId);
+    assert.deepEqual(hrefs, [`jobs/${made.body.id}`]);
+    assert.match(html, /· Rope Walk/);
   }
 });
 
