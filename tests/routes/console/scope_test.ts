@@ -83,7 +83,7 @@ Deno.test("an administrator finds a tenant among many and works in it, on the sa
   assert.equal((await admin.get("/api/v1/auth/me")).status, 401, "earlier tokens have ended");
   await switchTo(browser, "whole", "Whole service");
   assert.equal((await browser.visit("jobs"), scopes(browser)[0]), "Whole service");
-  assert.equal((await browser.visit("notifications"), scopes(browser)[0]), "Service only");
+  assert.equal((await browser.visit("report-schedules"), scopes(browser)[0]), "Service only");
   assert.equal((await browser.visit(`jobs?tenantId=${tenantId}`), scopes(browser)[0]), branch);
 });
 
