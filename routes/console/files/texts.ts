@@ -38,7 +38,7 @@ export const fileTexts = sectionTexts({
     "O envio foi confirmado. A análise começa agora.",
   ],
   scope: ["Referenced by", "Referenciado por"],
-  owner: ["Owner", "Dono"],
+  owner: ["Owner id", "Id do dono"],
   release: ["Release", "Liberar"],
   releaseConfirm: (owner: string, name: string) => [
     `Release 1 reference, of ${owner}, to ${name}? Its owner may lose the file.`,
