@@ -8,6 +8,10 @@ export type ListTaskStatus = "Draft" | "Queued" | "Running" | "Completed" | "Fai
 export const MAX_TASK_ROWS = 10_000;
 /** Most rows of a CSV file. */
 export const MAX_CSV_ROWS = 100_000;
+/** The action of a task that undoes another one. Its rows are the calls of the API that do so. */
+export const UNDO_ACTION = "undo";
+/** Most rows of a task that can be undone: each part of them is added to all calls before it. */
+export const MAX_UNDONE_ROWS = 1_000;
 /** Older drafts of a user are deleted, because each holds the ids of its rows. */
 const MAX_DRAFTS = 10;
 /** Maximum number of tasks of a user that wait or run at the same time. */
@@ -54,7 +58,7 @@ export interface ListTask extends TaskSession {
 export type NewListTask =
   & TaskSession
   & Pick<ListTask, "kind" | "list" | "query" | "action" | "locale" | "timeZone" | "total">
-  & { ids: string[] };
+  & { ids: string[]; fields?: Record<string, string> };
 
 const COLUMNS = [
   "id",
@@ -92,10 +96,10 @@ export async function draftListTask(q: Sql, task: NewListTask): Promise<string> 
         order by id desc offset ${MAX_DRAFTS - 1}))`;
     await tx`
       insert into console_list_tasks (id, user_id, session_id, tenant_id, security_version, kind, list, query, action,
-        locale, time_zone, ids, total, status)
+        locale, time_zone, ids, fields, total, status)
       values (${id}, ${task.userId}, ${task.sessionId}, ${task.tenantId}, ${task.securityVersion}, ${task.kind},
         ${task.list}, ${task.query}, ${task.action}, ${task.locale}, ${task.timeZone}, ${task.ids}::text[],
-        ${task.total}, 'Draft')`;
+        ${tx.json(task.fields ?? {})}, ${task.total}, 'Draft')`;
   });
   return id;
 }
@@ -112,6 +116,30 @@ export async function readDraftRows(q: Sql, userId: string, id: string): Promise
   const [draft] = await q<{ ids: string[] }[]>`
     select ids from console_list_tasks where id = ${id} and user_id = ${userId} and status = 'Draft'`;
   return draft?.ids ?? [];
+}
+
+/** The draft that undoes a task; null if nothing can be undone, or no longer. */
+export async function findUndoOf(
+  q: Sql,
+  { id, userId }: Pick<ListTask, "id" | "userId">,
+): Promise<string | null> {
+  const [undo] = await q<{ id: string }[]>`
+    select id from console_list_tasks where user_id = ${userId} and status = 'Draft'
+      and fields ->> 'undoes' = ${id} and created_at > now() - make_interval(mins => ${DRAFT_MINUTES})`;
+  return undo?.id ?? null;
+}
+
+/** Adds calls that undo rows of a task to the draft that undoes it. */
+export async function addUndoCalls(q: Sql, task: ListTask, calls: string[]): Promise<void> {
+  if (calls.length === 0) return;
+  const id = await findUndoOf(q, task);
+  if (id === null) {
+    const undo = { action: UNDO_ACTION, ids: calls, total: calls.length, fields: { undoes: task.id } };
+    await draftListTask(q, { ...task, ...undo });
+  } else {
+    await q`update console_list_tasks set ids = ids || ${calls}::text[], total = total + ${calls.length}::int
+      where id = ${id} and status = 'Draft'`;
+  }
 }
 
 /** The latest tasks that a user started, newest first. */

@@ -7,6 +7,7 @@ import { sendNotification } from "../notifications/sending/send.ts";
 import { Problem } from "../problems/problem.ts";
 import { withDatabase } from "../shared/platform.ts";
 import {
+  addUndoCalls,
   beginListTask,
   endListTask,
   type ListTask,
@@ -95,8 +96,9 @@ async function actOnRows(
       await endListTask(p.sql, task.id, { status: "Completed" });
       return;
     }
-    const { refusals } = await (await p.listPages()).act(task, ids, signal);
+    const { refusals, undo } = await (await p.listPages()).act(task, ids, signal);
     task = await recordTaskRows(p.sql, task, { rows: ids.length, refusals });
+    if (task) await addUndoCalls(p.sql, task, undo);
     if (task) onProgress(100 * task.position / Math.max(1, task.total));
   }
 }

@@ -39,7 +39,7 @@ export const fileTexts = sectionTexts({
     "O envio foi confirmado. A análise começa agora.",
   ],
   scope: ["Referenced by", "Referenciado por"],
-  owner: ["Owner", "Proprietário"],
+  owner: ["Owner id", "Id do proprietário"],
   release: ["Release", "Liberar"],
   releaseConfirm: (owner: string, name: string) => [
     `Release 1 reference, of ${owner}, to ${name}? Its owner may lose the file.`,

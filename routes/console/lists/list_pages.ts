@@ -1,4 +1,4 @@
-import type { ListTask } from "../../../domain/console/list_task.ts";
+import { type ListTask, MAX_UNDONE_ROWS, UNDO_ACTION } from "../../../domain/console/list_task.ts";
 import { type ListPages, TaskSessionEnded } from "../../../domain/console/platform.ts";
 import { readScheduleNames } from "../../../domain/reports/schedules/schedule.ts";
 import type { ServicePlatform } from "../../../domain/platform.ts";
@@ -8,9 +8,10 @@ import { Refusal } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { Locale } from "../shared/languages.ts";
 import { listTexts } from "../shared/list_texts.ts";
-import type { ConsolePage, Visit } from "../shared/page.ts";
+import type { ConsolePage, RowAction, Visit } from "../shared/page.ts";
 import { offeredActions } from "../shared/row_actions.ts";
 import { apiWithin, scopeAt } from "../shared/scope.ts";
+import { callUndo, undoable } from "../shared/undo.ts";
 import { addressOf } from "./addresses.ts";
 import type { ConsolePages } from "./console_pages.ts";
 import { csvOf } from "../components/csv.tsx";
@@ -22,16 +23,24 @@ export const listPagesOf = (
   pages: ConsolePages,
 ): ListPages => ({
   async act(task, ids, signal) {
-    const { page, v } = await open(p, pages, task);
-    const action = offeredActions(v, page?.bulk ?? {}).find(([name]) => name === task.action)?.[1];
+    const { page, v: opened } = await open(p, pages, task);
+    const isUndo = task.action === UNDO_ACTION;
+    const learning = isUndo || task.total > MAX_UNDONE_ROWS ? null : undoable(opened);
+    const v = learning?.v ?? opened;
+    const action = isUndo
+      ? undoAction
+      : offeredActions(v, page?.bulk ?? {}).find(([name]) => name === task.action)?.[1];
     const refusals: string[] = [];
+    const undos: string[] = [];
     for (const id of ids) {
       signal.throwIfAborted();
       const run = () => action?.run(v, id, task.fields, `${task.id}-${id}`);
       if (action) await withSession(run, (reason) => refusals.push(reason));
       else refusals.push(commonTexts[v.locale].forbidden);
+      const undo = learning?.undo();
+      if (undo) undos.push(JSON.stringify(undo));
     }
-    return { refusals };
+    return { refusals, undo: undos };
   },
   async *csv(task, onRows) {
     const { page, v } = await open(p, pages, task);
@@ -43,6 +52,17 @@ export const listPagesOf = (
     return { subject: titleOf(locale, pages, task), textBody: outcomeOf(locale, task) ?? t.fileReady };
   },
 });
+
+/** Undoes a task. Its "ids" are calls of the API, which the service has kept. */
+const undoAction: RowAction = {
+  label: ({ locale }) => listTexts[locale].undo,
+  question: ({ locale }, count) => listTexts[locale].undoMany(count),
+  run: (v, call) => callUndo(v, JSON.parse(call)),
+};
+
+/** The action of a task; undefined if its list has no such action. */
+export const actionOf = (pages: ConsolePages, { list, action }: ListTask): RowAction | undefined =>
+  action === UNDO_ACTION ? undoAction : pages.find(list)?.page.bulk?.[action ?? ""];
 
 /** Asks the API for one row. A refused row does not affect the others, unless the session has ended. */
 async function withSession(
@@ -113,7 +133,7 @@ const localeOf = ({ locale }: ListTask): Locale => locale === "pt" ? "pt" : "en"
 /** "CSV of jobs", "Retry: jobs". */
 function titleOf(locale: Locale, pages: ConsolePages, task: ListTask): string {
   if (task.kind === "Csv") return listTexts[locale].csvOf(task.list);
-  const label = pages.find(task.list)?.page.bulk?.[task.action ?? ""]?.label({ locale } as Visit);
+  const label = actionOf(pages, task)?.label({ locale } as Visit);
   return `${label ?? task.action}: ${task.list}`;
 }
 

@@ -1,5 +1,6 @@
 import {
   endListTask,
+  findUndoOf,
   listListTasks,
   type ListTask,
   MAX_OPEN_TASKS,
@@ -28,7 +29,7 @@ import { listTexts } from "../shared/list_texts.ts";
 import type { ConsolePage, Outcome, RowAction, View, Visit } from "../shared/page.ts";
 import { addressOf } from "./addresses.ts";
 import type { ConsolePages } from "./console_pages.ts";
-import { outcomeOf } from "./list_pages.ts";
+import { actionOf, outcomeOf } from "./list_pages.ts";
 import { defineStates } from "../components/states.tsx";
 
 /** Maximum rows of a task that is run before the answer. A larger task runs as a job. */
@@ -74,25 +75,24 @@ export function taskPages(p: ServicePlatform, pages: ConsolePages): ConsolePage[
       detail: `The list ${list} is no longer open to you.`,
     });
   };
-  const actionOf = ({ list, action }: ListTask): RowAction | null =>
-    pages.find(list)?.page.bulk?.[action ?? ""] ?? null;
   const titleOf = (v: Visit, task: ListTask): string =>
-    actionOf(task)?.question(v, task.total) ?? listTexts[v.locale].csvLarge(number(v, task.total));
+    actionOf(pages, task)?.question(v, task.total) ?? listTexts[v.locale].csvLarge(number(v, task.total));
   return [
     {
       path: "lists/tasks",
       async get(v) {
         const tasks = await listListTasks(p.sql, v.viewer.userId, SHOWN_TASKS);
-        return tasksView(v, tasks, (task) => actionOf(task)?.label(v) ?? listTexts[v.locale].csv);
+        return tasksView(v, tasks, (task) => actionOf(pages, task)?.label(v) ?? listTexts[v.locale].csv);
       },
     },
     {
       path: "lists/tasks/{id}",
       async get(v): Promise<View> {
         const task = await read(v);
-        const action = actionOf(task);
+        const action = actionOf(pages, task);
         if (task.status === "Draft") return await questionView(v, task, titleOf(v, task), action);
-        return progressView(v, task, action?.label(v) ?? listTexts[v.locale].csvOf(task.list));
+        const label = action?.label(v) ?? listTexts[v.locale].csvOf(task.list);
+        return progressView(v, task, label, isOpen(task) ? null : await findUndoOf(p.sql, task));
       },
     },
     {
@@ -111,7 +111,7 @@ export function taskPages(p: ServicePlatform, pages: ConsolePages): ConsolePage[
             flash: { tone: "bad", text: listTexts[v.locale].typedOther(task.total) },
           };
         }
-        const action = actionOf(task);
+        const action = actionOf(pages, task);
         if (action?.review && task.status === "Draft" && !form.has(REVIEWED)) {
           const ids = await readDraftRows(p.sql, v.viewer.userId, task.id);
           return reviewView(v, task, { action, fields, effect: await action.review(v, ids, fields) });
@@ -135,7 +135,11 @@ export function taskPages(p: ServicePlatform, pages: ConsolePages): ConsolePage[
         const text = ended && outcomeOf(v.locale, ended, label);
         if (!ended || !text || isOpen(ended)) return { goTo: pathOf(task) };
         const tone = ended.status === "Completed" && ended.refused === 0 ? "ok" : "bad";
-        return { goTo: addressOf(task), flash: { tone, text } };
+        const undo = await findUndoOf(p.sql, task);
+        return {
+          goTo: addressOf(task),
+          flash: { tone, text, ...undo && { undo: { page: pathOf({ id: undo }) } } },
+        };
       },
     },
     {
@@ -175,7 +179,7 @@ async function questionView(
   v: Visit,
   task: ListTask,
   title: string,
-  action: RowAction | null,
+  action: RowAction | undefined,
 ): Promise<View> {
   const t = listTexts[v.locale];
   const left = Number(v.query.get("left") ?? 0);
@@ -246,14 +250,19 @@ const ListLink = ({ task }: { task: ListTask }) => (
   <a class="break" href={addressOf(task)}>{decodeURIComponent(addressOf(task).replaceAll("+", " "))}</a>
 );
 
-function progressView(v: Visit, task: ListTask, label: string): View {
+function progressView(v: Visit, task: ListTask, label: string, undo: string | null): View {
   const t = listTexts[v.locale];
   const reasons = Object.entries(task.refusals);
   const failure = task.status === "Failed" && outcomeOf(v.locale, task);
   return {
     title: label,
     crumbs: crumbs(v),
-    actions: buttonLink(addressOf(task), t.toList),
+    actions: (
+      <>
+        {undo && buttonLink(pathOf({ id: undo }), t.undo, { icon: "undo" })}
+        {buttonLink(addressOf(task), t.toList)}
+      </>
+    ),
     body: (
       <LivePart v={v} id="list-task" {...isOpen(task) && { everySeconds: REFRESH_SECONDS }}>
         <Card

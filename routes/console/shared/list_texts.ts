@@ -1,8 +1,12 @@
-import { defineTexts } from "./languages.ts";
+import { counted, defineTexts } from "./languages.ts";
 
 /** Texts of lists and of undone actions. */
 export const listTexts = defineTexts({
   undo: ["Undo", "Desfazer"],
+  undoMany: counted(
+    ["change: undo it?", "changes: undo them?"],
+    ["alteração: desfazer?", "alterações: desfazer?"],
+  ),
   undone: ["The change was undone.", "A alteração foi desfeita."],
   undoChanged: [
     "Nothing was undone: it was changed in the meantime.",

@@ -12,13 +12,18 @@ export interface Undo {
   tenantId?: string | null;
 }
 
+/** The page that asks before it undoes an action on many rows. */
+export interface UndoPage {
+  page: string;
+}
+
 /** Result of an action. */
 export interface Result {
   tone: "ok" | "info" | "bad";
   text: string;
   /** The API's English detail of an error. */
   detail?: string;
-  undo?: Undo;
+  undo?: Undo | UndoPage;
   /** The viewer has just switched the scope: if the page does not exist there, they are led to one that does. */
   hasSwitched?: true;
 }

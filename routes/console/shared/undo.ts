@@ -4,7 +4,7 @@ import type { Endpoint } from "../../shared/endpoint.ts";
 import { type Api, orNull, Refusal } from "./api.ts";
 import { INVERSES } from "./inverses.ts";
 import { listTexts } from "./list_texts.ts";
-import type { Flash, Result, Undo } from "./looks.ts";
+import type { Flash, Result, Undo, UndoPage } from "./looks.ts";
 import { addressOf, endpointOf, type LooseInput, type OperationId } from "./operations.ts";
 import { type ConsolePage, field, type Visit } from "./page.ts";
 
@@ -87,10 +87,10 @@ export const undoPage: ConsolePage = {
     const t = listTexts[v.locale];
     const undo = readUndo(v, field(form, "undo"));
     if (!undo) return { goTo: "", flash: { tone: "bad", text: t.undoExpired } };
-    const { method, path, body, ifMatch, tenantId, goTo } = undo;
+    if ("page" in undo) return { goTo: undo.page };
+    const { goTo } = undo;
     try {
-      const api = tenantId === undefined ? v.api : await v.inScope(tenantId);
-      await api.request(method, path, body, ifMatch ? { "if-match": ifMatch } : {});
+      await callUndo(v, undo);
     } catch (refusal) {
       if (!(refusal instanceof Refusal) || refusal.status === 401 || refusal.status >= 500) throw refusal;
       if (refusal.code === "STEP_UP_REQUIRED_FORBIDDEN") throw refusal; // the step-up page sends the form again
@@ -103,7 +103,13 @@ export const undoPage: ConsolePage = {
   },
 };
 
-function readUndo(v: Visit, value: string): Undo & { goTo: string } | null {
+/** Calls the API to undo an action, in the tenant in which it took place. @throws Refusal */
+export async function callUndo(v: Visit, { method, path, body, ifMatch, tenantId }: Undo): Promise<void> {
+  const api = tenantId === undefined ? v.api : await v.inScope(tenantId);
+  await api.request(method, path, body, ifMatch ? { "if-match": ifMatch } : {});
+}
+
+function readUndo(v: Visit, value: string): (Undo | UndoPage) & { goTo: string } | null {
   const [text = "", given = ""] = value.split(".");
   const expected = signature(v, text);
   const isOurs = given.length === expected.length &&

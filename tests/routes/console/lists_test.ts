@@ -219,6 +219,11 @@ Deno.test("a role is added to ticked users, and their other roles stay", async (
     assert.equal(roles.length, 2);
     assert.ok(roles.some(({ name }: { name: string }) => name === "Visitor"));
   }
+  (await browser.press("Undo")).shows("2 changes: undo them?");
+  (await browser.press("Undo (2)")).shows("Undo: done for 2.");
+  for (const { userId } of users) {
+    assert.equal((await admin.get(`/api/v1/users/${userId}/roles`)).body.length, 1);
+  }
 });
 
 Deno.test("files are held with a reason, and held files are not purged", async () => {
