@@ -32,7 +32,8 @@ async function sendTemplate(by: Actor, htmlBodyTemplate: string) {
 
 Deno.test("mails of templates stand in the default layout with logo, colours and footer of the tenant", async () => {
   const { by, looks } = await tenantWithLooks(t);
-  const html = `<p>Hi</p><a class="button" href="{{ url }}">Open</a> <a href="{{ url }}">x</a><a style="color:red" href="/y">y</a>`;
+  const html =
+    `<p>Hi</p><a class="button" href="{{ url }}">Open</a> <a href="{{ url }}">x</a><a style="color:red" href="/y">y</a>`;
   const { htmlBody, textBody } = await sendTemplate(by, html);
   assert.match(htmlBody, /^<!doctype html>\n<html lang="en">/);
   assert.match(htmlBody, /<title>Hello &amp; welcome<\/title>/);
