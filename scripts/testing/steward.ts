@@ -192,7 +192,7 @@ function controlsOf(steward: Steward): Omit<TestSteward, "url" | "stop" | typeof
 }
 
 function linksOf(text: string | null, html: string | null): string[] {
-  if (html === null) return text?.match(/https?:\/\/[^\s<>"]+/g) ?? [];
+  if (html === null) return text?.match(/https?:\/\/[^\s<>"]*[^\s<>".,;:!?)]/g) ?? [];
   const links = new Set<string>();
   new Parser({ onopentag: (_, { href }) => href && links.add(href) }).end(html);
   return [...links];
