@@ -3,10 +3,7 @@ import { bootstrap, type CatalogAdditions } from "./domain/access/tenants/bootst
 import { requireBreachedPasswords } from "./domain/access/passwords/breached_passwords.ts";
 import { createOpenIdProviders } from "./infra/openid.ts";
 import { Rights } from "./domain/rights/rights.ts";
-import { ReservationWriter } from "./domain/files/reservation_writer.ts";
 import { Pictures } from "./infra/pictures/pictures.ts";
-import { profilesOf } from "./domain/files/configured_profiles.ts";
-import { attachedFiles } from "./domain/files/service_files.ts";
 import { type JobEngine, startJobEngine } from "./domain/jobs/instance/engine.ts";
 import { EventFeed } from "./domain/events/feed/event_feed.ts";
 import { JobEvents } from "./domain/events/job_events.ts";
@@ -15,8 +12,7 @@ import { JobWriter } from "./domain/jobs/enqueue.ts";
 import type { SettledJob } from "./domain/jobs/job_row.ts";
 import { JobTypes } from "./domain/jobs/job_type.ts";
 import { WorkPolls } from "./domain/jobs/remote/work_polls.ts";
-import { registerJobTypes } from "./domain/job_types.ts";
-import { allPersonalData } from "./domain/personal_data.ts";
+import { jobTypesOf, registerJobTypes } from "./domain/job_types.ts";
 import { serviceNotices } from "./domain/notifications/sending/service_notices.ts";
 import { createDeliveryBatches } from "./domain/notifications/delivery/delivery_batches.ts";
 import { finishDirectMessages } from "./domain/notifications/sending/direct.ts";
@@ -30,16 +26,22 @@ import { setIdClock } from "./domain/shared/ids.ts";
 import { Metrics } from "./domain/shared/metrics.ts";
 import { KnownClients } from "./domain/oauth/clients/known_clients.ts";
 import { requestBounds, RunningRequests } from "./domain/requests/running_requests.ts";
-import { openReports } from "./domain/reports/threads/reports.ts";
-import { scheduleWork } from "./domain/reports/schedules/schedule_runs.ts";
 import type { ServicePlatform } from "./domain/platform.ts";
 import type { Clock } from "./infra/clock.ts";
 import type { Config } from "./infra/config.ts";
 import { type EmbeddedStack, startEmbeddedStack } from "./infra/embedded/stack.ts";
 import { serveHttp } from "./infra/http_server.ts";
 import { createLog, type Log } from "./infra/log.ts";
-import { objectStoreConfig } from "./infra/objectstore/store_config.ts";
-import { connectObjectStore } from "./infra/objectstore/objectstore.ts";
+import { keepsFiles } from "./infra/areas.ts";
+import { loadLater } from "./infra/load_later.ts";
+import {
+  absent,
+  loadAreaParts,
+  openFiles,
+  openReports,
+  personalDataOf,
+  timedWorkOf,
+} from "./domain/area_parts.ts";
 import { shareChanges } from "./infra/postgres/changes.ts";
 import { DatabaseClock } from "./infra/postgres/database_clock.ts";
 import { ConnectionWait } from "./infra/postgres/connection_wait.ts";
@@ -50,16 +52,15 @@ import { Replica } from "./infra/postgres/replica.ts";
 import { requireTenantInKeys } from "./infra/postgres/tenant_keys.ts";
 import { readConfigOrExit, runService, waitUntilStopped } from "./infra/process.ts";
 import { openProviders } from "./infra/providers.ts";
-import { openScanner } from "./infra/scanner/configured_scanner.ts";
 import { openTokens } from "./infra/tokens.ts";
 import { openWakeUps } from "./infra/wakeups/open_wake_ups.ts";
 import { createApp, withMounts } from "./routes/app.ts";
 import { componentsMount } from "./routes/components/mount.ts";
 import { consoleMount, rootPage } from "./routes/console/mounts.ts";
-import { assemble } from "./routes/extensions/assemble.ts";
 import { loadExtensions } from "./routes/extensions/load_extensions.ts";
-import { servicesOf } from "./routes/extensions/services.ts";
-import { endpointsOf } from "./routes/endpoints.ts";
+import { noExtensions } from "./routes/extensions/no_extensions.ts";
+import type { Services } from "./routes/extensions/services.ts";
+import { endpointsOf } from "./routes/areas.ts";
 
 const DRAIN_MS = 25_000;
 
@@ -109,12 +110,18 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
   const log = o.log ?? createLog(config.LOG_LEVEL);
   const databaseClock = new DatabaseClock();
   const clock = o.clock ?? databaseClock;
-  const extensions = assemble(
-    await loadExtensions([...config.STEWARD_EXTENSIONS ?? [], ...o.extensions ?? []]),
-    () => services,
-  );
+  let services: Services;
+  const loaded = await loadExtensions([...config.STEWARD_EXTENSIONS ?? [], ...o.extensions ?? []]);
+  const extensions = loaded.length > 0
+    ? (await loadLater<typeof import("./routes/extensions/assemble.ts")>(
+      import.meta,
+      "./routes/extensions/assemble.ts",
+    )).assemble(loaded, () => services)
+    : noExtensions();
   const sections = await extensions.loadSections();
   await requireBreachedPasswords(config.BREACHED_PASSWORDS);
+  // One import loads them all. It comes before the first connection, whose time-out would pass while modules are loaded.
+  await Promise.all([loadAreaParts(config), jobTypesOf(config), endpointsOf({ config, outbox: null })]);
   await prepareDatabase(config, databaseClock, extensions, o.isPrepared);
   const pools = openPools(config, log);
   const { sql, pointReads } = pools;
@@ -142,15 +149,15 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     checkDueTimes: async () => await engine?.checkDueTimes(),
   });
 
-  const eventFeed = await EventFeed.open({ sql, log, clock, config, stopping: stopping.signal });
-
-  profilesOf(config); // throws now, not at the first upload, if FILE_PROFILES is wrong
-  const objects = connectObjectStore(objectStoreConfig(config), clock);
-  if (!config.isProduction) await objects.ensureBucket();
-  const providers = await openProviders(config, clock);
+  const eventFeed = config.AREAS.has("events")
+    ? await EventFeed.open({ sql, log, clock, config, stopping: stopping.signal })
+    : null;
+  const keeps = keepsFiles(config);
   const metrics = new Metrics();
-  const scanner = openScanner(config, { log, onVerdict: (verdict) => metrics.scans.add([verdict]) });
-  const checks = instanceChecks({ sql, pointReads, objects, scanner, mail: providers.mail }, {
+  const files = await openFiles({ config, sql, log, clock, metrics });
+  const { objects, scanner } = files;
+  const providers = await openProviders(config, clock);
+  const checks = instanceChecks({ config, sql, pointReads, objects, scanner, mail: providers.mail }, {
     jobStallReason: () => engine?.stallReason() ?? null,
   });
   const platform: ServicePlatform = {
@@ -167,7 +174,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     wakeUps,
     jobTypes: new JobTypes(),
     eventTypes: extensions.eventTypes,
-    eventFeed,
+    eventFeed: eventFeed ?? absent("the event feed"),
     jobEvents: new JobEvents(sql, pointReads),
     workPolls: new WorkPolls({
       sql,
@@ -176,13 +183,11 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
       onClaimed: (jobs) => metrics.jobsClaimed.add([], jobs),
     }),
     // Extensions come first: their tables may refer to those of the areas.
-    personalData: [...extensions.personalData, ...allPersonalData],
+    personalData: [...extensions.personalData, ...await personalDataOf(config)],
     jobWriter: new JobWriter(sql),
     auditWriter: new AuditWriter(sql),
     messageWriter: new MessageWriter({ sql, wakeUps }),
-    reservationWriter: new ReservationWriter(sql),
     pictures: new Pictures(),
-    attachedFiles,
     deliveryBatches: createDeliveryBatches(sql),
     directDeliveries: new Set(),
     unsubscribeTokens: new UnsubscribeTokens(sql),
@@ -190,15 +195,14 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     ...serviceNotices(() => platform),
     listPages: async () => (await consolePages.load()).listPages,
     userWakeUps: new UserWakeUps({ sql, config, log }),
-    objects,
-    scanner,
+    ...files,
     ...providers,
     reports: await openReports(config, extensions.reports),
     renderThreads: new RenderThreads(),
     metrics,
     health: new InstanceHealth(checks, {
       log,
-      notices: [scanner.notice ?? []].flat(),
+      notices: keeps ? [scanner.notice ?? []].flat() : [],
       isStuck: () => poolHealth.isStuck,
     }),
     connectionWait,
@@ -206,10 +210,14 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     stopping: stopping.signal,
     baseUrl: () => baseUrl,
   };
-  const services = servicesOf(platform);
-  registerJobTypes(platform, extensions.jobTypes);
+  if (loaded.length > 0) {
+    const path = "./routes/extensions/services.ts";
+    services = (await loadLater<typeof import("./routes/extensions/services.ts")>(import.meta, path))
+      .servicesOf(platform);
+  }
+  await registerJobTypes(platform, extensions.jobTypes);
 
-  const endpoints = [...endpointsOf(platform), ...extensions.endpoints];
+  const endpoints = [...await endpointsOf(platform), ...extensions.endpoints];
   const served = { platform, endpoints, checkAnswers: o.checkAnswers ?? false };
   const api = createApp(served);
   const tasks = createApp({ ...served, unlimited: true });
@@ -218,8 +226,8 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
   const server = serveHttp(config, withMounts(mounts, api, platform));
   baseUrl ||= server.url;
   await markVersion(platform);
-  const schedules = scheduleWork(platform);
-  const work = { pools, timedWork: [schedules], onSettled: o.onSettled };
+  const timedWork = await timedWorkOf(platform);
+  const work = { pools, timedWork, onSettled: o.onSettled };
   const jobs = engine = await startJobEngine(platform, work);
   await jobs.checkDueTimes().catch(() => {}); // the failure is logged, and the next check retries
 
@@ -228,7 +236,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     url: server.url,
     embedded: stack.embedded,
     fireRecurringJobs: async () => void await fireDueRecurringJobs(platform),
-    fireReportSchedules: async () => void await schedules.doDue(),
+    fireReportSchedules: async () => void await Promise.all(timedWork.map((work) => work.doDue())),
     async sweep() {
       await jobs.sweep();
       await wakeUps.sweep();
@@ -236,9 +244,13 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     async stop(drainMs = DRAIN_MS) {
       stopping.abort();
       await waitUntilStopped(log, [server.stop(drainMs), jobs.stop(drainMs)]);
-      await waitUntilStopped(log, [wakeUps.stop(), changes.stop(), eventFeed.stop()]);
+      await waitUntilStopped(log, [wakeUps.stop(), changes.stop(), eventFeed?.stop() ?? Promise.resolve()]);
       const mail = providers.mail.map((transport) => transport.close());
-      await waitUntilStopped(log, [scanner.close(), ...mail, finishDirectMessages(platform)]);
+      await waitUntilStopped(log, [
+        keeps ? scanner.close() : Promise.resolve(),
+        ...mail,
+        finishDirectMessages(platform),
+      ]);
       platform.renderThreads.close();
       platform.pictures.stop();
       for (const part of [metrics, databaseClock, poolHealth, connectionWait]) part.stop();

@@ -1,5 +1,6 @@
 import process from "node:process";
 import type { z } from "zod";
+import { AREA_NAMES, keepsFiles } from "./areas.ts";
 import type { Setting } from "./setting_shapes.ts";
 import { SETTINGS } from "./settings.ts";
 import { isNear } from "./similar_names.ts";
@@ -40,9 +41,10 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   const mode = env.STEWARD_ENV ?? "development";
   const isProduction = mode === "production";
   const mistakes: string[] = [];
-  const values: Record<string, unknown> = {};
+  const values: Record<string, unknown> = { AREAS: new Set(AREA_NAMES) };
   for (const [name, setting] of Object.entries<Setting>(SETTINGS)) {
-    const fallback = isProduction ? setting.production : setting.development;
+    const isNeeded = !setting.ofFiles || keepsFiles(values as Pick<Config, "AREAS">);
+    const fallback = isProduction && isNeeded ? setting.production : setting.development;
     const found = given(env, name, mistakes);
     const text = found || (fallback ?? setting.default);
     if (found !== null && text === undefined && isProduction && !setting.optional) {

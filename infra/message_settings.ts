@@ -28,7 +28,7 @@ export const MESSAGE_SETTINGS = {
       "expected an address such as steward@example.com, or a name with it: Steward <steward@example.com>",
     ),
     meaning: "Sender of mail: `Name <address>` or an address",
-    development: "Steward <steward@localhost>",
+    development: "steward@localhost",
   },
   DNS_SERVER: {
     schema: nameServer,
@@ -38,8 +38,9 @@ export const MESSAGE_SETTINGS = {
   },
   PRODUCT_NAME: {
     schema: z.string().trim().min(1).max(100),
-    meaning: "Name of the product in mails, hosted pages and documents of tenants that have set no other",
-    default: "Steward",
+    meaning:
+      "Name of the product in mails, hosted pages and documents of tenants that have set no other; absent: the tenant's name",
+    optional: true,
   },
   PRIMARY_COLOUR: {
     schema: z.string().toLowerCase().regex(/^#[0-9a-f]{6}$/, "expected a colour such as #1f4fd8"),

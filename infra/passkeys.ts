@@ -53,13 +53,14 @@ const base64url = (bytes: Uint8Array): string => Buffer.from(bytes).toString("ba
 /** The WebAuthn options with which the browser creates a passkey. It verifies the user and is found without a user name. */
 export async function newPasskeyRequest(o: {
   site: RelyingParty;
+  siteName: string;
   challenge: string;
   user: { id: string; email: string; name: string };
   known: { credentialId: Uint8Array; transports: string[] }[];
 }): Promise<NewPasskeyRequest> {
   const { generateRegistrationOptions } = await library();
   return await generateRegistrationOptions({
-    rpName: "Steward",
+    rpName: o.siteName,
     rpID: o.site.id,
     userName: o.user.email,
     userDisplayName: o.user.name,

@@ -1,6 +1,7 @@
 // Schemas that parse environment variables.
 import { createPublicKey } from "node:crypto";
 import { z } from "zod";
+import { AREA_NAMES, type AreaName } from "./areas.ts";
 import { readAllowList } from "./http_out/addresses.ts";
 import { algorithmOf } from "./signing_keys.ts";
 import { parseSmsUrl } from "./sms/sms_url.ts";
@@ -17,6 +18,8 @@ export interface Setting {
   production?: string;
   /** True if it may be absent in production (then the feature is off, or the value is derived). */
   optional?: true;
+  /** True if production does not need it while no area keeps files; it then has the value of development. */
+  ofFiles?: true;
 }
 
 /** True for a public key: the base64 of its SPKI form. */
@@ -107,6 +110,11 @@ export const keys32 = z.string().transform((text) => text.split(",").map((key) =
   (keys) => keys.every((key) => /^[A-Za-z0-9+/]{43}=$/.test(key)),
   "expected keys of 32 bytes in base64, comma-separated",
 );
+
+/** Comma-separated names of areas. */
+export const areas = z.string().transform((text) => text.split(",").map((name) => name.trim())).pipe(
+  z.array(z.enum(AREA_NAMES, { error: `expected some of ${AREA_NAMES.join(", ")}` })),
+).transform((names): ReadonlySet<AreaName> => new Set(names));
 
 /** Comma-separated paths. */
 export const paths = z.string().transform((text) =>

@@ -1,7 +1,9 @@
 import { z } from "zod";
+import { AREA_NAMES } from "./areas.ts";
 import { SIGNING_SECRET, SIGNING_SECRET_EXPECTED } from "./http_out/signing_secret.ts";
 import { MESSAGE_SETTINGS } from "./message_settings.ts";
 import {
+  areas,
   corsOrigins,
   databaseUrl,
   flag,
@@ -31,6 +33,12 @@ export const SETTINGS = {
     meaning:
       "`development`: the service embeds missing parts; `production`: a missing setting is an error at start",
     default: "development",
+  },
+  AREAS: {
+    schema: areas,
+    meaning:
+      "Areas of the product that are on, comma-separated; those that are off have no routes, pages, jobs and connections, see below",
+    default: AREA_NAMES.join(","),
   },
   PORT: { schema: port, meaning: "Port of the HTTP server; 0: any free port", default: "8000" },
   HOST: {
@@ -219,16 +227,37 @@ export const SETTINGS = {
     schema: url(["http:", "https:"]),
     meaning: "S3-compatible endpoint for the service's own requests; absent in development: embedded",
     development: "",
+    ofFiles: true,
   },
   S3_PUBLIC_ENDPOINT: {
     schema: url(["http:", "https:"]),
     meaning: "Endpoint in signed URLs; absent: S3_ENDPOINT",
     optional: true,
   },
-  S3_REGION: { schema: z.string().min(1), meaning: "Region of the bucket", development: "us-east-1" },
-  S3_BUCKET: { schema: z.string().min(3), meaning: "Bucket for all files", development: "steward" },
-  S3_ACCESS_KEY: { schema: z.string().min(1), meaning: "Access key of the bucket", development: "" },
-  S3_SECRET_KEY: { schema: z.string().min(1), meaning: "Secret key of the bucket", development: "" },
+  S3_REGION: {
+    schema: z.string().min(1),
+    meaning: "Region of the bucket",
+    development: "us-east-1",
+    ofFiles: true,
+  },
+  S3_BUCKET: {
+    schema: z.string().min(3),
+    meaning: "Bucket for all files",
+    development: "steward",
+    ofFiles: true,
+  },
+  S3_ACCESS_KEY: {
+    schema: z.string().min(1),
+    meaning: "Access key of the bucket",
+    development: "",
+    ofFiles: true,
+  },
+  S3_SECRET_KEY: {
+    schema: z.string().min(1),
+    meaning: "Secret key of the bucket",
+    development: "",
+    ofFiles: true,
+  },
   S3_PATH_STYLE: {
     schema: flag,
     meaning: "`true`: bucket in the path; `false`: bucket in the host name",
@@ -250,6 +279,7 @@ export const SETTINGS = {
     schema: z.enum(["clamd", "yara"]),
     meaning: "Scan engine: `clamd` (ClamAV), or `yara` (YARA-X, embedded)",
     development: "yara",
+    ofFiles: true,
   },
   CLAMD_HOST: { schema: z.string().min(1), meaning: "Host of clamd (SCANNER=clamd)", optional: true },
   CLAMD_PORT: { schema: port, meaning: "Port of clamd", default: "3310" },

@@ -1,6 +1,6 @@
 // Runs pending migrations of the service and of its extensions: `deno task migrate`.
 import { describeSchema } from "../infra/postgres/describe_schema.ts";
-import { migrate } from "../infra/postgres/migrate.ts";
+import { conditionsOf, migrate } from "../infra/postgres/migrate.ts";
 import { connectPostgres } from "../infra/postgres/postgres.ts";
 import { settingText } from "../infra/config.ts";
 import { paths } from "../infra/setting_shapes.ts";
@@ -10,7 +10,7 @@ import { EXIT, Failure, isPooled, requireNoArguments, runScript } from "./shared
 const HELP = `Usage: DATABASE_URL=postgres://... deno task migrate [--dry-run] [--schema FILE]
 
 Runs pending migrations in one transaction, so either all or none are applied. Only one process runs them at a time.
-STEWARD_EXTENSIONS names the modules of extensions; their migrations and channels are added after the service's.
+STEWARD_EXTENSIONS names the modules of extensions; their migrations and channels are added after the service's. A migration says if something new must wait until the previous version has stopped.
   --dry-run       run them, roll back, and print their names
   --schema FILE   write the description of the resulting schema to FILE
   -h, --help      this text
@@ -39,6 +39,7 @@ await runScript({
         const names = await migrate(sql, migrationsOf(await loadExtensions(modules)), { dryRun });
         const verb = dryRun ? "would run" : "ran";
         console.log(names.length === 0 ? "the database is up to date" : `${verb} ${names.join(", ")}`);
+        for (const condition of await conditionsOf(names)) console.log(condition);
         if (schema && !dryRun) await Deno.writeTextFile(schema, await describeSchema(sql));
       } finally {
         await sql.end();

@@ -10,6 +10,8 @@ const READMES = [
   "routes/README.md",
   "scripts/README.md",
   "scripts/client/workers/README.md",
+  "scripts/import/README.md",
+  "infra/postgres/README.md",
   "scripts/testing/README.md",
   "scripts/deploy/README.md",
   "domain/README.md",

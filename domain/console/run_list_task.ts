@@ -1,7 +1,7 @@
 import { z } from "zod";
+import { loadLater } from "../../infra/load_later.ts";
 import { transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { EXPORT_PROFILE } from "../files/profiles.ts";
-import { storeServiceFile } from "../files/service_files.ts";
 import { type DeadLetterNotice, defineJob, type JobContext } from "../jobs/job_type.ts";
 import { sendNotification } from "../notifications/sending/send.ts";
 import { Problem } from "../problems/problem.ts";
@@ -107,6 +107,10 @@ async function writeCsv(
   signal: AbortSignal,
   onProgress: (percent: number) => void,
 ): Promise<void> {
+  const { storeServiceFile } = await loadLater<typeof import("../files/service_files.ts")>(
+    import.meta,
+    "../files/service_files.ts",
+  );
   let written = 0;
   const encoder = new TextEncoder();
   const lines = (await p.listPages()).csv(task, async (rows) => {

@@ -7,6 +7,12 @@ const MAX_OF_USER = 200;
 export const FILTER_NAME_LENGTH = 60;
 export const FILTER_QUERY_LENGTH = 2_000;
 
+/**
+ * The list of a user's pins in the navigation, which is no path of a list. A pin's name is the path of its page, or the
+ * path and the name of a saved filter; its query is the whole address.
+ */
+export const PINS = "/";
+
 /** A filter of a list that a user saved under a name. */
 export interface SavedFilter {
   slot: number;

@@ -6,6 +6,11 @@ export interface Column {
   type: ColumnType;
   /** Width in characters, for PDF, HTML and sheets; absent: a default per type. */
   width?: number;
+  /**
+   * Left out of PDF and HTML, whose pages are narrow: always, or only where all rows are of one tenant. Excel and CSV have
+   * every column.
+   */
+  detail?: "always" | "one tenant";
 }
 
 const columnOf = (type: ColumnType) => (title: string, width?: number): Column => ({
@@ -19,3 +24,7 @@ export const decimal = columnOf("decimal");
 export const boolean = columnOf("boolean");
 export const instant = columnOf("instant");
 export const date = columnOf("date");
+/** A column that only Excel and CSV have. */
+export const detail = (column: Column): Column => ({ ...column, detail: "always" });
+/** The name of the tenant of a row; PDF and HTML have it if the report has rows of several tenants. */
+export const tenantName = (): Column => ({ ...text("Tenant", 24), detail: "one tenant" });

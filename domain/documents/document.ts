@@ -44,7 +44,7 @@ export interface DocumentTable {
   columns: Column[];
   /** Positions of the group columns, outermost first; empty: no groups. */
   groups: number[];
-  /** Positions of the other columns. Formats that show groups as headings print only these columns. */
+  /** Positions of the columns that PDF and HTML print, which show groups as headings and leave out details. */
   shown: number[];
   /** The totals below the table, in print order; empty: none. */
   totals: Total[];

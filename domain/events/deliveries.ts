@@ -1,10 +1,11 @@
 import { z } from "zod";
-import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
+import { type Sql, type SqlPart, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { problem } from "../problems/problem.ts";
-import type { TenantCaller } from "../rights/caller.ts";
-import { pageOf } from "../shared/list_order.ts";
-import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
+import { type Caller, isSystemAdmin, type TenantCaller } from "../rights/caller.ts";
+import { jobReach } from "../jobs/reach.ts";
+import { allOf, pageOf } from "../shared/list_order.ts";
+import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import type { Platform } from "../shared/platform.ts";
 import { countList } from "../shared/read_page.ts";
 import { time } from "../shared/shapes.ts";
@@ -43,6 +44,31 @@ export const Delivery = z.object({
 }).meta({ id: "WebhookDeliveryDto" });
 export type Delivery = z.output<typeof Delivery>;
 
+/** A delivery in a list over all endpoints. */
+export const EndpointDelivery = Delivery.extend({
+  tenantId: z.guid().meta({ description: "The tenant of the endpoint" }),
+  endpointUrl: z.string(),
+}).meta({ id: "EndpointDeliveryDto" });
+type EndpointDelivery = z.output<typeof EndpointDelivery>;
+
+/** The deliveries to list or to send again. */
+export interface DeliveryFilter {
+  /** Limits a system administrator to one tenant. */
+  tenantId?: string | undefined;
+  endpointId?: string | undefined;
+  /** Both times are inclusive. They apply to the end of a delivery; while it is pending, to its creation. */
+  from?: Date | undefined;
+  to?: Date | undefined;
+}
+
+/** Endpoints as the arguments of a job; null: of all tenants, all of the tenant. */
+export interface EndpointScope {
+  tenantId: string | null;
+  endpointId: string | null;
+  /** True if it includes endpoints that get the events of all tenants. */
+  seesPlatform: boolean;
+}
+
 const columns = (q: Sql) =>
   q`d.id, d.endpoint_id, d.event_type, d.status, d.body, d.attempt_count, d.created_at, d.next_attempt_at,
     d.completed_at, (select coalesce(json_agg(json_build_object('number', a.number, 'attemptedAt', a.attempted_at,
@@ -58,20 +84,64 @@ export async function listDeliveries(
   request: PageRequest & { status?: DeliveryStatus | undefined },
 ): Promise<PagedResult<Delivery>> {
   await readEndpoint(q, caller, endpointId);
-  const where = q`d.endpoint_id = ${endpointId}
-    ${request.status ? q`and d.status = ${request.status}` : q``}`;
-  const [total, items] = await Promise.all([
-    countList(q, q`webhook_deliveries d where ${where}`),
-    q<Delivery[]>`
-      with page as (
-        select d.id from webhook_deliveries d where ${where}
-        order by d.id desc ${pageOf(q, request)}
-      )
-      select ${columns(q)} from webhook_deliveries d where d.id = any(array(select id from page))
-      order by d.id desc`,
-  ]);
-  return pagedResult<Delivery>(items.map(withTimes), total, request);
+  const page = await listAllDeliveries(q, caller, { ...request, tenantId: caller.tenantId, endpointId });
+  return { ...page, items: page.items.map(({ tenantId: _, endpointUrl: __, ...delivery }) => delivery) };
 }
+
+/**
+ * A page of the deliveries of all endpoints that the caller may see, newest first. Each endpoint gives its newest ones by an
+ * index, so a tenant with few deliveries does not search the others'.
+ */
+export async function listAllDeliveries(
+  q: Sql,
+  caller: Caller,
+  request: PageRequest & DeliveryFilter & { status?: DeliveryStatus | undefined },
+): Promise<PagedResult<EndpointDelivery>> {
+  const { status, from, to } = request;
+  const endpoints = q`webhook_endpoints e where ${isWithin(q, endpointScope(caller, request))}`;
+  const where = allOf(q, [
+    q`d.endpoint_id = e.id`,
+    status !== undefined && q`d.status = ${status}`,
+    from !== undefined && q`coalesce(d.completed_at, d.created_at) >= ${from}`,
+    to !== undefined && q`coalesce(d.completed_at, d.created_at) <= ${to}`,
+  ]);
+  const most = offsetOf(request) + request.pageSize;
+  const [total, items] = await Promise.all([
+    countList(q, q`webhook_deliveries d, ${endpoints} and ${where}`),
+    q<EndpointDelivery[]>`
+      with page as (
+        select newest.id from (select id from ${endpoints}) e cross join lateral (
+          select d.id from webhook_deliveries d where ${where} order by d.id desc limit ${most}) newest
+        order by newest.id desc ${pageOf(q, request)}
+      )
+      select ${columns(q)}, e.tenant_id, e.url as endpoint_url
+      from webhook_deliveries d join webhook_endpoints e on e.id = d.endpoint_id
+      where d.id = any(array(select id from page)) order by d.id desc`,
+  ]);
+  return pagedResult<EndpointDelivery>(items.map(withTimes), total, request);
+}
+
+/** The endpoints that a caller may see: those of the tenant or, for a system administrator, of all tenants. */
+export function endpointScope(
+  caller: Caller,
+  { tenantId, endpointId = null }: { tenantId?: string | undefined; endpointId?: string | null | undefined },
+): EndpointScope {
+  const reach = jobReach(caller, tenantId);
+  return {
+    tenantId: reach.everything ? null : reach.tenantId,
+    endpointId,
+    seesPlatform: isSystemAdmin(caller),
+  };
+}
+
+/** SQL condition: the endpoint `e` is in a scope. */
+export const isWithin = (q: Sql, { tenantId, endpointId, seesPlatform }: EndpointScope): SqlPart =>
+  allOf(q, [
+    q`e.deleted_at is null`,
+    tenantId !== null && q`e.tenant_id = ${tenantId}`,
+    endpointId !== null && q`e.id = ${endpointId}`,
+    !seesPlatform && q`not e.all_tenants`,
+  ]);
 
 /**
  * Sends an ended delivery again, with the same id and a new schedule of retries.
@@ -96,7 +166,7 @@ export async function redeliver(
         "The delivery is Pending; expected one that has ended.",
       );
     }
-    await requeueDeliveries(p, tx, caller.tenantId, [o.deliveryId]);
+    await requeueDeliveries(p, tx, [{ id: o.deliveryId, tenantId: caller.tenantId }]);
     await recordAudit(tx, caller, "webhookDelivery.redeliver", o.deliveryId);
     return await readDelivery(tx, o.deliveryId);
   });
@@ -135,7 +205,7 @@ async function readDelivery(q: Sql, id: string): Promise<Delivery> {
 }
 
 /** Converts the times of attempts to Date, because JSON from the database contains them as text. */
-const withTimes = (delivery: Delivery): Delivery => ({
+const withTimes = <D extends Delivery>(delivery: D): D => ({
   ...delivery,
   attempts: delivery.attempts.map((attempt) => ({ ...attempt, attemptedAt: new Date(attempt.attemptedAt) })),
 });

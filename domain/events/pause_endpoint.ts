@@ -87,7 +87,7 @@ export const releaseHeldJob = defineJob({
           select d.id, e.tenant_id from webhook_endpoints e join webhook_deliveries d on d.endpoint_id = e.id
           where e.id = ${endpointId} and e.paused_at is null and d.status = 'Pending' and d.held
           order by d.id limit ${AT_ONCE} for share of e for update of d`;
-        await requeueDeliveries(p, tx, rows[0]?.tenantId ?? "", rows.map(({ id }) => id));
+        await requeueDeliveries(p, tx, rows);
         return rows.length;
       });
     });

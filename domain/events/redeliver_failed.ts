@@ -1,10 +1,11 @@
 import { z } from "zod";
-import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
+import { type Sql, type SqlPart, transact, type Tx } from "../../infra/postgres/postgres.ts";
+import { recordAudit } from "../audit/audit.ts";
 import { enqueueJob } from "../jobs/enqueue.ts";
 import { defineJob, type JobContext } from "../jobs/job_type.ts";
-import type { TenantCaller } from "../rights/caller.ts";
+import type { Caller, TenantCaller } from "../rights/caller.ts";
 import type { Platform } from "../shared/platform.ts";
-import { requireActive } from "./deliveries.ts";
+import { type DeliveryFilter, endpointScope, isWithin, requireActive } from "./deliveries.ts";
 import { auditEndpoint, readEndpoint } from "./endpoints.ts";
 import type { EventPlatform } from "./platform.ts";
 import { requeueDeliveries } from "./requeue.ts";
@@ -17,7 +18,7 @@ export const MAX_REDELIVERED = 100_000;
 const AT_ONCE = 500;
 
 export interface RedeliverResult {
-  /** Failed deliveries of the endpoint, counted up to MAX_REDELIVERED. */
+  /** Failed deliveries, counted up to MAX_REDELIVERED. */
   matched: number;
   /** Number of deliveries that are due at once. */
   redelivered: number;
@@ -38,48 +39,88 @@ export async function redeliverFailed(
 ): Promise<RedeliverResult> {
   return await transact(p.sql, async (tx) => {
     await (dryRun ? readEndpoint(tx, caller, endpointId) : requireActive(tx, caller, endpointId));
-    const matched = await countFailed(tx, endpointId);
+    const failed = await failuresOf(tx, caller, { tenantId: caller.tenantId, endpointId });
+    const matched = await countFailed(tx, failed);
     if (dryRun || matched === 0) return { matched, redelivered: 0, jobId: null };
-    const failed: Failed = { endpointId, tenantId: caller.tenantId, until: await endOfFailures(tx) };
     await auditEndpoint(tx, caller, "redeliver-failed", endpointId, { after: { matched } });
-    if (matched > AT_ONCE) {
-      const jobId = await enqueueJob(p, tx, redeliverFailedJob, failed, { tenantId: caller.tenantId });
-      return { matched, redelivered: 0, jobId };
-    }
-    return { matched, redelivered: await redeliverBatch(p, tx, failed), jobId: null };
+    return await redeliverCounted(p, tx, failed, matched);
   });
 }
 
-/** The failed deliveries of an endpoint until a time. A delivery that fails again later is not sent a third time. */
-type Failed = z.output<typeof failed>;
-const failed = z.object({ endpointId: z.guid(), tenantId: z.guid(), until: z.string() });
+/**
+ * Sends the failed deliveries of all active endpoints again that a filter selects, as `redeliverFailed` does.
+ * @param dryRun only counts them
+ */
+export async function redeliverAllFailed(
+  p: Pick<Platform, "sql" | "wakeUps">,
+  caller: Caller,
+  filter: DeliveryFilter,
+  dryRun: boolean,
+): Promise<RedeliverResult> {
+  return await transact(p.sql, async (tx) => {
+    const failed = await failuresOf(tx, caller, filter);
+    const matched = await countFailed(tx, failed, tx`e.is_active`);
+    if (dryRun || matched === 0) return { matched, redelivered: 0, jobId: null };
+    const { tenantId } = failed;
+    const after = { ...filter, matched };
+    await recordAudit(tx, caller, "webhookDelivery.redeliver-failed", tenantId ?? "everything", {
+      after,
+      tenantId,
+    });
+    return await redeliverCounted(p, tx, failed, matched);
+  });
+}
 
-const endOfFailures = async (tx: Tx): Promise<string> => {
-  const [row] = await tx<{ until: string }[]>`select now()::timestamptz(3)::text as until`;
-  return row?.until ?? "";
-};
-
-const countFailed = (q: Sql, endpointId: string): Promise<number> =>
-  countRows(
-    q,
-    q`(select from webhook_deliveries where endpoint_id = ${endpointId} and status = 'Failed'
-      limit ${MAX_REDELIVERED}) failed`,
-  );
-
-async function redeliverBatch(
+async function redeliverCounted(
   p: Pick<Platform, "wakeUps">,
   tx: Tx,
-  { endpointId, tenantId, until }: Failed,
-): Promise<number> {
-  const rows = await tx<{ id: string }[]>`
-    select d.id from webhook_endpoints e join webhook_deliveries d on d.endpoint_id = e.id
-    where e.id = ${endpointId} and e.is_active and d.status = 'Failed' and d.completed_at <= ${until}::text::timestamptz
-    order by d.id limit ${AT_ONCE} for key share of e for update of d`;
-  await requeueDeliveries(p, tx, tenantId, rows.map(({ id }) => id));
+  failed: Failed,
+  matched: number,
+): Promise<RedeliverResult> {
+  if (matched > AT_ONCE) {
+    const jobId = await enqueueJob(p, tx, redeliverFailedJob, failed, { tenantId: failed.tenantId });
+    return { matched, redelivered: 0, jobId };
+  }
+  return { matched, redelivered: await redeliverBatch(p, tx, failed), jobId: null };
+}
+
+/** Deliveries that failed in a period. One that fails again later is not sent a third time. */
+type Failed = z.output<typeof failed>;
+const failed = z.object({
+  endpointId: z.guid().nullable(),
+  tenantId: z.guid().nullable(),
+  seesPlatform: z.boolean().default(true),
+  from: z.string().nullable().default(null),
+  until: z.string(),
+});
+
+async function failuresOf(tx: Tx, caller: Caller, filter: DeliveryFilter): Promise<Failed> {
+  const [period] = await tx<{ from: string | null; until: string }[]>`
+    select ${filter.from ?? null}::timestamptz(3)::text as from,
+      least(now(), ${filter.to ?? null}::timestamptz)::timestamptz(3)::text as until`;
+  return { ...endpointScope(caller, filter), from: null, until: "", ...period };
+}
+
+/** SQL: failed deliveries `d` and their endpoints `e`, without the word `from`. */
+const failedIn = (q: Sql, { from, until, ...scope }: Failed, and: SqlPart) =>
+  q`webhook_endpoints e join webhook_deliveries d on d.endpoint_id = e.id
+    where ${
+    isWithin(q, scope)
+  } and ${and} and d.status = 'Failed' and d.completed_at <= ${until}::text::timestamptz
+      and d.completed_at >= coalesce(${from}::text::timestamptz, '-infinity')`;
+
+const countFailed = (q: Sql, failed: Failed, and: SqlPart = q`true`): Promise<number> =>
+  countRows(q, q`(select from ${failedIn(q, failed, and)} limit ${MAX_REDELIVERED}) failed`);
+
+async function redeliverBatch(p: Pick<Platform, "wakeUps">, tx: Tx, failed: Failed): Promise<number> {
+  const rows = await tx<{ id: string; tenantId: string }[]>`
+    select d.id, e.tenant_id from ${failedIn(tx, failed, tx`e.is_active`)}
+    order by d.endpoint_id, d.id limit ${AT_ONCE} for key share of e for update of d`;
+  await requeueDeliveries(p, tx, rows);
   return rows.length;
 }
 
-/** Sends many failed deliveries again, until the endpoint is deactivated. A repeated run does no harm. */
+/** Sends many failed deliveries again, of endpoints that are active at that time. A repeated run does no harm. */
 export const redeliverFailedJob = defineJob({
   name: "events.redeliver-failed",
   args: failed,

@@ -9,11 +9,15 @@ import { enqueueDeliveries } from "./emit.ts";
 export async function requeueDeliveries(
   p: { wakeUps?: WakeUps },
   tx: Tx,
-  tenantId: string,
-  ids: string[],
+  deliveries: { id: string; tenantId: string }[],
 ): Promise<void> {
-  if (ids.length === 0) return;
-  const jobIds = await enqueueDeliveries(p, tx, ids.map((deliveryId) => ({ deliveryId, tenantId })));
+  if (deliveries.length === 0) return;
+  const ids = deliveries.map(({ id }) => id);
+  const jobIds = await enqueueDeliveries(
+    p,
+    tx,
+    deliveries.map(({ id, tenantId }) => ({ deliveryId: id, tenantId })),
+  );
   await tx`
     update webhook_deliveries d set status = 'Pending', held = false, completed_at = null, job_id = given.job_id,
       round_attempts = case d.status when 'Pending' then d.round_attempts else 0 end,

@@ -82,10 +82,7 @@ export async function resumeLost(
       rows: lost.length,
       after: last ? `${last.nextAttemptAt.toISOString()} ${last.id}` : null,
     };
-    if (lost.length === 0) return result;
-    for (const [tenantId = "", ofTenant = []] of Map.groupBy(lost, (delivery) => delivery.tenantId)) {
-      await requeueDeliveries(p, tx, tenantId, ofTenant.map(({ id }) => id));
-    }
+    await requeueDeliveries(p, tx, lost);
     return result;
   });
 }

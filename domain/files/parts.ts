@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isStoreAway } from "../../infra/objectstore/objectstore.ts";
+import { isStoreAway } from "../../infra/objectstore/errors.ts";
 import { type FieldErrors, type Problem, problem } from "../problems/problem.ts";
 import type { Platform } from "../shared/platform.ts";
 

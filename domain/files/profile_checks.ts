@@ -1,3 +1,4 @@
+import { keepsFiles } from "../../infra/areas.ts";
 import { problem } from "../problems/problem.ts";
 import { profilesOf } from "./configured_profiles.ts";
 import type { FilePlatform } from "./platform.ts";
@@ -37,6 +38,9 @@ function requireProfile(
   name: string,
   usable: (profile: FileProfile) => boolean,
 ): FileProfile {
+  if (!keepsFiles(p.config)) {
+    throw problem("FILE_PROFILE_UNKNOWN", `The profile "${name}" cannot be used: AREAS leaves out files.`);
+  }
   const profiles = profilesOf(p.config);
   const profile = profiles.get(name);
   if (profile && usable(profile)) return profile;

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { ObjectStoreRefused } from "../../infra/objectstore/objectstore.ts";
+import { ObjectStoreRefused } from "../../infra/objectstore/errors.ts";
 import { transact } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
 import type { Platform } from "../shared/platform.ts";

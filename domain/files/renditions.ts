@@ -5,7 +5,7 @@ import {
   PICTURED_TYPES,
   PictureRefused,
 } from "../../infra/pictures/pictures.ts";
-import { ObjectNotFound } from "../../infra/objectstore/objectstore.ts";
+import { ObjectNotFound } from "../../infra/objectstore/errors.ts";
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 import { enqueueJob } from "../jobs/enqueue.ts";
 import { defineJob, type JobContext } from "../jobs/job_type.ts";

@@ -1,3 +1,4 @@
+import { keepsFiles } from "../../infra/areas.ts";
 import type { StoredObject } from "../../infra/objectstore/stored_object.ts";
 import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import type { Actor } from "../audit/audit.ts";
@@ -165,10 +166,11 @@ export async function giveServiceDownload(
  * FILE_PURGED_CONFLICT
  */
 export async function signTenantDownload(
-  p: Pick<FilePlatform, "sql" | "objects" | "clock">,
+  p: Pick<FilePlatform, "config" | "sql" | "objects" | "clock">,
   tenantId: string,
   fileId: string,
 ): Promise<DownloadUrl> {
+  if (!keepsFiles(p.config)) throw problem("FILE_NOT_FOUND", "There are no files: AREAS leaves out files.");
   const file = await readFile(p.sql, fileId);
   if (file.tenantId !== tenantId) throw fileNotFound();
   return signDownload(p, file);

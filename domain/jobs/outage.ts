@@ -1,4 +1,4 @@
-import { isStoreAway, ObjectStoreRefused } from "../../infra/objectstore/objectstore.ts";
+import { isStoreAway, ObjectStoreRefused } from "../../infra/objectstore/errors.ts";
 import { databaseFailure } from "../../infra/postgres/failures.ts";
 import { type Attempt, DependencyUnavailable } from "./job_type.ts";
 

@@ -8,6 +8,8 @@ import { readVerifiedSenders, type VerifiedSender } from "./sender.ts";
 /** Lifetime of cached looks. If the notification of a change is lost, another instance misses it for at most this time. */
 const TTL_MS = 10_000;
 const MAX_ENTRIES = 2_000;
+/** Shown where neither a tenant nor the operator has named the product. */
+const SERVICE_NAME = "Steward";
 
 export interface LogoFacts {
   contentType: "image/png" | "image/jpeg";
@@ -21,7 +23,7 @@ export interface LogoFacts {
 export interface PageLooks {
   productName: string;
   logo: LogoFacts | null;
-  /** Background of buttons and bars. On white it may be unreadable as text: see `readableOr`. */
+  /** Background of buttons and bars. On white it may be unreadable as text: see `readableShade`. */
   primaryColour: string;
   /** Colour of text on `primaryColour`; always readable there. */
   textColour: string;
@@ -56,10 +58,12 @@ const NONE: OwnLooks = {
   version: 0,
 };
 
-/** The values that a tenant has set, and its verified senders. */
+/** The values that a tenant has set, its verified senders, and its own name. */
 export interface StoredLooks {
   own: OwnLooks;
   senders: VerifiedSender[];
+  /** Null: the looks of the service itself. */
+  tenantName: string | null;
 }
 
 const cacheOf = cacheOfDatabase<StoredLooks>("looks", { ttlMs: TTL_MS, maxEntries: MAX_ENTRIES });
@@ -76,15 +80,21 @@ export async function readOwnLooks(q: Sql, tenantId: string, lock = q``): Promis
 
 /** Looks and senders as stored. They are cached, because every mail needs them; a transaction reads them itself. */
 export async function readStoredLooks(q: Sql, tenantId: string | null): Promise<StoredLooks> {
-  if (tenantId === null) return { own: NONE, senders: [] };
+  if (tenantId === null) return { own: NONE, senders: [], tenantName: null };
   const read = async () => {
-    const [own, senders] = await Promise.all([
+    const [own, senders, tenantName] = await Promise.all([
       readOwnLooks(q, tenantId),
       readVerifiedSenders(q, tenantId),
+      readTenantName(q, tenantId),
     ]);
-    return { own, senders };
+    return { own, senders, tenantName };
   };
   return isTransaction(q) ? await read() : await cacheOf(q).read(tenantId, read);
+}
+
+export async function readTenantName(q: Sql, tenantId: string): Promise<string | null> {
+  const [tenant] = await q<{ name: string }[]>`select name from tenants where id = ${tenantId}`;
+  return tenant?.name ?? null;
 }
 
 /**
@@ -117,19 +127,23 @@ export async function readLogo(q: Sql, tenantId: string): Promise<Looks["logo"]>
   return row ?? null;
 }
 
-/** The looks in effect: the values that the tenant has set, and the configuration for all others. */
-export function looksOf({ own, senders }: StoredLooks, config: Platform["config"]): PageLooks {
+/**
+ * The looks in effect: the values that the tenant has set, and the configuration for all others. Without a configured
+ * product name a tenant shows its own name.
+ */
+export function looksOf({ own, senders, tenantName }: StoredLooks, config: Platform["config"]): PageLooks {
   const service = parseMailFrom(config.MAIL_FROM);
   const sender = senders.find(({ isDefault }) => isDefault);
   const primaryColour = own.primaryColour ?? config.PRIMARY_COLOUR;
+  const productName = own.productName ?? config.PRODUCT_NAME ?? tenantName ?? SERVICE_NAME;
   return {
-    productName: own.productName ?? config.PRODUCT_NAME,
+    productName,
     logo: own.logo,
     primaryColour,
     textColour: own.textColour ?? readableTextOn(primaryColour),
     footer: own.footer ?? "",
     replyTo: own.replyTo,
-    senderName: sender?.name ?? own.productName ?? service.displayName,
+    senderName: sender?.name ?? own.productName ?? service.displayName ?? productName,
     senderAddress: sender?.address ?? service.address,
   };
 }

@@ -1,9 +1,11 @@
-import { readableOr } from "./colours.ts";
+import { readableShade, THEME } from "./colours.ts";
 import type { PageLooks } from "./looks.ts";
 
 const LOGO = { width: 200, height: 56 };
-const [CARD, TEXT, QUIET] = ["#ffffff", "#1c2430", "#5f6b7a"];
-const [DARK_CARD, DARK_LINK] = ["#1a212b", "#93b4ff"];
+const [[BG, DARK_BG], [CARD, DARK_CARD], [LINE, DARK_LINE]] = [THEME.bg, THEME.surface, THEME.line];
+const [[TEXT, DARK_TEXT], [QUIET, DARK_QUIET]] = [THEME.text, THEME.muted];
+/** An element `a`. It ends at the next angle bracket, so that the search takes linear time. */
+const LINK = /<a ([^<>]{1,4000})>/gi;
 const FONT = "-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif";
 const SPACE = /\s*/y;
 const WHOLE = /<(?:!doctype|html|head|body)\b/iy;
@@ -28,7 +30,8 @@ export function isWholeDocument(html: string): boolean {
 
 /**
  * Surrounds the HTML of a mail with the default layout: logo or product name, a card, and the footer. Elements of the
- * classes `button`, `link` and `quiet`, and plain `<h1>`, get inline styles, because many mail programs ignore style sheets.
+ * classes `button`, `link` and `quiet`, plain `<h1>`, and links without class and style get inline styles, because many mail
+ * programs ignore style sheets. Links have a readable shade of the primary colour.
  * @param o.logoUrl public URL of the logo; null: the product name is shown
  * @param o.language of the text, if known
  */
@@ -38,7 +41,7 @@ export function mailDocument(
   o: { title: string; logoUrl: string | null; language: string | null },
 ): string {
   const { primaryColour } = looks;
-  const link = readableOr(primaryColour, CARD, TEXT);
+  const link = readableShade(primaryColour, CARD);
   const title = escape(o.title);
   return `<!doctype html>
 <html${o.language === null ? "" : ` lang="${escape(o.language)}"`}>
@@ -51,20 +54,20 @@ export function mailDocument(
   .inside { padding: 24px 20px !important; }
 }
 @media (prefers-color-scheme: dark) {
-  .page { background: #0f141b !important; }
-  .card { background: ${DARK_CARD} !important; border-color: #2f3a48 !important; }
-  .inside, .inside h1, .inside h2, .inside p, .name { color: #e7ebf1 !important; border-color: #2f3a48 !important; }
-  .inside .quiet, .quiet { color: #a3afbd !important; }
-  .inside a.link { color: ${readableOr(primaryColour, DARK_CARD, DARK_LINK)} !important; }
+  .page { background: ${DARK_BG} !important; }
+  .card { background: ${DARK_CARD} !important; border-color: ${DARK_LINE} !important; }
+  .inside, .inside h1, .inside h2, .inside p, .name { color: ${DARK_TEXT} !important; border-color: ${DARK_LINE} !important; }
+  .inside .quiet, .quiet { color: ${DARK_QUIET} !important; }
+  .inside a.link { color: ${readableShade(primaryColour, DARK_CARD)} !important; }
   .logo { background: #ffffff; padding: 6px; border-radius: 6px; }
 }
 </style><title>${title}</title></head>
-<body class="page" style="margin:0;padding:0;background:#f2f4f7">
-<table role="presentation" width="100%" cellpadding="0" cellspacing="0" class="page" bgcolor="#f2f4f7" style="background:#f2f4f7"><tr><td align="center" class="around" style="padding:32px 16px">
+<body class="page" style="margin:0;padding:0;background:${BG}">
+<table role="presentation" width="100%" cellpadding="0" cellspacing="0" class="page" bgcolor="${BG}" style="background:${BG}"><tr><td align="center" class="around" style="padding:32px 16px">
 <table role="presentation" width="100%" cellpadding="0" cellspacing="0" style="max-width:560px"><tr><td style="padding:0 4px 16px;text-align:left;font-family:${FONT};font-size:18px;font-weight:600;color:${link}">${
     brand(looks, o.logoUrl)
   }</td></tr></table>
-<table role="presentation" width="100%" cellpadding="0" cellspacing="0" class="card" bgcolor="${CARD}" style="max-width:560px;background:${CARD};border:1px solid #e1e5eb;border-radius:10px;border-collapse:separate"><tr><td class="inside" style="text-align:left;padding:32px;font-family:${FONT};font-size:16px;line-height:1.5;color:${TEXT}">
+<table role="presentation" width="100%" cellpadding="0" cellspacing="0" class="card" bgcolor="${CARD}" style="max-width:560px;background:${CARD};border:1px solid ${LINE};border-radius:8px;border-collapse:separate"><tr><td class="inside" style="text-align:left;padding:32px;font-family:${FONT};font-size:16px;line-height:1.5;color:${TEXT}">
 ${styled(html, looks, link)}
 </td></tr></table>
 ${footer(looks)}</td></tr></table>
@@ -90,6 +93,8 @@ const styled = (html: string, { primaryColour, textColour }: PageLooks, link: st
         `color:${textColour};border-radius:6px;font-weight:600;line-height:20px;text-decoration:none"`,
     )
     .replaceAll("<h1>", '<h1 style="margin:0 0 20px;font-size:22px;line-height:1.3">')
+    .replaceAll(LINK, (tag, attributes) =>
+      /\b(?:class|style) *=/i.test(attributes) ? tag : `<a class="link" ${attributes}>`)
     .replaceAll('class="link"', `class="link" style="color:${link}"`)
     .replaceAll('<p class="quiet"', `<p class="quiet" style="font-size:13px;color:${QUIET}"`);
 

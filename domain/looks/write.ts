@@ -8,7 +8,7 @@ import type { Platform } from "../shared/platform.ts";
 import { requireVersion } from "../shared/version.ts";
 import { contrastOf, READABLE_CONTRAST } from "./colours.ts";
 import { inspectLogo } from "./logo_image.ts";
-import { looksOf, type OwnLooks, readOwnLooks } from "./looks.ts";
+import { type OwnLooks, readOwnLooks } from "./looks.ts";
 
 /** A change of looks. Members that are left out stay unchanged; null restores the value of the configuration. */
 export type LooksChange = Partial<Omit<OwnLooks, "logo" | "version">>;
@@ -37,8 +37,9 @@ export async function updateLooks(
 
 /** Checks the contrast of a chosen text colour. Without one, the service chooses a readable colour. */
 function requireReadable(own: OwnLooks, config: Platform["config"]): void {
-  if (own.textColour === null) return;
-  const { primaryColour, textColour } = looksOf({ own, senders: [] }, config);
+  const { primaryColour: chosen, textColour } = own;
+  if (textColour === null) return;
+  const primaryColour = chosen ?? config.PRIMARY_COLOUR;
   const contrast = contrastOf(primaryColour, textColour);
   if (contrast >= READABLE_CONTRAST) return;
   const found = `${textColour} on ${primaryColour} has a contrast of ${Math.floor(contrast * 10) / 10}:1`;

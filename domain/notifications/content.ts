@@ -80,7 +80,7 @@ async function textsOf(
 }
 
 /** The tenant in whose looks a mail is shown: its own, or the one that a mail of the service is about. */
-function looksTenantOf({ tenantId, isConfidential, templateData }: HeldNotification): string | null {
+export function looksTenantOf({ tenantId, isConfidential, templateData }: HeldNotification): string | null {
   const named = templateData?.[LOOKS_OF];
   return tenantId === null && isConfidential && typeof named === "string" ? named : tenantId;
 }

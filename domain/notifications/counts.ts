@@ -1,5 +1,6 @@
 import type { Sql, SqlPart } from "../../infra/postgres/postgres.ts";
-import { belongsTo } from "../shared/belongs_to.ts";
+import { belongsTo, EVERY_TENANT } from "../shared/belongs_to.ts";
+import { firstIdOf } from "../shared/ids.ts";
 import type { NotificationChannel, NotificationStatus } from "./status.ts";
 import { tenantKeyOf } from "./tenant_key.ts";
 
@@ -79,7 +80,9 @@ function countStored(
   const start = (at: Date) => grain === "day" ? q`${at.toISOString().slice(0, 10)}::date` : q`${at}`;
   return q`
     select status, sum(count)::bigint as count from ${table}
-    where tenant_key = ${tenantKeyOf(filter.tenantId)} ${from ? q`and ${q(grain)} >= ${start(from)}` : q``}
+    where ${belongsTo(q, tenantKeyOf(filter.tenantId), "tenant_key")} ${
+    from ? q`and ${q(grain)} >= ${start(from)}` : q``
+  }
       ${before ? q`and ${q(grain)} < ${start(before)}` : q``} ${ofKind(q, filter)}
     group by status`;
 }
@@ -88,6 +91,7 @@ function countRows(q: Sql, filter: NotificationFilter, { from, before, to }: Omi
   return q`
     select status, count(*) from notifications
     where ${belongsTo(q, filter.tenantId)} ${from ? q`and created_at >= ${from}` : q``}
+      ${from && filter.tenantId === EVERY_TENANT ? q`and id >= ${firstIdOf(from)}` : q``}
       ${before ? q`and created_at < ${before}` : q``} ${to ? q`and created_at <= ${to}` : q``}
       ${ofKind(q, filter)}
     group by status`;

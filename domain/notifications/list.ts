@@ -1,4 +1,5 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
+import { EVERY_TENANT } from "../shared/belongs_to.ts";
 import { limitTo } from "../shared/list_order.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import { shownAddress } from "./addresses.ts";
@@ -23,6 +24,7 @@ import {
 
 export interface NotificationSummary {
   id: string;
+  tenantId: string | null;
   channel: NotificationChannel;
   channelDisplay: string;
   status: NotificationStatus;
@@ -46,7 +48,7 @@ type NotificationRow = Omit<NotificationSummary, "channelDisplay" | "statusDispl
 /** From this offset on, a page is read from the nearer end of the list. */
 const DEEP_OFFSET = 1_000;
 
-/** A page of the tenant's messages, newest first; those found by recipient in the order of their ids, which is that of time. */
+/** A page of the tenant's messages, newest first; those found by recipient, or of all tenants, in the order of their ids, which is that of time. */
 export async function listNotifications(
   q: Sql,
   filter: SearchFilter,
@@ -83,10 +85,10 @@ function nearerEnd(newest: RowRange, total: number): RowRange {
 
 /** Rows, newest first. Their ids are found first, by index-only scans. */
 async function readRows(q: Sql, filter: SearchFilter, range: RowRange): Promise<NotificationRow[]> {
-  const isById = isByRecipient(filter);
-  const page = isById ? pageToRecipients(q, filter, range) : pageOfMessages(q, filter, range);
+  const isById = isByRecipient(filter) || filter.tenantId === EVERY_TENANT;
+  const page = isByRecipient(filter) ? pageToRecipients(q, filter, range) : pageOfMessages(q, filter, range);
   return await q`
-    select n.id, n.channel, n.status, n.priority, n.subject, n.recipient_count, n.retry_count, n.scheduled_at,
+    select n.id, n.tenant_id, n.channel, n.status, n.priority, n.subject, n.recipient_count, n.retry_count, n.scheduled_at,
       n.sent_at, n.created_at, n.template_slug, n.category, n.delivery_state, (select r.address
         from notification_recipients r where r.notification_id = n.id order by r.id limit 1) as recipient
     from (${page}) page join notifications n using (id)
@@ -99,11 +101,14 @@ async function readRows(q: Sql, filter: SearchFilter, range: RowRange): Promise<
  */
 function pageOfMessages(q: Sql, filter: SearchFilter, { order, offset, limit }: RowRange) {
   const direction = order === "asc" ? q`asc` : q`desc`;
-  const ordered = q`order by created_at ${direction}, id ${direction}`;
+  const isOfAll = filter.tenantId === EVERY_TENANT; // indexes by time are those of a tenant
+  const ordered = q`order by ${isOfAll ? q`` : q`created_at ${direction},`} id ${direction}`;
   const pageOf = (status: NotificationStatus | undefined, range: { offset: number; limit: number }) =>
     q`select id, created_at from notifications n where ${messageConditions(q, { ...filter, status })}
       ${ordered} ${limitTo(q, range)}`;
-  if (!filter.channel || filter.status || isSearch(filter)) return pageOf(filter.status, { offset, limit });
+  if (isOfAll || !filter.channel || filter.status || isSearch(filter)) {
+    return pageOf(filter.status, { offset, limit });
+  }
   const firsts = STATUSES.map((status) => q`(${pageOf(status, { offset: 0, limit: offset + limit })})`)
     .reduce((all, more) => q`${all} union all ${more}`);
   return q`select id from (${firsts}) firsts ${ordered} ${limitTo(q, { offset, limit })}`;

@@ -4,7 +4,7 @@ import { belongsTo } from "../shared/belongs_to.ts";
 import { limitTo } from "../shared/list_order.ts";
 import { countList } from "../shared/read_page.ts";
 import type { NotificationFilter } from "./counts.ts";
-import type { DeliveryState } from "./status.ts";
+import type { DeliveryState, NotificationStatus } from "./status.ts";
 import { tenantKeyOf } from "./tenant_key.ts";
 
 /** Conditions on a message that no stored count covers. */
@@ -51,7 +51,7 @@ function recipientConditions(q: Sql, { tenantId, recipient, userId }: SearchFilt
   const forms = recipient === undefined
     ? []
     : mailForms(recipient.toLowerCase()).map((form) => beginsWith(q, form));
-  return q`tenant_key = ${tenantKeyOf(tenantId)} ${userId ? q`and user_id = ${userId}` : q``}
+  return q`${belongsTo(q, tenantKeyOf(tenantId), "tenant_key")} ${userId ? q`and user_id = ${userId}` : q``}
     ${forms.length > 0 ? q`and (${forms.reduce((left, right) => q`${left} or ${right}`)})` : q``}`;
 }
 
@@ -82,6 +82,19 @@ export function pageToRecipients(
 ) {
   const direction = order === "asc" ? q`asc` : q`desc`;
   return q`select id from (${messagesTo(q, filter)}) found order by id ${direction} ${limitTo(q, page)}`;
+}
+
+/** Counts the messages that match by status. */
+export async function countSearchedByStatus(
+  q: Sql,
+  filter: SearchFilter,
+): Promise<Map<NotificationStatus, number>> {
+  const found = isByRecipient(filter)
+    ? q`n.id in (select id from (${messagesTo(q, filter)}) found)`
+    : messageConditions(q, filter);
+  const counts = await q<{ status: NotificationStatus; count: number }[]>`
+    select status, count(*) as count from notifications n where ${found} group by status`;
+  return new Map(counts.map(({ status, count }) => [status, count]));
 }
 
 /** Counts the messages that match. A large total may be up to a second out of date. */

@@ -2,8 +2,8 @@ import { z } from "zod";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { belongsTo } from "../shared/belongs_to.ts";
 import { firstIdOf } from "../shared/ids.ts";
-import { countByStatus, type NotificationFilter, totalOf } from "./counts.ts";
-import { countSearched } from "./search.ts";
+import { countByStatus, totalOf } from "./counts.ts";
+import { countSearched, countSearchedByStatus, isSearch, type SearchFilter } from "./search.ts";
 import type { DeliveryState, NotificationStatus } from "./status.ts";
 
 export const NotificationStats = z.object({
@@ -53,10 +53,13 @@ export async function countBounces(
 }
 
 /** Message counts by status, and by the report of a provider. Sending counts as pending. */
-export async function readStats(q: Sql, filter: NotificationFilter): Promise<NotificationStats> {
-  const reported = (deliveryState: DeliveryState) => countSearched(q, { ...filter, deliveryState });
+export async function readStats(q: Sql, filter: SearchFilter): Promise<NotificationStats> {
+  const reported = async (state: DeliveryState) =>
+    (filter.deliveryState ?? state) === state
+      ? await countSearched(q, { ...filter, deliveryState: state })
+      : 0;
   const [counts, delivered, bounced, complained] = await Promise.all([
-    countByStatus(q, filter),
+    isSearch(filter) ? countSearchedByStatus(q, filter) : countByStatus(q, filter),
     reported("Delivered"),
     reported("Bounced"),
     reported("Complained"),

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { loadLater } from "../../infra/load_later.ts";
 import { transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { emitEvents } from "../events/emit.ts";
@@ -15,10 +16,8 @@ import type { NotificationPlatform } from "../notifications/platform.ts";
 import { sendNotification } from "../notifications/sending/send.ts";
 import { countBounces } from "../notifications/stats.ts";
 import { Problem } from "../problems/problem.ts";
-import { type AlertMetric, alertRules } from "../records/alert_rules.ts";
+import { type AlertMetric, alertRules, areaMissingOf } from "../records/alert_rules.ts";
 import { labelIn } from "../records/labels.ts";
-import { findSlackTarget } from "../reports/delivery/targets.ts";
-import { escaped, postToSlack } from "../reports/delivery/slack_delivery.ts";
 import { EVERY_TENANT } from "../shared/belongs_to.ts";
 import { readDefaultLocale } from "../templates/locales.ts";
 
@@ -76,11 +75,12 @@ export async function checkAlerts(p: AlertPlatform): Promise<{ rules: number }> 
   return { rules: rules.length };
 }
 
-/** The present value of a rule; null if its tenant cannot have it. */
+/** The present value of a rule; null if its tenant cannot have it, or its area is off. */
 async function measure(
   p: AlertPlatform,
   { metric, tenantId, isOfPlatform }: Pick<Rule, "metric" | "tenantId" | "isOfPlatform">,
 ): Promise<number | null> {
+  if (areaMissingOf(p.config, metric) !== null) return null;
   const { sql } = p;
   const now = p.clock.now();
   const scope = isOfPlatform ? EVERY_TENANT : tenantId;
@@ -169,7 +169,10 @@ async function tell(p: AlertPlatform, tx: Tx, rule: Rule, value: number): Promis
       await noteFailure(tx, id, refusal.message);
     }
   }
-  if (slackTarget !== null) {
+  if (slackTarget !== null && !p.config.AREAS.has("reports")) {
+    await noteFailure(tx, id, "Slack targets do not exist: AREAS leaves out reports.");
+  } else if (slackTarget !== null) {
+    const { escaped } = await loadSlack();
     const text = `*${escaped(subject)}*\n${escaped(textBody)}`;
     await enqueueJob(p, tx, tellSlackJob, { alertRuleId: id, slackTarget, text }, { tenantId });
   }
@@ -195,11 +198,22 @@ function textsOf({ name, metric, state, threshold }: Rule, value: number, locale
 const noteFailure = (tx: Tx, id: string, reason: string) =>
   tx`update alert_rules set last_error = left(${reason}, 500) where id = ${id}`;
 
+const loadSlack = () =>
+  loadLater<typeof import("../reports/delivery/slack_delivery.ts")>(
+    import.meta,
+    "../reports/delivery/slack_delivery.ts",
+  );
+
 /** Posts an alert to the Slack target of its tenant. */
 export const tellSlackJob = defineJob({
   name: "operations.tell-slack",
   args: z.object({ alertRuleId: z.guid(), slackTarget: z.string(), text: z.string() }),
   async run({ alertRuleId, slackTarget, text }, { platform: p, db, tenantId }: JobContext<AlertPlatform>) {
+    const { postToSlack } = await loadSlack();
+    const { findSlackTarget } = await loadLater<typeof import("../reports/delivery/targets.ts")>(
+      import.meta,
+      "../reports/delivery/targets.ts",
+    );
     const target = await findSlackTarget(p, db, tenantId, slackTarget);
     const outcome = target
       ? await postToSlack(p, target.secret, text)

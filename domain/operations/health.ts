@@ -1,3 +1,4 @@
+import { keepsFiles } from "../../infra/areas.ts";
 import { waitAtMost, withTimeout } from "../../infra/timeout.ts";
 import type { Log } from "../../infra/log.ts";
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
@@ -84,18 +85,19 @@ export class InstanceHealth {
  * @param o.jobStallReason why no job can start on this instance; null if jobs can start, or if it runs no jobs
  */
 export function instanceChecks(
-  { sql, pointReads, objects, scanner, mail }: Pick<
+  { config, sql, pointReads, objects, scanner, mail }: Pick<
     Platform,
-    "sql" | "pointReads" | "objects" | "scanner" | "mail"
+    "config" | "sql" | "pointReads" | "objects" | "scanner" | "mail"
   >,
   o: { jobStallReason(): string | null },
 ): HealthCheck[] {
+  const keeps = keepsFiles(config);
   return [
     { name: "postgres", required: true, check: () => Promise.all([sql`select 1`, pointReads`select 1`]) },
-    { name: "objectStore", required: true, check: () => objects.ping() },
+    ...keeps ? [{ name: "objectStore", required: true, check: () => objects.ping() }] : [],
     { name: "postgresDisk", required: false, check: cached(() => requireDiskSpace(sql)) },
     { name: "jobs", required: false, check: () => rejectIfSet(o.jobStallReason()) },
-    { name: "scanner", required: false, check: () => scanner.status() },
+    ...keeps ? [{ name: "scanner", required: false, check: () => scanner.status() }] : [],
     ...mail.map((transport, index) => ({
       name: index === 0 ? "mail" : `mail-${index + 1}`,
       required: false,

@@ -1,3 +1,4 @@
+import { keepsFiles } from "../../infra/areas.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { gauge } from "../../infra/telemetry/instruments.ts";
 import { VERSION } from "../../infra/version.ts";
@@ -45,7 +46,7 @@ export async function metricsPage(p: JobPlatform & InstanceState): Promise<strin
     p.health.recent(),
   ]);
   return [
-    p.metrics.print(),
+    p.metrics.print(p.config),
     ...instanceGauges(p),
     gauge(
       {
@@ -67,14 +68,15 @@ export async function metricsPage(p: JobPlatform & InstanceState): Promise<strin
 /** Returns the gauges that are read from the database. */
 async function databaseGauges(p: JobPlatform): Promise<string[]> {
   const { slowReads } = p.metrics;
+  const keeps = keepsFiles(p.config);
   const connections = await countConnections(p.sql); // comes first, so that the measured time of slow reads contains no wait for a connection
   const [statuses, queues, scanning, foldLag, maintenance, rescanLag] = await Promise.all([
     countJobsBy(p.sql, { everything: true }, {}, "status"),
     slowReads.read("queues", async () => groupByKnownQueue(p, await readQueues(p, { everything: true }))),
-    slowReads.read("scanning", () => readScanQueue(p)),
+    keeps ? slowReads.read("scanning", () => readScanQueue(p)) : null,
     foldLagSeconds(p.sql),
     readMaintenanceLag(p.sql),
-    slowReads.read("rescan", () => rescanLagSeconds(p.sql)),
+    keeps ? slowReads.read("rescan", () => rescanLagSeconds(p.sql)) : null,
   ]);
   const known = new Map(statuses.map(({ key, n }) => [String(key), n]));
   return [
@@ -94,12 +96,16 @@ async function databaseGauges(p: JobPlatform): Promise<string[]> {
       },
       queues.value.map(({ queue, oldestSeconds }) => ({ values: [queue], value: oldestSeconds })),
     ),
-    single("steward_files_scanning", "Files that wait for a scan.", scanning.value.depth),
-    single(
-      "steward_files_scanning_oldest_seconds",
-      "How long the oldest of these files has waited.",
-      scanning.value.oldestSeconds ?? 0,
-    ),
+    ...scanning
+      ? [
+        single("steward_files_scanning", "Files that wait for a scan.", scanning.value.depth),
+        single(
+          "steward_files_scanning_oldest_seconds",
+          "How long the oldest of these files has waited.",
+          scanning.value.oldestSeconds ?? 0,
+        ),
+      ]
+      : [],
     single(
       "steward_job_counters_lag_seconds",
       "Time since all changes of jobs were added to the counters; more than two minutes: the fold has a backlog.",
@@ -114,11 +120,15 @@ async function databaseGauges(p: JobPlatform): Promise<string[]> {
       },
       maintenance.map(({ name, seconds }) => ({ values: [name], value: seconds })),
     ),
-    single(
-      "steward_files_rescan_lag_seconds",
-      "How long newer signatures have been known with which files still wait to be scanned again.",
-      rescanLag.value,
-    ),
+    ...rescanLag
+      ? [
+        single(
+          "steward_files_rescan_lag_seconds",
+          "How long newer signatures have been known with which files still wait to be scanned again.",
+          rescanLag.value,
+        ),
+      ]
+      : [],
     gauge(
       {
         name: "steward_slow_read_age_seconds",
@@ -126,10 +136,9 @@ async function databaseGauges(p: JobPlatform): Promise<string[]> {
           "How old the numbers of queues, of files that are scanned, and of files to scan again are. Above 0 if reading them takes more than a second, because a long transaction keeps removed rows.",
         labels: ["read"],
       },
-      Object.entries({ queues, scanning, rescan: rescanLag }).map(([read, { ageSeconds }]) => ({
-        values: [read],
-        value: ageSeconds,
-      })),
+      Object.entries({ queues, scanning, rescan: rescanLag }).flatMap(([read, of]) =>
+        of ? [{ values: [read], value: of.ageSeconds }] : []
+      ),
     ),
     gauge(
       {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { loadLater } from "../../infra/load_later.ts";
 import { waitAtMost } from "../../infra/timeout.ts";
 import { reachForReading } from "../access/tenants/tenant_reach.ts";
 import { summarizeTenants, TenantsSummary } from "../access/tenants/tenants.ts";
@@ -17,8 +18,6 @@ import { readThroughput, Throughput, type ThroughputWindow } from "../jobs/stati
 import { NotificationStats, readStats, readStatsOfAll } from "../notifications/stats.ts";
 import { countSuppressionRise } from "../notifications/suppression.ts";
 import { Problem } from "../problems/problem.ts";
-import { countProblems, listLatestExecutions } from "../reports/execution.ts";
-import { countPausedSchedules } from "../reports/schedules/schedule.ts";
 import { DELIVERY_STATUSES } from "../reports/status.ts";
 import { type Caller, holds, isSystemAdmin, type TenantCaller } from "../rights/caller.ts";
 import { EVERY_TENANT } from "../shared/belongs_to.ts";
@@ -178,7 +177,7 @@ export const Overview = z.object({
 }).meta({ id: "OverviewDto", description: "State of the service, as far as the caller may see it" });
 export type Overview = z.output<typeof Overview>;
 
-type OverviewPlatform = Pick<JobPlatform, "sql" | "clock" | "jobTypes" | "scanner">;
+type OverviewPlatform = Pick<JobPlatform, "config" | "sql" | "clock" | "jobTypes" | "scanner">;
 
 /**
  * Reads the overview for a caller.
@@ -196,7 +195,8 @@ export async function readOverview(
   const within = { ...caller, tenantId };
   const now = p.clock.now();
   const since = new Date(Math.floor((now.getTime() - DAY_MS) / MINUTE_MS) * MINUTE_MS);
-  const sendsMessages = holds(caller, "send:notifications");
+  const { AREAS } = p.config;
+  const sendsMessages = AREAS.has("notifications") && holds(caller, "send:notifications");
   const { maintenance, suppressionRise, ...overview } = await allOf({
     jobs: readJobStats(p.sql, reach),
     throughput: readThroughput(p.sql, reach, o.window, now),
@@ -206,18 +206,20 @@ export async function readOverview(
     workers: isSystemAdmin(caller) ? listWorkers(p.sql) : null,
     pauses: listPauses(p.sql, reach.everything ? caller.tenantId : reach.tenantId),
     maintenance: isSystemAdmin(caller) ? readMaintenanceLag(p.sql) : null,
-    failingWebhooks: readFailingWebhooks(p, within),
+    failingWebhooks: AREAS.has("events") ? readFailingWebhooks(p, within) : null,
     suppressionRise: sendsMessages && !isEverywhere ? countSuppressionRise(p.sql, tenantId, since) : null,
     notifications: !sendsMessages
       ? null
       : isEverywhere
       ? readStatsOfAll(p.sql, since)
       : readStats(p.sql, { tenantId, fromDate: since }),
-    worst: isEverywhere ? readWorstTenants(p.sql, since) : null,
-    scanner: caller.permissions.has("read:files") ? readScanner(p) : null,
-    reports: readReports(p, within, since),
+    worst: isEverywhere ? readWorstTenants(p, since) : null,
+    scanner: AREAS.has("files") && caller.permissions.has("read:files") ? readScanner(p) : null,
+    reports: AREAS.has("reports")
+      ? readReports(p, within, since)
+      : { latest: [], failed: 0, undelivered: 0, since, pausedSchedules: 0 },
     since,
-    tenants: readTenants(p, caller),
+    tenants: AREAS.has("access") ? readTenants(p, caller) : null,
   });
   return { ...overview, attention: attentionOf({ ...overview, maintenance, suppressionRise }, now) };
 }
@@ -240,6 +242,13 @@ async function readScanner(p: OverviewPlatform): Promise<Overview["scanner"]> {
 }
 
 async function readReports(p: OverviewPlatform, caller: Caller, since: Date): Promise<Overview["reports"]> {
+  const [{ countProblems, listLatestExecutions }, { countPausedSchedules }] = await Promise.all([
+    loadLater<typeof import("../reports/execution.ts")>(import.meta, "../reports/execution.ts"),
+    loadLater<typeof import("../reports/schedules/schedule.ts")>(
+      import.meta,
+      "../reports/schedules/schedule.ts",
+    ),
+  ]);
   const [latest, problems, pausedSchedules] = await Promise.all([
     listLatestExecutions(p.sql, caller, RUNS_SHOWN),
     countProblems(p.sql, caller, since),

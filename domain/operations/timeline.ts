@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { AreaName, AreasOn } from "../../infra/areas.ts";
 import type { Sql, SqlPart } from "../../infra/postgres/postgres.ts";
 import { readNamesOf } from "../audit/entry_names.ts";
 import { EXPORT_PROFILE } from "../files/profiles.ts";
@@ -6,14 +7,15 @@ import { readJob } from "../jobs/job_row.ts";
 import type { JobPlatform } from "../jobs/platform.ts";
 import { jobReach, within } from "../jobs/reach.ts";
 import { idAfter, jobsWithKey } from "../jobs/lists/job_filters.ts";
+import { endpointScope, isWithin } from "../events/deliveries.ts";
 import { problem } from "../problems/problem.ts";
 import { holdsAllCondition } from "../reports/definition/permissions.ts";
 import { type Caller, holds } from "../rights/caller.ts";
-import { belongsTo } from "../shared/belongs_to.ts";
+import { belongsTo, EVERY_TENANT } from "../shared/belongs_to.ts";
 import { FIRST_ID, firstIdOf, timeOfId } from "../shared/ids.ts";
 import { readByTrace } from "../shared/read_by_trace.ts";
 import { time } from "../shared/shapes.ts";
-import { isOwnScope } from "./upcoming.ts";
+import { seenTenant } from "./upcoming.ts";
 
 const TIMELINE_KINDS = ["Audit", "Job", "Message", "File", "Report", "WebhookDelivery"] as const;
 type TimelineKind = typeof TIMELINE_KINDS[number];
@@ -48,6 +50,16 @@ export const Timeline = z.object({
   }),
 }).meta({ id: "TimelineDto" });
 type Timeline = z.output<typeof Timeline>;
+
+/** The area whose lists have the things of a kind. */
+const AREA_OF: Record<TimelineKind, AreaName> = {
+  Audit: "access",
+  Job: "jobs",
+  Message: "notifications",
+  File: "files",
+  Report: "reports",
+  WebhookDelivery: "events",
+};
 
 /** At most one member is set; none: everything in the scope of the caller. */
 export interface TimelineKey {
@@ -101,18 +113,19 @@ const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12
 
 /**
  * Reads what happened for one key, newest first, one query a kind. Ids are sorted by time in every table, so the last id of
- * a page is where the next one starts. Each kind needs the permission of its list, and shows the rows of that list only.
+ * a page is where the next one starts. Each kind needs its area and the permission of its list, and shows the rows of that
+ * list only.
  * @throws JOB_NOT_FOUND, FILE_NOT_FOUND, NOTIFICATION_NOT_FOUND
  */
 export async function readTimeline(
-  p: Pick<JobPlatform, "sql">,
+  p: Pick<JobPlatform, "sql" | "config">,
   caller: Caller,
   { before = LAST_ID, from, to, pageSize, ...key }: Request,
 ): Promise<Timeline> {
   const last = to && idAfter(to) < before ? idAfter(to) : before;
   const end = last < NO_LAST ? last : LAST_ID;
   const page = { start: from ? firstIdOf(from) : FIRST_ID, end, limit: pageSize + 1 };
-  const sources = await sourcesOf(p.sql, caller, key, page);
+  const sources = await sourcesOf(p, caller, key, page);
   const found = await Promise.all(sources.map((source) => readSource(p.sql, source, page.limit)));
   const all = found.flat().sort((a, b) => a.id < b.id ? 1 : -1);
   const items = all.slice(0, pageSize);
@@ -144,13 +157,18 @@ interface Page {
   limit: number;
 }
 
-async function sourcesOf(q: Sql, caller: Caller, key: TimelineKey, page: Page): Promise<Source[]> {
+async function sourcesOf(
+  { sql: q, config }: Pick<JobPlatform, "sql" | "config">,
+  caller: Caller,
+  key: TimelineKey,
+  page: Page,
+): Promise<Source[]> {
   const { tenantId, userId, ...ofOne } = key;
-  const isOwn = isOwnScope(caller, tenantId);
   const reach = jobReach(caller, tenantId);
-  const own = belongsTo(q, caller.tenantId);
+  const seen = seenTenant(caller, tenantId);
+  const own = belongsTo(q, seen);
   const isOfOne = Object.values(ofOne).some((id) => id !== undefined);
-  const related = isOfOne ? await findRelated(q, caller, ofOne) : null;
+  const related = isOfOne ? await findRelated(q, caller, ofOne, config) : null;
   /** The first ids of a selection. */
   const first = (from: SqlPart, id = "id") =>
     q`(select ${q.unsafe(id)} from ${from} and ${q.unsafe(id)} >= ${page.start}::uuid
@@ -163,14 +181,16 @@ async function sourcesOf(q: Sql, caller: Caller, key: TimelineKey, page: Page): 
     columns: Partial<typeof COLUMNS>,
     isOpen: boolean,
     ids: () => SqlPart,
-  ): Source => ({ kind, table, columns, ids: isOpen ? ids() : null });
+  ): Source => ({ kind, table, columns, ids: isOpen && config.AREAS.has(AREA_OF[kind]) ? ids() : null });
   const inReach = within(q, reach);
   const byUser = userId ? q`and created_by = ${userId}` : q``;
   const reports = q`${own} and deleted_at is null and ${
     holdsAllCondition(q, caller, q`required_permissions`)
   }`;
   const files = q`${own} and profile <> ${EXPORT_PROFILE}`;
-  const endpoints = q`select id from webhook_endpoints where ${own}`;
+  const endpoints = q`select e.id, e.tenant_id from webhook_endpoints e where ${
+    isWithin(q, endpointScope(caller, { tenantId }))
+  }`;
   const audit = {
     at: "at",
     title: "action",
@@ -184,7 +204,7 @@ async function sourcesOf(q: Sql, caller: Caller, key: TimelineKey, page: Page): 
   const message = { title: "coalesce(subject, template_slug, channel::text)", ended_at: "sent_at" };
   const delivery = {
     title: "event_type",
-    tenant_id: "null::uuid",
+    tenant_id: "(select tenant_id from webhook_endpoints e where e.id = endpoint_id)",
     actor_id: "null::uuid",
     target_id: "endpoint_id::text",
   };
@@ -200,12 +220,13 @@ async function sourcesOf(q: Sql, caller: Caller, key: TimelineKey, page: Page): 
       if (!userId) return first(q`jobs where ${inReach}`);
       return first(jobsWithKey(q, reach, {}, `createdBy=${userId}`), "job_id");
     }),
-    source("Message", "notifications", message, isOwn && holds(caller, "send:notifications"), () => {
+    source("Message", "notifications", message, holds(caller, "send:notifications"), () => {
       if (related) return ofIds("notifications", own, related.ids);
       if (userId) {
-        const toUser = q`tenant_key = ${caller.tenantId ?? FIRST_ID} and user_id = ${userId}`;
+        const toUser = q`${belongsTo(q, seen ?? FIRST_ID, "tenant_key")} and user_id = ${userId}`;
         return first(q`notification_recipients where ${toUser}`, "notification_id");
       }
+      if (seen === EVERY_TENANT) return first(q`notifications where ${own}`);
       return q`select id from notifications where ${own} and id >= ${page.start}::uuid and id < ${page.end}::uuid
         ${
         page.end === LAST_ID
@@ -218,14 +239,14 @@ async function sourcesOf(q: Sql, caller: Caller, key: TimelineKey, page: Page): 
       "File",
       "files",
       { title: "file_name", ended_at: "coalesce(purged_at, available_at)" },
-      isOwn && caller.permissions.has("read:files"),
+      caller.permissions.has("read:files"),
       () => related ? ofIds("files", files, related.ids) : first(q`files where ${files} ${byUser}`),
     ),
     source(
       "Report",
       "report_executions",
       { title: "report_name", trace_id: "trace_id" },
-      isOwn,
+      true,
       () =>
         related
           ? ofIds("report_executions", reports, related.ids)
@@ -235,10 +256,10 @@ async function sourcesOf(q: Sql, caller: Caller, key: TimelineKey, page: Page): 
       "WebhookDelivery",
       "webhook_deliveries",
       delivery,
-      isOwn && caller.tenantId !== null && holds(caller, "manage:webhooks") && !userId,
+      seen !== null && holds(caller, "manage:webhooks") && !userId,
       () =>
         related
-          ? ofIds("webhook_deliveries", q`endpoint_id in (${endpoints})`, related.ids)
+          ? ofIds("webhook_deliveries", q`endpoint_id in (select id from (${endpoints}) e)`, related.ids)
           : q`select d.id from (${endpoints}) e cross join lateral
             ${first(q`webhook_deliveries where endpoint_id = e.id`)} d`,
     ),
@@ -256,9 +277,9 @@ interface Related {
  * Finds what belongs to the traces of a thing, and the audit entries about it. Jobs name what they work on in their
  * arguments, and audit entries in their target, so messages, files, reports and deliveries need no index by trace.
  */
-async function findRelated(q: Sql, caller: Caller, key: TimelineKey): Promise<Related> {
+async function findRelated(q: Sql, caller: Caller, key: TimelineKey, o: AreasOn): Promise<Related> {
   const reach = jobReach(caller);
-  const { traces, ids, entries } = await findSeeds(q, caller, key);
+  const { traces, ids, entries } = await findSeeds(q, caller, key, o);
   const found = await Promise.all(traces.map(async (traceId) => [
     await readByTrace(q, "jobs", traceId, (tx) => within(tx, reach)),
     await readByTrace(q, "audit_log", traceId, (tx) => within(tx, reach)),
@@ -280,9 +301,15 @@ async function findSeeds(
   q: Sql,
   caller: Caller,
   { traceId, jobId, fileId, messageId }: TimelineKey,
+  { AREAS }: AreasOn,
 ): Promise<{ traces: string[]; ids: string[]; entries: string[] }> {
   if (traceId) return { traces: [traceId], ids: [], entries: [] };
   const [type, id] = jobId ? ["job", jobId] : fileId ? ["file", fileId] : ["notification", messageId ?? ""];
+  if (jobId && !AREAS.has("jobs")) throw problem("JOB_NOT_FOUND", "AREAS leaves out jobs.");
+  if (fileId && !AREAS.has("files")) throw problem("FILE_NOT_FOUND", "AREAS leaves out files.");
+  if (messageId && !AREAS.has("notifications")) {
+    throw problem("NOTIFICATION_NOT_FOUND", "AREAS leaves out notifications.");
+  }
   const ofThing =
     await (jobId
       ? readJobTraces(q, caller, id)
@@ -313,7 +340,7 @@ const readJobTraces = async (q: Sql, caller: Caller, id: string): Promise<TraceR
 async function readFileTraces(q: Sql, caller: Caller, id: string): Promise<TraceRow[]> {
   const [file] = await q<{ completedAt: Date | null }[]>`
     select completed_at from files
-    where id = ${id} and ${belongsTo(q, caller.tenantId)} and profile <> ${EXPORT_PROFILE}`;
+    where id = ${id} and ${belongsTo(q, seenTenant(caller, undefined))} and profile <> ${EXPORT_PROFILE}`;
   if (!file || !caller.permissions.has("read:files")) {
     throw problem("FILE_NOT_FOUND", `There is no file ${id}.`);
   }
@@ -328,7 +355,7 @@ async function readMessageTraces(q: Sql, caller: Caller, id: string): Promise<Tr
   const isOpen = holds(caller, "send:notifications");
   const rows = await q<TraceRow[]>`
     select j.trace_id from notifications n left join jobs j on j.id = n.job_id
-    where n.id = ${id} and ${belongsTo(q, caller.tenantId, "n.tenant_id")} and ${isOpen}`;
+    where n.id = ${id} and ${belongsTo(q, seenTenant(caller, undefined), "n.tenant_id")} and ${isOpen}`;
   if (rows.length === 0) throw problem("NOTIFICATION_NOT_FOUND", `There is no message ${id}.`);
   return rows;
 }

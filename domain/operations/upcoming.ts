@@ -1,11 +1,12 @@
 import { z } from "zod";
+import type { AreaName, AreasOn } from "../../infra/areas.ts";
 import type { Sql, SqlPart } from "../../infra/postgres/postgres.ts";
 import { nextRuns } from "../jobs/cron.ts";
 import type { JobPlatform } from "../jobs/platform.ts";
 import { jobReach, within } from "../jobs/reach.ts";
 import { deliveryJob } from "../notifications/delivery/deliver.ts";
 import { holdsAllCondition } from "../reports/definition/permissions.ts";
-import { type Caller, holds, isProgram } from "../rights/caller.ts";
+import { type Caller, holds, isProgram, listedTenant } from "../rights/caller.ts";
 import { belongsTo } from "../shared/belongs_to.ts";
 import { time } from "../shared/shapes.ts";
 
@@ -19,6 +20,22 @@ const UPCOMING_KINDS = [
   "ApiKeyExpiry",
   "SetupLinkExpiry",
 ] as const;
+
+type UpcomingKind = typeof UPCOMING_KINDS[number];
+
+/** The area whose lists have the things of a kind; keys and setup links belong to none. */
+const AREA_OF: Partial<Record<UpcomingKind, AreaName>> = {
+  RecurringJob: "jobs",
+  ReportSchedule: "reports",
+  Job: "jobs",
+  Retry: "jobs",
+  Message: "notifications",
+  FilePurge: "files",
+};
+const isOn = ({ AREAS }: AreasOn, kind: UpcomingKind): boolean => {
+  const area = AREA_OF[kind];
+  return area === undefined || AREAS.has(area);
+};
 
 const UpcomingSchedule = z.object({
   kind: z.enum(SCHEDULE_KINDS),
@@ -66,21 +83,28 @@ const MOST_COUNTED = 20_000;
 /** A kind of thing that happens once: SQL for its rows with `at`, `name` and `id`; null: the caller may not see it. */
 type Source = [kind: UpcomingEntry["kind"], rows: SqlPart | null];
 
+type UpcomingPlatform = Pick<JobPlatform, "config" | "sql" | "clock" | "jobTypes">;
+
 /**
  * Reads what will happen until `hours` from now in the caller's scope, each kind with the permission of its list. The upkeep of
- * the service itself is left out.
- * @param o.tenantId limits the jobs of a system administrator to one tenant; messages, files and keys are the caller's own
+ * the service itself and areas that are off are left out.
+ * @param o.tenantId limits a system administrator to one tenant; keys are the caller's own
  */
 export async function readUpcoming(
-  p: Pick<JobPlatform, "sql" | "clock" | "jobTypes">,
+  p: UpcomingPlatform,
   caller: Caller,
   o: { tenantId?: string | undefined; hours: number },
 ): Promise<Upcoming> {
   const from = p.clock.now();
   const to = new Date(from.getTime() + o.hours * 3_600_000);
+  const listed = SCHEDULE_KINDS.filter((kind) => isOn(p.config, kind));
   const [schedules, counted] = await Promise.all([
-    readSchedules(p, caller, o.tenantId, from),
-    Promise.all(sourcesOf(p, caller, o.tenantId, to).map((source) => countByHour(p.sql, source))),
+    readSchedules(p, caller, o.tenantId, from, listed),
+    Promise.all(
+      sourcesOf(p, caller, o.tenantId, to).map(([kind, rows]) =>
+        countByHour(p.sql, [kind, isOn(p.config, kind) ? rows : null])
+      ),
+    ),
   ]);
   const ofSchedules = schedules.flatMap(({ kind, id, name, runs }): UpcomingEntry[] => {
     const within = runs.filter((run) => run <= to);
@@ -96,7 +120,7 @@ export async function readUpcoming(
       a.at.getTime() - b.at.getTime()
     ),
     leftOut: [
-      ...isOwnScope(caller, o.tenantId) ? [] : ["ReportSchedule" as const],
+      ...SCHEDULE_KINDS.filter((kind) => !listed.includes(kind)),
       ...counted.filter(({ isReadable }) => !isReadable).map(({ kind }) => kind),
     ],
     partial: [
@@ -114,11 +138,14 @@ async function readSchedules(
   caller: Caller,
   tenantId: string | undefined,
   now: Date,
+  listed: UpcomingSchedule["kind"][],
 ): Promise<UpcomingSchedule[]> {
   const reach = jobReach(caller, tenantId);
-  const ofJobs = q`${within(q, reach)} and ${isNoUpkeep(q, jobTypes)}`;
-  const ofReports = isOwnScope(caller, tenantId)
-    ? q`${belongsTo(q, caller.tenantId)} and ${holdsAllCondition(q, caller, q`required_permissions`)}`
+  const ofJobs = q`${listed.includes("RecurringJob")} and ${within(q, reach)} and ${isNoUpkeep(q, jobTypes)}`;
+  const ofReports = listed.includes("ReportSchedule")
+    ? q`${belongsTo(q, seenTenant(caller, tenantId))} and ${
+      holdsAllCondition(q, caller, q`required_permissions`)
+    }`
     : q`false`;
   const rows = await q<Omit<UpcomingSchedule, "runs">[]>`
     (select 'RecurringJob' as kind, job_id as id, job_id as name, cron_expression, time_zone_id, tenant_id, next_run_at
@@ -137,9 +164,9 @@ async function readSchedules(
 const isNoUpkeep = (q: Sql, jobTypes: JobPlatform["jobTypes"]) =>
   q`not (tenant_id is null and job_type_name = any(${jobTypes.internalNames()}::text[]))`;
 
-/** True if a filter by tenant leaves the caller's own scope, in which lists without such a filter are read. */
-export const isOwnScope = (caller: Caller, tenantId: string | undefined): boolean =>
-  tenantId === undefined || tenantId === caller.tenantId;
+/** The tenants whose things a system administrator sees who names one or none; others see their own. */
+export const seenTenant = (caller: Caller, tenantId: string | undefined): string | null =>
+  listedTenant(caller, { tenantId, everywhere: true });
 
 function sourcesOf(
   { sql: q, jobTypes }: Pick<JobPlatform, "sql" | "jobTypes">,
@@ -147,11 +174,12 @@ function sourcesOf(
   tenantId: string | undefined,
   to: Date,
 ): Source[] {
-  const isOwn = isOwnScope(caller, tenantId);
+  const isOwn = tenantId === undefined || tenantId === caller.tenantId;
   const own = belongsTo(q, caller.tenantId);
-  const seesMessages = isOwn && holds(caller, "send:notifications");
+  const seen = belongsTo(q, seenTenant(caller, tenantId));
+  const seesMessages = holds(caller, "send:notifications");
   /** The jobs that deliver the messages which are listed themselves. */
-  const delivering = seesMessages ? q`job_type_name = ${deliveryJob.name} and ${own}` : q`false`;
+  const delivering = seesMessages ? q`job_type_name = ${deliveryJob.name} and ${seen}` : q`false`;
   const isPersonInTenant = isOwn && caller.tenantId !== null && !isProgram(caller);
   const jobs = (status: "Scheduled" | "Failed") =>
     q`select due_at as at, job_type_name as name, id from jobs
@@ -167,15 +195,15 @@ function sourcesOf(
       "Message",
       seesMessages
         ? q`select scheduled_at as at, channel::text as name, id from notifications
-            where status = 'Scheduled' and scheduled_at <= ${to} and ${own}`
+            where status = 'Scheduled' and scheduled_at <= ${to} and ${seen}`
         : null,
     ],
     [
       "FilePurge",
-      isOwn && caller.permissions.has("read:files")
+      caller.permissions.has("read:files")
         ? q`select collect_at as at, null as name, id from files
             where status in ('Available', 'Failed') and reference_count = 0 and not legal_hold
-              and retention_class <> 'Permanent' and collect_at <= ${to} and ${own}`
+              and retention_class <> 'Permanent' and collect_at <= ${to} and ${seen}`
         : null,
     ],
     [

@@ -4,7 +4,7 @@ import { storageByTenant } from "../files/storage_usage.ts";
 import { defineJob, type JobContext } from "../jobs/job_type.ts";
 import { runsByDay } from "../jobs/statistics/throughput.ts";
 import { mailsByDay } from "../notifications/counts.ts";
-import { reportsByDay } from "../reports/execution.ts";
+import { reportsByDay } from "../reports/counts.ts";
 import { type Caller, holds } from "../rights/caller.ts";
 import { orderBy, type SortDirection } from "../shared/list_order.ts";
 import type { PagedResult, PageRequest } from "../shared/paging.ts";

@@ -104,7 +104,7 @@ export const AUTH_PROBLEMS = {
     "A tenant's own provider signed the user in. Such a session is good in this tenant only: not for other tenants, nor for what belongs to the person in all of them, such as password, email, second factors and export.",
     "Sign in with the password or a passkey, or by a provider of the service.",
     "You signed in with your company, which is not enough for this. Sign in with your own password or passkey.",
-    "Entrou com a sua empresa, o que não chega para isto. Entre com a sua própria senha ou chave de acesso.",
+    "Entrou com a sua empresa, o que não basta para isto. Entre com a sua própria senha ou chave de acesso.",
   ),
   STEP_UP_REQUIRED_FORBIDDEN: entry(
     403,
@@ -296,7 +296,7 @@ export const AUTH_PROBLEMS = {
     "Client secrets of identity providers cannot be stored or read because the service has no TARGET_KEYS.",
     "Use a public client, or set TARGET_KEYS.",
     "This service cannot keep client secrets. Contact its operator.",
-    "Este serviço não pode guardar segredos de clientes. Fale com o operador.",
+    "Este serviço não pode armazenar segredos de clientes. Fale com o operador.",
   ),
   SIGN_IN_SETUP_LINK_NOT_FOUND: entry(
     404,

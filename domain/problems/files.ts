@@ -112,7 +112,7 @@ export const FILE_PROBLEMS = {
     "The file cannot be purged because references to it exist. The errors list names their scopes.",
     "Release the references first.",
     "The file still has references of the owners below. Release all of them first, or ask the owners to do so.",
-    "O arquivo ainda tem referências dos donos abaixo. Libere-as todas primeiro ou peça-o aos donos.",
+    "O arquivo ainda tem referências dos proprietários abaixo. Libere-as todas primeiro ou peça isso aos proprietários.",
   ),
   FILE_LEGAL_HOLD_CONFLICT: entry(
     409,
@@ -128,7 +128,7 @@ export const FILE_PROBLEMS = {
     "The change would end the file's retention earlier than it is set now.",
     "Set a later date or a longer retention class.",
     "The retention can be extended, not shortened. Choose a later date or a longer class.",
-    "A conservação pode ser alargada, não encurtada. Escolha uma data posterior ou uma classe mais longa.",
+    "A conservação pode ser estendida, não encurtada. Escolha uma data posterior ou uma classe mais longa.",
   ),
   FILE_STORAGE_UNAVAILABLE: entry(
     503,

@@ -33,7 +33,7 @@ export const OAUTH_PROBLEMS = {
       "API behind it would accept their tokens.",
     "Choose another audience, such as the URL of your own API.",
     "Clients of another owner use this audience. Choose another one.",
-    "Clientes de outro dono usam esta audiência. Escolha outra.",
+    "Clientes de outro proprietário usam esta audiência. Escolha outra.",
   ),
   OPENID_KEY_MISSING_UNAVAILABLE: entry(
     503,

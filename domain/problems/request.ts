@@ -16,7 +16,7 @@ export const REQUEST_PROBLEMS = {
     "No route has this path.",
     "Compare the path with /openapi.json. All routes are under /api/v1.",
     "The service does not have this function. Reload the page.",
-    "O serviço não tem esta função. Recarregue a página.",
+    "O serviço não tem este recurso. Recarregue a página.",
   ),
   METHOD_NOT_ALLOWED: entry(
     405,
@@ -24,7 +24,7 @@ export const REQUEST_PROBLEMS = {
     "The path exists, but not with this method.",
     "Use one of the methods in the Allow header.",
     "The service does not have this function. Reload the page.",
-    "O serviço não tem esta função. Recarregue a página.",
+    "O serviço não tem este recurso. Recarregue a página.",
   ),
   BODY_TOO_LARGE: entry(
     413,

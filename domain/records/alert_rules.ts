@@ -1,5 +1,7 @@
 import { z } from "zod";
+import { type AreasOn, keepsFiles } from "../../infra/areas.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";
+import { invalid } from "../problems/problem.ts";
 import { requiredName } from "../shared/name.ts";
 import { mailAddress } from "../shared/shapes.ts";
 import { defineRecord } from "./define_record.ts";
@@ -14,6 +16,14 @@ const ALERT_METRICS = [
   "SignatureHours",
 ] as const;
 export type AlertMetric = typeof ALERT_METRICS[number];
+
+/** The area that a metric needs and that is off; null: it can be measured. */
+export function areaMissingOf(o: AreasOn, metric: AlertMetric): string | null {
+  if (metric === "FailingWebhooks" && !o.AREAS.has("events")) return "events";
+  if (metric === "BounceRate" && !o.AREAS.has("notifications")) return "notifications";
+  if (metric === "SignatureHours" && !keepsFiles(o)) return "files";
+  return null;
+}
 
 /** Rules that tell when a value of the tenant crosses a threshold. `domain/operations/alerts.ts` measures them. */
 export const alertRules = defineRecord({
@@ -34,6 +44,13 @@ export const alertRules = defineRecord({
   table: "alert_rules",
   sortedBy: "name",
   changes: "partial",
+  check({ config }, { metric, slackTarget }) {
+    const area = metric ? areaMissingOf(config, metric) : null;
+    if (area !== null) throw invalid({ metric: [`${metric} cannot be measured: AREAS leaves out ${area}`] });
+    if (slackTarget && !config.AREAS.has("reports")) {
+      throw invalid({ slackTarget: ["targets do not exist: AREAS leaves out reports"] });
+    }
+  },
   unique: { alert_rules_name_unique: "The tenant already has an alert rule with this name." },
   members: {
     name: { shape: requiredName(200), label: { en: "Name", pt: "Nome" }, sort: "same_text(name)" },

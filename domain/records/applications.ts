@@ -12,7 +12,7 @@ export const applications = defineRecord({
     many: { en: "Applications", pt: "Aplicações" },
     about: {
       en: "An application is a product of this tenant. Users refer to it by its code.",
-      pt: "Uma aplicação é um produto deste inquilino. Os usuários indicam-na pelo código.",
+      pt: "Uma aplicação é um produto deste inquilino. Os usuários a indicam pelo código.",
     },
   },
   managedBy: "manage:applications",
@@ -32,7 +32,7 @@ export const applications = defineRecord({
       label: { en: "Code", pt: "Código" },
       hint: {
         en: "Letters, digits, dots, underscores and dashes. It cannot be changed later.",
-        pt: "Letras, algarismos, pontos, sublinhados e hifens. Não pode ser alterado depois.",
+        pt: "Letras, dígitos, pontos, sublinhados e hifens. Não pode ser alterado depois.",
       },
       set: "once",
       sort: "lower(code)",

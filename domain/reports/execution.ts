@@ -75,6 +75,7 @@ export interface DeliveryOutcome {
 }
 
 export interface ExecutionFilter extends PageRequest {
+  tenantId: string | null;
   templateId: string | null;
   scheduleId: string | null;
   burstId: string | null;
@@ -94,7 +95,7 @@ export async function listExecutions(
   filter: ExecutionFilter,
 ): Promise<PagedResult<Execution>> {
   const chosen = allOf(q, [
-    belongsTo(q, caller.tenantId),
+    belongsTo(q, filter.tenantId),
     holdsAllCondition(q, caller, q`required_permissions`),
     !filter.includeDeleted && q`deleted_at is null`,
     filter.templateId !== null && q`template_id = ${filter.templateId}`,
@@ -193,10 +194,3 @@ export async function downloadReport(
 export async function countDownload(tx: Tx, id: string): Promise<void> {
   await tx`update report_executions set download_count = download_count + 1 where id = ${id}`;
 }
-
-/** SQL: the reports that each tenant requested, by day (UTC); all zeros for those of the service. */
-export const reportsByDay = (q: Sql, from: Date) =>
-  q`
-  select (created_at at time zone 'UTC')::date as day,
-    coalesce(tenant_id, '00000000-0000-0000-0000-000000000000') as tenant_key, count(*) as n
-  from report_executions where id >= ${firstIdOf(from)} group by 1, 2`;

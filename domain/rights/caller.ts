@@ -1,5 +1,6 @@
 import { includesPermission } from "./catalog.ts";
 import type { SessionProof } from "./second_factor.ts";
+import { EVERY_TENANT } from "../shared/belongs_to.ts";
 
 /**
  * Scopes with which the service's own API accepts access tokens of first-party clients: for the user's own things, and for
@@ -84,3 +85,12 @@ export const isProgram = (caller: Pick<Caller, "apiKeyId" | "serviceAccount">): 
 
 /** True if the caller holds admin:system. */
 export const isSystemAdmin = (caller: Caller): boolean => caller.permissions.has("admin:system");
+
+/** The tenant whose things a list shows: the caller's or, for a system administrator, a named one or (`everywhere`) EVERY_TENANT. */
+export const listedTenant = (
+  caller: Caller,
+  { tenantId, everywhere }: { tenantId?: string | undefined; everywhere: boolean },
+): string | null => {
+  if (!isSystemAdmin(caller)) return caller.tenantId;
+  return tenantId ?? (everywhere ? EVERY_TENANT : caller.tenantId);
+};

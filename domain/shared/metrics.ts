@@ -1,3 +1,4 @@
+import { AREA_NAMES, type AreasOn, keepsFiles } from "../../infra/areas.ts";
 import { Counter, EventLoopDelay, Histogram } from "../../infra/telemetry/instruments.ts";
 import { SlowReads } from "./slow_reads.ts";
 
@@ -78,8 +79,8 @@ export class Metrics {
     return this.#eventLoop.worstSeconds();
   }
 
-  /** Returns all metrics in the Prometheus text format. */
-  print(): string {
+  /** Returns the metrics of the areas that are on, in the Prometheus text format. */
+  print(o: AreasOn = { AREAS: new Set(AREA_NAMES) }): string {
     const counted = [
       this.requests,
       this.requestSeconds,
@@ -87,9 +88,9 @@ export class Metrics {
       this.jobAttempts,
       this.jobWaitSeconds,
       this.jobSeconds,
-      this.scans,
+      ...keepsFiles(o) ? [this.scans] : [],
       this.deliveries,
-      this.reports,
+      ...o.AREAS.has("reports") ? [this.reports] : [],
     ];
     return counted.map((instrument) => instrument.print()).join("");
   }

@@ -47,7 +47,7 @@ export type FoundTemplate = StoredTemplate & { versionId: string };
 export type TemplateSummary =
   & Pick<
     StoredTemplate,
-    "id" | "slug" | "name" | "locale" | "kind" | "version" | "createdAt" | "updatedAt"
+    "id" | "tenantId" | "slug" | "name" | "locale" | "kind" | "version" | "createdAt" | "updatedAt"
   >
   & { isShipped: boolean };
 
@@ -116,7 +116,7 @@ export async function listTemplates(
   page: PageRequest,
 ): Promise<PagedResult<TemplateSummary>> {
   const columns =
-    q`id, slug, name, locale, kind, version, created_at, updated_at, tenant_id is null as is_shipped`;
+    q`id, tenant_id, slug, name, locale, kind, version, created_at, updated_at, tenant_id is null as is_shipped`;
   const from = q`notification_templates where ${fitting(q, filter)}`;
   const order = q`order by slug, lower(locale), tenant_id nulls last, id`;
   return await readPage(q, { columns, from, order }, page);

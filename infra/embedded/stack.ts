@@ -1,5 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
+import { loadLater } from "../load_later.ts";
+import { keepsFiles } from "../areas.ts";
 import type { Config } from "../config.ts";
 import { removeEmbeddedDatabaseUrl, writeEmbeddedDatabaseUrl } from "./database_address.ts";
 import { startEmbeddedPostgres } from "./postgres.ts";
@@ -20,7 +22,7 @@ interface Secrets {
 }
 
 /**
- * In development, starts Postgres if DATABASE_URL is not set, and an object store if S3_ENDPOINT is not set. All data is
+ * In development, starts Postgres if DATABASE_URL is not set, and an object store if S3_ENDPOINT is not set and an area keeps files. All data is
  * under DATA_DIR. In production, starts nothing.
  */
 export async function startEmbeddedStack(config: Config): Promise<EmbeddedStack> {
@@ -34,7 +36,7 @@ export async function startEmbeddedStack(config: Config): Promise<EmbeddedStack>
       dir: join(config.DATA_DIR, "postgres"),
       password: secrets.postgresPassword,
     }),
-    config.S3_ENDPOINT ? null : startObjectStore({
+    config.S3_ENDPOINT || !keepsFiles(config) ? null : startObjectStore({
       dir: join(config.DATA_DIR, "objects"),
       port: config.S3_EMBEDDED_PORT ?? 0,
       accessKey: secrets.accessKey,
@@ -70,7 +72,7 @@ type ObjectStoreServer = typeof import("./objectstore/server.ts");
 async function startObjectStore(
   ...o: Parameters<ObjectStoreServer["startEmbeddedObjectStore"]>
 ): ReturnType<ObjectStoreServer["startEmbeddedObjectStore"]> {
-  const server: ObjectStoreServer = await import(import.meta.resolve("./objectstore/server.ts"));
+  const server = await loadLater<ObjectStoreServer>(import.meta, "./objectstore/server.ts");
   return await server.startEmbeddedObjectStore(...o);
 }
 

@@ -25,13 +25,19 @@ export interface ExtensionMigrations extends WrittenSchema {
   channels?: string[];
 }
 
+/** The first line of a migration: whether instances of the previous version may run after it. */
+const PREVIOUS_VERSION = /^-- Previous version: (.*)\n/;
+
 interface Migration {
   /** Absent: a migration of the service. */
   extension?: string;
   version: number;
   name: string;
   body: string;
+  /** Hash of the text without the line of `PREVIOUS_VERSION`. */
   sha256: string;
+  /** What the first line says about the previous version. */
+  previous?: string;
   /** Applies the migration. If it is present, the migration is applied again whenever its text has changed. */
   write?(tx: Tx): Promise<void>;
 }
@@ -94,6 +100,14 @@ export async function pendingMigrations(
     ...pendingOf(migrations, table?.name ? await readApplied(sql) : []).map(displayName),
     ...(await missingChannels(sql, extensions)).map(channelName),
   ];
+}
+
+/** What these migrations say about instances of the previous version, by name, if it is more than that they may run. */
+export async function conditionsOf(names: readonly string[]): Promise<string[]> {
+  return (await readFolder(FOLDER)).filter(({ name, previous }) =>
+    names.includes(name) && previous !== "may run."
+  )
+    .map(({ name, previous }) => `${name}: previous version: ${previous}`);
 }
 
 /** The names as one text. Of many, only the first and the last are named. */
@@ -227,7 +241,8 @@ async function readFolder(folder: string): Promise<Migration[]> {
         version: Number(name.slice(0, 4)),
         name,
         body,
-        sha256: createHash("sha256").update(body).digest("hex"),
+        sha256: createHash("sha256").update(body.replace(PREVIOUS_VERSION, "")).digest("hex"),
+        previous: PREVIOUS_VERSION.exec(body)?.[1],
       };
     }),
   );

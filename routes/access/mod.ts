@@ -1,3 +1,4 @@
+import type { Endpoint } from "../shared/endpoint.ts";
 import { adminSignInRoutes } from "./admin_sign_in.ts";
 import { adminTenantRoutes } from "./admin_tenants.ts";
 import { adminUsersRoutes } from "./admin_users.ts";
@@ -14,6 +15,9 @@ import { tenantUsersRoutes } from "./tenant_users.ts";
 import { tenantRoutes } from "./tenants.ts";
 import { userImportRoutes } from "./user_imports.ts";
 import { usersRoutes } from "./users.ts";
+
+/** The routes whose requests read or write files. */
+export const userDataRoutes: ReadonlySet<Endpoint> = new Set([...userImportRoutes, ...dataRequestRoutes]);
 
 /** Every route of the access area. */
 export const accessRoutes = [

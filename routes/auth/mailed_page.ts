@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { CATALOGUE, type ProblemCode } from "../../domain/problems/catalogue.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { HOSTED_POLICY, hostedPage, readHostedLooks } from "../looks/hosted_page.ts";
-import { escapeHtml } from "../operations/page.ts";
+import { escapeHtml } from "../shared/escape_html.ts";
 import { languageOf } from "../shared/accept_language.ts";
 import { type Answer, text } from "../shared/answer.ts";
 
@@ -22,7 +22,7 @@ const SHARED_TEXTS = {
     repeated: "Repita-a",
     differ: "As duas senhas são diferentes.",
     rules:
-      "Escolha outra senha: 12 a 128 caracteres, que não seja comum, nem feita do seu nome ou e-mail, nem conhecida de uma vazamento de dados.",
+      "Escolha outra senha: 12 a 128 caracteres, que não seja comum, nem feita do seu nome ou e-mail, nem conhecida de um vazamento de dados.",
     unreachable: "Não foi possível contatar o serviço. Tente de novo.",
   },
 };

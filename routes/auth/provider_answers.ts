@@ -8,7 +8,7 @@ import { CATALOGUE } from "../../domain/problems/catalogue.ts";
 import { Problem } from "../../domain/problems/problem.ts";
 import { isUuid } from "../../domain/shared/ids.ts";
 import { HOSTED_POLICY, hostedPage, readHostedLooks } from "../looks/hosted_page.ts";
-import { escapeHtml } from "../operations/page.ts";
+import { escapeHtml } from "../shared/escape_html.ts";
 import { languageOf } from "../shared/accept_language.ts";
 import { type Answer, text } from "../shared/answer.ts";
 import type { Call } from "../shared/call.ts";

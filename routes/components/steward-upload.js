@@ -39,7 +39,7 @@ const texts = textTable({
     storage: "O armazenamento não aceitou o arquivo.",
     FILE_TOO_LARGE_UNPROCESSABLE: "O arquivo é grande demais.",
     FILE_CONTENT_TYPE_NOT_ALLOWED_UNPROCESSABLE: "Arquivos deste tipo não podem ser enviados aqui.",
-    FILE_INFECTED_CONFLICT: "Um vírus foi encontrado. O arquivo foi apagado.",
+    FILE_INFECTED_CONFLICT: "Um vírus foi encontrado. O arquivo foi excluído.",
     FILE_PURGED_CONFLICT: "O arquivo foi recusado: o conteúdo não é o que diz ser, ou não é permitido.",
     FILE_NOT_AVAILABLE_CONFLICT: "O arquivo não pôde ser verificado, então ninguém pode abri-lo.",
   },

@@ -4,13 +4,15 @@ import type { ServicePlatform } from "../../domain/platform.ts";
 import { Problem } from "../../domain/problems/problem.ts";
 import { TtlCache } from "../../domain/shared/ttl_cache.ts";
 import type { Handle, Mount } from "../app.ts";
+import { endpointsOf } from "../areas.ts";
+import { unservedPermissions } from "../endpoints.ts";
 import { addMissing } from "../shared/answer.ts";
 import { accountPages } from "./account/account.tsx";
 import { SignIn } from "./account/sign_in.tsx";
 import type { ConsolePages } from "./lists/console_pages.ts";
 import { listPagesOf } from "./lists/list_pages.ts";
 import { listPages } from "./lists/mod.ts";
-import { sections as builtInSections } from "./sections.ts";
+import { sectionsOf } from "./sections.ts";
 import { Answers } from "./layout/answers.tsx";
 import { Api, Refusal, refusalOf } from "./shared/api.ts";
 import { sharedAssets } from "./shared/assets.ts";
@@ -41,13 +43,14 @@ export async function createConsole(
 ): Promise<Mount & { listPages: ListPages }> {
   const assets = await sharedAssets();
   const answers = new Answers(p, assets.and(extensions.flatMap(({ assets = [] }) => assets)));
+  const unserved = unservedPermissions(p.config, await endpointsOf(p));
   const consolePages: ConsolePages = {
     find: (path) => sitemap.find(path),
     isOpen: mayOpen,
     viewerOf: readViewer,
-    apiOf: (token, locale) => new Api(tasks, { token, ip: null, headers: {}, locale }),
+    apiOf: (token, locale) => new Api(tasks, { token, ip: null, headers: {}, locale, unserved }),
   };
-  const sections = [...builtInSections, ...extensions];
+  const sections = [...sectionsOf(p.config), ...extensions];
   const sitemap = new Sitemap(sections, [
     ...accountPages(p),
     undoPage,
@@ -55,7 +58,8 @@ export async function createConsole(
     ...sections.flatMap(({ pages }) => pages),
   ]);
   const tokens = new TtlCache<string>({ ttlMs: 60_000, maxEntries: 1_000 });
-  const parts = { p, handle, answers, sitemap, tokens };
+  const parts = { p, handle, answers, sitemap, tokens, unserved };
+  if (unserved.size > 0) answers.leavesOut = (path) => !sitemap.hasSection(path);
   const signIn = new SignIn(p, handle, answers);
 
   const app = new Hono<Env>();

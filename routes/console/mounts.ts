@@ -1,19 +1,15 @@
+import { loadLater } from "../../infra/load_later.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import type { Mount } from "../app.ts";
 import type { createConsole } from "./console.tsx";
 
-/**
- * The console. Its modules are loaded when they are first needed, because they take a fifth of the start. Deno reads the
- * modules that a literal `import` names at the start, so their path is computed.
- */
+/** The console. Its modules are loaded when they are first needed, because they take a fifth of the start. */
 export function consoleMount(
   ...needed: Parameters<typeof createConsole>
 ): Mount & { load(): ReturnType<typeof createConsole> } {
   let loaded: ReturnType<typeof createConsole> | undefined;
   const open = async () => {
-    const { createConsole }: typeof import("./console.tsx") = await import(
-      import.meta.resolve("./console.tsx")
-    );
+    const { createConsole } = await loadLater<typeof import("./console.tsx")>(import.meta, "./console.tsx");
     return await createConsole(...needed);
   };
   const load = () =>

@@ -1,3 +1,4 @@
+import type { AreaName, AreasOn } from "../../infra/areas.ts";
 import { accessSection } from "./access/mod.ts";
 import { filesSection } from "./files/mod.ts";
 import { inboxSection } from "./inbox/mod.tsx";
@@ -25,6 +26,19 @@ export const sections: ConsoleSection[] = [
   integrationSection,
   searchSection,
 ];
+
+/** The sections with the pages of the areas that are on. A section whose area is off has no heading. */
+export function sectionsOf({ AREAS }: AreasOn): ConsoleSection[] {
+  return sections.map(({ title, ...section }) => {
+    const isOn = ({ area = section.area }: { area?: AreaName | null }) => !area || AREAS.has(area);
+    return {
+      ...section,
+      ...title && isOn({}) ? { title } : {},
+      nav: section.nav.filter(isOn),
+      pages: section.pages.filter(isOn),
+    };
+  }).filter(({ pages }) => pages.length > 0);
+}
 
 /** The first segments of the paths that records of extensions must not take. */
 export const takenPaths = (): string[] => [

@@ -1,30 +1,89 @@
 import { z } from "zod";
 import { transact } from "../../infra/postgres/postgres.ts";
-import { inTenant } from "../../domain/rights/checks.ts";
+import { inTenant, inTenantOrService } from "../../domain/rights/checks.ts";
 import {
   Delivery,
   DELIVERY_STATUSES,
+  EndpointDelivery,
+  listAllDeliveries,
   listDeliveries,
   redeliver,
   sendPing,
 } from "../../domain/events/deliveries.ts";
 import { rotateSecret, signingSecret, webhookEndpoints } from "../../domain/events/endpoints.ts";
 import { pauseEndpoint, resumeEndpoint } from "../../domain/events/pause_endpoint.ts";
-import { MAX_REDELIVERED, redeliverFailed } from "../../domain/events/redeliver_failed.ts";
+import {
+  MAX_REDELIVERED,
+  redeliverAllFailed,
+  redeliverFailed,
+} from "../../domain/events/redeliver_failed.ts";
 import { accepted, ok } from "../shared/answer.ts";
+import { ofTenant } from "../jobs/shapes.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
-import { enumName, optionalText, uuid } from "../../domain/shared/shapes.ts";
+import { enumName, instant, optionalText, uuid } from "../../domain/shared/shapes.ts";
+import { queryInstant } from "../shared/validation.ts";
 
 const endpoint = endpointsIn("Webhook endpoints");
 
 const path = "/api/v1/webhook-endpoints/{id}";
 const access = inTenant("manage:webhooks");
+const ofAll = inTenantOrService("manage:webhooks");
 const params = z.object({ id: uuid });
+const dryRun = z.boolean().nullish().transform((value) => value ?? false).meta({
+  description: "Only counts",
+});
+const optional = <T extends z.ZodType>(schema: T) =>
+  schema.nullish().transform((value) => value ?? undefined);
+const redelivered = {
+  200: {
+    description: "How many failed, and how many are due now",
+    schema: z.object({
+      matched: z.int().meta({ description: `Failed deliveries, counted up to ${MAX_REDELIVERED}` }),
+      redelivered: z.int().meta({ description: "Deliveries that are due now" }),
+      jobId: z.guid().nullable().meta({ description: "The job that sends them, if there are many" }),
+    }).meta({ id: "RedeliverFailedResponse" }),
+  },
+};
+const IN_PERIOD = "By the end of a delivery; of one that is pending, by its creation";
 const deliveriesOf = (id: string) => `/api/v1/webhook-endpoints/${id}/deliveries`;
 
 /** Deliveries of a webhook endpoint, redelivery, ping, and rotation of the secret. */
 export const deliveryRoutes = [
+  endpoint("GET /api/v1/webhook-deliveries", {
+    id: "listAllWebhookDeliveries",
+    access: ofAll,
+    summary: "List the deliveries of all endpoints of the last 30 days, newest first",
+    query: z.object({
+      ...pageQuery(),
+      ...ofTenant,
+      endpointId: uuid.optional(),
+      status: enumName(DELIVERY_STATUSES).optional(),
+      from: queryInstant.optional().meta({ description: IN_PERIOD }),
+      to: queryInstant.optional().meta({ description: IN_PERIOD }),
+    }),
+    answers: { 200: { description: "A page", schema: pagedResultOf(EndpointDelivery) } },
+    problems: [],
+    run: async ({ db, caller, query }) => ok(await listAllDeliveries(db, caller, query)),
+  }),
+  endpoint("POST /api/v1/webhook-deliveries/redeliver-failed", {
+    id: "redeliverAllFailedWebhooks",
+    summary: "Send the failed deliveries of all active endpoints again, with the same ids",
+    details: `At most ${MAX_REDELIVERED} with one request. If there are many, a job sends them.`,
+    access: ofAll,
+    query: z.object(ofTenant),
+    body: z.object({
+      endpointId: optional(uuid),
+      from: optional(instant).meta({ description: "When they failed, at the earliest" }),
+      to: optional(instant).meta({ description: "When they failed, at the latest" }),
+      dryRun,
+    }).meta({ id: "RedeliverAllFailedRequest" }),
+    creates: "atomically",
+    answers: redelivered,
+    problems: [],
+    run: async ({ platform, caller, query, body: { dryRun, ...filter } }) =>
+      ok(await redeliverAllFailed(platform, caller, { ...filter, ...query }, dryRun)),
+  }),
   endpoint(`GET ${path}/deliveries`, {
     id: "listWebhookDeliveries",
     access,
@@ -58,21 +117,10 @@ export const deliveryRoutes = [
     details: `At most ${MAX_REDELIVERED} with one request. If there are many, a job sends them.`,
     access,
     params,
-    body: z.object({
-      dryRun: z.boolean().nullish().transform((value) => value ?? false).meta({ description: "Only counts" }),
-    }).meta({ id: "RedeliverFailedRequest" }),
+    body: z.object({ dryRun }).meta({ id: "RedeliverFailedRequest" }),
     bodyOptional: true,
     creates: "atomically",
-    answers: {
-      200: {
-        description: "How many failed, and how many are due now",
-        schema: z.object({
-          matched: z.int().meta({ description: `Failed deliveries, counted up to ${MAX_REDELIVERED}` }),
-          redelivered: z.int().meta({ description: "Deliveries that are due now" }),
-          jobId: z.guid().nullable().meta({ description: "The job that sends them, if there are many" }),
-        }).meta({ id: "RedeliverFailedResponse" }),
-      },
-    },
+    answers: redelivered,
     problems: ["WEBHOOK_ENDPOINT_NOT_FOUND", "WEBHOOK_ENDPOINT_INACTIVE_CONFLICT"],
     run: async ({ platform, caller, params: { id }, body: { dryRun } }) =>
       ok(await redeliverFailed(platform, caller, id, dryRun)),

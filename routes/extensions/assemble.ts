@@ -1,3 +1,4 @@
+import { loadLater } from "../../infra/load_later.ts";
 import type { CatalogAdditions } from "../../domain/access/tenants/bootstrap.ts";
 import { permissionCode } from "../../domain/access/permissions/permission_fields.ts";
 import { EVENT_TYPES, type EventDeclaration, type EventTypes } from "../../domain/events/event_types.ts";
@@ -169,9 +170,9 @@ async function consoleSections(
     return { name, resources, overview, pages, endpoints: byId };
   }).filter(({ resources, overview, pages }) => [resources, overview, pages].flat().length > 0);
   if (shown.length === 0) return [];
-  // A literal `import` would read the console's modules at every start, see `consoleMount`.
-  const { extensionSection, takenPaths }: typeof import("../console/sections.ts") = await import(
-    import.meta.resolve("../console/sections.ts")
+  const { extensionSection, takenPaths } = await loadLater<typeof import("../console/sections.ts")>(
+    import.meta,
+    "../console/sections.ts",
   );
   names.reserve("console pages", takenPaths());
   for (const { name, resources } of shown) {

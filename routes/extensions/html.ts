@@ -1,4 +1,4 @@
-import { escapeHtml } from "../operations/page.ts";
+import { escapeHtml } from "../shared/escape_html.ts";
 
 /** HTML that `html` or `unsafeHtml` made. Only these functions make it, so data of a request cannot pass for it. */
 export class Html {

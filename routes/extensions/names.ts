@@ -1,11 +1,15 @@
 import { EVENT_TYPES } from "../../domain/events/event_types.ts";
-import { allJobTypes } from "../../domain/job_types.ts";
+import { jobTypesOf } from "../../domain/job_types.ts";
+import { AREA_NAMES } from "../../infra/areas.ts";
 import { CHANNELS } from "../../domain/notifications/status.ts";
 import { BUILT_IN_REPORTS } from "../../domain/reports/templates/mod.ts";
 import { CATALOG_PERMISSIONS } from "../../domain/rights/catalog.ts";
 import { ENDPOINTS } from "../endpoints.ts";
 import type { Endpoint } from "../shared/endpoint.ts";
 import type { LoadedExtension } from "./load_extensions.ts";
+
+/** The names of areas that are off are in use too: an extension fits every service. */
+const JOB_TYPES = await jobTypesOf({ AREAS: new Set(AREA_NAMES) });
 
 /** The names that are in use, each with its owner: the service or an extension. */
 export class Names {
@@ -15,7 +19,7 @@ export class Names {
   constructor(extensions: readonly LoadedExtension[]) {
     this.reserve("permissions", CATALOG_PERMISSIONS.map(({ code }) => code));
     this.reserve("events", Object.keys(EVENT_TYPES));
-    this.reserve("jobs", allJobTypes.map(({ name }) => name));
+    this.reserve("jobs", JOB_TYPES.map(({ name }) => name));
     this.reserve("reports", BUILT_IN_REPORTS.map(({ id }) => id));
     this.reserve("channels", CHANNELS.map((channel) => channel.toLowerCase()));
     this.reserve("operations", ENDPOINTS.map(({ id }) => id));

@@ -53,10 +53,12 @@ export {
   dayParameter,
   decimal,
   defineReport,
+  detail,
   instant,
   integer,
   type ReportDefinition,
   type ReportTemplate,
+  tenantName,
   text,
 } from "../../domain/reports/definition/report_template.ts";
 export type { PageLayout } from "../../domain/documents/document.ts";

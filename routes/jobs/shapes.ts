@@ -13,6 +13,11 @@ const priority = enumName(PRIORITIES);
 export const ofTenant = {
   tenantId: uuid.optional().meta({ description: "Filter for system administrators" }),
 };
+/** Tenants of a list that shows the caller's own unless a system administrator asks for others. */
+export const ofTenants = {
+  ...ofTenant,
+  everywhere: queryBoolean.default(false).meta({ description: "All tenants, for system administrators" }),
+};
 /** Filters of lists and counts of jobs, besides the status and those of `furtherJobFilters`. */
 export const jobFilters = {
   type: type.optional(),

@@ -19,7 +19,7 @@ const TEXTS = {
   },
   pt: {
     title: "Confirme o endereço de remetente",
-    incomplete: "Esta ligação está incompleta. Abra a ligação completa da mensagem.",
+    incomplete: "Este link está incompleto. Abra o link completo da mensagem.",
     explanation: "Quem o pediu poderá então enviar mensagens do seu endereço.",
     confirm: "Confirmar o endereço",
     done: "Pronto. O endereço está confirmado.",

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { looksOf, type OwnLooks, readOwnLooks } from "../../domain/looks/looks.ts";
+import { looksOf, type OwnLooks, readOwnLooks, readTenantName } from "../../domain/looks/looks.ts";
 import { MAX_LOGO_BYTES } from "../../domain/looks/logo_image.ts";
 import { readVerifiedSenders } from "../../domain/looks/sender.ts";
 import { removeLogo, setLogo, updateLooks } from "../../domain/looks/write.ts";
@@ -58,8 +58,11 @@ const TenantLooksDto = z.object({
 
 async function answer({ sql, config, baseUrl }: ServicePlatform, { tenantId }: TenantCaller, own: OwnLooks) {
   const { logo, version, ...rest } = own;
-  const senders = await readVerifiedSenders(sql, tenantId);
-  const { logo: _, ...effective } = looksOf({ own, senders }, config);
+  const [senders, tenantName] = [
+    await readVerifiedSenders(sql, tenantId),
+    await readTenantName(sql, tenantId),
+  ];
+  const { logo: _, ...effective } = looksOf({ own, senders, tenantName }, config);
   const { contentType, width, height } = logo ?? {};
   const shown = logo && { url: logoUrl(baseUrl(), tenantId, logo), contentType, width, height };
   return okVersioned({ ...rest, logo: shown, effective }, version);

@@ -8,6 +8,8 @@ import { scheduleMessage, sendMessage } from "../../domain/notifications/sending
 import type { ProblemCode } from "../../domain/problems/catalogue.ts";
 import { contentTag } from "../../domain/shared/version.ts";
 import { ok } from "../shared/answer.ts";
+import { listedTenant } from "../../domain/rights/caller.ts";
+import { ofTenants } from "../jobs/shapes.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { instant, uuid } from "../../domain/shared/shapes.ts";
@@ -28,7 +30,18 @@ const endpoint = endpointsIn("Notifications");
 const access = inTenantOrService("send:notifications");
 const params = z.object({ id: uuid });
 const search = z.string().trim().min(1).max(320);
-const dates = { fromDate: queryInstant.optional(), toDate: queryInstant.optional() };
+/** Filters of the list and of the counts. */
+const filters = {
+  ...ofTenants,
+  channel: channel.optional(),
+  fromDate: queryInstant.optional(),
+  toDate: queryInstant.optional(),
+  recipient: search.optional().meta({ description: "An address or its beginning, in any letter case" }),
+  userId: uuid.optional(),
+  templateSlug: slug.optional(),
+  category: search.normalize("NFC").optional(),
+  deliveryState: deliveryState.optional(),
+};
 const refusals: ProblemCode[] = [
   "NOTIFICATION_CHANNEL_NOT_CONFIGURED",
   "NOTIFICATION_TEMPLATE_NOT_FOUND",
@@ -91,29 +104,25 @@ export const messageRoutes = [
     access,
     query: z.object({
       ...pageQuery(),
-      channel: channel.optional(),
       status: status.optional(),
-      ...dates,
-      recipient: search.optional().meta({ description: "An address or its beginning, in any letter case" }),
-      userId: uuid.optional(),
-      templateSlug: slug.optional(),
-      category: search.normalize("NFC").optional(),
-      deliveryState: deliveryState.optional(),
+      ...filters,
     }),
     answers: { 200: { description: "A page of messages", schema: pagedResultOf(NotificationSummaryDto) } },
     problems: [],
-    async run({ db, caller: { tenantId }, query: { page, pageSize, ...filter } }) {
-      return ok(await listNotifications(db, { tenantId, ...filter }, { page, pageSize }));
+    async run({ db, caller, query: { page, pageSize, everywhere, ...filter } }) {
+      const tenantId = listedTenant(caller, { ...filter, everywhere });
+      return ok(await listNotifications(db, { ...filter, tenantId }, { page, pageSize }));
     },
   }),
   endpoint("GET /api/v1/notifications/stats", {
     id: "readNotificationStats",
     summary: "Count messages by status",
     access,
-    query: z.object(dates),
+    query: z.object(filters),
     answers: { 200: { description: "The counts", schema: NotificationStats } },
     problems: [],
-    run: async ({ db, caller, query }) => ok(await readStats(db, { tenantId: caller.tenantId, ...query })),
+    run: async ({ db, caller, query: { everywhere, ...filter } }) =>
+      ok(await readStats(db, { ...filter, tenantId: listedTenant(caller, { ...filter, everywhere }) })),
   }),
   endpoint("GET /api/v1/notifications/{id}", {
     id: "readNotification",

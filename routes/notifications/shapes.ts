@@ -111,6 +111,7 @@ const reportedState = z.enum(DELIVERY_STATES).nullable().meta({
 
 export const NotificationSummaryDto = z.object({
   ...common,
+  tenantId: z.guid().nullable(),
   recipient: z.string().nullable().meta({ description: "The first recipient" }),
   recipientCount: z.int(),
   templateSlug: z.string().nullable(),
@@ -199,6 +200,7 @@ const composed = {
 };
 
 export const NotificationTemplateListItem = NotificationTemplateDto.extend({
+  tenantId: z.guid().nullable(),
   kind: composed.kind,
   isShipped: z.boolean().meta({
     description: "True for a built-in template, which tenants cannot change",

@@ -9,6 +9,8 @@ import {
 } from "../../domain/templates/read.ts";
 import { createTemplate, deleteTemplate, updateTemplate } from "../../domain/templates/write.ts";
 import { created, etagOf, ok, okAfter, okVersioned } from "../shared/answer.ts";
+import { listedTenant } from "../../domain/rights/caller.ts";
+import { ofTenants } from "../jobs/shapes.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { templateTexts } from "../shared/template_texts.ts";
@@ -103,6 +105,7 @@ export const templateRoutes = [
       includeShipped: queryBoolean.default(false).meta({ description: "Also the built-in templates" }),
       search: z.string().max(200).optional().meta({ description: "Part of the slug or name" }),
       kind: enumName(TEMPLATE_KINDS).optional(),
+      ...ofTenants,
     }),
     answers: {
       200: { description: "A page of templates", schema: pagedResultOf(NotificationTemplateListItem) },
@@ -110,7 +113,7 @@ export const templateRoutes = [
     problems: [],
     run: async ({ db, caller, query }) => {
       const { locale = null, includeShipped, search, kind } = query;
-      const filter = { tenantId: caller.tenantId, locale, includeShipped, search, kind };
+      const filter = { tenantId: listedTenant(caller, query), locale, includeShipped, search, kind };
       return ok(await listTemplates(db, filter, query));
     },
   }),

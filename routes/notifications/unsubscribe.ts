@@ -10,7 +10,7 @@ import { HOSTED_POLICY, type HostedLooks, hostedPage, readHostedLooks } from "..
 import { type Answer, text } from "../shared/answer.ts";
 import type { Call } from "../shared/call.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { escapeHtml } from "../operations/page.ts";
+import { escapeHtml } from "../shared/escape_html.ts";
 import { languageOf } from "../shared/accept_language.ts";
 
 const endpoint = endpointsIn("Notifications");
@@ -85,7 +85,7 @@ const WORDS: Record<"en" | "pt", Words> = {
   },
   pt: {
     title: "Cancelar a inscrição",
-    ask: (category) => `Já não quer receber mensagens sobre ${category}?`,
+    ask: (category) => `Não quer mais receber mensagens sobre ${category}?`,
     button: "Cancelar a inscrição",
     done: (category) => `Está feito. Não receberá mais mensagens sobre ${category}.`,
     invalid: "Este link não é válido ou é antigo demais. Use o de uma mensagem mais recente.",

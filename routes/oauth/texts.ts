@@ -53,7 +53,7 @@ export const oauthTexts: Record<Locale, OAuthTexts> = {
   pt: {
     failed: "Não foi possível entrar",
     failedText:
-      "O programa que o enviou para aqui cometeu um erro. Volte atrás e tente de novo, ou avise o operador:",
+      "O programa que o enviou para cá cometeu um erro. Volte e tente de novo, ou avise o operador:",
     allowTitle: (client) => `Permitir ${client}?`,
     allowText: (client) => `${client} quer usar a sua conta:`,
     you: (email, tenant) => tenant === null ? `Sessão de ${email}` : `Sessão de ${email} em ${tenant}`,

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
+import { loadLater } from "../../infra/load_later.ts";
 import { anyone } from "../../domain/rights/checks.ts";
 import { invalid, problem } from "../../domain/problems/problem.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
@@ -37,9 +38,9 @@ async function referenceOf(platform: ServicePlatform, endpoints: readonly Endpoi
   let reference = references.get(platform);
   if (!reference) {
     const { eventTypes } = platform;
-    // A literal `import` would read these modules at every start.
-    const { openApiDocument }: typeof import("../shared/openapi.ts") = await import(
-      import.meta.resolve("../shared/openapi.ts")
+    const { openApiDocument } = await loadLater<typeof import("../shared/openapi.ts")>(
+      import.meta,
+      "../shared/openapi.ts",
     );
     const document = openApiDocument(endpoints, {
       baseUrl: platform.baseUrl(),

@@ -17,7 +17,7 @@ export const overviewRoutes = [
     summary: "Read jobs, queues, deliveries, scanner, reports and open problems in one answer",
     access: inTenantOrService(),
     query: z.object({
-      tenantId: uuid.optional().meta({ description: "Filter of jobs for system administrators" }),
+      tenantId: uuid.optional().meta({ description: "Filter for system administrators" }),
       window: enumName(THROUGHPUT_WINDOWS).default("hour"),
     }),
     answers: { 200: { description: "The overview; parts without permission are null", schema: Overview } },

@@ -12,6 +12,8 @@ import {
 } from "../../domain/reports/execution.ts";
 import { visibleTemplates } from "../../domain/reports/threads/registry.ts";
 import { accepted, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
+import { listedTenant } from "../../domain/rights/caller.ts";
+import { ofTenants } from "../jobs/shapes.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf } from "../shared/paging.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
@@ -60,12 +62,14 @@ export const executionRoutes = [
       fromDate: queryInstant.optional(),
       toDate: queryInstant.optional(),
       includeDeleted: queryBoolean.default(false),
+      ...ofTenants,
       ...reportPage,
     }),
     answers: { 200: { description: "A page of executions", schema: pagedResultOf(ExecutionSummaryDto) } },
     problems: ["FORBIDDEN"],
     async run({ db, caller, query }) {
       const page = await listExecutions(db, caller, {
+        tenantId: listedTenant(caller, query),
         templateId: query.templateId ?? null,
         scheduleId: query.scheduleId ?? null,
         burstId: query.burstId ?? null,

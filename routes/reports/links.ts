@@ -5,7 +5,7 @@ import { followReportLink, LINK_PATH, readLinkTenant } from "../../domain/report
 import { HOSTED_POLICY, type HostedLooks, hostedPage, readHostedLooks } from "../looks/hosted_page.ts";
 import { text } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { escapeHtml } from "../operations/page.ts";
+import { escapeHtml } from "../shared/escape_html.ts";
 import { languageOf } from "../shared/accept_language.ts";
 
 const endpoint = endpointsIn("Reports");

@@ -60,7 +60,9 @@ const summaryFields = {
   createdAt: timestamp,
   completedAt: timestamp.nullable(),
 };
-export const ExecutionSummaryDto = z.object(summaryFields).meta({ id: "ReportExecutionSummaryDto" });
+export const ExecutionSummaryDto = z.object({ ...summaryFields, tenantId: z.guid().nullable() }).meta({
+  id: "ReportExecutionSummaryDto",
+});
 
 export const ExecutionDetailDto = z.object({
   ...summaryFields,
@@ -161,6 +163,7 @@ export const templateItem = (template: ReportTemplate) => ({
 
 export const executionSummary = (e: Execution) => ({
   id: e.id,
+  tenantId: e.tenantId,
   templateId: e.templateId,
   reportName: e.reportName,
   format: e.format,

@@ -5,7 +5,7 @@ import { OAuthError } from "../../domain/oauth/oauth_error.ts";
 import { constraintProblem } from "../../domain/problems/constraints.ts";
 import { type FieldErrors, Problem } from "../../domain/problems/problem.ts";
 import type { Log } from "../../infra/log.ts";
-import { isStoreAway } from "../../infra/objectstore/objectstore.ts";
+import { isStoreAway } from "../../infra/objectstore/errors.ts";
 import { databaseFailure } from "../../infra/postgres/failures.ts";
 import type { Answer } from "./answer.ts";
 

@@ -1,6 +1,6 @@
 // What a template database has: the schema, and the rows that the first start of a service writes.
 import { bootstrap } from "../../domain/access/tenants/bootstrap.ts";
-import { allJobTypes } from "../../domain/job_types.ts";
+import { jobTypesOf } from "../../domain/job_types.ts";
 import { ensureServiceRecurringJobs } from "../../domain/jobs/instance/service_recurring.ts";
 import { JobTypes } from "../../domain/jobs/job_type.ts";
 import { readConfig } from "../../infra/config.ts";
@@ -15,9 +15,10 @@ export const migrateDatabase = (url: string): Promise<void> =>
 
 export const fillDatabase = (url: string): Promise<void> =>
   on(url, async (sql) => {
-    await bootstrap({ sql, config: readConfig({ STEWARD_ENV: "development" }) });
+    const config = readConfig({ STEWARD_ENV: "development" });
+    await bootstrap({ sql, config });
     const jobTypes = new JobTypes();
-    jobTypes.register(...allJobTypes);
+    jobTypes.register(...await jobTypesOf(config));
     await ensureServiceRecurringJobs({ sql, jobTypes, clock: { now: () => FIRST_TICK } });
   });
 

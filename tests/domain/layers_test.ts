@@ -129,3 +129,21 @@ Deno.test("every area has a layer, and the README draws the same layers", () => 
   );
   assert.deepEqual(drawn, LAYERS.toReversed(), relative(ROOT, "domain/README.md"));
 });
+
+/** Modules of areas that can be off, which a service loads only if these are on. */
+const LATER =
+  /^routes\/(oauth|access|scim|reports|jobs|files|notifications|looks|events|console)\/mod\.ts$|^routes\/console\/console|^domain\/(reports\/execution|files\/service_files)\.ts$|^infra\/objectstore\/objectstore\.ts$/;
+const VALUES =
+  /^(?:import|export) (?!type)[^;"]*?from "(\.[^"]+)"|^import "(\.[^"]+)"|\bimport\("(\.[^"]+)"\)/gm;
+
+Deno.test("the start reads no module of an area that is off", () => {
+  const seen = new Set(["main.ts"]);
+  for (const file of seen) {
+    const text = Deno.readTextFileSync(join(ROOT, file)).replaceAll(/typeof import\("[^"]+"\)/g, "");
+    for (const [, from, effects, dynamic] of text.matchAll(VALUES)) {
+      seen.add(normalize(join(dirname(file), from ?? effects ?? dynamic ?? "")));
+    }
+  }
+  assert.ok(seen.size > 300, "the imports were not found");
+  assert.deepEqual([...seen].filter((file) => LATER.test(file)), []);
+});

@@ -37,7 +37,8 @@ export class Load {
   #token = "";
   #turn = 0;
 
-  constructor(readonly system: System) {
+  /** @param kinds the work that the clients ask for */
+  constructor(readonly system: System, readonly kinds: Kind[] = Object.keys(OPERATIONS) as Kind[]) {
     this.#clients = Array.from({ length: CLIENTS }, () => this.#client());
   }
 
@@ -54,7 +55,7 @@ export class Load {
     for (;;) {
       const fresh = this.accepted.slice(before);
       const kinds = new Set(fresh.map(({ kind }) => kind));
-      if (fresh.length >= count && kinds.size === OPERATIONS.length) return performance.now() - since;
+      if (fresh.length >= count && kinds.size === this.kinds.length) return performance.now() - since;
       if (performance.now() - since > withinMs) {
         throw new Error(
           `only ${fresh.length} operations (${[...kinds]}) were accepted within ${withinMs / 1000} s; ` +
@@ -69,8 +70,8 @@ export class Load {
 
   async #client(): Promise<void> {
     while (this.#isRunning) {
-      const operation = OPERATIONS[this.#turn++ % OPERATIONS.length];
-      await operation?.(this);
+      const kind = this.kinds[this.#turn++ % this.kinds.length];
+      if (kind) await OPERATIONS[kind](this);
       await pause(20);
     }
   }
@@ -126,21 +127,21 @@ export class Load {
   }
 }
 
-const OPERATIONS = [
-  async (load: Load) => {
+const OPERATIONS: Record<Kind, (load: Load) => Promise<void>> = {
+  async job(load) {
     const key = crypto.randomUUID();
     const serializedArgs = JSON.stringify({ milliseconds: 20 + Math.floor(Math.random() * 200) });
     const job = await load.send("/api/v1/jobs", { jobTypeName: "steward.sleep", serializedArgs }, key);
     load.accept("job", job?.id, key);
   },
-  async (load: Load) => {
+  async call(load) {
     const key = crypto.randomUUID();
     const ms = Math.random() < 0.1 ? LONG_CALL_MS : 200;
     const serializedArgs = JSON.stringify({ url: `${load.system.target}?ms=${ms}&key=${key}` });
     const job = await load.send("/api/v1/jobs", { jobTypeName: "steward.http-request", serializedArgs }, key);
     load.accept("call", job?.id, key);
   },
-  async (load: Load) => {
+  async message(load) {
     const key = crypto.randomUUID();
     const recipients = [{ address: `${key}@example.test` }];
     const sent = await load.send("/api/v1/notifications/send", {
@@ -151,7 +152,7 @@ const OPERATIONS = [
     }, key);
     load.accept("message", sent?.notificationId, key);
   },
-  async (load: Load) => {
+  async mail(load) {
     const key = crypto.randomUUID();
     const sent = await load.send("/api/v1/notifications/email", {
       to: [`${key}@example.test`],
@@ -160,7 +161,7 @@ const OPERATIONS = [
     }, key);
     load.accept("mail", sent?.notificationId, key, sent?.status === "Sending");
   },
-  async (load: Load) => {
+  async file(load) {
     const key = crypto.randomUUID();
     const file = { profile: "document", fileName: `${key}.txt`, contentType: "text/plain" };
     const reserved = await load.send("/api/v1/files", { ...file, sizeBytes: CONTENT.length }, key);
@@ -168,12 +169,12 @@ const OPERATIONS = [
     const done = await load.send(`/api/v1/files/${reserved.fileId}/complete`, {}, crypto.randomUUID());
     if (done) load.accept("file", reserved.fileId, key);
   },
-  async (load: Load) => {
+  async report(load) {
     const key = crypto.randomUUID();
     const report = await load.send("/api/v1/reports/generate-async", { templateId: "users", format: 3 }, key);
     load.accept("report", report?.trackingId, key);
   },
-];
+};
 
 /** Uploads to the store; repeats while the store is down. */
 // deno-lint-ignore no-explicit-any -- the answer to a reservation

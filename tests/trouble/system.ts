@@ -9,17 +9,18 @@ import { TcpProxy } from "../support/tcp_proxy.ts";
 import { isAlive } from "../support/processes.ts";
 
 export const LEASE_SECONDS = 5;
-const INSTANCES = 3;
 const STORE_KEYS = { accessKey: "trouble", secretKey: "trouble-secret", region: "us-east-1" };
 
 export interface Instance {
   /** Its URL; stays the same after restarts. */
   url: string;
+  /** Its environment variables. */
+  env: Record<string, string>;
   process: ServiceProcess;
   /** The proxy between this instance and Postgres; null if Postgres was given to `startSystem`. */
   postgres: TcpProxy | null;
-  /** Starts the instance again after its end, with additional variables. */
-  restart(env?: Record<string, string>): Promise<void>;
+  /** Starts the instance again after its end, with additional variables, from the folder of a version. */
+  restart(env?: Record<string, string>, root?: string): Promise<void>;
 }
 
 /** An HTTP request made by a job: the job's attempt and how long the request lasted. */
@@ -30,7 +31,7 @@ export interface Call {
   ended: number | null;
 }
 
-/** Three instances of the service and everything they depend on, each behind a proxy that can fail. */
+/** Instances of the service and everything they depend on, each behind a proxy that can fail. */
 export interface System {
   instances: Instance[];
   databaseUrl: string;
@@ -53,9 +54,18 @@ export interface System {
 /**
  * @param o.postgresFolder Postgres' data folder; default: in the temporary folder of everything else
  * @param o.databaseUrl a database that the caller runs; default: the system starts Postgres
+ * @param o.count how many instances, by default three
+ * @param o.env additional variables of all instances
+ * @param o.root the folder of another version of the repository, which the instances run
  */
 export async function startSystem(
-  o: { postgresFolder?: string; databaseUrl?: string } = {},
+  o: {
+    postgresFolder?: string;
+    databaseUrl?: string;
+    count?: number;
+    env?: Record<string, string>;
+    root?: string;
+  } = {},
 ): Promise<System> {
   const folder = await Deno.makeTempDir({ prefix: "steward-trouble-" });
   const store = await startEmbeddedObjectStore({ dir: join(folder, "objects"), port: 0, ...STORE_KEYS });
@@ -91,21 +101,23 @@ export async function startSystem(
       OUTBOUND_ALLOW: "127.0.0.1",
       RATE_LIMIT_PER_MINUTE: "1000000",
       RATE_LIMIT_ANONYMOUS_PER_MINUTE: "1000000",
+      ...o.env,
     };
-    const process = await startServiceProcess(env);
+    const process = await startServiceProcess(env, { root: o.root });
     const instance: Instance = {
       url: process.url,
+      env,
       process,
       postgres: proxy,
-      async restart(more = {}) {
+      async restart(more = {}, root) {
         await instance.process.ended;
-        instance.process = await startServiceProcess({ ...env, ...more });
+        instance.process = await startServiceProcess({ ...env, ...more }, { root });
       },
     };
     return instance;
   }
   const instances = [await startInstance()]; // the first instance creates the keys
-  for (let n = 1; n < INSTANCES; n++) instances.push(await startInstance());
+  for (let n = 1; n < (o.count ?? 3); n++) instances.push(await startInstance());
 
   return {
     instances,

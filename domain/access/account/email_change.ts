@@ -3,6 +3,7 @@ import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { enqueueJob } from "../../jobs/enqueue.ts";
 import { defineJob, type JobContext } from "../../jobs/job_type.ts";
+import { LOOKS_OF } from "../../notifications/content.ts";
 import { type PlainMail, sendServiceMail, type TemplatedMail } from "../../notifications/sending/send.ts";
 import { invalid, type Problem, problem } from "../../problems/problem.ts";
 import type { Caller } from "../../rights/caller.ts";
@@ -163,7 +164,7 @@ async function emailChangeMail(
     token,
     templateSlug: "email-change",
     locale: owner.locale,
-    data: { confirmUrl, newEmail, firstName, expiresInMinutes: LIFE_MINUTES },
+    data: { confirmUrl, newEmail, firstName, expiresInMinutes: LIFE_MINUTES, [LOOKS_OF]: owner.tenantId },
     fallback: defaultText({ confirmUrl, newEmail, firstName }),
   });
 }

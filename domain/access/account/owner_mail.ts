@@ -1,8 +1,10 @@
 import type { Sql, Tx } from "../../../infra/postgres/postgres.ts";
+import { LOOKS_OF } from "../../notifications/content.ts";
 import type { NotificationPlatform } from "../../notifications/platform.ts";
 import { sendServiceMail } from "../../notifications/sending/send.ts";
 import { Problem } from "../../problems/problem.ts";
 import { fullName } from "../../rights/user_lookup.ts";
+import { defaultTenantOf } from "../sign_in/tenant_choice.ts";
 import { localeForms, readDefaultLocale } from "../../templates/locales.ts";
 
 /** The owner of an account, as mails address them. */
@@ -10,19 +12,19 @@ export interface MailOwner {
   email: string;
   firstName: string;
   lastName: string;
-  /** Default language of the user's default tenant; null: the service's. */
+  /** The tenant that the user signs in to, in whose looks the mails are shown; null: none. */
+  tenantId: string | null;
+  /** Default language of this tenant; null: the service's. */
   locale: string | null;
 }
 
 /** Reads whom to mail about an account; null if the user is deleted. */
 export async function readMailOwner(q: Sql, userId: string): Promise<MailOwner | null> {
-  const [user] = await q<(Omit<MailOwner, "locale"> & { tenantId: string | null })[]>`
-    select email, first_name, last_name,
-      (select tenant_id from user_tenants where user_id = u.id and is_default and is_active) as tenant_id
-    from users u where id = ${userId} and deleted_at is null`;
+  const [user] = await q<Pick<MailOwner, "email" | "firstName" | "lastName">[]>`
+    select email, first_name, last_name from users where id = ${userId} and deleted_at is null`;
   if (!user) return null;
-  const { tenantId, ...names } = user;
-  return { ...names, locale: await readDefaultLocale(q, tenantId) };
+  const tenantId = await defaultTenantOf(q, userId);
+  return { ...user, tenantId, locale: await readDefaultLocale(q, tenantId) };
 }
 
 /**
@@ -45,7 +47,14 @@ export async function mailOwner(
   // No tenant owns the mail: users of a tenant may read the tenant's messages.
   const mail = { tenantId: null, to };
   const [{ at } = { at: null }] = await tx<{ at: Date }[]>`select now() as at`;
-  const data = { kind: o.kind, title, text, firstName: owner.firstName || null, at };
+  const data = {
+    kind: o.kind,
+    title,
+    text,
+    firstName: owner.firstName || null,
+    at,
+    [LOOKS_OF]: owner.tenantId,
+  };
   try {
     await sendServiceMail(p, tx, { ...mail, templateSlug: "account-change", locale: owner.locale, data });
   } catch (failure) {
@@ -87,7 +96,7 @@ export const OWNER_MAILS = {
     pt: {
       title: "Um administrador age com a sua conta",
       text:
-        "Um administrador age em seu nome por tempo limitado. A página da sua conta mostra-o, e você pode terminá-lo lá. A sua senha, os segundos fatores e o e-mail não podem ser alterados.",
+        "Um administrador age em seu nome por tempo limitado. A página da sua conta mostra isso, e você pode encerrar o acesso lá. A sua senha, os segundos fatores e o e-mail não podem ser alterados.",
     },
   },
   "password-changed": {
@@ -97,7 +106,7 @@ export const OWNER_MAILS = {
     },
     pt: {
       title: "Sua senha foi alterada",
-      text: "A senha da sua conta foi alterada. Suas outras sessões foram terminadas.",
+      text: "A senha da sua conta foi alterada. Suas outras sessões foram encerradas.",
     },
   },
   "password-reset": {
@@ -108,7 +117,7 @@ export const OWNER_MAILS = {
     pt: {
       title: "Sua senha foi redefinida",
       text:
-        "Foi definida uma nova senha com um link de um e-mail para este endereço. Todas as suas sessões foram terminadas.",
+        "Foi definida uma nova senha com um link de um e-mail para este endereço. Todas as suas sessões foram encerradas.",
     },
   },
   "password-removed": {
@@ -120,7 +129,7 @@ export const OWNER_MAILS = {
     pt: {
       title: "A senha da sua conta foi removida",
       text:
-        "Você provou pela primeira vez que este endereço é seu. Outra pessoa pode ter escolhido a senha da sua conta, por isso ela foi removida, com todos os segundos fatores e chaves de acesso. Todas as sessões anteriores foram terminadas. Você pode definir uma nova senha com “Esqueci minha senha”. Verifique as chaves de API da sua conta.",
+        "Você provou pela primeira vez que este endereço é seu. Outra pessoa pode ter escolhido a senha da sua conta, por isso ela foi removida, com todos os segundos fatores e chaves de acesso. Todas as sessões anteriores foram encerradas. Você pode definir uma nova senha com “Esqueci minha senha”. Verifique as chaves de API da sua conta.",
     },
   },
   "former-access-removed": {
@@ -132,7 +141,7 @@ export const OWNER_MAILS = {
     pt: {
       title: "O acesso anterior à sua conta foi removido",
       text:
-        "Você provou pela primeira vez que este endereço é seu. Outra pessoa pode ter usado sua conta antes, por isso os segundos fatores, as chaves de acesso e os dispositivos dela, e os programas permitidos, foram removidos. Todas as sessões anteriores foram terminadas. Verifique as chaves de API da sua conta.",
+        "Você provou pela primeira vez que este endereço é seu. Outra pessoa pode ter usado sua conta antes, por isso os segundos fatores, as chaves de acesso e os dispositivos dela, e os programas permitidos, foram removidos. Todas as sessões anteriores foram encerradas. Verifique as chaves de API da sua conta.",
     },
   },
   "email-change-requested": {
@@ -214,7 +223,7 @@ export const OWNER_MAILS = {
     pt: {
       title: "Seus segundos fatores foram removidos",
       text:
-        "Um administrador removeu todos os segundos fatores e códigos de recuperação da sua conta. Todas as suas sessões foram terminadas.",
+        "Um administrador removeu todos os segundos fatores e códigos de recuperação da sua conta. Todas as suas sessões foram encerradas.",
     },
   },
   "recovery-codes-renewed": {

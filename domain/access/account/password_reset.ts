@@ -5,8 +5,10 @@ import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts
 import { recordAudit } from "../../audit/audit.ts";
 import { enqueueJob } from "../../jobs/enqueue.ts";
 import { defineJob, type JobContext } from "../../jobs/job_type.ts";
+import { LOOKS_OF } from "../../notifications/content.ts";
 import { type PlainMail, sendServiceMail, type TemplatedMail } from "../../notifications/sending/send.ts";
 import { type Problem, problem } from "../../problems/problem.ts";
+import { readDefaultLocale } from "../../templates/locales.ts";
 import { hasFactor } from "../../rights/second_factor.ts";
 import { fullName } from "../../rights/user_lookup.ts";
 import { digest, newSecret } from "../../shared/secrets.ts";
@@ -76,6 +78,7 @@ async function mailResetLink(
     resetUrl: linkUrl(p, { configured: p.config.RESET_URL, page: "/auth/reset-password", token }),
     firstName: user.firstName || null,
     expiresInMinutes: LIFE_MINUTES,
+    tenantId: await defaultTenantOf(p.sql, user.id),
   });
   await transact(p.sql, async (tx) => {
     const isActive = await tx`select from users where id = ${user.id} and mail_key(email) = mail_key(${email})
@@ -161,24 +164,26 @@ interface ResetLink {
   resetUrl: string;
   firstName: string | null;
   expiresInMinutes: number;
+  /** The tenant whose language and looks the mail has; null: none. */
+  tenantId: string | null;
 }
 
 /** Builds the mail with a reset link from the service's template `password-reset`, or from a default text. */
-const passwordResetMail = (
+const passwordResetMail = async (
   p: Pick<NotificationPlatform, "sql" | "renderThreads" | "config" | "baseUrl" | "log">,
   to: TemplatedMail["to"],
-  { token, ...link }: ResetLink & { token: string },
+  { token, tenantId, ...link }: ResetLink & { token: string },
 ): Promise<TemplatedMail | PlainMail> =>
-  linkMail(p, to, {
+  await linkMail(p, to, {
     token,
     templateSlug: "password-reset",
-    locale: null,
-    data: { ...link },
+    locale: await readDefaultLocale(p.sql, tenantId),
+    data: { ...link, [LOOKS_OF]: tenantId },
     fallback: defaultText(link),
   });
 
 /** The built-in English text. */
-const defaultText = ({ resetUrl, firstName, expiresInMinutes }: ResetLink) => ({
+const defaultText = ({ resetUrl, firstName, expiresInMinutes }: Omit<ResetLink, "tenantId">) => ({
   subject: "Reset your password",
   textBody: `Hello${firstName ? ` ${firstName}` : ""},
 

@@ -7,6 +7,7 @@ import {
   verifyNewPasskey,
 } from "../../../infra/passkeys.ts";
 import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
+import { readPageLooks } from "../../looks/looks.ts";
 import { invalid, problem } from "../../problems/problem.ts";
 import type { Caller } from "../../rights/caller.ts";
 import { newId } from "../../shared/ids.ts";
@@ -37,6 +38,7 @@ export interface NewTotp {
  */
 export async function startTotp(p: AccessPlatform, caller: Caller): Promise<NewTotp> {
   const box = factorSecrets(p);
+  const { productName: issuer } = await readPageLooks(p, caller.tenantId);
   return await transact(p.sql, async (tx) => {
     const { email } = await lockProvedUser(p, tx, caller);
     await requireNoTotp(tx, caller.userId);
@@ -46,7 +48,7 @@ export async function startTotp(p: AccessPlatform, caller: Caller): Promise<NewT
     const secret = newTotpSecret();
     await tx`insert into user_factors (id, user_id, kind, name, secret)
       values (${factorId}, ${caller.userId}, 'totp', 'Authenticator app', ${box.encrypt(secret, factorId)})`;
-    return { factorId, ...describeTotp(secret, email) };
+    return { factorId, ...describeTotp(secret, { issuer, email }) };
   });
 }
 
@@ -92,12 +94,14 @@ export async function confirmTotp(
  */
 export async function startPasskey(p: AccessPlatform, caller: Caller): Promise<NewPasskeyRequest> {
   const site = passkeySite(p);
+  const { productName: siteName } = await readPageLooks(p, caller.tenantId);
   return await transact(p.sql, async (tx) => {
     const user = await lockProvedUser(p, tx, caller);
     const known = await knownPasskeys(tx, user.id);
     const challenge = await newChallenge(tx, { purpose: "add", userId: user.id });
     return await newPasskeyRequest({
       site,
+      siteName,
       challenge,
       user: { ...user, name: fullName(user) ?? user.email },
       known,

@@ -5,9 +5,9 @@ const STEP_SECONDS = 30;
 /** Codes of this many steps before and after the current one are accepted. */
 const WINDOW = 1;
 
-const generator = (secret: Uint8Array, label = "") =>
+const generator = (secret: Uint8Array, issuer = "", label = "") =>
   new TOTP({
-    issuer: "Steward",
+    issuer,
     label,
     secret: new Secret({ buffer: new Uint8Array(secret).buffer }),
     digits: 6,
@@ -18,9 +18,12 @@ const generator = (secret: Uint8Array, label = "") =>
 /** A new secret for an authenticator app. */
 export const newTotpSecret = (): Uint8Array => crypto.getRandomValues(new Uint8Array(SECRET_BYTES));
 
-/** The secret in base32, and the URL of the QR code. */
-export function describeTotp(secret: Uint8Array, email: string): { secret: string; otpauthUrl: string } {
-  const totp = generator(secret, email);
+/** The secret in base32, and the URL of the QR code. @param issuer the name that the authenticator app shows */
+export function describeTotp(
+  secret: Uint8Array,
+  { issuer, email }: { issuer: string; email: string },
+): { secret: string; otpauthUrl: string } {
+  const totp = generator(secret, issuer, email);
   return { secret: totp.secret.base32, otpauthUrl: totp.toString() };
 }
 

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { announceChange } from "../../../infra/postgres/changes.ts";
 import { type SqlPart, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { invalid, problem } from "../../problems/problem.ts";
@@ -118,6 +119,7 @@ export async function updateTenant(
         where id = ${id}`;
       await recordAudit(tx, caller, "tenant.update", id, { before, after });
       await emitTenantChanged(p, tx, id, after);
+      announceChange(tx, { topic: "looks", ids: [id] });
     }
     if (after.requireSecondFactor !== before.requireSecondFactor) {
       p.rights.invalidateAfterCommit(tx, "everyone");

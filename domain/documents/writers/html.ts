@@ -76,9 +76,7 @@ async function* tableOf(table: DocumentTable, caption: string): AsyncGenerator<s
   const body = new TableBody(table);
   for await (const lines of table.lines()) yield body.add(lines);
   const { count, end } = body;
-  const counted = count === 0
-    ? `<p class="empty">No rows.</p>`
-    : `<p>${count} ${count === 1 ? "row" : "rows"}</p>`;
+  const counted = `<p${count === 0 ? ' class="empty"' : ""}>${table.wording.words.rowCount(count)}</p>`;
   yield `</${end}></table></div>\n${counted}\n`;
 }
 

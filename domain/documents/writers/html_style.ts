@@ -1,4 +1,4 @@
-import { readableOr } from "../../looks/colours.ts";
+import { readableShade } from "../../looks/colours.ts";
 import type { Looks } from "../../looks/looks.ts";
 import { paletteOf } from "../charts/palette.ts";
 
@@ -32,7 +32,7 @@ const DARK: PageColours = {
 function variables(colours: PageColours, { primaryColour, textColour }: Looks): string {
   const own = {
     ...colours,
-    accent: readableOr(primaryColour, colours.page, colours.ink),
+    accent: readableShade(primaryColour, colours.page),
     head: primaryColour,
     "head-text": textColour,
   };

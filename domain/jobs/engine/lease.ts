@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { AREA_NAMES, type AreasOn } from "../../../infra/areas.ts";
+import type { Log } from "../../../infra/log.ts";
 import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { VERSION } from "../../../infra/version.ts";
 import { newId } from "../../shared/ids.ts";
@@ -22,17 +24,44 @@ const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
  * pause that is being written: it has marked the workers, and would miss a new one. The worker reads the pauses afterwards.
  * @param id that of an earlier call whose answer was lost: its lease may exist
  */
-export async function openLease(sql: Sql, host: string, id: string = newId()): Promise<string> {
+export async function openLease(
+  sql: Sql,
+  host: string,
+  id: string = newId(),
+  areas: AreasOn["AREAS"] = ALL_AREAS,
+): Promise<string> {
   await sql`
     with version as (select from job_pause_version for key share)
     insert into job_workers (id, host, program)
-    select ${id}, ${host}, ${PROGRAM}::text from (select count(*) from version) locked
+    select ${id}, ${host}, ${programOf(areas)}::text from (select count(*) from version) locked
     on conflict (id) do update set heartbeat_at = now()`;
   return id;
 }
 
-/** The program of the workers that are part of the service. */
-const PROGRAM = `Steward/${VERSION} Deno/${Deno.version.deno}`;
+const ALL_AREAS: AreasOn["AREAS"] = new Set(AREA_NAMES);
+
+/** The program of the workers that are part of the service, with its areas if some are off. */
+function programOf(areas: AreasOn["AREAS"]): string {
+  const named = AREA_NAMES.every((area) => areas.has(area)) ? "" : ` (AREAS=${listOf(areas)})`;
+  return `Steward/${VERSION} Deno/${Deno.version.deno}${named}`;
+}
+
+const listOf = (areas: AreasOn["AREAS"]): string => AREA_NAMES.filter((area) => areas.has(area)).join();
+
+/** The areas of the instance with a program; all of them if it names none. */
+export const areasOfProgram = (program: string | null): string =>
+  /\(AREAS=(.*)\)$/.exec(program ?? "")?.[1] ?? AREA_NAMES.join();
+
+/** Logs the instances with other areas, because none of them runs the recurring jobs of all. */
+export async function warnOfOtherAreas(sql: Sql, { AREAS }: AreasOn, log: Log): Promise<void> {
+  const workers = await sql<{ host: string; program: string | null }[]>`
+    select host, program from job_workers
+    where not is_remote and heartbeat_at > now() - make_interval(secs => ${LEASE_SECONDS})`;
+  const own = listOf(AREAS);
+  const others = workers.map(({ host, program }) => ({ host, areas: areasOfProgram(program) }))
+    .filter(({ areas }) => areas !== own);
+  if (others.length > 0) log.warn("instances of this database have other AREAS", { own, others });
+}
 
 /** Renews a lease; false if it had expired and was removed. */
 export async function renewLease(sql: Sql, workerId: string): Promise<boolean> {

@@ -1,3 +1,4 @@
+import type { AreasOn } from "../../../infra/areas.ts";
 import type { Log } from "../../../infra/log.ts";
 import type { Pool } from "../../../infra/postgres/postgres.ts";
 import { withTimeout } from "../../../infra/timeout.ts";
@@ -16,6 +17,8 @@ export interface LeaseKeeperOptions {
   /** Opens a connection that only renewals use, so that no other query delays them. */
   connect: () => Pool;
   host: string;
+  /** The areas of the instance; absent: all. */
+  areas?: AreasOn["AREAS"] | undefined;
   leaseSeconds: number;
   log: Log;
   /** Called when the lease may expire before it can be renewed: running jobs must end now. */
@@ -109,7 +112,7 @@ export class LeaseKeeper {
   async #open(): Promise<number> {
     const askedAt = performance.now();
     this.#openingId ??= newId();
-    await openLease(this.#sql, this.o.host, this.#openingId); // has no time-out, because it may have to connect; no job starts before it ends
+    await openLease(this.#sql, this.o.host, this.#openingId, this.o.areas); // has no time-out, because it may have to connect; no job starts before it ends
     this.#id = this.#openingId;
     this.#openingId = null;
     return askedAt;

@@ -1,4 +1,5 @@
 import { setImmediate } from "node:timers";
+import type { AreasOn } from "../../../infra/areas.ts";
 import type { Log } from "../../../infra/log.ts";
 import { connectSeparately } from "../../../infra/postgres/driver_workarounds.ts";
 import { mainPool, type Pool, type Sql } from "../../../infra/postgres/postgres.ts";
@@ -31,6 +32,8 @@ export interface WorkerOptions {
   types: JobTypes;
   log: Log;
   host: string;
+  /** The areas of the instance; absent: all. */
+  areas?: AreasOn["AREAS"];
   /**
    * Number of places for jobs that run at once. Most jobs take one place; see `places` of a job type. A job starts if
    * any part of a place is free. See `Places` for what one tenant may take.
@@ -109,7 +112,7 @@ export class Worker {
   readonly #lease: LeaseKeeper;
 
   private constructor(private readonly o: WorkerOptions) {
-    const { sql, log, types, queues, host, leaseSeconds = LEASE_SECONDS } = o;
+    const { sql, log, types, queues, host, areas, leaseSeconds = LEASE_SECONDS } = o;
     this.#held = new HeldJobs(o.concurrency);
     this.#attemptLog = new AttemptLog(sql, log);
     this.#claimer = new Claimer(
@@ -130,6 +133,7 @@ export class Worker {
     this.#lease = new LeaseKeeper({
       connect: o.connect ?? (() => connectSeparately(mainPool(sql))),
       host,
+      areas,
       leaseSeconds,
       log,
       onReplaced: () => this.#onReplaced(),

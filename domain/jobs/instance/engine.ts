@@ -1,3 +1,4 @@
+import { warnOfOtherAreas } from "../engine/lease.ts";
 import { hostname } from "node:os";
 import { subscribeToChanges } from "../../../infra/postgres/changes.ts";
 import type { Pools } from "../../../infra/postgres/pools.ts";
@@ -72,6 +73,7 @@ export async function startJobEngine(
     types: jobTypes,
     log,
     host: hostname(),
+    areas: config.AREAS,
     concurrency: config.JOB_CONCURRENCY,
     queues: config.JOB_QUEUES?.split(",").map((queue) => queue.trim()) ?? null,
     leaseSeconds,
@@ -90,6 +92,7 @@ export async function startJobEngine(
     workPolls.wake();
     checkCancelRequests(); // an announcement may be lost
   }, pollMs);
+  await warnOfOtherAreas(platform.sql, config, log);
   metrics.watchWorker(() => worker?.busy ?? 0);
   await ensureServiceRecurringJobs(platform);
   const upkeep = startUpkeep(platform, leaseSeconds);

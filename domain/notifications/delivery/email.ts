@@ -9,7 +9,7 @@ import { parseMailFrom } from "../../../infra/mail/mail_from.ts";
 import { senderFor } from "../../looks/senders/mail_sender.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { addressKey } from "../addresses.ts";
-import type { Content } from "../content.ts";
+import { type Content, looksTenantOf } from "../content.ts";
 import type { HeldNotification, HeldRecipient } from "../delivery_ledger.ts";
 import { feedbackHeaders } from "../feedback/adapters.ts";
 import { type Provider, ProviderFailed, type RecipientAnswer } from "./failover.ts";
@@ -89,7 +89,7 @@ async function mailOf(
   owed: HeldRecipient[],
 ): Promise<MailMessage> {
   const { tenantId, fromAddress: address, fromName: name } = held;
-  const { from, sender, replyTo } = await senderFor(p, tenantId, { address, name });
+  const { from, sender, replyTo } = await senderFor(p, tenantId, { address, name }, looksTenantOf(held));
   const answersTo = held.replyTo ?? replyTo;
   const shown = isOneMail(held) ? shownRecipients(held, owed) : owed;
   const named = (kind: HeldRecipient["kind"]): MailAddress[] =>

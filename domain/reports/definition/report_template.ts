@@ -18,8 +18,10 @@ export {
   type ColumnType,
   date,
   decimal,
+  detail,
   instant,
   integer,
+  tenantName,
   text,
 } from "../../documents/columns.ts";
 export type { QueryInput, QueryParameters, ReportQuery, ReportScope } from "./template_parts.ts";

@@ -91,6 +91,15 @@ export async function countPausedSchedules(q: Sql, caller: Caller): Promise<numb
   return await countRows(q, paused);
 }
 
+/** Reads the names of the schedules of executions that the caller has already seen, by execution. */
+export async function readScheduleNames(q: Sql, executionIds: string[]): Promise<Map<string, string>> {
+  if (executionIds.length === 0) return new Map();
+  const named = await q<{ id: string; name: string }[]>`
+    select e.id, s.name from report_executions e join report_schedules s on s.id = e.schedule_id
+    where e.id = any(${executionIds}::uuid[])`;
+  return new Map(named.map(({ id, name }) => [id, name]));
+}
+
 /**
  * Reads a schedule of the caller's tenant. The caller needs the permissions of its report; otherwise they could change
  * its delivery and so read rows with its creator's permissions.

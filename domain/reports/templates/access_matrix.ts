@@ -9,6 +9,7 @@ export const accessMatrixReport = defineReport({
   description: "Every user of the tenant with every permission they hold and the role that grants it",
   version: 2,
   translations: TRANSLATIONS,
+  layout: "portrait",
   permissions: ["read:users", "read:roles"],
   parameters: z.object({
     permission: z.string().min(1).max(200).optional().meta({

@@ -1,5 +1,12 @@
 import { z } from "zod";
-import { dayParameter, defineReport, instant, text } from "../definition/report_template.ts";
+import {
+  dayParameter,
+  defineReport,
+  detail,
+  instant,
+  tenantName,
+  text,
+} from "../definition/report_template.ts";
 import { TRANSLATIONS } from "./translations.ts";
 
 /** Changes: one row per audit entry, newest first. Actors and API keys of other tenants are shown by id only. */
@@ -23,14 +30,14 @@ export const auditLogReport = defineReport({
     at: instant("At"),
     action: text("Action", 24),
     actor: text("Actor", 32),
-    apiKey: text("API key", 16),
+    apiKey: detail(text("API key", 16)),
     targetType: text("Target type", 14),
-    targetId: text("Target", 36),
-    before: text("Before", 40),
-    after: text("After", 40),
-    tenant: text("Tenant", 24),
-    ip: text("Address", 16),
-    traceId: text("Trace", 36),
+    targetId: text("Target", 22),
+    before: text("Before", 32),
+    after: text("After", 32),
+    tenant: tenantName(),
+    ip: detail(text("Address", 16)),
+    traceId: detail(text("Trace", 36)),
   },
   chart: { title: "Changes by action", by: "action" },
   query: (sql, { tenantIds, parameters: { from, to, action, actorId } }) =>

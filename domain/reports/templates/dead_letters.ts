@@ -1,5 +1,13 @@
 import { z } from "zod";
-import { dayParameter, defineReport, instant, integer, text } from "../definition/report_template.ts";
+import {
+  dayParameter,
+  defineReport,
+  detail,
+  instant,
+  integer,
+  tenantName,
+  text,
+} from "../definition/report_template.ts";
 import { TRANSLATIONS } from "./translations.ts";
 
 /** Jobs that failed for good: one row per dead-letter entry, newest first. */
@@ -26,9 +34,10 @@ export const deadLettersReport = defineReport({
     attempts: integer("Attempts"),
     errorMessage: text("Last error", 60),
     retriedAt: instant("Retried"),
-    jobId: text("Job", 36),
-    tenant: text("Tenant", 24),
+    jobId: detail(text("Job", 36)),
+    tenant: tenantName(),
   },
+  totals: { attempts: "sum" },
   chart: { title: "Dead letters by job type", by: "jobTypeName" },
   query: (sql, { tenantIds, parameters: { from, to, onlyOpen } }) =>
     sql`

@@ -1,5 +1,13 @@
 import { z } from "zod";
-import { dayParameter, defineReport, instant, integer, text } from "../definition/report_template.ts";
+import {
+  dayParameter,
+  defineReport,
+  detail,
+  instant,
+  integer,
+  tenantName,
+  text,
+} from "../definition/report_template.ts";
 import { TRANSLATIONS } from "./translations.ts";
 
 /** Ended attempts of jobs: one row per attempt, newest first. */
@@ -24,17 +32,17 @@ export const jobExecutionsReport = defineReport({
   }),
   columns: {
     startedAt: instant("Started"),
-    completedAt: instant("Ended"),
+    completedAt: detail(instant("Ended")),
     durationMs: integer("Duration (ms)"),
     jobTypeName: text("Job type", 26),
-    queue: text("Queue", 14),
+    queue: detail(text("Queue", 14)),
     status: text("Outcome", 12),
     attemptNumber: integer("Attempt"),
     errorMessage: text("Error", 50),
-    jobId: text("Job", 36),
-    tenant: text("Tenant", 24),
+    jobId: detail(text("Job", 36)),
+    tenant: tenantName(),
   },
-  totals: { durationMs: ["average", "max"] },
+  totals: { durationMs: ["sum", "average", "max"] },
   chart: { title: "Attempts by outcome", kind: "pie", by: "status" },
   query: (sql, { tenantIds, parameters: { from, to, status, jobTypeName } }) =>
     sql`

@@ -1,6 +1,14 @@
 import { z } from "zod";
 import { channelName } from "../../notifications/channels.ts";
-import { dayParameter, defineReport, instant, integer, text } from "../definition/report_template.ts";
+import {
+  dayParameter,
+  defineReport,
+  detail,
+  instant,
+  integer,
+  tenantName,
+  text,
+} from "../definition/report_template.ts";
 import { TRANSLATIONS } from "./translations.ts";
 
 /** Messages and their outcome per recipient: one row per recipient, newest first. */
@@ -26,17 +34,17 @@ export const notificationDeliveriesReport = defineReport({
   columns: {
     createdAt: instant("Created"),
     channel: text("Channel", 8),
-    status: text("Message state", 13),
+    status: detail(text("Message state", 13)),
     recipient: text("Recipient", 34),
     outcome: text("Outcome", 9),
     sentAt: instant("Sent"),
     errorMessage: text("Error", 40),
     subject: text("Subject", 40),
-    templateSlug: text("Template", 20),
-    priority: text("Priority", 9),
-    retryCount: integer("Retries"),
-    notificationId: text("Message", 36),
-    tenant: text("Tenant", 24),
+    templateSlug: detail(text("Template", 20)),
+    priority: detail(text("Priority", 9)),
+    retryCount: detail(integer("Retries")),
+    notificationId: detail(text("Message", 36)),
+    tenant: tenantName(),
   },
   chart: { title: "Recipients by outcome", kind: "pie", by: "outcome" },
   query: (sql, { tenantIds, parameters: { from, to, channel, outcome } }) =>

@@ -9,6 +9,7 @@ export const rolePermissionsReport = defineReport({
   description: "The tenant's roles with the permissions each grants and how many users hold it",
   version: 2,
   translations: TRANSLATIONS,
+  layout: "portrait",
   permissions: ["read:roles"],
   parameters: z.object({
     roleName: z.string().min(1).max(200).optional().meta({

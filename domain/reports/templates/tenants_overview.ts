@@ -1,5 +1,13 @@
 import { z } from "zod";
-import { boolean, decimal, defineReport, instant, integer, text } from "../definition/report_template.ts";
+import {
+  boolean,
+  decimal,
+  defineReport,
+  detail,
+  instant,
+  integer,
+  text,
+} from "../definition/report_template.ts";
 import { TRANSLATIONS } from "./translations.ts";
 
 /** All tenants of the service: one row per tenant. */
@@ -23,17 +31,17 @@ export const tenantsOverviewReport = defineReport({
   }),
   columns: {
     name: text("Tenant", 30),
-    type: text("Type", 10),
+    type: detail(text("Type", 10)),
     isActive: boolean("Active"),
-    parent: text("Group", 24),
+    parent: detail(text("Group", 24)),
     userCount: integer("Users"),
-    maxUsers: integer("Capacity"),
+    maxUsers: detail(integer("Capacity")),
     percentUsed: decimal("Capacity used (%)"),
-    roleCount: integer("Roles"),
+    roleCount: detail(integer("Roles")),
     fileCount: integer("Files"),
     fileBytes: integer("Bytes of files", 13),
     lastLoginAt: instant("Last sign-in"),
-    createdAt: instant("Created"),
+    createdAt: detail(instant("Created")),
   },
   totals: { userCount: "sum", fileCount: "sum", fileBytes: "sum" },
   chart: { title: "Users by tenant", by: "name", sum: "userCount" },

@@ -1,5 +1,13 @@
 import { z } from "zod";
-import { boolean, dayParameter, defineReport, instant, text } from "../definition/report_template.ts";
+import {
+  boolean,
+  dayParameter,
+  defineReport,
+  detail,
+  instant,
+  tenantName,
+  text,
+} from "../definition/report_template.ts";
 import { TRANSLATIONS } from "./translations.ts";
 
 /** Users with access to the tenant: one row per link between a user and a tenant. */
@@ -26,14 +34,14 @@ export const usersReport = defineReport({
     email: text("Email", 34),
     firstName: text("First name", 18),
     lastName: text("Last name", 18),
-    phoneNumber: text("Phone", 18),
+    phoneNumber: detail(text("Phone", 18)),
     isActive: boolean("Active"),
     isLinkActive: boolean("Link active"),
-    isLockedOut: boolean("Locked out"),
+    isLockedOut: detail(boolean("Locked out")),
     roles: text("Roles", 28),
     lastLoginAt: instant("Last sign-in"),
-    createdAt: instant("Created"),
-    tenant: text("Tenant", 24),
+    createdAt: detail(instant("Created")),
+    tenant: tenantName(),
   },
   chart: { title: "Users by roles held", by: "roles" },
   query: (sql, { tenantIds, parameters: { isActive, roleName, createdFrom, createdTo } }) =>

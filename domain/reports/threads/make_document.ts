@@ -84,7 +84,10 @@ export function documentOf(
   const translations = format === FORMAT.Csv ? {} : template.translations;
   const wording = new Wording({ locale, timeZone: isPrinted ? timeZone : "UTC" }, translations);
   const { chartsFirst } = template;
-  const parts = template.parts.flatMap((part) => partsOf(part, source, { chartsFirst, rows, wording }));
+  const isOfOneTenant = input.tenantName !== null && input.parameters.includeChildTenants !== true;
+  const parts = template.parts.flatMap((part) =>
+    partsOf(part, source, { chartsFirst, rows, wording, isOfOneTenant })
+  );
   return {
     title: wording.text(source.text(template.title)),
     subtitle: wording.text(source.text(template.subtitle)),
@@ -103,7 +106,7 @@ export function documentOf(
 function partsOf(
   part: ReportPart,
   source: DocumentSource,
-  o: { chartsFirst: boolean; rows: { count: number }; wording: Wording },
+  o: { chartsFirst: boolean; isOfOneTenant: boolean; rows: { count: number }; wording: Wording },
 ): DocumentPart[] {
   const { chartsFirst, wording } = o;
   if (part.kind === "chart") {
@@ -132,7 +135,7 @@ function tableOf(
   // deno-lint-ignore no-explicit-any -- the parameters' types are lost in the registry
   table: TablePartDefinition<any, string>,
   source: DocumentSource,
-  { rows, wording }: { rows: { count: number }; wording: Wording },
+  { rows, wording, isOfOneTenant }: { rows: { count: number }; wording: Wording; isOfOneTenant: boolean },
   tally: Tally | null,
 ): DocumentTable {
   const shape = shapeOf(table, wording);
@@ -152,7 +155,10 @@ function tableOf(
     title: table.title === undefined ? null : wording.text(source.text(table.title)),
     columns: shape.columns,
     groups: shape.groups,
-    shown: [...shape.columns.keys()].filter((position) => !shape.groups.includes(position)),
+    shown: [...shape.columns.keys()].filter((position) => {
+      const detail = shape.columns[position]?.detail;
+      return !shape.groups.includes(position) && detail !== "always" && !(isOfOneTenant && detail);
+    }),
     totals: totalsOf(shape),
     wording,
     batches,

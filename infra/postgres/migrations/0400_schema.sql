@@ -1,3 +1,4 @@
+-- Previous version: none. This is the first migration.
 -- The database of the service, by area. The READMEs of the areas explain the rules; a new migration changes this schema.
 
 create extension if not exists pg_trgm;

@@ -1,3 +1,4 @@
+-- Previous version: may run.
 -- A page of tenants by creation or of one type, and the invitations of an address, are read from an index. The users of a
 -- tenant are counted as its links without those of deleted users.
 create index tenants_by_created on tenants (created_at, id);

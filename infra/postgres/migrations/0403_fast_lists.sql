@@ -1,3 +1,4 @@
+-- Previous version: may run.
 -- A search plans each call with its pattern: a plan for any pattern works the pattern out for every row, and does not know
 -- whether few or many rows match. With this cost such a plan is never the cheaper one. A constant pattern costs nothing.
 alter function search_pattern(text) cost 100000;

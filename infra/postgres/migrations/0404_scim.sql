@@ -1,3 +1,4 @@
+-- Previous version: may run.
 -- SCIM: what a tenant's directory keeps about its users and roles, and in which tenant a user was deleted, so that this
 -- tenant may give the address to a new user.
 create table scim_users (

@@ -1,3 +1,4 @@
+-- Previous version: may run. Set lifetimes and sign-out addresses of clients after it has stopped.
 -- Clients have lifetimes of their tokens, and are told when a user has signed out (OpenID Connect Back-Channel Logout 1.0).
 alter table oauth_clients
   add column access_token_seconds integer not null default 900,

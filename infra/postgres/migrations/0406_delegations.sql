@@ -1,3 +1,4 @@
+-- Previous version: may run. Let users act as others and work in tenants after it has stopped.
 -- A user acts as another user of a tenant for at most an hour, or works in a tenant without a link to it.
 create table delegations (
   -- also the id of its session

@@ -1,3 +1,4 @@
+-- Previous version: may run. Rotate keys after it has stopped.
 -- API keys and service accounts get a new secret while the former one stays good for a time, and both can expire.
 alter table api_keys
   add column version integer not null default 1,

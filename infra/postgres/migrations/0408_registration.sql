@@ -1,3 +1,4 @@
+-- Previous version: may run.
 -- Registration: who may join a tenant without an administrator, and who has asked to.
 create table registration_settings (
   tenant_id uuid primary key references tenants (id),

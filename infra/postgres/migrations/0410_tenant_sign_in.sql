@@ -1,3 +1,4 @@
+-- Previous version: may run. Set up tenants' own sign-in after it has stopped.
 -- A tenant's own providers of sign-in (OpenID Connect and SAML), its proven domains, and who may still use a password.
 create table sign_in_providers (
   id uuid primary key,

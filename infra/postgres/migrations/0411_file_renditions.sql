@@ -1,3 +1,4 @@
+-- Previous version: may run. Ask for pictures of files after it has stopped.
 -- Pictures of files: newly encoded, in sizes that the file's profile lists.
 create table file_renditions (
   file_id uuid references files (id),

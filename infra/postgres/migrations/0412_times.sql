@@ -1,3 +1,4 @@
+-- Previous version: may run.
 -- Jobs in the order of their duration, marks of deploys, and indexes of the timelines of a trace and of a user.
 create index jobs_duration on jobs ((completed_at - started_at), id) where completed_at - started_at is not null;
 

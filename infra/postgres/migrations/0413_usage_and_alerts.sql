@@ -1,3 +1,4 @@
+-- Previous version: may run.
 -- Users are counted by their last sign-in and second factor from the index alone.
 drop index users_live;
 create index users_live on users (is_active, lockout_expires_at) include (id, last_login_at, created_at)

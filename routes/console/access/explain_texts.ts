@@ -78,6 +78,6 @@ export const explainTexts = sectionTexts({
   noGrants: ["No role of the user gives this permission.", "Nenhum papel do usuário dá esta permissão."],
   note: [
     "Lockouts and ended sessions are not checked. They decide whether a user can sign in, not what the user may do.",
-    "Os bloqueios e as sessões terminadas não são verificados. Decidem se um usuário pode entrar, não o que pode fazer.",
+    "Os bloqueios e as sessões encerradas não são verificados. Decidem se um usuário pode entrar, não o que pode fazer.",
   ],
 });

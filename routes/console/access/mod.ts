@@ -23,6 +23,7 @@ const ALL_USERS = "manage:all-users";
 
 /** Users, roles, permissions, tenants, access explanations and the audit log. */
 export const accessSection: ConsoleSection = {
+  area: "access",
   title: { en: "Access", pt: "Acessos" },
   nav: [
     navItem(userTexts, "users", { path: "users", icon: "users", permissions: ["read:users", ALL_USERS] }),

@@ -6,10 +6,11 @@ import { Card, Empty, Notice } from "../components/notice.tsx";
 import { type Column, dataTable } from "../components/table.tsx";
 import { Badge, Codes } from "../components/values.tsx";
 import { action, done, formPage, type Sent, showing } from "../shared/actions.ts";
+import { orNull } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { cookieWriter, isLocale, isTheme } from "../shared/cookies.ts";
 import type { Answer, Row } from "../shared/operations.ts";
-import { type ConsolePage, field, fieldsIn, type View, type Visit } from "../shared/page.ts";
+import { type ConsolePage, field, fieldsIn, isOpen, type View, type Visit } from "../shared/page.ts";
 import { preferenceTexts } from "../notifications/preference_texts.ts";
 import { firstStepsPages } from "../overview/checklist.tsx";
 import { scopePage } from "../scope/scope_page.tsx";
@@ -104,9 +105,9 @@ async function accountView(v: Visit, sent: Sent | null): Promise<View> {
   const [{ user, permissions }, sessions, clients, exports, delegations] = await Promise.all([
     v.api.call("readMe"),
     isOwn ? v.api.call("listOwnSessions") : [],
-    isPersonal ? v.api.call("listConnectedClients") : [],
-    isPersonal ? v.api.call("listMyDataRequests") : [],
-    isOwn ? v.api.call("listMyDelegations", { query: { pageSize: 20 } }) : { items: [] },
+    isPersonal ? orNull(v.api.call("listConnectedClients")) : [],
+    isPersonal ? orNull(v.api.call("listMyDataRequests")) : [],
+    isOwn ? orNull(v.api.call("listMyDelegations", { query: { pageSize: 20 } })) : { items: [] },
   ]);
   const sentAs = (name: "profile" | "email" | "password") =>
     sent?.form && sentBy(sent.form, name) ? sent : null;
@@ -128,15 +129,17 @@ async function accountView(v: Visit, sent: Sent | null): Promise<View> {
             <a href="account/security">{factorTexts[v.locale].securityHint}</a>
           </Card>
         )}
-        <Card title={preferenceTexts[v.locale].title}>
-          <a href="preferences">{preferenceTexts[v.locale].open}</a>
-        </Card>
+        {isOpen(v, "inbox") && (
+          <Card title={preferenceTexts[v.locale].title}>
+            <a href="preferences">{preferenceTexts[v.locale].open}</a>
+          </Card>
+        )}
         <Card title={t.sessions}>
           {dataTable(t.sessionsCaption, sessions, null, sessionColumns(v))}
         </Card>
-        <ConnectedClients v={v} clients={clients} />
-        <OwnDelegations v={v} delegations={delegations.items} />
-        {v.boundTo === null && <OwnData v={v} exports={exports} />}
+        {clients && <ConnectedClients v={v} clients={clients} />}
+        {delegations && <OwnDelegations v={v} delegations={delegations.items} />}
+        {v.boundTo === null && exports && <OwnData v={v} exports={exports} />}
         <Card title={t.permissions}>
           {permissions.length === 0
             ? <Empty icon="permissions" title={t.noPermissions} />

@@ -34,7 +34,7 @@ export const factorTexts = sectionTexts({
   addPasskey: ["Add a passkey", "Adicionar uma chave de acesso"],
   appText: [
     "Scan the code with an authenticator app, then enter the six digits it shows.",
-    "Leia o código com um aplicativo de autenticação e digite os seis algarismos que ele mostra.",
+    "Leia o código com um aplicativo de autenticação e digite os seis dígitos que ele mostra.",
   ],
   qrLabel: ["QR code for the authenticator app", "Código QR para o aplicativo de autenticação"],
   secretLabel: ["Or enter this key in the app", "Ou digite esta chave no aplicativo"],

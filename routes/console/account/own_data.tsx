@@ -11,7 +11,7 @@ const texts = defineTexts({
   title: ["Your data", "Os seus dados"],
   text: [
     "An export is a ZIP file with everything that is stored about you. It can be downloaded for seven days.",
-    "Uma exportação é um ficheiro ZIP com tudo o que está guardado sobre si. Pode ser descarregada durante sete dias.",
+    "Uma exportação é um arquivo ZIP com tudo o que está salvo sobre você. Pode ser baixada durante sete dias.",
   ],
   caption: ["Exports of your data", "Exportações dos seus dados"],
   export: ["Export my data", "Exportar os meus dados"],
@@ -22,7 +22,7 @@ const texts = defineTexts({
   Running: ["In preparation", "Em preparação"],
   Completed: ["Ready", "Pronta"],
   Failed: ["Failed", "Falhou"],
-  download: ["Download", "Descarregar"],
+  download: ["Download", "Baixar"],
 });
 
 type OwnExport = Answer<"listMyDataRequests">[number];

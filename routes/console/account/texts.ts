@@ -37,7 +37,7 @@ export const accountTexts = sectionTexts({
     "If the email belongs to an account, a link was sent to it.",
     "Se o e-mail pertencer a uma conta, um link foi enviado.",
   ],
-  profileSaved: ["Your profile was saved.", "O seu perfil foi guardado."],
+  profileSaved: ["Your profile was saved.", "O seu perfil foi salvo."],
   changePassword: ["Change password", "Alterar a senha"],
   currentPassword: ["Current password", "Senha atual"],
   newPassword: ["New password", "Nova senha"],

@@ -5,7 +5,7 @@ import { Notice } from "./notice.tsx";
 import { Time } from "./values.tsx";
 
 const texts = defineTexts({
-  asUser: (user: string) => [`You act as ${user}.`, `Está a agir como ${user}.`],
+  asUser: (user: string) => [`You act as ${user}.`, `Você está agindo como ${user}.`],
   inTenant: (
     tenant: string,
   ) => [`You work in ${tenant} without belonging to it.`, `Trabalha em ${tenant} sem pertencer a ele.`],

@@ -1,3 +1,4 @@
+import type { Child } from "hono/jsx";
 import { BYTE_ORDER_MARK, csvText, LINE_END } from "../../../domain/shared/csv_text.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { ListRows, ShownColumn, Visit } from "../shared/page.ts";
@@ -37,10 +38,10 @@ function columnsOf(v: Visit, shown: ShownColumn[], rows: Row[]): CsvColumn[] {
   const raw = (name: string): CsvColumn => ({ head: name, value: (row) => String(row[name] ?? "") });
   return [
     ...hasId ? [raw("id")] : [],
-    ...shown.filter(({ head }) => head !== actions).map((column) => ({
-      head: column.head,
-      value: (row: Row) => cellText(column, row),
-    })),
+    ...shown.filter(({ head }) => head !== actions).flatMap(({ head, cell, csv, below = [] }) => [
+      { head, value: csv ?? ((row: Row) => textOf(cell(row))) },
+      ...below.map(([head, cell]) => ({ head, value: (row: Row) => textOf(cell(row)) })),
+    ]),
     ...[...names].sort().map(raw),
   ];
 }
@@ -49,9 +50,7 @@ function columnsOf(v: Visit, shown: ShownColumn[], rows: Row[]): CsvColumn[] {
 const isId = (name: string, value: unknown): boolean =>
   name !== "id" && (name.endsWith("Id") || name.endsWith("By")) && (typeof value === "string");
 
-/** A cell as text. */
-const cellText = (column: ShownColumn, row: unknown): string =>
-  column.csv ? column.csv(row) : plainText(String(<div>{column.cell(row)}</div>));
+const textOf = (cell: Child): string => plainText(String(<div>{cell}</div>));
 
 const lineOf = (values: string[]): string => values.map(csvText).join(",") + LINE_END;
 
@@ -63,7 +62,7 @@ const TIMES = /<time\b[^>]*\bdatetime="([^"]*)"[^>]*>[^]*?<\/time>/g;
 /** A shortened code whose title is the whole. */
 const CODES = /<code\b[^>]*\btitle="([^"]*)"[^>]*>[^]*?<\/code>/g;
 /** Begins or ends a line. */
-const BLOCKS = /<\/?(?:p|div|li|ul|ol|br)\b[^>]*>|<span class="[^"]*\bsub\b[^"]*"[^>]*>/g;
+const BLOCKS = /<\/?(?:p|div|li|ul|ol|br)\b[^>]*>|<span class="[^"]*\b(?:sub|badge)\b[^"]*"[^>]*>/g;
 
 /**
  * The text of rendered HTML on one line: instants in ISO 8601, codes in full, and no buttons. Hono escapes every text and

@@ -202,7 +202,12 @@ export interface Choice {
 
 /** A drop-down list. `any` adds an empty choice with that label. */
 export function SelectField(
-  props: FieldProps & { value?: string | null | undefined; choices: Choice[]; any?: string },
+  props: FieldProps & {
+    value?: string | null | undefined;
+    choices: Choice[];
+    any?: string;
+    autofocus?: boolean;
+  },
 ) {
   return (
     <LabelledField {...props}>
@@ -210,6 +215,7 @@ export function SelectField(
         id={`f-${props.name}`}
         name={props.name}
         required={props.required}
+        autofocus={props.autofocus}
         aria-invalid={props.errors?.length ? "true" : undefined}
         aria-describedby={describedBy(props)}
       >

@@ -41,6 +41,7 @@ const PATHS: Record<string, string> = {
   trash: "M5 7h14 M9 7V4h6v3 M7 7l1 13h8l1-13",
   plus: "M12 5v14 M5 12h14",
   star: "M12 4l2.5 5.2 5.5.8-4 4 1 5.6-5-2.7-5 2.7 1-5.6-4-4 5.5-.8z",
+  pin: "M9 4h6l-1 6 3 3v2H7v-2l3-3z M12 15v6",
   close: "M6 6l12 12 M18 6L6 18",
   download: "M12 4v11 M7 11l5 5 5-5 M5 20h14",
   upload: "M12 16V5 M7 9l5-5 5 5 M5 20h14",

@@ -11,8 +11,8 @@ import { offeredActions } from "../shared/row_actions.ts";
 import { type Choice, FilterBar, SelectField, TextField } from "./forms.tsx";
 import { ListTools } from "./list_tools.tsx";
 import { plainText } from "./csv.tsx";
-import { type Column, dataTable, EmptyList, LivePart, Pager, RowCheck } from "./table.tsx";
-import { Time } from "./values.tsx";
+import { cellOf, type Column, dataTable, EmptyList, LivePart, Pager, RowCheck } from "./table.tsx";
+import { shortId, Time } from "./values.tsx";
 
 /** A filter of a list: an input whose name is a parameter of the page's address. */
 export type Filter = (v: Visit) => Child;
@@ -111,21 +111,30 @@ export const timeColumn = <T,>(
   more: Partial<Column<T>> = {},
 ): Column<T> => ({ head, cell: (row) => <Time v={v} at={row[name] as string | null} />, ...more });
 
-/** A column with a link, and with a second line below it if `linkOf` returns one. */
+/** The column with the tenant of each row of a list of all tenants. @param names by id; null: the list is of one tenant */
+export const tenantColumn = <T extends { tenantId: string | null }>(
+  t: { tenant: string; service: string },
+  names: Map<string, string> | null | undefined,
+): Column<T>[] =>
+  names
+    ? [{
+      head: t.tenant,
+      cell: ({ tenantId }) =>
+        tenantId ? names.get(tenantId) ?? shortId(tenantId) : <span class="muted">{t.service}</span>,
+      wideOnly: true,
+    }]
+    : [];
+
+/** A column with a link. */
 export const linkColumn = <T,>(
   head: string,
-  linkOf: (row: T) => [href: string, name: Child, below?: Child],
+  linkOf: (row: T) => [href: string, name: Child],
   more: Partial<Column<T>> = {},
 ): Column<T> => ({
   head,
   cell(row) {
-    const [href, name, below] = linkOf(row);
-    return (
-      <>
-        <a href={href}>{name}</a>
-        {below && <span class="sub">{below}</span>}
-      </>
-    );
+    const [href, name] = linkOf(row);
+    return <a href={href}>{name}</a>;
   },
   ...more,
 });
@@ -214,8 +223,8 @@ function withChecks<T>(
   const cell = (row: T) => {
     const id = idOf(row);
     const fits = id !== null && actions.some(([, { fits }]) => fits?.(row, v) ?? true);
-    const shown = String(<span>{first.cell(row)}</span>);
-    const label = () => listTexts[v.locale].select(first.csv?.(row) ?? plainText(shown));
+    const shown = String(<span>{cellOf(first, row)}</span>);
+    const label = () => listTexts[v.locale].select(plainText(shown));
     return (
       <span class="row-choice">
         {fits ? <RowCheck form={form} value={id} label={label()} /> : <span></span>}
@@ -223,18 +232,25 @@ function withChecks<T>(
       </span>
     );
   };
-  return [{ ...first, cell }, ...others];
+  return [{ ...first, cell, below: [] }, ...others];
 }
 
-/** The page of a list that one operation answers. The operation gets the filters in the address, and `query`. */
+/**
+ * The page of a list that one operation answers. The operation gets the filters in the address, and `query`. Columns that
+ * need more than the rows, such as names, are a function of them.
+ */
 export async function listView<Id extends OperationId>(
   v: Visit,
   operation: Id,
-  { title, actions, crumbs, query, ...parts }:
-    & ListOptions<Row<Id>>
+  { title, actions, crumbs, query, columns, ...parts }:
+    & Omit<ListOptions<Row<Id>>, "columns">
     & Pick<View, "title" | "actions" | "crumbs">
-    & { query?: Query },
+    & {
+      query?: Query;
+      columns: Column<Row<Id>>[] | ((rows: Row<Id>[]) => Promise<Column<Row<Id>>[]>);
+    },
 ): Promise<View> {
   const page = await v.api.list(operation, v, query);
-  return { title, actions, crumbs, body: list(v, page, parts) };
+  const shown = typeof columns === "function" ? await columns(page.items) : columns;
+  return { title, actions, crumbs, body: list(v, page, { ...parts, columns: shown }) };
 }

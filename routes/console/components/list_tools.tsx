@@ -2,6 +2,7 @@ import { MAX_SAVED_FILTERS, type SavedFilter } from "../../../domain/console/sav
 import { type Page, searchOf } from "../shared/api.ts";
 import { listTexts } from "../shared/list_texts.ts";
 import type { RowAction, Visit } from "../shared/page.ts";
+import { entryAt } from "../shared/scope.ts";
 import { CsrfField, moreMenu, RequiredMark } from "./forms.tsx";
 import { Icon } from "./icons.tsx";
 import { number } from "./values.tsx";
@@ -116,6 +117,19 @@ function SavedFilters({ v, path, query, saved }: {
                   <CsrfField v={v} />
                   <input type="hidden" name="list" value={path} />
                   <input type="hidden" name="query" value={text} />
+                  {entryAt(v, path) && (
+                    <button
+                      type="submit"
+                      class="icon-button"
+                      formaction="lists/pins"
+                      name="filter"
+                      value={String(slot)}
+                      title={t.pin}
+                    >
+                      <Icon name="pin" />
+                      <span class="sr-only">{`${t.pin} ${name}`}</span>
+                    </button>
+                  )}
                   <button
                     type="submit"
                     class="icon-button"

@@ -21,6 +21,7 @@ export interface Column<T> extends ShownColumn<T> {
  * phone they show the title, the status and the time.
  * @param empty shown instead of a table without rows
  * @param sorting for the links in sortable headings
+ * @param groups the name of a row's group, and the heading above the rows of a group
  */
 export function dataTable<T>(
   caption: string,
@@ -28,6 +29,7 @@ export function dataTable<T>(
   empty: Child,
   columns: Column<T>[],
   sorting?: { v: Visit; path: string },
+  groups?: { groupOf(row: T): string; heading(group: string, rows: T[]): Child },
 ) {
   if (rows.length === 0) return <>{empty}</>;
   return (
@@ -45,19 +47,37 @@ export function dataTable<T>(
             ))}
           </tr>
         </thead>
-        <tbody>
-          {rows.map((row) => (
-            <tr>
-              {columns.map((column) => (
-                <td class={classes(column)} data-label={column.head}>
-                  <div class="cell">{column.cell(row)}</div>
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
+        {[...Map.groupBy(rows, (row) => groups?.groupOf(row) ?? "")].map(([group, own]) => (
+          <tbody>
+            {groups && (
+              <tr>
+                <th scope="rowgroup" colspan={columns.length} class="group">{groups.heading(group, own)}</th>
+              </tr>
+            )}
+            {own.map((row) => (
+              <tr>
+                {columns.map((column) => (
+                  <td class={classes(column)} data-label={column.head}>
+                    <div class="cell">{cellOf(column, row)}</div>
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        ))}
       </table>
     </div>
+  );
+}
+
+/** A cell with the values below it. */
+export function cellOf<T>({ cell, below = [] }: ShownColumn<T>, row: T): Child {
+  const values = below.map(([, value]) => value(row)).filter(Boolean);
+  return (
+    <>
+      {cell(row)}
+      {values.length > 0 && <span class="sub">{values.map((value, n) => <>{n > 0 && " · "}{value}</>)}</span>}
+    </>
   );
 }
 

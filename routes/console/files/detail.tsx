@@ -11,6 +11,7 @@ import {
   type FileForms,
   HoldNotice,
   isAdminOf,
+  ownersOf,
   PurgeCard,
   PurgeTime,
   ReferencesCard,
@@ -32,7 +33,10 @@ export async function filePage(v: Visit, sent: FileForms = {}): Promise<View> {
     v.api.call("listFileReferences", { params, query: { pageSize: 50 } }),
   ]);
   const isAdmin = await isAdminOf(v, file);
-  const names = await userNames(v, [file.createdBy, file.purgedBy, file.legalHoldBy]);
+  const [names, owners] = await Promise.all([
+    userNames(v, [file.createdBy, file.purgedBy, file.legalHoldBy]),
+    ownersOf(v, references),
+  ]);
   return {
     title: file.fileName,
     crumbs: [{ href: "files", label: t.files }],
@@ -51,7 +55,7 @@ export async function filePage(v: Visit, sent: FileForms = {}): Promise<View> {
           <FactsCard v={v} file={file} names={names} />
           <Scans v={v} attempts={attempts} />
         </div>
-        <ReferencesCard v={v} file={file} references={references} />
+        <ReferencesCard v={v} file={file} references={references} owners={owners} />
         {(file.status === "Available" || file.status === "Failed") && (
           <div class="grid-2">
             {mayInFiles(v.viewer, "retain:files") && (

@@ -56,16 +56,16 @@ export async function filesPage(v: Visit): Promise<View> {
       bulk: fileActions,
       everySeconds: page.items.some(isMoving) ? 3 : 15,
       columns: [
-        linkColumn(
-          t.name,
-          (
-            { id, fileName, profile, detectedContentType, declaredContentType },
-          ) => [
-            `files/${id}`,
-            fileName,
-            `${profile} · ${shortType(detectedContentType ?? declaredContentType)}`,
+        linkColumn(t.name, ({ id, fileName }) => [`files/${id}`, fileName], {
+          below: [
+            [t.profile, ({ profile }) => profile],
+            [
+              t.contentType,
+              ({ detectedContentType, declaredContentType }) =>
+                shortType(detectedContentType ?? declaredContentType),
+            ],
           ],
-        ),
+        }),
         { head: t.status, cell: (file) => fileBadge(v, file) },
         {
           head: t.size,
@@ -75,12 +75,8 @@ export async function filesPage(v: Visit): Promise<View> {
         },
         {
           head: t.retention,
-          cell: ({ retentionClass, legalHold }) => (
-            <span class="row">
-              {retentionTexts[v.locale][retentionClass]}
-              {legalHold && <Badge tone="warn">{t.legalHold}</Badge>}
-            </span>
-          ),
+          cell: ({ retentionClass }) => retentionTexts[v.locale][retentionClass],
+          below: [[t.legalHold, ({ legalHold }) => legalHold && <Badge tone="warn">{t.legalHold}</Badge>]],
           wideOnly: true,
         },
         {

@@ -57,6 +57,7 @@ const purgePage = formOfFile({
 
 /** Files, their scans, references and retention, and uploads. */
 export const filesSection: ConsoleSection = {
+  area: "files",
   nav: [
     navItem(fileTexts, "files", { path: "files", icon: "files", permissions }),
   ],

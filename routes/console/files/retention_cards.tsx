@@ -1,5 +1,5 @@
 import { RETENTION_CLASSES } from "../../../domain/files/file.ts";
-import { isServiceOwner } from "../../../domain/files/service_scopes.ts";
+import { isServiceOwner, SERVICE_SCOPES } from "../../../domain/files/service_scopes.ts";
 import { localOf } from "../components/date_inputs.ts";
 import { Fields, Form } from "../components/fields.tsx";
 import { actionButton } from "../components/forms.tsx";
@@ -11,6 +11,8 @@ import type { Sent } from "../shared/actions.ts";
 import type { Answer, Row } from "../shared/operations.ts";
 import { may, mayInFiles, type Visit } from "../shared/page.ts";
 import { Person } from "../components/user_names.tsx";
+import { findById, type Found, kindOf } from "../search/kinds.ts";
+import { placeOf, reachOf } from "../shared/scope.ts";
 import { readViewer } from "../shared/viewer.ts";
 import { holdTexts } from "./hold_texts.ts";
 import type { File } from "./model.tsx";
@@ -23,9 +25,33 @@ export interface FileForms {
   purge?: Sent | null;
 }
 
+/** What the service holds files for, by the path of its pages. */
+const OWNERS: Record<string, string> = {
+  [SERVICE_SCOPES.reportRun]: "report-runs",
+  [SERVICE_SCOPES.message]: "notifications",
+};
+
+/** The report runs and messages that hold the file, by id, as far as the viewer may see them. */
+export async function ownersOf(
+  v: Visit,
+  { items }: Answer<"listFileReferences">,
+): Promise<Map<string, Found>> {
+  const found = items.filter(isServiceOwner).map(async ({ scope, ownerId }) => {
+    const kind = kindOf(OWNERS[scope] ?? "");
+    const owner = kind && await findById(v, kind, ownerId);
+    return owner ? [[ownerId, owner] as const] : [];
+  });
+  return new Map((await Promise.all(found)).flat());
+}
+
 /** The references to the file; those of callers have a release button. */
 export function ReferencesCard(
-  { v, file, references }: { v: Visit; file: File; references: Answer<"listFileReferences"> },
+  { v, file, references, owners }: {
+    v: Visit;
+    file: File;
+    references: Answer<"listFileReferences">;
+    owners: Map<string, Found>;
+  },
 ) {
   const t = fileTexts[v.locale];
   const { items, totalCount } = references;
@@ -35,7 +61,7 @@ export function ReferencesCard(
       isServiceOwner({ scope, ownerId })
         ? <span class="muted">{t.releasedByService}</span>
         : actionButton(v, `files/${file.id}/references/${referenceId}/release`, t.release, {
-          confirm: t.releaseConfirm(`${scope} ${ownerId}`),
+          confirm: t.releaseConfirm(`${scope} ${ownerId}`, file.fileName),
         }),
   );
   return (
@@ -46,7 +72,13 @@ export function ReferencesCard(
         <Empty icon="link" title={t.noReferences}>{t.noReferencesText}</Empty>,
         [
           { head: t.scope, cell: ({ scope }) => scope },
-          { head: t.owner, cell: ({ ownerId }) => <code class="break">{ownerId}</code> },
+          {
+            head: t.owner,
+            cell: ({ ownerId }) => {
+              const owner = owners.get(ownerId);
+              return owner ? <a href={owner.href}>{owner.title}</a> : <code class="break">{ownerId}</code>;
+            },
+          },
           timeColumn(v, t.since, "createdAt"),
           ...mayInFiles(v.viewer, "upload:files") ? [release] : [],
         ],
@@ -165,7 +197,10 @@ export function PurgeCard({ v, file, sent, isAdmin }: CardProps) {
         fields={f}
         action={`files/${file.id}/purge`}
         intro={t.purgeText}
-        confirm={t.purgeConfirm}
+        confirm={t.purgeConfirm(
+          file.fileName,
+          file.tenantId ? placeOf(v, v.viewer.tenant?.name) : reachOf({ ...v, scope: null }),
+        )}
         buttons={<button type="submit" class="button danger">{t.purge}</button>}
       >
         {/* its id must differ from the retention form's reason */}

@@ -48,7 +48,7 @@ export const fileStatusTexts = defineTexts({
   ],
   "job:data-erased": [
     "The content was deleted because the user's data was erased. This record is kept.",
-    "O conteúdo foi excluído porque os dados do usuário foram apagados. Este registro é mantido.",
+    "O conteúdo foi excluído porque os dados do usuário foram excluídos. Este registro é mantido.",
   ],
   "job:retention-expired": [
     "The file had no references and its retention ended. The content was deleted. This record is kept.",
@@ -61,10 +61,10 @@ export const retentionTexts = defineTexts({
   Temporary: ["Temporary", "Temporário"],
   Standard: ["Standard", "Normal"],
   Permanent: ["Permanent", "Permanente"],
-  TemporaryText: ["kept until its date", "mantido até à data indicada"],
+  TemporaryText: ["kept until its date", "mantido até a data indicada"],
   StandardText: [
     "kept while it has references, and until its date if it has one",
-    "mantido enquanto tiver referências, e até à data indicada se houver uma",
+    "mantido enquanto tiver referências, e até a data indicada se houver uma",
   ],
   PermanentText: ["kept permanently", "mantido para sempre"],
 });

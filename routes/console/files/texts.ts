@@ -2,6 +2,7 @@ import { sectionTexts } from "../shared/labels.ts";
 import { counted } from "../shared/languages.ts";
 
 export const fileTexts = sectionTexts({
+  contentType: ["Type", "Tipo"],
   files: ["Files", "Arquivos"],
   caption: ["Files, newest first", "Arquivos, os mais recentes primeiro"],
   upload: ["Upload a file", "Enviar um arquivo"],
@@ -38,13 +39,13 @@ export const fileTexts = sectionTexts({
     "O envio foi confirmado. A análise começa agora.",
   ],
   scope: ["Referenced by", "Referenciado por"],
-  owner: ["Owner id", "Id do dono"],
+  owner: ["Owner", "Proprietário"],
   release: ["Release", "Liberar"],
-  releaseConfirm: (owner: string) => [
-    `Release the reference of ${owner}? Its owner may lose the file.`,
-    `Liberar a referência de ${owner}? O dono pode perder o arquivo.`,
+  releaseConfirm: (owner: string, name: string) => [
+    `Release 1 reference, of ${owner}, to ${name}? Its owner may lose the file.`,
+    `Liberar 1 referência, de ${owner}, a ${name}? O proprietário pode perder o arquivo.`,
   ],
-  releasedByService: ["Ends with its owner", "Termina com o dono"],
+  releasedByService: ["Ends with its owner", "Termina com o proprietário"],
   released: ["The reference was released.", "A referência foi liberada."],
   noReferences: ["No references", "Sem referências"],
   noReferencesText: [
@@ -56,7 +57,7 @@ export const fileTexts = sectionTexts({
   retainUntil: ["Keep until", "Manter até"],
   retainHint: [
     "In your time zone. The retention can be extended, never shortened.",
-    "No seu fuso horário. A conservação pode ser alargada, nunca encurtada.",
+    "No seu fuso horário. A conservação pode ser estendida, nunca encurtada.",
   ],
   reasonHint: ["The audit log records it.", "Fica no registro de auditoria."],
   retentionSaved: ["The retention was changed.", "A conservação foi alterada."],
@@ -79,9 +80,9 @@ export const fileTexts = sectionTexts({
     "The file is under legal hold. Release the hold before you purge it.",
     "O arquivo está sob retenção legal. Remova a retenção antes de excluir o conteúdo.",
   ],
-  purgeConfirm: [
-    "Delete the content of this file permanently?",
-    "Excluir o conteúdo deste arquivo para sempre?",
+  purgeConfirm: (name: string, place: string) => [
+    `Delete the content of 1 file, ${name}, ${place} permanently?`,
+    `Excluir para sempre o conteúdo de 1 arquivo, ${name}, ${place}?`,
   ],
   purgeReasonHint: [
     "Why the content is deleted. It is shown on the file record.",

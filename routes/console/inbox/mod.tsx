@@ -98,6 +98,7 @@ async function streamUnread(v: Visit): Promise<Response> {
 
 /** The viewer's own in-app messages. */
 export const inboxSection: ConsoleSection = {
+  area: "notifications",
   nav: [navItem(inboxTexts, "title", { path: "inbox", icon: "bell" })],
   pages: [
     { path: "inbox", get: inboxPage },

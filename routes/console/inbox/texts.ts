@@ -7,7 +7,7 @@ export const inboxTexts = sectionTexts({
   readAll: ["Mark all as read", "Marcar todas como lidas"],
   markRead: ["Mark as read", "Marcar como lida"],
   deleteConfirm: ["Delete this message?", "Excluir esta mensagem?"],
-  deleted: ["The message was deleted.", "A mensagem foi eliminada."],
+  deleted: ["The message was deleted.", "A mensagem foi excluída."],
   allRead: counted(
     ["message was marked as read.", "messages were marked as read."],
     ["mensagem foi marcada como lida.", "mensagens foram marcadas como lidas."],

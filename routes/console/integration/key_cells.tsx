@@ -39,19 +39,32 @@ export function keyColumns(v: Visit) {
   const name: Column<Key> = {
     head: t.name,
     sort: "name",
-    cell: ({ name, start }) => <KeyName name={name} start={start} />,
+    cell: ({ name }) => name,
+    below: [[t.secret, ({ start }) => <code>{start}…</code>]],
   };
   const permissions: Column<Key> = {
     head: t.permissions,
     cell: ({ permissions }) => <PermissionList v={v} codes={permissions} />,
+    csv: ({ permissions }) => permissions.join(" "),
   };
   const lastUse: Column<Key> = {
     head: t.lastUsed,
     sort: "lastUsedAt",
-    cell: ({ lastUsedAt, lastUsedIp }) => <LastUse v={v} at={lastUsedAt} ip={lastUsedIp} />,
+    cell: ({ lastUsedAt }) => lastUsedAt ? <Time v={v} at={lastUsedAt} /> : commonTexts[v.locale].never,
+    below: [[t.address, ({ lastUsedIp }) => lastUsedIp]],
   };
   const created = timeColumn<Key>(v, t.created, "createdAt", { sort: "createdAt", wideOnly: true });
-  const status: Column<Key> = { head: t.status, cell: (key) => <KeyStatus v={v} row={key} /> };
+  const status: Column<Key> = {
+    head: t.status,
+    cell: (key) => <KeyStatus v={v} row={key} />,
+    below: [[t.formerUntil, ({ formerSecretUntil, ...key }) =>
+      formerSecretUntil && !hasEnded(v, key) &&
+      (
+        <>
+          {!v.collect && t.formerUntil} <Time v={v} at={formerSecretUntil} />
+        </>
+      )]],
+  };
   const expires: Column<Key> = {
     head: t.expires,
     cell: ({ expiresAt }) => expiresAt ? <Time v={v} at={expiresAt} /> : commonTexts[v.locale].never,
@@ -59,21 +72,13 @@ export function keyColumns(v: Visit) {
   return { name, permissions, status, created, expires, lastUse };
 }
 
-/** The state of a key, and the end of its former secret. */
-function KeyStatus({ v, row: { revokedAt, expiresAt, formerSecretUntil } }: { v: Visit; row: Key }) {
+const hasEnded = ({ now }: Visit, { revokedAt, expiresAt }: Pick<Key, "revokedAt" | "expiresAt">): boolean =>
+  revokedAt !== null || (expiresAt !== null && new Date(expiresAt) <= now);
+
+function KeyStatus({ v, row }: { v: Visit; row: Key }) {
   const t = integrationTexts[v.locale];
-  if (revokedAt) return <Badge tone="bad">{t.revoked}</Badge>;
-  if (expiresAt && new Date(expiresAt) <= v.now) return <Badge tone="idle">{t.expired}</Badge>;
-  return (
-    <>
-      <Badge tone="ok">{t.active}</Badge>
-      {formerSecretUntil && (
-        <span class="sub">
-          {t.formerUntil} <Time v={v} at={formerSecretUntil} />
-        </span>
-      )}
-    </>
-  );
+  if (!hasEnded(v, row)) return <Badge tone="ok">{t.active}</Badge>;
+  return row.revokedAt ? <Badge tone="bad">{t.revoked}</Badge> : <Badge tone="idle">{t.expired}</Badge>;
 }
 
 /** The input of the lifetime of a new key. `expiryOf` reads it. */
@@ -88,29 +93,6 @@ export function validityField(v: Visit, f: Fields) {
 export function expiryOf({ now }: Visit, form: FormData): string | null {
   const days = Math.min(Number(field(form, "days")), MAX_LIFE_DAYS + 1);
   return days > 0 ? new Date(now.getTime() + days * DAY_MS).toISOString() : null;
-}
-
-/** The name of a key with the characters that its secret starts with. */
-function KeyName({ name, start }: { name: string; start: string }) {
-  return (
-    <>
-      {name}
-      <span class="sub">
-        <code>{start}…</code>
-      </span>
-    </>
-  );
-}
-
-/** The time and the address of the last use of a key. */
-function LastUse({ v, at, ip }: { v: Visit; at: string | null; ip: string | null }) {
-  if (!at) return <>{commonTexts[v.locale].never}</>;
-  return (
-    <>
-      <Time v={v} at={at} />
-      {ip && <span class="sub">{ip}</span>}
-    </>
-  );
 }
 
 interface GivablePermission {

@@ -5,6 +5,7 @@ import { keyPages } from "./api_keys.tsx";
 import { clientPages } from "./oauth_clients.tsx";
 import { oauthClientTexts } from "./oauth_texts.ts";
 import { accountPages } from "./service_accounts.tsx";
+import { deliveriesPage, redeliverPage } from "./deliveries.tsx";
 import { integrationTexts } from "./texts.ts";
 import { webhookPages } from "./webhook.tsx";
 import { editWebhookPage, newWebhookPage } from "./webhook_form.tsx";
@@ -12,8 +13,8 @@ import { webhooksPage } from "./webhooks.tsx";
 
 const KEYS = { permissions: ["manage:api-keys"] };
 const ACCOUNTS = { permissions: ["manage:service-accounts"] };
-const CLIENTS = { permissions: ["manage:oauth-clients"] };
-const WEBHOOKS = { permissions: ["manage:webhooks"] };
+const CLIENTS = { permissions: ["manage:oauth-clients"], area: "oauth" as const };
+const WEBHOOKS = { permissions: ["manage:webhooks"], area: "events" as const };
 
 /** API keys, service accounts and webhook endpoints for other programs. */
 export const integrationSection: ConsoleSection = {
@@ -38,12 +39,19 @@ export const integrationSection: ConsoleSection = {
       needsTenant: true,
       ...WEBHOOKS,
     }),
+    navItem(integrationTexts, "allDeliveries", { path: "webhook-deliveries", icon: "webhooks", ...WEBHOOKS }),
   ],
   pages: [
     ...keyPages.map((page) => ({ ...page, ...KEYS })),
     ...accountPages.map((page) => ({ ...page, ...ACCOUNTS })),
     ...clientPages.map((page) => ({ ...page, ...CLIENTS })),
-    ...[{ path: "webhooks", get: webhooksPage }, newWebhookPage, ...webhookPages, editWebhookPage]
-      .map((page) => ({ ...page, ...WEBHOOKS })),
+    ...[
+      { path: "webhooks", get: webhooksPage },
+      newWebhookPage,
+      ...webhookPages,
+      editWebhookPage,
+      { path: "webhook-deliveries", get: deliveriesPage },
+      redeliverPage,
+    ].map((page) => ({ ...page, ...WEBHOOKS })),
   ],
 };

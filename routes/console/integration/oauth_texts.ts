@@ -28,7 +28,7 @@ export const oauthClientTexts = sectionTexts({
   redirectUris: ["Redirect URIs", "URIs de redirecionamento"],
   redirectHint: [
     "One per line. https, or http on 127.0.0.1, [::1] or localhost. Compared character by character.",
-    "Um por linha. https, ou http em 127.0.0.1, [::1] ou localhost. Comparados carácter a carácter.",
+    "Um por linha. https, ou http em 127.0.0.1, [::1] ou localhost. Comparados caractere a caractere.",
   ],
   postLogoutRedirectUris: ["Redirect URIs after a sign-out", "URIs de redirecionamento após sair"],
   backchannelLogoutUri: ["Logout URI", "URI de saída"],
@@ -47,7 +47,7 @@ export const oauthClientTexts = sectionTexts({
     "The API that accepts its access tokens, such as https://api.example.com.",
     "A API que aceita os seus tokens de acesso, como https://api.example.com.",
   ],
-  scopes: ["Scopes", "Âmbitos"],
+  scopes: ["Scopes", "Escopos"],
   scopesHint: [
     "Separated by spaces. First-party clients may have steward.self and steward.files.",
     "Separados por espaços. Clientes próprios podem ter steward.self e steward.files.",
@@ -69,11 +69,11 @@ export const oauthClientTexts = sectionTexts({
   ],
   revokeConfirm: (name: string) => [
     `Revoke ${name}? Nobody can sign in to it any more. This cannot be undone.`,
-    `Revogar ${name}? Ninguém mais poderá iniciar sessão nele. Não é possível desfazer.`,
+    `Revogar ${name}? Ninguém mais poderá entrar nele. Não é possível desfazer.`,
   ],
   clientRevoked: ["The client was revoked.", "O cliente foi revogado."],
   revoked: ["Revoked", "Revogado"],
   active: ["Active", "Ativo"],
-  saved: ["Saved.", "Guardado."],
+  saved: ["Saved.", "Salvo."],
   backToClient: ["To the client", "Ir para o cliente"],
 });

@@ -61,7 +61,7 @@ export const integrationTexts = sectionTexts({
   ],
   accountNameHint: [
     "The program that uses it, such as billing.",
-    "O programa que a usa, por exemplo faturação.",
+    "O programa que a usa, por exemplo faturamento.",
   ],
   actsIn: ["Acts in", "Atua em"],
   thisTenant: ["This tenant", "Este inquilino"],
@@ -114,7 +114,7 @@ export const integrationTexts = sectionTexts({
     "Deactivated: its deliveries failed for days. Edit it to activate it again.",
     "Desativado: as entregas falharam durante dias. Edite-o para o ativar de novo.",
   ],
-  saved: ["The endpoint was saved.", "O endpoint foi guardado."],
+  saved: ["The endpoint was saved.", "O endpoint foi salvo."],
   secret: ["Signing secret", "Segredo de assinatura"],
   endpointCreated: ["The endpoint was created", "O endpoint foi criado"],
   newSecretConfirm: [
@@ -133,8 +133,9 @@ export const integrationTexts = sectionTexts({
     "Delete this endpoint and its delivery history?",
     "Excluir este endpoint e o histórico das suas entregas?",
   ],
-  removed: ["The endpoint was deleted.", "O endpoint foi eliminado."],
+  removed: ["The endpoint was deleted.", "O endpoint foi excluído."],
   deliveries: ["Deliveries", "Entregas"],
+  allDeliveries: ["Webhook deliveries", "Entregas de webhooks"],
   deliveriesCaption: [
     "Deliveries of the last 30 days, newest first",
     "Entregas dos últimos 30 dias, as mais recentes primeiro",

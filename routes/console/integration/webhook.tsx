@@ -1,37 +1,22 @@
-import { DELIVERY_STATUSES } from "../../../domain/events/deliveries.ts";
+import type { Child } from "hono/jsx";
 import { Fields, Form } from "../components/fields.tsx";
 import { actionButton, buttonLink, deleteButton } from "../components/forms.tsx";
-import { actionsColumn, choice, list, timeColumn } from "../components/list.tsx";
+import { actionsColumn, list } from "../components/list.tsx";
 import { Card, Notice } from "../components/notice.tsx";
-import {
-  CodeBlock,
-  CopyValue,
-  duration,
-  factList,
-  JsonText,
-  number,
-  shortId,
-  Time,
-} from "../components/values.tsx";
+import { cellOf } from "../components/table.tsx";
+import { CopyValue, factList, shortId, Time } from "../components/values.tsx";
 import { actionsOf, done, formPage, type Sent } from "../shared/actions.ts";
 import type { Page } from "../shared/api.ts";
 import type { Answer, Row } from "../shared/operations.ts";
 import { type ConsolePage, optionalField, type Outcome, type View, type Visit } from "../shared/page.ts";
 import { Person, userNames } from "../components/user_names.tsx";
 import { shownOnce } from "./shown_once.tsx";
-import { retryFailedPage } from "./webhook_form.tsx";
+import { deliveryColumns, statusFilter } from "./deliveries.tsx";
 import { webhookTexts } from "./webhook_texts.ts";
-import { EndpointStatus, EventTypes, LastError, SuccessRate } from "./webhooks.tsx";
+import { errorColumn, EventTypes, rateColumn, statusColumn } from "./webhooks.tsx";
 import { integrationTexts } from "./texts.ts";
-import { defineStates } from "../components/states.tsx";
 
 type Delivery = Row<"listWebhookDeliveries">;
-
-const deliveryStates = defineStates<Delivery["status"]>({
-  Pending: ["info", "Pending", "Pendente"],
-  Delivered: ["ok", "Delivered", "Entregue"],
-  Failed: ["bad", "Failed", "Falhou"],
-});
 
 /** One webhook endpoint and its deliveries. */
 async function webhookPage(v: Visit, sent: Sent | null = null): Promise<View> {
@@ -54,9 +39,10 @@ async function webhookPage(v: Visit, sent: Sent | null = null): Promise<View> {
         <PausedNotice v={v} endpoint={endpoint} names={names} />
         <Card>
           {factList([
-            [t.status, <EndpointStatus v={v} row={endpoint} />],
-            [w.successRate, <SuccessRate v={v} row={endpoint} />],
-            endpoint.lastError && [w.lastError, <LastError v={v} row={endpoint} />],
+            ...[statusColumn(v), rateColumn(v), errorColumn(v)].map((column): [string, Child] => [
+              column.head,
+              cellOf(column, endpoint),
+            ]),
             [t.events, <EventTypes v={v} types={endpoint.eventTypes} />],
             [t.description, endpoint.description],
             [
@@ -107,41 +93,11 @@ function deliveryList(v: Visit, endpoint: Endpoint, page: Page<Delivery>) {
     caption: t.deliveriesCaption,
     empty: [t.noDeliveries, t.noDeliveriesText],
     filters: [
-      choice("status", t.status, deliveryStates.choices(v, DELIVERY_STATUSES)),
+      statusFilter(v),
     ],
     everySeconds: 5,
     columns: [
-      {
-        head: t.event,
-        cell: (delivery) => (
-          <>
-            <code>{delivery.eventType}</code>
-            <details>
-              <summary>{t.details}</summary>
-              <DeliveryDetails v={v} delivery={delivery} />
-            </details>
-          </>
-        ),
-      },
-      {
-        head: t.status,
-        cell: ({ status, nextAttemptAt }) => (
-          <>
-            {deliveryStates.badge(v, status)}
-            {status === "Pending" && nextAttemptAt && (
-              <span class="sub">
-                {t.next}: <Time v={v} at={nextAttemptAt} />
-              </span>
-            )}
-          </>
-        ),
-      },
-      {
-        head: t.lastResponse,
-        cell: ({ attempts: [last] }) => last && (last.statusCode ?? t.noResponse),
-      },
-      { head: t.attempts, align: "end", cell: ({ attemptCount }) => number(v, attemptCount) },
-      timeColumn(v, t.created, "createdAt"),
+      ...deliveryColumns<Delivery>(v),
       actionsColumn(
         v,
         ({ id, status }) =>
@@ -161,7 +117,11 @@ function EndpointActions({ v, endpoint, here }: { v: Visit; endpoint: Endpoint; 
         actionButton(v, `${here}/resume`, webhookTexts[v.locale].resume, { icon: "play", tone: "primary" })}
       {endpoint.isActive && actionButton(v, `${here}/test`, t.test, { icon: "play" })}
       {endpoint.isActive &&
-        buttonLink(`${here}/retry`, webhookTexts[v.locale].retryFailed, { icon: "retry" })}
+        buttonLink(
+          `webhook-deliveries/redeliver?endpointId=${endpoint.id}`,
+          webhookTexts[v.locale].retryFailed,
+          { icon: "retry" },
+        )}
       {buttonLink(`${here}/edit`, t.edit, { icon: "settings" })}
       {actionButton(v, secret, t.newSecret, { icon: "keys", confirm: t.newSecretConfirm })}
       {deleteButton(v, `${here}/delete`, t.removeConfirm, { label: t.remove })}
@@ -182,34 +142,6 @@ function PauseCard({ v, sent, here }: { v: Visit; sent: Sent | null; here: strin
         </Form>
       </details>
     </Card>
-  );
-}
-
-function DeliveryDetails({ v, delivery: { id, body, attempts } }: { v: Visit; delivery: Delivery }) {
-  const t = integrationTexts[v.locale];
-  return (
-    <div class="stack">
-      <JsonText value={body} label={`${t.body}: ${id}`} />
-      <ol class="timeline" reversed>
-        {attempts.map((attempt) => {
-          const isAccepted = attempt.statusCode !== null && attempt.statusCode < 300;
-          return (
-            <li class={`tone-${isAccepted ? "ok" : "bad"}`}>
-              <strong>
-                {t.attempt(attempt.number)}: {attempt.statusCode ?? t.noResponse}
-              </strong>
-              <span class="muted">
-                {t.took(duration(v, attempt.durationMs))} · <Time v={v} at={attempt.attemptedAt} />
-              </span>
-              {attempt.error && <p class="break">{attempt.error}</p>}
-              {attempt.answer && (
-                <CodeBlock label={`${t.response}: ${id}, ${attempt.number}`}>{attempt.answer}</CodeBlock>
-              )}
-            </li>
-          );
-        })}
-      </ol>
-    </div>
   );
 }
 
@@ -245,7 +177,6 @@ export const webhookPages: ConsolePage[] = [
     get: (v) => ({ goTo: here(v) }),
   },
   ...actionsOf("webhooks/{id}", webhookTexts, { resume: ["resumeWebhookEndpoint", "resumedNow"] }),
-  retryFailedPage,
   { path: "webhooks/{id}/secret", post: rotateSecret },
   ...actionsOf("webhooks/{id}", integrationTexts, {
     test: ["testWebhookEndpoint", "tested"],

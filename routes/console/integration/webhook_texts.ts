@@ -1,5 +1,5 @@
 import { sectionTexts } from "../shared/labels.ts";
-import { counted } from "../shared/languages.ts";
+import { counted, withCount } from "../shared/languages.ts";
 
 /** Texts of pausing an endpoint, its success rate, and sending failed events again. */
 export const webhookTexts = sectionTexts({
@@ -29,38 +29,36 @@ export const webhookTexts = sectionTexts({
     "As entregas esperam até o endpoint ser retomado.",
   ],
   failing: ["Failing", "Falhando"],
+  endpointId: ["Endpoint ID", "ID do endpoint"],
+  ended: ["Ended", "Terminou"],
   retryFailed: ["Send failed events again", "Reenviar eventos com falha"],
   noneFailed: [
-    "No delivery of this endpoint has failed. Deliveries that are retried are pending.",
-    "Nenhuma entrega deste endpoint falhou. As que ainda serão repetidas estão pendentes.",
+    "No delivery to an active endpoint failed in this period. Deliveries that are retried are pending.",
+    "Nenhuma entrega a um endpoint ativo falhou neste período. As que ainda serão repetidas estão pendentes.",
   ],
-  failedCount: counted(
-    ["delivery failed in the last 30 days.", "deliveries failed in the last 30 days."],
-    ["entrega falhou nos últimos 30 dias.", "entregas falharam nos últimos 30 dias."],
-  ),
+  retryEffect: (count: number, where: string) => [
+    `This sends ${
+      withCount("en", count, "failed delivery", "failed deliveries")
+    } to active endpoints again, ${where}.`,
+    `Isto reenvia ${
+      withCount("pt", count, "entrega com falha", "entregas com falha")
+    } a endpoints ativos, ${where}.`,
+  ],
   failedMost: (most: string) => [
-    `At least ${most} deliveries failed in the last 30 days. This sends the first ${most}.`,
-    `Pelo menos ${most} entregas falharam nos últimos 30 dias. Serão reenviadas as primeiras ${most}.`,
+    `There may be more: one request sends at most ${most}.`,
+    `Pode haver mais: um pedido reenvia no máximo ${most}.`,
   ],
   sameIds: [
-    "Each is sent with its own id again, so a receiver can ignore what it already has.",
-    "Cada uma é reenviada com o próprio id, para que o receptor possa ignorar o que já tem.",
-  ],
-  isPausedToo: [
-    "The endpoint is paused. The events wait until it is resumed.",
-    "O endpoint está pausado. Os eventos esperam até ele ser retomado.",
-  ],
-  isInactive: [
-    "The endpoint is inactive. Activate it before you send events again.",
-    "O endpoint está inativo. Ative-o antes de reenviar eventos.",
+    "Each keeps its own id, so a receiver can ignore what it already has. Paused endpoints get theirs after they are resumed.",
+    "Cada uma mantém o próprio id, para que o receptor possa ignorar o que já tem. Endpoints pausados recebem as suas depois de retomados.",
   ],
   retryThese: counted(["event: send again", "events: send again"], ["evento: reenviar", "eventos: reenviar"]),
   retriedMany: counted(
     ["event was queued again.", "events were queued again."],
-    ["evento foi posto de novo na fila.", "eventos foram postos de novo na fila."],
+    ["evento foi colocado de novo na fila.", "eventos foram colocados de novo na fila."],
   ),
   retriedByJob: (count: number) => [
     `A job is queueing ${count} events again.`,
-    `Uma tarefa está pondo de novo na fila ${count} eventos.`,
+    `Uma tarefa está colocando de novo na fila ${count} eventos.`,
   ],
 });

@@ -1,5 +1,6 @@
 import { buttonLink } from "../components/forms.tsx";
 import { choice, linkColumn, listView, search, timeColumn } from "../components/list.tsx";
+import type { Column } from "../components/table.tsx";
 import { Badge, number, Time } from "../components/values.tsx";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { Row } from "../shared/operations.ts";
@@ -34,11 +35,14 @@ export async function webhooksPage(v: Visit): Promise<View> {
       choice("isPaused", w.paused, yesNo),
     ],
     columns: [
-      linkColumn(t.url, ({ id, url, description }) => [`webhooks/${id}`, url, description], { sort: "url" }),
+      linkColumn(t.url, ({ id, url }) => [`webhooks/${id}`, url], {
+        sort: "url",
+        below: [[t.description, ({ description }) => description]],
+      }),
       { head: t.events, cell: ({ eventTypes }) => <EventTypes v={v} types={eventTypes} /> },
-      { head: t.status, cell: (row) => <EndpointStatus v={v} row={row} /> },
-      { head: w.successRate, cell: (row) => <SuccessRate v={v} row={row} /> },
-      { head: w.lastError, cell: (row) => row.lastError && <LastError v={v} row={row} /> },
+      statusColumn(v),
+      rateColumn(v),
+      errorColumn(v),
       timeColumn(v, t.created, "createdAt", { sort: "createdAt", wideOnly: true }),
     ],
   });
@@ -53,37 +57,48 @@ export const EventTypes = ({ v, types }: { v: Visit; types: string[] }) =>
   );
 
 /** The share of attempts that succeeded in the last day, with their number. */
-export function SuccessRate({ v, row: { lastDay } }: { v: Visit; row: Pick<Endpoint, "lastDay"> }) {
-  const t = webhookTexts[v.locale];
-  const { delivered, failed, successRate } = lastDay;
-  if (successRate === null) return <span class="muted">{t.noAttempt}</span>;
-  return (
-    <>
-      {number(v, Math.floor(successRate * 1000) / 10)} %
-      <span class="sub">{t.attemptsOf(number(v, delivered), number(v, delivered + failed))}</span>
-    </>
-  );
+export function rateColumn(v: Visit): Column<Endpoint> {
+  const w = webhookTexts[v.locale];
+  return {
+    head: w.successRate,
+    cell: ({ lastDay: { successRate } }) =>
+      successRate === null
+        ? <span class="muted">{w.noAttempt}</span>
+        : `${number(v, Math.floor(successRate * 1000) / 10)} %`,
+    below: [[
+      integrationTexts[v.locale].attempts,
+      ({ lastDay: { delivered, failed } }) =>
+        delivered + failed > 0 && w.attemptsOf(number(v, delivered), number(v, delivered + failed)),
+    ]],
+  };
+}
+
+/** Paused, active, inactive, or failing since a time. */
+export function statusColumn(v: Visit): Column<Endpoint> {
+  const t = integrationTexts[v.locale];
+  return {
+    head: t.status,
+    cell({ isActive, disabledReason, pausedAt, failingSince }) {
+      if (!isActive) return <Badge tone={disabledReason ? "bad" : "idle"}>{t.inactive}</Badge>;
+      if (pausedAt) return <Badge tone="warn">{webhookTexts[v.locale].paused}</Badge>;
+      return failingSince ? <Badge tone="warn">{t.failing}</Badge> : <Badge tone="ok">{t.active}</Badge>;
+    },
+    below: [[
+      t.since,
+      ({ isActive, pausedAt, failingSince }) =>
+        isActive && !pausedAt && failingSince && <Time v={v} at={failingSince} />,
+    ]],
+  };
 }
 
 /** The reason and the time of the last failed attempt. */
-export const LastError = ({ v, row }: { v: Visit; row: Pick<Endpoint, "lastError" | "lastErrorAt"> }) => (
-  <>
-    <span class="break">{row.lastError}</span>{" "}
-    <span class="sub">
-      <Time v={v} at={row.lastErrorAt} />
-    </span>
-  </>
-);
-
-/** Paused, active, inactive, or failing since a time. */
-export function EndpointStatus({ v, row }: { v: Visit; row: Row<"listWebhookEndpoints"> }) {
-  const t = integrationTexts[v.locale];
-  if (!row.isActive) return <Badge tone={row.disabledReason ? "bad" : "idle"}>{t.inactive}</Badge>;
-  if (row.pausedAt) return <Badge tone="warn">{webhookTexts[v.locale].paused}</Badge>;
-  if (!row.failingSince) return <Badge tone="ok">{t.active}</Badge>;
-  return (
-    <>
-      <Badge tone="warn">{t.failing}</Badge> <Time v={v} at={row.failingSince} />
-    </>
-  );
+export function errorColumn(v: Visit): Column<Endpoint> {
+  return {
+    head: webhookTexts[v.locale].lastError,
+    cell: ({ lastError }) => lastError && <span class="break">{lastError}</span>,
+    below: [[
+      integrationTexts[v.locale].since,
+      ({ lastErrorAt }) => lastErrorAt && <Time v={v} at={lastErrorAt} />,
+    ]],
+  };
 }

@@ -24,7 +24,7 @@ const texts = defineTexts({
   limit: ["Limit", "Limite"],
   full: ["Full in", "Cheio em"],
   noLimit: ["set by an alert rule", "definido por uma regra de alerta"],
-  late: ["Late retention and maintenance", "Retenção e manutenção atrasadas"],
+  late: ["Late retention and maintenance", "Conservação e manutenção atrasadas"],
   work: ["Job", "Tarefa"],
   lateBy: ["Late by", "Atraso"],
   noneLate: ["All of it is on time.", "Tudo está em dia."],

@@ -37,7 +37,7 @@ const bulkPage = (kind: Kind) =>
   formPage({
     path: `dead-letters/${kind}`,
     actsInScope: true,
-    show: (v, sent) => bulkView(v, kind, sent, null),
+    show: async (v, sent) => bulkView(v, kind, sent, sent ? null : await countGroup(v, kind)),
     async send(v, form) {
       const selection = selectionOf(v, form);
       const of = JSON.stringify(selection);
@@ -72,6 +72,16 @@ function selectionOf(v: Visit, form: FormData): Selection {
     throw new Refusal({ status: 400, detail: deadLetterTexts[v.locale].chooseSome });
   }
   return { ...selection, tenantId: optionalField(form, "tenantId"), all };
+}
+
+/** The count of the group that the query selects, so that a group is retried at once; null without a group. */
+async function countGroup(v: Visit, kind: Kind): Promise<Counted | null> {
+  if (!v.query.has("errorPattern")) return null;
+  const form = new FormData();
+  for (const [name, value] of v.query) form.set(name, value);
+  form.set("tenantId", v.scope?.id ?? "");
+  const selection = selectionOf(v, form);
+  return { matched: await count(v, kind, selection), of: JSON.stringify(selection), hasChanged: false };
 }
 
 async function count(v: Visit, kind: Kind, { tenantId, ...selection }: Selection): Promise<number> {

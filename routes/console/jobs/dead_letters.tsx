@@ -9,11 +9,11 @@ import {
   list,
   type ListOptions,
   period,
+  tenantColumn,
   text,
   timeColumn,
 } from "../components/list.tsx";
 import { Card } from "../components/notice.tsx";
-import type { Column } from "../components/table.tsx";
 import { tabBar } from "../components/tabs.tsx";
 import { Badge, CopyValue, factList, JsonText, number, shortId, Time } from "../components/values.tsx";
 import { action, done } from "../shared/actions.ts";
@@ -109,17 +109,15 @@ async function groupsPage(v: Visit): Promise<View> {
             {
               head: t.error,
               cell: (group) => (
-                <>
-                  <a
-                    class="clamp"
-                    href={`dead-letters/list${searchFor(group)}`}
-                    title={group.exampleError ?? ""}
-                  >
-                    {group.exampleError || <em>{t.noError}</em>}
-                  </a>
-                  <span class="sub">{group.jobTypeName}</span>
-                </>
+                <a
+                  class="clamp"
+                  href={`dead-letters/list${searchFor(group)}`}
+                  title={group.exampleError ?? ""}
+                >
+                  {group.exampleError || <em>{t.noError}</em>}
+                </a>
               ),
+              below: [[jobTexts[v.locale].type, ({ jobTypeName }) => jobTypeName]],
             },
             { head: t.open, align: "end", cell: ({ count }) => number(v, count) },
             timeColumn(v, t.first, "firstFailedAt", { wideOnly: true }),
@@ -181,12 +179,11 @@ async function deadLettersPage(v: Visit): Promise<View> {
     everySeconds: 10,
     bulk: deadLetterActions,
     columns: [
-      linkColumn(
-        j.job,
-        ({ id, jobTypeName }) => [`dead-letters/${id}`, jobTypeName, <code title={id}>{shortId(id)}</code>],
-      ),
+      linkColumn(j.job, ({ id, jobTypeName }) => [`dead-letters/${id}`, jobTypeName], {
+        below: [[j.id, ({ id }) => <code title={id}>{shortId(id)}</code>]],
+      }),
       { head: t.error, cell: ({ errorMessage }) => <span class="clamp">{errorMessage ?? t.noError}</span> },
-      ...names ? [tenantColumn(v, names)] : [],
+      ...tenantColumn<Row<"listDeadLetters">>(j, names),
       { head: j.queue, cell: ({ queue }) => queue, wideOnly: true },
       { head: j.attempts, align: "end", cell: ({ attempts }) => number(v, attempts), wideOnly: true },
       timeColumn(v, t.failed, "failedAt"),
@@ -219,14 +216,6 @@ async function deadLettersPage(v: Visit): Promise<View> {
     body: list(v, page, parts),
   };
 }
-
-const tenantColumn = (v: Visit, names: Map<string, string>): Column<Row<"listDeadLetters">> => ({
-  head: jobTexts[v.locale].tenant,
-  cell: ({ tenantId }) =>
-    tenantId
-      ? names.get(tenantId) ?? shortId(tenantId)
-      : <span class="muted">{jobTexts[v.locale].service}</span>,
-});
 
 /** One dead letter: its job, error, arguments and retry. */
 async function deadLetterPage(v: Visit): Promise<View> {

@@ -30,6 +30,6 @@ export const deployTexts = sectionTexts({
   none: ["No attempts ended", "Nenhuma tentativa terminou"],
   noneText: [
     "No job ran in these hours. Statistics are kept for 15 days.",
-    "Nenhuma tarefa rodou nestas horas. As estatísticas são guardadas por 15 dias.",
+    "Nenhuma tarefa foi executada nestas horas. As estatísticas são mantidas por 15 dias.",
   ],
 });

@@ -44,7 +44,9 @@ export const deployPages: ConsolePage[] = [
         caption: t.caption,
         empty: [t.empty],
         columns: [
-          linkColumn(t.name, ({ id, label, version }) => [`deploys/${id}`, label, version && t.byService]),
+          linkColumn(t.name, ({ id, label }) => [`deploys/${id}`, label], {
+            below: [[t.origin, ({ version }) => version && t.byService]],
+          }),
           timeColumn(v, t.time, "at"),
         ],
       });

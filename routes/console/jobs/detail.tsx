@@ -14,6 +14,7 @@ import {
   Time,
   timeOfDay,
 } from "../components/values.tsx";
+import { placeOf } from "../shared/scope.ts";
 import { action, actionsOf, done } from "../shared/actions.ts";
 import { orNull, type Page, searchOf } from "../shared/api.ts";
 import type { Answer, Row } from "../shared/operations.ts";
@@ -21,6 +22,7 @@ import { type ConsolePage, may, type View, type Visit } from "../shared/page.ts"
 import { type Job, jobStates } from "./job_status.tsx";
 import { jobColumns } from "./list.tsx";
 import { PauseBanner } from "./pauses.tsx";
+import { workerTexts } from "./worker_texts.ts";
 import { timelineFact } from "../components/timeline_fact.tsx";
 import { typePath } from "./types.tsx";
 import { jobOriginLabels, jobPriorityLabels, jobTexts } from "./texts.ts";
@@ -60,7 +62,7 @@ async function jobPage(v: Visit): Promise<View> {
         <PauseBanner v={v} pauses={pauses} />
         <Card
           title={jobStates.badge(v, job.status)}
-          actions={<JobActions v={v} job={job} />}
+          actions={<JobActions v={v} job={job} tenant={tenants.get(job.tenantId ?? "")} />}
         >
           <JobFacts v={v} job={job} />
         </Card>
@@ -87,8 +89,9 @@ async function readLog(v: Visit, attemptNumber: string): Promise<Page<LogLine> |
   return await orNull(v.api.call("listJobLogLines", { params, query: { pageSize: LOG_LINES } }));
 }
 
-function JobActions({ v, job }: { v: Visit; job: Answer<"readJob"> }) {
+function JobActions({ v, job, tenant }: { v: Visit; job: Answer<"readJob">; tenant: string | undefined }) {
   const t = jobTexts[v.locale];
+  const place = placeOf(v, tenant ?? job.tenantId);
   const here = `jobs/${job.id}`;
   const { deadLetter } = job;
   const runsAgain = ENDED.has(job.status) && !deadLetter?.retriedJobId;
@@ -101,17 +104,20 @@ function JobActions({ v, job }: { v: Visit; job: Answer<"readJob"> }) {
         </>
       )}
       {deadLetter && !deadLetter.retriedJobId &&
-        deleteButton(v, `${here}/discard`, t.discardConfirm, { label: t.discard })}
+        deleteButton(v, `${here}/discard`, t.discardConfirm(job.jobTypeName, place), { label: t.discard })}
       {job.status === "Processing" && !job.cancelRequestedAt &&
         actionButton(v, `${here}/request-cancel`, t.stopJob, {
           icon: "close",
           tone: "danger",
-          confirm: t.stopConfirm,
+          confirm: t.stopConfirm(job.jobTypeName, place),
         })}
       {job.nextRetryAt &&
         actionButton(v, `${here}/retry-now`, t.retryNow, { icon: "retry", tone: "primary" })}
       {CANCELLABLE.has(job.status) &&
-        deleteButton(v, `${here}/cancel`, t.cancelConfirm, { label: t.cancelJob, icon: "close" })}
+        deleteButton(v, `${here}/cancel`, t.cancelConfirm(job.jobTypeName, place), {
+          label: t.cancelJob,
+          icon: "close",
+        })}
     </>
   );
 }
@@ -231,8 +237,14 @@ function Attempts({ v, job, executions, log, shownLog }: {
               ? <Log v={v} log={log} />
               : <a href={`jobs/${job.id}?log=${execution.attemptNumber}`}>{t.showLog}</a>}
             <span class="muted row">
-              {t.worker}
-              <CopyValue v={v} value={execution.workerId} shown={shortId(execution.workerId)} />
+              {workerTexts[v.locale].worker}
+              {may(v.viewer, "admin:system")
+                ? (
+                  <a href={`workers${searchOf({ worker: execution.workerId })}`} title={execution.workerId}>
+                    {shortId(execution.workerId)}
+                  </a>
+                )
+                : <CopyValue v={v} value={execution.workerId} shown={shortId(execution.workerId)} />}
             </span>
           </li>
         ))}

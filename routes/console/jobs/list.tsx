@@ -3,7 +3,17 @@ import { JOB_STATUSES, JOB_TYPES, PRIORITIES } from "../../../domain/jobs/job_ro
 import { tenantNames } from "../shared/access_queries.ts";
 import { periodOf } from "../components/date_inputs.ts";
 import { buttonLink } from "../components/forms.tsx";
-import { choice, hidden, labelled, list, period, search, text, timeColumn } from "../components/list.tsx";
+import {
+  choice,
+  hidden,
+  labelled,
+  list,
+  period,
+  search,
+  tenantColumn,
+  text,
+  timeColumn,
+} from "../components/list.tsx";
 import { Notice } from "../components/notice.tsx";
 import type { Column } from "../components/table.tsx";
 import { tabBar } from "../components/tabs.tsx";
@@ -145,46 +155,38 @@ export function jobColumns(
 ): Column<Job>[] {
   const t = jobTexts[v.locale];
   const { tenants, schemas } = more;
-  const tenantColumn: Column<Job> = {
-    head: t.tenant,
-    cell: ({ tenantId }) =>
-      tenantId ? tenants?.get(tenantId) ?? shortId(tenantId) : <span class="muted">{t.service}</span>,
-    wideOnly: true,
-  };
   return [
     {
       head: t.job,
-      cell: ({ id, jobTypeName, serializedArgs }) => {
-        const key = keyArgs(serializedArgs, schemas?.get(jobTypeName));
-        return (
-          <>
-            <a href={`jobs/${id}`}>{jobTypeName}</a>
-            <span class="sub">
-              {key && <span class="clamp" title={key}>{key}</span>}
-              <code title={id}>{shortId(id)}</code>
-            </span>
-          </>
-        );
-      },
+      cell: ({ id, jobTypeName }) => <a href={`jobs/${id}`}>{jobTypeName}</a>,
+      below: [
+        [t.args, ({ jobTypeName, serializedArgs }) => {
+          const key = keyArgs(serializedArgs, schemas?.get(jobTypeName));
+          return key && <span class="clamp" title={key}>{key}</span>;
+        }],
+        [t.id, ({ id }) => <code title={id}>{shortId(id)}</code>],
+      ],
     },
-    ...tenants ? [tenantColumn] : [],
+    ...tenantColumn<Job>(t, tenants),
     {
       head: t.status,
       sort: "Status",
-      cell: ({ status, waitReason, nextRetryAt, scheduledAt, attempts, maxRetries }) => {
-        const next = nextRetryAt ?? (status === "Scheduled" ? scheduledAt : null);
-        return (
-          <>
-            {jobStates.badge(v, status)}
-            {next && (
-              <span class="sub">
-                {nextRetryAt ? t.nextAttempt(attempts + 1, maxRetries + 1) : t.due} <Time v={v} at={next} />
-              </span>
-            )}
-            {waitReason && <span class="sub one-line" title={waitReason}>{waitReason}</span>}
-          </>
-        );
-      },
+      cell: ({ status }) => jobStates.badge(v, status),
+      below: [
+        [t.due, ({ status, nextRetryAt, scheduledAt, attempts, maxRetries }) => {
+          const next = nextRetryAt ?? (status === "Scheduled" ? scheduledAt : null);
+          const label = nextRetryAt ? t.nextAttempt(attempts + 1, maxRetries + 1) : t.due;
+          return next && (
+            <>
+              {!v.collect && label} <Time v={v} at={next} />
+            </>
+          );
+        }],
+        [
+          t.waitReason,
+          ({ waitReason }) => waitReason && <span class="one-line" title={waitReason}>{waitReason}</span>,
+        ],
+      ],
     },
     {
       head: t.error,

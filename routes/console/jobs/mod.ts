@@ -21,11 +21,17 @@ import { workersPage } from "./workers.tsx";
 
 /** Jobs, their types and workers, recurring jobs and dead letters. */
 export const jobsSection: ConsoleSection = {
+  area: "jobs",
   title: inEveryLanguage(jobTexts, "jobs"),
   nav: [
     navItem(jobTexts, "jobs", { path: "jobs", icon: "jobs" }),
     navItem(typeTexts, "title", { path: "job-types", icon: "types" }),
-    navItem(workerTexts, "title", { path: "workers", icon: "workers", permissions: ["admin:system"] }),
+    navItem(workerTexts, "title", {
+      path: "workers",
+      icon: "workers",
+      permissions: ["admin:system"],
+      area: null,
+    }),
     navItem(recurring, "title", { path: "recurring", icon: "recurring" }),
     navItem(deadLetterTexts, "title", { path: "dead-letters", icon: "dead" }),
   ],
@@ -37,10 +43,9 @@ export const jobsSection: ConsoleSection = {
     { path: "job-types", get: typesPage },
     { path: "job-types/{name}", get: typePage },
     ...pausePages,
-    workersPage,
-    ...deployPages,
+    // The state of the service does not need the routes of jobs.
+    ...[workersPage, ...deployPages, databasePage].map((page) => ({ ...page, area: null })),
     { path: "upcoming", get: upcomingPage },
-    databasePage,
     ...recurringPages,
     ...deadLetterPages,
   ],

@@ -16,68 +16,61 @@ const jobsOf = (queue: string | undefined): string =>
   `jobs?${new URLSearchParams({ queue: queue ?? "", internal: "shown" })}`;
 const typePage = ({ params: { name = "" } }: Visit): string => `job-types/${encodeURIComponent(name)}`;
 
-/** A form that asks for the reason of a pause. */
-const pausePage = (
-  { path, title, back, send }: {
-    path: string;
-    title(v: Visit): string;
-    back(v: Visit): { href: string; label: string };
-    send(v: Visit, reason: string | undefined): Promise<string>;
-  },
-) =>
-  formPage({
-    path,
-    permissions,
-    show(v, sent) {
-      const t = pauseTexts[v.locale];
-      const f = new Fields(v, sent, null);
-      return formView(f, {
-        title: title(v),
-        crumbs: [back(v)],
-        submit: title(v),
-        intro: t.intro(reachOf(v)),
-        inputs: f.text("reason", t.reason, { maxlength: REASON_LENGTH, hint: t.reasonHint }),
-      });
+type Kind = "Queue" | "Type";
+
+/** The form that asks for the reason of a pause, and the action that ends the pause. */
+const pagesOf = (
+  kind: Kind,
+  path: string,
+  name: (v: Visit) => string,
+  back: (v: Visit) => string,
+): ConsolePage[] => {
+  const title = (v: Visit) => pauseTexts[v.locale][`pause${kind}`](name(v), reachOf(v));
+  const result = (v: Visit, state: "Paused" | "Resumed") => {
+    const key = `${kind === "Queue" ? "queue" : "type"}${state}` as const;
+    return done(back(v), pauseTexts[v.locale][key](name(v), reachOf(v)));
+  };
+  return [
+    formPage({
+      path: `${path}/pause`,
+      permissions,
+      show(v, sent) {
+        const t = pauseTexts[v.locale];
+        const f = new Fields(v, sent, null);
+        return formView(f, {
+          title: title(v),
+          crumbs: [{ href: back(v), label: name(v) }],
+          submit: title(v),
+          intro: t.intro(reachOf(v)),
+          inputs: f.text("reason", t.reason, { maxlength: REASON_LENGTH, hint: t.reasonHint }),
+        });
+      },
+      async send(v, form) {
+        const body = { reason: optionalField(form, "reason") };
+        await (await actingApi(v)).call(`pauseJob${kind}`, { params: v.params, body });
+        return result(v, "Paused");
+      },
+    }),
+    {
+      path: `${path}/resume`,
+      permissions,
+      async post(v) {
+        await (await actingApi(v)).act(`resumeJob${kind}`, v);
+        return result(v, "Resumed");
+      },
     },
-    send: async (v, form) => done(back(v).href, await send(v, optionalField(form, "reason"))),
-  });
+  ];
+};
 
 /** Pausing and resuming queues and job types. */
 export const pausePages: ConsolePage[] = [
-  pausePage({
-    path: "queues/{queue}/pause",
-    title: (v) => pauseTexts[v.locale].pauseQueue(v.params.queue ?? "", reachOf(v)),
-    back: (v) => ({ href: jobsOf(v.params.queue), label: v.params.queue ?? "" }),
-    async send(v, reason) {
-      await (await actingApi(v)).call("pauseJobQueue", { params: v.params, body: { reason } });
-      return pauseTexts[v.locale].queuePaused(v.params.queue ?? "", reachOf(v));
-    },
-  }),
-  pausePage({
-    path: "job-types/{name}/pause",
-    title: (v) => pauseTexts[v.locale].pauseType(v.params.name ?? "", reachOf(v)),
-    back: (v) => ({ href: typePage(v), label: v.params.name ?? "" }),
-    async send(v, reason) {
-      await (await actingApi(v)).call("pauseJobType", { params: v.params, body: { reason } });
-      return pauseTexts[v.locale].typePaused(v.params.name ?? "", reachOf(v));
-    },
-  }),
-  {
-    path: "queues/{queue}/resume",
-    permissions,
-    async post(v) {
-      const { name } = await (await actingApi(v)).call("resumeJobQueue", { params: v.params });
-      return done(jobsOf(name), pauseTexts[v.locale].queueResumed(name, reachOf(v)));
-    },
-  },
-  {
-    path: "job-types/{name}/resume",
-    permissions,
-    async post(v) {
-      const { name } = await (await actingApi(v)).call("resumeJobType", { params: v.params });
-      return done(typePage(v), pauseTexts[v.locale].typeResumed(name, reachOf(v)));
-    },
-  },
+  ...pagesOf(
+    "Queue",
+    "queues/{queue}",
+    ({ params }) => params.queue ?? "",
+    ({ params }) => jobsOf(params.queue),
+  ),
+  ...pagesOf("Type", "job-types/{name}", ({ params }) => params.name ?? "", typePage),
 ];
 
 type Pause = Answer<"listJobPauses">[number];

@@ -130,8 +130,15 @@ async function listRecurring(v: Visit): Promise<View> {
     empty: [t.empty, t.emptyText],
     everySeconds: 15,
     columns: [
-      linkColumn(t.id, ({ jobId, jobTypeName }) => [pathOf(jobId), jobId, jobTypeName]),
-      { head: t.schedule, cell: (recurring) => <Schedule v={v} recurring={recurring} /> },
+      linkColumn(t.id, ({ jobId }) => [pathOf(jobId), jobId], {
+        below: [[jobTexts[v.locale].type, ({ jobTypeName }) => jobTypeName]],
+      }),
+      {
+        head: t.schedule,
+        cell: ({ cronExpression }) => describeCron(v.locale, cronExpression) ?? <code>{cronExpression}</code>,
+        csv: ({ cronExpression }) => cronExpression,
+        below: [[t.zone, (recurring) => scheduleDetail(v, recurring)]],
+      },
       {
         head: t.next,
         cell: ({ isPaused, nextRunAt }) =>
@@ -139,19 +146,12 @@ async function listRecurring(v: Visit): Promise<View> {
       },
       {
         head: t.last,
-        cell: ({ lastRunAt, lastJobId, lastStatus }) =>
-          lastRunAt && (
-            <>
-              <Time v={v} at={lastRunAt} />
-              {lastStatus && (
-                <span class="sub">
-                  <a href={`jobs/${lastJobId}`}>
-                    {jobStates.badge(v, lastStatus)}
-                  </a>
-                </span>
-              )}
-            </>
-          ),
+        cell: ({ lastRunAt }) => lastRunAt && <Time v={v} at={lastRunAt} />,
+        below: [[
+          t.outcome,
+          ({ lastJobId, lastStatus }) =>
+            lastStatus && <a href={`jobs/${lastJobId}`}>{jobStates.badge(v, lastStatus)}</a>,
+        ]],
         wideOnly: true,
       },
       {
@@ -167,19 +167,19 @@ async function listRecurring(v: Visit): Promise<View> {
   });
 }
 
-/** The schedule as text if the pattern is a common one, with the expression and time zone below. */
-function Schedule({ v, recurring }: { v: Visit; recurring: Recurring }) {
-  const { cronExpression, timeZoneId } = recurring;
-  const description = describeCron(v.locale, cronExpression);
-  return (
-    <>
-      {description ?? <code>{cronExpression}</code>}
-      <span class="sub">
-        {description && <code>{cronExpression}</code>} {timeZoneId}
-      </span>
-    </>
-  );
-}
+/** The time zone of a schedule, and its expression if the schedule is shown as text. */
+const scheduleDetail = (v: Visit, { cronExpression, timeZoneId }: Recurring) => (
+  <>
+    {!v.collect && describeCron(v.locale, cronExpression) && <code>{cronExpression}</code>} {timeZoneId}
+  </>
+);
+
+const Schedule = ({ v, recurring }: { v: Visit; recurring: Recurring }) => (
+  <>
+    {describeCron(v.locale, recurring.cronExpression) ?? <code>{recurring.cronExpression}</code>}
+    <span class="sub">{scheduleDetail(v, recurring)}</span>
+  </>
+);
 
 function Controls({ v, recurring }: { v: Visit; recurring: Recurring }) {
   const t = recurringJobTexts[v.locale];

@@ -6,7 +6,7 @@ export const recurringJobTexts = sectionTexts({
   create: ["Create a recurring job", "Criar uma tarefa recorrente"],
   idHint: [
     "Letters, digits, dot, dash, underscore and colon. It cannot be changed later.",
-    "Letras, algarismos, ponto, hífen, sublinhado e dois pontos. Não pode ser alterado depois.",
+    "Letras, dígitos, ponto, hífen, sublinhado e dois pontos. Não pode ser alterado depois.",
   ],
   lastRuns: ["Latest runs", "Últimas execuções"],
   lastRunsCaption: [
@@ -22,9 +22,9 @@ export const recurringJobTexts = sectionTexts({
     `Delete the recurring job ${id}? The jobs it created are kept.`,
     `Excluir a tarefa recorrente ${id}? As tarefas que criou são mantidas.`,
   ],
-  removed: ["The recurring job was deleted.", "A tarefa recorrente foi eliminada."],
+  removed: ["The recurring job was deleted.", "A tarefa recorrente foi excluída."],
   created: ["The recurring job was created.", "A tarefa recorrente foi criada."],
-  saved: ["The recurring job was saved.", "A tarefa recorrente foi guardada."],
+  saved: ["The recurring job was saved.", "A tarefa recorrente foi salva."],
   pausedNow: ["The recurring job is paused.", "A tarefa recorrente está em pausa."],
   resumed: ["The recurring job runs on its schedule again.", "A tarefa recorrente voltou ao seu horário."],
   triggered: ["A run was queued.", "Uma execução foi colocada na fila."],

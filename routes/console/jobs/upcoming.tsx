@@ -23,9 +23,7 @@ export const scheduleTabs = (v: Visit, current: "recurring" | "upcoming") =>
 /** The next 24 hours on one axis, and the next five runs of every schedule, in the viewer's time zone. */
 export async function upcomingPage(v: Visit): Promise<View> {
   const t = upcomingTexts[v.locale];
-  const { entries, schedules, leftOut, partial } = await v.api.call("readUpcoming", {
-    query: { tenantId: v.query.get("tenantId") },
-  });
+  const { entries, schedules, leftOut, partial } = await v.api.call("readUpcoming");
   const tenants = await tenantNames(v, schedules.map(({ tenantId }) => tenantId));
   const named = (kinds: Entry["kind"][]) => kinds.map((kind) => t[kind]).join(", ");
   return {

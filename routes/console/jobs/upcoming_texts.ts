@@ -20,7 +20,7 @@ export const upcomingTexts = sectionTexts({
   runs: (zone: string) => [`Next runs (${zone})`, `Próximas execuções (${zone})`],
   partial: (kinds: string) => [
     `There are too many of these; only the first ones are counted: ${kinds}.`,
-    `Há demasiados destes; só os primeiros são contados: ${kinds}.`,
+    `Há muitos destes; só os primeiros são contados: ${kinds}.`,
   ],
   leftOut: (kinds: string) => [`Not shown to you here: ${kinds}.`, `Não mostrados aqui: ${kinds}.`],
   RecurringJob: ["Recurring job", "Tarefa recorrente"],

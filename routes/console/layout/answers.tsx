@@ -11,9 +11,14 @@ import { contentPolicy } from "../shared/request_security.ts";
 /** Value of `reason` in the sign-in address: the viewer's access changed and ended the session. */
 export const ACCESS_CHANGED = "access-changed";
 
+const LINK = /<a ((?:[^>]* )?href="([^"]*)"[^>]*)>(.*?)<\/a>/gs;
+
 /** The answers of the console: pages and redirects, with cookies and the content policy. */
 export class Answers {
   constructor(private readonly p: ServicePlatform, readonly assets: Assets) {}
+
+  /** Tells if no page has the first segment of a path, because its area is off. Absent while all areas are on. */
+  leavesOut?: (path: string) => boolean;
 
   get baseUrl(): URL {
     return new URL(this.p.baseUrl());
@@ -40,7 +45,18 @@ export class Answers {
     });
     for (const cookie of cookies) headers.append("set-cookie", cookie);
     const text = await (await body)?.toString(); // a promise if the page has an async component
-    return new Response(String(text ?? ""), { status, headers });
+    return new Response(this.#withoutDeadLinks(String(text ?? "")), { status, headers });
+  }
+
+  /** Replaces links to areas that are off by their texts, and leaves out those that look like buttons. */
+  #withoutDeadLinks(html: string): string {
+    const { leavesOut } = this;
+    if (!leavesOut) return html;
+    return html.replaceAll(LINK, (link, attributes: string, href: string, text: string) => {
+      const { pathname = "" } = URL.parse(href, `http://console.invalid/console/`) ?? {};
+      if (!pathname.startsWith("/console/") || !leavesOut(pathname.slice("/console/".length))) return link;
+      return /class="[^"]*button/.test(attributes) ? "" : text;
+    });
   }
 
   /** Redirects to an address relative to the console. */

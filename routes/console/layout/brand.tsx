@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
-import { readableOr } from "../../../domain/looks/colours.ts";
+import { readableShade, THEME } from "../../../domain/looks/colours.ts";
 import type { HostedLooks } from "../../looks/hosted_page.ts";
 import { Icon } from "../components/icons.tsx";
 
-/** Backgrounds and texts of the two themes (style/tokens.css); of the backgrounds, those with the least contrast. */
-const [LIGHT, LIGHT_TEXT, DARK, DARK_TEXT] = ["#f5f6f8", "#18202b", "#1c232c", "#e4e8ee"];
+/** Of the backgrounds of the two themes, those with the least contrast (style/tokens.css). */
+const [LIGHT, DARK] = [THEME.bg[0], "#1c232c"];
 
 /** Logo or product name, above the content of a page without a viewer. */
 export function Brand({ looks: { productName, logoUrl } }: { looks: HostedLooks }) {
@@ -16,10 +16,9 @@ export function Brand({ looks: { productName, logoUrl } }: { looks: HostedLooks 
   );
 }
 
-/** The style of a page in these looks. Colours that are unreadable as text are replaced by that of the text. */
+/** The style of a page in these looks. Links have a readable shade of the primary colour. */
 export function brandStyle({ primaryColour, textColour }: HostedLooks): string {
-  const light = readableOr(primaryColour, LIGHT, LIGHT_TEXT);
-  const dark = readableOr(primaryColour, DARK, DARK_TEXT);
+  const [light, dark] = [readableShade(primaryColour, LIGHT), readableShade(primaryColour, DARK)];
   return `:root{--accent:light-dark(${light},${dark});--focus:var(--accent)}` +
     `.button.primary,.button.primary:hover{background:${primaryColour};border-color:${primaryColour};color:${textColour}}` +
     `.button.primary:hover{text-decoration:underline}`;

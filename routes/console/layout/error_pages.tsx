@@ -3,13 +3,14 @@ import { formatter } from "../../../domain/shared/formatters.ts";
 import { NO_UUID } from "../../../domain/shared/shapes.ts";
 import { actionButton, buttonLink } from "../components/forms.tsx";
 import { Notice } from "../components/notice.tsx";
-import { listOf, maySwitch, scopeName } from "../scope/choices.ts";
+import { maySwitch, scopeName } from "../scope/choices.ts";
 import { findElsewhere, kindOf, type Place } from "../search/kinds.ts";
 import type { Refusal } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { errorTexts } from "../shared/error_texts.ts";
 import { FORMAT_TAGS, type Locale } from "../shared/languages.ts";
 import type { View, Visit } from "../shared/page.ts";
+import { entryAt } from "../shared/scope.ts";
 import { translateValidation } from "../shared/validation_translations.ts";
 
 /** A page that does not exist, or not in the current scope. Names the viewer's scopes in which it exists. */
@@ -119,7 +120,7 @@ function errorView(v: Visit, { title, status, text, places = [] }: {
 function WaysOn({ v, children }: { v: Visit; children?: Child }) {
   const t = errorTexts[v.locale];
   if (v.hosted) return <p>{buttonLink("set-up", commonTexts[v.locale].goBack)}</p>;
-  const list = listOf(v);
+  const list = entryAt(v, v.address);
   const other = `scope?back=${encodeURIComponent(v.address)}`;
   return (
     <nav class="row" aria-label={t.goOn}>

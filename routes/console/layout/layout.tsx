@@ -1,3 +1,4 @@
+import type { SavedFilter } from "../../../domain/console/saved_filters.ts";
 import { Icon } from "../components/icons.tsx";
 import { CsrfField } from "../components/forms.tsx";
 import { Notice } from "../components/notice.tsx";
@@ -14,6 +15,7 @@ import { Finder } from "../components/finder.tsx";
 import { searchOf } from "../shared/api.ts";
 import { maySwitch } from "../scope/choices.ts";
 import { switcherTexts } from "../scope/texts.ts";
+import { Navigation } from "./navigation.tsx";
 import { searchTexts } from "../search/texts.ts";
 
 const keyTexts = {
@@ -50,18 +52,15 @@ const LANGUAGE_NAMES = { en: "English", pt: "Português (Brasil)" };
 
 /** The complete HTML document of a page for a signed-in viewer. */
 export function Layout(
-  { urls, v, view, unread }: {
+  { urls, v, view, unread, pins }: {
     urls: ConsoleUrls;
     v: Visit;
     view: View;
     unread: number | null;
+    pins: SavedFilter[];
   },
 ) {
   const t = commonTexts[v.locale];
-  const [path = ""] = v.address.split("?");
-  const { nav } = v;
-  const isInNav = (at: string) => nav.some(({ items }) => items.some(({ path }) => path === at));
-  const currentPath = [path, path.split("/")[0] ?? ""].find(isInNav) ?? view.crumbs?.[0]?.href;
   return (
     <Document
       urls={urls}
@@ -89,7 +88,7 @@ export function Layout(
         <ScopeBar v={v} view={view} />
         <div class="topbar-tools">
           <SearchButton v={v} />
-          <a class="icon-button" href="inbox" data-inbox-stream="inbox/stream">
+          <a class="icon-button" href="inbox" data-inbox-stream={v.acting ? undefined : "inbox/stream"}>
             <Icon name="bell" />
             <span class="sr-only">{t.inbox}</span>
             <span class="count" data-unread hidden={!unread} aria-label={t.unread(unread ?? 0)}>
@@ -100,28 +99,7 @@ export function Layout(
         </div>
       </header>
       <div class="frame">
-        <nav class="sections" id="sections" aria-label={t.navigation}>
-          {nav.map(({ title, items }) => {
-            const list = (
-              <ul>
-                {items.map((item) => (
-                  <li>
-                    <a href={item.path || "./"} aria-current={item.path === currentPath ? "page" : undefined}>
-                      <Icon name={item.icon} />
-                      {item.label[v.locale]}
-                    </a>
-                  </li>
-                ))}
-              </ul>
-            );
-            return title === null ? list : (
-              <details open data-group={items[0]?.path}>
-                <summary>{title}</summary>
-                {list}
-              </details>
-            );
-          })}
-        </nav>
+        <Navigation v={v} view={view} pins={pins} />
         <main id="content" tabindex={-1}>
           <ActingBanner v={v} />
           <PageHead v={v} view={view} breadcrumb={t.breadcrumb} />

@@ -1,3 +1,4 @@
+import { keepsFiles } from "../../../infra/areas.ts";
 import { draftListTask, MAX_CSV_ROWS, MAX_TASK_ROWS } from "../../../domain/console/list_task.ts";
 import { csvName } from "../../../domain/console/run_list_task.ts";
 import { readBrowserSession } from "../../../domain/access/sign_in/browser_session.ts";
@@ -17,7 +18,7 @@ const MAX_STREAMED_ROWS = 10_000;
 /** Most rows that one page can select. */
 const MAX_SELECTED = 500;
 
-type Counting = Pick<ServicePlatform, "sql" | "clock">;
+type Counting = Pick<ServicePlatform, "config" | "sql" | "clock">;
 
 /** Counts the rows of a form of a list, keeps their ids, and leads to the question. */
 export const countPage = (p: Counting, pages: ConsolePages): ConsolePage => ({
@@ -66,8 +67,9 @@ export async function downloadList(p: Counting, page: ConsolePage, v: Visit): Pr
   const first = await parts.next();
   if (first.done) return { goTo: addressOf(address) };
   const { totalCount } = first.value.page;
-  if (totalCount > MAX_CSV_ROWS) {
-    const text = t.csvTooLarge(number(v, MAX_CSV_ROWS));
+  const most = keepsFiles(p.config) ? MAX_CSV_ROWS : MAX_STREAMED_ROWS;
+  if (totalCount > most) {
+    const text = t.csvTooLarge(number(v, most));
     return { goTo: addressOf(address), flash: { tone: "bad", text } };
   }
   if (totalCount > MAX_STREAMED_ROWS) {

@@ -1,5 +1,6 @@
 import type { ListTask } from "../../../domain/console/list_task.ts";
 import { type ListPages, TaskSessionEnded } from "../../../domain/console/platform.ts";
+import { readScheduleNames } from "../../../domain/reports/schedules/schedule.ts";
 import type { ServicePlatform } from "../../../domain/platform.ts";
 import { randomHex } from "../../../infra/telemetry/trace_ids.ts";
 import { number } from "../components/values.tsx";
@@ -17,7 +18,7 @@ import { readList } from "../components/read_list.ts";
 
 /** Runs tasks on lists with the pages of the console, in the name of who started them. */
 export const listPagesOf = (
-  p: Pick<ServicePlatform, "tokens" | "clock" | "stopping" | "baseUrl" | "log">,
+  p: Pick<ServicePlatform, "sql" | "tokens" | "clock" | "stopping" | "baseUrl" | "log">,
   pages: ConsolePages,
 ): ListPages => ({
   async act(task, ids, signal) {
@@ -59,7 +60,7 @@ async function withSession(
 
 /** The page of the task's list for who started it; without a page if they may not open it any more. */
 async function open(
-  p: Pick<ServicePlatform, "tokens" | "clock" | "stopping" | "baseUrl" | "log">,
+  p: Pick<ServicePlatform, "sql" | "tokens" | "clock" | "stopping" | "baseUrl" | "log">,
   pages: ConsolePages,
   task: ListTask,
 ): Promise<{ page: ConsolePage | null; v: Visit }> {
@@ -102,6 +103,7 @@ async function open(
     signal: p.stopping,
     now: p.clock.now(),
     readSavedFilters: () => Promise.resolve([]),
+    readScheduleNames: (runIds) => readScheduleNames(p.sql, runIds),
   };
   return { page: found && pages.isOpen(found.page, viewer) ? found.page : null, v };
 }

@@ -8,8 +8,11 @@ import {
   FILTER_NAME_LENGTH,
   FILTER_QUERY_LENGTH,
   MAX_SAVED_FILTERS,
+  PINS,
   saveFilter,
 } from "../../../domain/console/saved_filters.ts";
+import { cutText } from "../../../domain/shared/cut_text.ts";
+import { entryAt } from "../shared/scope.ts";
 import { done } from "../shared/actions.ts";
 import { listTexts } from "../shared/list_texts.ts";
 import { addressOf, listOf } from "./addresses.ts";
@@ -50,6 +53,34 @@ const filterPages = (p: Pick<ServicePlatform, "sql">, pages: ConsolePages): Cons
         await deleteSavedFilter(p.sql, { userId: v.viewer.userId, list, slot });
       }
       return done(addressOf({ list, query }), listTexts[v.locale].filterDeleted);
+    },
+  },
+  {
+    // Pins a page or a saved filter of a list to the top of the navigation, or removes a pin.
+    path: "lists/pins",
+    async post(v, form): Promise<Outcome> {
+      const t = listTexts[v.locale];
+      const { userId } = v.viewer;
+      const { list, query } = listOf(form);
+      const goTo = addressOf({ list, query });
+      const [pin, filter] = [Number(field(form, "pin")), Number(field(form, "filter"))];
+      if (pin > 0 && pin <= MAX_SAVED_FILTERS && Number.isInteger(pin)) {
+        await deleteSavedFilter(p.sql, { userId, list: PINS, slot: pin });
+        return done(goTo, t.unpinned);
+      }
+      const page = entryAt(v, filter ? list : field(form, "entry"))?.path;
+      const saved = filter && (await v.readSavedFilters(list)).find(({ slot }) => slot === filter);
+      if (!page || saved === undefined) return { goTo };
+      const pinned = saved
+        ? {
+          name: cutText(`${list}: ${saved.name}`, FILTER_NAME_LENGTH),
+          query: addressOf({ list, query: saved.query }),
+        }
+        : { name: cutText(page, FILTER_NAME_LENGTH), query: page };
+      const isSaved = await saveFilter(p.sql, { userId, list: PINS, ...pinned });
+      return isSaved
+        ? done(goTo, t.isPinned)
+        : { goTo, flash: { tone: "bad", text: t.pinsFull(MAX_SAVED_FILTERS) } };
     },
   },
 ];

@@ -29,6 +29,7 @@ import {
 import { suppressionBecause } from "./suppression_texts.ts";
 import { notificationTexts } from "./texts.ts";
 import { actionsOf } from "../shared/actions.ts";
+import { placeOf } from "../shared/scope.ts";
 
 /** True if the message has ended without being sent. */
 const isOver = ({ status }: Detail): boolean => status === "DeadLettered" || status === "Cancelled";
@@ -53,7 +54,7 @@ async function detailPage(v: Visit): Promise<View> {
         {isCancellable(message) &&
           actionButton(v, `notifications/${message.id}/cancel`, t.cancelSending, {
             tone: "danger",
-            confirm: t.cancelConfirm,
+            confirm: t.cancelConfirm(unsentOf(message), placeOf(v, v.viewer.tenant?.name)),
           })}
       </>
     ),
@@ -111,6 +112,10 @@ function suppressionText(
   return suppression.applies ? t.isSuppressed(address, since, why) : t.isTriedAgain(address, since, why);
 }
 
+/** The number of recipients to whom the message is not sent yet. */
+const unsentOf = ({ recipients }: Detail): number =>
+  recipients.filter(({ status }) => status !== "Sent").length;
+
 /** The question before a message is sent again: its attempts so far, and the addresses that are suppressed. */
 function retryQuestion(v: Visit, message: Detail): string {
   const t = notificationTexts[v.locale];
@@ -120,7 +125,7 @@ function retryQuestion(v: Visit, message: Detail): string {
     t.attemptCount(message.deliveryAttempts.length),
     ...suppressed.slice(0, MAX_NAMED).map((each) => suppressionText(v, each)),
     ...more > 0 ? [t.moreSuppressed(more)] : [],
-    t.retryConfirm,
+    t.retryConfirm(unsentOf(message), placeOf(v, v.viewer.tenant?.name)),
   ].join(" ");
 }
 

@@ -1,10 +1,12 @@
 import { periodOf } from "../components/date_inputs.ts";
 import { buttonLink } from "../components/forms.tsx";
-import { choice, hidden, list, period, search, timeColumn } from "../components/list.tsx";
+import { choice, hidden, list, period, search, tenantColumn, timeColumn } from "../components/list.tsx";
 import type { Column } from "../components/table.tsx";
 import { Statistic, StatisticRow } from "../components/statistics.tsx";
 import { number, Time } from "../components/values.tsx";
+import { tenantNames } from "../shared/access_queries.ts";
 import { searchOf } from "../shared/api.ts";
+import { everywhere, inTenantOf, isOwnRow } from "../shared/scope.ts";
 import type { Answer } from "../shared/operations.ts";
 import type { View, Visit } from "../shared/page.ts";
 import {
@@ -23,13 +25,33 @@ import { rowActions } from "../shared/row_actions.ts";
 
 type Stats = Answer<"readNotificationStats">;
 
-/** The tenant's messages, newest first, filtered by the query. */
+/** The filters of the list that its figures have too. */
+const STATISTICS_FILTERS = [
+  "channel",
+  "recipient",
+  "deliveryState",
+  "userId",
+  "templateSlug",
+  "category",
+  "tenantId",
+] as const;
+
+/** The messages of the scope, newest first, filtered by the query. */
 export async function listPage(v: Visit): Promise<View> {
   const t = notificationTexts[v.locale];
   const [page, stats] = await Promise.all([
-    v.api.list("listNotifications", v, periodOf(v)),
-    v.api.call("readNotificationStats", { query: periodOf(v) }),
+    v.api.list("listNotifications", v, { ...periodOf(v), ...everywhere(v) }),
+    v.api.call("readNotificationStats", {
+      query: {
+        ...Object.fromEntries(
+          STATISTICS_FILTERS.map((name) => [name, v.query.get(name)?.trim() || undefined]),
+        ),
+        ...periodOf(v),
+        ...everywhere(v),
+      },
+    }),
   ]);
+  const names = everywhere(v).everywhere && await tenantNames(v, page.items.map(({ tenantId }) => tenantId));
   return {
     title: t.title,
     actions: buttonLink("notifications/send", t.send, { icon: "plus", tone: "primary" }),
@@ -52,7 +74,7 @@ export async function listPage(v: Visit): Promise<View> {
       everySeconds: 5,
       above: <StatusStatistics v={v} stats={stats} />,
       bulk: messageActions,
-      columns: columns(v),
+      columns: columns(v, names || null),
     }),
   };
 }
@@ -83,46 +105,52 @@ function StatusStatistics({ v, stats }: { v: Visit; stats: Stats }) {
   );
 }
 
-function columns(v: Visit): Column<Summary>[] {
+function columns(v: Visit, names: Map<string, string> | null): Column<Summary>[] {
   const t = notificationTexts[v.locale];
   const name = ({ subject }: Summary) => subject || t.noSubject;
   return [
     {
       head: t.message,
       cell: (message) => (
-        <>
-          <a class="clamp" href={`notifications/${message.id}`}>{name(message)}</a>
-          <span class="sub">
-            {channelLabel(v.locale, message.channel)}
-            {message.priority !== "Normal" &&
-              ` · ${t.priority}: ${notificationPriorityLabels[v.locale][message.priority]}`}
-          </span>
-        </>
+        <a class="clamp" href={inTenantOf(v, message.tenantId, `notifications/${message.id}`)}>
+          {name(message)}
+        </a>
       ),
+      below: [
+        [t.channel, ({ channel }) => channelLabel(v.locale, channel)],
+        [
+          t.priority,
+          ({ priority }) =>
+            (v.collect || priority !== "Normal") && notificationPriorityLabels[v.locale][priority],
+        ],
+      ],
     },
+    ...tenantColumn<Summary>(t, names),
     {
       head: t.status,
-      cell: ({ status, scheduledAt, deliveryState }) => (
-        <>
-          {messageStates.badge(v, status)} {deliveryState && deliveryStates.badge(v, deliveryState)}
-          {status === "Scheduled" && scheduledAt && (
-            <span class="sub">
-              <Time v={v} at={scheduledAt} />
-            </span>
-          )}
-        </>
-      ),
+      cell: ({ status }) => messageStates.badge(v, status),
+      below: [
+        [t.reported, ({ deliveryState }) => deliveryState && deliveryStates.badge(v, deliveryState)],
+        [
+          t.scheduledFor,
+          ({ status, scheduledAt }) =>
+            status === "Scheduled" && scheduledAt && <Time v={v} at={scheduledAt} />,
+        ],
+      ],
     },
     {
-      head: t.recipients,
+      head: t.recipient,
       cell: ({ recipient, recipientCount }) => (
-        <>
-          <span class="break">{recipient ?? number(v, recipientCount)}</span>
-          {recipient && recipientCount > 1 && (
-            <span class="sub">{t.moreRecipients(number(v, recipientCount - 1))}</span>
-          )}
-        </>
+        <span class="break">{recipient ?? number(v, recipientCount)}</span>
       ),
+      csv: ({ recipient }) => recipient ?? "",
+      below: [[
+        t.recipients,
+        ({ recipient, recipientCount }) =>
+          v.collect
+            ? number(v, recipientCount)
+            : recipient && recipientCount > 1 && t.moreRecipients(number(v, recipientCount - 1)),
+      ]],
     },
     { head: t.retries, align: "end", cell: ({ retryCount }) => number(v, retryCount), wideOnly: true },
     timeColumn(v, t.created, "createdAt"),
@@ -148,14 +176,14 @@ export const messageActions = rowActions<Summary>({
   retry: {
     label: (v) => texts[v.locale].retry,
     question: (v, count) => texts[v.locale].retryMany(count),
-    fits: isRetriable,
+    fits: (message, v) => isRetriable(message) && isOwnRow(v, message),
     run: (v, id) => v.api.call("retryNotification", { params: { id } }),
   },
   cancel: {
     label: (v) => texts[v.locale].cancel,
     question: (v, count) => texts[v.locale].cancelMany(count),
     tone: "danger",
-    fits: isCancellable,
+    fits: (message, v) => isCancellable(message) && isOwnRow(v, message),
     run: (v, id) => v.api.call("cancelScheduledNotification", { params: { id } }),
   },
 });

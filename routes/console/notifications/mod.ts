@@ -21,6 +21,7 @@ const forSenders = (pages: ConsolePage[]): ConsolePage[] => pages.map((page) => 
 
 /** Messages, message templates, suppressed addresses and the viewer's notification preferences. */
 export const notificationsSection: ConsoleSection = {
+  area: "notifications",
   title: inEveryLanguage(notificationTexts, "section"),
   nav: [
     navItem(notificationTexts, "title", { path: "notifications", icon: "notifications", permissions }),

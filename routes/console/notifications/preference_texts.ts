@@ -24,7 +24,7 @@ export const preferenceTexts = sectionTexts({
     "Combines low-priority emails into one email a day.",
     "Junta os e-mails de prioridade baixa em um só por dia.",
   ],
-  hasDigest: ["Send me a daily digest", "Enviar-me um resumo diário"],
+  hasDigest: ["Send me a daily digest", "Receber um resumo diário"],
   at: ["At", "Às"],
   saved: ["Your preferences were saved.", "Suas preferências foram salvas."],
 });

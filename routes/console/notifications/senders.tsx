@@ -36,28 +36,29 @@ export const senderPages: ConsolePage[] = [
         columns: [
           {
             head: t.address,
-            cell: ({ address, name, isDefault }) => (
+            cell: ({ address, isDefault }) => (
               <>
                 <CopyValue v={v} value={address} />{" "}
                 {isDefault && <Badge tone="info">{t.defaultSender}</Badge>}
-                {name && <span class="sub">{name}</span>}
               </>
             ),
+            csv: ({ address }) => address,
+            below: [[t.name, ({ name }) => name]],
           },
+          { head: t.status, cell: ({ status }) => proofStates.badge(v, status) },
           {
             head: t.method,
-            cell: ({ method, status, dnsRecord, lastError }) => (
-              <>
-                {proofStates.badge(v, status)} {proofLabels[v.locale][method]}
-                {dnsRecord && status !== "Verified" && (
-                  <span class="sub">
-                    {t.record} <CopyValue v={v} value={dnsRecord.name} />{" "}
+            cell: ({ method }) => proofLabels[v.locale][method],
+            below: [
+              [t.record, ({ dnsRecord, status }) =>
+                dnsRecord && status !== "Verified" && (
+                  <>
+                    {!v.collect && t.record} <CopyValue v={v} value={dnsRecord.name} />{" "}
                     <CopyValue v={v} value={dnsRecord.value} />
-                  </span>
-                )}
-                {lastError && <span class="sub" lang="en">{lastError}</span>}
-              </>
-            ),
+                  </>
+                )],
+              [t.error, ({ lastError }) => lastError && <span lang="en">{lastError}</span>],
+            ],
           },
           actionsColumn(v, (sender) => may(v.viewer, managedBy) ? <Actions v={v} sender={sender} /> : null),
         ],

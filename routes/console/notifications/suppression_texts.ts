@@ -35,13 +35,13 @@ export const suppressionTexts = sectionTexts({
 export const suppressionBecause = defineTexts({
   HardBounce: ["of a bounce", "de uma devolução"],
   Unsubscribed: ["the recipient unsubscribed", "de o destinatário ter cancelado a inscrição"],
-  Complaint: ["of a complaint", "de uma queixa"],
+  Complaint: ["of a complaint", "de uma reclamação"],
   Manual: ["someone added it", "de alguém o ter adicionado"],
 });
 
 export const suppressionReasonLabels = defineTexts({
   HardBounce: ["Undeliverable address", "Endereço inválido"],
-  Unsubscribed: ["Unsubscribed", "Cancelou a subscrição"],
+  Unsubscribed: ["Unsubscribed", "Cancelou a inscrição"],
   Complaint: ["Complaint", "Queixa"],
   Manual: ["Added manually", "Adicionado manualmente"],
 });

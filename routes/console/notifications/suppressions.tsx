@@ -38,13 +38,14 @@ export const suppressionPages: ConsolePage[] = [
           },
           {
             head: t.reason,
-            cell: ({ reason, detail, notificationId }) => (
+            cell: ({ reason, notificationId }) => (
               <>
                 <Badge tone={reason === "Manual" ? "idle" : "warn"}>{reasons[reason]}</Badge>{" "}
                 {notificationId && <a href={`notifications/${notificationId}`}>{t.message}</a>}
-                {detail && <span class="sub">{detail}</span>}
               </>
             ),
+            csv: ({ reason }) => reasons[reason],
+            below: [[t.detail, ({ detail }) => detail]],
           },
           timeColumn(v, t.since, "createdAt"),
           actionsColumn(

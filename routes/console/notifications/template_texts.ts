@@ -7,15 +7,15 @@ export const templateTexts = sectionTexts({
   newTemplate: ["New template", "Novo modelo"],
   slugHint: [
     "The name that send requests use: letters, digits, dots, hyphens, underscores.",
-    "O nome que as solicitações de envio usam: letras, algarismos, pontos, hifens, sublinhados.",
+    "O nome que as solicitações de envio usam: letras, dígitos, pontos, hifens, sublinhados.",
   ],
-  localeHint: ["A language tag such as en or pt-PT.", "Uma etiqueta de idioma como en ou pt-BR."],
+  localeHint: ["A language tag such as en or pt-BR.", "Um código de idioma como en ou pt-BR."],
   search: ["Search slug or name", "Buscar pelo nome"],
   customOnly: ["Custom only", "Só personalizados"],
   empty: ["No templates yet", "Ainda não há modelos"],
   emptyText: [
     "A template is a text with variables. Messages refer to it by its slug.",
-    "Um modelo é um texto com variáveis. As mensagens indicam-no pelo nome curto.",
+    "Um modelo é um texto com variáveis. As mensagens o indicam pelo nome curto.",
   ],
   html: ["HTML body", "Corpo HTML"],
   text: ["Text body", "Corpo em texto"],
@@ -31,10 +31,10 @@ export const templateTexts = sectionTexts({
   partial: ["Partial", "Parcial"],
   kindHint: [
     "A layout surrounds templates where it has {{{ body }}}. A partial is a piece of them and of document templates: {{> slug}}. The kind does not change.",
-    "Uma moldura envolve modelos onde tem {{{ body }}}. Um parcial é uma parte deles e de modelos de documentos: {{> nome}}. O tipo não muda.",
+    "Um layout envolve modelos onde tem {{{ body }}}. Um parcial é uma parte deles e de modelos de documentos: {{> nome}}. O tipo não muda.",
   ],
-  layout: ["Layout", "Moldura"],
-  defaultLayout: ["Default layout", "Moldura padrão"],
+  layout: ["Layout", "Layout"],
+  defaultLayout: ["Default layout", "Layout padrão"],
   layoutHint: ["Surrounds the bodies.", "Envolve os corpos."],
   texts: ["Texts by language", "Textos por idioma"],
   textsHint: [
@@ -88,7 +88,7 @@ export const templateTexts = sectionTexts({
   ],
   saved: (version: number) => [`Saved as version ${version}.`, `Salvo como versão ${version}.`],
   created: ["The template was created.", "O modelo foi criado."],
-  deleted: ["The template was deleted.", "O modelo foi eliminado."],
+  deleted: ["The template was deleted.", "O modelo foi excluído."],
   deleteConfirm: (slug: string, locale: string) => [
     `Delete the template ${slug} (${locale})? Messages that use it will be refused.`,
     `Excluir o modelo ${slug} (${locale})? As mensagens que o usam serão recusadas.`,
@@ -108,6 +108,6 @@ export const templateTexts = sectionTexts({
   blocks: ["Blocks", "Blocos"],
   blocksText: [
     "HTML bodies escape inserted values. Three braces insert HTML unescaped: use them only for trusted values.",
-    "Os corpos HTML escapam os valores inseridos. Três chavetas inserem HTML sem escapar: use-as só para valores de confiança.",
+    "Os corpos HTML escapam os valores inseridos. Três chaves inserem HTML sem escapar: use-as só para valores de confiança.",
   ],
 });

@@ -1,5 +1,7 @@
 import { buttonLink } from "../components/forms.tsx";
-import { choice, listView, search, text, timeColumn } from "../components/list.tsx";
+import { choice, list, search, tenantColumn, text, timeColumn } from "../components/list.tsx";
+import { tenantNames } from "../shared/access_queries.ts";
+import { everywhere, inTenantOf } from "../shared/scope.ts";
 import { Badge } from "../components/values.tsx";
 import type { View, Visit } from "../shared/page.ts";
 import { kindChoices } from "./edited.ts";
@@ -10,12 +12,12 @@ import { versionTexts } from "./version_texts.ts";
 export async function templatesPage(v: Visit): Promise<View> {
   const t = templateTexts[v.locale];
   const kinds = kindChoices(v);
-  return await listView(v, "listNotificationTemplates", {
+  const query = { includeShipped: v.query.get("own") !== "true", ...everywhere(v) };
+  const page = await v.api.list("listNotificationTemplates", v, query);
+  const names = query.everywhere ? await tenantNames(v, page.items.map(({ tenantId }) => tenantId)) : null;
+  const body = list(v, page, {
     path: "templates",
     icon: "templates",
-    title: t.title,
-    actions: buttonLink("templates/new", t.newTemplate, { icon: "plus", tone: "primary" }),
-    query: { includeShipped: v.query.get("own") !== "true" },
     caption: t.caption,
     empty: [t.empty, t.emptyText],
     filters: [
@@ -27,15 +29,13 @@ export async function templatesPage(v: Visit): Promise<View> {
     columns: [
       {
         head: t.template,
-        cell: ({ id, slug, name, isShipped }) => (
-          <>
-            <a href={`templates/${id}`}>{name}</a> {isShipped && <Badge tone="idle">{t.builtin}</Badge>}
-            <span class="sub">
-              <code>{slug}</code>
-            </span>
-          </>
-        ),
+        cell: ({ id, name, tenantId }) => <a href={inTenantOf(v, tenantId, `templates/${id}`)}>{name}</a>,
+        below: [
+          [t.slug, ({ slug }) => <code>{slug}</code>],
+          [t.origin, ({ isShipped }) => isShipped && <Badge tone="idle">{t.builtin}</Badge>],
+        ],
       },
+      ...tenantColumn<typeof page.items[number]>(t, names),
       {
         head: t.kind,
         cell: ({ kind }) => <span class="nowrap">{kinds.find(({ value }) => value === kind)?.label}</span>,
@@ -44,11 +44,18 @@ export async function templatesPage(v: Visit): Promise<View> {
       {
         head: t.version,
         align: "end",
-        cell: ({ id, version }) => (
-          <a class="nowrap" href={`templates/${id}/versions`}>{versionTexts[v.locale].versionOf(version)}</a>
+        cell: ({ id, version, tenantId }) => (
+          <a class="nowrap" href={inTenantOf(v, tenantId, `templates/${id}/versions`)}>
+            {versionTexts[v.locale].versionOf(version)}
+          </a>
         ),
       },
       timeColumn(v, t.changed, "updatedAt"),
     ],
   });
+  return {
+    title: t.title,
+    actions: buttonLink("templates/new", t.newTemplate, { icon: "plus", tone: "primary" }),
+    body,
+  };
 }

@@ -1,5 +1,5 @@
 import { sectionTexts } from "../shared/labels.ts";
-import { counted } from "../shared/languages.ts";
+import { counted, withCount } from "../shared/languages.ts";
 
 /** Texts of the message list, the message page and the send form. */
 export const notificationTexts = sectionTexts({
@@ -30,9 +30,13 @@ export const notificationTexts = sectionTexts({
     "A mensagem foi colocada de novo na fila, para quem ainda não a recebeu.",
   ],
   cancelSending: ["Cancel message", "Cancelar mensagem"],
-  cancelConfirm: [
-    "Cancel this scheduled message? It will not be sent.",
-    "Cancelar esta mensagem agendada? Não será enviada.",
+  cancelConfirm: (recipients: number, place: string) => [
+    `Cancel 1 scheduled message to ${
+      withCount("en", recipients, "recipient", "recipients")
+    } ${place}? It will not be sent.`,
+    `Cancelar 1 mensagem agendada para ${
+      withCount("pt", recipients, "destinatário", "destinatários")
+    } ${place}? Não será enviada.`,
   ],
   cancelled: ["The message was cancelled.", "A mensagem foi cancelada."],
   empty: ["No messages yet", "Ainda não há mensagens"],
@@ -61,7 +65,12 @@ export const notificationTexts = sectionTexts({
     `${address} está suprimido desde ${since} por causa ${why}. Esta mensagem tenta de novo.`,
   ],
   moreSuppressed: (count: number) => [`${count} more are suppressed.`, `Mais ${count} estão suprimidos.`],
-  retryConfirm: ["Send the message again?", "Reenviar a mensagem?"],
+  retryConfirm: (recipients: number, place: string) => [
+    `Send the message again to ${
+      withCount("en", recipients, "recipient", "recipients")
+    } ${place} who did not receive it?`,
+    `Reenviar a mensagem a ${withCount("pt", recipients, "destinatário", "destinatários")} ${place} sem ela?`,
+  ],
   suppressedLink: ["Open the suppressed address", "Abrir o endereço suprimido"],
   attempts: ["Delivery attempts", "Tentativas de entrega"],
   accepted: ["accepted", "aceite"],

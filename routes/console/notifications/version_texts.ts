@@ -46,7 +46,7 @@ export const versionTexts = sectionTexts({
   desktop: ["Desktop", "Computador"],
   sampleNote: [
     "Every variable has a fitting sample value. Layout and partials are the current ones.",
-    "Cada variável tem um valor de exemplo adequado. A moldura e os parciais são os atuais.",
+    "Cada variável tem um valor de exemplo adequado. O layout e os parciais são os atuais.",
   ],
   noHtml: ["This version has no HTML.", "Esta versão não tem HTML."],
   back: ["Back to the editor", "Voltar ao editor"],

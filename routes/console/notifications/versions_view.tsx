@@ -11,6 +11,10 @@ import { versionTexts } from "./version_texts.ts";
 type Item = Row<"listNotificationTemplateVersions">;
 type Compared = Answer<"compareNotificationTemplateVersions">;
 
+type CompareWords = typeof import("diff").diffWordsWithSpace;
+/** Two lines with more changed words are shown as a whole, because the time grows with the changed words. */
+const LIMITS = { maxEditLength: 200 };
+
 /** A template whose versions are shown. */
 interface Versioned {
   /** The page of the template. */
@@ -35,6 +39,7 @@ export async function versionsView(v: Visit, versioned: Versioned): Promise<View
   const newer = chosen("newer", newest);
   const older = chosen("older", before ?? newest);
   const { changes } = await versioned.compare(older, newer);
+  const { diffWordsWithSpace: words } = await import("diff"); // few visits ever compare texts
   const names = await userNames(v, versions.map(({ changedBy }) => changedBy));
   return {
     title: t.versions,
@@ -48,7 +53,7 @@ export async function versionsView(v: Visit, versioned: Versioned): Promise<View
             <VersionSelect label={t.newerVersion} name="newer" value={newer} versions={versions} />
             <button type="submit" class="button">{t.compare}</button>
           </form>
-          <Differences v={v} changes={changes} labels={labels} />
+          <Differences v={v} changes={changes} labels={labels} versions={[older, newer]} words={words} />
         </Card>
         <Card>
           <VersionTable v={v} versioned={versioned} newest={newest ?? 0} names={names} />
@@ -118,9 +123,13 @@ function VersionSelect(
 }
 
 /** The differences of every text that changed. */
-function Differences(
-  { v, changes, labels }: { v: Visit; changes: Compared["changes"]; labels: Record<string, string> },
-) {
+function Differences({ v, changes, labels, versions, words }: {
+  v: Visit;
+  changes: Compared["changes"];
+  labels: Record<string, string>;
+  versions: [older: number, newer: number];
+  words: CompareWords;
+}) {
   const t = versionTexts[v.locale];
   if (changes.length === 0) return <p class="muted">{t.none}</p>;
   return (
@@ -128,31 +137,81 @@ function Differences(
       {changes.map(({ field, isTooDifferent, parts }) => (
         <section class="stack">
           <h3>{labels[field] ?? field}</h3>
-          {isTooDifferent
-            ? <p class="muted">{t.tooDifferent(MAX_EDITS)}</p>
-            : <LineDifferences v={v} label={labels[field] ?? field} parts={parts} />}
+          {isTooDifferent ? <p class="muted">{t.tooDifferent(MAX_EDITS)}</p> : (
+            <table class="side-diff">
+              <caption class="sr-only">{labels[field] ?? field}</caption>
+              <thead>
+                <tr>{versions.map((version) => <th scope="col">{t.versionOf(version)}</th>)}</tr>
+              </thead>
+              <tbody>
+                {parts.map(({ skipped, lines }) => (
+                  <>
+                    {skipped > 0 && (
+                      <tr>
+                        <td colspan={2} class="muted">{`… ${t.unchangedLines(skipped)}`}</td>
+                      </tr>
+                    )}
+                    {pairsOf(lines).map((pair) => <Pair v={v} pair={pair} words={words} />)}
+                  </>
+                ))}
+              </tbody>
+            </table>
+          )}
         </section>
       ))}
     </>
   );
 }
 
-/** A unified view of the differences. Screen readers hear "added" and "removed" before each changed line. */
-function LineDifferences({ v, label, parts }: { v: Visit; label: string; parts: DifferencePart[] }) {
+/** A line of the older version beside the one of the newer version; null if it is not in that version. */
+type LinePair = [older: string | null, newer: string | null];
+
+/** Puts each removed line beside the added line that replaces it. */
+function pairsOf(lines: DifferencePart["lines"]): LinePair[] {
+  const pairs: LinePair[] = [];
+  let open = 0; // the first removed line without one beside it
+  for (const { change, text } of lines) {
+    const removed = pairs[open];
+    if (change === "Added" && removed) {
+      removed[1] = text;
+      open++;
+      continue;
+    }
+    pairs.push([change === "Added" ? null : text, change === "Removed" ? null : text]);
+    if (change !== "Removed") open = pairs.length;
+  }
+  return pairs;
+}
+
+/** Two lines beside each other, with their changed words. Screen readers hear "removed" and "added" before them. */
+function Pair({ v, pair: [older, newer], words }: { v: Visit; pair: LinePair; words: CompareWords }) {
   const t = versionTexts[v.locale];
-  const line = ({ change, text }: DifferencePart["lines"][number]) => {
-    if (change === "Unchanged") return <span>{`  ${text}\n`}</span>;
-    const said = <span class="sr-only">{change === "Added" ? t.added : t.removed}:</span>;
-    return change === "Added" ? <ins>{said}{`+ ${text}\n`}</ins> : <del>{said}{`- ${text}\n`}</del>;
-  };
+  if (older === newer) {
+    return (
+      <tr>
+        <td>{`  ${older}`}</td>
+        <td class="same">{`  ${newer}`}</td>
+      </tr>
+    );
+  }
+  const whole = [{ value: older ?? "", removed: true, added: false }, {
+    value: newer ?? "",
+    removed: false,
+    added: true,
+  }];
+  const parts = older === null || newer === null ? whole : words(older, newer, LIMITS) ?? whole;
   return (
-    <pre class="code-block line-diff" tabindex={0} role="region" aria-label={label}>
-      {parts.map(({ skipped, lines }) => (
-        <>
-          {skipped > 0 && <span class="muted">{`… ${t.unchangedLines(skipped)}\n`}</span>}
-          {lines.map(line)}
-        </>
-      ))}
-    </pre>
+    <tr>
+      <td class={older === null ? "same" : "removed"}>
+        {older !== null && <span class="sr-only">{t.removed}:</span>}
+        {older !== null && "- "}
+        {parts.map(({ value, removed, added }) => removed ? <del>{value}</del> : !added && value)}
+      </td>
+      <td class={newer === null ? "same" : "added"}>
+        {newer !== null && <span class="sr-only">{t.added}:</span>}
+        {newer !== null && "+ "}
+        {parts.map(({ value, removed, added }) => added ? <ins>{value}</ins> : !removed && value)}
+      </td>
+    </tr>
   );
 }

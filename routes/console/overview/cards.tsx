@@ -4,10 +4,9 @@ import { dataTable } from "../components/table.tsx";
 import { statisticList } from "../components/statistics.tsx";
 import { Badge, factList, number, percent, shortId, Time } from "../components/values.tsx";
 import { pauseButton, ResumeButton } from "../jobs/pauses.tsx";
-import { runBadges } from "../reports/model.tsx";
+import { runState, runStates, runTitle } from "../reports/model.tsx";
 import { localOf } from "../components/date_inputs.ts";
 import { searchOf } from "../shared/api.ts";
-import { translateBuiltin } from "../shared/builtin_translations.ts";
 import type { Answer } from "../shared/operations.ts";
 import type { Visit } from "../shared/page.ts";
 import { allJobs } from "./links.ts";
@@ -163,7 +162,9 @@ export function ScannerCard({ v, scanner }: { v: Visit; scanner: NonNullable<Ove
 }
 
 /** The latest report runs that the viewer may see. */
-export function ReportRuns({ v, overview }: { v: Visit; overview: Overview }) {
+export function ReportRuns(
+  { v, overview, schedules }: { v: Visit; overview: Overview; schedules: Map<string, string> },
+) {
   const t = overviewTexts[v.locale];
   return (
     <Card title={t.reports}>
@@ -171,16 +172,12 @@ export function ReportRuns({ v, overview }: { v: Visit; overview: Overview }) {
         {
           head: t.report,
           cell: ({ id, reportName }) => (
-            <a href={`report-runs/${id}`}>{translateBuiltin(v.locale, reportName)}</a>
+            <a href={`report-runs/${id}`}>{runTitle(v, reportName, schedules.get(id))}</a>
           ),
         },
         {
           head: t.status,
-          cell: ({ status, deliveryStatus }) => (
-            <span class="row">
-              {runBadges(v, status, deliveryStatus)}
-            </span>
-          ),
+          cell: (run) => runStates.badge(v, runState(run)),
         },
         { head: t.created, cell: ({ createdAt }) => <Time v={v} at={createdAt} /> },
       ])}

@@ -5,7 +5,7 @@ import { Card, Empty } from "../components/notice.tsx";
 import { ownTenants } from "../scope/own_tenants.ts";
 import { type Api, orNull, Refusal } from "../shared/api.ts";
 import { cookieWriter } from "../shared/cookies.ts";
-import { type ConsolePage, may, type Visit } from "../shared/page.ts";
+import { type ConsolePage, isOpen, may, type Visit } from "../shared/page.ts";
 import { defineTexts } from "../shared/languages.ts";
 
 const PATH = "first-steps";
@@ -115,23 +115,39 @@ async function readSteps(v: Visit): Promise<Step[]> {
   const api = tenant || !home ? v.api : await v.inScope(home.id);
   const one = { pageSize: 1 };
   const [summary, users, mail, jobs, messages, keys] = await Promise.all([
-    v.api.call("summarizeAllTenants"),
-    v.api.call("listAllUsers", { query: one }),
+    orNull(v.api.call("summarizeAllTenants")),
+    orNull(v.api.call("listAllUsers", { query: one })),
     mailWorks(v.api),
-    v.api.call("listJobs", { query: { ...one, hideInternal: true } }),
+    orNull(v.api.call("listJobs", { query: { ...one, hideInternal: true } })),
     orNull(api.call("readNotificationStats")),
     home && orNull(api.call("listApiKeys", { query: one })),
   ]);
   const inTenant = (path: string) => tenant ? path : `scope?back=${encodeURIComponent(path)}`;
-  return [
-    { name: "tenant", href: inTenant("tenants/new"), isDone: summary.totalTenants > 1 },
-    { name: "invite", href: inTenant("invitations/new"), isDone: users.totalCount > 1 },
+  const steps: (Step & { section?: string })[] = [
+    {
+      name: "tenant",
+      section: "users",
+      href: inTenant("tenants/new"),
+      isDone: (summary?.totalTenants ?? 0) > 1,
+    },
+    {
+      name: "invite",
+      section: "users",
+      href: inTenant("invitations/new"),
+      isDone: (users?.totalCount ?? 0) > 1,
+    },
     { name: "mail", href: "../readyz", isDone: mail },
-    { name: "message", href: "notifications/send", isDone: (messages?.totalNotifications ?? 0) > 0 },
-    { name: "job", href: "jobs/new", isDone: jobs.totalCount > 0 },
+    {
+      name: "message",
+      section: "notifications",
+      href: "notifications/send",
+      isDone: (messages?.totalNotifications ?? 0) > 0,
+    },
+    { name: "job", section: "jobs", href: "jobs/new", isDone: (jobs?.totalCount ?? 0) > 0 },
     { name: "key", href: inTenant("api-keys/new"), isDone: (keys?.totalCount ?? 0) > 0 },
     { name: "docs", href: `${PATH}/docs`, isDone: v.dismissed.has(DOCS) },
   ];
+  return steps.filter(({ section }) => section === undefined || isOpen(v, section));
 }
 
 /** True if a mail server is set and answers. */

@@ -4,10 +4,12 @@ import { LivePart } from "../components/table.tsx";
 import { statisticList } from "../components/statistics.tsx";
 import { WindowTabs } from "../components/tabs.tsx";
 import { duration, Time } from "../components/values.tsx";
-import { type Page, Refusal, searchOf } from "../shared/api.ts";
+import { orNull, type Page, Refusal, searchOf } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
-import { may, type View, type Visit } from "../shared/page.ts";
-import { actingApi } from "../shared/scope.ts";
+import { isOpen, may, mayInFiles, type Outcome, type Visit } from "../shared/page.ts";
+import { actingApi, actsHere } from "../shared/scope.ts";
+import { fragment } from "../components/fragment.ts";
+import { navCount } from "../layout/navigation.tsx";
 import { FirstSteps } from "./checklist.tsx";
 import { allJobs } from "./links.ts";
 import {
@@ -20,14 +22,15 @@ import {
   WorstTenants,
 } from "./cards.tsx";
 import { attentionTexts, overviewTexts } from "./texts.ts";
-import { UNDELIVERED } from "../../../domain/reports/status.ts";
+import { UNDELIVERED_RUNS } from "../reports/model.tsx";
 import { Icon } from "../components/icons.tsx";
 import { localOf } from "../components/date_inputs.ts";
 import { AuditSentence } from "../components/audit_sentence.tsx";
 import type { Row } from "../shared/operations.ts";
 
 /** The state of the service, limited to what the viewer may see. Refreshes every five seconds. */
-export async function overviewPage(v: Visit): Promise<View> {
+export async function overviewPage(v: Visit): Promise<Outcome> {
+  if (v.query.get("part") === "counts") return await waitingCounts(v);
   const t = overviewTexts[v.locale];
   const window = v.query.get("window") === "day" ? "day" : "hour";
   const own = Promise.all([readOverview(v, window), readChanges(v, window)]);
@@ -37,6 +40,7 @@ export async function overviewPage(v: Visit): Promise<View> {
     const { needsTenant, needsTenantText } = commonTexts[v.locale];
     return { title: t.title, body: <Empty icon="tenants" title={needsTenant}>{needsTenantText}</Empty> };
   }
+  const schedules = await v.readScheduleNames(overview.reports.latest.map(({ id }) => id));
   return {
     title: t.title,
     actions: <WindowTabs v={v} path="./" window={window} />,
@@ -46,12 +50,12 @@ export async function overviewPage(v: Visit): Promise<View> {
         <LivePart v={v} id="overview" everySeconds={5}>
           <AttentionCard v={v} overview={overview} />
           {cards.length > 0 && <div class="grid-2">{await Promise.all(cards)}</div>}
-          <JobStatistics v={v} overview={overview} />
-          <Queues v={v} overview={overview} />
+          {isOpen(v, "jobs") && <JobStatistics v={v} overview={overview} />}
+          {isOpen(v, "jobs") && <Queues v={v} overview={overview} />}
           <div class="columns">
-            <ThroughputCard v={v} overview={overview} window={window} />
+            {isOpen(v, "jobs") && <ThroughputCard v={v} overview={overview} window={window} />}
             {changes && <ChangesCard v={v} changes={changes} window={window} />}
-            <ReportRuns v={v} overview={overview} />
+            {isOpen(v, "report-runs") && <ReportRuns v={v} overview={overview} schedules={schedules} />}
             {overview.notifications && (
               <Deliveries v={v} stats={overview.notifications} since={overview.since} />
             )}
@@ -174,8 +178,8 @@ const PAGES: Record<Attention["kind"], (o: { subject: string; since: string; fro
   DeadLetters: () => "dead-letters",
   NotificationsDeadLettered: ({ from }) => `notifications${searchOf({ status: "DeadLettered", from })}`,
   NotificationsFailed: ({ from }) => `notifications${searchOf({ status: "Failed", from })}`,
-  ReportsFailed: ({ from }) => `report-runs${searchOf({ status: 4, from })}`,
-  ReportsUndelivered: ({ from }) => `report-runs${searchOf({ deliveryStatus: UNDELIVERED.join(), from })}`,
+  ReportsFailed: ({ from }) => `report-runs${searchOf({ state: "Failed", from })}`,
+  ReportsUndelivered: ({ from }) => `report-runs${searchOf({ state: UNDELIVERED_RUNS, from })}`,
   ScannerUnavailable: () => "files/scanner",
   ScannerStale: () => "files/scanner",
   TenantsAtCapacity: () => "tenants",
@@ -204,6 +208,53 @@ function pageFor({ kind, subject }: Attention, v: Visit, since: string): string 
   return PAGES[kind]({ subject: subject ?? "", since, from: localOf(v, since) });
 }
 
+/** Problems whose number is shown beside the navigation entry of their page: work that waits for a person. */
+const COUNTED: readonly Attention["kind"][] = [
+  "DeadLetters",
+  "WebhooksFailing",
+  "NotificationsDeadLettered",
+  "NotificationsFailed",
+  "ReportsFailed",
+  "ReportsUndelivered",
+  "JobsRetrying",
+];
+
+/** What waits on the page of a navigation entry; the first of several is the most urgent. */
+type Waiting = Parameters<typeof navCount>[2] & { path: string };
+
+/**
+ * The counts beside navigation entries. The browser keeps them for some seconds, so that a walk through pages does not
+ * read them again and again.
+ */
+async function waitingCounts(v: Visit): Promise<Response> {
+  const [overview, infected] = await Promise.all([readOverview(v, "hour"), readInfected(v)]);
+  const problems = (overview?.attention ?? []).flatMap((item): Waiting[] => {
+    const { kind, count } = item;
+    const href = overview && pageFor(item, v, overview.since);
+    if (!COUNTED.includes(kind) || !count || !href) return [];
+    return [{ path: href.split("?")[0] ?? "", count, href, text: describe(v, item) }];
+  });
+  const waiting = [...problems, ...infected];
+  const paths = v.nav.flatMap(({ items }) => items.map(({ path }) => path));
+  const answer = await fragment(
+    <>{paths.map((path) => navCount(v, path, waiting.find((one) => one.path === path)))}</>,
+  );
+  answer.headers.set("cache-control", "private, max-age=15");
+  answer.headers.set("vary", "cookie");
+  return answer;
+}
+
+/** The files of the viewer's tenant that were found infected among those of the last 24 hours. */
+async function readInfected(v: Visit): Promise<Waiting[]> {
+  if (!v.scope || !actsHere(v) || !mayInFiles(v.viewer, "read:files")) return [];
+  const since = sinceOf(v, "day");
+  const query = { status: "Infected", fromDate: since, pageSize: 1 };
+  const { totalCount: count } = await v.api.call("listFiles", { query });
+  if (count === 0) return [];
+  const href = `files${searchOf({ status: "Infected", from: localOf(v, since) })}`;
+  return [{ path: "files", count, href, text: attentionTexts[v.locale].FilesInfected(count) }];
+}
+
 const SHOWN = 8;
 const WINDOW_MS = { hour: 3_600_000, day: 86_400_000 };
 type Window = keyof typeof WINDOW_MS;
@@ -214,13 +265,18 @@ interface RecentChanges {
   since: string;
 }
 
+/** The start of a window, to the minute, as a link can say it. */
+function sinceOf(v: Visit, window: Window): string {
+  const start = v.now.getTime() - WINDOW_MS[window];
+  return new Date(start - start % 60_000).toISOString();
+}
+
 /** The latest changes of the window; null if the viewer may not read the audit log. */
 async function readChanges(v: Visit, window: Window): Promise<RecentChanges | null> {
   if (!may(v.viewer, "read:users")) return null;
-  const start = v.now.getTime() - WINDOW_MS[window];
-  const since = new Date(start - start % 60_000).toISOString(); // to the minute, as the link can say it
-  const page = await v.api.call("readAuditLog", { query: { fromDate: since, pageSize: SHOWN } });
-  return { page, since };
+  const since = sinceOf(v, window);
+  const page = await orNull(v.api.call("readAuditLog", { query: { fromDate: since, pageSize: SHOWN } }));
+  return page && { page, since };
 }
 
 /** The changes of the last hour or day, with their actors. */

@@ -79,7 +79,7 @@ export const overviewTexts = sectionTexts({
 export const attentionTexts = defineTexts({
   NoWorkers: () => [
     "No worker instance is running, so no jobs run. Start an instance that runs jobs.",
-    "Nenhuma instância executa tarefas, por isso nenhuma tarefa corre. Inicie uma instância que execute tarefas.",
+    "Nenhuma instância executa tarefas, por isso nenhuma tarefa é executada. Inicie uma instância que execute tarefas.",
   ],
   ScannerUnavailable: () => [
     "The scan engine is unavailable, so files wait. Check that the scanner is running.",
@@ -130,6 +130,10 @@ export const attentionTexts = defineTexts({
   WebhooksFailing: counted(
     ["webhook endpoint fails.", "webhook endpoints fail."],
     ["webhook falha.", "webhooks falham."],
+  ),
+  FilesInfected: counted(
+    ["file of the last 24 hours is infected.", "files of the last 24 hours are infected."],
+    ["arquivo das últimas 24 horas está infectado.", "arquivos das últimas 24 horas estão infectados."],
   ),
   MaintenanceLate: (minutes: number, name: string) => [
     `Maintenance job ${name} is late by ${minutes} minutes.`,

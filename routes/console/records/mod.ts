@@ -6,12 +6,16 @@ import { inEveryLanguage } from "../shared/languages.ts";
 import type { ConsoleSection, Visit } from "../shared/page.ts";
 import { recordNavItem, recordPages } from "./record_pages.tsx";
 
+const OWN = RECORDS.filter((record) => record !== alertRules);
 const alertTabs = (v: Visit) => HealthTabs({ v, current: "alert-rules" });
 
 /** The records of the service. All users of the tenant can read them; changing them needs a permission. */
 export const recordsSection: ConsoleSection = {
   title: inEveryLanguage(commonTexts, "product"),
   // Alert rules are a tab of the state of the service.
-  nav: RECORDS.filter((record) => record !== alertRules).map((record) => recordNavItem(record)),
-  pages: RECORDS.flatMap((record) => recordPages(record, [], record === alertRules ? alertTabs : undefined)),
+  nav: OWN.map((record) => ({ ...recordNavItem(record), area: "records" })),
+  pages: [
+    ...OWN.flatMap((record) => recordPages(record)).map((page) => ({ ...page, area: "records" as const })),
+    ...recordPages(alertRules, [], alertTabs),
+  ],
 };

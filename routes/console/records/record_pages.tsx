@@ -210,6 +210,7 @@ async function columnsOf(
     ...members.filter(({ name }) => name === title),
     ...members.filter(({ name }) => name !== title && name !== "description"),
   ].slice(0, COLUMNS);
+  const description = members.find(({ name }) => name === "description");
   const names = await readNames(v, shown, page, choices);
   const offered = permittedActions(v, actions);
   const columns = shown.map((member): Column<RecordRow> => ({
@@ -219,8 +220,12 @@ async function columnsOf(
     cell: (row) => {
       const isLink = member.format === "link" || member.format === "mail";
       if (member.name !== title) return cellOf(v, member, row, names);
-      return titleCell(record, path, row, isLink ? String(row[title] ?? "") : cellOf(v, member, row, names));
+      const name = isLink ? String(row[title] ?? "") : cellOf(v, member, row, names);
+      return row.isDeleted ? name : <a href={`${path}/${row.id}`}>{name}</a>;
     },
+    ...member.name === title && description
+      ? { below: [[labelOf(description, v.locale), (row: RecordRow) => String(row.description ?? "")]] }
+      : {},
     ...member.kind === "date" || valueFormat(member) ? { csv: (row) => String(row[member.name] ?? "") } : {},
   }));
   const state: Column<RecordRow> = {
@@ -235,16 +240,6 @@ async function columnsOf(
     ...offered.length > 0 ? [actionsColumn(v, (row: RecordRow) => rowButtons(v, record, offered, row))] : [],
   ];
 }
-
-const titleCell = ({ members }: DefinedRecord, path: string, row: RecordRow, name: Child) => {
-  const hasDescription = members.some((member) => member.name === "description");
-  return (
-    <>
-      {row.isDeleted ? name : <a href={`${path}/${row.id}`}>{name}</a>}
-      {hasDescription && row.description ? <span class="sub">{row.description}</span> : null}
-    </>
-  );
-};
 
 /** Links to the rows that the references of a page name, by id. */
 async function readNames(

@@ -234,7 +234,9 @@ export async function documentTemplatesPage(v: Visit): Promise<View> {
     empty: [t.empty, t.emptyText],
     filters: [search(t.search)],
     columns: [
-      linkColumn(t.name, ({ id, slug, name }) => [`document-templates/${id}`, name, <code>{slug}</code>]),
+      linkColumn(t.name, ({ id, name }) => [`document-templates/${id}`, name], {
+        below: [[t.slug, ({ slug }) => <code>{slug}</code>]],
+      }),
       { head: t.locale, cell: ({ locale }) => <code>{locale}</code> },
       { head: t.version, align: "end", cell: ({ version }) => version },
       timeColumn(v, t.changed, "updatedAt"),

@@ -11,10 +11,10 @@ export const documentTemplateTexts = sectionTexts({
     "PDFs such as invoices and letters are made from document templates. Begin with a sample.",
     "Os PDF, como faturas e cartas, são criados a partir de modelos de documentos. Comece com um exemplo.",
   ],
-  slugHint: ["Lower-case letters, digits and hyphens.", "Minúsculas, algarismos e hifens."],
+  slugHint: ["Lower-case letters, digits and hyphens.", "Minúsculas, dígitos e hifens."],
   languageHint: [
-    "A language tag such as en or pt-PT: language of the document, format of its numbers and dates.",
-    "Uma etiqueta de idioma como en ou pt-BR: idioma do documento, formato dos seus números e datas.",
+    "A language tag such as en or pt-BR: language of the document, format of its numbers and dates.",
+    "Um código de idioma como en ou pt-BR: idioma do documento, formato dos seus números e datas.",
   ],
   documentTitle: ["Title of the document", "Título do documento"],
   documentTitleHint: ["It also names the file.", "Também dá o nome ao arquivo."],

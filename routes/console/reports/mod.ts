@@ -18,6 +18,7 @@ const DOCUMENTS = { permissions: ["manage:document-templates", "generate:documen
 
 /** Report templates, runs and schedules. The API checks the permissions of each report's data. */
 export const reportsSection: ConsoleSection = {
+  area: "reports",
   title: inEveryLanguage(reportTexts, "reports"),
   nav: [
     navItem(reportTexts, "templates", { path: "reports", icon: "reports" }),

@@ -8,25 +8,24 @@ import { commonTexts } from "../shared/common_texts.ts";
 import { translateBuiltin } from "../shared/builtin_translations.ts";
 import { type ConsolePage, field, mayInFiles, type View, type Visit } from "../shared/page.ts";
 import {
-  deliveryStates,
   formatName,
   isMoving,
   methodLabel,
   readTargets,
   readTemplates,
   type Run,
+  runState,
   runStates,
-  statusName,
+  runTitle,
+  scheduleOf,
 } from "./model.tsx";
 import { ParametersCard } from "./runs.tsx";
-import { deliveryStatusTexts, documentTexts, reportStatusTexts, reportTexts } from "./texts.ts";
+import { documentTexts, reportTexts, runStateTexts } from "./texts.ts";
+import { STATUS } from "../../../domain/reports/status.ts";
 import { defineStates } from "../components/states.tsx";
 import { Fields, formView } from "../components/fields.tsx";
 import { readDelivery } from "./request.ts";
 import { atInputs, deliveryFields } from "./request_fields.tsx";
-
-/** The API's number of the status Completed. */
-const COMPLETED = 3;
 
 type Delivery = Run["deliveries"][number];
 
@@ -43,23 +42,27 @@ const isScanning = ({ fileStatus }: Run): boolean => fileStatus === "Pending" ||
 /** True if the outcome of the deliveries is not yet known. */
 const isDelivering = ({ deliveryStatus }: Run): boolean => deliveryStatus === "Pending";
 
+/** The run of the page, with its title and the name of its schedule. */
+async function readRun(v: Visit): Promise<{ run: Run; schedule: string | undefined; title: string }> {
+  const run = await v.api.call("readReportExecution", { params: v.params });
+  const schedule = await scheduleOf(v.api, run);
+  return { run, schedule, title: runTitle(v, run.reportName, schedule) };
+}
+
 /** One report run. Refreshes until it has ended, its document is scanned and all deliveries are done. */
 async function runPage(v: Visit): Promise<View> {
   const t = reportTexts[v.locale];
-  const [run, templates] = await Promise.all([
-    v.api.call("readReportExecution", { params: v.params }),
-    readTemplates(v),
-  ]);
+  const [{ run, schedule, title }, templates] = await Promise.all([readRun(v), readTemplates(v)]);
   const isLive = isMoving(run) || isScanning(run) || isDelivering(run);
   return {
-    title: translateBuiltin(v.locale, run.reportName),
+    title,
     crumbs: [{ href: "report-runs", label: t.history }],
     actions: <RunActions v={v} run={run} />,
     body: (
       <LivePart v={v} id="run" {...isLive ? { everySeconds: 2 } : {}}>
         <Progress v={v} run={run} />
         <div class="grid-2">
-          <FactsCard v={v} run={run} />
+          <FactsCard v={v} run={run} schedule={schedule} />
           <ParametersCard v={v} templates={templates} of={run} />
         </div>
         {run.deliveries.length > 0 && <DeliveriesCard v={v} run={run} />}
@@ -92,27 +95,17 @@ function RunActions({ v, run }: { v: Visit; run: Run }) {
 /** Status, error and download button. It is in the live part, so the button appears without a reload. */
 function Progress({ v, run }: { v: Visit; run: Run }) {
   const t = reportTexts[v.locale];
-  const s = reportStatusTexts[v.locale];
-  const d = deliveryStatusTexts[v.locale];
-  const name = statusName(run.status);
-  const { deliveryStatus } = run;
-  const isOpen = run.status === COMPLETED && deliveryStatus !== null;
-  const hasDocument = run.storedFileId !== null && run.status !== 4;
+  const state = runState(run);
+  const hasDocument = run.storedFileId !== null && state !== "Failed";
+  const saysWhy = state !== "PartlyDelivered" && state !== "DeliveryFailed"; // their table does
   return (
     <>
-      {isOpen && (
-        <Notice
-          tone={deliveryStates.tone(deliveryStatus)}
-          title={deliveryStates.labels[v.locale][deliveryStatus]}
-        >
-          {d[`${deliveryStatus}Text`]}
-        </Notice>
-      )}
-      <Notice tone={runStates.tone(name)} title={runStates.labels[v.locale][name]}>
+      <Notice tone={runStates.tone(state)} title={runStates.labels[v.locale][state]}>
         <p>
-          {s[`${name}Text`]} {hasDocument && documentTexts[v.locale][run.fileStatus ?? "Purged"]}
+          {runStateTexts[v.locale][state]}{" "}
+          {hasDocument && documentTexts[v.locale][run.fileStatus ?? "Purged"]}
         </p>
-        {run.errorMessage && !isOpen && <p class="break">{run.errorMessage}</p>}
+        {run.errorMessage && saysWhy && <p class="break">{run.errorMessage}</p>}
       </Notice>
       {isMoving(run) && <progress aria-label={t.inProgress}></progress>}
       {hasDocument && run.fileStatus === "Available" && (
@@ -136,13 +129,14 @@ function milliseconds(text: string | null): number | null {
   return Math.round(((hours * 60 + minutes) * 60 + seconds) * 1_000);
 }
 
-function FactsCard({ v, run }: { v: Visit; run: Run }) {
+function FactsCard({ v, run, schedule }: { v: Visit; run: Run; schedule: string | undefined }) {
   const t = reportTexts[v.locale];
   const { details } = commonTexts[v.locale];
   const { storedFileId, scheduleId, burstId } = run;
   return (
     <Card title={details}>
       {factList([
+        [t.report, translateBuiltin(v.locale, run.reportName)],
         [t.id, <CopyValue v={v} value={run.id} />],
         [t.format, formatName(run.format)],
         [t.requestedBy, run.requestedBy],
@@ -151,12 +145,12 @@ function FactsCard({ v, run }: { v: Visit; run: Run }) {
         [t.completed, <Time v={v} at={run.completedAt} />],
         [t.duration, duration(v, milliseconds(run.generationDuration))],
         [t.rows, run.rowCount === null ? null : number(v, run.rowCount)],
-        [t.fileName, run.fileName],
+        !(storedFileId && mayInFiles(v.viewer, "read:files")) && [t.fileName, run.fileName],
         [t.downloads, number(v, run.downloadCount)],
         [t.expires, <Time v={v} at={run.expiresAt} />],
         storedFileId && mayInFiles(v.viewer, "read:files") &&
-        [t.file, <a href={`files/${storedFileId}`}>{details}</a>],
-        scheduleId && [t.fromSchedule, <a href={`report-schedules/${scheduleId}`}>{details}</a>],
+        [t.file, <a href={`files/${storedFileId}`}>{run.fileName ?? details}</a>],
+        schedule && [t.fromSchedule, <a href={`report-schedules/${scheduleId}`}>{schedule}</a>],
         burstId && [t.burstValue, run.burstValue],
         burstId && [t.burstAll, <a href={`report-runs?burstId=${burstId}`}>{details}</a>],
       ])}
@@ -181,7 +175,8 @@ function DeliveriesCard({ v, run }: { v: Visit; run: Run }) {
         actionButton(v, `report-runs/${run.id}/redeliver`, t.redeliverOne, { fields: { recipient } }),
     },
   ];
-  const canRedeliver = run.status === COMPLETED && run.deliveries.some(({ status }) => status === "Failed");
+  const canRedeliver = run.status === STATUS.Completed &&
+    run.deliveries.some(({ status }) => status === "Failed");
   return (
     <Card
       title={t.delivery}
@@ -228,17 +223,14 @@ export const deliverPage = formPage({
   path: "report-runs/{id}/deliver",
   async show(v, sent) {
     const t = reportTexts[v.locale];
-    const [run, targets] = await Promise.all([
-      v.api.call("readReportExecution", { params: v.params }),
-      readTargets(v),
-    ]);
+    const [{ run, title }, targets] = await Promise.all([readRun(v), readTargets(v)]);
     const f = new Fields(v, atInputs(v, sent), null, { method: 2 });
     const here = `report-runs/${run.id}`;
     return formView(f, {
       title: t.deliver,
       crumbs: [
         { href: "report-runs", label: t.history },
-        { href: here, label: translateBuiltin(v.locale, run.reportName) },
+        { href: here, label: title },
       ],
       submit: t.deliver,
       intro: t.deliverIntro,

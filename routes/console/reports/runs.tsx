@@ -1,24 +1,30 @@
+import { STATUS } from "../../../domain/reports/status.ts";
 import { periodOf } from "../components/date_inputs.ts";
-import { choice, hidden, list, period, timeColumn } from "../components/list.tsx";
+import { choice, hidden, linkColumn, list, period, tenantColumn, timeColumn } from "../components/list.tsx";
 import { Card, Notice } from "../components/notice.tsx";
 import type { Column } from "../components/table.tsx";
 import { bytes, exactTime, factList } from "../components/values.tsx";
-import { translateBuiltin } from "../shared/builtin_translations.ts";
+import { tenantNames } from "../shared/access_queries.ts";
+import { everywhere, inTenantOf } from "../shared/scope.ts";
 import type { Row } from "../shared/operations.ts";
 import type { View, Visit } from "../shared/page.ts";
 import {
-  deliveryStatusChoices,
   formatChoices,
   formatName,
   isMoving,
   readTemplates,
-  runBadges,
+  runFilterOf,
+  runState,
   runStates,
+  runTitle,
+  stateChoices,
   type Template,
   templateChoices,
 } from "./model.tsx";
 import { reportTexts } from "./texts.ts";
 import { commonTexts } from "../shared/common_texts.ts";
+
+type ListedRun = Row<"listReportExecutions">;
 
 /** Report runs the viewer may see, newest first, with their status. */
 export async function runsPage(v: Visit): Promise<View> {
@@ -26,9 +32,16 @@ export async function runsPage(v: Visit): Promise<View> {
   const since = v.query.get("fromDate");
   const { fromDate = since, toDate } = periodOf(v);
   const [page, templates] = await Promise.all([
-    v.api.list("listReportExecutions", v, { fromDate, toDate, pageNumber: v.query.get("page") }),
+    v.api.list("listReportExecutions", v, {
+      fromDate,
+      toDate,
+      pageNumber: v.query.get("page"),
+      ...runFilterOf(v.query.get("state")),
+      ...everywhere(v),
+    }),
     readTemplates(v),
   ]);
+  const names = everywhere(v).everywhere && await tenantNames(v, page.items.map(({ tenantId }) => tenantId));
   return {
     title: t.history,
     body: list(v, page, {
@@ -49,13 +62,12 @@ export async function runsPage(v: Visit): Promise<View> {
         hidden("burstId"),
         hidden("fromDate"),
         choice("templateId", t.template, templateChoices(templates)),
-        choice("status", t.status, runStates.choices(v)),
-        choice("deliveryStatus", t.deliveryStatus, deliveryStatusChoices(v)),
+        choice("state", t.status, stateChoices(v)),
         choice("format", t.format, formatChoices()),
         ...period(t),
       ],
       everySeconds: page.items.some(isMoving) ? 2 : 15,
-      columns: runColumns(v),
+      columns: await runColumns(v, page.items, names || null),
     }),
   };
 }
@@ -66,21 +78,35 @@ const FilterNotice = ({ v, text }: { v: Visit; text: string }) => (
   </Notice>
 );
 
-/** The columns of a table of report runs. */
-export function runColumns(v: Visit): Column<Row<"listReportExecutions">>[] {
+/** The columns of a table of report runs. A run has the title of its schedule, else of its report. */
+export async function runColumns(
+  v: Visit,
+  runs: ListedRun[],
+  names: Map<string, string> | null = null,
+): Promise<Column<ListedRun>[]> {
   const t = reportTexts[v.locale];
+  const schedules = await v.readScheduleNames(runs.map(({ id }) => id));
   return [
-    {
-      head: t.report,
-      cell: ({ id, reportName }) => <a href={`report-runs/${id}`}>{translateBuiltin(v.locale, reportName)}
-      </a>,
-    },
+    linkColumn(
+      t.name,
+      ({ id, reportName, tenantId }) => [
+        inTenantOf(v, tenantId, `report-runs/${id}`),
+        runTitle(v, reportName, schedules.get(id)),
+      ],
+      {
+        below: [[
+          t.report,
+          ({ id, reportName }) => (v.collect || schedules.has(id)) && runTitle(v, reportName, undefined),
+        ]],
+      },
+    ),
+    ...tenantColumn<ListedRun>(t, names),
     {
       head: t.status,
-      cell: ({ status, deliveryStatus }) => (
+      cell: (run) => (
         <span class="row">
-          {runBadges(v, status, deliveryStatus)}
-          {status === 2 && <progress aria-label={t.inProgress}></progress>}
+          {runStates.badge(v, runState(run))}
+          {run.status === STATUS.Generating && <progress aria-label={t.inProgress}></progress>}
         </span>
       ),
     },

@@ -5,17 +5,20 @@ import { actionButton, buttonLink, deleteButton } from "../components/forms.tsx"
 import { Card, Empty } from "../components/notice.tsx";
 import { RunTimes } from "../components/schedule_editor.tsx";
 import { dataTable, LivePart } from "../components/table.tsx";
-import { Badge, CopyValue, factList, number, Time } from "../components/values.tsx";
+import { Badge, factList, number, Time } from "../components/values.tsx";
+import { Person, userNames } from "../components/user_names.tsx";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { ConsolePage, View, Visit } from "../shared/page.ts";
 import {
+  deliveryBadge,
   formatName,
   isMoving,
   methodLabel,
   nameIn,
   readTargets,
   readTemplates,
-  runBadges,
+  runState,
+  runStates,
   type Schedule,
   type Target,
   type Template,
@@ -38,6 +41,10 @@ async function schedulePage(v: Visit): Promise<View> {
     readTemplates(v),
     readTargets(v),
   ]);
+  const [columns, names] = await Promise.all([
+    runColumns(v, runs.items),
+    userNames(v, [schedule.createdBy]),
+  ]);
   return {
     title: schedule.name,
     crumbs: [{ href: "report-schedules", label: t.schedules }],
@@ -47,7 +54,7 @@ async function schedulePage(v: Visit): Promise<View> {
         {schedule.description && <p class="pre-line break">{schedule.description}</p>}
         <LivePart v={v} id="schedule" everySeconds={runs.items.some(isMoving) ? 2 : 15}>
           <div class="grid-2">
-            <FactsCard v={v} schedule={schedule} templates={templates} />
+            <FactsCard v={v} schedule={schedule} templates={templates} names={names} />
             <NextRuns v={v} schedule={schedule} />
           </div>
           <div class="grid-2">
@@ -59,7 +66,7 @@ async function schedulePage(v: Visit): Promise<View> {
               r.historyCaption,
               runs.items,
               <Empty icon="reports" title={r.noRuns}>{r.noRunsText}</Empty>,
-              runColumns(v),
+              columns,
             )}
           </Card>
         </LivePart>
@@ -83,7 +90,12 @@ function ScheduleActions({ v, schedule: { id, name, isActive } }: { v: Visit; sc
   );
 }
 
-function FactsCard({ v, schedule, templates }: { v: Visit; schedule: Schedule; templates: Template[] }) {
+function FactsCard({ v, schedule, templates, names }: {
+  v: Visit;
+  schedule: Schedule;
+  templates: Template[];
+  names: Map<string, string>;
+}) {
   const t = scheduleTexts[v.locale];
   const { templateId, lastExecutionId, lastStatus, lastDeliveryStatus, failuresInARow } = schedule;
   const lastRun = <Time v={v} at={schedule.lastRunAt} />;
@@ -107,11 +119,12 @@ function FactsCard({ v, schedule, templates }: { v: Visit; schedule: Schedule; t
           t.last,
           <span class="row">
             {lastExecutionId ? <a href={`report-runs/${lastExecutionId}`}>{lastRun}</a> : lastRun}
-            {lastStatus !== null && runBadges(v, lastStatus, lastDeliveryStatus)}
+            {lastStatus !== null &&
+              runStates.badge(v, runState({ status: lastStatus, deliveryStatus: lastDeliveryStatus }))}
           </span>,
         ],
         [t.failures, number(v, failuresInARow)],
-        [t.createdBy, <CopyValue v={v} value={schedule.createdBy} />],
+        schedule.createdBy && [t.createdBy, <Person v={v} names={names} id={schedule.createdBy} />],
         [t.updated, <Time v={v} at={schedule.updatedAt} />],
       ])}
       <p class="hint">{t.permissionsNote}</p>
@@ -190,29 +203,25 @@ export async function schedulesPage(v: Visit): Promise<View> {
     ],
     everySeconds: 10,
     columns: [
-      linkColumn(
-        t.name,
-        ({ id, name, templateId }) => [`report-schedules/${id}`, name, nameIn(templates, templateId)],
-      ),
+      linkColumn(t.name, ({ id, name }) => [`report-schedules/${id}`, name], {
+        below: [[t.report, ({ templateId }) => nameIn(templates, templateId)]],
+      }),
       { head: t.status, cell: ({ isActive }) => <ActivityBadge v={v} isActive={isActive} /> },
       {
         head: t.schedule,
-        cell: ({ cronExpression, timeZoneId }) => (
-          <>
-            <code>{cronExpression}</code>
-            <span class="sub nowrap">{timeZoneId}</span>
-          </>
-        ),
+        cell: ({ cronExpression }) => <code>{cronExpression}</code>,
+        below: [[t.zone, ({ timeZoneId }) => <span class="nowrap">{timeZoneId}</span>]],
       },
       timeColumn(v, t.next, "nextRunAt"),
       {
         head: t.last,
-        cell: ({ lastRunAt, lastStatus, lastDeliveryStatus }) => (
-          <span class="row">
-            <Time v={v} at={lastRunAt} />
-            {lastStatus !== null && runBadges(v, lastStatus, lastDeliveryStatus)}
-          </span>
-        ),
+        cell: ({ lastRunAt }) => <Time v={v} at={lastRunAt} />,
+        below: [[
+          t.outcome,
+          ({ lastStatus, lastDeliveryStatus }) =>
+            lastStatus !== null &&
+            runStates.badge(v, runState({ status: lastStatus, deliveryStatus: lastDeliveryStatus })),
+        ]],
       },
     ],
   });

@@ -23,11 +23,11 @@ export const scheduleTexts = sectionTexts({
     `Excluir o agendamento “${name}”? As execuções são mantidas.`,
   ],
   created: ["The schedule was created.", "O agendamento foi criado."],
-  saved: ["The schedule was saved.", "O agendamento foi guardado."],
+  saved: ["The schedule was saved.", "O agendamento foi salvo."],
   pausedNow: ["The schedule is paused.", "O agendamento está em pausa."],
   resumed: ["The schedule runs again.", "O agendamento foi retomado."],
   triggered: ["The report was queued.", "O relatório foi colocado na fila."],
-  deleted: ["The schedule was deleted.", "O agendamento foi eliminado."],
+  deleted: ["The schedule was deleted.", "O agendamento foi excluído."],
   recent: ["Latest runs", "Últimas execuções"],
   all: ["All runs", "Todas as execuções"],
 });

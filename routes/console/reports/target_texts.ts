@@ -37,17 +37,17 @@ export const targetTexts = sectionTexts({
     "Of Slack, or of a service that takes the same messages. It is a secret and is not shown again.",
     "Do Slack ou de um serviço que aceite as mesmas mensagens. É um segredo e não volta a ser mostrado.",
   ],
-  keptSecret: ["Empty: the stored value stays.", "Vazio: mantém-se o valor salvo."],
+  keptSecret: ["Empty: the stored value stays.", "Vazio: o valor salvo é mantido."],
   test: ["Test", "Testar"],
-  tested: ["The test succeeded: the target can be reached.", "O teste correu bem: o destino está acessível."],
+  tested: ["The test succeeded: the target can be reached.", "O teste deu certo: o destino está acessível."],
   testFailed: (reason: string) => [`The test failed: ${reason}`, `O teste falhou: ${reason}`],
   created: ["The target was created.", "O destino foi criado."],
-  saved: ["The target was saved.", "O destino foi guardado."],
+  saved: ["The target was saved.", "O destino foi salvo."],
   removeConfirm: (name: string) => [
     `Delete the target “${name}”? Deliveries of schedules that use it will fail.`,
     `Excluir o destino “${name}”? As entregas de agendamentos que o usam vão falhar.`,
   ],
-  removed: ["The target was deleted.", "O destino foi eliminado."],
+  removed: ["The target was deleted.", "O destino foi excluído."],
   // the secret of report webhooks
   webhookSecret: ["Secret of report webhooks", "Segredo dos webhooks de relatórios"],
   ownSecret: [

@@ -34,13 +34,8 @@ async function targetsPage(v: Visit): Promise<View> {
       { head: t.kind, cell: ({ kind }) => <Badge tone="idle">{t[kind]}</Badge> },
       {
         head: t.place,
-        cell: ({ endpoint, bucket, prefix }) =>
-          bucket && (
-            <>
-              <code>{[bucket, prefix].filter(Boolean).join("/")}</code>
-              <span class="sub">{endpoint}</span>
-            </>
-          ),
+        cell: ({ bucket, prefix }) => bucket && <code>{[bucket, prefix].filter(Boolean).join("/")}</code>,
+        below: [[t.endpoint, ({ endpoint }) => endpoint]],
       },
       timeColumn(v, t.changed, "updatedAt", { wideOnly: true }),
     ],

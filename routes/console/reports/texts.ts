@@ -1,23 +1,32 @@
 import { sectionTexts } from "../shared/labels.ts";
 import { defineTexts } from "../shared/languages.ts";
 
-/** Labels and explanations of run statuses, by the API's numbers. */
-export const reportStatusTexts = defineTexts({
-  "1Text": [
+/** Explanations of the states of a run on its page. */
+export const runStateTexts = defineTexts({
+  Waiting: [
     "It waits for a free slot. It starts automatically.",
     "Espera por uma vaga. Começa automaticamente.",
   ],
-  "2Text": [
+  Running: [
     "The rows are being read and the document is being written.",
     "As linhas estão sendo lidas e o documento está sendo escrito.",
   ],
-  "3Text": ["The document is ready.", "O documento está pronto."],
-  "4Text": [
+  Ready: ["The document is ready.", "O documento está pronto."],
+  Delivering: ["The document is being delivered.", "O documento está sendo entregue."],
+  Delivered: ["Every recipient received the document.", "Todos os destinatários receberam o documento."],
+  PartlyDelivered: [
+    "Some recipients did not receive the document. The table below says why.",
+    "Alguns destinatários não receberam o documento. A tabela abaixo diz porquê.",
+  ],
+  DeliveryFailed: [
+    "No recipient received the document. The table below says why.",
+    "Nenhum destinatário recebeu o documento. A tabela abaixo diz porquê.",
+  ],
+  Failed: [
     "No document was created. Check the error, then generate the report again.",
     "Não foi criado nenhum documento. Verifique o erro e gere o relatório de novo.",
   ],
-  "5Text": ["Every recipient received the document.", "Todos os destinatários receberam o documento."],
-  "6Text": [
+  Cancelled: [
     "It was cancelled before a document was created.",
     "Foi cancelado antes de ser criado um documento.",
   ],
@@ -48,26 +57,12 @@ export const documentTexts = defineTexts({
   ],
 });
 
-/** Delivery methods, by the API's numbers, and delivery statuses. */
+/** Delivery methods, by the API's numbers. */
 export const reportDeliveryLabels = defineTexts({
   "1": ["Download only", "Só para baixar"],
   "2": ["By email", "Por e-mail"],
   "3": ["To storage", "Para o armazenamento"],
   "4": ["By webhook", "Por webhook"],
-});
-
-/** Labels of the delivery statuses, by the API's names, and their explanations on the run's page. */
-export const deliveryStatusTexts = defineTexts({
-  PendingText: ["The document is being delivered.", "O documento está sendo entregue."],
-  DeliveredText: ["Every recipient received the document.", "Todos os destinatários receberam o documento."],
-  PartlyText: [
-    "Some recipients did not receive the document. The table below says why.",
-    "Alguns destinatários não receberam o documento. A tabela abaixo diz porquê.",
-  ],
-  FailedText: [
-    "No recipient received the document. The table below says why.",
-    "Nenhum destinatário recebeu o documento. A tabela abaixo diz porquê.",
-  ],
 });
 
 /** Texts of the report lists, the run page and the request form. */
@@ -140,7 +135,6 @@ export const reportTexts = sectionTexts({
   ofBurst: ["Runs of one burst only.", "Só execuções de uma divisão."],
   allRuns: ["Show all runs", "Mostrar todas as execuções"],
   sinceOnly: (time: string) => [`Runs requested since ${time} only.`, `Só execuções pedidas desde ${time}.`],
-  deliveryStatus: ["Delivery", "Entrega"],
   undelivered: ["Not or partly delivered", "Não entregue ou só em parte"],
   // one run
   requestedBy: ["Requested by", "Pedido por"],

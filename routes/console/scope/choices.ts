@@ -1,5 +1,5 @@
 import { errorTexts } from "../shared/error_texts.ts";
-import { may, type NavItem, type Visit } from "../shared/page.ts";
+import { may, type Visit } from "../shared/page.ts";
 import { managesAllTenants, managesAllUsers } from "../shared/access_queries.ts";
 import { idIn } from "../shared/search_query.ts";
 import { ownTenants } from "./own_tenants.ts";
@@ -24,14 +24,6 @@ export const maySwitch = ({ viewer }: Visit): boolean => viewer.hasOtherTenants 
 export function scopeName(v: Pick<Visit, "viewer" | "locale">): string {
   const t = errorTexts[v.locale];
   return v.viewer.tenant?.name ?? (may(v.viewer, "admin:system") ? t.wholeService : t.noScope);
-}
-
-/** The entry of the list to which the page at an address belongs, if the viewer may open it. */
-export function listOf(v: Pick<Visit, "nav" | "address">): NavItem | undefined {
-  const section = v.address.split(/[/?]/)[0] ?? "";
-  return section === ""
-    ? undefined
-    : v.nav.flatMap(({ items }) => items).find(({ path }) => path === section);
 }
 
 const folded = (text: string): string => text.normalize("NFD").replaceAll(/\p{M}/gu, "").toLowerCase();

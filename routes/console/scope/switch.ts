@@ -5,7 +5,8 @@ import { problem } from "../../../domain/problems/problem.ts";
 import { errorTexts } from "../shared/error_texts.ts";
 import type { Flash } from "../shared/looks.ts";
 import { type ConsolePage, field, optionalField, type Outcome, type Visit } from "../shared/page.ts";
-import { listOf, scopeName } from "./choices.ts";
+import { scopeName } from "./choices.ts";
+import { entryAt } from "../shared/scope.ts";
 import { ownTenant } from "./own_tenants.ts";
 
 /** A relative address of the console. Its first segment has no colon, else it could be the address of another site. */
@@ -51,7 +52,7 @@ export const switchPage = (p: ServicePlatform): ConsolePage => ({
 /** The page to open if the current one does not exist in the scope to which the viewer has switched. */
 export function afterSwitch(v: Visit): { goTo: string; flash: Flash } {
   const t = errorTexts[v.locale];
-  const list = listOf(v);
+  const list = entryAt(v, v.address);
   const [path] = v.address.split("?");
   if (list && list.path !== path) {
     return { goTo: list.path, flash: { tone: "info", text: t.notAfterSwitch(scopeName(v)) } };

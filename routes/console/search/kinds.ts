@@ -7,6 +7,7 @@ import type { Answer, OperationId } from "../shared/operations.ts";
 import type { Visit } from "../shared/page.ts";
 import { managesAllTenants, managesAllUsers } from "../shared/access_queries.ts";
 import { nameOf } from "../access/users/model.tsx";
+import { scheduleOf } from "../reports/model.tsx";
 import { ownTenants } from "../scope/own_tenants.ts";
 
 /** A thing that a search found. */
@@ -53,10 +54,13 @@ export const KINDS: readonly Kind[] = [
   },
   kind("notifications", "readNotification", ({ subject, channel, status }) => [subject || channel, status]),
   kind("files", "readFile", ({ fileName, status }) => [fileName, status]),
-  kind("report-runs", "readReportExecution", ({ reportName, createdAt }) => [
-    reportName,
-    createdAt.slice(0, 16).replace("T", " "),
-  ]),
+  {
+    section: "report-runs",
+    async read(api, id) {
+      const run = await api.call("readReportExecution", { params: { id } });
+      return [await scheduleOf(api, run) ?? run.reportName, run.createdAt.slice(0, 16).replace("T", " ")];
+    },
+  },
   kind("dead-letters", "readDeadLetter", ({ jobTypeName, errorMessage }) => [
     jobTypeName,
     errorMessage && cutText(errorMessage, 120),

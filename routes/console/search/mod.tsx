@@ -2,7 +2,7 @@ import { fragment } from "../components/fragment.ts";
 import { SearchForm } from "../components/finder.tsx";
 import { Card, Empty } from "../components/notice.tsx";
 import { scopeName } from "../scope/choices.ts";
-import { type ConsoleSection, may, type Outcome, type Visit } from "../shared/page.ts";
+import { type ConsoleSection, isOpen, may, type Outcome, type Visit } from "../shared/page.ts";
 import { actsHere, reachOf } from "../shared/scope.ts";
 import { pauseTexts } from "../jobs/pause_texts.ts";
 import { findAnyById, findElsewhere, type Found, KINDS } from "./kinds.ts";
@@ -214,6 +214,3 @@ async function inOtherTenants(v: Visit, id: string): Promise<Group[]> {
   );
   return found.flat().length > 0 ? [{ title: t.elsewhere, items: found.flat() }] : [];
 }
-
-const isOpen = (v: Visit, section: string): boolean =>
-  v.nav.some(({ items }) => items.some(({ path }) => path === section));

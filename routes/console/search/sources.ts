@@ -62,6 +62,7 @@ type Titles =
   | "roles"
   | "files"
   | "messages"
+  | "schedules"
   | "templates"
   | "apiKeys"
   | "accounts"
@@ -181,6 +182,11 @@ export const SOURCES: readonly Source[] = [
       };
     },
   },
+  listed("report-schedules", "schedules", "listReportSchedules", ({ id, name, templateId }) => [
+    id,
+    name,
+    templateId,
+  ]),
   source("templates", "templates", "listNotificationTemplates", ({ id, name, slug, locale }) => [
     id,
     name,

@@ -17,6 +17,7 @@ export const searchTexts = defineTexts({
   files: ["Files", "Arquivos"],
   messages: ["Messages", "Mensagens"],
   reports: ["Reports", "Relatórios"],
+  schedules: ["Report schedules", "Agendamentos de relatórios"],
   templates: ["Message templates", "Modelos de mensagem"],
   apiKeys: ["API keys", "Chaves de API"],
   accounts: ["Service accounts", "Contas de serviço"],

@@ -14,7 +14,7 @@ export interface Sent {
 
 /**
  * Goes to a page that shows `text` as the result of the action.
- * @param o.undo the call that undoes the action, from `inverse`: the page shows the button "Undo".
+ * @param o.undo the call that undoes the action, if it is not one of `INVERSES`: the page shows the button "Undo".
  */
 export const done = (goTo: string, text: string, o: { undo?: Undo } = {}): Outcome => ({
   goTo,
@@ -108,5 +108,3 @@ export const formPage = ({ show, send, restarts, managedBy, ...page }: {
     }
   },
 });
-
-export { inverse } from "./undo.ts";

@@ -135,6 +135,14 @@ export const refusalOf = ({ status, code, message, extras }: Problem, locale: Lo
     retryAfterS: secondsOf(extras.headers?.["retry-after"]),
   }, locale);
 
+/** Runs `send`, which calls the endpoint, and may call others of the API before and after it. */
+type Around = (
+  api: Api,
+  endpoint: CalledEndpoint,
+  input: LooseInput,
+  send: () => Promise<Response>,
+) => Promise<Response>;
+
 /** Client for the service's own API, called in process with the viewer's token. The API's permission checks apply. */
 export class Api {
   constructor(
@@ -145,12 +153,26 @@ export class Api {
       headers: Record<string, string>;
       /** True if lists may be some seconds old, so that a read replica may answer them. */
       mayBeStale?: boolean;
+      /** The permissions that open nothing, because their areas are off. */
+      unserved?: ReadonlySet<string>;
       /** The language of the errors. */
       locale: Locale;
       /** The tenant to which operations that could show all tenants are limited. */
       tenantId?: string | undefined;
+      /** Runs each call of an endpoint. */
+      around?: Around;
     },
   ) {}
+
+  /** This client, whose calls of endpoints run within `around`. */
+  around(around: Around): Api {
+    return new Api(this.handle, { ...this.o, around });
+  }
+
+  /** The permissions that open nothing, because their areas are off. */
+  get unserved(): ReadonlySet<string> {
+    return this.o.unserved ?? new Set();
+  }
 
   /**
    * This client, limited to the tenant that the pages show. A system administrator would see all tenants. A call
@@ -220,12 +242,14 @@ export class Api {
     const given = input.query?.tenantId;
     const isLimited = tenantId && given !== null && !given && showsAllTenants(endpoint);
     const called = isLimited ? { ...input, query: { ...input.query, tenantId } } : input;
-    return await this.send(method.toUpperCase(), addressOf(endpoint, called), {
-      body,
-      headers: { ...ifMatch ? { "if-match": headerText(ifMatch) } : {}, ...headers },
-      signal,
-      needs: access.permissions,
-    });
+    const send = () =>
+      this.send(method.toUpperCase(), addressOf(endpoint, called), {
+        body,
+        headers: { ...ifMatch ? { "if-match": headerText(ifMatch) } : {}, ...headers },
+        signal,
+        needs: access.permissions,
+      });
+    return this.o.around ? await this.o.around(this, endpoint, input, send) : await send();
   }
 
   async request(

@@ -166,6 +166,10 @@ export const actionSentences = defineTexts({
   "userImport.fail": ["The import of users {target} failed", "A importação de usuários {target} falhou"],
   "alertRule.fire": ["Alert {target} fired", "O alerta {target} disparou"],
   "alertRule.resolve": ["Alert {target} is resolved", "O alerta {target} foi resolvido"],
+  "webhookDelivery.redeliver-failed": [
+    "{who} sent failed webhook deliveries again",
+    "{who} reenviou entregas de webhook com falha",
+  ],
   "webhookEndpoint.disable": [
     "The service switched off webhook {target}, because it failed",
     "O serviço desligou o webhook {target}, porque falhava",

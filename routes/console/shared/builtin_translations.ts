@@ -1,14 +1,15 @@
+import { TRANSLATIONS } from "../../../domain/reports/templates/translations.ts";
 import type { Locale } from "./languages.ts";
 
 /** Portuguese translations of built-in permissions, roles and reports, by the English text that the API returns. */
 const PORTUGUESE = new Map(Object.entries({
+  ...TRANSLATIONS.pt,
   // Permissions and their categories
   "Platform": "Plataforma",
   "Everything in every tenant, except the file module":
     "Tudo, em todos os inquilinos, exceto o módulo de arquivos",
   "Administer users across tenants": "Administrar usuários de todos os inquilinos",
   "Administer tenants across the service": "Administrar inquilinos em todo o serviço",
-  "Users": "Usuários",
   "Read the tenant's users": "Ver os usuários do inquilino",
   "Create users in the tenant": "Criar usuários no inquilino",
   "Change, activate and deactivate the tenant's users":
@@ -17,7 +18,6 @@ const PORTUGUESE = new Map(Object.entries({
   "Export the personal data of the tenant's users": "Exportar os dados pessoais dos usuários do inquilino",
   "Act as users of the tenant for up to an hour": "Agir como usuários do inquilino durante até uma hora",
   "Erase the personal data of the tenant's users": "Apagar os dados pessoais dos usuários do inquilino",
-  "Roles": "Papéis",
   "Read the tenant's roles": "Ver os papéis do inquilino",
   "Create roles": "Criar papéis",
   "Change roles and their permissions": "Alterar papéis e suas permissões",
@@ -32,7 +32,6 @@ const PORTUGUESE = new Map(Object.entries({
   "Create tenants": "Criar inquilinos",
   "Change tenants within reach": "Alterar os inquilinos a que tem acesso",
   "Delete tenants within reach": "Excluir os inquilinos a que tem acesso",
-  "Files": "Arquivos",
   "Reserve, confirm and reference files": "Reservar, confirmar e referenciar arquivos",
   "Read file records and download": "Ver registros de arquivos e baixá-los",
   "Change retention and legal holds": "Alterar a conservação e as retenções legais",
@@ -44,7 +43,7 @@ const PORTUGUESE = new Map(Object.entries({
     "Declarar tipos de tarefa executados fora do serviço",
   "Claim and settle jobs of declared types": "Obter e concluir tarefas de tipos declarados",
   "Notifications": "Notificações",
-  "Send messages and manage templates": "Enviar mensagens e gerir modelos",
+  "Send messages and manage templates": "Enviar mensagens e gerenciar modelos",
   "Documents": "Documentos",
   "Change templates of documents such as invoices and letters":
     "Alterar modelos de documentos, como faturas e cartas",
@@ -64,7 +63,8 @@ const PORTUGUESE = new Map(Object.entries({
   "Poll the events of the tenant": "Consultar os eventos do inquilino",
   "Ask whether users have permissions, and introspect tokens":
     "Perguntar se usuários têm permissões, e consultar tokens",
-  "Manage webhook endpoints and see what was sent to them": "Gerir webhooks e ver o que lhes foi enviado",
+  "Manage webhook endpoints and see what was sent to them":
+    "Gerenciar webhooks e ver o que foi enviado a eles",
   "Groups": "Grupos",
   "See the group's child tenants": "Ver os inquilinos do grupo",
   "Include the group's child tenants in summaries": "Contar os inquilinos do grupo nos resumos",
@@ -76,84 +76,39 @@ const PORTUGUESE = new Map(Object.entries({
   "Reads the tenant's data; changes nothing": "Vê os dados do inquilino e não altera nada",
   "Administers the child tenants of a group": "Administra os inquilinos de um grupo",
   // Reports and their parameters
-  "The users linked to the tenant, with their roles, state and last sign-in":
-    "Os usuários ligados ao inquilino, com papéis, estado e último login",
-  "Active": "Ativo",
   "Only active or only inactive users": "Só usuários ativos ou só inativos",
-  "Role": "Papel",
   "Only users who hold the role with this name": "Só usuários com o papel deste nome",
-  "Created from": "Criados desde",
   "Only users created on or after this day (UTC)": "Só usuários criados neste dia ou depois (UTC)",
-  "Created to": "Criados até",
   "Only users created on or before this day (UTC)": "Só usuários criados neste dia ou antes (UTC)",
-  "Include child tenants": "Incluir os inquilinos do grupo",
   "Also rows of the group's child tenants; needs read:group-data in a group tenant":
     "Também as linhas dos inquilinos do grupo; exige read:group-data em um inquilino de grupo",
-  "Access matrix": "Matriz de acessos",
-  "Every user of the tenant with every permission they hold and the role that grants it":
-    "Cada usuário do inquilino com cada permissão que tem e o papel que a concede",
-  "Permission": "Permissão",
   "Only holders of the permission with this code": "Só quem tem a permissão com este código",
   "Only permissions granted by this role": "Só o que este papel dá",
-  "Only effective": "Só efetivas",
   "Leave out inactive users and deactivated links, whose permissions do not count":
     "Sem usuários inativos nem vínculos desativados, cujas permissões não contam",
-  "Role permissions": "Permissões dos papéis",
-  "The tenant's roles with the permissions each grants and how many users hold it":
-    "Os papéis do inquilino, com as permissões que cada um dá e quantos usuários o têm",
   "Only the role with this name": "Só o papel deste nome",
-  "System role": "Papel predefinido",
   "Only built-in roles, or only the tenant's own roles": "Só papéis predefinidos, ou só os personalizados",
-  "Audit log": "Registro de auditoria",
-  "The changes made in the tenant: who, when, what it was before and after":
-    "As alterações feitas no inquilino: quem, quando, como estava antes e depois",
-  "From": "Desde",
   "Only entries on or after this day (UTC)": "Só entradas deste dia ou depois (UTC)",
-  "To": "Até",
   "Only entries on or before this day (UTC)": "Só entradas deste dia ou antes (UTC)",
-  "Action": "Ação",
   "Only this action, such as user.update": "Só esta ação, por exemplo user.update",
-  "Actor": "Autor",
   "Only changes made by this user": "Só alterações feitas por este usuário",
-  "Job executions": "Execuções de tarefas",
-  "The attempts of the tenant's background jobs: when, how long, how they ended":
-    "As tentativas das tarefas do inquilino: quando, quanto demoraram, como terminaram",
   "Only attempts that ended on or after this day (UTC)": "Só tentativas terminadas neste dia ou depois (UTC)",
   "Only attempts that ended on or before this day (UTC)": "Só tentativas terminadas neste dia ou antes (UTC)",
-  "Outcome": "Resultado",
   "Only attempts with this outcome": "Só tentativas que terminaram assim",
-  "Job type": "Tipo de tarefa",
   "Only jobs of this type": "Só tarefas deste tipo",
-  "Dead letters": "Falhas definitivas",
-  "The tenant's jobs that used up their retries, with the last error and whether they were retried":
-    "As tarefas do inquilino que esgotaram as repetições, com o último erro e se foram repetidas",
   "Only jobs that failed for good on or after this day (UTC)":
     "Só tarefas que falharam definitivamente neste dia ou depois (UTC)",
   "Only jobs that failed for good on or before this day (UTC)":
     "Só tarefas que falharam definitivamente neste dia ou antes (UTC)",
-  "Only open": "Só pendentes",
   "Leave out entries that were retried": "Sem as entradas que foram repetidas",
-  "Notification deliveries": "Entregas de notificações",
-  "The tenant's messages by recipient: channel, state, time sent and error":
-    "As mensagens do inquilino por destinatário: canal, estado, quando foram enviadas ou porque não",
   "Only messages created on or after this day (UTC)": "Só mensagens criadas neste dia ou depois (UTC)",
   "Only messages created on or before this day (UTC)": "Só mensagens criadas neste dia ou antes (UTC)",
-  "Channel": "Canal",
   "Only messages of this channel": "Só mensagens deste canal",
   "Only recipients with this outcome": "Só destinatários com este resultado",
-  "File inventory": "Inventário de arquivos",
-  "The tenant's files: state, size, retention, holds and who uploaded them":
-    "Os arquivos do inquilino: estado, tamanho, conservação, retenções e quem os enviou",
   "Only files reserved on or after this day (UTC)": "Só arquivos reservados neste dia ou depois (UTC)",
   "Only files reserved on or before this day (UTC)": "Só arquivos reservados neste dia ou antes (UTC)",
-  "State": "Estado",
   "Only files in this state": "Só arquivos neste estado",
-  "Profile": "Perfil",
   "Only files of this upload profile": "Só arquivos deste perfil de envio",
-  "Tenants overview": "Panorama dos inquilinos",
-  "Every tenant with its users, capacity, roles, files and last sign-in":
-    "Cada inquilino com usuários, capacidade, papéis, arquivos e último login",
-  "Type": "Tipo",
   "Only tenants of this type": "Só inquilinos deste tipo",
   "Only active or only inactive tenants": "Só inquilinos ativos ou só inativos",
 }));

@@ -2,7 +2,7 @@ import { sectionTexts } from "./labels.ts";
 
 /** Texts of the layout around every page, and texts that several pages share. */
 export const commonTexts = sectionTexts({
-  skip: ["Skip to content", "Saltar para o conteúdo"],
+  skip: ["Skip to content", "Ir para o conteúdo"],
   menu: ["Menu", "Menu"],
   navigation: ["Sections", "Seções"],
   product: ["Product", "Produto"],

@@ -16,15 +16,15 @@ export const delegationTexts = sectionTexts({
   viewAs: (name: string) => [`View as ${name}`, `Ver como ${name}`],
   viewAsText: [
     "You see what the user sees. The user gets a mail with your name and the reason, and can end it. The audit log names you both.",
-    "Vê o que o usuário vê. O usuário recebe um e-mail com o seu nome e o motivo, e pode terminar. O registo de auditoria nomeia os dois.",
+    "Vê o que o usuário vê. O usuário recebe um e-mail com o seu nome e o motivo, e pode terminar. O registro de auditoria nomeia os dois.",
   ],
   workFor: ["Work in it for a limited time", "Trabalhar nele por tempo limitado"],
   workText: [
     "You do not join the tenant, and your other sessions stay. The audit log of the tenant shows what you do.",
-    "Não entra no inquilino, e as suas outras sessões ficam. O registo de auditoria do inquilino mostra o que faz.",
+    "Não entra no inquilino, e as suas outras sessões ficam. O registro de auditoria do inquilino mostra o que faz.",
   ],
   reason: ["Reason", "Motivo"],
-  reasonHint: ["The user and the audit log show it.", "O usuário e o registo de auditoria mostram-no."],
+  reasonHint: ["The user and the audit log show it.", "O usuário e o registro de auditoria mostram isso."],
   minutes: ["For how long", "Durante quanto tempo"],
   minutesOf: (minutes: string) => [`${minutes} minutes`, `${minutes} minutos`],
   mayWrite: ["May change things too, not only read", "Também pode alterar, não só ler"],

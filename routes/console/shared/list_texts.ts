@@ -57,6 +57,15 @@ export const listTexts = defineTexts({
     `At most ${limit} rows can be changed at once. Set filters until fewer rows match.`,
     `No máximo ${limit} linhas podem ser alteradas de uma vez. Use filtros até que menos linhas correspondam.`,
   ],
+  pinned: ["Pinned", "Fixadas"],
+  pin: ["Pin to the top of the navigation", "Fixar no topo da navegação"],
+  unpin: ["Remove from the top of the navigation", "Tirar do topo da navegação"],
+  isPinned: ["Pinned to the top of the navigation.", "Fixada no topo da navegação."],
+  unpinned: ["Removed from the top of the navigation.", "Tirada do topo da navegação."],
+  pinsFull: (most: number) => [
+    `You have ${most} pins. Remove one first.`,
+    `Você tem ${most} páginas fixadas. Tire uma antes.`,
+  ],
   leftOut: (count: string) => [
     `It cannot be done to ${count} of the matching rows. They are left out.`,
     `Isto não pode ser feito com ${count} das linhas que correspondem. Elas ficam de fora.`,
@@ -91,7 +100,7 @@ export const listTexts = defineTexts({
   ],
   tooManyOpen: (most: number) => [
     `${most} of your tasks wait or run. Start this one when one of them has ended.`,
-    `${most} das suas tarefas esperam ou rodam. Inicie esta quando uma delas terminar.`,
+    `${most} das suas tarefas esperam ou estão em execução. Inicie esta quando uma delas terminar.`,
   ],
   stop: ["Stop", "Parar"],
   stopConfirm: ["Stop here? What is done stays done.", "Parar aqui? O que está feito permanece feito."],
@@ -118,6 +127,6 @@ export const listTexts = defineTexts({
   csvOf: (list: string) => [`CSV of ${list}`, `CSV de ${list}`],
   fileReady: [
     "The file is ready. It is kept for 7 days.",
-    "O arquivo está pronto. Ele é guardado por 7 dias.",
+    "O arquivo está pronto. Ele é mantido por 7 dias.",
   ],
 });

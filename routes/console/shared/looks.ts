@@ -2,12 +2,14 @@
 
 export type Theme = "auto" | "light" | "dark";
 
-/** A call of the API that undoes an action. `inverse` makes it. */
+/** A call of the API that undoes an action. */
 export interface Undo {
   method: string;
   path: string;
   body?: unknown;
   ifMatch?: string | undefined;
+  /** The tenant in which the action took place, null: in none; absent: the viewer's. */
+  tenantId?: string | null;
 }
 
 /** Result of an action. */

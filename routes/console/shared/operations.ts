@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { ENDPOINTS, type Operations } from "../../endpoints.ts";
+import type { Operations } from "../../areas.ts";
+import { ENDPOINTS } from "../../endpoints.ts";
 import type { Endpoint } from "../../shared/endpoint.ts";
 
 export type OperationId = keyof Operations;

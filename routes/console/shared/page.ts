@@ -2,6 +2,7 @@ import type { ActingSession } from "../../../domain/access/sign_in/browser_sessi
 import type { Child } from "hono/jsx";
 import type { Actor } from "../../../domain/audit/audit.ts";
 import type { SavedFilter } from "../../../domain/console/saved_filters.ts";
+import type { AreaName } from "../../../infra/areas.ts";
 import type { HostedLooks } from "../../looks/hosted_page.ts";
 import type { Log } from "../../../infra/log.ts";
 import type { Api, Page } from "./api.ts";
@@ -23,6 +24,8 @@ export interface Viewer {
   /** The platform tenant, if the user is linked to it. */
   platformId?: string | undefined;
   permissions: ReadonlySet<string>;
+  /** The permissions that open nothing, because their areas are off. admin:system does not include them. */
+  unserved?: ReadonlySet<string>;
   /** A second factor is required and the session lacks it: only pages `forEnrolling` open. */
   isLimited?: true;
 }
@@ -69,8 +72,10 @@ export interface Visit {
   /** Aborted when the browser disconnects. */
   signal: AbortSignal;
   now: Date;
-  /** The filters of this list that the viewer saved. */
-  readSavedFilters(): Promise<SavedFilter[]>;
+  /** The filters of this list, or another one, that the viewer saved. */
+  readSavedFilters(list?: string): Promise<SavedFilter[]>;
+  /** The names of the schedules of report runs that the API has shown to the viewer, by run; not of other runs. */
+  readScheduleNames(runIds: string[]): Promise<Map<string, string>>;
   /** Set while the rows of a list are read for CSV or an action. `list` then passes its rows to it and renders nothing. */
   collect?: (part: ListRows) => void;
 }
@@ -106,6 +111,8 @@ export interface ShownColumn<T = unknown> {
   cell(row: T): Child;
   /** The value in CSV; absent: the text of the cell. */
   csv?(row: T): string;
+  /** Values on a line below that of the cell. In CSV each has a column of its own. */
+  below?: [head: string, cell: (row: T) => Child][];
 }
 
 /** An action on many rows of a list. */
@@ -141,6 +148,8 @@ export interface ConsolePage {
   path: string;
   /** Any one of these permissions opens the page. Absent: every signed-in viewer may open it. */
   permissions?: string[];
+  /** The area of the product that it belongs to; null: none, absent: that of its section. */
+  area?: AreaName | null;
   /** True if it also opens for a session that lacks a required second factor. */
   forEnrolling?: true;
   /** True if its form has the same effect in every tenant, so that it is accepted after a switch of the tenant. */
@@ -159,6 +168,8 @@ export interface NavItem {
   label: Record<Locale, string>;
   icon: string;
   permissions?: string[];
+  /** The area of the product that it belongs to; null: none, absent: that of its section. */
+  area?: AreaName | null;
   /** True if the pages work only in a chosen tenant. */
   needsTenant?: boolean;
 }
@@ -188,6 +199,8 @@ export interface OverviewCard {
 
 /** A section of the console: its pages and navigation entries. */
 export interface ConsoleSection {
+  /** The area of the product that it belongs to; absent: none, so that it is always shown. */
+  area?: AreaName;
   /** Heading above its navigation entries, shared by sections with the same title; absent: no heading, before all others. */
   title?: Record<Locale, string>;
   nav: NavItem[];
@@ -198,8 +211,8 @@ export interface ConsoleSection {
 }
 
 /** True if the viewer holds `permission` or admin:system. */
-export const may = ({ permissions }: Viewer, permission: string): boolean =>
-  permissions.has(permission) || permissions.has("admin:system");
+export const may = ({ permissions, unserved }: Viewer, permission: string): boolean =>
+  permissions.has(permission) || (permissions.has("admin:system") && !unserved?.has(permission));
 
 /**
  * True if the viewer may open a page: any one of its permissions is enough. admin:system includes all but those of the file
@@ -213,12 +226,16 @@ export const mayOpen = (
   (!o.permissions?.length ||
     o.permissions.some((permission) =>
       viewer.permissions.has(permission) ||
-      (viewer.permissions.has("admin:system") && !permission.endsWith(":files"))
+      (may(viewer, permission) && !permission.endsWith(":files"))
     ));
 
 /** True if the viewer holds a file permission. In the file module admin:system does not replace it. */
 export const mayInFiles = ({ permissions }: Viewer, permission: string): boolean =>
   permissions.has(permission);
+
+/** True if the navigation of the viewer has the pages under `path`. */
+export const isOpen = (v: Pick<Visit, "nav">, path: string): boolean =>
+  v.nav.some(({ items }) => items.some((item) => item.path === path));
 
 /** A text field of a form, trimmed; "" if it was not sent. */
 export function field(form: FormData, name: string): string {

@@ -1,6 +1,6 @@
 import { isUuid } from "../../../domain/shared/ids.ts";
-import { type Api, orNull } from "./api.ts";
-import { may, type Viewer, type Visit } from "./page.ts";
+import { type Api, orNull, searchOf } from "./api.ts";
+import { may, type NavItem, type Viewer, type Visit } from "./page.ts";
 import { scopeTexts } from "./scope_texts.ts";
 
 /**
@@ -27,6 +27,10 @@ const AREAS: Record<string, Area | null> = {
   recurring: "jobs",
   "dead-letters": "jobs",
   upcoming: "jobs",
+  "webhook-deliveries": "jobs",
+  notifications: "jobs",
+  templates: "jobs",
+  "report-runs": "jobs",
   workers: "service",
   "files/scanner": "service",
   deploys: "service",
@@ -123,6 +127,24 @@ export function pageScope(v: Visit): Scope {
 export const reachOf = ({ scope, locale }: Visit): string =>
   scope ? scopeTexts[locale].within(scope.name) : scopeTexts[locale].everywhere;
 
+/** True if a row is of the tenant in which the viewer works. */
+export const isOwnRow = (v: Visit, { tenantId }: { tenantId: string | null }): boolean =>
+  tenantId === (v.viewer.tenant?.id ?? null);
+
+/** The address of a page of a tenant's object in a list that may be of all tenants: the viewer first works in the tenant. */
+export const inTenantOf = (v: Visit, tenantId: string | null, address: string): string =>
+  tenantId === null || isOwnRow(v, { tenantId })
+    ? address
+    : `work-in/${tenantId}${searchOf({ back: address })}`;
+
+/** The parameter of lists that show one tenant unless they are asked for all: those of the whole service. */
+export const everywhere = (v: Visit): { everywhere?: true } =>
+  v.scope === null && may(v.viewer, "admin:system") ? { everywhere: true } : {};
+
+/** The tenant that one thing belongs to, within a sentence: "in Northwind"; without a tenant "of the service itself". */
+export const placeOf = ({ locale }: Visit, tenant: string | null | undefined): string =>
+  tenant ? scopeTexts[locale].within(tenant) : scopeTexts[locale].ofService;
+
 /** The client that acts in the scope of the page, also for an administrator in the platform's tenant. */
 export const actingApi = async (v: Visit): Promise<Api> =>
   v.scope === null && v.viewer.tenant !== null ? await v.inScope(null) : v.api;
@@ -130,3 +152,14 @@ export const actingApi = async (v: Visit): Promise<Api> =>
 /** True if the viewer acts in the scope of the page. A tenant that they only look at has no actions. */
 export const actsHere = ({ viewer, scope }: Visit): boolean =>
   scope === null || scope.id === viewer.tenant?.id;
+
+/** The entry of the navigation to which the page at an address belongs, if the viewer may open it. */
+export function entryAt({ nav }: Pick<Visit, "nav">, address: string): NavItem | undefined {
+  const [path = ""] = address.split("?");
+  const items = nav.flatMap(({ items }) => items);
+  return items.find((item) => item.path === path) ??
+    items.find((item) => item.path !== "" && item.path === path.split("/")[0]);
+}
+
+/** True if the viewer may keep saved filters and pins: they are the person's own, in all tenants. */
+export const mayKeep = ({ acting, boundTo }: Visit): boolean => acting === null && boundTo === null;

@@ -10,6 +10,7 @@ export const scopeTexts = defineTexts({
   none: ["No tenant", "Sem inquilino"],
   within: (tenant: string) => [`in ${tenant}`, `em ${tenant}`],
   everywhere: ["for all tenants", "para todos os inquilinos"],
+  ofService: ["of the service itself", "do próprio serviço"],
   looking: (tenant: string) => [
     `You look at ${tenant} without working in it.`,
     `Você vê ${tenant} sem trabalhar nele.`,

@@ -57,10 +57,10 @@ const PORTUGUESE: [english: RegExp, portuguese: string][] = [
   [/^expected one of (.*)$/, "Escolha uma destas opções: $1."],
   [
     /^expected an? (absolute )?http(s\)| or https) URL$/,
-    "Informe um URL que comece por http:// ou https://.",
+    "Informe um URL que comece com http:// ou https://.",
   ],
-  [/^expected an http\(s\) URL or a path .*$/, "Informe um URL http(s) ou um caminho que comece por /."],
-  [/^expected a URL that starts with .*$/, "Informe um URL que comece por http:// ou https://."],
+  [/^expected an http\(s\) URL or a path .*$/, "Informe um URL http(s) ou um caminho que comece com /."],
+  [/^expected a URL that starts with .*$/, "Informe um URL que comece com http:// ou https://."],
   [/^expected a URL without credentials$/, "Informe um URL sem usuário nem senha."],
   [
     /^expected a public address, or one that OUTBOUND_ALLOW names.*$/,
@@ -84,7 +84,7 @@ const PORTUGUESE: [english: RegExp, portuguese: string][] = [
   ],
   [
     /^must not be one of the most common passwords.*$/,
-    "Não pode ser uma das senhas mais comuns, nem repetida ou rodeada de algarismos ou símbolos.",
+    "Não pode ser uma das senhas mais comuns, nem repetida ou rodeada de dígitos ou símbolos.",
   ],
   [
     /^must not be a password that is known from a data breach$/,
@@ -99,7 +99,7 @@ const PORTUGUESE: [english: RegExp, portuguese: string][] = [
   ],
   [
     /^expected 1 to 100 .* (starting|beginning) with a letter or digit$/,
-    "Digite 1 a 100 letras, algarismos, pontos, hifens ou sublinhados, começando por uma letra ou algarismo.",
+    "Digite 1 a 100 letras, dígitos, pontos, hifens ou sublinhados, começando por uma letra ou dígito.",
   ],
   [
     /^expected 1 to 500 visible ASCII characters$/,
@@ -107,7 +107,7 @@ const PORTUGUESE: [english: RegExp, portuguese: string][] = [
   ],
   [
     /^expected 1 to 63 lower-case letters, digits and hyphens$/,
-    "Digite de 1 a 63 letras minúsculas, algarismos e hifens.",
+    "Digite de 1 a 63 letras minúsculas, dígitos e hifens.",
   ],
   [/^expected an absolute URI$/, "Informe um endereço completo, como https://loja.example/callback."],
   [/^expected no fragment$/, "Informe um endereço sem #."],
@@ -139,7 +139,7 @@ const PORTUGUESE: [english: RegExp, portuguese: string][] = [
   ],
   [/^"(.*)" is never due$/, "“$1” nunca ocorre. Altere a expressão."],
   [/^"(.*)" is not a cron expression: (.*)$/, "“$1” não é uma expressão cron: $2."],
-  [/^expected a language tag such as (.*), found "(.*)"$/, "“$2” não é uma etiqueta de idioma como $1."],
+  [/^expected a language tag such as (.*), found "(.*)"$/, "“$2” não é um código de idioma como $1."],
   [/^expected at least one of subject, HTML body .*$/, "Preencha o assunto ou um dos corpos."],
   [/^expected a subject, an htmlBody, .*$/, "Preencha o assunto ou um dos corpos, ou escolha um modelo."],
   [/^expected (a )?JSON( document)?: (.*)$/, "Isto não é JSON válido: $3."],

@@ -32,7 +32,8 @@ export async function readViewer(api: Api, userId: string): Promise<Viewer> {
     // The list may be cut, but the platform tenant is always first or second.
     isInPlatform: tenants.some(({ type }) => type === "Platform"),
     platformId: tenants.find(({ type }) => type === "Platform")?.id,
-    permissions: new Set(permissions),
+    permissions: new Set(permissions).difference(api.unserved),
+    unserved: api.unserved,
   };
 }
 

@@ -5,6 +5,7 @@ import {
 } from "../../../domain/access/sign_in/browser_session.ts";
 import { listSavedFilters } from "../../../domain/console/saved_filters.ts";
 import type { ServicePlatform } from "../../../domain/platform.ts";
+import { readScheduleNames } from "../../../domain/reports/schedules/schedule.ts";
 import { TtlCache } from "../../../domain/shared/ttl_cache.ts";
 import { traceIdOf } from "../../../infra/telemetry/trace_ids.ts";
 import type { Handle } from "../../app.ts";
@@ -26,6 +27,8 @@ export interface VisitContext {
   sitemap: Sitemap;
   /** Tokens of browser sessions, because a signature and its check take longer than the rest of a small page. */
   tokens: TtlCache<string>;
+  /** The permissions that open nothing, because their areas are off. */
+  unserved: ReadonlySet<string>;
 }
 
 /** A request for a page of the console. */
@@ -37,7 +40,7 @@ export interface VisitRequest {
 
 /** Reads the browser's session and its viewer. @returns a redirect to the sign-in if there is no session */
 export async function openVisit(
-  { p, handle, answers, sitemap, tokens }: VisitContext,
+  { p, handle, answers, sitemap, tokens, unserved }: VisitContext,
   { request, ip, params }: VisitRequest,
 ): Promise<{ v: Visit; state: BrowserState } | Response> {
   const state = readCookies(answers.baseUrl, request.headers);
@@ -64,6 +67,7 @@ export async function openVisit(
         "user-agent": request.headers.get("user-agent") ?? "",
         ...traceparent ? { traceparent } : {},
       },
+      unserved,
       mayBeStale: !state.hasChanged && request.method === "GET",
       locale,
     });
@@ -105,7 +109,9 @@ export async function openVisit(
     signal: request.signal,
     now,
     // Saved filters are the person's in all tenants.
-    readSavedFilters: async () => session.boundTo === null ? await listSavedFilters(p.sql, userId, path) : [],
+    readSavedFilters: async (list = path) =>
+      session.boundTo === null ? await listSavedFilters(p.sql, userId, list) : [],
+    readScheduleNames: (runIds) => readScheduleNames(p.sql, runIds),
   };
   return { v, state };
 }

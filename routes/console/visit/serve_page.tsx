@@ -1,3 +1,4 @@
+import { PINS } from "../../../domain/console/saved_filters.ts";
 import { Problem, problem } from "../../../domain/problems/problem.ts";
 import { providerFactorRequired } from "../../../domain/rights/checks.ts";
 import { beyondTenant } from "../../../domain/rights/tenant_sign_in.ts";
@@ -23,7 +24,8 @@ import type { ConsolePage, Outcome, View, Visit } from "../shared/page.ts";
 import { isSameOrigin } from "../shared/request_security.ts";
 import { actsHere } from "../shared/scope.ts";
 import { scopeTexts } from "../shared/scope_texts.ts";
-import { shownResult } from "../shared/undo.ts";
+import type { Undo } from "../shared/looks.ts";
+import { shownResult, undoable } from "../shared/undo.ts";
 import { unreadCount } from "../shared/viewer.ts";
 import { openVisit, type VisitContext, type VisitRequest } from "./open_visit.ts";
 import { findAnyById, findById, kindOf } from "../search/kinds.ts";
@@ -112,7 +114,11 @@ class PageServing {
       return await this.#answer({ goTo: v.address, flash: { tone: "bad", text } });
     }
     this.#sent = form;
-    return await this.#answer(page.path === STEP_UP ? await this.#stepUp(form) : await page.post(v, form));
+    const learning = undoable(v);
+    const outcome = page.path === STEP_UP
+      ? await this.#stepUp(learning.v, form)
+      : await page.post(learning.v, form);
+    return await this.#answer(outcome, learning.undo());
   }
 
   async #stale(page: ConsolePage): Promise<Response> {
@@ -122,8 +128,8 @@ class PageServing {
   }
 
   /** Renews the sign-in, then continues what it interrupted: sends the form, or opens the page. */
-  async #stepUp(form: FormData): Promise<Outcome> {
-    const { v, parts: { sitemap } } = this;
+  async #stepUp(v: Visit, form: FormData): Promise<Outcome> {
+    const { sitemap } = this.parts;
     const interrupted = interruptedBy(form);
     try {
       await v.api.call("stepUp", { body: proofOf(form) });
@@ -160,19 +166,24 @@ class PageServing {
     return await this.#refuse(() => refusalView(failure, v));
   }
 
-  async #answer(outcome: Outcome): Promise<Response> {
+  async #answer(outcome: Outcome, undo?: Undo): Promise<Response> {
     if (outcome instanceof Response) return outcome;
     if (!("goTo" in outcome)) return await this.#show(outcome);
     const { flash, goTo } = outcome;
-    const shown = flash ? [this.#cookies.flash(shownResult(this.v, flash, goTo))] : [];
+    const result = flash && { ...undo && flash.tone === "ok" ? { undo } : {}, ...flash };
+    const shown = result ? [this.#cookies.flash(shownResult(this.v, result, goTo))] : [];
     return await this.parts.answers.goTo(goTo, [...shown, ...this.#changedCookies]);
   }
 
   async #show(view: View): Promise<Response> {
     const { v, parts: { answers: { urls } } } = this;
+    const [unread, pins] = await Promise.all([
+      v.hosted ? null : unreadCount(v.api, v.viewer),
+      v.readSavedFilters(PINS),
+    ]);
     const page = v.hosted
       ? <SetUpLayout urls={urls} v={v} looks={v.hosted} view={view} />
-      : <Layout urls={urls} v={v} view={view} unread={await unreadCount(v.api, v.viewer)} />;
+      : <Layout urls={urls} v={v} view={view} unread={unread} pins={pins} />;
     return await this.parts.answers.html(
       page,
       view.status ?? 200,

@@ -85,6 +85,7 @@ export async function openSetUp(
     signal: request.signal,
     now: p.clock.now(),
     readSavedFilters: () => Promise.resolve([]),
+    readScheduleNames: () => Promise.resolve(new Map()),
   };
   return { v, state };
 }

@@ -26,6 +26,13 @@ export class Sitemap {
     this.#tenantOnly = new Set([EXTENSION_PAGES, ...listed]);
   }
 
+  /** True if a page has the first segment of this path under /console. */
+  hasSection(path: string): boolean {
+    const [first = ""] = path.split("/");
+    return ["sign-in", "assets"].includes(first) ||
+      this.pages.some((page) => page.path.split("/")[0] === first);
+  }
+
   /** The page at a path under /console. */
   find(path: string): FoundPage | null {
     for (const page of this.pages) {

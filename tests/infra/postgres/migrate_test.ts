@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { describeSchema } from "../../../infra/postgres/describe_schema.ts";
-import { migrate, pendingMigrations } from "../../../infra/postgres/migrate.ts";
+import { conditionsOf, migrate, pendingMigrations } from "../../../infra/postgres/migrate.ts";
 import { connectPostgres, type Pool } from "../../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
 
@@ -55,6 +55,17 @@ Deno.test("a migration changed after it was applied is rejected by name", () =>
     await sql`update schema_migrations set sha256 = 'other' where version = 400`;
     await assert.rejects(migrate(sql), /0400_schema\.sql was changed/);
   }));
+
+Deno.test("the first line of each migration says whether the previous version may run", async () => {
+  const folder = join(root, "infra/postgres/migrations");
+  const names = Array.from(Deno.readDirSync(folder), ({ name }) => name).sort();
+  for (const name of names.slice(1)) {
+    const [first] = (await Deno.readTextFile(join(folder, name))).split("\n");
+    assert.match(first ?? "", /^-- Previous version: (may run|must be stopped)\.( [A-Z].*\.)?$/, name);
+  }
+  const conditions = await conditionsOf(names.filter((name) => /^040[56]/.test(name)));
+  assert.deepEqual(conditions.map((text) => /Previous version: may run\. /i.test(text)), [true, true]);
+});
 
 /** An extension with these migrations. */
 async function extensionWith(files: Record<string, string>) {

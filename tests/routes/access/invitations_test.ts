@@ -54,7 +54,7 @@ Deno.test("a person without an account accepts with a password, and can sign in"
   const { looks, ...invited } = offered;
   const offering = { email, tenantName: `Tenant ${tenantId}`, expiresAt };
   assert.deepEqual(invited, { ...offering, account: "New", hasSecondFactor: false });
-  assert.equal(looks.productName, "Steward");
+  assert.equal(looks.productName, offering.tenantName);
   const accepted = await accept(token);
   assert.equal(accepted.status, 200, JSON.stringify(accepted.body));
   const { userId } = accepted.body;

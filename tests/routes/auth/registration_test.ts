@@ -57,7 +57,7 @@ Deno.test("a person registers, proves the email, and signs in with the role of t
   assert.deepEqual([pending.email, pending.tenantName, pending.looks.productName], [
     email,
     `Tenant ${tenantId}`,
-    "Steward",
+    `Tenant ${tenantId}`,
   ]);
   await refused("400 VALIDATION_ERROR", confirm(token, { password: "short" }));
   const { userId, ...rest } = await accepted(confirm(token), 200);

@@ -175,7 +175,7 @@ Deno.test("an authenticator app counts only after its first code; a new start re
   const confirm = (factorId: string, code: string, by = user.me) =>
     by.post(`${FACTORS}/totp/confirm`, { factorId, code });
   const first = await accepted(start());
-  assert.match(first.otpauthUrl, /^otpauth:\/\/totp\/Steward:.*secret=[A-Z2-7]{32}&/);
+  assert.match(first.otpauthUrl, /^otpauth:\/\/totp\/Tenant%20[\da-f-]{36}:.*secret=[A-Z2-7]{32}&/);
   await accepted(signIn(t, user.email)); // it does not count yet
   const { factorId, secret } = await accepted(start());
   await refused("404 FACTOR_NOT_FOUND", confirm(first.factorId, new TestApp(first.secret).code()));

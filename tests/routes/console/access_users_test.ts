@@ -105,7 +105,11 @@ Deno.test("an administrator invites a person, sends the invitation again and rev
   const invited = async () =>
     (await admin.get(`/api/v1/users/invitations?email=${email}`)).body.items[0].status;
   assert.equal(await invited(), "Pending");
+  assert.doesNotMatch(browser.page.rows[0] ?? "", /time/);
   (await browser.press("Send again")).shows(`The invitation was sent to ${email} again.`);
+  assert.match(browser.page.rows[0] ?? "", /1 time/);
+  await browser.press("Send again");
+  assert.match(browser.page.rows[0] ?? "", /2 times/);
   (await browser.press("Revoke")).shows("The invitation was revoked.");
 });
 

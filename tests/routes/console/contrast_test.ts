@@ -1,7 +1,21 @@
 // The contrast of the colours in the style sheets of the console and of hosted pages, without a browser.
 import assert from "node:assert/strict";
-import { contrastOf, READABLE_CONTRAST } from "../../../domain/looks/colours.ts";
+import { contrastOf, READABLE_CONTRAST, readableTextOn, THEME } from "../../../domain/looks/colours.ts";
+import { mailDocument } from "../../../domain/looks/mail_document.ts";
+import { brandStyle } from "../../../routes/console/layout/brand.tsx";
 import { hostedPage } from "../../../routes/looks/hosted_page.ts";
+
+const folder = new URL("../../../routes/console/assets/style/", import.meta.url);
+const tokens = Deno.readTextFileSync(new URL("tokens.css", folder));
+const LOOKS = {
+  productName: "",
+  footer: "",
+  logo: null,
+  logoUrl: null,
+  replyTo: null,
+  senderName: null,
+  senderAddress: "",
+};
 
 /** Minimum contrast of icons, marks, and borders of controls, WCAG 2.2 success criterion 1.4.11. */
 const GRAPHIC_CONTRAST = 3;
@@ -86,7 +100,6 @@ function check(css: string, pages: string[], inherited: string[]): { pairs: numb
 }
 
 Deno.test("texts, icons and borders of the console have enough contrast in both themes", () => {
-  const folder = new URL("../../../routes/console/assets/style/", import.meta.url);
   const css = [...Deno.readDirSync(folder)].map(({ name }) => Deno.readTextFileSync(new URL(name, folder)));
   const pages = ["var(--bg)", "var(--surface)", "var(--raised)"];
   const { pairs, faults } = check(css.join("\n"), pages, ["var(--text)", "var(--muted)", "var(--accent)"]);
@@ -94,17 +107,38 @@ Deno.test("texts, icons and borders of the console have enough contrast in both 
   assert.ok(pairs > 50, `${pairs} pairs`);
 });
 
-Deno.test("texts of hosted pages have enough contrast in both themes", () => {
-  const looks = {
-    productName: "",
-    primaryColour: "#0b6e68",
-    textColour: "#ffffff",
-    footer: "",
-    logoUrl: null,
-  };
-  const html = hostedPage(looks, { title: "", body: "", language: "en" });
-  const css = /<style>(.*)<\/style>/s.exec(html)?.[1] ?? "";
-  const { pairs, faults } = check(css, ["light-dark(#ffffff,#121212)"], ["light-dark(#000000,#ffffff)"]);
-  assert.deepEqual(faults, []);
-  assert.ok(pairs >= 2, `${pairs} pairs`);
+/** Primary colours of tenants: bright, dark, and in between. */
+const PRIMARY = ["#0b6e68", "#ffdd00", "#000000", "#ffffff", "#777777", "#c83c14", "#1f4fd8", "#00ff88"];
+
+Deno.test("texts of hosted pages, sign-in pages and mails in a tenant's colours have enough contrast in both themes", () => {
+  for (const primaryColour of PRIMARY) {
+    const looks = { ...LOOKS, primaryColour, textColour: readableTextOn(primaryColour) };
+    const html = hostedPage(looks, { title: "", body: "", language: "en" });
+    const css = /<style>(.*)<\/style>/s.exec(html)?.[1] ?? "";
+    const hosted = check(css, ["var(--bg)", "var(--surface)"], ["var(--text)"]);
+    assert.deepEqual(hosted.faults, [], primaryColour);
+    assert.ok(hosted.pairs > 5, `${hosted.pairs} pairs`);
+    const signIn = check(`${tokens}${brandStyle(looks)}a{color:var(--accent)}`, [
+      "var(--bg)",
+      "var(--raised)",
+    ], []);
+    assert.deepEqual(signIn.faults, [], primaryColour);
+    const mail = mailDocument('<a class="button" href="x">b</a><a href="y">l</a>', looks, {
+      title: "",
+      logoUrl: null,
+      language: null,
+    });
+    const [, light = ""] = /<a class="link" style="color:(#\w{6})" href="y">/.exec(mail) ?? [];
+    const [, dark = ""] = /a\.link \{ color: (#\w{6})/.exec(mail) ?? [];
+    for (const [n, link] of [light, dark].entries()) {
+      assert.ok(contrastOf(link, THEME.surface[n] ?? "") >= READABLE_CONTRAST, `${primaryColour}: ${link}`);
+    }
+    assert.ok(mail.includes(`background:${primaryColour};color:${looks.textColour}`));
+  }
+});
+
+Deno.test("the console has the colours of mails and hosted pages", () => {
+  for (const [name, [light, dark]] of Object.entries(THEME)) {
+    assert.ok(tokens.includes(`--${name}: light-dark(${light}, ${dark});`), name);
+  }
 });

@@ -174,7 +174,7 @@ Deno.test("an endpoint is paused with a reason, shows who did it, and is resumed
   await until(() => received.get("/paused")?.length === 1);
   await browser.visit(`webhooks/${id}`);
   await browser.follow("Send failed events again");
-  browser.page.shows("No delivery of this endpoint has failed.");
+  browser.page.shows("No delivery to an active endpoint failed");
 });
 
 Deno.test("an operator finds which webhooks fail and why, and sends their events again", async () => {
@@ -195,9 +195,50 @@ Deno.test("an operator finds which webhooks fail and why, and sends their events
   assert.match(rows[0] ?? "", /The receiver answered 410\..*0 of 1 attempts|0 of 1 attempts.*answered 410/);
   (await browser.follow(hook("/moved"))).shows("The receiver answered 410.");
   await browser.follow("Send failed events again");
-  browser.page.shows("1 delivery failed in the last 30 days.");
+  browser.page.shows("This sends 1 failed delivery to active endpoints again, in ");
   (await browser.press("1 event: send again")).shows("1 event was queued again.");
   browser.requireFewClicks();
   await until(() => received.get("/moved")?.length === 2, Boolean, { what: "the second attempt" });
   assert.deepEqual(received.get("/moved"), [ping, ping]);
+});
+
+Deno.test("all failed deliveries of yesterday are sent again, of all endpoints in the scope and of nothing else", async () => {
+  const one = await t.actor({ permissions: ["manage:webhooks"] });
+  const two = await t.actor({ permissions: ["manage:webhooks"] });
+  const { sql } = t.steward.platform;
+  for (const [n, by] of [one, two].entries()) {
+    const { id } =
+      (await by.post("/api/v1/webhook-endpoints", { url: hook(`/late-${n}`), eventTypes: ["role.changed"] }))
+        .body;
+    await by.post(`/api/v1/webhook-endpoints/${id}/pause`, {}); // so that nothing is sent
+    const failed = (count: number, day: number) =>
+      sql`insert into webhook_deliveries (id, endpoint_id, event_type, body, job_id, status, next_attempt_at, completed_at)
+        select gen_random_uuid(), ${id}, 'role.changed', '{}', gen_random_uuid(), 'Failed', null,
+          date_trunc('day', now() at time zone 'UTC') at time zone 'UTC' - make_interval(hours => ${
+        24 * day - 12
+      })
+        from generate_series(1, ${count})`;
+    await failed(n === 0 ? 2 : 101, 1);
+    await failed(1, 2);
+  }
+  const left = async () => (await sql`select from webhook_deliveries where status = 'Failed'`).count;
+  const before = await left();
+  const tenant = await browseAt(t, one, "webhook-deliveries?range=yesterday&status=Failed");
+  assert.equal(tenant.page.rows.length, 2);
+  (await tenant.follow("Send failed events again")).shows(
+    "This sends 2 failed deliveries to active endpoints again, in ",
+  );
+  (await tenant.press("2 events: send again")).shows("2 events were queued again.");
+  assert.equal(await left(), before - 2);
+  const everywhere = await browseAt(t, t.systemAdmin, "webhook-deliveries?range=yesterday&status=Failed");
+  everywhere.page.shows("Tenant", `Tenant ${two.tenantId}`);
+  (await everywhere.follow("Send failed events again")).shows(
+    "101 failed deliveries to active endpoints again, for all tenants",
+  );
+  (await everywhere.press("101 events: send again", { "Type 101": "100" })).shows("101 failed deliveries");
+  assert.equal(await left(), before - 2);
+  (await everywhere.press("101 events: send again", { "Type 101": "101" })).shows(
+    "101 events were queued again.",
+  );
+  assert.equal(await left(), before - 103);
 });

@@ -242,16 +242,30 @@ Deno.test("the pages of jobs say what is paused and why, and who may resumes it"
   assert.equal(await t.settled(id), "Succeeded");
 });
 
-Deno.test("the page of workers shows own workers and parts of the service, and what they hold", async () => {
+Deno.test("workers are shown by host with what they hold; a job leads to its worker, a host to its jobs", async () => {
   const owner = await t.actor({ permissions: ["manage:job-types", "work:jobs"] });
   const [type, host] = [`invoices.${crypto.randomUUID()}`, `mailer-${crypto.randomUUID()}`];
   await owner.put(`/api/v1/job-types/${type}`, {});
   await enqueue(owner, type, {});
-  await new RemoteWorker(owner, host).claim([type]);
+  const id = await enqueue(owner, type, {});
+  const second = await t.actor({ tenantId: owner.tenantId, permissions: ["work:jobs"] });
+  for (const by of [owner, second]) await new RemoteWorker(by, host).claim([type], { max: 1 });
   const browser = await browseAt(t, t.systemAdmin, "");
   await browser.follow("Workers");
-  const { rows } = await browser.waitFor(host);
-  assert.match(rows.find((row) => row.includes(host)) ?? "", new RegExp(`Own worker.*Deno/.*${type}`));
+  const { rows } = await browser.waitFor("2 workers, 2 jobs");
+  const at = rows.findIndex((row) => row.startsWith(host));
+  assert.match(rows[at] ?? "", /2 workers, 2 jobs/);
+  for (const row of rows.slice(at + 1, at + 3)) assert.match(row, new RegExp(`Own worker.*Deno/.*${type}`));
   assert.match(rows.find((row) => row.includes("Part of the service")) ?? "", /Steward\//);
   browser.requireFewClicks();
+  await browser.visit(`jobs/${id}`);
+  const [, worker = ""] = /workers\?worker=([\w-]+)/.exec(browser.page.hrefs.join(" ")) ?? [];
+  await browser.follow(`workers?worker=${worker}`);
+  assert.deepEqual(browser.page.rows.filter((row) => row.includes(type)).length, 1);
+  await browser.follow(host);
+  assert.equal(browser.page.heading, host);
+  assert.equal(browser.page.rows.filter((row) => row.includes(type)).length, 2);
+  assert.ok(browser.page.hrefs.includes(`jobs/${id}`));
+  (await browser.visit(`workers?worker=${owner.userId}`)).shows("The worker has ended.");
+  assert.doesNotMatch((await (await browse(t, owner)).visit(`jobs/${id}`)).hrefs.join(), /workers/);
 });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { browse, browseAt } from "./plain_browser.ts";
+import { around, textOf } from "./shown_page.ts";
 
 const t = await setupShared();
 const { sql } = t.steward.platform;
@@ -26,11 +27,11 @@ Deno.test("a list is downloaded as CSV with its filters, all pages, ids and safe
   assert.match(headers.get("content-disposition") ?? "", /settings-\d{4}-\d\d-\d\d\.csv/);
   assert.ok(html.startsWith("\ufeff"), "spreadsheets need the byte order mark");
   const lines = html.slice(1).trimEnd().split("\r\n");
-  assert.deepEqual([lines[0], lines.length], ["id,Key,Value,Created", 1 + 131]);
+  assert.deepEqual([lines[0], lines.length], ["id,Key,Description,Value,Created", 1 + 131]);
   const { id, createdAt } = (await manager.get("/api/v1/settings?search=csv.000042")).body.items[0];
-  assert.ok(lines.includes(`${id},csv.000042,value 42,${createdAt}`), lines[42]);
+  assert.ok(lines.includes(`${id},csv.000042,,value 42,${createdAt}`), lines[42]);
   const line = lines.find((line) => line.includes("csv.formula")) ?? "";
-  assert.ok(line.includes(`"csv.formula · a, b","'=HYPERLINK(""x"")",`), line);
+  assert.ok(line.includes(`csv.formula,"a, b","'=HYPERLINK(""x"")",`), line);
   assert.ok(!html.includes("other") && !html.includes("theirs"));
   assert.equal((await browser.open("users?as=csv")).status, 403, "the list is closed");
   await addSettings(other, "many.", 10_001);
@@ -60,6 +61,48 @@ Deno.test("filters are saved under a name, used, replaced and deleted; each user
   (await colleague.visit("settings?search=x")).shows("Save filter").lacks("nine");
   await browser.press("Delete the saved filter First <b>nine</b>");
   browser.page.shows("The saved filter was deleted.");
+});
+
+Deno.test("pages and saved filters are pinned to the top of the navigation, by each user", async () => {
+  const manager = await t.actor({ permissions: ["manage:settings", "read:roles"] });
+  const browser = await browse(t, manager);
+  const entries = () => {
+    const [nav] = browser.page.all("nav", ({ attribs }) => attribs.id === "sections");
+    return browser.page.all("a", (link) => around(link, "nav")[0] === nav)
+      .map((link) =>
+        `${textOf(link)} ${link.attribs.href}${link.attribs["aria-current"] ? " (current)" : ""}`
+      );
+  };
+  await browser.visit("roles");
+  const before = entries();
+  await browser.press("Pin to the top of the navigation");
+  assert.deepEqual(entries().slice(0, 3), [...before.slice(0, 2), "Roles roles (current)"]);
+  assert.equal(entries().length, before.length, "it is not in its section too");
+  await browser.visit("settings?search=mail");
+  await browser.press("Save", { "Name of these filters": "Mail: <b>ours</b>" });
+  await browser.press("Pin to the top of the navigation Mail: <b>ours</b>");
+  browser.page.shows("Pinned to the top");
+  assert.deepEqual(entries().slice(2, 4), [
+    "Roles roles",
+    "Mail: <b>ours</b> settings?search=mail (current)",
+  ]);
+  await browser.press("Remove from the top of the navigation");
+  assert.ok(!entries().some((entry) => entry.startsWith("Mail")));
+  assert.ok(entries().includes("Settings settings (current)"));
+  const colleague = await browse(
+    t,
+    await t.actor({ tenantId: manager.tenantId, permissions: ["read:roles"] }),
+  );
+  assert.doesNotMatch((await colleague.visit("roles")).html, /Pinned/);
+  for (
+    const form of [{ entry: "tenants" }, { entry: "//x.test" }, { filter: "7" }, { pin: "7", entry: "" }]
+  ) {
+    assert.equal((await browser.force("lists/pins", { list: "settings", query: "", ...form })).status, 200);
+  }
+  assert.deepEqual(
+    [...await sql`select name from console_saved_filters where user_id = ${manager.userId} and list = '/'`],
+    [{ name: "roles" }],
+  );
 });
 
 Deno.test("a user saves at most 20 filters of a list, and a name is replaced", async () => {

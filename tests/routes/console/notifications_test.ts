@@ -168,7 +168,7 @@ Deno.test("every user sets their notification preferences, and a concurrent chan
     "Nova categoria: E-mail": false,
     "Usar horas de silêncio": true,
     "Fuso horário": "Europe/Lisbon",
-    "Enviar-me um resumo diário": true,
+    "Receber um resumo diário": true,
   });
   browser.page.shows("Suas preferências foram salvas.");
   assert.equal(browser.page.value("promoções: E-mail"), false);

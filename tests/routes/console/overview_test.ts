@@ -168,6 +168,17 @@ Deno.test("every number of the overview leads to a list with as many rows", asyn
     const number = /^([\d,]+)(?=\s|$)/.exec(textOf(statistic ?? link))?.[1];
     return isInMain && number ? [[link.attribs.href ?? "", Number(number.replaceAll(",", ""))] as const] : [];
   });
+  const counts = await browser.open("?part=counts");
+  assert.equal(counts.headers.get("cache-control"), "private, max-age=15");
+  const beside = [...counts.html.matchAll(/class="waiting" href="([^"]+)"[^>]*>([\d,]+)</g)]
+    .map(([, href = "", count]) => [href.replaceAll("&amp;", "&"), Number(count)] as const);
+  assert.deepEqual(beside.map(([href]) => href.split("?")[0]), [
+    "jobs",
+    "dead-letters",
+    "notifications",
+    "webhooks",
+  ]);
+  counted.push(...beside);
   const lists = [
     "audit",
     "dead-letters/list",

@@ -80,7 +80,17 @@ Deno.test("a schedule is created, runs, is paused, changed and deleted", async (
   const id = browser.page.address.slice(-36);
   await browser.press("Run now");
   await browser.visit(`report-schedules/${id}`);
-  await browser.waitFor("Completed");
+  await browser.waitFor("Ready");
+  const runs = await browser.visit("report-runs");
+  assert.match(runs.rows[0] ?? "", /^Monday’s users <i> Users Ready CSV/);
+  const run = await browser.follow(schedule.Name);
+  assert.equal(run.shows("The document is ready.").heading, schedule.Name);
+  await browser.follow(run.hrefs.find((href) => href.startsWith("files/")) ?? "");
+  assert.ok(browser.page.rows.some((row) => row.startsWith(`reports ${schedule.Name}`)), "its owner has a name");
+  await browser.visit(`search?q=${run.address.slice(-36)}`);
+  browser.page.shows(schedule.Name);
+  (await browser.visit("search?q=Monday")).shows("Report schedules", schedule.Name);
+  await browser.visit(`report-schedules/${id}`);
   (await browser.press("Pause")).shows("The schedule is paused.");
   (await browser.press("Resume")).shows("The schedule runs again.");
   await browser.follow("Edit");
@@ -108,7 +118,7 @@ Deno.test("a burst generates one document per value, in Portuguese", async () =>
   (await browser.press("Gerar", burst)).shows("linha");
   await browser.press("Gerar", { Valores: "Admin\nVisitor" });
   assert.match(browser.page.address, /report-runs\?burstId=/);
-  await until(async () => /Concluído.*Concluído/.test((await browser.visit(browser.page.address)).text));
+  await until(async () => /Pronto.*Pronto/.test((await browser.visit(browser.page.address)).text));
   (await browser.follow("Users: Visitor")).shows("Todas as execuções da divisão");
 });
 
@@ -148,7 +158,7 @@ Deno.test("a report that was not delivered leads from the overview to its run, i
   await browser.begin();
   const runs = await browser.follow("1 report of the last 24 hours did not reach all");
   assert.equal(runs.rows.length, 1);
-  assert.match(runs.rows[0] ?? "", /Not delivered/);
+  assert.match(runs.rows[0] ?? "", /Delivery failed/);
   const run = await browser.follow(`report-runs/${body.id}`);
   run.shows("No recipient received the document.", /Refused: .*private/);
   browser.requireFewClicks();

@@ -148,6 +148,47 @@ Deno.test("a page without access says which permission in which tenant is missin
   assert.equal((await browser.follow("Go to the overview")).heading, "Overview");
 });
 
+Deno.test("an administrator of the service sees messages, reports and templates of all tenants, others their own", async () => {
+  const names = [unique("Fernhill"), unique("Glenrock")];
+  const permissions = ["send:notifications", "read:users", "read:files"];
+  const actors = await Promise.all(
+    names.map(async (name) => await t.actor({ tenantId: await t.tenant({ name }), permissions })),
+  );
+  for (const [n, actor] of actors.entries()) {
+    const message = {
+      channel: "InApp",
+      subject: `Subject ${names[n]}`,
+      textBody: "x",
+      recipients: [{ address: actor.userId }],
+    };
+    await accepted(actor.post("/api/v1/notifications/send", message), 200);
+    const template = {
+      slug: "scope-sample",
+      name: `Template ${names[n]}`,
+      locale: "en",
+      textBodyTemplate: "x",
+    };
+    await accepted(actor.post("/api/v1/notification-templates", template), 201);
+    await accepted(actor.post("/api/v1/reports/generate", { templateId: "users", format: 1 }), 201);
+  }
+  const everywhere = await browse(t, await t.actor({ tenantId: t.platformTenantId, role: "SystemAdmin" }));
+  const own = await browse(t, actors[0] ?? assert.fail());
+  for (const list of ["notifications", "templates?search=scope-sample", "report-runs"]) {
+    const { rows } = await everywhere.visit(list);
+    for (const name of names) assert.ok(rows.some((row) => row.includes(name)), `${list}: ${name}`);
+    assert.deepEqual(scopes(everywhere), ["Whole service"]);
+    const narrow = await everywhere.visit(
+      `${list}${list.includes("?") ? "&" : "?"}tenantId=${actors[1]?.tenantId}`,
+    );
+    assert.equal(narrow.rows.length, 1, list);
+    const mine = await own.visit(
+      `${list}${list.includes("?") ? "&" : "?"}everywhere=true&tenantId=${actors[1]?.tenantId}`,
+    );
+    assert.ok(!mine.html.includes(names[1] ?? ""), list);
+    assert.equal(mine.rows.length, 1, list);
+  }
+});
+
 Deno.test("one bar names the scope, and every figure, list and pause of the page is of it", async () => {
   const [name, other] = [unique("Barwind"), unique("Otherwind")];
   const [tenantId, otherId] = [await t.tenant({ name }), await t.tenant({ name: other })];

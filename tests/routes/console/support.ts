@@ -3,7 +3,7 @@ import type axe from "axe-core";
 import type { Browser, Page } from "playwright-core";
 import { openBrowserSession } from "../../../domain/access/sign_in/browser_session.ts";
 import { chromiumInstalled, openBrowser } from "../../support/chromium.ts";
-import { type Actor, setup, type TestService } from "../../support/setup.ts";
+import { type Actor, setup, type SetupOptions, type TestService } from "../../support/setup.ts";
 import { afterAllFiles } from "../../support/test_files.ts";
 
 /** The axe script is large, so it is read only when needed, and added to a page once. */
@@ -26,8 +26,9 @@ afterAllFiles(async () => {
 /** The service of one test file, and a browser. The service stops when the file ends. */
 export async function setupConsole(
   env: Record<string, string> = {},
+  o: SetupOptions = {},
 ): Promise<{ t: TestService; inBrowser: InBrowser }> {
-  const t = await setup(env);
+  const t = await setup(env, o);
   const opened = await (browser ??= openBrowser());
   Deno.test.afterAll(() => t.stop());
   const inBrowser: InBrowser = (name, test) =>

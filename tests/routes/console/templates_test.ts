@@ -7,6 +7,7 @@ import { pngImage } from "../../support/images.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 import { browse, browseAt } from "./plain_browser.ts";
+import { textOf } from "./shown_page.ts";
 
 const t = await setupShared();
 const { sql } = t.steward.platform;
@@ -237,6 +238,9 @@ Deno.test("versions of a template are compared, previewed, and restored", async 
   await browser.press("Compare", { "Older version": "1", "Newer version": "2" });
   browser.page.shows("Differences between version 1 and 2", "- <p>your order is on its way.</p>");
   browser.page.shows("+ <p>your order <b>arrives</b> tomorrow.</p>", /\d unchanged lines/).lacks("alert(1)");
+  const words = (name: string) => browser.page.all(name).map(textOf).join(" ");
+  assert.equal(words("del"), "is on its way");
+  assert.equal(words("ins"), "<b>arrives</b> tomorrow");
   (await browser.follow("Version 2")).shows("Order 3");
   const frames = browser.page.all("iframe").map(({ attribs }) => attribs.title);
   assert.deepEqual(frames, ["Phone, 375 pixels wide", "Desktop"]);

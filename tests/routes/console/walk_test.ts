@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { type DefinedRecord, pathOfRecord } from "../../../domain/records/record_type.ts";
+import { readCsv } from "../../../domain/access/permissions/csv.ts";
 import { RECORDS } from "../../../domain/records/records.ts";
 import type { Viewer } from "../../../routes/console/shared/page.ts";
 import { type Actor, setup } from "../../support/setup.ts";
@@ -51,7 +52,8 @@ const OPEN: Record<string, string> = {
     templates/{id}/versions/{version} invitations/new user-imports/new users/bring-in`,
   "200 403 403 403 200": `
     work-in/{id} first-steps queues/{queue}/pause job-types/{name}/pause workers deploys deploys/{id} workers/database
-    report-targets/new users/{id}/links users/{id}/links/new users/{id}/data alert-rules/new`,
+    report-targets/new users/{id}/links users/{id}/links/new users/{id}/data alert-rules/new
+    webhook-deliveries webhook-deliveries/redeliver`,
   "200 403 403 403 403": `
     users/{id}/act-as delegations
     report-targets report-targets/{id} document-templates document-templates/new document-templates/{id}
@@ -64,7 +66,7 @@ const OPEN: Record<string, string> = {
   } alert-rules alert-rules/{id} api-keys api-keys/new api-keys/{id}/rotate service-accounts service-accounts/new
     service-accounts/{id}/rotate
     oauth-clients oauth-clients/new oauth-clients/{id} oauth-clients/{id}/edit webhooks webhooks/new
-    webhooks/{id} webhooks/{id}/retry webhooks/{id}/edit`,
+    webhooks/{id} webhooks/{id}/edit`,
   "303 403 403 403 403": `
     files/{id}/retention files/{id}/purge webhooks/{id}/pause`,
 };
@@ -155,6 +157,25 @@ Deno.test("every page opens in a tenant without anything", async () => {
     assert.equal(await inspect(browser, path, viewer, faults), 200, path);
   }
   assert.deepEqual(faults, []);
+});
+
+Deno.test("every list has one value in each cell of its CSV", async () => {
+  const browser = await browse(t, administrator);
+  const joined: string[] = [];
+  let lists = 0;
+  for (const page of shown) {
+    const { headers, html } = await browser.open(`${addressOf(samples, page)}?as=csv`);
+    if (!headers.get("content-type")?.startsWith("text/csv")) continue;
+    lists++;
+    const [heads = [], ...rows] = readCsv(html, 1_000).map(({ fields }) => fields);
+    joined.push(
+      ...rows.flatMap((row) =>
+        row.flatMap((cell, n) => /[\n·]/.test(cell) ? [`${page.path}, ${heads[n]}: ${cell}`] : [])
+      ),
+    );
+  }
+  assert.deepEqual(joined, []);
+  assert.ok(lists > 30, `${lists} lists`);
 });
 
 /** Forms that every signed-in viewer may send without any field. */

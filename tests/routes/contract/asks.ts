@@ -355,6 +355,7 @@ export const CASES: Record<string, Case> = {
       await makeObjects(o.c.world, ["webhookDelivery"], { ...o.c.world.ids, ...o.ids }, o.n);
     },
   },
+  redeliverAllFailedWebhooks: activeEndpoint,
   resumeWebhookEndpoint: after("pauseWebhookEndpoint"),
   testWebhookEndpoint: activeEndpoint,
   setTenantLogo: { ask: () => ({ body: pngImage(8, 8) }) },

@@ -19,6 +19,10 @@ export const eventRows: Rows = {
     code: "CROSS_TENANT_FORBIDDEN",
   },
   listWebhookDeliveries: endpoint,
+  listAllWebhookDeliveries: {
+    own: ({ ids }) => ({ query: { tenantId: ids.tenant, endpointId: ids.webhookEndpoint } }),
+  },
+  redeliverAllFailedWebhooks: { own: ({ ids }) => ({ query: { tenantId: ids.tenant }, body: {} }) },
   redeliverWebhook: {
     names: (id) => ({ params: { id: id("webhookEndpoint"), deliveryId: id("webhookDelivery") } }),
     code: NOT_FOUND,

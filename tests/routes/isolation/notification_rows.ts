@@ -11,6 +11,9 @@ const notification = named("notification", "NOTIFICATION_NOT_FOUND");
 const suppression = named("suppression", "NOTIFICATION_SUPPRESSION_NOT_FOUND");
 const template = (params: Record<string, string> = {}, more: Ask = {}) =>
   named("template", "NOTIFICATION_TEMPLATE_NOT_FOUND", { params, ...more });
+/** Lists accept a tenant, and all tenants, only from system administrators. */
+const ofAll: Row = { own: ({ ids }) => ({ query: { tenantId: ids.tenant, everywhere: "true" } }) };
+
 /** Routes of a user's own notifications, called with the victim's user id. */
 const ofVictim = (params: Record<string, string> = {}, body?: unknown): Row => ({
   names: (id) => ({ params, query: { userId: id("user") }, ...(body === undefined ? {} : { body }) }),
@@ -34,8 +37,8 @@ export const notificationRows: Rows = {
   },
   cancelScheduledNotification: notification,
   retryNotification: notification,
-  listNotifications: { own: () => ({}) },
-  readNotificationStats: { own: () => ({}) },
+  listNotifications: ofAll,
+  readNotificationStats: ofAll,
   readNotification: notification,
   sendDirectEmail: { own: () => ({ body: { to: ["own@example.test"], subject: "x", htmlBody: "x" } }) },
   sendDirectPush: {
@@ -53,7 +56,7 @@ export const notificationRows: Rows = {
     code: "NOTIFICATION_TEMPLATE_NOT_FOUND",
   },
   deleteNotificationTemplate: template(),
-  listNotificationTemplates: { own: () => ({}) },
+  listNotificationTemplates: ofAll,
   readNotificationTemplate: template(),
   listNotificationTemplateVersions: template(),
   readNotificationTemplateVersion: template({ version: "1" }),

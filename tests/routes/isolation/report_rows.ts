@@ -20,7 +20,7 @@ export const reportRows: Rows = {
   generateReport: { own: () => ({ body: { templateId: "users", format: 3 } }) },
   generateReportAsync: { own: () => ({ body: { templateId: "users", format: 3 } }) },
   listReportTemplates: { own: () => ({}) },
-  listReportExecutions: { own: () => ({}) },
+  listReportExecutions: { own: ({ ids }) => ({ query: { tenantId: ids.tenant, everywhere: "true" } }) },
   readReportExecution: execution,
   downloadReport: execution,
   deleteReportExecution: execution,

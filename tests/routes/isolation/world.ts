@@ -215,6 +215,7 @@ const MAKERS = {
       job_id: id("job"),
       status: turn("Failed", "Delivered"),
       next_attempt_at: null,
+      completed_at: new Date(),
     }),
 } satisfies Record<string, (m: Making) => string | Promise<string>>;
 export type Kind = keyof typeof MAKERS;

@@ -24,16 +24,17 @@ async function auditOf(name: string): Promise<string> {
   return rows.map(({ action }) => action.replace("jobType.", "")).join();
 }
 
-Deno.test("the sample types exist in development only", () => {
-  const namesIn = (isProduction: boolean) => {
+Deno.test("the sample types exist in development only", async () => {
+  const namesIn = async (isProduction: boolean) => {
     const jobTypes = new JobTypes();
     const { platform } = t.steward;
-    registerJobTypes({ ...platform, jobTypes, config: { ...platform.config, isProduction } }, []);
+    await registerJobTypes({ ...platform, jobTypes, config: { ...platform.config, isProduction } }, []);
     return jobTypes.exposedNames();
   };
   const samples = ["steward.echo", "steward.fail", "steward.sleep"];
-  assert.deepEqual(namesIn(true), namesIn(false).filter((name) => !samples.includes(name)));
-  assert.ok(samples.every((name) => namesIn(false).includes(name)));
+  const inDevelopment = await namesIn(false);
+  assert.deepEqual(await namesIn(true), inDevelopment.filter((name) => !samples.includes(name)));
+  assert.ok(samples.every((name) => inDevelopment.includes(name)));
 });
 
 Deno.test("a type is declared with defaults, read, changed and deleted", async () => {

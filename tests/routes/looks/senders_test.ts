@@ -49,7 +49,7 @@ Deno.test("a sender is pending until its TXT record is found; then the tenant's 
   assert.ok(verifiedAt);
   const sent = await send(by, "after@example.test");
   assert.equal(headerOf(sent, "From"), `Northwind <${address}>`);
-  assert.equal(headerOf(sent, "Sender"), `Steward <${SERVICE}>`);
+  assert.equal(headerOf(sent, "Sender"), `Northwind <${SERVICE}>`);
   assert.equal(sent.from, SERVICE, "bounces come to the service");
   const { effective } = await accepted(by.get(LOOKS));
   assert.deepEqual([effective.senderAddress, effective.senderName], [address, "Northwind"]);

@@ -127,6 +127,7 @@ Deno.test("the list filters by channel, status and time, newest first, and count
   assert.deepEqual(summary, {
     ...nulls("subject scheduledAt templateSlug category deliveryState"),
     id: ids[3],
+    tenantId: actor.tenantId,
     channel: "Sms",
     channelDisplay: "SMS",
     status: "Sent",
@@ -151,7 +152,16 @@ Deno.test("the list filters by channel, status and time, newest first, and count
   assert.equal(stats.length, 10);
   const counted = stats.filter(([, count]) => count !== 0);
   assert.deepEqual(counted, [["totalNotifications", 4], ["sentNotifications", 4]]);
-  assert.equal((await actor.get(`${path}/stats?toDate=2020-01-01`)).body.totalNotifications, 0);
+  const figures = {
+    "toDate=2020-01-01": 0,
+    "channel=Sms": 1,
+    "channel=Sms&recipient=%2B3519": 1,
+    "recipient=%2B3518": 0,
+  };
+  for (const [query, count] of Object.entries(figures)) {
+    assert.equal((await list(query)).totalCount, count, query);
+    assert.equal((await actor.get(`${path}/stats?${query}`)).body.totalNotifications, count, query);
+  }
 });
 
 const FAR = "2190-01-01T00:00:00.000Z";

@@ -53,7 +53,7 @@ Deno.test("a template is rendered with its layout, partials and the tenant's loo
   const by = await sender();
   const { template } = await makeOrder(by);
   has(await render(by, "order", { item: "Top & co", rows: [{ item: "<1>" }, { item: "2" }] }), {
-    htmlBody: "<html><h1>Steward</h1><i>&lt;1&gt;</i><i>2</i></html>",
+    htmlBody: `<html><h1>Tenant ${by.tenantId}</h1><i>&lt;1&gt;</i><i>2</i></html>`,
     textBody: "# <1>,2,",
     subject: "Top & co",
   });
@@ -63,7 +63,11 @@ Deno.test("a template is rendered with its layout, partials and the tenant's loo
   const layouts = (await by.get(`${path}?kind=layout`)).body.items;
   assert.deepEqual(pluck(layouts, "slug", "kind"), [["frame", "Layout"]]);
   await make(by, "named", { subjectTemplate: "Mail of {{ @looks.productName }}", textBodyTemplate: "x" });
-  assert.equal((await render(by, "named")).subject, "Mail of Steward", "also if only the subject shows them");
+  assert.equal(
+    (await render(by, "named")).subject,
+    `Mail of Tenant ${by.tenantId}`,
+    "also if only the subject shows them",
+  );
 });
 
 Deno.test("a message is rendered with the versions of layout and partials of the time it was accepted", async () => {
@@ -83,7 +87,10 @@ Deno.test("a message is rendered with the versions of layout and partials of the
   assert.match(missing.body.detail, /No partial has the slug "line"/);
   assert.equal((await by.delete(`${path}/${template}`)).status, 200);
   await hurry(t, notificationId);
-  assert.equal((await mailFor("pinned@example.test"))?.htmlBody, "<html><h1>Steward</h1><i>1</i></html>");
+  assert.equal(
+    (await mailFor("pinned@example.test"))?.htmlBody,
+    `<html><h1>Tenant ${by.tenantId}</h1><i>1</i></html>`,
+  );
   refused(await send(by, "x@example.test", "order"), 404, "NOTIFICATION_TEMPLATE_NOT_FOUND");
 });
 
@@ -206,7 +213,7 @@ Deno.test("the preview shows texts that are not stored, in their layout and in t
   await makeOrder(by);
   const preview = async (body: Record<string, unknown>) => (await by.post(`${path}/preview`, body)).body;
   const framed = await preview({ htmlBodyTemplate: "{{> line}}", layoutSlug: "frame", data: { item: 2 } });
-  assert.equal(framed.documentHtml, "<html><h1>Steward</h1><i>2</i></html>");
+  assert.equal(framed.documentHtml, `<html><h1>Tenant ${by.tenantId}</h1><i>2</i></html>`);
   const layout = { kind: "Layout", htmlBodyTemplate: "<html>[{{{ body }}}]</html>" };
   const filled = await preview({ ...layout, data: { body: "<b>x</b>" } });
   assert.equal(filled.htmlBody, "<html>[<b>x</b>]</html>");

@@ -83,7 +83,7 @@ Deno.test("what will happen in a tenant is in order of time, counted by hour, ea
   assert.deepEqual((await other.get(UPCOMING)).body.entries, []);
   assert.deepEqual((await other.get(`${UPCOMING}?tenantId=${tenantId}`)).body.entries, []);
   const { body: ofTenant } = await t.systemAdmin.get(`${UPCOMING}?tenantId=${tenantId}`);
-  assert.deepEqual(ofTenant.entries.map(({ kind }: Entry) => kind), ["RecurringJob", "Job", "Job", "Job"]);
+  assert.deepEqual(ofTenant.entries.map(({ kind }: Entry) => kind), ["RecurringJob", "Job", "Message", "Job"]);
   const { body: bare } = await (await t.actor({ tenantId, permissions: ["read:users"] })).get(UPCOMING);
   assert.deepEqual(bare.leftOut, ["Message", "FilePurge", "ApiKeyExpiry", "SetupLinkExpiry"]);
 });

@@ -30,10 +30,10 @@ Deno.test("a document has the partials of its title and body, with their data an
   const body = "<page><p>From {{> by}}</p><table><tbody>{{> rows}}</tbody></table></page>";
   const { id } = await make(by, body, { titleTemplate: "Invoice of {{> by}}" });
   const data = { lines: [{ what: "Top & co" }, { what: "<b>" }], note: "new" };
-  const expected = ["From ", "Steward", "Top & co: new", "<b>: new"];
+  const expected = ["From ", `Tenant ${by.tenantId}`, "Top & co: new", "<b>: new"];
   assert.deepEqual(await drawn(by, id, { data }), expected);
   const { fileName, texts } = await generated(by, (await generate(by, id, { data })).id);
-  assert.deepEqual([fileName, texts], ["Invoice of Steward.pdf", expected]);
+  assert.deepEqual([fileName, texts], [`Invoice of Tenant ${by.tenantId}.pdf`, expected]);
   assert.equal("partSlugs" in (await by.get(`${DOCUMENTS}/${id}`)).body, false);
 });
 

@@ -1,4 +1,4 @@
-import { readableOr } from "../../../looks/colours.ts";
+import { readableShade } from "../../../looks/colours.ts";
 import type { Looks } from "../../../looks/looks.ts";
 import { SHEETML, XML_HEAD } from "./xml.ts";
 
@@ -34,7 +34,7 @@ const rgb = (colour: string): string => `FF${colour.slice(1).toUpperCase()}`;
 
 /** The styles part, with the colours of the tenant. */
 export function stylesPart({ primaryColour, textColour }: Looks): string {
-  const title = rgb(readableOr(primaryColour, "#ffffff", "#1a2230"));
+  const title = rgb(readableShade(primaryColour, "#ffffff"));
   const cells = CELLS.map(([format, font, fill, border]) =>
     `<xf numFmtId="${format}" fontId="${font}" fillId="${fill}" borderId="${border}" xfId="0" applyNumberFormat="1" ` +
     `applyFont="1" applyFill="1" applyBorder="1"/>`

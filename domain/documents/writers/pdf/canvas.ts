@@ -13,7 +13,7 @@ export interface CanvasOptions {
   width: number;
   height: number;
   title: string;
-  author: string | null;
+  author: string;
   createdAt: Date;
   /** Language of the text, such as `en` or `pt-BR`. */
   language: string;
@@ -243,9 +243,8 @@ export class Canvas {
     const images = [...this.#sources.values()].map(({ name, id }) => `/${name} ${id} 0 R`).join("");
     this.#pages.end(`/Font<<${names}>>/XObject<<${later}${images}>>`);
     const { title, author, createdAt, language } = this.options;
-    const authorEntry = author ? `/Author${pdfText(author)}` : "";
     const info = file.write(
-      `<</Title${pdfText(title)}${authorEntry}/Producer(Steward)/CreationDate${pdfDate(createdAt)}>>`,
+      `<</Title${pdfText(title)}/Author${pdfText(author)}/CreationDate${pdfDate(createdAt)}>>`,
     );
     const root = file.write(
       `<</Type/Catalog/Pages ${this.#pages.root} 0 R/Lang${pdfText(language)}` +

@@ -51,7 +51,7 @@ function beginPages(document: ReportDocument, size: "A4" | "A3"): { pages: Pages
     width,
     height,
     title,
-    author: requestedBy,
+    author: requestedBy ?? looks.productName,
     createdAt: generatedAt,
     language: wording.tag,
   });

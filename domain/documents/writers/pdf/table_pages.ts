@@ -62,7 +62,7 @@ export class TablePages {
     canvas.close();
     pages.need(24);
     pages.y += 6;
-    const total = this.#count === 0 ? "No rows." : `${this.#count} ${this.#count === 1 ? "row" : "rows"}`;
+    const total = this.table.wording.words.rowCount(this.#count);
     canvas.element("P", () => pages.text(total, { font: "sans", size: 8, color: COLORS.soft }));
     pages.y += 14;
   }

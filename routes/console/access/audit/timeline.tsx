@@ -11,8 +11,9 @@ import { Badge, clockTime, exactTime, Time } from "../../components/values.tsx";
 import { fileStates } from "../../files/model.tsx";
 import { jobStates } from "../../jobs/job_status.tsx";
 import { messageStates } from "../../notifications/status.tsx";
-import { runStates } from "../../reports/model.tsx";
+import { runState, runStates } from "../../reports/model.tsx";
 import { searchOf } from "../../shared/api.ts";
+import { inTenantOf } from "../../shared/scope.ts";
 import type { Locale } from "../../shared/languages.ts";
 import type { Answer } from "../../shared/operations.ts";
 import { type ConsolePage, may, type View, type Visit } from "../../shared/page.ts";
@@ -87,7 +88,11 @@ function Item({ v, entry, names }: { v: Visit; entry: Entry; names: Names }) {
         <Badge tone="idle">{t[kind]}</Badge>
         {kind === "Audit"
           ? <AuditSentence v={v} entry={auditEntry(entry, names)} />
-          : <a href={pathOf(entry)}>{entry.title ?? entry.id.slice(-8)}</a>}
+          : (
+            <a href={kind === "Job" ? pathOf(entry) : inTenantOf(v, entry.tenantId, pathOf(entry))}>
+              {entry.title ?? entry.id.slice(-8)}
+            </a>
+          )}
         {statusOf(v, entry)}
       </div>
       <span class="muted">
@@ -140,10 +145,12 @@ const STATES: {
   Job: jobStates,
   Message: messageStates,
   File: fileStates,
-  Report: runStates,
 };
 
 function statusOf(v: Visit, { kind, status }: Entry): Child {
+  if (status !== null && kind === "Report") {
+    return runStates.badge(v, runState({ status: Number(status), deliveryStatus: null }));
+  }
   const states = STATES[kind];
   if (status === null || !states || !Object.hasOwn(states.labels.en, status)) return status;
   return (states.badge as (v: Visit, status: string) => Child)(v, status);

@@ -23,7 +23,7 @@ export const permissionTexts = sectionTexts({
   ],
   defaultRolesIntro: [
     "These roles have the permission in all tenants, also in future ones. The others lose it everywhere. Nobody is signed out.",
-    "Estes papéis têm a permissão em todos os inquilinos, também nos futuros. Os outros perdem-na em todos. Ninguém precisa entrar de novo.",
+    "Estes papéis têm a permissão em todos os inquilinos, também nos futuros. Os outros a perdem em todos. Ninguém precisa entrar de novo.",
   ],
   defaultRolesSaved: (code: string) => [
     `The roles with ${code} were saved.`,
@@ -36,7 +36,7 @@ export const permissionTexts = sectionTexts({
   ],
   saved: ["The permission was saved.", "A permissão foi salva."],
   wasCreated: (code: string) => [`${code} was created.`, `${code} foi criada.`],
-  wasDeleted: (code: string) => [`${code} was deleted.`, `${code} foi eliminada.`],
+  wasDeleted: (code: string) => [`${code} was deleted.`, `${code} foi excluída.`],
   deleteConfirm: (code: string) => [
     `Delete the permission ${code}? This cannot be undone.`,
     `Excluir a permissão ${code}? Não pode ser desfeito.`,

@@ -1,16 +1,13 @@
 import { Fields, Form } from "../../components/fields.tsx";
 import { buttonLink, CsrfField, SEARCH_LENGTH } from "../../components/forms.tsx";
 import { Card, Notice } from "../../components/notice.tsx";
-import { done, formPage, inverse } from "../../shared/actions.ts";
+import { done, formPage } from "../../shared/actions.ts";
 import { commonTexts } from "../../shared/common_texts.ts";
 import { field, fieldsIn, may, type View, type Visit } from "../../shared/page.ts";
 import { type Category, readCatalog, readGrants, roleCrumbs } from "./model.tsx";
 import { roleTexts } from "./texts.ts";
 import type { Answer } from "../../shared/operations.ts";
 import { RoleEffect } from "../users/role_effect.tsx";
-
-/** A role with more permissions than this has no undo, because the undo is kept in a cookie of limited size. */
-const MAX_UNDONE = 40;
 
 const bodyOf = (form: FormData) => ({
   ...fieldsIn(form, "name", "description"),
@@ -72,17 +69,8 @@ export const editRolePage = formPage({
       const preview = await v.api.call("previewRole", { params, body: { permissionIds } });
       if (preview.affectedCount > 0 || preview.sessionCount > 0) return reviewView(v, form, preview);
     }
-    const etag = field(form, "etag");
-    const { value: former } = await v.api.versioned("readRole", { params });
-    const held = (await readGrants(v, former.id)).map(({ id }) => id);
-    const saved = await v.api.versioned("updateRole", { params, body: bodyOf(form), ifMatch: etag });
-    const undo = inverse("updateRole", {
-      params,
-      body: { name: former.name, description: former.description ?? "", permissionIds: held },
-      ifMatch: saved.etag,
-    });
-    const fits = held.length <= MAX_UNDONE;
-    return done(`roles/${params.id}`, roleTexts[v.locale].saved, fits ? { undo } : {});
+    await v.api.call("updateRole", { params, body: bodyOf(form), ifMatch: field(form, "etag") });
+    return done(`roles/${params.id}`, roleTexts[v.locale].saved);
   },
 });
 

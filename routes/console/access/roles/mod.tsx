@@ -15,7 +15,12 @@ import { Icon } from "../../components/icons.tsx";
 /** The tenant's roles with user and permission counts, and a summary. */
 async function rolesPage(v: Visit): Promise<View> {
   const t = roleTexts[v.locale];
-  const [page, summary] = await Promise.all([v.api.list("listRoles", v), v.api.call("summarizeRoles")]);
+  // The figures are those of all roles, so a filtered list has none.
+  const isFiltered = ["search", "isSystemRole"].some((name) => v.query.get(name));
+  const [page, summary] = await Promise.all([
+    v.api.list("listRoles", v),
+    isFiltered ? null : v.api.call("summarizeRoles"),
+  ]);
   return {
     title: t.roles,
     actions: (
@@ -30,7 +35,7 @@ async function rolesPage(v: Visit): Promise<View> {
       icon: "roles",
       caption: t.caption,
       empty: [t.empty, t.emptyText],
-      top: statisticList(v, [
+      above: summary && statisticList(v, [
         [t.roles, summary.totalRoles],
         [t.systemRoles, summary.systemRoles, { href: "roles?isSystemRole=true" }],
         [t.customRoles, summary.customRoles, { href: "roles?isSystemRole=false" }],
@@ -39,11 +44,10 @@ async function rolesPage(v: Visit): Promise<View> {
       ]),
       filters: [search(t.search), choice("isSystemRole", t.origin, { false: t.custom, true: t.builtin })],
       columns: [
-        linkColumn(
-          t.role,
-          ({ id, name, description }) => [`roles/${id}`, name, translateBuiltin(v.locale, description)],
-          { sort: "name" },
-        ),
+        linkColumn(t.role, ({ id, name }) => [`roles/${id}`, name], {
+          sort: "name",
+          below: [[t.description, ({ description }) => translateBuiltin(v.locale, description)]],
+        }),
         { head: t.origin, cell: (role) => <RoleOrigin v={v} role={role} /> },
         { head: t.permissions, align: "end", cell: ({ permissionCount }) => number(v, permissionCount) },
         { head: t.users, align: "end", sort: "userCount", cell: ({ userCount }) => number(v, userCount) },

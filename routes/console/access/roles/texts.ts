@@ -49,7 +49,7 @@ export const roleTexts = sectionTexts({
     `Delete the role ${name}? This cannot be undone.`,
     `Excluir o papel ${name}? Não pode ser desfeito.`,
   ],
-  wasDeleted: (name: string) => [`The role ${name} was deleted.`, `O papel ${name} foi eliminado.`],
+  wasDeleted: (name: string) => [`The role ${name} was deleted.`, `O papel ${name} foi excluído.`],
   noPermissions: [
     "This role gives no permissions yet. Edit it to add some.",
     "Este papel ainda não dá permissões. Edite-o para as adicionar.",

@@ -104,8 +104,8 @@ export const providerTexts = sectionTexts({
   issuerHint: ["Such as https://login.example.com", "Como https://login.example.com"],
   clientId: ["Client ID", "ID do cliente"],
   clientSecret: ["Client secret", "Segredo do cliente"],
-  secretHint: ["Empty: the stored secret stays.", "Vazio: o segredo guardado fica."],
-  stored: ["stored", "guardado"],
+  secretHint: ["Empty: the stored secret stays.", "Vazio: o segredo salvo fica."],
+  stored: ["stored", "salvo"],
   metadata: ["Metadata of the provider (XML)", "Metadados do provedor (XML)"],
   metadataHint: [
     "Pasted metadata replace the three fields below.",
@@ -147,6 +147,6 @@ export const providerTexts = sectionTexts({
   checked: ["The domain was checked.", "O domínio foi verificado."],
   removeDomainConfirm: (name: string) => [
     `Delete ${name}? People whom a provider has already signed in can still sign in.`,
-    `Excluir ${name}? Quem um provedor já aceitou continua a poder entrar.`,
+    `Excluir ${name}? Quem um provedor já aceitou continua podendo entrar.`,
   ],
 });

@@ -1,4 +1,4 @@
-import { done, inverse } from "../../shared/actions.ts";
+import { done } from "../../shared/actions.ts";
 import type { ConsolePage } from "../../shared/page.ts";
 import { tenantPage } from "./detail.tsx";
 import { editTenantPage, newTenantPage } from "./form.tsx";
@@ -14,10 +14,8 @@ const activation = (verb: "activate" | "deactivate"): ConsolePage => ({
   async post(v) {
     const isActive = verb === "activate";
     const { params } = v;
-    const { value: { name }, etag } = await v.api.versioned("updateTenant", { params, body: { isActive } });
-    const text = tenantTexts[v.locale][isActive ? "activated" : "deactivated"](name);
-    const undo = inverse("updateTenant", { params, body: { isActive: !isActive }, ifMatch: etag });
-    return done(`tenants/${params.id}`, text, { undo });
+    const { name } = await v.api.call("updateTenant", { params, body: { isActive } });
+    return done(`tenants/${params.id}`, tenantTexts[v.locale][isActive ? "activated" : "deactivated"](name));
   },
 });
 

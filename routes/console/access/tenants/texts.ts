@@ -33,7 +33,7 @@ export const tenantTexts = sectionTexts({
   requireSecondFactor: ["Require a second factor", "Exigir um segundo fator"],
   requireSecondFactorHint: [
     "Users without a second factor must add one before they can work in this tenant. This applies at once, also to you.",
-    "Os usuários sem segundo fator precisam adicionar um antes de trabalhar neste inquilino. Aplica-se de imediato, também a você.",
+    "Os usuários sem segundo fator precisam adicionar um antes de trabalhar neste inquilino. Vale de imediato, também a você.",
   ],
   actAs: ["Administrators may act as users", "Os administradores podem agir como usuários"],
   allowed: ["Yes; the user gets a mail", "Sim; o usuário recebe um e-mail"],
@@ -61,8 +61,8 @@ export const tenantTexts = sectionTexts({
     `Delete ${name}? Its users lose access to it, and its data is hidden.`,
     `Excluir ${name}? Os usuários perdem o acesso e os dados ficam ocultos.`,
   ],
-  wasDeleted: (name: string) => [`${name} was deleted.`, `${name} foi eliminado.`],
-  saved: ["The tenant was saved.", "O inquilino foi guardado."],
+  wasDeleted: (name: string) => [`${name} was deleted.`, `${name} foi excluído.`],
+  saved: ["The tenant was saved.", "O inquilino foi salvo."],
   wasCreated: (name: string) => [
     `${name} was created with the built-in roles.`,
     `${name} foi criado com os papéis predefinidos.`,

@@ -5,7 +5,7 @@ import { managesAllTenants } from "../../shared/access_queries.ts";
 import { searchOf } from "../../shared/api.ts";
 import { defineTexts } from "../../shared/languages.ts";
 import type { Row } from "../../shared/operations.ts";
-import type { View, Visit } from "../../shared/page.ts";
+import { isOpen, type View, type Visit } from "../../shared/page.ts";
 import { tenantTexts } from "./texts.ts";
 import { TenantTabs } from "../sign_in/tenant_tabs.tsx";
 
@@ -20,11 +20,13 @@ const texts = defineTexts({
   service: ["Service itself", "O próprio serviço"],
   storage: ["Storage", "Armazenamento"],
   growth: ["Growth of storage", "Crescimento do armazenamento"],
+  growthRate: ["Growth rate", "Taxa de crescimento"],
   mails: ["Mails", "E-mails"],
   jobs: ["Job runs", "Execuções de tarefas"],
   reports: ["Reports", "Relatórios"],
   measured: ["Measured", "Medido"],
   before: (count: string) => [`before: ${count}`, `antes: ${count}`],
+  former: (what: string) => [`${what}, month before`, `${what}, mês anterior`],
 });
 
 type Usage = Row<"listUsage">;
@@ -41,6 +43,30 @@ export async function usagePage(v: Visit): Promise<View> {
       new Date(Date.UTC(v.now.getUTCFullYear(), v.now.getUTCMonth() - back)).toISOString().slice(0, 7),
   );
   const month = v.query.get("month") ?? (isOfAll ? months[0] : undefined);
+  const hasReports = isOpen(v, "report-runs");
+  const storesFiles = hasReports || !v.viewer.unserved?.has("read:files");
+  const storage: Column<Usage>[] = [
+    {
+      head: t.storage,
+      sort: "storageBytes",
+      align: "end",
+      cell: ({ storageBytes }) => bytes(v, storageBytes),
+      csv: ({ storageBytes }) => String(storageBytes),
+    },
+    {
+      head: t.growth,
+      align: "end",
+      cell: ({ storageBytes, previous }) =>
+        previous &&
+        `${storageBytes < previous.storageBytes ? "−" : "+"}${
+          bytes(v, Math.abs(storageBytes - previous.storageBytes))
+        }`,
+      csv: ({ storageBytes, previous }) => previous ? String(storageBytes - previous.storageBytes) : "",
+      below: [[t.growthRate, ({ storageBytes, previous }) =>
+        previous && previous.storageBytes > 0 &&
+        percent(v, (storageBytes - previous.storageBytes) / previous.storageBytes)]],
+    },
+  ];
   return await listView(v, "listUsage", {
     path: "tenants/usage",
     icon: "tenants",
@@ -65,31 +91,20 @@ export async function usagePage(v: Visit): Promise<View> {
         cell: ({ tenantId, tenantName }) =>
           tenantId ? <a href={`tenants/usage${searchOf({ tenantId })}`}>{tenantName}</a> : t.service,
       },
-      {
-        head: t.storage,
-        sort: "storageBytes",
-        align: "end",
-        cell: ({ storageBytes }) => bytes(v, storageBytes),
-        csv: ({ storageBytes }) => String(storageBytes),
-      },
-      {
-        head: t.growth,
-        align: "end",
-        cell: ({ storageBytes, previous }) =>
-          previous && <Growth v={v} now={storageBytes} then={previous.storageBytes} />,
-        csv: ({ storageBytes, previous }) => previous ? String(storageBytes - previous.storageBytes) : "",
-      },
-      ...(["mails", "jobs", "reports"] as const).map((name): Column<Usage> => ({
+      ...storesFiles ? storage : [],
+      ...(["mails", "jobs", ...hasReports ? ["reports" as const] : []] as const).map((
+        name,
+      ): Column<Usage> => ({
         head: t[name],
         sort: name,
         align: "end",
-        cell: (row) => (
-          <>
-            {number(v, row[name])}
-            {row.previous && <span class="sub">{t.before(number(v, row.previous[name]))}</span>}
-          </>
-        ),
+        cell: (row) => number(v, row[name]),
         csv: (row) => String(row[name]),
+        below: [[
+          t.former(t[name]),
+          ({ previous }) =>
+            previous && (v.collect ? String(previous[name]) : t.before(number(v, previous[name]))),
+        ]],
       })),
       { head: t.measured, cell: ({ updatedAt }) => <Time v={v} at={updatedAt} />, wideOnly: true },
     ],
@@ -102,10 +117,3 @@ const monthName = ({ locale }: Visit, month: string): string =>
     year: "numeric",
     timeZone: "UTC",
   });
-
-const Growth = ({ v, now, then }: { v: Visit; now: number; then: number }) => (
-  <>
-    {`${now < then ? "−" : "+"}${bytes(v, Math.abs(now - then))}`}
-    {then > 0 && <span class="sub">{percent(v, (now - then) / then)}</span>}
-  </>
-);

@@ -2,14 +2,14 @@ import { orNull, type Page } from "../../shared/api.ts";
 import { actionButton, buttonLink, deleteButton } from "../../components/forms.tsx";
 import { actionsColumn, timeColumn } from "../../components/list.tsx";
 import { Card, Empty } from "../../components/notice.tsx";
-import { type Column, dataTable } from "../../components/table.tsx";
+import { cellOf, type Column, dataTable } from "../../components/table.tsx";
 import { Badge, Codes, CopyValue, factList, Time } from "../../components/values.tsx";
 import { commonTexts } from "../../shared/common_texts.ts";
 import type { Row } from "../../shared/operations.ts";
 import { may, mayInFiles, type View, type Visit } from "../../shared/page.ts";
 import { managesAllUsers } from "../../shared/access_queries.ts";
 import { timelineFact } from "../../components/timeline_fact.tsx";
-import { type AnyUser, nameOf, readUser, userCrumbs, type UserLink, UserStatus } from "./model.tsx";
+import { type AnyUser, nameOf, readUser, statusColumn, userCrumbs, type UserLink } from "./model.tsx";
 import { delegationTexts } from "../../shared/delegation_texts.ts";
 import { dataTexts } from "../../shared/data_request_texts.ts";
 import { userTexts } from "./texts.ts";
@@ -43,7 +43,7 @@ export async function userPage(v: Visit): Promise<View> {
       <>
         <Card title={t.profile}>
           {factList([
-            [t.status, <UserStatus v={v} user={user} />],
+            [t.status, cellOf(statusColumn(v), user)],
             [t.email, <CopyValue v={v} value={user.email} />],
             [t.phone, user.phoneNumber],
             [t.secondFactor, user.hasSecondFactor ? common.yes : common.no],

@@ -52,8 +52,21 @@ async function importsPage(v: Visit): Promise<View> {
           </a>
         ),
       },
-      { head: t.status, cell: (row) => importStatus(v, row) },
-      { head: t.imported, cell: (row) => countsOf(v, row) },
+      {
+        head: t.status,
+        cell: ({ status }) => importStates.badge(v, status),
+        below: [[t.dryRun, ({ dryRun }) => dryRun && <Badge tone="idle">{t.dryRun}</Badge>]],
+      },
+      {
+        head: t.imported,
+        cell: (row) => countsOf(v, row),
+        csv: ({ created }) => String(created),
+        below: [
+          [t.wasUpdatedRow, ({ updated }) => v.collect && String(updated)],
+          [t.wasUnchangedRow, ({ unchanged }) => v.collect && String(unchanged)],
+          [t.rowFailed, ({ failed }) => v.collect && String(failed)],
+        ],
+      },
       timeColumn(v, t.finished, "finishedAt", { wideOnly: true }),
     ],
   });

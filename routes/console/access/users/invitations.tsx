@@ -38,30 +38,52 @@ async function invitationsPage(v: Visit): Promise<View> {
       text("email", t.email, { maxlength: 320 }),
       choice("status", t.status, invitationStates.choices(v)),
     ],
-    columns: [
-      {
-        head: t.email,
-        cell: ({ email, userId }) => userId ? <a href={`users/${userId}`}>{email}</a> : email,
-      },
-      {
-        head: t.roles,
-        cell: ({ roles }) => roles.map(({ name }) => name).join(", ") || t.noRoles,
-        wideOnly: true,
-      },
-      {
-        head: t.status,
-        cell: ({ status }) => invitationStates.badge(v, status),
-      },
-      timeColumn(v, t.invitedAt, "createdAt"),
-      {
-        head: t.sentAgain,
-        cell: ({ sentAt, createdAt }) => sentAt === createdAt ? null : <Time v={v} at={sentAt} />,
-        wideOnly: true,
-      },
-      timeColumn(v, t.validUntil, "expiresAt", { wideOnly: true }),
-      actionsColumn(v, (row) => mayInvite && <Actions v={v} row={row} />),
-    ],
+    columns: async (rows) => {
+      const resends = await countResends(v, rows);
+      return [
+        {
+          head: t.email,
+          cell: ({ email, userId }) => userId ? <a href={`users/${userId}`}>{email}</a> : email,
+        },
+        {
+          head: t.roles,
+          cell: ({ roles }) => roles.map(({ name }) => name).join(", ") || t.noRoles,
+          wideOnly: true,
+        },
+        {
+          head: t.status,
+          cell: ({ status }) => invitationStates.badge(v, status),
+        },
+        timeColumn(v, t.invitedAt, "createdAt"),
+        {
+          head: t.sentAgain,
+          cell: ({ id, sentAt }) => {
+            const count = resends.get(id);
+            return count !== undefined && (
+              <>
+                {t.times(count)}
+                <span class="sub">
+                  <Time v={v} at={sentAt} />
+                </span>
+              </>
+            );
+          },
+        },
+        timeColumn(v, t.validUntil, "expiresAt", { wideOnly: true }),
+        actionsColumn(v, (row) => mayInvite && <Actions v={v} row={row} />),
+      ];
+    },
   });
+}
+
+/** How often each invitation was sent again, by its id; not those that were sent once. The audit log knows it. */
+async function countResends(v: Visit, rows: Invitation[]): Promise<Map<string, number>> {
+  const sentAgain = rows.filter(({ sentAt, createdAt }) => sentAt !== createdAt);
+  const counts = sentAgain.map(async ({ id }): Promise<[string, number]> => {
+    const query = { action: "invitation.resend", targetId: id, pageSize: 1 };
+    return [id, (await v.api.call("readAuditLog", { query })).totalCount];
+  });
+  return new Map(await Promise.all(counts));
 }
 
 function Actions({ v, row: { id, email, status } }: { v: Visit; row: Invitation }) {

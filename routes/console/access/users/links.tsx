@@ -3,7 +3,7 @@ import { SelectField } from "../../components/forms.tsx";
 import { namedChoices } from "../../components/list.tsx";
 import { Card, Empty, Notice } from "../../components/notice.tsx";
 import { Badge } from "../../components/values.tsx";
-import { done, formPage, inverse } from "../../shared/actions.ts";
+import { done, formPage } from "../../shared/actions.ts";
 import { orNull, Refusal } from "../../shared/api.ts";
 import { field, may, type Visit } from "../../shared/page.ts";
 import { managesAllUsers, type RoleChoice, roleChoices, tenantChoices } from "../../shared/access_queries.ts";
@@ -185,16 +185,12 @@ export const ownRolesPage = formPage({
     });
   },
   async send(v, form) {
-    const params = { userId: v.params.id };
-    const former = (await v.api.call("listUserRoles", { params })).map(({ id }) => id);
     await v.api.call("setUserRoles", {
-      params,
+      params: { userId: v.params.id },
       body: { roleIds: form.getAll("roleIds").map(String) },
       ifMatch: field(form, "etag"),
     });
-    const { etag } = await v.api.versioned("listUserRoles", { params });
-    const undo = inverse("setUserRoles", { params, body: { roleIds: former }, ifMatch: etag });
-    return done(`users/${v.params.id}`, userTexts[v.locale].rolesSaved, { undo });
+    return done(`users/${v.params.id}`, userTexts[v.locale].rolesSaved);
   },
 });
 

@@ -6,7 +6,7 @@ import { orNull, type Page } from "../../shared/api.ts";
 import { commonTexts } from "../../shared/common_texts.ts";
 import { may, type View, type Visit } from "../../shared/page.ts";
 import { managesAllUsers, roleChoices, tenantNames } from "../../shared/access_queries.ts";
-import { type AnyUser, nameOf, UserStatus, UserTabs } from "./model.tsx";
+import { type AnyUser, nameOf, statusColumn, UserTabs } from "./model.tsx";
 import { userActions } from "./row_actions.tsx";
 import { userTexts } from "./texts.ts";
 
@@ -77,9 +77,16 @@ function columns(v: Visit, names: Map<string, string>): Column<AnyUser>[] {
     {
       head: t.user,
       sort: "email",
-      cell: (user) => <UserName v={v} user={user} />,
+      cell: (user) => (
+        <>
+          <a href={`users/${user.id}`}>{nameOf(user)}</a>{" "}
+          {user.id === v.viewer.userId && <Badge tone="info">{t.isYou}</Badge>}
+        </>
+      ),
+      csv: nameOf,
+      below: [[t.email, (user) => (v.collect || nameOf(user) !== user.email) && user.email]],
     },
-    { head: t.status, cell: (user) => <UserStatus v={v} user={user} /> },
+    statusColumn(v),
     managesAllUsers(v)
       ? { head: t.tenants, cell: ({ tenants = [] }) => <Tenants v={v} links={tenants} names={names} /> }
       : {
@@ -99,14 +106,6 @@ function columns(v: Visit, names: Map<string, string>): Column<AnyUser>[] {
     timeColumn(v, t.created, "createdAt", { sort: "createdAt", wideOnly: true }),
   ];
 }
-
-const UserName = ({ v, user }: { v: Visit; user: AnyUser }) => (
-  <div>
-    <a href={`users/${user.id}`}>{nameOf(user)}</a>{" "}
-    {user.id === v.viewer.userId && <Badge tone="info">{userTexts[v.locale].isYou}</Badge>}
-    {nameOf(user) !== user.email && <span class="sub">{user.email}</span>}
-  </div>
-);
 
 function Tenants(
   { v, links, names }: { v: Visit; links: NonNullable<AnyUser["tenants"]>; names: Map<string, string> },

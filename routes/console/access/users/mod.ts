@@ -24,9 +24,9 @@ const activation = (verb: "activate" | "deactivate"): ConsolePage => ({
   path: `users/{id}/${verb}`,
   permissions: CHANGE,
   async post(v) {
-    const undo = await setActive(v, v.params.id ?? "", verb === "activate");
+    await setActive(v, v.params.id ?? "", verb === "activate");
     const text = userTexts[v.locale][verb === "activate" ? "activated" : "deactivated"];
-    return done(`users/${v.params.id}`, text, { undo });
+    return done(`users/${v.params.id}`, text);
   },
 });
 

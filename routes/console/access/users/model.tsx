@@ -1,7 +1,6 @@
+import type { Column } from "../../components/table.tsx";
 import { type Tab, tabBar } from "../../components/tabs.tsx";
 import { Badge, clockTime } from "../../components/values.tsx";
-import { inverse } from "../../shared/actions.ts";
-import type { Undo } from "../../shared/looks.ts";
 import type { Row } from "../../shared/operations.ts";
 import { may, type Visit } from "../../shared/page.ts";
 import { managesAllUsers } from "../../shared/access_queries.ts";
@@ -25,18 +24,22 @@ export const nameOf = (
 ): string => `${firstName} ${lastName}`.trim() || email;
 
 /** Active or inactive, and the end of a sign-in lock. */
-export function UserStatus({ v, user }: { v: Visit; user: AnyUser }) {
+export function statusColumn(v: Visit): Column<AnyUser> {
   const t = userTexts[v.locale];
-  return (
-    <span class="row">
-      {user.isActive ? <Badge tone="ok">{t.active}</Badge> : <Badge tone="idle">{t.inactive}</Badge>}
-      {user.isLockedOut && (
-        <Badge tone="bad">
-          {user.lockoutExpiresAt ? t.lockedUntil(clockTime(v, user.lockoutExpiresAt)) : t.locked}
-        </Badge>
-      )}
-    </span>
-  );
+  return {
+    head: t.status,
+    cell: ({ isActive }) =>
+      isActive ? <Badge tone="ok">{t.active}</Badge> : <Badge tone="idle">{t.inactive}</Badge>,
+    below: [[
+      t.locked,
+      ({ isLockedOut, lockoutExpiresAt }) =>
+        isLockedOut && (
+          <Badge tone="bad">
+            {lockoutExpiresAt ? t.lockedUntil(clockTime(v, lockoutExpiresAt)) : t.locked}
+          </Badge>
+        ),
+    ]],
+  };
 }
 
 /** The breadcrumb of a user's pages. */
@@ -61,13 +64,9 @@ export function UserTabs(
   return tabs.length > 1 ? tabBar(t.users, tabs) : null;
 }
 
-/**
- * Activates or deactivates a user, through the API route that the viewer may use.
- * @returns what undoes it
- */
-export async function setActive(v: Visit, id: string, isActive: boolean): Promise<Undo> {
-  const operation = managesAllUsers(v) ? "updateUserAnywhere" : "updateUser";
-  const params = { id };
-  const { etag } = await v.api.versioned(operation, { params, body: { isActive } });
-  return inverse(operation, { params, body: { isActive: !isActive }, ifMatch: etag });
-}
+/** Activates or deactivates a user, through the API route that the viewer may use. */
+export const setActive = (v: Visit, id: string, isActive: boolean): Promise<unknown> =>
+  v.api.call(managesAllUsers(v) ? "updateUserAnywhere" : "updateUser", {
+    params: { id },
+    body: { isActive },
+  });

@@ -64,7 +64,8 @@ export function RoleEffect({ v, preview }: { v: Visit; preview: Preview }) {
           {dataTable(t.affectedUsers, users, null, [
             linkColumn<Preview["users"][number]>(
               t.user,
-              (user) => [`users/${user.id}`, nameOf(user), nameOf(user) !== user.email && user.email],
+              (user) => [`users/${user.id}`, nameOf(user)],
+              { below: [[t.email, (user) => nameOf(user) !== user.email && user.email]] },
             ),
             { head: t.gains, cell: ({ gains }) => <CodesOrNone codes={gains} /> },
             { head: t.loses, cell: ({ loses }) => <CodesOrNone codes={loses} /> },

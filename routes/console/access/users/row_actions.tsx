@@ -19,10 +19,10 @@ const texts = defineTexts({
     ["user: unlock?", "users: unlock them?"],
     ["usuário: desbloquear?", "usuários: desbloquear?"],
   ),
-  addRole: ["Add a role", "Adicionar função"],
+  addRole: ["Add a role", "Adicionar papel"],
   addRoleMany: counted(
     ["user: add a role?", "users: add a role?"],
-    ["usuário: adicionar uma função?", "usuários: adicionar uma função?"],
+    ["usuário: adicionar um papel?", "usuários: adicionar um papel?"],
   ),
   moveRole: ["Move to another role", "Mover para outro papel"],
   moveMany: counted(
@@ -93,6 +93,7 @@ export const userActions = rowActions<AnyUser>({
             name="roleId"
             choices={choices}
             required
+            autofocus
           />
         </div>
       );

@@ -16,6 +16,7 @@ export const userTexts = sectionTexts({
   sentAt: ["Sent", "Enviado"],
   invitedAt: ["Invited", "Convidado"],
   sentAgain: ["Sent again", "Enviado de novo"],
+  times: counted(["time", "times"], ["vez", "vezes"]),
   invitedAgain: (email: string) => [
     `The invitation was sent to ${email} again. Its former link stops working.`,
     `O convite foi enviado de novo para ${email}. O link anterior deixa de funcionar.`,
@@ -135,7 +136,7 @@ export const userTexts = sectionTexts({
     `End all sessions of ${email}?`,
     `Terminar todas as sessões de ${email}?`,
   ],
-  allEnded: counted(["session ended.", "sessions ended."], ["sessão terminada.", "sessões terminadas."]),
+  allEnded: counted(["session ended.", "sessions ended."], ["sessão encerrada.", "sessões encerradas."]),
   addExisting: ["Add an existing user", "Adicionar um usuário existente"],
   addExistingHint: [
     "The email of a user who has an account in another tenant.",
@@ -179,7 +180,7 @@ export const userTexts = sectionTexts({
   imports: ["User imports", "Importações de usuários"],
   importUsers: ["Import users", "Importar usuários"],
   importTitle: ["User import", "Importação de usuários"],
-  dryRunTitle: ["Dry run of a user import", "Ensaio de uma importação de usuários"],
+  dryRunTitle: ["Dry run of a user import", "Simulação de uma importação de usuários"],
   importStarted: ["The import has started.", "A importação foi iniciada."],
   importStartedAt: ["Started", "Início"],
   importNow: ["Import now", "Importar agora"],
@@ -192,7 +193,7 @@ export const userTexts = sectionTexts({
     "Um arquivo CSV com cabeçalho (email, firstName, lastName, phoneNumber, externalId, isActive, roles, passwordHash, metadata) ou uma lista JSON de objetos com estes membros. UTF-8, no máximo 100.000 linhas.",
   ],
   noImports: ["No imports yet", "Ainda não há importações"],
-  noImportsText: ["Upload a file, then start a dry run.", "Envie um arquivo e inicie um ensaio."],
+  noImportsText: ["Upload a file, then start a dry run.", "Envie um arquivo e inicie uma simulação."],
   sourceFile: ["File", "Arquivo"],
   fileId: ["File id", "Id do arquivo"],
   fileHint: [
@@ -200,7 +201,7 @@ export const userTexts = sectionTexts({
     "Um arquivo de texto enviado cuja análise terminou.",
   ],
   openFile: ["Open the file", "Abrir o arquivo"],
-  dryRun: ["Dry run", "Ensaio"],
+  dryRun: ["Dry run", "Simulação"],
   imported: ["Users", "Usuários"],
   importCounts: (created: string, updated: string, unchanged: string, failed: string) => [
     `${created} created, ${updated} updated, ${unchanged} unchanged, ${failed} failed`,

@@ -50,7 +50,8 @@ function draw(
   const bottom = height - margin - footerHeight;
   const pages = divide(piecesOf(page.body, inner, style), { top, bottom });
 
-  const canvas = new Canvas({ width, height, title, author: requestedBy, createdAt: generatedAt, language });
+  const author = requestedBy ?? looks.productName;
+  const canvas = new Canvas({ width, height, title, author, createdAt: generatedAt, language });
   for (const [i, placed] of pages.entries()) {
     const numbers = { page: i + 1, pages: pages.length };
     canvas.addPage();

@@ -1,0 +1,6 @@
+import { deliveryJob } from "./deliver.ts";
+import { releaseHeldJob } from "./pause_endpoint.ts";
+import { redeliverFailedJob } from "./redeliver_failed.ts";
+
+/** The job types that deliver events to webhooks. */
+export const eventJobTypes = [deliveryJob, releaseHeldJob, redeliverFailedJob];

@@ -1,0 +1,20 @@
+/** The areas of the product that a service may leave out. */
+export const AREA_NAMES = [
+  "access",
+  "jobs",
+  "files",
+  "notifications",
+  "reports",
+  "events",
+  "records",
+  "oauth",
+] as const;
+export type AreaName = typeof AREA_NAMES[number];
+
+/** The areas of a service that are on. */
+export interface AreasOn {
+  AREAS: ReadonlySet<AreaName>;
+}
+
+/** True if the registry of files works: its routes are served, or reports keep their documents in it. */
+export const keepsFiles = ({ AREAS }: AreasOn): boolean => AREAS.has("files") || AREAS.has("reports");
