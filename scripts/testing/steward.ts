@@ -158,13 +158,15 @@ function controlsOf(steward: Steward): Omit<TestSteward, "url" | "stop" | typeof
     },
     jobs: {
       async drain() {
-        let left: JobState[] = [];
-        for (let jobs: JobState[] | undefined; left.length === 0 && jobs?.length !== 0;) {
+        let left: JobState[];
+        let isIdle: boolean;
+        do {
           await steward.sweep();
           await finishDirectMessages(platform);
-          jobs = await due();
+          const jobs = await due();
+          isIdle = jobs.length === 0;
           left = await settle(jobs);
-        }
+        } while (!isIdle && left.length === 0);
         const jobs = await ended();
         const hasRun = ({ status }: JobState) => status === "Succeeded";
         return { ran: jobs.filter(hasRun), failed: jobs.filter((job) => !hasRun(job)), left };
@@ -192,7 +194,7 @@ function controlsOf(steward: Steward): Omit<TestSteward, "url" | "stop" | typeof
 }
 
 function linksOf(text: string | null, html: string | null): string[] {
-  if (html === null) return text?.match(/https?:\/\/[^\s<>"]+/g) ?? [];
+  if (html === null) return text?.match(/https?:\/\/[^\s<>"]*[^\s<>".,;:!?)]/g) ?? [];
   const links = new Set<string>();
   new Parser({ onopentag: (_, { href }) => href && links.add(href) }).end(html);
   return [...links];
