@@ -25,8 +25,7 @@ export function areaMissingOf(o: AreasOn, metric: AlertMetric): string | null {
   return null;
 }
 
-/** Rules that tell when a value of the tenant crosses a threshold. `domain/operations/alerts.ts` measures them. */
-export const alertRules = defineRecord({
+const declared = defineRecord({
   one: "alertRule",
   many: "alertRules",
   path: "alert-rules",
@@ -44,13 +43,6 @@ export const alertRules = defineRecord({
   table: "alert_rules",
   sortedBy: "name",
   changes: "partial",
-  check({ config }, { metric, slackTarget }) {
-    const area = metric ? areaMissingOf(config, metric) : null;
-    if (area !== null) throw invalid({ metric: [`${metric} cannot be measured: AREAS leaves out ${area}`] });
-    if (slackTarget && !config.AREAS.has("reports")) {
-      throw invalid({ slackTarget: ["targets do not exist: AREAS leaves out reports"] });
-    }
-  },
   unique: { alert_rules_name_unique: "The tenant already has an alert rule with this name." },
   members: {
     name: { shape: requiredName(200), label: { en: "Name", pt: "Nome" }, sort: "same_text(name)" },
@@ -156,6 +148,36 @@ export const alertRules = defineRecord({
     },
   },
 });
+
+/** @throws VALIDATION_ERROR that names the area which is off */
+function requireAreas(
+  o: AreasOn,
+  { metric, slackTarget }: { metric?: AlertMetric | undefined; slackTarget?: string | null | undefined },
+): void {
+  const area = metric ? areaMissingOf(o, metric) : null;
+  if (area !== null) throw invalid({ metric: [`${metric} cannot be measured: AREAS leaves out ${area}`] });
+  if (slackTarget && !o.AREAS.has("reports")) {
+    throw invalid({ slackTarget: ["targets do not exist: AREAS leaves out reports"] });
+  }
+}
+
+const { source } = declared;
+
+/** Rules that tell when a value of the tenant crosses a threshold. `domain/operations/alerts.ts` measures them. */
+export const alertRules: typeof declared = {
+  ...declared,
+  source: {
+    ...source,
+    async create(p, tx, caller, input) {
+      requireAreas(p.config, input);
+      return await source.create(p, tx, caller, input);
+    },
+    async update(p, tx, caller, id, input, ifMatch) {
+      requireAreas(p.config, input);
+      return await source.update(p, tx, caller, id, input, ifMatch);
+    },
+  },
+};
 
 /** The size in GB at which the operator wants to be told of the database; null: no rule names one. */
 export async function readDatabaseLimit(q: Sql): Promise<number | null> {

@@ -19,7 +19,6 @@ import {
   capitalNames,
   type DefinedRecord,
   type RecordAction,
-  type RecordContext,
   type RecordLabels,
   type RecordSource,
 } from "./record_type.ts";
@@ -65,8 +64,6 @@ export interface RecordDeclaration<One extends string, Many extends string, M ex
   unique?: Record<string, Label>;
   /** Further error codes of create and update. */
   problems?: ProblemCode[];
-  /** Refuses values that depend on the configuration. @throws VALIDATION_ERROR or one of `problems` */
-  check?: (p: RecordContext, input: Partial<RowOf<M>>) => void;
   /** Buttons of a row in the console, by a name of lower-case letters and dashes. Only records of extensions have them. */
   actions?: Record<string, RecordAction<RowOf<M>>>;
 }
@@ -164,10 +161,7 @@ export function defineRecord<One extends string, Many extends string, const M ex
     isUnique: Object.keys(d.unique ?? {}).length > 0,
     query: z.object(Object.fromEntries(filters.map((member) => [member.name, filterShape(member)]))),
     sortable: Object.keys(sorts) as [string, ...string[]],
-    source: refusingViolations(
-      tableSource(stored, (many) => recordNamed(many, `the record ${one}`)),
-      d.check as RecordDeclaration<One, Many, Members>["check"],
-    ),
+    source: refusingViolations(tableSource(stored, (many) => recordNamed(many, `the record ${one}`))),
   };
   declared.set(many, record);
   return record as unknown as RecordOf<One, Many, M>;
@@ -247,17 +241,10 @@ const DATA = "22";
 /** Wraps a source so that values which the table refuses are answered as errors of the request (400 or 409), not as 500. */
 const refusingViolations = <Result, Create, Update>(
   source: RecordSource<Result, Create, Update>,
-  check: (p: RecordContext, input: Create | Update) => void = () => {},
 ): RecordSource<Result, Create, Update> => ({
   ...source,
-  async create(p, tx, caller, input) {
-    check(p, input);
-    return await checked(tx, source.create(p, tx, caller, input));
-  },
-  async update(p, tx, caller, id, input, ifMatch) {
-    check(p, input);
-    return await checked(tx, source.update(p, tx, caller, id, input, ifMatch));
-  },
+  create: (...args) => checked(args[1], source.create(...args)),
+  update: (...args) => checked(args[1], source.update(...args)),
   remove: (...args) => checked(args[0], source.remove(...args), { isRemoval: true }),
 });
 
