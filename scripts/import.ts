@@ -22,8 +22,8 @@ SOURCE: keycloak (exports of a realm), auth0 (exports of users, password hashes 
 
 Example: deno task import keycloak realm-export.json --write
 
-Exit code 0 when nothing was refused, 1 when something was, 64 for wrong usage, 66 when a file cannot be read, 69 when a
-service or database does not answer.`;
+Exit code 0 when nothing was refused, 1 when something was, 64 for wrong usage, 66 when the source cannot be read, 69 when the
+service does not answer.`;
 
 type FromFiles = (files: string[]) => Promise<Plan>;
 const fromDatabase =
@@ -52,7 +52,9 @@ await runScript({
       throw new Failure(EXIT.noInput, `cannot read the source: ${error.message}`);
     });
     await writePlan(new Transport({ baseUrl, token }), plan, !write).catch((error) => {
-      throw error instanceof StewardProblem ? new Failure(EXIT.unavailable, error.message) : error;
+      if (error instanceof Failure) throw error;
+      const isRefusal = error instanceof StewardProblem && error.status < 500;
+      throw new Failure(isRefusal ? EXIT.refused : EXIT.unavailable, `${baseUrl}: ${error.message}`);
     });
     for (const line of plan.refused) console.error(`refused: ${line}`);
     if (!write) console.log("dry run, nothing written; repeat it with --write");

@@ -65,7 +65,9 @@ export async function writePlan(api: Transport, plan: Plan, isDryRun: boolean): 
       const { created, updated, unchanged, failed } = done;
       return { created, updated, unchanged, failed };
     } finally {
-      await post(`/api/v1/files/${fileId}/purge`, { reason: "Users were imported" });
+      await post(`/api/v1/files/${fileId}/purge`, { reason: "Users were imported" }).catch((error) =>
+        plan.refused.push(`the purge of file ${fileId}, which has the hashes; purge it: ${error.message}`)
+      );
     }
   }
 
