@@ -10,7 +10,6 @@ import { Person, userNames } from "../components/user_names.tsx";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { ConsolePage, View, Visit } from "../shared/page.ts";
 import {
-  deliveryBadge,
   formatName,
   isMoving,
   methodLabel,

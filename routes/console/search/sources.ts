@@ -173,7 +173,7 @@ export const SOURCES: readonly Source[] = [
       };
     },
   },
-  listed("report-schedules", "schedules", "listReportSchedules", ({ id, name, templateId }) => [
+  source("report-schedules", "schedules", "listReportSchedules", ({ id, name, templateId }) => [
     id,
     name,
     templateId,

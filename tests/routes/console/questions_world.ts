@@ -4,7 +4,8 @@ import { EVERYTHING } from "../../../domain/jobs/reach.ts";
 import { newId } from "../../../domain/shared/ids.ts";
 import { eicar } from "../../support/content.ts";
 import { accepted } from "../../support/outcomes.ts";
-import type { ActorOptions, TestService } from "../../support/setup.ts";
+import type { NewUser } from "../../../scripts/testing/people.ts";
+import type { TestService } from "../../support/setup.ts";
 import { Uploading } from "../files/uploading.ts";
 import { everyTenantPermission } from "../isolation/world.ts";
 import { FakeServer } from "../../domain/notifications/delivering.ts";
@@ -139,7 +140,7 @@ export async function makeWorld(t: TestService, receiver: string) {
     const person = async (
       firstName: string,
       lastName: string,
-      o: Pick<ActorOptions, "role" | "permissions">,
+      o: Pick<NewUser, "role" | "permissions">,
     ) => {
       const actor = await t.actor({ tenantId: zephyr, ...o });
       const email = `${firstName}@zephyr.test`.toLowerCase();
