@@ -77,7 +77,7 @@ Deno.test("a report is printed in the language and time zone of the tenant's set
   const { body } = await request({ templateId: "users", format: HTML }, by);
   const html = new TextDecoder().decode((await fetchDocument(by, body.id)).bytes);
   assert.match(html, /<dt>Gerado em<\/dt><dd>\d\d\/\d\d\/\d{4}, [\d:]{8} America\/Sao_Paulo<\/dd>/);
-  for (const text of ["<h1>Usuários</h1>", ">Último acesso</th>", ">Usuários por papéis<"]) {
+  for (const text of ["<h1>Usuários</h1>", ">Último login</th>", ">Usuários por papéis<"]) {
     assert.ok(html.includes(text), text);
   }
   assert.equal((await set({ defaultLocale: null, timeZoneId: null })).body.timeZoneId, null);
