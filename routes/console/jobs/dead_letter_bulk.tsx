@@ -118,7 +118,7 @@ function bulkView(v: Visit, kind: Kind, sent: Sent | null, counted: Counted | nu
   return formView(f, {
     title: isRetry ? t.retryTitle : t.purgeTitle,
     crumbs: [{ href: "dead-letters", label: t.title }],
-    intro: isRetry ? t.retryIntro : t.purgeIntro,
+    intro: counted ? null : isRetry ? t.retryIntro : t.purgeIntro,
     buttons: (
       <>
         {matched > 0 && (

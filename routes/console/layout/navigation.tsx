@@ -51,7 +51,9 @@ export function Navigation({ v, view, pins }: { v: Visit; view: View; pins: Save
       {entries.map((entry) => <Item v={v} entry={entry} isCurrent={entry.href === current} />)}
     </ul>
   );
-  const counts = `./${searchOf({ part: "counts", tenantId: v.query.get("tenantId") })}`;
+  // The browser keeps the answer, so the address says whose counts it has: a switch or "View as" keeps the cookie.
+  const of = [v.viewer.userId, v.viewer.tenant?.id].join(".");
+  const counts = `./${searchOf({ part: "counts", tenantId: v.query.get("tenantId"), of })}`;
   return (
     <nav class="sections" id="sections" aria-label={commonTexts[locale].navigation}>
       {untitled.map(({ entries }) => list(entries))}

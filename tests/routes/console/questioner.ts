@@ -1,12 +1,26 @@
 import assert from "node:assert/strict";
 import type { Locator, Page } from "playwright-core";
+import type { accepted } from "../../support/outcomes.ts";
+import type { Actor } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
+import type { World } from "./questions_world.ts";
 
 const README = new URL("../../../routes/console/README.md", import.meta.url);
 const MAX_CLICKS = 5;
 const PRESSED = ["link", "button", "checkbox", "option"] as const;
 const FIELDS = ["textbox", "searchbox", "combobox", "spinbutton"] as const;
-const WITHIN_MS = 30_000;
+const WITHIN_MS = 60_000;
+
+/** Defines a test that finds the answer, or does what is asked, by the way that the README shows. */
+export type Ask = (question: string, find: (q: Questioner) => Promise<void>, by?: Actor) => void;
+
+/** What the questions are asked with. */
+export interface Asking {
+  ask: Ask;
+  /** Reads a path of the API, as the administrator of the tenant Zephyr unless somebody else is named. */
+  read(path: string, by?: Actor): ReturnType<typeof accepted>;
+  w: World;
+}
 
 interface Target {
   /** A text of the row or part that has the control. */
@@ -45,10 +59,11 @@ export class Questioner {
   /** Clicks a control by its whole name, which may end with a number. */
   async click(name: string | RegExp, { within, as = String(name) }: Target = {}): Promise<void> {
     const said = typeof name === "string" ? new RegExp(`^${RegExp.escape(name)}( [\\d,.]+)?$`) : name;
-    const part = await this.#part(within);
-    const chip = part.locator("summary:not(nav summary)").filter({ hasText: said });
-    const found = PRESSED.reduce((any, role) => any.or(part.getByRole(role, { name: said })), chip);
-    await visible(found).first().click();
+    const control = await this.#find((part) => {
+      const chip = part.locator("summary:not(nav summary)").filter({ hasText: said });
+      return PRESSED.reduce((any, role) => any.or(part.getByRole(role, { name: said })), chip);
+    }, within);
+    await control.click();
     await this.#did(as);
   }
 
@@ -72,8 +87,11 @@ export class Questioner {
 
   /** Moves the focus to a control with the Tab key. */
   async tabTo(name: string): Promise<void> {
-    const link = visible(this.page.getByRole("link", { name, exact: true }));
-    const control = link.or(await this.#field(name)).first();
+    const control = await this.#find((part) =>
+      [...FIELDS, "link" as const].map((role) => part.getByRole(role, { name, exact: true })).reduce((a, b) =>
+        a.or(b)
+      )
+    );
     const hasFocus = () =>
       control.evaluate((it: unknown) => it === Reflect.get(globalThis, "document").activeElement);
     for (let n = 0; n < 80 && !await hasFocus(); n++) await this.page.keyboard.press("Tab");
@@ -82,8 +100,7 @@ export class Questioner {
 
   /** Fails if a text is not shown, above a dialog also behind it. */
   async shows(...texts: (string | RegExp)[]): Promise<void> {
-    const part = await this.#part();
-    for (const text of texts) await visible(part.getByText(text)).first().waitFor({ timeout: WITHIN_MS });
+    for (const text of texts) await this.#find((part) => part.getByText(text));
   }
 
   /** The texts of the rows of tables, once one of them is as expected and none is as `without`. */
@@ -97,10 +114,22 @@ export class Questioner {
     return await until(read, isShown, { withinMs: WITHIN_MS, what: `${expected} without ${without}` });
   }
 
-  async #field(name: string): Promise<Locator> {
-    const part = await this.#part();
-    const found = FIELDS.map((role) => part.getByRole(role, { name, exact: true })).reduce((a, b) => a.or(b));
-    return visible(found).first();
+  #field = (name: string): Promise<Locator> =>
+    this.#find((part) =>
+      FIELDS.map((role) => part.getByRole(role, { name, exact: true })).reduce((a, b) => a.or(b))
+    );
+
+  /** Waits for the first of these. The page may be another one meanwhile, because a key has led to it. */
+  async #find(locate: (part: Locator) => Locator, within?: string | RegExp): Promise<Locator> {
+    const look = async () => {
+      const found = visible(locate(await this.#part(within))).first();
+      return await found.count() > 0 ? found : null;
+    };
+    const found = await until(look, Boolean, {
+      withinMs: WITHIN_MS,
+      what: String(locate(this.page.locator("body"))),
+    });
+    return found ?? assert.fail();
   }
 
   /** The open dialog or the page, or the innermost part of it with a text. */

@@ -4,7 +4,6 @@ import { EVERYTHING } from "../../../domain/jobs/reach.ts";
 import { newId } from "../../../domain/shared/ids.ts";
 import { eicar } from "../../support/content.ts";
 import { accepted } from "../../support/outcomes.ts";
-import type { NewUser } from "../../../scripts/testing/people.ts";
 import type { TestService } from "../../support/setup.ts";
 import { Uploading } from "../files/uploading.ts";
 import { everyTenantPermission } from "../isolation/world.ts";
@@ -43,12 +42,14 @@ export async function makeWorld(t: TestService, receiver: string) {
   const people = await makePeople();
   return {
     t,
+    admin: t.systemAdmin,
     sql,
     mails,
     zora,
     zephyr,
     branches,
-    post,
+    keeper: await t.actor({ tenantId: zephyr, permissions: ["admin:system", "read:files", "retain:files"] }),
+    operator: await t.actor({ role: "SystemAdmin" }),
     ...people,
     waiting: await makeWaitingJob(),
     failed: await makeFailedJob(),
@@ -140,21 +141,21 @@ export async function makeWorld(t: TestService, receiver: string) {
     const person = async (
       firstName: string,
       lastName: string,
-      o: Pick<NewUser, "role" | "permissions">,
+      role?: "Visitor" | "Admin",
     ) => {
-      const actor = await t.actor({ tenantId: zephyr, ...o });
+      const actor = await t.actor({ tenantId: zephyr, ...role && { role } });
       const email = `${firstName}@zephyr.test`.toLowerCase();
       await sql`update users set first_name = ${firstName}, last_name = ${lastName}, email = ${email}, last_login_at = now()
         where id = ${actor.userId}`;
       return actor;
     };
-    const ana = await person("Ana", "Prado", { role: "Visitor" });
+    const ana = await person("Ana", "Prado", "Visitor");
     const { items: [admins] } = await accepted(zora.get("/api/v1/roles?search=Admin"));
     const give = (roleIds: unknown[]) => accepted(zora.put(`/api/v1/users/${ana.userId}/roles`, { roleIds }));
     await give([ana.roleId, admins.id]);
     await give([ana.roleId]);
-    const rui = await person("Rui", "Costa", {});
-    const safe = await person("Safira", "Reis", { role: "Admin" });
+    const rui = await person("Rui", "Costa");
+    const safe = await person("Safira", "Reis", "Admin");
     await insert("user_factors", {
       user_id: safe.userId,
       kind: "totp",
@@ -162,7 +163,7 @@ export async function makeWorld(t: TestService, receiver: string) {
       confirmed_at: new Date(),
       secret: "x",
     });
-    return { ana: ana.userId, rui, clerk, reader };
+    return { ana: ana.userId, rui, safe: safe.userId, clerk, reader };
   }
 
   /** A job that waits for a worker. */
@@ -209,17 +210,17 @@ export async function makeWorld(t: TestService, receiver: string) {
     const jobOf = async () =>
       (await sql<{ jobId: string }[]>`select job_id from notifications where id = ${mail}`)[0]?.jobId;
     await t.settled(await jobOf() ?? "");
-    return { mail, template: template.id as string };
+    return { template: template.id as string };
   }
 
   async function makeFiles() {
     const files = new Uploading(t);
-    const virus = await files.uploadAndScan(zora, { bytes: eicar(), fileName: "payroll.txt" });
+    await files.uploadAndScan(zora, { bytes: eicar(), fileName: "payroll.txt" });
     const contract = await files.uploadAndScan(zora, {
       bytes: new TextEncoder().encode("a"),
       fileName: "contract.txt",
     });
-    return { virus: virus.id as string, contract: contract.id as string };
+    return { contract: contract.id as string };
   }
 
   /** A schedule whose last document did not reach its recipient. */
@@ -255,7 +256,7 @@ export async function makeWorld(t: TestService, receiver: string) {
       textBody: "x",
     };
     await post("notifications/schedule", { notification, scheduledAt: soon(2) });
-    return { schedule: schedule.id as string, run: run as string };
+    return { schedule: schedule.id as string };
   }
 
   async function makeKeysAndWebhooks() {
@@ -271,22 +272,19 @@ export async function makeWorld(t: TestService, receiver: string) {
     await sql`update api_keys set last_used_at = now() where name = 'Used today' or name = 'Expiring soon'`;
     await post("service-accounts", { name: "Old sync", permissions: ["read:users"], tenants: [zephyr] });
     await sql`update service_accounts set created_at = now() - interval '100 days'`;
-    const endpoints: string[] = [];
-    for (const path of ["orders", "stock"]) {
-      const { id } = await post("webhook-endpoints", {
-        url: `${receiver}/${path}`,
-        eventTypes: ["role.changed"],
-      });
-      endpoints.push(id);
+    for (const [path, daysAgo] of [["orders", 3], ["orders", 1], ["stock", 1]] as const) {
+      const url = `${receiver}/${path}`;
+      const { id } = await post("webhook-endpoints", { url, eventTypes: ["role.deleted"] });
+      const at = new Date(Date.now() - daysAgo * 86_400_000);
       await insert("webhook_deliveries", {
         endpoint_id: id,
-        event_type: "role.changed",
-        body: JSON.stringify({ type: "role.changed", data: {} }),
+        event_type: "role.deleted",
+        body: "{}",
         job_id: newId(),
         status: "Failed",
         attempt_count: 3,
-        created_at: new Date(Date.now() - 86_400_000),
-        completed_at: new Date(Date.now() - 86_400_000),
+        created_at: at,
+        completed_at: at,
         next_attempt_at: null,
       });
     }
@@ -297,6 +295,6 @@ export async function makeWorld(t: TestService, receiver: string) {
       failing_since: new Date(),
     };
     await insert("webhook_endpoints", failing);
-    return { key: key.id as string, endpoints };
+    return {};
   }
 }
