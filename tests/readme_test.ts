@@ -22,6 +22,7 @@ const READMES = [
   ".github/CONTRIBUTING.md",
   ".github/SECURITY.md",
   ".github/ASVS.md",
+  ".github/VERSIONS.md",
 ];
 
 Deno.test("the front page stays short, and every link between the READMEs resolves", async () => {
