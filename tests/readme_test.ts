@@ -1,10 +1,17 @@
 import assert from "node:assert/strict";
 import { dirname, join } from "node:path";
+import { connectPostgres } from "../infra/postgres/postgres.ts";
 import { settingsTable } from "../scripts/config/table.ts";
+import { createTestDatabase } from "./support/cluster.ts";
 
 const root = join(import.meta.dirname ?? ".", "..");
 
+const OPERATION = ["access", "events", "files", "jobs", "notifications", "reports"].map((area) =>
+  `domain/${area}/OPERATION.md`
+);
+
 const READMES = [
+  ...OPERATION,
   "README.md",
   "infra/README.md",
   "routes/README.md",
@@ -22,6 +29,7 @@ const READMES = [
   ".github/CONTRIBUTING.md",
   ".github/SECURITY.md",
   ".github/ASVS.md",
+  ".github/VERSIONS.md",
 ];
 
 Deno.test("the front page stays short, and every link between the READMEs resolves", async () => {
@@ -53,4 +61,23 @@ Deno.test("every task named in the READMEs exists", async () => {
     ),
   );
   assert.deepEqual([...named].filter((name) => !(name in tasks)), []);
+});
+
+Deno.test("each page of operation is short, and its three queries run on the present schema", async () => {
+  const sql = connectPostgres(await createTestDatabase(), { max: 1 });
+  for (const path of OPERATION) {
+    const text = await Deno.readTextFile(join(root, path));
+    assert.ok(text.split("\n").length <= 121, path);
+    const [, block = ""] = /```sql queries\n([^`]*)```/.exec(text) ?? [];
+    const queries = block.split(/;\n\s*/).filter((query) => query !== "");
+    assert.deepEqual(
+      queries.map((query) => /^-- ([^?]*\?)/.exec(query)?.[1]),
+      ["Is it stuck?", "What grows?", "Who is affected?"],
+      path,
+    );
+    for (const query of queries) {
+      await sql.unsafe(query).catch((error) => assert.fail(`${path}: ${error}: ${query}`));
+    }
+  }
+  await sql.end();
 });
