@@ -3,7 +3,7 @@ const asked = new Set<string>();
 let loading: Promise<void> | undefined;
 
 /**
- * Loads a module when it is needed: `loadLater<typeof import("./x.ts")>(import.meta, "./x.ts")`. The modules that a literal
+ * Loads a module when it is needed: `loadLater<typeof import(PATH)>(import.meta, PATH)`. The modules that a literal
  * `import()` names are read at the start, with all that they import. Modules that are asked for at once are loaded by one
  * import, because each further import walks through all modules that are loaded.
  */

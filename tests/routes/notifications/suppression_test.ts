@@ -164,7 +164,7 @@ Deno.test("opening the page changes nothing; its button does, in the reader's la
   assert.equal(page.headers.get("content-type"), "text/html; charset=utf-8");
   assert.match(page.headers.get("content-security-policy") ?? "", /default-src 'none'.*form-action 'self'/);
   assert.equal(page.headers.get("referrer-policy"), "no-referrer");
-  const shown = /<html lang="pt">[^]*Já não quer[^]*“Notícias &lt;b&gt;”[^]*<form method="post">/;
+  const shown = /<html lang="pt">[^]*Não quer mais receber[^]*“Notícias &lt;b&gt;”[^]*<form method="post">/;
   assert.match(page.body, shown);
   assert.equal((await fetch(t.url + at, { method: "HEAD" })).status, 200);
   assert.equal(await isWanted(bob, "notícias <b>"), true);
