@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 /** The words that the glossary of the console's README refuses, as the beginning of a word. */
 async function refusedWords(): Promise<RegExp> {
   const readme = await Deno.readTextFile("routes/console/README.md");
-  const rows = readme.match(/^\|.*\|$/gm)?.map((row) => row.split("|").map((cell) => cell.trim())) ?? [];
+  const glossary = readme.split(/^## /m).find((part) => part.startsWith("Portuguese")) ?? "";
+  const rows = glossary.match(/^\|.*\|$/gm)?.map((row) => row.split("|").map((cell) => cell.trim())) ?? [];
   const refused = rows.filter(([, english = ""]) => /^[a-z]/i.test(english) && english !== "English")
     .flatMap(([, , , not = ""]) => not.split(", ").filter(Boolean));
   assert.ok(refused.length > 25);

@@ -226,6 +226,7 @@ inBrowser("after a refused form the first input of the wrong group has the focus
   await page.locator("[name=eventTypes][value='*']").uncheck();
   await page.getByRole("button", { name: "Create" }).click();
   await page.locator("fieldset:has(.error) [name=eventTypes]:focus").first().waitFor();
+  viewing.forgive();
   await viewing.close();
 });
 
