@@ -10,7 +10,6 @@ import { runsPage } from "./runs.tsx";
 import { schedulePages, schedulesPage } from "./schedule.tsx";
 import { editSchedulePage, newSchedulePage } from "./schedule_form.tsx";
 import { scheduleTexts } from "./schedule_texts.ts";
-import { targetTexts } from "./target_texts.ts";
 import { targetPages } from "./targets.tsx";
 import { reportTexts } from "./texts.ts";
 
@@ -24,11 +23,6 @@ export const reportsSection: ConsoleSection = {
     navItem(reportTexts, "templates", { path: "reports", icon: "reports" }),
     navItem(reportTexts, "history", { path: "report-runs", icon: "audit" }),
     navItem(scheduleTexts, "schedules", { path: "report-schedules", icon: "schedules" }),
-    navItem(targetTexts, "targets", {
-      path: "report-targets",
-      icon: "upload",
-      permissions: ["manage:webhooks"],
-    }),
     navItem(documentTemplateTexts, "title", {
       path: "document-templates",
       icon: "templates",

@@ -25,6 +25,7 @@ import {
 } from "./model.tsx";
 import { ParametersCard, runColumns } from "./runs.tsx";
 import { scheduleTexts } from "./schedule_texts.ts";
+import { scheduleTabs } from "./targets.tsx";
 import { reportTexts } from "./texts.ts";
 import { actionsOf } from "../shared/actions.ts";
 import { choice, linkColumn, listView, timeColumn } from "../components/list.tsx";
@@ -195,6 +196,7 @@ export async function schedulesPage(v: Visit): Promise<View> {
       buttonLink("report-schedules/new", t.newSchedule, { icon: "plus", tone: "primary" }),
     caption: t.caption,
     empty: [t.none, t.noneText],
+    top: scheduleTabs(v, "report-schedules"),
     query: { pageNumber: v.query.get("page") },
     filters: [
       choice("templateId", reportTexts[v.locale].template, templateChoices(templates)),

@@ -2,14 +2,35 @@ import { actionButton, buttonLink, deleteButton } from "../components/forms.tsx"
 import { choice, listView, timeColumn } from "../components/list.tsx";
 import { Fields, formView } from "../components/fields.tsx";
 import { Card } from "../components/notice.tsx";
+import { tabBar } from "../components/tabs.tsx";
 import { Badge, factList, Time } from "../components/values.tsx";
 import { shownOnce } from "../integration/shown_once.tsx";
 import { action, actionsOf, done, formPage, type Sent } from "../shared/actions.ts";
 import type { Answer } from "../shared/operations.ts";
-import { type ConsolePage, field, fieldsIn, type Outcome, type View, type Visit } from "../shared/page.ts";
+import {
+  type ConsolePage,
+  field,
+  fieldsIn,
+  may,
+  type Outcome,
+  type View,
+  type Visit,
+} from "../shared/page.ts";
+import { scheduleTexts } from "./schedule_texts.ts";
 import { targetTexts } from "./target_texts.ts";
 
 type Target = Answer<"readReportTarget">;
+
+/** Links between the schedules and the targets of their deliveries, for those who may open the targets. */
+export const scheduleTabs = (v: Visit, current: "report-schedules" | "report-targets") =>
+  may(v.viewer, "manage:webhooks") && tabBar(scheduleTexts[v.locale].schedules, [
+    {
+      href: "report-schedules",
+      label: scheduleTexts[v.locale].schedules,
+      isCurrent: current === "report-schedules",
+    },
+    { href: "report-targets", label: targetTexts[v.locale].targets, isCurrent: current === "report-targets" },
+  ]);
 
 /** The tenant's targets for report deliveries, and the state of the secret of its report webhooks. */
 async function targetsPage(v: Visit): Promise<View> {
@@ -25,7 +46,12 @@ async function targetsPage(v: Visit): Promise<View> {
         {buttonLink("report-targets/new?kind=slack", t.newChat, { icon: "plus" })}
       </>
     ),
-    top: <SecretCard v={v} secret={secret} />,
+    top: (
+      <>
+        {scheduleTabs(v, "report-targets")}
+        <SecretCard v={v} secret={secret} />
+      </>
+    ),
     caption: t.caption,
     empty: [t.none, t.noneText],
     filters: [choice("kind", t.kind, { s3: t.s3, slack: t.slack })],
