@@ -4,6 +4,7 @@ import { signatureHeaders } from "../../infra/http_out/webhook_signature.ts";
 import { defineJob, type JobContext, PostponeJob } from "../jobs/job_type.ts";
 import { DELIVERY_JOB } from "./delivery_job.ts";
 import { storableText } from "../shared/cut_text.ts";
+import { holdIfLater, releaseNext } from "./ordered.ts";
 import { holdIfPaused } from "./pause_endpoint.ts";
 import type { EventPlatform } from "./platform.ts";
 import { readSecrets } from "./signing_secrets.ts";
@@ -31,6 +32,9 @@ export const deliveryJob = defineJob({
     const delivery = await readPendingDelivery(db, deliveryId);
     if (!delivery) return { skipped: "the delivery has ended, or was deleted with its endpoint" };
     if (delivery.isPaused && await holdIfPaused(db, delivery)) return { held: "the endpoint is paused" };
+    if (delivery.isOrdered && await holdIfLater(db, delivery.id)) {
+      return { held: "an earlier delivery is pending" };
+    }
     if (delivery.dueInMs > EARLY_MS) throw new PostponeJob("the delivery is not due yet", delivery.dueInMs);
     const tried = delivery.isActive
       ? await attempt(platform, delivery, signal)
@@ -118,6 +122,8 @@ interface PendingDelivery {
   url: string;
   isActive: boolean;
   isPaused: boolean;
+  /** Earlier deliveries about its object go first. */
+  isOrdered: boolean;
   body: string;
   attemptCount: number;
   /** Attempts since the delivery was created or last redelivered; selects the delay before the next one. */
@@ -128,7 +134,8 @@ interface PendingDelivery {
 /** Reads a Pending delivery; null if it has ended or was deleted. */
 export async function readPendingDelivery(q: Sql, id: string): Promise<PendingDelivery | null> {
   const [delivery] = await q<PendingDelivery[]>`
-    select d.id, d.endpoint_id, e.url, e.is_active, e.paused_at is not null as is_paused, d.body, d.attempt_count, d.round_attempts,
+    select d.id, d.endpoint_id, e.url, e.is_active, e.paused_at is not null as is_paused,
+      d.order_key is not null as is_ordered, d.body, d.attempt_count, d.round_attempts,
       greatest(0, extract(epoch from d.next_attempt_at - now()) * 1000)::float8 as due_in_ms
     from webhook_deliveries d join webhook_endpoints e on e.id = d.endpoint_id
     where d.id = ${id} and d.status = 'Pending' and e.deleted_at is null`;
@@ -177,6 +184,7 @@ export async function settleAttempt(
       });
     }
     if (delivery.isActive) await countAttempt(tx, delivery.endpointId, isDelivered);
+    if (delivery.isOrdered && status !== "Pending") await releaseNext(p, tx, delivery.id);
     return true;
   });
   return isAccepted ? { status, retryInMs: delay ?? null } : { status: "Superseded", retryInMs: null };

@@ -183,7 +183,13 @@ export async function sendPing(
     const { tenantId } = caller;
     const data = eventData(PING, tenantId, { endpointId });
     const body = eventBody({ type: PING, tenantId, data }, p.clock.now());
-    const [id = ""] = await insertDeliveries(p, tx, [{ endpointId, tenantId, type: PING, body }]);
+    const [id = ""] = await insertDeliveries(p, tx, [{
+      endpointId,
+      tenantId,
+      type: PING,
+      body,
+      object: null,
+    }]);
     return await readDelivery(tx, id);
   });
 }

@@ -3,7 +3,7 @@ import { afterCommit, type Tx } from "../../infra/postgres/postgres.ts";
 import { wakeFor, writeJobs } from "../jobs/enqueue.ts";
 import { newId } from "../shared/ids.ts";
 import { DELIVERY_JOB } from "./delivery_job.ts";
-import { eventBody, type EventData, eventData, type EventType, EVERY_TYPE } from "./event_types.ts";
+import { eventBody, type EventData, eventData, type EventType, EVERY_TYPE, objectOf } from "./event_types.ts";
 import { announceEvents } from "./feed/event_feed.ts";
 
 /** An event of a tenant; null: it belongs to no tenant and is not sent. */
@@ -50,11 +50,12 @@ export async function storeEvents(
   await insertDeliveries(
     p,
     tx,
-    wanted.map(({ endpointId, tenantId, index }) => ({
+    wanted.map(({ endpointId, tenantId, ordered, index }) => ({
       endpointId,
       tenantId,
       type: events[index]?.type ?? "",
       body: bodies[index] ?? "",
+      object: ordered && events[index] ? objectOf(events[index]) : null,
     })),
   );
   return at;
@@ -71,18 +72,20 @@ const insertEvents = (tx: Tx, events: StoredEvent[]) =>
 
 /** The endpoints of each event. The lock prevents that one is deleted before its deliveries are inserted. */
 const findSubscribed = (tx: Tx, events: StoredEvent[]) =>
-  tx<{ endpointId: string; tenantId: string; index: number }[]>`
-    select e.id as endpoint_id, e.tenant_id, (given.position - 1)::int as index
+  tx<{ endpointId: string; tenantId: string; ordered: boolean; index: number }[]>`
+    select e.id as endpoint_id, e.tenant_id, e.ordered, (given.position - 1)::int as index
     from unnest(${events.map(({ tenantId }) => tenantId)}::uuid[], ${events.map(({ type }) => type)}::text[])
       with ordinality as given (tenant_id, type, position)
     join webhook_endpoints e on e.is_active and (e.tenant_id = given.tenant_id or e.all_tenants)
-    where e.event_types && array[${EVERY_TYPE}, given.type] order by e.id for key share of e`;
+    where e.event_types && array[${EVERY_TYPE}, given.type] order by e.id, given.position for key share of e`;
 
 export interface NewDelivery {
   endpointId: string;
   tenantId: string;
   type: string;
   body: string;
+  /** The object whose deliveries to the endpoint keep their order; null: it has no order. */
+  object: string | null;
 }
 
 /** Inserts deliveries that are due at once, each with its job; returns their ids in the given order. */
@@ -98,9 +101,12 @@ export async function insertDeliveries(
     deliveries.map(({ tenantId }, index) => ({ deliveryId: ids[index] ?? "", tenantId })),
   );
   await tx`
-    insert into webhook_deliveries (id, endpoint_id, event_type, body, job_id)
-    select * from unnest(${ids}::uuid[], ${deliveries.map((d) => d.endpointId)}::uuid[],
-      ${deliveries.map((d) => d.type)}::text[], ${deliveries.map((d) => d.body)}::text[], ${jobIds}::uuid[])`;
+    insert into webhook_deliveries (id, endpoint_id, event_type, body, job_id, order_key, order_number)
+    select id, endpoint_id, type, body, job_id, md5(object)::uuid,
+      case when object is not null then nextval('webhook_delivery_order') end
+    from unnest(${ids}::uuid[], ${deliveries.map((d) => d.endpointId)}::uuid[],
+      ${deliveries.map((d) => d.type)}::text[], ${deliveries.map((d) => d.body)}::text[], ${jobIds}::uuid[],
+      ${deliveries.map((d) => d.object)}::text[]) as given (id, endpoint_id, type, body, job_id, object)`;
   return ids;
 }
 

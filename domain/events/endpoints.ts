@@ -33,6 +33,11 @@ const eventTypes = z.union([
   .transform((given): string[] => [given].flat().includes(EVERY_TYPE) ? [EVERY_TYPE] : [...new Set(given)])
   .meta({ description: `Event types, or "${EVERY_TYPE}" for all` });
 
+const ordered = z.boolean().meta({
+  description:
+    "Of two events about one object, the later is sent after the earlier was delivered or given up",
+});
+
 /** The secret, returned when an endpoint is created and when its secret is replaced. */
 export const signingSecret = z.string()
   .meta({ description: "Signing key (Standard Webhooks); shown only once" });
@@ -46,6 +51,7 @@ const result = z.object({
     enum: ["all", null],
     description: `"all": events of all tenants; null: of its own`,
   }),
+  ordered,
   isActive: z.boolean(),
   disabledReason: z.enum(["Gone", "Failing"]).nullable()
     .meta({
@@ -78,16 +84,18 @@ const create = z.object({
   description: description.default(null),
   eventTypes,
   tenants: tenants.default(null),
+  ordered: ordered.default(false),
   isActive: z.boolean().default(true),
 }).meta({
   id: "CreateWebhookEndpointDto",
   description: `A tenant has at most ${MAX_ENDPOINTS} endpoints`,
 });
 
-const update = z.object({ url, description, eventTypes, tenants, isActive: z.boolean() }).partial().meta({
-  id: "UpdateWebhookEndpointDto",
-  description: "Members left out keep their value",
-});
+const update = z.object({ url, description, eventTypes, tenants, ordered, isActive: z.boolean() }).partial()
+  .meta({
+    id: "UpdateWebhookEndpointDto",
+    description: "Members left out keep their value",
+  });
 
 const yesOrNo = z.stringbool({ truthy: ["true"], falsy: ["false"] }).optional();
 
@@ -110,6 +118,7 @@ const table = tableSource<Endpoint, Record<string, never>, Record<string, never>
     description: "description",
     eventTypes: "event_types",
     tenants: "case when all_tenants then 'all' end",
+    ordered: "ordered",
     isActive: "is_active",
     disabledReason: "disabled_reason",
     failingSince: "failing_since",
@@ -153,9 +162,10 @@ const commands: Commands = {
     requireMayServe(caller, input.tenants);
     await requireRoom(tx, caller.tenantId);
     const id = newId();
-    await tx`insert into webhook_endpoints (id, tenant_id, url, description, event_types, all_tenants, is_active, created_by)
+    await tx`insert into webhook_endpoints (id, tenant_id, url, description, event_types, all_tenants, ordered,
+        is_active, created_by)
       values (${id}, ${caller.tenantId}, ${input.url}, ${input.description}, ${input.eventTypes}::text[],
-        ${input.tenants === "all"}, ${input.isActive}, ${caller.userId})`;
+        ${input.tenants === "all"}, ${input.ordered}, ${input.isActive}, ${caller.userId})`;
     subscriptionsChanged(tx);
     const secret = await issueSecret(tx, id);
     const { value, version } = await table.read(tx, caller, id);
@@ -172,8 +182,8 @@ const commands: Commands = {
     if (JSON.stringify(changed) === JSON.stringify(before)) return { value: before, version };
     const isOfAll = changed.tenants === "all";
     await tx`update webhook_endpoints set url = ${changed.url}, description = ${changed.description},
-      event_types = ${changed.eventTypes}::text[], all_tenants = ${isOfAll}, is_active = ${changed.isActive},
-      disabled_reason = ${changed.disabledReason}, failing_since = ${changed.failingSince},
+      event_types = ${changed.eventTypes}::text[], all_tenants = ${isOfAll}, ordered = ${changed.ordered},
+      is_active = ${changed.isActive}, disabled_reason = ${changed.disabledReason}, failing_since = ${changed.failingSince},
       version = version + 1, updated_at = now() where id = ${id}`;
     subscriptionsChanged(tx);
     const after = await table.read(tx, caller, id);

@@ -276,3 +276,20 @@ export const eventBody = (
   { type, tenantId, data }: { type: string; tenantId: string; data: unknown },
   at: Date,
 ): string => JSON.stringify({ type, timestamp: at.toISOString(), tenantId, data });
+
+/** Members with the id of an event's object that its type does not name. */
+const OBJECT_IDS = new Map([["report", "executionId"], ["alert", "alertRuleId"]]);
+
+/**
+ * The object that an event is about: its id is the member that the type names, such as `invoiceId` of `invoice.paid`, or
+ * `id`. Null if there is none. Ids of events that are not built in are unique in their tenant only.
+ */
+export function objectOf(
+  { type, tenantId, data }: { type: string; tenantId: string; data: unknown },
+): string | null {
+  const kind = type.split(".").at(-2) ?? "";
+  const members = data as Record<string, unknown>;
+  const id = members[`${kind}Id`] ?? members[OBJECT_IDS.get(kind) ?? "id"];
+  if (typeof id !== "string" && typeof id !== "number") return null;
+  return JSON.stringify([isBuiltIn(type) ? null : tenantId, kind, id]);
+}

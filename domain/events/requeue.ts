@@ -4,7 +4,7 @@ import { enqueueDeliveries } from "./emit.ts";
 
 /**
  * Gives deliveries new jobs. An ended delivery is due at once, with a new schedule of retries. A waiting delivery keeps its
- * schedule and due time. The caller must have locked the deliveries.
+ * schedule and due time. An ended delivery leaves its order: those that came after it do not wait for it. The caller must have locked the deliveries.
  */
 export async function requeueDeliveries(
   p: { wakeUps?: WakeUps },
@@ -21,6 +21,7 @@ export async function requeueDeliveries(
   await tx`
     update webhook_deliveries d set status = 'Pending', held = false, completed_at = null, job_id = given.job_id,
       round_attempts = case d.status when 'Pending' then d.round_attempts else 0 end,
+      order_key = case d.status when 'Pending' then d.order_key end,
       next_attempt_at = greatest(d.next_attempt_at, now())
     from unnest(${ids}::uuid[], ${jobIds}::uuid[]) as given (id, job_id) where d.id = given.id`;
 }

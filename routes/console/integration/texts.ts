@@ -105,6 +105,11 @@ export const integrationTexts = sectionTexts({
   events: ["Events", "Eventos"],
   allEvents: ["All events, including future types", "Todos os eventos, incluindo tipos futuros"],
   isActive: ["Active: events are sent", "Ativo: os eventos são enviados"],
+  ordered: ["In order for each object", "Em ordem para cada objeto"],
+  orderedHint: [
+    "An event waits until earlier ones about the same object were delivered or given up, for up to three days each.",
+    "Um evento espera até que os anteriores sobre o mesmo objeto sejam entregues ou abandonados, até três dias cada um.",
+  ],
   failing: ["Failing", "Com falhas"],
   gone: [
     "Deactivated: the endpoint answered 410 Gone. Edit it to change the URL or to activate it again.",

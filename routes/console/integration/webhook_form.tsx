@@ -11,6 +11,7 @@ const bodyOf = (form: FormData) => ({
   description: field(form, "description") || null,
   eventTypes: form.getAll("eventTypes").map(String),
   isActive: form.get("isActive") === "true",
+  ordered: form.get("ordered") === "true",
 });
 
 /** Creates an endpoint and shows its secret. The secret is not shown again. */
@@ -70,6 +71,7 @@ async function webhookForm(
           {f.text("url", t.url, { type: "url", hint: t.urlHint })}
           {f.text("description", t.description)}
           {f.check("isActive", t.isActive)}
+          {f.check("ordered", t.ordered, t.orderedHint)}
         </Card>
         <Card>
           <fieldset class="plain">

@@ -73,7 +73,9 @@ const receivers: Receiver[] = [];
 
 /** Creates an endpoint of a new tenant for `user.created`, unless `more` says otherwise. */
 export async function hookOf(t: TestService, more: Record<string, unknown> = {}): Promise<Hook> {
-  const by = await t.actor({ permissions: ["manage:webhooks", "create:users", "read:users"] });
+  const by = await t.actor({
+    permissions: ["manage:webhooks", "create:users", "read:users", "publish:events"],
+  });
   const receiver = new Receiver();
   receivers.push(receiver);
   const endpoint = { url: receiver.url(), eventTypes: ["user.created"], ...more };

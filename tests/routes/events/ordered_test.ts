@@ -1,0 +1,139 @@
+import assert from "node:assert/strict";
+import { EVENT_TYPES, eventData, objectOf } from "../../../domain/events/event_types.ts";
+import { accepted } from "../../support/outcomes.ts";
+import { setupShared } from "../../support/setup.ts";
+import { until } from "../../support/until.ts";
+import { type Hook, hookOf, publish, stopReceivers } from "./event_calls.ts";
+
+const t = await setupShared({ OUTBOUND_ALLOW: "127.0.0.1" });
+Deno.test.afterAll(async () => {
+  await t.stop();
+  await stopReceivers();
+});
+const { sql } = t.steward.platform;
+
+const orderedHook = () => hookOf(t, { eventTypes: ["invoice.paid", "invoice.sent"], ordered: true });
+
+const refuse = ({ receiver }: Hook, refused: (n: unknown) => boolean, status = 500) =>
+  receiver.answers(({ body }) => new Response(null, { status: refused(body.data.n) ? status : 200 }));
+/** The numbers of the events that the receiver got, in the order of their requests. */
+const got = async ({ receiver }: Hook, count: number) =>
+  (await receiver.got(count)).map(({ body }) => body.data.n);
+
+/** Publishes an event about an invoice. @returns the id of its delivery */
+async function send({ by, id }: Hook, invoiceId: string | null, n: number, type = "invoice.paid") {
+  await publish(by, { n, ...invoiceId === null ? {} : { invoiceId } }, type);
+  const [delivery] = await sql<{ id: string }[]>`
+    select id from webhook_deliveries where endpoint_id = ${id} order by id desc limit 1`;
+  return delivery?.id ?? "";
+}
+
+/** Resolves once the delivery has this state. */
+const is = (deliveryId: string, status: string, { held = false, attempts = 0 } = {}) =>
+  until(
+    () =>
+      sql`select d.status, d.held, d.attempt_count, j.status = 'Scheduled' as is_scheduled
+      from webhook_deliveries d join jobs j on j.id = d.job_id where d.id = ${deliveryId}`,
+    ([row]) =>
+      row?.status === status && row.held === held && row.attemptCount >= attempts &&
+      (status !== "Pending" || held || row.isScheduled),
+    { what: `a delivery that is ${held ? "held" : status} after ${attempts} attempts` },
+  );
+
+/** Makes a delivery that waits for its next attempt due. */
+async function hurry(deliveryId: string): Promise<void> {
+  await sql`update webhook_deliveries set next_attempt_at = now() where id = ${deliveryId} and status = 'Pending'`;
+  await sql`update jobs set due_at = now()
+    where id = (select job_id from webhook_deliveries where id = ${deliveryId}) and status = 'Scheduled'`;
+  await t.steward.sweep();
+}
+
+Deno.test("every built-in event is about an object, and an own event about that of its type", () => {
+  for (const [type, { example }] of Object.entries(EVENT_TYPES)) {
+    assert.ok(objectOf({ type, tenantId: "t", data: eventData(type, "t", example) }), type);
+  }
+  const own = (type: string, data: unknown) => objectOf({ type, tenantId: "t", data });
+  assert.equal(own("invoice.paid", { invoiceId: 7 }), own("shop.invoice.sent", { invoiceId: 7, id: 1 }));
+  assert.notEqual(own("invoice.paid", { id: 7 }), own("order.paid", { id: 7 }));
+  assert.equal(own("invoice.paid", { orderId: 7 }), null);
+});
+
+Deno.test("of two events about an object, the later waits while the earlier fails; others do not", async () => {
+  const h = await orderedHook();
+  refuse(h, (n) => n === 1);
+  const first = await send(h, "a", 1);
+  await is(first, "Pending", { attempts: 1 });
+  const second = await send(h, "a", 2, "invoice.sent");
+  await is(second, "Pending", { held: true });
+  const third = await send(h, "a", 3);
+  await is(third, "Pending", { held: true });
+  await is(await send(h, "b", 4), "Delivered");
+  await is(await send(h, null, 5), "Delivered");
+  await hurry(first);
+  await is(first, "Pending", { attempts: 2 });
+  refuse(h, () => false);
+  await hurry(first);
+  for (const id of [first, second, third]) await is(id, "Delivered");
+  assert.deepEqual(await got(h, 7), [1, 4, 5, 1, 1, 2, 3]);
+});
+
+Deno.test("an event that is given up releases the next one, and does not block it when it is sent again", async () => {
+  const h = await orderedHook();
+  refuse(h, (n) => n === 1);
+  const first = await send(h, "a", 1);
+  await is(first, "Pending", { attempts: 1 });
+  const second = await send(h, "a", 2);
+  await is(second, "Pending", { held: true });
+  await sql`update webhook_deliveries set round_attempts = 9 where id = ${first}`;
+  await hurry(first);
+  await is(first, "Failed");
+  await is(second, "Delivered");
+  await accepted(h.by.post(`${h.path}/deliveries/${first}/redeliver`), 202);
+  await is(first, "Pending", { attempts: 3 });
+  await is(await send(h, "a", 3), "Delivered");
+});
+
+Deno.test("a pause keeps the order, and a deactivated endpoint gives up all that wait", async () => {
+  const h = await orderedHook();
+  await accepted(h.by.post(`${h.path}/pause`, {}), 200);
+  const ids = [await send(h, "a", 1), await send(h, "a", 2)];
+  for (const id of ids) await is(id, "Pending", { held: true });
+  await accepted(h.by.post(`${h.path}/resume`, {}), 200);
+  for (const id of ids) await is(id, "Delivered");
+  assert.deepEqual(await got(h, 2), [1, 2]);
+  refuse(h, () => true);
+  const [third, fourth] = [await send(h, "a", 3), await send(h, "a", 4)];
+  await is(third, "Pending", { attempts: 1 });
+  await is(fourth, "Pending", { held: true });
+  await accepted(h.by.put(h.path, { isActive: false }));
+  await hurry(third);
+  for (const id of [third, fourth]) await is(id, "Failed");
+  assert.deepEqual(await got(h, 3), [1, 2, 3]);
+});
+
+Deno.test("many events about few objects, sent at the same time, arrive in order and are all delivered", async () => {
+  const h = await orderedHook();
+  const refused = new Set<unknown>();
+  refuse(h, (n) => Number(n) % 5 === 0 && !refused.has(n) && !!refused.add(n));
+  const sendAll = async (object: string) => {
+    for (let n = 0; n < 8; n++) await publish(h.by, { n, invoiceId: object });
+  };
+  await Promise.all(["a", "b", "c"].map(sendAll));
+  const open = () =>
+    sql`select id from webhook_deliveries where endpoint_id = ${h.id} and status = 'Pending'`;
+  await until(
+    async () => {
+      for (const { id } of await open()) await hurry(id);
+      return await open();
+    },
+    ({ count }) => count === 0,
+    { what: "all deliveries" },
+  );
+  for (const object of ["a", "b", "c"]) {
+    const sent = h.receiver.received.filter(({ body }) => body.data.invoiceId === object).map(({ body }) =>
+      body.data.n
+    );
+    assert.deepEqual(sent, [...sent].sort());
+    assert.equal(new Set(sent).size, 8);
+  }
+});
