@@ -1,6 +1,13 @@
 import { transact } from "../../infra/postgres/postgres.ts";
 import { readJobEnds } from "../jobs/job_row.ts";
-import { type Batch, type BatchResult, deleteExpired, maintenanceJob } from "../jobs/maintenance.ts";
+import {
+  type Batch,
+  type BatchResult,
+  deleteExpired,
+  maintenanceJob,
+  positionAfter,
+} from "../jobs/maintenance.ts";
+import { type ArchivedRow, type ArchivePlatform, deleteOldRows } from "../shared/archive.ts";
 import { FIRST_ID, firstIdOf } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
 import { numberBatch } from "./feed/number_events.ts";
@@ -89,14 +96,24 @@ export async function resumeLost(
 
 /** Deletes events of more than 30 days ago; returns how many. */
 export async function pruneEvents(
-  p: Pick<Platform, "sql" | "clock">,
+  p: ArchivePlatform & Pick<Platform, "clock">,
   { limit = 1_000, after = null }: Partial<Batch> = {},
 ): Promise<BatchResult> {
   const firstKept = firstIdOf(new Date(p.clock.now().getTime() - KEPT_DAYS * 86_400_000));
-  const gone = await p.sql<{ id: string }[]>`
-    delete from events where id = any(array(
-      select id from events where id > ${after ?? FIRST_ID} and id < ${firstKept} order by id limit ${limit}))
-    returning id`;
-  const last = gone.map(({ id }) => id).sort().at(-1) ?? null;
-  return { rows: gone.length, after: gone.length < limit ? null : last };
+  const old = await p.sql<{ id: string }[]>`
+    select id from events where id > ${after ?? FIRST_ID} and id < ${firstKept} order by id limit ${limit}`;
+  const rows = await deleteOldRows(p, {
+    kind: "events",
+    ids: old.map(({ id }) => id),
+    // Of the data, only ids: an erasure replaces the email and names of events, and its members may be anything.
+    read: (q, ids) =>
+      q<ArchivedRow[]>`
+      select id, tenant_id, occurred_at as at, type, null as status, json_build_object('position', position, 'ids', (
+        select json_object_agg(key, value) from json_each_text(data)
+        where json_typeof(data) = 'object' and value ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$')) as facts
+      from events where id = any(${ids}::uuid[]) order by id`,
+    lock: (tx, ids) => tx`select id from events where id = any(${ids}::uuid[]) for update skip locked`,
+    remove: (tx, ids) => tx`delete from events where id = any(${ids}::uuid[])`,
+  });
+  return { rows, after: positionAfter(old, limit) };
 }

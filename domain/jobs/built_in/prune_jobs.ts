@@ -1,7 +1,9 @@
 import { z } from "zod";
-import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
-import { firstIdOf } from "../../shared/ids.ts";
+import type { Sql } from "../../../infra/postgres/postgres.ts";
+import { type ArchivedRow, type ArchivePlatform, deleteOldRows } from "../../shared/archive.ts";
 import { passOver, runBatches } from "../../shared/batches.ts";
+import { FIRST_ID, firstIdOf } from "../../shared/ids.ts";
+import { withDatabase } from "../../shared/platform.ts";
 import { defineJob } from "../job_type.ts";
 
 const AT_ONCE = 500;
@@ -14,7 +16,7 @@ export const pruneEndedJobs = defineJob({
   cron: "*/10 * * * *",
   timeoutMs: 30 * 60_000,
   run: async (_args, { platform, db, signal }) => ({
-    pruned: await pruneJobs(db, {
+    pruned: await pruneJobs(withDatabase(platform, db), {
       retentionDays: platform.config.JOB_RETENTION_DAYS,
       now: platform.clock.now(),
       signal,
@@ -30,17 +32,53 @@ export const pruneEndedJobs = defineJob({
  * @returns how many jobs were deleted.
  */
 export async function pruneJobs(
-  q: Sql,
-  o: { retentionDays: number; now: Date; signal?: AbortSignal },
+  p: ArchivePlatform,
+  { retentionDays, now, signal }: { retentionDays: number; now: Date; signal?: AbortSignal },
 ): Promise<number> {
-  const cutoff = new Date(o.now.getTime() - o.retentionDays * DAY_MS);
-  const pruned = await passOver(
-    AT_ONCE,
-    async (after) => o.signal?.aborted ? [] : await pruneBatch(q, after, o.now, cutoff),
-  );
-  await pruneBatches(q, cutoff);
+  const cutoff = new Date(now.getTime() - retentionDays * DAY_MS);
+  let pruned = 0;
+  await passOver(AT_ONCE, async (after) => {
+    if (signal?.aborted) return [];
+    const jobs = await oldJobs(p.sql, cutoff, now, after);
+    pruned += await deleteOldRows(p, {
+      kind: "jobs",
+      ids: jobs.map(({ id }) => id),
+      read: readArchived,
+      lock: (tx, ids) => tx`${oldJobs(tx, cutoff, now, FIRST_ID, ids)} for update skip locked`,
+      async remove(tx, ids) {
+        for (const table of ["job_attempts", "job_log_lines", "job_progress"]) {
+          await tx`delete from ${tx(table)} where job_id = any(${ids}::uuid[])`;
+        }
+        await tx`delete from jobs where id = any(${ids}::uuid[])`;
+      },
+    });
+    return jobs;
+  });
+  await pruneBatches(p.sql, cutoff);
   return pruned;
 }
+
+/** The jobs that may be deleted, in the order of their ids, after one of them; with `ids`, only these. */
+const oldJobs = (q: Sql, cutoff: Date, now: Date, after: string, ids: string[] | null = null) =>
+  q<{ id: string }[]>`
+    select id from jobs j
+    where id > ${after} and id < ${firstIdOf(cutoff)} and completed_at < ${cutoff}
+      and (${ids}::uuid[] is null or id = any(${ids}::uuid[]))
+      and status in ('Succeeded', 'DeadLettered', 'Cancelled')
+      and coalesce(created_at + make_interval(secs => unique_seconds) <= ${now}, true)
+      and not (status = 'DeadLettered' and exists (select from dead_letter_jobs d where d.job_id = j.id))
+    order by id limit ${AT_ONCE}`;
+
+/** Jobs with their executions, without the texts that an erasure searches: arguments, errors, output, logs and keys. */
+const readArchived = (q: Sql, ids: string[]) =>
+  q<ArchivedRow[]>`
+    select id, tenant_id, completed_at as at, job_type_name as type, status, json_build_object('kind', type,
+      'queue', queue, 'priority', priority, 'createdAt', created_at, 'startedAt', started_at, 'createdBy', created_by,
+      'parentJobId', parent_job_id, 'batchId', batch_id, 'traceId', trace_id, 'executions', (
+        select json_agg(json_build_object('attempt', attempt_number, 'status', status, 'outcome', outcome,
+          'startedAt', started_at, 'completedAt', completed_at, 'workerId', worker_id) order by attempt_number)
+        from job_executions where job_id = j.id)) as facts
+    from jobs j where id = any(${ids}::uuid[]) order by id`;
 
 /** Deletes batches that ended before the cutoff, or were never closed, and have no jobs left. */
 async function pruneBatches(sql: Sql, cutoff: Date): Promise<void> {
@@ -58,24 +96,5 @@ async function pruneBatches(sql: Sql, cutoff: Date): Promise<void> {
       )
       select id from old`;
     return rows.length;
-  });
-}
-
-async function pruneBatch(sql: Sql, after: string, now: Date, cutoff: Date): Promise<{ id: string }[]> {
-  return await transact(sql, async (tx) => {
-    const jobs = await tx<{ id: string }[]>`
-      select id from jobs j
-      where id > ${after} and id < ${firstIdOf(cutoff)} and completed_at < ${cutoff}
-        and status in ('Succeeded', 'DeadLettered', 'Cancelled')
-        and coalesce(created_at + make_interval(secs => unique_seconds) <= ${now}, true)
-        and not (status = 'DeadLettered' and exists (select from dead_letter_jobs d where d.job_id = j.id))
-      order by id limit ${AT_ONCE} for update skip locked`;
-    const ids = jobs.map((job) => job.id);
-    if (ids.length === 0) return [];
-    await tx`delete from job_attempts where job_id = any(${ids}::uuid[])`;
-    await tx`delete from job_log_lines where job_id = any(${ids}::uuid[])`;
-    await tx`delete from job_progress where job_id = any(${ids}::uuid[])`;
-    await tx`delete from jobs where id = any(${ids}::uuid[])`;
-    return jobs;
   });
 }

@@ -13,6 +13,7 @@ import { type DocumentLanguage, Wording } from "../../documents/wording.ts";
 import type { Looks } from "../../looks/looks.ts";
 import type { ReportTemplate } from "../definition/report_template.ts";
 import type { ReportPart, TablePartDefinition } from "../definition/template_parts.ts";
+import type { ObjectStoreConfig } from "../../../infra/objectstore/address.ts";
 import { RowSource } from "./rows.ts";
 
 /** The input of a document. Plain values only, because it is sent to another thread. */
@@ -44,9 +45,10 @@ export async function* makeDocument(
   template: ReportTemplate,
   input: ReportInput,
   signal: AbortSignal,
+  store?: ObjectStoreConfig,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>, number> {
   const rows = { count: 0 };
-  const source = await RowSource.open(databaseUrl, template, input, signal);
+  const source = await RowSource.open(databaseUrl, template, input, signal, store);
   try {
     const write = await writerOf(input.format);
     yield* write(documentOf(template, input, source, rows));

@@ -3,10 +3,13 @@ import {
   connectReportReader,
   type ReportReader,
 } from "../../../infra/postgres/report_reader.ts";
+import type { ObjectStoreConfig } from "../../../infra/objectstore/address.ts";
+import { connectObjectStore } from "../../../infra/objectstore/objectstore.ts";
 import type { Column } from "../../documents/columns.ts";
 import { RowBatch } from "../../documents/row_batch.ts";
 import { TemplateFault } from "../../documents/template_fault.ts";
 import type { ReportTemplate } from "../definition/report_template.ts";
+import { ARCHIVE_KEY, findArchives, readArchive } from "./archived_rows.ts";
 import type { QueryInput, ReportScope, ReportText, TableDefinition } from "../definition/template_parts.ts";
 
 /** The query of a table or chart. */
@@ -26,11 +29,13 @@ export class RowSource {
     private readonly input: QueryInput<Record<string, unknown>>,
     private readonly reader: ReportReader,
     private readonly signal: AbortSignal,
+    private readonly store?: ObjectStoreConfig,
   ) {}
 
   /**
    * Connects. The caller must call `close`.
    * @param signal cancels the running query at the server when it is aborted
+   * @param store the bucket of the archives
    * @throws the signal's reason, PostgresError
    */
   static async open(
@@ -38,6 +43,7 @@ export class RowSource {
     template: ReportTemplate,
     { tenantIds, parameters }: ReportScope & { parameters: Record<string, unknown> },
     signal: AbortSignal,
+    store?: ObjectStoreConfig,
   ): Promise<RowSource> {
     signal.throwIfAborted();
     const reader = connectReportReader(databaseUrl);
@@ -48,7 +54,20 @@ export class RowSource {
       await reader.close();
       throw error;
     }
-    return new RowSource(template, input, reader, signal);
+    return new RowSource(template, input, reader, signal, store);
+  }
+
+  /** Yields the rows of a part as `run`; those of archives archive by archive. @throws as `run`, ObjectStoreError */
+  async *rows(query: RowQuery): AsyncGenerator<RowBatch> {
+    if (!this.template.readsArchive || !this.store) return yield* this.run(query, this.input);
+    const keys: string[] = [];
+    for await (const batch of this.run({ columns: ARCHIVE_KEY, query: findArchives }, this.input)) {
+      for (const [key] of batch.rows()) keys.push(key ?? "");
+    }
+    const objects = connectObjectStore(this.store);
+    for (const key of keys) {
+      yield* this.run(query, { ...this.input, archived: await readArchive(objects, key, this.signal) });
+    }
   }
 
   /**
@@ -56,8 +75,11 @@ export class RowSource {
    * @throws the signal's reason; a TemplateFault if the query was not made with the given `sql` or lacks a column;
    * PostgresError
    */
-  async *rows({ columns, query }: RowQuery): AsyncGenerator<RowBatch> {
-    const { template, input, reader, signal } = this;
+  private async *run(
+    { columns, query }: RowQuery,
+    input: QueryInput<Record<string, unknown>>,
+  ): AsyncGenerator<RowBatch> {
+    const { template, reader, signal } = this;
     const made = query(reader.sql, input);
     if (!reader.isOwn(made)) {
       throw new TemplateFault(
