@@ -109,8 +109,9 @@ export async function pruneEvents(
     read: (q, ids) =>
       q<ArchivedRow[]>`
       select id, tenant_id, occurred_at as at, type, null as status, json_build_object('position', position, 'ids', (
-        select json_object_agg(key, value) from json_each_text(data)
-        where json_typeof(data) = 'object' and value ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$')) as facts
+        select json_object_agg(key, value)
+        from json_each_text(case when json_typeof(data) = 'object' then data else '{}' end)
+        where value ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$')) as facts
       from events where id = any(${ids}::uuid[]) order by id`,
     lock: (tx, ids) => tx`select id from events where id = any(${ids}::uuid[]) for update skip locked`,
     remove: (tx, ids) => tx`delete from events where id = any(${ids}::uuid[])`,

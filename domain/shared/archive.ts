@@ -6,7 +6,6 @@ import { newId, timeOfId } from "./ids.ts";
 import type { Platform } from "./platform.ts";
 
 export const ARCHIVE_PREFIX = "archive/";
-const ROW_GROUP = 1_000;
 
 /** A row as archives keep it, without anything personal: an erasure does not change archives. */
 export interface ArchivedRow {
@@ -58,7 +57,13 @@ export async function deleteOldRows(
   return await transact(p.sql, async (tx) => {
     const locked = (await lock(tx, archive ? archive.ids : ids)).map(({ id }) => id);
     if (rows && locked.length !== archive?.ids.length) return 0;
-    if (archive) await tx`insert into archives ${tx(archive.row)}`;
+    if (archive) {
+      // The object of a run that stopped for hours may be gone: reconcile-files deletes objects without a row.
+      const writtenAt = timeOfId(archive.row.id);
+      const [recent] = await tx`select where ${writtenAt}::timestamptz > now() - interval '1 hour'`;
+      if (!recent) return 0;
+      await tx`insert into archives ${tx(archive.row)}`;
+    }
     await remove(tx, locked);
     return locked.length;
   });
@@ -76,7 +81,7 @@ async function writeArchive(
     type,
     data: rows.map((row) => row[member]),
   }));
-  const bytes = new Uint8Array(parquetWriteBuffer({ columnData, rowGroupSize: ROW_GROUP }));
+  const bytes = new Uint8Array(parquetWriteBuffer({ columnData }));
   const id = newId();
   const day = timeOfId(id).toISOString().slice(0, 10).replaceAll("-", "/");
   const key = `${ARCHIVE_PREFIX}${kind}/${day}/${id}.parquet`;
