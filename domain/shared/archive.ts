@@ -22,7 +22,7 @@ export interface ArchivedRow {
 const COLUMNS = [
   ["id", "STRING", "id"],
   ["tenant_id", "STRING", "tenantId"],
-  ["at", "TIMESTAMP", "at"],
+  ["occurred_at", "TIMESTAMP", "at"],
   ["type", "STRING", "type"],
   ["status", "STRING", "status"],
   ["facts", "JSON", "facts"],

@@ -34,12 +34,12 @@ export const archivedRowsReport = defineReport({
   },
   query: (sql, { tenantIds, parameters: { from, to }, archived = "[]" }) =>
     sql`
-    select r.at, r.type, r.status, r.facts, r.id, coalesce(t.name, r.tenant_id::text) as tenant
+    select r.occurred_at as at, r.type, r.status, r.facts, r.id, coalesce(t.name, r.tenant_id::text) as tenant
     from json_to_recordset(${archived}::text::json)
-      r (id uuid, tenant_id uuid, at timestamptz(3), type text, status text, facts text)
+      r (id uuid, tenant_id uuid, occurred_at timestamptz(3), type text, status text, facts text)
     left join tenants t on t.id = r.tenant_id
     where (${tenantIds}::uuid[] is null or r.tenant_id = any(${tenantIds}::uuid[]))
-      and (${from}::date is null or r.at >= ${from}::date)
-      and (${to}::date is null or r.at < ${to}::date + 1)
-    order by r.at, r.id`,
+      and (${from}::date is null or r.occurred_at >= ${from}::date)
+      and (${to}::date is null or r.occurred_at < ${to}::date + 1)
+    order by r.occurred_at, r.id`,
 });
