@@ -1,12 +1,5 @@
-import type { Sql } from "../../infra/postgres/postgres.ts";
-import {
-  type Batch,
-  type BatchResult,
-  deleteExpired,
-  maintenanceJob,
-  positionAfter,
-} from "../jobs/maintenance.ts";
-import { type ArchivedRow, deleteOldRows } from "../shared/archive.ts";
+import { type Batch, type BatchResult, deleteExpired, maintenanceJob } from "../jobs/maintenance.ts";
+import { deleteOldRows, type OldRows } from "../shared/archive.ts";
 import { FIRST_ID, firstIdOf } from "../shared/ids.ts";
 import { sweepAttachments } from "./attachments.ts";
 import type { NotificationPlatform } from "./platform.ts";
@@ -43,42 +36,32 @@ const messageCutoff = (p: Settings) => daysAgo(p, p.config.NOTIFICATION_RETENTIO
 const contentCutoff = (p: Settings) =>
   daysAgo(p, Math.min(p.config.NOTIFICATION_BODY_RETENTION_DAYS, p.config.NOTIFICATION_RETENTION_DAYS));
 
-/** One step through the messages that ended before the cutoff. A message that may still be sent stays. */
-async function deleteMessages(p: NotificationPlatform, { limit, after }: Batch): Promise<BatchResult> {
+/**
+ * One step through the messages that ended before the cutoff. A message that may still be sent stays. Archives have the
+ * recipients and attempts of messages, without texts, addresses, names and errors.
+ */
+async function deleteMessages(p: NotificationPlatform, batch: Batch): Promise<BatchResult> {
   const cutoff = messageCutoff(p);
-  const page = await p.sql<{ id: string; isOld: boolean }[]>`
-    select id, ${isOld(p.sql, cutoff)} as is_old from notifications n
-    where id > ${after ?? FIRST_ID} and id < ${firstIdOf(cutoff)} order by id limit ${limit}`;
-  const rows = await deleteOldRows(p, {
+  const old: OldRows = {
     kind: "messages",
-    ids: page.filter((message) => message.isOld).map(({ id }) => id),
-    read: readArchived,
-    lock: (tx, ids) =>
-      tx`select id from notifications n where id = any(${ids}::uuid[]) and ${
-        isOld(tx, cutoff)
-      } for update skip locked`,
-    remove: (tx, ids) => tx`delete from notifications where id = any(${ids}::uuid[])`,
-  });
-  return { rows, after: positionAfter(page, limit) };
+    table: "notifications",
+    createdBefore: cutoff,
+    isOld: (q) =>
+      q`(updated_at < ${cutoff} and status in ('Sent', 'Failed', 'DeadLettered', 'Cancelled')
+        and not exists (select from notification_attachments a where a.notification_id = r.id and a.is_held))`,
+    archived: (q) =>
+      q`created_at as occurred_at, channel as type, status, json_build_object('priority', priority,
+        'category', category, 'templateSlug', template_slug, 'locale', locale, 'sentAt', sent_at, 'createdBy', created_by,
+        'deliveryState', delivery_state, 'recipients', (
+          select json_agg(json_build_object('kind', kind, 'userId', user_id, 'status', status, 'reason', reason,
+            'sentAt', sent_at, 'deliveryState', delivery_state) order by id)
+          from notification_recipients where notification_id = r.id), 'attempts', (
+          select json_agg(json_build_object('provider', provider_name, 'isSuccess', is_success, 'at', attempted_at,
+            'durationMs', duration_ms) order by id)
+          from notification_attempts where notification_id = r.id)) as facts`,
+  };
+  return await deleteOldRows(p, old, batch);
 }
-
-const isOld = (q: Sql, cutoff: Date) =>
-  q`(n.updated_at < ${cutoff} and n.status in ('Sent', 'Failed', 'DeadLettered', 'Cancelled')
-    and not exists (select from notification_attachments a where a.notification_id = n.id and a.is_held))`;
-
-/** Messages with their recipients and attempts, without texts, addresses, names and errors. */
-const readArchived = (q: Sql, ids: string[]) =>
-  q<ArchivedRow[]>`
-    select id, tenant_id, created_at as at, channel as type, status, json_build_object('priority', priority,
-      'category', category, 'templateSlug', template_slug, 'locale', locale, 'sentAt', sent_at, 'createdBy', created_by,
-      'deliveryState', delivery_state, 'recipients', (
-        select json_agg(json_build_object('kind', kind, 'userId', user_id, 'status', status, 'reason', reason,
-          'sentAt', sent_at, 'deliveryState', delivery_state) order by id)
-        from notification_recipients where notification_id = n.id), 'attempts', (
-        select json_agg(json_build_object('provider', provider_name, 'isSuccess', is_success, 'at', attempted_at,
-          'durationMs', duration_ms) order by id)
-        from notification_attempts where notification_id = n.id)) as facts
-    from notifications n where id = any(${ids}::uuid[]) order by id`;
 
 /** One step through the messages that ended before the content cutoff. Deletes their texts and template data. */
 async function deleteBodies(p: NotificationPlatform, { limit, after }: Batch): Promise<BatchResult | number> {

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
-import { type ArchivedRow, type ArchivePlatform, deleteOldRows } from "../../shared/archive.ts";
-import { passOver, runBatches } from "../../shared/batches.ts";
+import { type ArchivePlatform, deleteOldRows, type OldRows } from "../../shared/archive.ts";
+import { runBatches } from "../../shared/batches.ts";
 import { FIRST_ID, firstIdOf } from "../../shared/ids.ts";
 import { withDatabase } from "../../shared/platform.ts";
 import { defineJob } from "../job_type.ts";
@@ -36,49 +36,39 @@ export async function pruneJobs(
   { retentionDays, now, signal }: { retentionDays: number; now: Date; signal?: AbortSignal },
 ): Promise<number> {
   const cutoff = new Date(now.getTime() - retentionDays * DAY_MS);
+  const jobs = oldJobs(cutoff, now);
   let pruned = 0;
-  await passOver(AT_ONCE, async (after) => {
-    if (signal?.aborted) return [];
-    const jobs = await oldJobs(p.sql, cutoff, now, after);
-    pruned += await deleteOldRows(p, {
-      kind: "jobs",
-      ids: jobs.map(({ id }) => id),
-      read: readArchived,
-      lock: (tx, ids) => tx`${oldJobs(tx, cutoff, now, FIRST_ID, ids)} for update skip locked`,
-      async remove(tx, ids) {
-        for (const table of ["job_attempts", "job_log_lines", "job_progress"]) {
-          await tx`delete from ${tx(table)} where job_id = any(${ids}::uuid[])`;
-        }
-        await tx`delete from jobs where id = any(${ids}::uuid[])`;
-      },
-    });
-    return jobs;
-  });
+  for (let after: string | null = FIRST_ID; after !== null && !signal?.aborted;) {
+    const step = await deleteOldRows(p, jobs, { limit: AT_ONCE, after });
+    pruned += step.rows;
+    after = step.after;
+  }
   await pruneBatches(p.sql, cutoff);
   return pruned;
 }
 
-/** The jobs that may be deleted, in the order of their ids, after one of them; with `ids`, only these. */
-const oldJobs = (q: Sql, cutoff: Date, now: Date, after: string, ids: string[] | null = null) =>
-  q<{ id: string }[]>`
-    select id from jobs j
-    where id > ${after} and id < ${firstIdOf(cutoff)} and completed_at < ${cutoff}
-      and (${ids}::uuid[] is null or id = any(${ids}::uuid[]))
-      and status in ('Succeeded', 'DeadLettered', 'Cancelled')
+/** Archives have the executions of jobs, and none of the texts that an erasure searches. */
+const oldJobs = (cutoff: Date, now: Date): OldRows => ({
+  kind: "jobs",
+  table: "jobs",
+  createdBefore: cutoff,
+  isOld: (q) =>
+    q`(completed_at < ${cutoff} and status in ('Succeeded', 'DeadLettered', 'Cancelled')
       and coalesce(created_at + make_interval(secs => unique_seconds) <= ${now}, true)
-      and not (status = 'DeadLettered' and exists (select from dead_letter_jobs d where d.job_id = j.id))
-    order by id limit ${AT_ONCE}`;
-
-/** Jobs with their executions, without the texts that an erasure searches: arguments, errors, output, logs and keys. */
-const readArchived = (q: Sql, ids: string[]) =>
-  q<ArchivedRow[]>`
-    select id, tenant_id, completed_at as at, job_type_name as type, status, json_build_object('kind', type,
-      'queue', queue, 'priority', priority, 'createdAt', created_at, 'startedAt', started_at, 'createdBy', created_by,
+      and not (status = 'DeadLettered' and exists (select from dead_letter_jobs d where d.job_id = r.id)))`,
+  archived: (q) =>
+    q`completed_at as occurred_at, job_type_name as type, status, json_build_object('kind', type, 'queue', queue,
+      'priority', priority, 'createdAt', created_at, 'startedAt', started_at, 'createdBy', created_by,
       'parentJobId', parent_job_id, 'batchId', batch_id, 'traceId', trace_id, 'executions', (
         select json_agg(json_build_object('attempt', attempt_number, 'status', status, 'outcome', outcome,
           'startedAt', started_at, 'completedAt', completed_at, 'workerId', worker_id) order by attempt_number)
-        from job_executions where job_id = j.id)) as facts
-    from jobs j where id = any(${ids}::uuid[]) order by id`;
+        from job_executions where job_id = r.id)) as facts`,
+  async removeParts(tx, ids) {
+    for (const table of ["job_attempts", "job_log_lines", "job_progress"]) {
+      await tx`delete from ${tx(table)} where job_id = any(${ids}::uuid[])`;
+    }
+  },
+});
 
 /** Deletes batches that ended before the cutoff, or were never closed, and have no jobs left. */
 async function pruneBatches(sql: Sql, cutoff: Date): Promise<void> {

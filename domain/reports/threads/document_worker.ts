@@ -1,7 +1,6 @@
 // Worker thread that generates documents, one at a time. It reads rows over its own database connection and posts the
 // finished bytes, so that formatting a report does not block requests.
 import { parentPort } from "node:worker_threads";
-import type { ObjectStoreConfig } from "../../../infra/objectstore/address.ts";
 import { isStoreAway } from "../../../infra/objectstore/errors.ts";
 import { PostgresError } from "../../../infra/postgres/failures.ts";
 import { type BlockInput, makeBlocks } from "../../documents/writers/pdf/blocks/make_blocks.ts";
@@ -14,8 +13,6 @@ export interface DocumentSources {
   databaseUrl: string;
   /** Further databases by name, for templates that name one. */
   databases: Readonly<Record<string, string>>;
-  /** The bucket of the archives. */
-  store?: ObjectStoreConfig;
   templates: { folder: string | null; extensions: readonly string[] };
 }
 
@@ -36,7 +33,7 @@ export interface Failure {
   stack?: string;
   code?: string;
   isPostgres: boolean;
-  isStoreAway: boolean;
+  isStoreAway?: boolean;
   /** True if the error has the driver's `query` member, which tells a lost database connection from other errors. */
   hasQuery: boolean;
 }
@@ -80,7 +77,7 @@ async function generateReport(input: ReportInput, sources: DocumentSources) {
     ? input.replicaUrl ?? sources.databaseUrl
     : sources.databases[template.database];
   if (url === undefined) throw new Error(`no extension declares the database "${template.database}"`);
-  return makeDocument(url, template, input, stopping.signal, sources.store);
+  return makeDocument(url, template, input, stopping.signal);
 }
 
 /** Collects bytes into chunks of CHUNK_BYTES, because each message costs the receiving thread time. */
@@ -120,9 +117,7 @@ async function send(bytes: Uint8Array<ArrayBuffer>): Promise<void> {
 }
 
 function failureOf(error: unknown): Failure {
-  if (!(error instanceof Error)) {
-    return { message: String(error), isPostgres: false, isStoreAway: false, hasQuery: false };
-  }
+  if (!(error instanceof Error)) return { message: String(error), isPostgres: false, hasQuery: false };
   const code = "code" in error ? String(error.code) : undefined;
   return {
     message: error.message,

@@ -33,6 +33,8 @@ export interface ReportInput {
   language?: DocumentLanguage;
   /** A read replica of the service's own database, to be read instead of it; null: none now. */
   replicaUrl: string | null;
+  /** The bucket of the archives, for templates that read them. */
+  store?: ObjectStoreConfig;
 }
 
 /**
@@ -45,10 +47,9 @@ export async function* makeDocument(
   template: ReportTemplate,
   input: ReportInput,
   signal: AbortSignal,
-  store?: ObjectStoreConfig,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>, number> {
   const rows = { count: 0 };
-  const source = await RowSource.open(databaseUrl, template, input, signal, store);
+  const source = await RowSource.open(databaseUrl, template, input, signal);
   try {
     const write = await writerOf(input.format);
     yield* write(documentOf(template, input, source, rows));

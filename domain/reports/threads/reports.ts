@@ -1,5 +1,4 @@
 import type { Config } from "../../../infra/config.ts";
-import { objectStoreConfig } from "../../../infra/objectstore/store_config.ts";
 import { loadReportTemplates, type ReportTemplates } from "./registry.ts";
 import { DocumentThread } from "./document_thread.ts";
 import type { DocumentInput, DocumentSources } from "./document_worker.ts";
@@ -31,7 +30,7 @@ export interface ReportExtensions {
 
 /** Loads the templates and creates slots and threads. @throws Error as `loadReportTemplates`, or for an undeclared database */
 export async function openReports(
-  config: Config,
+  config: Pick<Config, "REPORT_TEMPLATES_DIR" | "REPORT_CONCURRENCY" | "DATABASE_URL">,
   extensions: ReportExtensions,
 ): Promise<Reports> {
   const sources = { folder: config.REPORT_TEMPLATES_DIR, extensions: extensions.modules };
@@ -46,7 +45,6 @@ export async function openReports(
       templates: sources,
       databaseUrl: config.DATABASE_URL ?? "",
       databases: extensions.databases,
-      store: objectStoreConfig(config),
     }),
     slots: new Slots(config.REPORT_CONCURRENCY),
     slotWaitMs: SLOT_WAIT_MS,

@@ -9,7 +9,6 @@ import type { Column } from "../../documents/columns.ts";
 import { RowBatch } from "../../documents/row_batch.ts";
 import { TemplateFault } from "../../documents/template_fault.ts";
 import type { ReportTemplate } from "../definition/report_template.ts";
-import { ARCHIVE_KEY, findArchives, readArchive } from "./archived_rows.ts";
 import type { QueryInput, ReportScope, ReportText, TableDefinition } from "../definition/template_parts.ts";
 
 /** The query of a table or chart. */
@@ -18,6 +17,17 @@ interface RowQuery {
   // deno-lint-ignore no-explicit-any -- the parameters' types are lost in the registry
   query: TableDefinition<any, string>["query"];
 }
+
+/** The keys of the archives that may have rows of a report's kind and days. */
+const ARCHIVES: RowQuery = {
+  columns: { objectKey: { title: "", type: "text" } },
+  query: (sql, { parameters: { kind, from, to } }) =>
+    sql`
+    select object_key from archives
+    where kind = ${kind} and (${from}::date is null or to_at >= ${from}::date)
+      and (${to}::date is null or from_at < ${to}::date + 1)
+    order by from_at, id`,
+};
 
 /**
  * Reads the rows of a report over its own connection, because a long report must not occupy a connection of the pool.
@@ -35,15 +45,16 @@ export class RowSource {
   /**
    * Connects. The caller must call `close`.
    * @param signal cancels the running query at the server when it is aborted
-   * @param store the bucket of the archives
    * @throws the signal's reason, PostgresError
    */
   static async open(
     databaseUrl: string,
     template: ReportTemplate,
-    { tenantIds, parameters }: ReportScope & { parameters: Record<string, unknown> },
+    { tenantIds, parameters, store }: ReportScope & {
+      parameters: Record<string, unknown>;
+      store?: ObjectStoreConfig;
+    },
     signal: AbortSignal,
-    store?: ObjectStoreConfig,
   ): Promise<RowSource> {
     signal.throwIfAborted();
     const reader = connectReportReader(databaseUrl);
@@ -61,12 +72,16 @@ export class RowSource {
   async *rows(query: RowQuery): AsyncGenerator<RowBatch> {
     if (!this.template.readsArchive || !this.store) return yield* this.run(query, this.input);
     const keys: string[] = [];
-    for await (const batch of this.run({ columns: ARCHIVE_KEY, query: findArchives }, this.input)) {
+    for await (const batch of this.run(ARCHIVES, this.input)) {
       for (const [key] of batch.rows()) keys.push(key ?? "");
     }
     const objects = connectObjectStore(this.store);
+    const { parquetReadObjects } = await import("hyparquet");
     for (const key of keys) {
-      yield* this.run(query, { ...this.input, archived: await readArchive(objects, key, this.signal) });
+      const object = await objects.read(key, { signal: this.signal });
+      const file = await new Response(object).arrayBuffer();
+      const archived = JSON.stringify(await parquetReadObjects({ file }));
+      yield* this.run(query, { ...this.input, archived });
     }
   }
 

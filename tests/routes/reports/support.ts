@@ -105,10 +105,10 @@ export async function drawnReport(
   const scope = await readScope(platform.sql, template, tenantId, parameters);
   const looks = await readLooks(platform, tenantId);
   const made = { requestedBy: null, generatedAt: new Date(), looks, replicaUrl: null };
-  const input = { templateId, format, parameters, ...scope, ...made };
-  const never = new AbortController().signal;
   const store = objectStoreConfig(platform.config);
-  const pieces = makeDocument(platform.config.DATABASE_URL ?? "", template, input, never, store);
+  const input = { templateId, format, parameters, ...scope, ...made, store };
+  const never = new AbortController().signal;
+  const pieces = makeDocument(platform.config.DATABASE_URL ?? "", template, input, never);
   const chunks: Uint8Array<ArrayBuffer>[] = [];
   for (;;) {
     const { done, value } = await pieces.next();
