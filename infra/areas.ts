@@ -11,6 +11,10 @@ export const AREA_NAMES = [
 ] as const;
 export type AreaName = typeof AREA_NAMES[number];
 
+/** The kinds of old rows that may be archived. */
+export const ARCHIVE_KINDS = ["jobs", "messages", "events"] as const;
+export type ArchiveKind = typeof ARCHIVE_KINDS[number];
+
 /** The areas of a service that are on. */
 export interface AreasOn {
   AREAS: ReadonlySet<AreaName>;

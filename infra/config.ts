@@ -66,6 +66,9 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   if (values.SCANNER === "clamd" && !values.CLAMD_HOST && !mistakes.some((m) => m.startsWith("CLAMD_HOST"))) {
     mistakes.push("CLAMD_HOST is missing; SCANNER=clamd needs it");
   }
+  if (values.ARCHIVE && !keepsFiles(values as Pick<Config, "AREAS">)) {
+    mistakes.push("ARCHIVE needs the bucket; AREAS has neither files nor reports");
+  }
   if (mistakes.length > 0) throw new ConfigurationError(mistakes);
   return { ...values, isProduction } as Config;
 }

@@ -1,7 +1,7 @@
 // Schemas that parse environment variables.
 import { createPublicKey } from "node:crypto";
 import { z } from "zod";
-import { AREA_NAMES, type AreaName } from "./areas.ts";
+import { ARCHIVE_KINDS, AREA_NAMES } from "./areas.ts";
 import { readAllowList } from "./http_out/addresses.ts";
 import { algorithmOf } from "./signing_keys.ts";
 import { parseSmsUrl } from "./sms/sms_url.ts";
@@ -111,10 +111,13 @@ export const keys32 = z.string().transform((text) => text.split(",").map((key) =
   "expected keys of 32 bytes in base64, comma-separated",
 );
 
-/** Comma-separated names of areas. */
-export const areas = z.string().transform((text) => text.split(",").map((name) => name.trim())).pipe(
-  z.array(z.enum(AREA_NAMES, { error: `expected some of ${AREA_NAMES.join(", ")}` })),
-).transform((names): ReadonlySet<AreaName> => new Set(names));
+/** Comma-separated names. */
+const someOf = <T extends string>(names: readonly T[]) =>
+  z.string().transform((text) => text.split(",").map((name) => name.trim())).pipe(
+    z.array(z.enum(names, { error: `expected some of ${names.join(", ")}` })),
+  ).transform((given): ReadonlySet<T> => new Set(given));
+export const areas = someOf(AREA_NAMES);
+export const archiveKinds = someOf(ARCHIVE_KINDS);
 
 /** Comma-separated paths. */
 export const paths = z.string().transform((text) =>

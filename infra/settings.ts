@@ -3,6 +3,7 @@ import { AREA_NAMES } from "./areas.ts";
 import { SIGNING_SECRET, SIGNING_SECRET_EXPECTED } from "./http_out/signing_secret.ts";
 import { MESSAGE_SETTINGS } from "./message_settings.ts";
 import {
+  archiveKinds,
   areas,
   corsOrigins,
   databaseUrl,
@@ -364,6 +365,12 @@ export const SETTINGS = {
     schema: positive.max(3650),
     meaning: "Days to keep finished jobs and their executions; dead letters stay until they are purged",
     default: "30",
+  },
+  ARCHIVE: {
+    schema: archiveKinds,
+    meaning:
+      "Kinds of old rows (`jobs`, `messages`, `events`), comma-separated, that are written to the bucket as Parquet before they are deleted, see Cold data below; absent: none",
+    optional: true,
   },
   MAINTENANCE_BATCH: {
     schema: z.coerce.number().int().min(1).max(10_000),

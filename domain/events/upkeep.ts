@@ -1,7 +1,8 @@
 import { transact } from "../../infra/postgres/postgres.ts";
 import { readJobEnds } from "../jobs/job_row.ts";
 import { type Batch, type BatchResult, deleteExpired, maintenanceJob } from "../jobs/maintenance.ts";
-import { FIRST_ID, firstIdOf } from "../shared/ids.ts";
+import { type ArchivePlatform, deleteOldRows, type OldRows } from "../shared/archive.ts";
+import { FIRST_ID } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
 import { numberBatch } from "./feed/number_events.ts";
 import { INTEREST_DAYS } from "./job_events.ts";
@@ -89,14 +90,20 @@ export async function resumeLost(
 
 /** Deletes events of more than 30 days ago; returns how many. */
 export async function pruneEvents(
-  p: Pick<Platform, "sql" | "clock">,
+  p: ArchivePlatform & Pick<Platform, "clock">,
   { limit = 1_000, after = null }: Partial<Batch> = {},
 ): Promise<BatchResult> {
-  const firstKept = firstIdOf(new Date(p.clock.now().getTime() - KEPT_DAYS * 86_400_000));
-  const gone = await p.sql<{ id: string }[]>`
-    delete from events where id = any(array(
-      select id from events where id > ${after ?? FIRST_ID} and id < ${firstKept} order by id limit ${limit}))
-    returning id`;
-  const last = gone.map(({ id }) => id).sort().at(-1) ?? null;
-  return { rows: gone.length, after: gone.length < limit ? null : last };
+  const old: OldRows = {
+    kind: "events",
+    table: "events",
+    createdBefore: new Date(p.clock.now().getTime() - KEPT_DAYS * 86_400_000),
+    isOld: (q) => q`true`,
+    // Of the data, only ids: an erasure replaces the email and names of events, and its members may be anything.
+    archived: (q) =>
+      q`occurred_at, type, null as status, json_build_object('position', position, 'ids', (
+        select json_object_agg(key, value)
+        from json_each_text(case when json_typeof(data) = 'object' then data else '{}' end)
+        where value ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$')) as facts`,
+  };
+  return await deleteOldRows(p, old, { limit, after });
 }

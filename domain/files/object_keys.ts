@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { invalid } from "../problems/problem.ts";
 
 /**
- * All object keys of the bucket are made here. Keys of files are random: they cannot be guessed and reveal no name,
+ * All object keys of the bucket are made here, except those of archives (`shared/archive.ts`). Keys of files are random: they cannot be guessed and reveal no name,
  * tenant, type or time. Keys of deliveries are readable, because people and programs collect deliveries from the bucket
  * by key.
  */

@@ -5,6 +5,7 @@ import { recordAudit } from "../audit/audit.ts";
 import type { Platform } from "../shared/platform.ts";
 import { FINAL_PREFIX, STAGING_PREFIX } from "./object_keys.ts";
 import { registerObject } from "./objects.ts";
+import { ARCHIVE_PREFIX } from "../shared/archive.ts";
 import { passOver } from "../shared/batches.ts";
 
 type ReconcilePlatform = Pick<Platform, "sql" | "objects" | "clock">;
@@ -50,7 +51,9 @@ const CONCURRENT_CHECKS = 8;
  */
 export async function reconcileFiles(p: ReconcilePlatform, o: ReconcileOptions): Promise<ReconcileCounts> {
   let objects = 0;
-  for (const prefix of [STAGING_PREFIX, FINAL_PREFIX]) objects += await findOrphans(p, prefix, o);
+  for (const prefix of [STAGING_PREFIX, FINAL_PREFIX, ARCHIVE_PREFIX]) {
+    objects += await findOrphans(p, prefix, o);
+  }
   const uploads = await findUploads(p, o);
   return { objects, uploads, files: await findMissing(p, o) };
 }
@@ -68,6 +71,8 @@ async function findOrphans(p: ReconcilePlatform, prefix: string, o: ReconcileOpt
     const keys = old.map((object) => object.key);
     const rows = await p.sql<{ key: string; fileId: string; isRegistered: boolean }[]>`
       select key, file_id, true as is_registered from file_objects where key = any(${keys}::text[])
+      union all
+      select object_key, id, true from archives where object_key = any(${keys}::text[])
       union all
       select final_key, id, false from files
       where final_key = any(${keys}::text[]) and status in ('Scanning', 'Available', 'Failed')

@@ -1,4 +1,5 @@
 import { type Batch, type BatchResult, deleteExpired, maintenanceJob } from "../jobs/maintenance.ts";
+import { deleteOldRows, type OldRows } from "../shared/archive.ts";
 import { FIRST_ID, firstIdOf } from "../shared/ids.ts";
 import { sweepAttachments } from "./attachments.ts";
 import type { NotificationPlatform } from "./platform.ts";
@@ -35,26 +36,31 @@ const messageCutoff = (p: Settings) => daysAgo(p, p.config.NOTIFICATION_RETENTIO
 const contentCutoff = (p: Settings) =>
   daysAgo(p, Math.min(p.config.NOTIFICATION_BODY_RETENTION_DAYS, p.config.NOTIFICATION_RETENTION_DAYS));
 
-/** One step through the messages that ended before the cutoff. A message that may still be sent stays. */
-async function deleteMessages(
-  p: NotificationPlatform,
-  { limit, after }: Batch,
-): Promise<BatchResult | number> {
+/**
+ * One step through the messages that ended before the cutoff. A message that may still be sent stays. Archives have the
+ * recipients and attempts of messages, without texts, addresses, names and errors.
+ */
+async function deleteMessages(p: NotificationPlatform, batch: Batch): Promise<BatchResult> {
   const cutoff = messageCutoff(p);
-  const before = firstIdOf(cutoff);
-  const [step] = await p.sql<BatchResult[]>`
-    with page as materialized (
-      select id, status, updated_at, exists (select from notification_attachments a
-          where a.notification_id = n.id and a.is_held) as holds_file
-      from notifications n where id > ${after ?? FIRST_ID} and id < ${before} order by id limit ${limit}
-    ), deleted as (
-      delete from notifications n using page
-      where n.id = page.id and page.updated_at < ${cutoff} and not page.holds_file
-        and page.status in ('Sent', 'Failed', 'DeadLettered', 'Cancelled')
-        and n.status = page.status and n.updated_at = page.updated_at returning 1
-    )
-    select (select count(*) from deleted)::int as rows, (select id from page order by id offset ${limit}::int - 1) as after`;
-  return step ?? 0;
+  const old: OldRows = {
+    kind: "messages",
+    table: "notifications",
+    createdBefore: cutoff,
+    isOld: (q) =>
+      q`(updated_at < ${cutoff} and status in ('Sent', 'Failed', 'DeadLettered', 'Cancelled')
+        and not exists (select from notification_attachments a where a.notification_id = r.id and a.is_held))`,
+    archived: (q) =>
+      q`created_at as occurred_at, channel as type, status, json_build_object('priority', priority,
+        'category', category, 'templateSlug', template_slug, 'locale', locale, 'sentAt', sent_at, 'createdBy', created_by,
+        'deliveryState', delivery_state, 'recipients', (
+          select json_agg(json_build_object('kind', kind, 'userId', user_id, 'status', status, 'reason', reason,
+            'sentAt', sent_at, 'deliveryState', delivery_state) order by id)
+          from notification_recipients where notification_id = r.id), 'attempts', (
+          select json_agg(json_build_object('provider', provider_name, 'isSuccess', is_success, 'at', attempted_at,
+            'durationMs', duration_ms) order by id)
+          from notification_attempts where notification_id = r.id)) as facts`,
+  };
+  return await deleteOldRows(p, old, batch);
 }
 
 /** One step through the messages that ended before the content cutoff. Deletes their texts and template data. */

@@ -1,6 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { absent } from "../../domain/area_parts.ts";
 import { foldCounts } from "../../domain/jobs/statistics/fold_counts.ts";
 import { pruneJobs } from "../../domain/jobs/built_in/prune_jobs.ts";
+import type { ObjectStore } from "../../infra/objectstore/objectstore.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import type { BenchSetup } from "./bench_setup.ts";
 import { median, report, scaled } from "./compare.ts";
@@ -78,7 +80,8 @@ async function maintain(sql: Sql, signal: AbortSignal): Promise<void> {
     const [oldest] = await sql<{ completedAt: Date }[]>`
       select completed_at from jobs where status = 'Succeeded' order by completed_at desc offset ${KEPT} limit 1`;
     if (!oldest) continue;
-    await pruneJobs(sql, { retentionDays: 1, now: new Date(oldest.completedAt.getTime() + DAY_MS), signal });
+    const p = { sql, objects: absent<ObjectStore>("the object store"), config: { ARCHIVE: null } };
+    await pruneJobs(p, { retentionDays: 1, now: new Date(oldest.completedAt.getTime() + DAY_MS), signal });
   }
 }
 

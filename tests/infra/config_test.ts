@@ -48,6 +48,8 @@ const REFUSED: [env: Record<string, string>, mistake: RegExp][] = [
   [{ SMTP_URL: "smtp://one.example:25, two.example:25" }, /^SMTP_URL: entry 2: expected a URL/],
   [{ SMTP_URL: "smtps://user:a,b@one.example, two.example:25" }, /^SMTP_URL: entry 2: expected a URL/],
   [{ SCANNER: "clamd" }, /CLAMD_HOST is missing/],
+  [{ ARCHIVE: "audit" }, /^ARCHIVE: entry 1: expected some of jobs, messages, events$/],
+  [{ ARCHIVE: "jobs", AREAS: "jobs" }, /^ARCHIVE needs the bucket/],
   [provider({ issuer: "http://id.test" }), /OIDC_PROVIDERS: corp\.issuer: expected an https URL/],
   [provider({ issuer: "no url" }), /corp\.issuer: /],
   [provider({ scopes: ["email"] }), /corp\.scopes: expected `openid`/],

@@ -1,7 +1,9 @@
 import { z } from "zod";
-import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
-import { firstIdOf } from "../../shared/ids.ts";
-import { passOver, runBatches } from "../../shared/batches.ts";
+import type { Sql } from "../../../infra/postgres/postgres.ts";
+import { type ArchivePlatform, deleteOldRows, type OldRows } from "../../shared/archive.ts";
+import { runBatches } from "../../shared/batches.ts";
+import { FIRST_ID, firstIdOf } from "../../shared/ids.ts";
+import { withDatabase } from "../../shared/platform.ts";
 import { defineJob } from "../job_type.ts";
 
 const AT_ONCE = 500;
@@ -14,7 +16,7 @@ export const pruneEndedJobs = defineJob({
   cron: "*/10 * * * *",
   timeoutMs: 30 * 60_000,
   run: async (_args, { platform, db, signal }) => ({
-    pruned: await pruneJobs(db, {
+    pruned: await pruneJobs(withDatabase(platform, db), {
       retentionDays: platform.config.JOB_RETENTION_DAYS,
       now: platform.clock.now(),
       signal,
@@ -30,17 +32,43 @@ export const pruneEndedJobs = defineJob({
  * @returns how many jobs were deleted.
  */
 export async function pruneJobs(
-  q: Sql,
-  o: { retentionDays: number; now: Date; signal?: AbortSignal },
+  p: ArchivePlatform,
+  { retentionDays, now, signal }: { retentionDays: number; now: Date; signal?: AbortSignal },
 ): Promise<number> {
-  const cutoff = new Date(o.now.getTime() - o.retentionDays * DAY_MS);
-  const pruned = await passOver(
-    AT_ONCE,
-    async (after) => o.signal?.aborted ? [] : await pruneBatch(q, after, o.now, cutoff),
-  );
-  await pruneBatches(q, cutoff);
+  const cutoff = new Date(now.getTime() - retentionDays * DAY_MS);
+  const jobs = oldJobs(cutoff, now);
+  let pruned = 0;
+  for (let after: string | null = FIRST_ID; after !== null && !signal?.aborted;) {
+    const step = await deleteOldRows(p, jobs, { limit: AT_ONCE, after });
+    pruned += step.rows;
+    after = step.after;
+  }
+  await pruneBatches(p.sql, cutoff);
   return pruned;
 }
+
+/** Archives have the executions of jobs, and none of the texts that an erasure searches. */
+const oldJobs = (cutoff: Date, now: Date): OldRows => ({
+  kind: "jobs",
+  table: "jobs",
+  createdBefore: cutoff,
+  isOld: (q) =>
+    q`(completed_at < ${cutoff} and status in ('Succeeded', 'DeadLettered', 'Cancelled')
+      and coalesce(created_at + make_interval(secs => unique_seconds) <= ${now}, true)
+      and not (status = 'DeadLettered' and exists (select from dead_letter_jobs d where d.job_id = r.id)))`,
+  archived: (q) =>
+    q`completed_at as occurred_at, job_type_name as type, status, json_build_object('kind', type, 'queue', queue,
+      'priority', priority, 'createdAt', created_at, 'startedAt', started_at, 'createdBy', created_by,
+      'parentJobId', parent_job_id, 'batchId', batch_id, 'traceId', trace_id, 'executions', (
+        select json_agg(json_build_object('attempt', attempt_number, 'status', status, 'outcome', outcome,
+          'startedAt', started_at, 'completedAt', completed_at, 'workerId', worker_id) order by attempt_number)
+        from job_executions where job_id = r.id)) as facts`,
+  async removeParts(tx, ids) {
+    for (const table of ["job_attempts", "job_log_lines", "job_progress"]) {
+      await tx`delete from ${tx(table)} where job_id = any(${ids}::uuid[])`;
+    }
+  },
+});
 
 /** Deletes batches that ended before the cutoff, or were never closed, and have no jobs left. */
 async function pruneBatches(sql: Sql, cutoff: Date): Promise<void> {
@@ -58,24 +86,5 @@ async function pruneBatches(sql: Sql, cutoff: Date): Promise<void> {
       )
       select id from old`;
     return rows.length;
-  });
-}
-
-async function pruneBatch(sql: Sql, after: string, now: Date, cutoff: Date): Promise<{ id: string }[]> {
-  return await transact(sql, async (tx) => {
-    const jobs = await tx<{ id: string }[]>`
-      select id from jobs j
-      where id > ${after} and id < ${firstIdOf(cutoff)} and completed_at < ${cutoff}
-        and status in ('Succeeded', 'DeadLettered', 'Cancelled')
-        and coalesce(created_at + make_interval(secs => unique_seconds) <= ${now}, true)
-        and not (status = 'DeadLettered' and exists (select from dead_letter_jobs d where d.job_id = j.id))
-      order by id limit ${AT_ONCE} for update skip locked`;
-    const ids = jobs.map((job) => job.id);
-    if (ids.length === 0) return [];
-    await tx`delete from job_attempts where job_id = any(${ids}::uuid[])`;
-    await tx`delete from job_log_lines where job_id = any(${ids}::uuid[])`;
-    await tx`delete from job_progress where job_id = any(${ids}::uuid[])`;
-    await tx`delete from jobs where id = any(${ids}::uuid[])`;
-    return jobs;
   });
 }

@@ -41,6 +41,10 @@ interface ReportHead<P extends z.ZodObject> {
   isGlobal?: boolean;
   /** Name of a database that an extension declares; absent: the service's own. */
   database?: string;
+  /**
+   * True: the query runs once for each archive of the parameters `kind`, `from` and `to`, and gets its rows in `archived`.
+   */
+  readsArchive?: boolean;
   /** Supported formats; absent: all. */
   formats?: ReportFormat[];
   /**
@@ -95,6 +99,7 @@ const HEAD_MEMBERS = [
   "permissions",
   "isGlobal",
   "database",
+  "readsArchive",
   "formats",
   "parameters",
   "title",
@@ -124,8 +129,8 @@ export function defineReport<P extends z.ZodObject, C extends string>(
   definition: ReportDefinition<P, C>,
 ): ReportTemplate {
   const given = definition as unknown as ReportDefinition;
-  const { id, name, description, version, permissions, isGlobal, database, formats, layout = "landscape" } =
-    given;
+  const { id, name, description, version, permissions, isGlobal, database, readsArchive, formats } = given;
+  const { layout = "landscape" } = given;
   const report = `report "${id}"`;
   if (!/^[a-z][a-z0-9-]{0,63}$/.test(id)) {
     throw new Error(`${report}: expected an id of lower-case letters, digits and hyphens`);
@@ -152,6 +157,7 @@ export function defineReport<P extends z.ZodObject, C extends string>(
     parts,
     ...(isGlobal === undefined ? {} : { isGlobal }),
     ...(database === undefined ? {} : { database }),
+    ...(readsArchive === undefined ? {} : { readsArchive }),
     ...(formats ? { formats } : {}),
   };
 }

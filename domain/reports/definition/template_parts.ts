@@ -20,6 +20,8 @@ export type QueryParameters<P> = {
 
 export interface QueryInput<P> extends ReportScope {
   parameters: QueryParameters<P>;
+  /** The rows of one archive as a JSON array, if the template reads archives. */
+  archived?: string;
 }
 
 /** A query with any row type: columns are matched by name when it runs. */

@@ -1,3 +1,4 @@
+import { objectStoreConfig } from "../../../infra/objectstore/store_config.ts";
 import { PostgresError } from "../../../infra/postgres/failures.ts";
 import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { FORMATS } from "../../documents/formats.ts";
@@ -80,6 +81,7 @@ async function inputOf(p: ReportPlatform, run: Run): Promise<{ input: DocumentIn
       looks,
       language,
       replicaUrl,
+      ...(template.readsArchive ? { store: objectStoreConfig(p.config) } : {}),
     },
     fileName: `${templateId}-${at}.${FORMATS[format].extension}`,
   };

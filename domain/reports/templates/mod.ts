@@ -1,5 +1,6 @@
 import type { ReportTemplate } from "../definition/report_template.ts";
 import { accessMatrixReport } from "./access_matrix.ts";
+import { archivedRowsReport } from "./archived_rows.ts";
 import { auditLogReport } from "./audit_log.ts";
 import { deadLettersReport } from "./dead_letters.ts";
 import { fileInventoryReport } from "./file_inventory.ts";
@@ -20,4 +21,5 @@ export const BUILT_IN_REPORTS: ReportTemplate[] = [
   notificationDeliveriesReport,
   fileInventoryReport,
   tenantsOverviewReport,
+  archivedRowsReport,
 ];

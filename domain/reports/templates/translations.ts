@@ -9,6 +9,9 @@ const PORTUGUESE: Readonly<Record<string, string>> = {
   "Notification deliveries": "Entregas de notificações",
   "File inventory": "Inventário de arquivos",
   "Tenants overview": "Visão geral dos inquilinos",
+  "Archived rows": "Registros arquivados",
+  "Old jobs, messages or events of the tenant, from the archives":
+    "Tarefas, mensagens ou eventos antigos do inquilino, a partir dos arquivos",
   "Every tenant with its users, capacity, roles, files and last sign-in":
     "Cada inquilino com seus usuários, capacidade, papéis, arquivos e último login",
   "Every user of the tenant with every permission they hold and the role that grants it":
@@ -66,14 +69,17 @@ const PORTUGUESE: Readonly<Record<string, string>> = {
   Email: "E-mail",
   Ended: "Fim",
   Error: "Erro",
+  Facts: "Dados",
   File: "Arquivo",
   "File name": "Nome do arquivo",
   Files: "Arquivos",
   "First name": "Nome",
   "Given up": "Falhou em",
   Group: "Grupo",
+  Id: "Id",
   Job: "Tarefa",
   "Job type": "Tipo de tarefa",
+  Kind: "Espécie",
   "Keep until": "Manter até",
   "Last error": "Último erro",
   "Last name": "Sobrenome",

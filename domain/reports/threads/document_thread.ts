@@ -1,4 +1,5 @@
 import { Worker } from "node:worker_threads";
+import { ObjectStoreUnavailable } from "../../../infra/objectstore/errors.ts";
 import { PostgresError } from "../../../infra/postgres/failures.ts";
 import type { DocumentInput, DocumentSources, Failure, FromWorker, ToWorker } from "./document_worker.ts";
 
@@ -108,8 +109,9 @@ export class DocumentThread {
   }
 }
 
-function errorOf({ message, stack, code, isPostgres, hasQuery }: Failure): Error {
-  const error = isPostgres ? new PostgresError(message) : new Error(message);
+function errorOf({ message, stack, code, isPostgres, isStoreAway, hasQuery }: Failure): Error {
+  const Kind = isPostgres ? PostgresError : isStoreAway ? ObjectStoreUnavailable : Error;
+  const error = new Kind(message);
   return Object.assign(error, {
     ...(code ? { code } : {}),
     ...(stack ? { stack } : {}),

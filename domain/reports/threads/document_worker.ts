@@ -1,6 +1,7 @@
 // Worker thread that generates documents, one at a time. It reads rows over its own database connection and posts the
 // finished bytes, so that formatting a report does not block requests.
 import { parentPort } from "node:worker_threads";
+import { isStoreAway } from "../../../infra/objectstore/errors.ts";
 import { PostgresError } from "../../../infra/postgres/failures.ts";
 import { type BlockInput, makeBlocks } from "../../documents/writers/pdf/blocks/make_blocks.ts";
 import { makeDocument, type ReportInput } from "./make_document.ts";
@@ -32,6 +33,7 @@ export interface Failure {
   stack?: string;
   code?: string;
   isPostgres: boolean;
+  isStoreAway?: boolean;
   /** True if the error has the driver's `query` member, which tells a lost database connection from other errors. */
   hasQuery: boolean;
 }
@@ -122,6 +124,7 @@ function failureOf(error: unknown): Failure {
     ...(error.stack ? { stack: error.stack } : {}),
     ...(code ? { code } : {}),
     isPostgres: error instanceof PostgresError,
+    isStoreAway: isStoreAway(error),
     hasQuery: "query" in error,
   };
 }

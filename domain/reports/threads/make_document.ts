@@ -13,6 +13,7 @@ import { type DocumentLanguage, Wording } from "../../documents/wording.ts";
 import type { Looks } from "../../looks/looks.ts";
 import type { ReportTemplate } from "../definition/report_template.ts";
 import type { ReportPart, TablePartDefinition } from "../definition/template_parts.ts";
+import type { ObjectStoreConfig } from "../../../infra/objectstore/address.ts";
 import { RowSource } from "./rows.ts";
 
 /** The input of a document. Plain values only, because it is sent to another thread. */
@@ -32,6 +33,8 @@ export interface ReportInput {
   language?: DocumentLanguage;
   /** A read replica of the service's own database, to be read instead of it; null: none now. */
   replicaUrl: string | null;
+  /** The bucket of the archives, for templates that read them. */
+  store?: ObjectStoreConfig;
 }
 
 /**

@@ -3,6 +3,8 @@ import {
   connectReportReader,
   type ReportReader,
 } from "../../../infra/postgres/report_reader.ts";
+import type { ObjectStoreConfig } from "../../../infra/objectstore/address.ts";
+import { connectObjectStore } from "../../../infra/objectstore/objectstore.ts";
 import type { Column } from "../../documents/columns.ts";
 import { RowBatch } from "../../documents/row_batch.ts";
 import { TemplateFault } from "../../documents/template_fault.ts";
@@ -16,6 +18,17 @@ interface RowQuery {
   query: TableDefinition<any, string>["query"];
 }
 
+/** The keys of the archives that may have rows of a report's kind and days. */
+const ARCHIVES: RowQuery = {
+  columns: { objectKey: { title: "", type: "text" } },
+  query: (sql, { parameters: { kind, from, to } }) =>
+    sql`
+    select object_key from archives
+    where kind = ${kind} and (${from}::date is null or to_at >= ${from}::date)
+      and (${to}::date is null or from_at < ${to}::date + 1)
+    order by from_at, id`,
+};
+
 /**
  * Reads the rows of a report over its own connection, because a long report must not occupy a connection of the pool.
  * All its queries see one snapshot.
@@ -26,6 +39,7 @@ export class RowSource {
     private readonly input: QueryInput<Record<string, unknown>>,
     private readonly reader: ReportReader,
     private readonly signal: AbortSignal,
+    private readonly store?: ObjectStoreConfig,
   ) {}
 
   /**
@@ -36,7 +50,10 @@ export class RowSource {
   static async open(
     databaseUrl: string,
     template: ReportTemplate,
-    { tenantIds, parameters }: ReportScope & { parameters: Record<string, unknown> },
+    { tenantIds, parameters, store }: ReportScope & {
+      parameters: Record<string, unknown>;
+      store?: ObjectStoreConfig;
+    },
     signal: AbortSignal,
   ): Promise<RowSource> {
     signal.throwIfAborted();
@@ -48,7 +65,24 @@ export class RowSource {
       await reader.close();
       throw error;
     }
-    return new RowSource(template, input, reader, signal);
+    return new RowSource(template, input, reader, signal, store);
+  }
+
+  /** Yields the rows of a part as `run`; those of archives archive by archive. @throws as `run`, ObjectStoreError */
+  async *rows(query: RowQuery): AsyncGenerator<RowBatch> {
+    if (!this.template.readsArchive || !this.store) return yield* this.run(query, this.input);
+    const keys: string[] = [];
+    for await (const batch of this.run(ARCHIVES, this.input)) {
+      for (const [key] of batch.rows()) keys.push(key ?? "");
+    }
+    const objects = connectObjectStore(this.store);
+    const { parquetReadObjects } = await import("hyparquet");
+    for (const key of keys) {
+      const object = await objects.read(key, { signal: this.signal });
+      const file = await new Response(object).arrayBuffer();
+      const archived = JSON.stringify(await parquetReadObjects({ file }));
+      yield* this.run(query, { ...this.input, archived });
+    }
   }
 
   /**
@@ -56,8 +90,11 @@ export class RowSource {
    * @throws the signal's reason; a TemplateFault if the query was not made with the given `sql` or lacks a column;
    * PostgresError
    */
-  async *rows({ columns, query }: RowQuery): AsyncGenerator<RowBatch> {
-    const { template, input, reader, signal } = this;
+  private async *run(
+    { columns, query }: RowQuery,
+    input: QueryInput<Record<string, unknown>>,
+  ): AsyncGenerator<RowBatch> {
+    const { template, reader, signal } = this;
     const made = query(reader.sql, input);
     if (!reader.isOwn(made)) {
       throw new TemplateFault(

@@ -160,7 +160,7 @@ Deno.test("counts of a batch are exact before and after folds, and pruned with i
   for (const { workerId, job } of claims.slice(5)) {
     await settleJobs(sql, workerId, [succeeded(job, null, times)]);
   }
-  await pruneJobs(sql, { retentionDays: 1, now: new Date(Date.now() + 2 * 86_400_000) });
+  await pruneJobs(t.steward.platform, { retentionDays: 1, now: new Date(Date.now() + 2 * 86_400_000) });
   const [left] = await sql`select (select count(*) from jobs where batch_id = ${subject.id}) as jobs,
     (select count(*) from job_batches where id = ${subject.id}) as batches,
     (select count(*) from job_batch_counts where batch_id = ${subject.id}) as counts`;

@@ -40,10 +40,10 @@ const readme = await Deno.readTextFile(join(ROOT, "domain/reports/README.md"));
 const [byDomain = "", invoices = ""] = [...readme.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code]) => code);
 
 Deno.test("the built-in templates have unique ids, and a deployment's folder adds templates", async () => {
-  assert.equal((await loadReportTemplates({ folder: null, extensions: [] })).size, 9);
+  assert.equal((await loadReportTemplates({ folder: null, extensions: [] })).size, 10);
   const folder = await folderOf({ "domains.js": byDomain, "invoices.js": invoices, "notes.md": "none" });
   const templates = await loadReportTemplates({ folder, extensions: [] });
-  assert.equal(templates.size, 11);
+  assert.equal(templates.size, 12);
   assert.equal(templates.get("users-by-domain")?.name, "Users by mail domain");
   const { parts = [], layout } = templates.get("invoices") ?? {};
   assert.deepEqual([pluck([...parts], "kind"), layout], [["chart", "table"], "portrait"]);

@@ -227,7 +227,7 @@ Deno.test("a job is not pruned while it holds its key", async () => {
   const hold = async (uniqueFor: number) => (await put(actor, echo({ uniqueKey: key(), uniqueFor }))).id;
   const [kept, gone] = [await hold(3 * 86_400), await hold(3_600)];
   for (const id of [kept, gone]) await t.settled(id);
-  await pruneJobs(sql, { retentionDays: 1, now: new Date(Date.now() + 2 * 86_400_000) });
+  await pruneJobs(t.steward.platform, { retentionDays: 1, now: new Date(Date.now() + 2 * 86_400_000) });
   assert.equal((await readJob(actor, kept)).id, kept);
   assert.equal(refusal(await actor.get(`${JOBS}/${gone}`)), "404 JOB_NOT_FOUND");
 });

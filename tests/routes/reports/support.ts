@@ -5,6 +5,7 @@ import { makeDocument } from "../../../domain/reports/threads/make_document.ts";
 import { parseParameters } from "../../../domain/reports/definition/parameters.ts";
 import { requireTemplate } from "../../../domain/reports/threads/registry.ts";
 import { readScope } from "../../../domain/reports/definition/report_scope.ts";
+import { objectStoreConfig } from "../../../infra/objectstore/store_config.ts";
 import { accepted } from "../../support/outcomes.ts";
 import type { HttpClient } from "../../support/http.ts";
 import type { Actor } from "../../support/setup.ts";
@@ -104,7 +105,8 @@ export async function drawnReport(
   const scope = await readScope(platform.sql, template, tenantId, parameters);
   const looks = await readLooks(platform, tenantId);
   const made = { requestedBy: null, generatedAt: new Date(), looks, replicaUrl: null };
-  const input = { templateId, format, parameters, ...scope, ...made };
+  const store = objectStoreConfig(platform.config);
+  const input = { templateId, format, parameters, ...scope, ...made, store };
   const never = new AbortController().signal;
   const pieces = makeDocument(platform.config.DATABASE_URL ?? "", template, input, never);
   const chunks: Uint8Array<ArrayBuffer>[] = [];
