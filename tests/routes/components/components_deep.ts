@@ -137,7 +137,12 @@ inBrowser("an upload is paused, goes on after a reload, and shows the end of the
     await route.continue();
   });
   const upload = page.locator("steward-upload");
+  // A part that is paused before the store has answered is sent again.
+  const firstPart = page.waitForResponse((answer) =>
+    answer.request().method() === "PUT" && /partNumber=1(&|$)/.test(answer.url())
+  );
   await upload.locator("input").setInputFiles(path);
+  await firstPart;
   await upload.getByText(/\(\d\d%\)/).waitFor();
   await upload.getByRole("button", { name: "Pause: report.zip" }).click();
   await upload.getByText("Paused", { exact: true }).waitFor();
