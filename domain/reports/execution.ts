@@ -5,17 +5,13 @@ import { signFileDownload } from "../files/service_files.ts";
 import { problem } from "../problems/problem.ts";
 import type { Caller } from "../rights/caller.ts";
 import { belongsTo } from "../shared/belongs_to.ts";
-import { firstIdOf } from "../shared/ids.ts";
-import { allOf } from "../shared/list_order.ts";
+import { allOf, idWithin } from "../shared/list_order.ts";
 import type { PagedResult, PageRequest } from "../shared/paging.ts";
 import type { Platform } from "../shared/platform.ts";
 import { readPage } from "../shared/read_page.ts";
 import type { TemplatePins } from "../templates/parts.ts";
 import { holdsAllCondition, requireAll } from "./definition/permissions.ts";
 import { type DeliveryStatus, type ReportStatus, STATUS, UNDELIVERED } from "./status.ts";
-
-/** Maximum difference between the time in an execution's id and its `createdAt`, because the clocks of instances differ. */
-const ID_MARGIN_MS = 3_600_000;
 
 /** A row of `report_executions`. */
 export interface Execution {
@@ -101,11 +97,14 @@ export async function listExecutions(
     filter.templateId !== null && q`template_id = ${filter.templateId}`,
     filter.scheduleId !== null && q`schedule_id = ${filter.scheduleId}`,
     filter.burstId !== null && q`burst_id = ${filter.burstId}`,
-    filter.status !== null && q`status = ${filter.status}`,
-    filter.deliveryStatus !== null && q`delivery_status = any(${filter.deliveryStatus}::text[])`,
+    // literals, so that partial indexes apply
+    filter.status !== null && q`status = ${q.unsafe(String(filter.status))}`,
+    filter.deliveryStatus !== null &&
+    q`delivery_status = any(${q.unsafe(`'{${filter.deliveryStatus}}'`)}::text[])`,
     filter.format !== null && q`format = ${filter.format}`,
     filter.fromDate !== null && q`created_at >= ${filter.fromDate}`,
     filter.toDate !== null && q`created_at <= ${filter.toDate}`,
+    idWithin(q, filter.fromDate, filter.toDate),
   ]);
   const list = { columns: q`*`, from: q`report_executions where ${chosen}`, order: q`order by id desc` };
   return await readPage(q, list, filter);
@@ -127,11 +126,11 @@ export async function countProblems(
   caller: Caller,
   since: Date,
 ): Promise<{ failed: number; undelivered: number }> {
-  const first = firstIdOf(new Date(since.getTime() - ID_MARGIN_MS));
   const [row] = await q<{ failed: number; undelivered: number }[]>`
     select count(*) filter (where status = ${STATUS.Failed}) as failed,
       count(*) filter (where delivery_status = any(${UNDELIVERED}::text[])) as undelivered
-    from report_executions where ${visibleTo(q, caller)} and id >= ${first} and created_at >= ${since}`;
+    from report_executions where ${visibleTo(q, caller)} and ${idWithin(q, since, null)}
+      and created_at >= ${since}`;
   return row ?? { failed: 0, undelivered: 0 };
 }
 

@@ -1,4 +1,5 @@
 import type { Sql, SqlPart } from "../../infra/postgres/postgres.ts";
+import { firstIdOf } from "./ids.ts";
 import { offsetOf, type PageRequest } from "./paging.ts";
 
 export type SortDirection = "Ascending" | "Descending";
@@ -21,6 +22,17 @@ export function matches(q: Sql, column: string, search: string | undefined) {
 /** SQL condition: all of these; those that are false do not filter. At least one must be given. */
 export const allOf = (q: Sql, conditions: (SqlPart | false)[]): SqlPart =>
   conditions.filter((condition) => condition !== false).reduce((left, right) => q`${left} and ${right}`);
+
+/** Maximum difference between the time in an id and `created_at`, because the clocks of instances differ. */
+const ID_MARGIN_MS = 3_600_000;
+
+/** SQL condition: the id is about as old as the rows of a period, so that an index by id is read near them only. */
+export const idWithin = (q: Sql, from: Date | null, to: Date | null): SqlPart =>
+  allOf(q, [
+    q`true`,
+    from !== null && q`id >= ${firstIdOf(new Date(from.getTime() - ID_MARGIN_MS))}`,
+    to !== null && q`id < ${firstIdOf(new Date(to.getTime() + ID_MARGIN_MS))}`,
+  ]);
 
 /** Common page sizes. */
 const COMMON_SIZES: readonly number[] = [10, 20, 25, 50, 100];
