@@ -1,7 +1,7 @@
 import { mailForms } from "../../infra/mail/mail_address.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { belongsTo, EVERY_TENANT } from "../shared/belongs_to.ts";
-import { idWithin, limitTo } from "../shared/list_order.ts";
+import { idWithin, limitTo, stateLiteral } from "../shared/list_order.ts";
 import { countList } from "../shared/read_page.ts";
 import type { NotificationFilter } from "./counts.ts";
 import type { DeliveryState, NotificationStatus } from "./status.ts";
@@ -35,20 +35,17 @@ export const isSearch = (
 export const isByRecipient = ({ recipient, userId }: MessageSearch): boolean =>
   recipient !== undefined || userId !== undefined;
 
-/**
- * SQL conditions on `notifications n` for everything but the recipients. The states are literals, so that partial indexes
- * apply.
- */
+/** SQL conditions on `notifications n` for everything but the recipients. */
 export function messageConditions(q: Sql, filter: SearchFilter) {
   const { tenantId, channel, status, fromDate, toDate, templateSlug, category, deliveryState } = filter;
   return q`${belongsTo(q, tenantId)}
     ${channel ? q`and channel = ${channel}` : q``} ${
-    status ? q`and status = ${q.unsafe(`'${status}'`)}` : q``
+    status ? q`and status = ${stateLiteral(q, status)}` : q``
   }
     ${fromDate ? q`and created_at >= ${fromDate}` : q``} ${toDate ? q`and created_at <= ${toDate}` : q``}
     ${templateSlug === undefined ? q`` : q`and template_slug = ${templateSlug}`}
     ${category === undefined ? q`` : q`and lower(category) = lower(${category})`}
-    ${deliveryState ? q`and delivery_state = ${q.unsafe(`'${deliveryState}'`)}` : q``}
+    ${deliveryState ? q`and delivery_state = ${stateLiteral(q, deliveryState)}` : q``}
     ${tenantId === EVERY_TENANT ? q`and ${idWithin(q, fromDate ?? null, toDate ?? null)}` : q``}`;
 }
 

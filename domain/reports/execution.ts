@@ -5,7 +5,7 @@ import { signFileDownload } from "../files/service_files.ts";
 import { problem } from "../problems/problem.ts";
 import type { Caller } from "../rights/caller.ts";
 import { belongsTo } from "../shared/belongs_to.ts";
-import { allOf, idWithin } from "../shared/list_order.ts";
+import { allOf, idWithin, stateLiteral } from "../shared/list_order.ts";
 import type { PagedResult, PageRequest } from "../shared/paging.ts";
 import type { Platform } from "../shared/platform.ts";
 import { readPage } from "../shared/read_page.ts";
@@ -97,10 +97,9 @@ export async function listExecutions(
     filter.templateId !== null && q`template_id = ${filter.templateId}`,
     filter.scheduleId !== null && q`schedule_id = ${filter.scheduleId}`,
     filter.burstId !== null && q`burst_id = ${filter.burstId}`,
-    // literals, so that partial indexes apply
-    filter.status !== null && q`status = ${q.unsafe(String(filter.status))}`,
+    filter.status !== null && q`status = ${stateLiteral(q, String(filter.status))}`,
     filter.deliveryStatus !== null &&
-    q`delivery_status = any(${q.unsafe(`'{${filter.deliveryStatus}}'`)}::text[])`,
+    q`delivery_status = any(${stateLiteral(q, `{${filter.deliveryStatus}}`)}::text[])`,
     filter.format !== null && q`format = ${filter.format}`,
     filter.fromDate !== null && q`created_at >= ${filter.fromDate}`,
     filter.toDate !== null && q`created_at <= ${filter.toDate}`,
