@@ -4,7 +4,7 @@ import { cutText } from "../../../domain/shared/cut_text.ts";
 import { recordRoutes } from "../../records/record_routes.ts";
 import { type Api, Refusal } from "../shared/api.ts";
 import type { Answer, OperationId } from "../shared/operations.ts";
-import type { Visit } from "../shared/page.ts";
+import { may, type Visit } from "../shared/page.ts";
 import { managesAllTenants, managesAllUsers } from "../shared/access_queries.ts";
 import { nameOf } from "../access/users/model.tsx";
 import { scheduleOf } from "../reports/model.tsx";
@@ -105,7 +105,9 @@ export async function findById(v: Visit, kind: Kind, id: string): Promise<Found 
 /** The things with this id that the viewer may see in the current scope. Usually one, at most one of a kind. */
 export async function findAnyById(v: Visit, id: string): Promise<Found[]> {
   const open = new Set(v.nav.flatMap(({ items }) => items.map(({ path }) => path)));
-  if (open.has("webhooks")) open.add("alert-rules"); // they have one permission, and alert rules no entry
+  // Two kinds have no entry of their own, and the permission of webhooks.
+  if (open.has("webhooks")) open.add("alert-rules");
+  if (open.has("report-schedules") && may(v.viewer, "manage:webhooks")) open.add("report-targets");
   const kinds = KINDS.filter(({ section }) => open.has(section));
   const found = await Promise.all([
     ...kinds.map((kind) => findById(v, kind, id)),
