@@ -97,8 +97,8 @@ async function actOnRows(
       return;
     }
     const { refusals, undo } = await (await p.listPages()).act(task, ids, signal);
+    await addUndoCalls(p.sql, task, undo); // first, because the rows are changed also if the task was stopped
     task = await recordTaskRows(p.sql, task, { rows: ids.length, refusals });
-    if (task) await addUndoCalls(p.sql, task, undo);
     if (task) onProgress(100 * task.position / Math.max(1, task.total));
   }
 }

@@ -7,6 +7,7 @@ import type { Platform } from "../shared/platform.ts";
 import { auditEndpoint, type Endpoint, lockEndpoint, readEndpoint } from "./endpoints.ts";
 import type { EventPlatform } from "./platform.ts";
 import { requeueDeliveries } from "./requeue.ts";
+import { FIRST_ID } from "../shared/ids.ts";
 import { runBatches } from "../shared/batches.ts";
 
 const AT_ONCE = 500;
@@ -80,16 +81,20 @@ export const releaseHeldJob = defineJob({
   maxRetries: 10,
   timeoutMs: 3_600_000,
   async run({ endpointId }, { platform: p, signal }: JobContext<EventPlatform>) {
-    const released = await runBatches(AT_ONCE, () => {
+    let after = FIRST_ID; // an ordered delivery may be held again at once
+    const released = await runBatches(AT_ONCE, async () => {
       signal.throwIfAborted();
-      return transact(p.sql, async (tx) => {
+      const rows = await transact(p.sql, async (tx) => {
         const rows = await tx<{ id: string; tenantId: string }[]>`
           select d.id, e.tenant_id from webhook_endpoints e join webhook_deliveries d on d.endpoint_id = e.id
           where e.id = ${endpointId} and e.paused_at is null and d.status = 'Pending' and d.held
+            and d.id > ${after}
           order by d.id limit ${AT_ONCE} for share of e for update of d`;
         await requeueDeliveries(p, tx, rows);
-        return rows.length;
+        return rows;
       });
+      after = rows.at(-1)?.id ?? after;
+      return rows.length;
     });
     return { released };
   },

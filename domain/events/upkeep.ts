@@ -30,7 +30,8 @@ export const upkeepJob = maintenanceJob<EventPlatform>({
   name: "events.upkeep",
   cron: "*/10 * * * *",
   works: {
-    resumed: { limit: 500, run: resumeLost },
+    resumed: { limit: 500, run: ifOn(resumeLost) },
+    released: { limit: 500, run: ifOn(releaseForgotten) },
     numbered: { limit: 5_000, run: ({ sql }, { limit }) => numberBatch(sql, FIRST_ID, limit) },
     pruned: pruneDeliveries,
     removed: { limit: 1_000, run: deleteRemoved },
@@ -45,6 +46,37 @@ export const upkeepJob = maintenanceJob<EventPlatform>({
     prunedKeys: deleteExpired({ table: "event_keys", column: "created_at", keptFor: `${KEY_HOURS} hours` }),
   },
 });
+
+/** Work that would make jobs, which end as unknown while the area is off. */
+function ifOn(run: (p: EventPlatform, batch: Batch) => Promise<BatchResult>) {
+  return async (p: EventPlatform, batch: Batch): Promise<BatchResult> =>
+    p.config.AREAS.has("events") ? await run(p, batch) : { rows: 0, after: null };
+}
+
+/**
+ * Gives held deliveries new jobs that wait neither for a paused endpoint nor for an earlier delivery: the job that
+ * releases them was cancelled, or an instance of an earlier version ended the earlier delivery.
+ */
+async function releaseForgotten(
+  p: Pick<Platform, "sql" | "wakeUps">,
+  { limit, after }: Batch,
+): Promise<BatchResult> {
+  const released = await transact(p.sql, async (tx) => {
+    const rows = await tx<{ id: string; tenantId: string }[]>`
+      select d.id, e.tenant_id from webhook_endpoints e join webhook_deliveries d on d.endpoint_id = e.id
+      where e.paused_at is null and e.deleted_at is null and d.status = 'Pending' and d.held and d.id > ${
+      after ?? FIRST_ID
+    }
+        and d.next_attempt_at < now() - make_interval(mins => ${OVERDUE_MINUTES})
+        and not exists (select from webhook_deliveries b where b.endpoint_id = d.endpoint_id
+          and b.order_key = d.order_key and b.order_number < d.order_number and b.status = 'Pending')
+      order by d.id limit ${limit} for share of e for update of d skip locked`;
+    await requeueDeliveries(p, tx, rows);
+    return rows;
+  });
+  const last = released.length < limit ? undefined : released.at(-1);
+  return { rows: released.length, after: last?.id ?? null };
+}
 
 /** Deletes the deliveries of one deleted endpoint, in the order of their ids, and then its row. */
 async function deleteRemoved({ sql }: Pick<Platform, "sql">, { limit, after }: Batch): Promise<BatchResult> {

@@ -174,9 +174,10 @@ export const deleteExpired = ({ table, column, keptFor = "0", and = "true" }: Ex
   },
 });
 
-/** By maintenance job, for how long its pass has been due without being finished, in seconds. */
+/** By maintenance job of an area that is on, for how long its pass has been due without being finished, in seconds. */
 export async function readMaintenanceLag(q: Sql): Promise<{ name: string; seconds: number }[]> {
   return await q<{ name: string; seconds: number }[]>`
     select job_type_name as name, greatest(0, extract(epoch from now() - due_at))::float8 as seconds
-    from maintenance_works order by 1`;
+    from maintenance_works w where exists (select from recurring_jobs r
+      where r.tenant_id is null and r.created_by is null and r.job_id = w.job_type_name) order by 1`;
 }

@@ -187,7 +187,8 @@ async function sourcesOf(
   const reports = q`${own} and deleted_at is null and ${
     holdsAllCondition(q, caller, q`required_permissions`)
   }`;
-  const files = q`${own} and profile <> ${EXPORT_PROFILE}`;
+  // A system administrator sees everything of all tenants but files.
+  const files = q`${belongsTo(q, caller.tenantId)} and profile <> ${EXPORT_PROFILE}`;
   const endpoints = q`select e.id, e.tenant_id from webhook_endpoints e where ${
     isWithin(q, endpointScope(caller, { tenantId }))
   }`;
@@ -239,7 +240,7 @@ async function sourcesOf(
       "File",
       "files",
       { title: "file_name", ended_at: "coalesce(purged_at, available_at)" },
-      caller.permissions.has("read:files"),
+      (tenantId === undefined || tenantId === caller.tenantId) && caller.permissions.has("read:files"),
       () => related ? ofIds("files", files, related.ids) : first(q`files where ${files} ${byUser}`),
     ),
     source(
@@ -340,7 +341,7 @@ const readJobTraces = async (q: Sql, caller: Caller, id: string): Promise<TraceR
 async function readFileTraces(q: Sql, caller: Caller, id: string): Promise<TraceRow[]> {
   const [file] = await q<{ completedAt: Date | null }[]>`
     select completed_at from files
-    where id = ${id} and ${belongsTo(q, seenTenant(caller, undefined))} and profile <> ${EXPORT_PROFILE}`;
+    where id = ${id} and ${belongsTo(q, caller.tenantId)} and profile <> ${EXPORT_PROFILE}`;
   if (!file || !caller.permissions.has("read:files")) {
     throw problem("FILE_NOT_FOUND", `There is no file ${id}.`);
   }

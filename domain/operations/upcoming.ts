@@ -200,10 +200,10 @@ function sourcesOf(
     ],
     [
       "FilePurge",
-      caller.permissions.has("read:files")
+      isOwn && caller.permissions.has("read:files")
         ? q`select collect_at as at, null as name, id from files
             where status in ('Available', 'Failed') and reference_count = 0 and not legal_hold
-              and retention_class <> 'Permanent' and collect_at <= ${to} and ${seen}`
+              and retention_class <> 'Permanent' and collect_at <= ${to} and ${own}`
         : null,
     ],
     [

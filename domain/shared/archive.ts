@@ -88,6 +88,7 @@ async function writeArchive(
     select r.id, r.tenant_id, ${archived(sql)} from ${
     sql(table)
   } r where r.id = any(${ids}::uuid[]) order by r.id`;
+  if (rows.length === 0) return null; // another run has deleted them
   const { parquetWriteBuffer } = await import("hyparquet-writer");
   const columnData = Object.entries(COLUMNS).map(([member, type]) => ({
     name: member.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),

@@ -6,6 +6,7 @@ export async function readGraphileWorker(q: Sql): Promise<Plan> {
   const plan = new Plan();
   type Row = {
     id: string;
+    db: string;
     task: string;
     payload: string;
     priority: number;
@@ -14,15 +15,15 @@ export async function readGraphileWorker(q: Sql): Promise<Plan> {
     isLocked: boolean;
   };
   const rows = await q<Row[]>`
-    select j.id::text, t.identifier as task, j.payload::text, j.priority, j.run_at, j.max_attempts - j.attempts as "left",
+    select j.id::text, t.identifier as task, j.payload::text, j.priority, j.run_at, j.max_attempts - j.attempts as "left", current_database() as db,
       j.locked_at is not null as is_locked
     from graphile_worker._private_jobs j join graphile_worker._private_tasks t on t.id = j.task_id order by j.id`;
-  for (const { id, task, payload, priority, runAt, left, isLocked } of rows) {
+  for (const { id, db, task, payload, priority, runAt, left, isLocked } of rows) {
     if (isLocked) plan.refused.push(`job ${id} (${task}): it runs; stop the workers first`);
     else if (left < 1) plan.refused.push(`job ${id} (${task}): it has used up its attempts`);
     else {
       const job = {
-        uniqueKey: `graphile-worker:${id}`,
+        uniqueKey: `graphile-worker:${db}:${id}`,
         jobTypeName: jobTypeName(task),
         serializedArgs: payload,
       };

@@ -4,18 +4,18 @@ import { jobTypeName, Plan } from "./plan.ts";
 /** Reads the waiting jobs of Hangfire.PostgreSql. */
 export async function readHangfire(q: Sql): Promise<Plan> {
   const plan = new Plan();
-  const rows = await q<{ id: string; state: string; call: string; args: string; dueAt: Date }[]>`
-    select j.id::text, j.statename as state, j.invocationdata::text as call, j.arguments::text as args,
+  const rows = await q<{ id: string; db: string; state: string; call: string; args: string; dueAt: Date }[]>`
+    select j.id::text, current_database() as db, j.statename as state, j.invocationdata::text as call, j.arguments::text as args,
       coalesce(to_timestamp(s.score), j.createdat) as due_at
     from hangfire.job j left join hangfire.set s on s.key = 'schedule' and s.value = j.id::text
     where j.statename not in ('Succeeded', 'Deleted') order by j.id`;
-  for (const { id, state, call, args, dueAt } of rows) {
+  for (const { id, db, state, call, args, dueAt } of rows) {
     const { Type, t = Type, Method, m = Method, Arguments, a = Arguments ?? args } = JSON.parse(call); // 1.7 has short names
     const name = `${t.split(",")[0]}.${m}`;
     const texts: (string | null)[] = typeof a === "string" ? JSON.parse(a) : a; // each is JSON, and its numbers stay exact
     const serializedArgs = `{"arguments":[${texts.map((text) => text ?? "null").join(",")}]}`;
     const job = {
-      uniqueKey: `hangfire:${id}`,
+      uniqueKey: `hangfire:${db}:${id}`,
       jobTypeName: jobTypeName(name),
       serializedArgs,
       scheduledAt: dueAt,

@@ -6,7 +6,10 @@ import { newId } from "../../domain/shared/ids.ts";
 import { HASH_COST } from "../../infra/passwords.ts";
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 
-/** Hashes of the usual cost take 60 ms of processor time. */
+/** Hashes of the usual cost take 60 ms of processor time. Cheap ones must not be made in production. */
+if ([Deno.env.get("STEWARD_ENV"), Deno.env.get("NODE_ENV")].includes("production")) {
+  throw new Error("this module is for tests; STEWARD_ENV or NODE_ENV says production");
+}
 Object.assign(HASH_COST, { memoryCost: 8, timeCost: 1 });
 
 /** Lifetime of the token of a new user. On a slow machine tests take longer than the service's quarter of an hour. */

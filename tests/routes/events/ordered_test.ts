@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { EVENT_TYPES, eventData, objectOf } from "../../../domain/events/event_types.ts";
+import { upkeepJob } from "../../../domain/events/upkeep.ts";
+import { finish } from "../../support/maintenance.ts";
 import { accepted } from "../../support/outcomes.ts";
 import { setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
@@ -136,4 +138,17 @@ Deno.test("many events about few objects, sent at the same time, arrive in order
     assert.deepEqual(sent, [...sent].sort());
     assert.equal(new Set(sent).size, 8);
   }
+});
+
+Deno.test("the upkeep sends a held delivery whose release was lost", async () => {
+  const h = await orderedHook();
+  refuse(h, (n) => n === 1);
+  const [first, second] = [await send(h, "a", 1), await send(h, "a", 2)];
+  await is(first, "Pending", { attempts: 1 });
+  await is(second, "Pending", { held: true });
+  // as an instance of an earlier version ends it
+  await sql`update webhook_deliveries set status = 'Failed', next_attempt_at = null, completed_at = now() where id = ${first}`;
+  await sql`update webhook_deliveries set next_attempt_at = now() - interval '20 minutes' where id = ${second}`;
+  await finish(upkeepJob, t.steward.platform);
+  await is(second, "Delivered");
 });
