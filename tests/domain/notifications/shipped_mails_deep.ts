@@ -9,7 +9,7 @@ Deno.test.afterAll(async () => {
   await browser?.close();
   await t.stop();
 });
-const BACKGROUNDS = { light: "rgb(245, 246, 248)", dark: "rgb(15, 20, 27)" } as const;
+const BACKGROUNDS = { light: "rgb(245, 246, 248)", dark: "rgb(15, 19, 24)" } as const;
 
 Deno.test({
   name: "shipped mails fit a narrow screen and use the reader's colour scheme (Chromium)",
