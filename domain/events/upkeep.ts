@@ -135,7 +135,8 @@ export async function pruneEvents(
       q`occurred_at, type, null as status, json_build_object('position', position, 'ids', (
         select json_object_agg(key, value)
         from json_each_text(case when json_typeof(data) = 'object' then data else '{}' end)
-        where value ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$')) as facts`,
+        where value ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
+          and key ~ '^[A-Za-z][A-Za-z0-9_]{0,39}$')) as facts`,
   };
   return await deleteOldRows(p, old, { limit, after });
 }
