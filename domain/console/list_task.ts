@@ -118,7 +118,7 @@ export async function readDraftRows(q: Sql, userId: string, id: string): Promise
   return draft?.ids ?? [];
 }
 
-/** The draft that undoes a task; null if nothing can be undone, or no longer. */
+/** The draft that undoes a task; null if nothing can be undone. */
 export async function findUndoOf(
   q: Sql,
   { id, userId }: Pick<ListTask, "id" | "userId">,

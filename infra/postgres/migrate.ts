@@ -36,7 +36,7 @@ interface Migration {
   body: string;
   /** Hash of the text without the line of `PREVIOUS_VERSION`. */
   sha256: string;
-  /** What the first line says about the previous version. */
+  /** The words of the first line about the previous version. */
   previous?: string;
   /** Applies the migration. If it is present, the migration is applied again whenever its text has changed. */
   write?(tx: Tx): Promise<void>;
@@ -102,7 +102,7 @@ export async function pendingMigrations(
   ];
 }
 
-/** What these migrations say about instances of the previous version, by name, if it is more than that they may run. */
+/** The words of these migrations about the previous version, by name, if they say more than that it may run. */
 export async function conditionsOf(names: readonly string[]): Promise<string[]> {
   return (await readFolder(FOLDER)).filter(({ name, previous }) =>
     names.includes(name) && previous !== "may run."

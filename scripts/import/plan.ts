@@ -3,7 +3,7 @@ import { isAcceptedHash } from "../../infra/passwords.ts";
 // deno-lint-ignore no-explicit-any -- a file of another system
 export type Json = any;
 
-/** What a source has, as the requests of the API take it. */
+/** The content of a source, as the requests of the API take it. */
 export class Plan {
   roles: { name: string; description?: string }[] = [];
   /** Rows of an import of users (domain/user_data/imports). */
@@ -17,7 +17,7 @@ export class Plan {
   templates: { slug: string; name: string; [text: string]: string | undefined }[] = [];
   /** `uniqueKey` names the source and its id, so that a second import finds the job of the first. */
   jobs: { uniqueKey: string; jobTypeName: string; serializedArgs: string; [more: string]: unknown }[] = [];
-  /** What is not imported, and why. */
+  /** The things that are not imported, with the reason. */
   refused: string[] = [];
 }
 

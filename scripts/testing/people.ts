@@ -28,7 +28,7 @@ export interface NewUser {
   permissions?: string[];
   /** A catalog role instead of `permissions`. */
   role?: "SystemAdmin" | "Admin" | "Visitor" | "GroupAdmin";
-  /** Whether the token has no tenant. */
+  /** True: the token has no tenant. */
   global?: boolean;
   /** Default: an address of its own. */
   email?: string;

@@ -1,4 +1,4 @@
-// What a template database has: the schema, and the rows that the first start of a service writes.
+// A template database has the schema, and the rows that the first start of a service writes.
 import { bootstrap } from "../../domain/access/tenants/bootstrap.ts";
 import { jobTypesOf } from "../../domain/job_types.ts";
 import { ensureServiceRecurringJobs } from "../../domain/jobs/instance/service_recurring.ts";

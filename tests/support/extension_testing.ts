@@ -1,4 +1,4 @@
-// What the tests of an extension import, as a part of "@steward/steward/testing".
+// The tests of an extension import this module, as a part of "@steward/steward/testing".
 import assert from "node:assert/strict";
 import { CATALOG_PERMISSIONS } from "../../domain/rights/catalog.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";

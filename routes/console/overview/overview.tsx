@@ -219,7 +219,7 @@ const COUNTED: readonly Attention["kind"][] = [
   "JobsRetrying",
 ];
 
-/** What waits on the page of a navigation entry; the first of several is the most urgent. */
+/** The work that waits on the page of a navigation entry; the first of several is the most urgent. */
 type Waiting = Parameters<typeof navCount>[2] & { path: string };
 
 /**

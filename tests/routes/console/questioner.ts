@@ -14,7 +14,7 @@ const WITHIN_MS = 60_000;
 /** Defines a test that finds the answer, or does what is asked, by the way that the README shows. */
 export type Ask = (question: string, find: (q: Questioner) => Promise<void>, by?: Actor) => void;
 
-/** What the questions are asked with. */
+/** The browser and the callers with which the questions are asked. */
 export interface Asking {
   ask: Ask;
   /** Reads a path of the API, as the administrator of the tenant Zephyr unless somebody else is named. */

@@ -12,7 +12,7 @@ const t = await setupShared();
 /** Operations that pause, hold, activate or give roles, by their ids. */
 const SWITCHES =
   /^(pause|resume|hold|release|enable|disable|activate|deactivate|lift)|^(set|add|change|update|map|assign|revoke)\w*(Role|Roles|Permission|Tenant|Group|Retention|User|UserAnywhere|SignInSettings|RegistrationSettings)$/;
-/** What undoes these is no single call of the API. The README of the console says why. */
+/** No single call of the API undoes these. The README of the console says why. */
 const WITHOUT_UNDO = ["updatePermission"];
 
 Deno.test("the console undoes each operation that pauses, holds, activates or changes roles", async () => {
