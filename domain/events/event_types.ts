@@ -282,7 +282,8 @@ const OBJECT_IDS = new Map([["report", "executionId"], ["alert", "alertRuleId"]]
 
 /**
  * The object that an event is about: its id is the member that the type names, such as `invoiceId` of `invoice.paid`, or
- * `id`. Null if there is none. Ids of events that are not built in are unique in their tenant only.
+ * `id`. Returns null for an event without such a member. The tenant is a part of the object of an own event, because two
+ * tenants may use the same id.
  */
 export function objectOf(
   { type, tenantId, data }: { type: string; tenantId: string; data: unknown },

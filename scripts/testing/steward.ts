@@ -102,7 +102,7 @@ export async function startSteward(env: Record<string, string> = {}): Promise<Te
   return { url: steward.url, ...controlsOf(steward), stop, [Symbol.asyncDispose]: stop };
 }
 
-/** Whoever calls the controls has all rights in the service. */
+/** The controls give all rights in the service, so they must not exist in production. */
 function refuseProduction(env: Record<string, string>): void {
   const modes = [env.STEWARD_ENV, Deno.env.get("STEWARD_ENV"), Deno.env.get("NODE_ENV")];
   if (modes.includes("production")) {

@@ -141,7 +141,7 @@ export async function findTarget(
   return target ?? null;
 }
 
-/** Finds the tenant's Slack target with this name, and opens its secret. Null: there is none. */
+/** Finds the tenant's Slack target with this name, and opens its secret. Returns null if the tenant has none. */
 export async function findSlackTarget(
   p: Pick<Platform, "config">,
   q: Sql,

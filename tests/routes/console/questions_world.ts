@@ -1,4 +1,4 @@
-// A service with so many tenants, jobs and failures that no list shows all of them on its first page.
+// A service with more tenants, jobs and failures than the first page of a list shows.
 import { countTime, printBuckets, type TimeBuckets } from "../../../domain/jobs/statistics/time_buckets.ts";
 import { EVERYTHING } from "../../../domain/jobs/reach.ts";
 import { newId } from "../../../domain/shared/ids.ts";
