@@ -25,7 +25,7 @@ export class HashThreads {
 
   constructor(
     private readonly maxThreads: number,
-    private readonly script = new URL("./hash_worker.ts", import.meta.url),
+    private readonly script = new URL(import.meta.resolve("./hash_worker.ts")),
   ) {}
 
   /** Number of tasks that were not started. */

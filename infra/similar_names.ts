@@ -13,7 +13,7 @@ export function isNear(one: string, other: string): boolean {
 
 const plain = (name: string): string => name.toLowerCase().replaceAll(/[-_]/g, "");
 
-/** Levenshtein distance. */
+/** Levenshtein distance, up to MAX_EDITS. */
 function editsBetween(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, n) => n);
   for (let i = 1; i <= a.length; i++) {
@@ -22,6 +22,7 @@ function editsBetween(a: string, b: string): number {
       const replaced = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
       next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
     }
+    if (Math.min(...next) > MAX_EDITS) return MAX_EDITS + 1;
     row = next;
   }
   return row[b.length] ?? 0;

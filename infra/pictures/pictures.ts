@@ -100,7 +100,7 @@ export class Pictures {
 
   #start(): Worker {
     const resourceLimits = { maxOldGenerationSizeMb: OLD_MEGABYTES };
-    return new Worker(new URL("./picture_worker.ts", import.meta.url), { name: "pictures", resourceLimits });
+    return new Worker(new URL(import.meta.resolve("./picture_worker.ts")), { name: "pictures", resourceLimits });
   }
 
   /** Ends the thread; the next picture starts another. */

@@ -24,6 +24,8 @@ interface ServiceOptions {
   prefix?: string[];
   /** A module that runs before main.ts. */
   preload?: string;
+  /** The arguments of Deno, if others than those for main.ts. */
+  args?: string[];
 }
 
 const ROOT = join(import.meta.dirname ?? ".", "..", "..");
@@ -39,18 +41,10 @@ export async function startServiceProcess(
 
 /** Starts main.ts. */
 export function spawnService(env: Record<string, string>, o: ServiceOptions = {}): SpawnedService {
-  const { root = ROOT, preload } = o;
+  const { root = ROOT } = o;
   const [command = "", ...before] = [...o.prefix ?? [], Deno.execPath()];
   const child = new Deno.Command(command, {
-    args: [
-      ...before,
-      "run",
-      "-A",
-      "--no-check",
-      ...(o.root === undefined ? ["--node-modules-dir=manual"] : []), // without a check of all packages
-      ...(preload ? ["--preload", preload] : []),
-      join(root, "main.ts"),
-    ],
+    args: [...before, ...o.args ?? argumentsOf(o)],
     cwd: root,
     env: { PORT: "0", ...env },
     stdin: "null",
@@ -89,6 +83,13 @@ export function spawnService(env: Record<string, string>, o: ServiceOptions = {}
     },
   };
 }
+
+const argumentsOf = ({ root, preload }: ServiceOptions): string[] => [
+  ...["run", "-A", "--no-check"],
+  ...(root === undefined ? ["--node-modules-dir=manual"] : []), // without a check of all packages
+  ...(preload ? ["--preload", preload] : []),
+  join(root ?? ROOT, "main.ts"),
+];
 
 /** Signs in the first administrator; returns a token with admin:system. */
 export async function signInAdministrator(url: string): Promise<string> {

@@ -22,7 +22,7 @@ export class DocumentThreadLost extends Error {
 
 /** A worker thread that generates one document at a time. It is not `usable` after it crashed or was terminated. */
 export class DocumentThread {
-  #worker = new Worker(new URL("./document_worker.ts", import.meta.url), {
+  #worker = new Worker(new URL(import.meta.resolve("./document_worker.ts")), {
     name: "report",
     resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MEGABYTES, maxOldGenerationSizeMb: OLD_MEGABYTES },
   });
