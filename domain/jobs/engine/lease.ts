@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { AREA_NAMES, type AreasOn } from "../../../infra/areas.ts";
+import { AREA_NAMES, type AreasOn, hasAllAreas } from "../../../infra/areas.ts";
 import type { Log } from "../../../infra/log.ts";
 import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { VERSION } from "../../../infra/version.ts";
@@ -42,7 +42,7 @@ const ALL_AREAS: AreasOn["AREAS"] = new Set(AREA_NAMES);
 
 /** The program of the workers that are part of the service, with its areas if some are off. */
 function programOf(areas: AreasOn["AREAS"]): string {
-  const named = AREA_NAMES.every((area) => areas.has(area)) ? "" : ` (AREAS=${listOf(areas)})`;
+  const named = hasAllAreas({ AREAS: areas }) ? "" : ` (AREAS=${listOf(areas)})`;
   return `Steward/${VERSION} Deno/${Deno.version.deno}${named}`;
 }
 
@@ -52,7 +52,7 @@ const listOf = (areas: AreasOn["AREAS"]): string => AREA_NAMES.filter((area) => 
 export const areasOfProgram = (program: string | null): string =>
   /\(AREAS=(.*)\)$/.exec(program ?? "")?.[1] ?? AREA_NAMES.join();
 
-/** Logs the instances with other areas, because none of them runs the recurring jobs of all. */
+/** Logs the instances with other areas, because each postpones jobs of areas that it lacks. */
 export async function warnOfOtherAreas(sql: Sql, { AREAS }: AreasOn, log: Log): Promise<void> {
   const workers = await sql<{ host: string; program: string | null }[]>`
     select host, program from job_workers
