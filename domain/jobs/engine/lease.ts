@@ -63,6 +63,14 @@ export async function warnOfOtherAreas(sql: Sql, { AREAS }: AreasOn, log: Log): 
   if (others.length > 0) log.warn("instances of this database have other AREAS", { own, others });
 }
 
+/** True while workers of the service have different versions or areas, so that one may know a job type that another does not. */
+export async function doInstancesDiffer(q: Sql): Promise<boolean> {
+  const [row] = await q<{ programs: number }[]>`
+    select count(distinct program)::int as programs from job_workers
+    where not is_remote and heartbeat_at > now() - make_interval(secs => ${LEASE_SECONDS})`;
+  return (row?.programs ?? 0) > 1;
+}
+
 /** Renews a lease; false if it had expired and was removed. */
 export async function renewLease(sql: Sql, workerId: string): Promise<boolean> {
   const rows = await sql`update job_workers set heartbeat_at = now() where id = ${workerId}`;
