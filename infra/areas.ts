@@ -20,5 +20,8 @@ export interface AreasOn {
   AREAS: ReadonlySet<AreaName>;
 }
 
+/** True if no area is off. */
+export const hasAllAreas = ({ AREAS }: AreasOn): boolean => AREA_NAMES.every((area) => AREAS.has(area));
+
 /** True if the registry of files works: its routes are served, or reports keep their documents in it. */
 export const keepsFiles = ({ AREAS }: AreasOn): boolean => AREAS.has("files") || AREAS.has("reports");

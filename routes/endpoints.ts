@@ -1,4 +1,4 @@
-import { AREA_NAMES, type AreasOn } from "../infra/areas.ts";
+import { AREA_NAMES, type AreasOn, hasAllAreas } from "../infra/areas.ts";
 import { endpointsOf } from "./areas.ts";
 import type { Endpoint } from "./shared/endpoint.ts";
 
@@ -10,7 +10,7 @@ export const ENDPOINTS: readonly Endpoint[] = await endpointsOf({
 
 /** The permissions that only routes of areas need which are off. */
 export function unservedPermissions({ AREAS }: AreasOn, served: readonly Endpoint[]): ReadonlySet<string> {
-  if (AREA_NAMES.every((area) => AREAS.has(area))) return new Set();
+  if (hasAllAreas({ AREAS })) return new Set();
   const used = new Set(["admin:system", ...served.flatMap(({ access }) => access.permissions)]);
   return new Set(ENDPOINTS.flatMap(({ access }) => access.permissions).filter((each) => !used.has(each)));
 }

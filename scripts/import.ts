@@ -26,6 +26,12 @@ Exit code 0 when nothing was refused, 1 when something was, 64 for wrong usage, 
 service does not answer.`;
 
 type FromFiles = (files: string[]) => Promise<Plan>;
+const fromFiles = (read: FromFiles): FromFiles => async (files) => {
+  if (files.length === 0) throw new Failure(EXIT.usage, "expected a file");
+  const plan = await read(files);
+  if (plan.isEmpty) throw new Failure(EXIT.noInput, "the source has nothing that is imported");
+  return plan;
+};
 const fromDatabase =
   (read: (q: Sql) => Promise<Plan>): FromFiles => async ([url = Deno.env.get("SOURCE_DATABASE_URL")]) => {
     if (!url) throw new Failure(EXIT.usage, "expected the connection string of the source");
@@ -33,9 +39,9 @@ const fromDatabase =
     return await read(sql).finally(() => sql.end());
   };
 const SOURCES: Record<string, FromFiles> = {
-  keycloak: readKeycloak,
-  auth0: readAuth0,
-  novu: readNovu,
+  keycloak: fromFiles(readKeycloak),
+  auth0: fromFiles(readAuth0),
+  novu: fromFiles(readNovu),
   "graphile-worker": fromDatabase(readGraphileWorker),
   hangfire: fromDatabase(readHangfire),
 };
@@ -55,8 +61,7 @@ await runScript({
       if (error instanceof Failure) throw error;
       const isRefusal = error instanceof StewardProblem && error.status < 500;
       throw new Failure(isRefusal ? EXIT.refused : EXIT.unavailable, `${baseUrl}: ${error.message}`);
-    });
-    for (const line of plan.refused) console.error(`refused: ${line}`);
+    }).finally(() => plan.refused.forEach((line) => console.error(`refused: ${line}`)));
     if (!write) console.log("dry run, nothing written; repeat it with --write");
     return plan.refused.length > 0 ? EXIT.refused : 0;
   },

@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import { transact } from "../infra/postgres/postgres.ts";
 import { writeFolder } from "./leave/write_folder.ts";
-import { EXIT, Failure, runScript, withDatabase } from "./shared/run_script.ts";
+import { EXIT, Failure, interruption, runScript, withDatabase } from "./shared/run_script.ts";
 
 const HELP = `Usage: DATABASE_URL=postgres://... deno task leave FOLDER
 
@@ -28,13 +28,14 @@ await runScript({
       throw new Failure(EXIT.usage, `expected a new folder: ${error.message}`);
     });
     await Deno.mkdir(part, { mode: 0o700 }).catch((error) => {
-      throw new Failure(
-        EXIT.usage,
-        `cannot make ${part}, which an interrupted run may have left: ${error.message}`,
-      );
+      const fix = error instanceof Deno.errors.AlreadyExists
+        ? "; a run that was killed left it: remove it"
+        : "";
+      throw new Failure(EXIT.usage, `cannot make ${part}: ${error.message}${fix}`);
     });
+    const signal = interruption();
     try {
-      const rows = await withDatabase("leave", (sql) => transact(sql, (tx) => writeFolder(tx, part)));
+      const rows = await withDatabase("leave", (sql) => transact(sql, (tx) => writeFolder(tx, part, signal)));
       await Deno.rename(part, folder);
       console.log(`wrote ${rows} rows to ${folder}; README.md explains the files`);
       return 0;

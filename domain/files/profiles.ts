@@ -49,6 +49,10 @@ const office = [
  */
 export const EXPORT_PROFILE = "export";
 
+/** True for exports of personal data: the other files of their profile are no archives. */
+export const isPersonalExport = (o: { profile: string; declaredContentType: string }): boolean =>
+  o.profile === EXPORT_PROFILE && o.declaredContentType === "application/zip";
+
 /** The built-in profiles, which the configuration can override. */
 export const defaultProfiles: readonly FileProfile[] = [
   {

@@ -6,7 +6,7 @@ import {
   ObjectStoreRefused,
   ObjectStoreUnavailable,
 } from "../../infra/objectstore/objectstore.ts";
-import { type ScannerStatus, ScanUnavailable } from "../../infra/scanner/scanner.ts";
+import { ScanBeyondLimits, type ScannerStatus, ScanUnavailable } from "../../infra/scanner/scanner.ts";
 import { PostponeJob } from "../jobs/job_type.ts";
 import { retryDelayMs } from "../jobs/engine/settle.ts";
 import type { Platform } from "../shared/platform.ts";
@@ -92,7 +92,9 @@ interface Failure {
 /** Classifies an error of the engine or of storage; null for any other error. */
 export function failureOf(error: unknown): Failure | null {
   if (error instanceof ScanUnavailable) {
-    const message = "The scan engine gave no definite answer.";
+    const message = error instanceof ScanBeyondLimits
+      ? "The content is beyond a limit of the scan engine. It is scanned when the limit has been raised."
+      : "The scan engine gave no definite answer.";
     return { message, isUnreadable: false, attemptsAllowed: Infinity };
   }
   if (error instanceof ObjectStoreUnavailable) {

@@ -224,12 +224,16 @@ export const attachedFiles: AttachedFiles = {
   open: openFileContent,
 };
 
-/** Locks files in the order of their ids, which prevents deadlocks. Creators may read their files without read:files. */
+/**
+ * Locks files in the order of their ids, which prevents deadlocks. Creators may read their files without read:files. Exports of
+ * personal data are not sent: a download of them needs a recent sign-in.
+ */
 async function lockReadable(tx: Tx, reader: FileReader, fileIds: string[]): Promise<FileRow[]> {
   const { tenantId, userId } = reader;
   return await tx<FileRow[]>`
     select * from files
     where id = any(${fileIds}::uuid[]) and (tenant_id is null or tenant_id = ${tenantId})
+      and not (profile = ${EXPORT_PROFILE} and declared_content_type = 'application/zip')
       and (created_by = ${userId} or ${holds(reader, "read:files")} and profile <> ${EXPORT_PROFILE})
     order by id for update`;
 }

@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import type { Platform } from "../shared/platform.ts";
 import { nextRun } from "./cron.ts";
+import type { JobPlatform } from "./platform.ts";
 import { defineJob, type JobContext, type JobSpec, type JobType, PostponeJob } from "./job_type.ts";
 
 /** Pause before a run that continues with the remaining rows. Waiting jobs get the worker's place during the pause. */
@@ -175,9 +176,10 @@ export const deleteExpired = ({ table, column, keptFor = "0", and = "true" }: Ex
 });
 
 /** By maintenance job of an area that is on, for how long its pass has been due without being finished, in seconds. */
-export async function readMaintenanceLag(q: Sql): Promise<{ name: string; seconds: number }[]> {
-  return await q<{ name: string; seconds: number }[]>`
+export async function readMaintenanceLag(
+  { sql, jobTypes }: Pick<JobPlatform, "sql" | "jobTypes">,
+): Promise<{ name: string; seconds: number }[]> {
+  return await sql<{ name: string; seconds: number }[]>`
     select job_type_name as name, greatest(0, extract(epoch from now() - due_at))::float8 as seconds
-    from maintenance_works w where exists (select from recurring_jobs r
-      where r.tenant_id is null and r.created_by is null and r.job_id = w.job_type_name) order by 1`;
+    from maintenance_works where job_type_name = any(${jobTypes.names()}::text[]) order by 1`;
 }

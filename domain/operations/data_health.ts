@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { readMaintenanceLag } from "../jobs/maintenance.ts";
+import type { JobPlatform } from "../jobs/platform.ts";
 import { readDatabaseLimit } from "../records/alert_rules.ts";
 import { time } from "../shared/shapes.ts";
 
@@ -56,7 +57,8 @@ interface Sample {
 }
 
 /** Reads the sizes of tables, what keeps removed rows, late maintenance, and what will be full when. */
-export async function readDataHealth(q: Sql): Promise<DataHealth> {
+export async function readDataHealth(p: Pick<JobPlatform, "sql" | "jobTypes">): Promise<DataHealth> {
+  const { sql: q } = p;
   const [[server], tables, [sample], maintenance, limit] = await Promise.all([
     q<{ bytes: number; connections: number; maxConnections: number; xids: number; seconds: number }[]>`
       select pg_database_size(current_database()) as bytes,
@@ -76,7 +78,7 @@ export async function readDataHealth(q: Sql): Promise<DataHealth> {
       select bytes, tables, ((now() at time zone 'UTC')::date - day) as days from database_samples
       where day between (now() at time zone 'UTC')::date - ${GROWTH_DAYS}::int and (now() at time zone 'UTC')::date - 1
       order by day limit 1`,
-    readMaintenanceLag(q),
+    readMaintenanceLag(p),
     readDatabaseLimit(q),
   ]);
   if (!server) throw new Error("the state of the database was not returned");

@@ -75,7 +75,7 @@ async function databaseGauges(p: JobPlatform): Promise<string[]> {
     slowReads.read("queues", async () => groupByKnownQueue(p, await readQueues(p, { everything: true }))),
     keeps ? slowReads.read("scanning", () => readScanQueue(p)) : null,
     foldLagSeconds(p.sql),
-    readMaintenanceLag(p.sql),
+    readMaintenanceLag(p),
     keeps ? slowReads.read("rescan", () => rescanLagSeconds(p.sql)) : null,
   ]);
   const known = new Map(statuses.map(({ key, n }) => [String(key), n]));

@@ -205,7 +205,7 @@ export async function readOverview(
     recurring: countRecurringJobs(p.sql, reach),
     workers: isSystemAdmin(caller) ? listWorkers(p.sql) : null,
     pauses: listPauses(p.sql, reach.everything ? caller.tenantId : reach.tenantId),
-    maintenance: isSystemAdmin(caller) ? readMaintenanceLag(p.sql) : null,
+    maintenance: isSystemAdmin(caller) ? readMaintenanceLag(p) : null,
     failingWebhooks: AREAS.has("events") ? readFailingWebhooks(p, within) : null,
     suppressionRise: sendsMessages && !isEverywhere ? countSuppressionRise(p.sql, tenantId, since) : null,
     notifications: !sendsMessages

@@ -3,6 +3,7 @@ import type { AreaName, AreasOn } from "../../infra/areas.ts";
 import type { Sql, SqlPart } from "../../infra/postgres/postgres.ts";
 import { nextRuns } from "../jobs/cron.ts";
 import type { JobPlatform } from "../jobs/platform.ts";
+import { firesHere } from "../jobs/recurring/fire_recurring.ts";
 import { jobReach, within } from "../jobs/reach.ts";
 import { deliveryJob } from "../notifications/delivery/deliver.ts";
 import { holdsAllCondition } from "../reports/definition/permissions.ts";
@@ -149,7 +150,9 @@ async function readSchedules(
     : q`false`;
   const rows = await q<Omit<UpcomingSchedule, "runs">[]>`
     (select 'RecurringJob' as kind, job_id as id, job_id as name, cron_expression, time_zone_id, tenant_id, next_run_at
-      from recurring_jobs where not is_paused and ${ofJobs} order by next_run_at limit ${MOST_SCHEDULES})
+      from recurring_jobs r where not is_paused and ${ofJobs} and ${
+    firesHere(q, jobTypes)
+  } order by next_run_at limit ${MOST_SCHEDULES})
     union all
     (select 'ReportSchedule', id::text, name, cron_expression, time_zone_id, tenant_id, next_run_at
       from report_schedules where is_active and ${ofReports} order by next_run_at limit ${MOST_SCHEDULES})

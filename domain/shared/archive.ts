@@ -19,7 +19,7 @@ const COLUMNS = {
   status: "STRING",
   facts: "JSON",
 } as const;
-type ArchivedRow = Record<keyof typeof COLUMNS, unknown> & { occurredAt: Date };
+type ArchivedRow = Record<keyof typeof COLUMNS, unknown> & { tenantId: string | null; occurredAt: Date };
 
 /** Rows that are deleted some time after their creation. */
 export interface OldRows {
@@ -101,11 +101,19 @@ async function writeArchive(
   const key = `${ARCHIVE_PREFIX}${kind}/${day}/${id}.parquet`;
   await objects.write(key, new Blob([bytes]).stream(), { contentType: "application/vnd.apache.parquet" });
   const sha256 = hashOf(bytes);
-  const stored = hashOf(await new Response(await objects.read(key)).bytes());
-  if (stored !== sha256) throw new Error(`the archive of ${kind} was not stored as it was written`);
+  await readArchive(await objects.read(key), sha256);
   const times = rows.map(({ occurredAt }) => occurredAt.getTime());
   const [from_at, to_at] = [new Date(Math.min(...times)), new Date(Math.max(...times))];
-  return { id, kind, object_key: key, from_at, to_at, row_count: rows.length, bytes: bytes.length, sha256 };
+  const tenant_ids = [...new Set(rows.flatMap(({ tenantId }) => tenantId ?? []))];
+  const content = { row_count: rows.length, bytes: bytes.length, sha256, tenant_ids };
+  return { id, kind, object_key: key, from_at, to_at, ...content };
+}
+
+/** @throws Error if the object is not as it was written */
+export async function readArchive(object: ReadableStream<Uint8Array>, sha256: string): Promise<ArrayBuffer> {
+  const bytes = await new Response(object).arrayBuffer();
+  if (hashOf(new Uint8Array(bytes)) !== sha256) throw new Error("an archive is not as it was written");
+  return bytes;
 }
 
 const hashOf = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");

@@ -1,4 +1,10 @@
-import { type Scanner, type ScannerStatus, ScanUnavailable, type ScanVerdict } from "./scanner.ts";
+import {
+  ScanBeyondLimits,
+  type Scanner,
+  type ScannerStatus,
+  ScanUnavailable,
+  type ScanVerdict,
+} from "./scanner.ts";
 import { withTimeout } from "../timeout.ts";
 
 /** Address of clamd, and timeouts in milliseconds. */
@@ -127,7 +133,7 @@ export function clamdScanner(options: ClamdOptions): Scanner {
           const result = await s.wait(timeoutMs, answered, "waiting for the verdict");
           if ("failure" in result) return unavailable("the connection broke")(result.failure);
           if (complete) return parseVerdict(result.answer);
-          throw new ScanUnavailable(`${at} did not read the whole content: "${result.answer}"`);
+          throw noVerdict(`${at} did not read the whole content`, result.answer);
         });
       } catch (error) {
         reader.cancel(error).catch(() => {});
@@ -211,11 +217,14 @@ export function parseVerdict(answer: string): ScanVerdict {
   if (answer === "stream: OK") return { verdict: "Clean" };
   const found = /^stream: (\S.*) FOUND$/.exec(answer)?.[1];
   if (found === undefined || found.startsWith("Heuristics.Limits.Exceeded")) {
-    throw new ScanUnavailable(
-      `clamd gave no verdict: it answered "${answer}" where "stream: OK" or "… FOUND" was expected`,
-    );
+    throw noVerdict('clamd gave no verdict, where "stream: OK" or "… FOUND" was expected', answer);
   }
   return { verdict: "Infected", signatureName: found };
+}
+
+function noVerdict(what: string, answer: string): ScanUnavailable {
+  const NoVerdict = /limits?\b/i.test(answer) ? ScanBeyondLimits : ScanUnavailable;
+  return new NoVerdict(`${what}: it answered "${answer}"`);
 }
 
 /**

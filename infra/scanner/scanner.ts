@@ -47,3 +47,6 @@ export interface Scanner {
 export class ScanUnavailable extends Error {
   override readonly name = "ScanUnavailable";
 }
+
+/** The content is beyond a limit of the engine. Retry later too: who operates the engine may raise the limit. */
+export class ScanBeyondLimits extends ScanUnavailable {}

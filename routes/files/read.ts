@@ -1,6 +1,7 @@
-import { inFileModule } from "../../domain/rights/checks.ts";
+import { inFileModule, requireStepUpOfFactorHolder } from "../../domain/rights/checks.ts";
 import { giveDownloadUrl } from "../../domain/files/download.ts";
 import { FileRecord, fileRecord, readVisibleFile } from "../../domain/files/file.ts";
+import { isPersonalExport } from "../../domain/files/profiles.ts";
 import { listScanAttempts, ScanAttempt } from "../../domain/files/scan_attempts.ts";
 import { readScannerStatus, ScannerReport } from "../../domain/files/scanner_status.ts";
 import { z } from "zod";
@@ -49,9 +50,11 @@ export const readRoutes = [
       "FILE_INFECTED_CONFLICT",
       "FILE_PURGED_CONFLICT",
       "FORBIDDEN",
+      "STEP_UP_REQUIRED_FORBIDDEN",
     ],
     async run({ platform, db, caller, params, query }) {
       const file = await readVisibleFile(db, caller, params.id);
+      if (isPersonalExport(file)) requireStepUpOfFactorHolder(caller);
       return ok(await giveDownloadUrl(platform, caller, file, query.purpose));
     },
   }),

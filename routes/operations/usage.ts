@@ -35,6 +35,6 @@ export const usageRoutes = [
     access: acrossTenants("admin:system"),
     answers: { 200: { description: "The state of the database", schema: DataHealth } },
     problems: [],
-    run: async ({ db }) => ok(await readDataHealth(db)),
+    run: async ({ platform }) => ok(await readDataHealth(platform)),
   }),
 ] as const;

@@ -1,4 +1,4 @@
-import { type Json, keptHash, Plan } from "./plan.ts";
+import { type Json, keptHash, Plan, readJson } from "./plan.ts";
 
 /** Roles and clients that Keycloak makes for itself. */
 const OWN_ROLES = /^(default-roles-.*|offline_access|uma_authorization)$/;
@@ -9,27 +9,29 @@ const OWN_CLIENTS =
 export async function readKeycloak(files: string[]): Promise<Plan> {
   const plan = new Plan();
   for (const file of files) {
-    const { roles = {}, users = [] }: Json = JSON.parse(await Deno.readTextFile(file));
-    const ofRealm = (roles.realm ?? []).filter(({ name }: Json) => !OWN_ROLES.test(name));
-    plan.roles.push(...ofRealm.map(({ name, description }: Json) => ({ name, description })));
-    plan.roles.push(...ofClients(roles.client, ({ name }) => name).map((name) => ({ name })));
-    for (const user of users) {
-      const { id: externalId, username, email = username, firstName, lastName, attributes: metadata } = user;
-      const person = { externalId, email, firstName, lastName, metadata, isActive: user.enabled !== false };
-      const realmRoles = (user.realmRoles ?? []).filter((name: string) => !OWN_ROLES.test(name));
-      const credential = user.credentials?.find(({ type, secretData }: Json) =>
-        type === "password" && secretData
-      );
-      const passwordHash = keptHash(credential && hashOf(credential));
-      if (user.serviceAccountClientId) plan.refused.push(`${username}: a service account; create one here`);
-      else {plan.users.push({
-          ...person,
-          roles: [...realmRoles, ...ofClients(user.clientRoles, String)],
-          passwordHash,
-        });}
-    }
+    plan.each(`realm of ${file}`, await readJson(file), ({ roles = {}, users }) => {
+      plan.each(`role of ${file}`, roles.realm, (role) => OWN_ROLES.test(role.name) || plan.addRole(role));
+      for (const name of ofClients(roles.client, ({ name }) => name)) plan.addRole({ name });
+      plan.each(`user of ${file}`, users, (user) => addUser(plan, user));
+    });
   }
   return plan;
+}
+
+function addUser(plan: Plan, user: Json): void {
+  const { id: externalId, username, email = username, firstName, lastName, attributes: metadata } = user;
+  if (user.serviceAccountClientId) {
+    return void plan.refused.push(`${username}: a service account; create one here`);
+  }
+  const realmRoles = (user.realmRoles ?? []).filter((name: string) => !OWN_ROLES.test(name));
+  const credential = user.credentials?.find(({ type, secretData }: Json) =>
+    type === "password" && secretData
+  );
+  plan.users.push({
+    ...{ externalId, email, firstName, lastName, metadata, isActive: user.enabled !== false },
+    roles: [...realmRoles, ...ofClients(user.clientRoles, String)],
+    passwordHash: keptHash(credential && hashOf(credential)),
+  });
 }
 
 /** Roles of clients are named `client: role`, because two clients may have roles of one name. */

@@ -1,17 +1,15 @@
-import { type Json, Plan } from "./plan.ts";
+import { Plan, readJson } from "./plan.ts";
 
 const CHANNELS = ["email", "sms", "push", "in_app", "chat"];
 
 /** Reads workflows as the API of Novu answers them: a list, `{data: list}` or one; of version 1 or 2. */
 export async function readNovu(files: string[]): Promise<Plan> {
   const plan = new Plan();
-  const texts = await Promise.all(files.map((file) => Deno.readTextFile(file)));
-  const workflows: Json[] = texts.map((text) => JSON.parse(text)).flatMap(({ data, ...one }) =>
-    data?.workflows ?? data ?? one
-  );
-  for (const { name, workflowId, triggers, steps = [] } of workflows) {
-    for (const { template, type: channel = template?.type, ...step } of steps) {
-      if (!CHANNELS.includes(channel)) continue; // such as delay
+  const answers = (await Promise.all(files.map(readJson))).flat();
+  const workflows = answers.flatMap((answer) => answer?.data?.workflows ?? answer?.data ?? answer);
+  plan.each("workflow", workflows, ({ name, workflowId, triggers, steps }) => {
+    plan.each(`step of ${name}`, steps, ({ template = {}, type: channel = template.type, ...step }) => {
+      if (!CHANNELS.includes(channel)) return; // such as delay
       const { subject = "", content, body = content } = step.controls?.values ?? step.controlValues ??
         template;
       const id = workflowId ?? triggers?.[0]?.identifier;
@@ -31,8 +29,8 @@ export async function readNovu(files: string[]): Promise<Plan> {
           [bodyName]: withoutPayload(body),
         });
       }
-    }
-  }
+    });
+  });
   return plan;
 }
 

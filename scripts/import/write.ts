@@ -1,62 +1,91 @@
 import { upload } from "../client/helpers.ts";
 import { each, type Page, pause, type Transport } from "../client/transport.ts";
-import { EXIT, Failure } from "../shared/run_script.ts";
+import { EXIT, Failure, interruption } from "../shared/run_script.ts";
 import type { Plan } from "./plan.ts";
 
 const JOBS_OF_REQUEST = 1_000;
 /** The longest time for which a job may hold its key: so long a second import finds the jobs of the first. */
 const KEY_SECONDS = 366 * 86_400;
 
-type Named = { name: string; slug?: string };
+const USERS_FILE = { profile: "document", fileName: "steward-import-users.txt", contentType: "text/plain" };
+/** A file of users of this age is of a run that was killed. */
+const LONGEST_RUN_MS = 3_600_000;
+
+type Named = { name: string; slug?: string; isSystemRole?: boolean };
+/** Names are compared without letter case, as the service does. */
+const keyOf = ({ name, slug = name }: Named): string => slug.toLowerCase();
 type Counts = Record<"created" | "updated" | "unchanged" | "failed", number>;
 type Import = Counts & { finishedAt: string | null; error: string | null };
+const isFinished = ({ finishedAt }: Import): boolean => finishedAt !== null;
+const isScanned = ({ status }: { status: string }): boolean => status !== "Scanning";
+type Stop = { signal?: AbortSignal };
 type Enqueued = { succeeded: number; duplicates: number[]; failures: { index: number; message: string }[] };
 
 /** Writes a plan by the API, or with `isDryRun` counts what would be written. Prints a line for each kind. */
 export async function writePlan(api: Transport, plan: Plan, isDryRun: boolean): Promise<void> {
-  const get = <T>(path: string, query = {}) => api.request<T>({ method: "GET", path, query });
-  const post = <T>(path: string, body: unknown) => api.request<T>({ method: "POST", path, body });
+  const signal = interruption();
+  const options = { signal };
+  const get = <T>(path: string, query = {}) => api.request<T>({ method: "GET", path, query, options });
+  const post = <T>(path: string, body: unknown) => api.request<T>({ method: "POST", path, body, options });
   const print = (what: string, counts: object) =>
     console.log(`${what}: ${Object.entries(counts).map(([outcome, n]) => `${n} ${outcome}`).join(", ")}`);
 
-  /** Creates the rows whose slug or name is not in the list at `path`; returns those of both. */
-  async function createMissing(what: string, path: string, rows: Named[]): Promise<Set<string>> {
-    const known = new Set<string>();
+  /**
+   * Creates the rows whose slug or name is not in the list at `path`. @returns those of both by `keyOf`, without the catalog's
+   * roles: those have permissions, and the other product's roles of these names mean something else
+   */
+  async function createMissing(what: string, path: string, rows: Named[]): Promise<Map<string, string>> {
+    const known = new Map<string, Named>();
     const pages = (page: number) => get<Page<Named>>(path, { page, pageSize: 100 });
-    for await (const { name, slug = name } of each(pages)) known.add(slug);
-    const missing = rows.filter(({ name, slug = name }) => !known.has(slug));
-    const counts = { created: missing.length, unchanged: rows.length - missing.length };
-    for (const row of isDryRun ? [] : missing) {
-      await post(path, row).then(() => known.add(row.slug ?? row.name), (error) => {
+    for await (const row of each(pages)) known.set(keyOf(row), row);
+    const wanted = new Map(rows.map((row) => [keyOf(row), row]));
+    const missing = [...wanted].filter(([key]) => !known.has(key));
+    const counts = { created: missing.length, unchanged: wanted.size - missing.length };
+    for (const [key, row] of isDryRun ? [] : missing) {
+      await post(path, row).then(() => known.set(key, row), (error) => {
         counts.created--;
         plan.refused.push(`${row.slug ?? row.name}: ${error.message}`);
       });
     }
+    for (const [key, { name }] of wanted) {
+      if (!known.get(key)?.isSystemRole) continue;
+      plan.refused.push(`role ${name}: a role of this name has permissions here; give it by hand`);
+      known.delete(key);
+    }
     print(what, counts);
-    return known;
+    return new Map([...known].map(([key, { name }]) => [key, name]));
   }
 
-  async function until<T>(path: string, isDone: (answer: T) => boolean): Promise<T> {
+  /** Asks until the answer is the awaited one. @param options without a signal: it waits also after Ctrl-C */
+  async function until<T>(
+    path: string,
+    isDone: (answer: T) => boolean,
+    options: Stop = { signal },
+  ): Promise<T> {
     for (;;) {
-      const answer = await get<T>(path);
+      const answer = await api.request<T>({ method: "GET", path, options });
       if (isDone(answer)) return answer;
-      await pause(500);
+      await pause(500, options.signal);
     }
   }
 
-  /** Imports users by a file, which is purged afterwards, because it has their hashes. */
+  /** Imports users by a file, which is purged afterwards, because it has their hashes; so is that of a run that was killed. */
   async function importUsers(rows: Plan["users"]): Promise<Counts> {
-    const file = { profile: "document", fileName: "users.txt", contentType: "text/plain" };
-    const content = new TextEncoder().encode(JSON.stringify(rows));
-    const { id: fileId } = await upload<{ id: string }>(api, { ...file, content });
+    const toDate = new Date(Date.now() - LONGEST_RUN_MS).toISOString();
+    const left = { search: USERS_FILE.fileName, status: "Available", toDate };
+    for (const { id } of (await get<Page<{ id: string }>>("/api/v1/files", left)).items) await purge(id);
+    let fileId = "";
+    let importPath: string | undefined;
     try {
-      await until<{ status: string }>(`/api/v1/files/${fileId}`, ({ status }) => status !== "Scanning");
+      const content = new TextEncoder().encode(JSON.stringify(rows));
+      await upload(api, { ...USERS_FILE, content, signal, onReserved: (id) => void (fileId = id) });
+      await until(`/api/v1/files/${fileId}`, isScanned);
       const { importId } = await post<{ importId: string }>("/api/v1/users/imports", {
         fileId,
         dryRun: isDryRun,
       });
-      const path = `/api/v1/users/imports/${importId}`;
-      const done = await until<Import>(path, ({ finishedAt }) => finishedAt !== null);
+      const path = importPath = `/api/v1/users/imports/${importId}`;
+      const done = await until(path, isFinished);
       if (done.error) throw new Failure(EXIT.refused, `the import of users failed: ${done.error}`);
       const { failures } = await get<{ failures: { row: number; error: string }[] }>(`${path}/preview`);
       for (const { row, error } of failures) {
@@ -65,9 +94,21 @@ export async function writePlan(api: Transport, plan: Plan, isDryRun: boolean): 
       const { created, updated, unchanged, failed } = done;
       return { created, updated, unchanged, failed };
     } finally {
-      await post(`/api/v1/files/${fileId}/purge`, { reason: "Users were imported" }).catch((error) =>
-        plan.refused.push(`the purge of file ${fileId}, which has the hashes; purge it: ${error.message}`)
-      );
+      if (fileId) await purge(fileId, importPath);
+    }
+  }
+
+  /** Purges a file of users when its import has ended. One that is not uploaded yet ends by itself. */
+  async function purge(fileId: string, importPath?: string): Promise<void> {
+    const path = `/api/v1/files/${fileId}`;
+    try {
+      if (importPath) await until(importPath, isFinished, {});
+      const { status } = await until(path, isScanned, {});
+      const body = { reason: "Users were imported" };
+      if (status !== "Pending") await api.request({ method: "POST", path: `${path}/purge`, body });
+    } catch (error) {
+      const fault = (error as Error).message;
+      plan.refused.push(`the purge of file ${fileId}, which has the hashes; purge it: ${fault}`);
     }
   }
 
@@ -94,7 +135,8 @@ export async function writePlan(api: Transport, plan: Plan, isDryRun: boolean): 
 
   if (plan.roles.length + plan.users.length > 0) {
     const known = await createMissing("roles", "/api/v1/roles", plan.roles);
-    const rows = plan.users.map((user) => ({ ...user, roles: user.roles.filter((name) => known.has(name)) }));
+    const rolesOf = (names: string[]) => new Set(names.flatMap((name) => known.get(keyOf({ name })) ?? []));
+    const rows = plan.users.map((user) => ({ ...user, roles: [...rolesOf(user.roles)] }));
     const without = rows.filter(({ passwordHash }) => !passwordHash).length;
     if (rows.length > 0) {
       print("users", { ...await importUsers(rows), "without a password that can be kept": without });

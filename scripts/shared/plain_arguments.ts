@@ -1,5 +1,5 @@
 /** Exit codes. 1: the answer is no, or the service's rules refuse. The others follow sysexits. */
-export const EXIT = { refused: 1, usage: 64, noInput: 66, unavailable: 69 } as const;
+export const EXIT = { refused: 1, usage: 64, noInput: 66, unavailable: 69, interrupted: 130 } as const;
 
 /**
  * Returns the arguments of a script without options. With --help, prints `help` and exits. If `check` returns an error

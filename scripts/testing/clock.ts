@@ -14,7 +14,7 @@ export async function advanceClock(p: { sql: Sql; clock: Clock }, by: string): P
     const [offset] = await tx<{ seconds: number; isBack: boolean }[]>`
       select extract(epoch from now() + ${by}::text::interval - pg_catalog.now())::float8 as seconds,
         ${by}::text::interval < interval '0' as is_back`;
-    if (!offset || offset.isBack) {
+    if (offset?.isBack !== false) { // null: `by` is absent
       throw new Error(`the clock cannot move by ${by}; expected such as "3 days"`);
     }
     await tx.unsafe(clockFunctions(offset.seconds));

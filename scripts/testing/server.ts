@@ -1,5 +1,5 @@
 // Runs the Postgres server of the tests of one process, in a process of its own, so that it ends also when the tests are killed.
-import { basename, dirname, join } from "node:path";
+import { dirname, join } from "node:path";
 import { clockFunctions, copyOf, databaseUrl, isAlive, onServer, READY } from "./database.ts";
 import { cachePath, makeTemplate, startCopy } from "./server_folder.ts";
 
@@ -65,7 +65,6 @@ async function startPrepared() {
     const { fillDatabase, migrateDatabase } = await import("./template.ts");
     await migrateDatabase(url);
     await fillDatabase(url);
-    await removeOlder(template);
   });
   return await startCopy(template, { password, settings });
 }
@@ -78,12 +77,4 @@ async function passwordIn(file: string): Promise<string> {
     if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
   });
   return await Deno.readTextFile(file);
-}
-
-/** Removes the folders of earlier schemas. */
-async function removeOlder(template: string): Promise<void> {
-  for await (const { name } of Deno.readDir(dirname(template))) {
-    if (!/^[0-9a-f]{32}/.test(name) || name.startsWith(basename(template))) continue;
-    await Deno.remove(join(dirname(template), name), { recursive: true });
-  }
 }

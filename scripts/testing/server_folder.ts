@@ -1,7 +1,7 @@
 // Folders of Postgres servers for tests, with a template database. They are kept in node_modules/.cache, because initialising and
 // migrating a new one takes seconds.
 import { createHash } from "node:crypto";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "../../infra/embedded/postgres.ts";
 import { databaseUrl, onServer, TEMPLATE } from "./database.ts";
 
@@ -25,7 +25,10 @@ export async function cachePath(name: string, files: string[]): Promise<string> 
   return join(ROOT, "node_modules", ".cache", name, hash.digest("hex").slice(0, 32));
 }
 
-/** Makes `path`, the folder of a stopped server with a template database that `fill` has written, unless it is there. */
+/**
+ * Makes `path`, the folder of a stopped server with a template database that `fill` has written, unless it is there. Then
+ * removes those of earlier schemas.
+ */
 export async function makeTemplate(
   path: string,
   start: ServerStart,
@@ -37,7 +40,15 @@ export async function makeTemplate(
     await onServer(server.url, (sql) => sql.unsafe(`create database ${TEMPLATE}`));
     await fill(databaseUrl(server.url, TEMPLATE), folder);
     await server.stop();
+    await removeOlder(path);
   });
+}
+
+async function removeOlder(template: string): Promise<void> {
+  for await (const { name } of Deno.readDir(dirname(template))) {
+    if (!/^[0-9a-f]{32}/.test(name) || name.startsWith(basename(template))) continue;
+    await Deno.remove(join(dirname(template), name), { recursive: true });
+  }
 }
 
 /** Makes a folder under another name and moves it to `path`, where a concurrent process may have made it first. */

@@ -14,6 +14,7 @@ import {
   type NewTenant,
   type NewUser,
   openTestSession,
+  refuseProduction,
   type TestUser,
 } from "./people.ts";
 
@@ -82,7 +83,8 @@ export interface TestSteward extends AsyncDisposable {
  * @throws Error if this looks like production
  */
 export async function startSteward(env: Record<string, string> = {}): Promise<TestSteward> {
-  refuseProduction(env);
+  refuseProduction(env.STEWARD_ENV);
+  if (env.DATABASE_URL) throw new Error("this service has a database of its own; DATABASE_URL cannot be set");
   const database = await takeDatabase();
   const config = readConfig({
     TMPDIR: processEnv().TMPDIR,
@@ -100,15 +102,6 @@ export async function startSteward(env: Record<string, string> = {}): Promise<Te
     await database.drop();
   }
   return { url: steward.url, ...controlsOf(steward), stop, [Symbol.asyncDispose]: stop };
-}
-
-/** The controls give all rights in the service, so they must not exist in production. */
-function refuseProduction(env: Record<string, string>): void {
-  const modes = [env.STEWARD_ENV, Deno.env.get("STEWARD_ENV"), Deno.env.get("NODE_ENV")];
-  if (modes.includes("production")) {
-    throw new Error("this service is for tests; STEWARD_ENV or NODE_ENV says production");
-  }
-  if (env.DATABASE_URL) throw new Error("this service has a database of its own; DATABASE_URL cannot be set");
 }
 
 function controlsOf(steward: Steward): Omit<TestSteward, "url" | "stop" | typeof Symbol.asyncDispose> {

@@ -19,7 +19,7 @@ export const fillDatabase = (url: string): Promise<void> =>
     await bootstrap({ sql, config });
     const jobTypes = new JobTypes();
     jobTypes.register(...await jobTypesOf(config));
-    await ensureServiceRecurringJobs({ sql, jobTypes, clock: { now: () => FIRST_TICK } });
+    await ensureServiceRecurringJobs({ sql, config, jobTypes, clock: { now: () => FIRST_TICK } });
   });
 
 async function on(url: string, work: (sql: Pool) => Promise<void>): Promise<void> {

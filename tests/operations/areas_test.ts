@@ -47,6 +47,9 @@ Deno.test("the console links to nothing that is off", async () => {
     assert.ok(!linked.includes(page), page);
     assert.equal((await browser.open(page)).status, 404, page);
   }
+  for (const page of ["users", `users/${few.systemAdmin.userId}`, `tenants/${few.platformTenantId}`]) {
+    assert.doesNotMatch((await browser.open(page)).html, /href="(user-imports|[^"]*\/data")/, page);
+  }
 });
 
 Deno.test("the pages of operations leave out areas that are off, and say so", async () => {

@@ -27,7 +27,7 @@ Deno.test.afterAll(async () => {
 
 async function file(name: string, content: unknown): Promise<string> {
   const path = join(folder, name);
-  await Deno.writeTextFile(path, typeof content === "string" ? content : JSON.stringify(content));
+  await Deno.writeTextFile(path, typeof content === "string" ? content : `\ufeff${JSON.stringify(content)}`);
   return path;
 }
 
@@ -73,7 +73,7 @@ Deno.test("users and roles of a Keycloak realm come with passwords that still wo
   const path = await file("realm.json", {
     realm: "shop",
     roles: {
-      realm: [{ name: "clerk", description: "Sells" }, ...own.map((name) => ({ name }))],
+      realm: [{ name: "clerk", description: "Sells" }, { name: "admin" }, ...own.map((name) => ({ name }))],
       client: { till: [{ name: "open" }], account: [{ name: "view-profile" }] },
     },
     users: [
@@ -86,24 +86,30 @@ Deno.test("users and roles of a Keycloak realm come with passwords that still wo
           lastName: "Sá",
           enabled: true,
         },
-        ...{ realmRoles: ["clerk", ...own], clientRoles: { till: ["open"], account: ["view-profile"] } },
+        ...{
+          realmRoles: ["clerk", "admin", ...own],
+          clientRoles: { till: ["open"], account: ["view-profile"] },
+        },
         ...{ credentials: [argon2], attributes: { city: ["Porto"] } },
       },
       { id: crypto.randomUUID(), username: "rui@kc.test", enabled: false, credentials: [pbkdf2] },
       { id: crypto.randomUUID(), username: "no-mail", enabled: true },
       { id: crypto.randomUUID(), username: "service-account-till", serviceAccountClientId: "till" },
+      null,
     ],
   });
   const [dry, written, repeated] = await importThrice(admin.token, ["keycloak", path]);
   const users = (counts: string) => new RegExp(`^users: ${counts}, 1 failed, 1 without a password`, "m");
-  assert.match(dry?.out ?? "", /^roles: 2 created, 0 unchanged$/m);
+  assert.match(dry?.out ?? "", /^roles: 2 created, 1 unchanged$/m);
   assert.match(dry?.out ?? "", users("2 created, 0 updated, 0 unchanged"), dry?.err);
   assert.match(dry?.out ?? "", /^dry run, nothing written/m);
   assert.equal(dry?.code, 1);
   assert.match(dry?.err ?? "", /^refused: service-account-till: a service account/m);
   assert.match(dry?.err ?? "", /^refused: no-mail: email: /m);
+  assert.match(dry?.err ?? "", /^refused: user of \S+ 5: it has another form than expected/m);
+  assert.match(dry?.err ?? "", /^refused: role admin: a role of this name has permissions here/m);
   assert.match(written?.out ?? "", users("2 created, 0 updated, 0 unchanged"), written?.err);
-  assert.match(repeated?.out ?? "", /^roles: 0 created, 2 unchanged$/m);
+  assert.match(repeated?.out ?? "", /^roles: 0 created, 3 unchanged$/m);
   assert.match(repeated?.out ?? "", users("0 created, 0 updated, 2 unchanged"), repeated?.err);
   assert.equal(await signIn("ana@kc.test"), 200);
   const { sql } = service.steward.platform;

@@ -1,9 +1,11 @@
 import { inTrace } from "../../../infra/telemetry/tracing.ts";
+import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { cutText } from "../../shared/cut_text.ts";
 import { newId, timeOfId } from "../../shared/ids.ts";
 import type { Platform } from "../../shared/platform.ts";
 import type { AttemptLog, AttemptReporter } from "./attempt_log.ts";
 import type { ClaimedJob } from "./claim.ts";
+import { doInstancesDiffer } from "./lease.ts";
 import { HandedOver, type JobContext, type JobTypes, PermanentJobFailure, PostponeJob } from "../job_type.ts";
 import { failed, interrupted, type Settlement, succeeded, waitsForDependencies } from "./settle.ts";
 
@@ -98,7 +100,7 @@ export function runAttempt(
   const type = job.type ?? o.types.get(job.jobTypeName);
   const args = type && readArgs(job, type.args);
   if (!type) {
-    fail(unknownType(job));
+    unknownType(job, o.platform.sql).then(fail, fail);
   } else if (!args?.success) {
     fail(new PermanentJobFailure(`the arguments do not fit ${type.name}: ${args?.reason}`));
   } else {
@@ -150,14 +152,17 @@ export function runAttempt(
   };
 }
 
-/** A job of an unknown type is postponed until it has this age, because a newer instance may have enqueued it. Then it fails. */
+/**
+ * A job of an unknown type is postponed until it has this age, because a newer instance may have enqueued it, and as long as
+ * there are instances of another version or other areas. Then it fails.
+ */
 const UNKNOWN_TYPE_MS = 15 * 60_000;
 const UNKNOWN_TYPE_DELAY_MS = 20_000;
 
-function unknownType(job: ClaimedJob): Error {
+async function unknownType(job: ClaimedJob, q: Sql): Promise<Error> {
   const reason = `no job type has the name ${job.jobTypeName}`;
   const isNew = timeOfId(newId()).getTime() - timeOfId(job.id).getTime() < UNKNOWN_TYPE_MS;
-  return isNew
+  return isNew || await doInstancesDiffer(q)
     ? new PostponeJob(`${reason} in this instance`, UNKNOWN_TYPE_DELAY_MS)
     : new PermanentJobFailure(reason);
 }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { AREA_NAMES, type AreasOn } from "../../../infra/areas.ts";
+import { AREA_NAMES, type AreasOn, hasAllAreas } from "../../../infra/areas.ts";
 import type { Log } from "../../../infra/log.ts";
 import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { VERSION } from "../../../infra/version.ts";
@@ -42,7 +42,7 @@ const ALL_AREAS: AreasOn["AREAS"] = new Set(AREA_NAMES);
 
 /** The program of the workers that are part of the service, with its areas if some are off. */
 function programOf(areas: AreasOn["AREAS"]): string {
-  const named = AREA_NAMES.every((area) => areas.has(area)) ? "" : ` (AREAS=${listOf(areas)})`;
+  const named = hasAllAreas({ AREAS: areas }) ? "" : ` (AREAS=${listOf(areas)})`;
   return `Steward/${VERSION} Deno/${Deno.version.deno}${named}`;
 }
 
@@ -52,7 +52,7 @@ const listOf = (areas: AreasOn["AREAS"]): string => AREA_NAMES.filter((area) => 
 export const areasOfProgram = (program: string | null): string =>
   /\(AREAS=(.*)\)$/.exec(program ?? "")?.[1] ?? AREA_NAMES.join();
 
-/** Logs the instances with other areas, because none of them runs the recurring jobs of all. */
+/** Logs the instances with other areas, because each postpones jobs of areas that it lacks. */
 export async function warnOfOtherAreas(sql: Sql, { AREAS }: AreasOn, log: Log): Promise<void> {
   const workers = await sql<{ host: string; program: string | null }[]>`
     select host, program from job_workers
@@ -61,6 +61,14 @@ export async function warnOfOtherAreas(sql: Sql, { AREAS }: AreasOn, log: Log): 
   const others = workers.map(({ host, program }) => ({ host, areas: areasOfProgram(program) }))
     .filter(({ areas }) => areas !== own);
   if (others.length > 0) log.warn("instances of this database have other AREAS", { own, others });
+}
+
+/** True while workers of the service have different versions or areas, so that one may know a job type that another does not. */
+export async function doInstancesDiffer(q: Sql): Promise<boolean> {
+  const [row] = await q<{ programs: number }[]>`
+    select count(distinct program)::int as programs from job_workers
+    where not is_remote and heartbeat_at > now() - make_interval(secs => ${LEASE_SECONDS})`;
+  return (row?.programs ?? 0) > 1;
 }
 
 /** Renews a lease; false if it had expired and was removed. */

@@ -1,7 +1,7 @@
 import type { PendingQuery } from "../../../infra/postgres/postgres.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { promoteDueJobs } from "../engine/claim.ts";
-import { fireDueRecurringJobs } from "../recurring/fire_recurring.ts";
+import { fireDueRecurringJobs, firesHere } from "../recurring/fire_recurring.ts";
 import { recoverLostJobs } from "../engine/lease.ts";
 import type { JobPlatform } from "../platform.ts";
 
@@ -45,7 +45,7 @@ export const jobWork = (p: DueTimesPlatform, leaseSeconds: number): TimedWork[] 
     nextInMs: () =>
       readMs(p.sql<MsRow[]>`
         select extract(epoch from min(next_run_at) - ${p.clock.now()}::timestamptz)::float8 * 1000 as ms
-        from recurring_jobs where not is_paused`),
+        from recurring_jobs r where not is_paused and ${firesHere(p.sql, p.jobTypes)}`),
     doDue: () => fireDueRecurringJobs(p),
   }];
 };

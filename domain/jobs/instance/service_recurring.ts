@@ -1,3 +1,4 @@
+import { hasAllAreas } from "../../../infra/areas.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
 import { newId } from "../../shared/ids.ts";
 import { nextRun } from "../cron.ts";
@@ -8,18 +9,21 @@ const ZONE = "UTC";
 
 /**
  * Synchronizes the service's own recurring jobs (no tenant, no creator) with the job types that have a `cron`: inserts
- * new ones, updates changed ones, deletes those whose type no longer exists. Paused ones stay paused.
+ * new ones, updates changed ones, deletes those whose type does not exist. Those of areas that are off stay, because another
+ * instance may have these areas. Paused ones stay paused.
  */
 export async function ensureServiceRecurringJobs(
-  p: Pick<JobPlatform, "sql" | "jobTypes" | "clock">,
+  p: Pick<JobPlatform, "sql" | "jobTypes" | "clock" | "config">,
 ): Promise<void> {
   const types = p.jobTypes.recurring();
   const names = types.map((type) => type.name);
   await transact(p.sql, async (tx) => {
     await tx`select pg_advisory_xact_lock(${ADVISORY_LOCKS.serviceRecurringJobs})`;
-    await tx`
-      delete from recurring_jobs
-      where tenant_id is null and created_by is null and job_id <> all(${names}::text[])`;
+    if (hasAllAreas(p.config)) {
+      await tx`
+        delete from recurring_jobs
+        where tenant_id is null and created_by is null and job_id <> all(${names}::text[])`;
+    }
     const kept = await tx<{ jobId: string; cronExpression: string }[]>`
       select job_id, cron_expression from recurring_jobs
       where tenant_id is null and created_by is null and time_zone_id = ${ZONE}`;

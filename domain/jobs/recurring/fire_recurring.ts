@@ -1,4 +1,4 @@
-import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
+import { type Sql, type SqlPart, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { newId } from "../../shared/ids.ts";
 import { nextRun } from "../cron.ts";
 import { insertJobs, type NewJob } from "../enqueue.ts";
@@ -14,6 +14,10 @@ type RecurringPlatform = Pick<JobPlatform, "sql" | "wakeUps" | "jobTypes" | "clo
 type DueRow = RunTemplate & Pick<RecurringRow, "id" | "cronExpression" | "timeZoneId"> & {
   isUnfinished: boolean;
 };
+
+/** SQL condition: this instance fires the recurring job `r`. It fires those of the service itself only if it has their area. */
+export const firesHere = (q: Sql, jobTypes: JobPlatform["jobTypes"]): SqlPart =>
+  q`(r.tenant_id is not null or r.created_by is not null or r.job_type_name = any(${jobTypes.names()}::text[]))`;
 
 /**
  * Enqueues a job for every recurring job that is due, in batches. Each instance skips rows that another one has
@@ -38,7 +42,7 @@ async function fireBatch(p: RecurringPlatform, tx: Tx, now: Date): Promise<{ due
       r.args_type_name, r.unique_key, r.unique_seconds, r.created_by,
       coalesce(last.status not in ('Succeeded', 'DeadLettered', 'Cancelled'), false) as is_unfinished
     from recurring_jobs r left join jobs last on last.id = r.last_job_id
-    where not r.is_paused and r.next_run_at <= ${now}
+    where not r.is_paused and r.next_run_at <= ${now} and ${firesHere(tx, p.jobTypes)}
     order by r.next_run_at limit ${AT_ONCE} for no key update of r skip locked`;
   const firing = due.filter((recurring) => !recurring.isUnfinished);
   const typeOf = await findTypesOf({ ...p, sql: tx }, firing);

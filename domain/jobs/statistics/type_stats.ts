@@ -161,7 +161,8 @@ async function requireKnownName(p: StatsPlatform, reach: JobReach, name: string)
   const own = within(sql, reach);
   const [row] = await sql<{ isUsed: boolean }[]>`
     select exists (select from job_counts where scope = ${countScope(reach)} and job_type_name = ${name})
-      or exists (select from job_count_deltas where ${own} and job_type_name = ${name}) as is_used`;
+      or exists (select from job_count_deltas where ${own} and job_type_name = ${name})
+      or exists (select from job_types where ${own} and name = ${name}) as is_used`;
   if (row?.isUsed) return;
   throw problem(
     "JOB_TYPE_UNKNOWN",

@@ -7,6 +7,7 @@ import type { ObjectStoreConfig } from "../../../infra/objectstore/address.ts";
 import { connectObjectStore } from "../../../infra/objectstore/objectstore.ts";
 import type { Column } from "../../documents/columns.ts";
 import { RowBatch } from "../../documents/row_batch.ts";
+import { readArchive } from "../../shared/archive.ts";
 import { TemplateFault } from "../../documents/template_fault.ts";
 import type { ReportTemplate } from "../definition/report_template.ts";
 import type { QueryInput, ReportScope, ReportText, TableDefinition } from "../definition/template_parts.ts";
@@ -18,13 +19,14 @@ interface RowQuery {
   query: TableDefinition<any, string>["query"];
 }
 
-/** The keys of the archives that may have rows of a report's kind and days. */
+/** The keys and hashes of the archives that may have rows of a report's tenants, kind and days. */
 const ARCHIVES: RowQuery = {
-  columns: { objectKey: { title: "", type: "text" } },
-  query: (sql, { parameters: { kind, from, to } }) =>
+  columns: { objectKey: { title: "", type: "text" }, sha256: { title: "", type: "text" } },
+  query: (sql, { tenantIds, parameters: { kind, from, to } }) =>
     sql`
-    select object_key from archives
+    select object_key, sha256 from archives
     where kind = ${kind} and (${from}::date is null or to_at >= ${from}::date)
+      and (${tenantIds}::uuid[] is null or tenant_ids is null or tenant_ids && ${tenantIds}::uuid[])
       and (${to}::date is null or from_at < ${to}::date + 1)
     order by from_at, id`,
 };
@@ -71,15 +73,14 @@ export class RowSource {
   /** Yields the rows of a part as `run`; those of archives archive by archive. @throws as `run`, ObjectStoreError */
   async *rows(query: RowQuery): AsyncGenerator<RowBatch> {
     if (!this.template.readsArchive || !this.store) return yield* this.run(query, this.input);
-    const keys: string[] = [];
+    const archives: [key: string, sha256: string][] = [];
     for await (const batch of this.run(ARCHIVES, this.input)) {
-      for (const [key] of batch.rows()) keys.push(key ?? "");
+      for (const [key, sha256] of batch.rows()) archives.push([key ?? "", sha256 ?? ""]);
     }
     const objects = connectObjectStore(this.store);
     const { parquetReadObjects } = await import("hyparquet");
-    for (const key of keys) {
-      const object = await objects.read(key, { signal: this.signal });
-      const file = await new Response(object).arrayBuffer();
+    for (const [key, sha256] of archives) {
+      const file = await readArchive(await objects.read(key, { signal: this.signal }), sha256);
       const archived = JSON.stringify(await parquetReadObjects({ file }));
       yield* this.run(query, { ...this.input, archived });
     }

@@ -12,6 +12,9 @@ export const managesAllUsers = (v: Visit): boolean => may(v.viewer, "manage:all-
 /** True if the viewer may administer all tenants. */
 export const managesAllTenants = (v: Visit): boolean => may(v.viewer, "manage:all-tenants");
 
+/** True if the service has exports, erasures and imports of users: they need the registry of files. */
+export const hasUserData = (v: Visit): boolean => !v.viewer.unserved?.has("export:users");
+
 export type FoundUser = Pick<Row<"listUsers">, "id" | "email" | "firstName" | "lastName">;
 
 /** The users that match a text, by email or name. Exactly one if it is a complete email. */

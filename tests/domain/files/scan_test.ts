@@ -10,7 +10,7 @@ import {
   ObjectStoreRefused,
   ObjectStoreUnavailable,
 } from "../../../infra/objectstore/objectstore.ts";
-import { type Scanner, ScanUnavailable } from "../../../infra/scanner/scanner.ts";
+import { ScanBeyondLimits, type Scanner, ScanUnavailable } from "../../../infra/scanner/scanner.ts";
 import { ALL, aPdf, type Content, Uploading } from "../../routes/files/uploading.ts";
 import { eicar } from "../../support/content.ts";
 import { pluck } from "../../support/answers.ts";
@@ -144,7 +144,7 @@ Deno.test("an engine that is down, slow or failing postpones the scan without li
     status: () => Promise.reject(new ScanUnavailable("engine at 10.1.2.3:99 away")),
   });
   const broken = scannerWith({
-    scan: () => Promise.reject(new ScanUnavailable("INSTREAM size limit exceeded")),
+    scan: () => Promise.reject(new ScanBeyondLimits("INSTREAM size limit exceeded")),
   });
   const halfway = scannerWith({
     async scan(content) {
@@ -173,6 +173,7 @@ Deno.test("an engine that is down, slow or failing postpones the scan without li
   assert.equal(made.length, 18);
   assert.doesNotMatch(JSON.stringify(made), /10\.1\.2\.3/);
   assert.equal(made[17].engine, null);
+  assert.match(made[16].errorMessage, /beyond a limit of the scan engine/);
   assert.match(made[16].engine, /YARA/);
   assert.equal(await attempt(id), "Infected");
 });

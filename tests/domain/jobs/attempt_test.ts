@@ -4,7 +4,8 @@ import { runAttempt } from "../../../domain/jobs/engine/attempt.ts";
 import type { AttemptLog } from "../../../domain/jobs/engine/attempt_log.ts";
 import { defineJob, type JobContext, JobTypes } from "../../../domain/jobs/job_type.ts";
 import type { Settlement } from "../../../domain/jobs/engine/settle.ts";
-import { firstIdOf } from "../../../domain/shared/ids.ts";
+import { openLease } from "../../../domain/jobs/engine/lease.ts";
+import { firstIdOf, newId } from "../../../domain/shared/ids.ts";
 import {
   ObjectNotFound,
   ObjectStoreRefused,
@@ -104,10 +105,10 @@ Deno.test("an object store that does not answer or refuses the service, or an un
 });
 
 /** Settles an old job whose type is not registered anywhere and whose retries are used up. */
-async function settleUnknown(minutes: number): Promise<Settlement> {
+async function settleUnknown(minutes: number, platform = NO_PLATFORM): Promise<Settlement> {
   const id = firstIdOf(new Date(Date.now() - minutes * 60_000));
   const old = { ...job, id, attempts: 4, failures: 3, maxRetries: 3 };
-  const o = { types: new JobTypes(), attemptLog: unused, platform: NO_PLATFORM, takeWorker };
+  const o = { types: new JobTypes(), attemptLog: unused, platform, takeWorker };
   return await runAttempt(old, o).settlement ?? assert.fail();
 }
 
@@ -118,7 +119,13 @@ Deno.test("a new job of a type this instance does not know waits for an instance
   assert.match(waitReason ?? "", /no job type has the name test\.answer in this instance/);
 });
 
-Deno.test("an old job that no instance has known for 15 minutes is dead-lettered", async () => {
-  const { next, error } = await settleUnknown(16);
+Deno.test("an old job that no instance has known for 15 minutes is dead-lettered, unless instances differ", async () => {
+  const sql = connectPostgres(await createTestDatabase(), { max: 1 });
+  const platform = { ...NO_PLATFORM, sql };
+  await openLease(sql, "host");
+  const { next, error } = await settleUnknown(16, platform);
   assert.deepEqual([next, error], ["DeadLettered", "no job type has the name test.answer"]);
+  await openLease(sql, "host", newId(), new Set(["jobs"]));
+  assert.equal((await settleUnknown(16, platform)).next, "Scheduled");
+  await sql.end();
 });

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { pruneEndedJobs } from "../../../domain/jobs/built_in/prune_jobs.ts";
+import { JobTypes } from "../../../domain/jobs/job_type.ts";
 import { fireDueRecurringJobs } from "../../../domain/jobs/recurring/fire_recurring.ts";
 import { ensureServiceRecurringJobs } from "../../../domain/jobs/instance/service_recurring.ts";
 import { connectPostgres } from "../../../infra/postgres/postgres.ts";
@@ -119,4 +121,21 @@ Deno.test("the service's own recurring jobs are synchronized with the job types,
   );
   const pruning = after.find((row) => row.jobId === "steward.prune-jobs");
   assert.deepEqual([pruning?.isPaused, pruning?.nextRunAt], [true, null]);
+});
+
+Deno.test("an instance without an area neither deletes nor fires its recurring jobs, which stay paused", async () => {
+  const few = new JobTypes();
+  few.register(pruneEndedJobs);
+  const now = at("2100-01-01T00:00:00Z");
+  await sql`update recurring_jobs set is_paused = true, next_run_at = null where job_id = 'events.upkeep'`;
+  await ensureServiceRecurringJobs({
+    ...platform,
+    jobTypes: few,
+    config: { ...platform.config, AREAS: new Set(["jobs"]) },
+  });
+  const [upkeep] = await sql`select is_paused from recurring_jobs where job_id = 'events.upkeep'`;
+  assert.equal(upkeep?.isPaused, true);
+  await sql`update recurring_jobs set is_paused = true, next_run_at = null where tenant_id is not null`;
+  await sql`update recurring_jobs set is_paused = false, next_run_at = ${now.clock.now()} where job_id = 'steward.prune-jobs'`;
+  assert.equal(await fireDueRecurringJobs({ ...now, jobTypes: few }), 1);
 });

@@ -8,7 +8,23 @@ const folder = new URL("../../../infra/postgres/", import.meta.url);
 
 Deno.test("every table and column has a meaning, and the page of tables is current", async () => {
   const sql = connectPostgres(await createTestDatabase(), { max: 1 });
-  const page = tablesPage(await readTables(sql));
+  const tables = await readTables(sql);
+  const marksOf = (table: string, column: string) =>
+    tables.find(({ name }) => name === table)?.columns.find(({ name }) => name === column)?.marks;
+  for (const area of ["events", "jobs", "notifications", "reports"]) {
+    const erasures = await Deno.readTextFile(new URL(`../../domain/${area}/personal_data.ts`, folder));
+    const lists = [...erasures.matchAll(/table: "(\w+)",\s*key: [^}]*\},\s*columns: \{([^}]*)\}/g)];
+    assert.ok(lists.length > 1, area);
+    for (const [, table = "", columns = ""] of lists) {
+      for (const [, column = ""] of columns.matchAll(/(\w+): "/g)) {
+        assert.ok(
+          marksOf(table, column)?.includes("personal"),
+          `${table}.${column} is erased: it is personal`,
+        );
+      }
+    }
+  }
+  const page = tablesPage(tables);
   assert.equal(page, await Deno.readTextFile(new URL("TABLES.md", folder)), "run `deno task tables`");
   const text = await Deno.readTextFile(new URL("tables.txt", folder));
   await sql`create table new_table (id uuid, odd text)`;

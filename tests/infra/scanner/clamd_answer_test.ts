@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { clamdScanner, parseVerdict, parseVersion } from "../../../infra/scanner/clamd.ts";
-import { ScanUnavailable } from "../../../infra/scanner/scanner.ts";
+import { ScanBeyondLimits, ScanUnavailable } from "../../../infra/scanner/scanner.ts";
 import { freePort } from "../../../infra/embedded/free_port.ts";
 import { stallAfter, streamOf } from "../../support/content.ts";
 import { unavailable } from "./scanning.ts";
@@ -22,7 +22,10 @@ Deno.test("only the exact answer for a clean stream counts as clean", () => {
     "UNKNOWN COMMAND",
     "stream: Heuristics.Limits.Exceeded.MaxFileSize FOUND",
   ];
-  for (const answer of indefinite) assert.throws(() => parseVerdict(answer), ScanUnavailable, answer);
+  for (const answer of indefinite) {
+    const expected = /limit/i.test(answer) ? ScanBeyondLimits : ScanUnavailable;
+    assert.throws(() => parseVerdict(answer), expected, answer);
+  }
 });
 
 Deno.test("a signature's name is the text between 'stream: ' and ' FOUND'", () => {

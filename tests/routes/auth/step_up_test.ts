@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { newId } from "../../../domain/shared/ids.ts";
 import { TestAuthenticator } from "../../support/authenticator.ts";
 import { accepted, outcome, refused } from "../../support/outcomes.ts";
 import { makeClient } from "../oauth/flow.ts";
@@ -79,6 +80,24 @@ Deno.test("exports and erasures of users and tenants need a step-up", async () =
   for (const attempt of attempts) outcomes.push(await outcome(attempt()));
   const foreign = "404 USER_NOT_FOUND"; // the target is of another tenant
   assert.deepEqual(outcomes, [foreign, foreign, "202", "202", "202", "202"]);
+});
+
+Deno.test("the file of an export of personal data needs a step-up too, that of a list does not", async () => {
+  const tenantId = await t.tenant();
+  const user = await appUser(t, { links: [tenantId], role: "Admin" });
+  await ageSignIns(t, user.id);
+  const download = async (contentType: string) => {
+    const id = newId();
+    await sql`insert into files (id, tenant_id, profile, file_name, declared_content_type, size_bytes, staging_key,
+        upload_expires_at, created_by)
+      values (${id}, ${tenantId}, 'export', 'export', ${contentType}, 1, ${id}, now(), ${user.id})`;
+    return () => user.client.get(`/api/v1/files/${id}/download-url`);
+  };
+  const [personal, ofList] = [await download("application/zip"), await download("text/csv")];
+  await refused("409 FILE_NOT_AVAILABLE_CONFLICT", ofList());
+  await refused(NEEDED, personal());
+  await stepUp(user);
+  await refused("409 FILE_NOT_AVAILABLE_CONFLICT", personal());
 });
 
 Deno.test("changing where a client's users go, or what its tokens are for, needs a recent sign-in", async () => {

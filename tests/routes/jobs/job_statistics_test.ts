@@ -101,6 +101,7 @@ Deno.test("the figures of a job type are those of the caller's tenant; an unknow
   for (const unknown of [declared, "test.unknown"]) {
     assert.equal(refusal(await actor.get(`${JOBS}/types/${unknown}/stats`)), "400 JOB_TYPE_UNKNOWN", unknown);
   }
+  assertHas((await statsOf(t.systemAdmin, declared)).total, { succeeded: 0 });
   const metrics = t.steward.platform.metrics.print();
   assert.match(metrics, /steward_job_wait_seconds_bucket\{type="steward.echo",le="1800"\} \d+\n/);
 });

@@ -42,7 +42,7 @@ Deno.test("the state of the database names its largest tables, growth and limits
   await sampleDatabase(sql);
   await sql`insert into database_samples (day, bytes, tables)
     select day - 10, bytes - 1000000, tables from database_samples`;
-  const health = await readDataHealth(sql);
+  const health = await readDataHealth(t.steward.platform);
   assert.ok((health.growthPerDay ?? 0) >= 100_000);
   await t.systemAdmin.post("/api/v1/alert-rules", {
     name: "Disk",

@@ -105,6 +105,8 @@ Deno.test("deleted jobs, messages and events are in archives, without personal d
   assert.deepEqual(facts(ofTenant[0]).ids, { userId: by.userId });
 
   assert.deepEqual(await reported(by, "jobs"), [oldJob]);
+  const [archive] = await sql`select object_key, tenant_ids from archives where kind = 'messages'`;
+  assert.deepEqual(archive?.tenantIds, [by.tenantId]);
   assert.deepEqual(await reported(by, "jobs", { to: ago(41).at.toISOString().slice(0, 10) }), []);
   assert.deepEqual(await reported(other, "jobs"), [foreign]);
   assert.deepEqual(await reported(t.systemAdmin, "events"), [], "in a tenant, only its own");
@@ -161,4 +163,14 @@ Deno.test("a row that changed while its object was written stays", async () => {
   }
   assert.equal((await sql`select from jobs where id = ${id}`).length, 1);
   assert.deepEqual(await reported(by, "jobs"), []);
+});
+
+Deno.test("an archive that is not as it was written is refused, and read only for the tenants whose rows it has", async () => {
+  const [by, other] = [await t.actor({ permissions: readers }), await t.actor({ permissions: readers })];
+  await job(by);
+  assert.equal(await prune(), 1);
+  const [archive] = await sql`select object_key from archives where ${by.tenantId} = any(tenant_ids)`;
+  await objects.write(archive?.objectKey, new Blob(["changed"]).stream(), { contentType: "text/plain" });
+  await assert.rejects(reported(by, "jobs"));
+  assert.deepEqual(await reported(other, "jobs"), []);
 });

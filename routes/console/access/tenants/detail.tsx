@@ -6,7 +6,7 @@ import { CopyValue, factList, Time } from "../../components/values.tsx";
 import { orNull } from "../../shared/api.ts";
 import { may, type View, type Visit } from "../../shared/page.ts";
 import { switcherTexts } from "../../scope/texts.ts";
-import { managesAllTenants, managesAllUsers, tenantNames } from "../../shared/access_queries.ts";
+import { hasUserData, managesAllTenants, managesAllUsers, tenantNames } from "../../shared/access_queries.ts";
 import { dataTexts } from "../../shared/data_request_texts.ts";
 import { timelineFact } from "../../components/timeline_fact.tsx";
 import { columns } from "./list.tsx";
@@ -80,7 +80,8 @@ function Actions({ v, tenant }: { v: Visit; tenant: Tenant }) {
     <>
       {may(v.viewer, "read:users") &&
         buttonLink(`audit?targetType=tenant&targetId=${tenant.id}`, t.history, { icon: "audit" })}
-      {managesAllTenants(v) && buttonLink(`${at}/data`, dataTexts[v.locale].tenantTitle, { icon: "files" })}
+      {managesAllTenants(v) && hasUserData(v) &&
+        buttonLink(`${at}/data`, dataTexts[v.locale].tenantTitle, { icon: "files" })}
       {mayWork &&
         buttonLink(
           `work-in/${tenant.id}?back=${encodeURIComponent(at)}`,

@@ -7,7 +7,7 @@ import { Badge, Codes, CopyValue, factList, Time } from "../../components/values
 import { commonTexts } from "../../shared/common_texts.ts";
 import type { Row } from "../../shared/operations.ts";
 import { may, mayInFiles, type View, type Visit } from "../../shared/page.ts";
-import { managesAllUsers } from "../../shared/access_queries.ts";
+import { hasUserData, managesAllUsers } from "../../shared/access_queries.ts";
 import { timelineFact } from "../../components/timeline_fact.tsx";
 import { type AnyUser, nameOf, readUser, statusColumn, userCrumbs, type UserLink } from "./model.tsx";
 import { delegationTexts } from "../../shared/delegation_texts.ts";
@@ -93,7 +93,7 @@ function Actions({ v, user, isSelf }: { v: Visit; user: AnyUser; isSelf: boolean
     <>
       {may(v.viewer, "read:users") &&
         buttonLink(`audit?targetType=user&targetId=${user.id}`, t.history, { icon: "audit" })}
-      {(everywhere || may(v.viewer, "export:users") || may(v.viewer, "erase:users")) &&
+      {hasUserData(v) && (everywhere || may(v.viewer, "export:users") || may(v.viewer, "erase:users")) &&
         buttonLink(`${at}/data`, dataTexts[v.locale].title, { icon: "files" })}
       {buttonLink(`explain-access?userId=${user.id}`, t.explain, { icon: "access" })}
       {may(v.viewer, "act-as:users") && v.viewer.tenant && !v.acting && user.isActive && !isSelf &&

@@ -5,7 +5,7 @@ import { Badge, Time } from "../../components/values.tsx";
 import { orNull, type Page } from "../../shared/api.ts";
 import { commonTexts } from "../../shared/common_texts.ts";
 import { may, type View, type Visit } from "../../shared/page.ts";
-import { managesAllUsers, roleChoices, tenantNames } from "../../shared/access_queries.ts";
+import { hasUserData, managesAllUsers, roleChoices, tenantNames } from "../../shared/access_queries.ts";
 import { type AnyUser, nameOf, statusColumn, UserTabs } from "./model.tsx";
 import { userActions } from "./row_actions.tsx";
 import { userTexts } from "./texts.ts";
@@ -55,7 +55,7 @@ function Actions({ v }: { v: Visit }) {
   return (
     <>
       {mayInvite && buttonLink("users/bring-in", t.addExisting)}
-      {mayInvite && buttonLink("user-imports/new", t.importUsers)}
+      {mayInvite && hasUserData(v) && buttonLink("user-imports/new", t.importUsers)}
       {buttonLink("users/new", t.newUser, { icon: "plus", ...mayInvite ? {} : { tone: "primary" } })}
       {mayInvite && buttonLink("invitations/new", t.invite, { icon: "plus", tone: "primary" })}
     </>

@@ -3,7 +3,7 @@ import { type Tab, tabBar } from "../../components/tabs.tsx";
 import { Badge, clockTime } from "../../components/values.tsx";
 import type { Row } from "../../shared/operations.ts";
 import { may, type Visit } from "../../shared/page.ts";
-import { managesAllUsers } from "../../shared/access_queries.ts";
+import { hasUserData, managesAllUsers } from "../../shared/access_queries.ts";
 import { delegationTexts } from "../../shared/delegation_texts.ts";
 import { userTexts } from "./texts.ts";
 
@@ -58,7 +58,7 @@ export function UserTabs(
   const tabs = [
     tab("users", t.users),
     ...isIn && may(v.viewer, "read:users") ? [tab("invitations", t.invitations)] : [],
-    ...isIn && may(v.viewer, "create:users") ? [tab("user-imports", t.imports)] : [],
+    ...isIn && hasUserData(v) && may(v.viewer, "create:users") ? [tab("user-imports", t.imports)] : [],
     ...isIn && may(v.viewer, "act-as:users") ? [tab("delegations", delegationTexts[v.locale].title)] : [],
   ];
   return tabs.length > 1 ? tabBar(t.users, tabs) : null;
