@@ -170,7 +170,6 @@ async function deadLettersPage(v: Visit): Promise<View> {
     empty: [t.empty, t.emptyText] as [string, string],
     filters: [
       hidden("errorPattern"),
-      hidden("tenantId"),
       text("jobTypeName", j.type, { maxlength: 200 }),
       text("errorContains", t.contains, { maxlength: 500 }),
       ...period({ from: t.from, to: t.to }),

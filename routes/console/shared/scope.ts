@@ -50,6 +50,14 @@ const AREAS: Record<string, Area | null> = {
   "first-steps": null,
 };
 
+/** The pages below these areas that show the data of a scope; the others show one object, or act in the viewer's tenant. */
+const PAGES_OF_A_SCOPE = [
+  ...Object.keys(AREAS),
+  "dead-letters/list",
+  "dead-letters/retry",
+  "dead-letters/purge",
+];
+
 /** The area of the page at an address under /console; null if the page shows no data of tenants. */
 function areaOf(address: string): Area | null {
   const [path = ""] = address.split("?");
@@ -121,6 +129,26 @@ export function pageScope(v: Visit): Scope {
   if (!may(v.viewer, "admin:system")) return { label: v.viewer.isInPlatform ? t.service : t.none };
   if (area === null) return { label: t.service };
   return area === "files" ? { label: t.products, hint: t.productsHint } : { label: t.own, hint: t.ownHint };
+}
+
+const LINK = /<a ((?:[^>]* )?href=")([^"#]*)("[^>]*>.*?<\/a>)/gs;
+
+/**
+ * HTML of a page of a tenant that the viewer only looks at. All links to pages of a scope name the tenant: without it, a
+ * figure of the tenant would lead to the list of all tenants, whose actions change all of them. Buttons that lead to an
+ * action elsewhere are left out.
+ */
+export function keptInScope(v: Visit, html: string): string {
+  if (!v.scope || !v.query.has("tenantId") || !showsAnyTenant(v, v.address)) return html;
+  const tenant = `tenantId=${v.scope.id}`;
+  return html.replace(LINK, (link, before: string, address: string, after: string) => {
+    const path = address.replace(/^\.\/|\?.*$/g, "");
+    if (address.includes(tenant) || areaOf(path) === null) return link;
+    if (PAGES_OF_A_SCOPE.includes(path) && showsAnyTenant(v, path)) {
+      return `<a ${before}${address}${address.includes("?") ? "&amp;" : "?"}${tenant}${after}`;
+    }
+    return before.includes('class="button') && !actsHere(v) ? "" : link;
+  });
 }
 
 /** The tenant that an action changes, within a sentence: "in Northwind", "for all tenants". */

@@ -87,6 +87,24 @@ Deno.test("an administrator finds a tenant among many and works in it, on the sa
   assert.equal((await browser.visit(`jobs?tenantId=${tenantId}`), scopes(browser)[0]), branch);
 });
 
+Deno.test("the pages of a tenant that one looks at lead to others of it, and to no action elsewhere", async () => {
+  const branch = unique("Casa Azul");
+  const tenantId = await t.tenant({ name: branch });
+  const browser = await browse(t, t.systemAdmin);
+  await browser.visit(`dead-letters?tenantId=${tenantId}`);
+  await browser.follow("Purge");
+  assert.equal(scopes(browser)[0], branch);
+  await browser.visit(`?tenantId=${tenantId}`);
+  await browser.follow("Last day");
+  await browser.follow("Jobs");
+  browser.page.lacks("Enqueue a job");
+  await browser.press("Filter", { queue: "imports" });
+  assert.equal(scopes(browser)[0], branch);
+  await browser.follow("Clear");
+  assert.equal(scopes(browser)[0], branch);
+  (await browser.visit(`users?tenantId=${tenantId}`)).lacks("Invite a person");
+});
+
 Deno.test("a viewer is offered only their own tenants, and may switch to no other", async () => {
   const [own, second, foreign] = [unique("Own House"), unique("Second House"), unique("Foreign House")];
   const foreignId = await t.tenant({ name: foreign });
