@@ -159,11 +159,15 @@ export const reachOf = ({ scope, locale }: Visit): string =>
 export const isOwnRow = (v: Visit, { tenantId }: { tenantId: string | null }): boolean =>
   tenantId === (v.viewer.tenant?.id ?? null);
 
-/** The address of a page of a tenant's object in a list that may be of all tenants: the viewer first works in the tenant. */
-export const inTenantOf = (v: Visit, tenantId: string | null, address: string): string =>
-  tenantId === null || isOwnRow(v, { tenantId })
-    ? address
-    : `work-in/${tenantId}${searchOf({ back: address })}`;
+/**
+ * The address of the page of an object in a list that may be of all tenants: the viewer first works in its tenant, or without
+ * one if it belongs to none.
+ */
+export function inTenantOf(v: Visit, tenantId: string | null, address: string): string {
+  if (isOwnRow(v, { tenantId })) return address;
+  const back = searchOf({ back: address });
+  return tenantId === null ? `scope${back}` : `work-in/${tenantId}${back}`;
+}
 
 /** The parameter of lists that show one tenant unless they are asked for all: those of the whole service. */
 export const everywhere = (v: Visit): { everywhere?: true } =>

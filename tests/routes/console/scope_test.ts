@@ -205,6 +205,23 @@ Deno.test("an administrator of the service sees messages, reports and templates 
     assert.ok(!mine.html.includes(names[1] ?? ""), list);
     assert.equal(mine.rows.length, 1, list);
   }
+  const [, there] = actors;
+  const linked = async (path: string) =>
+    (await everywhere.visit(path)).all("a").flatMap(({ attribs: { href } }) => href ? [href] : []);
+  const at = `work-in/${there?.tenantId}?back=`;
+  assert.ok((await linked("")).some((href) => href.startsWith(`${at}report-runs`)), "the latest reports");
+  const viewAs = `${at}users%2F${there?.userId}%2Fact-as`;
+  assert.ok(
+    (await linked(`users/${there?.userId}`)).includes(viewAs),
+    "one acts as a user in the user's tenant",
+  );
+  const [message] = await sql`update notifications set tenant_id = null where tenant_id = ${
+    there?.tenantId ?? ""
+  } returning id`;
+  assert.ok(
+    (await linked("notifications")).includes(`scope?back=notifications%2F${message?.id}`),
+    "of no tenant",
+  );
 });
 
 Deno.test("one bar names the scope, and every figure, list and pause of the page is of it", async () => {
