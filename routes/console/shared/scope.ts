@@ -114,6 +114,14 @@ export async function apiWithin(
   return (looksFrom ? await inScope(looksFrom) : api).within(viewer, scope);
 }
 
+/** The visit of another address with its scope, such as that of the list whose form was sent. */
+export async function visitAt(v: Visit, address: string, params: Record<string, string>): Promise<Visit> {
+  const query = new URLSearchParams(address.split("?")[1]);
+  const api = await v.inScope(v.viewer.tenant?.id ?? null);
+  const scope = await scopeAt(api, v.viewer, query);
+  return { ...v, address, params, query, scope, api: await apiWithin(api, v.inScope, v.viewer, scope) };
+}
+
 /** The scope of the data that the page shows. */
 export function pageScope(v: Visit): Scope {
   const t = scopeTexts[v.locale];

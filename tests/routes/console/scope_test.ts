@@ -102,7 +102,19 @@ Deno.test("the pages of a tenant that one looks at lead to others of it, and to 
   assert.equal(scopes(browser)[0], branch);
   await browser.follow("Clear");
   assert.equal(scopes(browser)[0], branch);
-  (await browser.visit(`users?tenantId=${tenantId}`)).lacks("Invite a person");
+  (await browser.visit("users")).lacks("Move to another role");
+  await t.actor({ tenantId });
+  (await browser.visit(`users?tenantId=${tenantId}`)).lacks("Invite a person", "Move to another role");
+  assert.equal(browser.page.rows.length, 1);
+  const query = `tenantId=${tenantId}`;
+  const { location } = await browser.submit("lists/count", {
+    list: "users",
+    query,
+    do: "deactivate",
+    all: "true",
+  });
+  await browser.visit(location.replace(/^.*\/console\//, ""));
+  browser.page.shows(`to exactly 1 rows in ${branch}`);
 });
 
 Deno.test("a viewer is offered only their own tenants, and may switch to no other", async () => {
