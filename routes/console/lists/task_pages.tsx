@@ -199,7 +199,7 @@ async function questionView(
             [t.rows, number(v, task.total)],
             action && [t.counted, <Time v={v} at={task.createdAt.toISOString()} />],
           ])}
-          {action && <p>{t.effect(action.label(v), number(v, task.total), reach)}</p>}
+          {action && <p>{t.effect(action.label(v), task.total, reach)}</p>}
           {fields}
           {action && <TypedCount v={v} count={task.total} />}
           <div class="row">

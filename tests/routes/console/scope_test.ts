@@ -114,7 +114,7 @@ Deno.test("the pages of a tenant that one looks at lead to others of it, and to 
     all: "true",
   });
   await browser.visit(location.replace(/^.*\/console\//, ""));
-  browser.page.shows(`to exactly 1 rows in ${branch}`);
+  browser.page.shows(`to exactly 1 row in ${branch}`);
 });
 
 Deno.test("a viewer is offered only their own tenants, and may switch to no other", async () => {
