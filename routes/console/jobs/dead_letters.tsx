@@ -120,7 +120,7 @@ async function groupsPage(v: Visit): Promise<View> {
               ),
               below: [[jobTexts[v.locale].type, ({ jobTypeName }) => jobTypeName]],
             },
-            { head: t.open, align: "end", cell: ({ count }) => number(v, count) },
+            { head: t.open, align: "end", cell: ({ count }) => number(v, count), onPhone: true },
             timeColumn(v, t.first, "firstFailedAt", { wideOnly: true }),
             timeColumn(v, t.last, "lastFailedAt"),
             {
