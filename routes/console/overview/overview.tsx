@@ -7,7 +7,7 @@ import { duration, Time } from "../components/values.tsx";
 import { orNull, type Page, Refusal, searchOf } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { isOpen, may, mayInFiles, type Outcome, type Visit } from "../shared/page.ts";
-import { actingApi, actsHere, everywhere } from "../shared/scope.ts";
+import { actingApi, actsHere, addressInScope, everywhere } from "../shared/scope.ts";
 import { fragment } from "../components/fragment.ts";
 import { navCount } from "../components/nav_count.tsx";
 import { FirstSteps } from "./checklist.tsx";
@@ -197,14 +197,7 @@ const PAGES: Record<Attention["kind"], (o: { subject: string; since: string; fro
 const FOR_ALL_TENANTS: readonly Attention["kind"][] = ["TenantsAtCapacity", "NoWorkers"];
 
 /** Pages of these problems show one tenant. The card of the worst tenants leads to them from the whole service. */
-const OF_A_TENANT: readonly Attention["kind"][] = [
-  "WebhooksFailing",
-  "NotificationsDeadLettered",
-  "NotificationsFailed",
-  "ReportsFailed",
-  "ReportsUndelivered",
-  "SchedulesPaused",
-];
+const OF_A_TENANT: readonly Attention["kind"][] = ["WebhooksFailing", "SchedulesPaused"];
 
 /** The page where the problem can be solved; null if there is none that the viewer may open. */
 function pageFor({ kind, subject }: Attention, v: Visit, since: string): string | null {
@@ -237,7 +230,8 @@ async function waitingCounts(v: Visit): Promise<Response> {
     const { kind, count } = item;
     const href = overview && pageFor(item, v, overview.since);
     if (!COUNTED.includes(kind) || !count || !href) return [];
-    return [{ path: href.split("?")[0] ?? "", count, href, text: describe(v, item) }];
+    const path = href.split("?")[0] ?? "";
+    return [{ path, count, href: addressInScope(v, href), text: describe(v, item) }];
   });
   const waiting = [...problems, ...infected];
   const paths = v.nav.flatMap(({ items }) => items.map(({ path }) => path));

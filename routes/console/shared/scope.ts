@@ -147,16 +147,26 @@ const LINK = /<a ((?:[^>]* )?href=")([^"#]*)("[^>]*>.*?<\/a>)/gs;
  * action elsewhere are left out.
  */
 export function keptInScope(v: Visit, html: string): string {
-  if (!v.scope || !v.query.has("tenantId") || !showsAnyTenant(v, v.address)) return html;
-  const tenant = `tenantId=${v.scope.id}`;
+  if (!looksAtTenant(v)) return html;
   return html.replace(LINK, (link, before: string, address: string, after: string) => {
-    const path = address.replace(/^\.\/|\?.*$/g, "");
-    if (address.includes(tenant) || areaOf(path) === null) return link;
-    if (PAGES_OF_A_SCOPE.includes(path) && showsAnyTenant(v, path)) {
-      return `<a ${before}${address}${address.includes("?") ? "&amp;" : "?"}${tenant}${after}`;
-    }
-    return before.includes('class="button') && !actsHere(v) ? "" : link;
+    const kept = addressInScope(v, address);
+    if (kept !== address) return `<a ${before}${kept.replace(/&(?=tenantId=)/, "&amp;")}${after}`;
+    const isElsewhere = !address.includes("tenantId=") && areaOf(pathOf(address)) !== null;
+    return isElsewhere && before.includes('class="button') && !actsHere(v) ? "" : link;
   });
+}
+
+const looksAtTenant = (v: Visit): boolean =>
+  v.scope !== null && v.query.has("tenantId") && showsAnyTenant(v, v.address);
+
+const pathOf = (address: string): string => address.replace(/^\.\/|\?.*$/g, "");
+
+/** An address with the tenant that the viewer only looks at, if it is that of a page of a scope. */
+export function addressInScope(v: Visit, address: string): string {
+  const path = pathOf(address);
+  if (!looksAtTenant(v) || address.includes("tenantId=")) return address;
+  if (!PAGES_OF_A_SCOPE.includes(path) || !showsAnyTenant(v, path)) return address;
+  return `${address}${address.includes("?") ? "&" : "?"}tenantId=${v.scope?.id}`;
 }
 
 /** The tenant that an action changes, within a sentence: "in Northwind", "for all tenants". */

@@ -103,7 +103,11 @@ Deno.test("the pages of a tenant that one looks at lead to others of it, and to 
   await browser.follow("Clear");
   assert.equal(scopes(browser)[0], branch);
   (await browser.visit("users")).lacks("Move to another role");
-  await t.actor({ tenantId });
+  const theirs = await t.actor({ tenantId, role: "Admin" });
+  const failing = { jobTypeName: "steward.fail", serializedArgs: `{"message":"x"}`, maxRetries: 0 };
+  await t.settled((await accepted(theirs.post("/api/v1/jobs", failing))).id);
+  const counts = await browser.open(`?part=counts&tenantId=${tenantId}`);
+  assert.match(counts.html, new RegExp(`href="dead-letters\\?tenantId=${tenantId}"[^>]*>1<`));
   (await browser.visit(`users?tenantId=${tenantId}`)).lacks("Invite a person", "Move to another role");
   assert.equal(browser.page.rows.length, 1);
   const query = `tenantId=${tenantId}`;
