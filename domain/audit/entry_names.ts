@@ -16,6 +16,8 @@ const NAMED = [
   ["webhook_endpoints", "url"],
   ["api_keys", "name"],
   ["oauth_clients", "name"],
+  ["alert_rules", "name"],
+  ["applications", "name"],
 ] as const;
 
 /** The members of an audit row that may name users, roles, permissions, tenants and service accounts. */
