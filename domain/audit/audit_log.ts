@@ -35,7 +35,7 @@ export const AuditRow = z.object({
   }),
   // Those that the caller may see.
   names: z.record(z.string(), z.string()).meta({
-    description: "Names by id of the users, roles, permissions, tenants and service accounts in the entry",
+    description: "Names by id of the users, roles, tenants and other things in the entry",
   }),
 }).meta({ id: "AuditEntryDto" });
 export type AuditRow = z.output<typeof AuditRow>;

@@ -16,6 +16,7 @@ import { EVERY_TYPE } from "./event_types.ts";
 import { subscriptionsChanged } from "./job_events.ts";
 import { ownTypeMistake } from "./own_types.ts";
 import { LAST_DAY } from "./attempt_counts.ts";
+import { releaseHeld } from "./release_held.ts";
 import { issueSecret, OLD_SECRET_HOURS } from "./signing_secrets.ts";
 
 /** Each event is compared with all endpoints of its tenant, and may become a delivery of each. */
@@ -186,6 +187,9 @@ const commands: Commands = {
       is_active = ${changed.isActive}, disabled_reason = ${changed.disabledReason}, failing_since = ${changed.failingSince},
       version = version + 1, updated_at = now() where id = ${id}`;
     subscriptionsChanged(tx);
+    if (before.ordered && !changed.ordered) {
+      await releaseHeld(p, tx, { endpointId: id, tenantId: caller.tenantId });
+    }
     const after = await table.read(tx, caller, id);
     await auditEndpoint(tx, caller, "update", id, { before, after: after.value });
     return after;

@@ -1,5 +1,5 @@
 import { deliveryJob } from "./deliver.ts";
-import { releaseHeldJob } from "./pause_endpoint.ts";
+import { releaseHeldJob } from "./release_held.ts";
 import { redeliverFailedJob } from "./redeliver_failed.ts";
 
 /** The job types that deliver events to webhooks. */

@@ -3,15 +3,16 @@ import type { EventPlatform } from "./platform.ts";
 import { requeueDeliveries } from "./requeue.ts";
 
 /**
- * Leaves a delivery without a job if an earlier one about its object is pending. The lock orders it before or after the end
- * of the earlier one, so that this end releases it or it is attempted.
+ * Leaves a delivery without a job if an earlier one about its object is pending and the endpoint is still ordered. The locks
+ * order it before or after the end of the earlier one and the end of the option, so that one of them releases it or it is
+ * attempted.
  */
 export async function holdIfLater(q: Sql, id: string): Promise<boolean> {
   const { count } = await q`
     with earlier as (
-      select e.id from webhook_deliveries d join webhook_deliveries e
-        on e.endpoint_id = d.endpoint_id and e.order_key = d.order_key and e.order_number < d.order_number
-      where d.id = ${id} and e.status = 'Pending' order by e.order_number limit 1 for share of e
+      select e.id from webhook_deliveries d join webhook_endpoints w on w.id = d.endpoint_id and w.ordered
+        join webhook_deliveries e on e.endpoint_id = d.endpoint_id and e.order_key = d.order_key and e.order_number < d.order_number
+      where d.id = ${id} and e.status = 'Pending' order by e.order_number limit 1 for share of e, w
     )
     update webhook_deliveries d set held = true from earlier where d.id = ${id} and d.status = 'Pending'`;
   return count > 0;

@@ -1,16 +1,8 @@
-import { z } from "zod";
 import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
-import { enqueueJob } from "../jobs/enqueue.ts";
-import { defineJob, type JobContext } from "../jobs/job_type.ts";
 import type { TenantCaller } from "../rights/caller.ts";
 import type { Platform } from "../shared/platform.ts";
 import { auditEndpoint, type Endpoint, lockEndpoint, readEndpoint } from "./endpoints.ts";
-import type { EventPlatform } from "./platform.ts";
-import { requeueDeliveries } from "./requeue.ts";
-import { FIRST_ID } from "../shared/ids.ts";
-import { runBatches } from "../shared/batches.ts";
-
-const AT_ONCE = 500;
+import { releaseHeld } from "./release_held.ts";
 
 /**
  * Pauses an endpoint: its deliveries wait. An attempt that runs is not stopped. A repeated pause changes nothing, its
@@ -49,9 +41,7 @@ export async function resumeEndpoint(
     if (before.pausedAt === null) return before;
     await tx`update webhook_endpoints set paused_at = null, paused_by = null, pause_reason = null, failing_since = null,
       version = version + 1, updated_at = now() where id = ${id}`;
-    const [held] = await tx`
-      select from webhook_deliveries where endpoint_id = ${id} and status = 'Pending' and held limit 1`;
-    if (held) await enqueueJob(p, tx, releaseHeldJob, { endpointId: id }, { tenantId: caller.tenantId });
+    await releaseHeld(p, tx, { endpointId: id, tenantId: caller.tenantId });
     await auditEndpoint(tx, caller, "resume", id, {
       before: { isPaused: true, reason: before.pauseReason },
       after: { isPaused: false },
@@ -73,29 +63,3 @@ export async function holdIfPaused(q: Sql, o: { id: string; endpointId: string }
     where d.id = ${o.id} and d.endpoint_id = paused.id and d.status = 'Pending'`;
   return count > 0;
 }
-
-/** Gives held deliveries of an endpoint new jobs, unless it was paused again. Running twice does no harm. */
-export const releaseHeldJob = defineJob({
-  name: "events.release-held",
-  args: z.object({ endpointId: z.guid() }),
-  maxRetries: 10,
-  timeoutMs: 3_600_000,
-  async run({ endpointId }, { platform: p, signal }: JobContext<EventPlatform>) {
-    let after = FIRST_ID; // an ordered delivery may be held again at once
-    const released = await runBatches(AT_ONCE, async () => {
-      signal.throwIfAborted();
-      const rows = await transact(p.sql, async (tx) => {
-        const rows = await tx<{ id: string; tenantId: string }[]>`
-          select d.id, e.tenant_id from webhook_endpoints e join webhook_deliveries d on d.endpoint_id = e.id
-          where e.id = ${endpointId} and e.paused_at is null and d.status = 'Pending' and d.held
-            and d.id > ${after}
-          order by d.id limit ${AT_ONCE} for share of e for update of d`;
-        await requeueDeliveries(p, tx, rows);
-        return rows;
-      });
-      after = rows.at(-1)?.id ?? after;
-      return rows.length;
-    });
-    return { released };
-  },
-});

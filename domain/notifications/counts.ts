@@ -1,6 +1,6 @@
 import type { Sql, SqlPart } from "../../infra/postgres/postgres.ts";
 import { belongsTo, EVERY_TENANT } from "../shared/belongs_to.ts";
-import { firstIdOf } from "../shared/ids.ts";
+import { idWithin } from "../shared/list_order.ts";
 import type { NotificationChannel, NotificationStatus } from "./status.ts";
 import { tenantKeyOf } from "./tenant_key.ts";
 
@@ -91,7 +91,7 @@ function countRows(q: Sql, filter: NotificationFilter, { from, before, to }: Omi
   return q`
     select status, count(*) from notifications
     where ${belongsTo(q, filter.tenantId)} ${from ? q`and created_at >= ${from}` : q``}
-      ${from && filter.tenantId === EVERY_TENANT ? q`and id >= ${firstIdOf(from)}` : q``}
+      ${from && filter.tenantId === EVERY_TENANT ? q`and ${idWithin(q, from, null)}` : q``}
       ${before ? q`and created_at < ${before}` : q``} ${to ? q`and created_at <= ${to}` : q``}
       ${ofKind(q, filter)}
     group by status`;

@@ -4,6 +4,7 @@ import { recordAudit } from "../audit/audit.ts";
 import { invalid, problem } from "../problems/problem.ts";
 import type { Caller } from "../rights/caller.ts";
 import { firstIdOf, newId } from "../shared/ids.ts";
+import { idWithin } from "../shared/list_order.ts";
 import type { PagedResult, PageRequest } from "../shared/paging.ts";
 import { readPage } from "../shared/read_page.ts";
 import { time } from "../shared/shapes.ts";
@@ -54,7 +55,7 @@ export async function listSuppressions(
   const chosen = q`notification_suppressions
     where tenant_key = ${tenantKeyOf(tenantId)} ${channel ? q`and channel = ${channel}` : q``}
     ${search ? q`and lower(address) like lower_pattern(${search})` : q``}
-    ${from ? q`and id >= ${firstIdOf(from)}` : q``}`;
+    ${from ? q`and created_at >= ${from} and ${idWithin(q, from, null)}` : q``}`;
   return await readPage(q, { columns: columns(q), from: chosen, order: q`order by id desc` }, page);
 }
 

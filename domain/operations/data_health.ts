@@ -65,7 +65,7 @@ export async function readDataHealth(p: Pick<JobPlatform, "sql" | "jobTypes">): 
         (select count(*) from pg_stat_activity where backend_type = 'client backend') as connections,
         current_setting('max_connections')::int as max_connections,
         (select max(age(datfrozenxid)) from pg_database)::bigint as xids,
-        coalesce((select extract(epoch from now() - min(xact_start)) from pg_stat_activity
+        coalesce((select extract(epoch from clock_timestamp() - min(xact_start)) from pg_stat_activity
           where backend_xmin is not null and pid <> pg_backend_pid()), 0)::float8 as seconds`,
     q<Omit<z.output<typeof TableHealth>, "growthPerDay">[]>`
       select ${

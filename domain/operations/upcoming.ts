@@ -7,8 +7,8 @@ import { firesHere } from "../jobs/recurring/fire_recurring.ts";
 import { jobReach, within } from "../jobs/reach.ts";
 import { deliveryJob } from "../notifications/delivery/deliver.ts";
 import { holdsAllCondition } from "../reports/definition/permissions.ts";
-import { type Caller, holds, isProgram, listedTenant } from "../rights/caller.ts";
-import { belongsTo } from "../shared/belongs_to.ts";
+import { type Caller, holds, isProgram, isSystemAdmin, listedTenant } from "../rights/caller.ts";
+import { belongsTo, EVERY_TENANT } from "../shared/belongs_to.ts";
 import { time } from "../shared/shapes.ts";
 
 const SCHEDULE_KINDS = ["RecurringJob", "ReportSchedule"] as const;
@@ -89,7 +89,7 @@ type UpcomingPlatform = Pick<JobPlatform, "config" | "sql" | "clock" | "jobTypes
 /**
  * Reads what will happen until `hours` from now in the caller's scope, each kind with the permission of its list. The upkeep of
  * the service itself and areas that are off are left out.
- * @param o.tenantId limits a system administrator to one tenant; keys are the caller's own
+ * @param o.tenantId limits a system administrator to one tenant
  */
 export async function readUpcoming(
   p: UpcomingPlatform,
@@ -183,7 +183,12 @@ function sourcesOf(
   const seesMessages = holds(caller, "send:notifications");
   /** The jobs that deliver the messages which are listed themselves. */
   const delivering = seesMessages ? q`job_type_name = ${deliveryJob.name} and ${seen}` : q`false`;
-  const isPersonInTenant = isOwn && caller.tenantId !== null && !isProgram(caller);
+  const seesKeys = (permission: string) =>
+    !isProgram(caller) &&
+    (isSystemAdmin(caller) || isOwn && caller.tenantId !== null && holds(caller, permission));
+  /** Among those of all tenants, the name of a key or link tells its tenant. */
+  const named = (name: SqlPart) =>
+    seenTenant(caller, tenantId) === EVERY_TENANT ? q`concat_ws(' · ', ${name}, t.name)` : name;
   const jobs = (status: "Scheduled" | "Failed") =>
     q`select due_at as at, job_type_name as name, id from jobs
       where status = ${q.unsafe(`'${status}'`)} and due_at <= ${to} and ${
@@ -211,16 +216,19 @@ function sourcesOf(
     ],
     [
       "ApiKeyExpiry",
-      isPersonInTenant && holds(caller, "manage:api-keys")
-        ? q`select expires_at as at, name, id from api_keys
-            where revoked_at is null and expires_at > now() and expires_at <= ${to} and ${own}`
+      seesKeys("manage:api-keys")
+        ? q`select expires_at as at, ${
+          named(q`k.name`)
+        } as name, k.id from api_keys k join tenants t on t.id = tenant_id
+            where revoked_at is null and expires_at > now() and expires_at <= ${to} and ${seen}`
         : null,
     ],
     [
       "SetupLinkExpiry",
-      isPersonInTenant && holds(caller, "manage:sign-in")
-        ? q`select expires_at as at, null as name, id from sign_in_setup_links
-            where revoked_at is null and expires_at > now() and expires_at <= ${to} and ${own}`
+      seesKeys("manage:sign-in")
+        ? q`select expires_at as at, ${named(q`null`)} as name, l.id from sign_in_setup_links l
+            join tenants t on t.id = tenant_id
+            where revoked_at is null and expires_at > now() and expires_at <= ${to} and ${seen}`
         : null,
     ],
   ];

@@ -57,7 +57,7 @@ const declared = defineRecord({
       },
       filter: true,
       values: {
-        DeadLetters: { label: { en: "Open dead letters", pt: "Tarefas mortas em aberto" } },
+        DeadLetters: { label: { en: "Open dead letters", pt: "Falhas definitivas em aberto" } },
         FailureRate: {
           label: { en: "Failed runs of the last hour (%)", pt: "Execuções com falha na última hora (%)" },
         },

@@ -10,7 +10,7 @@ import type { Label } from "./labels.ts";
 import type { RecordMember } from "./members.ts";
 
 /** The members of the platform that a record may use when it is created or changed. */
-export type RecordContext = Pick<Platform, "config"> & {
+export type RecordContext = Pick<Platform, "config" | "wakeUps"> & {
   eventTypes: { has(type: string): boolean; keys(): Iterable<string> };
 };
 

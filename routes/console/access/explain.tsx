@@ -1,22 +1,18 @@
-import { buttonLink, SelectField, TextField } from "../components/forms.tsx";
+import { buttonLink, TextField } from "../components/forms.tsx";
 import { Icon } from "../components/icons.tsx";
-import { namedChoices } from "../components/list.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
+import { tenantInput } from "../components/tenant_input.tsx";
 import { Badge } from "../components/values.tsx";
 import { orNull, searchOf } from "../shared/api.ts";
 import { translateBuiltin } from "../shared/builtin_translations.ts";
 import type { Answer } from "../shared/operations.ts";
 import { may, type View, type Visit } from "../shared/page.ts";
 import { explainTexts } from "./explain_texts.ts";
-import {
-  findPeople,
-  type FoundUser,
-  managesAllUsers,
-  type TenantChoice,
-  tenantChoices,
-  tenantNames,
-} from "../shared/access_queries.ts";
+import { findPeople, type FoundUser, managesAllUsers } from "../shared/access_queries.ts";
 import type { UserLink } from "./users/model.tsx";
+
+/** The value of the tenant for permissions over all tenants. */
+const NO_TENANT = "none";
 
 /** Explains why a user has a permission in a tenant, or lacks it, and which roles would give it. */
 export async function explainPage(v: Visit): Promise<View> {
@@ -31,11 +27,18 @@ export async function explainPage(v: Visit): Promise<View> {
   const user = found?.length === 1 ? found[0] : undefined;
   const [links, features] = await Promise.all([linksOf(v, user), readFeatures(v)]);
   const everywhere = managesAllUsers(v);
-  const tenantId = everywhere ? asked.tenantId || defaultTenant(v, links) : v.viewer.tenant?.id ?? "";
-  const tenants = everywhere ? await tenantsFor(v, links, asked.tenantId) : [];
+  const { tenant, input } = await tenantInput(v, everywhere ? asked.tenantId : "", {
+    label: t.tenant,
+    placeholder: t.ownTenant,
+    others: [{ value: NO_TENANT, label: t.noTenant }],
+  });
+  const own = asked.tenantId === "" ? defaultTenant(v, links) : asked.tenantId === NO_TENANT && NO_TENANT;
+  const tenantId = everywhere ? tenant?.id ?? own : v.viewer.tenant?.id ?? "";
   const meant = featuresMeant(features, asked.permission);
   const permission = meant.length === 1 ? meant[0]?.code : undefined;
-  const explanation = user && permission ? await explain(v, user.id, permission, tenantId) : null;
+  const explanation = user && permission && tenantId !== false
+    ? await explain(v, user.id, permission, tenantId)
+    : null;
   return {
     title: t.title,
     body: (
@@ -63,18 +66,7 @@ export async function explainPage(v: Visit): Promise<View> {
               maxlength={200}
               required
             />
-            {everywhere && (
-              <SelectField
-                label={t.tenant}
-                name="tenantId"
-                value={asked.tenantId}
-                any={t.ownTenant}
-                choices={[
-                  ...namedChoices(tenants),
-                  { value: "none", label: t.noTenant },
-                ]}
-              />
-            )}
+            {everywhere && input}
             <button type="submit" class="button primary">{t.ask}</button>
           </form>
         </Card>
@@ -95,7 +87,7 @@ const explain = (v: Visit, id: string, permission: string, tenantId: string) =>
   managesAllUsers(v)
     ? v.api.call("explainAccess", {
       params: { id },
-      query: { permission, tenantId: tenantId === "none" ? null : tenantId },
+      query: { permission, tenantId: tenantId === NO_TENANT ? null : tenantId },
     })
     : v.api.call("explainTenantAccess", { params: { id }, query: { permission } });
 
@@ -115,28 +107,7 @@ const linksOf = async (v: Visit, user: FoundUser | undefined): Promise<UserLink[
 /** The user's own tenant: the default one, else the first with an active link. Without a user, the viewer's. */
 function defaultTenant(v: Visit, links: UserLink[]): string {
   const own = links.find(({ isDefault }) => isDefault) ?? links.find(({ isActive }) => isActive) ?? links[0];
-  return own?.tenantId ?? v.viewer.tenant?.id ?? "none";
-}
-
-/**
- * Choices for the tenant: the user's, the chosen one, the viewer's, then others. The others are only one page of a possibly
- * long list. The chosen tenant must be in the list, else the browser would select another one.
- */
-async function tenantsFor(
-  v: Visit,
-  links: UserLink[],
-  chosen: string,
-): Promise<Pick<TenantChoice, "id" | "name">[]> {
-  const named = chosen === "none" || chosen === "" ? [] : [chosen];
-  const [names, others] = await Promise.all([tenantNames(v, named), tenantChoices(v)]);
-  const all = [
-    ...links.map(({ tenantId, tenantName }) => ({ id: tenantId, name: tenantName })),
-    ...named.map((id) => ({ id, name: names.get(id) ?? id })),
-    ...v.viewer.tenant ? [v.viewer.tenant] : [],
-    ...others,
-  ];
-  return [...new Map(all.toReversed().map(({ id, name }) => [id, name]))].toReversed()
-    .map(([id, name]) => ({ id, name }));
+  return own?.tenantId ?? v.viewer.tenant?.id ?? NO_TENANT;
 }
 
 /** The permissions of the viewer's tenant, with what they allow. Empty if the viewer may not see them. */

@@ -1,4 +1,5 @@
 import { formatter } from "../../../domain/shared/formatters.ts";
+import { commonTexts } from "../shared/common_texts.ts";
 import type { Visit } from "../shared/page.ts";
 import { FORMAT_TAGS } from "../shared/languages.ts";
 import type { Tone } from "./notice.tsx";
@@ -28,11 +29,12 @@ export function TimeBars({ v, label, starts, series }: {
     timeZone: v.timeZone,
   });
   const names = starts.map((start) => time.format(new Date(start)));
-  return <Bars label={label} names={names} series={series} show={(value) => number(v, value)} />;
+  return <Bars v={v} label={label} names={names} series={series} show={(value) => number(v, value)} />;
 }
 
 /** Stacked bars, one per name. A hidden table has the values for screen readers. */
-export function Bars({ label, names, series, show }: {
+export function Bars({ v, label, names, series, show }: {
+  v: Pick<Visit, "locale">;
   label: string;
   names: string[];
   series: Series[];
@@ -73,7 +75,7 @@ export function Bars({ label, names, series, show }: {
       <figcaption>
         <span class="row between chart-ends muted">
           <span>{names[0]}</span>
-          <span>max {show(highest)}</span>
+          <span>{commonTexts[v.locale].most} {show(highest)}</span>
           <span>{names.length > 1 && names.at(-1)}</span>
         </span>
         <span class="row">

@@ -80,7 +80,13 @@ export class Fields {
 
   /** A drop-down list. */
   select(name: string, label: string, choices: Choice[], more: More<typeof SelectField> = {}) {
-    const own = { name, label, choices, errors: this.errorsOf(name), value: this.value(name) };
+    const value = this.value(name);
+    const isOffered = choices.some((choice) => choice.value === value);
+    // The API names the codes of its choices, which the list does not show.
+    const errors = this.errorsOf(name) && !isOffered
+      ? [commonTexts[this.v.locale].choose]
+      : this.errorsOf(name);
+    const own = { name, label, choices, errors, value };
     return <SelectField {...own} {...more} />;
   }
 

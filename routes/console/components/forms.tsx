@@ -292,6 +292,9 @@ export function FilterBar({ v, action, target, children }: {
       hx-push-url="true"
       hx-trigger="submit, change, input delay:350ms from:find input[type=search]"
     >
+      {v.query.has("tenantId") && (
+        <input type="hidden" name="tenantId" value={v.query.get("tenantId") ?? ""} />
+      )}
       {children}
       <div class="filter-buttons">
         <button type="submit" class="button no-script">{t.filter}</button>

@@ -12,6 +12,8 @@ export interface Column<T> extends ShownColumn<T> {
   align?: "end";
   /** Hidden on narrow screens. */
   wideOnly?: boolean;
+  /** Shown on a phone although it is neither the title, the status nor a time. */
+  onPhone?: boolean;
   /** The API's `sortBy` value; absent if the list cannot be sorted by this column. */
   sort?: string;
 }
@@ -81,8 +83,8 @@ export function cellOf<T>({ cell, below = [] }: ShownColumn<T>, row: T): Child {
   );
 }
 
-const classes = <T,>({ align, wideOnly }: Column<T>): string | undefined =>
-  [align && "end", wideOnly && "wide-only"].filter(Boolean).join(" ") || undefined;
+const classes = <T,>({ align, wideOnly, onPhone }: Column<T>): string | undefined =>
+  [align && "end", wideOnly && "wide-only", onPhone && "on-phone"].filter(Boolean).join(" ") || undefined;
 
 function ariaSort<T>(column: Column<T>, v: Visit | undefined): "ascending" | "descending" | undefined {
   if (!v || !column.sort || v.query.get("sortBy") !== column.sort) return undefined;

@@ -171,6 +171,7 @@ function contentOf(v: Visit, { numbers = [], chart }: CardContent): Child {
       )}
       {chart && (
         <Bars
+          v={v}
           label={chart.label}
           names={chart.names}
           series={chart.series.map((series) => ({ tone: "info", ...series }))}

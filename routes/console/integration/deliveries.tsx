@@ -63,6 +63,7 @@ export async function deliveriesPage(v: Visit): Promise<View> {
           cell: ({ endpointId, endpointUrl, tenantId }) => (
             <a class="clamp" href={inTenantOf(v, tenantId, `webhooks/${endpointId}`)}>{endpointUrl}</a>
           ),
+          onPhone: true,
         },
         ...others,
         timeColumn(v, w.ended, "completedAt", { wideOnly: true }),

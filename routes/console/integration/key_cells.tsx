@@ -40,7 +40,7 @@ export function keyColumns(v: Visit) {
     head: t.name,
     sort: "name",
     cell: ({ name }) => name,
-    below: [[t.secret, ({ start }) => <code>{start}…</code>]],
+    below: [[t.beginsWith, ({ start }) => <code>{start}…</code>]],
   };
   const permissions: Column<Key> = {
     head: t.permissions,

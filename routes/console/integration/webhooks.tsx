@@ -67,8 +67,10 @@ export function rateColumn(v: Visit): Column<Endpoint> {
         : `${number(v, Math.floor(successRate * 1000) / 10)} %`,
     below: [[
       integrationTexts[v.locale].attempts,
-      ({ lastDay: { delivered, failed } }) =>
-        delivered + failed > 0 && w.attemptsOf(number(v, delivered), number(v, delivered + failed)),
+      ({ lastDay: { delivered, failed } }) => {
+        const all = delivered + failed;
+        return v.collect ? all : all > 0 && w.attemptsOf(number(v, delivered), number(v, all));
+      },
     ]],
   };
 }

@@ -21,6 +21,7 @@ import { searchOf } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { Row } from "../shared/operations.ts";
 import { type ConsolePage, type View, type Visit } from "../shared/page.ts";
+import { placeOf } from "../shared/scope.ts";
 import { timelineFact } from "../components/timeline_fact.tsx";
 import { SearchedNote } from "./list.tsx";
 import { PauseBanner } from "./pauses.tsx";
@@ -119,7 +120,7 @@ async function groupsPage(v: Visit): Promise<View> {
               ),
               below: [[jobTexts[v.locale].type, ({ jobTypeName }) => jobTypeName]],
             },
-            { head: t.open, align: "end", cell: ({ count }) => number(v, count) },
+            { head: t.open, align: "end", cell: ({ count }) => number(v, count), onPhone: true },
             timeColumn(v, t.first, "firstFailedAt", { wideOnly: true }),
             timeColumn(v, t.last, "lastFailedAt"),
             {
@@ -170,7 +171,6 @@ async function deadLettersPage(v: Visit): Promise<View> {
     empty: [t.empty, t.emptyText] as [string, string],
     filters: [
       hidden("errorPattern"),
-      hidden("tenantId"),
       text("jobTypeName", j.type, { maxlength: 200 }),
       text("errorContains", t.contains, { maxlength: 500 }),
       ...period({ from: t.from, to: t.to }),
@@ -189,10 +189,10 @@ async function deadLettersPage(v: Visit): Promise<View> {
       timeColumn(v, t.failed, "failedAt"),
       {
         head: t.status,
-        cell: ({ id, retriedJobId }) =>
-          retriedJobId
-            ? <a href={`jobs/${retriedJobId}`}>{t.retried}</a>
-            : actionButton(v, `dead-letters/${id}/retry`, t.retry, { icon: "retry" }),
+        cell: (row) =>
+          row.retriedJobId
+            ? <a href={`jobs/${row.retriedJobId}`}>{t.retried}</a>
+            : retryButton(v, row, v.scope?.name ?? names?.get(row.tenantId ?? "")),
       },
     ],
   } satisfies ListOptions<Row<"listDeadLetters">>;
@@ -217,18 +217,29 @@ async function deadLettersPage(v: Visit): Promise<View> {
   };
 }
 
+const retryButton = (
+  v: Visit,
+  { id, jobTypeName, tenantId }: Pick<Row<"listDeadLetters">, "id" | "jobTypeName" | "tenantId">,
+  tenant: string | undefined,
+  tone: "primary" | "plain" = "plain",
+) =>
+  actionButton(v, `dead-letters/${id}/retry`, deadLetterTexts[v.locale].retry, {
+    icon: "retry",
+    tone,
+    confirm: jobTexts[v.locale].againConfirm(jobTypeName, placeOf(v, tenant ?? tenantId)),
+  });
+
 /** One dead letter: its job, error, arguments and retry. */
 async function deadLetterPage(v: Visit): Promise<View> {
   const t = deadLetterTexts[v.locale];
   const j = jobTexts[v.locale];
   const entry = await v.api.call("readDeadLetter", { params: v.params });
+  const names = await tenantNames(v, [entry.tenantId]);
   const { id, jobId, jobTypeName, queue, attempts, errorMessage, failedAt, retriedAt, retriedJobId } = entry;
   return {
     title: jobTypeName,
     crumbs: [{ href: "dead-letters", label: t.title }],
-    actions: retriedJobId
-      ? undefined
-      : actionButton(v, `dead-letters/${id}/retry`, t.retry, { icon: "retry", tone: "primary" }),
+    actions: retriedJobId ? undefined : retryButton(v, entry, names.get(entry.tenantId ?? ""), "primary"),
     body: (
       <>
         <Card

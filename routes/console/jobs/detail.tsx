@@ -92,6 +92,7 @@ async function readLog(v: Visit, attemptNumber: string): Promise<Page<LogLine> |
 function JobActions({ v, job, tenant }: { v: Visit; job: Answer<"readJob">; tenant: string | undefined }) {
   const t = jobTexts[v.locale];
   const place = placeOf(v, tenant ?? job.tenantId);
+  const again = t.againConfirm(job.jobTypeName, place);
   const here = `jobs/${job.id}`;
   const { deadLetter } = job;
   const runsAgain = ENDED.has(job.status) && !deadLetter?.retriedJobId;
@@ -99,7 +100,7 @@ function JobActions({ v, job, tenant }: { v: Visit; job: Answer<"readJob">; tena
     <>
       {runsAgain && (
         <>
-          {actionButton(v, `${here}/retry`, t.runAgain, { icon: "retry", tone: "primary" })}
+          {actionButton(v, `${here}/retry`, t.runAgain, { icon: "retry", tone: "primary", confirm: again })}
           {buttonLink(`${here}/run-again`, t.runChanged)}
         </>
       )}
@@ -112,7 +113,7 @@ function JobActions({ v, job, tenant }: { v: Visit; job: Answer<"readJob">; tena
           confirm: t.stopConfirm(job.jobTypeName, place),
         })}
       {job.nextRetryAt &&
-        actionButton(v, `${here}/retry-now`, t.retryNow, { icon: "retry", tone: "primary" })}
+        actionButton(v, `${here}/retry-now`, t.retryNow, { icon: "retry", tone: "primary", confirm: again })}
       {CANCELLABLE.has(job.status) &&
         deleteButton(v, `${here}/cancel`, t.cancelConfirm(job.jobTypeName, place), {
           label: t.cancelJob,

@@ -202,7 +202,13 @@ export function jobColumns(
       cell: ({ priority }) => jobPriorityLabels[v.locale][priority],
       wideOnly: true,
     },
-    { head: t.attempts, align: "end", cell: ({ attempts, maxRetries }) => t.of(attempts, maxRetries + 1) },
+    {
+      head: t.attempts,
+      align: "end",
+      cell: ({ attempts, maxRetries }) => t.of(attempts, maxRetries + 1),
+      csv: ({ attempts }) => String(attempts),
+      below: [[t.maxRetries, ({ maxRetries }) => v.collect && maxRetries]],
+    },
     timeColumn(v, t.created, "createdAt", { sort: "CreatedAt" }),
     {
       head: t.duration,

@@ -69,6 +69,10 @@ export const jobTexts = sectionTexts({
   ],
   discarded: ["The dead letter was discarded.", "A falha definitiva foi descartada."],
   stopJob: ["Stop the job", "Parar a tarefa"],
+  againConfirm: (type: string, place: string) => [
+    `Queue 1 job, ${type}, ${place} again, with new attempts?`,
+    `Colocar 1 tarefa, ${type}, ${place} de novo na fila, com novas tentativas?`,
+  ],
   stopConfirm: (type: string, place: string) => [
     `Ask the worker to stop 1 job, ${type}, ${place}?`,
     `Pedir ao executor que pare 1 tarefa, ${type}, ${place}?`,

@@ -7,6 +7,7 @@ import { tenantNames } from "../shared/access_queries.ts";
 import { searchOf } from "../shared/api.ts";
 import type { Answer } from "../shared/operations.ts";
 import type { View, Visit } from "../shared/page.ts";
+import { inTenantOf } from "../shared/scope.ts";
 import { recurringJobTexts } from "./recurring_texts.ts";
 import { upcomingTexts } from "./upcoming_texts.ts";
 
@@ -25,6 +26,9 @@ export async function upcomingPage(v: Visit): Promise<View> {
   const t = upcomingTexts[v.locale];
   const { entries, schedules, leftOut, partial } = await v.api.call("readUpcoming");
   const tenants = await tenantNames(v, schedules.map(({ tenantId }) => tenantId));
+  const tenantOf = new Map(schedules.map(({ kind, id, tenantId }) => [kind + id, tenantId]));
+  const link = (entry: LinkedEntry) => nameOf(v, entry, tenantOf.get(entry.kind + entry.id) ?? null);
+  const tenantOfEntry = ({ kind, id }: LinkedEntry) => tenants.get(tenantOf.get(kind + id) ?? "");
   const named = (kinds: Entry["kind"][]) => kinds.map((kind) => t[kind]).join(", ");
   return {
     title: t.title,
@@ -38,7 +42,15 @@ export async function upcomingPage(v: Visit): Promise<View> {
             {dataTable(t.caption, entries, <Empty icon="recurring" title={t.none} />, [
               { head: t.time, cell: ({ at }) => <ClockTime v={v} at={at} /> },
               { head: t.what, cell: ({ kind }) => t[kind] },
-              { head: t.name, cell: (entry) => nameOf(entry) },
+              {
+                head: t.name,
+                cell: (entry) => (
+                  <>
+                    {link(entry)}
+                    {!v.scope && <span class="sub">{tenantOfEntry(entry)}</span>}
+                  </>
+                ),
+              },
               { head: t.count, align: "end", cell: ({ kind, count }) => countText(v, kind, count) },
             ])}
           </Card>
@@ -49,7 +61,7 @@ export async function upcomingPage(v: Visit): Promise<View> {
                 head: t.name,
                 cell: (schedule) => (
                   <>
-                    {nameOf(schedule)}
+                    {link(schedule)}
                     <span class="sub">
                       {[t[schedule.kind], tenants.get(schedule.tenantId ?? "")].filter(Boolean).join(" · ")}
                     </span>
@@ -86,6 +98,8 @@ const ClockTime = ({ v, at, isShort }: { v: Visit; at: string; isShort?: boolean
   </span>
 );
 
+type LinkedEntry = Pick<Entry, "kind" | "id" | "name">;
+
 /** The pages of the things of a kind: of one thing by its id, or the list of several. */
 const PAGES: Record<Entry["kind"], (entry: { id: string | null; name: string | null }) => string> = {
   RecurringJob: ({ id }) => `recurring/${encodeURIComponent(id ?? "")}`,
@@ -98,6 +112,11 @@ const PAGES: Record<Entry["kind"], (entry: { id: string | null; name: string | n
   SetupLinkExpiry: () => "tenants/sign-in",
 };
 
-const nameOf = (entry: { kind: Entry["kind"]; id: string | null; name: string | null }): Child => (
-  <a href={PAGES[entry.kind](entry)}>{entry.name ?? entry.id?.slice(-8) ?? "…"}</a>
-);
+/** The name, with a link to its page. Of the others in the whole service only the schedules are known to be of a tenant. */
+function nameOf(v: Visit, entry: LinkedEntry, tenantId: string | null): Child {
+  const { kind, name, id } = entry;
+  const text = name ?? id?.slice(-8) ?? "…";
+  if (kind === "ReportSchedule") return <a href={inTenantOf(v, tenantId, PAGES[kind](entry))}>{text}</a>;
+  if (!v.scope && (kind === "ApiKeyExpiry" || kind === "SetupLinkExpiry")) return text;
+  return <a href={PAGES[kind](!v.scope && kind === "Message" ? { name, id: null } : entry)}>{text}</a>;
+}

@@ -37,15 +37,24 @@ export class Answers {
     };
   }
 
-  /** @param style a further source of styles that the policy allows */
-  async html(body: Child, status: number, cookies: string[] = [], style = ""): Promise<Response> {
+  /**
+   * @param style a further source of styles that the policy allows
+   * @param changed changes the HTML of the page
+   */
+  async html(
+    body: Child,
+    status: number,
+    cookies: string[] = [],
+    style = "",
+    changed = (html: string) => html,
+  ): Promise<Response> {
     const headers = new Headers({
       "content-type": "text/html; charset=utf-8",
       ...contentPolicy(this.p.config, "", style),
     });
     for (const cookie of cookies) headers.append("set-cookie", cookie);
     const text = await (await body)?.toString(); // a promise if the page has an async component
-    return new Response(this.#withoutDeadLinks(String(text ?? "")), { status, headers });
+    return new Response(changed(this.#withoutDeadLinks(String(text ?? ""))), { status, headers });
   }
 
   /** Replaces links to areas that are off by their texts, and leaves out those that look like buttons. */

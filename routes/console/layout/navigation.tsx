@@ -78,7 +78,7 @@ function Item({ v, entry: { item, href, label, slot }, isCurrent }: {
     <li>
       <a href={href || "./"} aria-current={isCurrent ? "page" : undefined}>
         <Icon name={item.icon} />
-        {label}
+        <span class="nav-label">{label}</span>
       </a>
       {href === item.path && navCount(v, href)}
       {isCurrent && href !== "" && mayKeep(v) && <PinForm v={v} entry={item.path} slot={slot} />}

@@ -8,6 +8,7 @@ import { Refusal } from "../shared/api.ts";
 import { listTexts } from "../shared/list_texts.ts";
 import { type ConsolePage, field, type ListRows, type Outcome, type Visit } from "../shared/page.ts";
 import { offeredActions } from "../shared/row_actions.ts";
+import { visitAt } from "../shared/scope.ts";
 import { addressOf, listOf } from "./addresses.ts";
 import type { ConsolePages } from "./console_pages.ts";
 import { csvOf } from "../components/csv.tsx";
@@ -30,10 +31,11 @@ export const countPage = (p: Counting, pages: ConsolePages): ConsolePage => ({
     const found = pages.find(list);
     const isOpen = found && pages.isOpen(found.page, v.viewer);
     const name = field(form, "do");
-    const action = isOpen && offeredActions(v, found.page.bulk ?? {}).find(([known]) => known === name)?.[1];
+    const listed = await visitAt(v, goTo, found?.params ?? {});
+    const action = isOpen &&
+      offeredActions(listed, found.page.bulk ?? {}).find(([known]) => known === name)?.[1];
     if (!action) throw new Refusal({ status: 404, detail: `The list ${list} has no action ${name}.` });
     const refuse = (text: string): Outcome => ({ goTo, flash: { tone: "bad", text } });
-    const listed = { ...v, params: found.params, query: new URLSearchParams(query), address: goTo };
     const isAll = form.get("all") === "true";
     const chosen = new Set(form.getAll("id").map(String).slice(0, MAX_SELECTED));
     if (!isAll && chosen.size === 0) return refuse(t.nothingSelected);

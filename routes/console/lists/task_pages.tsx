@@ -20,8 +20,8 @@ import { actionButton, buttonLink, CsrfField } from "../components/forms.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
 import { type Column, dataTable, LivePart } from "../components/table.tsx";
 import { isCountTyped, TypedCount } from "../components/typed_count.tsx";
-import { factList, number, shortId, Time } from "../components/values.tsx";
-import { reachOf } from "../shared/scope.ts";
+import { factList, number, Time } from "../components/values.tsx";
+import { reachOf, visitAt } from "../shared/scope.ts";
 import { done, toDocument } from "../shared/actions.ts";
 import { Refusal } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
@@ -184,6 +184,7 @@ async function questionView(
   const t = listTexts[v.locale];
   const left = Number(v.query.get("left") ?? 0);
   const fields = await action?.fields?.(v);
+  const reach = reachOf(await visitAt(v, addressOf(task), {}));
   return {
     title,
     crumbs: crumbs(v),
@@ -198,7 +199,7 @@ async function questionView(
             [t.rows, number(v, task.total)],
             action && [t.counted, <Time v={v} at={task.createdAt.toISOString()} />],
           ])}
-          {action && <p>{t.effect(action.label(v), number(v, task.total), reachOfTask(v, task))}</p>}
+          {action && <p>{t.effect(action.label(v), task.total, reach)}</p>}
           {fields}
           {action && <TypedCount v={v} count={task.total} />}
           <div class="row">
@@ -239,12 +240,6 @@ function reviewView(
     ),
   };
 }
-
-/** Where an action of a task takes place: "in Northwind", "for all tenants". */
-const reachOfTask = (v: Visit, { query }: ListTask): string => {
-  const tenantId = new URLSearchParams(query).get("tenantId");
-  return reachOf(tenantId && !v.scope ? { ...v, scope: { id: tenantId, name: shortId(tenantId) } } : v);
-};
 
 const ListLink = ({ task }: { task: ListTask }) => (
   <a class="break" href={addressOf(task)}>{decodeURIComponent(addressOf(task).replaceAll("+", " "))}</a>

@@ -15,6 +15,9 @@ export async function templatesPage(v: Visit): Promise<View> {
   const query = { includeShipped: v.query.get("own") !== "true", ...everywhere(v) };
   const page = await v.api.list("listNotificationTemplates", v, query);
   const names = query.everywhere ? await tenantNames(v, page.items.map(({ tenantId }) => tenantId)) : null;
+  // Every tenant shows the service's own templates.
+  const pageOf = (tenantId: string | null, end: string) =>
+    tenantId === null ? `templates/${end}` : inTenantOf(v, tenantId, `templates/${end}`);
   const body = list(v, page, {
     path: "templates",
     icon: "templates",
@@ -29,7 +32,7 @@ export async function templatesPage(v: Visit): Promise<View> {
     columns: [
       {
         head: t.template,
-        cell: ({ id, name, tenantId }) => <a href={inTenantOf(v, tenantId, `templates/${id}`)}>{name}</a>,
+        cell: ({ id, name, tenantId }) => <a href={pageOf(tenantId, id)}>{name}</a>,
         below: [
           [t.slug, ({ slug }) => <code>{slug}</code>],
           [t.origin, ({ isShipped }) => isShipped && <Badge tone="idle">{t.builtin}</Badge>],
@@ -45,7 +48,7 @@ export async function templatesPage(v: Visit): Promise<View> {
         head: t.version,
         align: "end",
         cell: ({ id, version, tenantId }) => (
-          <a class="nowrap" href={inTenantOf(v, tenantId, `templates/${id}/versions`)}>
+          <a class="nowrap" href={pageOf(tenantId, `${id}/versions`)}>
             {versionTexts[v.locale].versionOf(version)}
           </a>
         ),

@@ -6,8 +6,8 @@ export const notificationTexts = sectionTexts({
   section: ["Notifications", "Notificações"],
   title: ["Messages", "Mensagens"],
   caption: [
-    "Messages sent by this tenant, newest first",
-    "Mensagens enviadas por este inquilino, as mais recentes primeiro",
+    "Messages, newest first",
+    "Mensagens, as mais recentes primeiro",
   ],
   send: ["Send a message", "Enviar uma mensagem"],
   statistics: ["Messages by status", "Mensagens por estado"],

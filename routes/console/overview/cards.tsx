@@ -7,8 +7,9 @@ import { pauseButton, ResumeButton } from "../jobs/pauses.tsx";
 import { runState, runStates, runTitle } from "../reports/model.tsx";
 import { localOf } from "../components/date_inputs.ts";
 import { searchOf } from "../shared/api.ts";
-import type { Answer } from "../shared/operations.ts";
+import type { Answer, Row } from "../shared/operations.ts";
 import type { Visit } from "../shared/page.ts";
+import { inTenantOf } from "../shared/scope.ts";
 import { allJobs } from "./links.ts";
 import { overviewTexts } from "./texts.ts";
 
@@ -89,9 +90,9 @@ export function Deliveries({ v, stats, since }: {
   since: string;
 }) {
   const t = overviewTexts[v.locale];
-  // The list of the whole service has the messages of no tenant only.
-  const messages = (status: string | null) =>
-    v.scope ? { href: `notifications${searchOf({ status, from: localOf(v, since) })}` } : {};
+  const messages = (status: string | null) => ({
+    href: `notifications${searchOf({ status, from: localOf(v, since) })}`,
+  });
   const sent = stats.sentNotifications;
   const { failedNotifications, deadLetteredNotifications } = stats;
   const failed = failedNotifications + deadLetteredNotifications;
@@ -163,16 +164,18 @@ export function ScannerCard({ v, scanner }: { v: Visit; scanner: NonNullable<Ove
 
 /** The latest report runs that the viewer may see. */
 export function ReportRuns(
-  { v, overview, schedules }: { v: Visit; overview: Overview; schedules: Map<string, string> },
+  { v, runs, schedules }: { v: Visit; runs: Row<"listReportExecutions">[]; schedules: Map<string, string> },
 ) {
   const t = overviewTexts[v.locale];
   return (
     <Card title={t.reports}>
-      {dataTable(t.reportsCaption, overview.reports.latest, <Empty icon="reports" title={t.noReports} />, [
+      {dataTable(t.reportsCaption, runs, <Empty icon="reports" title={t.noReports} />, [
         {
           head: t.report,
-          cell: ({ id, reportName }) => (
-            <a href={`report-runs/${id}`}>{runTitle(v, reportName, schedules.get(id))}</a>
+          cell: ({ id, reportName, tenantId }) => (
+            <a href={inTenantOf(v, tenantId, `report-runs/${id}`)}>
+              {runTitle(v, reportName, schedules.get(id))}
+            </a>
           ),
         },
         {

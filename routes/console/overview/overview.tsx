@@ -7,7 +7,7 @@ import { duration, Time } from "../components/values.tsx";
 import { orNull, type Page, Refusal, searchOf } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { isOpen, may, mayInFiles, type Outcome, type Visit } from "../shared/page.ts";
-import { actingApi, actsHere } from "../shared/scope.ts";
+import { actingApi, actsHere, addressInScope, everywhere } from "../shared/scope.ts";
 import { fragment } from "../components/fragment.ts";
 import { navCount } from "../components/nav_count.tsx";
 import { FirstSteps } from "./checklist.tsx";
@@ -40,7 +40,8 @@ export async function overviewPage(v: Visit): Promise<Outcome> {
     const { needsTenant, needsTenantText } = commonTexts[v.locale];
     return { title: t.title, body: <Empty icon="tenants" title={needsTenant}>{needsTenantText}</Empty> };
   }
-  const schedules = await v.readScheduleNames(overview.reports.latest.map(({ id }) => id));
+  const runs = isOpen(v, "report-runs") ? await latestRuns(v) : [];
+  const schedules = await v.readScheduleNames(runs.map(({ id }) => id));
   return {
     title: t.title,
     actions: <WindowTabs v={v} path="./" window={window} />,
@@ -55,7 +56,7 @@ export async function overviewPage(v: Visit): Promise<Outcome> {
           <div class="columns">
             {isOpen(v, "jobs") && <ThroughputCard v={v} overview={overview} window={window} />}
             {changes && <ChangesCard v={v} changes={changes} window={window} />}
-            {isOpen(v, "report-runs") && <ReportRuns v={v} overview={overview} schedules={schedules} />}
+            {isOpen(v, "report-runs") && <ReportRuns v={v} runs={runs} schedules={schedules} />}
             {overview.notifications && (
               <Deliveries v={v} stats={overview.notifications} since={overview.since} />
             )}
@@ -68,6 +69,10 @@ export async function overviewPage(v: Visit): Promise<Outcome> {
     ),
   };
 }
+
+/** The latest report runs of the scope, with their tenants, which the overview of the API does not name. */
+const latestRuns = async (v: Visit): Promise<Row<"listReportExecutions">[]> =>
+  (await v.api.call("listReportExecutions", { query: { pageSize: 5, ...everywhere(v) } })).items;
 
 /** Null if the viewer has no tenant and is not a system administrator: the page then asks to choose a tenant. */
 async function readOverview(v: Visit, window: string): Promise<Overview | null> {
@@ -192,14 +197,7 @@ const PAGES: Record<Attention["kind"], (o: { subject: string; since: string; fro
 const FOR_ALL_TENANTS: readonly Attention["kind"][] = ["TenantsAtCapacity", "NoWorkers"];
 
 /** Pages of these problems show one tenant. The card of the worst tenants leads to them from the whole service. */
-const OF_A_TENANT: readonly Attention["kind"][] = [
-  "WebhooksFailing",
-  "NotificationsDeadLettered",
-  "NotificationsFailed",
-  "ReportsFailed",
-  "ReportsUndelivered",
-  "SchedulesPaused",
-];
+const OF_A_TENANT: readonly Attention["kind"][] = ["WebhooksFailing", "SchedulesPaused"];
 
 /** The page where the problem can be solved; null if there is none that the viewer may open. */
 function pageFor({ kind, subject }: Attention, v: Visit, since: string): string | null {
@@ -232,7 +230,8 @@ async function waitingCounts(v: Visit): Promise<Response> {
     const { kind, count } = item;
     const href = overview && pageFor(item, v, overview.since);
     if (!COUNTED.includes(kind) || !count || !href) return [];
-    return [{ path: href.split("?")[0] ?? "", count, href, text: describe(v, item) }];
+    const path = href.split("?")[0] ?? "";
+    return [{ path, count, href: addressInScope(v, href), text: describe(v, item) }];
   });
   const waiting = [...problems, ...infected];
   const paths = v.nav.flatMap(({ items }) => items.map(({ path }) => path));

@@ -195,7 +195,9 @@ function filtersOf(v: Visit, { members, softDeleted }: DefinedRecord, choices: R
 /** Number of members that the list shows. */
 const COLUMNS = 5;
 
-/** The first members as columns, beginning with the title, which links to the row and shows its description. */
+/**
+ * The first members and all states as columns, beginning with the title, which links to the row and shows its description.
+ */
 async function columnsOf(
   v: Visit,
   record: DefinedRecord,
@@ -206,10 +208,14 @@ async function columnsOf(
   const { members, title, softDeleted, sortable } = record;
   const t = recordTexts[v.locale];
   const path = pathOfRecord(record);
-  const shown = [
+  const all = [
     ...members.filter(({ name }) => name === title),
     ...members.filter(({ name }) => name !== title && name !== "description"),
-  ].slice(0, COLUMNS);
+  ];
+  const states = all.slice(COLUMNS).filter(({ values = {} }) =>
+    Object.values(values).some(({ tone }) => tone)
+  );
+  const shown = [...all.slice(0, COLUMNS - states.length), ...states];
   const description = members.find(({ name }) => name === "description");
   const names = await readNames(v, shown, page, choices);
   const offered = permittedActions(v, actions);

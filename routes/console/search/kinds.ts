@@ -102,12 +102,18 @@ export async function findById(v: Visit, kind: Kind, id: string): Promise<Found 
   return named && foundAs(kind, id, named);
 }
 
-/** The things with this id that the viewer may see in the current scope. Usually one, at most one of a kind. */
-export async function findAnyById(v: Visit, id: string): Promise<Found[]> {
+/** The lists that the viewer may open. Some have a tab of another list instead of an entry of the navigation. */
+export function openSections(v: Visit): Set<string> {
   const open = new Set(v.nav.flatMap(({ items }) => items.map(({ path }) => path)));
-  // Two kinds have no entry of their own, and the permission of webhooks.
   if (open.has("webhooks")) open.add("alert-rules");
   if (open.has("report-schedules") && may(v.viewer, "manage:webhooks")) open.add("report-targets");
+  if (v.viewer.tenant && may(v.viewer, "read:users")) open.add("invitations");
+  return open;
+}
+
+/** The things with this id that the viewer may see in the current scope. Usually one, at most one of a kind. */
+export async function findAnyById(v: Visit, id: string): Promise<Found[]> {
+  const open = openSections(v);
   const kinds = KINDS.filter(({ section }) => open.has(section));
   const found = await Promise.all([
     ...kinds.map((kind) => findById(v, kind, id)),

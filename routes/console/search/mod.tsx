@@ -1,11 +1,13 @@
 import { fragment } from "../components/fragment.ts";
 import { SearchForm } from "../components/finder.tsx";
 import { Card, Empty } from "../components/notice.tsx";
-import { scopeName } from "../scope/choices.ts";
+import { DELIVERY_JOB } from "../../../domain/events/delivery_job.ts";
+import { deliveryJob } from "../../../domain/notifications/delivery/deliver.ts";
+import { errorTexts } from "../shared/error_texts.ts";
 import { type ConsoleSection, isOpen, may, type Outcome, type Visit } from "../shared/page.ts";
 import { actsHere, reachOf } from "../shared/scope.ts";
 import { pauseTexts } from "../jobs/pause_texts.ts";
-import { findAnyById, findElsewhere, type Found, KINDS } from "./kinds.ts";
+import { findAnyById, findElsewhere, type Found, KINDS, openSections } from "./kinds.ts";
 import { cleaned, idIn, traceIdIn } from "../shared/search_query.ts";
 import { searchTexts } from "./texts.ts";
 import { waitAtMost } from "../../../infra/timeout.ts";
@@ -62,7 +64,7 @@ async function searchPage(v: Visit): Promise<Outcome> {
 
 function nothingFor(v: Visit, q: string): string {
   const t = searchTexts[v.locale];
-  return q === "" ? t.start : t.nothing(q, scopeName(v));
+  return q === "" ? t.start : t.nothing(q, v.scope ? v.scope.name : errorTexts[v.locale].wholeService);
 }
 
 function InDialog({ v, q, groups }: { v: Visit; q: string; groups: Group[] }) {
@@ -129,7 +131,7 @@ async function find(v: Visit, q: string, sourceMs: number): Promise<Group[]> {
   if (q === "") return [];
   const id = idIn(q);
   const groups = id || traceIdIn(q) ? await Promise.all([byId(v, id), byTrace(v, traceIdIn(q))]) : [
-    actionsLike(v, q),
+    await actionsLike(v, q),
     pagesLike(v, q),
     ...await Promise.all([
       ...q.length >= MIN_SEARCH_LENGTH ? byText(v, q, sourceMs) : [],
@@ -165,15 +167,33 @@ async function byTrace(v: Visit, traceId: string | null): Promise<Group> {
   };
 }
 
+/** The job types that do what a word says; a queue with that name has no jobs of the service. */
+const WORDS: [words: RegExp, jobType: string][] = [
+  [/^(e-?)?mails?$|^message|^mensage|^notif/, deliveryJob.name],
+  [/^webhook/, DELIVERY_JOB.name],
+];
+
 /** Actions by their names: "pause mail", "invite ana@example.com". The page of the action asks before it acts. */
-function actionsLike(v: Visit, q: string): Group {
+async function actionsLike(v: Visit, q: string): Promise<Group> {
   const t = searchTexts[v.locale];
   const [, verb = "", object = ""] = /^(\S+)\s*(.*)$/s.exec(q.toLowerCase()) ?? [];
   const begins = (...names: string[]) => verb.length >= 3 && names.some((name) => name.startsWith(verb));
   const items: Found[] = [];
-  if (begins("pause", "pausar") && isQueueName(object) && actsHere(v) && may(v.viewer, "manage:jobs")) {
-    const title = pauseTexts[v.locale].pauseQueue(object, reachOf(v));
-    items.push({ href: `queues/${object}/pause`, title, detail: null });
+  const mayManage = actsHere(v) && may(v.viewer, "manage:jobs");
+  if (begins("pause", "pausar") && isQueueName(object) && mayManage) {
+    items.push(...await pausesOf(v, object));
+  }
+  if (begins("resume", "retomar") && mayManage) {
+    const p = pauseTexts[v.locale];
+    const pauses = (await v.api.call("listJobPauses")).filter(({ name }) => name.includes(object));
+    items.push(...pauses.map(({ kind, name, reason }) => ({
+      href: kind === "queue" ? `jobs${searchOf({ queue: name, internal: "shown" })}` : `job-types/${name}`,
+      title: `${kind === "queue" ? p.queueIs : p.typeIs} ${name} ${p.isPaused}`,
+      detail: reason,
+    })));
+  }
+  if (begins("retry", "repetir") && isOpen(v, "dead-letters")) {
+    items.push({ href: "dead-letters/retry", title: t.retry(reachOf(v)), detail: null });
   }
   if (begins("invite", "convidar") && v.viewer.tenant && may(v.viewer, "create:users")) {
     items.push({
@@ -183,6 +203,23 @@ function actionsLike(v: Visit, q: string): Group {
     });
   }
   return { title: t.actions, items };
+}
+
+/** The pauses that a word may mean: of job types, and of the queue with this name. */
+async function pausesOf(v: Visit, object: string): Promise<Found[]> {
+  const p = pauseTexts[v.locale];
+  const meant = WORDS.find(([words]) => words.test(object))?.[1];
+  const types = meant
+    ? [meant]
+    : (await v.api.call("listJobTypes")).map(({ name }) => name).filter((name) => name.includes(object));
+  const ofTypes = types.slice(0, 3).map((name) => ({
+    href: `job-types/${encodeURIComponent(name)}/pause`,
+    title: p.pauseType(name, reachOf(v)),
+    detail: null,
+  }));
+  const queues = meant ? (await v.api.call("listJobQueues")).map(({ queue }) => queue) : [object];
+  const ofQueue = { href: `queues/${object}/pause`, title: p.pauseQueue(object, reachOf(v)), detail: null };
+  return queues.includes(object) ? [ofQueue, ...ofTypes] : ofTypes;
 }
 
 const isQueueName = (text: string): boolean => /^[\w.:-]{1,64}$/.test(text);
@@ -204,7 +241,8 @@ function pagesLike(v: Visit, q: string): Group {
 }
 
 function byText(v: Visit, q: string, sourceMs: number): Promise<Group>[] {
-  const groups = SOURCES.filter(({ section }) => isOpen(v, section)).map(async (source) => {
+  const open = openSections(v);
+  const groups = SOURCES.filter(({ section }) => open.has(section)).map(async (source) => {
     const results = await waitAtMost(sourceMs, source.find(v, q));
     return { title: source.title(v.locale), ...results ?? { items: [], more: source.list(q), isLate: true } };
   });

@@ -2,12 +2,13 @@ import { type DefinedRecord, pathOfRecord } from "../../../domain/records/record
 import { RECORDS } from "../../../domain/records/records.ts";
 import { recordRoutes } from "../../records/record_routes.ts";
 import { manyOf, type RecordRow } from "../records/member_forms.tsx";
-import { Refusal, searchOf } from "../shared/api.ts";
+import { type Page, Refusal, searchOf } from "../shared/api.ts";
 import { translateBuiltin } from "../shared/builtin_translations.ts";
 import type { Locale } from "../shared/languages.ts";
 import type { OperationId, Row } from "../shared/operations.ts";
 import { may, type Visit } from "../shared/page.ts";
-import { managesAllTenants, managesAllUsers } from "../shared/access_queries.ts";
+import { managesAllTenants, managesAllUsers, tenantNames } from "../shared/access_queries.ts";
+import { everywhere, inTenantOf, isOwnRow } from "../shared/scope.ts";
 import { ownTenants } from "../scope/own_tenants.ts";
 import type { Found } from "./kinds.ts";
 import { isAddress } from "../shared/search_query.ts";
@@ -41,13 +42,11 @@ const contains = (text: string, q: string): boolean => text.toLowerCase().includ
 /** A row of a source: the end of its address below the source's list, its title, and its detail. */
 type Named = [id: string, title: string, detail?: string | null];
 
-const foundIn = (section: string, [id, title, detail = null]: Named): Found => ({
-  href: WITHOUT_PAGES.includes(section)
-    ? section + searchOf({ search: title })
-    : `${section}/${encodeURIComponent(id)}`,
-  title,
-  detail,
-});
+const foundIn = (section: string, [id, title, detail = null]: Named): Found => {
+  const name = WITHOUT_PAGES[section];
+  const href = name ? section + searchOf({ [name]: title }) : `${section}/${encodeURIComponent(id)}`;
+  return { href, title, detail };
+};
 
 /** The first rows of a page, and the address of the list if there are more. */
 const firstOf = <T>(
@@ -56,8 +55,13 @@ const firstOf = <T>(
   list: string,
 ): Results => ({ items: items.map(found), more: hasNext ? list : undefined });
 
-/** Lists whose rows have no pages. */
-const WITHOUT_PAGES: readonly string[] = ["api-keys", "service-accounts"];
+/** Lists whose rows have no pages, with the parameter that finds a row. */
+const WITHOUT_PAGES: Record<string, string> = {
+  "api-keys": "search",
+  "service-accounts": "search",
+  suppressions: "search",
+  invitations: "email",
+};
 
 const asked = (name: string, q: string) => ({
   params: {},
@@ -66,7 +70,10 @@ const asked = (name: string, q: string) => ({
 
 type Titles =
   | "users"
+  | "invitations"
   | "roles"
+  | "permissions"
+  | "suppressions"
   | "files"
   | "messages"
   | "schedules"
@@ -98,6 +105,31 @@ const source = <Id extends OperationId>(
   },
 });
 
+/** A source that finds things of all tenants in the whole service. A result of another tenant leads there. */
+const ofAllTenants = <T extends { tenantId: string | null }>(
+  section: string,
+  title: Titles,
+  name: string,
+  read: (v: Visit, ...query: [ReturnType<typeof asked>, ReturnType<typeof everywhere>]) => Promise<Page<T>>,
+  named: (row: T) => Named,
+): Source => ({
+  title: (language) => searchTexts[language][title],
+  section,
+  list: (q) => section + searchOf({ [name]: q }),
+  everywhere: (v) => everywhere(v).everywhere === true,
+  async find(v, q) {
+    const page = await read(v, asked(name, q), everywhere(v));
+    const names = await tenantNames(v, page.items.map(({ tenantId }) => tenantId));
+    return firstOf(page, (row) => {
+      const found = foundIn(section, named(row));
+      const { tenantId } = row;
+      if (tenantId === null || isOwnRow(v, row)) return found;
+      const detail = [found.detail, names.get(tenantId)].filter(Boolean).join(" · ");
+      return { ...found, href: inTenantOf(v, tenantId, found.href), detail };
+    }, this.list(q));
+  },
+});
+
 /** All sources, in the order in which their results are shown. They ask the API with the viewer's rights. */
 export const SOURCES: readonly Source[] = [
   {
@@ -112,6 +144,13 @@ export const SOURCES: readonly Source[] = [
     ),
     everywhere: managesAllUsers,
   },
+  source("invitations", "invitations", "listInvitations", ({ id, email }) => [id, email], "email"),
+  source("permissions", "permissions", "listPermissions", ({ id, code, description }, v) => [
+    id,
+    code,
+    translateBuiltin(v.locale, description),
+  ]),
+  source("suppressions", "suppressions", "listNotificationSuppressions", ({ id, address }) => [id, address]),
   source("roles", "roles", "lookUpRoles", ({ id, name, description }, v) => [
     id,
     name,
@@ -144,12 +183,12 @@ export const SOURCES: readonly Source[] = [
     },
   },
   source("files", "files", "listFiles", ({ id, fileName, status }) => [id, fileName, status]),
-  forAddresses(source(
+  forAddresses(ofAllTenants(
     "notifications",
     "messages",
-    "listNotifications",
-    ({ id, subject, channel, recipient }) => [id, subject || channel, recipient],
     "recipient",
+    (v, ...query) => v.api.list("listNotifications", ...query),
+    ({ id, subject, channel, recipient }) => [id, subject || channel, recipient],
   )),
   {
     title: (language) => searchTexts[language].reports,
@@ -173,16 +212,25 @@ export const SOURCES: readonly Source[] = [
       };
     },
   },
-  source("report-schedules", "schedules", "listReportSchedules", ({ id, name, templateId }) => [
-    id,
-    name,
-    templateId,
-  ]),
-  source("templates", "templates", "listNotificationTemplates", ({ id, name, slug, locale }) => [
-    id,
-    name,
-    `${slug} · ${locale}`,
-  ]),
+  {
+    title: (language) => searchTexts[language].schedules,
+    section: "report-schedules",
+    list: () => "report-schedules",
+    async find(v, q) {
+      const { items } = await v.api.call("listReportSchedules", { query: { pageSize: 100 } });
+      const found = items.filter(({ name }) => contains(name, q)).slice(0, SHOWN);
+      return {
+        items: found.map(({ id, name, templateId }) => foundIn("report-schedules", [id, name, templateId])),
+      };
+    },
+  },
+  ofAllTenants(
+    "templates",
+    "templates",
+    "search",
+    (v, ...query) => v.api.list("listNotificationTemplates", ...query),
+    ({ id, name, slug, locale }) => [id, name, `${slug} · ${locale}`],
+  ),
   source(
     "document-templates",
     "documents",

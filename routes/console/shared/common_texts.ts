@@ -17,6 +17,8 @@ export const commonTexts = sectionTexts({
   apply: ["Apply", "Aplicar"],
   filter: ["Filter", "Filtrar"],
   clear: ["Clear", "Limpar"],
+  choose: ["Choose one of the list.", "Escolha um da lista."],
+  most: ["max.", "máx."],
   all: ["All", "Todos"],
   yes: ["Yes", "Sim"],
   no: ["No", "Não"],

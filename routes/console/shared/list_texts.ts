@@ -1,4 +1,4 @@
-import { counted, defineTexts } from "./languages.ts";
+import { counted, defineTexts, withCount } from "./languages.ts";
 
 /** Texts of lists and of undone actions. */
 export const listTexts = defineTexts({
@@ -75,9 +75,13 @@ export const listTexts = defineTexts({
     `Isto não pode ser feito com ${count} das linhas que correspondem. Elas ficam de fora.`,
   ],
   counted: ["Counted", "Contagem"],
-  effect: (action: string, count: string, reach: string) => [
-    `“${action}” will be done to exactly ${count} rows ${reach}. Rows that match later are left as they are.`,
-    `“${action}” será feito com exatamente ${count} linhas ${reach}. Linhas que correspondam depois ficam como estão.`,
+  effect: (action: string, count: number, reach: string) => [
+    `“${action}” will be done to exactly ${
+      withCount("en", count, "row", "rows")
+    } ${reach}. Rows that match later are left as they are.`,
+    `“${action}” será feito com exatamente ${
+      withCount("pt", count, "linha", "linhas")
+    } ${reach}. Linhas que correspondam depois ficam como estão.`,
   ],
   typeCount: (count: number) => [`Type ${count} to confirm`, `Digite ${count} para confirmar`],
   typedOther: (count: number) => [

@@ -50,6 +50,14 @@ const AREAS: Record<string, Area | null> = {
   "first-steps": null,
 };
 
+/** The pages below these areas that show the data of a scope; the others show one object, or act in the viewer's tenant. */
+const PAGES_OF_A_SCOPE = [
+  ...Object.keys(AREAS),
+  "dead-letters/list",
+  "dead-letters/retry",
+  "dead-letters/purge",
+];
+
 /** The area of the page at an address under /console; null if the page shows no data of tenants. */
 function areaOf(address: string): Area | null {
   const [path = ""] = address.split("?");
@@ -106,6 +114,14 @@ export async function apiWithin(
   return (looksFrom ? await inScope(looksFrom) : api).within(viewer, scope);
 }
 
+/** The visit of another address with its scope, such as that of the list whose form was sent. */
+export async function visitAt(v: Visit, address: string, params: Record<string, string>): Promise<Visit> {
+  const query = new URLSearchParams(address.split("?")[1]);
+  const api = await v.inScope(v.viewer.tenant?.id ?? null);
+  const scope = await scopeAt(api, v.viewer, query);
+  return { ...v, address, params, query, scope, api: await apiWithin(api, v.inScope, v.viewer, scope) };
+}
+
 /** The scope of the data that the page shows. */
 export function pageScope(v: Visit): Scope {
   const t = scopeTexts[v.locale];
@@ -123,6 +139,36 @@ export function pageScope(v: Visit): Scope {
   return area === "files" ? { label: t.products, hint: t.productsHint } : { label: t.own, hint: t.ownHint };
 }
 
+const LINK = /<a ((?:[^>]* )?href=")([^"#]*)("[^>]*>.*?<\/a>)/gs;
+
+/**
+ * HTML of a page of a tenant that the viewer only looks at. All links to pages of a scope name the tenant: without it, a
+ * figure of the tenant would lead to the list of all tenants, whose actions change all of them. Buttons that lead to an
+ * action elsewhere are left out.
+ */
+export function keptInScope(v: Visit, html: string): string {
+  if (!looksAtTenant(v)) return html;
+  return html.replace(LINK, (link, before: string, address: string, after: string) => {
+    const kept = addressInScope(v, address);
+    if (kept !== address) return `<a ${before}${kept.replace(/&(?=tenantId=)/, "&amp;")}${after}`;
+    const isElsewhere = !address.includes("tenantId=") && areaOf(pathOf(address)) !== null;
+    return isElsewhere && before.includes('class="button') && !actsHere(v) ? "" : link;
+  });
+}
+
+const looksAtTenant = (v: Visit): boolean =>
+  v.scope !== null && v.query.has("tenantId") && showsAnyTenant(v, v.address);
+
+const pathOf = (address: string): string => address.replace(/^\.\/|\?.*$/g, "");
+
+/** An address with the tenant that the viewer only looks at, if it is that of a page of a scope. */
+export function addressInScope(v: Visit, address: string): string {
+  const path = pathOf(address);
+  if (!looksAtTenant(v) || address.includes("tenantId=")) return address;
+  if (!PAGES_OF_A_SCOPE.includes(path) || !showsAnyTenant(v, path)) return address;
+  return `${address}${address.includes("?") ? "&" : "?"}tenantId=${v.scope?.id}`;
+}
+
 /** The tenant that an action changes, within a sentence: "in Northwind", "for all tenants". */
 export const reachOf = ({ scope, locale }: Visit): string =>
   scope ? scopeTexts[locale].within(scope.name) : scopeTexts[locale].everywhere;
@@ -131,11 +177,15 @@ export const reachOf = ({ scope, locale }: Visit): string =>
 export const isOwnRow = (v: Visit, { tenantId }: { tenantId: string | null }): boolean =>
   tenantId === (v.viewer.tenant?.id ?? null);
 
-/** The address of a page of a tenant's object in a list that may be of all tenants: the viewer first works in the tenant. */
-export const inTenantOf = (v: Visit, tenantId: string | null, address: string): string =>
-  tenantId === null || isOwnRow(v, { tenantId })
-    ? address
-    : `work-in/${tenantId}${searchOf({ back: address })}`;
+/**
+ * The address of the page of an object in a list that may be of all tenants: the viewer first works in its tenant, or without
+ * one if it belongs to none.
+ */
+export function inTenantOf(v: Visit, tenantId: string | null, address: string): string {
+  if (isOwnRow(v, { tenantId })) return address;
+  const back = searchOf({ back: address });
+  return tenantId === null ? `scope${back}` : `work-in/${tenantId}${back}`;
+}
 
 /** The parameter of lists that show one tenant unless they are asked for all: those of the whole service. */
 export const everywhere = (v: Visit): { everywhere?: true } =>

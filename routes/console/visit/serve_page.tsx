@@ -22,7 +22,7 @@ import { Layout } from "../layout/layout.tsx";
 import { SetUpLayout } from "../layout/set_up_layout.tsx";
 import type { ConsolePage, Outcome, View, Visit } from "../shared/page.ts";
 import { isSameOrigin } from "../shared/request_security.ts";
-import { actsHere } from "../shared/scope.ts";
+import { actsHere, keptInScope } from "../shared/scope.ts";
 import { scopeTexts } from "../shared/scope_texts.ts";
 import type { Undo } from "../shared/looks.ts";
 import { shownResult, undoable } from "../shared/undo.ts";
@@ -189,6 +189,7 @@ class PageServing {
       view.status ?? 200,
       [...this.state.flash ? [this.#cookies.noFlash()] : [], ...this.#changedCookies],
       v.hosted ? styleSource(brandStyle(v.hosted)) : "",
+      (html) => keptInScope(v, html),
     );
   }
 

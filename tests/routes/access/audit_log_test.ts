@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { v7 } from "uuid";
 import { has, pluck } from "../../support/answers.ts";
+import { accepted } from "../../support/outcomes.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { ADMIN, BCRYPT, createUser } from "./users.ts";
 
@@ -139,6 +140,13 @@ Deno.test("an entry names the users, roles and tenants in it, but none of other 
   assert.equal(entry.names[user], "Bruno Dias");
   assert.equal(entry.names[role.id], "Billing");
   assert.ok(entry.names[owner.userId]);
+  const other = await t.actor({ tenantId: owner.tenantId ?? "", permissions: ["manage:webhooks"] });
+  const hook = await accepted(
+    other.post("/api/v1/webhook-endpoints", { url: "https://x.test/", eventTypes: "*" }),
+  );
+  await accepted(other.post(`/api/v1/webhook-endpoints/${hook.id}/pause`, {}));
+  const { items: [pause] } = await log(owner, `targetId=${hook.id}&action=webhookEndpoint.pause`);
+  assert.equal(pause.names[hook.id], "https://x.test/", "other things have names too");
   assert.ok(entry.names[owner.tenantId ?? ""]);
   const foreign = await t.actor({ permissions: ["read:users"] });
   await sql`insert into audit_log (id, tenant_id, action, target_type, target_id, after)

@@ -48,7 +48,9 @@ Deno.test("a system administrator adds a tenant to a user, changes roles, unlock
   const name = `Contoso ${newId()}`;
   const other = await t.tenant({ name });
   await sql`update users set lockout_expires_at = now() + interval '9 minutes' where id = ${user.userId}`;
-  const browser = await browseAt(t, t.systemAdmin, `users/${user.userId}/links/new?tenantId=${other}`);
+  const browser = await browseAt(t, t.systemAdmin, `users/${user.userId}/links/new?tenantId=nowhere`);
+  browser.page.shows("No tenant has this name.");
+  await browser.press("Show roles", { tenantId: name.slice(0, -2) });
   (await browser.press("Add tenant", { Visitor: true })).shows(`The user was added to ${name}.`);
   await browser.follow("Edit tenants and roles");
   const boxes = browser.page.all(
@@ -69,6 +71,22 @@ Deno.test("a system administrator adds a tenant to a user, changes roles, unlock
     select ${newId()}, id, security_version, now() + interval '1 hour' from users where id = ${user.userId}`;
   (await browser.press("Unlock")).shows("The user is unlocked");
   (await browser.press("End all sessions")).shows("1 session ended.");
+});
+
+Deno.test("a system administrator creates a user in any tenant, which is found by its name", async () => {
+  const name = `Fabrikam ${newId()}`;
+  const tenantId = await t.tenant({ name });
+  const email = `${newId()}@fabrikam.test`;
+  const browser = await browseAt(t, t.systemAdmin, `users/new?tenantId=${encodeURIComponent(name)}`);
+  await browser.press("Create", { email, password: "violet tortoise 42 lamp", Visitor: true });
+  browser.page.shows(name, "Visitor");
+  await browser.visit(
+    `explain-access?user=${email}&permission=read:users&tenantId=${encodeURIComponent(name)}`,
+  );
+  browser.page.shows(`in ${name}`);
+  await browser.visit(`users/new?tenantId=${tenantId}`);
+  await browser.press("Create", { email: `2${email}`, password: "violet tortoise 42 lamp" });
+  browser.page.shows(`2${email}`, name);
 });
 
 Deno.test("an administrator removes the second factors of a user who lost the phone", async () => {

@@ -87,6 +87,40 @@ Deno.test("an administrator finds a tenant among many and works in it, on the sa
   assert.equal((await browser.visit(`jobs?tenantId=${tenantId}`), scopes(browser)[0]), branch);
 });
 
+Deno.test("the pages of a tenant that one looks at lead to others of it, and to no action elsewhere", async () => {
+  const branch = unique("Casa Azul");
+  const tenantId = await t.tenant({ name: branch });
+  const browser = await browse(t, t.systemAdmin);
+  await browser.visit(`dead-letters?tenantId=${tenantId}`);
+  await browser.follow("Purge");
+  assert.equal(scopes(browser)[0], branch);
+  await browser.visit(`?tenantId=${tenantId}`);
+  await browser.follow("Last day");
+  await browser.follow("Jobs");
+  browser.page.lacks("Enqueue a job");
+  await browser.press("Filter", { queue: "imports" });
+  assert.equal(scopes(browser)[0], branch);
+  await browser.follow("Clear");
+  assert.equal(scopes(browser)[0], branch);
+  (await browser.visit("users")).lacks("Move to another role");
+  const theirs = await t.actor({ tenantId, role: "Admin" });
+  const failing = { jobTypeName: "steward.fail", serializedArgs: `{"message":"x"}`, maxRetries: 0 };
+  await t.settled((await accepted(theirs.post("/api/v1/jobs", failing))).id);
+  const counts = await browser.open(`?part=counts&tenantId=${tenantId}`);
+  assert.match(counts.html, new RegExp(`href="dead-letters\\?tenantId=${tenantId}"[^>]*>1<`));
+  (await browser.visit(`users?tenantId=${tenantId}`)).lacks("Invite a person", "Move to another role");
+  assert.equal(browser.page.rows.length, 1);
+  const query = `tenantId=${tenantId}`;
+  const { location } = await browser.submit("lists/count", {
+    list: "users",
+    query,
+    do: "deactivate",
+    all: "true",
+  });
+  await browser.visit(location.replace(/^.*\/console\//, ""));
+  browser.page.shows(`to exactly 1 row in ${branch}`);
+});
+
 Deno.test("a viewer is offered only their own tenants, and may switch to no other", async () => {
   const [own, second, foreign] = [unique("Own House"), unique("Second House"), unique("Foreign House")];
   const foreignId = await t.tenant({ name: foreign });
@@ -187,6 +221,23 @@ Deno.test("an administrator of the service sees messages, reports and templates 
     assert.ok(!mine.html.includes(names[1] ?? ""), list);
     assert.equal(mine.rows.length, 1, list);
   }
+  const [, there] = actors;
+  const linked = async (path: string) =>
+    (await everywhere.visit(path)).all("a").flatMap(({ attribs: { href } }) => href ? [href] : []);
+  const at = `work-in/${there?.tenantId}?back=`;
+  assert.ok((await linked("")).some((href) => href.startsWith(`${at}report-runs`)), "the latest reports");
+  const viewAs = `${at}users%2F${there?.userId}%2Fact-as`;
+  assert.ok(
+    (await linked(`users/${there?.userId}`)).includes(viewAs),
+    "one acts as a user in the user's tenant",
+  );
+  const [message] = await sql`update notifications set tenant_id = null where tenant_id = ${
+    there?.tenantId ?? ""
+  } returning id`;
+  assert.ok(
+    (await linked("notifications")).includes(`scope?back=notifications%2F${message?.id}`),
+    "of no tenant",
+  );
 });
 
 Deno.test("one bar names the scope, and every figure, list and pause of the page is of it", async () => {

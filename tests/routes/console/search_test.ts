@@ -172,3 +172,31 @@ Deno.test("an id typed into the search of a list leads to its page", async () =>
     assert.equal((await stranger.open(typed)).status, 200, "not in another tenant");
   }
 });
+
+Deno.test("the whole service finds messages of all tenants; a word that nothing has finds no schedule; actions name what they pause", async () => {
+  const tenantId = await t.tenant({ name: "Outer Pier" });
+  const theirs = await t.actor({ tenantId, role: "Admin" });
+  const { notificationId } = await accepted(theirs.post("/api/v1/notifications/send", {
+    channel: "Email",
+    recipients: [{ address: "pilot@pier.test" }],
+    subject: "Tide",
+    textBody: "x",
+  }));
+  const schedule = await accepted(theirs.post("/api/v1/reports/schedules", {
+    name: "Tide table",
+    templateId: "users",
+    format: 1,
+    cronExpression: "0 6 * * *",
+    delivery: { method: 2, recipients: ["pilot@pier.test"] },
+  }));
+  const own = await searcher(t, theirs);
+  assert.deepEqual((await own("ebb and flow")).hrefs, []);
+  assert.deepEqual((await own("tide tab")).hrefs, [`report-schedules/${schedule.id}`]);
+  const search = await searcher(t, t.systemAdmin);
+  assert.deepEqual((await search("pilot@pier.test")).hrefs, [
+    `work-in/${tenantId}?back=notifications%2F${notificationId}`,
+  ]);
+  assert.deepEqual((await search("pause mail")).hrefs, ["job-types/notifications.deliver/pause"]);
+  assert.ok((await search("pause steward.echo")).hrefs.includes("job-types/steward.echo/pause"));
+  assert.ok((await search("read:roles")).hrefs.some((href) => href.startsWith("permissions/")));
+});

@@ -79,6 +79,18 @@ Deno.test("of two events about an object, the later waits while the earlier fail
   assert.deepEqual(await got(h, 7), [1, 4, 5, 1, 1, 2, 3]);
 });
 
+Deno.test("when the order is switched off, no event waits for an earlier one", async () => {
+  const h = await orderedHook();
+  refuse(h, (n) => n === 1);
+  const first = await send(h, "a", 1);
+  await is(first, "Pending", { attempts: 1 });
+  const second = await send(h, "a", 2);
+  await is(second, "Pending", { held: true });
+  await accepted(h.by.put(`/api/v1/webhook-endpoints/${h.id}`, { ordered: false }));
+  await is(second, "Delivered");
+  await is(first, "Pending", { attempts: 1 });
+});
+
 Deno.test("an event that is given up releases the next one, and does not block it when it is sent again", async () => {
   const h = await orderedHook();
   refuse(h, (n) => n === 1);

@@ -87,8 +87,15 @@ Deno.test("what will happen in a tenant is in order of time, counted by hour, ea
     "RecurringJob",
     "Job",
     "Message",
+    "ApiKeyExpiry",
+    "SetupLinkExpiry",
     "Job",
   ]);
+  const { body: ofAll } = await t.systemAdmin.get(UPCOMING);
+  const keys = ofAll.entries.filter(({ kind, name }: Entry) =>
+    kind === "ApiKeyExpiry" && name?.startsWith("Till · ")
+  );
+  assert.equal(keys.length, 1, "a key of any tenant tells its tenant");
   const { body: bare } = await (await t.actor({ tenantId, permissions: ["read:users"] })).get(UPCOMING);
   assert.deepEqual(bare.leftOut, ["Message", "FilePurge", "ApiKeyExpiry", "SetupLinkExpiry"]);
 });

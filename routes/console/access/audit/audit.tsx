@@ -1,5 +1,5 @@
 import { isUuid } from "../../../../domain/shared/ids.ts";
-import { hidden, list, period, text, timeColumn } from "../../components/list.tsx";
+import { list, period, text, timeColumn } from "../../components/list.tsx";
 import { periodOf } from "../../components/date_inputs.ts";
 import { AuditSentence } from "../../components/audit_sentence.tsx";
 import { Card, Notice } from "../../components/notice.tsx";
@@ -49,7 +49,6 @@ export async function auditPage(v: Visit): Promise<View> {
     text("targetType", t.targetType, { suggestions: TARGETS, maxlength: 200 }),
     text("targetId", t.targetId, { maxlength: 200 }),
     ...period(t),
-    hidden("tenantId"),
   ];
   return {
     title: t.title,

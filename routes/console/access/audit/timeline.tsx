@@ -51,7 +51,7 @@ export const timelinePage: ConsolePage = {
           {auditTabs(v, "timeline")}
           <FilterBar v={v} action="timeline" target="timeline">
             {[
-              ...KEYS.filter((name) => name !== "traceId").map(hidden),
+              ...KEYS.filter((name) => name !== "traceId" && name !== "tenantId").map(hidden),
               text("traceId", t.traceId),
               ...period(t),
             ]

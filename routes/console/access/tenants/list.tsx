@@ -93,7 +93,13 @@ export function columns(v: Visit, parents: Map<string, string> | null): Column<T
         wideOnly: true,
       }]
       : [],
-    { head: t.users, sort: "userCount", cell: (tenant) => <Capacity v={v} tenant={tenant} /> },
+    {
+      head: t.users,
+      sort: "userCount",
+      cell: (tenant) => <Capacity v={v} tenant={tenant} />,
+      csv: ({ userCount }) => String(userCount),
+      below: [[t.maxUsers, ({ maxUsers }) => v.collect && maxUsers]],
+    },
     timeColumn(v, t.created, "createdAt", { sort: "createdAt", wideOnly: true }),
   ];
 }

@@ -1,4 +1,4 @@
-import { choice, hidden, listView } from "../../components/list.tsx";
+import { choice, listView } from "../../components/list.tsx";
 import type { Column } from "../../components/table.tsx";
 import { bytes, number, percent, Time } from "../../components/values.tsx";
 import { managesAllTenants } from "../../shared/access_queries.ts";
@@ -82,7 +82,6 @@ export async function usagePage(v: Visit): Promise<View> {
     top: <TenantTabs v={v} current="tenants/usage" />,
     filters: [
       choice("month", t.month, months.map((value) => ({ value, label: monthName(v, value) })), t.allMonths),
-      hidden("tenantId"),
     ],
     columns: [
       { head: t.month, sort: "month", cell: ({ month }) => monthName(v, month), csv: ({ month }) => month },

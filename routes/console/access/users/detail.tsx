@@ -8,6 +8,7 @@ import { commonTexts } from "../../shared/common_texts.ts";
 import type { Row } from "../../shared/operations.ts";
 import { may, mayInFiles, type View, type Visit } from "../../shared/page.ts";
 import { hasUserData, managesAllUsers } from "../../shared/access_queries.ts";
+import { inTenantOf } from "../../shared/scope.ts";
 import { timelineFact } from "../../components/timeline_fact.tsx";
 import { type AnyUser, nameOf, readUser, statusColumn, userCrumbs, type UserLink } from "./model.tsx";
 import { delegationTexts } from "../../shared/delegation_texts.ts";
@@ -38,7 +39,7 @@ export async function userPage(v: Visit): Promise<View> {
   return {
     title: nameOf(user),
     crumbs: userCrumbs(v),
-    actions: <Actions v={v} user={user} isSelf={isSelf} />,
+    actions: <Actions v={v} user={user} links={links} isSelf={isSelf} />,
     body: (
       <>
         <Card title={t.profile}>
@@ -84,11 +85,18 @@ const readSessions = (v: Visit, id: string): Promise<Session[] | null> =>
 const LastSignIn = ({ v, at }: { v: Visit; at: string | null }) =>
   at ? <Time v={v} at={at} /> : <>{commonTexts[v.locale].never}</>;
 
-function Actions({ v, user, isSelf }: { v: Visit; user: AnyUser; isSelf: boolean }) {
+function Actions(
+  { v, user, links, isSelf }: { v: Visit; user: AnyUser; links: UserLink[]; isSelf: boolean },
+) {
   const t = userTexts[v.locale];
   const everywhere = managesAllUsers(v);
   const at = `users/${user.id}`;
   const mayDelete = (everywhere || may(v.viewer, "delete:users")) && !isSelf;
+  // One acts as a user in one tenant: the viewer's own if the user is in it, else that of the user.
+  const isHere = links.some(({ tenantId }) => tenantId === v.viewer.tenant?.id);
+  const tenant = isHere
+    ? v.viewer.tenant?.id
+    : (links.find(({ isDefault }) => isDefault) ?? links[0])?.tenantId;
   return (
     <>
       {may(v.viewer, "read:users") &&
@@ -96,8 +104,12 @@ function Actions({ v, user, isSelf }: { v: Visit; user: AnyUser; isSelf: boolean
       {hasUserData(v) && (everywhere || may(v.viewer, "export:users") || may(v.viewer, "erase:users")) &&
         buttonLink(`${at}/data`, dataTexts[v.locale].title, { icon: "files" })}
       {buttonLink(`explain-access?userId=${user.id}`, t.explain, { icon: "access" })}
-      {may(v.viewer, "act-as:users") && v.viewer.tenant && !v.acting && user.isActive && !isSelf &&
-        buttonLink(`${at}/act-as`, delegationTexts[v.locale].viewAs(nameOf(user)), { icon: "users" })}
+      {may(v.viewer, "act-as:users") && tenant && !v.acting && user.isActive && !isSelf &&
+        buttonLink(
+          inTenantOf(v, tenant, `${at}/act-as`),
+          delegationTexts[v.locale].viewAs(nameOf(user)),
+          { icon: "users" },
+        )}
       {(everywhere || may(v.viewer, "update:users")) && (
         <>
           {user.isLockedOut && actionButton(v, `${at}/unlock`, t.unlock, { icon: "lock" })}

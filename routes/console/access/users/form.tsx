@@ -1,11 +1,11 @@
 import type { Child } from "hono/jsx";
 import { Fields, formView } from "../../components/fields.tsx";
-import { CheckField, SelectField } from "../../components/forms.tsx";
-import { namedChoices } from "../../components/list.tsx";
+import { CheckField } from "../../components/forms.tsx";
+import { tenantInput } from "../../components/tenant_input.tsx";
 import { done, formPage } from "../../shared/actions.ts";
 import { commonTexts } from "../../shared/common_texts.ts";
 import { field, fieldsIn } from "../../shared/page.ts";
-import { managesAllUsers, type RoleChoice, roleChoices, tenantChoices } from "../../shared/access_queries.ts";
+import { managesAllUsers, type RoleChoice, roleChoices } from "../../shared/access_queries.ts";
 import { readUser, userCrumbs } from "./model.tsx";
 import { userTexts } from "./texts.ts";
 
@@ -24,25 +24,20 @@ export const newUserPage = formPage({
     const everywhere = managesAllUsers(v);
     const own = v.viewer.tenant?.id;
     const asked = sent?.form?.get("tenantId")?.toString() ?? v.query.get("tenantId");
-    const tenantId = (everywhere ? asked ?? own : own) ?? "";
-    const tenants = everywhere ? await tenantChoices(v) : [];
-    const roles = tenantId ? await roleChoices(v, tenantId) : [];
-    const tenant = tenants.find(({ id }) => id === tenantId)?.name ?? v.viewer.tenant?.name ?? "";
+    const { tenant, input } = everywhere
+      ? await tenantInput(v, asked ?? own ?? "", { label: t.tenant, hint: t.tenantHint })
+      : { tenant: v.viewer.tenant, input: null };
+    const tenantId = tenant?.id ?? asked ?? "";
+    const roles = tenant ? await roleChoices(v, tenant.id) : [];
     const f = new Fields(v, sent, everywhere ? "createUserAnywhere" : "createUser", { isActive: true });
     return formView(f, {
       title: t.newUser,
       crumbs: userCrumbs(v),
       submit: commonTexts[v.locale].create,
+      action: "users/new",
       above: everywhere && (
         <form method="get" action="users/new" class="form">
-          <SelectField
-            label={t.tenant}
-            name="tenantId"
-            value={tenantId}
-            any={t.noTenantChoice}
-            hint={t.tenantHint}
-            choices={namedChoices(tenants)}
-          />
+          {input}
           <div>
             <button type="submit" class="button small">{t.showRoles}</button>
           </div>
@@ -57,7 +52,7 @@ export const newUserPage = formPage({
           hint: t.passwordHint,
         }),
         profileInputs(f),
-        tenantId && roles.length > 0 && <RoleChecks f={f} legend={t.rolesIn(tenant)} roles={roles} />,
+        tenant && roles.length > 0 && <RoleChecks f={f} legend={t.rolesIn(tenant.name)} roles={roles} />,
       ],
     });
   },

@@ -1,12 +1,11 @@
 import { Fields, Form, formView } from "../../components/fields.tsx";
-import { SelectField } from "../../components/forms.tsx";
-import { namedChoices } from "../../components/list.tsx";
 import { Card, Empty, Notice } from "../../components/notice.tsx";
+import { tenantInput } from "../../components/tenant_input.tsx";
 import { Badge } from "../../components/values.tsx";
 import { done, formPage } from "../../shared/actions.ts";
 import { orNull, Refusal } from "../../shared/api.ts";
 import { field, may, type Visit } from "../../shared/page.ts";
-import { managesAllUsers, type RoleChoice, roleChoices, tenantChoices } from "../../shared/access_queries.ts";
+import { managesAllUsers, type RoleChoice, roleChoices } from "../../shared/access_queries.ts";
 import { RoleChecks } from "./form.tsx";
 import { nameOf, userCrumbs, type UserLink } from "./model.tsx";
 import { userTexts } from "./texts.ts";
@@ -105,13 +104,10 @@ export const newLinkPage = formPage({
   async show(v, sent) {
     const t = userTexts[v.locale];
     const user = await v.api.call("readUserAnywhere", { params: v.params });
-    const linked = new Set(user.tenants.map(({ tenantId }) => tenantId));
-    const tenantId = sent?.form?.get("tenantId")?.toString() ?? v.query.get("tenantId") ?? "";
-    const first = await tenantChoices(v);
-    const isNamed = tenantId !== "" && !first.some(({ id }) => id === tenantId); // beyond the first choices
-    const offered = [...first, ...isNamed ? await tenantChoices(v, { ids: [tenantId] }) : []];
-    const tenants = offered.filter(({ id }) => !linked.has(id));
-    const tenant = tenants.find(({ id }) => id === tenantId);
+    const asked = sent?.form?.get("tenantId")?.toString() ?? v.query.get("tenantId") ?? "";
+    const { tenant: meant, input } = await tenantInput(v, asked, { label: t.tenant, required: true });
+    const isLinked = user.tenants.some(({ tenantId }) => tenantId === meant?.id);
+    const tenant = isLinked ? null : meant;
     const roles = tenant ? await roleChoices(v, tenant.id) : [];
     const f = new Fields(v, sent, "addUserTenant");
     const back = `users/${user.id}`;
@@ -120,22 +116,13 @@ export const newLinkPage = formPage({
       crumbs: userCrumbs(v, user),
       body: (
         <Card title={nameOf(user)}>
-          {tenants.length === 0
-            ? <Empty icon="tenants" title={t.noMoreTenants} />
-            : (
-              <form class="form" method="get" action={`${back}/links/new`}>
-                <SelectField
-                  label={t.tenant}
-                  name="tenantId"
-                  value={tenantId}
-                  choices={namedChoices(tenants)}
-                  required
-                />
-                <div>
-                  <button type="submit" class={`button${tenant ? "" : " primary"}`}>{t.showRoles}</button>
-                </div>
-              </form>
-            )}
+          {isLinked && <Notice tone="info">{t.isLinked}</Notice>}
+          <form class="form" method="get" action={`${back}/links/new`}>
+            {input}
+            <div>
+              <button type="submit" class={`button${tenant ? "" : " primary"}`}>{t.showRoles}</button>
+            </div>
+          </form>
           {tenant && (
             <Form fields={f} action={`${back}/links/new`} submit={t.addLink} back={back}>
               <input type="hidden" name="tenantId" value={tenant.id} />

@@ -1,5 +1,5 @@
 import { buttonLink } from "../../components/forms.tsx";
-import { choice, hidden, list, search, text, timeColumn } from "../../components/list.tsx";
+import { choice, list, search, text, timeColumn } from "../../components/list.tsx";
 import type { Column } from "../../components/table.tsx";
 import { Badge, Time } from "../../components/values.tsx";
 import { orNull, type Page } from "../../shared/api.ts";
@@ -39,7 +39,6 @@ export async function usersPage(v: Visit): Promise<View> {
         text("notSignedInForDays", t.notSignedInForDays, { type: "number", min: 1, max: 3650 }),
         text("roleName", t.role, { suggestions: roles, maxlength: 200 }),
         text("externalId", t.externalId, { maxlength: 200 }),
-        hidden("tenantId"),
       ],
       bulk: userActions,
       columns: columns(v, names),

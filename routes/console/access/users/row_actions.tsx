@@ -121,9 +121,10 @@ export const userActions = rowActions<AnyUser>({
   },
 });
 
-/** Roles belong to a tenant, so they are given in the viewer's. */
-function mayGiveRoles({ viewer }: Visit): boolean {
-  return viewer.tenant !== null && may(viewer, "update:users") && may(viewer, "read:roles");
+/** Roles belong to a tenant, so they are given in the viewer's, if the list is of it. */
+function mayGiveRoles({ viewer, scope }: Visit): boolean {
+  return scope !== null && scope.id === viewer.tenant?.id && may(viewer, "update:users") &&
+    may(viewer, "read:roles");
 }
 
 /** The list of all tenants names the tenants of its users. */

@@ -42,10 +42,9 @@ export const userTexts = sectionTexts({
   ],
   activeHint: ["An inactive user cannot sign in.", "Um usuário inativo não pode entrar."],
   tenantHint: [
-    "The user's default tenant. Add other tenants on the user's page.",
-    "O inquilino padrão do usuário. Adicione outros na página do usuário.",
+    "The user's default tenant; empty: none. Add other tenants on the user's page.",
+    "O inquilino padrão do usuário; vazio: nenhum. Adicione outros na página do usuário.",
   ],
-  noTenantChoice: ["None", "Nenhum"],
   rolesIn: (tenant: string) => [`Roles in ${tenant}`, `Papéis em ${tenant}`],
   wasCreated: (email: string) => [`${email} was created.`, `${email} foi criado.`],
   saved: ["The user was saved.", "O usuário foi salvo."],
@@ -119,10 +118,7 @@ export const userTexts = sectionTexts({
   ],
   makeDefault: ["Make it the user's default tenant", "Tornar o inquilino padrão do usuário"],
   showRoles: ["Show roles", "Mostrar papéis"],
-  noMoreTenants: [
-    "The user already belongs to every tenant you can access.",
-    "O usuário já pertence a todos os inquilinos a que tem acesso.",
-  ],
+  isLinked: ["The user already belongs to this tenant.", "O usuário já pertence a este inquilino."],
   permissionsCaption: ["Permissions of the user in this tenant", "Permissões do usuário neste inquilino"],
   noPermissions: [
     "None. The user's roles here give no permissions.",
