@@ -21,7 +21,6 @@ export const adminTenantRoutes = [
     access: acrossTenants("admin:system", "manage:all-tenants"),
     query: tenantsSummaryQuery,
     answers: { 200: { description: "The counts", schema: TenantsSummary } },
-    problems: [],
     run: async ({ db, query }) => ok(await summarizeTenants(db, EVERYWHERE, query)),
   }),
   endpoint("GET /api/v1/admin/tenants/lookup", {
@@ -30,7 +29,6 @@ export const adminTenantRoutes = [
     access: acrossTenants("admin:system", "manage:all-tenants"),
     query: tenantLookupQuery,
     answers: { 200: { description: "A page of tenants", schema: TenantLookupPage } },
-    problems: [],
     run: async ({ db, query }) => ok(await lookUpTenants(db, EVERYWHERE, query)),
   }),
   endpoint("GET /api/v1/admin/tenants/{tenantId}/roles", {

@@ -40,7 +40,6 @@ export const adminUsersRoutes = [
         schema: pagedResultOf(AdminUser).meta({ id: "AdminUserPage" }),
       },
     },
-    problems: [],
     run: async ({ db, query }) => ok(await listAllUsers(db, query)),
   }),
   endpoint("POST /api/v1/admin/users", {

@@ -80,7 +80,6 @@ export const delegationRoutes = [
     access: inTenant("act-as:users"),
     query: z.object(pageQuery()),
     answers: page,
-    problems: [],
     run: async ({ db, caller, query }) => ok(await listDelegations(db, caller, query)),
   }),
   endpoint(`POST ${path}/{id}/open`, {
@@ -117,7 +116,6 @@ export const delegationRoutes = [
     access: forBound(byPerson(signedIn)),
     query: z.object(pageQuery()),
     answers: page,
-    problems: [],
     run: async ({ db, caller, query }) => ok(await listOwnDelegations(db, caller, query)),
   }),
   ...(["allow", "refuse"] as const).map((verb) =>

@@ -59,7 +59,6 @@ export const invitationRoutes = [
         schema: pagedResultOf(Invitation).meta({ id: "InvitationPage" }),
       },
     },
-    problems: [],
     run: async ({ db, caller, query }) => ok(await listInvitations(db, caller.tenantId, query)),
   }),
   endpoint(`GET ${path}/{id}`, {

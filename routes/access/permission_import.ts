@@ -32,7 +32,6 @@ export const permissionImportRoutes = [
         alsoAs: ["application/json"],
       },
     },
-    problems: [],
     run({ query }) {
       const template = importTemplate(query.format, query.mode);
       return text(template.text, template.contentType, {
@@ -49,7 +48,6 @@ export const permissionImportRoutes = [
     bodyLimit: IMPORT_LIMIT,
     creates: "atomically",
     answers: outcome,
-    problems: [],
     async run({ platform, caller, query: { mode, ...options }, call }) {
       // A row with text that the database cannot store fails alone, like any other invalid row.
       const document = await call.readJson(PermissionImportRequestDto, { anyText: true });

@@ -47,7 +47,6 @@ export const permissionRoutes = [
     access: inTenant("read:permissions"),
     query: permissionsQuery,
     answers: { 200: { description: "A page of permissions", schema: PermissionPage } },
-    problems: [],
     run: async ({ db, caller, query }) => ok(await listPermissions(db, caller, query)),
   }),
   endpoint("GET /api/v1/permissions/catalog", {
@@ -56,7 +55,6 @@ export const permissionRoutes = [
     access: inTenant("read:permissions"),
     query: permissionCatalogQuery,
     answers: { 200: { description: "A page of categories", schema: PermissionCatalogPage } },
-    problems: [],
     run: async ({ db, caller, query }) => ok(await readPermissionCatalog(db, caller, query)),
   }),
   endpoint("GET /api/v1/permissions/catalog/categories", {
@@ -65,7 +63,6 @@ export const permissionRoutes = [
     access: inTenant("read:permissions"),
     query: categorySuggestionsQuery,
     answers: { 200: { description: "Categories", schema: PermissionCategorySuggestionResultDto } },
-    problems: [],
     run: async ({ db, caller, query }) => ok({ items: await suggestCategories(db, caller, query) }),
   }),
   endpoint("GET /api/v1/permissions/by-code/{code}", {

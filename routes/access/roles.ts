@@ -49,7 +49,6 @@ export const roleRoutes = [
     access: inTenant("read:roles"),
     query: rolesQuery,
     answers: { 200: { description: "A page of roles", schema: RolePage } },
-    problems: [],
     run: async ({ db, caller, query }) => ok(await listRoles(db, caller.tenantId, query)),
   }),
   endpoint("GET /api/v1/roles/summary", {
@@ -58,7 +57,6 @@ export const roleRoutes = [
     access: inTenant("read:roles"),
     query: rolesSummaryQuery,
     answers: { 200: { description: "The counts", schema: RolesSummary } },
-    problems: [],
     run: async ({ db, caller, query }) => ok(await summarizeRoles(db, caller.tenantId, query)),
   }),
   endpoint("GET /api/v1/roles/lookup", {
@@ -67,7 +65,6 @@ export const roleRoutes = [
     access: inTenant("read:roles"),
     query: roleLookupQuery,
     answers: { 200: { description: "A page of roles", schema: RoleLookupPage } },
-    problems: [],
     run: async ({ db, caller, query }) => ok(await lookUpRoles(db, caller.tenantId, query)),
   }),
   endpoint("GET /api/v1/roles/with-permissions", {
@@ -76,7 +73,6 @@ export const roleRoutes = [
     access: inTenant("read:roles"),
     query: roleGrantsQuery,
     answers: { 200: { description: "A page of roles with their permissions", schema: RoleGrantsPage } },
-    problems: [],
     run: async ({ db, caller, query }) => ok(await listRoleGrants(db, caller.tenantId, query)),
   }),
   endpoint("GET /api/v1/roles/{id}", {

@@ -48,7 +48,6 @@ export const tenantRoutes = [
     access: inTenant("read:tenants", "read:group-tenants"),
     query: tenantsQuery,
     answers: { 200: { description: "A page of tenants", schema: TenantPage } },
-    problems: [],
     run: async ({ db, caller, query }) => ok(await listTenants(db, await reachForReading(db, caller), query)),
   }),
   endpoint("GET /api/v1/tenants/summary", {
@@ -57,7 +56,6 @@ export const tenantRoutes = [
     access: inTenant("read:tenants", "read:group-analytics"),
     query: tenantsSummaryQuery,
     answers: { 200: { description: "The counts", schema: TenantsSummary } },
-    problems: [],
     run: async ({ db, caller, query }) =>
       ok(await summarizeTenants(db, await reachForReading(db, caller, "summary"), query)),
   }),
@@ -67,7 +65,6 @@ export const tenantRoutes = [
     access: inTenant("read:tenants", "read:group-tenants"),
     query: tenantLookupQuery,
     answers: { 200: { description: "A page of tenants", schema: TenantLookupPage } },
-    problems: [],
     run: async ({ db, caller, query }) =>
       ok(await lookUpTenants(db, await reachForReading(db, caller), query)),
   }),

@@ -105,7 +105,6 @@ export const userImportRoutes = [
     access: mayImport,
     query: pages,
     answers: page,
-    problems: [],
     run: async ({ db, caller, query }) => ok(await listUserImports(db, caller.tenantId, query)),
   }),
   userEndpoint(`GET ${ofTenant}/{id}`, {
@@ -145,7 +144,6 @@ export const userImportRoutes = [
     access: mayImportAnywhere,
     query: pages,
     answers: page,
-    problems: [],
     run: async ({ db, query }) => ok(await listUserImports(db, null, query)),
   }),
   adminEndpoint(`GET ${ofAll}/{id}`, {

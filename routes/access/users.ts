@@ -45,7 +45,6 @@ export const usersRoutes = [
     answers: {
       200: { description: "A page of users", schema: pagedResultOf(User).meta({ id: "UserPage" }) },
     },
-    problems: [],
     run: async ({ db, caller, query }) => ok(await listTenantUsers(db, caller.tenantId, query)),
   }),
   endpoint("GET /api/v1/users/by-email/{email}", {

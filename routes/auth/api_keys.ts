@@ -38,7 +38,6 @@ export const apiKeyRoutes = [
     answers: {
       200: { description: "A page; includeDeleted adds revoked keys", schema: pagedResultOf(ApiKeyDto) },
     },
-    problems: [],
     run: async ({ db, caller, query }) => ok(await listApiKeys(db, caller, query)),
   }),
   endpoint(`GET ${path}/{id}`, {

@@ -90,7 +90,6 @@ export const factorSignInRoutes = [
     summary: "How the caller can step up or remove a factor, with new options for a passkey",
     access: forSelf(forEnrolling(byPerson(signedIn))),
     answers: { 200: { description: "The factors of the caller", schema: StepUpChoiceDto } },
-    problems: [],
     run: async ({ platform, caller }) => ok(await readStepUpChoice(platform, caller)),
   }),
   endpoint("POST /api/v1/auth/step-up", {

@@ -29,7 +29,6 @@ export const factorRoutes = [
     summary: "List the caller's second factors",
     access: own,
     answers: { 200: { description: "The factors, oldest first", schema: OwnFactors } },
-    problems: [],
     run: async ({ db, caller }) => ok(await listOwnFactors(db, caller)),
   }),
   endpoint(`POST ${path}/totp`, {

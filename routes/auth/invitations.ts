@@ -105,7 +105,6 @@ export const acceptInvitationRoutes = [
     summary: "The page of an invitation's link, unless INVITATION_URL is set",
     access: anyone,
     answers: { 200: { description: "A form that accepts the invitation", contentType: "text/html" } },
-    problems: [],
     run: ({ platform, call }) => invitationPage(platform, call.request),
   }),
 ] as const;

@@ -15,7 +15,6 @@ export const keyRoutes = [
     service: "essential",
     anyOrigin: true,
     answers: { 200: { description: "A JSON Web Key Set", schema: JsonWebKeySet } },
-    problems: [],
     run: async ({ platform }) =>
       ok(await platform.tokens.publicKeys(), { "cache-control": "public, max-age=300" }),
   }),

@@ -29,7 +29,6 @@ export const oidcRoutes = [
     summary: "List the OpenID providers",
     access: anyone,
     answers: { 200: { description: "The configured providers", schema: z.array(OpenIdProviderDto) } },
-    problems: [],
     run: ({ platform }) =>
       ok([...platform.openIdProviders.values()].map(({ name, settings }) => ({
         name,

@@ -39,7 +39,6 @@ export const ownAccountRoutes = [
       }),
     }),
     answers: { 200: { etag: true, description: "The caller", schema: ProfileDto } },
-    problems: [],
     async run({ db, caller, query: { maxTenants } }) {
       const { userId, tenantId } = caller;
       const { profile, version } = await readProfile(db, userId, tenantId, onlyTenantOf(caller), maxTenants);
@@ -62,7 +61,6 @@ export const ownAccountRoutes = [
     answers: {
       200: { description: "A page of tenants, the default one first", schema: pagedResultOf(OwnTenantDto) },
     },
-    problems: [],
     async run({ db, caller, query }) {
       return ok(await findOwnTenants(db, caller.userId, onlyTenantOf(caller), query));
     },
@@ -104,7 +102,6 @@ export const ownAccountRoutes = [
     summary: "List the caller's open sessions, newest first",
     access: forBound(forSelf(byPerson(signedIn))),
     answers: { 200: { description: "At most 100 sessions", schema: z.array(OwnSession) } },
-    problems: [],
     run: async ({ db, caller }) => ok(await listOwnSessions(db, caller)),
   }),
   endpoint("DELETE /api/v1/auth/sessions/{id}", {

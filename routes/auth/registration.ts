@@ -57,7 +57,6 @@ export const registrationRoutes = [
     summary: "Read who may join the tenant by themselves, and the role that they get",
     access: inTenant("read:tenants", "update:tenants"),
     answers: { 200: { etag: true, description: "The settings", schema: RegistrationSettings } },
-    problems: [],
     run: async ({ db, caller }) => settingsAnswer(await readRegistrationSettings(db, caller.tenantId)),
   }),
   settingsEndpoint("PUT /api/v1/registration-settings", {
@@ -88,7 +87,6 @@ export const registrationRoutes = [
         schema: z.object({ mode: RegistrationMode }).meta({ id: "RegistrationModeDto" }),
       },
     },
-    problems: [],
     async run({ platform, db, query }) {
       const { mode } = await readRegistrationMode(db, await tenantOf(platform, query));
       return ok({ mode });
@@ -165,7 +163,6 @@ export const registrationRoutes = [
     summary: "The page of a registration's link",
     access: anyone,
     answers: { 200: { description: "A form that creates the account", contentType: "text/html" } },
-    problems: [],
     run: ({ platform, call }) => registrationPage(platform, call.request),
   }),
 ] as const;

@@ -65,7 +65,6 @@ export const serviceAccountRoutes = [
         schema: pagedResultOf(ServiceAccountDto),
       },
     },
-    problems: [],
     run: async ({ db, caller, query }) => ok(await listServiceAccounts(db, caller, query)),
   }),
   endpoint(`GET ${path}/{id}`, {

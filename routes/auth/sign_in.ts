@@ -78,7 +78,6 @@ export const signInRoutes = [
     summary: "End the caller's session",
     access: forBound(forSelf(forEnrolling(byPerson(signedIn)))),
     answers: { 204: { description: "The session has ended" } },
-    problems: [],
     run: ({ platform, caller }) => noContentAfter(signOut(platform, caller)),
   }),
 ] as const;

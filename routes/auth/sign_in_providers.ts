@@ -56,7 +56,6 @@ export const signInProviderRoutes = [
     summary: "List the tenant's own identity providers",
     query: z.object(pageQuery()),
     answers: { 200: { description: "A page of providers", schema: pagedResultOf(SignInProvider) } },
-    problems: [],
     run: async ({ platform, db, caller, query }) =>
       ok(await listProviders(platform, db, caller.tenantId, query)),
   }),
@@ -156,7 +155,6 @@ export const signInProviderRoutes = [
     summary: "List the email domains whose users the tenant's identity providers sign in",
     query: z.object(pageQuery()),
     answers: { 200: { description: "A page of domains", schema: pagedResultOf(SignInDomain) } },
-    problems: [],
     run: async ({ db, caller, query }) => ok(await listDomains(db, caller.tenantId, query)),
   }),
   endpoint(`POST ${DOMAINS}`, {

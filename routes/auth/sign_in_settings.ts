@@ -23,7 +23,6 @@ export const signInSettingsRoutes = [
     access,
     summary: "Read how users sign in to the tenant",
     answers,
-    problems: [],
     run: async ({ db, caller }) => settingsAnswer(await readSignInSettings(db, caller.tenantId)),
   }),
   endpoint(`PUT ${path}`, {

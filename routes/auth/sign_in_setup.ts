@@ -27,7 +27,6 @@ export const signInSetupRoutes = [
     details: "Of the email only the domain counts, so the answer never tells whether a user exists.",
     query: z.object({ email: mailAddress.optional(), tenantId: uuid.optional() }),
     answers: { 200: { description: "The enabled identity providers", schema: SignInOptions } },
-    problems: [],
     run: async ({ platform, query: { email = null, tenantId = null } }) =>
       ok(await readSignInOptions(platform, { email, tenantId })),
   }),
@@ -39,7 +38,6 @@ export const signInSetupRoutes = [
     answers: {
       200: { description: "A page of links, without their tokens", schema: pagedResultOf(SetupLink) },
     },
-    problems: [],
     run: async ({ db, caller, query }) => ok(await listSetupLinks(db, caller.tenantId, query)),
   }),
   endpoint(`POST ${LINKS}`, {
@@ -52,7 +50,6 @@ export const signInSetupRoutes = [
       "no others, as long as its creator holds `manage:sign-in`. It gives no roles.",
     creates: "a secret",
     answers: { 201: { description: "The link; only this answer shows it", schema: NewSetupLink } },
-    problems: [],
     async run({ platform, caller }) {
       const link = await createSetupLink(platform, caller);
       return created(link, `${LINKS}/${link.id}`);

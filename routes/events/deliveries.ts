@@ -63,7 +63,6 @@ export const deliveryRoutes = [
       to: queryInstant.optional().meta({ description: IN_PERIOD }),
     }),
     answers: { 200: { description: "A page", schema: pagedResultOf(EndpointDelivery) } },
-    problems: [],
     run: async ({ db, caller, query }) => ok(await listAllDeliveries(db, caller, query)),
   }),
   endpoint("POST /api/v1/webhook-deliveries/redeliver-failed", {
@@ -80,7 +79,6 @@ export const deliveryRoutes = [
     }).meta({ id: "RedeliverAllFailedRequest" }),
     creates: "atomically",
     answers: redelivered,
-    problems: [],
     run: async ({ platform, caller, query, body: { dryRun, ...filter } }) =>
       ok(await redeliverAllFailed(platform, caller, { ...filter, ...query }, dryRun)),
   }),

@@ -23,7 +23,6 @@ export const eventTypeRoutes = [
     summary: "List the event types, each with an example",
     access: forBound(signedIn),
     answers: { 200: { description: "All types", schema: z.array(EventTypeDto) } },
-    problems: [],
     run: ({ platform }) =>
       ok(
         [...platform.eventTypes].map(([type, { description, example }]) => ({

@@ -80,7 +80,6 @@ export const eventRoutes = [
         }).meta({ id: "EventPageDto" }),
       },
     },
-    problems: [],
     async run({ platform, caller, query, call }) {
       const { after, limit, types = null } = query;
       await platform.jobEvents.recordPoll({ tenants: servedTenants(caller), types });

@@ -50,7 +50,6 @@ export const batchRoutes = [
     access,
     query: z.object({ ...pageQuery(), ...ofTenant, status: enumName(BATCH_STATUSES).optional() }),
     answers: { 200: { description: "A page of batches", schema: pagedResultOf(JobBatch) } },
-    problems: [],
     run: async ({ db, caller, query }) => ok(await listBatches(db, jobReach(caller, query.tenantId), query)),
   }),
   endpoint("GET /api/v1/jobs/batches/{id}", {

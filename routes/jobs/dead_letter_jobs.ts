@@ -61,7 +61,6 @@ export const deadLetterRoutes = [
       isRetried: queryBoolean.optional(),
     }),
     answers: { 200: { description: "A page of dead letters", schema: pagedResultOf(DeadLetter) } },
-    problems: [],
     async run({ db, caller, query }) {
       const reach = jobReach(caller, query.tenantId);
       const firstId = await findFirstSearched(db, reach, query) ?? undefined;
@@ -75,7 +74,6 @@ export const deadLetterRoutes = [
     access,
     query: z.object({ ...pageQuery(), ...ofTenant }),
     answers: { 200: { description: "A page of groups", schema: pagedResultOf(DeadLetterGroup) } },
-    problems: [],
     run: async ({ db, caller, query }) =>
       ok(await listDeadLetterGroups(db, jobReach(caller, query.tenantId), query)),
   }),
@@ -112,7 +110,6 @@ export const deadLetterRoutes = [
     answers: {
       200: { description: "Number of matching and of retried dead letters", schema: RetryManyResponse },
     },
-    problems: [],
     run: async ({ platform, caller, query, body: { dryRun, all: _, ...filter } }) =>
       ok(
         await retryDeadLetters(platform, caller, { filter, reach: jobReach(caller, query.tenantId), dryRun }),

@@ -89,7 +89,6 @@ export const jobTypeRoutes = [
     access,
     query: z.object(pageQuery()),
     answers: { 200: { description: "A page of job types", schema: pagedResultOf(DeclaredJobTypeDto) } },
-    problems: [],
     run: async ({ db, caller, query }) => ok(await listJobTypes(db, caller, query)),
   }),
   endpoint("GET /api/v1/job-types/{name}", {

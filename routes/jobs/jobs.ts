@@ -64,7 +64,6 @@ export const jobRoutes = [
       ...furtherJobFilters,
     }),
     answers: { 200: { description: "A page of jobs", schema: pagedResultOf(JobSummary) } },
-    problems: [],
     async run({ platform, db, caller, call, query: { tenantId, ...query } }) {
       const reach = jobReach(caller, tenantId);
       const filters = await filtersOf(platform, tenantId ?? caller.tenantId, call.url, query);

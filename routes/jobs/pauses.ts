@@ -30,7 +30,6 @@ export const pauseRoutes = [
     params: ofQueue,
     body: PauseRequest,
     bodyOptional: true,
-    problems: [],
     run: async ({ platform, caller, params, body }) =>
       ok(await pauseWork(platform, caller, { kind: "queue", name: params.queue }, body.reason)),
   }),
@@ -39,7 +38,6 @@ export const pauseRoutes = [
     id: "resumeJobQueue",
     summary: "Resume a paused queue",
     params: ofQueue,
-    problems: [],
     run: async ({ platform, caller, params }) =>
       ok(await resumeWork(platform, caller, { kind: "queue", name: params.queue })),
   }),

@@ -47,7 +47,6 @@ export const recurringJobRoutes = [
     access,
     query: z.object({ ...pageQuery(), ...ofTenant }),
     answers: { 200: { description: "A page of recurring jobs", schema: pagedResultOf(RecurringJob) } },
-    problems: [],
     run: async ({ db, caller, query }) =>
       ok(await listRecurringJobs(db, jobReach(caller, query.tenantId), query)),
   }),

@@ -42,7 +42,6 @@ export const confirmSenderRoutes = [
     access: anyone,
     summary: "The page of a mailed link; it asks for confirmation and changes nothing",
     answers: { 200: { description: "A page in English or Portuguese", contentType: "text/html" } },
-    problems: [],
     run: ({ platform, call }) => confirmSenderPage(platform, call.request),
   }),
   endpoint(`POST ${CONFIRM_SENDER_PATH}/looks`, {

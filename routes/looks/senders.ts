@@ -63,7 +63,6 @@ export const senderRoutes = [
     summary: "List the tenant's sender addresses",
     query: z.object(pageQuery()),
     answers: { 200: { description: "A page of senders", schema: pagedResultOf(NotificationSenderDto) } },
-    problems: [],
     async run({ db, caller, query }) {
       const { items, ...rest } = await listSenders(db, caller.tenantId, query);
       return ok({ items: items.map(shown), ...rest });

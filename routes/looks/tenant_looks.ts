@@ -77,7 +77,6 @@ export const tenantLooksRoutes = [
     access: inTenant(),
     summary: "Read how the tenant's mails, hosted pages and documents look",
     answers,
-    problems: [],
     run: async ({ platform, db, caller }) =>
       await answer(platform, caller, await readOwnLooks(db, caller.tenantId)),
   }),

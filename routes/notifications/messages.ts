@@ -108,7 +108,6 @@ export const messageRoutes = [
       ...filters,
     }),
     answers: { 200: { description: "A page of messages", schema: pagedResultOf(NotificationSummaryDto) } },
-    problems: [],
     async run({ db, caller, query: { page, pageSize, everywhere, ...filter } }) {
       const tenantId = listedTenant(caller, { ...filter, everywhere });
       return ok(await listNotifications(db, { ...filter, tenantId }, { page, pageSize }));
@@ -120,7 +119,6 @@ export const messageRoutes = [
     access,
     query: z.object(filters),
     answers: { 200: { description: "The counts", schema: NotificationStats } },
-    problems: [],
     run: async ({ db, caller, query: { everywhere, ...filter } }) =>
       ok(await readStats(db, { ...filter, tenantId: listedTenant(caller, { ...filter, everywhere }) })),
   }),

@@ -22,7 +22,6 @@ export const streamRoutes = [
         schema: z.object({ ticket: z.string(), expiresIn: z.int() }).meta({ id: "StreamTicketDto" }),
       },
     },
-    problems: [],
     async run({ platform, caller }) {
       return ok({ ticket: await signStreamTicket(platform, caller), expiresIn: TICKET_SECONDS });
     },

@@ -39,7 +39,6 @@ export const suppressionRoutes = [
     answers: {
       200: { description: "A page of addresses", schema: pagedResultOf(Suppression) },
     },
-    problems: [],
     run: async ({ db, caller, query }) =>
       ok(await listSuppressions(db, { tenantId: caller.tenantId, ...query }, query)),
   }),

@@ -110,7 +110,6 @@ export const templateRoutes = [
     answers: {
       200: { description: "A page of templates", schema: pagedResultOf(NotificationTemplateListItem) },
     },
-    problems: [],
     run: async ({ db, caller, query }) => {
       const { locale = null, includeShipped, search, kind } = query;
       const filter = { tenantId: listedTenant(caller, query), locale, includeShipped, search, kind };

@@ -114,7 +114,6 @@ export const clientRoutes = [
         schema: pagedResultOf(OAuthClientDto),
       },
     },
-    problems: [],
     run: async ({ db, caller, query }) => ok(await listClients(db, caller, query)),
   }),
   endpoint(`GET ${path}/{id}`, {

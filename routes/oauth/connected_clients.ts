@@ -18,7 +18,6 @@ export const connectedClientRoutes = [
     summary: "List the OAuth clients that the caller signed in to, or allowed scopes",
     access: byPerson(signedIn),
     answers: { 200: { description: "At most 100 clients, by name", schema: z.array(ConnectedClient) } },
-    problems: [],
     run: async ({ db, caller }) => ok(await listConnectedClients(db, caller)),
   }),
   endpoint("DELETE /api/v1/auth/connected-clients/{id}", {

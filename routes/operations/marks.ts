@@ -29,7 +29,6 @@ export const markRoutes = [
     body: z.object({ label: requiredText(200), at: instant.optional() }),
     creates: "atomically",
     answers: { 201: { description: "The mark", schema: DeployMark } },
-    problems: [],
     run: async ({ platform, db, caller, body }) =>
       created(await createMark({ ...platform, sql: db }, caller, body), PATH),
   }),
@@ -39,7 +38,6 @@ export const markRoutes = [
     access,
     query: z.object(pageQuery()),
     answers: { 200: { description: "A page of marks", schema: pagedResultOf(DeployMark) } },
-    problems: [],
     run: async ({ db, query }) => ok(await listMarks(db, query)),
   }),
   endpoint(`GET ${PATH}/{id}/comparison`, {

@@ -61,7 +61,6 @@ export const recordsRoutes = [
     answers: {
       200: { description: "A page", schema: operationResponseOf(z.array(ApplicationUsageDto)) },
     },
-    problems: [],
     run: async ({ db, caller, query }) =>
       ok(operationList(await listApplicationUsage(db, caller, query), {
         sortBy: "code",

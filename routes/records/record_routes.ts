@@ -59,7 +59,6 @@ function routesOf(r: RecordType): Endpoint[] {
       access: reading,
       query: z.object({ ...common, ...r.query.shape }),
       answers: { 200: { description: "A page", schema: pagedResultOf(r.result) } },
-      problems: [],
       async run({ db, caller, query }) {
         const filters = r.query.keyof().options.map((name: string) => [name, (query as never)[name]]);
         const request = { ...query, filters: Object.fromEntries(filters) };

@@ -113,7 +113,6 @@ export const documentTemplateRoutes = [
       search: z.string().max(200).optional().meta({ description: "Part of the slug or name" }),
     }),
     answers: { 200: { description: "A page of templates", schema: pagedResultOf(SummaryDto) } },
-    problems: [],
     run: async ({ db, caller, query }) =>
       ok(await listDocumentTemplates(db, caller.tenantId, query.search, query)),
   }),
@@ -122,7 +121,6 @@ export const documentTemplateRoutes = [
     summary: "List the shipped samples, to copy and change",
     access: reading,
     answers: { 200: { description: "The samples", schema: z.array(SampleDto) } },
-    problems: [],
     run: () => Promise.resolve(ok(documentSamples())),
   }),
   endpoint("POST /api/v1/document-templates", {
