@@ -2,7 +2,6 @@ import { z } from "zod";
 import { acrossTenants } from "../../domain/rights/checks.ts";
 import { linkUserToTenant } from "../../domain/access/users/links.ts";
 import { createUser, NewUser } from "../../domain/access/users/user_create.ts";
-import { deleteUser } from "../../domain/access/users/user_delete.ts";
 import {
   AdminUser,
   readAdminUser,
@@ -11,7 +10,7 @@ import {
   UserTenant,
 } from "../../domain/access/users/user_details.ts";
 import { listAllUsers } from "../../domain/access/users/user_list.ts";
-import { AdminUserChange, updateUser } from "../../domain/access/users/user_update.ts";
+import { AdminUserChange, deleteUser, updateUser } from "../../domain/access/users/user_changes.ts";
 import { created, ok, okAfter } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf } from "../shared/paging.ts";

@@ -1,8 +1,13 @@
 import { z } from "zod";
 import { holds } from "../../domain/rights/caller.ts";
 import { inTenant } from "../../domain/rights/checks.ts";
-import { createRole, deleteRole, updateRole } from "../../domain/access/roles/role_changes.ts";
-import { assignPermission, revokePermission } from "../../domain/access/roles/role_grants.ts";
+import {
+  assignPermission,
+  createRole,
+  deleteRole,
+  revokePermission,
+  updateRole,
+} from "../../domain/access/roles/role_changes.ts";
 import { previewMove } from "../../domain/access/roles/move_preview.ts";
 import { previewRoleChange, RolePreview } from "../../domain/access/roles/role_preview.ts";
 import {

@@ -1,8 +1,7 @@
 import { z } from "zod";
-import { removeUserFactors } from "../../domain/access/factors/remove_user_factors.ts";
+import { removeUserFactors } from "../../domain/access/factors/remove_factor.ts";
 import { afterStepUp, inTenant } from "../../domain/rights/checks.ts";
 import { createTenantUser, NewUser } from "../../domain/access/users/user_create.ts";
-import { removeTenantUser } from "../../domain/access/users/user_delete.ts";
 import {
   readTenantUser,
   readTenantUserByEmail,
@@ -13,14 +12,15 @@ import {
   UserTenant,
 } from "../../domain/access/users/user_details.ts";
 import { listTenantUsers } from "../../domain/access/users/user_list.ts";
-import { sendUserResetLink } from "../../domain/access/account/user_reset_link.ts";
-import { setTenantUserRoles } from "../../domain/access/users/user_roles.ts";
+import { sendUserResetLink } from "../../domain/access/account/password_reset.ts";
 import { endUserSessions, listUserSessions, unlockUser } from "../../domain/access/sign_in/user_sign_in.ts";
 import {
+  removeTenantUser,
   setTenantUserActive,
+  setTenantUserRoles,
   TenantUserChange,
   updateTenantUser,
-} from "../../domain/access/users/user_update.ts";
+} from "../../domain/access/users/user_changes.ts";
 import { OwnSession } from "../../domain/access/sign_in/own_sessions.ts";
 import { created, ok, okAfter, okEmpty, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";

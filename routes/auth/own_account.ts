@@ -4,8 +4,7 @@ import { byPerson, forActing, forBound, forSelf, signedIn } from "../../domain/r
 import { actsAsOther, type Caller } from "../../domain/rights/caller.ts";
 import { endOwnSession, listOwnSessions, OwnSession } from "../../domain/access/sign_in/own_sessions.ts";
 import { changePassword } from "../../domain/access/account/own_password.ts";
-import { findOwnTenants } from "../../domain/access/account/own_tenants.ts";
-import { readProfile, updateOwnProfile } from "../../domain/access/account/profile.ts";
+import { findOwnTenants, readProfile, updateOwnProfile } from "../../domain/access/account/profile.ts";
 import { noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";

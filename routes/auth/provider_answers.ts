@@ -1,7 +1,6 @@
-import type { ProviderOutcome } from "../../domain/access/sign_in/providers/finish.ts";
+import type { ProviderOutcome, TestedSignIn } from "../../domain/access/sign_in/providers/finish.ts";
 import { FLOW_MINUTES, type StartedFlow } from "../../domain/access/sign_in/providers/flow.ts";
 import { findTenantProvider } from "../../domain/access/sign_in/providers/provider.ts";
-import type { TestedSignIn } from "../../domain/access/sign_in/providers/test_sign_in.ts";
 import { DEVICE_DAYS } from "../../domain/access/sign_in/known_devices.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { CATALOGUE } from "../../domain/problems/catalogue.ts";

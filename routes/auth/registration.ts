@@ -2,16 +2,14 @@ import { z } from "zod";
 import {
   confirmRegistration,
   readRegistration,
-  requestRegistration,
-} from "../../domain/access/account/registration.ts";
-import {
   readRegistrationMode,
   readRegistrationSettings,
   RegistrationMode,
   RegistrationSettings,
   RegistrationSettingsChange,
+  requestRegistration,
   updateRegistrationSettings,
-} from "../../domain/access/account/registration_settings.ts";
+} from "../../domain/access/account/registration.ts";
 import { PASSWORD_LENGTH } from "../../domain/access/passwords/password_rules.ts";
 import { userName } from "../../domain/access/users/user_details.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";

@@ -3,11 +3,12 @@ import { requiredName } from "../../domain/shared/name.ts";
 import { afterStepUp, byPerson, inTenantOrService } from "../../domain/rights/checks.ts";
 import {
   createServiceAccount,
+  listServiceAccounts,
+  readServiceAccount,
   revokeServiceAccount,
   rotateServiceAccount,
   updateServiceAccount,
-} from "../../domain/access/keys/account_changes.ts";
-import { listServiceAccounts, readServiceAccount } from "../../domain/access/keys/service_accounts.ts";
+} from "../../domain/access/keys/service_accounts.ts";
 import { keysQuery, newExpiry, RotateKeyRequest, secretRecord } from "./shapes.ts";
 import { created, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { readProfile } from "../../domain/access/account/profile.ts";
-import { defaultTenantOf } from "../../domain/access/sign_in/tenant_choice.ts";
+import { defaultTenantOf } from "../../domain/access/sign_in/sessions.ts";
 import { type PageOwner, pageOwnerOf } from "../../domain/oauth/authorization/request.ts";
 import { readSignOut, type SignOut, signOutBrowser } from "../../domain/oauth/sign_out.ts";
 import { OAuthError, readParameters } from "../../domain/oauth/oauth_error.ts";

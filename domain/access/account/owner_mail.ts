@@ -4,7 +4,7 @@ import type { NotificationPlatform } from "../../notifications/platform.ts";
 import { sendServiceMail } from "../../notifications/sending/send.ts";
 import { Problem } from "../../problems/problem.ts";
 import { fullName } from "../../rights/user_lookup.ts";
-import { defaultTenantOf } from "../sign_in/tenant_choice.ts";
+import { defaultTenantOf } from "../sign_in/sessions.ts";
 import { localeForms, readDefaultLocale } from "../../templates/locales.ts";
 
 /** The owner of an account, as mails address them. */

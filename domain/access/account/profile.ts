@@ -3,13 +3,15 @@ import { recordAudit } from "../../audit/audit.ts";
 import { problem } from "../../problems/problem.ts";
 import type { Caller } from "../../rights/caller.ts";
 import { permissionCodes } from "../../rights/held_permissions.ts";
-import { requireNoOtherTenant } from "../../rights/tenant_sign_in.ts";
+import { acceptsPassword, requireNoOtherTenant } from "../../rights/tenant_sign_in.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { requireVersion } from "../../shared/version.ts";
 import { emitUserUpdated } from "../users/user_events.ts";
-import { ownTenantOrder, ownTenants } from "./own_tenants.ts";
 import { lockUser } from "../users/user_lock.ts";
 import { changedPhoneNumber } from "../../shared/phone_number.ts";
+import { allOf, matches } from "../../shared/list_order.ts";
+import type { PagedResult, PageRequest } from "../../shared/paging.ts";
+import { readPage } from "../../shared/read_page.ts";
 
 /** The signed-in user, as the sign-in routes return it. */
 export interface Profile {
@@ -104,4 +106,42 @@ export async function updateOwnProfile(
     }
     return await readProfile(tx, caller.userId, caller.tenantId, caller.boundTo);
   });
+}
+
+/** A tenant that a user may switch to. */
+interface OwnTenant {
+  id: string;
+  name: string;
+  type: string;
+  isDefault: boolean;
+}
+
+/**
+ * SQL of the tenants `t` that a user may switch to: active links `l` to active tenants.
+ * @param only the one tenant in which the session is good; null: all that accept a sign-in by password
+ */
+const ownTenants = (q: Sql, userId: string, only: string | null) =>
+  q`user_tenants l join tenants t on t.id = l.tenant_id and t.is_active and t.deleted_at is null
+    and l.is_active and l.user_id = ${userId} and ${only === null ? acceptsPassword(q) : q`t.id = ${only}`}`;
+
+/** The default first, then the platform, then by name. */
+const ownTenantOrder = (q: Sql) =>
+  q`order by l.is_default desc, t.type = 'Platform' desc, same_text(t.name), t.id`;
+
+/** Finds tenants that a user may switch to, by a part of their name or by ids. @param only see `ownTenants` */
+export async function findOwnTenants(
+  q: Sql,
+  userId: string,
+  only: string | null,
+  { search, ids, ...page }: PageRequest & { search?: string | undefined; ids?: string[] | undefined },
+): Promise<PagedResult<OwnTenant>> {
+  const found = allOf(q, [
+    matches(q, "t.search_text", search),
+    ids !== undefined && q`t.id = any(${ids}::uuid[])`,
+  ]);
+  return await readPage(q, {
+    columns: q`t.id, t.name, t.type, l.is_default`,
+    from: q`${ownTenants(q, userId, only)} where ${found}`,
+    order: ownTenantOrder(q),
+  }, page);
 }

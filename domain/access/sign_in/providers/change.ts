@@ -16,8 +16,7 @@ import { tellClients } from "../../access_changes.ts";
 import type { AccessPlatform } from "../../platform.ts";
 import { permissionsOfRoles, requireMayAssignRoles } from "../../roles/escalation.ts";
 import { lockLinkTargets, requireTargets } from "../../users/link_targets.ts";
-import { sealClientSecret } from "./client_secret.ts";
-import { readGroupRoles } from "./group_roles.ts";
+import { readGroupRoles } from "./identity.ts";
 import {
   ClaimNames,
   type Connection,
@@ -26,6 +25,7 @@ import {
   type ProviderRow,
   readProvider,
   requireComplete,
+  sealClientSecret,
 } from "./provider.ts";
 
 const MAX_PROVIDERS = 5;
