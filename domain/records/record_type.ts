@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
-import type { ProblemCode } from "../problems/catalogue.ts";
+import type { ProblemCode } from "../problems/problem.ts";
 import type { TenantCaller } from "../rights/caller.ts";
 import type { SortDirection } from "../shared/list_order.ts";
 import type { PagedResult, PageRequest } from "../shared/paging.ts";

@@ -1,7 +1,6 @@
 import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
-import type { ProblemCode } from "../problems/catalogue.ts";
-import { type FieldErrors, invalid, type Problem, problem } from "../problems/problem.ts";
+import { type FieldErrors, invalid, type Problem, problem, type ProblemCode } from "../problems/problem.ts";
 import type { TenantCaller } from "../rights/caller.ts";
 import { exactNumber } from "../shared/exact_json.ts";
 import { newId } from "../shared/ids.ts";

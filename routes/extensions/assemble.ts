@@ -6,7 +6,7 @@ import { EVENT_TYPE } from "../../domain/events/own_types.ts";
 import type { AnyJobType, JobContext } from "../../domain/jobs/job_type.ts";
 import { declareChannels, isBuiltIn } from "../../domain/notifications/channels.ts";
 import type { ChannelProvider } from "../../domain/notifications/channel_provider.ts";
-import { isProblemCode } from "../../domain/problems/catalogue.ts";
+import { isProblemCode } from "../../domain/problems/problem.ts";
 import type { ReportExtensions } from "../../domain/reports/threads/reports.ts";
 import { CATALOG_PERMISSIONS } from "../../domain/rights/catalog.ts";
 import { pathOfRecord } from "../../domain/records/record_type.ts";

@@ -19,11 +19,7 @@ export {
   type RouteInput,
   type RouteSpec,
 } from "./extension.ts";
-export {
-  defineProblems,
-  type ProblemCode,
-  type ProblemDeclaration,
-} from "../../domain/problems/catalogue.ts";
+export { defineProblems, type ProblemCode, type ProblemDeclaration } from "../../domain/problems/problem.ts";
 export {
   defineRecord,
   type RecordDeclaration,

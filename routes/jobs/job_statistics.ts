@@ -3,7 +3,7 @@ import { acrossTenants, inTenantOrService } from "../../domain/rights/checks.ts"
 import { countByStatus } from "../../domain/jobs/lists/job_list.ts";
 import { countErrors } from "../../domain/jobs/lists/error_search.ts";
 import type { JobStatus } from "../../domain/jobs/job_row.ts";
-import { JobTypeStats, readJobTypeStats } from "../../domain/jobs/statistics/type_stats.ts";
+import { JobTypeStats, readJobTypeStats } from "../../domain/jobs/statistics/type_statistics.ts";
 import { listPauses, Pause } from "../../domain/jobs/limits/pauses.ts";
 import { QueueDepth, readQueues } from "../../domain/jobs/lists/queues.ts";
 import { jobReach } from "../../domain/jobs/reach.ts";

@@ -18,7 +18,7 @@ import { JobDetail, listContinuations, readJobDetail } from "../../domain/jobs/l
 import { JobSummary, readJob } from "../../domain/jobs/job_row.ts";
 import { jobReach } from "../../domain/jobs/reach.ts";
 import { requestCancel } from "../../domain/jobs/control/request_cancel.ts";
-import { retryJob } from "../../domain/jobs/control/retry_job.ts";
+import { retryJob } from "../../domain/jobs/control/dead_letters.ts";
 import { accepted, created, ok } from "../shared/answer.ts";
 import { readItems } from "../shared/bulk.ts";
 import { endpointsIn } from "../shared/endpoint.ts";

@@ -6,15 +6,13 @@ import {
   deleteRecurringJob,
   listRecurringJobs,
   listRuns,
+  pauseRecurringJob,
   readNextRuns,
   readRecurringJob,
-  updateRecurringJob,
-} from "../../domain/jobs/recurring/recurring.ts";
-import {
-  pauseRecurringJob,
   resumeRecurringJob,
   triggerRecurringJob,
-} from "../../domain/jobs/recurring/recurring_control.ts";
+  updateRecurringJob,
+} from "../../domain/jobs/recurring/recurring.ts";
 import { definedMembers } from "../../domain/shared/defined_members.ts";
 import { RecurringJob } from "../../domain/jobs/recurring/recurring_row.ts";
 import { JobSummary } from "../../domain/jobs/job_row.ts";

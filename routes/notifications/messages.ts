@@ -5,7 +5,7 @@ import { NotificationStats, readStats } from "../../domain/notifications/stats.t
 import { listNotifications } from "../../domain/notifications/list.ts";
 import { readNotification } from "../../domain/notifications/read.ts";
 import { scheduleMessage, sendMessage } from "../../domain/notifications/sending/send.ts";
-import type { ProblemCode } from "../../domain/problems/catalogue.ts";
+import type { ProblemCode } from "../../domain/problems/problem.ts";
 import { contentTag } from "../../domain/shared/version.ts";
 import { ok } from "../shared/answer.ts";
 import { listedTenant } from "../../domain/rights/caller.ts";

@@ -1,8 +1,11 @@
 import { inTenantOrService } from "../../domain/rights/checks.ts";
-import type { ProblemCode } from "../../domain/problems/catalogue.ts";
-import { requestBurst } from "../../domain/reports/generation/burst.ts";
+import type { ProblemCode } from "../../domain/problems/problem.ts";
 import { generateNow } from "../../domain/reports/generation/generate_now.ts";
-import { GenerationRequest, requestReport } from "../../domain/reports/generation/request_report.ts";
+import {
+  GenerationRequest,
+  requestBurst,
+  requestReport,
+} from "../../domain/reports/generation/request_report.ts";
 import { accepted, created } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import {

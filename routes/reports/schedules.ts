@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { byPerson, inTenantOrService } from "../../domain/rights/checks.ts";
-import type { ProblemCode } from "../../domain/problems/catalogue.ts";
-import { BurstShape } from "../../domain/reports/generation/burst.ts";
+import type { ProblemCode } from "../../domain/problems/problem.ts";
+import { BurstShape } from "../../domain/reports/generation/request_report.ts";
 import { DeliveryOptionsShape } from "../../domain/reports/delivery/options.ts";
 import {
   createSchedule,

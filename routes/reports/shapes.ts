@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { FILE_STATUSES, type FileStatus } from "../../domain/files/file.ts";
-import { BurstShape } from "../../domain/reports/generation/burst.ts";
-import { GenerationRequest } from "../../domain/reports/generation/request_report.ts";
+import { BurstShape, GenerationRequest } from "../../domain/reports/generation/request_report.ts";
 import { DELIVERY_STATUSES } from "../../domain/reports/status.ts";
 import { DeliveryOptionsShape } from "../../domain/reports/delivery/options.ts";
 import type { DeliveryOutcome, Execution } from "../../domain/reports/execution.ts";

@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import type { Access } from "../../domain/rights/checks.ts";
-import type { ProblemCode } from "../../domain/problems/catalogue.ts";
+import type { ProblemCode } from "../../domain/problems/problem.ts";
 import type { OnceWork } from "../../domain/requests/idempotency.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";

@@ -1,4 +1,4 @@
-import type { Burst } from "../../../domain/reports/generation/burst.ts";
+import type { Burst } from "../../../domain/reports/generation/request_report.ts";
 import type { DeliveryOptions } from "../../../domain/reports/delivery/options.ts";
 import { describeCron } from "../components/cron_description.ts";
 import { actionButton, buttonLink, deleteButton } from "../components/forms.tsx";

@@ -1,4 +1,4 @@
-import { CATALOGUE, isProblemCode } from "../../../../domain/problems/catalogue.ts";
+import { CATALOGUE, isProblemCode } from "../../../../domain/problems/problem.ts";
 import { Card, type Tone } from "../../components/notice.tsx";
 import { type Column, dataTable } from "../../components/table.tsx";
 import { Badge, number } from "../../components/values.tsx";
