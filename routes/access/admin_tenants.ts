@@ -6,8 +6,8 @@ import { lookUpTenants, summarizeTenants, TenantsSummary } from "../../domain/ac
 import { ok } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
-import { RoleLookupPage, roleLookupQuery, RolePage, rolesQuery } from "./role_shapes.ts";
-import { TenantLookupPage, tenantLookupQuery, tenantsSummaryQuery } from "./tenant_shapes.ts";
+import { RoleLookupPage, roleLookupQuery, RolePage, rolesQuery } from "./roles.ts";
+import { TenantLookupPage, tenantLookupQuery, tenantsSummaryQuery } from "./tenants.ts";
 
 const endpoint = endpointsIn("Admin tenants");
 

@@ -13,7 +13,7 @@ import { listAllUsers } from "../../domain/access/users/user_list.ts";
 import { AdminUserChange, deleteUser, updateUser } from "../../domain/access/users/user_changes.ts";
 import { created, ok, okAfter } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { pagedResultOf } from "../shared/paging.ts";
+import { pagedResultOf } from "../shared/validation.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
 import { versionedAnswer } from "./answers.ts";
 import { AddLinkRequest, userIdPath, usersQuery } from "./user_shapes.ts";

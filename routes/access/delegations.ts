@@ -23,7 +23,7 @@ import { requiredName } from "../../domain/shared/name.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
 import { created, noContent, ok } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { pagedResultOf, pageQuery } from "../shared/paging.ts";
+import { pagedResultOf, pageQuery } from "../shared/validation.ts";
 import { userIdPath } from "./user_shapes.ts";
 
 const endpoint = endpointsIn("Delegations");

@@ -8,7 +8,7 @@ import {
   revokePermission,
   updateRole,
 } from "../../domain/access/roles/role_changes.ts";
-import { previewMove } from "../../domain/access/roles/move_preview.ts";
+import { MAX_MOVED, previewMove } from "../../domain/access/roles/move_preview.ts";
 import { previewRoleChange, RolePreview } from "../../domain/access/roles/role_preview.ts";
 import {
   listRoleGrants,
@@ -16,27 +16,84 @@ import {
   lookUpRoles,
   readCountedRole,
   Role,
+  ROLE_SORTS,
   RolesSummary,
   summarizeRoles,
 } from "../../domain/access/roles/roles.ts";
 import { created, ok, okAfter } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { uuid } from "../../domain/shared/shapes.ts";
+import { deletedAt, uuid } from "../../domain/shared/shapes.ts";
 import { versionedAnswer } from "./answers.ts";
-import {
-  CreateRoleDto,
-  PreviewMoveDto,
-  PreviewRoleDto,
-  RoleGrantsPage,
-  roleGrantsQuery,
-  RoleLookupPage,
-  roleLookupQuery,
-  RolePage,
-  rolesQuery,
-  rolesSummaryQuery,
-  RoleWithUserCountDto,
-  UpdateRoleDto,
-} from "./role_shapes.ts";
+import { requiredName } from "../../domain/shared/name.ts";
+import { listQuery, pagedResultOf, queryBoolean, queryIds } from "../shared/validation.ts";
+import { LOOKUP_LIMIT, lookupPageQuery, lookupPageSize } from "./tenants.ts";
+
+const search = z.string().max(200).optional();
+
+const RoleWithUserCountDto = Role.omit({ permissions: true }).extend({
+  userCount: z.int().meta({ description: "Number of users with the role, without deleted users" }),
+  permissionCount: z.int(),
+  deletedAt,
+}).meta({ id: "RoleWithUserCountDto" });
+
+export const RolePage = pagedResultOf(RoleWithUserCountDto).meta({ id: "RolePage" });
+
+const RoleGrantsPage = pagedResultOf(Role).meta({ id: "RoleGrantsPage" });
+
+export const RoleLookupPage = pagedResultOf(
+  Role.pick({ id: true, name: true, description: true }).meta({ id: "RoleLookupItemDto" }),
+).meta({ id: "RoleLookupPage" });
+
+const name = requiredName(100);
+const description = z.string().trim().max(500).nullable();
+const permissionIds = z.array(uuid).max(10_000).nullish();
+
+const CreateRoleDto = z.object({
+  name,
+  description: description.optional().transform((value) => value || null),
+  permissionIds: permissionIds.transform((ids) => ids ?? []),
+}).meta({ id: "CreateRoleDto" });
+
+const UpdateRoleDto = z.object({
+  name: name.nullish().transform((value) => value ?? undefined),
+  description: description.optional().transform((value) => value === "" ? null : value),
+  permissionIds: permissionIds.meta({
+    description: "null or absent: unchanged; empty: removes all; otherwise replaces the list",
+  }),
+}).meta({ id: "UpdateRoleDto", description: "Omitted fields keep their values" });
+
+const PreviewRoleDto = z.object({
+  permissionIds: z.array(uuid).max(10_000).meta({ description: "All permissions the role would have" }),
+}).meta({ id: "PreviewRoleDto" });
+
+const PreviewMoveDto = z.object({
+  userIds: z.array(uuid).min(1).max(MAX_MOVED),
+  fromRoleId: uuid.nullish().transform((id) => id ?? null).meta({
+    description: "The only role that is taken from its holders; null or absent: all roles are taken",
+  }),
+}).meta({ id: "PreviewMoveDto" });
+
+export const rolesQuery = z.object({ ...listQuery(ROLE_SORTS), isSystemRole: queryBoolean.optional() });
+const GRANTS_LIMIT = 100;
+const roleGrantsQuery = z.object({
+  ...lookupPageQuery(GRANTS_LIMIT),
+  search,
+  isSystemRole: queryBoolean.optional(),
+  ids: queryIds(GRANTS_LIMIT).optional(),
+}).transform((query) => ({ ...query, pageSize: lookupPageSize(query, GRANTS_LIMIT) }));
+const rolesSummaryQuery = z.object({ search });
+
+/** `includeSystemRoles: false` leaves out system roles. */
+export const roleLookupQuery = z.object({
+  ...lookupPageQuery(),
+  search,
+  includeSystemRoles: queryBoolean.default(true),
+  ids: queryIds(LOOKUP_LIMIT).optional(),
+}).transform(({ includeSystemRoles, ...rest }) => ({
+  ...rest,
+  pageSize: lookupPageSize(rest),
+  ...includeSystemRoles ? {} : { isSystemRole: false },
+}));
 
 const endpoint = endpointsIn("Roles");
 

@@ -11,7 +11,7 @@ import {
 } from "../../domain/user_data/imports/user_import.ts";
 import { type Answer, ok } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { pagedResultOf, pageQuery } from "../shared/paging.ts";
+import { pagedResultOf, pageQuery } from "../shared/validation.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
 import { userIdPath } from "./user_shapes.ts";
 

@@ -10,7 +10,7 @@ import {
 } from "../../domain/access/keys/api_keys.ts";
 import { created, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { pagedResultOf } from "../shared/paging.ts";
+import { pagedResultOf } from "../shared/validation.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
 import { keysQuery, newExpiry, RotateKeyRequest, secretRecord } from "./shapes.ts";
 

@@ -4,7 +4,7 @@ import { anyone, byPerson, signedIn } from "../../domain/rights/checks.ts";
 import { HostedLooksDto, readHostedLooks } from "../looks/hosted_page.ts";
 import { ok } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { factorProof } from "./factor_shapes.ts";
+import { factorProof } from "./factors.ts";
 import { escapeHtml } from "../shared/escape_html.ts";
 import { mailedPage } from "./mailed_page.ts";
 

@@ -7,7 +7,7 @@ import { changePassword } from "../../domain/access/account/own_password.ts";
 import { findOwnTenants, readProfile, updateOwnProfile } from "../../domain/access/account/profile.ts";
 import { noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { pagedResultOf, pageQuery } from "../shared/paging.ts";
+import { pagedResultOf, pageQuery } from "../shared/validation.ts";
 import { givenPhoneNumber, uuid } from "../../domain/shared/shapes.ts";
 import { queryIds, queryInteger } from "../shared/validation.ts";
 import { OwnTenantDto, ProfileDto } from "./shapes.ts";

@@ -12,7 +12,7 @@ import {
 import { keysQuery, newExpiry, RotateKeyRequest, secretRecord } from "./shapes.ts";
 import { created, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { pagedResultOf } from "../shared/paging.ts";
+import { pagedResultOf } from "../shared/validation.ts";
 import { instant, uuid } from "../../domain/shared/shapes.ts";
 
 const endpoint = endpointsIn("Service accounts");

@@ -2,8 +2,7 @@ import { z } from "zod";
 import { MAX_LIFE_DAYS, MAX_OVERLAP_SECONDS } from "../../domain/access/keys/key_record.ts";
 import { KEY_SORTS } from "../../domain/access/keys/key_list.ts";
 import { instant } from "../../domain/shared/shapes.ts";
-import { listQuery } from "../shared/paging.ts";
-import { queryInteger } from "../shared/validation.ts";
+import { listQuery, queryInteger } from "../shared/validation.ts";
 
 /** An instant in answers: ISO 8601 in UTC. */
 const timestamp = z.iso.datetime();

@@ -20,9 +20,8 @@ import {
 import { accepted, ok } from "../shared/answer.ts";
 import { ofTenant } from "../jobs/shapes.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { enumName, instant, optionalText, uuid } from "../../domain/shared/shapes.ts";
-import { queryInstant } from "../shared/validation.ts";
+import { pagedResultOf, pageQuery, queryInstant } from "../shared/validation.ts";
 
 const endpoint = endpointsIn("Webhook endpoints");
 

@@ -22,7 +22,7 @@ import { created, ok } from "../shared/answer.ts";
 import { readItems } from "../shared/bulk.ts";
 import type { Call } from "../shared/call.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { pagedResultOf, pageQuery } from "../shared/paging.ts";
+import { pagedResultOf, pageQuery } from "../shared/validation.ts";
 import { enumName, uuid } from "../../domain/shared/shapes.ts";
 import { requireKnownArgs } from "./known_args.ts";
 import { ofTenant, status } from "./shapes.ts";

@@ -14,14 +14,19 @@ import {
   updateClient,
 } from "../../domain/oauth/clients/client_changes.ts";
 import { KEY_SORTS } from "../../domain/access/keys/key_list.ts";
-import { afterStepUp, byPerson, inTenantOrService } from "../../domain/rights/checks.ts";
+import { afterStepUp, byPerson, inTenantOrService, signedIn } from "../../domain/rights/checks.ts";
 import { ACCESS_TOKEN_SECONDS } from "../../infra/tokens.ts";
 import { requiredName } from "../../domain/shared/name.ts";
 import { keyRecord } from "../auth/shapes.ts";
 import { created, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { listQuery, pagedResultOf } from "../shared/paging.ts";
+import { listQuery, pagedResultOf } from "../shared/validation.ts";
 import { enumName, uuid } from "../../domain/shared/shapes.ts";
+import {
+  ConnectedClient,
+  disconnectClient,
+  listConnectedClients,
+} from "../../domain/oauth/connected_clients.ts";
 
 const endpoint = endpointsIn("OAuth clients");
 
@@ -204,5 +209,27 @@ export const clientRoutes = [
     problems: ["OAUTH_CLIENT_NOT_FOUND", "PRECONDITION_FAILED"],
     run: ({ platform, caller, params, call }) =>
       noContentAfter(revokeClient(platform, caller, params.id, call.ifMatch)),
+  }),
+] as const;
+
+const ownEndpoint = endpointsIn("Sign-in");
+
+/** The clients that a user signed in to. */
+export const connectedClientRoutes = [
+  ownEndpoint("GET /api/v1/auth/connected-clients", {
+    id: "listConnectedClients",
+    summary: "List the OAuth clients that the caller signed in to, or allowed scopes",
+    access: byPerson(signedIn),
+    answers: { 200: { description: "At most 100 clients, by name", schema: z.array(ConnectedClient) } },
+    run: async ({ db, caller }) => ok(await listConnectedClients(db, caller)),
+  }),
+  ownEndpoint("DELETE /api/v1/auth/connected-clients/{id}", {
+    id: "disconnectClient",
+    summary: "Withdraw what the caller allowed an OAuth client, and end its sessions of the caller",
+    access: byPerson(signedIn),
+    params: z.object({ id: uuid }),
+    answers: { 204: { description: "The client has no access any more, and must ask again" } },
+    problems: ["OAUTH_CLIENT_NOT_FOUND"],
+    run: ({ platform, caller, params }) => noContentAfter(disconnectClient(platform, caller, params.id)),
   }),
 ] as const;

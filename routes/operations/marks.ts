@@ -11,8 +11,7 @@ import { acrossTenants } from "../../domain/rights/checks.ts";
 import { instant, requiredText, uuid } from "../../domain/shared/shapes.ts";
 import { created, ok } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { pagedResultOf, pageQuery } from "../shared/paging.ts";
-import { queryInteger } from "../shared/validation.ts";
+import { pagedResultOf, pageQuery, queryInteger } from "../shared/validation.ts";
 
 const endpoint = endpointsIn("Operations");
 

@@ -5,7 +5,7 @@ import { listUsage, Usage, USAGE_SORTS } from "../../domain/operations/usage.ts"
 import { uuid } from "../../domain/shared/shapes.ts";
 import { ok } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { listQuery, pagedResultOf } from "../shared/paging.ts";
+import { listQuery, pagedResultOf } from "../shared/validation.ts";
 
 const endpoint = endpointsIn("Operations");
 const { search: _, includeDeleted: __, ...listed } = listQuery(USAGE_SORTS);

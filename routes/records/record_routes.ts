@@ -6,7 +6,7 @@ import { capitalNames, pathOfRecord, type RecordType } from "../../domain/record
 import { created, etagOf, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { bulkRequest, bulkResponseOf, readItems } from "../shared/bulk.ts";
 import { type Area, type Endpoint, endpointsIn, type Operation } from "../shared/endpoint.ts";
-import { listQuery, pagedResultOf } from "../shared/paging.ts";
+import { listQuery, pagedResultOf } from "../shared/validation.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
 
 /** The parts of a record that its routes have types of. */

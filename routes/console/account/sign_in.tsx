@@ -4,7 +4,7 @@ import { newSecret } from "../../../domain/shared/secrets.ts";
 import { isUuid } from "../../../domain/shared/ids.ts";
 import { CATALOGUE, isProblemCode, Problem } from "../../../domain/problems/problem.ts";
 import type { ServicePlatform } from "../../../domain/platform.ts";
-import type { PasskeyInput } from "../../auth/factor_shapes.ts";
+import type { PasskeyInput } from "../../auth/factors.ts";
 import { passkeyOf } from "./passkey_form.tsx";
 import type { Handle } from "../../app.ts";
 import { readHostedLooks } from "../../looks/hosted_page.ts";
