@@ -1,6 +1,5 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { belongsTo, EVERY_TENANT } from "../shared/belongs_to.ts";
-import { idWithin, limitTo, stateLiteral } from "../shared/list_order.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import { shownAddress } from "./addresses.ts";
 import { channelDisplay } from "./channels.ts";
@@ -14,7 +13,7 @@ import {
   STATUSES,
 } from "./status.ts";
 import { mailForms } from "../../infra/mail/mail_address.ts";
-import { countList } from "../shared/read_page.ts";
+import { countList, idWithin, limitTo, stateLiteral } from "../shared/lists.ts";
 import { tenantKeyOf } from "./tenant_key.ts";
 
 export interface NotificationSummary {

@@ -5,7 +5,7 @@ import { invalid, problem } from "../problems/problem.ts";
 import type { Caller } from "../rights/caller.ts";
 import { firstIdOf, newId } from "../shared/ids.ts";
 import type { PagedResult, PageRequest } from "../shared/paging.ts";
-import { readPage } from "../shared/read_page.ts";
+import { readPage } from "../shared/lists.ts";
 import { time } from "../shared/shapes.ts";
 import { requireVersion } from "../shared/version.ts";
 import { addressKey, addressMistake } from "./addresses.ts";

@@ -9,7 +9,7 @@ import { problem } from "../problems/problem.ts";
 import type { Caller } from "../rights/caller.ts";
 import { newId } from "../shared/ids.ts";
 import type { PagedResult, PageRequest } from "../shared/paging.ts";
-import { readPage } from "../shared/read_page.ts";
+import { readPage } from "../shared/lists.ts";
 import { time } from "../shared/shapes.ts";
 
 export const DeployMark = z.object({

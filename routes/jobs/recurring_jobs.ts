@@ -9,12 +9,12 @@ import {
   pauseRecurringJob,
   readNextRuns,
   readRecurringJob,
+  RecurringJob,
   resumeRecurringJob,
   triggerRecurringJob,
   updateRecurringJob,
 } from "../../domain/jobs/recurring/recurring.ts";
 import { definedMembers } from "../../domain/shared/defined_members.ts";
-import { RecurringJob } from "../../domain/jobs/recurring/recurring_row.ts";
 import { JobSummary } from "../../domain/jobs/job_row.ts";
 import { created, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";

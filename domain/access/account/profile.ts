@@ -9,9 +9,8 @@ import { requireVersion } from "../../shared/version.ts";
 import { emitUserUpdated } from "../users/user_events.ts";
 import { lockUser } from "../users/user_lock.ts";
 import { changedPhoneNumber } from "../../shared/phone_number.ts";
-import { allOf, matches } from "../../shared/list_order.ts";
 import type { PagedResult, PageRequest } from "../../shared/paging.ts";
-import { readPage } from "../../shared/read_page.ts";
+import { allOf, matches, readPage } from "../../shared/lists.ts";
 
 /** The signed-in user, as the sign-in routes return it. */
 export interface Profile {

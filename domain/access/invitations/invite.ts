@@ -5,8 +5,7 @@ import { problem } from "../../problems/problem.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
 import { newId } from "../../shared/ids.ts";
 import { digest, newSecret } from "../../shared/secrets.ts";
-import { requireVersion } from "../../shared/version.ts";
-import type { Versioned } from "../../shared/versioned.ts";
+import { requireVersion, type Versioned } from "../../shared/version.ts";
 import type { AccessPlatform } from "../platform.ts";
 import { permissionsOfRoles, requireMayAssignRoles } from "../roles/escalation.ts";
 import { lockLinkTargets, requireCapacity, requireTargets } from "../users/link_targets.ts";
@@ -14,7 +13,7 @@ import { type Invitation, invitationNotFound, readInvitation } from "./invitatio
 import { LOOKS_OF } from "../../notifications/content.ts";
 import { fullName } from "../../rights/user_lookup.ts";
 import { readDefaultLocale } from "../../templates/locales.ts";
-import { linkMail, linkUrl } from "../account/link_mail.ts";
+import { linkMail, linkUrl } from "../account/owner_mail.ts";
 import { requireInvitations } from "../account/registration.ts";
 import { permissionCodes } from "../../rights/held_permissions.ts";
 import { loadPermissionsIn } from "../../rights/service_account_rights.ts";

@@ -2,10 +2,9 @@ import type { Sql, SqlPart } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
 import { type Caller, isSystemAdmin, type TenantCaller } from "../../rights/caller.ts";
 import type { PermissionReach } from "../../rights/catalog.ts";
-import { allOf, matches, orderBy, pageOf, type SortDirection } from "../../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
-import { countList } from "../../shared/read_page.ts";
-import { type Versioned, versioned } from "../../shared/versioned.ts";
+import { allOf, countList, matches, orderBy, pageOf, type SortDirection } from "../../shared/lists.ts";
+import { type Versioned, versioned } from "../../shared/version.ts";
 
 export const PERMISSION_SORTS = ["code", "category", "createdAt"] as const;
 /** SQL expression of each sort key. */

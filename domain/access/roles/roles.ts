@@ -2,10 +2,17 @@ import { z } from "zod";
 import { time } from "../../shared/shapes.ts";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
-import { allOf, matches, orderBy, pageOf, type SortDirection } from "../../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
-import { countList, readPage } from "../../shared/read_page.ts";
-import { type Versioned, versioned } from "../../shared/versioned.ts";
+import {
+  allOf,
+  countList,
+  matches,
+  orderBy,
+  pageOf,
+  readPage,
+  type SortDirection,
+} from "../../shared/lists.ts";
+import { type Versioned, versioned } from "../../shared/version.ts";
 import { tenantNotFound } from "../tenant_not_found.ts";
 
 export const ROLE_SORTS = ["name", "createdAt", "userCount"] as const;

@@ -4,7 +4,7 @@ import { type KeyListRequest, listKeys } from "../../access/keys/key_list.ts";
 import { problem } from "../../problems/problem.ts";
 import { API_SCOPES, type Caller, isSystemAdmin } from "../../rights/caller.ts";
 import type { PagedResult } from "../../shared/paging.ts";
-import { type Versioned, versioned } from "../../shared/versioned.ts";
+import { type Versioned, versioned } from "../../shared/version.ts";
 
 export const CLIENT_KINDS = ["confidential", "public"] as const;
 /** A confidential client keeps a secret on a server. A public one runs on the user's device and has none. */

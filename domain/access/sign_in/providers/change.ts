@@ -9,7 +9,7 @@ import { type FieldErrors, invalid, problem } from "../../../problems/problem.ts
 import type { TenantCaller } from "../../../rights/caller.ts";
 import { newId } from "../../../shared/ids.ts";
 import { requiredName } from "../../../shared/name.ts";
-import { countRows } from "../../../shared/read_page.ts";
+import { countRows } from "../../../shared/lists.ts";
 import { enumName, requiredText, uuid } from "../../../shared/shapes.ts";
 import { requireVersion } from "../../../shared/version.ts";
 import { tellClients } from "../../access_changes.ts";

@@ -4,7 +4,7 @@ import type { Sql } from "../../../../infra/postgres/postgres.ts";
 import { invalid, type Problem, problem } from "../../../problems/problem.ts";
 import type { PagedResult, PageRequest } from "../../../shared/paging.ts";
 import type { Platform } from "../../../shared/platform.ts";
-import { readPage } from "../../../shared/read_page.ts";
+import { readPage } from "../../../shared/lists.ts";
 import { time } from "../../../shared/shapes.ts";
 import { createSecretBox, type SecretBox } from "../../../../infra/encryption.ts";
 
