@@ -1,13 +1,15 @@
+import { z } from "zod";
+import { time } from "../shared/shapes.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { belongsTo, EVERY_TENANT } from "../shared/belongs_to.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import { shownAddress } from "./addresses.ts";
-import { channelDisplay } from "./channels.ts";
+import { channelDisplay, channelName } from "./channels.ts";
 import { countByStatus, type NotificationFilter, totalOf } from "./counts.ts";
 import {
+  DELIVERY_STATES,
   type DeliveryState,
-  type NotificationChannel,
-  type NotificationPriority,
+  NOTIFICATION_PRIORITIES,
   type NotificationStatus,
   STATUS_DISPLAY,
   STATUSES,
@@ -16,26 +18,38 @@ import { mailForms } from "../../infra/mail/mail_address.ts";
 import { countList, idWithin, limitTo, stateLiteral } from "../shared/lists.ts";
 import { tenantKeyOf } from "./tenant_key.ts";
 
-export interface NotificationSummary {
-  id: string;
-  tenantId: string | null;
-  channel: NotificationChannel;
-  channelDisplay: string;
-  status: NotificationStatus;
-  statusDisplay: string;
-  priority: NotificationPriority;
-  subject: string | null;
-  /** The first recipient; null if the address is not shown or erased. */
-  recipient: string | null;
-  recipientCount: number;
-  templateSlug: string | null;
-  category: string | null;
-  deliveryState: DeliveryState | null;
-  retryCount: number;
-  scheduledAt: Date | null;
-  sentAt: Date | null;
-  createdAt: Date;
-}
+/** Members of a message in lists and alone. */
+export const messageMembers = {
+  id: z.guid(),
+  channel: channelName,
+  channelDisplay: z.string(),
+  status: z.enum(STATUSES),
+  statusDisplay: z.string(),
+  priority: z.enum(NOTIFICATION_PRIORITIES),
+  subject: z.string().nullable(),
+  retryCount: z.int().meta({ description: "Repeated attempts, whatever the reason" }),
+  scheduledAt: time.nullable(),
+  sentAt: time.nullable(),
+  createdAt: time,
+};
+
+export const reportedState = z.enum(DELIVERY_STATES).nullable().meta({
+  description:
+    "What the provider reported after it had accepted the message; of several reports, the strongest",
+});
+
+export const NotificationSummary = z.object({
+  ...messageMembers,
+  tenantId: z.guid().nullable(),
+  // Null if the address is not shown or erased.
+  recipient: z.string().nullable().meta({ description: "The first recipient" }),
+  recipientCount: z.int(),
+  templateSlug: z.string().nullable(),
+  category: z.string().nullable(),
+  deliveryState: reportedState,
+})
+  .meta({ id: "NotificationSummaryDto" });
+export type NotificationSummary = z.output<typeof NotificationSummary>;
 
 type NotificationRow = Omit<NotificationSummary, "channelDisplay" | "statusDisplay">;
 

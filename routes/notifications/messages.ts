@@ -2,8 +2,8 @@ import { z } from "zod";
 import { inTenantOrService } from "../../domain/rights/checks.ts";
 import { cancelScheduled, retryNotification } from "../../domain/notifications/sending/cancel_retry.ts";
 import { NotificationStats, readStats } from "../../domain/notifications/stats.ts";
-import { listNotifications } from "../../domain/notifications/list.ts";
-import { readNotification } from "../../domain/notifications/read.ts";
+import { listNotifications, NotificationSummary } from "../../domain/notifications/list.ts";
+import { NotificationDetail, readNotification } from "../../domain/notifications/read.ts";
 import { scheduleMessage, sendMessage } from "../../domain/notifications/sending/send.ts";
 import type { ProblemCode } from "../../domain/problems/problem.ts";
 import { contentTag } from "../../domain/shared/version.ts";
@@ -19,16 +19,13 @@ import {
   bodyText,
   channel,
   deliveryState,
-  NotificationDetailDto,
-  NotificationResultDto,
-  NotificationSummaryDto,
   replyTo,
   SendRequest,
   slug,
   status,
 } from "./shapes.ts";
 import { sendDirectEmail, sendDirectPush } from "../../domain/notifications/sending/direct.ts";
-import type { NotificationResult } from "../../domain/notifications/status.ts";
+import { NotificationResult } from "../../domain/notifications/status.ts";
 
 const endpoint = endpointsIn("Notifications");
 
@@ -52,7 +49,7 @@ const refusals: ProblemCode[] = [
   "NOTIFICATION_TEMPLATE_NOT_FOUND",
   "NOTIFICATION_TEMPLATE_VARIABLES_MISSING",
 ];
-const result = (description: string) => ({ 200: { description, schema: NotificationResultDto } });
+const result = (description: string) => ({ 200: { description, schema: NotificationResult } });
 
 /** Sends, schedules, cancels and retries messages; lists and reads them with their delivery attempts. */
 export const messageRoutes = [
@@ -112,7 +109,7 @@ export const messageRoutes = [
       status: status.optional(),
       ...filters,
     }),
-    answers: { 200: { description: "A page of messages", schema: pagedResultOf(NotificationSummaryDto) } },
+    answers: { 200: { description: "A page of messages", schema: pagedResultOf(NotificationSummary) } },
     async run({ db, caller, query: { page, pageSize, everywhere, ...filter } }) {
       const tenantId = listedTenant(caller, { ...filter, everywhere });
       return ok(await listNotifications(db, { ...filter, tenantId }, { page, pageSize }));
@@ -133,7 +130,7 @@ export const messageRoutes = [
     summary: "Read a message, its recipients and all delivery attempts",
     access,
     params,
-    answers: { 200: { etag: true, description: "The message", schema: NotificationDetailDto } },
+    answers: { 200: { etag: true, description: "The message", schema: NotificationDetail } },
     problems: ["NOTIFICATION_NOT_FOUND"],
     async run({ db, caller, params }) {
       const detail = await readNotification(db, caller.tenantId, params.id);
@@ -148,7 +145,7 @@ const answers = {
     description:
       "The status: `Sent`; `Failed` if some recipients did not get it and a job retries them; `Sending` if the " +
       "provider has not answered in time, also for a repeat with the same Idempotency-Key",
-    schema: NotificationResultDto,
+    schema: NotificationResult,
   },
 };
 

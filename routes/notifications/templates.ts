@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { NotificationResult } from "../../domain/notifications/status.ts";
 import { requiredName } from "../../domain/shared/name.ts";
 import { byPerson, inTenantOrService } from "../../domain/rights/checks.ts";
 import {
@@ -22,7 +23,6 @@ import { enumName, optionalObject, optionalText, requiredText, uuid } from "../.
 import { pagedResultOf, pageQuery, queryBoolean } from "../shared/validation.ts";
 import {
   bodyText,
-  NotificationResultDto,
   NotificationTemplateDetailDto,
   NotificationTemplateDto,
   NotificationTemplateListItem,
@@ -242,7 +242,7 @@ export const templateRenderingRoutes = [
     }),
     bodyOptional: true,
     creates: "atomically",
-    answers: { 200: { description: "The queued message", schema: NotificationResultDto } },
+    answers: { 200: { description: "The queued message", schema: NotificationResult } },
     problems: [
       "NOTIFICATION_TEMPLATE_NOT_FOUND",
       "NOTIFICATION_TEMPLATE_INVALID",
