@@ -8,25 +8,24 @@ import {
 import {
   createPermission,
   deletePermission,
+  NewPermission,
+  PermissionChange,
   updatePermission,
 } from "../../domain/access/permissions/permission_changes.ts";
 import {
   listPermissions,
   PERMISSION_SORTS,
+  PermissionDetails,
+  REACHES,
   readPermission,
   readPermissionByCode,
 } from "../../domain/access/permissions/permissions.ts";
 import { setDefaultRoles } from "../../domain/access/permissions/default_role_changes.ts";
 import { created, ok, okAfter, text } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { deletedAt, enumName, uuid } from "../../domain/shared/shapes.ts";
+import { enumName, uuid } from "../../domain/shared/shapes.ts";
 import { versionedAnswer } from "./answers.ts";
-import {
-  permissionCategory,
-  permissionCode,
-  permissionDescription,
-} from "../../domain/access/permissions/permission_fields.ts";
-import { IMPORT_OUTCOMES, importPermissionsAs } from "../../domain/access/permissions/permission_import.ts";
+import { importPermissionsAs, ImportResult } from "../../domain/access/permissions/permission_import.ts";
 import {
   IMPORT_MODES,
   rowsOfDocument,
@@ -40,52 +39,19 @@ import { DEFAULT_ROLES } from "../../domain/access/roles/default_roles.ts";
 import { listQuery, pagedResultOf, queryBoolean, queryInteger } from "../shared/validation.ts";
 import { nextTurn } from "../../domain/shared/in_turns.ts";
 
-const REACHES = ["Platform", "Tenant"] as const;
-const timestamp = z.iso.datetime();
-
-const PermissionDetailsDto = z.object({
-  id: z.guid(),
-  code: z.string(),
-  description: z.string().nullable(),
-  category: z.string(),
-  reach: z.enum(REACHES),
-  tenantId: z.guid().nullable().meta({ description: "The tenant that created it; null: the catalog" }),
-  isSystem: z.boolean().meta({ description: "The service itself uses it" }),
-  roleCount: z.int().meta({
-    description: "Number of roles with it: of the token's tenant; of all tenants with admin:system",
-  }),
-  defaultRoles: z.array(z.string()).meta({
-    description: "Names of the catalog roles that have it in every tenant",
-  }),
-  createdAt: timestamp,
-  updatedAt: timestamp,
-  deletedAt,
-}).meta({ id: "PermissionDetailsDto" });
-
-const PermissionPage = pagedResultOf(PermissionDetailsDto).meta({ id: "PermissionPage" });
+const PermissionPage = pagedResultOf(PermissionDetails).meta({ id: "PermissionPage" });
 
 const PermissionCatalogPage = pagedResultOf(
   z.object({
     category: z.string(),
     permissionCount: z.int(),
-    permissions: z.array(PermissionDetailsDto),
+    permissions: z.array(PermissionDetails),
   }).meta({ id: "PermissionCatalogGroupDto" }),
 ).meta({ id: "PermissionCatalogPage" });
 
 const PermissionCategorySuggestionResultDto = z.object({
   items: z.array(z.object({ category: z.string(), permissionCount: z.int() })),
 }).meta({ id: "PermissionCategorySuggestionResultDto" });
-
-const CreatePermissionDto = z.object({
-  code: permissionCode,
-  description: permissionDescription.transform((value) => value ?? null),
-  category: permissionCategory,
-}).meta({ id: "CreatePermissionDto" });
-
-const UpdatePermissionDto = z.object({
-  description: permissionDescription,
-  category: permissionCategory.nullish().transform((value) => value ?? undefined),
-}).meta({ id: "UpdatePermissionDto", description: "Omitted fields keep their values" });
 
 const DefaultRolesDto = z.object({
   roles: z.array(enumName(DEFAULT_ROLES)).max(100).meta({
@@ -111,23 +77,6 @@ const ImportItems = z.object({
   permissions: z.array(importedPermission),
   catalog: z.array(z.object({ category: z.unknown(), permissions: z.array(importedPermission) })),
 });
-
-const PermissionImportResultDto = z.object({
-  mode: z.enum(IMPORT_MODES),
-  dryRun: z.boolean(),
-  upsert: z.boolean(),
-  total: z.int(),
-  created: z.int(),
-  updated: z.int(),
-  unchanged: z.int(),
-  failed: z.int(),
-  rows: z.array(z.object({
-    row: z.int().meta({ description: "Number of the permission in the document, from 1" }),
-    code: z.string().nullable(),
-    outcome: z.enum(IMPORT_OUTCOMES),
-    errors: z.array(z.string()),
-  })),
-}).meta({ id: "PermissionImportResultDto" });
 
 const filters = {
   category: z.string().max(100).optional(),
@@ -155,7 +104,7 @@ const endpoint = endpointsIn("Permissions");
 
 const params = z.object({ id: uuid });
 const onePermission = {
-  200: { etag: true as const, description: "The permission", schema: PermissionDetailsDto },
+  200: { etag: true as const, description: "The permission", schema: PermissionDetails },
 };
 
 /** Permissions of the catalog and of the token's tenant. Those of other tenants answer PERMISSION_NOT_FOUND. */
@@ -207,9 +156,9 @@ export const permissionRoutes = [
     id: "createPermission",
     summary: "Create a permission of the tenant; in the platform tenant with admin:system, of the catalog",
     access: inTenant("create:permissions"),
-    body: CreatePermissionDto,
+    body: NewPermission,
     creates: "atomically",
-    answers: { 201: { description: "The new permission", schema: PermissionDetailsDto } },
+    answers: { 201: { description: "The new permission", schema: PermissionDetails } },
     problems: ["PERMISSION_ALREADY_EXISTS"],
     async run({ platform, caller, body }) {
       const { value } = await createPermission(platform, caller, body);
@@ -221,7 +170,7 @@ export const permissionRoutes = [
     summary: "Change a permission's description or category",
     access: inTenant("update:permissions"),
     params,
-    body: UpdatePermissionDto,
+    body: PermissionChange,
     answers: onePermission,
     problems: [
       "PERMISSION_NOT_FOUND",
@@ -271,7 +220,7 @@ export const permissionRoutes = [
 ] as const;
 
 const IMPORT_LIMIT = 10 * 1024 * 1024;
-const outcome = { 200: { description: "The result of every row", schema: PermissionImportResultDto } };
+const outcome = { 200: { description: "The result of every row", schema: ImportResult } };
 
 /** Import of many permissions from a JSON body or an uploaded CSV or JSON file. */
 export const permissionImportRoutes = [

@@ -5,7 +5,9 @@ import {
   assignPermission,
   createRole,
   deleteRole,
+  NewRole,
   revokePermission,
+  RoleChange,
   updateRole,
 } from "../../domain/access/roles/role_changes.ts";
 import { MAX_MOVED, previewMove } from "../../domain/access/roles/move_preview.ts";
@@ -18,49 +20,25 @@ import {
   Role,
   ROLE_SORTS,
   RolesSummary,
+  RoleWithUserCount,
   summarizeRoles,
 } from "../../domain/access/roles/roles.ts";
 import { created, ok, okAfter } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { deletedAt, uuid } from "../../domain/shared/shapes.ts";
+import { uuid } from "../../domain/shared/shapes.ts";
 import { versionedAnswer } from "./answers.ts";
-import { requiredName } from "../../domain/shared/name.ts";
 import { listQuery, pagedResultOf, queryBoolean, queryIds } from "../shared/validation.ts";
 import { LOOKUP_LIMIT, lookupPageQuery, lookupPageSize } from "./tenants.ts";
 
 const search = z.string().max(200).optional();
 
-const RoleWithUserCountDto = Role.omit({ permissions: true }).extend({
-  userCount: z.int().meta({ description: "Number of users with the role, without deleted users" }),
-  permissionCount: z.int(),
-  deletedAt,
-}).meta({ id: "RoleWithUserCountDto" });
-
-export const RolePage = pagedResultOf(RoleWithUserCountDto).meta({ id: "RolePage" });
+export const RolePage = pagedResultOf(RoleWithUserCount).meta({ id: "RolePage" });
 
 const RoleGrantsPage = pagedResultOf(Role).meta({ id: "RoleGrantsPage" });
 
 export const RoleLookupPage = pagedResultOf(
   Role.pick({ id: true, name: true, description: true }).meta({ id: "RoleLookupItemDto" }),
 ).meta({ id: "RoleLookupPage" });
-
-const name = requiredName(100);
-const description = z.string().trim().max(500).nullable();
-const permissionIds = z.array(uuid).max(10_000).nullish();
-
-const CreateRoleDto = z.object({
-  name,
-  description: description.optional().transform((value) => value || null),
-  permissionIds: permissionIds.transform((ids) => ids ?? []),
-}).meta({ id: "CreateRoleDto" });
-
-const UpdateRoleDto = z.object({
-  name: name.nullish().transform((value) => value ?? undefined),
-  description: description.optional().transform((value) => value === "" ? null : value),
-  permissionIds: permissionIds.meta({
-    description: "null or absent: unchanged; empty: removes all; otherwise replaces the list",
-  }),
-}).meta({ id: "UpdateRoleDto", description: "Omitted fields keep their values" });
 
 const PreviewRoleDto = z.object({
   permissionIds: z.array(uuid).max(10_000).meta({ description: "All permissions the role would have" }),
@@ -142,7 +120,7 @@ export const roleRoutes = [
     summary: "Read a role with its counts",
     access: inTenant("read:roles"),
     params,
-    answers: { 200: { etag: true, description: "The role", schema: RoleWithUserCountDto } },
+    answers: { 200: { etag: true, description: "The role", schema: RoleWithUserCount } },
     problems: ["ROLE_NOT_FOUND"],
     run: async ({ db, caller, params }) =>
       versionedAnswer(await readCountedRole(db, caller.tenantId, params.id)),
@@ -154,7 +132,7 @@ export const roleRoutes = [
       "The role belongs to the tenant of the request (`tenantId` and `tenantName` of the answer) and can be assigned " +
       "only there. A caller who assigns it must have all of its permissions in that tenant.",
     access: inTenant("create:roles"),
-    body: CreateRoleDto,
+    body: NewRole,
     creates: "atomically",
     answers: { 201: { description: "The new role", schema: Role } },
     problems: [
@@ -173,7 +151,7 @@ export const roleRoutes = [
     summary: "Change a role; `permissionIds`, if sent, replaces its permissions",
     access: inTenant("update:roles"),
     params,
-    body: UpdateRoleDto,
+    body: RoleChange,
     answers: oneRole,
     problems: [
       "ROLE_NOT_FOUND",

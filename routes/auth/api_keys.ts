@@ -12,13 +12,14 @@ import { created, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf } from "../shared/validation.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
-import { keysQuery, newExpiry, RotateKeyRequest, secretRecord } from "./shapes.ts";
+import { keysQuery, newExpiry, RotateKeyRequest } from "./shapes.ts";
+import { KeyRecord } from "../../domain/access/keys/key_record.ts";
 
 const endpoint = endpointsIn("API keys");
 
-const ApiKeyDto = z.object(secretRecord).meta({ id: "ApiKeyDto" });
+const ApiKeyDto = KeyRecord.meta({ id: "ApiKeyDto" });
 const ApiKeyCreatedDto = z.object({
-  ...secretRecord,
+  ...KeyRecord.shape,
   key: z.string().meta({
     description: "The key, shown only in this answer. Send it as `Authorization: Bearer`",
   }),

@@ -10,7 +10,7 @@ import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/validation.ts";
 import { givenPhoneNumber, uuid } from "../../domain/shared/shapes.ts";
 import { queryIds, queryInteger } from "../shared/validation.ts";
-import { OwnTenantDto, ProfileDto } from "./shapes.ts";
+import { OwnTenant, Profile } from "../../domain/access/account/profile.ts";
 
 const endpoint = endpointsIn("Sign-in");
 
@@ -37,7 +37,7 @@ export const ownAccountRoutes = [
           "The maximum number of `tenants`; absent: all. GET /api/v1/auth/tenants finds the others",
       }),
     }),
-    answers: { 200: { etag: true, description: "The caller", schema: ProfileDto } },
+    answers: { 200: { etag: true, description: "The caller", schema: Profile } },
     async run({ db, caller, query: { maxTenants } }) {
       const { userId, tenantId } = caller;
       const { profile, version } = await readProfile(db, userId, tenantId, onlyTenantOf(caller), maxTenants);
@@ -58,7 +58,7 @@ export const ownAccountRoutes = [
       ids: queryIds(MAX_FOUND).optional(),
     }),
     answers: {
-      200: { description: "A page of tenants, the default one first", schema: pagedResultOf(OwnTenantDto) },
+      200: { description: "A page of tenants, the default one first", schema: pagedResultOf(OwnTenant) },
     },
     async run({ db, caller, query }) {
       return ok(await findOwnTenants(db, caller.userId, onlyTenantOf(caller), query));
@@ -74,7 +74,7 @@ export const ownAccountRoutes = [
       lastName: name,
       phoneNumber: givenPhoneNumber,
     }).meta({ id: "UpdateMeRequest", description: "Omitted fields keep their values; null clears them" }),
-    answers: { 200: { etag: true, description: "The caller", schema: ProfileDto } },
+    answers: { 200: { etag: true, description: "The caller", schema: Profile } },
     problems: ["PRECONDITION_FAILED"],
     async run({ platform, caller, body, call }) {
       const { profile, version } = await updateOwnProfile(platform, caller, body, call.ifMatch);

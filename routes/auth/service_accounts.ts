@@ -9,7 +9,8 @@ import {
   rotateServiceAccount,
   updateServiceAccount,
 } from "../../domain/access/keys/service_accounts.ts";
-import { keysQuery, newExpiry, RotateKeyRequest, secretRecord } from "./shapes.ts";
+import { keysQuery, newExpiry, RotateKeyRequest } from "./shapes.ts";
+import { KeyRecord } from "../../domain/access/keys/key_record.ts";
 import { created, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf } from "../shared/validation.ts";
@@ -26,7 +27,7 @@ const secret = z.string().meta({
   description: "The secret, shown only in this answer. Send it as `Authorization: Bearer`",
 });
 const account = {
-  ...secretRecord,
+  ...KeyRecord.shape,
   clientId: z.string(),
   tenants: z.union([z.literal("all"), z.array(z.guid())]),
 };
@@ -134,7 +135,7 @@ export const serviceAccountRoutes = [
           id: z.guid(),
           clientId: z.string(),
           secret,
-          formerSecretUntil: secretRecord.formerSecretUntil,
+          formerSecretUntil: KeyRecord.shape.formerSecretUntil,
         }).meta({ id: "ServiceAccountSecretDto" }),
       },
     },

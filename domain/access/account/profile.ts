@@ -1,3 +1,5 @@
+import { z } from "zod";
+import { time } from "../../shared/shapes.ts";
 import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { problem } from "../../problems/problem.ts";
@@ -12,25 +14,37 @@ import { changedPhoneNumber } from "../../shared/phone_number.ts";
 import type { PagedResult, PageRequest } from "../../shared/paging.ts";
 import { allOf, matches, readPage } from "../../shared/lists.ts";
 
+/** A tenant that a user may switch to: an active link to an active tenant. */
+export const OwnTenant = z.object({
+  id: z.guid(),
+  name: z.string(),
+  type: z.string(),
+  isDefault: z.boolean(),
+}).meta({ id: "OwnTenantDto" });
+type OwnTenant = z.output<typeof OwnTenant>;
+
 /** The signed-in user, as the sign-in routes return it. */
-export interface Profile {
-  user: {
-    id: string;
-    email: string;
-    firstName: string;
-    lastName: string;
-    phoneNumber: string | null;
-    appIds: string[];
-    roles: string[];
-    lastLoginAt: Date | null;
-    createdAt: Date;
-    updatedAt: Date;
-  };
-  tenant: { id: string; name: string; type: string } | null;
-  permissions: string[];
-  /** Tenants the user may switch to (active links to active tenants): the default first, then the platform, then by name. */
-  tenants: { id: string; name: string; type: string; isDefault: boolean }[];
-}
+export const Profile = z.object({
+  user: z.object({
+    id: z.guid(),
+    email: z.string(),
+    firstName: z.string(),
+    lastName: z.string(),
+    phoneNumber: z.string().nullable(),
+    appIds: z.array(z.string()),
+    roles: z.array(z.string()),
+    lastLoginAt: time.nullable(),
+    createdAt: time,
+    updatedAt: time,
+  }),
+  tenant: z.object({ id: z.guid(), name: z.string(), type: z.string() }).nullable(),
+  permissions: z.array(z.string()),
+  tenants: z.array(OwnTenant).meta({ description: "Tenants the user can switch to, the default first" }),
+}).meta({
+  id: "ProfileDto",
+  description: "The signed-in user, the tenant of the token, and the permissions there",
+});
+type Profile = z.output<typeof Profile>;
 
 /** Fields a user may change of their own account; absent ones keep their value. */
 export interface ProfileChange {
@@ -105,14 +119,6 @@ export async function updateOwnProfile(
     }
     return await readProfile(tx, caller.userId, caller.tenantId, caller.boundTo);
   });
-}
-
-/** A tenant that a user may switch to. */
-interface OwnTenant {
-  id: string;
-  name: string;
-  type: string;
-  isDefault: boolean;
 }
 
 /**

@@ -1,3 +1,5 @@
+import { z } from "zod";
+import { permissionCategory, permissionCode, permissionDescription } from "./permission_fields.ts";
 import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { problem } from "../../problems/problem.ts";
@@ -11,17 +13,18 @@ import { findTakenCodes, lockPermissionCodes } from "./permission_codes.ts";
 import { type PermissionDetails, permissionNotFound, readPermission } from "./permissions.ts";
 import { ownerFor } from "../tenants/owner.ts";
 
-export interface NewPermission {
-  code: string;
-  description: string | null;
-  category: string;
-}
+export const NewPermission = z.object({
+  code: permissionCode,
+  description: permissionDescription.transform((value) => value ?? null),
+  category: permissionCategory,
+}).meta({ id: "CreatePermissionDto" });
+type NewPermission = z.output<typeof NewPermission>;
 
-/** Fields to change; absent ones keep their value. */
-export interface PermissionChange {
-  description?: string | null | undefined;
-  category?: string | undefined;
-}
+export const PermissionChange = z.object({
+  description: permissionDescription,
+  category: permissionCategory.nullish().transform((value) => value ?? undefined),
+}).meta({ id: "UpdatePermissionDto", description: "Omitted fields keep their values" });
+type PermissionChange = z.output<typeof PermissionChange>;
 
 interface LockedPermission extends NewPermission {
   tenantId: string | null;

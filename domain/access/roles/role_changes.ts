@@ -1,3 +1,6 @@
+import { z } from "zod";
+import { requiredName } from "../../shared/name.ts";
+import { uuid } from "../../shared/shapes.ts";
 import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { problem } from "../../problems/problem.ts";
@@ -145,18 +148,25 @@ async function recordGrant(
   await emitRolesChanged(p, tx, [value]);
 }
 
-interface NewRole {
-  name: string;
-  description: string | null;
-  permissionIds: string[];
-}
+const name = requiredName(100);
+const description = z.string().trim().max(500).nullable();
+const permissionIds = z.array(uuid).max(10_000).nullish();
 
-/** A change of a role. Absent members keep their value. The permissions also stay if their list is null. */
-interface RoleChange {
-  name?: string | undefined;
-  description?: string | null | undefined;
-  permissionIds?: string[] | null | undefined;
-}
+export const NewRole = z.object({
+  name,
+  description: description.optional().transform((value) => value || null),
+  permissionIds: permissionIds.transform((ids) => ids ?? []),
+}).meta({ id: "CreateRoleDto" });
+type NewRole = z.output<typeof NewRole>;
+
+export const RoleChange = z.object({
+  name: name.nullish().transform((value) => value ?? undefined),
+  description: description.optional().transform((value) => value === "" ? null : value),
+  permissionIds: permissionIds.meta({
+    description: "null or absent: unchanged; empty: removes all; otherwise replaces the list",
+  }),
+}).meta({ id: "UpdateRoleDto", description: "Omitted fields keep their values" });
+type RoleChange = z.output<typeof RoleChange>;
 
 /**
  * Creates a role in the caller's tenant.
