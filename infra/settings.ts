@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { AREA_NAMES } from "./areas.ts";
 import { SIGNING_SECRET, SIGNING_SECRET_EXPECTED } from "./http_out/signing_secret.ts";
-import { MESSAGE_SETTINGS } from "./message_settings.ts";
 import {
   archiveKinds,
   areas,
@@ -13,6 +12,7 @@ import {
   isResetUrl,
   json,
   keys32,
+  MESSAGE_SETTINGS,
   openIdProviders,
   origins,
   paths,

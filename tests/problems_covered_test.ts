@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { RECORDS } from "../domain/records/records.ts";
-import { CATALOGUE } from "../domain/problems/catalogue.ts";
+import { CATALOGUE } from "../domain/problems/problem.ts";
 import { testFilesIn } from "./support/tiers.ts";
 
 const here = import.meta.dirname ?? ".";

@@ -3,9 +3,8 @@ import { time } from "../shared/shapes.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { type Caller, isSystemAdmin } from "../rights/caller.ts";
 import { firstIdOf } from "../shared/ids.ts";
-import { allOf, pageOf } from "../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
-import { countList } from "../shared/read_page.ts";
+import { allOf, countList, pageOf } from "../shared/lists.ts";
 import { namesOf, readNames } from "./entry_names.ts";
 
 /** Clocks of instances and of the database differ by less. */

@@ -1,7 +1,7 @@
 import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { belongsTo } from "../shared/belongs_to.ts";
-import { countRows } from "../shared/read_page.ts";
+import { countRows } from "../shared/lists.ts";
 import { subscriptionsChanged } from "./job_events.ts";
 import type { DisabledEndpoint, EventPlatform } from "./platform.ts";
 

@@ -10,7 +10,7 @@ import { auditEndpoint, readEndpoint } from "./endpoints.ts";
 import type { EventPlatform } from "./platform.ts";
 import { requeueDeliveries } from "./requeue.ts";
 import { runBatches } from "../shared/batches.ts";
-import { countRows } from "../shared/read_page.ts";
+import { countRows } from "../shared/lists.ts";
 
 /** The most deliveries that one request sends again, and that it counts. */
 export const MAX_REDELIVERED = 100_000;

@@ -1,6 +1,5 @@
 import { renditionJob } from "./renditions.ts";
-import { rescanBatchJob, rescanJob } from "./rescan.ts";
-import { notifyOwnersJob } from "./rescan_notice.ts";
+import { notifyOwnersJob, rescanBatchJob, rescanJob } from "./rescan.ts";
 import { scanFileJob } from "./scan_job.ts";
 import { fileSweeps } from "./sweeps.ts";
 

@@ -1,9 +1,8 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import type { Caller } from "../rights/caller.ts";
 import { belongsTo } from "../shared/belongs_to.ts";
-import { matches, pageOf } from "../shared/list_order.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
-import { countList } from "../shared/read_page.ts";
+import { countList, matches, pageOf } from "../shared/lists.ts";
 import { EXPORT_PROFILE } from "./profiles.ts";
 import { type FileRecord, fileRecord, type FileRow, type FileStatus, type RetentionClass } from "./file.ts";
 import type { PurgeKind } from "./purge_reasons.ts";

@@ -1,7 +1,6 @@
 import { transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { recordAudit, recordAudits } from "../audit/audit.ts";
-import type { ProblemCode } from "../problems/catalogue.ts";
-import { type Problem, problem } from "../problems/problem.ts";
+import { type Problem, problem, type ProblemCode } from "../problems/problem.ts";
 import type { Caller } from "../rights/caller.ts";
 import type { RightsPlatform } from "../rights/platform.ts";
 import { holdsAdminSystemAnywhere } from "../rights/system_admin.ts";

@@ -5,7 +5,7 @@ import { invalid, problem } from "../problems/problem.ts";
 import { type Caller, isSystemAdmin } from "../rights/caller.ts";
 import { newId } from "../shared/ids.ts";
 import type { PagedResult, PageRequest } from "../shared/paging.ts";
-import { readPage } from "../shared/read_page.ts";
+import { readPage } from "../shared/lists.ts";
 import type { Platform } from "../shared/platform.ts";
 import { type FileRow, lockFile } from "./file.ts";
 import { requireAvailable } from "./file_state.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
 import type { ScannerStatus } from "../../infra/scanner/scanner.ts";
-import { pageOf } from "../shared/list_order.ts";
+import { pageOf } from "../shared/lists.ts";
 import type { PageRequest } from "../shared/paging.ts";
 import { time } from "../shared/shapes.ts";
 

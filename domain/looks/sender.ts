@@ -2,7 +2,7 @@ import { mailDomain } from "../../infra/mail/mail_address.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
 import type { PagedResult, PageRequest } from "../shared/paging.ts";
-import { readPage } from "../shared/read_page.ts";
+import { readPage } from "../shared/lists.ts";
 
 export const SENDER_METHODS = ["Dns", "Mail"] as const;
 export type SenderMethod = typeof SENDER_METHODS[number];

@@ -1,74 +1,70 @@
+import { z } from "zod";
+import { time } from "../shared/shapes.ts";
+import { messageMembers, reportedState } from "./list.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
 import { addressKey, shownAddress } from "./addresses.ts";
 import { channelDisplay } from "./channels.ts";
-import {
-  type DeliveryState,
-  type NotificationChannel,
-  type NotificationPriority,
-  type NotificationStatus,
-  type RecipientStatus,
-  type SkipReason,
-  STATUS_DISPLAY,
-} from "./status.ts";
-import { readSuppressions, type RecipientSuppression } from "./suppression.ts";
+import { RECIPIENT_STATUSES, SKIP_REASONS, STATUS_DISPLAY } from "./status.ts";
+import { readSuppressions, RecipientSuppression } from "./suppression.ts";
 import { ignoresSuppression } from "./suppression_bounces.ts";
 
-interface NotificationRow {
-  id: string;
-  channel: NotificationChannel;
-  status: NotificationStatus;
-  priority: NotificationPriority;
-  subject: string | null;
-  htmlBody: string | null;
-  textBody: string | null;
-  templateSlug: string | null;
-  templateLocale: string | null;
-  templateVersion: number | null;
-  fromAddress: string | null;
-  fromName: string | null;
-  replyTo: string | null;
-  retryCount: number;
-  maxRetries: number;
-  lastError: string | null;
-  category: string | null;
-  scheduledAt: Date | null;
-  sentAt: Date | null;
-  createdAt: Date;
-  deliveryState: DeliveryState | null;
-  /** The texts and the template data were deleted at the end of their retention. */
-  bodyExpired: boolean;
-}
-
-export interface NotificationDetail extends NotificationRow {
-  channelDisplay: string;
-  statusDisplay: string;
-  recipients: {
-    address: string;
-    displayName: string | null;
-    kind: "to" | "cc" | "bcc";
-    userId: string | null;
-    status: RecipientStatus;
-    reason: SkipReason | null;
-    deliverAfter: Date | null;
-    sentAt: Date | null;
-    errorMessage: string | null;
-    deliveryState: DeliveryState | null;
-    deliveryStateAt: Date | null;
-    deliveryDetail: string | null;
-    /** Set while the address is suppressed. */
-    suppression: RecipientSuppression | null;
-  }[];
-  attachments: { fileId: string; fileName: string; contentType: string; inline: boolean }[];
-  deliveryAttempts: {
-    attemptNumber: number;
-    providerName: string;
-    isSuccess: boolean;
-    durationMs: number;
-    attemptedAt: Date;
-    errorMessage: string | null;
-  }[];
-}
+export const NotificationDetail = z.object({
+  ...messageMembers,
+  htmlBody: z.string().nullable().meta({
+    description: "null also if the content is confidential or expired",
+  }),
+  bodyExpired: z.boolean().meta({
+    description:
+      "The content was deleted after NOTIFICATION_BODY_RETENTION_DAYS; the message cannot be sent again",
+  }),
+  textBody: z.string().nullable(),
+  templateSlug: z.string().nullable(),
+  templateLocale: z.string().nullable(),
+  templateVersion: z.int().nullable().meta({
+    description: "The template version that the message is rendered from",
+  }),
+  fromAddress: z.string().nullable(),
+  fromName: z.string().nullable(),
+  replyTo: z.string().nullable(),
+  maxRetries: z.int().meta({ description: "Repeats after failures; those after outages do not count" }),
+  lastError: z.string().nullable(),
+  category: z.string().nullable(),
+  deliveryState: reportedState,
+  recipients: z.array(z.object({
+    address: z.string(),
+    displayName: z.string().nullable(),
+    kind: z.enum(["to", "cc", "bcc"]),
+    userId: z.guid().nullable(),
+    status: z.enum(RECIPIENT_STATUSES),
+    reason: z.enum(SKIP_REASONS).nullable().meta({ description: "Reason of status Skipped" }),
+    deliverAfter: time.nullable().meta({ description: "End of the quiet hours it waits for" }),
+    sentAt: time.nullable(),
+    errorMessage: z.string().nullable(),
+    deliveryState: reportedState,
+    deliveryStateAt: time.nullable(),
+    deliveryDetail: z.string().nullable().meta({ description: "The provider's reason" }),
+    suppression: RecipientSuppression.nullable().meta({
+      id: "RecipientSuppressionDto",
+      description: "Set while the address is suppressed",
+    }),
+  })),
+  attachments: z.array(z.object({
+    fileId: z.guid(),
+    fileName: z.string(),
+    contentType: z.string(),
+    inline: z.boolean(),
+  })),
+  deliveryAttempts: z.array(z.object({
+    attemptNumber: z.int(),
+    providerName: z.string(),
+    isSuccess: z.boolean(),
+    durationMs: z.int(),
+    attemptedAt: time,
+    errorMessage: z.string().nullable(),
+  })),
+}).meta({ id: "NotificationDetailDto" });
+export type NotificationDetail = z.output<typeof NotificationDetail>;
 
 /** A message with its recipients and attempts. The bodies of a confidential message are null. @throws NOTIFICATION_NOT_FOUND */
 export async function readNotification(
@@ -76,7 +72,11 @@ export async function readNotification(
   tenantId: string | null,
   id: string,
 ): Promise<NotificationDetail> {
-  const [row] = await q<(NotificationRow & { isConfidential: boolean })[]>`
+  const [row] = await q<
+    (Omit<NotificationDetail, "recipients" | "attachments" | "deliveryAttempts"> & {
+      isConfidential: boolean;
+    })[]
+  >`
     select n.id, channel, status, priority, subject, case when not is_confidential then html_body end as html_body,
       case when not is_confidential then text_body end as text_body, template_slug,
       coalesce(n.template_locale, v.locale) as template_locale, coalesce(n.template_version, v.version) as template_version,

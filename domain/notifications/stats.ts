@@ -3,7 +3,7 @@ import type { Sql } from "../../infra/postgres/postgres.ts";
 import { belongsTo } from "../shared/belongs_to.ts";
 import { firstIdOf } from "../shared/ids.ts";
 import { countByStatus, totalOf } from "./counts.ts";
-import { countSearched, countSearchedByStatus, isSearch, type SearchFilter } from "./search.ts";
+import { countSearched, countSearchedByStatus, isSearch, type SearchFilter } from "./list.ts";
 import type { DeliveryState, NotificationStatus } from "./status.ts";
 
 export const NotificationStats = z.object({

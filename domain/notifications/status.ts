@@ -1,3 +1,4 @@
+import { z } from "zod";
 /** The built-in channels. */
 export const CHANNELS = ["Email", "Push", "InApp", "Sms"] as const;
 export type BuiltInChannel = typeof CHANNELS[number];
@@ -52,11 +53,12 @@ export const SKIP_REASONS = ["OptedOut", "Suppressed", "NoAddress", "NotAUser"] 
 export type SkipReason = typeof SKIP_REASONS[number];
 
 /** The answer of sending, scheduling, cancelling and retrying. */
-export interface NotificationResult {
-  notificationId: string;
-  status: NotificationStatus;
-  statusDisplay: string;
-}
+export const NotificationResult = z.object({
+  notificationId: z.guid(),
+  status: z.enum(STATUSES),
+  statusDisplay: z.string(),
+}).meta({ id: "NotificationResultDto" });
+export type NotificationResult = z.output<typeof NotificationResult>;
 
 export const resultOf = (notificationId: string, status: NotificationStatus): NotificationResult => ({
   notificationId,

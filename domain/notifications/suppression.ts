@@ -6,7 +6,7 @@ import type { Caller } from "../rights/caller.ts";
 import { firstIdOf, newId } from "../shared/ids.ts";
 import { idWithin } from "../shared/list_order.ts";
 import type { PagedResult, PageRequest } from "../shared/paging.ts";
-import { readPage } from "../shared/read_page.ts";
+import { readPage } from "../shared/lists.ts";
 import { time } from "../shared/shapes.ts";
 import { requireVersion } from "../shared/version.ts";
 import { addressKey, addressMistake } from "./addresses.ts";
@@ -149,14 +149,16 @@ export async function findSuppressions(
 }
 
 /** A suppression of a recipient's address. */
-export interface RecipientSuppression {
-  id: string;
-  reason: SuppressionReason;
-  detail: string | null;
-  since: Date;
-  /** False if this message caused the suppression or is always tried: sending it again then tries the address. */
-  applies: boolean;
-}
+export const RecipientSuppression = z.object({
+  id: z.guid(),
+  reason: z.enum(SUPPRESSION_REASONS),
+  detail: z.string().nullable(),
+  since: time,
+  applies: z.boolean().meta({
+    description: "Whether the message skips the address if it is sent again. False: this message caused it",
+  }),
+});
+export type RecipientSuppression = z.output<typeof RecipientSuppression>;
 
 /** The suppressions of a message's addresses, by `addressKey`. */
 export async function readSuppressions(

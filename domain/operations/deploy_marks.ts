@@ -4,13 +4,12 @@ import { VERSION } from "../../infra/version.ts";
 import { recordAudit } from "../audit/audit.ts";
 import type { JobPlatform } from "../jobs/platform.ts";
 import type { JobReach } from "../jobs/reach.ts";
-import { readAllTypeStats, ShownStatistics } from "../jobs/statistics/type_stats.ts";
-import { KEPT } from "../jobs/statistics/type_statistics.ts";
+import { KEPT, readAllTypeStats, ShownStatistics } from "../jobs/statistics/type_statistics.ts";
 import { problem } from "../problems/problem.ts";
 import type { Caller } from "../rights/caller.ts";
 import { newId } from "../shared/ids.ts";
 import type { PagedResult, PageRequest } from "../shared/paging.ts";
-import { readPage } from "../shared/read_page.ts";
+import { readPage } from "../shared/lists.ts";
 import { time } from "../shared/shapes.ts";
 
 export const DeployMark = z.object({

@@ -6,11 +6,10 @@ import { runsByDay } from "../jobs/statistics/throughput.ts";
 import { mailsByDay } from "../notifications/counts.ts";
 import { reportsByDay } from "../reports/counts.ts";
 import { type Caller, holds } from "../rights/caller.ts";
-import { orderBy, type SortDirection } from "../shared/list_order.ts";
 import type { PagedResult, PageRequest } from "../shared/paging.ts";
 import type { PersonalData } from "../shared/personal_data.ts";
 import type { Platform } from "../shared/platform.ts";
-import { readPage } from "../shared/read_page.ts";
+import { orderBy, readPage, type SortDirection } from "../shared/lists.ts";
 import { time } from "../shared/shapes.ts";
 import { sampleDatabase } from "./data_health.ts";
 

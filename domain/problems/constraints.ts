@@ -1,6 +1,5 @@
 import { PostgresError } from "../../infra/postgres/failures.ts";
-import type { ProblemCode } from "./catalogue.ts";
-import { Problem } from "./problem.ts";
+import { Problem, type ProblemCode } from "./problem.ts";
 
 /** The problem of a violated constraint. `user` is its text for users by language; absent: that of the code. */
 type ConstraintProblem = [code: ProblemCode, detail: string, user?: Partial<Record<string, string>>];

@@ -1,6 +1,5 @@
 import { z } from "zod";
 import type { DeclaredReference } from "../../infra/postgres/tenant_keys.ts";
-import { isProblemCode, type ProblemCode } from "../problems/catalogue.ts";
 import { notFoundProblem, uniqueProblem } from "./derived_problems.ts";
 import {
   answerShape,
@@ -26,7 +25,7 @@ import { tableSource } from "./table_source.ts";
 import { PostgresError, SQLSTATE } from "../../infra/postgres/failures.ts";
 import type { Tx } from "../../infra/postgres/postgres.ts";
 import { constraintProblem } from "../problems/constraints.ts";
-import { invalid, type Problem, problem } from "../problems/problem.ts";
+import { invalid, isProblemCode, type Problem, problem, type ProblemCode } from "../problems/problem.ts";
 
 /**
  * The one declaration of a record of a tenant. Besides a column for each member, its table has `id`, `tenant_id`, `version`,

@@ -1,4 +1,4 @@
-import { CATALOGUE, isProblemCode, type ProblemCode } from "../problems/catalogue.ts";
+import { CATALOGUE, isProblemCode, type ProblemCode } from "../problems/problem.ts";
 import { CONSTRAINT_PROBLEMS } from "../problems/constraints.ts";
 import type { CatalogueEntry } from "../problems/entry.ts";
 import { type Label, labelIn } from "./labels.ts";

@@ -1,11 +1,11 @@
 import type { z } from "zod";
 import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
-import type { ProblemCode } from "../problems/catalogue.ts";
+import type { ProblemCode } from "../problems/problem.ts";
 import type { TenantCaller } from "../rights/caller.ts";
-import type { SortDirection } from "../shared/list_order.ts";
+import type { SortDirection } from "../shared/lists.ts";
 import type { PagedResult, PageRequest } from "../shared/paging.ts";
 import type { Platform } from "../shared/platform.ts";
-import type { Versioned } from "../shared/versioned.ts";
+import type { Versioned } from "../shared/version.ts";
 import type { Label } from "./labels.ts";
 import type { RecordMember } from "./members.ts";
 

@@ -1,14 +1,11 @@
 import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
-import type { ProblemCode } from "../problems/catalogue.ts";
-import { type FieldErrors, invalid, type Problem, problem } from "../problems/problem.ts";
+import { type FieldErrors, invalid, type Problem, problem, type ProblemCode } from "../problems/problem.ts";
 import type { TenantCaller } from "../rights/caller.ts";
 import { exactNumber } from "../shared/exact_json.ts";
 import { newId } from "../shared/ids.ts";
-import { matches, orderBy } from "../shared/list_order.ts";
-import { readPage } from "../shared/read_page.ts";
-import { requireVersion } from "../shared/version.ts";
-import { type Versioned, versioned } from "../shared/versioned.ts";
+import { matches, orderBy, readPage } from "../shared/lists.ts";
+import { requireVersion, type Versioned, versioned } from "../shared/version.ts";
 import type { DefinedRecord, RecordListRequest, RecordSource } from "./record_type.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { problem } from "../problems/problem.ts";
+import { type Problem, problem } from "../problems/problem.ts";
 
 /**
  * Checks that If-Match, if sent, names the current version. Call it while the row is locked.
@@ -23,3 +23,19 @@ export function requireTag(ifMatch: string | null, tag: string): void {
 /** ETag for content without a version number: a hash of the content. */
 export const contentTag = (content: unknown): string =>
   `"${createHash("sha256").update(JSON.stringify(content)).digest("base64url").slice(0, 22)}"`;
+
+/** A read value with the version of its row, for the ETag. */
+export interface Versioned<T> {
+  value: T;
+  version: number;
+}
+
+/** Splits a row into value and version. Throws the problem `missing` if there is no row. */
+export function versioned<T extends { version: number }>(
+  row: T | undefined,
+  missing: () => Problem,
+): Versioned<Omit<T, "version">> {
+  if (!row) throw missing();
+  const { version, ...value } = row;
+  return { value, version };
+}

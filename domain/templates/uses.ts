@@ -1,6 +1,5 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
-import type { ProblemCode } from "../problems/catalogue.ts";
-import { Problem } from "../problems/problem.ts";
+import { Problem, type ProblemCode } from "../problems/problem.ts";
 import type { TemplatePlatform } from "./platform.ts";
 import { type Composed, pinParts } from "./parts.ts";
 import { readTemplate, type StoredTemplate } from "./read.ts";

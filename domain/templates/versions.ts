@@ -1,6 +1,6 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
-import { pageOf } from "../shared/list_order.ts";
+import { pageOf } from "../shared/lists.ts";
 import type { PageRequest } from "../shared/paging.ts";
 import { readTemplate, type StoredTemplate, type TemplateContent } from "./read.ts";
 

@@ -16,8 +16,7 @@ import {
   ownExports,
   requestColumns,
 } from "./data_request.ts";
-import { eraseDataJob } from "./erasure_job.ts";
-import { exportDataJob } from "./export_job.ts";
+import { eraseDataJob, exportDataJob } from "./request_jobs.ts";
 import type { UserDataPlatform } from "./platform.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { sendUserResetLink } from "../../domain/access/account/user_reset_link.ts";
-import { removeUserFactors } from "../../domain/access/factors/remove_user_factors.ts";
+import { sendUserResetLink } from "../../domain/access/account/password_reset.ts";
+import { removeUserFactors } from "../../domain/access/factors/remove_factor.ts";
 import { acrossTenants, afterStepUp } from "../../domain/rights/checks.ts";
 import { endUserSessions, listUserSessions, unlockUser } from "../../domain/access/sign_in/user_sign_in.ts";
 import { OwnSession } from "../../domain/access/sign_in/own_sessions.ts";

@@ -6,8 +6,8 @@ import { lookUpTenants, summarizeTenants, TenantsSummary } from "../../domain/ac
 import { ok } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
-import { RoleLookupPage, roleLookupQuery, RolePage, rolesQuery } from "./role_shapes.ts";
-import { TenantLookupPage, tenantLookupQuery, tenantsSummaryQuery } from "./tenant_shapes.ts";
+import { RoleLookupPage, roleLookupQuery, RolePage, rolesQuery } from "./roles.ts";
+import { TenantLookupPage, tenantLookupQuery, tenantsSummaryQuery } from "./tenants.ts";
 
 const endpoint = endpointsIn("Admin tenants");
 
@@ -21,7 +21,6 @@ export const adminTenantRoutes = [
     access: acrossTenants("admin:system", "manage:all-tenants"),
     query: tenantsSummaryQuery,
     answers: { 200: { description: "The counts", schema: TenantsSummary } },
-    problems: [],
     run: async ({ db, query }) => ok(await summarizeTenants(db, EVERYWHERE, query)),
   }),
   endpoint("GET /api/v1/admin/tenants/lookup", {
@@ -30,7 +29,6 @@ export const adminTenantRoutes = [
     access: acrossTenants("admin:system", "manage:all-tenants"),
     query: tenantLookupQuery,
     answers: { 200: { description: "A page of tenants", schema: TenantLookupPage } },
-    problems: [],
     run: async ({ db, query }) => ok(await lookUpTenants(db, EVERYWHERE, query)),
   }),
   endpoint("GET /api/v1/admin/tenants/{tenantId}/roles", {

@@ -2,7 +2,6 @@ import { z } from "zod";
 import { acrossTenants } from "../../domain/rights/checks.ts";
 import { linkUserToTenant } from "../../domain/access/users/links.ts";
 import { createUser, NewUser } from "../../domain/access/users/user_create.ts";
-import { deleteUser } from "../../domain/access/users/user_delete.ts";
 import {
   AdminUser,
   readAdminUser,
@@ -11,10 +10,10 @@ import {
   UserTenant,
 } from "../../domain/access/users/user_details.ts";
 import { listAllUsers } from "../../domain/access/users/user_list.ts";
-import { AdminUserChange, updateUser } from "../../domain/access/users/user_update.ts";
+import { AdminUserChange, deleteUser, updateUser } from "../../domain/access/users/user_changes.ts";
 import { created, ok, okAfter } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { pagedResultOf } from "../shared/paging.ts";
+import { pagedResultOf } from "../shared/validation.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
 import { versionedAnswer } from "./answers.ts";
 import { AddLinkRequest, userIdPath, usersQuery } from "./user_shapes.ts";
@@ -40,7 +39,6 @@ export const adminUsersRoutes = [
         schema: pagedResultOf(AdminUser).meta({ id: "AdminUserPage" }),
       },
     },
-    problems: [],
     run: async ({ db, query }) => ok(await listAllUsers(db, query)),
   }),
   endpoint("POST /api/v1/admin/users", {

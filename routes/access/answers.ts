@@ -1,4 +1,4 @@
-import type { Versioned } from "../../domain/shared/versioned.ts";
+import type { Versioned } from "../../domain/shared/version.ts";
 import { type Answer, okVersioned } from "../shared/answer.ts";
 
 /** 200 with the value and the ETag of its version. */

@@ -3,9 +3,8 @@ import { inTenantOrService } from "../../domain/rights/checks.ts";
 import { AuditRow, readAuditLog } from "../../domain/audit/audit_log.ts";
 import { ok } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
-import { queryInstant } from "../shared/validation.ts";
+import { pagedResultOf, pageQuery, queryInstant } from "../shared/validation.ts";
 
 const endpoint = endpointsIn("Audit");
 

@@ -45,7 +45,6 @@ export const checkAccessRoutes = [
         }).meta({ id: "AccessCheckResponse" }),
       },
     },
-    problems: [],
     run: async ({ db, caller, body }) => ok({ results: await checkAccess(db, caller, body.checks) }),
   }),
 ] as const;

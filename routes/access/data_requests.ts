@@ -72,7 +72,6 @@ const ofCaller = [
     access: afterStepUp(own),
     creates: "atomically",
     answers: begun("export"),
-    problems: [],
     run: async ({ platform, caller }) => acceptedRequest(await exportOwnData(platform, caller), ownPath),
   }),
   endpoint(`GET ${ownPath}/data-requests`, {
@@ -80,7 +79,6 @@ const ofCaller = [
     summary: "List the exports that the caller asked for about themselves",
     access: own,
     answers: all,
-    problems: [],
     run: async ({ db, caller }) => ok(await listRequests(db, ownExports(caller))),
   }),
   endpoint(`GET ${ownPath}/data-requests/{requestId}`, {
@@ -150,7 +148,6 @@ const ofTenantUsers = [
     access: inTenant("export:users", "erase:users"),
     params: userIdPath,
     answers: all,
-    problems: [],
     run: async ({ db, caller, params: { id } }) =>
       ok(await listRequests(db, { about: { userId: id }, within: caller.tenantId })),
   }),
@@ -198,7 +195,6 @@ const ofUsers = [
     access: overUsers,
     params: userIdPath,
     answers: all,
-    problems: [],
     run: async ({ db, params: { id } }) =>
       ok(await listRequests(db, { about: { userId: id }, within: null })),
   }),
@@ -253,7 +249,6 @@ const ofTenants = [
     access: overTenants,
     params: tenantPath,
     answers: all,
-    problems: [],
     run: async ({ db, params: { tenantId } }) =>
       ok(await listRequests(db, { about: { tenantId }, within: null })),
   }),

@@ -23,7 +23,7 @@ import { requiredName } from "../../domain/shared/name.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
 import { created, noContent, ok } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { pagedResultOf, pageQuery } from "../shared/paging.ts";
+import { pagedResultOf, pageQuery } from "../shared/validation.ts";
 import { userIdPath } from "./user_shapes.ts";
 
 const endpoint = endpointsIn("Delegations");
@@ -80,7 +80,6 @@ export const delegationRoutes = [
     access: inTenant("act-as:users"),
     query: z.object(pageQuery()),
     answers: page,
-    problems: [],
     run: async ({ db, caller, query }) => ok(await listDelegations(db, caller, query)),
   }),
   endpoint(`POST ${path}/{id}/open`, {
@@ -117,7 +116,6 @@ export const delegationRoutes = [
     access: forBound(byPerson(signedIn)),
     query: z.object(pageQuery()),
     answers: page,
-    problems: [],
     run: async ({ db, caller, query }) => ok(await listOwnDelegations(db, caller, query)),
   }),
   ...(["allow", "refuse"] as const).map((verb) =>

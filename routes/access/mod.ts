@@ -7,14 +7,11 @@ import { checkAccessRoutes } from "./check_access.ts";
 import { dataRequestRoutes } from "./data_requests.ts";
 import { delegationRoutes } from "./delegations.ts";
 import { explainAccessRoutes } from "./explain_access.ts";
-import { invitationRoutes } from "./invitations.ts";
-import { permissionImportRoutes } from "./permission_import.ts";
-import { permissionRoutes } from "./permissions.ts";
+import { permissionImportRoutes, permissionRoutes } from "./permissions.ts";
 import { roleRoutes } from "./roles.ts";
-import { tenantUsersRoutes } from "./tenant_users.ts";
 import { tenantRoutes } from "./tenants.ts";
 import { userImportRoutes } from "./user_imports.ts";
-import { usersRoutes } from "./users.ts";
+import { invitationRoutes, tenantUsersRoutes, usersRoutes } from "./users.ts";
 
 /** The routes whose requests read or write files. */
 export const userDataRoutes: ReadonlySet<Endpoint> = new Set([...userImportRoutes, ...dataRequestRoutes]);

@@ -1,42 +1,110 @@
 import { z } from "zod";
 import { acrossTenants, inTenant } from "../../domain/rights/checks.ts";
 import {
+  CATALOG_SORTS,
   readPermissionCatalog,
   suggestCategories,
 } from "../../domain/access/permissions/permission_catalog.ts";
 import {
   createPermission,
   deletePermission,
+  NewPermission,
+  PermissionChange,
   updatePermission,
 } from "../../domain/access/permissions/permission_changes.ts";
 import {
   listPermissions,
+  PERMISSION_SORTS,
+  PermissionDetails,
+  REACHES,
   readPermission,
   readPermissionByCode,
 } from "../../domain/access/permissions/permissions.ts";
 import { setDefaultRoles } from "../../domain/access/permissions/default_role_changes.ts";
-import { created, ok, okAfter } from "../shared/answer.ts";
+import { created, ok, okAfter, text } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { uuid } from "../../domain/shared/shapes.ts";
+import { enumName, uuid } from "../../domain/shared/shapes.ts";
 import { versionedAnswer } from "./answers.ts";
+import { importPermissionsAs, ImportResult } from "../../domain/access/permissions/permission_import.ts";
 import {
-  categorySuggestionsQuery,
-  CreatePermissionDto,
-  DefaultRolesDto,
-  PermissionCatalogPage,
-  permissionCatalogQuery,
-  PermissionCategorySuggestionResultDto,
-  PermissionDetailsDto,
-  PermissionPage,
-  permissionsQuery,
-  UpdatePermissionDto,
-} from "./permission_shapes.ts";
+  IMPORT_MODES,
+  rowsOfDocument,
+  rowsOfFile,
+} from "../../domain/access/permissions/permission_import_rows.ts";
+import {
+  IMPORT_FORMATS,
+  importTemplate,
+} from "../../domain/access/permissions/permission_import_template.ts";
+import { DEFAULT_ROLES } from "../../domain/access/roles/default_roles.ts";
+import { listQuery, pagedResultOf, queryBoolean, queryInteger } from "../shared/validation.ts";
+import { nextTurn } from "../../domain/shared/in_turns.ts";
+
+const PermissionPage = pagedResultOf(PermissionDetails).meta({ id: "PermissionPage" });
+
+const PermissionCatalogPage = pagedResultOf(
+  z.object({
+    category: z.string(),
+    permissionCount: z.int(),
+    permissions: z.array(PermissionDetails),
+  }).meta({ id: "PermissionCatalogGroupDto" }),
+).meta({ id: "PermissionCatalogPage" });
+
+const PermissionCategorySuggestionResultDto = z.object({
+  items: z.array(z.object({ category: z.string(), permissionCount: z.int() })),
+}).meta({ id: "PermissionCategorySuggestionResultDto" });
+
+const DefaultRolesDto = z.object({
+  roles: z.array(enumName(DEFAULT_ROLES)).max(100).meta({
+    description: "All other catalog roles lose the permission",
+  }),
+}).meta({ id: "DefaultRolesDto" });
+
+const importItem = z.unknown().meta({ description: "An invalid item fails alone" });
+
+const PermissionImportRequestDto = z.object({
+  permissions: z.array(importItem).nullish().meta({
+    description: "Mode Permissions: {code, description, category}",
+  }),
+  catalog: z.array(importItem).nullish().meta({
+    description: "Mode Catalog: {category, permissions: [{code, description}]}",
+  }),
+}).meta({ id: "PermissionImportRequestDto" });
+
+const importedPermission = z.object({ code: z.unknown(), description: z.unknown(), category: z.unknown() });
+
+/** The members that items and groups of an import may have. The result of each row reports invalid values. */
+const ImportItems = z.object({
+  permissions: z.array(importedPermission),
+  catalog: z.array(z.object({ category: z.unknown(), permissions: z.array(importedPermission) })),
+});
+
+const filters = {
+  category: z.string().max(100).optional(),
+  reach: enumName(REACHES).optional(),
+  isSystem: queryBoolean.optional(),
+};
+const permissionsQuery = z.object({ ...listQuery(PERMISSION_SORTS), ...filters });
+const permissionCatalogQuery = z.object({ ...listQuery(CATALOG_SORTS), ...filters });
+const categorySuggestionsQuery = z.object({
+  search: z.string().max(200).optional(),
+  limit: queryInteger(1, 50).default(20),
+});
+
+const importQuery = z.object({
+  mode: enumName(IMPORT_MODES).optional(),
+  upsert: queryBoolean.default(false),
+  dryRun: queryBoolean.default(false),
+});
+const importTemplateQuery = z.object({
+  format: enumName(IMPORT_FORMATS).default("Csv"),
+  mode: enumName(IMPORT_MODES).default("Permissions"),
+});
 
 const endpoint = endpointsIn("Permissions");
 
 const params = z.object({ id: uuid });
 const onePermission = {
-  200: { etag: true as const, description: "The permission", schema: PermissionDetailsDto },
+  200: { etag: true as const, description: "The permission", schema: PermissionDetails },
 };
 
 /** Permissions of the catalog and of the token's tenant. Those of other tenants answer PERMISSION_NOT_FOUND. */
@@ -47,7 +115,6 @@ export const permissionRoutes = [
     access: inTenant("read:permissions"),
     query: permissionsQuery,
     answers: { 200: { description: "A page of permissions", schema: PermissionPage } },
-    problems: [],
     run: async ({ db, caller, query }) => ok(await listPermissions(db, caller, query)),
   }),
   endpoint("GET /api/v1/permissions/catalog", {
@@ -56,7 +123,6 @@ export const permissionRoutes = [
     access: inTenant("read:permissions"),
     query: permissionCatalogQuery,
     answers: { 200: { description: "A page of categories", schema: PermissionCatalogPage } },
-    problems: [],
     run: async ({ db, caller, query }) => ok(await readPermissionCatalog(db, caller, query)),
   }),
   endpoint("GET /api/v1/permissions/catalog/categories", {
@@ -65,7 +131,6 @@ export const permissionRoutes = [
     access: inTenant("read:permissions"),
     query: categorySuggestionsQuery,
     answers: { 200: { description: "Categories", schema: PermissionCategorySuggestionResultDto } },
-    problems: [],
     run: async ({ db, caller, query }) => ok({ items: await suggestCategories(db, caller, query) }),
   }),
   endpoint("GET /api/v1/permissions/by-code/{code}", {
@@ -91,9 +156,9 @@ export const permissionRoutes = [
     id: "createPermission",
     summary: "Create a permission of the tenant; in the platform tenant with admin:system, of the catalog",
     access: inTenant("create:permissions"),
-    body: CreatePermissionDto,
+    body: NewPermission,
     creates: "atomically",
-    answers: { 201: { description: "The new permission", schema: PermissionDetailsDto } },
+    answers: { 201: { description: "The new permission", schema: PermissionDetails } },
     problems: ["PERMISSION_ALREADY_EXISTS"],
     async run({ platform, caller, body }) {
       const { value } = await createPermission(platform, caller, body);
@@ -105,7 +170,7 @@ export const permissionRoutes = [
     summary: "Change a permission's description or category",
     access: inTenant("update:permissions"),
     params,
-    body: UpdatePermissionDto,
+    body: PermissionChange,
     answers: onePermission,
     problems: [
       "PERMISSION_NOT_FOUND",
@@ -151,5 +216,69 @@ export const permissionRoutes = [
     ],
     run: ({ platform, caller, params, call }) =>
       okAfter(deletePermission(platform, caller, params.id, call.ifMatch)),
+  }),
+] as const;
+
+const IMPORT_LIMIT = 10 * 1024 * 1024;
+const outcome = { 200: { description: "The result of every row", schema: ImportResult } };
+
+/** Import of many permissions from a JSON body or an uploaded CSV or JSON file. */
+export const permissionImportRoutes = [
+  endpoint("GET /api/v1/permissions/import/template", {
+    id: "readImportTemplate",
+    summary: "Download an import template",
+    access: inTenant("create:permissions"),
+    query: importTemplateQuery,
+    answers: {
+      200: {
+        description: "The template as CSV or JSON",
+        contentType: "text/csv",
+        alsoAs: ["application/json"],
+      },
+    },
+    run({ query }) {
+      const template = importTemplate(query.format, query.mode);
+      return text(template.text, template.contentType, {
+        "content-disposition": `attachment; filename="${template.fileName}"`,
+      });
+    },
+  }),
+  endpoint("POST /api/v1/permissions/import", {
+    id: "importPermissions",
+    summary: "Import permissions from the body",
+    access: inTenant("create:permissions"),
+    query: importQuery,
+    content: { json: PermissionImportRequestDto },
+    bodyLimit: IMPORT_LIMIT,
+    creates: "atomically",
+    answers: outcome,
+    async run({ platform, caller, query: { mode, ...options }, call }) {
+      // A row with text that the database cannot store fails alone, like any other invalid row.
+      const document = await call.readJson(PermissionImportRequestDto, { anyText: true });
+      await nextTurn(); // a document may have 50,000 rows
+      const rows = rowsOfDocument(
+        document,
+        mode,
+        (document) => call.findUnknownMembers(ImportItems, document),
+      );
+      return ok(await importPermissionsAs(platform, caller, rows, options));
+    },
+  }),
+  endpoint("POST /api/v1/permissions/import/file", {
+    id: "importPermissionFile",
+    summary: "Import permissions from a CSV or JSON file",
+    access: inTenant("create:permissions"),
+    query: importQuery,
+    content: { file: "file" },
+    bodyLimit: IMPORT_LIMIT,
+    creates: "atomically",
+    answers: outcome,
+    problems: ["BODY_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE"],
+    async run({ platform, caller, query: { mode, ...options }, call }) {
+      const file = await call.readFile("file");
+      await nextTurn(); // as above
+      const rows = await rowsOfFile(file, mode, (document) => call.findUnknownMembers(ImportItems, document));
+      return ok(await importPermissionsAs(platform, caller, rows, options));
+    },
   }),
 ] as const;

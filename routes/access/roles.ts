@@ -1,9 +1,16 @@
 import { z } from "zod";
 import { holds } from "../../domain/rights/caller.ts";
 import { inTenant } from "../../domain/rights/checks.ts";
-import { createRole, deleteRole, updateRole } from "../../domain/access/roles/role_changes.ts";
-import { assignPermission, revokePermission } from "../../domain/access/roles/role_grants.ts";
-import { previewMove } from "../../domain/access/roles/move_preview.ts";
+import {
+  assignPermission,
+  createRole,
+  deleteRole,
+  NewRole,
+  revokePermission,
+  RoleChange,
+  updateRole,
+} from "../../domain/access/roles/role_changes.ts";
+import { MAX_MOVED, previewMove } from "../../domain/access/roles/move_preview.ts";
 import { previewRoleChange, RolePreview } from "../../domain/access/roles/role_preview.ts";
 import {
   listRoleGrants,
@@ -11,27 +18,60 @@ import {
   lookUpRoles,
   readCountedRole,
   Role,
+  ROLE_SORTS,
   RolesSummary,
+  RoleWithUserCount,
   summarizeRoles,
 } from "../../domain/access/roles/roles.ts";
 import { created, ok, okAfter } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
 import { versionedAnswer } from "./answers.ts";
-import {
-  CreateRoleDto,
-  PreviewMoveDto,
-  PreviewRoleDto,
-  RoleGrantsPage,
-  roleGrantsQuery,
-  RoleLookupPage,
-  roleLookupQuery,
-  RolePage,
-  rolesQuery,
-  rolesSummaryQuery,
-  RoleWithUserCountDto,
-  UpdateRoleDto,
-} from "./role_shapes.ts";
+import { listQuery, pagedResultOf, queryBoolean, queryIds } from "../shared/validation.ts";
+import { LOOKUP_LIMIT, lookupPageQuery, lookupPageSize } from "./tenants.ts";
+
+const search = z.string().max(200).optional();
+
+export const RolePage = pagedResultOf(RoleWithUserCount).meta({ id: "RolePage" });
+
+const RoleGrantsPage = pagedResultOf(Role).meta({ id: "RoleGrantsPage" });
+
+export const RoleLookupPage = pagedResultOf(
+  Role.pick({ id: true, name: true, description: true }).meta({ id: "RoleLookupItemDto" }),
+).meta({ id: "RoleLookupPage" });
+
+const PreviewRoleDto = z.object({
+  permissionIds: z.array(uuid).max(10_000).meta({ description: "All permissions the role would have" }),
+}).meta({ id: "PreviewRoleDto" });
+
+const PreviewMoveDto = z.object({
+  userIds: z.array(uuid).min(1).max(MAX_MOVED),
+  fromRoleId: uuid.nullish().transform((id) => id ?? null).meta({
+    description: "The only role that is taken from its holders; null or absent: all roles are taken",
+  }),
+}).meta({ id: "PreviewMoveDto" });
+
+export const rolesQuery = z.object({ ...listQuery(ROLE_SORTS), isSystemRole: queryBoolean.optional() });
+const GRANTS_LIMIT = 100;
+const roleGrantsQuery = z.object({
+  ...lookupPageQuery(GRANTS_LIMIT),
+  search,
+  isSystemRole: queryBoolean.optional(),
+  ids: queryIds(GRANTS_LIMIT).optional(),
+}).transform((query) => ({ ...query, pageSize: lookupPageSize(query, GRANTS_LIMIT) }));
+const rolesSummaryQuery = z.object({ search });
+
+/** `includeSystemRoles: false` leaves out system roles. */
+export const roleLookupQuery = z.object({
+  ...lookupPageQuery(),
+  search,
+  includeSystemRoles: queryBoolean.default(true),
+  ids: queryIds(LOOKUP_LIMIT).optional(),
+}).transform(({ includeSystemRoles, ...rest }) => ({
+  ...rest,
+  pageSize: lookupPageSize(rest),
+  ...includeSystemRoles ? {} : { isSystemRole: false },
+}));
 
 const endpoint = endpointsIn("Roles");
 
@@ -49,7 +89,6 @@ export const roleRoutes = [
     access: inTenant("read:roles"),
     query: rolesQuery,
     answers: { 200: { description: "A page of roles", schema: RolePage } },
-    problems: [],
     run: async ({ db, caller, query }) => ok(await listRoles(db, caller.tenantId, query)),
   }),
   endpoint("GET /api/v1/roles/summary", {
@@ -58,7 +97,6 @@ export const roleRoutes = [
     access: inTenant("read:roles"),
     query: rolesSummaryQuery,
     answers: { 200: { description: "The counts", schema: RolesSummary } },
-    problems: [],
     run: async ({ db, caller, query }) => ok(await summarizeRoles(db, caller.tenantId, query)),
   }),
   endpoint("GET /api/v1/roles/lookup", {
@@ -67,7 +105,6 @@ export const roleRoutes = [
     access: inTenant("read:roles"),
     query: roleLookupQuery,
     answers: { 200: { description: "A page of roles", schema: RoleLookupPage } },
-    problems: [],
     run: async ({ db, caller, query }) => ok(await lookUpRoles(db, caller.tenantId, query)),
   }),
   endpoint("GET /api/v1/roles/with-permissions", {
@@ -76,7 +113,6 @@ export const roleRoutes = [
     access: inTenant("read:roles"),
     query: roleGrantsQuery,
     answers: { 200: { description: "A page of roles with their permissions", schema: RoleGrantsPage } },
-    problems: [],
     run: async ({ db, caller, query }) => ok(await listRoleGrants(db, caller.tenantId, query)),
   }),
   endpoint("GET /api/v1/roles/{id}", {
@@ -84,7 +120,7 @@ export const roleRoutes = [
     summary: "Read a role with its counts",
     access: inTenant("read:roles"),
     params,
-    answers: { 200: { etag: true, description: "The role", schema: RoleWithUserCountDto } },
+    answers: { 200: { etag: true, description: "The role", schema: RoleWithUserCount } },
     problems: ["ROLE_NOT_FOUND"],
     run: async ({ db, caller, params }) =>
       versionedAnswer(await readCountedRole(db, caller.tenantId, params.id)),
@@ -96,7 +132,7 @@ export const roleRoutes = [
       "The role belongs to the tenant of the request (`tenantId` and `tenantName` of the answer) and can be assigned " +
       "only there. A caller who assigns it must have all of its permissions in that tenant.",
     access: inTenant("create:roles"),
-    body: CreateRoleDto,
+    body: NewRole,
     creates: "atomically",
     answers: { 201: { description: "The new role", schema: Role } },
     problems: [
@@ -115,7 +151,7 @@ export const roleRoutes = [
     summary: "Change a role; `permissionIds`, if sent, replaces its permissions",
     access: inTenant("update:roles"),
     params,
-    body: UpdateRoleDto,
+    body: RoleChange,
     answers: oneRole,
     problems: [
       "ROLE_NOT_FOUND",

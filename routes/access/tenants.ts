@@ -13,24 +13,69 @@ import {
   reachForReading,
 } from "../../domain/access/tenants/tenant_reach.ts";
 import {
+  HIERARCHY_SCOPES,
   listTenants,
   lookUpTenants,
   readTenant,
   summarizeTenants,
   Tenant,
+  TENANT_SORTS,
+  TENANT_TYPES,
   TenantsSummary,
 } from "../../domain/access/tenants/tenants.ts";
 import { created, ok, okEmpty } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { uuid } from "../../domain/shared/shapes.ts";
+import { enumName, uuid } from "../../domain/shared/shapes.ts";
 import { versionedAnswer } from "./answers.ts";
 import {
-  TenantLookupPage,
-  tenantLookupQuery,
-  TenantPage,
-  tenantsQuery,
-  tenantsSummaryQuery,
-} from "./tenant_shapes.ts";
+  listQuery,
+  pagedResultOf,
+  pageQuery,
+  queryBoolean,
+  queryIds,
+  queryInteger,
+} from "../shared/validation.ts";
+
+/** Maximum number of rows per page and of ids in a lookup. */
+export const LOOKUP_LIMIT = 50;
+
+/** `page` and `pageSize` of a list that accepts up to `limit` ids. One page can hold all requested ids. */
+export const lookupPageQuery = (limit = LOOKUP_LIMIT) => ({
+  ...pageQuery(limit),
+  pageSize: queryInteger(1, limit).optional().meta({ description: `Default 20, or ${limit} with \`ids\`` }),
+});
+export const lookupPageSize = (o: { pageSize?: number; ids?: string[] }, limit = LOOKUP_LIMIT): number =>
+  o.pageSize ?? (o.ids ? limit : 20);
+
+const search = z.string().max(200).optional();
+
+const TenantPage = pagedResultOf(Tenant).meta({ id: "TenantPage" });
+
+export const TenantLookupPage = pagedResultOf(
+  Tenant.pick({ id: true, name: true, type: true, isActive: true, parentTenantId: true })
+    .meta({ id: "TenantLookupItemDto" }),
+).meta({ id: "TenantLookupPage" });
+
+const placed = {
+  type: enumName(TENANT_TYPES).optional(),
+  hierarchyScope: enumName(HIERARCHY_SCOPES).optional(),
+  parentTenantId: uuid.optional(),
+};
+
+const tenantsQuery = z.object({
+  ...listQuery(TENANT_SORTS),
+  isActive: queryBoolean.optional(),
+  ...placed,
+});
+
+export const tenantsSummaryQuery = z.object({ search, isActive: queryBoolean.optional(), ...placed });
+
+export const tenantLookupQuery = z.object({
+  ...lookupPageQuery(),
+  search,
+  ids: queryIds(LOOKUP_LIMIT).optional(),
+  ...placed,
+}).transform((query) => ({ ...query, pageSize: lookupPageSize(query) }));
 
 const endpoint = endpointsIn("Tenants");
 
@@ -48,7 +93,6 @@ export const tenantRoutes = [
     access: inTenant("read:tenants", "read:group-tenants"),
     query: tenantsQuery,
     answers: { 200: { description: "A page of tenants", schema: TenantPage } },
-    problems: [],
     run: async ({ db, caller, query }) => ok(await listTenants(db, await reachForReading(db, caller), query)),
   }),
   endpoint("GET /api/v1/tenants/summary", {
@@ -57,7 +101,6 @@ export const tenantRoutes = [
     access: inTenant("read:tenants", "read:group-analytics"),
     query: tenantsSummaryQuery,
     answers: { 200: { description: "The counts", schema: TenantsSummary } },
-    problems: [],
     run: async ({ db, caller, query }) =>
       ok(await summarizeTenants(db, await reachForReading(db, caller, "summary"), query)),
   }),
@@ -67,7 +110,6 @@ export const tenantRoutes = [
     access: inTenant("read:tenants", "read:group-tenants"),
     query: tenantLookupQuery,
     answers: { 200: { description: "A page of tenants", schema: TenantLookupPage } },
-    problems: [],
     run: async ({ db, caller, query }) =>
       ok(await lookUpTenants(db, await reachForReading(db, caller), query)),
   }),

@@ -11,7 +11,7 @@ import {
 } from "../../domain/user_data/imports/user_import.ts";
 import { type Answer, ok } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { pagedResultOf, pageQuery } from "../shared/paging.ts";
+import { pagedResultOf, pageQuery } from "../shared/validation.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
 import { userIdPath } from "./user_shapes.ts";
 
@@ -105,7 +105,6 @@ export const userImportRoutes = [
     access: mayImport,
     query: pages,
     answers: page,
-    problems: [],
     run: async ({ db, caller, query }) => ok(await listUserImports(db, caller.tenantId, query)),
   }),
   userEndpoint(`GET ${ofTenant}/{id}`, {
@@ -145,7 +144,6 @@ export const userImportRoutes = [
     access: mayImportAnywhere,
     query: pages,
     answers: page,
-    problems: [],
     run: async ({ db, query }) => ok(await listUserImports(db, null, query)),
   }),
   adminEndpoint(`GET ${ofAll}/{id}`, {

@@ -9,8 +9,7 @@ import {
 import { userName } from "../../domain/access/users/user_details.ts";
 import { USER_SORTS } from "../../domain/access/users/user_list_request.ts";
 import { mailAddress, uuid } from "../../domain/shared/shapes.ts";
-import { listQuery } from "../shared/paging.ts";
-import { queryBoolean, queryInteger } from "../shared/validation.ts";
+import { listQuery, queryBoolean, queryInteger } from "../shared/validation.ts";
 
 export const userIdPath = z.object({ id: uuid });
 export const userPath = z.object({ userId: uuid });

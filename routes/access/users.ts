@@ -1,35 +1,51 @@
 import { z } from "zod";
-import { removeUserFactors } from "../../domain/access/factors/remove_user_factors.ts";
-import { afterStepUp, inTenant } from "../../domain/rights/checks.ts";
+import { removeUserFactors } from "../../domain/access/factors/remove_factor.ts";
+import { afterStepUp, forBound, inTenant, signedIn } from "../../domain/rights/checks.ts";
 import { createTenantUser, NewUser } from "../../domain/access/users/user_create.ts";
-import { removeTenantUser } from "../../domain/access/users/user_delete.ts";
 import {
   readTenantUser,
   readTenantUserByEmail,
   readUserPermissions,
   readUserRoles,
+  readUserTenant,
   readUserTenantsAs,
   User,
   UserTenant,
 } from "../../domain/access/users/user_details.ts";
 import { listTenantUsers } from "../../domain/access/users/user_list.ts";
-import { sendUserResetLink } from "../../domain/access/account/user_reset_link.ts";
-import { setTenantUserRoles } from "../../domain/access/users/user_roles.ts";
+import { sendUserResetLink } from "../../domain/access/account/password_reset.ts";
 import { endUserSessions, listUserSessions, unlockUser } from "../../domain/access/sign_in/user_sign_in.ts";
 import {
+  removeTenantUser,
   setTenantUserActive,
+  setTenantUserRoles,
   TenantUserChange,
   updateTenantUser,
-} from "../../domain/access/users/user_update.ts";
+} from "../../domain/access/users/user_changes.ts";
 import { OwnSession } from "../../domain/access/sign_in/own_sessions.ts";
 import { created, ok, okAfter, okEmpty, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { pagedResultOf } from "../shared/paging.ts";
-import { uuid } from "../../domain/shared/shapes.ts";
+import { pagedResultOf, pageQuery } from "../shared/validation.ts";
+import { enumName, uuid } from "../../domain/shared/shapes.ts";
 import { endedSessions, removedFactors } from "./admin_sign_in.ts";
 import { versionedAnswer } from "./answers.ts";
 import { Role } from "../../domain/access/roles/roles.ts";
-import { SetRolesRequest, userIdPath, userPath, usersQuery } from "./user_shapes.ts";
+import {
+  AddTenantUserRequest,
+  InviteUserRequest,
+  SetRolesRequest,
+  userIdPath,
+  userPath,
+  usersQuery,
+} from "./user_shapes.ts";
+import { linkUserToTenant, requireMayAddUsers } from "../../domain/access/users/links.ts";
+import { inviteUser, resendInvitation, revokeInvitation } from "../../domain/access/invitations/invite.ts";
+import {
+  Invitation,
+  INVITATION_STATUSES,
+  listInvitations,
+  readInvitation,
+} from "../../domain/access/invitations/invitations.ts";
 
 const endpoint = endpointsIn("Users");
 
@@ -45,7 +61,6 @@ export const usersRoutes = [
     answers: {
       200: { description: "A page of users", schema: pagedResultOf(User).meta({ id: "UserPage" }) },
     },
-    problems: [],
     run: async ({ db, caller, query }) => ok(await listTenantUsers(db, caller.tenantId, query)),
   }),
   endpoint("GET /api/v1/users/by-email/{email}", {
@@ -256,5 +271,132 @@ export const usersRoutes = [
     problems: ["USER_NOT_FOUND", "CROSS_TENANT_FORBIDDEN"],
     run: async ({ platform, caller, params }) =>
       ok({ removed: await removeUserFactors(platform, caller, params.id, caller.tenantId) }),
+  }),
+] as const;
+
+const tenantEndpoint = endpointsIn("Tenants");
+
+/** Links existing users to a tenant. */
+export const tenantUsersRoutes = [
+  tenantEndpoint("POST /api/v1/tenants/{id}/users", {
+    id: "addTenantUser",
+    summary:
+      "Link an existing user to the tenant; needs create:users there, manage:all-users or manage:all-tenants",
+    access: forBound(signedIn),
+    params: z.object({ id: uuid }),
+    content: { json: AddTenantUserRequest },
+    creates: "atomically",
+    answers: { 201: { description: "The new link", schema: UserTenant } },
+    problems: [
+      "FORBIDDEN",
+      "MISSING_PERMISSION",
+      "CROSS_TENANT_FORBIDDEN",
+      "USER_NOT_FOUND",
+      "TENANT_NOT_FOUND",
+      "ROLE_NOT_FOUND",
+      "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
+      "STEP_UP_REQUIRED_FORBIDDEN",
+      "USER_ALREADY_ASSIGNED",
+      "USER_EXTERNAL_ID_CONFLICT",
+      "TENANT_CAPACITY_REACHED",
+    ],
+    async run({ platform, caller, params, call }) {
+      requireMayAddUsers(caller, params.id);
+      const tenantId = params.id;
+      const { userId, ...roles } = await call.readJson(AddTenantUserRequest);
+      const assignment = { ...roles, tenantId, isActive: true };
+      const link = await linkUserToTenant(
+        platform,
+        caller,
+        userId,
+        assignment,
+        (tx) => readUserTenant(tx, userId, tenantId),
+      );
+      return created(link, `/api/v1/users/${userId}/tenants`);
+    },
+  }),
+] as const;
+
+const path = "/api/v1/users/invitations";
+const mayInvite = inTenant("create:users");
+const mayRead = inTenant("read:users");
+const oneInvitation = { 200: { etag: true as const, description: "The invitation", schema: Invitation } };
+
+/** Invitations of persons to the token's tenant. */
+export const invitationRoutes = [
+  endpoint("POST /api/v1/users/invite", {
+    id: "inviteUser",
+    summary: "Invite a person to the tenant by mail; the link works for seven days",
+    access: mayInvite,
+    body: InviteUserRequest,
+    creates: "atomically",
+    answers: { 201: { description: "The new invitation", schema: Invitation } },
+    problems: [
+      "ROLE_NOT_FOUND",
+      "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
+      "STEP_UP_REQUIRED_FORBIDDEN",
+      "REGISTRATION_CLOSED_FORBIDDEN",
+      "USER_ALREADY_ASSIGNED",
+      "TENANT_CAPACITY_REACHED",
+      "INVITATION_ALREADY_EXISTS",
+    ],
+    async run({ platform, caller, body }) {
+      const invitation = await inviteUser(platform, caller, body);
+      return created(invitation, `${path}/${invitation.id}`);
+    },
+  }),
+  endpoint(`GET ${path}`, {
+    id: "listInvitations",
+    summary: "List the tenant's invitations, newest first",
+    access: mayRead,
+    query: z.object({
+      ...pageQuery(),
+      status: enumName(INVITATION_STATUSES).optional(),
+      email: z.string().trim().max(320).optional(),
+    }),
+    answers: {
+      200: {
+        description: "A page of invitations",
+        schema: pagedResultOf(Invitation).meta({ id: "InvitationPage" }),
+      },
+    },
+    run: async ({ db, caller, query }) => ok(await listInvitations(db, caller.tenantId, query)),
+  }),
+  endpoint(`GET ${path}/{id}`, {
+    id: "readInvitation",
+    summary: "Read an invitation",
+    access: mayRead,
+    params: userIdPath,
+    answers: oneInvitation,
+    problems: ["INVITATION_NOT_FOUND"],
+    run: async ({ db, caller, params }) =>
+      versionedAnswer(await readInvitation(db, caller.tenantId, params.id)),
+  }),
+  endpoint(`POST ${path}/{id}/resend`, {
+    id: "resendInvitation",
+    summary: "Mail a new link, which works for seven days; the former link stops working",
+    access: mayInvite,
+    params: userIdPath,
+    answers: oneInvitation,
+    problems: [
+      "INVITATION_NOT_FOUND",
+      "INVITATION_CLOSED_CONFLICT",
+      "ROLE_NOT_FOUND",
+      "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
+      "STEP_UP_REQUIRED_FORBIDDEN",
+      "REGISTRATION_CLOSED_FORBIDDEN",
+    ],
+    run: async ({ platform, caller, params }) =>
+      versionedAnswer(await resendInvitation(platform, caller, params.id)),
+  }),
+  endpoint(`DELETE ${path}/{id}`, {
+    id: "revokeInvitation",
+    summary: "Revoke an invitation; its link stops working",
+    access: mayInvite,
+    params: userIdPath,
+    answers: { 200: { description: "The invitation is revoked" } },
+    problems: ["INVITATION_NOT_FOUND", "PRECONDITION_FAILED", "INVITATION_CLOSED_CONFLICT"],
+    run: ({ platform, caller, params, call }) =>
+      okAfter(revokeInvitation(platform, caller, params.id, call.ifMatch)),
   }),
 ] as const;

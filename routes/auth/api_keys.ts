@@ -10,15 +10,16 @@ import {
 } from "../../domain/access/keys/api_keys.ts";
 import { created, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { pagedResultOf } from "../shared/paging.ts";
+import { pagedResultOf } from "../shared/validation.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
-import { keysQuery, newExpiry, RotateKeyRequest, secretRecord } from "./shapes.ts";
+import { keysQuery, newExpiry, RotateKeyRequest } from "./shapes.ts";
+import { KeyRecord } from "../../domain/access/keys/key_record.ts";
 
 const endpoint = endpointsIn("API keys");
 
-const ApiKeyDto = z.object(secretRecord).meta({ id: "ApiKeyDto" });
+const ApiKeyDto = KeyRecord.meta({ id: "ApiKeyDto" });
 const ApiKeyCreatedDto = z.object({
-  ...secretRecord,
+  ...KeyRecord.shape,
   key: z.string().meta({
     description: "The key, shown only in this answer. Send it as `Authorization: Bearer`",
   }),
@@ -38,7 +39,6 @@ export const apiKeyRoutes = [
     answers: {
       200: { description: "A page; includeDeleted adds revoked keys", schema: pagedResultOf(ApiKeyDto) },
     },
-    problems: [],
     run: async ({ db, caller, query }) => ok(await listApiKeys(db, caller, query)),
   }),
   endpoint(`GET ${path}/{id}`, {

@@ -61,7 +61,6 @@ export const emailChangeRoutes = [
     summary: "The page of a link to a new email",
     access: anyone,
     answers: { 200: { description: "A button that confirms the email", contentType: "text/html" } },
-    problems: [],
     run: ({ platform, call }) => confirmPage(platform, call.request),
   }),
 ] as const;

@@ -2,18 +2,102 @@ import { z } from "zod";
 import { addPasskey, confirmTotp, startPasskey, startTotp } from "../../domain/access/factors/add_factor.ts";
 import { Factor, listOwnFactors, OwnFactors } from "../../domain/access/factors/factor_list.ts";
 import { removeFactor, renewRecoveryCodes } from "../../domain/access/factors/remove_factor.ts";
-import { afterStepUp, byPerson, forEnrolling, forSelf, signedIn } from "../../domain/rights/checks.ts";
+import {
+  afterStepUp,
+  anyone,
+  byPerson,
+  forEnrolling,
+  forSelf,
+  signedIn,
+} from "../../domain/rights/checks.ts";
 import { requiredName } from "../../domain/shared/name.ts";
 import { created, noContentAfter, ok } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
+import { FACTOR_KINDS } from "../../domain/access/sign_in/factor_tokens.ts";
+import { signInRequest } from "../../domain/access/sign_in/challenges.ts";
 import {
-  factorProof,
-  NewPasskeyAnswerDto,
-  PasskeyOptions,
-  RecoveryCodesDto,
-  totpCode,
-} from "./factor_shapes.ts";
+  finishSignIn,
+  readFactorChoice,
+  signInByPasskey,
+} from "../../domain/access/factors/factor_sign_in.ts";
+import { readStepUpChoice, stepUp } from "../../domain/access/factors/step_up.ts";
+import { originOf, signedInAnswer, signInAnswers } from "./answers.ts";
+import { deviceToken } from "./shapes.ts";
+
+const encoded = z.string().regex(/^[A-Za-z0-9_-]+$/, "expected base64url").max(20_000);
+
+/** Options in the JSON form of WebAuthn, for `parseCreationOptionsFromJSON` or `parseRequestOptionsFromJSON`. */
+const PasskeyOptions = z.looseObject({ challenge: z.string() }).meta({
+  id: "PasskeyOptions",
+  description: "For `PublicKeyCredential.parseCreationOptionsFromJSON` or `…parseRequestOptionsFromJSON`",
+});
+
+const choice = {
+  factors: z.array(z.enum(FACTOR_KINDS)),
+  passkeyOptions: PasskeyOptions.nullable().meta({ description: "null: the user has no passkey" }),
+};
+const FactorChoiceDto = z.object(choice).meta({ id: "FactorChoiceDto" });
+const StepUpChoiceDto = z.object({
+  ...choice,
+  hasPassword: z.boolean().meta({ description: "True: a code also needs the password" }),
+}).meta({ id: "StepUpChoiceDto" });
+
+const credential = {
+  id: encoded,
+  rawId: encoded,
+  type: z.literal("public-key"),
+  authenticatorAttachment: z.enum(["platform", "cross-platform"]).nullish().transform((value) =>
+    value ?? undefined
+  ),
+  clientExtensionResults: z.looseObject({}).default({}),
+};
+
+/** `PublicKeyCredential.toJSON()` of `navigator.credentials.get`. */
+const PasskeyAnswerDto = z.object({
+  ...credential,
+  response: z.object({
+    clientDataJSON: encoded,
+    authenticatorData: encoded,
+    signature: encoded,
+    userHandle: encoded.nullish().transform((value) => value ?? undefined),
+  }),
+}).meta({ id: "PasskeyAnswer", description: "`toJSON()` of what `navigator.credentials.get` returns" });
+
+/** `PublicKeyCredential.toJSON()` of `navigator.credentials.create`. */
+const NewPasskeyAnswerDto = z.object({
+  ...credential,
+  response: z.object({
+    clientDataJSON: encoded,
+    attestationObject: encoded,
+    authenticatorData: encoded.nullish().transform((value) => value ?? undefined),
+    publicKey: encoded.nullish().transform((value) => value ?? undefined),
+    publicKeyAlgorithm: z.int().nullish().transform((value) => value ?? undefined),
+    transports: z.array(z.enum(["ble", "cable", "hybrid", "internal", "nfc", "smart-card", "usb"])).max(7)
+      .nullish().transform((value) => value ?? undefined),
+  }),
+}).meta({ id: "NewPasskeyAnswer", description: "`toJSON()` of what `navigator.credentials.create` returns" });
+
+export type PasskeyInput = z.input<typeof PasskeyAnswerDto>;
+export type NewPasskeyInput = z.input<typeof NewPasskeyAnswerDto>;
+
+const optional = <T extends z.ZodType>(shape: T) => shape.nullish().transform((value) => value ?? undefined);
+
+const totpCode = z.string().transform((text) => text.replaceAll(/\s/g, "")).pipe(
+  z.string().regex(/^\d{6}$/, "expected six digits"),
+);
+
+/** Exactly one of these proves a second factor. */
+export const factorProof = {
+  code: optional(totpCode).meta({ description: "Of the authenticator app: six digits", example: "123456" }),
+  recoveryCode: optional(z.string().trim().min(1).max(100)),
+  passkey: optional(PasskeyAnswerDto),
+};
+const password = optional(z.string().min(1).max(1024));
+
+const RecoveryCodesDto = z.object({
+  recoveryCodes: z.array(z.string()).meta({ description: "Shown only in this answer; each works once" }),
+}).meta({ id: "RecoveryCodesDto" });
 
 const endpoint = endpointsIn("Sign-in");
 
@@ -29,7 +113,6 @@ export const factorRoutes = [
     summary: "List the caller's second factors",
     access: own,
     answers: { 200: { description: "The factors, oldest first", schema: OwnFactors } },
-    problems: [],
     run: async ({ db, caller }) => ok(await listOwnFactors(db, caller)),
   }),
   endpoint(`POST ${path}/totp`, {
@@ -125,5 +208,96 @@ export const factorRoutes = [
     answers: { 200: { description: "The new codes; the old ones no longer work", schema: RecoveryCodesDto } },
     problems: ["FACTOR_NOT_FOUND"],
     run: async ({ platform, caller }) => ok({ recoveryCodes: await renewRecoveryCodes(platform, caller) }),
+  }),
+] as const;
+
+const factorToken = z.string().min(1).max(200);
+
+/** Sign-in with a second factor or a passkey alone, and the step-up of a session. */
+export const factorSignInRoutes = [
+  endpoint("POST /api/v1/auth/login/factor", {
+    alsoAt: ["/auth/login/factor"],
+    id: "finishSignIn",
+    summary: "Finish a sign-in that answered SECOND_FACTOR_REQUIRED_UNAUTHORIZED, with exactly one proof",
+    access: anyone,
+    body: z.object({ factorToken, ...factorProof, deviceToken }).meta({ id: "FinishSignInRequest" }),
+    answers: signInAnswers,
+    problems: [
+      "FACTOR_TOKEN_INVALID_UNAUTHORIZED",
+      "SECOND_FACTOR_INVALID_UNAUTHORIZED",
+      "ACCOUNT_LOCKED_UNAUTHORIZED",
+      "TENANT_FORBIDDEN",
+      "FACTOR_UNAVAILABLE",
+    ],
+    async run({ platform, db, body: { factorToken, deviceToken, ...proof }, call }) {
+      const origin = originOf(call, deviceToken);
+      return await signedInAnswer(db, await finishSignIn(platform, { factorToken, proof, origin }));
+    },
+  }),
+  endpoint("POST /api/v1/auth/login/factor/options", {
+    alsoAt: ["/auth/login/factor/options"],
+    id: "readFactorChoice",
+    summary: "The factors that can finish a sign-in, with new options for a passkey",
+    access: anyone,
+    body: z.object({ factorToken }).meta({ id: "FactorChoiceRequest" }),
+    answers: { 200: { description: "The factors of the user", schema: FactorChoiceDto } },
+    problems: ["FACTOR_TOKEN_INVALID_UNAUTHORIZED"],
+    run: async ({ platform, body }) => ok(await readFactorChoice(platform, body.factorToken)),
+  }),
+  endpoint("POST /api/v1/auth/login/passkey/options", {
+    alsoAt: ["/auth/login/passkey/options"],
+    id: "startPasskeySignIn",
+    summary: "Options to sign in by a passkey alone, valid once and for five minutes",
+    access: anyone,
+    answers: { 200: { description: "For `navigator.credentials.get`", schema: PasskeyOptions } },
+    problems: ["FACTOR_UNAVAILABLE"],
+    run: async ({ platform }) => ok(await signInRequest(platform)),
+  }),
+  endpoint("POST /api/v1/auth/login/passkey", {
+    alsoAt: ["/auth/login/passkey"],
+    id: "signInByPasskey",
+    summary: "Sign in by a passkey alone; it counts as two factors",
+    access: anyone,
+    body: z.object({
+      passkey: PasskeyAnswerDto,
+      deviceToken,
+      tenantId: uuid.nullish().transform((value) => value ?? null),
+      global: z.boolean().nullish().transform((value) => value ?? false),
+    }).meta({ id: "PasskeySignInRequest" }),
+    answers: signInAnswers,
+    problems: ["SECOND_FACTOR_INVALID_UNAUTHORIZED", "TENANT_FORBIDDEN", "FACTOR_UNAVAILABLE"],
+    run: async ({ platform, db, body, call }) =>
+      await signedInAnswer(
+        db,
+        await signInByPasskey(platform, { ...body, origin: originOf(call, body.deviceToken) }),
+      ),
+  }),
+  endpoint("POST /api/v1/auth/step-up/options", {
+    alsoAt: ["/auth/step-up/options"],
+    id: "readStepUpChoice",
+    summary: "How the caller can step up or remove a factor, with new options for a passkey",
+    access: forSelf(forEnrolling(byPerson(signedIn))),
+    answers: { 200: { description: "The factors of the caller", schema: StepUpChoiceDto } },
+    run: async ({ platform, caller }) => ok(await readStepUpChoice(platform, caller)),
+  }),
+  endpoint("POST /api/v1/auth/step-up", {
+    alsoAt: ["/auth/step-up"],
+    id: "stepUp",
+    summary: "Renew the sign-in of the session: password and code, or a passkey",
+    details:
+      "Without a second factor, the password alone is enough; without a password, the code alone. Routes that create " +
+      "lasting credentials then accept the session for STEP_UP_MINUTES.",
+    access: forSelf(forEnrolling(byPerson(signedIn))),
+    body: z.object({ password, ...factorProof }).meta({ id: "StepUpRequest" }),
+    answers: {
+      200: {
+        description: "The session counts as signed in now",
+        schema: z.object({ authenticatedAt: z.iso.datetime(), amr: z.array(z.string()) }).meta({
+          id: "StepUpDto",
+        }),
+      },
+    },
+    problems: ["ACCOUNT_LOCKED_UNAUTHORIZED", "FACTOR_UNAVAILABLE"],
+    run: async ({ platform, caller, body }) => ok(await stepUp(platform, caller, body)),
   }),
 ] as const;

@@ -4,7 +4,7 @@ import { anyone, byPerson, signedIn } from "../../domain/rights/checks.ts";
 import { HostedLooksDto, readHostedLooks } from "../looks/hosted_page.ts";
 import { ok } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { factorProof } from "./factor_shapes.ts";
+import { factorProof } from "./factors.ts";
 import { escapeHtml } from "../shared/escape_html.ts";
 import { mailedPage } from "./mailed_page.ts";
 
@@ -105,7 +105,6 @@ export const acceptInvitationRoutes = [
     summary: "The page of an invitation's link, unless INVITATION_URL is set",
     access: anyone,
     answers: { 200: { description: "A form that accepts the invitation", contentType: "text/html" } },
-    problems: [],
     run: ({ platform, call }) => invitationPage(platform, call.request),
   }),
 ] as const;

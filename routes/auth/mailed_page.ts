@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { CATALOGUE, type ProblemCode } from "../../domain/problems/catalogue.ts";
+import { CATALOGUE, type ProblemCode } from "../../domain/problems/problem.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { HOSTED_POLICY, hostedPage, readHostedLooks } from "../looks/hosted_page.ts";
 import { escapeHtml } from "../shared/escape_html.ts";

@@ -1,19 +1,14 @@
 import { apiKeyRoutes } from "./api_keys.ts";
 import { acceptInvitationRoutes } from "./invitations.ts";
 import { emailChangeRoutes } from "./email_change.ts";
-import { factorSignInRoutes } from "./factor_sign_in.ts";
-import { factorRoutes } from "./factors.ts";
-import { keyRoutes } from "./keys.ts";
-import { oidcRoutes } from "./oidc.ts";
 import { ownAccountRoutes } from "./own_account.ts";
+import { factorRoutes, factorSignInRoutes } from "./factors.ts";
+import { oidcRoutes, samlRoutes } from "./provider_sign_in.ts";
 import { passwordResetRoutes } from "./password_reset.ts";
 import { registrationRoutes } from "./registration.ts";
-import { samlRoutes } from "./saml.ts";
 import { serviceAccountRoutes } from "./service_accounts.ts";
-import { signInProviderRoutes } from "./sign_in_providers.ts";
-import { signInSettingsRoutes } from "./sign_in_settings.ts";
-import { signInSetupRoutes } from "./sign_in_setup.ts";
-import { signInRoutes } from "./sign_in.ts";
+import { signInProviderRoutes, signInSettingsRoutes, signInSetupRoutes } from "./sign_in_providers.ts";
+import { keyRoutes, signInRoutes } from "./sign_in.ts";
 
 /** Every route of sign-in. */
 export const authRoutes = [

@@ -4,14 +4,13 @@ import { byPerson, forActing, forBound, forSelf, signedIn } from "../../domain/r
 import { actsAsOther, type Caller } from "../../domain/rights/caller.ts";
 import { endOwnSession, listOwnSessions, OwnSession } from "../../domain/access/sign_in/own_sessions.ts";
 import { changePassword } from "../../domain/access/account/own_password.ts";
-import { findOwnTenants } from "../../domain/access/account/own_tenants.ts";
-import { readProfile, updateOwnProfile } from "../../domain/access/account/profile.ts";
+import { findOwnTenants, readProfile, updateOwnProfile } from "../../domain/access/account/profile.ts";
 import { noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { pagedResultOf, pageQuery } from "../shared/paging.ts";
+import { pagedResultOf, pageQuery } from "../shared/validation.ts";
 import { givenPhoneNumber, uuid } from "../../domain/shared/shapes.ts";
 import { queryIds, queryInteger } from "../shared/validation.ts";
-import { OwnTenantDto, ProfileDto } from "./shapes.ts";
+import { OwnTenant, Profile } from "../../domain/access/account/profile.ts";
 
 const endpoint = endpointsIn("Sign-in");
 
@@ -38,8 +37,7 @@ export const ownAccountRoutes = [
           "The maximum number of `tenants`; absent: all. GET /api/v1/auth/tenants finds the others",
       }),
     }),
-    answers: { 200: { etag: true, description: "The caller", schema: ProfileDto } },
-    problems: [],
+    answers: { 200: { etag: true, description: "The caller", schema: Profile } },
     async run({ db, caller, query: { maxTenants } }) {
       const { userId, tenantId } = caller;
       const { profile, version } = await readProfile(db, userId, tenantId, onlyTenantOf(caller), maxTenants);
@@ -60,9 +58,8 @@ export const ownAccountRoutes = [
       ids: queryIds(MAX_FOUND).optional(),
     }),
     answers: {
-      200: { description: "A page of tenants, the default one first", schema: pagedResultOf(OwnTenantDto) },
+      200: { description: "A page of tenants, the default one first", schema: pagedResultOf(OwnTenant) },
     },
-    problems: [],
     async run({ db, caller, query }) {
       return ok(await findOwnTenants(db, caller.userId, onlyTenantOf(caller), query));
     },
@@ -77,7 +74,7 @@ export const ownAccountRoutes = [
       lastName: name,
       phoneNumber: givenPhoneNumber,
     }).meta({ id: "UpdateMeRequest", description: "Omitted fields keep their values; null clears them" }),
-    answers: { 200: { etag: true, description: "The caller", schema: ProfileDto } },
+    answers: { 200: { etag: true, description: "The caller", schema: Profile } },
     problems: ["PRECONDITION_FAILED"],
     async run({ platform, caller, body, call }) {
       const { profile, version } = await updateOwnProfile(platform, caller, body, call.ifMatch);
@@ -104,7 +101,6 @@ export const ownAccountRoutes = [
     summary: "List the caller's open sessions, newest first",
     access: forBound(forSelf(byPerson(signedIn))),
     answers: { 200: { description: "At most 100 sessions", schema: z.array(OwnSession) } },
-    problems: [],
     run: async ({ db, caller }) => ok(await listOwnSessions(db, caller)),
   }),
   endpoint("DELETE /api/v1/auth/sessions/{id}", {

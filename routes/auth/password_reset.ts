@@ -30,7 +30,6 @@ export const passwordResetRoutes = [
     body: z.object({ email: z.string().trim().min(1).max(320), deviceToken })
       .meta({ id: "ForgotPasswordRequest" }),
     answers: { 202: { description: "A link is sent if an active user has this address" } },
-    problems: [],
     async run({ platform, body, call }) {
       await requestPasswordReset(platform, { ...body, ip: call.ip });
       return { status: 202, headers: {}, body: undefined };
@@ -65,7 +64,6 @@ export const passwordResetRoutes = [
     summary: "The page of a reset link, unless RESET_URL is set",
     access: anyone,
     answers: { 200: { description: "A form for the new password", contentType: "text/html" } },
-    problems: [],
     run: ({ platform, call }) => resetPage(platform, call.request),
   }),
 ] as const;

@@ -1,11 +1,9 @@
-import type { ProviderOutcome } from "../../domain/access/sign_in/providers/finish.ts";
+import type { ProviderOutcome, TestedSignIn } from "../../domain/access/sign_in/providers/finish.ts";
 import { FLOW_MINUTES, type StartedFlow } from "../../domain/access/sign_in/providers/flow.ts";
 import { findTenantProvider } from "../../domain/access/sign_in/providers/provider.ts";
-import type { TestedSignIn } from "../../domain/access/sign_in/providers/test_sign_in.ts";
 import { DEVICE_DAYS } from "../../domain/access/sign_in/known_devices.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
-import { CATALOGUE } from "../../domain/problems/catalogue.ts";
-import { Problem } from "../../domain/problems/problem.ts";
+import { CATALOGUE, Problem } from "../../domain/problems/problem.ts";
 import { isUuid } from "../../domain/shared/ids.ts";
 import { HOSTED_POLICY, hostedPage, readHostedLooks } from "../looks/hosted_page.ts";
 import { escapeHtml } from "../shared/escape_html.ts";

@@ -2,16 +2,14 @@ import { z } from "zod";
 import {
   confirmRegistration,
   readRegistration,
-  requestRegistration,
-} from "../../domain/access/account/registration.ts";
-import {
   readRegistrationMode,
   readRegistrationSettings,
   RegistrationMode,
   RegistrationSettings,
   RegistrationSettingsChange,
+  requestRegistration,
   updateRegistrationSettings,
-} from "../../domain/access/account/registration_settings.ts";
+} from "../../domain/access/account/registration.ts";
 import { PASSWORD_LENGTH } from "../../domain/access/passwords/password_rules.ts";
 import { userName } from "../../domain/access/users/user_details.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
@@ -57,7 +55,6 @@ export const registrationRoutes = [
     summary: "Read who may join the tenant by themselves, and the role that they get",
     access: inTenant("read:tenants", "update:tenants"),
     answers: { 200: { etag: true, description: "The settings", schema: RegistrationSettings } },
-    problems: [],
     run: async ({ db, caller }) => settingsAnswer(await readRegistrationSettings(db, caller.tenantId)),
   }),
   settingsEndpoint("PUT /api/v1/registration-settings", {
@@ -88,7 +85,6 @@ export const registrationRoutes = [
         schema: z.object({ mode: RegistrationMode }).meta({ id: "RegistrationModeDto" }),
       },
     },
-    problems: [],
     async run({ platform, db, query }) {
       const { mode } = await readRegistrationMode(db, await tenantOf(platform, query));
       return ok({ mode });
@@ -165,7 +161,6 @@ export const registrationRoutes = [
     summary: "The page of a registration's link",
     access: anyone,
     answers: { 200: { description: "A form that creates the account", contentType: "text/html" } },
-    problems: [],
     run: ({ platform, call }) => registrationPage(platform, call.request),
   }),
 ] as const;

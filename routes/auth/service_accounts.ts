@@ -3,15 +3,17 @@ import { requiredName } from "../../domain/shared/name.ts";
 import { afterStepUp, byPerson, inTenantOrService } from "../../domain/rights/checks.ts";
 import {
   createServiceAccount,
+  listServiceAccounts,
+  readServiceAccount,
   revokeServiceAccount,
   rotateServiceAccount,
   updateServiceAccount,
-} from "../../domain/access/keys/account_changes.ts";
-import { listServiceAccounts, readServiceAccount } from "../../domain/access/keys/service_accounts.ts";
-import { keysQuery, newExpiry, RotateKeyRequest, secretRecord } from "./shapes.ts";
+} from "../../domain/access/keys/service_accounts.ts";
+import { keysQuery, newExpiry, RotateKeyRequest } from "./shapes.ts";
+import { KeyRecord } from "../../domain/access/keys/key_record.ts";
 import { created, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { pagedResultOf } from "../shared/paging.ts";
+import { pagedResultOf } from "../shared/validation.ts";
 import { instant, uuid } from "../../domain/shared/shapes.ts";
 
 const endpoint = endpointsIn("Service accounts");
@@ -25,7 +27,7 @@ const secret = z.string().meta({
   description: "The secret, shown only in this answer. Send it as `Authorization: Bearer`",
 });
 const account = {
-  ...secretRecord,
+  ...KeyRecord.shape,
   clientId: z.string(),
   tenants: z.union([z.literal("all"), z.array(z.guid())]),
 };
@@ -65,7 +67,6 @@ export const serviceAccountRoutes = [
         schema: pagedResultOf(ServiceAccountDto),
       },
     },
-    problems: [],
     run: async ({ db, caller, query }) => ok(await listServiceAccounts(db, caller, query)),
   }),
   endpoint(`GET ${path}/{id}`, {
@@ -134,7 +135,7 @@ export const serviceAccountRoutes = [
           id: z.guid(),
           clientId: z.string(),
           secret,
-          formerSecretUntil: secretRecord.formerSecretUntil,
+          formerSecretUntil: KeyRecord.shape.formerSecretUntil,
         }).meta({ id: "ServiceAccountSecretDto" }),
       },
     },

@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { anyone, byPerson, forBound, forEnrolling, forSelf, signedIn } from "../../domain/rights/checks.ts";
 import { refresh, signIn, signOut, switchTenant } from "../../domain/access/sign_in/sign_in.ts";
-import { noContentAfter } from "../shared/answer.ts";
+import { noContentAfter, ok } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
-import { deviceToken } from "./shapes.ts";
+import { deviceToken, JsonWebKeySet } from "./shapes.ts";
 import { originOf, signedInAnswer, signInAnswers } from "./answers.ts";
 
 const endpoint = endpointsIn("Sign-in");
@@ -78,7 +78,21 @@ export const signInRoutes = [
     summary: "End the caller's session",
     access: forBound(forSelf(forEnrolling(byPerson(signedIn)))),
     answers: { 204: { description: "The session has ended" } },
-    problems: [],
     run: ({ platform, caller }) => noContentAfter(signOut(platform, caller)),
+  }),
+] as const;
+
+/** The public keys that verify access tokens. Caches keep them for a short time, so that a new key is soon used. */
+export const keyRoutes = [
+  endpoint("GET /.well-known/jwks.json", {
+    id: "readKeys",
+    summary:
+      "Read the public keys of access and ID tokens; of each algorithm, the current signing key is first",
+    access: anyone,
+    service: "essential",
+    anyOrigin: true,
+    answers: { 200: { description: "A JSON Web Key Set", schema: JsonWebKeySet } },
+    run: async ({ platform }) =>
+      ok(await platform.tokens.publicKeys(), { "cache-control": "public, max-age=300" }),
   }),
 ] as const;

@@ -23,11 +23,26 @@ import {
   SignInProvider,
 } from "../../domain/access/sign_in/providers/provider.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
-import { afterStepUp, forSetup, inTenant } from "../../domain/rights/checks.ts";
-import { domainOfMail, uuid } from "../../domain/shared/shapes.ts";
+import { afterStepUp, anyone, forSetup, inTenant } from "../../domain/rights/checks.ts";
+import { domainOfMail, mailAddress, uuid } from "../../domain/shared/shapes.ts";
 import { created, etagOf, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { pagedResultOf, pageQuery } from "../shared/paging.ts";
+import { pagedResultOf, pageQuery } from "../shared/validation.ts";
+import { readSignInOptions, SignInOptions } from "../../domain/access/sign_in/providers/options.ts";
+import {
+  createSetupLink,
+  listSetupLinks,
+  NewSetupLink,
+  revokeSetupLink,
+  SetupLink,
+} from "../../domain/access/sign_in/providers/setup_links.ts";
+import {
+  readSignInSettings,
+  SignInSettings,
+  SignInSettingsChange,
+  updateSignInSettings,
+} from "../../domain/access/sign_in/settings.ts";
+import { contentTag } from "../../domain/shared/version.ts";
 
 const endpoint = endpointsIn("Sign-in providers");
 
@@ -56,7 +71,6 @@ export const signInProviderRoutes = [
     summary: "List the tenant's own identity providers",
     query: z.object(pageQuery()),
     answers: { 200: { description: "A page of providers", schema: pagedResultOf(SignInProvider) } },
-    problems: [],
     run: async ({ platform, db, caller, query }) =>
       ok(await listProviders(platform, db, caller.tenantId, query)),
   }),
@@ -156,7 +170,6 @@ export const signInProviderRoutes = [
     summary: "List the email domains whose users the tenant's identity providers sign in",
     query: z.object(pageQuery()),
     answers: { 200: { description: "A page of domains", schema: pagedResultOf(SignInDomain) } },
-    problems: [],
     run: async ({ db, caller, query }) => ok(await listDomains(db, caller.tenantId, query)),
   }),
   endpoint(`POST ${DOMAINS}`, {
@@ -192,5 +205,86 @@ export const signInProviderRoutes = [
     answers: { 204: { description: "Removed" } },
     problems: ["SIGN_IN_DOMAIN_NOT_FOUND"],
     run: ({ db, caller, params: { id } }) => noContentAfter(removeDomain(db, caller, id)),
+  }),
+] as const;
+
+const LINKS = "/api/v1/sign-in-setup-links";
+const bySession = inTenant("manage:sign-in");
+
+/** How people can sign in, and links by which a stranger to the service sets that up. */
+export const signInSetupRoutes = [
+  endpoint("GET /api/v1/auth/sign-in-options", {
+    id: "readSignInOptions",
+    access: anyone,
+    summary: "Read how people of a tenant, or with an email, can sign in",
+    details: "Of the email only the domain counts, so the answer never tells whether a user exists.",
+    query: z.object({ email: mailAddress.optional(), tenantId: uuid.optional() }),
+    answers: { 200: { description: "The enabled identity providers", schema: SignInOptions } },
+    run: async ({ platform, query: { email = null, tenantId = null } }) =>
+      ok(await readSignInOptions(platform, { email, tenantId })),
+  }),
+  endpoint(`GET ${LINKS}`, {
+    id: "listSignInSetupLinks",
+    access: bySession,
+    summary: "List the set-up links that can be used",
+    query: z.object(pageQuery()),
+    answers: {
+      200: { description: "A page of links, without their tokens", schema: pagedResultOf(SetupLink) },
+    },
+    run: async ({ db, caller, query }) => ok(await listSetupLinks(db, caller.tenantId, query)),
+  }),
+  endpoint(`POST ${LINKS}`, {
+    id: "createSignInSetupLink",
+    access: afterStepUp(bySession),
+    summary:
+      "Create a link by which a company's own administrator sets up the sign-in of the tenant, for a day",
+    details:
+      "Its token is a bearer credential of the routes for identity providers and email domains of this tenant, and of " +
+      "no others, as long as its creator holds `manage:sign-in`. It gives no roles.",
+    creates: "a secret",
+    answers: { 201: { description: "The link; only this answer shows it", schema: NewSetupLink } },
+    async run({ platform, caller }) {
+      const link = await createSetupLink(platform, caller);
+      return created(link, `${LINKS}/${link.id}`);
+    },
+  }),
+  endpoint(`DELETE ${LINKS}/{id}`, {
+    id: "revokeSignInSetupLink",
+    access: bySession,
+    params: z.object({ id: uuid }),
+    summary: "Revoke a set-up link; effective at once",
+    answers: { 204: { description: "Revoked" } },
+    problems: ["SIGN_IN_SETUP_LINK_NOT_FOUND"],
+    run: ({ db, caller, params: { id } }) => noContentAfter(revokeSetupLink(db, caller, id)),
+  }),
+] as const;
+
+const path = "/api/v1/sign-in-settings";
+const answers = { 200: { etag: true, description: "The settings", schema: SignInSettings } } as const;
+
+const settingsAnswer = (settings: SignInSettings) => ok(settings, { etag: contentTag(settings) });
+
+/** How users sign in to the tenant: by password too, or only by its own providers. */
+export const signInSettingsRoutes = [
+  endpoint(`GET ${path}`, {
+    id: "readSignInSettings",
+    access: bySession,
+    summary: "Read how users sign in to the tenant",
+    answers,
+    run: async ({ db, caller }) => settingsAnswer(await readSignInSettings(db, caller.tenantId)),
+  }),
+  endpoint(`PUT ${path}`, {
+    id: "updateSignInSettings",
+    access: bySession,
+    summary: "Switch sign-in by password on or off, and choose the break-glass users",
+    details:
+      "It counts for the next request of every session: a session that was not opened by one of the tenant's providers " +
+      "gives no access to the tenant while `passwordSignIn` is false. Switching it off needs an enabled provider that has " +
+      "signed a user in, and a break-glass user with a password who holds `manage:sign-in`.",
+    body: SignInSettingsChange,
+    answers,
+    problems: ["PASSWORD_SIGN_IN_NEEDED_CONFLICT", "PRECONDITION_FAILED", "STEP_UP_REQUIRED_FORBIDDEN"],
+    run: async ({ platform, caller, body, call }) =>
+      settingsAnswer(await updateSignInSettings(platform, caller, body, call.ifMatch)),
   }),
 ] as const;

@@ -20,9 +20,8 @@ import {
 import { accepted, ok } from "../shared/answer.ts";
 import { ofTenant } from "../jobs/shapes.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { enumName, instant, optionalText, uuid } from "../../domain/shared/shapes.ts";
-import { queryInstant } from "../shared/validation.ts";
+import { pagedResultOf, pageQuery, queryInstant } from "../shared/validation.ts";
 
 const endpoint = endpointsIn("Webhook endpoints");
 
@@ -63,7 +62,6 @@ export const deliveryRoutes = [
       to: queryInstant.optional().meta({ description: IN_PERIOD }),
     }),
     answers: { 200: { description: "A page", schema: pagedResultOf(EndpointDelivery) } },
-    problems: [],
     run: async ({ db, caller, query }) => ok(await listAllDeliveries(db, caller, query)),
   }),
   endpoint("POST /api/v1/webhook-deliveries/redeliver-failed", {
@@ -80,7 +78,6 @@ export const deliveryRoutes = [
     }).meta({ id: "RedeliverAllFailedRequest" }),
     creates: "atomically",
     answers: redelivered,
-    problems: [],
     run: async ({ platform, caller, query, body: { dryRun, ...filter } }) =>
       ok(await redeliverAllFailed(platform, caller, { ...filter, ...query }, dryRun)),
   }),

@@ -3,13 +3,14 @@ import { pollEvents } from "../../domain/events/feed/poll.ts";
 import { MAX_TYPE_LENGTH } from "../../domain/events/own_types.ts";
 import { PUBLISH, publishEvent, PublishResult } from "../../domain/events/publish.ts";
 import { servedTenants } from "../../domain/rights/caller.ts";
-import { admit, inServedTenantsOrService } from "../../domain/rights/checks.ts";
+import { admit, forBound, inServedTenantsOrService, signedIn } from "../../domain/rights/checks.ts";
 import { requiredName } from "../../domain/shared/name.ts";
 import { created, ok } from "../shared/answer.ts";
 import { callerOf } from "../shared/caller_of.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { anyObject, uuid } from "../../domain/shared/shapes.ts";
 import { queryInteger } from "../shared/validation.ts";
+import { eventData } from "../../domain/events/event_types.ts";
 
 const endpoint = endpointsIn("Events");
 
@@ -80,7 +81,6 @@ export const eventRoutes = [
         }).meta({ id: "EventPageDto" }),
       },
     },
-    problems: [],
     async run({ platform, caller, query, call }) {
       const { after, limit, types = null } = query;
       await platform.jobEvents.recordPoll({ tenants: servedTenants(caller), types });
@@ -98,5 +98,35 @@ export const eventRoutes = [
       });
       return ok({ items: items.map(({ position: _, ...event }) => event), next: String(next) });
     },
+  }),
+] as const;
+
+const webhookEndpoint = endpointsIn("Webhook endpoints");
+
+const EventTypeDto = z.object({
+  type: z.string(),
+  description: z.string(),
+  example: z.object({ type: z.string(), timestamp: z.iso.datetime(), tenantId: z.guid(), data: z.unknown() })
+    .meta({ description: "An example body" }),
+}).meta({ id: "EventTypeDto" });
+
+const timestamp = "2026-01-31T12:00:00.000Z";
+const tenantId = "01990000-0000-7000-8000-0000000000aa";
+
+/** The types of events. */
+export const eventTypeRoutes = [
+  webhookEndpoint("GET /api/v1/webhook-events/types", {
+    id: "listEventTypes",
+    summary: "List the event types, each with an example",
+    access: forBound(signedIn),
+    answers: { 200: { description: "All types", schema: z.array(EventTypeDto) } },
+    run: ({ platform }) =>
+      ok(
+        [...platform.eventTypes].map(([type, { description, example }]) => ({
+          type,
+          description,
+          example: { type, timestamp, tenantId, data: eventData(type, tenantId, example) },
+        })),
+      ),
   }),
 ] as const;

@@ -1,8 +1,7 @@
 import { webhookEndpoints } from "../../domain/events/endpoints.ts";
 import { recordRoutes } from "../records/record_routes.ts";
 import { deliveryRoutes } from "./deliveries.ts";
-import { eventRoutes } from "./events.ts";
-import { eventTypeRoutes } from "./event_types.ts";
+import { eventRoutes, eventTypeRoutes } from "./events.ts";
 
 /** Webhook endpoints, their deliveries, and the event types. */
 export const eventsRoutes = [

@@ -6,21 +6,21 @@ import { EVENT_TYPE } from "../../domain/events/own_types.ts";
 import type { AnyJobType, JobContext } from "../../domain/jobs/job_type.ts";
 import { declareChannels, isBuiltIn } from "../../domain/notifications/channels.ts";
 import type { ChannelProvider } from "../../domain/notifications/channel_provider.ts";
-import { isProblemCode } from "../../domain/problems/catalogue.ts";
+import { isProblemCode } from "../../domain/problems/problem.ts";
 import type { ReportExtensions } from "../../domain/reports/threads/reports.ts";
 import { CATALOG_PERMISSIONS } from "../../domain/rights/catalog.ts";
-import { pathOfRecord } from "../../domain/records/record_type.ts";
+import { pathOfRecord, type RecordAction } from "../../domain/records/record_type.ts";
 import type { PersonalData } from "../../domain/shared/personal_data.ts";
 import type { ExtensionMigrations } from "../../infra/postgres/migrate.ts";
 import type { ConsoleSection } from "../console/shared/page.ts";
 import { recordRoutes } from "../records/record_routes.ts";
 import type { Endpoint, EndpointInput } from "../shared/endpoint.ts";
-import { checkConsoleParts } from "./check_console_parts.ts";
 import { checkDeclarations } from "./declarations.ts";
 import type { ExtensionJob, ExtensionRoute } from "./extension.ts";
 import { type LoadedExtension, migrationsOf } from "./load_extensions.ts";
 import { Names, routesOf } from "./names.ts";
 import type { Services } from "./services.ts";
+import { z } from "zod";
 
 /** The declarations of all extensions, checked against each other and against those of the service. */
 export interface Assembly {
@@ -258,3 +258,48 @@ const endpointOf = (route: ExtensionRoute, services: () => Services): Endpoint =
       steward: services(),
     }),
 });
+
+const PAGE_PATH = /^([a-z0-9-]+|\{\w+\})(\/([a-z0-9-]+|\{\w+\}))*$/;
+const PARAMETER = /\{(\w+)\}/g;
+
+/** Checks the actions of records, the cards and the pages of an extension. @throws Error that names the mistake */
+function checkConsoleParts(
+  names: Names,
+  { name, routes = [], resources = [], overview = [], pages = [] }: LoadedExtension,
+): void {
+  for (const { one, actions } of resources) {
+    for (const [key, action] of Object.entries<RecordAction>(actions)) {
+      const mistake = routeMistake(routes.find(({ id }) => id === action.route));
+      if (!mistake) continue;
+      throw new Error(
+        `extension ${name}: the action ${key} of the record ${one}: "${action.route}" ${mistake}`,
+      );
+    }
+  }
+  const parts = [
+    ...overview.map(({ title, permission }) => ({ at: `overview: "${title.en}"`, permission })),
+    ...pages.map(({ path, permission }) => ({ at: `pages: "${path}"`, permission })),
+  ];
+  for (const { at, permission } of parts) {
+    if (names.has("permissions", permission)) continue;
+    throw new Error(`extension ${name}: ${at} needs the undeclared permission ${permission}`);
+  }
+  for (const { path, isInNavigation } of pages) {
+    names.claim(name, "pages", path, PAGE_PATH, `${name} ${path.replaceAll(PARAMETER, "{}")}`);
+    if (!isInNavigation || !path.includes("{")) continue;
+    throw new Error(`extension ${name}: pages: "${path}" has a parameter, so the navigation cannot list it`);
+  }
+}
+
+/** The reason why an action cannot call a route; null if it can. */
+function routeMistake(route: ExtensionRoute | undefined): string | null {
+  if (!route) return "is not the operation id of a route of the extension";
+  const parameters = [...route.path.matchAll(PARAMETER)].map(([, parameter]) => parameter);
+  if (parameters.join() !== "id") return `has the path ${route.path}; expected the parameter {id} alone`;
+  if (route.body || route.content) return "needs a body, which a button does not send";
+  if (route.method !== "get") return null;
+  const { schema } = route.answers[200] ?? {};
+  return schema instanceof z.ZodObject && "url" in schema.shape
+    ? null
+    : "is a GET route that answers no url for the button to open";
+}

@@ -19,11 +19,7 @@ export {
   type RouteInput,
   type RouteSpec,
 } from "./extension.ts";
-export {
-  defineProblems,
-  type ProblemCode,
-  type ProblemDeclaration,
-} from "../../domain/problems/catalogue.ts";
+export { defineProblems, type ProblemCode, type ProblemDeclaration } from "../../domain/problems/problem.ts";
 export {
   defineRecord,
   type RecordDeclaration,
@@ -126,7 +122,7 @@ export {
 export { accepted, type Answer, created, noContent, ok, okVersioned } from "../shared/answer.ts";
 export type { AnswerSpec, EndpointSpec } from "../shared/endpoint.ts";
 export { type PagedResult, pagedResult, type PageRequest } from "../../domain/shared/paging.ts";
-export { pagedResultOf, pageQuery } from "../shared/paging.ts";
+export { pagedResultOf, pageQuery } from "../shared/validation.ts";
 
 // The functions and types that handlers use
 export type { DataSubject, ErasedPersons, Exports } from "../../domain/shared/personal_data.ts";

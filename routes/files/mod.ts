@@ -1,8 +1,5 @@
-import { listRoutes } from "./list.ts";
-import { readRoutes } from "./read.ts";
-import { referenceRoutes } from "./references.ts";
-import { renditionRoutes } from "./renditions.ts";
-import { retentionRoutes } from "./retention.ts";
+import { listRoutes, retentionRoutes } from "./list.ts";
+import { readRoutes, referenceRoutes, renditionRoutes } from "./read.ts";
 import { uploadRoutes } from "./upload.ts";
 
 /** Every route of the files area. */

@@ -5,9 +5,26 @@ import { isPersonalExport } from "../../domain/files/profiles.ts";
 import { listScanAttempts, ScanAttempt } from "../../domain/files/scan_attempts.ts";
 import { readScannerStatus, ScannerReport } from "../../domain/files/scanner_status.ts";
 import { z } from "zod";
-import { ok, okVersioned } from "../shared/answer.ts";
+import { created, noContent, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { DownloadQuery, FileDownload, ofFile, ScanAttemptsQuery } from "./shapes.ts";
+import {
+  DownloadQuery,
+  FileDownload,
+  FileReferenceId,
+  ofFile,
+  ReferenceRequest,
+  ScanAttemptsQuery,
+} from "./shapes.ts";
+import { FileReference, referenceFile, releaseReference } from "../../domain/files/references.ts";
+import { SERVICE_SCOPES } from "../../domain/files/service_scopes.ts";
+import {
+  giveRenditionUrl,
+  listRenditions,
+  makeRendition,
+  Rendition,
+  RenditionRequest,
+} from "../../domain/files/renditions.ts";
+import { queryBoolean } from "../shared/validation.ts";
 
 const endpoint = endpointsIn("Files");
 
@@ -69,6 +86,127 @@ export const readRoutes = [
     async run({ db, caller, params, query }) {
       const file = await readVisibleFile(db, caller, params.id);
       return ok(await listScanAttempts(db, file.id, query));
+    },
+  }),
+] as const;
+
+const uploads = inFileModule("upload:files");
+
+/** References of a file. A file with a reference is neither collected nor purged. */
+export const referenceRoutes = [
+  endpoint("POST /api/v1/files/{id}/references", {
+    id: "referenceFile",
+    summary: "Add a reference to a file",
+    details:
+      `In these scopes, the service itself holds files for owners whose id is a UUIDv7; such pairs are refused: ${
+        Object.values(SERVICE_SCOPES).join(", ")
+      }.`,
+    access: uploads,
+    ...ofFile,
+    body: ReferenceRequest,
+    creates: "atomically",
+    answers: {
+      201: { description: "The reference; an existing one for the same owner", schema: FileReference },
+    },
+    problems: [
+      "FILE_NOT_FOUND",
+      "FILE_NOT_AVAILABLE_CONFLICT",
+      "FILE_INFECTED_CONFLICT",
+      "FILE_PURGED_CONFLICT",
+      "FORBIDDEN",
+    ],
+    async run({ platform, db, caller, params, body }) {
+      const file = await readVisibleFile(db, caller, params.id);
+      const reference = await referenceFile(platform, caller, file.id, body);
+      return created(reference, `/api/v1/files/${file.id}/references/${reference.referenceId}`);
+    },
+  }),
+  endpoint("DELETE /api/v1/files/{id}/references/{referenceId}", {
+    id: "releaseReference",
+    summary: "Release a reference; no effect if it was released",
+    details:
+      "The service releases its own references itself, such as those of reports. Here they answer 404.",
+    access: uploads,
+    ...ofFile,
+    params: FileReferenceId,
+    answers: { 204: { description: "The reference is released" } },
+    problems: ["FILE_NOT_FOUND", "FORBIDDEN"],
+    async run({ platform, db, caller, params }) {
+      const file = await readVisibleFile(db, caller, params.id);
+      await releaseReference(platform, caller, file.id, params.referenceId);
+      return noContent();
+    },
+  }),
+] as const;
+
+/** Pictures of a file, in the sizes of its profile. */
+export const renditionRoutes = [
+  endpoint("GET /api/v1/files/{id}/renditions", {
+    id: "listFileRenditions",
+    summary: "List the pictures of a file that were asked for",
+    access,
+    ...ofFile,
+    answers: { 200: { description: "The pictures", schema: z.array(Rendition) } },
+    problems: ["FILE_NOT_FOUND", "FORBIDDEN"],
+    async run({ db, caller, params }) {
+      const file = await readVisibleFile(db, caller, params.id);
+      return ok(await listRenditions(db, file.id));
+    },
+  }),
+  endpoint("POST /api/v1/files/{id}/renditions", {
+    id: "makeFileRendition",
+    summary:
+      "Make a picture of an image or of the first page of a PDF, in a size that the file's profile lists",
+    access,
+    ...ofFile,
+    body: RenditionRequest,
+    answers: { 200: { description: "The picture, Pending until its job has made it", schema: Rendition } },
+    problems: [
+      "FILE_NOT_FOUND",
+      "FILE_CONTENT_TYPE_NOT_ALLOWED_UNPROCESSABLE",
+      "FILE_NOT_AVAILABLE_CONFLICT",
+      "FILE_INFECTED_CONFLICT",
+      "FILE_PURGED_CONFLICT",
+      "FORBIDDEN",
+    ],
+    async run({ platform, db, caller, params, body }) {
+      const file = await readVisibleFile(db, caller, params.id);
+      return ok(await makeRendition(platform, caller, file, body));
+    },
+  }),
+  endpoint("GET /api/v1/files/{id}/renditions/{name}", {
+    id: "readFileRendition",
+    summary: "Get the address of a picture, which is the same all day (UTC) and may be kept by browsers",
+    access,
+    params: ofFile.params.extend({ name: z.string().min(1).max(64) }),
+    find: ofFile.find,
+    query: z.object({
+      redirect: queryBoolean.default(true).meta({
+        description: "false: answers the address as JSON, for pages that read it by script",
+      }),
+    }),
+    answers: {
+      200: { description: "The address, with redirect=false", schema: FileDownload },
+      302: { description: "Redirect to the picture" },
+    },
+    problems: [
+      "FILE_NOT_FOUND",
+      "FILE_RENDITION_NOT_FOUND",
+      "FILE_RENDITION_NOT_READY_CONFLICT",
+      "FILE_NOT_AVAILABLE_CONFLICT",
+      "FILE_INFECTED_CONFLICT",
+      "FILE_PURGED_CONFLICT",
+      "FORBIDDEN",
+    ],
+    async run({ platform, db, caller, params, query }) {
+      const file = await readVisibleFile(db, caller, params.id);
+      const address = await giveRenditionUrl(platform, file, params.name);
+      if (!query.redirect) return ok(address);
+      return {
+        status: 302,
+        headers: { location: address.url, "referrer-policy": "no-referrer" },
+        body: undefined,
+      };
     },
   }),
 ] as const;

@@ -7,7 +7,7 @@ import type { Caller } from "../../domain/rights/caller.ts";
 import { PICTURE_FITS, PICTURE_FORMATS } from "../../infra/pictures/pictures.ts";
 import { isUuid } from "../../domain/shared/ids.ts";
 import type { FindInput } from "../shared/endpoint.ts";
-import { pageQuery } from "../shared/paging.ts";
+import { pageQuery } from "../shared/validation.ts";
 import { enumName, instant, uuid } from "../../domain/shared/shapes.ts";
 
 const time = z.iso.datetime();

@@ -22,7 +22,7 @@ import { created, ok } from "../shared/answer.ts";
 import { readItems } from "../shared/bulk.ts";
 import type { Call } from "../shared/call.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { pagedResultOf, pageQuery } from "../shared/paging.ts";
+import { pagedResultOf, pageQuery } from "../shared/validation.ts";
 import { enumName, uuid } from "../../domain/shared/shapes.ts";
 import { requireKnownArgs } from "./known_args.ts";
 import { ofTenant, status } from "./shapes.ts";
@@ -50,7 +50,6 @@ export const batchRoutes = [
     access,
     query: z.object({ ...pageQuery(), ...ofTenant, status: enumName(BATCH_STATUSES).optional() }),
     answers: { 200: { description: "A page of batches", schema: pagedResultOf(JobBatch) } },
-    problems: [],
     run: async ({ db, caller, query }) => ok(await listBatches(db, jobReach(caller, query.tenantId), query)),
   }),
   endpoint("GET /api/v1/jobs/batches/{id}", {

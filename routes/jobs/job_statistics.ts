@@ -3,7 +3,7 @@ import { acrossTenants, inTenantOrService } from "../../domain/rights/checks.ts"
 import { countByStatus } from "../../domain/jobs/lists/job_list.ts";
 import { countErrors } from "../../domain/jobs/lists/error_search.ts";
 import type { JobStatus } from "../../domain/jobs/job_row.ts";
-import { JobTypeStats, readJobTypeStats } from "../../domain/jobs/statistics/type_stats.ts";
+import { JobTypeStats, readJobTypeStats } from "../../domain/jobs/statistics/type_statistics.ts";
 import { listPauses, Pause } from "../../domain/jobs/limits/pauses.ts";
 import { QueueDepth, readQueues } from "../../domain/jobs/lists/queues.ts";
 import { jobReach } from "../../domain/jobs/reach.ts";
@@ -31,7 +31,6 @@ export const jobStatisticsRoutes = [
     access,
     query: z.object(ofTenant),
     answers: { 200: { description: "Exact counts", schema: JobDashboardStats } },
-    problems: [],
     run: async ({ db, caller, query }) => ok(await readJobStats(db, jobReach(caller, query.tenantId))),
   }),
   endpoint("GET /api/v1/jobs/counts", {
@@ -41,7 +40,6 @@ export const jobStatisticsRoutes = [
     access,
     query: z.object({ ...jobFilters, ...furtherJobFilters }),
     answers: { 200: { description: "Exact counts", schema: JobStatusCountsDto } },
-    problems: [],
     async run({ platform, db, caller, call, query: { tenantId, ...query } }) {
       const reach = jobReach(caller, tenantId);
       const filters = await filtersOf(platform, tenantId ?? caller.tenantId, call.url, query);
@@ -57,7 +55,6 @@ export const jobStatisticsRoutes = [
     access,
     query: z.object({ ...ofTenant, window }),
     answers: { 200: { description: "One entry per interval", schema: Throughput } },
-    problems: [],
     run: async ({ platform, db, caller, query }) =>
       ok(await readThroughput(db, jobReach(caller, query.tenantId), query.window, platform.clock.now())),
   }),
@@ -67,7 +64,6 @@ export const jobStatisticsRoutes = [
     access,
     query: z.object(ofTenant),
     answers: { 200: { description: "The queues by name", schema: z.array(QueueDepth) } },
-    problems: [],
     run: async ({ platform, caller, query }) =>
       ok(await readQueues(platform, jobReach(caller, query.tenantId), caller.tenantId)),
   }),
@@ -76,7 +72,6 @@ export const jobStatisticsRoutes = [
     summary: "List the queues and job types that are paused, for the tenant or for all",
     access,
     answers: { 200: { description: "The pauses, queues first, by name", schema: z.array(Pause) } },
-    problems: [],
     run: async ({ db, caller }) => ok(await listPauses(db, caller.tenantId)),
   }),
   endpoint("GET /api/v1/jobs/types", {
@@ -84,7 +79,6 @@ export const jobStatisticsRoutes = [
     summary: "List the job types that callers can enqueue, with the JSON Schema of their arguments",
     access,
     answers: { 200: { description: "The types by name", schema: z.array(ExposedJobType) } },
-    problems: [],
     run: async ({ platform, caller }) => ok(await describeJobTypes(platform, caller.tenantId)),
   }),
   endpoint("GET /api/v1/jobs/types/{name}/stats", {
@@ -111,7 +105,6 @@ export const jobStatisticsRoutes = [
     summary: "List the workers with their last heartbeat",
     access: acrossTenants("admin:system"),
     answers: { 200: { description: "The live workers", schema: z.array(LiveWorker) } },
-    problems: [],
     run: async ({ db }) => ok(await listWorkers(db)),
   }),
 ] as const;

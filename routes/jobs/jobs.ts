@@ -18,14 +18,13 @@ import { JobDetail, listContinuations, readJobDetail } from "../../domain/jobs/l
 import { JobSummary, readJob } from "../../domain/jobs/job_row.ts";
 import { jobReach } from "../../domain/jobs/reach.ts";
 import { requestCancel } from "../../domain/jobs/control/request_cancel.ts";
-import { retryJob } from "../../domain/jobs/control/retry_job.ts";
+import { retryJob } from "../../domain/jobs/control/dead_letters.ts";
 import { accepted, created, ok } from "../shared/answer.ts";
 import { readItems } from "../shared/bulk.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { enumName, uuid } from "../../domain/shared/shapes.ts";
-import { queryBoolean, queryInteger } from "../shared/validation.ts";
-import { givenArgs, RetryRequest } from "./dead_letter_shapes.ts";
+import { pagedResultOf, pageQuery, queryBoolean, queryInteger } from "../shared/validation.ts";
+import { givenArgs, RetryRequest } from "./dead_letter_jobs.ts";
 import { batchRoutes } from "./batches.ts";
 import { BY_ARGUMENTS, filtersOf, searchedFromHeader } from "./filters.ts";
 import { jobStatisticsRoutes } from "./job_statistics.ts";
@@ -64,7 +63,6 @@ export const jobRoutes = [
       ...furtherJobFilters,
     }),
     answers: { 200: { description: "A page of jobs", schema: pagedResultOf(JobSummary) } },
-    problems: [],
     async run({ platform, db, caller, call, query: { tenantId, ...query } }) {
       const reach = jobReach(caller, tenantId);
       const filters = await filtersOf(platform, tenantId ?? caller.tenantId, call.url, query);

@@ -3,9 +3,8 @@ import { jobReach } from "../../domain/jobs/reach.ts";
 import { maskSecrets } from "../../domain/jobs/types/masking.ts";
 import type { Endpoint } from "../shared/endpoint.ts";
 import { deadLetterRoutes } from "./dead_letter_jobs.ts";
-import { jobTypeRoutes } from "./job_types.ts";
+import { jobTypeRoutes, pauseRoutes } from "./job_types.ts";
 import { jobRoutes } from "./jobs.ts";
-import { pauseRoutes } from "./pauses.ts";
 import { recurringJobRoutes } from "./recurring_jobs.ts";
 import { workRoutes } from "./work.ts";
 

@@ -6,22 +6,19 @@ import {
   deleteRecurringJob,
   listRecurringJobs,
   listRuns,
+  pauseRecurringJob,
   readNextRuns,
   readRecurringJob,
-  updateRecurringJob,
-} from "../../domain/jobs/recurring/recurring.ts";
-import {
-  pauseRecurringJob,
+  RecurringJob,
   resumeRecurringJob,
   triggerRecurringJob,
-} from "../../domain/jobs/recurring/recurring_control.ts";
+  updateRecurringJob,
+} from "../../domain/jobs/recurring/recurring.ts";
 import { definedMembers } from "../../domain/shared/defined_members.ts";
-import { RecurringJob } from "../../domain/jobs/recurring/recurring_row.ts";
 import { JobSummary } from "../../domain/jobs/job_row.ts";
 import { created, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { pagedResultOf, pageQuery } from "../shared/paging.ts";
-import { queryInteger } from "../shared/validation.ts";
+import { pagedResultOf, pageQuery, queryInteger } from "../shared/validation.ts";
 import { DUPLICATE } from "./jobs.ts";
 import { requireKnownArgs } from "./known_args.ts";
 import { CreateRecurringJobRequest, NextRunsDto, ofTenant, UpdateRecurringJobRequest } from "./shapes.ts";
@@ -47,7 +44,6 @@ export const recurringJobRoutes = [
     access,
     query: z.object({ ...pageQuery(), ...ofTenant }),
     answers: { 200: { description: "A page of recurring jobs", schema: pagedResultOf(RecurringJob) } },
-    problems: [],
     run: async ({ db, caller, query }) =>
       ok(await listRecurringJobs(db, jobReach(caller, query.tenantId), query)),
   }),

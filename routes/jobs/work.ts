@@ -163,7 +163,6 @@ export const workRoutes = [
     body: HeartbeatRequest,
     bodyLimit: BODY_BYTES,
     answers: { 200: { description: "The state of each attempt", schema: HeartbeatResponse } },
-    problems: [],
     async run({ platform, db, caller, body }) {
       const jobs = await renewWork(platform, caller, body.jobs);
       const held = jobs.filter(({ state }) => state !== "lost").map(({ jobId }) => jobId);
@@ -177,7 +176,6 @@ export const workRoutes = [
     body: SettleRequest,
     bodyLimit: BODY_BYTES,
     answers: { 200: { description: "What became of each result", schema: SettleResponse } },
-    problems: [],
     async run({ platform, caller, body, call }) {
       const { jobs } = call.exactBody() as typeof body | null ?? body;
       const results = body.jobs.map((job, index) => ({

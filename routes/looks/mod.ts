@@ -1,7 +1,5 @@
-import { confirmSenderRoutes } from "./confirm_sender.ts";
-import { logoRoutes } from "./logo.ts";
-import { senderRoutes } from "./senders.ts";
-import { tenantLooksRoutes } from "./tenant_looks.ts";
+import { confirmSenderRoutes, senderRoutes } from "./senders.ts";
+import { logoRoutes, tenantLooksRoutes } from "./tenant_looks.ts";
 
 /** Every route of looks and senders. */
 export const looksRoutes = [

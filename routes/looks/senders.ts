@@ -8,13 +8,16 @@ import {
   SENDER_METHODS,
   SENDER_STATUSES,
 } from "../../domain/looks/sender.ts";
-import { verifySender } from "../../domain/looks/senders/verify.ts";
-import { inTenant } from "../../domain/rights/checks.ts";
+import { confirmSender, readConfirmedTenant, verifySender } from "../../domain/looks/senders/verify.ts";
+import { anyone, inTenant } from "../../domain/rights/checks.ts";
 import { requiredName } from "../../domain/shared/name.ts";
 import { created, etagOf, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { pagedResultOf, pageQuery } from "../shared/paging.ts";
+import { pagedResultOf, pageQuery } from "../shared/validation.ts";
 import { enumName, mailAddress, uuid } from "../../domain/shared/shapes.ts";
+import { CONFIRM_SENDER_PATH } from "../../domain/notifications/sending/service_notices.ts";
+import { confirmationPage } from "../auth/mailed_page.ts";
+import { HostedLooksDto, readHostedLooks } from "./hosted_page.ts";
 
 const endpoint = endpointsIn("Looks");
 
@@ -63,7 +66,6 @@ export const senderRoutes = [
     summary: "List the tenant's sender addresses",
     query: z.object(pageQuery()),
     answers: { 200: { description: "A page of senders", schema: pagedResultOf(NotificationSenderDto) } },
-    problems: [],
     async run({ db, caller, query }) {
       const { items, ...rest } = await listSenders(db, caller.tenantId, query);
       return ok({ items: items.map(shown), ...rest });
@@ -153,5 +155,62 @@ export const senderRoutes = [
     answers: { 204: { description: "Deleted" } },
     problems: ["NOTIFICATION_SENDER_NOT_FOUND", "PRECONDITION_FAILED"],
     run: ({ db, caller, params: { id }, call }) => noContentAfter(removeSender(db, caller, id, call.ifMatch)),
+  }),
+] as const;
+
+const TEXTS = {
+  en: {
+    title: "Confirm the sender address",
+    incomplete: "This link is incomplete. Open the whole link of the mail.",
+    explanation: "Whoever asked for it can then send mail from your address.",
+    confirm: "Confirm the address",
+    done: "Done. The address is confirmed.",
+  },
+  pt: {
+    title: "Confirme o endereço de remetente",
+    incomplete: "Este link está incompleto. Abra o link completo da mensagem.",
+    explanation: "Quem o pediu poderá então enviar mensagens do seu endereço.",
+    confirm: "Confirmar o endereço",
+    done: "Pronto. O endereço está confirmado.",
+  },
+};
+
+const confirmSenderPage = confirmationPage({
+  texts: TEXTS,
+  explained: ["NOTIFICATION_SENDER_TOKEN_INVALID"],
+  action: "confirm",
+  looksFrom: "confirm/looks",
+});
+
+const token = z.string().min(1).max(200);
+
+/** The mailed link that proves a sender address. */
+export const confirmSenderRoutes = [
+  endpoint(`GET ${CONFIRM_SENDER_PATH}`, {
+    id: "showConfirmSenderPage",
+    access: anyone,
+    summary: "The page of a mailed link; it asks for confirmation and changes nothing",
+    answers: { 200: { description: "A page in English or Portuguese", contentType: "text/html" } },
+    run: ({ platform, call }) => confirmSenderPage(platform, call.request),
+  }),
+  endpoint(`POST ${CONFIRM_SENDER_PATH}/looks`, {
+    id: "readConfirmSenderLooks",
+    access: anyone,
+    summary: "Read how the page of a mailed link looks: like the tenant that asks",
+    body: z.object({ token }).meta({ id: "ReadConfirmSenderLooksRequest" }),
+    answers: { 200: { description: "The looks", schema: HostedLooksDto } },
+    problems: ["NOTIFICATION_SENDER_TOKEN_INVALID"],
+    run: async ({ platform, body }) =>
+      ok(await readHostedLooks(platform, await readConfirmedTenant(platform.sql, body.token))),
+  }),
+  endpoint(`POST ${CONFIRM_SENDER_PATH}`, {
+    id: "confirmNotificationSender",
+    access: anyone,
+    summary: "Confirm a sender address with the token of a mailed link",
+    body: z.object({ token }).meta({ id: "ConfirmNotificationSenderRequest" }),
+    answers: { 204: { description: "The address is verified" } },
+    problems: ["NOTIFICATION_SENDER_TOKEN_INVALID"],
+    run: ({ db, body: { token }, call: { traceId, ip } }) =>
+      noContentAfter(confirmSender(db, token, { traceId, ip })),
   }),
 ] as const;

@@ -1,15 +1,15 @@
 import { z } from "zod";
-import { looksOf, type OwnLooks, readOwnLooks, readTenantName } from "../../domain/looks/looks.ts";
+import { looksOf, type OwnLooks, readLogo, readOwnLooks, readTenantName } from "../../domain/looks/looks.ts";
 import { MAX_LOGO_BYTES } from "../../domain/looks/logo_image.ts";
 import { readVerifiedSenders } from "../../domain/looks/sender.ts";
-import { removeLogo, setLogo, updateLooks } from "../../domain/looks/write.ts";
+import { logoNotFound, removeLogo, setLogo, updateLooks } from "../../domain/looks/write.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
-import { inTenant } from "../../domain/rights/checks.ts";
+import { anyone, inTenant } from "../../domain/rights/checks.ts";
 import type { TenantCaller } from "../../domain/rights/caller.ts";
 import { requiredName } from "../../domain/shared/name.ts";
-import { okVersioned } from "../shared/answer.ts";
+import { ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { mailAddress } from "../../domain/shared/shapes.ts";
+import { mailAddress, uuid } from "../../domain/shared/shapes.ts";
 import { logoUrl } from "../../domain/looks/logo_url.ts";
 
 const endpoint = endpointsIn("Looks");
@@ -77,7 +77,6 @@ export const tenantLooksRoutes = [
     access: inTenant(),
     summary: "Read how the tenant's mails, hosted pages and documents look",
     answers,
-    problems: [],
     run: async ({ platform, db, caller }) =>
       await answer(platform, caller, await readOwnLooks(db, caller.tenantId)),
   }),
@@ -112,5 +111,33 @@ export const tenantLooksRoutes = [
     problems: ["TENANT_LOGO_NOT_FOUND", "PRECONDITION_FAILED"],
     run: async ({ platform, db, caller, call }) =>
       await answer(platform, caller, await removeLogo(db, caller, call.ifMatch)),
+  }),
+] as const;
+
+/** The public logo of a tenant, for mails and hosted pages. */
+export const logoRoutes = [
+  endpoint("GET /looks/{tenantId}/logo", {
+    id: "showTenantLogo",
+    access: anyone,
+    summary: "The logo of a tenant; mails and hosted pages show it",
+    details: "A tenant that does not exist is answered like one without a logo.",
+    params: z.object({ tenantId: uuid }),
+    query: z.object({
+      v: z.string().max(100).optional().meta({
+        description: "Tag of the logo: the answer may be cached for long",
+      }),
+    }),
+    answers: { 200: { description: "The image", contentType: "image/png", alsoAs: ["image/jpeg"] } },
+    problems: ["TENANT_LOGO_NOT_FOUND"],
+    async run({ db, params: { tenantId }, query: { v } }) {
+      const logo = await readLogo(db, tenantId);
+      if (!logo) throw logoNotFound();
+      const { contentType, content, tag } = logo;
+      return ok(content, {
+        "content-type": contentType,
+        "cache-control": v === tag ? "public, max-age=31536000, immutable" : "public, max-age=300",
+        "cross-origin-resource-policy": "cross-origin",
+      });
+    },
   }),
 ] as const;

@@ -2,28 +2,30 @@ import { z } from "zod";
 import { inTenantOrService } from "../../domain/rights/checks.ts";
 import { cancelScheduled, retryNotification } from "../../domain/notifications/sending/cancel_retry.ts";
 import { NotificationStats, readStats } from "../../domain/notifications/stats.ts";
-import { listNotifications } from "../../domain/notifications/list.ts";
-import { readNotification } from "../../domain/notifications/read.ts";
+import { listNotifications, NotificationSummary } from "../../domain/notifications/list.ts";
+import { NotificationDetail, readNotification } from "../../domain/notifications/read.ts";
 import { scheduleMessage, sendMessage } from "../../domain/notifications/sending/send.ts";
-import type { ProblemCode } from "../../domain/problems/catalogue.ts";
+import type { ProblemCode } from "../../domain/problems/problem.ts";
 import { contentTag } from "../../domain/shared/version.ts";
-import { ok } from "../shared/answer.ts";
+import { type Answer, ok } from "../shared/answer.ts";
 import { listedTenant } from "../../domain/rights/caller.ts";
 import { ofTenants } from "../jobs/shapes.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { pagedResultOf, pageQuery } from "../shared/paging.ts";
-import { instant, uuid } from "../../domain/shared/shapes.ts";
-import { queryInstant } from "../shared/validation.ts";
+import { instant, optionalText, requiredText, uuid } from "../../domain/shared/shapes.ts";
+import { pagedResultOf, pageQuery, queryInstant } from "../shared/validation.ts";
 import {
+  addressList,
+  attachments,
+  bodyText,
   channel,
   deliveryState,
-  NotificationDetailDto,
-  NotificationResultDto,
-  NotificationSummaryDto,
+  replyTo,
   SendRequest,
   slug,
   status,
 } from "./shapes.ts";
+import { sendDirectEmail, sendDirectPush } from "../../domain/notifications/sending/direct.ts";
+import { NotificationResult } from "../../domain/notifications/status.ts";
 
 const endpoint = endpointsIn("Notifications");
 
@@ -47,7 +49,7 @@ const refusals: ProblemCode[] = [
   "NOTIFICATION_TEMPLATE_NOT_FOUND",
   "NOTIFICATION_TEMPLATE_VARIABLES_MISSING",
 ];
-const result = (description: string) => ({ 200: { description, schema: NotificationResultDto } });
+const result = (description: string) => ({ 200: { description, schema: NotificationResult } });
 
 /** Sends, schedules, cancels and retries messages; lists and reads them with their delivery attempts. */
 export const messageRoutes = [
@@ -107,8 +109,7 @@ export const messageRoutes = [
       status: status.optional(),
       ...filters,
     }),
-    answers: { 200: { description: "A page of messages", schema: pagedResultOf(NotificationSummaryDto) } },
-    problems: [],
+    answers: { 200: { description: "A page of messages", schema: pagedResultOf(NotificationSummary) } },
     async run({ db, caller, query: { page, pageSize, everywhere, ...filter } }) {
       const tenantId = listedTenant(caller, { ...filter, everywhere });
       return ok(await listNotifications(db, { ...filter, tenantId }, { page, pageSize }));
@@ -120,7 +121,6 @@ export const messageRoutes = [
     access,
     query: z.object(filters),
     answers: { 200: { description: "The counts", schema: NotificationStats } },
-    problems: [],
     run: async ({ db, caller, query: { everywhere, ...filter } }) =>
       ok(await readStats(db, { ...filter, tenantId: listedTenant(caller, { ...filter, everywhere }) })),
   }),
@@ -130,11 +130,75 @@ export const messageRoutes = [
     summary: "Read a message, its recipients and all delivery attempts",
     access,
     params,
-    answers: { 200: { etag: true, description: "The message", schema: NotificationDetailDto } },
+    answers: { 200: { etag: true, description: "The message", schema: NotificationDetail } },
     problems: ["NOTIFICATION_NOT_FOUND"],
     async run({ db, caller, params }) {
       const detail = await readNotification(db, caller.tenantId, params.id);
       return ok(detail, { etag: contentTag(detail) });
     },
+  }),
+] as const;
+
+const addresses = addressList.nullish().transform((list) => list ?? []);
+const answers = {
+  200: {
+    description:
+      "The status: `Sent`; `Failed` if some recipients did not get it and a job retries them; `Sending` if the " +
+      "provider has not answered in time, also for a repeat with the same Idempotency-Key",
+    schema: NotificationResult,
+  },
+};
+
+/** An answer with `Sending` is not stored for the Idempotency-Key, so that a later repeat gets the final status. */
+const sent = (result: NotificationResult): Answer => ({
+  ...ok(result),
+  isProvisional: result.status === "Sending",
+});
+
+/** Direct messages: the request waits until they are sent. */
+export const directRoutes = [
+  endpoint("POST /api/v1/notifications/email", {
+    id: "sendDirectEmail",
+    service: "waits for others",
+    summary: "Send an email and wait for the mail server's answer, 20 s by default",
+    access,
+    body: z.object({
+      to: addressList.min(1, "expected at least one address"),
+      cc: addresses,
+      bcc: addresses,
+      subject: optionalText(1_000),
+      htmlBody: bodyText,
+      textBody: bodyText,
+      fromAddress: z.string().trim().max(320).nullish().transform((value) => value || null)
+        .meta({
+          description:
+            "A verified sender of the tenant, or an address of the domain of MAIL_FROM; absent: the default sender",
+        }),
+      fromName: optionalText(200),
+      replyTo,
+      attachments,
+    }).meta({ id: "DirectEmailRequest" }),
+    creates: "in steps",
+    answers,
+    problems: ["NOTIFICATION_CHANNEL_NOT_CONFIGURED", "NOTIFICATION_DELIVERY_FAILED"],
+    run: async ({ platform, caller, body, once }) =>
+      sent(await sendDirectEmail(platform, caller, body, once)),
+  }),
+  endpoint("POST /api/v1/notifications/push", {
+    id: "sendDirectPush",
+    service: "waits for others",
+    summary: "Send a push message to device tokens or to users' devices",
+    access,
+    body: z.object({
+      title: requiredText(1_000),
+      body: optionalText(4_000),
+      deviceTokens: addresses,
+      userIds: z.array(uuid).max(1_000).nullish().transform((ids) => [...new Set(ids ?? [])]),
+      data: z.record(z.string(), z.string()).nullish().transform((data) => data ?? {}),
+    }).meta({ id: "DirectPushRequest" }),
+    creates: "in steps",
+    answers,
+    problems: ["NOTIFICATION_CHANNEL_NOT_CONFIGURED", "NOTIFICATION_DELIVERY_FAILED"],
+    run: async ({ platform, caller, body, once }) => sent(await sendDirectPush(platform, caller, body, once)),
   }),
 ] as const;

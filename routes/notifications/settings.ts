@@ -21,7 +21,6 @@ export const notificationSettingsRoutes = [
     summary: "Read the fallback locale of the tenant's templates and reports, and the time zone of reports",
     access: inTenant("send:notifications"),
     answers: { 200: { etag: true, description: "The settings", schema: Settings } },
-    problems: [],
     run: async ({ db, caller }) => settingsAnswer(await readNotificationSettings(db, caller.tenantId)),
   }),
   endpoint("PUT /api/v1/notification-settings", {

@@ -2,14 +2,7 @@ import { TEMPLATE_KINDS } from "../../domain/templates/read.ts";
 import { z } from "zod";
 import { channelName, channelNames } from "../../domain/notifications/channels.ts";
 import { category } from "../../domain/notifications/preferences.ts";
-import { SUPPRESSION_REASONS } from "../../domain/notifications/suppression.ts";
-import {
-  DELIVERY_STATES,
-  NOTIFICATION_PRIORITIES,
-  RECIPIENT_STATUSES,
-  SKIP_REASONS,
-  STATUSES,
-} from "../../domain/notifications/status.ts";
+import { DELIVERY_STATES, NOTIFICATION_PRIORITIES, STATUSES } from "../../domain/notifications/status.ts";
 import { templateTexts } from "../shared/template_texts.ts";
 import { anyObject, enumName, optionalObject, optionalText, uuid } from "../../domain/shared/shapes.ts";
 
@@ -83,104 +76,7 @@ export const SendRequest = z.object({
   error: "expected at least one recipient, or userIds",
 }).meta({ id: "SendNotificationRequest" });
 
-export const NotificationResultDto = z.object({
-  notificationId: z.guid(),
-  status: z.enum(STATUSES),
-  statusDisplay: z.string(),
-}).meta({ id: "NotificationResultDto" });
-
-const common = {
-  id: z.guid(),
-  channel: channelName,
-  channelDisplay: z.string(),
-  status: z.enum(STATUSES),
-  statusDisplay: z.string(),
-  priority: z.enum(NOTIFICATION_PRIORITIES),
-  subject: z.string().nullable(),
-  retryCount: z.int().meta({ description: "Repeated attempts, whatever the reason" }),
-  scheduledAt: timestamp.nullable(),
-  sentAt: timestamp.nullable(),
-  createdAt: timestamp,
-};
-
 export const deliveryState = enumName(DELIVERY_STATES);
-const reportedState = z.enum(DELIVERY_STATES).nullable().meta({
-  description:
-    "What the provider reported after it had accepted the message; of several reports, the strongest",
-});
-
-export const NotificationSummaryDto = z.object({
-  ...common,
-  tenantId: z.guid().nullable(),
-  recipient: z.string().nullable().meta({ description: "The first recipient" }),
-  recipientCount: z.int(),
-  templateSlug: z.string().nullable(),
-  category: z.string().nullable(),
-  deliveryState: reportedState,
-})
-  .meta({ id: "NotificationSummaryDto" });
-
-export const NotificationDetailDto = z.object({
-  ...common,
-  htmlBody: z.string().nullable().meta({
-    description: "null also if the content is confidential or expired",
-  }),
-  bodyExpired: z.boolean().meta({
-    description:
-      "The content was deleted after NOTIFICATION_BODY_RETENTION_DAYS; the message cannot be sent again",
-  }),
-  textBody: z.string().nullable(),
-  templateSlug: z.string().nullable(),
-  templateLocale: z.string().nullable(),
-  templateVersion: z.int().nullable().meta({
-    description: "The template version that the message is rendered from",
-  }),
-  fromAddress: z.string().nullable(),
-  fromName: z.string().nullable(),
-  replyTo: z.string().nullable(),
-  maxRetries: z.int().meta({ description: "Repeats after failures; those after outages do not count" }),
-  lastError: z.string().nullable(),
-  category: z.string().nullable(),
-  deliveryState: reportedState,
-  recipients: z.array(z.object({
-    address: z.string(),
-    displayName: z.string().nullable(),
-    kind: z.enum(["to", "cc", "bcc"]),
-    userId: z.guid().nullable(),
-    status: z.enum(RECIPIENT_STATUSES),
-    reason: z.enum(SKIP_REASONS).nullable().meta({ description: "Reason of status Skipped" }),
-    deliverAfter: timestamp.nullable().meta({ description: "End of the quiet hours it waits for" }),
-    sentAt: timestamp.nullable(),
-    errorMessage: z.string().nullable(),
-    deliveryState: reportedState,
-    deliveryStateAt: timestamp.nullable(),
-    deliveryDetail: z.string().nullable().meta({ description: "The provider's reason" }),
-    suppression: z.object({
-      id: z.guid(),
-      reason: z.enum(SUPPRESSION_REASONS),
-      detail: z.string().nullable(),
-      since: timestamp,
-      applies: z.boolean().meta({
-        description:
-          "Whether the message skips the address if it is sent again. False: this message caused it",
-      }),
-    }).nullable().meta({ id: "RecipientSuppressionDto", description: "Set while the address is suppressed" }),
-  })),
-  attachments: z.array(z.object({
-    fileId: z.guid(),
-    fileName: z.string(),
-    contentType: z.string(),
-    inline: z.boolean(),
-  })),
-  deliveryAttempts: z.array(z.object({
-    attemptNumber: z.int(),
-    providerName: z.string(),
-    isSuccess: z.boolean(),
-    durationMs: z.int(),
-    attemptedAt: timestamp,
-    errorMessage: z.string().nullable(),
-  })),
-}).meta({ id: "NotificationDetailDto" });
 
 export const NotificationTemplateDto = z.object({
   id: z.guid(),

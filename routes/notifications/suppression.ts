@@ -12,9 +12,8 @@ import {
 } from "../../domain/notifications/suppression.ts";
 import { created, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { enumName, optionalText, uuid } from "../../domain/shared/shapes.ts";
-import { queryInstant } from "../shared/validation.ts";
+import { pagedResultOf, pageQuery, queryInstant } from "../shared/validation.ts";
 import { address } from "./shapes.ts";
 
 const endpoint = endpointsIn("Notifications");
@@ -39,7 +38,6 @@ export const suppressionRoutes = [
     answers: {
       200: { description: "A page of addresses", schema: pagedResultOf(Suppression) },
     },
-    problems: [],
     run: async ({ db, caller, query }) =>
       ok(await listSuppressions(db, { tenantId: caller.tenantId, ...query }, query)),
   }),

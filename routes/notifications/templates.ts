@@ -1,29 +1,47 @@
 import { z } from "zod";
+import { NotificationResult } from "../../domain/notifications/status.ts";
 import { requiredName } from "../../domain/shared/name.ts";
-import { inTenantOrService } from "../../domain/rights/checks.ts";
+import { byPerson, inTenantOrService } from "../../domain/rights/checks.ts";
 import {
   listTemplates,
   readTemplate,
   type StoredTemplate,
   TEMPLATE_KINDS,
 } from "../../domain/templates/read.ts";
-import { createTemplate, deleteTemplate, updateTemplate } from "../../domain/templates/write.ts";
+import {
+  createTemplate,
+  deleteTemplate,
+  restoreTemplateVersion,
+  updateTemplate,
+} from "../../domain/templates/write.ts";
 import { created, etagOf, ok, okAfter, okVersioned } from "../shared/answer.ts";
 import { listedTenant } from "../../domain/rights/caller.ts";
 import { ofTenants } from "../jobs/shapes.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { templateTexts } from "../shared/template_texts.ts";
-import { enumName, optionalText, requiredText, uuid } from "../../domain/shared/shapes.ts";
-import { queryBoolean } from "../shared/validation.ts";
+import { enumName, optionalObject, optionalText, requiredText, uuid } from "../../domain/shared/shapes.ts";
+import { pagedResultOf, pageQuery, queryBoolean } from "../shared/validation.ts";
 import {
   bodyText,
   NotificationTemplateDetailDto,
   NotificationTemplateDto,
   NotificationTemplateListItem,
+  NotificationTemplateVersionDto,
+  NotificationTemplateVersionItem,
   slug,
+  templateData,
+  TemplatePreviewDto,
+  TemplateUseDto,
 } from "./shapes.ts";
 import { kind, layoutSlug, summaryOf, texts, variables } from "./template_shapes.ts";
+import { compareTemplateVersions } from "../../domain/templates/compare_versions.ts";
+import { listTemplateVersions, readTemplateVersion } from "../../domain/templates/versions.ts";
+import { comparedWith, VersionDifferencesDto, versionNumber } from "../shared/version_differences.ts";
+import { canonicalLocale } from "../../domain/templates/locales.ts";
+import { inLayout } from "../../domain/templates/in_layout.ts";
+import { listTemplateUses } from "../../domain/templates/uses.ts";
+import { sendTemplateTest } from "../../domain/notifications/sending/send.ts";
+import { previewTemplate, renderForRequest, Rendition, sampleDataOf } from "../../domain/templates/render.ts";
 
 const endpoint = endpointsIn("Notification templates");
 
@@ -110,7 +128,6 @@ export const templateRoutes = [
     answers: {
       200: { description: "A page of templates", schema: pagedResultOf(NotificationTemplateListItem) },
     },
-    problems: [],
     run: async ({ db, caller, query }) => {
       const { locale = null, includeShipped, search, kind } = query;
       const filter = { tenantId: listedTenant(caller, query), locale, includeShipped, search, kind };
@@ -128,6 +145,167 @@ export const templateRoutes = [
     async run({ db, caller, params }) {
       const template = await readTemplate(db, caller.tenantId, params.id);
       return okVersioned(detailOf(template), template.version);
+    },
+  }),
+] as const;
+
+const versionParams = z.object({ id: uuid, version: versionNumber });
+
+/** The versions of templates. */
+export const templateVersionRoutes = [
+  endpoint("GET /api/v1/notification-templates/{id}/versions", {
+    id: "listNotificationTemplateVersions",
+    summary: "List the versions of a template, newest first, 100 unless pageSize says less",
+    access,
+    params,
+    query: z.object(pageQuery(100, 100)),
+    answers: { 200: { description: "The versions", schema: z.array(NotificationTemplateVersionItem) } },
+    problems: ["NOTIFICATION_TEMPLATE_NOT_FOUND"],
+    run: async ({ db, caller, params, query }) =>
+      ok(await listTemplateVersions(db, caller.tenantId, params.id, query)),
+  }),
+  endpoint("GET /api/v1/notification-templates/{id}/versions/{version}", {
+    id: "readNotificationTemplateVersion",
+    summary: "Read one version of a template with its texts; a version never changes",
+    access,
+    params: versionParams,
+    answers: { 200: { description: "The version", schema: NotificationTemplateVersionDto } },
+    problems: ["NOTIFICATION_TEMPLATE_NOT_FOUND"],
+    async run({ db, caller, params: { id, version } }) {
+      const { id: _, partSlugs: __, ...rest } = await readTemplateVersion(db, caller.tenantId, id, version);
+      return ok(rest);
+    },
+  }),
+  endpoint("GET /api/v1/notification-templates/{id}/versions/{version}/compare", {
+    id: "compareNotificationTemplateVersions",
+    summary: "Compare the texts of a version with those of another one, line by line",
+    access,
+    params: versionParams,
+    query: comparedWith,
+    answers: { 200: { description: "What changed between them", schema: VersionDifferencesDto } },
+    problems: ["NOTIFICATION_TEMPLATE_NOT_FOUND"],
+    async run({ db, caller, params: { id, version }, query }) {
+      const compared = { from: version, to: query.with };
+      const changes = await compareTemplateVersions(db, caller.tenantId, id, compared);
+      return ok({ ...compared, changes });
+    },
+  }),
+  endpoint("POST /api/v1/notification-templates/{id}/versions/{version}/restore", {
+    id: "restoreNotificationTemplateVersion",
+    summary: "Create a new version with the texts of an earlier one",
+    access,
+    params: versionParams,
+    creates: "atomically",
+    answers: { 200: { etag: true, description: "The template", schema: NotificationTemplateDto } },
+    problems: ["NOTIFICATION_TEMPLATE_NOT_FOUND", "NOTIFICATION_TEMPLATE_INVALID", "PRECONDITION_FAILED"],
+    async run({ platform, caller, params: { id, version }, call }) {
+      const template = await restoreTemplateVersion(platform, caller, id, version, call.ifMatch);
+      return okVersioned(summaryOf(template), template.version);
+    },
+  }),
+] as const;
+
+/** Rendering of templates, and what it needs. */
+export const templateRenderingRoutes = [
+  endpoint("GET /api/v1/notification-templates/{id}/sample-data", {
+    id: "readTemplateSampleData",
+    summary: "Data with a fitting value for every variable that a template, its layout and its partials use",
+    access,
+    params,
+    answers: { 200: { description: "The data", schema: templateData } },
+    problems: ["NOTIFICATION_TEMPLATE_NOT_FOUND", "NOTIFICATION_TEMPLATE_INVALID"],
+    async run({ platform, db, caller, params: { id } }) {
+      const template = await readTemplate(db, caller.tenantId, id);
+      return ok(await sampleDataOf(platform, caller.tenantId, template));
+    },
+  }),
+  endpoint("GET /api/v1/notification-templates/{id}/uses", {
+    id: "listTemplateUses",
+    summary: "List the templates that use a layout or partial, and whether each renders with its sample data",
+    details: "Templates that use it through another part are listed too. At most 50, by slug and locale.",
+    access,
+    params,
+    answers: { 200: { description: "The templates", schema: z.array(TemplateUseDto) } },
+    problems: ["NOTIFICATION_TEMPLATE_NOT_FOUND", "RATE_LIMITED"],
+    run: async ({ platform, caller, params: { id } }) =>
+      ok(await listTemplateUses(platform, caller.tenantId, id)),
+  }),
+  endpoint("POST /api/v1/notification-templates/{id}/test", {
+    id: "sendTemplateTest",
+    service: "waits for others",
+    summary: "Mail a template to the caller's own address, with `[Test]` before its subject",
+    details: "A user may send ten tests a minute. Without `data` the mail has sample data.",
+    access: byPerson(access),
+    params,
+    body: z.object({ data: optionalObject, locale: optionalText(35) }).meta({
+      id: "SendTemplateTestRequest",
+    }),
+    bodyOptional: true,
+    creates: "atomically",
+    answers: { 200: { description: "The queued message", schema: NotificationResult } },
+    problems: [
+      "NOTIFICATION_TEMPLATE_NOT_FOUND",
+      "NOTIFICATION_TEMPLATE_INVALID",
+      "NOTIFICATION_TEMPLATE_VARIABLES_MISSING",
+      "NOTIFICATION_CHANNEL_NOT_CONFIGURED",
+      "RATE_LIMITED",
+    ],
+    run: async ({ platform, caller, params: { id }, body: { data, locale } }) =>
+      ok(await sendTemplateTest(platform, caller, id, { data: data ?? null, locale: locale || null })),
+  }),
+  endpoint("POST /api/v1/notification-templates/render", {
+    id: "renderNotificationTemplate",
+    service: "waits for others",
+    summary: "Render a template without sending",
+    access,
+    body: z.object({ templateSlug: slug, locale: optionalText(35), data: optionalObject })
+      .meta({ id: "RenderNotificationTemplateRequest" }),
+    answers: { 200: { description: "The rendered texts", schema: Rendition } },
+    problems: [
+      "NOTIFICATION_TEMPLATE_NOT_FOUND",
+      "NOTIFICATION_TEMPLATE_VARIABLES_MISSING",
+      "NOTIFICATION_TEMPLATE_INVALID",
+    ],
+    run: async ({ platform, caller, body: { templateSlug, locale, data } }) =>
+      ok(await renderForRequest(platform, caller.tenantId, { slug: templateSlug, locale, data: data ?? {} })),
+  }),
+  endpoint("POST /api/v1/notification-templates/preview", {
+    id: "previewNotificationTemplate",
+    service: "waits for others",
+    summary: "Render texts that are not stored, for a preview",
+    access,
+    body: z.object({
+      subjectTemplate: optionalText(1_000),
+      htmlBodyTemplate: bodyText,
+      textBodyTemplate: bodyText,
+      locale: requiredText(35).nullish().transform((tag) => tag ?? "en"),
+      requiredVariables: variables.nullish().transform((list) => list ?? ""),
+      data: optionalObject,
+      useSampleData: z.boolean().nullish().meta({
+        description: "True: without `data`, every variable gets a fitting value",
+      }),
+      kind,
+      layoutSlug,
+      texts,
+    }).meta({ id: "PreviewNotificationTemplateRequest" }),
+    answers: { 200: { description: "The rendered texts", schema: TemplatePreviewDto } },
+    problems: ["NOTIFICATION_TEMPLATE_VARIABLES_MISSING", "NOTIFICATION_TEMPLATE_INVALID"],
+    async run({ platform, caller, body: { data, useSampleData, ...given } }) {
+      const rendered = await previewTemplate(
+        platform,
+        caller.tenantId,
+        given,
+        data ?? (useSampleData ? null : {}),
+      );
+      const { subject, htmlBody, textBody } = rendered;
+      const shown = { subject, html: htmlBody, text: textBody };
+      const { html: documentHtml } = await inLayout(
+        platform,
+        caller.tenantId,
+        shown,
+        canonicalLocale(given.locale),
+      );
+      return ok({ ...rendered, documentHtml });
     },
   }),
 ] as const;

@@ -25,7 +25,6 @@ export const unsubscribeRoutes = [
     query,
     summary: "The page of an unsubscribe link; it asks for confirmation and changes nothing",
     answers: { 200: { description: "A page in English or Portuguese", contentType: "text/html" } },
-    problems: [],
     async run({ platform, query: { token }, call }) {
       const claim = await readUnsubscribeLink(platform, token);
       return await answerPage(

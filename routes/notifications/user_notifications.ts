@@ -1,5 +1,12 @@
 import { z } from "zod";
-import { byPersonOrSystem, forBound, forSelf } from "../../domain/rights/checks.ts";
+import {
+  byPerson,
+  byPersonOrSystem,
+  forBound,
+  forSelf,
+  forTicket,
+  signedIn,
+} from "../../domain/rights/checks.ts";
 import {
   countUserNotifications,
   deleteUserNotification,
@@ -9,11 +16,14 @@ import {
   UserNotification,
 } from "../../domain/notifications/in_app/messages.ts";
 import { requireOwner } from "../../domain/notifications/ownership.ts";
-import { ok, okEmpty } from "../shared/answer.ts";
+import { noContent, ok, okEmpty } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { pagedResultOf, pageQuery } from "../shared/paging.ts";
-import { uuid } from "../../domain/shared/shapes.ts";
-import { queryBoolean } from "../shared/validation.ts";
+import { optionalText, uuid } from "../../domain/shared/shapes.ts";
+import { pagedResultOf, pageQuery, queryBoolean } from "../shared/validation.ts";
+import { listDevices, registerDevice, removeDevice } from "../../domain/notifications/devices.ts";
+import { UserDeviceDto } from "./shapes.ts";
+import { streamUserNotifications } from "../../domain/notifications/in_app/stream.ts";
+import { signStreamTicket, TICKET_SECONDS } from "../../domain/oauth/tokens/stream_ticket.ts";
 
 const endpoint = endpointsIn("Notifications");
 
@@ -94,6 +104,106 @@ export const userNotificationRoutes = [
       requireOwner(caller, userId);
       await deleteUserNotification(db, { userId, onlyTenantId: caller.boundTo }, params.id);
       return okEmpty();
+    },
+  }),
+] as const;
+
+const path = "/api/v1/user-notifications/devices";
+const bound = forBound(forSelf(byPerson(signedIn)));
+const query = z.object({ userId: uuid });
+const RegisterDeviceRequest = z.object({
+  token: z.string().regex(/^[!-~]{1,4096}$/, "expected a device token without blanks"),
+  platform: optionalText(50),
+}).meta({ id: "RegisterDeviceRequest" });
+
+/** Devices that receive a user's push messages. */
+export const deviceRoutes = [
+  endpoint(`POST ${path}`, {
+    id: "registerUserDevice",
+    access: bound,
+    query,
+    summary: "Register a device for a user's push messages; a known token is moved to this user",
+    content: { json: RegisterDeviceRequest },
+    creates: "atomically",
+    answers: { 200: { description: "The device", schema: UserDeviceDto } },
+    problems: ["NOTIFICATION_INAPP_FORBIDDEN"],
+    async run({ db, caller, query: { userId }, call }) {
+      requireOwner(caller, userId);
+      return ok(await registerDevice(db, userId, caller.boundTo, await call.readJson(RegisterDeviceRequest)));
+    },
+  }),
+  endpoint(`GET ${path}`, {
+    id: "listUserDevices",
+    access: bound,
+    query,
+    summary: "List a user's devices",
+    answers: { 200: { description: "The devices, oldest first", schema: z.array(UserDeviceDto) } },
+    problems: ["NOTIFICATION_INAPP_FORBIDDEN"],
+    async run({ db, caller, query: { userId } }) {
+      requireOwner(caller, userId);
+      return ok(await listDevices(db, userId, caller.boundTo));
+    },
+  }),
+  endpoint(`DELETE ${path}/{id}`, {
+    id: "removeUserDevice",
+    access: bound,
+    query,
+    params: z.object({ id: uuid }),
+    summary: "Remove a device of a user",
+    answers: { 204: { description: "The device is removed" } },
+    problems: ["NOTIFICATION_INAPP_FORBIDDEN", "NOTIFICATION_DEVICE_NOT_FOUND"],
+    async run({ db, caller, params, query: { userId } }) {
+      requireOwner(caller, userId);
+      await removeDevice(db, userId, caller.boundTo, params.id);
+      return noContent();
+    },
+  }),
+] as const;
+
+/** Streams new in-app notifications, also to pages, whose `EventSource` sends no Authorization header. */
+export const streamRoutes = [
+  endpoint("POST /api/v1/user-notifications/stream-ticket", {
+    id: "createStreamTicket",
+    summary: "Get a ticket that opens the stream without a header, within a minute",
+    access: forBound(forSelf(byPerson(signedIn))),
+    creates: "a secret",
+    answers: {
+      200: {
+        description: "The ticket, for the query of the stream; `expiresIn` is in seconds",
+        schema: z.object({ ticket: z.string(), expiresIn: z.int() }).meta({ id: "StreamTicketDto" }),
+      },
+    },
+    async run({ platform, caller }) {
+      return ok({ ticket: await signStreamTicket(platform, caller), expiresIn: TICKET_SECONDS });
+    },
+  }),
+  endpoint("GET /api/v1/user-notifications/stream", {
+    id: "streamUserNotifications",
+    summary: "Stream a user's new in-app notifications as server-sent events, from Last-Event-ID on",
+    access: forTicket(forBound(forSelf(byPerson(signedIn)))),
+    service: "stream",
+    query: z.object({
+      userId: uuid,
+      ticket: z.string().max(2_000).optional().meta({
+        description: "In place of the Authorization header: see `createStreamTicket`",
+      }),
+    }),
+    answers: {
+      200: {
+        description: "Events named `notification`, each a UserNotificationDto",
+        contentType: "text/event-stream",
+      },
+    },
+    problems: ["NOTIFICATION_INAPP_FORBIDDEN"],
+    async run({ platform, caller, query: { userId }, call }) {
+      requireOwner(caller, userId);
+      const lastEventId = call.request.headers.get("last-event-id");
+      const body = await streamUserNotifications(platform, caller, { userId, lastEventId });
+      return {
+        status: 200,
+        headers: { "content-type": "text/event-stream", "x-accel-buffering": "no" },
+        body,
+      };
     },
   }),
 ] as const;

@@ -2,6 +2,7 @@ import { z } from "zod";
 import {
   CLIENT_KINDS,
   listClients,
+  OAuthClient,
   readClient,
   STANDARD_SCOPES,
   TOKEN_ALGORITHMS,
@@ -14,14 +15,18 @@ import {
   updateClient,
 } from "../../domain/oauth/clients/client_changes.ts";
 import { KEY_SORTS } from "../../domain/access/keys/key_list.ts";
-import { afterStepUp, byPerson, inTenantOrService } from "../../domain/rights/checks.ts";
+import { afterStepUp, byPerson, inTenantOrService, signedIn } from "../../domain/rights/checks.ts";
 import { ACCESS_TOKEN_SECONDS } from "../../infra/tokens.ts";
 import { requiredName } from "../../domain/shared/name.ts";
-import { keyRecord } from "../auth/shapes.ts";
 import { created, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { listQuery, pagedResultOf } from "../shared/paging.ts";
+import { listQuery, pagedResultOf } from "../shared/validation.ts";
 import { enumName, uuid } from "../../domain/shared/shapes.ts";
+import {
+  ConnectedClient,
+  disconnectClient,
+  listConnectedClients,
+} from "../../domain/oauth/connected_clients.ts";
 
 const endpoint = endpointsIn("OAuth clients");
 
@@ -71,29 +76,6 @@ const given = {
   }),
 };
 
-const client = {
-  id: z.guid(),
-  clientId: z.string(),
-  tenantId: z.guid().nullable().meta({
-    description: "The tenant whose users may sign in; null: every tenant's",
-  }),
-  name: z.string(),
-  kind: z.enum(CLIENT_KINDS),
-  start: z.string().nullable().meta({ description: "The first characters of the secret, to identify it" }),
-  redirectUris: z.array(z.string()),
-  postLogoutRedirectUris: z.array(z.string()),
-  audience: z.string(),
-  scopes: z.array(z.string()),
-  tokenClaims: z.array(z.enum(TOKEN_CLAIMS)),
-  tokenAlgorithm: z.enum(TOKEN_ALGORITHMS),
-  firstParty: z.boolean(),
-  accessTokenSeconds: z.int(),
-  refreshTokenSeconds: z.int(),
-  grantSeconds: z.int(),
-  backchannelLogoutUri: z.string().nullable(),
-  ...keyRecord,
-};
-const OAuthClientDto = z.object(client).meta({ id: "OAuthClientDto" });
 const secret = z.string().meta({ description: "The client secret, shown only in this answer" });
 
 const path = "/api/v1/oauth-clients";
@@ -111,10 +93,9 @@ export const clientRoutes = [
     answers: {
       200: {
         description: "A page; includeDeleted adds revoked clients",
-        schema: pagedResultOf(OAuthClientDto),
+        schema: pagedResultOf(OAuthClient),
       },
     },
-    problems: [],
     run: async ({ db, caller, query }) => ok(await listClients(db, caller, query)),
   }),
   endpoint(`GET ${path}/{id}`, {
@@ -122,7 +103,7 @@ export const clientRoutes = [
     access,
     params,
     summary: "Read an OAuth client",
-    answers: { 200: { etag: true, description: "The client, without its secret", schema: OAuthClientDto } },
+    answers: { 200: { etag: true, description: "The client, without its secret", schema: OAuthClient } },
     problems: ["OAUTH_CLIENT_NOT_FOUND"],
     async run({ db, caller, params }) {
       const { value, version } = await readClient(db, caller, params.id);
@@ -152,7 +133,9 @@ export const clientRoutes = [
     answers: {
       201: {
         description: "Created; Location is the URL of its record",
-        schema: z.object({ ...client, secret: secret.nullable() }).meta({ id: "OAuthClientCreatedDto" }),
+        schema: z.object({ ...OAuthClient.shape, secret: secret.nullable() }).meta({
+          id: "OAuthClientCreatedDto",
+        }),
       },
     },
     creates: "a secret",
@@ -173,7 +156,7 @@ export const clientRoutes = [
       id: "UpdateOAuthClientRequest",
       description: "Members left out keep their value. The kind cannot change",
     }),
-    answers: { 200: { etag: true, description: "Changed", schema: OAuthClientDto } },
+    answers: { 200: { etag: true, description: "Changed", schema: OAuthClient } },
     problems: [...changed, "OAUTH_AUDIENCE_CONFLICT", "STEP_UP_REQUIRED_FORBIDDEN"],
     async run({ platform, caller, params, body, call }) {
       const { value, version } = await updateClient(platform, caller, params.id, body, call.ifMatch);
@@ -205,5 +188,27 @@ export const clientRoutes = [
     problems: ["OAUTH_CLIENT_NOT_FOUND", "PRECONDITION_FAILED"],
     run: ({ platform, caller, params, call }) =>
       noContentAfter(revokeClient(platform, caller, params.id, call.ifMatch)),
+  }),
+] as const;
+
+const ownEndpoint = endpointsIn("Sign-in");
+
+/** The clients that a user signed in to. */
+export const connectedClientRoutes = [
+  ownEndpoint("GET /api/v1/auth/connected-clients", {
+    id: "listConnectedClients",
+    summary: "List the OAuth clients that the caller signed in to, or allowed scopes",
+    access: byPerson(signedIn),
+    answers: { 200: { description: "At most 100 clients, by name", schema: z.array(ConnectedClient) } },
+    run: async ({ db, caller }) => ok(await listConnectedClients(db, caller)),
+  }),
+  ownEndpoint("DELETE /api/v1/auth/connected-clients/{id}", {
+    id: "disconnectClient",
+    summary: "Withdraw what the caller allowed an OAuth client, and end its sessions of the caller",
+    access: byPerson(signedIn),
+    params: z.object({ id: uuid }),
+    answers: { 204: { description: "The client has no access any more, and must ask again" } },
+    problems: ["OAUTH_CLIENT_NOT_FOUND"],
+    run: ({ platform, caller, params }) => noContentAfter(disconnectClient(platform, caller, params.id)),
   }),
 ] as const;

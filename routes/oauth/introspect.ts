@@ -97,7 +97,6 @@ export const introspectRoutes = [
         schema: OAuthErrorDto,
       },
     },
-    problems: [],
     run: ({ platform, call }) => oauthAnswer(() => answer(platform, call)),
   }),
 ] as const;

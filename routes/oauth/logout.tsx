@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { readProfile } from "../../domain/access/account/profile.ts";
-import { defaultTenantOf } from "../../domain/access/sign_in/tenant_choice.ts";
+import { defaultTenantOf } from "../../domain/access/sign_in/sessions.ts";
 import { type PageOwner, pageOwnerOf } from "../../domain/oauth/authorization/request.ts";
 import { readSignOut, type SignOut, signOutBrowser } from "../../domain/oauth/sign_out.ts";
 import { OAuthError, readParameters } from "../../domain/oauth/oauth_error.ts";
@@ -142,7 +142,6 @@ const shared = {
 export const logoutRoutes = [
   endpoint(`GET ${PATH}`, {
     ...shared,
-    problems: [],
     id: "signOutByClient",
     summary: "Sign the browser out, and with it the clients that do not outlive it",
     details: `Query: ${NAMES.map((name) => `\`${name}\``).join(", ")}.`,
@@ -154,7 +153,6 @@ export const logoutRoutes = [
   }),
   endpoint(`POST ${PATH}`, {
     ...shared,
-    problems: [],
     id: "signOutByClientForm",
     summary: "The same with a form, and the user's answer to the question",
     content: { form: parameters },

@@ -1,6 +1,5 @@
 import { authorizeRoutes } from "./authorize.tsx";
-import { clientRoutes } from "./clients.ts";
-import { connectedClientRoutes } from "./connected_clients.ts";
+import { clientRoutes, connectedClientRoutes } from "./clients.ts";
 import { discoveryRoutes } from "./discovery.ts";
 import { introspectRoutes } from "./introspect.ts";
 import { logoutRoutes } from "./logout.tsx";

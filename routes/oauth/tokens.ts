@@ -141,7 +141,6 @@ export const tokenRoutes = [
     principal: clientPrincipal,
     content: { form: z.object({ token: z.string(), token_type_hint: text, ...client }) },
     answers: { 200: { description: "The token gives no access any more, or never did" }, ...oauthRefusals },
-    problems: [],
     run: ({ platform, call }) =>
       oauthAnswer(async () => {
         const { by, parameters } = await clientRequest(platform, call);
@@ -151,14 +150,12 @@ export const tokenRoutes = [
   }),
   endpoint("GET /oauth/userinfo", {
     ...userInfo,
-    problems: [],
     id: "readUserInfo",
     summary: "Read the claims about the user of an access token",
     run: ({ platform, call }) => oauthAnswer(() => readUserInfo(platform, call)),
   }),
   endpoint("POST /oauth/userinfo", {
     ...userInfo,
-    problems: [],
     id: "readUserInfoByPost",
     summary: "The same as GET",
     run: ({ platform, call }) => oauthAnswer(() => readUserInfo(platform, call)),

@@ -68,7 +68,6 @@ export const docsRoutes = [
       }),
     }),
     answers: { 200: { description: "The document", schema: z.looseObject({ openapi: z.string() }) } },
-    problems: [],
     async run({ platform, endpoints, query: { area } }) {
       const { document } = await referenceOf(platform, endpoints);
       if (!area) return ok(document);
@@ -85,7 +84,6 @@ export const docsRoutes = [
     access: anyone,
     service: "essential",
     answers: { 200: { description: "The page", contentType: "text/html" } },
-    problems: [],
     async run({ platform, endpoints }) {
       const reference = await referenceOf(platform, endpoints);
       return await (reference.page ??= servicePage({

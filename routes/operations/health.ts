@@ -27,7 +27,6 @@ export const healthRoutes = [
         schema: Health,
       },
     },
-    problems: [],
     run: ({ platform }) =>
       platform.health.isStuck() ? { ...ok({ status: "stuck" }), status: 503 } : ok({ status: "ok" }),
   }),
@@ -44,7 +43,6 @@ export const healthRoutes = [
         schema: Readiness,
       },
     },
-    problems: [],
     async run({ platform: { health, stopping } }) {
       const results = await health.check();
       const unavailable = stopping.aborted || results.some(({ required, works }) => required && !works);

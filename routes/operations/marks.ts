@@ -11,8 +11,7 @@ import { acrossTenants } from "../../domain/rights/checks.ts";
 import { instant, requiredText, uuid } from "../../domain/shared/shapes.ts";
 import { created, ok } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { pagedResultOf, pageQuery } from "../shared/paging.ts";
-import { queryInteger } from "../shared/validation.ts";
+import { pagedResultOf, pageQuery, queryInteger } from "../shared/validation.ts";
 
 const endpoint = endpointsIn("Operations");
 
@@ -29,7 +28,6 @@ export const markRoutes = [
     body: z.object({ label: requiredText(200), at: instant.optional() }),
     creates: "atomically",
     answers: { 201: { description: "The mark", schema: DeployMark } },
-    problems: [],
     run: async ({ platform, db, caller, body }) =>
       created(await createMark({ ...platform, sql: db }, caller, body), PATH),
   }),
@@ -39,7 +37,6 @@ export const markRoutes = [
     access,
     query: z.object(pageQuery()),
     answers: { 200: { description: "A page of marks", schema: pagedResultOf(DeployMark) } },
-    problems: [],
     run: async ({ db, query }) => ok(await listMarks(db, query)),
   }),
   endpoint(`GET ${PATH}/{id}/comparison`, {

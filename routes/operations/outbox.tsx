@@ -67,7 +67,6 @@ export const outboxRoutes = [
         alsoAs: ["text/html"],
       },
     },
-    problems: [],
     async run({ platform, query: { search = "" }, call: { request: { headers } } }) {
       const all = await platform.outbox?.list() ?? [];
       const messages = all.filter((message) => hasText(message, search.trim().toLowerCase()));

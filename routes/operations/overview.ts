@@ -21,7 +21,6 @@ export const overviewRoutes = [
       window: enumName(THROUGHPUT_WINDOWS).default("hour"),
     }),
     answers: { 200: { description: "The overview; parts without permission are null", schema: Overview } },
-    problems: [],
     run: async ({ platform, caller, query }) => ok(await readOverview(platform, caller, query)),
   }),
   endpoint("GET /api/v1/operations/upcoming", {
@@ -34,7 +33,6 @@ export const overviewRoutes = [
       hours: queryInteger(1, 168).default(24).meta({ default: 24 }),
     }),
     answers: { 200: { description: "What will happen, in order of time", schema: Upcoming } },
-    problems: [],
     run: async ({ platform, caller, query }) => ok(await readUpcoming(platform, caller, query)),
   }),
 ] as const;

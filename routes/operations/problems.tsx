@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { anyone } from "../../domain/rights/checks.ts";
-import { CATALOGUE, isProblemCode } from "../../domain/problems/catalogue.ts";
-import { problem } from "../../domain/problems/problem.ts";
+import { CATALOGUE, isProblemCode, problem } from "../../domain/problems/problem.ts";
 import { languageOf } from "../shared/accept_language.ts";
 import { ok } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";

@@ -5,7 +5,7 @@ import { listUsage, Usage, USAGE_SORTS } from "../../domain/operations/usage.ts"
 import { uuid } from "../../domain/shared/shapes.ts";
 import { ok } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { listQuery, pagedResultOf } from "../shared/paging.ts";
+import { listQuery, pagedResultOf } from "../shared/validation.ts";
 
 const endpoint = endpointsIn("Operations");
 const { search: _, includeDeleted: __, ...listed } = listQuery(USAGE_SORTS);
@@ -25,7 +25,6 @@ export const usageRoutes = [
     answers: {
       200: { description: "A page", schema: pagedResultOf(Usage).meta({ id: "UsagePage" }) },
     },
-    problems: [],
     run: async ({ db, caller, query }) => ok(await listUsage(db, caller, query)),
   }),
   endpoint("GET /api/v1/operations/data-health", {
@@ -34,7 +33,6 @@ export const usageRoutes = [
       "Read the sizes and growth of tables, late maintenance, the oldest snapshot and limits of the database",
     access: acrossTenants("admin:system"),
     answers: { 200: { description: "The state of the database", schema: DataHealth } },
-    problems: [],
     run: async ({ platform }) => ok(await readDataHealth(platform)),
   }),
 ] as const;

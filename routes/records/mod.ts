@@ -4,7 +4,7 @@ import { listApplicationUsage } from "../../domain/access/users/application_usag
 import { RECORDS } from "../../domain/records/records.ts";
 import { ok } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { pageQuery } from "../shared/paging.ts";
+import { pageQuery } from "../shared/validation.ts";
 import { type Described, type RecordOperations, recordRoutes } from "./record_routes.ts";
 import type { PagedResult } from "../../domain/shared/paging.ts";
 
@@ -61,7 +61,6 @@ export const recordsRoutes = [
     answers: {
       200: { description: "A page", schema: operationResponseOf(z.array(ApplicationUsageDto)) },
     },
-    problems: [],
     run: async ({ db, caller, query }) =>
       ok(operationList(await listApplicationUsage(db, caller, query), {
         sortBy: "code",

@@ -6,7 +6,7 @@ import { capitalNames, pathOfRecord, type RecordType } from "../../domain/record
 import { created, etagOf, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { bulkRequest, bulkResponseOf, readItems } from "../shared/bulk.ts";
 import { type Area, type Endpoint, endpointsIn, type Operation } from "../shared/endpoint.ts";
-import { listQuery, pagedResultOf } from "../shared/paging.ts";
+import { listQuery, pagedResultOf } from "../shared/validation.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
 
 /** The parts of a record that its routes have types of. */
@@ -59,7 +59,6 @@ function routesOf(r: RecordType): Endpoint[] {
       access: reading,
       query: z.object({ ...common, ...r.query.shape }),
       answers: { 200: { description: "A page", schema: pagedResultOf(r.result) } },
-      problems: [],
       async run({ db, caller, query }) {
         const filters = r.query.keyof().options.map((name: string) => [name, (query as never)[name]]);
         const request = { ...query, filters: Object.fromEntries(filters) };

@@ -21,7 +21,7 @@ import { inTenant } from "../../domain/rights/checks.ts";
 import { requiredName } from "../../domain/shared/name.ts";
 import { accepted, type Answer, created, etagOf, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { pagedResultOf, pageQuery } from "../shared/paging.ts";
+import { pagedResultOf, pageQuery } from "../shared/validation.ts";
 import { anyObject, optionalObject, requiredText, uuid } from "../../domain/shared/shapes.ts";
 import { templateTexts } from "../shared/template_texts.ts";
 import { comparedWith, VersionDifferencesDto, versionNumber } from "../shared/version_differences.ts";
@@ -113,7 +113,6 @@ export const documentTemplateRoutes = [
       search: z.string().max(200).optional().meta({ description: "Part of the slug or name" }),
     }),
     answers: { 200: { description: "A page of templates", schema: pagedResultOf(SummaryDto) } },
-    problems: [],
     run: async ({ db, caller, query }) =>
       ok(await listDocumentTemplates(db, caller.tenantId, query.search, query)),
   }),
@@ -122,7 +121,6 @@ export const documentTemplateRoutes = [
     summary: "List the shipped samples, to copy and change",
     access: reading,
     answers: { 200: { description: "The samples", schema: z.array(SampleDto) } },
-    problems: [],
     run: () => Promise.resolve(ok(documentSamples())),
   }),
   endpoint("POST /api/v1/document-templates", {

@@ -1,8 +1,6 @@
 import { documentTemplateRoutes } from "./document_templates.ts";
 import { documentUsesRoute } from "./document_uses.ts";
-import { executionRoutes } from "./executions.ts";
-import { generationRoutes } from "./generation.ts";
-import { linkRoutes } from "./links.ts";
+import { executionRoutes, generationRoutes, linkRoutes } from "./executions.ts";
 import { scheduleRoutes } from "./schedules.ts";
 import { targetRoutes } from "./targets.ts";
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { byPerson, inTenantOrService } from "../../domain/rights/checks.ts";
-import type { ProblemCode } from "../../domain/problems/catalogue.ts";
-import { BurstShape } from "../../domain/reports/generation/burst.ts";
+import type { ProblemCode } from "../../domain/problems/problem.ts";
+import { BurstShape } from "../../domain/reports/generation/request_report.ts";
 import { DeliveryOptionsShape } from "../../domain/reports/delivery/options.ts";
 import {
   createSchedule,
@@ -16,8 +16,7 @@ import { triggerSchedule } from "../../domain/reports/schedules/schedule_runs.ts
 import { listSchedules, readVisibleSchedule } from "../../domain/reports/schedules/schedule.ts";
 import { accepted, created, etagOf, noContent, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { pagedResultOf } from "../shared/paging.ts";
-import { queryBoolean } from "../shared/validation.ts";
+import { pagedResultOf, queryBoolean } from "../shared/validation.ts";
 import {
   ReportId,
   reportLocation,

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { FILE_STATUSES, type FileStatus } from "../../domain/files/file.ts";
-import { BurstShape } from "../../domain/reports/generation/burst.ts";
-import { GenerationRequest } from "../../domain/reports/generation/request_report.ts";
+import { BurstShape, GenerationRequest } from "../../domain/reports/generation/request_report.ts";
 import { DELIVERY_STATUSES } from "../../domain/reports/status.ts";
 import { DeliveryOptionsShape } from "../../domain/reports/delivery/options.ts";
 import type { DeliveryOutcome, Execution } from "../../domain/reports/execution.ts";
@@ -11,10 +10,9 @@ import type { ReportTemplate } from "../../domain/reports/definition/report_temp
 import type { Schedule } from "../../domain/reports/schedules/schedule.ts";
 import { formatsOf } from "../../domain/reports/threads/registry.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
-import { LAST_PAGE } from "../shared/paging.ts";
 import { pathOf } from "../shared/answer.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
-import { queryInteger } from "../shared/validation.ts";
+import { LAST_PAGE, queryInteger } from "../shared/validation.ts";
 
 const timestamp = z.iso.datetime();
 const parameterValue = z.union([z.string(), z.number(), z.boolean()]);

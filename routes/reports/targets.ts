@@ -51,7 +51,6 @@ export const targetRoutes = [
         }).meta({ id: "ReportWebhookSecretStateDto" }),
       },
     },
-    problems: [],
     run: async ({ db, caller }) => ok(await readWebhookSecretState(db, caller.tenantId)),
   }),
   endpoint("POST /api/v1/report-webhook-secret/rotate", {
@@ -66,7 +65,6 @@ export const targetRoutes = [
           .meta({ id: "ReportWebhookSecretDto" }),
       },
     },
-    problems: [],
     run: async ({ db, caller }) => ok(await rotateWebhookSecret(db, caller)),
   }),
 ] as const;

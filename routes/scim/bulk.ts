@@ -1,9 +1,8 @@
 import { z } from "zod";
-import { CREATED_AT_ONCE, createFirstUsers } from "../../domain/access/scim/create_users.ts";
 import { scimProblem } from "../../domain/access/scim/errors.ts";
 import { PATH, USERS } from "../../domain/access/scim/schema.ts";
 import { wantedOf, type WantedUser } from "../../domain/access/scim/user_resource.ts";
-import type { Tagged } from "../../domain/access/scim/users.ts";
+import { CREATED_AT_ONCE, createFirstUsers, type Tagged } from "../../domain/access/scim/users.ts";
 import { isObject, readResource, requireSchema } from "../../domain/access/scim/values.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { constraintProblem } from "../../domain/problems/constraints.ts";

@@ -8,8 +8,7 @@ import {
   USERS,
 } from "../../domain/access/scim/schema.ts";
 import type { Resource } from "../../domain/access/scim/values.ts";
-import type { ProblemCode } from "../../domain/problems/catalogue.ts";
-import { problem } from "../../domain/problems/problem.ts";
+import { problem, type ProblemCode } from "../../domain/problems/problem.ts";
 import { BODY_LIMIT } from "../shared/call.ts";
 import { MAX_OPERATIONS } from "./bulk.ts";
 import { access, endpoint, list, listAnswer, onePath, plainAnswer, scim } from "./protocol.ts";

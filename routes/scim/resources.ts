@@ -18,12 +18,12 @@ import {
   type Tagged,
 } from "../../domain/access/scim/users.ts";
 import { readResource, type Resource } from "../../domain/access/scim/values.ts";
-import type { ProblemCode } from "../../domain/problems/catalogue.ts";
+import type { ProblemCode } from "../../domain/problems/problem.ts";
 import type { TenantCaller } from "../../domain/rights/caller.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { noContent } from "../shared/answer.ts";
 import type { Call } from "../shared/call.ts";
-import { type AnswerSpec } from "../shared/endpoint.ts";
+import type { AnswerSpec } from "../shared/endpoint.ts";
 import {
   access,
   endpoint,

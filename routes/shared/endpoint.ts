@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import type { Access } from "../../domain/rights/checks.ts";
-import type { ProblemCode } from "../../domain/problems/catalogue.ts";
+import type { ProblemCode } from "../../domain/problems/problem.ts";
 import type { OnceWork } from "../../domain/requests/idempotency.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";
@@ -181,7 +181,7 @@ type Verb = Uppercase<Endpoint["method"]>;
 
 /**
  * Declares routes of an area: `const endpoint = endpointsIn("Users")`, then `endpoint("GET /api/v1/users/{id}", { … })`. The
- * input types of `run` are derived from the shapes.
+ * input types of `run` are derived from the shapes. Without `problems`, the route has none of its own.
  */
 export const endpointsIn = (area: Area) =>
 <
@@ -194,13 +194,14 @@ export const endpointsIn = (area: Area) =>
   L extends z.ZodType | undefined = undefined,
 >(
   route: `${Verb} ${string}`,
-  spec: Omit<EndpointSpec<C, P, Q, B>, "method" | "path" | "area"> & {
+  spec: Omit<EndpointSpec<C, P, Q, B>, "method" | "path" | "area" | "problems"> & {
     id: Id;
     answers: A;
+    problems?: ProblemCode[];
     content?: OwnContent & { json?: L };
   },
 ): Operation<Id, P, Q, B extends undefined ? L : B, A> => {
   const [verb = "", path] = route.split(" ");
-  const declared = { ...spec, method: verb.toLowerCase(), path, area };
+  const declared = { problems: [], ...spec, method: verb.toLowerCase(), path, area };
   return declared as unknown as Operation<Id, P, Q, B extends undefined ? L : B, A>;
 };

@@ -1,4 +1,4 @@
-import { CATALOGUE, type ProblemCode } from "../../domain/problems/catalogue.ts";
+import { CATALOGUE, type ProblemCode } from "../../domain/problems/problem.ts";
 import { type Endpoint, takesKey } from "./endpoint.ts";
 import { isScimPath, problemType, SCIM_TYPE } from "./problem_document.ts";
 

@@ -1,9 +1,8 @@
 import { scimError } from "../../domain/access/scim/errors.ts";
 import { PATH as SCIM_PATH } from "../../domain/access/scim/schema.ts";
-import { CATALOGUE, type ProblemCode } from "../../domain/problems/catalogue.ts";
 import { OAuthError } from "../../domain/oauth/oauth_error.ts";
 import { constraintProblem } from "../../domain/problems/constraints.ts";
-import { type FieldErrors, Problem } from "../../domain/problems/problem.ts";
+import { CATALOGUE, type FieldErrors, Problem, type ProblemCode } from "../../domain/problems/problem.ts";
 import type { Log } from "../../infra/log.ts";
 import { isStoreAway } from "../../infra/objectstore/errors.ts";
 import { databaseFailure } from "../../infra/postgres/failures.ts";

@@ -1,4 +1,4 @@
-import { CATALOGUE } from "../../domain/problems/catalogue.ts";
+import { CATALOGUE } from "../../domain/problems/problem.ts";
 import type { OpenApiDocument, Operation } from "../../routes/shared/openapi.ts";
 import type { Schema } from "../../routes/shared/openapi_examples.ts";
 import { type Parameter, parametersOf } from "../../routes/shared/openapi_sharing.ts";

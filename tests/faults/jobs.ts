@@ -75,7 +75,7 @@ export const JOBS: Fault[] = [
   {
     name: "a resumed recurring job follows UTC",
     area: "jobs",
-    file: "domain/jobs/recurring/recurring_control.ts",
+    file: "domain/jobs/recurring/recurring.ts",
     text: "nextRun(before.cronExpression, before.timeZoneId, p.clock.now())",
     replacement: 'nextRun(before.cronExpression, "UTC", p.clock.now())',
   },

@@ -4,14 +4,14 @@ export const MESSAGES: Fault[] = [
   {
     name: "a suppressed address gets messages",
     area: "notifications",
-    file: "domain/notifications/delivery/select_recipients.ts",
+    file: "domain/notifications/delivery/deliver.ts",
     text: "    if (suppression) {",
     replacement: "    if (suppression && until) {",
   },
   {
     name: "who opted out gets messages",
     area: "notifications",
-    file: "domain/notifications/delivery/select_recipients.ts",
+    file: "domain/notifications/delivery/deliver.ts",
     text: "preference?.channels?.[held.channel] === false",
     replacement: "preference?.channels?.[held.channel] === null",
   },

@@ -2,7 +2,7 @@
 // a 500, a hanging request or leaked data. STEWARD_FUZZ_SECONDS makes the test longer.
 import fc from "fast-check";
 import assert from "node:assert/strict";
-import { CATALOGUE } from "../../domain/problems/catalogue.ts";
+import { CATALOGUE } from "../../domain/problems/problem.ts";
 import type { OpenApiDocument, Operation } from "../../routes/shared/openapi.ts";
 import { parametersOf } from "../../routes/shared/openapi_sharing.ts";
 import { documentedCodes } from "../support/documented_codes.ts";

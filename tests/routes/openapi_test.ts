@@ -4,7 +4,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import assert from "node:assert/strict";
 import { EVENT_TYPES, PING } from "../../domain/events/event_types.ts";
-import { CATALOGUE } from "../../domain/problems/catalogue.ts";
+import { CATALOGUE } from "../../domain/problems/problem.ts";
 import { ENDPOINTS } from "../../routes/endpoints.ts";
 import type { Endpoint } from "../../routes/shared/endpoint.ts";
 import type { OpenApiDocument, Operation } from "../../routes/shared/openapi.ts";

@@ -1,6 +1,6 @@
 // What callers of the service ask for, chosen by the seed.
 import { addToBatch, cancelBatch, createBatch } from "../../domain/jobs/control/batches.ts";
-import { retryDeadLetter } from "../../domain/jobs/control/dead_letters.ts";
+import { retryDeadLetter, retryJob } from "../../domain/jobs/control/dead_letters.ts";
 import {
   enqueueRequestedJob,
   enqueueRequestedJobs,
@@ -10,10 +10,8 @@ import { cancelJob, retryJobNow } from "../../domain/jobs/control/job_control.ts
 import type { RemoteWorkPlatform } from "../../domain/jobs/remote/platform.ts";
 import { pauseWork, resumeWork } from "../../domain/jobs/limits/pauses.ts";
 import { type JobActor, operator } from "../../domain/jobs/reach.ts";
-import { createRecurringJob } from "../../domain/jobs/recurring/recurring.ts";
-import { pauseRecurringJob } from "../../domain/jobs/recurring/recurring_control.ts";
+import { createRecurringJob, pauseRecurringJob } from "../../domain/jobs/recurring/recurring.ts";
 import { requestCancel } from "../../domain/jobs/control/request_cancel.ts";
-import { retryJob } from "../../domain/jobs/control/retry_job.ts";
 import { Problem } from "../../domain/problems/problem.ts";
 import { ENDED } from "./change_rules.ts";
 import { TENANTS } from "./database.ts";

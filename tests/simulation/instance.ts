@@ -1,6 +1,6 @@
 // A simulated instance of the service: the real engine on a simulated pool, with virtual time.
 import { jobWork, watchDueTimes } from "../../domain/jobs/instance/due_times.ts";
-import { followStrandedJobs } from "../../domain/jobs/batches/ended_jobs.ts";
+import { followStrandedJobs } from "../../domain/jobs/batches/end_batches.ts";
 import { JobWriter } from "../../domain/jobs/enqueue.ts";
 import { foldCounts } from "../../domain/jobs/statistics/fold_counts.ts";
 import { JobTypes } from "../../domain/jobs/job_type.ts";
@@ -8,7 +8,7 @@ import { recoverLostJobs } from "../../domain/jobs/engine/lease.ts";
 import type { SettledJob } from "../../domain/jobs/job_row.ts";
 import type { RemoteWorkPlatform } from "../../domain/jobs/remote/platform.ts";
 import { RateReleaser } from "../../domain/jobs/limits/rate_releaser.ts";
-import { moveOrphans } from "../../domain/jobs/instance/upkeep.ts";
+import { moveOrphans } from "../../domain/jobs/instance/engine.ts";
 import { WorkPolls } from "../../domain/jobs/remote/work_polls.ts";
 import { Worker } from "../../domain/jobs/engine/worker.ts";
 import type { Log } from "../../infra/log.ts";

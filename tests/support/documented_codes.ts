@@ -1,4 +1,4 @@
-import { CATALOGUE } from "../../domain/problems/catalogue.ts";
+import { CATALOGUE } from "../../domain/problems/problem.ts";
 import type { OpenApiDocument, Operation } from "../../routes/shared/openapi.ts";
 import { codesIn } from "../../routes/shared/openapi_refusals.ts";
 

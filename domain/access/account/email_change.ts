@@ -8,18 +8,16 @@ import { type PlainMail, sendServiceMail, type TemplatedMail } from "../../notif
 import { invalid, type Problem, problem } from "../../problems/problem.ts";
 import type { Caller } from "../../rights/caller.ts";
 import { newId } from "../../shared/ids.ts";
-import { countRows } from "../../shared/read_page.ts";
+import { countRows } from "../../shared/lists.ts";
 import { digest, newSecret } from "../../shared/secrets.ts";
 import type { AccessPlatform } from "../platform.ts";
-import { endSessions } from "../sign_in/sessions.ts";
-import { defaultTenantOf } from "../sign_in/tenant_choice.ts";
+import { defaultTenantOf, endSessions } from "../sign_in/sessions.ts";
 import { emitUserUpdated } from "../users/user_events.ts";
 import { lockUser } from "../users/user_lock.ts";
 import { requireOwnPassword, requireSessionUnlocked, wrongOwnPassword } from "./own_password.ts";
-import { type MailOwner, mailOwner, readMailOwner } from "./owner_mail.ts";
+import { linkMail, linkUrl, type MailOwner, mailOwner, readMailOwner } from "./owner_mail.ts";
 import { markEmailVerified } from "./proved_owner.ts";
 import { fullName } from "../../rights/user_lookup.ts";
-import { linkMail, linkUrl } from "./link_mail.ts";
 
 /** Maximum number of unexpired requests of one user. It limits the mail that one user can cause. */
 const MAX_LIVE_REQUESTS = 5;

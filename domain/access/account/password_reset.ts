@@ -17,12 +17,12 @@ import type { AccessPlatform } from "../platform.ts";
 import { addressKey } from "../sign_in/address.ts";
 import { clearFailedSignIns } from "../sign_in/failed_sign_ins.ts";
 import { forgetDevices, knownDevice } from "../sign_in/known_devices.ts";
-import { endSessions } from "../sign_in/sessions.ts";
-import { defaultTenantOf } from "../sign_in/tenant_choice.ts";
-import { linkMail, linkUrl } from "./link_mail.ts";
-import { mailOwner } from "./owner_mail.ts";
+import { defaultTenantOf, endSessions } from "../sign_in/sessions.ts";
+import { linkMail, linkUrl, mailOwner } from "./owner_mail.ts";
 import { markEmailVerified, proveOwner } from "./proved_owner.ts";
 import type { NotificationPlatform } from "../../notifications/platform.ts";
+import type { Caller } from "../../rights/caller.ts";
+import { lockChangeableUser } from "../users/user_lock.ts";
 
 const LIFE_MINUTES = 30;
 /** Maximum number of unexpired links of one user by one requester. It limits the mail that repeated requests cause. */
@@ -53,7 +53,7 @@ export async function requestPasswordReset(
 }
 
 /** Requests the mail for an administrator, without a limit. */
-export const requestResetByAdministrator = (p: AccessPlatform, tx: Tx, email: string): Promise<string> =>
+const requestResetByAdministrator = (p: AccessPlatform, tx: Tx, email: string): Promise<string> =>
   enqueueJob(p, tx, passwordResetMailJob, { email, requester: ADMINISTRATOR });
 
 /** Mails a link to the active user with an email. The link works once, within 30 minutes. */
@@ -194,3 +194,25 @@ ${resetUrl}
 
 If you did not ask for this, ignore this message: your password stays as it is.`,
 });
+
+/**
+ * Mails a reset link to a user whom the caller may change. The caller never sees the link. The password stays until the
+ * owner uses the link.
+ * @param within the tenant of the user; null: any user
+ * @throws USER_NOT_FOUND, CROSS_TENANT_FORBIDDEN, MISSING_PERMISSION, USER_INACTIVE_CONFLICT
+ */
+export async function sendUserResetLink(
+  p: AccessPlatform,
+  caller: Caller,
+  userId: string,
+  within: string | null,
+): Promise<void> {
+  await transact(p.sql, async (tx) => {
+    const user = await lockChangeableUser(tx, caller, userId, within);
+    if (!user.isActive) {
+      throw problem("USER_INACTIVE_CONFLICT", `No reset link was sent: user ${userId} is not active.`);
+    }
+    await requestResetByAdministrator(p, tx, user.email);
+    await recordAudit(tx, { ...caller, tenantId: within }, "user.send-password-reset", userId);
+  });
+}

@@ -1,35 +1,50 @@
+import { z } from "zod";
+import { time } from "../../shared/shapes.ts";
 import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { problem } from "../../problems/problem.ts";
 import type { Caller } from "../../rights/caller.ts";
 import { permissionCodes } from "../../rights/held_permissions.ts";
-import { requireNoOtherTenant } from "../../rights/tenant_sign_in.ts";
+import { acceptsPassword, requireNoOtherTenant } from "../../rights/tenant_sign_in.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { requireVersion } from "../../shared/version.ts";
 import { emitUserUpdated } from "../users/user_events.ts";
-import { ownTenantOrder, ownTenants } from "./own_tenants.ts";
 import { lockUser } from "../users/user_lock.ts";
 import { changedPhoneNumber } from "../../shared/phone_number.ts";
+import type { PagedResult, PageRequest } from "../../shared/paging.ts";
+import { allOf, matches, readPage } from "../../shared/lists.ts";
+
+/** A tenant that a user may switch to: an active link to an active tenant. */
+export const OwnTenant = z.object({
+  id: z.guid(),
+  name: z.string(),
+  type: z.string(),
+  isDefault: z.boolean(),
+}).meta({ id: "OwnTenantDto" });
+type OwnTenant = z.output<typeof OwnTenant>;
 
 /** The signed-in user, as the sign-in routes return it. */
-export interface Profile {
-  user: {
-    id: string;
-    email: string;
-    firstName: string;
-    lastName: string;
-    phoneNumber: string | null;
-    appIds: string[];
-    roles: string[];
-    lastLoginAt: Date | null;
-    createdAt: Date;
-    updatedAt: Date;
-  };
-  tenant: { id: string; name: string; type: string } | null;
-  permissions: string[];
-  /** Tenants the user may switch to (active links to active tenants): the default first, then the platform, then by name. */
-  tenants: { id: string; name: string; type: string; isDefault: boolean }[];
-}
+export const Profile = z.object({
+  user: z.object({
+    id: z.guid(),
+    email: z.string(),
+    firstName: z.string(),
+    lastName: z.string(),
+    phoneNumber: z.string().nullable(),
+    appIds: z.array(z.string()),
+    roles: z.array(z.string()),
+    lastLoginAt: time.nullable(),
+    createdAt: time,
+    updatedAt: time,
+  }),
+  tenant: z.object({ id: z.guid(), name: z.string(), type: z.string() }).nullable(),
+  permissions: z.array(z.string()),
+  tenants: z.array(OwnTenant).meta({ description: "Tenants the user can switch to, the default first" }),
+}).meta({
+  id: "ProfileDto",
+  description: "The signed-in user, the tenant of the token, and the permissions there",
+});
+type Profile = z.output<typeof Profile>;
 
 /** Fields a user may change of their own account; absent ones keep their value. */
 export interface ProfileChange {
@@ -104,4 +119,34 @@ export async function updateOwnProfile(
     }
     return await readProfile(tx, caller.userId, caller.tenantId, caller.boundTo);
   });
+}
+
+/**
+ * SQL of the tenants `t` that a user may switch to: active links `l` to active tenants.
+ * @param only the one tenant in which the session is good; null: all that accept a sign-in by password
+ */
+const ownTenants = (q: Sql, userId: string, only: string | null) =>
+  q`user_tenants l join tenants t on t.id = l.tenant_id and t.is_active and t.deleted_at is null
+    and l.is_active and l.user_id = ${userId} and ${only === null ? acceptsPassword(q) : q`t.id = ${only}`}`;
+
+/** The default first, then the platform, then by name. */
+const ownTenantOrder = (q: Sql) =>
+  q`order by l.is_default desc, t.type = 'Platform' desc, same_text(t.name), t.id`;
+
+/** Finds tenants that a user may switch to, by a part of their name or by ids. @param only see `ownTenants` */
+export async function findOwnTenants(
+  q: Sql,
+  userId: string,
+  only: string | null,
+  { search, ids, ...page }: PageRequest & { search?: string | undefined; ids?: string[] | undefined },
+): Promise<PagedResult<OwnTenant>> {
+  const found = allOf(q, [
+    matches(q, "t.search_text", search),
+    ids !== undefined && q`t.id = any(${ids}::uuid[])`,
+  ]);
+  return await readPage(q, {
+    columns: q`t.id, t.name, t.type, l.is_default`,
+    from: q`${ownTenants(q, userId, only)} where ${found}`,
+    order: ownTenantOrder(q),
+  }, page);
 }

@@ -1,6 +1,6 @@
 import type { Sql, Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
-import { clearWrongCodes } from "../sign_in/failed_codes.ts";
+import { clearWrongCodes } from "../sign_in/failed_sign_ins.ts";
 import type { AccessPlatform } from "../platform.ts";
 import { forgetDevices } from "../sign_in/known_devices.ts";
 import { endSessions } from "../sign_in/sessions.ts";

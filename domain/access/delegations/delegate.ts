@@ -10,7 +10,7 @@ import { mailOwner } from "../account/owner_mail.ts";
 import type { AccessPlatform } from "../platform.ts";
 import { tenantNotFound } from "../tenant_not_found.ts";
 import { userNotFound } from "../users/user_details.ts";
-import { requireTheirReach } from "../users/platform_reach.ts";
+import { requireTheirReach } from "../users/user_lock.ts";
 import { type Delegation, type Party, readDelegation } from "./delegation.ts";
 
 /** A delegation and, if it is open and the caller is its actor, the token of its session. */

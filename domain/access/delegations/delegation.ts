@@ -3,7 +3,7 @@ import type { Sql, SqlPart } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
 import { type Caller, holds, type TenantCaller } from "../../rights/caller.ts";
 import type { PagedResult, PageRequest } from "../../shared/paging.ts";
-import { readPage } from "../../shared/read_page.ts";
+import { readPage } from "../../shared/lists.ts";
 import { time } from "../../shared/shapes.ts";
 
 const DELEGATION_STATUSES = ["Requested", "Allowed", "Refused", "Open", "Ended"] as const;

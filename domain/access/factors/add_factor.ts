@@ -18,7 +18,7 @@ import { recordFactorChange } from "./factor_changes.ts";
 import { type Factor, factorColumns } from "./factor_list.ts";
 import { acceptStep, decryptSecret, factorSecrets } from "./prove.ts";
 import { replaceRecoveryCodes } from "./recovery_codes.ts";
-import { lockProvedUser, raiseSession } from "./session_proof.ts";
+import { lockProvedUser, raiseSession } from "./step_up.ts";
 import { describeTotp, matchingStep, newTotpSecret } from "./totp.ts";
 import { fullName } from "../../rights/user_lookup.ts";
 

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { time } from "../../shared/shapes.ts";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import type { Caller } from "../../rights/caller.ts";
-import { countRows } from "../../shared/read_page.ts";
+import { countRows } from "../../shared/lists.ts";
 
 /** A second factor, as shown to its owner. */
 export const Factor = z.object({

@@ -9,9 +9,8 @@ import {
   requireAddressBelowLimit,
 } from "../sign_in/failed_sign_ins.ts";
 import { knownDevice } from "../sign_in/known_devices.ts";
-import { type Amr, openSession } from "../sign_in/sessions.ts";
+import { type Amr, chooseTenant, openSession, type WantedTenant } from "../sign_in/sessions.ts";
 import type { Origin, SignedIn } from "../sign_in/sign_in.ts";
-import { chooseTenant, type WantedTenant } from "../sign_in/tenant_choice.ts";
 import { lockUser } from "../users/user_lock.ts";
 import {
   deleteFactorToken,

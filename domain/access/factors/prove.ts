@@ -12,7 +12,7 @@ import type { Platform } from "../../shared/platform.ts";
 import type { Amr } from "../sign_in/sessions.ts";
 import { lockUser } from "../users/user_lock.ts";
 import { type ChallengeUse, passkeySite, takeChallenge } from "../sign_in/challenges.ts";
-import { clearWrongCodes, countWrongCode, requireFactorsUnlocked } from "../sign_in/failed_codes.ts";
+import { clearWrongCodes, countWrongCode, requireFactorsUnlocked } from "../sign_in/failed_sign_ins.ts";
 import { takeRecoveryCode } from "./recovery_codes.ts";
 import { matchingStep } from "./totp.ts";
 

@@ -1,14 +1,17 @@
 import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
-import type { Caller } from "../../rights/caller.ts";
+import { type Caller, isProgram } from "../../rights/caller.ts";
 import { hasFactor } from "../../rights/second_factor.ts";
 import type { AccessPlatform } from "../platform.ts";
-import { lockExistingUser } from "../users/user_lock.ts";
+import { lockChangeableUser, lockExistingUser } from "../users/user_lock.ts";
 import { factorNotFound } from "./add_factor.ts";
 import { recordFactorChange } from "./factor_changes.ts";
 import { type FactorProof, PROOFS, proveFactor, requireOneProof } from "./prove.ts";
 import { replaceRecoveryCodes } from "./recovery_codes.ts";
-import { lockProvedUser, lowerSessions } from "./session_proof.ts";
-import { refuseProof } from "./step_up.ts";
+import { lockProvedUser, lowerSessions, refuseProof } from "./step_up.ts";
+import { problem } from "../../problems/problem.ts";
+import { requireStepUp } from "../../rights/checks.ts";
+import { endSessions } from "../sign_in/sessions.ts";
+import { clearWrongCodes } from "../sign_in/failed_sign_ins.ts";
 
 /**
  * Removes one of the caller's factors, with a proof by a factor in `proof` or in the last minutes of the session. With the
@@ -71,4 +74,41 @@ export async function renewRecoveryCodes(p: AccessPlatform, caller: Caller): Pro
     await recordFactorChange(p, tx, caller, { userId, change: "renew-recovery-codes" });
     return codes;
   });
+}
+
+/**
+ * Removes all factors and recovery codes of a user who lost them. A lost device may still be signed in, so the user's
+ * sessions end too.
+ * @param within the tenant of the user; null: any user
+ * @returns how many factors were removed
+ * @throws FORBIDDEN, STEP_UP_REQUIRED_FORBIDDEN as `requireProofForOwn`
+ * @throws USER_NOT_FOUND, CROSS_TENANT_FORBIDDEN, MISSING_PERMISSION (the user has platform reach that the caller lacks)
+ */
+export async function removeUserFactors(
+  p: AccessPlatform,
+  caller: Caller,
+  userId: string,
+  within: string | null,
+): Promise<number> {
+  if (caller.userId === userId) requireProofForOwn(caller);
+  return await transact(p.sql, async (tx) => {
+    await lockChangeableUser(tx, caller, userId, within);
+    const removed = await tx`delete from user_factors where user_id = ${userId}`;
+    await tx`delete from recovery_codes where user_id = ${userId}`;
+    await clearWrongCodes(tx, userId);
+    if (removed.count === 0) return 0;
+    await endSessions(p, tx, { userId, reason: "second factors removed by an administrator" });
+    const before = { factors: removed.count };
+    const actor = { ...caller, tenantId: within };
+    await recordFactorChange(p, tx, actor, { userId, change: "remove-factors", before });
+    return removed.count;
+  });
+}
+
+/** One's own factors are removed only with a proof by one of them, which no program can give. */
+function requireProofForOwn(caller: Caller): void {
+  if (isProgram(caller)) {
+    throw problem("FORBIDDEN", "An API key cannot remove the second factors of the user whom it acts for.");
+  }
+  requireStepUp(caller);
 }

@@ -6,7 +6,7 @@ import type { Caller } from "../../rights/caller.ts";
 import { digest } from "../../shared/secrets.ts";
 import { hasFactor } from "../../rights/second_factor.ts";
 import { markProved } from "../account/proved_owner.ts";
-import { requireInvitations } from "../account/registration_settings.ts";
+import { requireInvitations } from "../account/registration.ts";
 import { wrongFactor } from "../factors/factor_sign_in.ts";
 import { type FactorProof, proveFactor, requireOneProof } from "../factors/prove.ts";
 import type { AccessPlatform } from "../platform.ts";
@@ -18,7 +18,7 @@ import { linkUserToTenant } from "../users/links.ts";
 import { lockUser } from "../users/user_lock.ts";
 import { createMailedUser } from "../users/user_create.ts";
 import { readUserTenant } from "../users/user_details.ts";
-import { requireInviter } from "./inviter.ts";
+import { requireInviter } from "./invite.ts";
 
 /** An invitation, as the holder of its link sees it. */
 export interface OfferedInvitation {

@@ -3,8 +3,8 @@ import { time } from "../../shared/shapes.ts";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { type Problem, problem } from "../../problems/problem.ts";
 import type { PagedResult, PageRequest } from "../../shared/paging.ts";
-import { readPage } from "../../shared/read_page.ts";
-import { type Versioned, versioned } from "../../shared/versioned.ts";
+import { readPage } from "../../shared/lists.ts";
+import { type Versioned, versioned } from "../../shared/version.ts";
 
 export const INVITATION_STATUSES = ["Pending", "Expired", "Accepted", "Revoked"] as const;
 export type InvitationStatus = typeof INVITATION_STATUSES[number];

@@ -1,7 +1,6 @@
 import type { Sql, SqlPart } from "../../../infra/postgres/postgres.ts";
-import { allOf, matches, orderBy, type SortDirection } from "../../shared/list_order.ts";
 import type { PagedResult, PageRequest } from "../../shared/paging.ts";
-import { readPage } from "../../shared/read_page.ts";
+import { allOf, matches, orderBy, readPage, type SortDirection } from "../../shared/lists.ts";
 
 /** SQL expression of each sort key. */
 const SORTS = { createdAt: "created_at", name: "lower(name)", lastUsedAt: "last_used_at" } as const;

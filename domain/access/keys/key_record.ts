@@ -1,3 +1,5 @@
+import { z } from "zod";
+import { time } from "../../shared/shapes.ts";
 import type { Sql, Tx } from "../../../infra/postgres/postgres.ts";
 import { invalid } from "../../problems/problem.ts";
 import type { Platform } from "../../shared/platform.ts";
@@ -8,25 +10,31 @@ export const MAX_LIFE_DAYS = 731;
 /** Maximum time in which a former secret stays good beside the new one. */
 export const MAX_OVERLAP_SECONDS = 604_800;
 
+/** Who made an API key, service account or OAuth client, whether it is revoked, and when it was used. */
+export const keyRecord = {
+  createdBy: z.guid(),
+  createdAt: time,
+  updatedAt: time,
+  revokedAt: time.nullable(),
+  revokedBy: z.guid().nullable(),
+  lastUsedAt: time.nullable().meta({ description: "Exact to the minute" }),
+};
+
 /** A stored API key or service account, without its secret. */
-export interface KeyRecord {
-  id: string;
-  name: string;
-  /** The first characters of the secret. */
-  start: string;
-  permissions: string[];
-  createdBy: string;
-  createdAt: Date;
-  updatedAt: Date;
-  /** Null: until it is revoked. */
-  expiresAt: Date | null;
-  /** The time until which the secret before the last rotation stays good; null: it is refused. */
-  formerSecretUntil: Date | null;
-  revokedAt: Date | null;
-  revokedBy: string | null;
-  lastUsedAt: Date | null;
-  lastUsedIp: string | null;
-}
+export const KeyRecord = z.object({
+  id: z.guid(),
+  name: z.string(),
+  start: z.string().meta({ description: "The first characters of the secret, to identify it" }),
+  permissions: z.array(z.string()),
+  ...keyRecord,
+  // Null: until it is revoked.
+  expiresAt: time.nullable(),
+  formerSecretUntil: time.nullable().meta({
+    description: "The secret before the last rotation stays good until then; null: it is refused",
+  }),
+  lastUsedIp: z.string().nullable(),
+});
+export type KeyRecord = z.output<typeof KeyRecord>;
 
 export const recordColumns = (q: Sql) =>
   q`id, name, start, permissions, created_by, created_at, updated_at, expires_at,

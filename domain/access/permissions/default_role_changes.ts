@@ -3,8 +3,7 @@ import { recordAudit } from "../../audit/audit.ts";
 import { problem } from "../../problems/problem.ts";
 import type { Caller } from "../../rights/caller.ts";
 import type { RightsPlatform } from "../../rights/platform.ts";
-import { requireVersion } from "../../shared/version.ts";
-import type { Versioned } from "../../shared/versioned.ts";
+import { requireVersion, type Versioned } from "../../shared/version.ts";
 import { announceRoles, type ChangingAccess } from "../access_changes.ts";
 import { type PermissionDetails, permissionNotFound, readPermission } from "./permissions.ts";
 import {

@@ -1,6 +1,6 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
-import { matches, orderBy, pageOf, type SortDirection } from "../../shared/list_order.ts";
+import { matches, orderBy, pageOf, type SortDirection } from "../../shared/lists.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
 import {
   permissionColumns,

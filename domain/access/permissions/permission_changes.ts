@@ -1,3 +1,5 @@
+import { z } from "zod";
+import { permissionCategory, permissionCode, permissionDescription } from "./permission_fields.ts";
 import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { problem } from "../../problems/problem.ts";
@@ -5,24 +7,24 @@ import type { TenantCaller } from "../../rights/caller.ts";
 import { newId } from "../../shared/ids.ts";
 import type { RightsPlatform } from "../../rights/platform.ts";
 import type { Platform } from "../../shared/platform.ts";
-import { requireVersion } from "../../shared/version.ts";
-import type { Versioned } from "../../shared/versioned.ts";
+import { requireVersion, type Versioned } from "../../shared/version.ts";
 import { softDeleteRow } from "../soft_delete.ts";
 import { findTakenCodes, lockPermissionCodes } from "./permission_codes.ts";
 import { type PermissionDetails, permissionNotFound, readPermission } from "./permissions.ts";
 import { ownerFor } from "../tenants/owner.ts";
 
-export interface NewPermission {
-  code: string;
-  description: string | null;
-  category: string;
-}
+export const NewPermission = z.object({
+  code: permissionCode,
+  description: permissionDescription.transform((value) => value ?? null),
+  category: permissionCategory,
+}).meta({ id: "CreatePermissionDto" });
+type NewPermission = z.output<typeof NewPermission>;
 
-/** Fields to change; absent ones keep their value. */
-export interface PermissionChange {
-  description?: string | null | undefined;
-  category?: string | undefined;
-}
+export const PermissionChange = z.object({
+  description: permissionDescription,
+  category: permissionCategory.nullish().transform((value) => value ?? undefined),
+}).meta({ id: "UpdatePermissionDto", description: "Omitted fields keep their values" });
+type PermissionChange = z.output<typeof PermissionChange>;
 
 interface LockedPermission extends NewPermission {
   tenantId: string | null;

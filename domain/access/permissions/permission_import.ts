@@ -12,10 +12,10 @@ import {
   type TakenCode,
 } from "./permission_codes.ts";
 import { permissionCategory, permissionCode, permissionDescription } from "./permission_fields.ts";
-import type { ImportMode, ImportRows, RawRow } from "./permission_import_rows.ts";
+import { IMPORT_MODES, type ImportRows, type RawRow } from "./permission_import_rows.ts";
 import { ownerFor } from "../tenants/owner.ts";
 
-export const IMPORT_OUTCOMES = ["Created", "Updated", "Unchanged", "Failed"] as const;
+const IMPORT_OUTCOMES = ["Created", "Updated", "Unchanged", "Failed"] as const;
 
 export interface ImportOptions {
   /** Update an existing permission instead of failing its row. */
@@ -24,24 +24,25 @@ export interface ImportOptions {
   dryRun: boolean;
 }
 
-export interface ImportedRow {
-  /** Position in the document, from 1. */
-  row: number;
-  /** As given, at most 200 characters; null if it is not a string. */
-  code: string | null;
-  outcome: typeof IMPORT_OUTCOMES[number];
-  errors: string[];
-}
-
-export interface ImportResult extends ImportOptions {
-  mode: ImportMode;
-  total: number;
-  created: number;
-  updated: number;
-  unchanged: number;
-  failed: number;
-  rows: ImportedRow[];
-}
+export const ImportResult = z.object({
+  mode: z.enum(IMPORT_MODES),
+  dryRun: z.boolean(),
+  upsert: z.boolean(),
+  total: z.int(),
+  created: z.int(),
+  updated: z.int(),
+  unchanged: z.int(),
+  failed: z.int(),
+  rows: z.array(z.object({
+    row: z.int().meta({ description: "Number of the permission in the document, from 1" }),
+    // As given, at most 200 characters; null if it is not a string.
+    code: z.string().nullable(),
+    outcome: z.enum(IMPORT_OUTCOMES),
+    errors: z.array(z.string()),
+  })),
+}).meta({ id: "PermissionImportResultDto" });
+export type ImportResult = z.output<typeof ImportResult>;
+type ImportedRow = ImportResult["rows"][number];
 
 /** A permission as the database has it, with the changes of the rows so far. */
 interface ImportedPermission {

@@ -1,34 +1,38 @@
+import { z } from "zod";
+import { deletedAt, time } from "../../shared/shapes.ts";
 import type { Sql, SqlPart } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
 import { type Caller, isSystemAdmin, type TenantCaller } from "../../rights/caller.ts";
 import type { PermissionReach } from "../../rights/catalog.ts";
-import { allOf, matches, orderBy, pageOf, type SortDirection } from "../../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
-import { countList } from "../../shared/read_page.ts";
-import { type Versioned, versioned } from "../../shared/versioned.ts";
+import { allOf, countList, matches, orderBy, pageOf, type SortDirection } from "../../shared/lists.ts";
+import { type Versioned, versioned } from "../../shared/version.ts";
 
 export const PERMISSION_SORTS = ["code", "category", "createdAt"] as const;
 /** SQL expression of each sort key. */
 const SORTS = { code: "p.code", category: "lower(p.category)", createdAt: "p.created_at" };
 
-export interface PermissionDetails {
-  id: string;
-  code: string;
-  description: string | null;
-  category: string;
-  reach: PermissionReach;
-  /** The tenant that owns it; null: the catalog. */
-  tenantId: string | null;
-  isSystem: boolean;
-  /** Number of the tenant's roles that have it; with admin:system, of all tenants' roles. */
-  roleCount: number;
-  /** Names of the catalog roles that have it in every tenant. */
-  defaultRoles: string[];
-  createdAt: Date;
-  updatedAt: Date;
-  /** null: not deleted. */
-  deletedAt: Date | null;
-}
+export const REACHES = ["Platform", "Tenant"] as const satisfies PermissionReach[];
+
+export const PermissionDetails = z.object({
+  id: z.guid(),
+  code: z.string(),
+  description: z.string().nullable(),
+  category: z.string(),
+  reach: z.enum(REACHES),
+  tenantId: z.guid().nullable().meta({ description: "The tenant that created it; null: the catalog" }),
+  isSystem: z.boolean().meta({ description: "The service itself uses it" }),
+  roleCount: z.int().meta({
+    description: "Number of roles with it: of the token's tenant; of all tenants with admin:system",
+  }),
+  defaultRoles: z.array(z.string()).meta({
+    description: "Names of the catalog roles that have it in every tenant",
+  }),
+  createdAt: time,
+  updatedAt: time,
+  deletedAt,
+}).meta({ id: "PermissionDetailsDto" });
+export type PermissionDetails = z.output<typeof PermissionDetails>;
 
 /** Filter of permissions; absent members do not filter. */
 export interface PermissionFilter {

@@ -5,7 +5,7 @@ import { defineJob, type JobContext } from "../../jobs/job_type.ts";
 import { securityVersionOf } from "../../rights/security_version.ts";
 import { accessChangedEvent, ANNOUNCE_ROLES_JOB } from "../access_changes.ts";
 import type { AccessPlatform } from "../platform.ts";
-import { emitRolesChanged } from "./role_events.ts";
+import { emitRolesChanged } from "./role_changes.ts";
 import type { Role } from "./roles.ts";
 import { passOver, runBatches } from "../../shared/batches.ts";
 import { FIRST_ID } from "../../shared/ids.ts";

@@ -4,7 +4,7 @@ import { problem } from "../../problems/problem.ts";
 import { sufficientFor } from "../../rights/catalog.ts";
 import { securityVersionOf } from "../../rights/security_version.ts";
 import { readRole } from "./roles.ts";
-import { countRows } from "../../shared/read_page.ts";
+import { countRows } from "../../shared/lists.ts";
 
 /** Maximum number of users that the preview names. */
 export const MAX_NAMED = 10;

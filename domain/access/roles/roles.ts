@@ -1,11 +1,18 @@
 import { z } from "zod";
-import { time } from "../../shared/shapes.ts";
+import { deletedAt, time } from "../../shared/shapes.ts";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
-import { allOf, matches, orderBy, pageOf, type SortDirection } from "../../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
-import { countList, readPage } from "../../shared/read_page.ts";
-import { type Versioned, versioned } from "../../shared/versioned.ts";
+import {
+  allOf,
+  countList,
+  matches,
+  orderBy,
+  pageOf,
+  readPage,
+  type SortDirection,
+} from "../../shared/lists.ts";
+import { type Versioned, versioned } from "../../shared/version.ts";
 import { tenantNotFound } from "../tenant_not_found.ts";
 
 export const ROLE_SORTS = ["name", "createdAt", "userCount"] as const;
@@ -27,13 +34,13 @@ export const Role = z.object({
 }).meta({ id: "RoleDto" });
 export type Role = z.output<typeof Role>;
 
-export interface RoleWithUserCount extends Omit<Role, "permissions"> {
-  /** Users who hold the role, with active or deactivated links; without deleted users. */
-  userCount: number;
-  permissionCount: number;
-  /** null: not deleted. */
-  deletedAt: Date | null;
-}
+export const RoleWithUserCount = Role.omit({ permissions: true }).extend({
+  userCount: z.int().meta({ description: "Number of users with the role, without deleted users" }),
+  permissionCount: z.int(),
+  deletedAt,
+}).meta({ id: "RoleWithUserCountDto" });
+export type RoleWithUserCount = z.output<typeof RoleWithUserCount>;
+
 export type RoleLookupItem = Pick<Role, "id" | "name" | "description">;
 
 /** Filter of roles; absent members do not filter. */

@@ -1,5 +1,4 @@
-import type { ProblemCode } from "../../problems/catalogue.ts";
-import { Problem, problem } from "../../problems/problem.ts";
+import { Problem, problem, type ProblemCode } from "../../problems/problem.ts";
 
 /** The detail error keywords of RFC 7644, 3.12. */
 type ScimType =

@@ -1,5 +1,5 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
-import { countRows } from "../../shared/read_page.ts";
+import { countRows } from "../../shared/lists.ts";
 import { type Column, conditionOf, type Filterable } from "./conditions.ts";
 import { parseFilter } from "./filter.ts";
 import { groupColumns, type GroupRow, groupsOf, readMembers, toGroup } from "./groups.ts";

@@ -5,7 +5,7 @@ import { type ListRequest, orderOf, type ResourceList } from "./lists.ts";
 import { USERS } from "./schema.ts";
 import { toResource, type UserRow } from "./user_resource.ts";
 import { userColumns, usersOf } from "./users.ts";
-import { countList } from "../../shared/read_page.ts";
+import { countList } from "../../shared/lists.ts";
 
 const text = (sql: Column["sql"]): Column => ({ kind: "text", key: "same_text", sql });
 

@@ -6,8 +6,7 @@ import { boundTo, isAcceptedIn } from "../../rights/tenant_sign_in.ts";
 import { securityVersionOf } from "../../rights/security_version.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { digest, newSecret } from "../../shared/secrets.ts";
-import { endSessions, extendedExpiry, markRefreshTokensUsed } from "./sessions.ts";
-import { requireActiveLink } from "./tenant_choice.ts";
+import { endSessions, extendedExpiry, markRefreshTokensUsed, requireActiveLink } from "./sessions.ts";
 import { newId } from "../../shared/ids.ts";
 
 /** After this time without a request, the user must sign in again. */

@@ -4,8 +4,7 @@ import type { Sql, Tx } from "../../../infra/postgres/postgres.ts";
 import { type Problem, problem } from "../../problems/problem.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { digest, newSecret } from "../../shared/secrets.ts";
-import type { Amr, SessionProvider } from "./sessions.ts";
-import type { WantedTenant } from "./tenant_choice.ts";
+import type { Amr, SessionProvider, WantedTenant } from "./sessions.ts";
 import { proofRequest } from "./challenges.ts";
 
 const LIFE_MINUTES = 5;

@@ -3,16 +3,8 @@
 // the request that starts a user's lockout runs two more short statements.) The table stays small: each row costs the
 // client a password hash, an address over its limit adds no rows, and a job prunes rows after their time window.
 import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
-import { problem } from "../../problems/problem.ts";
+import { type Problem, problem } from "../../problems/problem.ts";
 import type { Platform } from "../../shared/platform.ts";
-import {
-  ACCOUNT_LIMIT,
-  accountLocked,
-  countFailure,
-  lockAccount,
-  lockEnd,
-  type Subject,
-} from "./failure_count.ts";
 
 const ADDRESS_LIMIT = { failures: 30, minutes: 5 };
 
@@ -123,4 +115,77 @@ export async function clearFailuresOfDevices(tx: Tx, userId: string): Promise<vo
 export function requireUnlocked(account: { lockedForSeconds: number | null }): void {
   const seconds = account.lockedForSeconds ?? 0;
   if (seconds > 0) throw accountLocked("passwords", seconds);
+}
+
+/** Wrong passwords or codes within the minutes that lock an account for `LOCKOUT_MINUTES`. */
+const ACCOUNT_LIMIT = { failures: 5, minutes: 15 };
+const LOCKOUT_MINUTES = 15;
+
+/** Whose failures are counted: a text, or SQL. */
+type Subject = string | ReturnType<typeof lockEnd>;
+
+/**
+ * Adds a failure at the current time and removes those before the time window. Keeps at most `limit.failures`.
+ * @param mayCount SQL condition on `failed_sign_ins f`; if it is false, no failure is added to an existing row.
+ * @returns the number of failures in the window; 0 if none was added.
+ */
+async function countFailure(
+  tx: Tx,
+  subject: Subject,
+  limit: { failures: number; minutes: number } = ACCOUNT_LIMIT,
+  mayCount = tx`true`,
+): Promise<number> {
+  const [row] = await tx<{ failures: number }[]>`
+    insert into failed_sign_ins as f (subject, failed_at, last_failed_at) values (${subject}, array[now()], now())
+    on conflict (subject) do update set last_failed_at = now(), failed_at = array(
+      select at from unnest(f.failed_at || now()) at
+      where at > now() - make_interval(mins => ${limit.minutes}) order by at desc limit ${limit.failures})
+    where ${mayCount}
+    returning cardinality(failed_at) as failures`;
+  return row?.failures ?? 0;
+}
+
+/** SQL over `failed_sign_ins f`: end of the lock of a subject whose count is full; null if it is not full. */
+const lockEnd = (q: Sql) =>
+  q`case when cardinality(f.failed_at) >= ${ACCOUNT_LIMIT.failures}
+    then f.last_failed_at + make_interval(mins => ${LOCKOUT_MINUTES}) end`;
+
+/** Locks a user's account from now on. */
+async function lockAccount(tx: Tx, userId: string): Promise<void> {
+  await tx`update users set lockout_expires_at = now() + make_interval(mins => ${LOCKOUT_MINUTES})
+    where id = ${userId}`;
+}
+
+/** The refusal of an attempt on a locked account, with Retry-After. @param wrong what was wrong, such as "passwords" */
+const accountLocked = (wrong: string, seconds: number): Problem =>
+  problem(
+    "ACCOUNT_LOCKED_UNAUTHORIZED",
+    `The account is locked after ${ACCOUNT_LIMIT.failures} wrong ${wrong}; try again in ${seconds} s.`,
+    { headers: { "retry-after": String(seconds) } },
+  );
+
+// Wrong codes have a counter of their own. A right password must not reset it: otherwise a thief who knows the password
+// could guess codes without end.
+
+const subjectOf = (userId: string) => `factor:${userId}`;
+
+/**
+ * Checks that the user's factors are not locked. The user's row must be locked in this transaction.
+ * @throws ACCOUNT_LOCKED_UNAUTHORIZED with Retry-After
+ */
+export async function requireFactorsUnlocked(tx: Tx, userId: string): Promise<void> {
+  const [lock] = await tx<{ seconds: number }[]>`
+    select ceil(extract(epoch from ${lockEnd(tx)} - now()))::int as seconds
+    from failed_sign_ins f where f.subject = ${subjectOf(userId)} and ${lockEnd(tx)} > now()`;
+  if (lock) throw accountLocked("codes", lock.seconds);
+}
+
+/** Counts a wrong code. The fifth within 15 minutes locks the account, as wrong passwords do. */
+export async function countWrongCode(tx: Tx, userId: string): Promise<void> {
+  if (await countFailure(tx, subjectOf(userId)) >= ACCOUNT_LIMIT.failures) await lockAccount(tx, userId);
+}
+
+/** Deletes the counted wrong codes, after a right one or by an administrator. */
+export async function clearWrongCodes(tx: Tx, userId: string): Promise<void> {
+  await tx`delete from failed_sign_ins where subject = ${subjectOf(userId)}`;
 }

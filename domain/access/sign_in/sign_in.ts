@@ -27,15 +27,17 @@ import {
 import { knownDevice } from "./known_devices.ts";
 import {
   type Amr,
+  chooseTenant,
   consumeRefreshToken,
   endSessions,
   type FirstTokens,
   issueTokens,
   markRefreshTokensUsed,
   openSession,
+  requireActiveLink,
   type SessionProvider,
+  type WantedTenant,
 } from "./sessions.ts";
-import { chooseTenant, requireActiveLink, type WantedTenant } from "./tenant_choice.ts";
 
 /** Maximum number of sign-ins that wait for a password hash. With more, the last ones would time out. */
 const MAX_WAITING = 500;

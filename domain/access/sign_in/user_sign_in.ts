@@ -3,11 +3,9 @@ import { recordAudit } from "../../audit/audit.ts";
 import { problem } from "../../problems/problem.ts";
 import type { Caller } from "../../rights/caller.ts";
 import { listOwnSessions, type OwnSession } from "./own_sessions.ts";
-import { clearWrongCodes } from "./failed_codes.ts";
-import { clearFailedSignIns, clearFailuresOfDevices } from "./failed_sign_ins.ts";
+import { clearFailedSignIns, clearFailuresOfDevices, clearWrongCodes } from "./failed_sign_ins.ts";
 import { endSessions } from "./sessions.ts";
-import { lockChangeableUser } from "../users/platform_reach.ts";
-import type { UserPlatform } from "../users/user_lock.ts";
+import { lockChangeableUser, type UserPlatform } from "../users/user_lock.ts";
 
 /**
  * Lists the open sessions of a user, newest first, at most 100. A session is valid in all tenants of the user and shows

@@ -9,17 +9,17 @@ import { definedMembers } from "../../shared/defined_members.ts";
 import { newId } from "../../shared/ids.ts";
 import { requiredName } from "../../shared/name.ts";
 import type { Platform } from "../../shared/platform.ts";
-import { countRows } from "../../shared/read_page.ts";
+import { countRows } from "../../shared/lists.ts";
 import { enumName, uuid } from "../../shared/shapes.ts";
-import { requireVersion } from "../../shared/version.ts";
-import type { Versioned } from "../../shared/versioned.ts";
+import { requireVersion, type Versioned } from "../../shared/version.ts";
 import { type ChangingAccess, tenantAccessChanged } from "../access_changes.ts";
 import { createCatalogRoles } from "../roles/default_roles.ts";
-import { requireSystemAdminLeft } from "../roles/last_system_admin.ts";
-import { emitTenantChanged, emitTenantCreated } from "./tenant_events.ts";
+import { requireSystemAdminLeft } from "../roles/last_admins.ts";
 import { requireWithinReach, type TenantReach } from "./tenant_reach.ts";
 import { tenantNotFound } from "../tenant_not_found.ts";
 import { ACT_AS, readTenant, type Tenant, TENANT_TYPES, type TenantType } from "./tenants.ts";
+import type { WakeUps } from "../../../infra/wakeups/wakeups.ts";
+import { emitEvents } from "../../events/emit.ts";
 
 const LARGEST_INTEGER = 2_147_483_647;
 const name = requiredName(200);
@@ -219,3 +219,25 @@ async function keepSystemAdmin(tx: Tx, tenantId: string): Promise<void> {
     where r.tenant_id = ${tenantId} and p.code = 'admin:system' limit 1`;
   if (granting.length > 0) await requireSystemAdminLeft(tx);
 }
+
+type Fields = Pick<Tenant, "name" | "type" | "isActive" | "parentTenantId">;
+
+const dataOf = ({ name, type, isActive, parentTenantId }: Fields) => ({
+  name,
+  type,
+  isActive,
+  parentTenantId,
+});
+
+/** Emits `tenant.created`. */
+const emitTenantCreated = (p: { wakeUps?: WakeUps }, tx: Tx, tenantId: string, tenant: Fields) =>
+  emitEvents(p, tx, [{ type: "tenant.created", tenantId, data: dataOf(tenant) }]);
+
+/** Emits `tenant.changed`, also when the tenant was deleted. */
+export const emitTenantChanged = (
+  p: { wakeUps?: WakeUps },
+  tx: Tx,
+  tenantId: string,
+  tenant: Fields,
+  isDeleted = false,
+) => emitEvents(p, tx, [{ type: "tenant.changed", tenantId, data: { ...dataOf(tenant), isDeleted } }]);

@@ -1,10 +1,9 @@
 import type { Sql, Tx } from "../../../infra/postgres/postgres.ts";
 import { invalid, problem } from "../../problems/problem.ts";
 import type { AccessPlatform } from "../platform.ts";
-import { emitTenantChanged } from "./tenant_events.ts";
 import { tenantNotFound } from "../tenant_not_found.ts";
 import type { TenantType } from "./tenants.ts";
-import { requireNoChildren } from "./tenant_changes.ts";
+import { emitTenantChanged, requireNoChildren } from "./tenant_changes.ts";
 
 /** A tenant to erase, also a deleted one. */
 interface ErasableTenant {

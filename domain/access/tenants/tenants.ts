@@ -1,10 +1,9 @@
 import { z } from "zod";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
-import { allOf, matches, orderBy, type SortDirection } from "../../shared/list_order.ts";
 import type { PagedResult, PageRequest } from "../../shared/paging.ts";
-import { readPage } from "../../shared/read_page.ts";
+import { allOf, matches, orderBy, readPage, type SortDirection } from "../../shared/lists.ts";
 import { deletedAt, time } from "../../shared/shapes.ts";
-import { type Versioned, versioned } from "../../shared/versioned.ts";
+import { type Versioned, versioned } from "../../shared/version.ts";
 import { tenantNotFound } from "../tenant_not_found.ts";
 import { requireWithinReach, type TenantReach, withinReach } from "./tenant_reach.ts";
 

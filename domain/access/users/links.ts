@@ -1,18 +1,20 @@
 import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { problem } from "../../problems/problem.ts";
-import { type Caller, holds } from "../../rights/caller.ts";
+import { type Caller, holds, type TenantCaller } from "../../rights/caller.ts";
 import { userAccessChanged } from "../access_changes.ts";
 import { type Acting, requireMayAssignRoles } from "../roles/escalation.ts";
 import {
   type Assignment,
+  type LinkTargets,
   lockLinks,
   lockLinkTargets,
   requireCapacity,
   requireTargets,
 } from "./link_targets.ts";
 import { emitLinksChanged } from "./user_events.ts";
-import { lockExistingUser, type UserPlatform } from "./user_lock.ts";
+import { lockExistingUser, requireNotSelf, requireTheirReach, type UserPlatform } from "./user_lock.ts";
+import { keepSystemAdmin, keepTenantAdmin } from "../roles/last_admins.ts";
 
 /**
  * Checks that the caller may add existing users to a tenant: with create:users in that tenant, or with platform reach. For
@@ -192,4 +194,38 @@ export async function setExternalId(
 ): Promise<void> {
   await tx`update user_tenants set external_id = ${externalId}
     where user_id = ${userId} and tenant_id = ${tenantId}`;
+}
+
+/**
+ * Activates or deactivates a user's link to the caller's tenant, which ends the user's sessions. Other tenants stay
+ * unchanged. An active link gives its roles, so activating it needs their permissions.
+ * @param link the present link; its tenant, its roles and the user are locked
+ * @throws MISSING_PERMISSION, USER_SELF_CONFLICT, ROLE_ASSIGNMENT_ESCALATION_BLOCKED, TENANT_CAPACITY_REACHED,
+ * LAST_SYSTEM_ADMIN_CONFLICT, LAST_TENANT_ADMIN_CONFLICT
+ */
+export async function setLinkActive(
+  p: UserPlatform,
+  tx: Tx,
+  caller: TenantCaller,
+  link: { userId: string; roleIds: string[]; targets: LinkTargets },
+  isActive: boolean,
+): Promise<void> {
+  const { tenantId } = caller;
+  const { userId, roleIds, targets } = link;
+  await requireTheirReach(tx, caller, userId, tenantId);
+  if (isActive) {
+    requireCapacity(targets, [tenantId]);
+    await requireMayAssignRoles(tx, caller, roleIds);
+  } else requireNotSelf(caller, userId, "deactivate");
+  await keepSystemAdmin(tx, userId, () =>
+    keepTenantAdmin(tx, tenantId, [userId], async () => {
+      await tx`update user_tenants set is_active = ${isActive}
+        where user_id = ${userId} and tenant_id = ${tenantId}`;
+      await tx`update users set version = version + 1, updated_at = now() where id = ${userId}`;
+      await userAccessChanged(p, tx, userId, [tenantId]);
+    }));
+  await recordAudit(tx, caller, isActive ? "user.link.activate" : "user.link.deactivate", userId, {
+    before: { isActive: !isActive },
+    after: { isActive },
+  });
 }

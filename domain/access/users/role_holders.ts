@@ -5,12 +5,10 @@ import type { TenantCaller } from "../../rights/caller.ts";
 import { invalidateCounts } from "../../shared/count_cache.ts";
 import { usersAccessChanged } from "../access_changes.ts";
 import { requireMayAssignRoles } from "../roles/escalation.ts";
-import { findSystemAdmins, requireSystemAdminLeft } from "../roles/last_system_admin.ts";
-import { keepTenantAdmin } from "../roles/last_tenant_admin.ts";
+import { findSystemAdmins, keepTenantAdmin, requireSystemAdminLeft } from "../roles/last_admins.ts";
 import { lockLinkTargets, requireTargets } from "./link_targets.ts";
-import { findPlatformReach, missingReach } from "./platform_reach.ts";
 import { userNotFound } from "./user_details.ts";
-import type { UserPlatform } from "./user_lock.ts";
+import { findPlatformReach, missingReach, type UserPlatform } from "./user_lock.ts";
 
 /**
  * Gives a role of the caller's tenant to users and takes it from others, with a fixed number of statements. Sessions of

@@ -4,7 +4,7 @@ import type { Assignment } from "./link_targets.ts";
 import { createUser } from "./user_create.ts";
 import { readAdminUser, type User, userNotFound } from "./user_details.ts";
 import type { UserPlatform } from "./user_lock.ts";
-import { updateUser } from "./user_update.ts";
+import { updateUser } from "./user_changes.ts";
 
 /**
  * Creates a user with the roles SystemAdmin and Admin in the platform tenant. For CLI scripts.

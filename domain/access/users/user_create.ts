@@ -8,7 +8,7 @@ import { invalidateCounts } from "../../shared/count_cache.ts";
 import { newId } from "../../shared/ids.ts";
 import { internationalNumber } from "../../shared/phone_number.ts";
 import { givenPhoneNumber, mailAddress } from "../../shared/shapes.ts";
-import type { Versioned } from "../../shared/versioned.ts";
+import type { Versioned } from "../../shared/version.ts";
 import {
   type PasswordOwner,
   type PasswordPlatform,

@@ -5,7 +5,7 @@ import type { Sql, SqlPart } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
 import { holds, isProgram, type TenantCaller } from "../../rights/caller.ts";
 import { permissionCodes } from "../../rights/held_permissions.ts";
-import { type Versioned, versioned } from "../../shared/versioned.ts";
+import { type Versioned, versioned } from "../../shared/version.ts";
 import { grantColumns, type Role } from "../roles/roles.ts";
 import { storedMetadata } from "./metadata.ts";
 import { hasFactor } from "../../rights/second_factor.ts";

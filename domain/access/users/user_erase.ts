@@ -5,12 +5,11 @@ import { problem } from "../../problems/problem.ts";
 import { type Caller, holds } from "../../rights/caller.ts";
 import type { DataSubject } from "../../shared/personal_data.ts";
 import { userAccessChanged } from "../access_changes.ts";
-import { keepSystemAdmin } from "../roles/last_system_admin.ts";
+import { keepSystemAdmin } from "../roles/last_admins.ts";
 import { lockLinks, lockLinkTargets } from "./link_targets.ts";
-import { requireTheirReach } from "./platform_reach.ts";
 import { userNotFound } from "./user_details.ts";
 import { emitUserDeleted } from "./user_events.ts";
-import { requireNotSelf, type UserPlatform } from "./user_lock.ts";
+import { requireNotSelf, requireTheirReach, type UserPlatform } from "./user_lock.ts";
 
 /** A user to erase, also a deleted one. */
 interface ErasableUser {

@@ -1,8 +1,7 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { countCached, isKnownLarge } from "../../shared/count_cache.ts";
-import { limitTo, pageOf } from "../../shared/list_order.ts";
 import { offsetOf, type PagedResult, pagedResult } from "../../shared/paging.ts";
-import { countRows } from "../../shared/read_page.ts";
+import { countRows, limitTo, pageOf } from "../../shared/lists.ts";
 import { type AdminUser, adminUserColumns, type User, userColumns } from "./user_details.ts";
 import { matchesRequest, order, sortKeys, type UserListRequest } from "./user_list_request.ts";
 

@@ -1,7 +1,7 @@
 import { mailForms } from "../../../infra/mail/mail_address.ts";
 import type { Sql, SqlPart } from "../../../infra/postgres/postgres.ts";
 import { hasFactor } from "../../rights/second_factor.ts";
-import { allOf, matches, type SortDirection } from "../../shared/list_order.ts";
+import { allOf, matches, type SortDirection } from "../../shared/lists.ts";
 import type { PageRequest } from "../../shared/paging.ts";
 
 export const USER_SORTS = ["email", "firstName", "lastName", "createdAt", "lastLoginAt"] as const;

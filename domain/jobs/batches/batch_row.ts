@@ -1,9 +1,8 @@
 import { z } from "zod";
 import type { Sql, SqlPart } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
-import { pageOf } from "../../shared/list_order.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
-import { countList } from "../../shared/read_page.ts";
+import { countList, pageOf } from "../../shared/lists.ts";
 import { time } from "../../shared/shapes.ts";
 import type { NewJob } from "../enqueue.ts";
 import {

@@ -5,12 +5,11 @@ import { invalid, Problem, problem } from "../../problems/problem.ts";
 import { BULK_LIMIT, wholeRequestProblem } from "../../shared/bulk.ts";
 import { newId } from "../../shared/ids.ts";
 import { requiredName } from "../../shared/name.ts";
-import { followEndedJobs, wakeForChanged } from "../batches/ended_jobs.ts";
 import { checkRequestedJobs, enqueueAll, type IdentifiedJob, RequestedJob } from "./enqueue_requested.ts";
 import type { JobPlatform } from "../platform.ts";
 import { auditActor, type JobActor, jobReach, within } from "../reach.ts";
 import { type BatchContinuation, type JobBatch, lockBatch, readBatch } from "../batches/batch_row.ts";
-import { endBatches, writeBatchEnds } from "../batches/end_batches.ts";
+import { endBatches, followEndedJobs, wakeForChanged, writeBatchEnds } from "../batches/end_batches.ts";
 import { CANCELLABLE } from "./job_control.ts";
 import type { EndedJob } from "../job_row.ts";
 

@@ -1,9 +1,8 @@
 import { z } from "zod";
 import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
-import { pageOf } from "../../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
-import { countRows } from "../../shared/read_page.ts";
+import { countRows, pageOf } from "../../shared/lists.ts";
 import { reenqueueLocked } from "./dead_letters.ts";
 import type { JobPlatform } from "../platform.ts";
 import { auditActor, countScope, type JobActor, type JobReach, within } from "../reach.ts";

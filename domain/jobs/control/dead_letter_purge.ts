@@ -3,7 +3,7 @@ import { recordAudit } from "../../audit/audit.ts";
 import { problem } from "../../problems/problem.ts";
 import { type DeadLetterFilter, matches } from "./dead_letter_groups.ts";
 import { deadLetterVersion, readDeadLetter } from "../lists/dead_letter_list.ts";
-import { countRows } from "../../shared/read_page.ts";
+import { countRows } from "../../shared/lists.ts";
 import { requireVersion } from "../../shared/version.ts";
 import { auditActor, type JobActor, type JobReach, jobReach, within } from "../reach.ts";
 

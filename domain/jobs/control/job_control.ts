@@ -2,7 +2,7 @@ import { afterCommit, type Sql, type SqlPart, transact, type Tx } from "../../..
 import type { WakeUps } from "../../../infra/wakeups/wakeups.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { problem } from "../../problems/problem.ts";
-import { followEndedJobs, wakeForChanged } from "../batches/ended_jobs.ts";
+import { followEndedJobs, wakeForChanged } from "../batches/end_batches.ts";
 import {
   JOB_COLUMNS,
   type JobRow,

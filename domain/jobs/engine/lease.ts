@@ -5,7 +5,7 @@ import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts
 import { VERSION } from "../../../infra/version.ts";
 import { newId } from "../../shared/ids.ts";
 import type { ClaimedJob } from "./claim.ts";
-import { awaitedJobs, followEndedJobs } from "../batches/ended_jobs.ts";
+import { awaitedJobs, followEndedJobs } from "../batches/end_batches.ts";
 import type { EndedJob } from "../job_row.ts";
 import type { EndedAttempt } from "../ended_attempt.ts";
 import type { SettleHooks } from "../job_type.ts";

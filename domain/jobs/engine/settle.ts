@@ -1,7 +1,7 @@
 import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { newId } from "../../shared/ids.ts";
 import type { ClaimedJob } from "./claim.ts";
-import { awaitedJobs, followEndedJobs } from "../batches/ended_jobs.ts";
+import { awaitedJobs, followEndedJobs } from "../batches/end_batches.ts";
 import type { AttemptOutcome, EndedAttempt } from "../ended_attempt.ts";
 import type { EndedJob, SettledJob } from "../job_row.ts";
 import {

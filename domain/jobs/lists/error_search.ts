@@ -1,7 +1,7 @@
 // Searches in the errors of the last failed jobs. No index finds a part of a text, and an outage leaves millions of them.
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { timeOfId } from "../../shared/ids.ts";
-import { limitTo } from "../../shared/list_order.ts";
+import { limitTo } from "../../shared/lists.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
 import { createdWithin, type JobFilters, keysOf, matching } from "./job_filters.ts";
 import type { JobOrder } from "./job_list.ts";

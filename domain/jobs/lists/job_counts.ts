@@ -3,7 +3,7 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { countCached } from "../../shared/count_cache.ts";
 import { firstIdOf, timeOfId } from "../../shared/ids.ts";
-import { countRows } from "../../shared/read_page.ts";
+import { countRows } from "../../shared/lists.ts";
 import { countFrom, countFromBy } from "./counts.ts";
 import {
   createdWithin,

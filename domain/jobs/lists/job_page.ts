@@ -1,6 +1,5 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
-import { limitTo } from "../../shared/list_order.ts";
-import { countRows } from "../../shared/read_page.ts";
+import { countRows, limitTo } from "../../shared/lists.ts";
 import { countFrom, typeNamesLike } from "./counts.ts";
 import {
   createdWithin,

@@ -3,8 +3,7 @@ import { newId } from "../../shared/ids.ts";
 import { nextRun } from "../cron.ts";
 import { insertJobs, type NewJob } from "../enqueue.ts";
 import type { JobPlatform } from "../platform.ts";
-import { runOf, type RunTemplate } from "./recurring_control.ts";
-import type { RecurringRow } from "./recurring_row.ts";
+import { type RecurringRow, runOf, type RunTemplate } from "./recurring.ts";
 import { findTypesOf } from "../types/find_job_types.ts";
 import { runBatches } from "../../shared/batches.ts";
 

@@ -1,29 +1,29 @@
 import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { newId } from "../../shared/ids.ts";
-import { pageOf } from "../../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
 import type { Platform } from "../../shared/platform.ts";
-import { countList } from "../../shared/read_page.ts";
+import { countList, pageOf } from "../../shared/lists.ts";
 import { requireVersion } from "../../shared/version.ts";
-import { changedArgs } from "../control/changed_args.ts";
 import { nextRun, nextRuns, requireSchedule } from "../cron.ts";
-import { wakeAt } from "../enqueue.ts";
-import { requireExposedType, requireFittingArgs, requireMayEnqueue } from "../control/enqueue_requested.ts";
-import { isForCreator } from "../job_type.ts";
-import { JOB_COLUMNS, type JobRow, type JobSummary, jobSummary } from "../job_row.ts";
-import type { JobPlatform } from "../platform.ts";
-import { auditActor, type JobActor, type JobReach, within } from "../reach.ts";
+import { argsAndLimits, insertJobs, type NewJob, wakeAt } from "../enqueue.ts";
 import {
-  readRecurring,
-  RECURRING_COLUMNS,
-  type RecurringJob,
-  recurringJob,
-  type RecurringRow,
-} from "./recurring_row.ts";
-import { findJobTypes } from "../types/find_job_types.ts";
+  changedArgs,
+  type Enqueued,
+  requireExposedType,
+  requireFittingArgs,
+  requireMayEnqueue,
+} from "../control/enqueue_requested.ts";
+import { type AnyJobType, isForCreator } from "../job_type.ts";
+import { JOB_COLUMNS, JOB_STATUSES, type JobRow, type JobSummary, jobSummary, readJob } from "../job_row.ts";
+import type { JobPlatform } from "../platform.ts";
+import { auditActor, type JobActor, type JobReach, jobReach, within } from "../reach.ts";
+import { findJobTypes, findTypesOf } from "../types/find_job_types.ts";
 import { findMask } from "../types/masking.ts";
-import { uniqueForOf, type UniqueKey, uniqueSecondsOf } from "../unique_jobs.ts";
+import { uniqueFor, uniqueForOf, type UniqueKey, uniqueSecondsOf } from "../unique_jobs.ts";
+import { problem } from "../../problems/problem.ts";
+import { z } from "zod";
+import { time } from "../../shared/shapes.ts";
 
 /** The fields of a new recurring job. */
 export type NewRecurringJob =
@@ -203,11 +203,11 @@ export async function deleteRecurringJob(
 }
 
 /** Reads a recurring job and locks its row until `tx` ends, so that no one else changes or fires it. */
-export const lockRecurring = (tx: Tx, caller: JobActor, jobId: string): Promise<RecurringRow> =>
+const lockRecurring = (tx: Tx, caller: JobActor, jobId: string): Promise<RecurringRow> =>
   readRecurring(tx, caller, jobId, { lock: true });
 
 /** Writes the audit row of a change to a recurring job. */
-export async function auditRecurring(
+async function auditRecurring(
   tx: Tx,
   caller: JobActor,
   verb: string,
@@ -225,4 +225,177 @@ export async function auditRecurring(
     before: audited(o.before),
     after: audited(o.after),
   });
+}
+
+/** Retries of a job whose type is unknown to this instance. */
+const RETRIES_OF_UNKNOWN = 3;
+
+/** Pauses a recurring job. @throws JOB_RECURRING_NOT_FOUND, JOB_RECURRING_ALREADY_PAUSED */
+export async function pauseRecurringJob(
+  sql: Sql,
+  caller: JobActor,
+  jobId: string,
+): Promise<RecurringJob> {
+  return await transact(sql, async (tx) => {
+    const before = await lockRecurring(tx, caller, jobId);
+    if (before.isPaused) {
+      throw problem("JOB_RECURRING_ALREADY_PAUSED", `Recurring job "${jobId}" is already paused.`);
+    }
+    await tx`
+      update recurring_jobs set is_paused = true, next_run_at = null, version = version + 1, updated_at = now()
+      where id = ${before.id}`;
+    const after = await lockRecurring(tx, caller, jobId);
+    await auditRecurring(tx, caller, "pause", { before, after });
+    return recurringJob(after);
+  });
+}
+
+/**
+ * Resumes a paused recurring job. Ticks missed during the pause are not run.
+ * @throws JOB_RECURRING_NOT_FOUND, JOB_RECURRING_NOT_PAUSED, VALIDATION_ERROR (its time zone no longer exists)
+ */
+export async function resumeRecurringJob(
+  p: Pick<Platform, "sql" | "wakeUps" | "clock">,
+  caller: JobActor,
+  jobId: string,
+): Promise<RecurringJob> {
+  return await transact(p.sql, async (tx) => {
+    const before = await lockRecurring(tx, caller, jobId);
+    if (!before.isPaused) {
+      throw problem("JOB_RECURRING_NOT_PAUSED", `Recurring job "${jobId}" is not paused.`);
+    }
+    requireSchedule(before.cronExpression, before.timeZoneId);
+    const next = nextRun(before.cronExpression, before.timeZoneId, p.clock.now());
+    await tx`
+      update recurring_jobs set is_paused = false, next_run_at = ${next}, version = version + 1, updated_at = now()
+      where id = ${before.id}`;
+    const after = await lockRecurring(tx, caller, jobId);
+    wakeAt(p, tx, after.nextRunAt);
+    await auditRecurring(tx, caller, "resume", { before, after });
+    return recurringJob(after);
+  });
+}
+
+/**
+ * Enqueues one run now, independent of the schedule, also while paused. If another job holds the key, that job is
+ * returned. @throws JOB_RECURRING_NOT_FOUND
+ */
+export async function triggerRecurringJob(
+  p: Pick<JobPlatform, "sql" | "wakeUps" | "jobTypes">,
+  caller: JobActor,
+  jobId: string,
+): Promise<Enqueued> {
+  return await transact(p.sql, async (tx) => {
+    const recurring = await lockRecurring(tx, caller, jobId);
+    const type = (await findTypesOf({ ...p, sql: tx }, [recurring]))(recurring);
+    const createdBy = isForCreator(type) ? recurring.createdBy : caller.userId;
+    const run = { ...runOf(recurring, type), createdBy, traceId: caller.traceId };
+    const [id = ""] = await insertJobs(p, tx, [run]);
+    const isDuplicate = id !== run.id;
+    if (!isDuplicate) {
+      await tx`update recurring_jobs set last_run_at = now(), last_job_id = ${id} where id = ${recurring.id}`;
+    }
+    await auditRecurring(tx, caller, "trigger", { after: recurring });
+    return { job: jobSummary(await readJob(tx, { everything: true }, id)), isDuplicate };
+  });
+}
+
+/** The fields of a recurring job that its runs copy. */
+export type RunTemplate = Pick<
+  RecurringRow,
+  | "jobId"
+  | "tenantId"
+  | "jobTypeName"
+  | "serializedArgs"
+  | "argsTypeName"
+  | "queue"
+  | "createdBy"
+  | "uniqueKey"
+  | "uniqueSeconds"
+>;
+
+/** The job to enqueue for one run of a recurring job. @param type its job type, if this instance knows it */
+export function runOf(recurring: RunTemplate, type: AnyJobType | undefined): NewJob & { id: string } {
+  return {
+    id: newId(),
+    jobTypeName: recurring.jobTypeName,
+    argsTypeName: recurring.argsTypeName,
+    maxRetries: type?.maxRetries ?? RETRIES_OF_UNKNOWN,
+    ...argsAndLimits(type, recurring.serializedArgs),
+    queue: recurring.queue,
+    tenantId: recurring.tenantId,
+    createdBy: recurring.createdBy,
+    recurringJobId: recurring.jobId,
+    uniqueKey: recurring.uniqueKey,
+    uniqueFor: recurring.uniqueSeconds ?? "unfinished",
+  };
+}
+
+/** A recurring job as callers see it; `jobId` is the id its creator chose. */
+export const RecurringJob = z.object({
+  jobId: z.string(),
+  jobTypeName: z.string(),
+  cronExpression: z.string(),
+  timeZoneId: z.string(),
+  queue: z.string(),
+  serializedArgs: z.string(),
+  argsTypeName: z.string().nullable(),
+  // The key of every job that it enqueues.
+  uniqueKey: z.string().nullable(),
+  // Null without a key.
+  uniqueFor: uniqueFor.nullable(),
+  isPaused: z.boolean(),
+  // Null while paused.
+  nextRunAt: time.nullable(),
+  lastRunAt: time.nullable(),
+  lastJobId: z.guid().nullable(),
+  // Status of the last job it enqueued; null before the first run, and after that job was pruned.
+  lastStatus: z.enum(JOB_STATUSES).nullable(),
+  createdAt: time,
+  updatedAt: time,
+}).meta({ id: "RecurringJobDto" });
+export type RecurringJob = z.output<typeof RecurringJob>;
+
+export interface RecurringRow extends Omit<RecurringJob, "uniqueFor"> {
+  id: string;
+  tenantId: string | null;
+  createdBy: string | null;
+  uniqueSeconds: number | null;
+  version: number;
+}
+
+/** The columns of a RecurringRow, with `r` for recurring_jobs and `last` for the last job. */
+const RECURRING_COLUMNS = `r.id, r.tenant_id, r.job_id, r.job_type_name, r.cron_expression, r.time_zone_id,
+  r.queue, r.serialized_args, r.args_type_name, r.is_paused, r.next_run_at, r.last_run_at, r.last_job_id,
+  last.status as last_status, r.unique_key, r.unique_seconds, r.created_by, r.version, r.created_at, r.updated_at`;
+
+function recurringJob(
+  { id: _id, tenantId: _tenant, createdBy: _by, version: _v, uniqueSeconds, ...job }: RecurringRow,
+): RecurringJob {
+  return { ...job, uniqueFor: uniqueForOf(job.uniqueKey, uniqueSeconds) };
+}
+
+/**
+ * Reads a recurring job by the id its creator chose. Ids are unique within a tenant. If the caller sees several with
+ * the same id, the own tenant's is returned, else the service's own, else the oldest.
+ * @throws JOB_RECURRING_NOT_FOUND
+ */
+async function readRecurring(
+  q: Sql,
+  caller: JobActor,
+  jobId: string,
+  o: { lock?: boolean } = {},
+): Promise<RecurringRow> {
+  const [row] = await q<RecurringRow[]>`
+    select ${q.unsafe(RECURRING_COLUMNS)} from recurring_jobs r left join jobs last on last.id = r.last_job_id
+    where r.job_id = ${jobId} and ${within(q, jobReach(caller), "r.tenant_id")}
+    order by r.tenant_id is not distinct from ${caller.tenantId}::uuid desc, r.tenant_id is null desc, r.id
+    limit 1 ${o.lock ? q`for no key update of r` : q``}`;
+  if (!row) {
+    throw problem(
+      "JOB_RECURRING_NOT_FOUND",
+      `No recurring job "${jobId.slice(0, 200)}" is within the caller's reach.`,
+    );
+  }
+  return row;
 }

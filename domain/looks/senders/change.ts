@@ -7,7 +7,7 @@ import { invalid, problem } from "../../problems/problem.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
 import { findUsersInTenant } from "../../rights/user_lookup.ts";
 import { newId } from "../../shared/ids.ts";
-import { countRows } from "../../shared/read_page.ts";
+import { countRows } from "../../shared/lists.ts";
 import { digest, newSecret } from "../../shared/secrets.ts";
 import { requireVersion } from "../../shared/version.ts";
 import type { LooksPlatform } from "../platform.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { type Problem, problem } from "../../problems/problem.ts";
-import { pageOf } from "../../shared/list_order.ts";
+import { pageOf } from "../../shared/lists.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
 import { time } from "../../shared/shapes.ts";
 import { NOTIFICATION_PRIORITIES } from "../status.ts";

@@ -2,7 +2,7 @@ import { transact } from "../../../infra/postgres/postgres.ts";
 import type { BrowserSession } from "../../access/sign_in/browser_session.ts";
 import { openClientSession } from "../../access/sign_in/client_session.ts";
 import type { Origin } from "../../access/sign_in/sign_in.ts";
-import { defaultTenantOf, hasActiveLink } from "../../access/sign_in/tenant_choice.ts";
+import { defaultTenantOf, hasActiveLink } from "../../access/sign_in/sessions.ts";
 import { providerFactorRequired } from "../../rights/checks.ts";
 import { digest, newSecret } from "../../shared/secrets.ts";
 import { OAuthError } from "../oauth_error.ts";

@@ -1,10 +1,12 @@
+import { z } from "zod";
+import { keyRecord } from "../../access/keys/key_record.ts";
 import type { SigningAlgorithm } from "../../../infra/signing_keys.ts";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { type KeyListRequest, listKeys } from "../../access/keys/key_list.ts";
 import { problem } from "../../problems/problem.ts";
 import { API_SCOPES, type Caller, isSystemAdmin } from "../../rights/caller.ts";
 import type { PagedResult } from "../../shared/paging.ts";
-import { type Versioned, versioned } from "../../shared/versioned.ts";
+import { type Versioned, versioned } from "../../shared/version.ts";
 
 export const CLIENT_KINDS = ["confidential", "public"] as const;
 /** A confidential client keeps a secret on a server. A public one runs on the user's device and has none. */
@@ -22,42 +24,36 @@ export const STANDARD_SCOPES = ["openid", "profile", "email", "offline_access"] 
 /** All scopes that the service knows. Each needs a sign-in by the user; `API_SCOPES` also need a first-party client. */
 export const USER_SCOPES: readonly string[] = [...STANDARD_SCOPES, ...API_SCOPES];
 
-/** The settings of a client that its manager chooses. */
-export interface ClientSettings {
-  name: string;
-  redirectUris: string[];
-  postLogoutRedirectUris: string[];
-  audience: string;
-  scopes: string[];
-  tokenClaims: TokenClaim[];
-  tokenAlgorithm: SigningAlgorithm;
-  /** Its users are not asked for consent. */
-  firstParty: boolean;
-  accessTokenSeconds: number;
-  /** How long a refresh token may stay unused. */
-  refreshTokenSeconds: number;
-  /** How long a sign-in to the client lasts at most. */
-  grantSeconds: number;
-  /** Where the service sends logout tokens; null: nowhere. */
-  backchannelLogoutUri: string | null;
-}
-
 /** A stored client, without its secret. */
-export interface OAuthClient extends ClientSettings {
-  id: string;
-  clientId: string;
-  /** The tenant whose users may sign in; null: users of every tenant. */
-  tenantId: string | null;
-  kind: ClientKind;
-  /** The first characters of the secret; null for a public client. */
-  start: string | null;
-  createdBy: string;
-  createdAt: Date;
-  updatedAt: Date;
-  revokedAt: Date | null;
-  revokedBy: string | null;
-  lastUsedAt: Date | null;
-}
+export const OAuthClient = z.object({
+  id: z.guid(),
+  clientId: z.string(),
+  tenantId: z.guid().nullable().meta({
+    description: "The tenant whose users may sign in; null: every tenant's",
+  }),
+  name: z.string(),
+  kind: z.enum(CLIENT_KINDS),
+  start: z.string().nullable().meta({ description: "The first characters of the secret, to identify it" }),
+  redirectUris: z.array(z.string()),
+  postLogoutRedirectUris: z.array(z.string()),
+  audience: z.string(),
+  scopes: z.array(z.string()),
+  tokenClaims: z.array(z.enum(TOKEN_CLAIMS)),
+  tokenAlgorithm: z.enum(TOKEN_ALGORITHMS),
+  firstParty: z.boolean(),
+  accessTokenSeconds: z.int(),
+  refreshTokenSeconds: z.int(),
+  grantSeconds: z.int(),
+  backchannelLogoutUri: z.string().nullable(),
+  ...keyRecord,
+}).meta({ id: "OAuthClientDto" });
+export type OAuthClient = z.output<typeof OAuthClient>;
+
+/** The settings of a client that its manager chooses. */
+export type ClientSettings = Omit<
+  OAuthClient,
+  "id" | "clientId" | "tenantId" | "kind" | "start" | keyof typeof keyRecord
+>;
 
 export const clientColumns = (q: Sql) =>
   q`id, client_id, tenant_id, name, kind, start, redirect_uris, post_logout_redirect_uris, audience, scopes, token_claims,

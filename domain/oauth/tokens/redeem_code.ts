@@ -8,9 +8,9 @@ import { digest } from "../../shared/secrets.ts";
 import type { KnownClient } from "../clients/known_clients.ts";
 import { OAuthError, type Parameters, requireParameter } from "../oauth_error.ts";
 import type { OAuthPlatform } from "../platform.ts";
-import { answerOf, presentScopes, signAccessToken, type TokenAnswer } from "./grant.ts";
-import { signIdToken, type SignInRecord } from "./id_token.ts";
+import { answerOf, type Granted, presentScopes, signAccessToken, type TokenAnswer } from "./grant.ts";
 import { newRefreshToken } from "./refresh_token.ts";
+import { userClaims } from "./user_claims.ts";
 
 interface StoredCode extends SignInRecord {
   clientId: string;
@@ -93,4 +93,45 @@ function fits(verifier: string, challenge: string): boolean {
   return Buffer.from(challenge).equals(
     Buffer.from(createHash("sha256").update(verifier).digest("base64url")),
   );
+}
+
+/** An ID token is proof of a sign-in that has just happened. */
+const LIFE_SECONDS = 5 * 60;
+
+/** A sign-in that an ID token tells of. */
+interface SignInRecord extends Granted {
+  browserSessionId: string;
+  authenticatedAt: Date;
+  amr: string[];
+  nonce: string | null;
+}
+
+/**
+ * Signs the ID token of a sign-in. `sid` is the session of the browser, so that all clients of a browser share it, and a
+ * sign-out can name it. `at_hash` binds the token to the access token beside it.
+ */
+async function signIdToken(
+  p: Pick<OAuthPlatform, "sql" | "tokens">,
+  client: KnownClient,
+  signIn: SignInRecord,
+  accessToken: string,
+): Promise<string> {
+  const { userId, tenantId, nonce, amr, scopes } = signIn;
+  const hash = createHash("sha256").update(accessToken).digest();
+  return await p.tokens.issue({
+    typ: "JWT",
+    algorithm: "RS256",
+    audience: client.clientId,
+    subject: userId,
+    lifeSeconds: LIFE_SECONDS,
+    claims: {
+      ...await userClaims(p.sql, userId, scopes),
+      auth_time: Math.floor(signIn.authenticatedAt.getTime() / 1000),
+      sid: signIn.browserSessionId,
+      at_hash: hash.subarray(0, hash.length / 2).toString("base64url"),
+      ...amr.length > 0 ? { amr } : {},
+      ...nonce === null ? {} : { nonce },
+      ...tenantId === null ? {} : { tenant_id: tenantId },
+    },
+  });
 }

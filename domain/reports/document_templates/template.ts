@@ -1,8 +1,7 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
-import { matches, pageOf } from "../../shared/list_order.ts";
 import type { PagedResult, PageRequest } from "../../shared/paging.ts";
-import { readPage } from "../../shared/read_page.ts";
+import { matches, pageOf, readPage } from "../../shared/lists.ts";
 import { compareFields, type FieldDifferences } from "../../shared/text_differences.ts";
 import { textLines } from "../../templates/compare_versions.ts";
 import type { TemplateTexts } from "../../templates/read.ts";

@@ -15,8 +15,10 @@ import { requireVersion } from "../../shared/version.ts";
 import { holdsAll } from "../definition/permissions.ts";
 import { type DeliveryOptions, DeliveryOptionsShape } from "../delivery/options.ts";
 import { requireReceiver } from "../delivery/receivers.ts";
-import { type Burst, BurstShape, checkBurst } from "../generation/burst.ts";
 import {
+  type Burst,
+  BurstShape,
+  checkBurst,
   checkRequest,
   GenerationRequest,
   readRequester,

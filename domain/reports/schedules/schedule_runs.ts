@@ -8,10 +8,10 @@ import { newId } from "../../shared/ids.ts";
 import { withDatabase } from "../../shared/platform.ts";
 import type { Execution } from "../execution.ts";
 import { handleExecutionEnd } from "../execution_end.ts";
-import { checkItem } from "../generation/burst.ts";
 import { itemLabel } from "../generation/items.ts";
 import {
   type CheckedRequest,
+  checkItem,
   checkRequest,
   executionName,
   queueReport,

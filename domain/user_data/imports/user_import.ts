@@ -15,7 +15,7 @@ import { requireStepUpOfFactorHolder } from "../../rights/checks.ts";
 import { belongsTo } from "../../shared/belongs_to.ts";
 import { newId } from "../../shared/ids.ts";
 import type { PagedResult, PageRequest } from "../../shared/paging.ts";
-import { readPage } from "../../shared/read_page.ts";
+import { readPage } from "../../shared/lists.ts";
 import { IMPORT_JOB } from "./import_job_name.ts";
 
 const IMPORT_STATUSES = ["Queued", "Running", "Completed", "Failed"] as const;

@@ -1,5 +1,5 @@
 import type { ObjectMeta } from "./object_file.ts";
-import { S3Problem } from "./problem.ts";
+import { S3Problem } from "./request.ts";
 
 /** Prefixes of the four conditional headers, for a read and for the source of a copy. */
 const READ = "";

@@ -2,8 +2,7 @@ import { createHash } from "node:crypto";
 import { checkCopyConditions, checkWriteConditions } from "./conditions.ts";
 import { streamFile, writeAll } from "./object_file.ts";
 import { storedHeaders } from "./object_headers.ts";
-import { S3Problem } from "./problem.ts";
-import { decode, type S3Request } from "./request.ts";
+import { decode, S3Problem, type S3Request } from "./request.ts";
 import type { Storage } from "./storage.ts";
 import { element, xmlResponse } from "./xml.ts";
 

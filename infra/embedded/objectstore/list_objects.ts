@@ -1,7 +1,6 @@
 import { compareUtf8, type KeyIndex } from "./key_index.ts";
 import type { ObjectMeta } from "./object_file.ts";
-import { S3Problem } from "./problem.ts";
-import { param, type S3Request } from "./request.ts";
+import { param, S3Problem, type S3Request } from "./request.ts";
 import type { Storage } from "./storage.ts";
 import { element, type Xml, xmlResponse } from "./xml.ts";
 

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { streamFile, writeAll } from "./object_file.ts";
-import { S3Problem } from "./problem.ts";
+import { S3Problem } from "./request.ts";
 import type { Incoming, Storage } from "./storage.ts";
 import type { ListedPart } from "./xml.ts";
 

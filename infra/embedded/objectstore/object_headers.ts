@@ -1,6 +1,5 @@
 import type { ObjectMeta } from "./object_file.ts";
-import { S3Problem } from "./problem.ts";
-import { param, type S3Request } from "./request.ts";
+import { param, S3Problem, type S3Request } from "./request.ts";
 
 const STORED = ["cache-control", "content-disposition", "content-encoding", "content-language", "expires"];
 const OVERRIDABLE = [...STORED, "content-type"];

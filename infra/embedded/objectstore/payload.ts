@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
-import { S3Problem } from "./problem.ts";
-import type { S3Request } from "./request.ts";
+import { S3Problem, type S3Request } from "./request.ts";
 import type { PayloadDigest } from "./signature.ts";
 
 /** The body of a verified request, with its expected length and digests. */

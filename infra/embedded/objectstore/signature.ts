@@ -1,6 +1,5 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
-import { S3Problem } from "./problem.ts";
-import { decode, param, type S3Request } from "./request.ts";
+import { decode, param, S3Problem, type S3Request } from "./request.ts";
 
 /** The store's only key pair, and its region. */
 export interface Credentials {

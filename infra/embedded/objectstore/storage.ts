@@ -2,7 +2,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { KeyIndex } from "./key_index.ts";
 import { type ObjectMeta, readTrailer, writeTrailer } from "./object_file.ts";
-import { S3Problem } from "./problem.ts";
+import { S3Problem } from "./request.ts";
 
 /** The temporary file of an object that is being received. */
 export interface Incoming {

@@ -1,4 +1,4 @@
-import { S3Problem } from "./problem.ts";
+import { S3Problem } from "./request.ts";
 
 /** XML built by `element`. It is put into other elements without escaping. */
 export class Xml {

@@ -12,7 +12,7 @@ import { roleTexts } from "./roles/texts.ts";
 import { directoryPages } from "./sign_in/directory.tsx";
 import { signInPages } from "./sign_in/provider_pages.tsx";
 import { registrationPage } from "./sign_in/registration.tsx";
-import { settingsPages } from "./sign_in/settings_cards.tsx";
+import { settingsPages } from "./sign_in/sign_in_page.tsx";
 import { tenantsPages } from "./tenants/mod.ts";
 import { tenantTexts } from "./tenants/texts.ts";
 import { usersPages } from "./users/mod.ts";

@@ -5,7 +5,7 @@ import { actionsColumn, timeColumn } from "../components/list.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
 import { type Column, dataTable } from "../components/table.tsx";
 import { Badge, Codes } from "../components/values.tsx";
-import { action, done, formPage, type Sent, showing } from "../shared/actions.ts";
+import { action, actionsOf, done, formPage, type Sent, showing } from "../shared/actions.ts";
 import { orNull } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { cookieWriter, isLocale, isTheme } from "../shared/cookies.ts";
@@ -21,9 +21,9 @@ import { securityPages } from "./security.tsx";
 import { stepUpPage } from "./step_up.tsx";
 import { OwnData, ownDataPages } from "./own_data.tsx";
 import { delegationPages } from "../access/delegations.tsx";
-import { ownDelegationPages, OwnDelegations } from "./own_delegations.tsx";
 import { accountTexts } from "./texts.ts";
 import { defineTexts } from "../shared/languages.ts";
+import { delegationTexts } from "../shared/delegation_texts.ts";
 
 /** Pages of the viewer's account, and the actions of the top bar: scope, appearance, sign-out. */
 export function accountPages(p: ServicePlatform): ConsolePage[] {
@@ -292,3 +292,35 @@ const disconnectAction = action(
   "disconnectClient",
   showing("account", texts, "disconnected"),
 );
+
+type Delegation = Row<"listMyDelegations">;
+
+/** Who acted, or asks to act, as the viewer; nothing if nobody did. */
+function OwnDelegations({ v, delegations }: { v: Visit; delegations: Delegation[] }) {
+  if (delegations.length === 0) return null;
+  const t = delegationTexts[v.locale];
+  const button = (id: string, verb: "allow" | "refuse" | "end") =>
+    actionButton(v, `account/delegations/${id}/${verb}`, t[verb]);
+  return (
+    <Card title={t.ownTitle}>
+      {dataTable(t.ownTitle, delegations, null, [
+        { head: t.actor, cell: ({ actorName, tenantName }) => `${actorName} (${tenantName})` },
+        { head: t.reason, cell: ({ reason }) => reason },
+        { head: t.status, cell: ({ status }) => t[status] },
+        timeColumn<Delegation>(v, t.created, "createdAt", { wideOnly: true }),
+        actionsColumn<Delegation>(v, ({ id, status }) => (
+          <>
+            {status === "Requested" && [button(id, "allow"), button(id, "refuse")]}
+            {status === "Open" && button(id, "end")}
+          </>
+        )),
+      ])}
+    </Card>
+  );
+}
+
+const ownDelegationPages: ConsolePage[] = actionsOf("account", delegationTexts, {
+  "delegations/{id}/allow": ["allowDelegation", "allowed"],
+  "delegations/{id}/refuse": ["refuseDelegation", "refused"],
+  "delegations/{id}/end": ["endDelegation", "Ended"],
+});

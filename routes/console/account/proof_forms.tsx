@@ -1,5 +1,5 @@
 import type { Child } from "hono/jsx";
-import type { PasskeyInput } from "../../auth/factor_shapes.ts";
+import type { PasskeyInput } from "../../auth/factors.ts";
 import { FormRefusal, TextField } from "../components/forms.tsx";
 import { PasskeyForm, passkeyOf } from "./passkey_form.tsx";
 import type { Refusal } from "../shared/api.ts";

@@ -1,4 +1,4 @@
-import type { NewPasskeyInput } from "../../auth/factor_shapes.ts";
+import type { NewPasskeyInput } from "../../auth/factors.ts";
 import { Fields, Form } from "../components/fields.tsx";
 import {
   actionButton,

@@ -1,11 +1,10 @@
 import { openBrowserSession } from "../../../domain/access/sign_in/browser_session.ts";
 import { readPageOwner } from "../../../domain/oauth/authorization/request.ts";
 import { newSecret } from "../../../domain/shared/secrets.ts";
-import { CATALOGUE, isProblemCode } from "../../../domain/problems/catalogue.ts";
 import { isUuid } from "../../../domain/shared/ids.ts";
-import { Problem } from "../../../domain/problems/problem.ts";
+import { CATALOGUE, isProblemCode, Problem } from "../../../domain/problems/problem.ts";
 import type { ServicePlatform } from "../../../domain/platform.ts";
-import type { PasskeyInput } from "../../auth/factor_shapes.ts";
+import type { PasskeyInput } from "../../auth/factors.ts";
 import { passkeyOf } from "./passkey_form.tsx";
 import type { Handle } from "../../app.ts";
 import { readHostedLooks } from "../../looks/hosted_page.ts";

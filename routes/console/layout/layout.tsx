@@ -1,22 +1,22 @@
 import type { SavedFilter } from "../../../domain/console/saved_filters.ts";
 import { Icon } from "../components/icons.tsx";
-import { CsrfField } from "../components/forms.tsx";
+import { actionButton, CsrfField } from "../components/forms.tsx";
 import { Notice } from "../components/notice.tsx";
 import { commonTexts } from "../shared/common_texts.ts";
 import { type ConsoleUrls, Document } from "./document.tsx";
 import { pageScope } from "../shared/scope.ts";
 import { scopeTexts } from "../shared/scope_texts.ts";
-import { ActingBanner } from "../components/acting_banner.tsx";
 import { listTexts } from "../shared/list_texts.ts";
 import type { View, Visit } from "../shared/page.ts";
 import { UNDO } from "../shared/undo.ts";
-import { LOCALES } from "../shared/languages.ts";
+import { defineTexts, LOCALES } from "../shared/languages.ts";
 import { Finder } from "../components/finder.tsx";
 import { searchOf } from "../shared/api.ts";
 import { maySwitch } from "../scope/choices.ts";
 import { switcherTexts } from "../scope/texts.ts";
 import { Navigation } from "./navigation.tsx";
 import { searchTexts } from "../search/texts.ts";
+import { Time } from "../components/values.tsx";
 
 const keyTexts = {
   en: {
@@ -321,5 +321,35 @@ function SearchButton({ v }: { v: Visit }) {
       </a>
       <Finder v={v} id="search-finder" title={t.title} label={t.hint} source="search?part=dialog" />
     </>
+  );
+}
+
+const texts = defineTexts({
+  asUser: (user: string) => [`You act as ${user}.`, `Você está agindo como ${user}.`],
+  inTenant: (
+    tenant: string,
+  ) => [`You work in ${tenant} without belonging to it.`, `Trabalha em ${tenant} sem pertencer a ele.`],
+  readOnly: ["You may only read.", "Só pode ler."],
+  ends: ["It ends", "Termina"],
+  end: ["End", "Terminar"],
+});
+
+/** On every page of a viewer as whom another user acts: who it is, until when, and how to end it. */
+function ActingBanner({ v }: { v: Visit }) {
+  const { acting, viewer } = v;
+  if (!acting) return null;
+  const t = texts[v.locale];
+  const who = acting.actorId === viewer.userId
+    ? t.inTenant(viewer.tenant?.name ?? "")
+    : t.asUser(`${viewer.name} (${viewer.tenant?.name ?? ""})`);
+  return (
+    <Notice tone="info" title={acting.mayWrite ? who : `${who} ${t.readOnly}`}>
+      <div class="row">
+        <span>
+          {t.ends} <Time v={v} at={acting.expiresAt.toISOString()} />
+        </span>
+        {actionButton(v, "delegations/end", t.end)}
+      </div>
+    </Notice>
   );
 }

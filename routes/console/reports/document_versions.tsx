@@ -2,7 +2,7 @@ import { buttonLink } from "../components/forms.tsx";
 import { Card } from "../components/notice.tsx";
 import { tabBar } from "../components/tabs.tsx";
 import { versionTexts } from "../notifications/version_texts.ts";
-import { versionsView } from "../notifications/versions_view.tsx";
+import { versionsView } from "../notifications/versions.tsx";
 import { action, done } from "../shared/actions.ts";
 import { searchOf } from "../shared/api.ts";
 import { type ConsolePage, may, type Outcome, type View, type Visit } from "../shared/page.ts";

@@ -1,5 +1,5 @@
 import { instantOf, localOf } from "../components/date_inputs.ts";
-import type { Burst } from "../../../domain/reports/generation/burst.ts";
+import type { Burst } from "../../../domain/reports/generation/request_report.ts";
 import type { DeliveryOptions } from "../../../domain/reports/delivery/options.ts";
 import { field, optionalField, type Visit } from "../shared/page.ts";
 import type { Parameter, Schedule, Template } from "./model.tsx";

@@ -1,20 +1,21 @@
-import type { Burst } from "../../../domain/reports/generation/burst.ts";
+import type { Burst } from "../../../domain/reports/generation/request_report.ts";
 import type { DeliveryOptions } from "../../../domain/reports/delivery/options.ts";
 import { describeCron } from "../components/cron_description.ts";
 import { actionButton, buttonLink, deleteButton } from "../components/forms.tsx";
 import { Card, Empty } from "../components/notice.tsx";
-import { RunTimes } from "../components/schedule_editor.tsx";
+import { RunTimes, ScheduleEditor, scheduleValues, sentSchedule } from "../components/schedule_editor.tsx";
 import { dataTable, LivePart } from "../components/table.tsx";
 import { Badge, factList, number, Time } from "../components/values.tsx";
 import { Person, userNames } from "../components/user_names.tsx";
 import { commonTexts } from "../shared/common_texts.ts";
-import type { ConsolePage, View, Visit } from "../shared/page.ts";
+import { type ConsolePage, field, optionalField, type View, type Visit } from "../shared/page.ts";
 import {
   formatName,
   isMoving,
   methodLabel,
   nameIn,
   readTargets,
+  readTemplate,
   readTemplates,
   runState,
   runStates,
@@ -27,8 +28,11 @@ import { ParametersCard, runColumns } from "./runs.tsx";
 import { scheduleTexts } from "./schedule_texts.ts";
 import { scheduleTabs } from "./targets.tsx";
 import { reportTexts } from "./texts.ts";
-import { actionsOf } from "../shared/actions.ts";
+import { actionsOf, done, formPage } from "../shared/actions.ts";
 import { choice, linkColumn, listView, timeColumn } from "../components/list.tsx";
+import { Fields, formView } from "../components/fields.tsx";
+import { readRequest, valuesOf } from "./request.ts";
+import { atInputs, requestFields } from "./request_fields.tsx";
 
 /** One schedule: details, next runs, parameters, delivery and latest runs. */
 async function schedulePage(v: Visit): Promise<View> {
@@ -234,3 +238,111 @@ const ActivityBadge = ({ v, isActive }: { v: Visit; isActive: boolean }) => (
     {isActive ? scheduleTexts[v.locale].active : scheduleTexts[v.locale].paused}
   </Badge>
 );
+
+/** The form of a new schedule. Without `?template=`, a list of reports to choose from. */
+export const newSchedulePage = formPage({
+  path: "report-schedules/new",
+  async show(v, sent) {
+    const templateId = v.query.get("template");
+    if (!templateId) return await templateChoice(v);
+    const [template, targets] = await Promise.all([readTemplate(v, templateId), readTargets(v)]);
+    const f = new Fields(v, atInputs(v, sent), "createReportSchedule", {
+      ...valuesOf(v, template, null),
+      ...scheduleValues(v, { cronExpression: "0 8 * * 1" }),
+      name: template.displayName,
+    });
+    return scheduleForm(f, template, targets);
+  },
+  async send(v, form) {
+    const template = await readTemplate(v, v.query.get("template") ?? "");
+    const { id } = await v.api.call("createReportSchedule", {
+      body: {
+        templateId: template.templateId,
+        ...commonOf(v, form),
+        description: optionalField(form, "description"),
+        ...readRequest(v, form, template),
+      },
+    });
+    return done(`report-schedules/${id}`, scheduleTexts[v.locale].created);
+  },
+});
+
+/** The form to edit a schedule. */
+export const editSchedulePage = formPage({
+  path: "report-schedules/{id}/edit",
+  async show(v, sent) {
+    const { value: schedule, etag } = await v.api.versioned("readReportSchedule", { params: v.params });
+    const [template, targets] = await Promise.all([
+      readTemplate(v, schedule.templateId),
+      readTargets(v),
+    ]);
+    const values = { ...schedule, ...scheduleValues(v, schedule), ...valuesOf(v, template, schedule), etag };
+    return scheduleForm(new Fields(v, atInputs(v, sent), "createReportSchedule", values), template, targets);
+  },
+  async send(v, form) {
+    const { params } = v;
+    const { templateId } = await v.api.call("readReportSchedule", { params });
+    const { format, parameters, delivery, burst } = readRequest(v, form, await readTemplate(v, templateId));
+    await v.api.call("updateReportSchedule", {
+      params,
+      body: {
+        ...commonOf(v, form),
+        description: field(form, "description"),
+        format,
+        parametersJson: JSON.stringify(parameters),
+        deliveryOptionsJson: JSON.stringify(delivery),
+        burstJson: JSON.stringify(burst),
+      },
+      ifMatch: field(form, "etag"),
+    });
+    return done(`report-schedules/${params.id}`, scheduleTexts[v.locale].saved);
+  },
+});
+
+const commonOf = (v: Visit, form: FormData) => ({
+  name: field(form, "name"),
+  ...sentSchedule(v, form),
+});
+
+async function templateChoice(v: Visit): Promise<View> {
+  const t = scheduleTexts[v.locale];
+  const templates = await readTemplates(v);
+  return {
+    title: t.newSchedule,
+    crumbs: [{ href: "report-schedules", label: t.schedules }],
+    body: (
+      <Card title={t.chooseReport}>
+        <ul>
+          {templates.map(({ templateId, displayName, description }) => (
+            <li>
+              <a href={`report-schedules/new?template=${encodeURIComponent(templateId)}`}>{displayName}</a>
+              {" "}
+              <span class="muted">{description}</span>
+            </li>
+          ))}
+        </ul>
+      </Card>
+    ),
+  };
+}
+
+function scheduleForm(f: Fields, template: Template, targets: Target[]): View {
+  const { v } = f;
+  const t = scheduleTexts[v.locale];
+  const { id } = v.params;
+  const list = { href: "report-schedules", label: t.schedules };
+  const here = `report-schedules/${id}`;
+  const creation = `report-schedules/new?template=${encodeURIComponent(template.templateId)}`;
+  return formView(f, {
+    title: id ? t.edit : t.newOf(template.displayName),
+    crumbs: id ? [list, { href: here, label: f.value("name") }] : [list],
+    action: id ? `${here}/edit` : creation,
+    submit: id ? undefined : commonTexts[v.locale].create,
+    inputs: [
+      f.text("name", t.name),
+      f.area("description", t.description, { rows: 2 }),
+      <ScheduleEditor f={f} legend={t.schedule} />,
+      requestFields(f, template, targets),
+    ],
+  });
+}

@@ -1,6 +1,5 @@
-import { CATALOGUE, isProblemCode } from "../../../domain/problems/catalogue.ts";
 import { constraintText } from "../../../domain/problems/constraints.ts";
-import type { Problem } from "../../../domain/problems/problem.ts";
+import { CATALOGUE, isProblemCode, type Problem } from "../../../domain/problems/problem.ts";
 import { formatter } from "../../../domain/shared/formatters.ts";
 import type { Handle } from "../../app.ts";
 import type { Endpoint } from "../../shared/endpoint.ts";

@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
-import { rescanBatch, rescanBatchJob, rescanFile, startRescan } from "../../../domain/files/rescan.ts";
+import {
+  notifyOwners,
+  rescanBatch,
+  rescanBatchJob,
+  rescanFile,
+  startRescan,
+} from "../../../domain/files/rescan.ts";
 import { generationOf, readRescanProgress, requestRescan } from "../../../domain/files/rescan_generation.ts";
-import { notifyOwners } from "../../../domain/files/rescan_notice.ts";
 import { PostponeJob } from "../../../domain/jobs/job_type.ts";
 import { PRIORITIES } from "../../../domain/jobs/job_row.ts";
 import { scanFile } from "../../../domain/files/scan.ts";

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { BATCH_STATUSES, readBatch } from "../../../domain/jobs/batches/batch_row.ts";
 import { addToBatch, cancelBatch } from "../../../domain/jobs/control/batches.ts";
-import { findStrandedBatches } from "../../../domain/jobs/batches/end_batches.ts";
+import { findStrandedBatches, followStrandedJobs } from "../../../domain/jobs/batches/end_batches.ts";
 import { claimFromLanes } from "../../../domain/jobs/engine/claim.ts";
 import { foldCounts } from "../../../domain/jobs/statistics/fold_counts.ts";
-import { followStrandedJobs } from "../../../domain/jobs/batches/ended_jobs.ts";
 import { openLease } from "../../../domain/jobs/engine/lease.ts";
 import { pruneJobs } from "../../../domain/jobs/built_in/prune_jobs.ts";
 import { operator } from "../../../domain/jobs/reach.ts";

@@ -2,8 +2,11 @@ import assert from "node:assert/strict";
 import type { AttemptOutcome, EndedAttempt } from "../../../domain/jobs/ended_attempt.ts";
 import { AttemptMetrics } from "../../../domain/jobs/instance/engine.ts";
 import { countTime, quantilesOf, type TimeBuckets } from "../../../domain/jobs/statistics/time_buckets.ts";
-import { deleteOldStatistics, TypeStatistics } from "../../../domain/jobs/statistics/type_statistics.ts";
-import { readJobTypeStats } from "../../../domain/jobs/statistics/type_stats.ts";
+import {
+  deleteOldStatistics,
+  readJobTypeStats,
+  TypeStatistics,
+} from "../../../domain/jobs/statistics/type_statistics.ts";
 import { newId } from "../../../domain/shared/ids.ts";
 import { Metrics } from "../../../domain/shared/metrics.ts";
 import { createLog } from "../../../infra/log.ts";

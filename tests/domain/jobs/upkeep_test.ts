@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { JobTypes } from "../../../domain/jobs/job_type.ts";
 import type { JobPlatform } from "../../../domain/jobs/platform.ts";
-import { startUpkeep } from "../../../domain/jobs/instance/upkeep.ts";
+import { startUpkeep } from "../../../domain/jobs/instance/engine.ts";
 import { createLog } from "../../../infra/log.ts";
 import { connectPostgres, type Pool } from "../../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../../support/cluster.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
 import { jobWork, watchDueTimes } from "../../../domain/jobs/instance/due_times.ts";
-import { followStrandedJobs } from "../../../domain/jobs/batches/ended_jobs.ts";
+import { followStrandedJobs } from "../../../domain/jobs/batches/end_batches.ts";
 import { insertJobs } from "../../../domain/jobs/enqueue.ts";
 import { defineJob, type JobContext, JobTypes } from "../../../domain/jobs/job_type.ts";
 import { Worker } from "../../../domain/jobs/engine/worker.ts";

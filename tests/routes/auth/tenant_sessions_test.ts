@@ -1,7 +1,7 @@
 // A session of a tenant's own provider reaches the tenant only; a tenant may accept no other sign-in.
 import assert from "node:assert/strict";
 import { decodeJwt } from "jose";
-import { chooseTenant } from "../../../domain/access/sign_in/tenant_choice.ts";
+import { chooseTenant } from "../../../domain/access/sign_in/sessions.ts";
 import { ENDPOINTS } from "../../../routes/endpoints.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
 import { Actor, setupShared } from "../../support/setup.ts";

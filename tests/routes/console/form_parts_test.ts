@@ -13,7 +13,7 @@ import {
   REPEATS,
   type ScheduleInputs,
   WEEKDAYS,
-} from "../../../routes/console/components/schedule_inputs.ts";
+} from "../../../routes/console/components/schedule_editor.tsx";
 import { declaredType } from "../../../routes/console/files/types.ts";
 import {
   argErrors,

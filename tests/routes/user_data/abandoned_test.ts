@@ -1,6 +1,6 @@
 // Imports, exports and erasures whose job was cancelled or gave up.
 import assert from "node:assert/strict";
-import { sweepUserDataJob } from "../../../domain/user_data/sweep.ts";
+import { sweepUserDataJob } from "../../../domain/user_data/request_jobs.ts";
 import { IMPORTER, Importing } from "../access/imports/importing.ts";
 import { inTenant, makeAccount, MANAGE, PATH } from "../auth/service_accounts.ts";
 import { HttpClient } from "../../support/http.ts";

@@ -9,8 +9,7 @@ import {
 import { problem } from "../../../problems/problem.ts";
 import type { Platform } from "../../../shared/platform.ts";
 import type { AccessPlatform } from "../../platform.ts";
-import { openClientSecret } from "../providers/client_secret.ts";
-import type { ProviderRow } from "../providers/provider.ts";
+import { openClientSecret, type ProviderRow } from "../providers/provider.ts";
 
 /** The usual names of claims (OpenID Connect Core, 5.1). */
 export const claimNamesOf = ({ claims }: Pick<ProviderRow, "claims">) => ({

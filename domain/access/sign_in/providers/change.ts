@@ -9,15 +9,14 @@ import { type FieldErrors, invalid, problem } from "../../../problems/problem.ts
 import type { TenantCaller } from "../../../rights/caller.ts";
 import { newId } from "../../../shared/ids.ts";
 import { requiredName } from "../../../shared/name.ts";
-import { countRows } from "../../../shared/read_page.ts";
+import { countRows } from "../../../shared/lists.ts";
 import { enumName, requiredText, uuid } from "../../../shared/shapes.ts";
 import { requireVersion } from "../../../shared/version.ts";
 import { tellClients } from "../../access_changes.ts";
 import type { AccessPlatform } from "../../platform.ts";
 import { permissionsOfRoles, requireMayAssignRoles } from "../../roles/escalation.ts";
 import { lockLinkTargets, requireTargets } from "../../users/link_targets.ts";
-import { sealClientSecret } from "./client_secret.ts";
-import { readGroupRoles } from "./group_roles.ts";
+import { readGroupRoles } from "./identity.ts";
 import {
   ClaimNames,
   type Connection,
@@ -26,6 +25,7 @@ import {
   type ProviderRow,
   readProvider,
   requireComplete,
+  sealClientSecret,
 } from "./provider.ts";
 
 const MAX_PROVIDERS = 5;

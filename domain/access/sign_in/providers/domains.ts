@@ -10,7 +10,7 @@ import { invalid, problem } from "../../../problems/problem.ts";
 import type { TenantCaller } from "../../../rights/caller.ts";
 import { newId } from "../../../shared/ids.ts";
 import type { PagedResult, PageRequest } from "../../../shared/paging.ts";
-import { countRows, readPage } from "../../../shared/read_page.ts";
+import { countRows, readPage } from "../../../shared/lists.ts";
 import { time } from "../../../shared/shapes.ts";
 import type { AccessPlatform } from "../../platform.ts";
 

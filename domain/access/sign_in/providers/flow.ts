@@ -4,7 +4,7 @@ import { isUuid } from "../../../shared/ids.ts";
 import { digest, newSecret } from "../../../shared/secrets.ts";
 import type { TenantCaller } from "../../../rights/caller.ts";
 import type { AccessPlatform } from "../../platform.ts";
-import type { WantedTenant } from "../tenant_choice.ts";
+import type { WantedTenant } from "../sessions.ts";
 import type { AssertedIdentity } from "./identity.ts";
 import {
   type Connection,

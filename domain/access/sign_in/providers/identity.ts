@@ -1,5 +1,6 @@
 import { storableText } from "../../../shared/cut_text.ts";
 import type { ClaimNames } from "./provider.ts";
+import type { Sql } from "../../../../infra/postgres/postgres.ts";
 
 /** The longest subject that is stored. */
 const MAX_SUBJECT = 1000;
@@ -47,3 +48,21 @@ export function identityOf(
 const textsOf = (value: unknown): string[] =>
   [value].flat().filter((each) => typeof each === "string").filter((each) => !each.includes("\0"))
     .map((each) => storableText(each.replaceAll(/\p{Cc}+/gu, " ").trim(), 320)).filter(Boolean);
+
+/** A role that a directory or provider sees as a group. */
+interface GroupRole {
+  id: string;
+  /** One of the given texts is its name as a group, or its id in the directory. */
+  isNamed: boolean;
+}
+
+/** The roles of a tenant that are groups, without those that have platform reach: no provider gives or takes these. */
+export const readGroupRoles = (q: Sql, tenantId: string, groups: string[] = []): Promise<GroupRole[]> =>
+  q<GroupRole[]>`
+    select r.id, coalesce(g.external_id = any(${groups}::text[]), false) or same_text(coalesce(g.display_name, r.name))
+        = any(array(select same_text(n) from unnest(${groups}::text[]) n)) as is_named
+    from roles r left join scim_groups g on g.role_id = r.id
+    where r.tenant_id = ${tenantId} and r.deleted_at is null and g.hidden_by is null and not exists (
+      select from role_permissions rp join permissions p on p.id = rp.permission_id and p.deleted_at is null
+      where rp.role_id = r.id and p.reach = 'Platform')
+    order by r.id`;

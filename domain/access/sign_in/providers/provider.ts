@@ -4,8 +4,9 @@ import type { Sql } from "../../../../infra/postgres/postgres.ts";
 import { invalid, type Problem, problem } from "../../../problems/problem.ts";
 import type { PagedResult, PageRequest } from "../../../shared/paging.ts";
 import type { Platform } from "../../../shared/platform.ts";
-import { readPage } from "../../../shared/read_page.ts";
+import { readPage } from "../../../shared/lists.ts";
 import { time } from "../../../shared/shapes.ts";
+import { createSecretBox, type SecretBox } from "../../../../infra/encryption.ts";
 
 export const PROVIDER_KINDS = ["Oidc", "Saml"] as const;
 export type ProviderKind = typeof PROVIDER_KINDS[number];
@@ -163,3 +164,25 @@ export async function findTenantProvider(q: Sql, id: string, lock = q``): Promis
 
 const providerNotFound = (id: string): Problem =>
   problem("SIGN_IN_PROVIDER_NOT_FOUND", `The tenant has no sign-in provider ${id}.`);
+
+type Keys = Pick<Platform["config"], "TARGET_KEYS">;
+
+/** @throws SIGN_IN_SECRETS_UNAVAILABLE without TARGET_KEYS */
+function secretBox({ TARGET_KEYS }: Keys): SecretBox {
+  if (TARGET_KEYS) return createSecretBox(TARGET_KEYS);
+  throw problem(
+    "SIGN_IN_SECRETS_UNAVAILABLE",
+    "A client secret can be neither stored nor read: the service has no TARGET_KEYS.",
+  );
+}
+
+/** Encrypts the client secret of a provider for storage. @throws SIGN_IN_SECRETS_UNAVAILABLE */
+export const sealClientSecret = (keys: Keys, providerId: string, secret: string): string =>
+  secretBox(keys).encrypt(new TextEncoder().encode(secret), providerId);
+
+/** The client secret of a provider; undefined: a public client. @throws SIGN_IN_SECRETS_UNAVAILABLE, DecryptionFailed */
+export const openClientSecret = (
+  keys: Keys,
+  { id, clientSecret }: Pick<ProviderRow, "id" | "clientSecret">,
+): string | undefined =>
+  clientSecret === null ? undefined : new TextDecoder().decode(secretBox(keys).decrypt(clientSecret, id));

@@ -8,14 +8,13 @@ import { userAccessChanged } from "../../access_changes.ts";
 import { markEmailVerified } from "../../account/proved_owner.ts";
 import type { AccessPlatform } from "../../platform.ts";
 import { permissionsOfRoles } from "../../roles/escalation.ts";
-import { lastAdminRole } from "../../roles/last_tenant_admin.ts";
+import { lastAdminRole } from "../../roles/last_admins.ts";
 import { lockLinks, lockLinkTargets, requireTargets } from "../../users/link_targets.ts";
 import { insertLinkRoles, linkUserToTenant } from "../../users/links.ts";
 import { createMailedUser } from "../../users/user_create.ts";
 import { lockUser } from "../../users/user_lock.ts";
 import { isVerifiedDomain } from "./domains.ts";
-import { readGroupRoles } from "./group_roles.ts";
-import type { AssertedIdentity } from "./identity.ts";
+import { type AssertedIdentity, readGroupRoles } from "./identity.ts";
 import type { ProviderRow } from "./provider.ts";
 
 /** The request of a sign-in, for the audit log. */

@@ -6,7 +6,7 @@ import type { TenantCaller } from "../../../rights/caller.ts";
 import { SETUP_PREFIX } from "../../../rights/setup_link_rights.ts";
 import { newId } from "../../../shared/ids.ts";
 import type { PagedResult, PageRequest } from "../../../shared/paging.ts";
-import { readPage } from "../../../shared/read_page.ts";
+import { readPage } from "../../../shared/lists.ts";
 import { digest, newSecret } from "../../../shared/secrets.ts";
 import { time } from "../../../shared/shapes.ts";
 import type { AccessPlatform } from "../../platform.ts";

@@ -1,8 +1,7 @@
 import { done } from "../../shared/actions.ts";
 import type { ConsolePage } from "../../shared/page.ts";
-import { tenantPage } from "./detail.tsx";
 import { editTenantPage, newTenantPage } from "./form.tsx";
-import { tenantsPage } from "./list.tsx";
+import { tenantPage, tenantsPage } from "./list.tsx";
 import { tenantTexts } from "./texts.ts";
 import { usagePage } from "./usage.tsx";
 

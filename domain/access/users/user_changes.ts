@@ -4,32 +4,41 @@ import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
 import { givenPhoneNumber } from "../../shared/shapes.ts";
-import { requireVersion } from "../../shared/version.ts";
-import type { Versioned } from "../../shared/versioned.ts";
+import { requireVersion, type Versioned } from "../../shared/version.ts";
 import { userAccessChanged } from "../access_changes.ts";
-import type { Acting } from "../roles/escalation.ts";
-import { keepSystemAdmin } from "../roles/last_system_admin.ts";
-import { type Assignment, assignments, externalId, lockLinks, lockLinkTargets } from "./link_targets.ts";
-import { replaceLinks, setExternalId } from "./links.ts";
+import { type Acting, requireMayAssignRoles } from "../roles/escalation.ts";
+import { keepSystemAdmin } from "../roles/last_admins.ts";
+import {
+  type Assignment,
+  assignments,
+  externalId,
+  lockLinks,
+  lockLinkTargets,
+  requireTargets,
+} from "./link_targets.ts";
+import { insertLinkRoles, replaceLinks, setExternalId } from "./links.ts";
 import { givenMetadata } from "./metadata.ts";
 import {
   type AdminUser,
   appIds,
   readAdminUser,
   readTenantUser,
+  readUserRoles,
   type User,
   userName,
 } from "./user_details.ts";
-import { requireReach, requireTheirReach } from "./platform_reach.ts";
-import { emitLinksChanged, emitUserUpdated } from "./user_events.ts";
+import { emitLinksChanged, emitUserDeleted, emitUserUpdated } from "./user_events.ts";
 import {
   type LockedUser,
   lockExistingUser,
   lockTenantUser,
   requireNotSelf,
+  requireReach,
+  requireTheirReach,
   type UserPlatform,
 } from "./user_lock.ts";
 import { changedPhoneNumber } from "../../shared/phone_number.ts";
+import type { Role } from "../roles/roles.ts";
 
 /** Omitted fields keep their values; null clears a name, the phone number, the applications or the metadata. */
 const changes = {
@@ -170,4 +179,115 @@ async function writeUser(
   });
   if (links) await emitLinksChanged(p, tx, user.id, links);
   if (differing.length > 0) await emitUserUpdated(p, tx, next, differing);
+}
+
+/**
+ * Replaces a user's roles in the caller's tenant with `roleIds`; other tenants stay unchanged. Roles the user already
+ * holds need no permissions of the caller. A change invalidates the user's tokens.
+ * @throws USER_NOT_FOUND, PRECONDITION_FAILED, ROLE_NOT_FOUND, ROLE_ASSIGNMENT_ESCALATION_BLOCKED, MISSING_PERMISSION,
+ * LAST_SYSTEM_ADMIN_CONFLICT
+ */
+export async function setTenantUserRoles(
+  p: UserPlatform,
+  caller: TenantCaller,
+  userId: string,
+  roleIds: string[],
+  ifMatch: string | null,
+): Promise<Role[]> {
+  const { tenantId } = caller;
+  return await transact(p.sql, async (tx) => {
+    await lockLinks(tx, userId);
+    const link = { tenantId, roleIds };
+    const targets = await lockLinkTargets(tx, [link]);
+    const user = await lockTenantUser(tx, userId, tenantId);
+    requireVersion(ifMatch, user.version);
+    requireTargets(targets, [link]);
+    const rows = await tx<{ roleId: string }[]>`
+      select role_id from user_tenant_roles where user_id = ${userId} and tenant_id = ${tenantId} order by role_id`;
+    const held = rows.map((row) => row.roleId);
+    const given = roleIds.filter((id) => !held.includes(id));
+    const taken = held.filter((id) => !roleIds.includes(id));
+    await requireMayAssignRoles(tx, caller, given);
+    if (given.length + taken.length > 0) {
+      await requireTheirReach(tx, caller, userId, tenantId);
+      await keepSystemAdmin(tx, userId, async () => {
+        await tx`delete from user_tenant_roles
+          where user_id = ${userId} and tenant_id = ${tenantId} and role_id = any(${taken}::uuid[])`;
+        await insertLinkRoles(tx, userId, [{ tenantId, roleIds: given }]);
+        await tx`update users set version = version + 1, updated_at = now() where id = ${userId}`;
+        await userAccessChanged(p, tx, userId, [tenantId]);
+      });
+      await recordAudit(tx, caller, "user.set-roles", userId, {
+        before: { roleIds: held },
+        after: { roleIds: [...roleIds].sort() },
+      });
+    }
+    return await readUserRoles(tx, userId, tenantId);
+  });
+}
+
+/**
+ * Removes a user from the caller's tenant. If this is the user's only link, soft-deletes the user instead. The link's
+ * row then stays, so that the tenant can still list the user among deleted ones.
+ * @throws USER_NOT_FOUND, MISSING_PERMISSION, PRECONDITION_FAILED, USER_SELF_CONFLICT, LAST_SYSTEM_ADMIN_CONFLICT
+ */
+export async function removeTenantUser(
+  p: UserPlatform,
+  caller: TenantCaller,
+  userId: string,
+  ifMatch: string | null,
+): Promise<void> {
+  const { tenantId } = caller;
+  await transact(p.sql, async (tx) => {
+    await lockLinkTargets(tx, [], await lockLinks(tx, userId));
+    const user = await lockTenantUser(tx, userId, tenantId);
+    await requireTheirReach(tx, caller, userId, tenantId);
+    requireVersion(ifMatch, user.version);
+    requireNotSelf(caller, userId, "delete");
+    await keepSystemAdmin(tx, userId, async () => {
+      if (user.otherLinks === 0) await markDeleted(p, tx, caller, user);
+      else await unlink(p, tx, caller, userId);
+    });
+  });
+}
+
+/**
+ * Soft-deletes a user of any tenants. The email stays taken.
+ * @throws USER_NOT_FOUND, MISSING_PERMISSION, PRECONDITION_FAILED, USER_SELF_CONFLICT, LAST_SYSTEM_ADMIN_CONFLICT
+ */
+export async function deleteUser(
+  p: UserPlatform,
+  acting: Acting,
+  userId: string,
+  ifMatch: string | null,
+): Promise<void> {
+  await transact(p.sql, async (tx) => {
+    await lockLinkTargets(tx, [], await lockLinks(tx, userId));
+    const user = await lockExistingUser(tx, userId);
+    await requireTheirReach(tx, acting, userId, null);
+    requireVersion(ifMatch, user.version);
+    requireNotSelf(acting, userId, "delete");
+    await keepSystemAdmin(
+      tx,
+      userId,
+      () => markDeleted(p, tx, acting && { ...acting, tenantId: null }, user),
+    );
+  });
+}
+
+async function unlink(p: UserPlatform, tx: Tx, caller: TenantCaller, userId: string): Promise<void> {
+  const { tenantId } = caller;
+  await tx`delete from user_tenants where user_id = ${userId} and tenant_id = ${tenantId}`;
+  await tx`update users set version = version + 1, updated_at = now() where id = ${userId}`;
+  await userAccessChanged(p, tx, userId, [tenantId]);
+  await recordAudit(tx, caller, "user.unlink", userId, { before: { tenantId } });
+  await emitLinksChanged(p, tx, userId, { before: [{ tenantId }], after: [] });
+}
+
+async function markDeleted(p: UserPlatform, tx: Tx, acting: Acting, user: LockedUser): Promise<void> {
+  await tx`update users set deleted_at = now(), deleted_in_tenant_id = ${acting?.tenantId ?? null},
+    version = version + 1, updated_at = now() where id = ${user.id}`;
+  await userAccessChanged(p, tx, user.id, { linkedAnd: [] });
+  await recordAudit(tx, acting, "user.delete", user.id, { before: { email: user.email } });
+  await emitUserDeleted(p, tx, user);
 }
