@@ -1,6 +1,6 @@
 import type { Sql, SqlPart } from "../../infra/postgres/postgres.ts";
 import { belongsTo, EVERY_TENANT } from "../shared/belongs_to.ts";
-import { idWithin } from "../shared/list_order.ts";
+import { idWithin } from "../shared/lists.ts";
 import type { NotificationChannel, NotificationStatus } from "./status.ts";
 import { tenantKeyOf } from "./tenant_key.ts";
 

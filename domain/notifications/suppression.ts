@@ -4,7 +4,7 @@ import { recordAudit } from "../audit/audit.ts";
 import { invalid, problem } from "../problems/problem.ts";
 import type { Caller } from "../rights/caller.ts";
 import { firstIdOf, newId } from "../shared/ids.ts";
-import { idWithin } from "../shared/list_order.ts";
+import { idWithin } from "../shared/lists.ts";
 import type { PagedResult, PageRequest } from "../shared/paging.ts";
 import { readPage } from "../shared/lists.ts";
 import { time } from "../shared/shapes.ts";

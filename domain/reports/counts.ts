@@ -1,5 +1,5 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
-import { idWithin } from "../shared/list_order.ts";
+import { idWithin } from "../shared/lists.ts";
 
 /** SQL: the reports that each tenant requested, by day (UTC); all zeros for those of the service. */
 export const reportsByDay = (q: Sql, from: Date) =>

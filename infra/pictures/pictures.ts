@@ -100,7 +100,10 @@ export class Pictures {
 
   #start(): Worker {
     const resourceLimits = { maxOldGenerationSizeMb: OLD_MEGABYTES };
-    return new Worker(new URL(import.meta.resolve("./picture_worker.ts")), { name: "pictures", resourceLimits });
+    return new Worker(new URL(import.meta.resolve("./picture_worker.ts")), {
+      name: "pictures",
+      resourceLimits,
+    });
   }
 
   /** Ends the thread; the next picture starts another. */
