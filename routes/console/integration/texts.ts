@@ -120,7 +120,7 @@ export const integrationTexts = sectionTexts({
     "Desativado: as entregas falharam durante dias. Edite-o para o ativar de novo.",
   ],
   saved: ["The endpoint was saved.", "O endpoint foi salvo."],
-  beginsWith: ["Begins with", "Começa por"],
+  beginsWith: ["Begins with", "Começa com"],
   secret: ["Signing secret", "Segredo de assinatura"],
   endpointCreated: ["The endpoint was created", "O endpoint foi criado"],
   newSecretConfirm: [
