@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import { transact } from "../infra/postgres/postgres.ts";
 import { writeFolder } from "./leave/write_folder.ts";
-import { EXIT, Failure, interruption, runScript, withDatabase } from "./shared/run_script.ts";
+import { EXIT, Failure, runScript, withDatabase } from "./shared/run_script.ts";
 
 const HELP = `Usage: DATABASE_URL=postgres://... deno task leave FOLDER
 
@@ -33,9 +33,14 @@ await runScript({
         : "";
       throw new Failure(EXIT.usage, `cannot make ${part}: ${error.message}${fix}`);
     });
-    const signal = interruption();
+    for (const name of ["SIGINT", "SIGTERM"] as const) {
+      Deno.addSignalListener(name, () => {
+        Deno.removeSync(part, { recursive: true });
+        Deno.exit(EXIT.interrupted);
+      });
+    }
     try {
-      const rows = await withDatabase("leave", (sql) => transact(sql, (tx) => writeFolder(tx, part, signal)));
+      const rows = await withDatabase("leave", (sql) => transact(sql, (tx) => writeFolder(tx, part)));
       await Deno.rename(part, folder);
       console.log(`wrote ${rows} rows to ${folder}; README.md explains the files`);
       return 0;

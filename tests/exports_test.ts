@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { dirname, join, normalize } from "node:path";
+import { FAULTS } from "./faults/list.ts";
 
 const ROOT = join(import.meta.dirname ?? ".", "..");
 /** Their exports are checked. */
@@ -38,4 +39,9 @@ Deno.test("a function, constant or class that a file exports is imported by anot
   assert.ok(exported.length > 2_000, `only ${exported.length} exports were found`);
   const unused = exported.filter(({ file, name }) => !imported.has(file) && !imported.has(`${file} ${name}`));
   assert.deepEqual(unused, []);
+});
+
+Deno.test("each fault that can be planted finds its text in the source", () => {
+  const lost = FAULTS.filter(({ file, text }) => !Deno.readTextFileSync(join(ROOT, file)).includes(text));
+  assert.deepEqual(lost.map(({ name }) => name), []);
 });

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
-import { type Caller, isSystemAdmin } from "../rights/caller.ts";
+import { actsAsOther, type Caller, holds, isProgram, isSystemAdmin } from "../rights/caller.ts";
 import { EXPORT_PROFILE } from "./profiles.ts";
 import { PURGE_KINDS, purgeKindOf } from "./purge_reasons.ts";
 import { time } from "../shared/shapes.ts";
@@ -99,21 +99,36 @@ const isCollectable = ({ status, referenceCount, legalHold, retentionClass }: Fi
   (status === "Available" || status === "Failed") && referenceCount === 0 && !legalHold &&
   retentionClass !== "Permanent";
 
+export type FileViewer = Pick<
+  Caller,
+  "tenantId" | "userId" | "clientId" | "apiKeyId" | "serviceAccount" | "actedBy" | "permissions"
+>;
+
 /**
- * Reads a file of the caller's tenant or a product file; an export of personal data only for the user who asked for it, and
- * not by a client's token: the user's own route needs a recent sign-in.
+ * The user whose exports the caller sees: the one who asked for them. Null: clients' tokens see none, because the user's own
+ * route needs a recent sign-in, nor does who acts as the user, because an own export has data of all tenants. Programs see
+ * them only with a permission to make some.
+ */
+export function seesExportsOf(caller: FileViewer): string | null {
+  const rights = ["export:users", "manage:all-users", "manage:all-tenants"];
+  const mayMake = !isProgram(caller) || rights.some((permission) => holds(caller, permission));
+  return caller.clientId === null && !actsAsOther(caller) && mayMake ? caller.userId : null;
+}
+
+/**
+ * Reads a file of the caller's tenant or a product file; an export of personal data only as `seesExportsOf` says.
  * Every route that names a file calls this first, so another tenant's file gives the same answer as a file that does not
  * exist.
  * @throws FILE_NOT_FOUND
  */
 export async function readVisibleFile(
   q: Sql,
-  caller: Pick<Caller, "tenantId" | "userId"> & Partial<Pick<Caller, "clientId">>,
+  caller: FileViewer,
   fileId: string,
 ): Promise<FileRow> {
   const [row] = await q<FileRow[]>`select * from files
     where id = ${fileId} and (tenant_id is null or tenant_id = ${caller.tenantId})
-      and (profile <> ${EXPORT_PROFILE} or created_by = ${caller.clientId ? null : caller.userId})`;
+      and (profile <> ${EXPORT_PROFILE} or created_by = ${seesExportsOf(caller)})`;
   return row ?? throwNotFound();
 }
 

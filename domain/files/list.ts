@@ -1,10 +1,17 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
-import type { Caller } from "../rights/caller.ts";
 import { belongsTo } from "../shared/belongs_to.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import { countList, matches, pageOf } from "../shared/lists.ts";
 import { EXPORT_PROFILE } from "./profiles.ts";
-import { type FileRecord, fileRecord, type FileRow, type FileStatus, type RetentionClass } from "./file.ts";
+import {
+  type FileRecord,
+  fileRecord,
+  type FileRow,
+  type FileStatus,
+  type FileViewer,
+  type RetentionClass,
+  seesExportsOf,
+} from "./file.ts";
 import type { PurgeKind } from "./purge_reasons.ts";
 
 /** The filters of a list of files; absent members do not filter. */
@@ -36,14 +43,14 @@ const MAX_IDS_AT_ONCE = 1_000;
 /** The files of the caller's tenant, or the product files, newest first. */
 export async function listFiles(
   q: Sql,
-  caller: Pick<Caller, "tenantId" | "userId" | "clientId">,
+  caller: FileViewer,
   { page, pageSize, ...filter }: FileFilter & PageRequest,
 ): Promise<PagedResult<FileRecord>> {
   const request = { page, pageSize };
   const selection = {
     ...filter,
     tenantId: filter.isProduct ? null : caller.tenantId,
-    exportsOf: filter.profile === EXPORT_PROFILE && !caller.clientId ? caller.userId : null,
+    exportsOf: filter.profile === EXPORT_PROFILE ? seesExportsOf(caller) : null,
   };
   const offset = offsetOf(request);
   const found = await q<{ id: string }[]>`

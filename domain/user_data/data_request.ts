@@ -93,7 +93,11 @@ export async function readOwnExportFile(q: Sql, caller: Caller, id: string): Pro
   const { fileId } = await readRequest(q, { ...ownExports(caller), id });
   const row = await readRequestRow(q, id);
   if (!fileId) throw problem("FILE_NOT_FOUND", "The export has no file.");
-  return await readVisibleFile(q, { userId: caller.userId, tenantId: row?.contextTenantId ?? null }, fileId);
+  return await readVisibleFile(
+    q,
+    { ...caller, clientId: null, tenantId: row?.contextTenantId ?? null },
+    fileId,
+  );
 }
 
 /** The requests about a user or tenant, newest first; at most 20. */

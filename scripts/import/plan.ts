@@ -63,23 +63,20 @@ export async function readJson(file: string): Promise<Json[]> {
   try {
     const bytes = await Deno.readFile(file);
     const encoding = bytes[0] === 0xff && bytes[1] === 0xfe ? "utf-16le" : "utf-8";
-    const text = new TextDecoder(encoding, { fatal: true }).decode(bytes).trim();
-    const lines = text.split("\n");
-    const areDocuments = lines.length > 1 && isJson(lines[0] ?? "");
-    return [
-      areDocuments ? lines.filter((line) => line.trim()).map((line) => JSON.parse(line)) : JSON.parse(text),
-    ].flat();
+    return parse(new TextDecoder(encoding, { fatal: true }).decode(bytes).trim());
   } catch (error) {
     const fault = (error as Error).message;
     throw new Failure(EXIT.noInput, `cannot read ${file}: ${fault}; expected JSON in UTF-8 or UTF-16`);
   }
 }
 
-function isJson(text: string): boolean {
+function parse(text: string): Json[] {
   try {
-    return JSON.parse(text) !== undefined;
-  } catch {
-    return false;
+    return [JSON.parse(text)].flat();
+  } catch (error) {
+    const lines = text.split("\n").filter((line) => line.trim());
+    if (lines.length < 2 || text.startsWith("[")) throw error;
+    return lines.map((line) => JSON.parse(line));
   }
 }
 

@@ -1,6 +1,6 @@
 import { upload } from "../client/helpers.ts";
 import { each, type Page, pause, type Transport } from "../client/transport.ts";
-import { EXIT, Failure, interruption } from "../shared/run_script.ts";
+import { EXIT, Failure } from "../shared/run_script.ts";
 import type { Plan } from "./plan.ts";
 
 const JOBS_OF_REQUEST = 1_000;
@@ -23,7 +23,7 @@ type Enqueued = { succeeded: number; duplicates: number[]; failures: { index: nu
 
 /** Writes a plan by the API, or with `isDryRun` counts what would be written. Prints a line for each kind. */
 export async function writePlan(api: Transport, plan: Plan, isDryRun: boolean): Promise<void> {
-  const signal = interruption();
+  const signal = untilStopped();
   const options = { signal };
   const get = <T>(path: string, query = {}) => api.request<T>({ method: "GET", path, query, options });
   const post = <T>(path: string, body: unknown) => api.request<T>({ method: "POST", path, body, options });
@@ -70,7 +70,7 @@ export async function writePlan(api: Transport, plan: Plan, isDryRun: boolean): 
   }
 
   /** Imports users by a file, which is purged afterwards, because it has their hashes; so is that of a run that was killed. */
-  async function importUsers(rows: Plan["users"]): Promise<Counts> {
+  async function importUsers(rows: Omit<Plan["users"][number], "roles">[]): Promise<Counts> {
     const toDate = new Date(Date.now() - LONGEST_RUN_MS).toISOString();
     const left = { search: USERS_FILE.fileName, status: "Available", toDate };
     for (const { id } of (await get<Page<{ id: string }>>("/api/v1/files", left)).items) await purge(id);
@@ -135,8 +135,10 @@ export async function writePlan(api: Transport, plan: Plan, isDryRun: boolean): 
 
   if (plan.roles.length + plan.users.length > 0) {
     const known = await createMissing("roles", "/api/v1/roles", plan.roles);
-    const rolesOf = (names: string[]) => new Set(names.flatMap((name) => known.get(keyOf({ name })) ?? []));
-    const rows = plan.users.map((user) => ({ ...user, roles: [...rolesOf(user.roles)] }));
+    const rows = plan.users.map(({ roles, ...user }) => {
+      const names = new Set(roles.flatMap((name) => known.get(keyOf({ name })) ?? []));
+      return { ...user, ...names.size > 0 ? { roles: [...names] } : {} }; // an empty list would take roles
+    });
     const without = rows.filter(({ passwordHash }) => !passwordHash).length;
     if (rows.length > 0) {
       print("users", { ...await importUsers(rows), "without a password that can be kept": without });
@@ -146,4 +148,17 @@ export async function writePlan(api: Transport, plan: Plan, isDryRun: boolean): 
     await createMissing("templates", "/api/v1/notification-templates", plan.templates);
   }
   if (plan.jobs.length > 0) print("jobs", await enqueueJobs());
+}
+
+/** Is aborted by Ctrl-C or a request to end, so that the file of users is purged first. A second one ends at once. */
+function untilStopped(): AbortSignal {
+  const controller = new AbortController();
+  for (const name of ["SIGINT", "SIGTERM"] as const) {
+    Deno.addSignalListener(name, () => {
+      if (controller.signal.aborted) Deno.exit(EXIT.interrupted);
+      console.error(`${name}: ends when the file of users is purged`);
+      controller.abort(new Failure(EXIT.interrupted, `stopped by ${name}`));
+    });
+  }
+  return controller.signal;
 }

@@ -8,8 +8,8 @@ import { tableText } from "../tables/page.ts";
 const BATCH = 1_000;
 const MODE = { createNew: true, mode: 0o600 };
 
-/** Writes every table that has lasting data of its own, and a README, unless it is aborted. Returns the number of rows. */
-export async function writeFolder(tx: Tx, folder: string, signal: AbortSignal): Promise<number> {
+/** Writes every table that has lasting data of its own, and a README. Returns the number of rows. */
+export async function writeFolder(tx: Tx, folder: string): Promise<number> {
   await tx.unsafe(
     `set transaction isolation level repeatable read read only; ${reportSettings()}; set local timezone = 'UTC'`,
   );
@@ -20,7 +20,7 @@ export async function writeFolder(tx: Tx, folder: string, signal: AbortSignal): 
     const columns = table.columns.filter(({ marks, isGenerated }) =>
       !isGenerated && !marks.includes("secret")
     );
-    const rows = await writeTable(tx, { ...table, columns }, join(folder, `${table.name}.jsonl`), signal);
+    const rows = await writeTable(tx, { ...table, columns }, join(folder, `${table.name}.jsonl`));
     const meaning = `${rows} rows. ${table.meaning}`;
     pages.push(tableText({ ...table, columns, name: `${table.name}.jsonl`, meaning }));
     const left = table.columns.filter(({ marks }) => marks.includes("secret"));
@@ -39,12 +39,7 @@ export async function writeFolder(tx: Tx, folder: string, signal: AbortSignal): 
   return total;
 }
 
-async function writeTable(
-  tx: Tx,
-  { name, columns }: Table,
-  path: string,
-  signal: AbortSignal,
-): Promise<number> {
+async function writeTable(tx: Tx, { name, columns }: Table, path: string): Promise<number> {
   const list = columns.map((column) => `${valueOf(column)} as "${column.name}"`).join(", ");
   const rows = tx.unsafe<{ line: string }[]>(
     `select row_to_json(r)::text as line from (select ${list} from "${name}") r`,
@@ -52,7 +47,6 @@ async function writeTable(
   const writer = (await Deno.open(path, { ...MODE, write: true })).writable.getWriter();
   let count = 0;
   for await (const batch of rows.cursor(BATCH)) {
-    signal.throwIfAborted();
     await writer.write(new TextEncoder().encode(batch.map(({ line }) => `${line}\n`).join("")));
     count += batch.length;
   }

@@ -62,19 +62,6 @@ function readArguments(options: Options) {
   }
 }
 
-/** Is aborted by Ctrl-C or a request to end, so that a script can remove what it has begun. A second one ends it at once. */
-export function interruption(): AbortSignal {
-  const controller = new AbortController();
-  for (const name of ["SIGTERM", "SIGINT"] as const) {
-    Deno.addSignalListener(name, () => {
-      if (controller.signal.aborted) Deno.exit(EXIT.interrupted);
-      console.error(`${name}: stops when what it has begun is removed`);
-      controller.abort(new Failure(EXIT.interrupted, `stopped by ${name}`));
-    });
-  }
-  return controller.signal;
-}
-
 /** @throws Failure if a script that takes only options gets other arguments */
 export function requireNoArguments([first]: string[]): void {
   if (first !== undefined) throw new Failure(EXIT.usage, `unexpected argument "${first}"`);

@@ -54,7 +54,7 @@ export const CONTENT: Fault[] = [
     name: "an export of personal data can be read by colleagues",
     area: "files",
     file: "domain/files/file.ts",
-    text: "or created_by = ${caller.userId})",
+    text: "or created_by = ${seesExportsOf(caller)})",
     replacement: "or coalesce(created_by, ${caller.userId}) = created_by)",
     tests: ["routes/user_data/", "routes/files/", "domain/files/"],
   },

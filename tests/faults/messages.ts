@@ -40,9 +40,8 @@ export const MESSAGES: Fault[] = [
     name: "data in an HTML template is not escaped",
     area: "notifications",
     file: "domain/templates/language/lower.ts",
-    text: "write(run, Handlebars.escapeExpression(textOf(read(run, scope), run.budget)))",
-    replacement:
-      "write(run, Handlebars.escapeExpression(textOf(read(run, scope), run.budget)).replaceAll('&lt;', '<'))",
+    text: "write(run, escapeExpression(textOf(read(run, scope), run.budget)))",
+    replacement: "write(run, escapeExpression(textOf(read(run, scope), run.budget)).replaceAll('&lt;', '<'))",
   },
   {
     name: "a refused recipient is given to the next provider",

@@ -166,6 +166,9 @@ Deno.test("users of Auth0 come with the hashes of its second export and with the
   );
   assert.match(repeated?.out ?? "", /^users: 0 created, 0 updated, 2 unchanged, /m);
   assert.equal(await signIn("eva@a0.test"), 200);
+  const env = { STEWARD_URL: service.url, STEWARD_TOKEN: admin.token ?? "" };
+  const { out } = await runScriptProcess("import", ["auth0", users, "--write"], { env });
+  assert.match(out, /^users: 0 created, 0 updated, 2 unchanged, /m, "without the roles nobody loses theirs");
   const { body } = await admin.get("/api/v1/roles?search=editor");
   assert.equal(body.items[0].userCount, 1);
 });

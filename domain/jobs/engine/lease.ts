@@ -52,24 +52,25 @@ const listOf = (areas: AreasOn["AREAS"]): string => AREA_NAMES.filter((area) => 
 export const areasOfProgram = (program: string | null): string =>
   /\(AREAS=(.*)\)$/.exec(program ?? "")?.[1] ?? AREA_NAMES.join();
 
-/** Logs the instances with other areas, because each postpones jobs of areas that it lacks. */
-export async function warnOfOtherAreas(sql: Sql, { AREAS }: AreasOn, log: Log): Promise<void> {
-  const workers = await sql<{ host: string; program: string | null }[]>`
+const livePrograms = (q: Sql) =>
+  q<{ host: string; program: string | null }[]>`
     select host, program from job_workers
     where not is_remote and heartbeat_at > now() - make_interval(secs => ${LEASE_SECONDS})`;
+
+/** Logs the instances with other areas, because each postpones jobs of areas that it lacks. */
+export async function warnOfOtherAreas(sql: Sql, { AREAS }: AreasOn, log: Log): Promise<void> {
   const own = listOf(AREAS);
-  const others = workers.map(({ host, program }) => ({ host, areas: areasOfProgram(program) }))
+  const others = (await livePrograms(sql)).map(({ host, program }) => ({
+    host,
+    areas: areasOfProgram(program),
+  }))
     .filter(({ areas }) => areas !== own);
   if (others.length > 0) log.warn("instances of this database have other AREAS", { own, others });
 }
 
 /** True while workers of the service have different versions or areas, so that one may know a job type that another does not. */
-export async function doInstancesDiffer(q: Sql): Promise<boolean> {
-  const [row] = await q<{ programs: number }[]>`
-    select count(distinct program)::int as programs from job_workers
-    where not is_remote and heartbeat_at > now() - make_interval(secs => ${LEASE_SECONDS})`;
-  return (row?.programs ?? 0) > 1;
-}
+export const doInstancesDiffer = async (q: Sql): Promise<boolean> =>
+  new Set((await livePrograms(q)).map(({ program }) => program)).size > 1;
 
 /** Renews a lease; false if it had expired and was removed. */
 export async function renewLease(sql: Sql, workerId: string): Promise<boolean> {

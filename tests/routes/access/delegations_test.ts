@@ -1,6 +1,7 @@
 // One user acts as another one: with a reason, for at most an hour, and never on what is the user's own.
 import assert from "node:assert/strict";
 import { decodeJwt } from "jose";
+import { newId } from "../../../domain/shared/ids.ts";
 import { accepted, outcome, refused } from "../../support/outcomes.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
@@ -52,6 +53,18 @@ Deno.test("a supporter acts as a user of the tenant: with the user's rights, rea
   await refused("401 TOKEN_REVOKED", send(accessToken, "GET", "/api/v1/auth/me"));
   const { items } = await accepted(ana.get("/api/v1/auth/me/delegations"));
   assert.deepEqual([items.length, items[0].status, items[0].reason], [1, "Ended", reason]);
+});
+
+Deno.test("who acts as a user does not see the user's exports", async () => {
+  const support = await t.actor({ permissions: [...SUPPORT, "read:files"] });
+  const ana = await t.actor({ tenantId: support.tenantId ?? "", permissions: ["read:files"] });
+  const id = newId();
+  await sql`insert into files (id, tenant_id, profile, file_name, declared_content_type, size_bytes, staging_key,
+      upload_expires_at, created_by)
+    values (${id}, ${ana.tenantId}, 'export', 'export', 'application/zip', 1, ${id}, now(), ${ana.userId})`;
+  await accepted(ana.get(`/api/v1/files/${id}`), 200);
+  const { accessToken } = await accepted(asUser(support, ana), 201);
+  await refused("404 FILE_NOT_FOUND", send(accessToken, "GET", `/api/v1/files/${id}`));
 });
 
 Deno.test("a delegation that may write changes what the user may, never what is the user's own; the audit log names both", async () => {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { connectPostgres, type Sql } from "../../../infra/postgres/postgres.ts";
 import { has } from "../../support/answers.ts";
+import { HttpClient } from "../../support/http.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
@@ -67,7 +68,7 @@ Deno.test("the export of a user has the rows about the user in the tenant, and n
 });
 
 Deno.test("only the user who asked for an export sees its file", async () => {
-  const clerk = await t.actor({ permissions: CLERK });
+  const clerk = await t.actor({ permissions: [...CLERK, "manage:api-keys"] });
   const colleague = await t.actor({ tenantId: clerk.tenantId!, permissions: [...CLERK, "purge:files"] });
   const her = await person(clerk);
   const { fileId, id } = await done(clerk, `/api/v1/users/${her.id}/export`);
@@ -76,6 +77,12 @@ Deno.test("only the user who asked for an export sees its file", async () => {
   await refused("404 FILE_NOT_FOUND", ...reads, colleague.post(`${file}/purge`, { reason: "x" }));
   const ids = async (by: Actor, query: string) =>
     (await by.get(`/api/v1/files?${query}`)).body.items.map((file: { id: string }) => file.id);
+  const program = async (...permissions: string[]) => {
+    const made = await clerk.post("/api/v1/api-keys", { name: permissions.join(), permissions });
+    return await new HttpClient(t.url, made.body.key).get(file);
+  };
+  await refused("404 FILE_NOT_FOUND", program("read:files"));
+  await accepted(program("read:files", "export:users"), 200);
   assert.ok(!(await ids(clerk, "")).includes(fileId), "ordinary lists have no exports");
   assert.deepEqual(await ids(clerk, "profile=export"), [fileId]);
   assert.deepEqual(await ids(colleague, "profile=export"), []);
