@@ -6,9 +6,8 @@ import {
   namedId,
   requiredRoleIds,
 } from "../../domain/access/users/link_targets.ts";
-import { userName } from "../../domain/access/users/user_details.ts";
 import { USER_SORTS } from "../../domain/access/users/user_list_request.ts";
-import { mailAddress, uuid } from "../../domain/shared/shapes.ts";
+import { uuid } from "../../domain/shared/shapes.ts";
 import { listQuery, queryBoolean, queryInteger } from "../shared/validation.ts";
 
 export const userIdPath = z.object({ id: uuid });
@@ -32,13 +31,6 @@ export const SetRolesRequest = z.preprocess(
     roleIds: anyRoleIds.meta({ description: "Empty: none" }),
   }).meta({ id: "SetUserRolesDto" }),
 );
-
-export const InviteUserRequest = z.object({
-  email: mailAddress,
-  roleIds: requiredRoleIds,
-  firstName: userName.nullish().transform((value) => value ?? ""),
-  lastName: userName.nullish().transform((value) => value ?? ""),
-}).meta({ id: "InviteUserDto" });
 
 export const usersQuery = {
   ...listQuery(USER_SORTS),

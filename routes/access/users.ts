@@ -30,16 +30,14 @@ import { enumName, uuid } from "../../domain/shared/shapes.ts";
 import { endedSessions, removedFactors } from "./admin_sign_in.ts";
 import { versionedAnswer } from "./answers.ts";
 import { Role } from "../../domain/access/roles/roles.ts";
-import {
-  AddTenantUserRequest,
-  InviteUserRequest,
-  SetRolesRequest,
-  userIdPath,
-  userPath,
-  usersQuery,
-} from "./user_shapes.ts";
+import { AddTenantUserRequest, SetRolesRequest, userIdPath, userPath, usersQuery } from "./user_shapes.ts";
 import { linkUserToTenant, requireMayAddUsers } from "../../domain/access/users/links.ts";
-import { inviteUser, resendInvitation, revokeInvitation } from "../../domain/access/invitations/invite.ts";
+import {
+  inviteUser,
+  NewInvitation,
+  resendInvitation,
+  revokeInvitation,
+} from "../../domain/access/invitations/invite.ts";
 import {
   Invitation,
   INVITATION_STATUSES,
@@ -328,7 +326,7 @@ export const invitationRoutes = [
     id: "inviteUser",
     summary: "Invite a person to the tenant by mail; the link works for seven days",
     access: mayInvite,
-    body: InviteUserRequest,
+    body: NewInvitation,
     creates: "atomically",
     answers: { 201: { description: "The new invitation", schema: Invitation } },
     problems: [

@@ -15,9 +15,9 @@ import { ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { enumName, uuid } from "../../domain/shared/shapes.ts";
 import { pagedResultOf, pageQuery, queryBoolean, queryInstant } from "../shared/validation.ts";
-import { FileProfileDto, ofFile, PurgeRequest, RetentionRequest } from "./shapes.ts";
+import { FileProfileDto, ofFile, PurgeRequest } from "./shapes.ts";
 import { purgeFile } from "../../domain/files/purge_file.ts";
-import { changeRetention } from "../../domain/files/retention.ts";
+import { changeRetention, RetentionChange } from "../../domain/files/retention.ts";
 
 const endpoint = endpointsIn("Files");
 
@@ -89,7 +89,7 @@ export const retentionRoutes = [
     summary: "Extend the retention of a file, or set or release its legal hold",
     access: inFileModule("retain:files"),
     ...ofFile,
-    body: RetentionRequest,
+    body: RetentionChange,
     answers: { 200: { etag: true, description: "The file", schema: FileRecord } },
     problems: [
       "FILE_NOT_FOUND",

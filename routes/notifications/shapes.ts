@@ -156,13 +156,3 @@ export const TemplatePreviewDto = TemplatePreview.extend({
   }),
   data: templateData.meta({ description: "The data it was rendered with" }),
 }).meta({ id: "NotificationTemplatePreview" });
-
-export const UserDeviceDto = z.object({
-  id: z.guid(),
-  userId: z.guid(),
-  platform: z.string().nullable(),
-  createdAt: timestamp,
-}).meta({
-  id: "UserDeviceDto",
-  description: "A device that receives a user's push messages; its token is not shown",
-});

@@ -3,7 +3,7 @@ import { anyone, inTenantOrService } from "../../domain/rights/checks.ts";
 import { readFileState } from "../../domain/files/service_files.ts";
 import { deleteExecution } from "../../domain/reports/run.ts";
 import { DELIVERY_STATUSES } from "../../domain/reports/status.ts";
-import { redeliver } from "../../domain/reports/delivery/redeliver.ts";
+import { redeliver, Redelivery } from "../../domain/reports/delivery/redeliver.ts";
 import {
   downloadReport,
   listDeliveries,
@@ -26,7 +26,6 @@ import {
   ExecutionSummaryDto,
   generationResult,
   GenerationResultDto,
-  RedeliveryRequest,
   ReportId,
   reportLocation,
   reportPage,
@@ -137,7 +136,7 @@ export const executionRoutes = [
     summary: "Deliver again to recipients that did not get the report, to named ones, or with other options",
     access,
     params: ReportId,
-    body: RedeliveryRequest,
+    body: Redelivery,
     bodyOptional: true,
     answers: { 202: { description: "The status URL", schema: TrackingDto } },
     creates: "atomically",

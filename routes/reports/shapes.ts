@@ -130,17 +130,6 @@ export const AsyncGenerationRequest = z.object({
   burst: BurstShape.nullish().transform((value) => value ?? null),
 }).meta({ id: "ReportAsyncGenerationRequest" });
 
-export const RedeliveryRequest = z.object({
-  recipients: z.array(z.string().min(1).max(2_000)).min(1).max(100).nullish().transform((value) =>
-    value ?? null
-  ),
-  delivery: DeliveryOptionsShape.nullish().transform((value) => value ?? null),
-}).meta({
-  id: "ReportRedeliveryRequest",
-  description:
-    "recipients: these of the execution's deliveries; delivery: other options with their own recipients; neither: all whose delivery failed",
-});
-
 export const ReportId = z.object({ id: uuid });
 
 /** `pageNumber` and `pageSize` of report lists. */
