@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { ROLE_REFUSALS } from "../../domain/problems/access.ts";
 import { removeUserFactors } from "../../domain/access/factors/remove_factor.ts";
 import { afterStepUp, forBound, inTenant, signedIn } from "../../domain/rights/checks.ts";
 import { createTenantUser, NewUser } from "../../domain/access/users/user_create.ts";
@@ -95,9 +96,7 @@ export const usersRoutes = [
     problems: [
       "CROSS_TENANT_FORBIDDEN",
       "TENANT_NOT_FOUND",
-      "ROLE_NOT_FOUND",
-      "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
-      "STEP_UP_REQUIRED_FORBIDDEN",
+      ...ROLE_REFUSALS,
       "USER_ALREADY_EXISTS",
       "USER_EXTERNAL_ID_CONFLICT",
       "TENANT_CAPACITY_REACHED",
@@ -169,9 +168,7 @@ export const usersRoutes = [
     problems: [
       "USER_NOT_FOUND",
       "PRECONDITION_FAILED",
-      "ROLE_NOT_FOUND",
-      "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
-      "STEP_UP_REQUIRED_FORBIDDEN",
+      ...ROLE_REFUSALS,
       "LAST_SYSTEM_ADMIN_CONFLICT",
     ],
     run: async ({ platform, caller, params, body, call }) =>
@@ -291,9 +288,7 @@ export const tenantUsersRoutes = [
       "CROSS_TENANT_FORBIDDEN",
       "USER_NOT_FOUND",
       "TENANT_NOT_FOUND",
-      "ROLE_NOT_FOUND",
-      "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
-      "STEP_UP_REQUIRED_FORBIDDEN",
+      ...ROLE_REFUSALS,
       "USER_ALREADY_ASSIGNED",
       "USER_EXTERNAL_ID_CONFLICT",
       "TENANT_CAPACITY_REACHED",
@@ -330,9 +325,7 @@ export const invitationRoutes = [
     creates: "atomically",
     answers: { 201: { description: "The new invitation", schema: Invitation } },
     problems: [
-      "ROLE_NOT_FOUND",
-      "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
-      "STEP_UP_REQUIRED_FORBIDDEN",
+      ...ROLE_REFUSALS,
       "REGISTRATION_CLOSED_FORBIDDEN",
       "USER_ALREADY_ASSIGNED",
       "TENANT_CAPACITY_REACHED",
@@ -379,9 +372,7 @@ export const invitationRoutes = [
     problems: [
       "INVITATION_NOT_FOUND",
       "INVITATION_CLOSED_CONFLICT",
-      "ROLE_NOT_FOUND",
-      "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
-      "STEP_UP_REQUIRED_FORBIDDEN",
+      ...ROLE_REFUSALS,
       "REGISTRATION_CLOSED_FORBIDDEN",
     ],
     run: async ({ platform, caller, params }) =>

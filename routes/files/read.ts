@@ -4,6 +4,7 @@ import { FileRecord, fileRecord, readVisibleFile } from "../../domain/files/file
 import { listScanAttempts, ScanAttempt } from "../../domain/files/scan_attempts.ts";
 import { readScannerStatus, ScannerReport } from "../../domain/files/scanner_status.ts";
 import { z } from "zod";
+import { FILE_REFUSALS } from "../../domain/problems/files.ts";
 import { created, noContent, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import {
@@ -62,9 +63,7 @@ export const readRoutes = [
     answers: { 200: { description: "The URL and its expiry", schema: FileDownload } },
     problems: [
       "FILE_NOT_FOUND",
-      "FILE_NOT_AVAILABLE_CONFLICT",
-      "FILE_INFECTED_CONFLICT",
-      "FILE_PURGED_CONFLICT",
+      ...FILE_REFUSALS,
       "FORBIDDEN",
     ],
     async run({ platform, db, caller, params, query }) {
@@ -107,9 +106,7 @@ export const referenceRoutes = [
     },
     problems: [
       "FILE_NOT_FOUND",
-      "FILE_NOT_AVAILABLE_CONFLICT",
-      "FILE_INFECTED_CONFLICT",
-      "FILE_PURGED_CONFLICT",
+      ...FILE_REFUSALS,
       "FORBIDDEN",
     ],
     async run({ platform, db, caller, params, body }) {
@@ -161,9 +158,7 @@ export const renditionRoutes = [
     problems: [
       "FILE_NOT_FOUND",
       "FILE_CONTENT_TYPE_NOT_ALLOWED_UNPROCESSABLE",
-      "FILE_NOT_AVAILABLE_CONFLICT",
-      "FILE_INFECTED_CONFLICT",
-      "FILE_PURGED_CONFLICT",
+      ...FILE_REFUSALS,
       "FORBIDDEN",
     ],
     async run({ platform, db, caller, params, body }) {
@@ -190,9 +185,7 @@ export const renditionRoutes = [
       "FILE_NOT_FOUND",
       "FILE_RENDITION_NOT_FOUND",
       "FILE_RENDITION_NOT_READY_CONFLICT",
-      "FILE_NOT_AVAILABLE_CONFLICT",
-      "FILE_INFECTED_CONFLICT",
-      "FILE_PURGED_CONFLICT",
+      ...FILE_REFUSALS,
       "FORBIDDEN",
     ],
     async run({ platform, db, caller, params, query }) {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { FILE_REFUSALS } from "../../domain/problems/files.ts";
 import { anyone, inTenantOrService } from "../../domain/rights/checks.ts";
 import { readFileState } from "../../domain/files/service_files.ts";
 import { deleteExecution } from "../../domain/reports/run.ts";
@@ -124,9 +125,7 @@ export const executionRoutes = [
       "REPORT_NOT_FOUND",
       "MISSING_PERMISSION",
       "REPORT_NOT_AVAILABLE",
-      "FILE_NOT_AVAILABLE_CONFLICT",
-      "FILE_INFECTED_CONFLICT",
-      "FILE_PURGED_CONFLICT",
+      ...FILE_REFUSALS,
       "FORBIDDEN",
     ],
     run: async ({ platform, caller, params }) => ok(await downloadReport(platform, caller, params.id)),
@@ -219,9 +218,7 @@ export const linkRoutes = [
     },
     problems: [
       "REPORT_LINK_NOT_FOUND",
-      "FILE_NOT_AVAILABLE_CONFLICT",
-      "FILE_INFECTED_CONFLICT",
-      "FILE_PURGED_CONFLICT",
+      ...FILE_REFUSALS,
     ],
     async run({ platform, params: { token }, call: { traceId, ip, request: { headers } } }) {
       try {
