@@ -36,7 +36,7 @@ export function localeForms(tag: string | null): string[] {
 /** Settings of a tenant for its messages and documents; null: not set. */
 export const NotificationSettings = z.object({
   defaultLocale: z.string().nullable(),
-  timeZoneId: z.string().nullable().meta({ description: "Of times in reports; null: UTC" }),
+  timeZoneId: z.string().nullable().describe("Of times in reports; null: UTC"),
 }).meta({ id: "NotificationSettingsDto" });
 export type NotificationSettings = z.output<typeof NotificationSettings>;
 

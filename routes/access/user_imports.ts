@@ -19,12 +19,10 @@ const userEndpoint = endpointsIn("Users");
 const adminEndpoint = endpointsIn("Admin users");
 
 const StartImportRequest = z.object({
-  fileId: uuid.meta({
-    description: "An Available CSV or JSON file of the profile document, up to 100,000 rows",
-  }),
-  dryRun: z.boolean().nullish().transform((value) => value ?? false).meta({
-    description: "true checks every row and writes no user",
-  }),
+  fileId: uuid.describe("An Available CSV or JSON file of the profile document, up to 100,000 rows"),
+  dryRun: z.boolean().nullish().transform((value) => value ?? false).describe(
+    "true checks every row and writes no user",
+  ),
 }).meta({ id: "StartUserImportDto" });
 
 const started = {

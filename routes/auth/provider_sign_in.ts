@@ -72,14 +72,11 @@ export const oidcRoutes = [
     access: anyone,
     params: provider,
     query: z.object({
-      test: z.string().max(200).optional().meta({
-        description: "The ticket of a test of a tenant's provider",
-      }),
-      returnTo: z.string().max(2000).optional().meta({
-        description:
-          "Where the browser is redirected after the sign-in, with `#code=` or `#error=`: a path of the service, or " +
+      test: z.string().max(200).optional().describe("The ticket of a test of a tenant's provider"),
+      returnTo: z.string().max(2000).optional().describe(
+        "Where the browser is redirected after the sign-in, with `#code=` or `#error=`: a path of the service, or " +
           "a URL of an origin in OIDC_RETURN_ORIGINS. Absent: the callback answers the tokens.",
-      }),
+      ),
       tenantId: uuid.optional(),
       global: queryBoolean.default(false),
     }),
@@ -164,10 +161,10 @@ export const samlRoutes = [
     access: anyone,
     params: provider,
     query: z.object({
-      test: z.string().max(200).optional().meta({ description: "The ticket of a test of the provider" }),
-      returnTo: z.string().max(2000).optional().meta({
-        description: "As for an OpenID provider, with the exchange of the code there",
-      }),
+      test: z.string().max(200).optional().describe("The ticket of a test of the provider"),
+      returnTo: z.string().max(2000).optional().describe(
+        "As for an OpenID provider, with the exchange of the code there",
+      ),
     }),
     answers: {
       ...refusedAnswers,

@@ -32,19 +32,17 @@ export const listRoutes = [
     query: z.object({
       ...pageQuery(),
       status: enumName(FILE_STATUSES).optional(),
-      purgeKind: enumName(PURGE_KINDS).optional().meta({
-        description: "Only Purged files: rejected by the service, expired, or purged on request",
-      }),
+      purgeKind: enumName(PURGE_KINDS).optional().describe(
+        "Only Purged files: rejected by the service, expired, or purged on request",
+      ),
       profile: z.string().max(64).optional(),
-      search: z.string().max(200).optional().meta({ description: "Part of the file name" }),
+      search: z.string().max(200).optional().describe("Part of the file name"),
       createdBy: uuid.optional(),
       legalHold: queryBoolean.optional(),
       retentionClass: enumName(RETENTION_CLASSES).optional(),
       fromDate: queryInstant.optional(),
-      toDate: queryInstant.optional().meta({ description: "Inclusive" }),
-      isProduct: queryBoolean.optional().meta({
-        description: "true: product files, which all tenants share",
-      }),
+      toDate: queryInstant.optional().describe("Inclusive"),
+      isProduct: queryBoolean.optional().describe("true: product files, which all tenants share"),
     }),
     answers: { 200: { description: "A page of files", schema: pagedResultOf(FileRecord) } },
     problems: ["FORBIDDEN"],

@@ -173,9 +173,9 @@ export const renditionRoutes = [
     params: ofFile.params.extend({ name: z.string().min(1).max(64) }),
     find: ofFile.find,
     query: z.object({
-      redirect: queryBoolean.default(true).meta({
-        description: "false: answers the address as JSON, for pages that read it by script",
-      }),
+      redirect: queryBoolean.default(true).describe(
+        "false: answers the address as JSON, for pages that read it by script",
+      ),
     }),
     answers: {
       200: { description: "The address, with redirect=false", schema: FileDownload },

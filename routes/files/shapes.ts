@@ -45,10 +45,8 @@ const RenditionSize = z.object({
 export const FileProfileDto = z.object({
   name: z.string(),
   maxBytes: z.int(),
-  contentTypes: z.array(z.string()).meta({ description: "Allowed media types" }),
-  renditions: z.record(z.string(), RenditionSize).meta({
-    description: "Sizes of pictures of its files, by name",
-  }),
+  contentTypes: z.array(z.string()).describe("Allowed media types"),
+  renditions: z.record(z.string(), RenditionSize).describe("Sizes of pictures of its files, by name"),
 }).meta({ id: "FileProfile" });
 
 export const FileDownload = z.object({ url: z.url(), expiresAt: time }).meta({ id: "FileDownload" });

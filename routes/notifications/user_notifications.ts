@@ -40,7 +40,7 @@ export const userNotificationRoutes = [
       ...ofUser,
       ...pageQuery(),
       isRead: queryBoolean.optional(),
-      category: z.string().normalize("NFC").max(100).optional().meta({ description: "Case-insensitive" }),
+      category: z.string().normalize("NFC").max(100).optional().describe("Case-insensitive"),
     }),
     answers: { 200: { description: "A page", schema: pagedResultOf(UserNotification) } },
     problems: ["NOTIFICATION_INAPP_FORBIDDEN"],
@@ -183,9 +183,9 @@ export const streamRoutes = [
     service: "stream",
     query: z.object({
       userId: uuid,
-      ticket: z.string().max(2_000).optional().meta({
-        description: "In place of the Authorization header: see `createStreamTicket`",
-      }),
+      ticket: z.string().max(2_000).optional().describe(
+        "In place of the Authorization header: see `createStreamTicket`",
+      ),
     }),
     answers: {
       200: {

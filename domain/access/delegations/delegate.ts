@@ -18,15 +18,14 @@ import { Delegation, type Party, readDelegation } from "./delegation.ts";
 /** A delegation and, if it is open and the caller is its actor, the token of its session. */
 export const OpenedDelegation = z.object({
   delegation: Delegation,
-  accessToken: z.string().nullable().meta({
-    description:
-      "Acts as the user, for at most 15 minutes; its claim `act` names the actor. Null: the user must consent",
-  }),
+  accessToken: z.string().nullable().describe(
+    "Acts as the user, for at most 15 minutes; its claim `act` names the actor. Null: the user must consent",
+  ),
 }).meta({ id: "OpenedDelegationDto" });
 type OpenedDelegation = z.output<typeof OpenedDelegation>;
 
 export const NewDelegation = z.object({
-  reason: requiredName(500).meta({ description: "The user and the audit log show it" }),
+  reason: requiredName(500).describe("The user and the audit log show it"),
   minutes: z.int().min(1).max(60).default(60),
   mayWrite: z.boolean().default(false),
 }).meta({ id: "DelegationRequest" });

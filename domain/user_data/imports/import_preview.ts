@@ -15,29 +15,29 @@ const FIRST_ROWS = 10;
 const MAX_FAILURES = 100;
 const MAX_CHARACTERS = 200;
 
-const rowNumber = z.int().meta({ description: "From 1, without the header" });
+const rowNumber = z.int().describe("From 1, without the header");
 const errorText = "The errors of a failed row, joined by `; `";
 
 /** The first rows of an import's file, and the outcomes that the import has or would have for them. */
 export const ImportPreview = z.object({
-  columns: z.array(z.string()).meta({ description: "Columns or members of the first rows" }),
+  columns: z.array(z.string()).describe("Columns or members of the first rows"),
   rows: z.array(z.object({
     row: rowNumber,
-    values: z.record(z.string(), z.string()).meta({
-      description: "By column; password hashes are hidden, long values cut",
-    }),
-    outcome: z.string().nullable().meta({ description: "Created, Updated, Unchanged or Failed, once known" }),
-    error: z.string().nullable().meta({ description: errorText }),
-  })).meta({ description: "The first ten rows" }),
+    values: z.record(z.string(), z.string()).describe(
+      "By column; password hashes are hidden, long values cut",
+    ),
+    outcome: z.string().nullable().describe("Created, Updated, Unchanged or Failed, once known"),
+    error: z.string().nullable().describe(errorText),
+  })).describe("The first ten rows"),
   failures: z.array(z.object({
     row: rowNumber,
     email: z.string().nullable(),
     outcome: z.string(),
-    error: z.string().meta({ description: errorText }),
-  })).meta({ description: "The first 100 failed rows" }),
-  isComplete: z.boolean().meta({
-    description: "The outcomes are known: the import has completed, and its result is there",
-  }),
+    error: z.string().describe(errorText),
+  })).describe("The first 100 failed rows"),
+  isComplete: z.boolean().describe(
+    "The outcomes are known: the import has completed, and its result is there",
+  ),
 }).meta({ id: "UserImportPreviewDto" });
 type ImportPreview = z.output<typeof ImportPreview>;
 type RowOutcome = ImportPreview["failures"][number];
