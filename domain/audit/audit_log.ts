@@ -14,13 +14,11 @@ const CLOCKS_DIFFER_MS = 60 * 60_000;
 export const AuditRow = z.object({
   id: z.guid(),
   at: time,
-  actorId: z.guid().nullable().meta({ description: "Null: the service itself or a CLI script" }),
+  actorId: z.guid().nullable().describe("Null: the service itself or a CLI script"),
   actorEmail: z.string().nullable(),
-  serviceAccount: z.string().nullable().meta({ description: "Name of the service account that acted" }),
-  actedBy: z.guid().nullable().meta({ description: "The user who acted as the actor (a delegation)" }),
-  apiKeyId: z.guid().nullable().meta({
-    description: "The actor's API key or set-up link, if the request used one",
-  }),
+  serviceAccount: z.string().nullable().describe("Name of the service account that acted"),
+  actedBy: z.guid().nullable().describe("The user who acted as the actor (a delegation)"),
+  apiKeyId: z.guid().nullable().describe("The actor's API key or set-up link, if the request used one"),
   tenantId: z.guid().nullable(),
   action: z.string(),
   targetType: z.string(),
@@ -29,13 +27,13 @@ export const AuditRow = z.object({
   after: z.unknown(),
   traceId: z.string().nullable(),
   ip: z.string().nullable(),
-  valuesErasedAt: time.nullable().meta({
-    description: "When personal values were erased; they are missing in `before`, `after` and `ip`",
-  }),
+  valuesErasedAt: time.nullable().describe(
+    "When personal values were erased; they are missing in `before`, `after` and `ip`",
+  ),
   // Those that the caller may see.
-  names: z.record(z.string(), z.string()).meta({
-    description: "Names by id of the users, roles, tenants and other things in the entry",
-  }),
+  names: z.record(z.string(), z.string()).describe(
+    "Names by id of the users, roles, tenants and other things in the entry",
+  ),
 }).meta({ id: "AuditEntryDto" });
 export type AuditRow = z.output<typeof AuditRow>;
 

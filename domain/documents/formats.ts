@@ -4,7 +4,7 @@ import { z } from "zod";
 export const FORMAT = { Pdf: 1, Excel: 2, Csv: 3, Html: 4 } as const;
 export type ReportFormat = typeof FORMAT[keyof typeof FORMAT];
 
-export const formatNumber = z.int().min(1).max(4).meta({ description: "1 Pdf, 2 Excel, 3 Csv, 4 Html" });
+export const formatNumber = z.int().min(1).max(4).describe("1 Pdf, 2 Excel, 3 Csv, 4 Html");
 
 /** File extension and content type of each format. */
 export const FORMATS: Record<ReportFormat, { extension: string; contentType: string }> = {

@@ -14,7 +14,7 @@ export type RetentionClass = typeof RETENTION_CLASSES[number];
 /** A file as callers see it, in any state. It does not contain object keys. */
 export const FileRecord = z.object({
   id: z.guid(),
-  tenantId: z.guid().nullable().meta({ description: "null: a product file" }),
+  tenantId: z.guid().nullable().describe("null: a product file"),
   profile: z.string(),
   fileName: z.string(),
   declaredContentType: z.string(),
@@ -26,16 +26,15 @@ export const FileRecord = z.object({
   retainUntil: time.nullable(),
   legalHold: z.boolean(),
   // The user who set the legal hold, the time and the reason; null also for holds that are older than these fields.
-  legalHoldBy: z.guid().nullable().meta({ description: "Who set the legal hold" }),
+  legalHoldBy: z.guid().nullable().describe("Who set the legal hold"),
   legalHoldSince: time.nullable(),
   legalHoldReason: z.string().nullable(),
-  purgesAt: time.nullable().meta({
-    description:
-      "When retention deletes the content if nothing changes; null: it does not, or the content is gone",
-  }),
-  purgeKind: z.enum(PURGE_KINDS).nullable().meta({
-    description: "Of a Purged file: the service rejected it, it expired, or it was purged on request",
-  }),
+  purgesAt: time.nullable().describe(
+    "When retention deletes the content if nothing changes; null: it does not, or the content is gone",
+  ),
+  purgeKind: z.enum(PURGE_KINDS).nullable().describe(
+    "Of a Purged file: the service rejected it, it expired, or it was purged on request",
+  ),
   purgeReason: z.string().nullable(),
   purgedAt: time.nullable(),
   purgedBy: z.guid().nullable(),

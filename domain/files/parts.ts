@@ -43,10 +43,8 @@ export const partSize = ({ partBytes }: PartPlan, sizeBytes: number, partNumber:
 /** One part to upload, with its own signed URL. */
 export const PartReservation = z.object({
   partNumber: z.int(),
-  sizeBytes: z.int().meta({ description: "Exact size of the part" }),
-  uploadUrl: z.url().meta({
-    description: "PUT the part to this URL; send the ETag of the answer in the confirmation",
-  }),
+  sizeBytes: z.int().describe("Exact size of the part"),
+  uploadUrl: z.url().describe("PUT the part to this URL; send the ETag of the answer in the confirmation"),
   requiredHeaders: z.record(z.string(), z.string()),
 }).meta({ id: "FilePartReservation" });
 export type PartReservation = z.output<typeof PartReservation>;

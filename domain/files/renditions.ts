@@ -29,13 +29,13 @@ const ORPHAN_MS = 60 * 60_000;
 
 /** A picture of a file in one of the sizes of its profile. */
 export const Rendition = z.object({
-  name: z.string().meta({ description: "The name of the size in the file's profile" }),
+  name: z.string().describe("The name of the size in the file's profile"),
   status: z.enum(["Pending", "Ready", "Failed"]),
   contentType: z.string(),
   width: z.int().nullable(),
   height: z.int().nullable(),
   sizeBytes: z.int().nullable(),
-  reason: z.string().nullable().meta({ description: "Why a Failed one could not be made" }),
+  reason: z.string().nullable().describe("Why a Failed one could not be made"),
   createdAt: time,
   settledAt: time.nullable(),
 }).meta({ id: "FileRendition" });

@@ -26,14 +26,14 @@ const MAX_UPLOAD_SECONDS = 24 * 60 * 60;
 /** A reserved file, with the URL for its upload and the headers that the upload must send. */
 export const Reservation = z.object({
   fileId: z.guid(),
-  uploadUrl: z.url().meta({ description: "PUT the content to this URL, directly to storage" }),
+  uploadUrl: z.url().describe("PUT the content to this URL, directly to storage"),
   uploadExpiresAt: time,
-  requiredHeaders: z.record(z.string(), z.string()).meta({
-    description: "Headers the PUT must send unchanged; storage refuses other values",
-  }),
-  parts: z.array(PartReservation).optional().meta({
-    description: "If parts were requested: upload the content in these parts instead of one PUT to uploadUrl",
-  }),
+  requiredHeaders: z.record(z.string(), z.string()).describe(
+    "Headers the PUT must send unchanged; storage refuses other values",
+  ),
+  parts: z.array(PartReservation).optional().describe(
+    "If parts were requested: upload the content in these parts instead of one PUT to uploadUrl",
+  ),
 }).meta({ id: "FileReservation" });
 export type Reservation = z.output<typeof Reservation>;
 
@@ -49,10 +49,9 @@ export const ReservationRequest = z.object({
   isProduct: z.boolean().nullish().transform((value) => value ?? false),
   parts: z.union([z.boolean(), z.int().min(1).max(MAX_PARTS)], {
     error: `expected true, or a number of parts from 1 to ${MAX_PARTS}`,
-  }).nullish().transform((value) => value || null).meta({
-    description:
-      "Answers URLs to upload in parts as well: true for as many as suit the size, or their number",
-  }),
+  }).nullish().transform((value) => value || null).describe(
+    "Answers URLs to upload in parts as well: true for as many as suit the size, or their number",
+  ),
 }).meta({ id: "ReserveFileRequest" });
 export type ReservationRequest = z.output<typeof ReservationRequest>;
 

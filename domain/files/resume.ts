@@ -22,11 +22,11 @@ import { LATE_UPLOAD_MS } from "./reservation_writer.ts";
 /** The state of an upload by parts: what the store has, and URLs for the rest. */
 export const UploadProgress = z.object({
   fileId: z.guid(),
-  uploadExpiresAt: time.meta({ description: "The end of the reservation and of the URLs" }),
-  received: z.array(z.object({ partNumber: z.int(), sizeBytes: z.int(), etag: z.string() })).meta({
-    description: "The parts that storage has, with the ETags for the confirmation",
-  }),
-  parts: z.array(PartReservation).meta({ description: "The parts that are missing, with fresh URLs" }),
+  uploadExpiresAt: time.describe("The end of the reservation and of the URLs"),
+  received: z.array(z.object({ partNumber: z.int(), sizeBytes: z.int(), etag: z.string() })).describe(
+    "The parts that storage has, with the ETags for the confirmation",
+  ),
+  parts: z.array(PartReservation).describe("The parts that are missing, with fresh URLs"),
 }).meta({ id: "FileUploadProgress" });
 export type UploadProgress = z.output<typeof UploadProgress>;
 
@@ -34,11 +34,10 @@ export const ResumeRequest = z.object({
   checksums: z.array(z.object({
     partNumber: z.int().min(1).max(MAX_PARTS),
     sha256: z.string().regex(/^[\da-fA-F]{64}$/, "expected 64 hexadecimal digits").toLowerCase(),
-  })).max(MAX_PARTS).nullish().transform((value) => value ?? []).meta({
-    description:
-      "SHA-256 of parts to send: storage then refuses these parts with any other content. A store that cannot check it " +
+  })).max(MAX_PARTS).nullish().transform((value) => value ?? []).describe(
+    "SHA-256 of parts to send: storage then refuses these parts with any other content. A store that cannot check it " +
       "refuses such a URL with 403; ask again without",
-  }),
+  ),
 }).meta({ id: "ResumeUploadRequest" });
 /** A reservation is extended while its parts are sent, up to this time after it was made. */
 const MAX_RESERVATION_SECONDS = 7 * 24 * 60 * 60;

@@ -1,3 +1,5 @@
+import { enumName, instant } from "../shared/shapes.ts";
+import { z } from "zod";
 import { transact } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { incoherent, problem } from "../problems/problem.ts";
@@ -21,14 +23,16 @@ export type Retention = Pick<FileRow, "retentionClass" | "retainUntil" | "legalH
 /**
  * Absent members stay unchanged. `retentionClass` and `legalHold` cannot be empty, so null also leaves them unchanged.
  */
-export interface RetentionChange {
-  retentionClass?: RetentionClass | null | undefined;
-  /** Null removes the date. */
-  retainUntil?: Date | null | undefined;
-  legalHold?: boolean | null | undefined;
-  /** Written to the audit log. */
-  reason?: string | null | undefined;
-}
+export const RetentionChange = z.object({
+  retentionClass: enumName(RETENTION_CLASSES).nullish(),
+  retainUntil: instant.nullish(),
+  legalHold: z.boolean().nullish(),
+  reason: z.string().max(1000).nullish(),
+}).meta({
+  id: "RetentionRequest",
+  description: "Omitted fields keep their values; retainUntil null removes the date.",
+});
+type RetentionChange = z.output<typeof RetentionChange>;
 
 /**
  * Changes how long a file is kept. Checks run in this order: consistent values, file state, permissions, not shorter

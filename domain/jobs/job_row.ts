@@ -101,15 +101,13 @@ export const JobSummary = z.object({
   attempts: z.int(),
   maxRetries: z.int(),
   // Null: it is neither.
-  nextRetryAt: time.nullable().meta({ description: "When a failed or postponed job runs again" }),
+  nextRetryAt: time.nullable().describe("When a failed or postponed job runs again"),
   lastError: z.string().nullable(),
   // It becomes null when the job starts again.
-  waitReason: z.string().nullable().meta({ description: "Why the job was postponed; null: it was not" }),
-  cancelRequestedAt: time.nullable().meta({
-    description: "When a caller asked to stop the running job",
-  }),
-  parentJobId: z.guid().nullable().meta({ description: "The only parent; null for several" }),
-  parentJobIds: z.array(z.guid()).meta({ description: "All parents" }),
+  waitReason: z.string().nullable().describe("Why the job was postponed; null: it was not"),
+  cancelRequestedAt: time.nullable().describe("When a caller asked to stop the running job"),
+  parentJobId: z.guid().nullable().describe("The only parent; null for several"),
+  parentJobIds: z.array(z.guid()).describe("All parents"),
   batchId: z.guid().nullable(),
   recurringJobId: z.string().nullable(),
   tenantId: z.guid().nullable(),

@@ -10,11 +10,11 @@ export type UniqueFor = "unfinished" | number;
 
 export const uniqueFor = z.union([z.literal("unfinished"), z.int().min(1).max(MAX_UNIQUE_SECONDS)], {
   error: `expected "unfinished" or 1 to ${MAX_UNIQUE_SECONDS} seconds`,
-}).meta({ description: "How long a job holds the key: until it ends, or seconds since its creation" });
+}).describe("How long a job holds the key: until it ends, or seconds since its creation");
 
-export const uniqueKey = z.string().min(1).max(200).meta({
-  description: "While a job holds the key, no other job of the same tenant and type gets it",
-});
+export const uniqueKey = z.string().min(1).max(200).describe(
+  "While a job holds the key, no other job of the same tenant and type gets it",
+);
 /** Members of a request that enqueues jobs. */
 export const unique = {
   uniqueKey: uniqueKey.nullish().transform((value) => value ?? null),

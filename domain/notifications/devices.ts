@@ -1,14 +1,20 @@
+import { z } from "zod";
+import { time } from "../shared/shapes.ts";
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
 
 /** A device that receives a user's push messages. */
-export interface UserDevice {
-  id: string;
-  userId: string;
-  platform: string | null;
-  createdAt: Date;
-}
+export const UserDevice = z.object({
+  id: z.guid(),
+  userId: z.guid(),
+  platform: z.string().nullable(),
+  createdAt: time,
+}).meta({
+  id: "UserDeviceDto",
+  description: "A device that receives a user's push messages; its token is not shown",
+});
+type UserDevice = z.output<typeof UserDevice>;
 
 /** Maximum devices per user. A push message to the user costs one request per device. */
 const MAX_DEVICES = 100;

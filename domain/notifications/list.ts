@@ -27,22 +27,21 @@ export const messageMembers = {
   statusDisplay: z.string(),
   priority: z.enum(NOTIFICATION_PRIORITIES),
   subject: z.string().nullable(),
-  retryCount: z.int().meta({ description: "Repeated attempts, whatever the reason" }),
+  retryCount: z.int().describe("Repeated attempts, whatever the reason"),
   scheduledAt: time.nullable(),
   sentAt: time.nullable(),
   createdAt: time,
 };
 
-export const reportedState = z.enum(DELIVERY_STATES).nullable().meta({
-  description:
-    "What the provider reported after it had accepted the message; of several reports, the strongest",
-});
+export const reportedState = z.enum(DELIVERY_STATES).nullable().describe(
+  "What the provider reported after it had accepted the message; of several reports, the strongest",
+);
 
 export const NotificationSummary = z.object({
   ...messageMembers,
   tenantId: z.guid().nullable(),
   // Null if the address is not shown or erased.
-  recipient: z.string().nullable().meta({ description: "The first recipient" }),
+  recipient: z.string().nullable().describe("The first recipient"),
   recipientCount: z.int(),
   templateSlug: z.string().nullable(),
   category: z.string().nullable(),

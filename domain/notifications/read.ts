@@ -11,23 +11,18 @@ import { ignoresSuppression } from "./suppression_bounces.ts";
 
 export const NotificationDetail = z.object({
   ...messageMembers,
-  htmlBody: z.string().nullable().meta({
-    description: "null also if the content is confidential or expired",
-  }),
-  bodyExpired: z.boolean().meta({
-    description:
-      "The content was deleted after NOTIFICATION_BODY_RETENTION_DAYS; the message cannot be sent again",
-  }),
+  htmlBody: z.string().nullable().describe("null also if the content is confidential or expired"),
+  bodyExpired: z.boolean().describe(
+    "The content was deleted after NOTIFICATION_BODY_RETENTION_DAYS; the message cannot be sent again",
+  ),
   textBody: z.string().nullable(),
   templateSlug: z.string().nullable(),
   templateLocale: z.string().nullable(),
-  templateVersion: z.int().nullable().meta({
-    description: "The template version that the message is rendered from",
-  }),
+  templateVersion: z.int().nullable().describe("The template version that the message is rendered from"),
   fromAddress: z.string().nullable(),
   fromName: z.string().nullable(),
   replyTo: z.string().nullable(),
-  maxRetries: z.int().meta({ description: "Repeats after failures; those after outages do not count" }),
+  maxRetries: z.int().describe("Repeats after failures; those after outages do not count"),
   lastError: z.string().nullable(),
   category: z.string().nullable(),
   deliveryState: reportedState,
@@ -37,13 +32,13 @@ export const NotificationDetail = z.object({
     kind: z.enum(["to", "cc", "bcc"]),
     userId: z.guid().nullable(),
     status: z.enum(RECIPIENT_STATUSES),
-    reason: z.enum(SKIP_REASONS).nullable().meta({ description: "Reason of status Skipped" }),
-    deliverAfter: time.nullable().meta({ description: "End of the quiet hours it waits for" }),
+    reason: z.enum(SKIP_REASONS).nullable().describe("Reason of status Skipped"),
+    deliverAfter: time.nullable().describe("End of the quiet hours it waits for"),
     sentAt: time.nullable(),
     errorMessage: z.string().nullable(),
     deliveryState: reportedState,
     deliveryStateAt: time.nullable(),
-    deliveryDetail: z.string().nullable().meta({ description: "The provider's reason" }),
+    deliveryDetail: z.string().nullable().describe("The provider's reason"),
     suppression: RecipientSuppression.nullable().meta({
       id: "RecipientSuppressionDto",
       description: "Set while the address is suppressed",

@@ -14,9 +14,7 @@ export const NotificationStats = z.object({
   deadLetteredNotifications: z.int(),
   scheduledNotifications: z.int(),
   queuedNotifications: z.int(),
-  deliveredNotifications: z.int().meta({
-    description: "By the strongest report of a provider, beside the status",
-  }),
+  deliveredNotifications: z.int().describe("By the strongest report of a provider, beside the status"),
   bouncedNotifications: z.int(),
   complainedNotifications: z.int(),
 }).meta({ id: "NotificationStatsDto" });

@@ -28,7 +28,7 @@ export const Suppression = z.object({
   reason: z.enum(SUPPRESSION_REASONS),
   // The provider's error message, or a note of the person who added it.
   detail: z.string().nullable(),
-  notificationId: z.guid().nullable().meta({ description: "The message whose bounce caused it" }),
+  notificationId: z.guid().nullable().describe("The message whose bounce caused it"),
   createdBy: z.guid().nullable(),
   createdAt: time,
 }).meta({ id: "NotificationSuppressionDto" });
@@ -154,9 +154,9 @@ export const RecipientSuppression = z.object({
   reason: z.enum(SUPPRESSION_REASONS),
   detail: z.string().nullable(),
   since: time,
-  applies: z.boolean().meta({
-    description: "Whether the message skips the address if it is sent again. False: this message caused it",
-  }),
+  applies: z.boolean().describe(
+    "Whether the message skips the address if it is sent again. False: this message caused it",
+  ),
 });
 export type RecipientSuppression = z.output<typeof RecipientSuppression>;
 

@@ -18,11 +18,9 @@ const MAX_LISTED = 100;
 export const ConnectedClient = z.object({
   id: z.guid(),
   name: z.string(),
-  allowedScopes: z.array(z.string()).meta({
-    description: "Empty for a first-party client, which does not ask",
-  }),
+  allowedScopes: z.array(z.string()).describe("Empty for a first-party client, which does not ask"),
   allowedAt: time.nullable(),
-  sessions: z.int().meta({ description: "Number of open sessions" }),
+  sessions: z.int().describe("Number of open sessions"),
 }).meta({ id: "ConnectedClientDto" });
 export type ConnectedClient = z.output<typeof ConnectedClient>;
 

@@ -291,3 +291,10 @@ export const ACCESS_PROBLEMS = {
     "O inquilino atingiu o limite de usuários. Aumente o limite ou desative primeiro um usuário.",
   ),
 } satisfies Record<string, CatalogueEntry>;
+
+/** Problems of a caller who may not assign the given roles. */
+export const ROLE_REFUSALS = [
+  "ROLE_NOT_FOUND",
+  "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
+  "STEP_UP_REQUIRED_FORBIDDEN",
+] as const;

@@ -147,3 +147,10 @@ export const FILE_PROBLEMS = {
     "O motor de análise está indisponível. Os arquivos esperam. Verifique se o antivírus está funcionando.",
   ),
 } satisfies Record<string, CatalogueEntry>;
+
+/** Problems of a file without content to read. */
+export const FILE_REFUSALS = [
+  "FILE_NOT_AVAILABLE_CONFLICT",
+  "FILE_INFECTED_CONFLICT",
+  "FILE_PURGED_CONFLICT",
+] as const;

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { type FieldErrors, type Problem, problem } from "../problems/problem.ts";
 
 /** Maximum number of items in a bulk request. */
@@ -12,13 +13,14 @@ export interface BulkOutcome<T> {
   failures: BulkFailure[];
 }
 
-export interface BulkFailure {
-  /** Position of the item in the request, from 0. */
-  index: number;
-  code: string;
-  message: string;
-  errors: FieldErrors | null;
-}
+export const BulkFailure = z.object({
+  // Position of the item in the request, from 0.
+  index: z.int(),
+  code: z.string(),
+  message: z.string(),
+  errors: z.record(z.string(), z.array(z.string())).nullable(),
+}).meta({ id: "BulkItemFailure" });
+export type BulkFailure = z.output<typeof BulkFailure>;
 
 /** Failure of one item, while the others are created. */
 export const bulkFailure = (index: number, refusal: Problem): BulkFailure => ({

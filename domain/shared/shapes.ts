@@ -11,9 +11,9 @@ export const time = z.codec(z.iso.datetime(), z.date(), {
 });
 
 /** The shape of the time of deletion, which distinguishes deleted rows in a list with `includeDeleted`. */
-export const deletedAt = time.nullable().meta({
-  description: "null: not deleted. Only lists with `includeDeleted` contain deleted ones",
-});
+export const deletedAt = time.nullable().describe(
+  "null: not deleted. Only lists with `includeDeleted` contain deleted ones",
+);
 
 /** A JSON object with any members, which are kept unchanged, `__proto__` included. */
 export const anyObject = z.custom<Record<string, unknown>>(

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { invalid } from "../problems/problem.ts";
 
@@ -33,10 +34,11 @@ export function localeForms(tag: string | null): string[] {
 }
 
 /** Settings of a tenant for its messages and documents; null: not set. */
-export interface NotificationSettings {
-  defaultLocale: string | null;
-  timeZoneId: string | null;
-}
+export const NotificationSettings = z.object({
+  defaultLocale: z.string().nullable(),
+  timeZoneId: z.string().nullable().describe("Of times in reports; null: UTC"),
+}).meta({ id: "NotificationSettingsDto" });
+export type NotificationSettings = z.output<typeof NotificationSettings>;
 
 export async function readNotificationSettings(
   q: Sql,

@@ -19,12 +19,11 @@ export const DataRequest = z.object({
   userId: z.guid().nullable(),
   tenantId: z.guid().nullable(),
   status: z.enum(DATA_REQUEST_STATUSES),
-  step: z.string().nullable().meta({ description: "What is done now: the name of an area" }),
+  step: z.string().nullable().describe("What is done now: the name of an area"),
   reason: z.string().nullable(),
-  fileId: z.guid().nullable().meta({
-    description:
-      "File of a completed export. Only the user who asked for it can read and download it, for 7 days",
-  }),
+  fileId: z.guid().nullable().describe(
+    "File of a completed export. Only the user who asked for it can read and download it, for 7 days",
+  ),
   errorMessage: z.string().nullable(),
   requestedBy: z.guid().nullable(),
   createdAt: time,

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { ROLE_REFUSALS } from "../../domain/problems/access.ts";
 import { acrossTenants } from "../../domain/rights/checks.ts";
 import { linkUserToTenant } from "../../domain/access/users/links.ts";
 import { createUser, NewUser } from "../../domain/access/users/user_create.ts";
@@ -51,9 +52,7 @@ export const adminUsersRoutes = [
     answers: { 201: { description: "The new user", schema: User } },
     problems: [
       "TENANT_NOT_FOUND",
-      "ROLE_NOT_FOUND",
-      "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
-      "STEP_UP_REQUIRED_FORBIDDEN",
+      ...ROLE_REFUSALS,
       "USER_ALREADY_EXISTS",
       "USER_EXTERNAL_ID_CONFLICT",
       "TENANT_CAPACITY_REACHED",
@@ -84,9 +83,7 @@ export const adminUsersRoutes = [
       "USER_NOT_FOUND",
       "PRECONDITION_FAILED",
       "TENANT_NOT_FOUND",
-      "ROLE_NOT_FOUND",
-      "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
-      "STEP_UP_REQUIRED_FORBIDDEN",
+      ...ROLE_REFUSALS,
       "TENANT_CAPACITY_REACHED",
       "USER_SELF_CONFLICT",
       "LAST_SYSTEM_ADMIN_CONFLICT",
@@ -126,9 +123,7 @@ export const adminUsersRoutes = [
     problems: [
       "USER_NOT_FOUND",
       "TENANT_NOT_FOUND",
-      "ROLE_NOT_FOUND",
-      "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
-      "STEP_UP_REQUIRED_FORBIDDEN",
+      ...ROLE_REFUSALS,
       "USER_ALREADY_ASSIGNED",
       "USER_EXTERNAL_ID_CONFLICT",
       "TENANT_CAPACITY_REACHED",

@@ -16,9 +16,9 @@ export const auditLogRoutes = [
     access: inTenantOrService("read:users"),
     query: z.object({
       ...pageQuery(),
-      tenantId: uuid.optional().meta({ description: "Filter; needs admin:system" }),
+      tenantId: uuid.optional().describe("Filter; needs admin:system"),
       actorId: uuid.optional(),
-      action: z.string().max(200).optional().meta({ description: "For example `role.update`" }),
+      action: z.string().max(200).optional().describe("For example `role.update`"),
       targetType: z.string().max(200).optional(),
       targetId: z.string().max(200).optional(),
       fromDate: queryInstant.optional(),

@@ -27,9 +27,7 @@ export const checkAccessRoutes = [
       checks: z.array(z.object({
         userId: uuid,
         tenantId: uuid,
-        permission: z.string().min(1).max(100).meta({
-          description: "Such as `read:users` or `approve:orders`",
-        }),
+        permission: z.string().min(1).max(100).describe("Such as `read:users` or `approve:orders`"),
       })).max(MAX_CHECKS),
     }).meta({ id: "AccessCheckRequest" }),
     answers: {
@@ -38,9 +36,9 @@ export const checkAccessRoutes = [
         schema: z.object({
           results: z.array(z.object({
             allowed: z.boolean(),
-            version: z.int().meta({
-              description: "The `ver` of the user's tokens; 0: the user has no link to the tenant",
-            }),
+            version: z.int().describe(
+              "The `ver` of the user's tokens; 0: the user has no link to the tenant",
+            ),
           })),
         }).meta({ id: "AccessCheckResponse" }),
       },

@@ -30,15 +30,15 @@ import { userIdPath } from "./user_shapes.ts";
 import { requiredName } from "../../domain/shared/name.ts";
 
 const AcceptedDataRequestDto = DataRequest.extend({
-  statusUrl: z.string().meta({ description: "Path of the status" }),
+  statusUrl: z.string().describe("Path of the status"),
 }).meta({ id: "AcceptedDataRequestDto" });
 
 const EraseRequest = z.object({
-  reason: requiredText(500).meta({ description: "Written to the audit log" }),
+  reason: requiredText(500).describe("Written to the audit log"),
 }).meta({ id: "EraseRequest" });
 
 const EraseTenantRequest = EraseRequest.extend({
-  name: requiredName(200).meta({ description: "The name of the tenant, as a confirmation" }),
+  name: requiredName(200).describe("The name of the tenant, as a confirmation"),
 }).meta({ id: "EraseTenantRequest" });
 
 const endpoint = endpointsIn("Sign-in");

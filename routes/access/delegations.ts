@@ -3,7 +3,9 @@ import {
   actAs,
   decideDelegation,
   endDelegation,
+  NewDelegation,
   openDelegation,
+  OpenedDelegation,
   workInTenant,
 } from "../../domain/access/delegations/delegate.ts";
 import {
@@ -19,7 +21,6 @@ import {
   inTenant,
   signedIn,
 } from "../../domain/rights/checks.ts";
-import { requiredName } from "../../domain/shared/name.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
 import { created, noContent, ok } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
@@ -29,18 +30,6 @@ import { userIdPath } from "./user_shapes.ts";
 const endpoint = endpointsIn("Delegations");
 const path = "/api/v1/delegations";
 const one = z.object({ id: uuid });
-const newDelegation = z.object({
-  reason: requiredName(500).meta({ description: "The user and the audit log show it" }),
-  minutes: z.int().min(1).max(60).default(60),
-  mayWrite: z.boolean().default(false),
-}).meta({ id: "DelegationRequest" });
-const opened = z.object({
-  delegation: Delegation,
-  accessToken: z.string().nullable().meta({
-    description:
-      "Acts as the user, for at most 15 minutes; its claim `act` names the actor. Null: the user must consent",
-  }),
-}).meta({ id: "OpenedDelegationDto" });
 const page = { 200: { description: "A page, the newest first", schema: pagedResultOf(Delegation) } };
 
 /** One user acts as another one, with a reason and for at most an hour. */
@@ -51,9 +40,9 @@ export const delegationRoutes = [
     details: "The user gets a mail. The caller must hold all permissions of the user.",
     access: afterStepUp(byPerson(inTenant("act-as:users"))),
     params: userIdPath,
-    body: newDelegation,
+    body: NewDelegation,
     creates: "a secret",
-    answers: { 201: { description: "Open, or Requested", schema: opened } },
+    answers: { 201: { description: "Open, or Requested", schema: OpenedDelegation } },
     problems: ["USER_NOT_FOUND", "USER_SELF_CONFLICT", "DELEGATION_FORBIDDEN"],
     async run({ platform, caller, params, body }) {
       const made = await actAs(platform, caller, params.id, body);
@@ -65,9 +54,9 @@ export const delegationRoutes = [
     summary: "Work in a tenant for up to an hour, without a link to it",
     access: afterStepUp(byPerson(acrossTenants("admin:system"))),
     params: z.object({ tenantId: uuid }),
-    body: newDelegation,
+    body: NewDelegation,
     creates: "a secret",
-    answers: { 201: { description: "Open", schema: opened } },
+    answers: { 201: { description: "Open", schema: OpenedDelegation } },
     problems: ["TENANT_NOT_FOUND"],
     async run({ platform, caller, params, body }) {
       const made = await workInTenant(platform, caller, params.tenantId, body);
@@ -88,7 +77,7 @@ export const delegationRoutes = [
     access: forBound(afterStepUp(byPerson(signedIn))),
     params: one,
     creates: "a secret",
-    answers: { 200: { description: "The delegation and its token", schema: opened } },
+    answers: { 200: { description: "The delegation and its token", schema: OpenedDelegation } },
     problems: [
       "DELEGATION_NOT_FOUND",
       "DELEGATION_STATE_CONFLICT",

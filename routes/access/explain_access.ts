@@ -46,7 +46,7 @@ export const explainAccessRoutes = [
     params: userIdPath,
     query: z.object({
       permission,
-      tenantId: uuid.optional().meta({ description: "Absent: the permissions of a global token" }),
+      tenantId: uuid.optional().describe("Absent: the permissions of a global token"),
     }),
     answers,
     problems: ["USER_NOT_FOUND", "TENANT_NOT_FOUND"],

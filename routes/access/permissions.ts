@@ -54,20 +54,16 @@ const PermissionCategorySuggestionResultDto = z.object({
 }).meta({ id: "PermissionCategorySuggestionResultDto" });
 
 const DefaultRolesDto = z.object({
-  roles: z.array(enumName(DEFAULT_ROLES)).max(100).meta({
-    description: "All other catalog roles lose the permission",
-  }),
+  roles: z.array(enumName(DEFAULT_ROLES)).max(100).describe("All other catalog roles lose the permission"),
 }).meta({ id: "DefaultRolesDto" });
 
-const importItem = z.unknown().meta({ description: "An invalid item fails alone" });
+const importItem = z.unknown().describe("An invalid item fails alone");
 
 const PermissionImportRequestDto = z.object({
-  permissions: z.array(importItem).nullish().meta({
-    description: "Mode Permissions: {code, description, category}",
-  }),
-  catalog: z.array(importItem).nullish().meta({
-    description: "Mode Catalog: {category, permissions: [{code, description}]}",
-  }),
+  permissions: z.array(importItem).nullish().describe("Mode Permissions: {code, description, category}"),
+  catalog: z.array(importItem).nullish().describe(
+    "Mode Catalog: {category, permissions: [{code, description}]}",
+  ),
 }).meta({ id: "PermissionImportRequestDto" });
 
 const importedPermission = z.object({ code: z.unknown(), description: z.unknown(), category: z.unknown() });

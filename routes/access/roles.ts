@@ -41,14 +41,14 @@ export const RoleLookupPage = pagedResultOf(
 ).meta({ id: "RoleLookupPage" });
 
 const PreviewRoleDto = z.object({
-  permissionIds: z.array(uuid).max(10_000).meta({ description: "All permissions the role would have" }),
+  permissionIds: z.array(uuid).max(10_000).describe("All permissions the role would have"),
 }).meta({ id: "PreviewRoleDto" });
 
 const PreviewMoveDto = z.object({
   userIds: z.array(uuid).min(1).max(MAX_MOVED),
-  fromRoleId: uuid.nullish().transform((id) => id ?? null).meta({
-    description: "The only role that is taken from its holders; null or absent: all roles are taken",
-  }),
+  fromRoleId: uuid.nullish().transform((id) => id ?? null).describe(
+    "The only role that is taken from its holders; null or absent: all roles are taken",
+  ),
 }).meta({ id: "PreviewMoveDto" });
 
 export const rolesQuery = z.object({ ...listQuery(ROLE_SORTS), isSystemRole: queryBoolean.optional() });

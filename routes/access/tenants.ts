@@ -42,7 +42,7 @@ export const LOOKUP_LIMIT = 50;
 /** `page` and `pageSize` of a list that accepts up to `limit` ids. One page can hold all requested ids. */
 export const lookupPageQuery = (limit = LOOKUP_LIMIT) => ({
   ...pageQuery(limit),
-  pageSize: queryInteger(1, limit).optional().meta({ description: `Default 20, or ${limit} with \`ids\`` }),
+  pageSize: queryInteger(1, limit).optional().describe(`Default 20, or ${limit} with \`ids\``),
 });
 export const lookupPageSize = (o: { pageSize?: number; ids?: string[] }, limit = LOOKUP_LIMIT): number =>
   o.pageSize ?? (o.ids ? limit : 20);

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { acrossTenants, inTenant } from "../../domain/rights/checks.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import type { Caller } from "../../domain/rights/caller.ts";
-import { previewUserImport } from "../../domain/user_data/imports/import_preview.ts";
+import { ImportPreview, previewUserImport } from "../../domain/user_data/imports/import_preview.ts";
 import {
   listUserImports,
   readUserImport,
@@ -18,37 +18,11 @@ import { userIdPath } from "./user_shapes.ts";
 const userEndpoint = endpointsIn("Users");
 const adminEndpoint = endpointsIn("Admin users");
 
-const rowNumber = z.int().meta({ description: "From 1, without the header" });
-const errorText = "The errors of a failed row, joined by `; `";
-
-const UserImportPreviewDto = z.object({
-  columns: z.array(z.string()).meta({ description: "Columns or members of the first rows" }),
-  rows: z.array(z.object({
-    row: rowNumber,
-    values: z.record(z.string(), z.string()).meta({
-      description: "By column; password hashes are hidden, long values cut",
-    }),
-    outcome: z.string().nullable().meta({ description: "Created, Updated, Unchanged or Failed, once known" }),
-    error: z.string().nullable().meta({ description: errorText }),
-  })).meta({ description: "The first ten rows" }),
-  failures: z.array(z.object({
-    row: rowNumber,
-    email: z.string().nullable(),
-    outcome: z.string(),
-    error: z.string().meta({ description: errorText }),
-  })).meta({ description: "The first 100 failed rows" }),
-  isComplete: z.boolean().meta({
-    description: "The outcomes are known: the import has completed, and its result is there",
-  }),
-}).meta({ id: "UserImportPreviewDto" });
-
 const StartImportRequest = z.object({
-  fileId: uuid.meta({
-    description: "An Available CSV or JSON file of the profile document, up to 100,000 rows",
-  }),
-  dryRun: z.boolean().nullish().transform((value) => value ?? false).meta({
-    description: "true checks every row and writes no user",
-  }),
+  fileId: uuid.describe("An Available CSV or JSON file of the profile document, up to 100,000 rows"),
+  dryRun: z.boolean().nullish().transform((value) => value ?? false).describe(
+    "true checks every row and writes no user",
+  ),
 }).meta({ id: "StartUserImportDto" });
 
 const started = {
@@ -124,7 +98,7 @@ export const userImportRoutes = [
       "Files that have ended are left out.",
     access: mayImport,
     params: userIdPath,
-    answers: { 200: { description: "The rows", schema: UserImportPreviewDto } },
+    answers: { 200: { description: "The rows", schema: ImportPreview } },
     problems: ["USER_IMPORT_NOT_FOUND", "FORBIDDEN"],
     run: async ({ platform, caller, params }) => ok(await previewUserImport(platform, caller, params.id)),
   }),

@@ -6,9 +6,8 @@ import {
   namedId,
   requiredRoleIds,
 } from "../../domain/access/users/link_targets.ts";
-import { userName } from "../../domain/access/users/user_details.ts";
 import { USER_SORTS } from "../../domain/access/users/user_list_request.ts";
-import { mailAddress, uuid } from "../../domain/shared/shapes.ts";
+import { uuid } from "../../domain/shared/shapes.ts";
 import { listQuery, queryBoolean, queryInteger } from "../shared/validation.ts";
 
 export const userIdPath = z.object({ id: uuid });
@@ -29,16 +28,9 @@ export const AddTenantUserRequest = z.object({
 export const SetRolesRequest = z.preprocess(
   (given) => Array.isArray(given) ? { roleIds: given.map((role) => role?.id) } : given,
   z.object({
-    roleIds: anyRoleIds.meta({ description: "Empty: none" }),
+    roleIds: anyRoleIds.describe("Empty: none"),
   }).meta({ id: "SetUserRolesDto" }),
 );
-
-export const InviteUserRequest = z.object({
-  email: mailAddress,
-  roleIds: requiredRoleIds,
-  firstName: userName.nullish().transform((value) => value ?? ""),
-  lastName: userName.nullish().transform((value) => value ?? ""),
-}).meta({ id: "InviteUserDto" });
 
 export const usersQuery = {
   ...listQuery(USER_SORTS),
@@ -46,13 +38,11 @@ export const usersQuery = {
   roleName: z.string().normalize("NFC").max(200).optional(),
   isLockedOut: queryBoolean.optional(),
   hasSecondFactor: queryBoolean.optional(),
-  isAdministrator: queryBoolean.optional().meta({
-    description: "Users who may, or may not, change users or roles, or administer the service",
-  }),
-  notSignedInForDays: queryInteger(1, 3650).optional().meta({
-    description: "Users who have not signed in for these days, and are not newer than that",
-  }),
-  externalId: z.string().trim().max(200).optional().meta({
-    description: "Users with exactly this external id",
-  }),
+  isAdministrator: queryBoolean.optional().describe(
+    "Users who may, or may not, change users or roles, or administer the service",
+  ),
+  notSignedInForDays: queryInteger(1, 3650).optional().describe(
+    "Users who have not signed in for these days, and are not newer than that",
+  ),
+  externalId: z.string().trim().max(200).optional().describe("Users with exactly this external id"),
 };

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { ROLE_REFUSALS } from "../../domain/problems/access.ts";
 import { removeUserFactors } from "../../domain/access/factors/remove_factor.ts";
 import { afterStepUp, forBound, inTenant, signedIn } from "../../domain/rights/checks.ts";
 import { createTenantUser, NewUser } from "../../domain/access/users/user_create.ts";
@@ -30,16 +31,14 @@ import { enumName, uuid } from "../../domain/shared/shapes.ts";
 import { endedSessions, removedFactors } from "./admin_sign_in.ts";
 import { versionedAnswer } from "./answers.ts";
 import { Role } from "../../domain/access/roles/roles.ts";
-import {
-  AddTenantUserRequest,
-  InviteUserRequest,
-  SetRolesRequest,
-  userIdPath,
-  userPath,
-  usersQuery,
-} from "./user_shapes.ts";
+import { AddTenantUserRequest, SetRolesRequest, userIdPath, userPath, usersQuery } from "./user_shapes.ts";
 import { linkUserToTenant, requireMayAddUsers } from "../../domain/access/users/links.ts";
-import { inviteUser, resendInvitation, revokeInvitation } from "../../domain/access/invitations/invite.ts";
+import {
+  inviteUser,
+  NewInvitation,
+  resendInvitation,
+  revokeInvitation,
+} from "../../domain/access/invitations/invite.ts";
 import {
   Invitation,
   INVITATION_STATUSES,
@@ -97,9 +96,7 @@ export const usersRoutes = [
     problems: [
       "CROSS_TENANT_FORBIDDEN",
       "TENANT_NOT_FOUND",
-      "ROLE_NOT_FOUND",
-      "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
-      "STEP_UP_REQUIRED_FORBIDDEN",
+      ...ROLE_REFUSALS,
       "USER_ALREADY_EXISTS",
       "USER_EXTERNAL_ID_CONFLICT",
       "TENANT_CAPACITY_REACHED",
@@ -171,9 +168,7 @@ export const usersRoutes = [
     problems: [
       "USER_NOT_FOUND",
       "PRECONDITION_FAILED",
-      "ROLE_NOT_FOUND",
-      "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
-      "STEP_UP_REQUIRED_FORBIDDEN",
+      ...ROLE_REFUSALS,
       "LAST_SYSTEM_ADMIN_CONFLICT",
     ],
     run: async ({ platform, caller, params, body, call }) =>
@@ -293,9 +288,7 @@ export const tenantUsersRoutes = [
       "CROSS_TENANT_FORBIDDEN",
       "USER_NOT_FOUND",
       "TENANT_NOT_FOUND",
-      "ROLE_NOT_FOUND",
-      "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
-      "STEP_UP_REQUIRED_FORBIDDEN",
+      ...ROLE_REFUSALS,
       "USER_ALREADY_ASSIGNED",
       "USER_EXTERNAL_ID_CONFLICT",
       "TENANT_CAPACITY_REACHED",
@@ -328,13 +321,11 @@ export const invitationRoutes = [
     id: "inviteUser",
     summary: "Invite a person to the tenant by mail; the link works for seven days",
     access: mayInvite,
-    body: InviteUserRequest,
+    body: NewInvitation,
     creates: "atomically",
     answers: { 201: { description: "The new invitation", schema: Invitation } },
     problems: [
-      "ROLE_NOT_FOUND",
-      "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
-      "STEP_UP_REQUIRED_FORBIDDEN",
+      ...ROLE_REFUSALS,
       "REGISTRATION_CLOSED_FORBIDDEN",
       "USER_ALREADY_ASSIGNED",
       "TENANT_CAPACITY_REACHED",
@@ -381,9 +372,7 @@ export const invitationRoutes = [
     problems: [
       "INVITATION_NOT_FOUND",
       "INVITATION_CLOSED_CONFLICT",
-      "ROLE_NOT_FOUND",
-      "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
-      "STEP_UP_REQUIRED_FORBIDDEN",
+      ...ROLE_REFUSALS,
       "REGISTRATION_CLOSED_FORBIDDEN",
     ],
     run: async ({ platform, caller, params }) =>

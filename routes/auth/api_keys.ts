@@ -20,9 +20,7 @@ const endpoint = endpointsIn("API keys");
 const ApiKeyDto = KeyRecord.meta({ id: "ApiKeyDto" });
 const ApiKeyCreatedDto = z.object({
   ...KeyRecord.shape,
-  key: z.string().meta({
-    description: "The key, shown only in this answer. Send it as `Authorization: Bearer`",
-  }),
+  key: z.string().describe("The key, shown only in this answer. Send it as `Authorization: Bearer`"),
 }).meta({ id: "ApiKeyCreatedDto" });
 
 const path = "/api/v1/api-keys";

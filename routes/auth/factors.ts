@@ -35,12 +35,12 @@ const PasskeyOptions = z.looseObject({ challenge: z.string() }).meta({
 
 const choice = {
   factors: z.array(z.enum(FACTOR_KINDS)),
-  passkeyOptions: PasskeyOptions.nullable().meta({ description: "null: the user has no passkey" }),
+  passkeyOptions: PasskeyOptions.nullable().describe("null: the user has no passkey"),
 };
 const FactorChoiceDto = z.object(choice).meta({ id: "FactorChoiceDto" });
 const StepUpChoiceDto = z.object({
   ...choice,
-  hasPassword: z.boolean().meta({ description: "True: a code also needs the password" }),
+  hasPassword: z.boolean().describe("True: a code also needs the password"),
 }).meta({ id: "StepUpChoiceDto" });
 
 const credential = {
@@ -96,7 +96,7 @@ export const factorProof = {
 const password = optional(z.string().min(1).max(1024));
 
 const RecoveryCodesDto = z.object({
-  recoveryCodes: z.array(z.string()).meta({ description: "Shown only in this answer; each works once" }),
+  recoveryCodes: z.array(z.string()).describe("Shown only in this answer; each works once"),
 }).meta({ id: "RecoveryCodesDto" });
 
 const endpoint = endpointsIn("Sign-in");
@@ -168,9 +168,9 @@ export const factorRoutes = [
         description: "The passkey is a second factor now",
         schema: z.object({
           factor: Factor,
-          recoveryCodes: z.array(z.string()).nullable().meta({
-            description: "Shown only in this answer; null: the user already has some",
-          }),
+          recoveryCodes: z.array(z.string()).nullable().describe(
+            "Shown only in this answer; null: the user already has some",
+          ),
         }).meta({ id: "AddedPasskeyDto" }),
       },
     },

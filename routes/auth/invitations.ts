@@ -16,14 +16,13 @@ const OfferedInvitationDto = z.object({
   email: z.string(),
   tenantName: z.string(),
   expiresAt: z.iso.datetime(),
-  account: z.enum(["New", "Password", "SignedIn"]).meta({
-    description:
-      "What accepting needs. New: a password to choose. Password: the password of the account with this " +
+  account: z.enum(["New", "Password", "SignedIn"]).describe(
+    "What accepting needs. New: a password to choose. Password: the password of the account with this " +
       "email. SignedIn: that account has no password, so its owner accepts signed in",
-  }),
-  hasSecondFactor: z.boolean().meta({
-    description: "True: the password of the account needs a code too; who uses a passkey accepts signed in",
-  }),
+  ),
+  hasSecondFactor: z.boolean().describe(
+    "True: the password of the account needs a code too; who uses a passkey accepts signed in",
+  ),
   looks: HostedLooksDto,
 }).meta({ id: "OfferedInvitationDto" });
 

@@ -32,10 +32,9 @@ export const ownAccountRoutes = [
     summary: "Read the caller's profile, roles and permissions",
     access: forActing(forSelf(byPerson(signedIn))),
     query: z.object({
-      maxTenants: queryInteger(0, MAX_TENANTS).optional().meta({
-        description:
-          "The maximum number of `tenants`; absent: all. GET /api/v1/auth/tenants finds the others",
-      }),
+      maxTenants: queryInteger(0, MAX_TENANTS).optional().describe(
+        "The maximum number of `tenants`; absent: all. GET /api/v1/auth/tenants finds the others",
+      ),
     }),
     answers: { 200: { etag: true, description: "The caller", schema: Profile } },
     async run({ db, caller, query: { maxTenants } }) {

@@ -26,6 +26,28 @@ const endpoint = endpointsIn("Sign-in");
 
 const FOLDER = "/api/v1/auth/oidc";
 const provider = z.object({ provider: z.string().min(1).max(40) });
+/** The end of a sign-in, with the browser that began it. */
+const finish = {
+  query: z.object({ state: z.string().max(200).default("") }),
+  answers: {
+    ...refusedAnswers,
+    200: { ...signInAnswers[200], alsoAs: ["text/html"] },
+    303: {
+      description: "Redirect to `returnTo`, with `#code=` for the exchange or `#error=` and an error code",
+    },
+  },
+};
+const finishProblems = [
+  "OIDC_PROVIDER_NOT_FOUND",
+  "OIDC_STATE_INVALID",
+  "OIDC_REFUSED_UNAUTHORIZED",
+  "OIDC_EMAIL_UNVERIFIED_FORBIDDEN",
+  "OIDC_USER_UNKNOWN_FORBIDDEN",
+  "OIDC_IDENTITY_CONFLICT",
+  "SIGN_IN_DOMAIN_FORBIDDEN",
+  "TENANT_CAPACITY_REACHED",
+  "TENANT_FORBIDDEN",
+] as const;
 
 /** Sign-in with an OpenID provider: list of providers, start, callback, and exchange of the code for tokens. */
 export const oidcRoutes = [
@@ -50,14 +72,11 @@ export const oidcRoutes = [
     access: anyone,
     params: provider,
     query: z.object({
-      test: z.string().max(200).optional().meta({
-        description: "The ticket of a test of a tenant's provider",
-      }),
-      returnTo: z.string().max(2000).optional().meta({
-        description:
-          "Where the browser is redirected after the sign-in, with `#code=` or `#error=`: a path of the service, or " +
+      test: z.string().max(200).optional().describe("The ticket of a test of a tenant's provider"),
+      returnTo: z.string().max(2000).optional().describe(
+        "Where the browser is redirected after the sign-in, with `#code=` or `#error=`: a path of the service, or " +
           "a URL of an origin in OIDC_RETURN_ORIGINS. Absent: the callback answers the tokens.",
-      }),
+      ),
       tenantId: uuid.optional(),
       global: queryBoolean.default(false),
     }),
@@ -89,27 +108,12 @@ export const oidcRoutes = [
     summary: "The callback of an OpenID provider",
     access: anyone,
     params: provider,
-    query: z.object({ state: z.string().max(200).default("") }),
-    answers: {
-      ...refusedAnswers,
-      200: { ...signInAnswers[200], alsoAs: ["text/html"] },
-      303: {
-        description: "Redirect to `returnTo`, with `#code=` for the exchange or `#error=` and an error code",
-      },
-    },
+    ...finish,
     problems: [
-      "OIDC_PROVIDER_NOT_FOUND",
-      "OIDC_STATE_INVALID",
-      "OIDC_REFUSED_UNAUTHORIZED",
-      "OIDC_EMAIL_UNVERIFIED_FORBIDDEN",
-      "OIDC_USER_UNKNOWN_FORBIDDEN",
-      "OIDC_IDENTITY_CONFLICT",
+      ...finishProblems,
       "OIDC_PROVIDER_UNAVAILABLE",
-      "SIGN_IN_DOMAIN_FORBIDDEN",
       "SIGN_IN_SECRETS_UNAVAILABLE",
-      "TENANT_CAPACITY_REACHED",
       "ACCOUNT_LOCKED_UNAUTHORIZED",
-      "TENANT_FORBIDDEN",
       "SECOND_FACTOR_REQUIRED_UNAUTHORIZED",
       "PROVIDER_FACTOR_REQUIRED_FORBIDDEN",
     ],
@@ -146,7 +150,6 @@ export const oidcRoutes = [
 ] as const;
 
 const SAML_FOLDER = "/api/v1/auth/saml";
-const params = z.object({ provider: z.string().min(1).max(40) });
 /** The limits of an answer apply to its text; a form holds it in base64 and with escapes. */
 const MAX_FORM_BYTES = 512 * 1024;
 
@@ -156,12 +159,12 @@ export const samlRoutes = [
     id: "startSamlSignIn",
     summary: "Redirect the browser to a SAML provider",
     access: anyone,
-    params,
+    params: provider,
     query: z.object({
-      test: z.string().max(200).optional().meta({ description: "The ticket of a test of the provider" }),
-      returnTo: z.string().max(2000).optional().meta({
-        description: "As for an OpenID provider, with the exchange of the code there",
-      }),
+      test: z.string().max(200).optional().describe("The ticket of a test of the provider"),
+      returnTo: z.string().max(2000).optional().describe(
+        "As for an OpenID provider, with the exchange of the code there",
+      ),
     }),
     answers: {
       ...refusedAnswers,
@@ -179,7 +182,7 @@ export const samlRoutes = [
     summary: "The answer of a SAML provider (HTTP-POST binding)",
     details: "Only signed assertions that answer a sign-in that was started here are accepted.",
     access: anyone,
-    params,
+    params: provider,
     content: { form: z.object({ SAMLResponse: z.string(), RelayState: z.string().optional() }) },
     bodyLimit: MAX_FORM_BYTES,
     answers: {
@@ -203,27 +206,9 @@ export const samlRoutes = [
     id: "finishSamlSignIn",
     summary: "The end of a sign-in with a SAML provider",
     access: anyone,
-    params,
-    query: z.object({ state: z.string().max(200).default("") }),
-    answers: {
-      ...refusedAnswers,
-      200: { ...signInAnswers[200], alsoAs: ["text/html"] },
-      303: {
-        description: "Redirect to `returnTo`, with `#code=` for the exchange or `#error=` and an error code",
-      },
-    },
-    problems: [
-      "OIDC_PROVIDER_NOT_FOUND",
-      "OIDC_STATE_INVALID",
-      "OIDC_REFUSED_UNAUTHORIZED",
-      "OIDC_EMAIL_UNVERIFIED_FORBIDDEN",
-      "OIDC_USER_UNKNOWN_FORBIDDEN",
-      "OIDC_IDENTITY_CONFLICT",
-      "SIGN_IN_DOMAIN_FORBIDDEN",
-      "TENANT_CAPACITY_REACHED",
-      "TENANT_FORBIDDEN",
-      "SECOND_FACTOR_REQUIRED_UNAUTHORIZED",
-    ],
+    params: provider,
+    ...finish,
+    problems: [...finishProblems, "SECOND_FACTOR_REQUIRED_UNAUTHORIZED"],
     run: ({ platform, params, query: { state }, call }) =>
       withRefusalPage(platform, call, params, async () => {
         const browser = returnedBrowser(platform, call, state);
@@ -235,7 +220,7 @@ export const samlRoutes = [
     id: "readSamlMetadata",
     summary: "The service's SAML metadata for a provider, also one that is not enabled",
     access: anyone,
-    params,
+    params: provider,
     answers: { 200: { description: "The metadata", contentType: "application/samlmetadata+xml" } },
     problems: ["OIDC_PROVIDER_NOT_FOUND"],
     run: async ({ platform, params }) =>

@@ -30,9 +30,9 @@ const token = z.string().min(1).max(200);
 /** The tenant to join, by its id or by a client of its own. */
 const where = {
   tenantId: uuid.optional(),
-  clientId: z.string().min(1).max(200).optional().meta({
-    description: "An OAuth client of the tenant, instead of tenantId",
-  }),
+  clientId: z.string().min(1).max(200).optional().describe(
+    "An OAuth client of the tenant, instead of tenantId",
+  ),
 };
 const NO_TENANT = "00000000-0000-0000-0000-000000000000";
 

@@ -20,12 +20,10 @@ const endpoint = endpointsIn("Service accounts");
 
 const tenants = z.union([z.literal("all"), z.array(uuid).min(1).max(1000)], {
   error: 'expected "all" or a list of 1 to 1000 tenant ids',
-}).meta({
-  description: 'Tenants it acts in; "all": every active tenant, also future ones, except the platform',
-});
-const secret = z.string().meta({
-  description: "The secret, shown only in this answer. Send it as `Authorization: Bearer`",
-});
+}).describe('Tenants it acts in; "all": every active tenant, also future ones, except the platform');
+const secret = z.string().describe(
+  "The secret, shown only in this answer. Send it as `Authorization: Bearer`",
+);
 const account = {
   ...KeyRecord.shape,
   clientId: z.string(),

@@ -6,24 +6,23 @@ import { instant } from "../../domain/shared/shapes.ts";
 import { listQuery, queryInteger } from "../shared/validation.ts";
 
 /** Sent back with a sign-in, so that the service knows the device. */
-export const deviceToken = z.string().max(200).nullish().transform((value) => value ?? null).meta({
-  description: "`deviceToken` of this device's last sign-in; it goes on when others lock the account",
-});
+export const deviceToken = z.string().max(200).nullish().transform((value) => value ?? null).describe(
+  "`deviceToken` of this device's last sign-in; it goes on when others lock the account",
+);
 
 export const SignInDto = Profile.extend({
   accessToken: z.string(),
   tokenType: z.literal("Bearer"),
-  expiresIn: z.int().meta({ description: "Seconds until the access token expires" }),
+  expiresIn: z.int().describe("Seconds until the access token expires"),
   refreshToken: z.string(),
-  refreshExpiresIn: z.int().meta({ description: "Seconds until the refresh token expires" }),
-  deviceToken: z.string().optional().meta({
-    description:
-      "Secret of this device for 90 days, to send with its next sign-in; absent after a refresh or switch",
-  }),
+  refreshExpiresIn: z.int().describe("Seconds until the refresh token expires"),
+  deviceToken: z.string().optional().describe(
+    "Secret of this device for 90 days, to send with its next sign-in; absent after a refresh or switch",
+  ),
 }).meta({ id: "SignInDto" });
 
 export const OpenIdProviderDto = z.object({
-  name: z.string().meta({ description: "As in the sign-in URL" }),
+  name: z.string().describe("As in the sign-in URL"),
   displayName: z.string(),
   signInUrl: z.url(),
 }).meta({ id: "OpenIdProviderDto" });
@@ -31,22 +30,18 @@ export const OpenIdProviderDto = z.object({
 /** The list of API keys or service accounts. */
 export const keysQuery = z.object({
   ...listQuery(KEY_SORTS),
-  unusedForDays: queryInteger(1, 3650).optional().meta({
-    description: "Neither used nor created in these days",
-  }),
-  expiresWithinDays: queryInteger(1, 3650).optional().meta({
-    description: "Good now, and expired after these days",
-  }),
+  unusedForDays: queryInteger(1, 3650).optional().describe("Neither used nor created in these days"),
+  expiresWithinDays: queryInteger(1, 3650).optional().describe("Good now, and expired after these days"),
 });
 
 /** The end of a new API key or service account. */
 export const newExpiry = instant.nullish().transform((value) => value ?? null)
-  .meta({ description: `At most ${MAX_LIFE_DAYS} days ahead; absent: never` });
+  .describe(`At most ${MAX_LIFE_DAYS} days ahead; absent: never`);
 
 export const RotateKeyRequest = z.object({
-  overlapSeconds: z.int().min(0).max(MAX_OVERLAP_SECONDS).default(0).meta({
-    description: "How long the former secret stays good; a secret before it ends at once",
-  }),
+  overlapSeconds: z.int().min(0).max(MAX_OVERLAP_SECONDS).default(0).describe(
+    "How long the former secret stays good; a secret before it ends at once",
+  ),
 }).meta({ id: "RotateKeyRequest" });
 
 export const JsonWebKeySet = z.object({

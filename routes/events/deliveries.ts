@@ -29,18 +29,16 @@ const path = "/api/v1/webhook-endpoints/{id}";
 const access = inTenant("manage:webhooks");
 const ofAll = inTenantOrService("manage:webhooks");
 const params = z.object({ id: uuid });
-const dryRun = z.boolean().nullish().transform((value) => value ?? false).meta({
-  description: "Only counts",
-});
+const dryRun = z.boolean().nullish().transform((value) => value ?? false).describe("Only counts");
 const optional = <T extends z.ZodType>(schema: T) =>
   schema.nullish().transform((value) => value ?? undefined);
 const redelivered = {
   200: {
     description: "How many failed, and how many are due now",
     schema: z.object({
-      matched: z.int().meta({ description: `Failed deliveries, counted up to ${MAX_REDELIVERED}` }),
-      redelivered: z.int().meta({ description: "Deliveries that are due now" }),
-      jobId: z.guid().nullable().meta({ description: "The job that sends them, if there are many" }),
+      matched: z.int().describe(`Failed deliveries, counted up to ${MAX_REDELIVERED}`),
+      redelivered: z.int().describe("Deliveries that are due now"),
+      jobId: z.guid().nullable().describe("The job that sends them, if there are many"),
     }).meta({ id: "RedeliverFailedResponse" }),
   },
 };
@@ -58,8 +56,8 @@ export const deliveryRoutes = [
       ...ofTenant,
       endpointId: uuid.optional(),
       status: enumName(DELIVERY_STATUSES).optional(),
-      from: queryInstant.optional().meta({ description: IN_PERIOD }),
-      to: queryInstant.optional().meta({ description: IN_PERIOD }),
+      from: queryInstant.optional().describe(IN_PERIOD),
+      to: queryInstant.optional().describe(IN_PERIOD),
     }),
     answers: { 200: { description: "A page", schema: pagedResultOf(EndpointDelivery) } },
     run: async ({ db, caller, query }) => ok(await listAllDeliveries(db, caller, query)),
@@ -72,8 +70,8 @@ export const deliveryRoutes = [
     query: z.object(ofTenant),
     body: z.object({
       endpointId: optional(uuid),
-      from: optional(instant).meta({ description: "When they failed, at the earliest" }),
-      to: optional(instant).meta({ description: "When they failed, at the latest" }),
+      from: optional(instant).describe("When they failed, at the earliest"),
+      to: optional(instant).describe("When they failed, at the latest"),
       dryRun,
     }).meta({ id: "RedeliverAllFailedRequest" }),
     creates: "atomically",

@@ -34,12 +34,12 @@ export const eventRoutes = [
       "Without a tenant, a service account names one of its tenants in `tenantId`, and a holder of admin:system any tenant.",
     creates: "atomically",
     body: z.object({
-      type: z.string().min(1).max(MAX_TYPE_LENGTH).meta({
-        description: "Such as `invoice.paid`; no type of the service or of an extension",
-      }),
+      type: z.string().min(1).max(MAX_TYPE_LENGTH).describe(
+        "Such as `invoice.paid`; no type of the service or of an extension",
+      ),
       tenantId: uuid.nullish().transform((id) => id ?? undefined)
-        .meta({ description: "Absent: the tenant of the request" }),
-      data: anyObject.meta({ description: "At most 64 KiB of JSON" }),
+        .describe("Absent: the tenant of the request"),
+      data: anyObject.describe("At most 64 KiB of JSON"),
       key: requiredName(200).nullish().transform((key) => key ?? undefined),
     }).meta({ id: "PublishEventRequest" }),
     answers: {
@@ -77,7 +77,7 @@ export const eventRoutes = [
         description: "The events, oldest first",
         schema: z.object({
           items: z.array(PublishResult),
-          next: z.string().meta({ description: "The `after` of the next request" }),
+          next: z.string().describe("The `after` of the next request"),
         }).meta({ id: "EventPageDto" }),
       },
     },
@@ -107,7 +107,7 @@ const EventTypeDto = z.object({
   type: z.string(),
   description: z.string(),
   example: z.object({ type: z.string(), timestamp: z.iso.datetime(), tenantId: z.guid(), data: z.unknown() })
-    .meta({ description: "An example body" }),
+    .describe("An example body"),
 }).meta({ id: "EventTypeDto" });
 
 const timestamp = "2026-01-31T12:00:00.000Z";

@@ -15,9 +15,9 @@ import { ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { enumName, uuid } from "../../domain/shared/shapes.ts";
 import { pagedResultOf, pageQuery, queryBoolean, queryInstant } from "../shared/validation.ts";
-import { FileProfileDto, ofFile, PurgeRequest, RetentionRequest } from "./shapes.ts";
+import { FileProfileDto, ofFile, PurgeRequest } from "./shapes.ts";
 import { purgeFile } from "../../domain/files/purge_file.ts";
-import { changeRetention } from "../../domain/files/retention.ts";
+import { changeRetention, RetentionChange } from "../../domain/files/retention.ts";
 
 const endpoint = endpointsIn("Files");
 
@@ -32,19 +32,17 @@ export const listRoutes = [
     query: z.object({
       ...pageQuery(),
       status: enumName(FILE_STATUSES).optional(),
-      purgeKind: enumName(PURGE_KINDS).optional().meta({
-        description: "Only Purged files: rejected by the service, expired, or purged on request",
-      }),
+      purgeKind: enumName(PURGE_KINDS).optional().describe(
+        "Only Purged files: rejected by the service, expired, or purged on request",
+      ),
       profile: z.string().max(64).optional(),
-      search: z.string().max(200).optional().meta({ description: "Part of the file name" }),
+      search: z.string().max(200).optional().describe("Part of the file name"),
       createdBy: uuid.optional(),
       legalHold: queryBoolean.optional(),
       retentionClass: enumName(RETENTION_CLASSES).optional(),
       fromDate: queryInstant.optional(),
-      toDate: queryInstant.optional().meta({ description: "Inclusive" }),
-      isProduct: queryBoolean.optional().meta({
-        description: "true: product files, which all tenants share",
-      }),
+      toDate: queryInstant.optional().describe("Inclusive"),
+      isProduct: queryBoolean.optional().describe("true: product files, which all tenants share"),
     }),
     answers: { 200: { description: "A page of files", schema: pagedResultOf(FileRecord) } },
     problems: ["FORBIDDEN"],
@@ -89,7 +87,7 @@ export const retentionRoutes = [
     summary: "Extend the retention of a file, or set or release its legal hold",
     access: inFileModule("retain:files"),
     ...ofFile,
-    body: RetentionRequest,
+    body: RetentionChange,
     answers: { 200: { etag: true, description: "The file", schema: FileRecord } },
     problems: [
       "FILE_NOT_FOUND",

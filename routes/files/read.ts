@@ -5,6 +5,7 @@ import { isPersonalExport } from "../../domain/files/profiles.ts";
 import { listScanAttempts, ScanAttempt } from "../../domain/files/scan_attempts.ts";
 import { readScannerStatus, ScannerReport } from "../../domain/files/scanner_status.ts";
 import { z } from "zod";
+import { FILE_REFUSALS } from "../../domain/problems/files.ts";
 import { created, noContent, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import {
@@ -63,9 +64,7 @@ export const readRoutes = [
     answers: { 200: { description: "The URL and its expiry", schema: FileDownload } },
     problems: [
       "FILE_NOT_FOUND",
-      "FILE_NOT_AVAILABLE_CONFLICT",
-      "FILE_INFECTED_CONFLICT",
-      "FILE_PURGED_CONFLICT",
+      ...FILE_REFUSALS,
       "FORBIDDEN",
       "STEP_UP_REQUIRED_FORBIDDEN",
     ],
@@ -110,9 +109,7 @@ export const referenceRoutes = [
     },
     problems: [
       "FILE_NOT_FOUND",
-      "FILE_NOT_AVAILABLE_CONFLICT",
-      "FILE_INFECTED_CONFLICT",
-      "FILE_PURGED_CONFLICT",
+      ...FILE_REFUSALS,
       "FORBIDDEN",
     ],
     async run({ platform, db, caller, params, body }) {
@@ -164,9 +161,7 @@ export const renditionRoutes = [
     problems: [
       "FILE_NOT_FOUND",
       "FILE_CONTENT_TYPE_NOT_ALLOWED_UNPROCESSABLE",
-      "FILE_NOT_AVAILABLE_CONFLICT",
-      "FILE_INFECTED_CONFLICT",
-      "FILE_PURGED_CONFLICT",
+      ...FILE_REFUSALS,
       "FORBIDDEN",
     ],
     async run({ platform, db, caller, params, body }) {
@@ -181,9 +176,9 @@ export const renditionRoutes = [
     params: ofFile.params.extend({ name: z.string().min(1).max(64) }),
     find: ofFile.find,
     query: z.object({
-      redirect: queryBoolean.default(true).meta({
-        description: "false: answers the address as JSON, for pages that read it by script",
-      }),
+      redirect: queryBoolean.default(true).describe(
+        "false: answers the address as JSON, for pages that read it by script",
+      ),
     }),
     answers: {
       200: { description: "The address, with redirect=false", schema: FileDownload },
@@ -193,9 +188,7 @@ export const renditionRoutes = [
       "FILE_NOT_FOUND",
       "FILE_RENDITION_NOT_FOUND",
       "FILE_RENDITION_NOT_READY_CONFLICT",
-      "FILE_NOT_AVAILABLE_CONFLICT",
-      "FILE_INFECTED_CONFLICT",
-      "FILE_PURGED_CONFLICT",
+      ...FILE_REFUSALS,
       "FORBIDDEN",
     ],
     async run({ platform, db, caller, params, query }) {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { DOWNLOAD_PURPOSES } from "../../domain/files/download.ts";
-import { readVisibleFile, RETENTION_CLASSES } from "../../domain/files/file.ts";
+import { readVisibleFile } from "../../domain/files/file.ts";
 import { MAX_PARTS } from "../../domain/files/parts.ts";
 import { isJobReason } from "../../domain/files/purge_reasons.ts";
 import type { Caller } from "../../domain/rights/caller.ts";
@@ -8,7 +8,7 @@ import { PICTURE_FITS, PICTURE_FORMATS } from "../../infra/pictures/pictures.ts"
 import { isUuid } from "../../domain/shared/ids.ts";
 import type { FindInput } from "../shared/endpoint.ts";
 import { pageQuery } from "../shared/validation.ts";
-import { enumName, instant, uuid } from "../../domain/shared/shapes.ts";
+import { enumName, uuid } from "../../domain/shared/shapes.ts";
 
 const time = z.iso.datetime();
 
@@ -45,10 +45,8 @@ const RenditionSize = z.object({
 export const FileProfileDto = z.object({
   name: z.string(),
   maxBytes: z.int(),
-  contentTypes: z.array(z.string()).meta({ description: "Allowed media types" }),
-  renditions: z.record(z.string(), RenditionSize).meta({
-    description: "Sizes of pictures of its files, by name",
-  }),
+  contentTypes: z.array(z.string()).describe("Allowed media types"),
+  renditions: z.record(z.string(), RenditionSize).describe("Sizes of pictures of its files, by name"),
 }).meta({ id: "FileProfile" });
 
 export const FileDownload = z.object({ url: z.url(), expiresAt: time }).meta({ id: "FileDownload" });
@@ -61,16 +59,6 @@ export const ReferenceRequest = z.object({
   scope: z.string().trim().min(1).max(100),
   ownerId: z.string().trim().min(1).max(200),
 }).meta({ id: "ReferenceRequest" });
-
-export const RetentionRequest = z.object({
-  retentionClass: enumName(RETENTION_CLASSES).nullish(),
-  retainUntil: instant.nullish(),
-  legalHold: z.boolean().nullish(),
-  reason: z.string().max(1000).nullish(),
-}).meta({
-  id: "RetentionRequest",
-  description: "Omitted fields keep their values; retainUntil null removes the date.",
-});
 
 export const PurgeRequest = z.object({
   reason: z.string().trim().min(1).max(1000).refine(

@@ -1,3 +1,4 @@
+import { FILE_REFUSALS } from "../../domain/problems/files.ts";
 import { inFileModule } from "../../domain/rights/checks.ts";
 import { completeFile } from "../../domain/files/complete.ts";
 import { FileRecord, fileRecord } from "../../domain/files/file.ts";
@@ -43,9 +44,7 @@ export const uploadRoutes = [
       "FILE_NOT_FOUND",
       "FILE_NOT_UPLOADED_CONFLICT",
       "FILE_UPLOAD_EXPIRED_CONFLICT",
-      "FILE_NOT_AVAILABLE_CONFLICT",
-      "FILE_INFECTED_CONFLICT",
-      "FILE_PURGED_CONFLICT",
+      ...FILE_REFUSALS,
       "FILE_STORAGE_UNAVAILABLE",
       "FORBIDDEN",
     ],
@@ -67,9 +66,7 @@ export const uploadRoutes = [
       "FILE_NOT_UPLOADED_CONFLICT",
       "FILE_UPLOAD_EXPIRED_CONFLICT",
       "FILE_SIZE_MISMATCH_UNPROCESSABLE",
-      "FILE_NOT_AVAILABLE_CONFLICT",
-      "FILE_INFECTED_CONFLICT",
-      "FILE_PURGED_CONFLICT",
+      ...FILE_REFUSALS,
       "FILE_STORAGE_UNAVAILABLE",
       "FORBIDDEN",
     ],

@@ -34,7 +34,7 @@ const byId = z.object({ id: uuid });
 
 const AddToBatchRequest = z.object({
   jobs: jobItems.default([]),
-  close: z.boolean().default(false).meta({ description: "No more jobs follow" }),
+  close: z.boolean().default(false).describe("No more jobs follow"),
 }).refine(({ jobs, close }) => jobs.length > 0 || close, {
   path: ["jobs"],
   error: "expected at least one job, or close: true",

@@ -30,8 +30,8 @@ import type { Call } from "../shared/call.ts";
 const isAbsent = (value: unknown) => value === undefined || value === null;
 
 export const RetryRequest = z.object({
-  args: z.unknown().optional().meta({ description: "The arguments as JSON" }),
-  serializedArgs: z.string().nullish().meta({ description: "The arguments as a string that holds JSON" }),
+  args: z.unknown().optional().describe("The arguments as JSON"),
+  serializedArgs: z.string().nullish().describe("The arguments as a string that holds JSON"),
 }).refine(
   ({ args, serializedArgs }) => isAbsent(args) || isAbsent(serializedArgs),
   { path: ["args"], error: "expected either args or serializedArgs, not both" },
@@ -58,9 +58,7 @@ const filters = {
 };
 const FILTERS = Object.keys(filters) as (keyof typeof filters)[];
 const all = z.boolean().nullish();
-const dryRun = z.boolean().nullish().transform((value) => value ?? false).meta({
-  description: "Only counts",
-});
+const dryRun = z.boolean().nullish().transform((value) => value ?? false).describe("Only counts");
 
 const NO_FILTER = `expected one of ${FILTERS.join(", ")}, or all: true`;
 
@@ -70,7 +68,7 @@ const RetryManyRequest = z.object({
   errorContains: orNull(filters.errorContains),
   failedFrom: orNull(filters.failedFrom),
   failedTo: orNull(filters.failedTo),
-  all: all.meta({ description: "Required if no filter is given" }),
+  all: all.describe("Required if no filter is given"),
   dryRun,
 }).refine(
   (body) => body.all || FILTERS.some((name) => body[name] !== null),
@@ -81,7 +79,7 @@ const RetryManyResponse = z.object({
   matched: z.int(),
   retried: z.int(),
   dryRun: z.boolean(),
-  jobIds: z.array(z.guid()).meta({ description: "Ids of the first 100 new jobs" }),
+  jobIds: z.array(z.guid()).describe("Ids of the first 100 new jobs"),
 }).meta({ id: "RetryDeadLettersResponse" });
 
 const PurgeRequest = z.object({
@@ -95,9 +93,9 @@ const PurgeRequest = z.object({
   errorContains: filters.errorContains.nullish(),
   failedFrom: filters.failedFrom.nullish(),
   failedTo: filters.failedTo.nullish(),
-  expectedCount: z.int().min(0).nullish().meta({
-    description: "The number that must match; otherwise 409 and nothing is deleted",
-  }),
+  expectedCount: z.int().min(0).nullish().describe(
+    "The number that must match; otherwise 409 and nothing is deleted",
+  ),
   all,
   dryRun,
 }).meta({
@@ -109,7 +107,7 @@ const PurgeRequest = z.object({
 
 const PurgeResponse = z.object({
   purged: z.int(),
-  matched: z.int().optional().meta({ description: "Only for a dry run" }),
+  matched: z.int().optional().describe("Only for a dry run"),
 }).meta({ id: "PurgeDeadLettersResponse" });
 
 /**
@@ -152,13 +150,12 @@ export const deadLetterRoutes = [
       ...pageQuery(),
       ...ofTenant,
       jobTypeName: z.string().max(200).optional(),
-      errorPattern: z.string().max(600).optional().meta({ description: "The errorPattern of a group" }),
-      errorContains: z.string().max(500).optional().meta({
-        description:
-          "Part of the error, in any letter case. Without `failedFrom`, only the last 5,000 dead letters are " +
+      errorPattern: z.string().max(600).optional().describe("The errorPattern of a group"),
+      errorContains: z.string().max(500).optional().describe(
+        "Part of the error, in any letter case. Without `failedFrom`, only the last 5,000 dead letters are " +
           "searched. If there are that many, the header `Steward-Searched-From` has the time of the first one that was " +
           "searched",
-      }),
+      ),
       failedFrom: queryInstant.optional(),
       failedTo: queryInstant.optional(),
       isRetried: queryBoolean.optional(),

@@ -90,10 +90,10 @@ export const jobStatisticsRoutes = [
     query: z.object({
       ...ofTenant,
       window,
-      from: queryInstant.optional().meta({
-        description: "Instead of `window`: start of the period, of which the last 15 days are kept",
-      }),
-      to: queryInstant.optional().meta({ description: "Its end; absent: now" }),
+      from: queryInstant.optional().describe(
+        "Instead of `window`: start of the period, of which the last 15 days are kept",
+      ),
+      to: queryInstant.optional().describe("Its end; absent: now"),
     }),
     answers: { 200: { description: "The whole period and one entry per interval", schema: JobTypeStats } },
     problems: ["JOB_TYPE_UNKNOWN"],

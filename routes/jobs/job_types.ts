@@ -35,7 +35,7 @@ const rateLimit = z.object({
 });
 const push = z.object({
   url: z.url({ protocol: /^https?$/, error: "expected an http or https URL" }).max(2_000),
-}).meta({ description: "Jobs are sent to this URL as Standard Webhooks, instead of being claimed" });
+}).describe("Jobs are sent to this URL as Standard Webhooks, instead of being claimed");
 const ARGS_SCHEMA = {
   type: ["object", "null"],
   description: "JSON Schema (2020-12) of the arguments; `format` is not checked",
@@ -49,9 +49,7 @@ const PutJobTypeRequest = z.object({
   maxRetries: z.int().min(0).max(25).nullish(),
   concurrency: z.int().min(1).max(100_000).nullish(),
   rateLimit: rateLimit.nullish(),
-  secretArgs: z.array(path).max(50).nullish().meta({
-    description: "Stored as given and always shown as `***`",
-  }),
+  secretArgs: z.array(path).max(50).nullish().describe("Stored as given and always shown as `***`"),
   push: push.nullish(),
 }).meta({
   id: "PutJobTypeRequest",
@@ -61,7 +59,7 @@ const PutJobTypeRequest = z.object({
 
 const DeclaredJobTypeDto = z.object({
   name: z.string(),
-  tenantId: z.guid().nullable().meta({ description: "Null: declared for all tenants" }),
+  tenantId: z.guid().nullable().describe("Null: declared for all tenants"),
   description: z.string().nullable(),
   argsSchema: anyObject.nullable().meta({ ...ARGS_SCHEMA }),
   timeoutSeconds: z.int(),
@@ -73,10 +71,9 @@ const DeclaredJobTypeDto = z.object({
   createdBy: z.guid().nullable(),
   createdAt: timestamp,
   updatedAt: timestamp,
-  secret: z.string().optional().meta({
-    description:
-      "Signing key of pushes (Standard Webhooks); shown only when `push` is set for the first time or again",
-  }),
+  secret: z.string().optional().describe(
+    "Signing key of pushes (Standard Webhooks); shown only when `push` is set for the first time or again",
+  ),
 }).meta({ id: "DeclaredJobTypeDto", description: "A job type whose handler runs outside of the service" });
 
 const access = inTenantOrService("manage:job-types");

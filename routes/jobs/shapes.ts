@@ -11,12 +11,12 @@ const type = enumName(JOB_TYPES);
 const priority = enumName(PRIORITIES);
 /** Tenant filter of lists, statistics and bulk changes. */
 export const ofTenant = {
-  tenantId: uuid.optional().meta({ description: "Filter for system administrators" }),
+  tenantId: uuid.optional().describe("Filter for system administrators"),
 };
 /** Tenants of a list that shows the caller's own unless a system administrator asks for others. */
 export const ofTenants = {
   ...ofTenant,
-  everywhere: queryBoolean.default(false).meta({ description: "All tenants, for system administrators" }),
+  everywhere: queryBoolean.default(false).describe("All tenants, for system administrators"),
 };
 /** Filters of lists and counts of jobs, besides the status and those of `furtherJobFilters`. */
 export const jobFilters = {
@@ -27,24 +27,20 @@ export const jobFilters = {
 };
 export const furtherJobFilters = {
   ...ofTenant,
-  jobTypeName: z.string().max(200).optional().meta({ description: "Exact name of the job type" }),
-  hideInternal: queryBoolean.default(false).meta({
-    description: "Leaves out jobs of types that only the service enqueues, such as scans and deliveries",
-  }),
-  from: queryInstant.optional().meta({ description: "First creation time, inclusive" }),
-  to: queryInstant.optional().meta({ description: "Last creation time, inclusive" }),
-  errorContains: z.string().max(500).optional().meta({
-    description:
-      "Part of the error of a failed or dead-lettered job, in any letter case; other jobs do not match. Without " +
+  jobTypeName: z.string().max(200).optional().describe("Exact name of the job type"),
+  hideInternal: queryBoolean.default(false).describe(
+    "Leaves out jobs of types that only the service enqueues, such as scans and deliveries",
+  ),
+  from: queryInstant.optional().describe("First creation time, inclusive"),
+  to: queryInstant.optional().describe("Last creation time, inclusive"),
+  errorContains: z.string().max(500).optional().describe(
+    "Part of the error of a failed or dead-lettered job, in any letter case; other jobs do not match. Without " +
       "`from`, `createdBy`, `traceId` and an argument, only the last 5,000 failed and dead-lettered jobs are searched. " +
       "If there are that many, the header `Steward-Searched-From` has the creation time of the first one that was searched",
-  }),
-  createdBy: uuid.optional(),
-  traceId: z.string().toLowerCase().regex(/^[0-9a-f]{32}$/, "expected 32 hexadecimal digits").optional().meta(
-    {
-      description: "W3C trace id of the request that enqueued the jobs",
-    },
   ),
+  createdBy: uuid.optional(),
+  traceId: z.string().toLowerCase().regex(/^[0-9a-f]{32}$/, "expected 32 hexadecimal digits").optional()
+    .describe("W3C trace id of the request that enqueued the jobs"),
 };
 export const BulkEnqueueRequest = bulkRequest.meta({
   id: "BulkEnqueueRequest",
@@ -52,9 +48,9 @@ export const BulkEnqueueRequest = bulkRequest.meta({
 });
 
 export const BulkEnqueueResponse = bulkResponseOf(JobSummary).extend({
-  duplicates: z.array(z.int()).meta({
-    description: "Indexes of the items whose key another job holds; their result is that job",
-  }),
+  duplicates: z.array(z.int()).describe(
+    "Indexes of the items whose key another job holds; their result is that job",
+  ),
 }).meta({ id: "BulkEnqueueResponse" });
 
 const count = z.int();

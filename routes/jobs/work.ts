@@ -36,11 +36,11 @@ const attempt = z.int().min(1).max(2_147_483_647);
 
 const ClaimRequest = z.object({
   types: z.array(typeName).min(1).max(100),
-  queues: orNull(z.array(queueName).min(1).max(100)).meta({ description: "Absent: all queues" }),
+  queues: orNull(z.array(queueName).min(1).max(100)).describe("Absent: all queues"),
   max: z.int().min(1).max(500).default(1),
   waitSeconds: z.number().min(0).max(50).default(0),
-  worker: z.string().trim().min(1).max(200).meta({ description: "Name of the worker process" }),
-  requestId: orNull(uuid).meta({ description: "A repeated claim with the same id gets the same jobs" }),
+  worker: z.string().trim().min(1).max(200).describe("Name of the worker process"),
+  requestId: orNull(uuid).describe("A repeated claim with the same id gets the same jobs"),
 }).meta({ id: "ClaimWorkRequest" });
 
 const line = z.object({
@@ -66,11 +66,11 @@ const result = z.object({
   jobId: uuid,
   attempt,
   outcome: z.enum(WORK_OUTCOMES),
-  output: z.unknown().optional().meta({ description: "JSON; stored as the output of the execution" }),
+  output: z.unknown().optional().describe("JSON; stored as the output of the execution"),
   error: orNull(text(ERROR_BYTES)),
-  retryInSeconds: orNull(z.number().min(0).max(LONGEST_DELAY_SECONDS)).meta({
-    description: "Delay before a failed or postponed job runs again",
-  }),
+  retryInSeconds: orNull(z.number().min(0).max(LONGEST_DELAY_SECONDS)).describe(
+    "Delay before a failed or postponed job runs again",
+  ),
 }).refine(
   ({ outcome, retryInSeconds }) => retryInSeconds === null || outcome === "failed" || outcome === "postponed",
   { path: ["retryInSeconds"], error: "only a failed or postponed job runs again after a delay" },
@@ -89,20 +89,18 @@ function outputOf(value: unknown, index: number): string | null {
 }
 
 const ClaimResponse = z.object({
-  leaseSeconds: z.int().meta({
-    description: "A job without a heartbeat or settlement for this long is lost",
-  }),
+  leaseSeconds: z.int().describe("A job without a heartbeat or settlement for this long is lost"),
   jobs: z.array(
     z.object({
       jobId: z.guid(),
-      attempt: z.int().meta({ description: "Names this attempt in heartbeats and settlements" }),
+      attempt: z.int().describe("Names this attempt in heartbeats and settlements"),
       jobTypeName: z.string(),
       tenantId: z.guid().nullable(),
       args: z.unknown(),
-      attempts: z.int().meta({ description: "Failed attempts that count against maxRetries" }),
+      attempts: z.int().describe("Failed attempts that count against maxRetries"),
       maxRetries: z.int(),
       leaseUntil: timestamp,
-      deadline: timestamp.meta({ description: "When the attempt times out" }),
+      deadline: timestamp.describe("When the attempt times out"),
       traceparent: z.string().nullable(),
     }).meta({ id: "WorkItemDto" }),
   ),
@@ -113,9 +111,9 @@ const HeartbeatResponse = z.object({
     jobId: z.guid(),
     attempt: z.int(),
     state: z.enum(["held", "lost", "cancel"]),
-    leaseUntil: timestamp.nullable().meta({ description: "Null: lost" }),
+    leaseUntil: timestamp.nullable().describe("Null: lost"),
   })),
-  drain: z.boolean().meta({ description: "True: claim no further jobs here for now" }),
+  drain: z.boolean().describe("True: claim no further jobs here for now"),
 }).meta({ id: "HeartbeatResponse" });
 
 const SettleResponse = z.object({

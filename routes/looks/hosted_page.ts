@@ -9,9 +9,9 @@ import { escapeHtml } from "../shared/escape_html.ts";
 export const HostedLooksDto = z.object({
   productName: z.string(),
   primaryColour: z.string(),
-  textColour: z.string().meta({ description: "Colour of text on the primary colour" }),
+  textColour: z.string().describe("Colour of text on the primary colour"),
   footer: z.string(),
-  logoUrl: z.string().nullable().meta({ description: "Path of the logo on the service's own host" }),
+  logoUrl: z.string().nullable().describe("Path of the logo on the service's own host"),
 }).meta({ id: "HostedLooksDto" });
 export type HostedLooks = z.infer<typeof HostedLooksDto>;
 

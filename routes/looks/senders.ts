@@ -32,12 +32,10 @@ const NotificationSenderDto = z.object({
   name: z.string().nullable(),
   method: z.enum(SENDER_METHODS),
   status: z.enum(SENDER_STATUSES),
-  isDefault: z.boolean().meta({ description: "Mails that name no sender come from it while it is verified" }),
+  isDefault: z.boolean().describe("Mails that name no sender come from it while it is verified"),
   dnsRecord: z.object({ name: z.string(), value: z.string() }).nullable()
-    .meta({ description: "The TXT record that proves the domain; null for a sender verified by mail" }),
-  proofEndsAt: z.iso.datetime().nullable().meta({
-    description: "While it is pending: until when it can be proved",
-  }),
+    .describe("The TXT record that proves the domain; null for a sender verified by mail"),
+  proofEndsAt: z.iso.datetime().nullable().describe("While it is pending: until when it can be proved"),
   lastError: z.string().nullable(),
   checkedAt: z.iso.datetime().nullable(),
   verifiedAt: z.iso.datetime().nullable(),
@@ -53,9 +51,7 @@ const shown = (sender: Sender) => {
   };
 };
 
-const name = requiredName(100).nullable().meta({
-  description: "Shown by mail programs; null: the product name",
-});
+const name = requiredName(100).nullable().describe("Shown by mail programs; null: the product name");
 const sender = { etag: true, description: "The sender", schema: NotificationSenderDto } as const;
 
 /** Addresses that the tenant sends mail from. */

@@ -23,13 +23,12 @@ const CONTROL = /(?![\t\r\n])\p{Cc}/u;
 const given = {
   productName: requiredName(100).nullish(),
   primaryColour: colour.nullish(),
-  textColour: colour.nullish().meta({
-    description:
-      "Colour of text on the primary colour, with a contrast of at least 4.5:1; null: the service chooses",
-  }),
+  textColour: colour.nullish().describe(
+    "Colour of text on the primary colour, with a contrast of at least 4.5:1; null: the service chooses",
+  ),
   footer: z.string().trim().max(1_000)
     .refine((text) => !CONTROL.test(text), "expected no control characters except tabs and line breaks")
-    .nullish().meta({ description: "Plain text, also of several lines" }),
+    .nullish().describe("Plain text, also of several lines"),
   replyTo: mailAddress.nullish().meta({ example: "help@example.com" }),
 };
 
@@ -40,7 +39,7 @@ const TenantLooksDto = z.object({
   footer: z.string().nullable(),
   replyTo: z.string().nullable(),
   logo: z.object({
-    url: z.string().meta({ description: "Public; another URL after every change of the logo" }),
+    url: z.string().describe("Public; another URL after every change of the logo"),
     contentType: z.enum(["image/png", "image/jpeg"]),
     width: z.int(),
     height: z.int(),
@@ -53,7 +52,7 @@ const TenantLooksDto = z.object({
     replyTo: z.string().nullable(),
     senderName: z.string().nullable(),
     senderAddress: z.string(),
-  }).meta({ description: "What is used: the tenant's values, and those of the service for the rest" }),
+  }).describe("What is used: the tenant's values, and those of the service for the rest"),
 }).meta({ id: "TenantLooksDto" });
 
 async function answer({ sql, config, baseUrl }: ServicePlatform, { tenantId }: TenantCaller, own: OwnLooks) {
@@ -123,9 +122,7 @@ export const logoRoutes = [
     details: "A tenant that does not exist is answered like one without a logo.",
     params: z.object({ tenantId: uuid }),
     query: z.object({
-      v: z.string().max(100).optional().meta({
-        description: "Tag of the logo: the answer may be cached for long",
-      }),
+      v: z.string().max(100).optional().describe("Tag of the logo: the answer may be cached for long"),
     }),
     answers: { 200: { description: "The image", contentType: "image/png", alsoAs: ["image/jpeg"] } },
     problems: ["TENANT_LOGO_NOT_FOUND"],

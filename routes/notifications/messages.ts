@@ -38,7 +38,7 @@ const filters = {
   channel: channel.optional(),
   fromDate: queryInstant.optional(),
   toDate: queryInstant.optional(),
-  recipient: search.optional().meta({ description: "An address or its beginning, in any letter case" }),
+  recipient: search.optional().describe("An address or its beginning, in any letter case"),
   userId: uuid.optional(),
   templateSlug: slug.optional(),
   category: search.normalize("NFC").optional(),
@@ -170,10 +170,9 @@ export const directRoutes = [
       htmlBody: bodyText,
       textBody: bodyText,
       fromAddress: z.string().trim().max(320).nullish().transform((value) => value || null)
-        .meta({
-          description:
-            "A verified sender of the tenant, or an address of the domain of MAIL_FROM; absent: the default sender",
-        }),
+        .describe(
+          "A verified sender of the tenant, or an address of the domain of MAIL_FROM; absent: the default sender",
+        ),
       fromName: optionalText(200),
       replyTo,
       attachments,

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { inTenant } from "../../domain/rights/checks.ts";
-import { type NotificationSettings, readNotificationSettings } from "../../domain/templates/locales.ts";
+import { NotificationSettings, readNotificationSettings } from "../../domain/templates/locales.ts";
 import { setNotificationSettings } from "../../domain/templates/write.ts";
 import { contentTag } from "../../domain/shared/version.ts";
 import { ok } from "../shared/answer.ts";
@@ -9,18 +9,13 @@ import { requiredText } from "../../domain/shared/shapes.ts";
 
 const endpoint = endpointsIn("Notification templates");
 
-const Settings = z.object({
-  defaultLocale: z.string().nullable(),
-  timeZoneId: z.string().nullable().meta({ description: "Of times in reports; null: UTC" }),
-}).meta({ id: "NotificationSettingsDto" });
-
 /** The settings of a tenant for its templates. */
 export const notificationSettingsRoutes = [
   endpoint("GET /api/v1/notification-settings", {
     id: "readNotificationSettings",
     summary: "Read the fallback locale of the tenant's templates and reports, and the time zone of reports",
     access: inTenant("send:notifications"),
-    answers: { 200: { etag: true, description: "The settings", schema: Settings } },
+    answers: { 200: { etag: true, description: "The settings", schema: NotificationSettings } },
     run: async ({ db, caller }) => settingsAnswer(await readNotificationSettings(db, caller.tenantId)),
   }),
   endpoint("PUT /api/v1/notification-settings", {
@@ -34,7 +29,7 @@ export const notificationSettingsRoutes = [
     }).meta({
       id: "UpdateNotificationSettingsRequest",
     }),
-    answers: { 200: { etag: true, description: "The settings", schema: Settings } },
+    answers: { 200: { etag: true, description: "The settings", schema: NotificationSettings } },
     problems: ["PRECONDITION_FAILED"],
     run: async ({ db, caller, body, call }) =>
       settingsAnswer(await setNotificationSettings(db, caller.tenantId, body, call.ifMatch)),

@@ -40,18 +40,16 @@ const recipientList = z.array(
   .max(MAX_RECIPIENTS).nullish().transform((list) => list ?? []);
 
 export const replyTo = z.string().trim().max(320).nullish().transform((value) => value || null)
-  .meta({ description: "An email address that answers go to" });
+  .describe("An email address that answers go to");
 export const attachments = z.array(
   z.object({
     fileId: uuid,
-    fileName: optionalText(255).meta({ description: "Absent: the name of the file" }),
-    inline: z.boolean().nullish().meta({
-      description: "True: the HTML body shows it, as `cid:` and the fileId",
-    }),
+    fileName: optionalText(255).describe("Absent: the name of the file"),
+    inline: z.boolean().nullish().describe("True: the HTML body shows it, as `cid:` and the fileId"),
   }).transform(({ inline, ...attachment }) => ({ ...attachment, isInline: inline ?? false }))
     .meta({ id: "AttachmentRequest" }),
 ).max(20).nullish().transform((list) => list ?? [])
-  .meta({ description: "Available files of the registry that the caller may read; only for Email" });
+  .describe("Available files of the registry that the caller may read; only for Email");
 
 export const SendRequest = z.object({
   channel,
@@ -89,18 +87,16 @@ export const NotificationTemplateDto = z.object({
 
 const composed = {
   kind: z.enum(TEMPLATE_KINDS),
-  layoutSlug: z.string().nullable().meta({
-    description: "The layout around it; null: the default layout, unless the HTML is a whole document",
-  }),
+  layoutSlug: z.string().nullable().describe(
+    "The layout around it; null: the default layout, unless the HTML is a whole document",
+  ),
   texts: templateTexts.nullable(),
 };
 
 export const NotificationTemplateListItem = NotificationTemplateDto.extend({
   tenantId: z.guid().nullable(),
   kind: composed.kind,
-  isShipped: z.boolean().meta({
-    description: "True for a built-in template, which tenants cannot change",
-  }),
+  isShipped: z.boolean().describe("True for a built-in template, which tenants cannot change"),
   updatedAt: timestamp,
 }).meta({ id: "NotificationTemplateListItem" });
 
@@ -117,7 +113,7 @@ export const NotificationTemplateDetailDto = NotificationTemplateDto.extend({
 const versionMade = {
   version: z.int(),
   changedAt: timestamp,
-  changedBy: z.guid().nullable().meta({ description: "The user; null: the service itself" }),
+  changedBy: z.guid().nullable().describe("The user; null: the service itself"),
 };
 export const NotificationTemplateVersionItem = z.object(versionMade)
   .meta({ id: "NotificationTemplateVersionItem" });
@@ -129,7 +125,7 @@ export const TemplateUseDto = z.object({
   name: z.string(),
   locale: z.string(),
   isShipped: z.boolean(),
-  error: z.string().nullable().meta({ description: "Why it does not render; null: it renders" }),
+  error: z.string().nullable().describe("Why it does not render; null: it renders"),
 }).meta({ id: "TemplateUseDto" });
 
 export const NotificationTemplateVersionDto = z.object({
@@ -151,18 +147,6 @@ const TemplatePreview = z.object({
 });
 
 export const TemplatePreviewDto = TemplatePreview.extend({
-  documentHtml: z.string().nullable().meta({
-    description: "The HTML as a mail shows it, in the looks of the tenant",
-  }),
-  data: templateData.meta({ description: "The data it was rendered with" }),
+  documentHtml: z.string().nullable().describe("The HTML as a mail shows it, in the looks of the tenant"),
+  data: templateData.describe("The data it was rendered with"),
 }).meta({ id: "NotificationTemplatePreview" });
-
-export const UserDeviceDto = z.object({
-  id: z.guid(),
-  userId: z.guid(),
-  platform: z.string().nullable(),
-  createdAt: timestamp,
-}).meta({
-  id: "UserDeviceDto",
-  description: "A device that receives a user's push messages; its token is not shown",
-});

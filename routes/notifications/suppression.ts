@@ -33,7 +33,7 @@ export const suppressionRoutes = [
       ...pageQuery(),
       channel: channel.optional(),
       search: z.string().max(200).optional(),
-      from: queryInstant.optional().meta({ description: "First time of suppression, inclusive" }),
+      from: queryInstant.optional().describe("First time of suppression, inclusive"),
     }),
     answers: {
       200: { description: "A page of addresses", schema: pagedResultOf(Suppression) },

@@ -87,7 +87,7 @@ export const templateRoutes = [
     access,
     params,
     body: z.object({
-      templateId: uuid.nullish().meta({ description: "The id in the path, if it is sent" }),
+      templateId: uuid.nullish().describe("The id in the path, if it is sent"),
       name: requiredName(200).nullish().transform((value) => value ?? undefined),
       subjectTemplate: kept(1_000),
       htmlBodyTemplate: kept(1_000_000),
@@ -120,8 +120,8 @@ export const templateRoutes = [
     query: z.object({
       ...pageQuery(),
       locale: z.string().max(35).optional(),
-      includeShipped: queryBoolean.default(false).meta({ description: "Also the built-in templates" }),
-      search: z.string().max(200).optional().meta({ description: "Part of the slug or name" }),
+      includeShipped: queryBoolean.default(false).describe("Also the built-in templates"),
+      search: z.string().max(200).optional().describe("Part of the slug or name"),
       kind: enumName(TEMPLATE_KINDS).optional(),
       ...ofTenants,
     }),
@@ -281,9 +281,9 @@ export const templateRenderingRoutes = [
       locale: requiredText(35).nullish().transform((tag) => tag ?? "en"),
       requiredVariables: variables.nullish().transform((list) => list ?? ""),
       data: optionalObject,
-      useSampleData: z.boolean().nullish().meta({
-        description: "True: without `data`, every variable gets a fitting value",
-      }),
+      useSampleData: z.boolean().nullish().describe(
+        "True: without `data`, every variable gets a fitting value",
+      ),
       kind,
       layoutSlug,
       texts,

@@ -20,8 +20,7 @@ import { noContent, ok, okEmpty } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { optionalText, uuid } from "../../domain/shared/shapes.ts";
 import { pagedResultOf, pageQuery, queryBoolean } from "../shared/validation.ts";
-import { listDevices, registerDevice, removeDevice } from "../../domain/notifications/devices.ts";
-import { UserDeviceDto } from "./shapes.ts";
+import { listDevices, registerDevice, removeDevice, UserDevice } from "../../domain/notifications/devices.ts";
 import { streamUserNotifications } from "../../domain/notifications/in_app/stream.ts";
 import { signStreamTicket, TICKET_SECONDS } from "../../domain/oauth/tokens/stream_ticket.ts";
 
@@ -41,7 +40,7 @@ export const userNotificationRoutes = [
       ...ofUser,
       ...pageQuery(),
       isRead: queryBoolean.optional(),
-      category: z.string().normalize("NFC").max(100).optional().meta({ description: "Case-insensitive" }),
+      category: z.string().normalize("NFC").max(100).optional().describe("Case-insensitive"),
     }),
     answers: { 200: { description: "A page", schema: pagedResultOf(UserNotification) } },
     problems: ["NOTIFICATION_INAPP_FORBIDDEN"],
@@ -125,7 +124,7 @@ export const deviceRoutes = [
     summary: "Register a device for a user's push messages; a known token is moved to this user",
     content: { json: RegisterDeviceRequest },
     creates: "atomically",
-    answers: { 200: { description: "The device", schema: UserDeviceDto } },
+    answers: { 200: { description: "The device", schema: UserDevice } },
     problems: ["NOTIFICATION_INAPP_FORBIDDEN"],
     async run({ db, caller, query: { userId }, call }) {
       requireOwner(caller, userId);
@@ -137,7 +136,7 @@ export const deviceRoutes = [
     access: bound,
     query,
     summary: "List a user's devices",
-    answers: { 200: { description: "The devices, oldest first", schema: z.array(UserDeviceDto) } },
+    answers: { 200: { description: "The devices, oldest first", schema: z.array(UserDevice) } },
     problems: ["NOTIFICATION_INAPP_FORBIDDEN"],
     async run({ db, caller, query: { userId } }) {
       requireOwner(caller, userId);
@@ -184,9 +183,9 @@ export const streamRoutes = [
     service: "stream",
     query: z.object({
       userId: uuid,
-      ticket: z.string().max(2_000).optional().meta({
-        description: "In place of the Authorization header: see `createStreamTicket`",
-      }),
+      ticket: z.string().max(2_000).optional().describe(
+        "In place of the Authorization header: see `createStreamTicket`",
+      ),
     }),
     answers: {
       200: {

@@ -157,24 +157,22 @@ async function answerForm(platform: ServicePlatform, call: Call): Promise<Answer
 
 const text = z.string().optional();
 const parameters = {
-  response_type: text.meta({ description: "`code`" }),
+  response_type: text.describe("`code`"),
   client_id: text,
   redirect_uri: text,
   scope: text,
   state: text,
   nonce: text,
   code_challenge: text,
-  code_challenge_method: text.meta({ description: "`S256`" }),
+  code_challenge_method: text.describe("`S256`"),
   prompt: text,
   max_age: text,
   login_hint: text,
   id_token_hint: text,
-  tenant: text.meta({
-    description: "Id of the tenant to sign in to; absent: as at a sign-in to the service",
-  }),
-  resource: text.meta({ description: "The audience of the client; no other is possible (RFC 8707)" }),
-  response_mode: text.meta({ description: "`query`" }),
-  ui_locales: text.meta({ description: UI_LOCALES_TEXT }),
+  tenant: text.describe("Id of the tenant to sign in to; absent: as at a sign-in to the service"),
+  resource: text.describe("The audience of the client; no other is possible (RFC 8707)"),
+  response_mode: text.describe("`query`"),
+  ui_locales: text.describe(UI_LOCALES_TEXT),
 };
 /** The parameters with which a request continues: its own, those that are refused, and the service's own. */
 const CARRIED = [...Object.keys(parameters), "request", "request_uri", SIGNED_IN_AFTER];

@@ -40,43 +40,39 @@ const scope = z.string().regex(
 
 const given = {
   name: requiredName(200),
-  redirectUris: uris.meta({
-    description:
-      "Where the browser returns after a sign-in: https, or http on a loopback host; public clients may have a " +
+  redirectUris: uris.describe(
+    "Where the browser returns after a sign-in: https, or http on a loopback host; public clients may have a " +
       "scheme of their own with a dot. Compared character by character; a public client may use any loopback port",
-  }),
-  postLogoutRedirectUris: uris.meta({
-    description: "Where the browser returns after a sign-out; the same rules",
-  }),
-  audience: z.string().regex(/^[\x21-\x7e]{1,500}$/, "expected 1 to 500 visible ASCII characters").meta({
-    description: "`aud` of its access tokens: the API they are for. The clients of one tenant may share it",
-  }),
-  scopes: z.array(scope).max(50).transform((scopes) => [...new Set(scopes)]).meta({
-    description:
-      "Scopes it may ask for. Of first-party clients only: with `steward.self`, its access tokens reach its users' own " +
+  ),
+  postLogoutRedirectUris: uris.describe("Where the browser returns after a sign-out; the same rules"),
+  audience: z.string().regex(/^[\x21-\x7e]{1,500}$/, "expected 1 to 500 visible ASCII characters").describe(
+    "`aud` of its access tokens: the API they are for. The clients of one tenant may share it",
+  ),
+  scopes: z.array(scope).max(50).transform((scopes) => [...new Set(scopes)]).describe(
+    "Scopes it may ask for. Of first-party clients only: with `steward.self`, its access tokens reach its users' own " +
       "things in this API; with `steward.files`, the file registry, with the users' file permissions",
-  }),
-  tokenClaims: z.array(enumName(TOKEN_CLAIMS)).max(20).transform((claims) => [...new Set(claims)]).meta({
-    description: "Optional claims of access tokens; `permissions`: those of the user in the tenant",
-  }),
-  tokenAlgorithm: enumName(TOKEN_ALGORITHMS).meta({
-    description: "Signs its access tokens. ID tokens are always signed with RS256",
-  }),
-  firstParty: z.boolean().meta({ description: "Its users are not asked for consent; needs admin:system" }),
-  accessTokenSeconds: z.int().min(60).max(DAY_SECONDS).meta({ description: "Lifetime of its access tokens" }),
-  refreshTokenSeconds: z.int().min(3_600).max(365 * DAY_SECONDS).meta({
-    description: "A refresh token that is not used for this time expires; at most `grantSeconds`",
-  }),
-  grantSeconds: z.int().min(3_600).max(365 * DAY_SECONDS).meta({
-    description: "After this time the user must sign in to it again, also if its refresh tokens are used",
-  }),
-  backchannelLogoutUri: uri.nullable().meta({
-    description: "Where the service posts a `logout_token` when a user's session has ended (OpenID Connect " +
+  ),
+  tokenClaims: z.array(enumName(TOKEN_CLAIMS)).max(20).transform((claims) => [...new Set(claims)]).describe(
+    "Optional claims of access tokens; `permissions`: those of the user in the tenant",
+  ),
+  tokenAlgorithm: enumName(TOKEN_ALGORITHMS).describe(
+    "Signs its access tokens. ID tokens are always signed with RS256",
+  ),
+  firstParty: z.boolean().describe("Its users are not asked for consent; needs admin:system"),
+  accessTokenSeconds: z.int().min(60).max(DAY_SECONDS).describe("Lifetime of its access tokens"),
+  refreshTokenSeconds: z.int().min(3_600).max(365 * DAY_SECONDS).describe(
+    "A refresh token that is not used for this time expires; at most `grantSeconds`",
+  ),
+  grantSeconds: z.int().min(3_600).max(365 * DAY_SECONDS).describe(
+    "After this time the user must sign in to it again, also if its refresh tokens are used",
+  ),
+  backchannelLogoutUri: uri.nullable().describe(
+    "Where the service posts a `logout_token` when a user's session has ended (OpenID Connect " +
       "Back-Channel Logout 1.0); the same rules as for redirect URIs",
-  }),
+  ),
 };
 
-const secret = z.string().meta({ description: "The client secret, shown only in this answer" });
+const secret = z.string().describe("The client secret, shown only in this answer");
 
 const path = "/api/v1/oauth-clients";
 const access = byPerson(inTenantOrService("manage:oauth-clients"));

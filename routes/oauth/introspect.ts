@@ -85,7 +85,7 @@ export const introspectRoutes = [
       form: z.object({
         token: z.string(),
         token_type_hint: optional,
-        client_id: optional.meta({ description: "Without an Authorization header" }),
+        client_id: optional.describe("Without an Authorization header"),
         client_secret: optional,
       }),
     },

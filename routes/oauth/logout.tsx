@@ -123,7 +123,7 @@ const parameters = z.object({
   client_id: text,
   post_logout_redirect_uri: text,
   state: text,
-  ui_locales: text.meta({ description: UI_LOCALES_TEXT }),
+  ui_locales: text.describe(UI_LOCALES_TEXT),
 });
 const NAMES = Object.keys(parameters.shape);
 const PATH = "/oauth/logout";

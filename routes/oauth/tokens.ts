@@ -21,7 +21,7 @@ const endpoint = endpointsIn("OpenID provider");
 
 const text = z.string().optional();
 const client = {
-  client_id: text.meta({ description: "Without an Authorization header of type Basic" }),
+  client_id: text.describe("Without an Authorization header of type Basic"),
   client_secret: text,
 };
 
@@ -32,9 +32,9 @@ const UserInfoDto = z.object({
   given_name: z.string().optional(),
   family_name: z.string().optional(),
   email: z.string().optional(),
-  email_verified: z.boolean().optional().meta({
-    description: "True once a link that was mailed to this address was used",
-  }),
+  email_verified: z.boolean().optional().describe(
+    "True once a link that was mailed to this address was used",
+  ),
 }).meta({ id: "UserInfo" });
 
 async function issueTokens(platform: ServicePlatform, call: Call): Promise<Answer> {
@@ -113,16 +113,14 @@ export const tokenRoutes = [
       form: z.object({
         grant_type: z.enum(["authorization_code", "refresh_token", "client_credentials", EXCHANGE_GRANT]),
         code: text,
-        redirect_uri: text.meta({
-          description: "May be left out; otherwise that of the authorization request",
-        }),
+        redirect_uri: text.describe("May be left out; otherwise that of the authorization request"),
         code_verifier: text,
         refresh_token: text,
-        subject_token: text.meta({ description: "The token of a delegation, to exchange" }),
-        subject_token_type: text.meta({ description: ACCESS_TOKEN_TYPE }),
-        requested_token_type: text.meta({ description: "The same; may be left out" }),
+        subject_token: text.describe("The token of a delegation, to exchange"),
+        subject_token_type: text.describe(ACCESS_TOKEN_TYPE),
+        requested_token_type: text.describe("The same; may be left out"),
         scope: text,
-        resource: text.meta({ description: "The audience of the client; no other is possible (RFC 8707)" }),
+        resource: text.describe("The audience of the client; no other is possible (RFC 8707)"),
         ...client,
       }),
     },

@@ -58,7 +58,7 @@ export const outboxRoutes = [
     summary: "List the messages in the development outbox, newest first",
     access: anyone,
     query: z.object({
-      search: z.string().max(200).optional().meta({ description: "In recipients, subject and texts" }),
+      search: z.string().max(200).optional().describe("In recipients, subject and texts"),
     }),
     answers: {
       200: {

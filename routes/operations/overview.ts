@@ -17,7 +17,7 @@ export const overviewRoutes = [
     summary: "Read jobs, queues, deliveries, scanner, reports and open problems in one answer",
     access: inTenantOrService(),
     query: z.object({
-      tenantId: uuid.optional().meta({ description: "Filter for system administrators" }),
+      tenantId: uuid.optional().describe("Filter for system administrators"),
       window: enumName(THROUGHPUT_WINDOWS).default("hour"),
     }),
     answers: { 200: { description: "The overview; parts without permission are null", schema: Overview } },
@@ -29,7 +29,7 @@ export const overviewRoutes = [
       "Read what will happen in the next hours: schedules, scheduled jobs and messages, purges, ends of keys",
     access: inTenantOrService(),
     query: z.object({
-      tenantId: uuid.optional().meta({ description: "Filter of jobs for system administrators" }),
+      tenantId: uuid.optional().describe("Filter of jobs for system administrators"),
       hours: queryInteger(1, 168).default(24).meta({ default: 24 }),
     }),
     answers: { 200: { description: "What will happen, in order of time", schema: Upcoming } },

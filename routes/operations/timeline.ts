@@ -31,8 +31,8 @@ export const timelineRoutes = [
     query: z.object({
       ...keys,
       from: queryInstant.optional(),
-      to: queryInstant.optional().meta({ description: "Inclusive" }),
-      before: uuid.optional().meta({ description: "`next` of the last page" }),
+      to: queryInstant.optional().describe("Inclusive"),
+      before: uuid.optional().describe("`next` of the last page"),
       pageSize: queryInteger(1, 100).default(50).meta({ default: 50 }),
     }).refine((query) => NAMES.filter((name) => query[name] !== undefined).length <= 1, {
       error: `expected at most one of ${NAMES.join(", ")}`,

@@ -20,7 +20,7 @@ export const usageRoutes = [
     query: z.object({
       ...listed,
       month: z.string().regex(/^20\d\d-(0[1-9]|1[0-2])$/, "expected a month such as 2026-11").optional(),
-      tenantId: uuid.optional().meta({ description: "Filter for callers with manage:all-tenants" }),
+      tenantId: uuid.optional().describe("Filter for callers with manage:all-tenants"),
     }),
     answers: {
       200: { description: "A page", schema: pagedResultOf(Usage).meta({ id: "UsagePage" }) },

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { inTenant } from "../../domain/rights/checks.ts";
-import { listApplicationUsage } from "../../domain/access/users/application_usage.ts";
+import { ApplicationUsage, listApplicationUsage } from "../../domain/access/users/application_usage.ts";
 import { RECORDS } from "../../domain/records/records.ts";
 import { ok } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
@@ -38,13 +38,6 @@ function operationList<T>(
 
 const endpoint = endpointsIn("Applications");
 
-const ApplicationUsageDto = z.object({
-  id: z.guid(),
-  code: z.string(),
-  name: z.string(),
-  userCount: z.int(),
-}).meta({ id: "ApplicationUsageDto" });
-
 /** The routes of a list of records, with the type of each. */
 type RoutesOf<Records extends readonly Described[]> = Records extends
   readonly [infer First extends Described, ...infer Others extends readonly Described[]]
@@ -59,7 +52,7 @@ export const recordsRoutes = [
     access: inTenant("read:users"),
     query: z.object(pageQuery()),
     answers: {
-      200: { description: "A page", schema: operationResponseOf(z.array(ApplicationUsageDto)) },
+      200: { description: "A page", schema: operationResponseOf(z.array(ApplicationUsage)) },
     },
     run: async ({ db, caller, query }) =>
       ok(operationList(await listApplicationUsage(db, caller, query), {

@@ -37,19 +37,15 @@ const versionParams = z.object({ id: uuid, version: versionNumber });
 const slug = z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/, {
   error: "expected 1 to 63 lower-case letters, digits and hyphens",
 });
-const title = requiredText(1_000).meta({ description: "Title of the document and name of its file" });
-const body = requiredText(200_000).meta({
-  description: "Markup with variables; see the README of document templates",
-});
-const variables = z.string().max(2_000).meta({
-  description: "Names that the data must have, comma-separated",
-});
+const title = requiredText(1_000).describe("Title of the document and name of its file");
+const body = requiredText(200_000).describe("Markup with variables; see the README of document templates");
+const variables = z.string().max(2_000).describe("Names that the data must have, comma-separated");
 const data = anyObject;
 const templates = { titleTemplate: title, bodyTemplate: body };
 const locale = requiredText(35).nullish().transform((tag) => tag ?? "en");
-const language = requiredText(35).nullish().transform((tag) => tag ?? null).meta({
-  description: "Language of the document's texts, such as pt-BR; absent: the tenant's default",
-});
+const language = requiredText(35).nullish().transform((tag) => tag ?? null).describe(
+  "Language of the document's texts, such as pt-BR; absent: the tenant's default",
+);
 const texts = templateTexts.nullish();
 const timestamp = z.iso.datetime();
 
@@ -110,7 +106,7 @@ export const documentTemplateRoutes = [
     access: reading,
     query: z.object({
       ...pageQuery(),
-      search: z.string().max(200).optional().meta({ description: "Part of the slug or name" }),
+      search: z.string().max(200).optional().describe("Part of the slug or name"),
     }),
     answers: { 200: { description: "A page of templates", schema: pagedResultOf(SummaryDto) } },
     run: async ({ db, caller, query }) =>
@@ -297,16 +293,14 @@ export const documentTemplateRoutes = [
       items: z.array(
         z.object({
           data,
-          name: z.string().trim().min(1).max(200).nullish().transform((name) => name ?? null).meta({
-            description: "Names the document among the others; absent: its number",
-          }),
-          language: language.meta({
-            description: "Language of this document's texts; absent: that of the request",
-          }),
+          name: z.string().trim().min(1).max(200).nullish().transform((name) => name ?? null).describe(
+            "Names the document among the others; absent: its number",
+          ),
+          language: language.describe("Language of this document's texts; absent: that of the request"),
           recipients: z.array(z.string().trim().min(1).max(320)).max(1000).nullish().transform((list) =>
             list ?? []
           )
-            .meta({ description: "Who gets this document, where delivery is by email" }),
+            .describe("Who gets this document, where delivery is by email"),
         }).meta({ id: "DocumentItem" }),
       ).min(1).max(100).nullish().transform((items) => items ?? null),
       language,

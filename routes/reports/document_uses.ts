@@ -12,7 +12,7 @@ const DocumentUseDto = z.object({
   slug: z.string(),
   name: z.string(),
   locale: z.string(),
-  error: z.string().nullable().meta({ description: "Why it is invalid with the partial; null: it is valid" }),
+  error: z.string().nullable().describe("Why it is invalid with the partial; null: it is valid"),
 }).meta({ id: "DocumentUseDto" });
 
 /** Routes about the use of message partials in document templates. */

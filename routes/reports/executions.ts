@@ -1,9 +1,10 @@
 import { z } from "zod";
+import { FILE_REFUSALS } from "../../domain/problems/files.ts";
 import { anyone, inTenantOrService } from "../../domain/rights/checks.ts";
 import { readFileState } from "../../domain/files/service_files.ts";
 import { deleteExecution } from "../../domain/reports/run.ts";
 import { DELIVERY_STATUSES } from "../../domain/reports/status.ts";
-import { redeliver } from "../../domain/reports/delivery/redeliver.ts";
+import { redeliver, Redelivery } from "../../domain/reports/delivery/redeliver.ts";
 import {
   downloadReport,
   listDeliveries,
@@ -26,7 +27,6 @@ import {
   ExecutionSummaryDto,
   generationResult,
   GenerationResultDto,
-  RedeliveryRequest,
   ReportId,
   reportLocation,
   reportPage,
@@ -125,9 +125,7 @@ export const executionRoutes = [
       "REPORT_NOT_FOUND",
       "MISSING_PERMISSION",
       "REPORT_NOT_AVAILABLE",
-      "FILE_NOT_AVAILABLE_CONFLICT",
-      "FILE_INFECTED_CONFLICT",
-      "FILE_PURGED_CONFLICT",
+      ...FILE_REFUSALS,
       "FORBIDDEN",
     ],
     run: async ({ platform, caller, params }) => ok(await downloadReport(platform, caller, params.id)),
@@ -137,7 +135,7 @@ export const executionRoutes = [
     summary: "Deliver again to recipients that did not get the report, to named ones, or with other options",
     access,
     params: ReportId,
-    body: RedeliveryRequest,
+    body: Redelivery,
     bodyOptional: true,
     answers: { 202: { description: "The status URL", schema: TrackingDto } },
     creates: "atomically",
@@ -220,9 +218,7 @@ export const linkRoutes = [
     },
     problems: [
       "REPORT_LINK_NOT_FOUND",
-      "FILE_NOT_AVAILABLE_CONFLICT",
-      "FILE_INFECTED_CONFLICT",
-      "FILE_PURGED_CONFLICT",
+      ...FILE_REFUSALS,
     ],
     async run({ platform, params: { token }, call: { traceId, ip, request: { headers } } }) {
       try {

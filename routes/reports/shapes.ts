@@ -16,16 +16,13 @@ import { LAST_PAGE, queryInteger } from "../shared/validation.ts";
 
 const timestamp = z.iso.datetime();
 const parameterValue = z.union([z.string(), z.number(), z.boolean()]);
-const statusValue = z.int().min(1).max(6).meta({
-  description: "1 Queued, 2 Generating, 3 Completed, 4 Failed, 5 Delivered, 6 Cancelled",
-});
-const deliveryStatusValue = z.enum(DELIVERY_STATUSES).nullable().meta({
-  description:
-    "Whether the recipients got the document; null: no delivery was asked for, or no document exists yet",
-});
-const duration = z.string().regex(/^\d{2,}:[0-5]\d:[0-5]\d\.\d{3}$/).nullable().meta({
-  description: "hh:mm:ss.fff",
-});
+const statusValue = z.int().min(1).max(6).describe(
+  "1 Queued, 2 Generating, 3 Completed, 4 Failed, 5 Delivered, 6 Cancelled",
+);
+const deliveryStatusValue = z.enum(DELIVERY_STATUSES).nullable().describe(
+  "Whether the recipients got the document; null: no delivery was asked for, or no document exists yet",
+);
+const duration = z.string().regex(/^\d{2,}:[0-5]\d:[0-5]\d\.\d{3}$/).nullable().describe("hh:mm:ss.fff");
 
 export const TemplateItemDto = z.object({
   templateId: z.string(),
@@ -66,9 +63,9 @@ export const ExecutionDetailDto = z.object({
   ...summaryFields,
   parametersJson: z.string(),
   storedFileId: z.guid().nullable(),
-  fileStatus: z.enum(FILE_STATUSES).nullable().meta({
-    description: "Status of that file; the document can be downloaded while it is Available",
-  }),
+  fileStatus: z.enum(FILE_STATUSES).nullable().describe(
+    "Status of that file; the document can be downloaded while it is Available",
+  ),
   fileName: z.string().nullable(),
   contentType: z.string().nullable(),
   generationDuration: duration,
@@ -76,12 +73,10 @@ export const ExecutionDetailDto = z.object({
   startedAt: timestamp.nullable(),
   requestedBy: z.string().nullable(),
   scheduleId: z.guid().nullable(),
-  burstId: z.guid().nullable().meta({ description: "Common id of the executions of one burst" }),
-  burstValue: z.string().nullable().meta({ description: "The burst value of this execution" }),
+  burstId: z.guid().nullable().describe("Common id of the executions of one burst"),
+  burstValue: z.string().nullable().describe("The burst value of this execution"),
   downloadCount: z.int(),
-  expiresAt: timestamp.nullable().meta({
-    description: "When the service releases the document for deletion",
-  }),
+  expiresAt: timestamp.nullable().describe("When the service releases the document for deletion"),
   rowCount: z.int().nullable(),
   deliveries: z.array(
     z.object({
@@ -129,17 +124,6 @@ export const AsyncGenerationRequest = z.object({
   delivery: DeliveryOptionsShape.nullish().transform((value) => value ?? null),
   burst: BurstShape.nullish().transform((value) => value ?? null),
 }).meta({ id: "ReportAsyncGenerationRequest" });
-
-export const RedeliveryRequest = z.object({
-  recipients: z.array(z.string().min(1).max(2_000)).min(1).max(100).nullish().transform((value) =>
-    value ?? null
-  ),
-  delivery: DeliveryOptionsShape.nullish().transform((value) => value ?? null),
-}).meta({
-  id: "ReportRedeliveryRequest",
-  description:
-    "recipients: these of the execution's deliveries; delivery: other options with their own recipients; neither: all whose delivery failed",
-});
 
 export const ReportId = z.object({ id: uuid });
 
@@ -251,7 +235,7 @@ export const ScheduleDto = z.object({
   lastExecutionId: z.guid().nullable(),
   lastStatus: statusValue.nullable(),
   lastDeliveryStatus: deliveryStatusValue,
-  failuresInARow: z.int().meta({ description: "Failed runs since the last successful one" }),
+  failuresInARow: z.int().describe("Failed runs since the last successful one"),
   createdBy: z.guid().nullable(),
   createdAt: timestamp,
   updatedAt: timestamp,

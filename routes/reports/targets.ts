@@ -45,9 +45,9 @@ export const targetRoutes = [
       200: {
         description: "Its state, without the secret",
         schema: z.object({
-          isOwn: z.boolean().meta({ description: "false: the secret of the service signs" }),
+          isOwn: z.boolean().describe("false: the secret of the service signs"),
           createdAt: timestamp,
-          oldValidUntil: timestamp.meta({ description: "Until when the previous secret also signs" }),
+          oldValidUntil: timestamp.describe("Until when the previous secret also signs"),
         }).meta({ id: "ReportWebhookSecretStateDto" }),
       },
     },

@@ -37,7 +37,7 @@ const Outcome = z.object({
   version: z.string().optional(),
   location: z.string().optional(),
   status: z.string(),
-  response: z.looseObject({}).optional().meta({ description: "The refusal" }),
+  response: z.looseObject({}).optional().describe("The refusal"),
 });
 type Outcome = z.output<typeof Outcome>;
 const ScimBulkAnswer = z.object({ schemas: z.array(z.string()), Operations: z.array(Outcome) }).meta({

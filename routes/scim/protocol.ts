@@ -27,8 +27,8 @@ export const onePath = z.object({ id: z.string().max(200) });
 
 const names = z.string().max(4_000).optional();
 const projection = {
-  attributes: names.meta({ description: "Only these attributes, separated by commas" }),
-  excludedAttributes: names.meta({ description: "All attributes but these" }),
+  attributes: names.describe("Only these attributes, separated by commas"),
+  excludedAttributes: names.describe("All attributes but these"),
 };
 const index = queryInteger(-LAST_INDEX, LAST_INDEX).optional();
 const sortOrder = enumName(["ascending", "descending"]).optional();
@@ -36,12 +36,10 @@ const sortOrder = enumName(["ascending", "descending"]).optional();
 export const readQuery = z.object(projection);
 export const listQuery = z.object({
   ...projection,
-  filter: z.string().max(4_000).optional().meta({
-    description: 'RFC 7644, 3.4.2.2: `userName eq "ann@example.com"`',
-  }),
+  filter: z.string().max(4_000).optional().describe('RFC 7644, 3.4.2.2: `userName eq "ann@example.com"`'),
   sortBy: z.string().max(200).optional(),
   sortOrder,
-  startIndex: index.meta({ description: "From 1" }),
+  startIndex: index.describe("From 1"),
   count: index,
 });
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Problem } from "../../domain/problems/problem.ts";
-import { BULK_LIMIT } from "../../domain/shared/bulk.ts";
+import { BULK_LIMIT, BulkFailure } from "../../domain/shared/bulk.ts";
 import { requireStorableText } from "../../domain/shared/storable.ts";
 import type { Call } from "./call.ts";
 
@@ -10,13 +10,6 @@ export const bulkRequest = z.object({
   continueOnError: z.boolean().default(false),
 });
 
-const BulkItemFailure = z.object({
-  index: z.int(),
-  code: z.string(),
-  message: z.string(),
-  errors: z.record(z.string(), z.array(z.string())).nullable(),
-}).meta({ id: "BulkItemFailure" });
-
 /** The answer of a bulk request; `item` is the shape of a result. */
 export const bulkResponseOf = (item: z.ZodType) =>
   z.object({
@@ -24,7 +17,7 @@ export const bulkResponseOf = (item: z.ZodType) =>
     succeeded: z.int(),
     failed: z.int(),
     results: z.array(item),
-    failures: z.array(BulkItemFailure),
+    failures: z.array(BulkFailure),
   });
 
 /**

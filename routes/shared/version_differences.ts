@@ -7,7 +7,7 @@ export const versionNumber = queryInteger(1, 2_147_483_647);
 
 /** The query of a comparison. */
 export const comparedWith = z.object({
-  with: versionNumber.meta({ description: "The version that the changes lead to" }),
+  with: versionNumber.describe("The version that the changes lead to"),
 });
 
 /** The texts that differ between two versions of a template. */
@@ -15,13 +15,13 @@ export const VersionDifferencesDto = z.object({
   from: z.int(),
   to: z.int(),
   changes: z.array(z.object({
-    field: z.string().meta({ description: "A member of the template, such as name" }),
-    isTooDifferent: z.boolean().meta({
-      description: `True if more than ${MAX_EDITS} lines were added and removed; then \`parts\` is empty`,
-    }),
+    field: z.string().describe("A member of the template, such as name"),
+    isTooDifferent: z.boolean().describe(
+      `True if more than ${MAX_EDITS} lines were added and removed; then \`parts\` is empty`,
+    ),
     parts: z.array(z.object({
-      skipped: z.int().meta({ description: "Unchanged lines that are left out before the part" }),
+      skipped: z.int().describe("Unchanged lines that are left out before the part"),
       lines: z.array(z.object({ change: z.enum(LINE_CHANGES), text: z.string() })),
     })),
-  })).meta({ description: "Empty if the versions have the same texts" }),
+  })).describe("Empty if the versions have the same texts"),
 }).meta({ id: "TemplateVersionDifferencesDto" });

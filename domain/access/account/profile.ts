@@ -39,7 +39,7 @@ export const Profile = z.object({
   }),
   tenant: z.object({ id: z.guid(), name: z.string(), type: z.string() }).nullable(),
   permissions: z.array(z.string()),
-  tenants: z.array(OwnTenant).meta({ description: "Tenants the user can switch to, the default first" }),
+  tenants: z.array(OwnTenant).describe("Tenants the user can switch to, the default first"),
 }).meta({
   id: "ProfileDto",
   description: "The signed-in user, the tenant of the token, and the permissions there",

@@ -206,18 +206,15 @@ If you did not ask for this, ignore this message: nothing happens.`,
 
 const MODES = ["closed", "invitation", "domain", "open"] as const;
 
-export const RegistrationMode = z.enum(MODES).meta({
-  description:
-    "Who may join the tenant by themselves. closed: nobody, not even by an invitation; invitation: " +
+export const RegistrationMode = z.enum(MODES).describe(
+  "Who may join the tenant by themselves. closed: nobody, not even by an invitation; invitation: " +
     "who was invited; domain: also who reads the mail of an address with one of the domains; open: everybody",
-});
+);
 
 export const RegistrationSettings = z.object({
   mode: RegistrationMode,
-  domains: z.array(z.string()).meta({
-    description: "In lower case and ASCII. A subdomain is another domain",
-  }),
-  roleId: z.guid().nullable().meta({ description: "The role that new users get; null: none" }),
+  domains: z.array(z.string()).describe("In lower case and ASCII. A subdomain is another domain"),
+  roleId: z.guid().nullable().describe("The role that new users get; null: none"),
 }).meta({ id: "RegistrationSettingsDto" });
 export type RegistrationSettings = z.output<typeof RegistrationSettings>;
 

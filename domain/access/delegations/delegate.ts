@@ -1,3 +1,5 @@
+import { requiredName } from "../../shared/name.ts";
+import { z } from "zod";
 import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { ACCESS_TOKEN_SECONDS } from "../../../infra/tokens.ts";
 import { type Actor, recordAudit } from "../../audit/audit.ts";
@@ -11,19 +13,23 @@ import type { AccessPlatform } from "../platform.ts";
 import { tenantNotFound } from "../tenant_not_found.ts";
 import { userNotFound } from "../users/user_details.ts";
 import { requireTheirReach } from "../users/user_lock.ts";
-import { type Delegation, type Party, readDelegation } from "./delegation.ts";
+import { Delegation, type Party, readDelegation } from "./delegation.ts";
 
 /** A delegation and, if it is open and the caller is its actor, the token of its session. */
-export interface OpenedDelegation {
-  delegation: Delegation;
-  accessToken: string | null;
-}
+export const OpenedDelegation = z.object({
+  delegation: Delegation,
+  accessToken: z.string().nullable().describe(
+    "Acts as the user, for at most 15 minutes; its claim `act` names the actor. Null: the user must consent",
+  ),
+}).meta({ id: "OpenedDelegationDto" });
+type OpenedDelegation = z.output<typeof OpenedDelegation>;
 
-export interface NewDelegation {
-  reason: string;
-  minutes: number;
-  mayWrite: boolean;
-}
+export const NewDelegation = z.object({
+  reason: requiredName(500).describe("The user and the audit log show it"),
+  minutes: z.int().min(1).max(60).default(60),
+  mayWrite: z.boolean().default(false),
+}).meta({ id: "DelegationRequest" });
+type NewDelegation = z.output<typeof NewDelegation>;
 
 /**
  * Lets the caller act as a user of the tenant. Opens the session at once, or asks the user if the tenant requires consent.

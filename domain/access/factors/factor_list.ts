@@ -10,9 +10,7 @@ export const Factor = z.object({
   kind: z.enum(["totp", "passkey"]),
   name: z.string(),
   createdAt: time,
-  confirmedAt: time.nullable().meta({
-    description: "null: waits for its first code and does not count yet",
-  }),
+  confirmedAt: time.nullable().describe("null: waits for its first code and does not count yet"),
   lastUsedAt: time.nullable(),
 }).meta({ id: "FactorDto" });
 export type Factor = z.output<typeof Factor>;
@@ -21,9 +19,9 @@ export type Factor = z.output<typeof Factor>;
 export const OwnFactors = z.object({
   factors: z.array(Factor),
   recoveryCodesLeft: z.int(),
-  isLimited: z.boolean().meta({
-    description: "True: a second factor is required and the session lacks it. It is good only for adding one",
-  }),
+  isLimited: z.boolean().describe(
+    "True: a second factor is required and the session lacks it. It is good only for adding one",
+  ),
 }).meta({ id: "OwnFactorsDto" });
 export type OwnFactors = z.output<typeof OwnFactors>;
 

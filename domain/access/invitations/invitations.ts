@@ -21,10 +21,10 @@ export const Invitation = z.object({
   // The user or service account that sent the newest link. It must still be allowed to when the link is used.
   invitedBy: z.guid(),
   createdAt: time,
-  sentAt: time.meta({ description: "When the newest link was mailed" }),
+  sentAt: time.describe("When the newest link was mailed"),
   expiresAt: time,
   acceptedAt: time.nullable(),
-  userId: z.guid().nullable().meta({ description: "The user who accepted" }),
+  userId: z.guid().nullable().describe("The user who accepted"),
 }).meta({ id: "InvitationDto" });
 export type Invitation = z.output<typeof Invitation>;
 

@@ -1,3 +1,7 @@
+import { mailAddress } from "../../shared/shapes.ts";
+import { requiredRoleIds } from "../users/link_targets.ts";
+import { userName } from "../users/user_details.ts";
+import { z } from "zod";
 import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { type PlainMail, sendServiceMail, type TemplatedMail } from "../../notifications/sending/send.ts";
@@ -19,12 +23,13 @@ import { permissionCodes } from "../../rights/held_permissions.ts";
 import { loadPermissionsIn } from "../../rights/service_account_rights.ts";
 
 /** Whom to invite, and the roles they get. */
-export interface NewInvitation {
-  email: string;
-  roleIds: string[];
-  firstName: string;
-  lastName: string;
-}
+export const NewInvitation = z.object({
+  email: mailAddress,
+  roleIds: requiredRoleIds,
+  firstName: userName.nullish().transform((value) => value ?? ""),
+  lastName: userName.nullish().transform((value) => value ?? ""),
+}).meta({ id: "InviteUserDto" });
+type NewInvitation = z.output<typeof NewInvitation>;
 
 /**
  * Invites a person to the caller's tenant by mail. Does not look for a user with that email outside the tenant, so the

@@ -17,21 +17,21 @@ export const keyRecord = {
   updatedAt: time,
   revokedAt: time.nullable(),
   revokedBy: z.guid().nullable(),
-  lastUsedAt: time.nullable().meta({ description: "Exact to the minute" }),
+  lastUsedAt: time.nullable().describe("Exact to the minute"),
 };
 
 /** A stored API key or service account, without its secret. */
 export const KeyRecord = z.object({
   id: z.guid(),
   name: z.string(),
-  start: z.string().meta({ description: "The first characters of the secret, to identify it" }),
+  start: z.string().describe("The first characters of the secret, to identify it"),
   permissions: z.array(z.string()),
   ...keyRecord,
   // Null: until it is revoked.
   expiresAt: time.nullable(),
-  formerSecretUntil: time.nullable().meta({
-    description: "The secret before the last rotation stays good until then; null: it is refused",
-  }),
+  formerSecretUntil: time.nullable().describe(
+    "The secret before the last rotation stays good until then; null: it is refused",
+  ),
   lastUsedIp: z.string().nullable(),
 });
 export type KeyRecord = z.output<typeof KeyRecord>;

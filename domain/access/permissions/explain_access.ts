@@ -40,16 +40,14 @@ export const AccessExplanation = z.object({
   // Null: as with a global token, for which only platform-reach permissions and those of the file module count.
   tenantId: z.guid().nullable(),
   tenantName: z.string().nullable(),
-  description: z.string().nullable().meta({ description: "What the permission allows" }),
+  description: z.string().nullable().describe("What the permission allows"),
   isAllowed: z.boolean(),
-  summary: z.string().meta({ description: "The decision and its reason in one sentence" }),
+  summary: z.string().describe("The decision and its reason in one sentence"),
   checks: z.array(AccessCheck),
-  grants: z.array(AccessGrant).meta({
-    description: "The user's roles that grant the permission or admin:system",
-  }),
-  grantingRoles: z.array(AccessGrant).meta({
-    description: "At most 50 roles of the tenant that grant it, also those that the user does not have",
-  }),
+  grants: z.array(AccessGrant).describe("The user's roles that grant the permission or admin:system"),
+  grantingRoles: z.array(AccessGrant).describe(
+    "At most 50 roles of the tenant that grant it, also those that the user does not have",
+  ),
 }).meta({ id: "AccessExplanationDto" });
 export type AccessExplanation = z.output<typeof AccessExplanation>;
 

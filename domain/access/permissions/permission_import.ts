@@ -34,7 +34,7 @@ export const ImportResult = z.object({
   unchanged: z.int(),
   failed: z.int(),
   rows: z.array(z.object({
-    row: z.int().meta({ description: "Number of the permission in the document, from 1" }),
+    row: z.int().describe("Number of the permission in the document, from 1"),
     // As given, at most 200 characters; null if it is not a string.
     code: z.string().nullable(),
     outcome: z.enum(IMPORT_OUTCOMES),

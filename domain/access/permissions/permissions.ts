@@ -20,14 +20,12 @@ export const PermissionDetails = z.object({
   description: z.string().nullable(),
   category: z.string(),
   reach: z.enum(REACHES),
-  tenantId: z.guid().nullable().meta({ description: "The tenant that created it; null: the catalog" }),
-  isSystem: z.boolean().meta({ description: "The service itself uses it" }),
-  roleCount: z.int().meta({
-    description: "Number of roles with it: of the token's tenant; of all tenants with admin:system",
-  }),
-  defaultRoles: z.array(z.string()).meta({
-    description: "Names of the catalog roles that have it in every tenant",
-  }),
+  tenantId: z.guid().nullable().describe("The tenant that created it; null: the catalog"),
+  isSystem: z.boolean().describe("The service itself uses it"),
+  roleCount: z.int().describe(
+    "Number of roles with it: of the token's tenant; of all tenants with admin:system",
+  ),
+  defaultRoles: z.array(z.string()).describe("Names of the catalog roles that have it in every tenant"),
   createdAt: time,
   updatedAt: time,
   deletedAt,

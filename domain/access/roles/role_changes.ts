@@ -162,9 +162,9 @@ type NewRole = z.output<typeof NewRole>;
 export const RoleChange = z.object({
   name: name.nullish().transform((value) => value ?? undefined),
   description: description.optional().transform((value) => value === "" ? null : value),
-  permissionIds: permissionIds.meta({
-    description: "null or absent: unchanged; empty: removes all; otherwise replaces the list",
-  }),
+  permissionIds: permissionIds.describe(
+    "null or absent: unchanged; empty: removes all; otherwise replaces the list",
+  ),
 }).meta({ id: "UpdateRoleDto", description: "Omitted fields keep their values" });
 type RoleChange = z.output<typeof RoleChange>;
 

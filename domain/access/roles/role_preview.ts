@@ -18,9 +18,7 @@ const PreviewedPermission = z.object({
   id: z.guid(),
   code: z.string(),
   description: z.string().nullable(),
-  userCount: z.int().meta({
-    description: "Users who would gain or lose it; others have it by another role too",
-  }),
+  userCount: z.int().describe("Users who would gain or lose it; others have it by another role too"),
 }).meta({ id: "PreviewedPermissionDto" });
 export type PreviewedPermission = z.output<typeof PreviewedPermission>;
 
@@ -39,12 +37,10 @@ export type PreviewedUser = z.output<typeof PreviewedUser>;
 export const RolePreview = z.object({
   added: z.array(PreviewedPermission),
   removed: z.array(PreviewedPermission),
-  userCount: z.int().meta({ description: "Users who have the role, or would be moved to it" }),
-  affectedCount: z.int().meta({ description: "Users who would gain or lose a permission" }),
-  sessionCount: z.int().meta({ description: "Open sessions that would end; counted up to 1,000" }),
-  users: z.array(PreviewedUser).meta({
-    description: "At most ten of the affected users; empty without read:users",
-  }),
+  userCount: z.int().describe("Users who have the role, or would be moved to it"),
+  affectedCount: z.int().describe("Users who would gain or lose a permission"),
+  sessionCount: z.int().describe("Open sessions that would end; counted up to 1,000"),
+  users: z.array(PreviewedUser).describe("At most ten of the affected users; empty without read:users"),
 }).meta({ id: "RolePreviewDto" });
 export type RolePreview = z.output<typeof RolePreview>;
 

@@ -23,11 +23,11 @@ const byName = (q: Sql) => orderBy(q, SORTS.name, "r.id", "Ascending");
 /** A role of a tenant with its permissions. */
 export const Role = z.object({
   id: z.guid(),
-  tenantId: z.guid().meta({ description: "The tenant of the role; it can be assigned only there" }),
+  tenantId: z.guid().describe("The tenant of the role; it can be assigned only there"),
   tenantName: z.string(),
   name: z.string(),
   description: z.string().nullable(),
-  isSystemRole: z.boolean().meta({ description: "The role belongs to the catalog" }),
+  isSystemRole: z.boolean().describe("The role belongs to the catalog"),
   permissions: z.array(z.object({ id: z.guid(), code: z.string() })),
   createdAt: time,
   updatedAt: time,
@@ -35,7 +35,7 @@ export const Role = z.object({
 export type Role = z.output<typeof Role>;
 
 export const RoleWithUserCount = Role.omit({ permissions: true }).extend({
-  userCount: z.int().meta({ description: "Number of users with the role, without deleted users" }),
+  userCount: z.int().describe("Number of users with the role, without deleted users"),
   permissionCount: z.int(),
   deletedAt,
 }).meta({ id: "RoleWithUserCountDto" });

@@ -12,9 +12,9 @@ import { lockLinkTargets } from "../users/link_targets.ts";
 export const GroupMapping = z.object({
   roleId: z.guid(),
   roleName: z.string(),
-  displayName: z.string().meta({ description: "The name under which the directory finds the role" }),
-  externalId: z.string().nullable().meta({ description: "The group's id in the directory, which writes it" }),
-  isGroup: z.boolean().meta({ description: "false: the directory does not see the role" }),
+  displayName: z.string().describe("The name under which the directory finds the role"),
+  externalId: z.string().nullable().describe("The group's id in the directory, which writes it"),
+  isGroup: z.boolean().describe("false: the directory does not see the role"),
 }).meta({ id: "ScimGroupMapping" });
 export type GroupMapping = z.output<typeof GroupMapping>;
 
@@ -22,7 +22,7 @@ export const groupName = requiredName(100);
 
 /** A change of a mapping. Absent members keep their value. */
 export const GroupMappingChange = z.object({
-  displayName: groupName.nullish().meta({ description: "null: the name of the role" }),
+  displayName: groupName.nullish().describe("null: the name of the role"),
   isGroup: z.boolean().optional(),
 }).meta({ id: "ScimGroupMappingChange" });
 

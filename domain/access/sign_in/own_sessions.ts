@@ -13,10 +13,10 @@ const MAX_LISTED = 100;
 export const OwnSession = z.object({
   id: z.guid(),
   createdAt: time,
-  authenticatedAt: time.meta({ description: "Last sign-in or step-up in this session" }),
+  authenticatedAt: time.describe("Last sign-in or step-up in this session"),
   // Empty for a session older than this record.
-  amr: z.array(z.string()).meta({ description: "How the user signed in (RFC 8176); `fed`: by a provider" }),
-  lastUsedAt: time.meta({ description: "When the session last got new tokens" }),
+  amr: z.array(z.string()).describe("How the user signed in (RFC 8176); `fed`: by a provider"),
+  lastUsedAt: time.describe("When the session last got new tokens"),
   expiresAt: time,
   ip: z.string().nullable(),
   userAgent: z.string().nullable(),

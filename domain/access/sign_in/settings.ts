@@ -13,13 +13,12 @@ import { type ChangingAccess, tellClients } from "../access_changes.ts";
 const MAX_BREAK_GLASS = 20;
 
 export const SignInSettings = z.object({
-  passwordSignIn: z.boolean().meta({
-    description:
-      "False: only the tenant's own providers sign in to it. API keys and service accounts stay as they are",
-  }),
-  breakGlassUserIds: z.array(z.guid()).meta({
-    description: "Users who may sign in otherwise too, for the day on which no provider works",
-  }),
+  passwordSignIn: z.boolean().describe(
+    "False: only the tenant's own providers sign in to it. API keys and service accounts stay as they are",
+  ),
+  breakGlassUserIds: z.array(z.guid()).describe(
+    "Users who may sign in otherwise too, for the day on which no provider works",
+  ),
 }).meta({ id: "SignInSettingsDto" });
 export type SignInSettings = z.output<typeof SignInSettings>;
 

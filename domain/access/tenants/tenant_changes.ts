@@ -24,7 +24,7 @@ import { emitEvents } from "../../events/emit.ts";
 const LARGEST_INTEGER = 2_147_483_647;
 const name = requiredName(200);
 const maxUsers = z.int().min(1).max(LARGEST_INTEGER);
-const parentTenantId = uuid.meta({ description: "A tenant of type Group" });
+const parentTenantId = uuid.describe("A tenant of type Group");
 
 export const NewTenant = z.object({
   name,

@@ -33,14 +33,12 @@ export const Tenant = z.object({
   type: z.enum(TENANT_TYPES),
   isActive: z.boolean(),
   parentTenantId: z.guid().nullable(),
-  maxUsers: z.int().nullable().meta({ description: "Maximum number of active users; null: no limit" }),
+  maxUsers: z.int().nullable().describe("Maximum number of active users; null: no limit"),
   userCount: z.int(),
-  requireSecondFactor: z.boolean().meta({
-    description: "Sessions without a second factor are good only for adding one",
-  }),
-  actAs: z.enum(ACT_AS).meta({
-    description: "Administrators may act as users of the tenant: always, with the user's consent, or never",
-  }),
+  requireSecondFactor: z.boolean().describe("Sessions without a second factor are good only for adding one"),
+  actAs: z.enum(ACT_AS).describe(
+    "Administrators may act as users of the tenant: always, with the user's consent, or never",
+  ),
   createdAt: time,
   updatedAt: time,
   deletedAt,
@@ -110,7 +108,7 @@ export const TenantsSummary = z.object({
   groupTenants: z.int(),
   groupedTenants: z.int(),
   standaloneTenants: z.int(),
-  totalUsers: z.int().meta({ description: "Active links; a user of two tenants counts twice" }),
+  totalUsers: z.int().describe("Active links; a user of two tenants counts twice"),
   tenantsAtCapacity: z.int(),
 }).meta({ id: "TenantsSummaryDto" });
 export type TenantsSummary = z.output<typeof TenantsSummary>;

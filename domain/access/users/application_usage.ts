@@ -1,15 +1,17 @@
+import { z } from "zod";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { applications } from "../../records/applications.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
 import type { PagedResult, PageRequest } from "../../shared/paging.ts";
 
 /** An application, and how many active users of the tenant have its code in `appIds`. */
-export interface ApplicationUsage {
-  id: string;
-  code: string;
-  name: string;
-  userCount: number;
-}
+export const ApplicationUsage = z.object({
+  id: z.guid(),
+  code: z.string(),
+  name: z.string(),
+  userCount: z.int(),
+}).meta({ id: "ApplicationUsageDto" });
+type ApplicationUsage = z.output<typeof ApplicationUsage>;
 
 /** A page of the tenant's applications by code, with the number of users of each. */
 export async function listApplicationUsage(

@@ -24,11 +24,11 @@ export const requiredRoleIds = uniqueIds.pipe(
   z.array(z.string()).min(1, { error: "expected at least one id" }).max(50, atMost50),
 );
 
-export const isDefault = optionalBoolean(false).meta({
-  description: "true makes this the user's default tenant; false changes nothing",
-});
+export const isDefault = optionalBoolean(false).describe(
+  "true makes this the user's default tenant; false changes nothing",
+);
 
-export const externalId = requiredText(200).nullish().meta({ description: EXTERNAL_ID });
+export const externalId = requiredText(200).nullish().describe(EXTERNAL_ID);
 
 /** A requested link: a tenant, and the user's roles in it. An absent external id of an existing link stays. */
 const Assignment = z.object({

@@ -56,9 +56,9 @@ type TenantUserChange = Partial<z.output<typeof TenantUserChange>>;
 /** A change of a user and all links. */
 export const AdminUserChange = z.object({
   ...changes,
-  tenants: assignments.nullish().transform((links) => links ?? null).meta({
-    description: "null or absent: unchanged; empty: removes all links; otherwise replaces them",
-  }),
+  tenants: assignments.nullish().transform((links) => links ?? null).describe(
+    "null or absent: unchanged; empty: removes all links; otherwise replaces them",
+  ),
 }).meta({ id: "AdminUpdateUserDto" });
 type AdminUserChange =
   & Partial<z.output<typeof AdminUserChange>>

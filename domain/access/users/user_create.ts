@@ -32,10 +32,9 @@ import type { UserPlatform } from "./user_lock.ts";
 /** A user to create. The external id is for the only link. */
 export const NewUser = z.object({
   email: mailAddress,
-  password: z.string().min(1).max(1024).meta({
-    description:
-      "12 to 128 characters, no common password; with isPasswordEncrypted a hash by argon2, bcrypt, scrypt or PBKDF2",
-  }),
+  password: z.string().min(1).max(1024).describe(
+    "12 to 128 characters, no common password; with isPasswordEncrypted a hash by argon2, bcrypt, scrypt or PBKDF2",
+  ),
   isPasswordEncrypted: optionalBoolean(false),
   firstName: userName.nullish().transform((value) => value ?? ""),
   lastName: userName.nullish().transform((value) => value ?? ""),
@@ -43,7 +42,7 @@ export const NewUser = z.object({
   tenants: assignments.nullish().transform((links) => links ?? []),
   appIds: appIds.nullish().transform((ids) => ids ?? []),
   isActive: optionalBoolean(true),
-  externalId: externalId.meta({ description: `${EXTERNAL_ID}, if the user gets one link` }),
+  externalId: externalId.describe(`${EXTERNAL_ID}, if the user gets one link`),
   metadata: givenMetadata.nullish().transform((value) => value ?? {}),
 }).meta({ id: "CreateUserDto" });
 type NewUser = z.output<typeof NewUser>;

@@ -16,13 +16,11 @@ export const appIds = z.array(requiredText(100)).max(100).transform((ids) => [..
 
 export const EXTERNAL_ID = "The user's id in another system; unique in the tenant";
 /** The user's id in another system, of one link. */
-const externalIdOfLink = z.string().nullable().meta({ description: EXTERNAL_ID });
+const externalIdOfLink = z.string().nullable().describe(EXTERNAL_ID);
 
 const lockout = {
   isLockedOut: z.boolean(),
-  lockoutExpiresAt: time.nullable().meta({
-    description: "End of the lockout; a past instant means that it has expired",
-  }),
+  lockoutExpiresAt: time.nullable().describe("End of the lockout; a past instant means that it has expired"),
 };
 const person = {
   id: z.guid(),
@@ -32,14 +30,14 @@ const person = {
   phoneNumber: z.string().nullable(),
   isActive: z.boolean(),
   ...lockout,
-  hasSecondFactor: z.boolean().meta({ description: "Whether the user has a confirmed second factor" }),
+  hasSecondFactor: z.boolean().describe("Whether the user has a confirmed second factor"),
   appIds: z.array(z.string()),
   metadata: storedMetadata,
 };
 /** A user as tenant routes return it; `roles` are the role names in one tenant. */
 export const User = z.object({
   ...person,
-  roles: z.array(z.string()).meta({ description: "Names of the user's roles in the token's tenant" }),
+  roles: z.array(z.string()).describe("Names of the user's roles in the token's tenant"),
   externalId: externalIdOfLink,
   lastLoginAt: time.nullable(),
   createdAt: time,

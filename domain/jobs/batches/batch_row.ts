@@ -41,7 +41,7 @@ export interface BatchRow {
 /** The job that a batch enqueues when it ends. */
 const ContinuationOfBatch = z.object({
   jobTypeName: z.string(),
-  jobId: z.guid().nullable().meta({ description: "null until it is enqueued" }),
+  jobId: z.guid().nullable().describe("null until it is enqueued"),
 });
 type ContinuationOfBatch = z.output<typeof ContinuationOfBatch>;
 
@@ -54,14 +54,14 @@ export const JobBatch = z.object({
   name: z.string().nullable(),
   status: z.enum(BATCH_STATUSES),
   totalJobs: z.int(),
-  counts: z.object(numbersByStatus as Record<JobStatus, z.ZodInt>).meta({
-    description: "Number of jobs by status; pruned jobs stay counted",
-  }),
+  counts: z.object(numbersByStatus as Record<JobStatus, z.ZodInt>).describe(
+    "Number of jobs by status; pruned jobs stay counted",
+  ),
   onAllSucceeded: ContinuationOfBatch.nullable(),
   onAnyFailed: ContinuationOfBatch.nullable(),
   createdBy: z.guid().nullable(),
   createdAt: time,
-  endedAt: time.nullable().meta({ description: "When its outcome was known; other jobs may still run" }),
+  endedAt: time.nullable().describe("When its outcome was known; other jobs may still run"),
 }).meta({ id: "JobBatchDto", description: "A batch of jobs" });
 export type JobBatch = z.output<typeof JobBatch>;
 

@@ -13,9 +13,7 @@ import { endBatches, followEndedJobs, wakeForChanged, writeBatchEnds } from "../
 import { CANCELLABLE } from "./job_control.ts";
 import type { EndedJob } from "../job_row.ts";
 
-export const jobItems = z.array(z.unknown()).max(BULK_LIMIT).meta({
-  description: "Each item is an EnqueueJobRequest",
-});
+export const jobItems = z.array(z.unknown()).max(BULK_LIMIT).describe("Each item is an EnqueueJobRequest");
 const follower = RequestedJob.nullish().transform((value) => value ?? null);
 
 /** A batch as a caller requests it. */
@@ -24,7 +22,7 @@ export const RequestedBatch = z.object({
   onAllSucceeded: follower,
   onAnyFailed: follower,
   name: requiredName(200).nullish().transform((value) => value ?? null),
-  open: z.boolean().default(false).meta({ description: "More jobs are added later, until it is closed" }),
+  open: z.boolean().default(false).describe("More jobs are added later, until it is closed"),
 }).meta({ id: "CreateJobBatchRequest" });
 /** `jobs` are the requested ones, or the problems found when they were parsed. */
 type RequestedBatch = Omit<z.output<typeof RequestedBatch>, "jobs"> & { jobs: (RequestedJob | Problem)[] };

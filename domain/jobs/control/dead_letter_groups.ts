@@ -17,7 +17,7 @@ export const DeadLetterGroup = z.object({
   jobTypeName: z.string(),
   // The error message without its variable parts, cut at 300 characters. The SQL function `error_pattern` makes it.
   errorPattern: z.string(),
-  exampleError: z.string().nullable().meta({ description: "The error of the last one that failed" }),
+  exampleError: z.string().nullable().describe("The error of the last one that failed"),
   count: z.int(),
   firstFailedAt: time,
   lastFailedAt: time,

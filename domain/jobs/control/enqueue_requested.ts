@@ -29,10 +29,9 @@ export const RequestedJob = z.object({
   scheduledAt: instant.nullish().transform((value) => value ?? null),
   maxRetries: z.int().min(0).max(25).nullish().transform((value) => value ?? null),
   parentJobId: uuid.nullish().transform((value) => value ?? null),
-  parentJobIds: z.array(uuid).max(1_000).nullish().transform((value) => value ?? []).meta({
-    description:
-      "The job starts when all have succeeded, and is cancelled when one is dead-lettered or cancelled",
-  }),
+  parentJobIds: z.array(uuid).max(1_000).nullish().transform((value) => value ?? []).describe(
+    "The job starts when all have succeeded, and is cancelled when one is dead-lettered or cancelled",
+  ),
   ...unique,
 }).refine(
   ({ parentJobId, parentJobIds }) => parentJobId === null || parentJobIds.length === 0,

@@ -217,12 +217,12 @@ export const LiveWorker = z.object({
   startedAt: time,
   // Last renewal of its lease.
   heartbeatAt: time,
-  holds: z.int().meta({ description: "Number of jobs it has claimed" }),
-  isRemote: z.boolean().meta({ description: "A process of a caller; `host` is the name it gives" }),
-  program: z.string().nullable().meta({
-    description: "Product and version, as its User-Agent names them; null: it did not say",
-  }),
-  jobs: z.array(HeldJob).meta({ description: "The ten jobs that it has held longest" }),
+  holds: z.int().describe("Number of jobs it has claimed"),
+  isRemote: z.boolean().describe("A process of a caller; `host` is the name it gives"),
+  program: z.string().nullable().describe(
+    "Product and version, as its User-Agent names them; null: it did not say",
+  ),
+  jobs: z.array(HeldJob).describe("The ten jobs that it has held longest"),
 }).meta({ id: "JobWorkerDto", description: "An instance or a process of a caller that runs jobs" });
 export type LiveWorker = z.output<typeof LiveWorker>;
 

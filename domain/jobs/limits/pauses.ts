@@ -14,7 +14,7 @@ import { findJobTypes } from "../types/find_job_types.ts";
 export const Pause = z.object({
   kind: z.enum(["queue", "type"]),
   name: z.string(),
-  scope: z.enum(["tenant", "all"]).meta({ description: "`all`: paused for all tenants, by the platform" }),
+  scope: z.enum(["tenant", "all"]).describe("`all`: paused for all tenants, by the platform"),
   reason: z.string().nullable(),
   pausedAt: time,
 }).meta({ id: "JobPauseDto", description: "Why waiting jobs do not start" });

@@ -11,17 +11,17 @@ const CONTINUATIONS_SHOWN = 100;
 
 /** A job with the details that a person looks for. */
 export const JobDetail = JobSummary.extend({
-  traceId: z.string().nullable().meta({ description: "W3C trace id of the request or job that enqueued it" }),
-  progressPercent: z.number().nullable().meta({ description: "Of the last attempt, like `output`" }),
+  traceId: z.string().nullable().describe("W3C trace id of the request or job that enqueued it"),
+  progressPercent: z.number().nullable().describe("Of the last attempt, like `output`"),
   progressNote: z.string().nullable(),
   output: z.string().nullable(),
   // Null if it has none, or that was purged.
   deadLetter: z.object({ id: z.guid(), retriedAt: time.nullable(), retriedJobId: z.guid().nullable() })
-    .nullable().meta({ description: "The dead letter of the job, and the job that it was retried as" }),
-  names: z.record(z.string(), z.string()).meta({
-    description: "Names of `createdBy` and `tenantId`, by id, if the caller may see them",
-  }),
-  pause: Pause.nullable().meta({ description: "Set while a pause keeps the job from starting" }),
+    .nullable().describe("The dead letter of the job, and the job that it was retried as"),
+  names: z.record(z.string(), z.string()).describe(
+    "Names of `createdBy` and `tenantId`, by id, if the caller may see them",
+  ),
+  pause: Pause.nullable().describe("Set while a pause keeps the job from starting"),
 }).meta({ id: "JobDetailDto", description: "A background job" });
 export type JobDetail = z.output<typeof JobDetail>;
 

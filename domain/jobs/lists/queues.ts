@@ -21,9 +21,9 @@ export const QueueDepth = z.object({
   retrying: z.int(),
   awaitingParent: z.int(),
   // Null: no job waits.
-  oldestDueAt: time.nullable().meta({
-    description: "Due time of the longest waiting job; jobs that wait for a rate limit do not count",
-  }),
+  oldestDueAt: time.nullable().describe(
+    "Due time of the longest waiting job; jobs that wait for a rate limit do not count",
+  ),
   // Null: its jobs start.
   pause: Pause.nullable(),
 }).meta({ id: "JobQueueDto" });

@@ -9,13 +9,11 @@ import { readUsableTypes } from "../types/declared_types.ts";
 /** A job type callers may enqueue. */
 export const ExposedJobType = z.object({
   name: z.string(),
-  argsSchema: z.record(z.string(), z.unknown()).meta({ description: "JSON Schema of the arguments" }),
+  argsSchema: z.record(z.string(), z.unknown()).describe("JSON Schema of the arguments"),
   timeoutMs: z.int(),
   maxRetries: z.int(),
   // Null: no limit.
-  concurrency: z.int().nullable().meta({
-    description: "Maximum number that run at once in the whole service",
-  }),
+  concurrency: z.int().nullable().describe("Maximum number that run at once in the whole service"),
   rateLimit: z.object({ count: z.int(), perSeconds: z.int(), key: z.string().nullable() }).nullable(),
   // Null: its jobs start.
   pause: Pause.nullable(),

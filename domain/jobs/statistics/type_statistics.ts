@@ -212,26 +212,20 @@ export async function deleteOldStatistics(sql: Sql): Promise<void> {
 /** Ended attempts of a job type: counts, share of failures, and times. */
 export const ShownStatistics = z.object({
   succeeded: z.int(),
-  failed: z.int().meta({ description: "Failed attempts, the last ones of dead-lettered jobs included" }),
+  failed: z.int().describe("Failed attempts, the last ones of dead-lettered jobs included"),
   deadLettered: z.int(),
-  postponed: z.int().meta({ description: "Attempts after which the job waits again without having failed" }),
-  abandoned: z.int().meta({ description: "Attempts that a crash or a stop interrupted" }),
+  postponed: z.int().describe("Attempts after which the job waits again without having failed"),
+  abandoned: z.int().describe("Attempts that a crash or a stop interrupted"),
   // Null without such attempts.
-  failureRate: z.number().nullable().meta({ description: "failed / (succeeded + failed), 0 to 1" }),
-  waitMs: Quantiles.nullable().meta({
-    description: "From the due time to the start of an attempt, exact to 5 %",
-  }),
-  durationMs: Quantiles.nullable().meta({
-    description: "Duration of succeeded and failed attempts, exact to 5 %",
-  }),
+  failureRate: z.number().nullable().describe("failed / (succeeded + failed), 0 to 1"),
+  waitMs: Quantiles.nullable().describe("From the due time to the start of an attempt, exact to 5 %"),
+  durationMs: Quantiles.nullable().describe("Duration of succeeded and failed attempts, exact to 5 %"),
 });
 type ShownStatistics = z.output<typeof ShownStatistics>;
 
 export const JobTypeStats = z.object({
   jobTypeName: z.string(),
-  window: z.enum(THROUGHPUT_WINDOWS).nullable().meta({
-    description: "Null for the period of `from` and `to`",
-  }),
+  window: z.enum(THROUGHPUT_WINDOWS).nullable().describe("Null for the period of `from` and `to`"),
   intervalSeconds: z.int(),
   total: ShownStatistics,
   // Without gaps.

@@ -28,12 +28,10 @@ export const USER_SCOPES: readonly string[] = [...STANDARD_SCOPES, ...API_SCOPES
 export const OAuthClient = z.object({
   id: z.guid(),
   clientId: z.string(),
-  tenantId: z.guid().nullable().meta({
-    description: "The tenant whose users may sign in; null: every tenant's",
-  }),
+  tenantId: z.guid().nullable().describe("The tenant whose users may sign in; null: every tenant's"),
   name: z.string(),
   kind: z.enum(CLIENT_KINDS),
-  start: z.string().nullable().meta({ description: "The first characters of the secret, to identify it" }),
+  start: z.string().nullable().describe("The first characters of the secret, to identify it"),
   redirectUris: z.array(z.string()),
   postLogoutRedirectUris: z.array(z.string()),
   audience: z.string(),

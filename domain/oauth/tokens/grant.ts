@@ -21,8 +21,8 @@ export const TokenAnswer = z.object({
   expires_in: z.int(),
   refresh_token: z.string().optional(),
   id_token: z.string().optional(),
-  scope: z.string().optional().meta({ description: "Absent if the token has no scope" }),
-  issued_token_type: z.string().optional().meta({ description: "Of an exchanged token (RFC 8693)" }),
+  scope: z.string().optional().describe("Absent if the token has no scope"),
+  issued_token_type: z.string().optional().describe("Of an exchanged token (RFC 8693)"),
 }).meta({ id: "OAuthTokens" });
 export type TokenAnswer = z.output<typeof TokenAnswer>;
 

@@ -23,16 +23,16 @@ export const Introspection = z.object({
   sub: z.string().optional(),
   client_id: z.string().optional(),
   tenant_id: z.guid().optional(),
-  ver: z.int().optional().meta({ description: "As in `user.access-changed` and the access check" }),
-  permissions: z.array(z.string()).optional().meta({ description: "Those of now, in the tenant" }),
+  ver: z.int().optional().describe("As in `user.access-changed` and the access check"),
+  permissions: z.array(z.string()).optional().describe("Those of now, in the tenant"),
   iss: z.string().optional(),
   aud: z.string().optional(),
   exp: z.int().optional(),
   iat: z.int().optional(),
   scope: z.string().optional(),
   sid: z.string().optional(),
-  act: z.object({ sub: z.string() }).optional().meta({ description: "Who acts as `sub` (RFC 8693)" }),
-  read_only: z.boolean().optional().meta({ description: "True if who acts as `sub` may only read" }),
+  act: z.object({ sub: z.string() }).optional().describe("Who acts as `sub` (RFC 8693)"),
+  read_only: z.boolean().optional().describe("True if who acts as `sub` may only read"),
 }).meta({ id: "OAuthIntrospection" });
 export type Introspection = z.output<typeof Introspection>;
 

@@ -16,24 +16,24 @@ const optionalText = (max: number) => z.string().max(max).nullish().transform((v
 
 /** The delivery options that callers give. `checkDelivery` checks what each method needs. */
 export const DeliveryOptionsShape = z.object({
-  method: z.int().min(1).max(4).transform((value) => value as DeliveryMethod).meta({
-    description: "1 Download, 2 Email, 3 Storage, 4 Webhook",
-  }),
+  method: z.int().min(1).max(4).transform((value) => value as DeliveryMethod).describe(
+    "1 Download, 2 Email, 3 Storage, 4 Webhook",
+  ),
   recipients: z.array(z.string().trim().min(1).max(320)).max(1000).nullish().transform((value) =>
     value ?? []
   ),
   emailSubject: optionalText(500),
   emailBody: optionalText(20_000),
   webhookUrl: optionalText(2_000),
-  webhookFormat: z.enum(WEBHOOK_FORMATS).nullish().transform(absentIfNull).meta({
-    description: "What is posted to webhookUrl: a signed message (standard, the default) or a Slack message",
-  }),
-  targetId: z.guid({ error: "expected a UUID" }).toLowerCase().nullish().transform(absentIfNull).meta({
-    description: "A report target of the tenant: for Storage one of kind s3, for Webhook one of kind slack",
-  }),
-  targetPath: optionalText(500).meta({
-    description: "May contain {date}, {templateId}, {executionId}, {fileName} and, in a burst, {value}",
-  }),
+  webhookFormat: z.enum(WEBHOOK_FORMATS).nullish().transform(absentIfNull).describe(
+    "What is posted to webhookUrl: a signed message (standard, the default) or a Slack message",
+  ),
+  targetId: z.guid({ error: "expected a UUID" }).toLowerCase().nullish().transform(absentIfNull).describe(
+    "A report target of the tenant: for Storage one of kind s3, for Webhook one of kind slack",
+  ),
+  targetPath: optionalText(500).describe(
+    "May contain {date}, {templateId}, {executionId}, {fileName} and, in a burst, {value}",
+  ),
 }).meta({ id: "ReportDeliveryOptions" });
 export type DeliveryOptions = z.output<typeof DeliveryOptionsShape>;
 

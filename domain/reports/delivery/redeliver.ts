@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { invalid, problem } from "../../problems/problem.ts";
@@ -6,16 +7,21 @@ import type { Platform } from "../../shared/platform.ts";
 import { type Execution, readVisibleExecution } from "../execution.ts";
 import { STATUS } from "../status.ts";
 import { addDeliveries, enqueueDelivery } from "./create_deliveries.ts";
-import { checkDelivery, type DeliveryOptions, METHOD } from "./options.ts";
+import { checkDelivery, DeliveryOptionsShape, METHOD } from "./options.ts";
 import { requireReceiver } from "./receivers.ts";
 
 /** The recipients who get the document again. Without members: all whose delivery failed. */
-export interface Redelivery {
-  /** Recipients of earlier deliveries, also of successful ones. */
-  recipients: string[] | null;
-  /** Other options, with recipients of their own. */
-  delivery: DeliveryOptions | null;
-}
+export const Redelivery = z.object({
+  recipients: z.array(z.string().min(1).max(2_000)).min(1).max(100).nullish().transform((value) =>
+    value ?? null
+  ),
+  delivery: DeliveryOptionsShape.nullish().transform((value) => value ?? null),
+}).meta({
+  id: "ReportRedeliveryRequest",
+  description:
+    "recipients: these of the execution's deliveries; delivery: other options with their own recipients; neither: all whose delivery failed",
+});
+type Redelivery = z.output<typeof Redelivery>;
 
 /**
  * Delivers a document again. Without a recipient to deliver to, it does nothing.

@@ -15,18 +15,18 @@ const hidden = z.literal(HIDDEN).nullable().meta({
   description: `"${HIDDEN}" instead of the stored value; null for the other kind`,
 });
 const place = {
-  endpoint: text(2_000).meta({ description: "Base URL of the S3 API; only for s3" }),
-  region: text(100).meta({ description: "Only for s3; absent at creation: us-east-1" }),
+  endpoint: text(2_000).describe("Base URL of the S3 API; only for s3"),
+  region: text(100).describe("Only for s3; absent at creation: us-east-1"),
   bucket: text(63),
-  prefix: text(512).meta({ description: "Folder in the bucket; target paths are below it" }),
-  pathStyle: z.boolean().nullable().meta({
-    description: "true (the default): endpoint/bucket/key; false: bucket.endpoint/key",
-  }),
+  prefix: text(512).describe("Folder in the bucket; target paths are below it"),
+  pathStyle: z.boolean().nullable().describe(
+    "true (the default): endpoint/bucket/key; false: bucket.endpoint/key",
+  ),
   accessKeyId: text(200),
 };
 const secrets = {
-  secretAccessKey: z.string().max(500).nullable().meta({ description: "Only for s3; never shown" }),
-  webhookUrl: text(2_000).meta({ description: "Only for slack; never shown" }),
+  secretAccessKey: z.string().max(500).nullable().describe("Only for s3; never shown"),
+  webhookUrl: text(2_000).describe("Only for slack; never shown"),
 };
 
 export const TargetDto = z.object({

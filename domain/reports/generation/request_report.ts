@@ -208,12 +208,12 @@ const MAX_BURST_ITEMS = 100;
 
 /** A burst: one document for each value of a parameter, each with its own recipients. */
 export const BurstShape = z.object({
-  parameter: z.string().min(1).max(100).meta({ description: "Name of the template's parameter" }),
+  parameter: z.string().min(1).max(100).describe("Name of the template's parameter"),
   items: z.array(z.object({
     value: z.union([z.string().max(2_000), z.number(), z.boolean()]),
     recipients: z.array(z.string().trim().min(1).max(320)).max(1000).nullish().transform((value) =>
       value ?? []
-    ).meta({ description: "Who gets this value's document, where delivery is by email" }),
+    ).describe("Who gets this value's document, where delivery is by email"),
   })).min(1).max(MAX_BURST_ITEMS),
 }).meta({ id: "ReportBurst", description: "One document for each value of a parameter" });
 export type Burst = z.output<typeof BurstShape>;

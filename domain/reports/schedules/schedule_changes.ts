@@ -58,9 +58,9 @@ export const ScheduleChange = z.object({
   format: unlessNull(GenerationRequest.shape.format),
   parametersJson: orCleared(z.string().max(100_000), "{}"),
   deliveryOptionsJson: orCleared(z.string().max(100_000), "null"),
-  burstJson: orCleared(z.string().max(1_000_000), "null").meta({
-    description: "As `burst` of the creation; null: one document",
-  }),
+  burstJson: orCleared(z.string().max(1_000_000), "null").describe(
+    "As `burst` of the creation; null: one document",
+  ),
 }).meta({
   id: "UpdateReportScheduleRequest",
   description:

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { HIDDEN_HASH, withoutHashes } from "../../access/passwords/hash_like_texts.ts";
 import type { CsvRecord } from "../../access/permissions/csv.ts";
 import type { FilePlatform } from "../../files/platform.ts";
@@ -14,26 +15,32 @@ const FIRST_ROWS = 10;
 const MAX_FAILURES = 100;
 const MAX_CHARACTERS = 200;
 
-/** The outcome of a row of the file. */
-export interface RowOutcome {
-  row: number;
-  email: string | null;
-  outcome: string;
-  /** The errors of a failed row, joined by "; ". */
-  error: string;
-}
+const rowNumber = z.int().describe("From 1, without the header");
+const errorText = "The errors of a failed row, joined by `; `";
 
 /** The first rows of an import's file, and the outcomes that the import has or would have for them. */
-export interface ImportPreview {
-  /** Columns or members of the first rows. */
-  columns: string[];
-  /** The first rows by column. Password hashes are hidden, also in other columns than theirs. `outcome` is null until it is known. */
-  rows: { row: number; values: Record<string, string>; outcome: string | null; error: string | null }[];
-  /** The first 100 failed rows. */
-  failures: RowOutcome[];
-  /** True if the outcomes are known: the import has completed, and its result has not ended. */
-  isComplete: boolean;
-}
+export const ImportPreview = z.object({
+  columns: z.array(z.string()).describe("Columns or members of the first rows"),
+  rows: z.array(z.object({
+    row: rowNumber,
+    values: z.record(z.string(), z.string()).describe(
+      "By column; password hashes are hidden, long values cut",
+    ),
+    outcome: z.string().nullable().describe("Created, Updated, Unchanged or Failed, once known"),
+    error: z.string().nullable().describe(errorText),
+  })).describe("The first ten rows"),
+  failures: z.array(z.object({
+    row: rowNumber,
+    email: z.string().nullable(),
+    outcome: z.string(),
+    error: z.string().describe(errorText),
+  })).describe("The first 100 failed rows"),
+  isComplete: z.boolean().describe(
+    "The outcomes are known: the import has completed, and its result is there",
+  ),
+}).meta({ id: "UserImportPreviewDto" });
+type ImportPreview = z.output<typeof ImportPreview>;
+type RowOutcome = ImportPreview["failures"][number];
 
 /**
  * Shows the first rows of the file of an import and the rows that failed. A dry run thus shows the errors before anything

@@ -43,13 +43,13 @@ const members = {
   name: requiredName(100),
   issuer: requiredText(500).nullable(),
   clientId: requiredText(500).nullable(),
-  clientSecret: z.string().min(1).max(2000).nullable().meta({ description: "null: a public client" }),
+  clientSecret: z.string().min(1).max(2000).nullable().describe("null: a public client"),
   entityId: requiredText(1024).nullable(),
   signInUrl: requiredText(2000).nullable(),
   certificates: z.array(certificate).max(MAX_CERTIFICATES),
-  metadata: z.string().max(131_072).meta({
-    description: "Of kind Saml: the XML that the provider publishes, in the place of the three before",
-  }),
+  metadata: z.string().max(131_072).describe(
+    "Of kind Saml: the XML that the provider publishes, in the place of the three before",
+  ),
   claims: ClaimNames,
   createsUsers: z.boolean(),
   roleId: uuid.nullable(),

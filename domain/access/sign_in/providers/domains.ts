@@ -20,9 +20,9 @@ const RECORD = "_steward-sign-in";
 /** A domain of email addresses whose users a tenant's providers may sign in. */
 export const SignInDomain = z.object({
   id: z.guid(),
-  name: z.string().meta({ description: "In lower case and ASCII. A subdomain is another domain" }),
+  name: z.string().describe("In lower case and ASCII. A subdomain is another domain"),
   status: z.enum(["Pending", "Verified", "Failed"]),
-  dnsName: z.string().meta({ description: "The name of the TXT record that proves the domain" }),
+  dnsName: z.string().describe("The name of the TXT record that proves the domain"),
   dnsValue: z.string(),
   verifiedAt: time.nullable(),
   checkedAt: time.nullable(),

@@ -13,10 +13,9 @@ export const SignInOptions = z.object({
     name: z.string(),
     startUrl: z.string(),
   })),
-  passwordSignIn: z.boolean().meta({
-    description:
-      "false: of the users of the tenant, only those who may use a password in an emergency can use one",
-  }),
+  passwordSignIn: z.boolean().describe(
+    "false: of the users of the tenant, only those who may use a password in an emergency can use one",
+  ),
 }).meta({ id: "SignInOptionsDto" });
 
 /**

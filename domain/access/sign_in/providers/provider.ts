@@ -18,7 +18,7 @@ export const ClaimNames = z.object({
   email: claimName,
   firstName: claimName,
   lastName: claimName,
-  groups: claimName.meta({ description: "null: a sign-in changes no roles" }),
+  groups: claimName.describe("null: a sign-in changes no roles"),
 }).meta({ id: "SignInClaims", description: "null: the usual name" });
 export type ClaimNames = z.output<typeof ClaimNames>;
 
@@ -28,29 +28,29 @@ export const SignInProvider = z.object({
   kind: z.enum(PROVIDER_KINDS),
   name: z.string(),
   isEnabled: z.boolean(),
-  issuer: z.string().nullable().meta({ description: "Of kind Oidc" }),
+  issuer: z.string().nullable().describe("Of kind Oidc"),
   clientId: z.string().nullable(),
   hasClientSecret: z.boolean(),
-  entityId: z.string().nullable().meta({ description: "Of kind Saml: the provider's own id" }),
-  signInUrl: z.string().nullable().meta({ description: "Of kind Saml: where browsers are sent to sign in" }),
-  certificates: z.array(z.object({ pem: z.string(), expiresAt: time })).meta({
-    description: "Of kind Saml: their keys sign the provider's answers",
-  }),
+  entityId: z.string().nullable().describe("Of kind Saml: the provider's own id"),
+  signInUrl: z.string().nullable().describe("Of kind Saml: where browsers are sent to sign in"),
+  certificates: z.array(z.object({ pem: z.string(), expiresAt: time })).describe(
+    "Of kind Saml: their keys sign the provider's answers",
+  ),
   claims: ClaimNames,
-  createsUsers: z.boolean().meta({
-    description: "true: a person of a verified domain who is no user of the tenant becomes one",
-  }),
-  roleId: z.guid().nullable().meta({ description: "The role of users whom a sign-in adds" }),
-  satisfiesSecondFactor: z.boolean().meta({ description: "true: its sign-ins count as two factors" }),
+  createsUsers: z.boolean().describe(
+    "true: a person of a verified domain who is no user of the tenant becomes one",
+  ),
+  roleId: z.guid().nullable().describe("The role of users whom a sign-in adds"),
+  satisfiesSecondFactor: z.boolean().describe("true: its sign-ins count as two factors"),
   lastSignInAt: time.nullable(),
   createdAt: time,
   updatedAt: time,
   service: z.object({
-    startUrl: z.string().meta({ description: "Where a browser starts to sign in" }),
-    redirectUri: z.string().meta({ description: "Where the provider sends the browser back" }),
+    startUrl: z.string().describe("Where a browser starts to sign in"),
+    redirectUri: z.string().describe("Where the provider sends the browser back"),
     entityId: z.string().nullable(),
     metadataUrl: z.string().nullable(),
-  }).meta({ description: "The service's own values, to be entered at the provider" }),
+  }).describe("The service's own values, to be entered at the provider"),
 }).meta({ id: "SignInProviderDto" });
 export type SignInProvider = z.output<typeof SignInProvider>;
 

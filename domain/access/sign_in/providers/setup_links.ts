@@ -24,9 +24,7 @@ export type SetupLink = z.output<typeof SetupLink>;
 
 export const NewSetupLink = z.object({
   id: z.guid(),
-  url: z.string().meta({
-    description: "Its `token` is a bearer credential too. It is shown only in this answer",
-  }),
+  url: z.string().describe("Its `token` is a bearer credential too. It is shown only in this answer"),
   expiresAt: time,
 }).meta({ id: "SignInSetupLinkCreatedDto" });
 
