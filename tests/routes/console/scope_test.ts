@@ -103,6 +103,8 @@ Deno.test("the pages of a tenant that one looks at lead to others of it, and to 
   await browser.follow("Clear");
   assert.equal(scopes(browser)[0], branch);
   (await browser.visit("users")).lacks("Move to another role");
+  await browser.visit("jobs/new"); // a new job is of the viewer's tenant, also for those who see the whole service
+  assert.notEqual(scopes(browser)[0], "Whole service");
   const theirs = await t.actor({ tenantId, role: "Admin" });
   const failing = { jobTypeName: "steward.fail", serializedArgs: `{"message":"x"}`, maxRetries: 0 };
   await t.settled((await accepted(theirs.post("/api/v1/jobs", failing))).id);
