@@ -1,4 +1,5 @@
 import { CopyValue, shortId } from "./values.tsx";
+import { managesAllUsers } from "../shared/access_queries.ts";
 import { orNull } from "../shared/api.ts";
 import { may, type Visit } from "../shared/page.ts";
 
@@ -8,10 +9,11 @@ const MOST = 50;
 /** Names of users by id: the viewer, and those that the viewer may read. */
 export async function userNames(v: Visit, ids: (string | null)[]): Promise<Map<string, string>> {
   const own: [string, string] = [v.viewer.userId, v.viewer.name || v.viewer.email];
-  const wanted = may(v.viewer, "read:users") && v.viewer.tenant !== null
+  const reading = managesAllUsers(v) ? "readUserAnywhere" : "readUser";
+  const wanted = managesAllUsers(v) || may(v.viewer, "read:users") && v.viewer.tenant !== null
     ? [...new Set(ids)].filter((id) => id !== null && id !== v.viewer.userId).slice(0, MOST) as string[]
     : [];
-  const users = await Promise.all(wanted.map((id) => orNull(v.api.call("readUser", { params: { id } }))));
+  const users = await Promise.all(wanted.map((id) => orNull(v.api.call(reading, { params: { id } }))));
   const found = users.flatMap((user): [string, string][] =>
     user ? [[user.id, `${user.firstName} ${user.lastName}`.trim() || user.email]] : []
   );

@@ -14,7 +14,7 @@ import {
   Time,
   timeOfDay,
 } from "../components/values.tsx";
-import { placeOf } from "../shared/scope.ts";
+import { inTenantOf, placeOf } from "../shared/scope.ts";
 import { action, actionsOf, done } from "../shared/actions.ts";
 import { orNull, type Page, searchOf } from "../shared/api.ts";
 import type { Answer, Row } from "../shared/operations.ts";
@@ -55,7 +55,7 @@ async function jobPage(v: Visit): Promise<View> {
     scope: job.tenantId === null ? undefined : tenants.get(job.tenantId),
     crumbs: [{ href: "jobs", label: t.jobs }],
     actions: types.some(({ name }) => name === job.jobTypeName)
-      ? buttonLink(`jobs/new?copy=${job.id}`, t.enqueueCopy, { icon: "plus" })
+      ? buttonLink(inTenantOf(v, job.tenantId, `jobs/new?copy=${job.id}`), t.enqueueCopy, { icon: "plus" })
       : undefined,
     body: (
       <LivePart v={v} id="job" {...ENDED.has(job.status) ? {} : { everySeconds: 2 }}>

@@ -6,7 +6,8 @@ import { bytes, CopyValue, duration, exactTime, factList, number, Time } from ".
 import { done, formPage, toDocument } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { translateBuiltin } from "../shared/builtin_translations.ts";
-import { type ConsolePage, field, mayInFiles, type View, type Visit } from "../shared/page.ts";
+import { searchOf } from "../shared/api.ts";
+import { type ConsolePage, field, isOpen, mayInFiles, type View, type Visit } from "../shared/page.ts";
 import {
   formatChoices,
   formatName,
@@ -173,7 +174,13 @@ function DeliveriesCard({ v, run }: { v: Visit; run: Run }) {
     { head: t.recipient, cell: ({ recipient }) => recipient },
     { head: t.method, cell: ({ method }) => methodLabel(v.locale, method), wideOnly: true },
     { head: t.outcome, cell: ({ status }) => recipientStates.badge(v, status) },
-    { head: t.error, cell: ({ errorMessage }) => errorMessage ?? "" },
+    {
+      head: t.error,
+      cell: ({ errorMessage, recipient }) =>
+        errorMessage?.includes("suppressed") && isOpen(v, "suppressions")
+          ? <a href={`suppressions${searchOf({ search: recipient })}`}>{errorMessage}</a>
+          : errorMessage ?? "",
+    },
     timeColumn(v, t.lastAttempt, "updatedAt", { wideOnly: true }),
     {
       head: t.redeliverOne,

@@ -41,9 +41,13 @@ export async function tenantChoices(v: Visit, query: Query = {}): Promise<Tenant
 /** Tenant names by id, for tenants the viewer may see. */
 export async function tenantNames(v: Visit, ids: (string | null)[]): Promise<Map<string, string>> {
   const { tenant } = v.viewer;
-  const wanted = [...new Set(ids.filter((id) => id !== null))].filter((id) => id !== tenant?.id).slice(0, 50);
-  const found = wanted.length > 0 ? await tenantChoices(v, { ids: wanted }) : [];
-  return new Map([...found, ...tenant ? [tenant] : []].map(({ id, name }) => [id, name]));
+  const wanted = [...new Set(ids.filter((id) => id !== null))].filter((id) => id !== tenant?.id);
+  const parts = Array.from(
+    { length: Math.ceil(wanted.length / 50) },
+    (_, n) => wanted.slice(50 * n, 50 * n + 50),
+  );
+  const found = await Promise.all(parts.map((ids) => tenantChoices(v, { ids })));
+  return new Map([...found.flat(), ...tenant ? [tenant] : []].map(({ id, name }) => [id, name]));
 }
 
 /** Roles of a tenant to choose from, at most 500; empty if the viewer may not see them. */

@@ -67,8 +67,15 @@ Deno.test("an administrator finds a tenant among many and works in it, on the sa
   const tenantId = await t.tenant({ name: branch });
   await sql`insert into tenants (id, name, type)
     select gen_random_uuid(), 'Branch ' || gen_random_uuid(), 'Standard' from generate_series(1, 100)`;
+  await sql`with made as (
+      insert into users (id, email, first_name, last_name)
+      select gen_random_uuid(), 'many-' || id || '@branch.test', '', '' from tenants where name like 'Branch %' limit 60 returning id, email
+    ) insert into user_tenants (user_id, tenant_id, is_default) select id, substr(email, 6, 36)::uuid, true from made`;
   const admin = await t.actor({ role: "SystemAdmin" });
-  const browser = await browseAt(t, admin, "");
+  const browser = await browseAt(t, admin, "users?search=many-&pageSize=100");
+  assert.equal(browser.page.rows.length, 60);
+  assert.ok(browser.page.rows.every((row) => row.includes("Branch ")), "a row tells its tenant by its name");
+  await browser.visit("");
   await browser.follow("Jobs");
   assert.equal(scopes(browser)[0], "Whole service");
   await browser.follow("Scope: ");
@@ -103,6 +110,8 @@ Deno.test("the pages of a tenant that one looks at lead to others of it, and to 
   await browser.follow("Clear");
   assert.equal(scopes(browser)[0], branch);
   (await browser.visit("users")).lacks("Move to another role");
+  await browser.visit("jobs/new"); // a new job is of the viewer's tenant, also for those who see the whole service
+  assert.notEqual(scopes(browser)[0], "Whole service");
   const theirs = await t.actor({ tenantId, role: "Admin" });
   const failing = { jobTypeName: "steward.fail", serializedArgs: `{"message":"x"}`, maxRetries: 0 };
   await t.settled((await accepted(theirs.post("/api/v1/jobs", failing))).id);
