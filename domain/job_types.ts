@@ -2,7 +2,7 @@ import { type AreasOn, keepsFiles } from "../infra/areas.ts";
 import { loadLater } from "../infra/load_later.ts";
 import { announceAccessJob } from "./access/access_changes.ts";
 import { emailChangeMailJob } from "./access/account/email_change.ts";
-import { passwordResetMailJob } from "./access/account/password_reset.ts";
+import { passwordResetMailJob } from "./access/account/password_changes.ts";
 import { registrationMailJob } from "./access/account/registration.ts";
 import { announceRolesJob } from "./access/roles/default_role_job.ts";
 import { checkDomainsJob } from "./access/sign_in/providers/domains.ts";

@@ -1,6 +1,5 @@
-import { transact } from "../../infra/postgres/postgres.ts";
+import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
-import type { Sql } from "../../infra/postgres/postgres.ts";
 import { eraseAddresses } from "../shared/erase_text.ts";
 import { ofTenant, type PersonalData } from "../shared/personal_data.ts";
 import type { FileRow } from "./file.ts";

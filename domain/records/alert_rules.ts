@@ -2,8 +2,7 @@ import { z } from "zod";
 import { type AreasOn, keepsFiles } from "../../infra/areas.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { invalid } from "../problems/problem.ts";
-import { requiredName } from "../shared/name.ts";
-import { mailAddress } from "../shared/shapes.ts";
+import { mailAddress, requiredName } from "../shared/shapes.ts";
 import { defineRecord } from "./define_record.ts";
 
 const ALERT_METRICS = [

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { requiredName } from "../shared/name.ts";
+import { requiredName } from "../shared/shapes.ts";
 import { defineRecord } from "./define_record.ts";
 
 /** The applications of a tenant. The `appIds` of its users contain their codes. */

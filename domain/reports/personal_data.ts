@@ -1,5 +1,4 @@
-import type { Sql } from "../../infra/postgres/postgres.ts";
-import { transact } from "../../infra/postgres/postgres.ts";
+import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 import { eraseAddresses } from "../shared/erase_text.ts";
 import { ofTenant, type PersonalData } from "../shared/personal_data.ts";
 import type { ReportPlatform } from "./platform.ts";

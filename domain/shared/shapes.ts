@@ -79,3 +79,21 @@ export const instant = z.union([
 ], { error: "expected an ISO 8601 instant such as 2026-01-31T12:00:00Z" })
   .transform((value) => new Date(value.includes("T") && !NAMES_ZONE.test(value) ? `${value}Z` : value))
   .refine(isStorable, "expected an instant of the years 1 to 9999");
+
+/** A visible character: not a control or format character, white space or filler. */
+const VISIBLE = /[^\p{Cc}\p{Cf}\p{Cs}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/u;
+
+const CONTROL = /\p{Cc}/u;
+
+/**
+ * Schema of a name of at most `max` characters, which may be empty. It is trimmed and normalized to NFC, so that names which
+ * look the same are equal. Control characters are refused, because they break lines of logs, mails and CSV files.
+ * @param error message if the value is not a string.
+ */
+export const optionalName = (max: number, error?: string) =>
+  z.string({ error }).trim().normalize("NFC").max(max).refine((name) => name === "" || VISIBLE.test(name), {
+    error: "expected at least one visible character",
+  }).refine((name) => !CONTROL.test(name), { error: "expected no control characters, such as line breaks" });
+
+/** Schema of a name as `optionalName`, which must not be empty. */
+export const requiredName = (max: number, error?: string) => optionalName(max, error).min(1, { error });

@@ -1,6 +1,5 @@
 import { createHash, createHmac } from "node:crypto";
-import { amzDate, encodeRfc3986, objectUrl } from "./address.ts";
-import type { ObjectStoreConfig } from "./address.ts";
+import { amzDate, encodeRfc3986, type ObjectStoreConfig, objectUrl } from "./address.ts";
 
 /** A request that a URL is signed for. */
 export interface SignableRequest {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { sendUserResetLink } from "../../domain/access/account/password_reset.ts";
+import { sendUserResetLink } from "../../domain/access/account/password_changes.ts";
 import { removeUserFactors } from "../../domain/access/factors/remove_factor.ts";
 import { acrossTenants, afterStepUp } from "../../domain/rights/checks.ts";
 import { endUserSessions, listUserSessions, unlockUser } from "../../domain/access/sign_in/user_sign_in.ts";

@@ -12,11 +12,10 @@ import {
 } from "../../domain/access/users/user_details.ts";
 import { listAllUsers } from "../../domain/access/users/user_list.ts";
 import { AdminUserChange, deleteUser, updateUser } from "../../domain/access/users/user_changes.ts";
-import { created, ok, okAfter } from "../shared/answer.ts";
+import { created, ok, okAfter, versionedAnswer } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf } from "../shared/validation.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
-import { versionedAnswer } from "./answers.ts";
 import { AddLinkRequest, userIdPath, usersQuery } from "./user_shapes.ts";
 
 const endpoint = endpointsIn("Admin users");

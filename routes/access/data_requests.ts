@@ -25,9 +25,8 @@ import {
 import { FileDownload } from "../files/shapes.ts";
 import { accepted, ok } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { requiredText, uuid } from "../../domain/shared/shapes.ts";
+import { requiredName, requiredText, uuid } from "../../domain/shared/shapes.ts";
 import { userIdPath } from "./user_shapes.ts";
-import { requiredName } from "../../domain/shared/name.ts";
 
 const AcceptedDataRequestDto = DataRequest.extend({
   statusUrl: z.string().describe("Path of the status"),

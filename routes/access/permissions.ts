@@ -21,10 +21,9 @@ import {
   readPermissionByCode,
 } from "../../domain/access/permissions/permissions.ts";
 import { setDefaultRoles } from "../../domain/access/permissions/default_role_changes.ts";
-import { created, ok, okAfter, text } from "../shared/answer.ts";
+import { created, ok, okAfter, text, versionedAnswer } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { enumName, uuid } from "../../domain/shared/shapes.ts";
-import { versionedAnswer } from "./answers.ts";
 import { importPermissionsAs, ImportResult } from "../../domain/access/permissions/permission_import.ts";
 import {
   IMPORT_MODES,

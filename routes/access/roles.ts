@@ -23,10 +23,9 @@ import {
   RoleWithUserCount,
   summarizeRoles,
 } from "../../domain/access/roles/roles.ts";
-import { created, ok, okAfter } from "../shared/answer.ts";
+import { created, ok, okAfter, versionedAnswer } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
-import { versionedAnswer } from "./answers.ts";
 import { listQuery, pagedResultOf, queryBoolean, queryIds } from "../shared/validation.ts";
 import { LOOKUP_LIMIT, lookupPageQuery, lookupPageSize } from "./tenants.ts";
 

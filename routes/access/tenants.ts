@@ -23,10 +23,9 @@ import {
   TENANT_TYPES,
   TenantsSummary,
 } from "../../domain/access/tenants/tenants.ts";
-import { created, ok, okEmpty } from "../shared/answer.ts";
+import { created, ok, okEmpty, versionedAnswer } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { enumName, uuid } from "../../domain/shared/shapes.ts";
-import { versionedAnswer } from "./answers.ts";
 import {
   listQuery,
   pagedResultOf,

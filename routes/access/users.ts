@@ -14,7 +14,7 @@ import {
   UserTenant,
 } from "../../domain/access/users/user_details.ts";
 import { listTenantUsers } from "../../domain/access/users/user_list.ts";
-import { sendUserResetLink } from "../../domain/access/account/password_reset.ts";
+import { sendUserResetLink } from "../../domain/access/account/password_changes.ts";
 import { endUserSessions, listUserSessions, unlockUser } from "../../domain/access/sign_in/user_sign_in.ts";
 import {
   removeTenantUser,
@@ -24,12 +24,11 @@ import {
   updateTenantUser,
 } from "../../domain/access/users/user_changes.ts";
 import { OwnSession } from "../../domain/access/sign_in/own_sessions.ts";
-import { created, ok, okAfter, okEmpty, okVersioned } from "../shared/answer.ts";
+import { created, ok, okAfter, okEmpty, okVersioned, versionedAnswer } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/validation.ts";
 import { enumName, uuid } from "../../domain/shared/shapes.ts";
 import { endedSessions, removedFactors } from "./admin_sign_in.ts";
-import { versionedAnswer } from "./answers.ts";
 import { Role } from "../../domain/access/roles/roles.ts";
 import { AddTenantUserRequest, SetRolesRequest, userIdPath, userPath, usersQuery } from "./user_shapes.ts";
 import { linkUserToTenant, requireMayAddUsers } from "../../domain/access/users/links.ts";

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { requiredName } from "../../domain/shared/name.ts";
 import { afterStepUp, byPerson, inTenant } from "../../domain/rights/checks.ts";
 import {
   createApiKey,
@@ -11,7 +10,7 @@ import {
 import { created, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf } from "../shared/validation.ts";
-import { uuid } from "../../domain/shared/shapes.ts";
+import { requiredName, uuid } from "../../domain/shared/shapes.ts";
 import { keysQuery, newExpiry, RotateKeyRequest } from "./shapes.ts";
 import { KeyRecord } from "../../domain/access/keys/key_record.ts";
 

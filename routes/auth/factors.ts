@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { addPasskey, confirmTotp, startPasskey, startTotp } from "../../domain/access/factors/add_factor.ts";
-import { Factor, listOwnFactors, OwnFactors } from "../../domain/access/factors/factor_list.ts";
+import { Factor, listOwnFactors, OwnFactors } from "../../domain/access/factors/factors.ts";
 import { removeFactor, renewRecoveryCodes } from "../../domain/access/factors/remove_factor.ts";
 import {
   afterStepUp,
@@ -10,10 +10,9 @@ import {
   forSelf,
   signedIn,
 } from "../../domain/rights/checks.ts";
-import { requiredName } from "../../domain/shared/name.ts";
 import { created, noContentAfter, ok } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { uuid } from "../../domain/shared/shapes.ts";
+import { requiredName, uuid } from "../../domain/shared/shapes.ts";
 import { FACTOR_KINDS } from "../../domain/access/sign_in/factor_tokens.ts";
 import { signInRequest } from "../../domain/access/sign_in/challenges.ts";
 import {

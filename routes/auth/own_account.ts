@@ -1,16 +1,19 @@
 import { z } from "zod";
-import { optionalName } from "../../domain/shared/name.ts";
 import { byPerson, forActing, forBound, forSelf, signedIn } from "../../domain/rights/checks.ts";
 import { actsAsOther, type Caller } from "../../domain/rights/caller.ts";
 import { endOwnSession, listOwnSessions, OwnSession } from "../../domain/access/sign_in/own_sessions.ts";
-import { changePassword } from "../../domain/access/account/own_password.ts";
-import { findOwnTenants, readProfile, updateOwnProfile } from "../../domain/access/account/profile.ts";
+import { changePassword } from "../../domain/access/account/password_changes.ts";
+import {
+  findOwnTenants,
+  OwnTenant,
+  Profile,
+  readProfile,
+  updateOwnProfile,
+} from "../../domain/access/account/profile.ts";
 import { noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { pagedResultOf, pageQuery } from "../shared/validation.ts";
-import { givenPhoneNumber, uuid } from "../../domain/shared/shapes.ts";
-import { queryIds, queryInteger } from "../shared/validation.ts";
-import { OwnTenant, Profile } from "../../domain/access/account/profile.ts";
+import { pagedResultOf, pageQuery, queryIds, queryInteger } from "../shared/validation.ts";
+import { givenPhoneNumber, optionalName, uuid } from "../../domain/shared/shapes.ts";
 
 const endpoint = endpointsIn("Sign-in");
 

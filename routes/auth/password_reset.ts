@@ -4,7 +4,7 @@ import {
   readResetTenant,
   requestPasswordReset,
   resetPassword,
-} from "../../domain/access/account/password_reset.ts";
+} from "../../domain/access/account/password_changes.ts";
 import { HostedLooksDto, readHostedLooks } from "../looks/hosted_page.ts";
 import { noContentAfter, ok } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";

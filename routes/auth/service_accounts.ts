@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { requiredName } from "../../domain/shared/name.ts";
 import { afterStepUp, byPerson, inTenantOrService } from "../../domain/rights/checks.ts";
 import {
   createServiceAccount,
@@ -14,7 +13,7 @@ import { KeyRecord } from "../../domain/access/keys/key_record.ts";
 import { created, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf } from "../shared/validation.ts";
-import { instant, uuid } from "../../domain/shared/shapes.ts";
+import { instant, requiredName, uuid } from "../../domain/shared/shapes.ts";
 
 const endpoint = endpointsIn("Service accounts");
 

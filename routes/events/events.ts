@@ -4,11 +4,10 @@ import { MAX_TYPE_LENGTH } from "../../domain/events/own_types.ts";
 import { PUBLISH, publishEvent, PublishResult } from "../../domain/events/publish.ts";
 import { servedTenants } from "../../domain/rights/caller.ts";
 import { admit, forBound, inServedTenantsOrService, signedIn } from "../../domain/rights/checks.ts";
-import { requiredName } from "../../domain/shared/name.ts";
 import { created, ok } from "../shared/answer.ts";
 import { callerOf } from "../shared/caller_of.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { anyObject, uuid } from "../../domain/shared/shapes.ts";
+import { anyObject, requiredName, uuid } from "../../domain/shared/shapes.ts";
 import { queryInteger } from "../shared/validation.ts";
 import { eventData } from "../../domain/events/event_types.ts";
 

@@ -2,8 +2,14 @@ import { FILE_REFUSALS } from "../../domain/problems/files.ts";
 import { inFileModule } from "../../domain/rights/checks.ts";
 import { completeFile } from "../../domain/files/complete.ts";
 import { FileRecord, fileRecord } from "../../domain/files/file.ts";
-import { Reservation, ReservationRequest, reserveFile } from "../../domain/files/reserve.ts";
-import { ResumeRequest, resumeUpload, UploadProgress } from "../../domain/files/resume.ts";
+import {
+  Reservation,
+  ReservationRequest,
+  reserveFile,
+  ResumeRequest,
+  resumeUpload,
+  UploadProgress,
+} from "../../domain/files/reserve.ts";
 import { created, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { CompleteFileRequest, ofFile } from "./shapes.ts";

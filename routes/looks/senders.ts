@@ -10,11 +10,10 @@ import {
 } from "../../domain/looks/sender.ts";
 import { confirmSender, readConfirmedTenant, verifySender } from "../../domain/looks/senders/verify.ts";
 import { anyone, inTenant } from "../../domain/rights/checks.ts";
-import { requiredName } from "../../domain/shared/name.ts";
 import { created, etagOf, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/validation.ts";
-import { enumName, mailAddress, uuid } from "../../domain/shared/shapes.ts";
+import { enumName, mailAddress, requiredName, uuid } from "../../domain/shared/shapes.ts";
 import { CONFIRM_SENDER_PATH } from "../../domain/notifications/sending/service_notices.ts";
 import { confirmationPage } from "../auth/mailed_page.ts";
 import { HostedLooksDto, readHostedLooks } from "./hosted_page.ts";

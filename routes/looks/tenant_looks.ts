@@ -6,10 +6,9 @@ import { logoNotFound, removeLogo, setLogo, updateLooks } from "../../domain/loo
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { anyone, inTenant } from "../../domain/rights/checks.ts";
 import type { TenantCaller } from "../../domain/rights/caller.ts";
-import { requiredName } from "../../domain/shared/name.ts";
 import { ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { mailAddress, uuid } from "../../domain/shared/shapes.ts";
+import { mailAddress, requiredName, uuid } from "../../domain/shared/shapes.ts";
 import { logoUrl } from "../../domain/looks/logo_url.ts";
 
 const endpoint = endpointsIn("Looks");

@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { NotificationResult } from "../../domain/notifications/status.ts";
-import { requiredName } from "../../domain/shared/name.ts";
 import { byPerson, inTenantOrService } from "../../domain/rights/checks.ts";
 import {
   listTemplates,
@@ -19,7 +18,14 @@ import { listedTenant } from "../../domain/rights/caller.ts";
 import { ofTenants } from "../jobs/shapes.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { templateTexts } from "../shared/template_texts.ts";
-import { enumName, optionalObject, optionalText, requiredText, uuid } from "../../domain/shared/shapes.ts";
+import {
+  enumName,
+  optionalObject,
+  optionalText,
+  requiredName,
+  requiredText,
+  uuid,
+} from "../../domain/shared/shapes.ts";
 import { pagedResultOf, pageQuery, queryBoolean } from "../shared/validation.ts";
 import {
   bodyText,

@@ -17,11 +17,10 @@ import {
 import { KEY_SORTS } from "../../domain/access/keys/key_list.ts";
 import { afterStepUp, byPerson, inTenantOrService, signedIn } from "../../domain/rights/checks.ts";
 import { ACCESS_TOKEN_SECONDS } from "../../infra/tokens.ts";
-import { requiredName } from "../../domain/shared/name.ts";
 import { created, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { listQuery, pagedResultOf } from "../shared/validation.ts";
-import { enumName, uuid } from "../../domain/shared/shapes.ts";
+import { enumName, requiredName, uuid } from "../../domain/shared/shapes.ts";
 import {
   ConnectedClient,
   disconnectClient,

@@ -18,11 +18,10 @@ import {
   updateDocumentTemplate,
 } from "../../domain/reports/document_templates/write.ts";
 import { inTenant } from "../../domain/rights/checks.ts";
-import { requiredName } from "../../domain/shared/name.ts";
 import { accepted, type Answer, created, etagOf, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/validation.ts";
-import { anyObject, optionalObject, requiredText, uuid } from "../../domain/shared/shapes.ts";
+import { anyObject, optionalObject, requiredName, requiredText, uuid } from "../../domain/shared/shapes.ts";
 import { templateTexts } from "../shared/template_texts.ts";
 import { comparedWith, VersionDifferencesDto, versionNumber } from "../shared/version_differences.ts";
 import { reportLocation, tracking, TrackingDto } from "./shapes.ts";

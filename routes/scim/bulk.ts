@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { scimProblem } from "../../domain/access/scim/errors.ts";
-import { PATH, USERS } from "../../domain/access/scim/schema.ts";
+import { PATH, scimProblem, USERS } from "../../domain/access/scim/schema.ts";
 import { wantedOf, type WantedUser } from "../../domain/access/scim/user_resource.ts";
 import { CREATED_AT_ONCE, createFirstUsers, type Tagged } from "../../domain/access/scim/users.ts";
 import { isObject, readResource, requireSchema } from "../../domain/access/scim/values.ts";

@@ -1,6 +1,5 @@
 import { endpointsIn } from "../shared/endpoint.ts";
 import { z } from "zod";
-import { scimProblem } from "../../domain/access/scim/errors.ts";
 import {
   LAST_INDEX,
   type ListRequest,
@@ -9,7 +8,7 @@ import {
   type Projection,
   type ResourceList,
 } from "../../domain/access/scim/lists.ts";
-import { GROUP, type ResourceType, USER } from "../../domain/access/scim/schema.ts";
+import { GROUP, type ResourceType, scimProblem, USER } from "../../domain/access/scim/schema.ts";
 import type { Tagged } from "../../domain/access/scim/users.ts";
 import { requireSchema, type Resource } from "../../domain/access/scim/values.ts";
 import { inTenant } from "../../domain/rights/checks.ts";

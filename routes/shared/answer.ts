@@ -1,6 +1,7 @@
 import { traceResponse } from "../../infra/telemetry/trace_ids.ts";
 import { acceptsGzip, gzipped, isCompressible, varyOn } from "./compression.ts";
 import type { Cors } from "./cors.ts";
+import type { Versioned } from "../../domain/shared/version.ts";
 
 /** The answer of an endpoint. The body is JSON, text or bytes, a stream, or undefined for none. */
 export interface Answer {
@@ -169,3 +170,7 @@ export type Respond = ReturnType<typeof responder>;
 
 /** The path prefix of the public URL; "" for the root. */
 export const pathOf = (baseUrl: string): string => new URL(baseUrl).pathname.replace(/\/+$/, "");
+
+/** 200 with the value and the ETag of its version. */
+export const versionedAnswer = ({ value, version }: Versioned<unknown>): Answer =>
+  okVersioned(value, version);

@@ -1,5 +1,4 @@
-import { scimError } from "../../domain/access/scim/errors.ts";
-import { PATH as SCIM_PATH } from "../../domain/access/scim/schema.ts";
+import { PATH as SCIM_PATH, scimError } from "../../domain/access/scim/schema.ts";
 import { OAuthError } from "../../domain/oauth/oauth_error.ts";
 import { constraintProblem } from "../../domain/problems/constraints.ts";
 import { CATALOGUE, type FieldErrors, Problem, type ProblemCode } from "../../domain/problems/problem.ts";

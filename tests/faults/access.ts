@@ -42,8 +42,8 @@ export const ACCESS: Fault[] = [
     name: "a removed user keeps the session",
     area: "access",
     file: "domain/access/users/user_changes.ts",
-    text: "  await userAccessChanged(p, tx, userId, [tenantId]);\n",
-    replacement: "",
+    text: "\n  await userAccessChanged(p, tx, userId, [tenantId]);\n",
+    replacement: "\n",
   },
   {
     name: "a user may remove themself",

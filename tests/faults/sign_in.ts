@@ -95,7 +95,7 @@ export const SIGN_IN: Fault[] = [
   {
     name: "a password reset leaves sessions open",
     area: "sign-in",
-    file: "domain/access/account/password_reset.ts",
+    file: "domain/access/account/password_changes.ts",
     text: '    await endSessions(p, tx, { userId, reason: "password reset" });',
     replacement: '    if (user.hasFactor) await endSessions(p, tx, { userId, reason: "password reset" });',
   },

@@ -9,7 +9,7 @@ import { acceptsPassword, requireNoOtherTenant } from "../../rights/tenant_sign_
 import type { Platform } from "../../shared/platform.ts";
 import { requireVersion } from "../../shared/version.ts";
 import { emitUserUpdated } from "../users/user_events.ts";
-import { lockUser } from "../users/user_lock.ts";
+import { lockUser } from "../users/user_details.ts";
 import { changedPhoneNumber } from "../../shared/phone_number.ts";
 import type { PagedResult, PageRequest } from "../../shared/paging.ts";
 import { allOf, matches, readPage } from "../../shared/lists.ts";

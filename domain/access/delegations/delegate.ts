@@ -1,4 +1,4 @@
-import { requiredName } from "../../shared/name.ts";
+import { requiredName } from "../../shared/shapes.ts";
 import { z } from "zod";
 import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { ACCESS_TOKEN_SECONDS } from "../../../infra/tokens.ts";
@@ -11,8 +11,7 @@ import { newId } from "../../shared/ids.ts";
 import { mailOwner } from "../account/owner_mail.ts";
 import type { AccessPlatform } from "../platform.ts";
 import { tenantNotFound } from "../tenant_not_found.ts";
-import { userNotFound } from "../users/user_details.ts";
-import { requireTheirReach } from "../users/user_lock.ts";
+import { requireTheirReach, userNotFound } from "../users/user_details.ts";
 import { Delegation, type Party, readDelegation } from "./delegation.ts";
 
 /** A delegation and, if it is open and the caller is its actor, the token of its session. */

@@ -11,7 +11,7 @@ import {
 import { knownDevice } from "../sign_in/known_devices.ts";
 import { type Amr, chooseTenant, openSession, type WantedTenant } from "../sign_in/sessions.ts";
 import type { Origin, SignedIn } from "../sign_in/sign_in.ts";
-import { lockUser } from "../users/user_lock.ts";
+import { lockUser } from "../users/user_details.ts";
 import {
   deleteFactorToken,
   type FactorChoice,

@@ -10,7 +10,7 @@ import type { Tx } from "../../../infra/postgres/postgres.ts";
 import { invalid, problem } from "../../problems/problem.ts";
 import type { Platform } from "../../shared/platform.ts";
 import type { Amr } from "../sign_in/sessions.ts";
-import { lockUser } from "../users/user_lock.ts";
+import { lockUser } from "../users/user_details.ts";
 import { type ChallengeUse, passkeySite, takeChallenge } from "../sign_in/challenges.ts";
 import { clearWrongCodes, countWrongCode, requireFactorsUnlocked } from "../sign_in/failed_sign_ins.ts";
 import { takeRecoveryCode } from "./recovery_codes.ts";

@@ -15,9 +15,8 @@ import { addressKey } from "../sign_in/address.ts";
 import { countFailedSignIn, requireAddressBelowLimit, requireUnlocked } from "../sign_in/failed_sign_ins.ts";
 import { lockLinks, lockLinkTargets } from "../users/link_targets.ts";
 import { linkUserToTenant } from "../users/links.ts";
-import { lockUser } from "../users/user_lock.ts";
 import { createMailedUser } from "../users/user_create.ts";
-import { readUserTenant } from "../users/user_details.ts";
+import { lockUser, readUserTenant } from "../users/user_details.ts";
 import { requireInviter } from "./invite.ts";
 
 /** An invitation, as the holder of its link sees it. */

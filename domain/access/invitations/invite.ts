@@ -1,5 +1,5 @@
 import { mailAddress } from "../../shared/shapes.ts";
-import { requiredRoleIds } from "../users/link_targets.ts";
+import { lockLinkTargets, requireCapacity, requiredRoleIds, requireTargets } from "../users/link_targets.ts";
 import { userName } from "../users/user_details.ts";
 import { z } from "zod";
 import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
@@ -12,7 +12,6 @@ import { digest, newSecret } from "../../shared/secrets.ts";
 import { requireVersion, type Versioned } from "../../shared/version.ts";
 import type { AccessPlatform } from "../platform.ts";
 import { permissionsOfRoles, requireMayAssignRoles } from "../roles/escalation.ts";
-import { lockLinkTargets, requireCapacity, requireTargets } from "../users/link_targets.ts";
 import { type Invitation, invitationNotFound, readInvitation } from "./invitations.ts";
 import { LOOKS_OF } from "../../notifications/content.ts";
 import { fullName } from "../../rights/user_lookup.ts";

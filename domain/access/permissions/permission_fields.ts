@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { requiredName } from "../../shared/name.ts";
+import { requiredName } from "../../shared/shapes.ts";
 
 /** Schemas of a permission's code, description and category, for requests and imports. */
 export const permissionCode = z.string({ error: "expected a code such as approve:invoices" }).max(100).regex(

@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { requiredName } from "../../shared/name.ts";
-import { uuid } from "../../shared/shapes.ts";
+import { requiredName, uuid } from "../../shared/shapes.ts";
 import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { problem } from "../../problems/problem.ts";

@@ -1,7 +1,7 @@
 import type { Sql, SqlPart } from "../../../infra/postgres/postgres.ts";
 import { isUuid } from "../../shared/ids.ts";
 import { instant } from "../../shared/shapes.ts";
-import { scimProblem } from "./errors.ts";
+import { scimProblem } from "./schema.ts";
 import type { Comparison, Filter, Target, Value } from "./filter.ts";
 
 /** A column by which a list is filtered. `key`: the SQL function whose results are compared; absent: texts are exact. */

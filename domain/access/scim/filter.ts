@@ -1,11 +1,11 @@
 import { requireStorableText } from "../../shared/storable.ts";
-import { scimProblem } from "./errors.ts";
 import {
   type Attribute,
   attributeOf,
   coreAttribute,
   isUrn,
   type ResourceType,
+  scimProblem,
   subAttributeOf,
 } from "./schema.ts";
 

@@ -3,7 +3,7 @@ import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts
 import { recordAudit } from "../../audit/audit.ts";
 import { type Problem, problem } from "../../problems/problem.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
-import { requiredName } from "../../shared/name.ts";
+import { requiredName } from "../../shared/shapes.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { roleNotFound } from "../roles/roles.ts";
 import { lockLinkTargets } from "../users/link_targets.ts";

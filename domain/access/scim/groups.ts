@@ -7,9 +7,8 @@ import { createRole } from "../roles/role_changes.ts";
 import { roleNotFound } from "../roles/roles.ts";
 import { lockLinkTargets } from "../users/link_targets.ts";
 import { changeRoleHolders } from "../users/role_holders.ts";
-import { scimProblem } from "./errors.ts";
 import { type Group, groupName, nameTaken, requireFreeName, writeGroup } from "./group_mappings.ts";
-import { GROUP, PATH } from "./schema.ts";
+import { GROUP, PATH, scimProblem } from "./schema.ts";
 import type { ScimPlatform, Tagged } from "./users.ts";
 import { isObject, type Resource } from "./values.ts";
 

@@ -1,8 +1,7 @@
 import type { Sql, SqlPart } from "../../../infra/postgres/postgres.ts";
 import { type Column, nameOf } from "./conditions.ts";
-import { scimProblem } from "./errors.ts";
 import { parsePath } from "./filter.ts";
-import type { ResourceType } from "./schema.ts";
+import { type ResourceType, scimProblem } from "./schema.ts";
 import { isObject, type Resource } from "./values.ts";
 
 /** The most resources of one page. */

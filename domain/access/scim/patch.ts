@@ -1,6 +1,5 @@
-import { scimProblem } from "./errors.ts";
 import { type Filter, parsePath, type Path, type Target, type Value } from "./filter.ts";
-import type { Attribute, ResourceType } from "./schema.ts";
+import { type Attribute, type ResourceType, scimProblem } from "./schema.ts";
 import {
   isObject,
   isPrimary,

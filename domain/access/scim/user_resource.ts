@@ -3,8 +3,7 @@ import type { z } from "zod";
 import { internationalNumber } from "../../shared/phone_number.ts";
 import { mailAddress } from "../../shared/shapes.ts";
 import { userName } from "../users/user_details.ts";
-import { scimProblem } from "./errors.ts";
-import { ENTERPRISE, PATH, USER } from "./schema.ts";
+import { ENTERPRISE, PATH, scimProblem, USER } from "./schema.ts";
 import { isObject, isPrimary, type Resource, set } from "./values.ts";
 
 /** A user with the link to one tenant. */

@@ -12,10 +12,14 @@ import { keepTenantAdmin } from "../roles/last_admins.ts";
 import { setLinkActive } from "../users/links.ts";
 import { lockLinks, lockLinkTargets } from "../users/link_targets.ts";
 import { createUser } from "../users/user_create.ts";
-import { userNotFound } from "../users/user_details.ts";
-import { type LockedTenantUser, lockTenantUser, type UserPlatform } from "../users/user_lock.ts";
+import {
+  type LockedTenantUser,
+  lockTenantUser,
+  userNotFound,
+  type UserPlatform,
+} from "../users/user_details.ts";
 import { removeTenantUser, updateTenantUser } from "../users/user_changes.ts";
-import { scimProblem } from "./errors.ts";
+import { scimProblem } from "./schema.ts";
 import { toResource, type UserRow, wantedOf, type WantedUser } from "./user_resource.ts";
 import type { Resource } from "./values.ts";
 import { invalidateCounts } from "../../shared/count_cache.ts";

@@ -1,10 +1,10 @@
-import { scimProblem } from "./errors.ts";
 import {
   type Attribute,
   attributeOf,
   coreAttribute,
   isUrn,
   type ResourceType,
+  scimProblem,
   subAttributeOf,
 } from "./schema.ts";
 

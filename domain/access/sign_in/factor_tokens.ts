@@ -1,5 +1,4 @@
-import type { PasskeyRequest } from "../../../infra/passkeys.ts";
-import { relyingParty } from "../../../infra/passkeys.ts";
+import { type PasskeyRequest, relyingParty } from "../../../infra/passkeys.ts";
 import type { Sql, Tx } from "../../../infra/postgres/postgres.ts";
 import { type Problem, problem } from "../../problems/problem.ts";
 import type { Platform } from "../../shared/platform.ts";

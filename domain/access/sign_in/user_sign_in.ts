@@ -5,7 +5,7 @@ import type { Caller } from "../../rights/caller.ts";
 import { listOwnSessions, type OwnSession } from "./own_sessions.ts";
 import { clearFailedSignIns, clearFailuresOfDevices, clearWrongCodes } from "./failed_sign_ins.ts";
 import { endSessions } from "./sessions.ts";
-import { lockChangeableUser, type UserPlatform } from "../users/user_lock.ts";
+import { lockChangeableUser, type UserPlatform } from "../users/user_details.ts";
 
 /**
  * Lists the open sessions of a user, newest first, at most 100. A session is valid in all tenants of the user and shows

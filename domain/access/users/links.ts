@@ -13,7 +13,7 @@ import {
   requireTargets,
 } from "./link_targets.ts";
 import { emitLinksChanged } from "./user_events.ts";
-import { lockExistingUser, requireNotSelf, requireTheirReach, type UserPlatform } from "./user_lock.ts";
+import { lockExistingUser, requireNotSelf, requireTheirReach, type UserPlatform } from "./user_details.ts";
 import { keepSystemAdmin, keepTenantAdmin } from "../roles/last_admins.ts";
 
 /**

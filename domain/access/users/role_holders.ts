@@ -7,8 +7,7 @@ import { usersAccessChanged } from "../access_changes.ts";
 import { requireMayAssignRoles } from "../roles/escalation.ts";
 import { findSystemAdmins, keepTenantAdmin, requireSystemAdminLeft } from "../roles/last_admins.ts";
 import { lockLinkTargets, requireTargets } from "./link_targets.ts";
-import { userNotFound } from "./user_details.ts";
-import { findPlatformReach, missingReach, type UserPlatform } from "./user_lock.ts";
+import { findPlatformReach, missingReach, userNotFound, type UserPlatform } from "./user_details.ts";
 
 /**
  * Gives a role of the caller's tenant to users and takes it from others, with a fixed number of statements. Sessions of

@@ -2,8 +2,7 @@ import type { Sql } from "../../../infra/postgres/postgres.ts";
 import type { PasswordPlatform } from "../passwords/password_rules.ts";
 import type { Assignment } from "./link_targets.ts";
 import { createUser } from "./user_create.ts";
-import { readAdminUser, type User, userNotFound } from "./user_details.ts";
-import type { UserPlatform } from "./user_lock.ts";
+import { readAdminUser, type User, userNotFound, type UserPlatform } from "./user_details.ts";
 import { updateUser } from "./user_changes.ts";
 
 /**

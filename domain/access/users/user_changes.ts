@@ -21,22 +21,20 @@ import { givenMetadata } from "./metadata.ts";
 import {
   type AdminUser,
   appIds,
-  readAdminUser,
-  readTenantUser,
-  readUserRoles,
-  type User,
-  userName,
-} from "./user_details.ts";
-import { emitLinksChanged, emitUserDeleted, emitUserUpdated } from "./user_events.ts";
-import {
   type LockedUser,
   lockExistingUser,
   lockTenantUser,
+  readAdminUser,
+  readTenantUser,
+  readUserRoles,
   requireNotSelf,
   requireReach,
   requireTheirReach,
+  type User,
+  userName,
   type UserPlatform,
-} from "./user_lock.ts";
+} from "./user_details.ts";
+import { emitLinksChanged, emitUserDeleted, emitUserUpdated } from "./user_events.ts";
 import { changedPhoneNumber } from "../../shared/phone_number.ts";
 import type { Role } from "../roles/roles.ts";
 

@@ -25,9 +25,8 @@ import {
 } from "./link_targets.ts";
 import { insertLinks } from "./links.ts";
 import { givenMetadata } from "./metadata.ts";
-import { appIds, EXTERNAL_ID, readUser, type User, userName } from "./user_details.ts";
+import { appIds, EXTERNAL_ID, readUser, type User, userName, type UserPlatform } from "./user_details.ts";
 import { emitUserCreated } from "./user_events.ts";
-import type { UserPlatform } from "./user_lock.ts";
 
 /** A user to create. The external id is for the only link. */
 export const NewUser = z.object({

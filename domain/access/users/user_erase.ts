@@ -7,9 +7,8 @@ import type { DataSubject } from "../../shared/personal_data.ts";
 import { userAccessChanged } from "../access_changes.ts";
 import { keepSystemAdmin } from "../roles/last_admins.ts";
 import { lockLinks, lockLinkTargets } from "./link_targets.ts";
-import { userNotFound } from "./user_details.ts";
+import { requireNotSelf, requireTheirReach, userNotFound, type UserPlatform } from "./user_details.ts";
 import { emitUserDeleted } from "./user_events.ts";
-import { requireNotSelf, requireTheirReach, type UserPlatform } from "./user_lock.ts";
 
 /** A user to erase, also a deleted one. */
 interface ErasableUser {

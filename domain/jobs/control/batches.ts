@@ -4,7 +4,7 @@ import { recordAudit } from "../../audit/audit.ts";
 import { invalid, Problem, problem } from "../../problems/problem.ts";
 import { BULK_LIMIT, wholeRequestProblem } from "../../shared/bulk.ts";
 import { newId } from "../../shared/ids.ts";
-import { requiredName } from "../../shared/name.ts";
+import { requiredName } from "../../shared/shapes.ts";
 import { checkRequestedJobs, enqueueAll, type IdentifiedJob, RequestedJob } from "./enqueue_requested.ts";
 import type { JobPlatform } from "../platform.ts";
 import { auditActor, type JobActor, jobReach, within } from "../reach.ts";

@@ -3,7 +3,7 @@ import { AREA_NAMES, type AreasOn, hasAllAreas } from "../../../infra/areas.ts";
 import type { Log } from "../../../infra/log.ts";
 import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { VERSION } from "../../../infra/version.ts";
-import { newId } from "../../shared/ids.ts";
+import { FIRST_ID, newId } from "../../shared/ids.ts";
 import type { ClaimedJob } from "./claim.ts";
 import { awaitedJobs, followEndedJobs } from "../batches/end_batches.ts";
 import type { EndedJob } from "../job_row.ts";
@@ -11,7 +11,6 @@ import type { EndedAttempt } from "../ended_attempt.ts";
 import type { SettleHooks } from "../job_type.ts";
 import { failed, settleJobs, writeDeadLetters } from "./settle.ts";
 import { runBatches } from "../../shared/batches.ts";
-import { FIRST_ID } from "../../shared/ids.ts";
 import { time } from "../../shared/shapes.ts";
 
 /** A worker that has not renewed its lease for this long is considered dead; its jobs run again. */

@@ -391,11 +391,9 @@ async function readRecurring(
     where r.job_id = ${jobId} and ${within(q, jobReach(caller), "r.tenant_id")}
     order by r.tenant_id is not distinct from ${caller.tenantId}::uuid desc, r.tenant_id is null desc, r.id
     limit 1 ${o.lock ? q`for no key update of r` : q``}`;
-  if (!row) {
-    throw problem(
-      "JOB_RECURRING_NOT_FOUND",
-      `No recurring job "${jobId.slice(0, 200)}" is within the caller's reach.`,
-    );
-  }
-  return row;
+  if (row) return row;
+  throw problem(
+    "JOB_RECURRING_NOT_FOUND",
+    `No recurring job "${jobId.slice(0, 200)}" is within the caller's reach.`,
+  );
 }

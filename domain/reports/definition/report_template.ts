@@ -189,6 +189,12 @@ const DAY_EXPECTED = "expected a date such as 2026-01-31";
  * An optional parameter that is a calendar day, such as `2026-01-31`. ISO 8601 allows the year 0000, Postgres does not.
  */
 export const dayParameter = (title: string, description: string) =>
-  z.iso.date({ error: DAY_EXPECTED }).refine((day) => !day.startsWith("0000"), { error: DAY_EXPECTED })
-    .optional()
-    .meta({ title, description });
+  filter(
+    z.iso.date({ error: DAY_EXPECTED }).refine((day) => !day.startsWith("0000"), { error: DAY_EXPECTED }),
+    title,
+    description,
+  );
+
+/** An optional parameter that narrows the rows, with its label and explanation. */
+export const filter = <S extends z.ZodType>(shape: S, title: string, description: string) =>
+  shape.optional().meta({ title, description });

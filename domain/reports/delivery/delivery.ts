@@ -2,7 +2,7 @@ import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import { cutText } from "../../shared/cut_text.ts";
 import type { Platform } from "../../shared/platform.ts";
 import type { Execution } from "../execution.ts";
-import { emitDeliveryEnd } from "../report_events.ts";
+import { emitDeliveryEnd } from "../execution_end.ts";
 import { STATUS } from "../status.ts";
 import type { DeliveryMethod, DeliveryOptions } from "./options.ts";
 

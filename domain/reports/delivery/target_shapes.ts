@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { requiredName } from "../../shared/name.ts";
+import { requiredName } from "../../shared/shapes.ts";
 
 /** Another S3 bucket, or a webhook that takes Slack messages. */
 export const TARGET_KINDS = ["s3", "slack"] as const;

@@ -5,6 +5,7 @@ import {
   decimal,
   defineReport,
   detail,
+  filter,
   instant,
   integer,
   tenantName,
@@ -21,14 +22,8 @@ export const usersReport = defineReport({
   translations: TRANSLATIONS,
   permissions: ["read:users"],
   parameters: z.object({
-    isActive: z.boolean().optional().meta({
-      title: "Active",
-      description: "Only active or only inactive users",
-    }),
-    roleName: z.string().min(1).max(200).optional().meta({
-      title: "Role",
-      description: "Only users who hold the role with this name",
-    }),
+    isActive: filter(z.boolean(), "Active", "Only active or only inactive users"),
+    roleName: filter(z.string().min(1).max(200), "Role", "Only users who hold the role with this name"),
     createdFrom: dayParameter("Created from", "Only users created on or after this day (UTC)"),
     createdTo: dayParameter("Created to", "Only users created on or before this day (UTC)"),
   }),
@@ -79,11 +74,8 @@ export const auditLogReport = defineReport({
   parameters: z.object({
     from: dayParameter("From", "Only entries on or after this day (UTC)"),
     to: dayParameter("To", "Only entries on or before this day (UTC)"),
-    action: z.string().min(1).max(100).optional().meta({
-      title: "Action",
-      description: "Only this action, such as user.update",
-    }),
-    actorId: z.guid().optional().meta({ title: "Actor", description: "Only changes made by this user" }),
+    action: filter(z.string().min(1).max(100), "Action", "Only this action, such as user.update"),
+    actorId: filter(z.guid(), "Actor", "Only changes made by this user"),
   }),
   columns: {
     at: instant("At"),
@@ -130,14 +122,12 @@ export const accessMatrixReport = defineReport({
   layout: "portrait",
   permissions: ["read:users", "read:roles"],
   parameters: z.object({
-    permission: z.string().min(1).max(200).optional().meta({
-      title: "Permission",
-      description: "Only holders of the permission with this code",
-    }),
-    roleName: z.string().min(1).max(200).optional().meta({
-      title: "Role",
-      description: "Only permissions granted by this role",
-    }),
+    permission: filter(
+      z.string().min(1).max(200),
+      "Permission",
+      "Only holders of the permission with this code",
+    ),
+    roleName: filter(z.string().min(1).max(200), "Role", "Only permissions granted by this role"),
     onlyEffective: z.boolean().default(true).meta({
       title: "Only effective",
       description: "Leave out inactive users and deactivated links, whose permissions do not count",
@@ -182,14 +172,8 @@ export const rolePermissionsReport = defineReport({
   layout: "portrait",
   permissions: ["read:roles"],
   parameters: z.object({
-    roleName: z.string().min(1).max(200).optional().meta({
-      title: "Role",
-      description: "Only the role with this name",
-    }),
-    isSystemRole: z.boolean().optional().meta({
-      title: "System role",
-      description: "Only built-in roles, or only the tenant's own roles",
-    }),
+    roleName: filter(z.string().min(1).max(200), "Role", "Only the role with this name"),
+    isSystemRole: filter(z.boolean(), "System role", "Only built-in roles, or only the tenant's own roles"),
   }),
   columns: {
     role: text("Role", 24),
@@ -233,14 +217,8 @@ export const tenantsOverviewReport = defineReport({
   permissions: ["admin:system"],
   isGlobal: true,
   parameters: z.object({
-    type: z.enum(["Platform", "Group", "Standard"]).optional().meta({
-      title: "Type",
-      description: "Only tenants of this type",
-    }),
-    isActive: z.boolean().optional().meta({
-      title: "Active",
-      description: "Only active or only inactive tenants",
-    }),
+    type: filter(z.enum(["Platform", "Group", "Standard"]), "Type", "Only tenants of this type"),
+    isActive: filter(z.boolean(), "Active", "Only active or only inactive tenants"),
   }),
   columns: {
     name: text("Tenant", 30),

@@ -4,6 +4,7 @@ import {
   dayParameter,
   defineReport,
   detail,
+  filter,
   instant,
   integer,
   tenantName,
@@ -24,14 +25,12 @@ export const jobExecutionsReport = defineReport({
   parameters: z.object({
     from: dayParameter("From", "Only attempts that ended on or after this day (UTC)"),
     to: dayParameter("To", "Only attempts that ended on or before this day (UTC)"),
-    status: z.enum(["Succeeded", "Failed", "Abandoned"]).optional().meta({
-      title: "Outcome",
-      description: "Only attempts with this outcome",
-    }),
-    jobTypeName: z.string().min(1).max(200).optional().meta({
-      title: "Job type",
-      description: "Only jobs of this type",
-    }),
+    status: filter(
+      z.enum(["Succeeded", "Failed", "Abandoned"]),
+      "Outcome",
+      "Only attempts with this outcome",
+    ),
+    jobTypeName: filter(z.string().min(1).max(200), "Job type", "Only jobs of this type"),
   }),
   columns: {
     startedAt: instant("Started"),
@@ -115,14 +114,8 @@ export const notificationDeliveriesReport = defineReport({
   parameters: z.object({
     from: dayParameter("From", "Only messages created on or after this day (UTC)"),
     to: dayParameter("To", "Only messages created on or before this day (UTC)"),
-    channel: channelName.optional().meta({
-      title: "Channel",
-      description: "Only messages of this channel",
-    }),
-    outcome: z.enum(["Owed", "Sent", "Refused"]).optional().meta({
-      title: "Outcome",
-      description: "Only recipients with this outcome",
-    }),
+    channel: filter(channelName, "Channel", "Only messages of this channel"),
+    outcome: filter(z.enum(["Owed", "Sent", "Refused"]), "Outcome", "Only recipients with this outcome"),
   }),
   columns: {
     createdAt: instant("Created"),
@@ -173,14 +166,12 @@ export const fileInventoryReport = defineReport({
   parameters: z.object({
     createdFrom: dayParameter("Created from", "Only files reserved on or after this day (UTC)"),
     createdTo: dayParameter("Created to", "Only files reserved on or before this day (UTC)"),
-    status: z.enum(["Pending", "Scanning", "Available", "Infected", "Failed", "Purged"]).optional().meta({
-      title: "State",
-      description: "Only files in this state",
-    }),
-    profile: z.string().min(1).max(64).optional().meta({
-      title: "Profile",
-      description: "Only files of this upload profile",
-    }),
+    status: filter(
+      z.enum(["Pending", "Scanning", "Available", "Infected", "Failed", "Purged"]),
+      "State",
+      "Only files in this state",
+    ),
+    profile: filter(z.string().min(1).max(64), "Profile", "Only files of this upload profile"),
   }),
   columns: {
     createdAt: instant("Reserved"),

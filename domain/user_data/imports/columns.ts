@@ -4,7 +4,7 @@ import { inexactMetadata, metadataMistake } from "../../access/users/metadata.ts
 import type { BulkRow } from "../../access/users/bulk/bulk_row.ts";
 import { isAcceptedHash } from "../../../infra/passwords.ts";
 import { parseOrText } from "../../shared/exact_json.ts";
-import { optionalName } from "../../shared/name.ts";
+import { optionalName } from "../../shared/shapes.ts";
 import { requireStorableText } from "../../shared/storable.ts";
 import { Problem } from "../../problems/problem.ts";
 import { storableText } from "../../shared/cut_text.ts";

@@ -1,7 +1,6 @@
 import type { Child } from "hono/jsx";
 import { formatter } from "../../../domain/shared/formatters.ts";
-import { searchOf } from "../shared/api.ts";
-import type { Page } from "../shared/api.ts";
+import { type Page, searchOf } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { ShownColumn, Visit } from "../shared/page.ts";
 import { FORMAT_TAGS } from "../shared/languages.ts";

@@ -12,7 +12,7 @@ import { lastAdminRole } from "../../roles/last_admins.ts";
 import { lockLinks, lockLinkTargets, requireTargets } from "../../users/link_targets.ts";
 import { insertLinkRoles, linkUserToTenant } from "../../users/links.ts";
 import { createMailedUser } from "../../users/user_create.ts";
-import { lockUser } from "../../users/user_lock.ts";
+import { lockUser } from "../../users/user_details.ts";
 import { isVerifiedDomain } from "./domains.ts";
 import { type AssertedIdentity, readGroupRoles } from "./identity.ts";
 import type { ProviderRow } from "./provider.ts";

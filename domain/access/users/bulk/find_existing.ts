@@ -1,7 +1,7 @@
 import type { Tx } from "../../../../infra/postgres/postgres.ts";
 import { isUuid } from "../../../shared/ids.ts";
 import { findSystemAdmins } from "../../roles/last_admins.ts";
-import { findPlatformReach } from "../user_lock.ts";
+import { findPlatformReach } from "../user_details.ts";
 import type { Metadata } from "../metadata.ts";
 import type { BulkRow } from "./bulk_row.ts";
 

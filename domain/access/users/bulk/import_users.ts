@@ -1,6 +1,6 @@
 import type { Sql, Tx } from "../../../../infra/postgres/postgres.ts";
 import { invalidateCounts } from "../../../shared/count_cache.ts";
-import type { UserPlatform } from "../user_lock.ts";
+import type { UserPlatform } from "../user_details.ts";
 import type { BulkRow, Importer, RowResult } from "./bulk_row.ts";
 import { decide } from "./decide.ts";
 import { findExisting } from "./find_existing.ts";

@@ -2,7 +2,7 @@ import type { Tx } from "../../../../infra/postgres/postgres.ts";
 import { type AuditEntry, recordAudits } from "../../../audit/audit.ts";
 import { emitEvents, type NewEvent } from "../../../events/emit.ts";
 import { usersAccessChanged } from "../../access_changes.ts";
-import type { UserPlatform } from "../user_lock.ts";
+import type { UserPlatform } from "../user_details.ts";
 import type { Importer } from "./bulk_row.ts";
 import type { PlannedUser } from "./decide.ts";
 

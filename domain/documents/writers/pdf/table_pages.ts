@@ -1,6 +1,5 @@
 import type { DocumentTable, GroupLine, TableLine } from "../../document.ts";
-import type { TableLayout } from "./layout.ts";
-import { COLORS } from "./layout.ts";
+import { COLORS, type TableLayout } from "./layout.ts";
 import type { Pages } from "./pages.ts";
 import { type TableRow, TableRows } from "./table_rows.ts";
 
