@@ -54,7 +54,7 @@ export function ProofForms({ locale, action, choice, refusal, label, children }:
     );
   return (
     <div class="stack">
-      <FormRefusal refusal={refusal} known={["password", "code", "recoveryCode"]} />
+      <FormRefusal v={{ locale }} refusal={refusal} known={["password", "code", "recoveryCode"]} />
       {choice.passkeyOptions && (
         <PasskeyForm
           locale={locale}

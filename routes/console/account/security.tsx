@@ -121,7 +121,7 @@ function appView(v: Visit, sent: Sent | null): View {
     crumbs: crumbs(v),
     body: (
       <>
-        <FormRefusal refusal={sent?.refusal ?? null} known={[]} />
+        <FormRefusal v={v} refusal={sent?.refusal ?? null} known={[]} />
         <p>{t.appText}</p>
         <StartAppButton v={v} />
       </>

@@ -171,7 +171,7 @@ export function Form({ fields, action, submit, buttons, back, intro, confirm, st
       <CsrfField v={v} />
       {etag !== undefined && <input type="hidden" name="etag" value={etag} />}
       {intro && <p class="muted">{intro}</p>}
-      <FormRefusal refusal={fields.sent?.refusal ?? null} known={fields.known} />
+      <FormRefusal v={v} refusal={fields.sent?.refusal ?? null} known={fields.known} />
       {readOnly ? <fieldset class="plain" disabled>{children}</fieldset> : children}
       {!readOnly && (
         <div class="row">

@@ -1,4 +1,5 @@
 import type { Child } from "hono/jsx";
+import { fieldNames } from "../shared/audit_sentence_texts.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { Refusal } from "../shared/api.ts";
 import type { Visit } from "../shared/page.ts";
@@ -249,8 +250,14 @@ export function CheckField(
 }
 
 /** The error above a form that is shown again. Messages of `known` fields are left out: the fields show them. */
-export function FormRefusal({ refusal, known }: { refusal: Refusal | null; known: string[] }) {
+export function FormRefusal({ v, refusal, known }: {
+  v: Pick<Visit, "locale">;
+  refusal: Refusal | null;
+  known: string[];
+}) {
   if (!refusal) return null;
+  const labels: Record<string, string> = fieldNames[v.locale];
+  const named = (name: string) => Object.hasOwn(labels, name) ? labels[name] : name;
   const { text, detail, fields, code } = refusal;
   const others = Object.entries(fields).filter(([name]) => !known.includes(name));
   return (
@@ -259,7 +266,7 @@ export function FormRefusal({ refusal, known }: { refusal: Refusal | null; known
       {others.length > 0 && (
         <ul>
           {others.flatMap(([name, messages]) =>
-            messages.map((message) => <li>{name ? `${name}: ${message}` : message}</li>)
+            messages.map((message) => <li>{name ? `${named(name)}: ${message}` : message}</li>)
           )}
         </ul>
       )}

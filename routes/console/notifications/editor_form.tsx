@@ -43,6 +43,7 @@ export function editorView(v: Visit, sent: Sent | null, edited: Edited, note?: s
             </div>
           )}
           <FormRefusal
+            v={v}
             refusal={sent?.refusal ?? null}
             known={["texts", "testLocale", "sample", "layoutSlug", ...f.known]}
           />

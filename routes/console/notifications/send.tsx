@@ -35,7 +35,7 @@ const sendPage = formPage({
         <form class="editor" method="post" action="notifications/send">
           <CsrfField v={v} />
           <div class="stack">
-            <FormRefusal refusal={sent?.refusal ?? null} known={f.known} />
+            <FormRefusal v={v} refusal={sent?.refusal ?? null} known={f.known} />
             <Card>
               {f.select("channel", t.channel, channelChoices(v.locale))}
               {canFind && <UserField v={v} chosen={chosenUsers(sent?.form?.getAll("userIds") ?? [])} />}

@@ -148,7 +148,7 @@ function editorView(
           <CsrfField v={v} />
           <input type="hidden" name="etag" value={f.etag()} />
           <div class="stack">
-            <FormRefusal refusal={sent?.refusal ?? null} known={["texts", ...f.known]} />
+            <FormRefusal v={v} refusal={sent?.refusal ?? null} known={["texts", ...f.known]} />
             <Card>
               {template
                 ? (

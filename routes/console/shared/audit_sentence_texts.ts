@@ -277,6 +277,7 @@ export const fieldNames = defineTexts({
   phoneNumber: ["phone number", "telefone"],
   queue: ["queue", "fila"],
   actAs: ["acting as its users", "agir como os seus usuários"],
+  roleIds: ["roles", "papéis"],
   requireSecondFactor: ["second factor required", "segundo fator exigido"],
   subject: ["subject", "assunto"],
   tenants: ["tenants", "inquilinos"],

@@ -50,6 +50,12 @@ const ZOD: [message: RegExp, english: string, portuguese: string][] = [
   ],
   [/^Unrecognized keys?: (.*)$/, "Leave out $1.", "Retire $1."],
   [/^Invalid input$/, "Enter another value.", "Informe outro valor."],
+  [/^expected at least one id$/, "Choose at least one.", "Escolha pelo menos um."],
+  [
+    /^expected at least one (recipient, or userIds|address)$/,
+    "Enter at least one recipient.",
+    "Informe pelo menos um destinatário.",
+  ],
 ];
 
 /** Portuguese translations of the API's own messages about fields, by a pattern of the English message. */
@@ -74,7 +80,6 @@ const PORTUGUESE: [english: RegExp, portuguese: string][] = [
   [/^"(.*)" is not the UUID of a user$/, "“$1” não é o id de um usuário."],
   [/^expected a UUID$/, "Informe um id da forma 00000000-0000-0000-0000-000000000000."],
   [/^expected a (name|category)$/, "Campo obrigatório."],
-  [/^expected at least one (recipient, or userIds|address)$/, "Informe pelo menos um destinatário."],
   [/^expected at most (\d+) recipients, found (\d+)$/, "Informe no máximo $1 destinatários; há $2."],
   [/^expected at least one visible character$/, "Digite pelo menos um caractere visível."],
   [/^expected (\d+) to (\d+) characters, found (\d+)$/, "Digite de $1 a $2 caracteres; há $3."],

@@ -36,7 +36,7 @@ function chooseFile(v: Visit, sent: Sent | null): View {
     crumbs: crumbs(v),
     body: (
       <Card>
-        <FormRefusal refusal={sent?.refusal ?? null} known={[]} />
+        <FormRefusal v={v} refusal={sent?.refusal ?? null} known={[]} />
         <form class="form" method="post" action="permissions/import" enctype="multipart/form-data">
           <CsrfField v={v} />
           <FileField

@@ -181,7 +181,7 @@ async function chooseFile(v: Visit, f: Fields) {
   return (
     <Card>
       <p class="muted">{t.importHint}</p>
-      {mayUpload && <FormRefusal refusal={f.sent?.refusal ?? null} known={[]} />}
+      {mayUpload && <FormRefusal v={v} refusal={f.sent?.refusal ?? null} known={[]} />}
       {mayUpload && (
         <UploadForm
           v={v}
