@@ -88,12 +88,13 @@ const countsOf = (v: Visit, { created, updated, unchanged, failed }: UserImport)
 /** One import: progress, counts, the first rows and those with errors; after a dry run a button that imports. */
 async function importPage(v: Visit): Promise<View> {
   const t = userTexts[v.locale];
+  const preview = await orNull(v.api.call("previewUserImport", { params: v.params }));
+  // Read after the preview, so that the rows of an ended import come with its end.
   const found = await v.api.call("readUserImport", { params: v.params });
   const { id, fileId, status, dryRun, total, resultFileId, error, created, updated } = found;
-  const [preview, starter] = await Promise.all([
-    orNull(v.api.call("previewUserImport", { params: v.params })),
-    may(v.viewer, "read:users") ? orNull(v.api.call("readUser", { params: { id: found.createdBy } })) : null,
-  ]);
+  const starter = may(v.viewer, "read:users")
+    ? await orNull(v.api.call("readUser", { params: { id: found.createdBy } }))
+    : null;
   const isOpen = status === "Queued" || status === "Running" ||
     status === "Completed" && preview !== null && !preview.isComplete && isFresh(v, found.finishedAt);
   const seesFiles = mayInFiles(v.viewer, "read:files");
