@@ -1,6 +1,6 @@
-// Writes the service and the scripts of operators, with their packages, as few files of JavaScript into .bundle:
-// `deno run -A scripts/image/bundle.ts`. Deno starts them faster than the sources, and with less
-// memory. Data, such as fonts and migrations, stays beside the sources; some packages stay in node_modules.
+// Writes the service and the scripts of operators, with their packages, as few files of JavaScript into .bundle: `deno run -A
+// scripts/image/bundle.ts`. Deno starts them faster than the sources, and with less memory. Data, such as fonts and
+// migrations, stays beside the sources; some packages stay in node_modules.
 import { build, type Plugin } from "npm:esbuild@0.28.2";
 import { dirname, join, relative } from "node:path";
 import { bundledName } from "./source_meta.ts";
@@ -51,7 +51,7 @@ const readTranspiled: Plugin = {
   },
 };
 
-await Deno.remove(BUNDLE, { recursive: true }).catch(() => {}); // there is none the first time
+await run("rm", "-rf", BUNDLE);
 await build({
   absWorkingDir: ROOT,
   entryPoints: [...entries].map((path) => ({
