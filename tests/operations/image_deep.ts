@@ -15,7 +15,8 @@ const ROOT = join(import.meta.dirname ?? ".", "..", "..");
 const MAX_MEGABYTES = 75;
 const STARTS = 3;
 
-const folder = await Deno.makeTempDir({ prefix: "steward-image-" });
+// The runner may put temporary files below /dev, which Deno lets no process read that is restricted to some folders.
+const folder = await Deno.makeTempDir({ dir: "/tmp", prefix: "steward-image-" });
 const app = join(folder, "app");
 const denoDir = join(folder, "deno-dir");
 const dockerfile = await Deno.readTextFile(join(ROOT, "Dockerfile"));
