@@ -157,7 +157,7 @@ const TEXTS = {
   en: {
     title: "Confirm the sender address",
     incomplete: "This link is incomplete. Open the whole link of the mail.",
-    explanation: "Whoever asked for it can then send mail from your address.",
+    explanation: "The person who asked for it can then send mail from your address.",
     confirm: "Confirm the address",
     done: "Done. The address is confirmed.",
   },

@@ -3,7 +3,7 @@
 // with the same settings runs the jobs. This is not Deno Deploy itself.
 import assert from "node:assert/strict";
 import { connectPostgres } from "../../infra/postgres/postgres.ts";
-import { SECRETS } from "../support/deployment_secrets.ts";
+import { PRODUCTION, SECRETS } from "../support/deployment_secrets.ts";
 import { type ServiceProcess, startServiceProcess } from "../support/service_process.ts";
 import { until } from "../support/until.ts";
 import { checkAccepted } from "../trouble/check_accepted.ts";
@@ -92,16 +92,9 @@ Deno.test("instances that come and go with requests lose nothing, beside a conta
   const { PORT: _port, DATA_DIR: _folder, KV_PATH: _kv, ...env } = container.env;
   const host = new Host({
     ...env,
-    STEWARD_ENV: "production",
+    ...PRODUCTION,
     MIGRATE_ON_START: "false",
     JOB_CONCURRENCY: "0",
-    S3_BUCKET: "steward",
-    S3_REGION: "us-east-1",
-    S3_PATH_STYLE: "true",
-    SCANNER: "yara",
-    MAIL_FROM: "Steward <steward@example.test>",
-    BOOTSTRAP_ADMIN_EMAIL: "admin@steward.local",
-    BOOTSTRAP_ADMIN_PASSWORD: "twelve-characters-or-more",
   });
   const sql = connectPostgres(system.databaseUrl, { max: 1 });
   try {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { connectPostgres } from "../../infra/postgres/postgres.ts";
 import { processorMs } from "../../scripts/bench/processor_time.ts";
-import { SECRETS } from "../support/deployment_secrets.ts";
+import { PRODUCTION, SECRETS } from "../support/deployment_secrets.ts";
 import { type ServiceProcess, startServiceProcess } from "../support/service_process.ts";
 import { checkAccepted } from "../trouble/check_accepted.ts";
 import { Load } from "../trouble/load.ts";
@@ -53,17 +53,10 @@ Deno.test("the image starts with less work and memory than the sources, and lose
   const { DATA_DIR: _folder, KV_PATH: _kv, ...env } = sources.env;
   const production = {
     ...env,
+    ...PRODUCTION,
     DENO_DIR: denoDir,
     PORT: "0",
-    STEWARD_ENV: "production",
     JOB_CONCURRENCY: "8",
-    S3_BUCKET: "steward",
-    S3_REGION: "us-east-1",
-    S3_PATH_STYLE: "true",
-    SCANNER: "yara",
-    MAIL_FROM: "Steward <steward@example.test>",
-    BOOTSTRAP_ADMIN_EMAIL: "admin@steward.local",
-    BOOTSTRAP_ADMIN_PASSWORD: "twelve-characters-or-more",
     STEWARD_EXTENSIONS: "scripts/extensions/slack/mod.ts",
   };
   const [, ...args]: string[] = JSON.parse(/^CMD (\[.*\])$/m.exec(dockerfile)?.[1] ?? "[]");

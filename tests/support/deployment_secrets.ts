@@ -8,3 +8,15 @@ export const SECRETS: Record<string, string> = {
   S3_SECRET_KEY: "a-secret-key",
   SMTP_URL: "smtps://user:secret@mail.example.com",
 };
+
+/** The settings of an instance of `startSystem` with which it runs in production. */
+export const PRODUCTION: Record<string, string> = {
+  STEWARD_ENV: "production",
+  S3_BUCKET: "steward",
+  S3_REGION: "us-east-1",
+  S3_PATH_STYLE: "true",
+  SCANNER: "yara",
+  MAIL_FROM: "Steward <steward@example.test>",
+  BOOTSTRAP_ADMIN_EMAIL: "admin@steward.local",
+  BOOTSTRAP_ADMIN_PASSWORD: "twelve-characters-or-more",
+};
