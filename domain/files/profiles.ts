@@ -49,9 +49,12 @@ const office = [
  */
 export const EXPORT_PROFILE = "export";
 
-/** True for exports of personal data: the other files of their profile are no archives. */
+/** The type of exports of personal data. The other files of their profile have another one. */
+export const EXPORT_CONTENT_TYPE = "application/zip";
+
+/** True for exports of personal data. `lockReadable` says it in SQL. */
 export const isPersonalExport = (o: { profile: string; declaredContentType: string }): boolean =>
-  o.profile === EXPORT_PROFILE && o.declaredContentType === "application/zip";
+  o.profile === EXPORT_PROFILE && o.declaredContentType === EXPORT_CONTENT_TYPE;
 
 /** The built-in profiles, which the configuration can override. */
 export const defaultProfiles: readonly FileProfile[] = [

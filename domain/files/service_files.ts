@@ -9,7 +9,7 @@ import { stateConflict } from "./file_state.ts";
 import { deliveryKey, deliveryPath, newStagingKey } from "./object_keys.ts";
 import type { FilePlatform } from "./platform.ts";
 import { requireContentType, requireServiceProfile, requireSize } from "./profile_checks.ts";
-import { EXPORT_PROFILE, type FileProfile } from "./profiles.ts";
+import { EXPORT_CONTENT_TYPE, EXPORT_PROFILE, type FileProfile } from "./profiles.ts";
 import { holdFile, releaseOwnerReferences } from "./references.ts";
 import { insertReservations } from "./reservation_writer.ts";
 import { startScanning } from "./start_scanning.ts";
@@ -233,7 +233,7 @@ async function lockReadable(tx: Tx, reader: FileReader, fileIds: string[]): Prom
   return await tx<FileRow[]>`
     select * from files
     where id = any(${fileIds}::uuid[]) and (tenant_id is null or tenant_id = ${tenantId})
-      and not (profile = ${EXPORT_PROFILE} and declared_content_type = 'application/zip')
+      and not (profile = ${EXPORT_PROFILE} and declared_content_type = ${EXPORT_CONTENT_TYPE})
       and (created_by = ${userId} or ${holds(reader, "read:files")} and profile <> ${EXPORT_PROFILE})
     order by id for update`;
 }

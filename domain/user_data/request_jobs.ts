@@ -19,7 +19,7 @@ import {
 } from "./data_request.ts";
 import { areasOf, type UserDataPlatform } from "./platform.ts";
 import { type ZipPart, zipStream } from "../../infra/zip_stream.ts";
-import { EXPORT_PROFILE } from "../files/profiles.ts";
+import { EXPORT_CONTENT_TYPE, EXPORT_PROFILE } from "../files/profiles.ts";
 import { storeServiceFile } from "../files/service_files.ts";
 import { isLastFailure } from "../jobs/outage.ts";
 import { type JobEnd, readJobEnds } from "../jobs/job_row.ts";
@@ -152,7 +152,7 @@ async function writeExport(p: UserDataPlatform, request: DataRequestRow, signal:
       tenantId: request.contextTenantId,
       profile: EXPORT_PROFILE,
       fileName: `${name}-export-${request.userId ?? request.tenantId}.zip`,
-      contentType: "application/zip",
+      contentType: EXPORT_CONTENT_TYPE,
       createdBy: request.requestedBy,
       keepUntil: new Date(p.clock.now().getTime() + EXPORT_DAYS * 86_400_000),
     }, ReadableStream.from(zipStream(files)));

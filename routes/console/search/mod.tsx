@@ -187,7 +187,9 @@ async function actionsLike(v: Visit, q: string): Promise<Group> {
     const p = pauseTexts[v.locale];
     const pauses = (await v.api.call("listJobPauses")).filter(({ name }) => name.includes(object));
     items.push(...pauses.map(({ kind, name, reason }) => ({
-      href: kind === "queue" ? `jobs${searchOf({ queue: name, internal: "shown" })}` : `job-types/${name}`,
+      href: kind === "queue"
+        ? `jobs${searchOf({ queue: name, internal: "shown" })}`
+        : `job-types/${encodeURIComponent(name)}`,
       title: `${kind === "queue" ? p.queueIs : p.typeIs} ${name} ${p.isPaused}`,
       detail: reason,
     })));
