@@ -140,11 +140,15 @@ export async function openBroadcast(
    */
   let echoed = 0;
   let isLeaving = false;
-  let greet = () => {};
+  /** Messages arrive before the channel is open here. Their answers are sent then. */
+  const early = new Set<string>();
+  let notify = (payload: string): void => void early.add(payload);
+  const greet = () => notify(`hello ${me}`);
 
   const channel = await openChannel({ ...o, minIntervalMs: 0, onMessage: receive });
-  greet = () => channel.notify(`hello ${me}`);
   if (o.listens) greet();
+  notify = (payload) => channel.notify(payload);
+  early.forEach(notify);
 
   function receive(message: string): void {
     if (isLeaving) return;
@@ -160,12 +164,12 @@ export async function openBroadcast(
     if (from === "") return o.onMessage(""); // from an instance of another version: it may report any change
     if (kind === "told") {
       o.onMessage(rest.join(" "));
-      return channel.notify(`heard ${me} ${from} ${third}`);
+      return notify(`heard ${me} ${from} ${third}`);
     }
     if (kind === "bye") peers.delete(from);
     else if (kind !== "heard") peers.set(from, Math.max(echoed, peers.get(from) ?? 0));
     else if (third === me) peers.set(from, Math.max(Number(rest[0]), peers.get(from) ?? 0));
-    if (kind === "hello") channel.notify(`here ${me}`);
+    if (kind === "hello") notify(`here ${me}`);
     resolveAcknowledged();
   }
 

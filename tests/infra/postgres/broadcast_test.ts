@@ -132,6 +132,18 @@ Deno.test("a message that cannot be sent does not block", async () => {
   opened.clear();
 });
 
+Deno.test("an instance that hears another one before its channel is open answers it then", async () => {
+  const witness = await channel("early", 0);
+  const sql = pool();
+  const listen: Pool["listen"] = sql.listen.bind(sql);
+  sql.listen = (name, onMessage, listening) => {
+    onMessage("hello other");
+    return listen(name, onMessage, listening);
+  };
+  opened.add(await openBroadcast({ sql, name: "early", log, listens: true, onMessage() {} }));
+  await until(() => witness.heard.some((message) => message.startsWith("here ")));
+});
+
 Deno.test("a large total that one instance has recounted is recounted by the others", async () => {
   const [here, there] = [pool(), pool()];
   const connect = async (sql: Pool) => void opened.add(await shareChanges(sql, { log, listens: true }));
