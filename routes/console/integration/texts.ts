@@ -156,6 +156,7 @@ export const integrationTexts = sectionTexts({
   noResponse: ["no response", "sem resposta"],
   next: ["Next attempt", "Próxima tentativa"],
   redeliver: ["Send again", "Reenviar"],
+  redeliverConfirm: (url: string) => [`Send the event again to ${url}?`, `Reenviar o evento para ${url}?`],
   redelivered: ["The event was queued again.", "O evento foi colocado de novo na fila."],
   details: ["Body and attempts", "Corpo e tentativas"],
   response: ["Response", "Resposta"],

@@ -102,7 +102,9 @@ function deliveryList(v: Visit, endpoint: Endpoint, page: Page<Delivery>) {
         v,
         ({ id, status }) =>
           status !== "Pending" && endpoint.isActive &&
-          actionButton(v, `${here}/deliveries/${id}`, t.redeliver),
+          actionButton(v, `${here}/deliveries/${id}`, t.redeliver, {
+            confirm: t.redeliverConfirm(endpoint.url),
+          }),
       ),
     ],
   });

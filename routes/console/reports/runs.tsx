@@ -187,16 +187,21 @@ function DeliveriesCard({ v, run }: { v: Visit; run: Run }) {
       align: "end",
       cell: ({ recipient, status }) =>
         status !== "Owed" &&
-        actionButton(v, `report-runs/${run.id}/redeliver`, t.redeliverOne, { fields: { recipient } }),
+        actionButton(v, `report-runs/${run.id}/redeliver`, t.redeliverOne, {
+          fields: { recipient },
+          confirm: t.redeliverOneConfirm(recipient),
+        }),
     },
   ];
-  const canRedeliver = run.status === STATUS.Completed &&
-    run.deliveries.some(({ status }) => status === "Failed");
+  const failed = run.deliveries.filter(({ status }) => status === "Failed").length;
   return (
     <Card
       title={t.delivery}
-      actions={canRedeliver &&
-        actionButton(v, `report-runs/${run.id}/redeliver`, t.redeliver, { icon: "retry" })}
+      actions={run.status === STATUS.Completed && failed > 0 &&
+        actionButton(v, `report-runs/${run.id}/redeliver`, t.redeliver, {
+          icon: "retry",
+          confirm: t.redeliverConfirm(failed),
+        })}
     >
       {dataTable(t.delivery, run.deliveries, null, columns)}
     </Card>

@@ -149,7 +149,19 @@ export const reportTexts = sectionTexts({
   method: ["Method", "Método"],
   lastAttempt: ["Last attempt", "Última tentativa"],
   redeliver: ["Retry failed deliveries", "Repetir entregas com falha"],
+  redeliverConfirm: (count: number) => [
+    `Deliver the report again to ${count} ${
+      count === 1 ? "recipient that" : "recipients that"
+    } did not get it?`,
+    `Entregar de novo o relatório a ${count} ${
+      count === 1 ? "destinatário que não o recebeu" : "destinatários que não o receberam"
+    }?`,
+  ],
   redeliverOne: ["Deliver again", "Entregar de novo"],
+  redeliverOneConfirm: (recipient: string) => [
+    `Deliver the report again to ${recipient}?`,
+    `Entregar de novo o relatório a ${recipient}?`,
+  ],
   redelivered: ["The deliveries were queued again.", "As entregas foram colocadas de novo na fila."],
   deliver: ["Deliver to others", "Entregar a outros"],
   deliverIntro: [

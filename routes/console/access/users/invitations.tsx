@@ -91,7 +91,7 @@ function Actions({ v, row: { id, email, status } }: { v: Visit; row: Invitation 
   if (status !== "Pending" && status !== "Expired") return null;
   return (
     <span class="row end">
-      {actionButton(v, `invitations/${id}/resend`, t.resend)}
+      {actionButton(v, `invitations/${id}/resend`, t.resend, { confirm: t.resendConfirm(email) })}
       {actionButton(v, `invitations/${id}/revoke`, t.revokeInvitation, {
         tone: "danger",
         confirm: t.revokeInvitationConfirm(email),

@@ -167,6 +167,10 @@ export const userTexts = sectionTexts({
   ],
   validUntil: ["Valid until", "Válido até"],
   resend: ["Send again", "Enviar de novo"],
+  resendConfirm: (email: string) => [
+    `Mail the invitation to ${email} again? The former link stops working.`,
+    `Enviar de novo o convite a ${email}? O link anterior deixa de funcionar.`,
+  ],
   revokeInvitation: ["Revoke", "Revogar"],
   revokeInvitationConfirm: (email: string) => [
     `Revoke the invitation of ${email}? Its link stops working.`,
