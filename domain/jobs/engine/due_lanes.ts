@@ -32,16 +32,16 @@ export async function findDueLanes(
   );
   const ages = slow.map((lane) => floors.agesOf(lane));
   const agesOf = (priority: number) => ages.map((ofLane) => ofLane[priority] ?? null);
-  const gaps = prefixes.flatMap((prefix) => {
+  const gaps = prefixes.map((prefix) => {
     const within = slow.filter((lane) => lane.startsWith(prefix));
-    const ends = [...within, prefix + AFTER_LANES];
-    return [prefix, ...within].map((since, index) => ({ since, until: ends[index] ?? "" }));
+    return { starts: [prefix, ...within], ends: [...within, prefix + AFTER_LANES] };
   });
+  const starts = gaps.flatMap((gap) => gap.starts);
+  const ends = gaps.flatMap((gap) => gap.ends);
   return await q<DueLane[]>`
     with recursive found (lane, until, n) as (
       select first.lane, gap.until, 1
-      from unnest(${gaps.map(({ since }) => since)}::text[], ${gaps.map(({ until }) => until)}::text[])
-        gap (since, until)
+      from unnest((select ${starts}::text[]), (select ${ends}::text[])) gap (since, until)
       cross join lateral (
         select j.lane from jobs j
         where j.status = 'Enqueued' and j.lane > greatest(gap.since, ${after}::text collate "C") and j.lane < gap.until
@@ -59,8 +59,8 @@ export async function findDueLanes(
       select lane, null::float8 as age0, null::float8 as age1, null::float8 as age2, null::float8 as age3 from found
       union
       select lane, age0, age1, age2, age3
-      from unnest(${slow}::text[], ${agesOf(0)}::float8[], ${agesOf(1)}::float8[], ${agesOf(2)}::float8[],
-        ${agesOf(3)}::float8[]) p (lane, age0, age1, age2, age3)
+      from unnest((select ${slow}::text[]), ${agesOf(0)}::float8[], ${agesOf(1)}::float8[],
+        ${agesOf(2)}::float8[], ${agesOf(3)}::float8[]) p (lane, age0, age1, age2, age3)
       order by lane limit ${LANES_AT_ONCE}
     ), counted as (
       select lane, (
