@@ -70,12 +70,15 @@ const insertEvents = (tx: Tx, events: StoredEvent[]) =>
       as given (id, tenant_id, type, data)
     returning occurred_at`;
 
-/** The endpoints of each event. The lock prevents that one is deleted before its deliveries are inserted. */
+/**
+ * The endpoints of each event. The lock prevents that one is deleted before its deliveries are inserted. The subqueries
+ * hide the number of events from the planner, which otherwise makes a plan for every call.
+ */
 const findSubscribed = (tx: Tx, events: StoredEvent[]) =>
   tx<{ endpointId: string; tenantId: string; ordered: boolean; index: number }[]>`
     select e.id as endpoint_id, e.tenant_id, e.ordered, (given.position - 1)::int as index
-    from unnest(${events.map(({ tenantId }) => tenantId)}::uuid[], ${events.map(({ type }) => type)}::text[])
-      with ordinality as given (tenant_id, type, position)
+    from unnest((select ${events.map(({ tenantId }) => tenantId)}::uuid[]),
+      (select ${events.map(({ type }) => type)}::text[])) with ordinality as given (tenant_id, type, position)
     join webhook_endpoints e on e.is_active and (e.tenant_id = given.tenant_id or e.all_tenants)
     where e.event_types && array[${EVERY_TYPE}, given.type] order by e.id, given.position for key share of e`;
 
