@@ -28,10 +28,11 @@ export async function openWakeUps(
   o: { sql: Pool; log: Log; clock: Clock; wakeWorker: () => void; checkDueTimes: () => Promise<void> },
 ): Promise<OpenWakeUps> {
   const { clock, wakeWorker } = o;
+  const self = crypto.randomUUID(); // its own notifications come back to this instance, whose worker is awake already
   const channel = await openChannel({
     sql: o.sql,
     name: "steward_jobs",
-    onMessage: wakeWorker,
+    onMessage: (from) => from !== self && wakeWorker(),
     log: o.log,
     listens: config.DATABASE_LISTEN,
     minIntervalMs: NOTIFY_INTERVAL_MS,
@@ -39,7 +40,7 @@ export async function openWakeUps(
   const delayed = await openDelayed(config, o.checkDueTimes, o);
   const wakeAll = () => {
     wakeWorker();
-    channel.notify();
+    channel.notify(self);
   };
   return {
     at(time) {
