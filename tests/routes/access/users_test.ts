@@ -18,19 +18,15 @@ async function linkElsewhere(userId: string): Promise<string> {
 const versionOf = async (userId: string) =>
   (await sql<{ v: number }[]>`select security_version as v from users where id = ${userId}`)[0]?.v;
 
-Deno.test("an update keeps omitted members, and ends tokens only if it changes isActive", async () => {
-  const id = await createUser(admin, { phoneNumber: "+351123", appIds: ["crm"] });
+Deno.test("an update ends tokens only if it changes isActive; of simultaneous ones of one version, one succeeds", async () => {
+  const id = await createUser(admin);
   const put = (body: object, headers = {}) => admin.put(path(id), body, headers);
-  const changed = await put({ firstName: " Bea ", lastName: null, phoneNumber: null });
-  const { firstName, lastName, phoneNumber, appIds } = changed.body;
-  assert.deepEqual([firstName, lastName, phoneNumber, appIds], ["Bea", "", null, ["crm"]]);
-  assert.equal(changed.headers.get("etag"), '"2"');
+  assert.equal((await put({ firstName: " Bea " })).body.firstName, "Bea");
   assert.equal(await versionOf(id), 1);
-  assert.equal((await put({ firstName: "Bea" })).headers.get("etag"), '"2"', "nothing differs");
   assert.equal((await put({ isActive: false })).body.isActive, false);
   assert.equal(await versionOf(id), 2);
   const answers = await atOnce(3, (n) => put({ firstName: `N${n}` }, { "if-match": '"3"' }));
-  assert.deepEqual(statuses(answers), [200, 412, 412], "of simultaneous changes of one version");
+  assert.deepEqual(statuses(answers), [200, 412, 412]);
 });
 
 Deno.test("a phone number that an older version stored stays until it is changed, then it must be international", async () => {
@@ -171,16 +167,4 @@ Deno.test("a rejected assignment names the missing permissions and who can give 
   const blind = await t.actor({ permissions: ["update:users"], tenantId: tenantId! });
   const answer = await blind.put(rolesPath(unable.userId), { roleIds: [ownRole] });
   assert.ok(!answer.body.detail.includes("@"), "emails of users need read:users");
-});
-
-Deno.test("roles are listed with their permissions, or only those with given ids", async () => {
-  const admin = await t.actor({ role: "Admin" });
-  const visitor = await catalogRole(t, "Visitor", admin.tenantId);
-  const { body } = await admin.get(`/api/v1/roles/with-permissions?ids=${visitor}`);
-  assert.equal(body.totalCount, 1);
-  assert.ok(body.items[0].permissions.some(({ code }: { code: string }) => code === "read:roles"));
-  const all = (await admin.get("/api/v1/roles/with-permissions?pageSize=100")).body;
-  assert.ok(all.totalCount >= 3);
-  const system = (await admin.get("/api/v1/roles/with-permissions?isSystemRole=false")).body;
-  assert.equal(system.totalCount, 0);
 });
