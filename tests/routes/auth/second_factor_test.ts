@@ -260,7 +260,7 @@ Deno.test("an administrator removes the factors of a user who lost them", async 
   assert.deepEqual(await accepted(everywhere(shared.id)), { removed: 1 });
 });
 
-Deno.test("the owner is told about every change of factors, and the audit log lists it", async () => {
+Deno.test("the owner is told about every change of factors", async () => {
   const user = await appUser(t);
   await withJobs(t, async () => {
     await accepted(user.client.post(`${FACTORS}/recovery-codes`));
@@ -273,9 +273,6 @@ Deno.test("the owner is told about every change of factors, and the audit log li
     "You have new recovery codes",
     "Your second factors were removed",
   ]);
-  const rows = await sql`select action from audit_log where target_id = ${user.id} order by id`;
-  const changes = ["add-factor", "renew-recovery-codes", "remove-factor", "add-factor", "remove-factors"];
-  assert.deepEqual(rows.map(({ action }) => action), changes.map((change) => `user.${change}`));
 });
 
 Deno.test("a replaced key still decrypts while it is configured; without it the app is unavailable", async () => {

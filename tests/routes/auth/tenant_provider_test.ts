@@ -190,15 +190,6 @@ Deno.test("the last administrator keeps the role Admin, whatever the groups say"
   assert.deepEqual([await rolesOf(last.id), await rolesOf(next.id)], [["Staff"], ["Admin"]]);
 });
 
-Deno.test("a state works once, in its browser, and for its provider", async () => {
-  const [browser, start] = [w.newBrowser(), `${PUBLIC_URL}/api/v1/auth/oidc/${providerId}`];
-  const callback = await w.back(account(domain), start, browser);
-  await refused(STATE, w.comeBack(callback, w.newBrowser()));
-  await refused(STATE, w.comeBack(callback.replace(providerId, other.providerId), browser));
-  await accepted(w.comeBack(callback, browser));
-  await refused(STATE, w.comeBack(callback, browser));
-});
-
 Deno.test("two tenants may prove one domain; each signs in to itself only", async () => {
   await TenantProviderTest.verify(t, other, domain);
   await accepted(other.admin.put(`/api/v1/sign-in-providers/${other.providerId}`, { createsUsers: true }));
