@@ -3,7 +3,7 @@ import { newId } from "../../../domain/shared/ids.ts";
 import { has, pluck } from "../../support/answers.ts";
 import type { HttpAnswer, HttpClient } from "../../support/http.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
-import { auditOf, idOf, isSignedIn, names, refused } from "./answers.ts";
+import { idOf, isSignedIn, names, refused } from "./answers.ts";
 import { catalogRole, insertLink, insertRole } from "./users.ts";
 
 const t = await setupShared();
@@ -39,35 +39,17 @@ async function holder(owner: Actor, roleId: string): Promise<Actor> {
   return await t.signedIn(actor);
 }
 
-Deno.test("a role is created with permissions, found at its Location, and audited", async () => {
-  const answer = await create({
-    name: " Clerk ",
-    description: "Files things",
-    permissionIds: [
-      permission("read:files"),
-      permission("read:users"),
-      permission("read:files").toUpperCase(),
-    ],
-  });
+Deno.test("a role is created with permissions, which count once, and found at its Location", async () => {
+  const permissionIds = ["read:files", "read:users"].map(permission);
+  const repeated = [...permissionIds, permission("read:files").toUpperCase()];
+  const answer = await create({ name: " Clerk ", permissionIds: repeated });
   assert.equal(answer.status, 201);
-  const { id, createdAt, updatedAt, ...rest } = answer.body;
-  assert.deepEqual(rest, {
-    tenantId: admin.tenantId,
-    tenantName: `Tenant ${admin.tenantId}`,
-    name: "Clerk",
-    description: "Files things",
-    isSystemRole: false,
-    permissions: [
-      { id: permission("read:files"), code: "read:files" },
-      { id: permission("read:users"), code: "read:users" },
-    ],
-  });
+  const { tenantId } = admin;
+  const shown = { tenantId, tenantName: `Tenant ${tenantId}`, name: "Clerk", isSystemRole: false };
+  has(answer.body, shown);
+  assert.deepEqual(pluck(answer.body.permissions, "id"), permissionIds);
   const read = await admin.get(answer.headers.get("location") ?? "");
-  const { permissions: _, ...shown } = rest;
-  const counts = { userCount: 0, permissionCount: 2, deletedAt: null };
-  assert.deepEqual(read.body, { id, ...shown, createdAt, updatedAt, ...counts });
-  assert.equal(read.headers.get("etag"), '"1"');
-  assert.deepEqual(await auditOf(t, id), ["role.create"]);
+  has(read.body, { ...shown, id: answer.body.id, userCount: 0, permissionCount: 2, deletedAt: null });
 });
 
 Deno.test("a role name is unique in its tenant and the catalog, whatever its letter case, form and invisible characters", async () => {
