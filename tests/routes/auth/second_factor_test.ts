@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { digest, newSecret } from "../../../domain/shared/secrets.ts";
 import type { HttpClient } from "../../support/http.ts";
 import { accepted, outcome, refused } from "../../support/outcomes.ts";
 import { TestAuthenticator } from "../../support/authenticator.ts";
@@ -293,19 +292,4 @@ Deno.test("a replaced key still decrypts while it is configured; without it the 
   using _ = withKeys([fresh, old]);
   await accepted(use());
   await addApp((await signedIn(t)).me);
-});
-
-Deno.test("a sign-in by a provider needs the second factor too, unless it counts as two factors", async () => {
-  const user = await appUser(t);
-  const returned = async (amr: string[]) => {
-    const code = newSecret();
-    await sql`insert into oidc_handovers (code_hash, user_id, tenant_id, is_global, amr, expires_at)
-      values (${digest(code)}, ${user.id}, null, false, ${amr}, now() + interval '1 minute')`;
-    return await t.nobody.post("/api/v1/auth/oidc/exchange", { code });
-  };
-  const asked = await returned(["fed"]);
-  await refused(REQUIRED, asked);
-  const tokens = await accepted(finish(t, asked.body.factorToken, { code: user.app.code() }));
-  assert.deepEqual(await amrOf(tokens), ["fed", "otp", "mfa"]);
-  await accepted(await returned(["fed", "mfa"]));
 });

@@ -1,26 +1,23 @@
 // What admin:system gives without a tenant, and what changes when a global token names one.
 import assert from "node:assert/strict";
 import { accepted, refused } from "../../support/outcomes.ts";
+import { insertLink } from "../access/users.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 
 const t = await setupShared();
 const { sql } = t.steward.platform;
 
-const EVERYTHING = [
-  ...["read:users", "send:notifications", "read:files", "upload:files", "retain:files", "purge:files"],
+const OF_FILES = ["read:files", "upload:files", "retain:files", "purge:files"];
+const EVERYTHING = ["read:users", "send:notifications", ...OF_FILES];
+const [foreign, linked] = [
+  await t.actor({ permissions: EVERYTHING }),
+  await t.actor({ permissions: EVERYTHING }),
 ];
-const [foreign, linked] = await Promise.all([
-  t.actor({ permissions: EVERYTHING }),
-  t.actor({ permissions: EVERYTHING }),
-]);
 const admin = await t.actor({ role: "SystemAdmin", global: true });
 await holdToo(admin.userId, linked.tenantId ?? "", linked.roleId ?? "");
 
 /** Links a user to a tenant with an additional role. */
-async function holdToo(userId: string, tenantId: string, roleId: string): Promise<void> {
-  await sql`insert into user_tenants (user_id, tenant_id) values (${userId}, ${tenantId}) on conflict do nothing`;
-  await sql`insert into user_tenant_roles (user_id, tenant_id, role_id) values (${userId}, ${tenantId}, ${roleId})`;
-}
+const holdToo = (userId: string, tenantId: string, roleId: string) => insertLink(t, userId, tenantId, roleId);
 
 type Made = Record<string, string>;
 

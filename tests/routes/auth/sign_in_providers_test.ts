@@ -57,6 +57,8 @@ Deno.test("a connection must be of its kind, complete before it is used, and rea
   assert.equal(saml.service.metadataUrl, saml.service.entityId);
   const partly = await accepted(admin.post(PROVIDERS, { ...OIDC, clientId: undefined }), 201);
   await accepted(admin.post(`${PROVIDERS}/${saml.id}/enable`));
+  const local = ["https://127.0.0.1", "https://[::1]/", "https://localhost"];
+  const issuers = [...local, "http://id.example.com", "https://a:b@id.example.com", "ftp://x", "no"];
   await refused(
     NOT_VALID,
     admin.post(`${PROVIDERS}/${partly.id}/enable`),
@@ -66,16 +68,7 @@ Deno.test("a connection must be of its kind, complete before it is used, and rea
     admin.post(PROVIDERS, { ...OIDC, entityId: "urn:x" }),
     admin.post(PROVIDERS, { ...SAML, clientSecret: "x" }),
     admin.post(PROVIDERS, { ...SAML, certificates: [{ pem: `${PEM}\n${PEM}` }] }),
-    ...[
-      "http://id.example.com",
-      "https://127.0.0.1",
-      "https://[::1]/",
-      "https://localhost",
-      "https://a:b@id.example.com",
-      "ftp://x",
-      "no",
-    ]
-      .map((issuer) => admin.post(PROVIDERS, { ...OIDC, issuer })),
+    ...issuers.map((issuer) => admin.post(PROVIDERS, { ...OIDC, issuer })),
     admin.put(`${PROVIDERS}/${saml.id}`, { issuer: OIDC.issuer }),
   );
   // a name that resolves to a private address is refused by the request itself
@@ -125,13 +118,8 @@ Deno.test("roles that the caller may not assign, or of platform reach, are no pr
     admin.post(PROVIDERS, { ...OIDC, claims: { groups: "groups" } }),
   );
   await sql`insert into role_permissions (role_id, permission_id) select ${visitor?.id}, id from permissions where code = 'admin:system'`;
-  await refused(
-    ESCALATION,
-    (await t.actor({ tenantId: admin.tenantId ?? "", permissions: ["admin:system"] })).post(PROVIDERS, {
-      ...OIDC,
-      roleId: visitor?.id,
-    }),
-  );
+  const system = await t.actor({ tenantId: admin.tenantId ?? "", permissions: ["admin:system"] });
+  await refused(ESCALATION, system.post(PROVIDERS, { ...OIDC, roleId: visitor?.id }));
 });
 
 Deno.test("a TXT record verifies a domain, and three daily checks without it fail it", async () => {
@@ -158,12 +146,8 @@ Deno.test("a TXT record verifies a domain, and three daily checks without it fai
     await checkDueDomain(platform);
     return (await accepted(admin.get(DOMAINS))).items[0].status;
   };
-  assert.deepEqual([(await verify()).status, await daily(), await daily(), await daily()], [
-    "Verified",
-    "Verified",
-    "Verified",
-    "Failed",
-  ]);
+  assert.equal((await verify()).status, "Verified");
+  for (const expected of ["Verified", "Verified", "Failed"]) assert.equal(await daily(), expected);
   await accepted(admin.delete(`${DOMAINS}/${made.id}`), 204);
 });
 

@@ -1,26 +1,18 @@
 import assert from "node:assert/strict";
-import { Buffer } from "node:buffer";
 import { connectPostgres, type Sql } from "../../../infra/postgres/postgres.ts";
 import { has } from "../../support/answers.ts";
 import { HttpClient } from "../../support/http.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
-import { CLERK, createUser, done, ended, signIn } from "./support.ts";
-import { unzipped } from "./zip.ts";
+import { CLERK, createUser, done, ended, filesOf, sendMail, signIn } from "./support.ts";
 
 const t = await setupShared();
 const { sql } = t.steward.platform;
 
 /** The files of a completed export, by path, as rows. */
 async function rowsOf(by: Actor, fileId: string): Promise<Record<string, Record<string, unknown>[]>> {
-  const { body } = await until(
-    () => by.get(`/api/v1/files/${fileId}/download-url`),
-    ({ status }) => status === 200,
-    { what: "the scan of the export" },
-  );
-  const archive = Buffer.from(await (await fetch(body.url)).arrayBuffer());
-  const parts = Object.entries(unzipped(archive));
+  const parts = Object.entries(await filesOf(by, fileId));
   return Object.fromEntries(parts.map(([path, text]) => [
     path,
     text.split("\n").filter(Boolean).map((line) => JSON.parse(line)),
@@ -38,12 +30,8 @@ Deno.test("the export of a user has the rows about the user in the tenant, and n
   const clerk = await t.actor({ permissions: CLERK });
   const her = await person(clerk);
   const { body: session } = await signIn(t, her.email);
-  for (
-    const [channel, address, textBody] of [["Email", her.email, "A message"], ["InApp", her.id, "In app"]]
-  ) {
-    const message = { channel, recipients: [{ address }], subject: "Hello", textBody };
-    await accepted(clerk.post("/api/v1/notifications/send", message));
-  }
+  await sendMail(clerk, [her.email], { textBody: "A message" });
+  await sendMail(clerk, [her.id], { channel: "InApp", textBody: "In app" });
   await until(async () => (await sql`select from user_notifications where user_id = ${her.id}`).length);
   const request = await done(clerk, `/api/v1/users/${her.id}/export`);
   has(request, { kind: "UserExport", tenantId: clerk.tenantId });
