@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import type { HttpAnswer, HttpClient } from "../../support/http.ts";
 import type { TestService } from "../../support/setup.ts";
-import { until } from "../../support/until.ts";
 
 /** Checks that an answer, or each of several, refuses with this status and code. */
 export function refused(answers: HttpAnswer | HttpAnswer[], status: number, code: string, name = ""): void {
@@ -57,13 +56,4 @@ export async function auditOf(t: TestService, targetId: string): Promise<string[
   const rows = await t.steward.platform.sql<{ action: string }[]>`
     select action from audit_log where target_id = ${targetId} order by id`;
   return rows.map((row) => row.action);
-}
-
-/** The tokens of the links mailed to an address, the newest first, once there are `count`. */
-export async function mailedTokens(t: TestService, email: string, count = 1): Promise<string[]> {
-  const mailed = async (): Promise<string[]> =>
-    (await t.nobody.get("/dev/outbox")).body
-      .filter(({ to }: { to: unknown }) => JSON.stringify(to).includes(email))
-      .flatMap(({ textBody }: { textBody: string }) => /#token=([\w-]{43})/.exec(textBody)?.[1] ?? []);
-  return await until(mailed, (tokens) => tokens.length >= count);
 }

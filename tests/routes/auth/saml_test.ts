@@ -3,7 +3,8 @@ import { newId } from "../../../domain/shared/ids.ts";
 import { accepted, outcome, refused } from "../../support/outcomes.ts";
 import { hasOpenssl, makeSamlKey } from "../../support/saml.ts";
 import { withToken } from "./people.ts";
-import { PUBLIC_URL, SamlTest } from "./saml.ts";
+import { PUBLIC_URL } from "./openid.ts";
+import { SamlTest } from "./saml.ts";
 
 const w = hasOpenssl ? await SamlTest.start() : null;
 const STATE = "400 OIDC_STATE_INVALID";

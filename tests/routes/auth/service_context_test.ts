@@ -14,10 +14,7 @@ const [foreign, linked] = [
   await t.actor({ permissions: EVERYTHING }),
 ];
 const admin = await t.actor({ role: "SystemAdmin", global: true });
-await holdToo(admin.userId, linked.tenantId ?? "", linked.roleId ?? "");
-
-/** Links a user to a tenant with an additional role. */
-const holdToo = (userId: string, tenantId: string, roleId: string) => insertLink(t, userId, tenantId, roleId);
+await insertLink(t, admin.userId, linked.tenantId ?? "", linked.roleId ?? "");
 
 type Made = Record<string, string>;
 
@@ -121,7 +118,7 @@ Deno.test("product files can be used without a tenant by the file permissions of
   const globalWith = async (...permissions: string[]) => {
     const global = await t.actor({ role: "SystemAdmin", global: true });
     const { roleId } = await t.actor({ tenantId: t.platformTenantId, permissions });
-    await holdToo(global.userId, t.platformTenantId, roleId ?? "");
+    await insertLink(t, global.userId, t.platformTenantId, roleId ?? "");
     return global;
   };
   const missing = "403 MISSING_PERMISSION";
@@ -141,6 +138,6 @@ Deno.test("product files can be used without a tenant by the file permissions of
   await refused(missing, ordinary.post("/api/v1/files", FILE), hold(ordinary));
   // a tenant's file permissions give nothing in the service's context
   const elsewhere = await t.actor({ role: "SystemAdmin", global: true });
-  await holdToo(elsewhere.userId, linked.tenantId ?? "", linked.roleId ?? "");
+  await insertLink(t, elsewhere.userId, linked.tenantId ?? "", linked.roleId ?? "");
   await refused(missing, elsewhere.get(path));
 });

@@ -35,10 +35,7 @@ const tokenIn = (url: string): string => new URLSearchParams(new URL(url).hash.s
 
 Deno.test("a provider is created, enabled and deleted; its secret is never shown", async () => {
   const admin = await t.actor({ permissions: ["manage:sign-in"] });
-  const { id, ...made } = await accepted(
-    admin.post(PROVIDERS, { ...OIDC, clientSecret: "very secret" }),
-    201,
-  );
+  const { id, ...made } = await accepted(admin.post(PROVIDERS, { ...OIDC, clientSecret: "very secret" }));
   has(made, { hasClientSecret: true, isEnabled: false, satisfiesSecondFactor: true, entityId: null });
   assert.equal(made.service.redirectUri, `${platform.baseUrl()}/api/v1/auth/oidc/${id}/callback`);
   const [row] = await sql`select client_secret from sign_in_providers where id = ${id}`;
