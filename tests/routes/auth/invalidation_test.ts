@@ -210,10 +210,8 @@ Deno.test("changes that do not affect a user's permissions end no session", asyn
 Deno.test("deactivating, activating and deleting a tenant end the tokens of all users linked to it", async () => {
   const [off, gone, actors] = [await cast(), await cast(), await cast()];
   const everyone = ["first", "fellow", "same"];
-  assert.deepEqual(
-    await ended(off, () => systemAdmin.put(tenantPath(off.first), { isActive: false })),
-    everyone,
-  );
+  const deactivate = () => systemAdmin.put(tenantPath(off.first), { isActive: false });
+  assert.deepEqual(await ended(off, deactivate), everyone);
   assert.deepEqual(await ended(gone, () => systemAdmin.delete(tenantPath(gone.first))), everyone);
   const { same, outsider } = actors;
   await sql`insert into user_tenants (user_id, tenant_id) values (${same.userId}, ${await t.tenant()})`;

@@ -74,12 +74,8 @@ Deno.test("an unknown email is locked and unlocked like a user's", async () => {
 });
 
 Deno.test("an inactive and a deleted account lock in the same way whether the password is right or wrong", async () => {
-  for (
-    const [change, password] of [[sql`is_active = false`, PASSWORD], [
-      sql`deleted_at = now()`,
-      "wrong",
-    ]] as const
-  ) {
+  const changes = [[sql`is_active = false`, PASSWORD], [sql`deleted_at = now()`, "wrong"]] as const;
+  for (const [change, password] of changes) {
     const { id, email } = await person(t);
     await sql`update users set ${change} where id = ${id}`;
     const outcomes = [];

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { newId } from "../../../domain/shared/ids.ts";
-import { has } from "../../support/answers.ts";
+import { has, pluck } from "../../support/answers.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
 import {
   failSignIns,
@@ -95,20 +94,15 @@ Deno.test("users list their own open sessions, newest first, and can end any of 
   const theirs = await t.actor();
   const path = "/api/v1/auth/sessions";
   const sessions = await accepted(second.get(path));
-  assert.deepEqual(
-    sessions.map((each: { isCurrent: boolean; userAgent: string }) => each.isCurrent || each.userAgent),
-    [true, "First"],
-  );
+  assert.deepEqual(pluck(sessions, "isCurrent"), [true, false]);
+  assert.equal(sessions[1].userAgent, "First");
   const [current, other] = sessions;
   assert.deepEqual([current.amr, current.authenticatedAt], [["pwd"], current.createdAt]);
   await accepted(second.delete(`${path}/${other.id}`), 204);
   await refused("401 TOKEN_REVOKED", withToken(t, first.accessToken).get(ME));
   assert.equal((await accepted(second.get(path))).length, 1);
   const [foreign] = await accepted(theirs.get(path));
-  await refused(
-    "404 SESSION_NOT_FOUND",
-    ...[foreign.id, newId()].map((id) => second.delete(`${path}/${id}`)),
-  );
+  await refused("404 SESSION_NOT_FOUND", second.delete(`${path}/${foreign.id}`));
   await accepted(theirs.get(ME));
   await accepted(second.delete(`${path}/${current.id}`), 204);
   await refused("401 TOKEN_REVOKED", second.get(ME));

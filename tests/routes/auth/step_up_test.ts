@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { newId } from "../../../domain/shared/ids.ts";
 import { TestAuthenticator } from "../../support/authenticator.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
+import { catalogRole } from "../access/users.ts";
 import { makeClient } from "../oauth/flow.ts";
 import {
   addPasskey,
@@ -111,24 +112,14 @@ Deno.test("users without a second factor, keys and programs need no step-up for 
 Deno.test("granting and assigning platform reach needs a step-up, tenant reach does not", async () => {
   const user = await oldSystemAdmin();
   const { client } = user;
-  const [platformReach, tenantReach] = [
-    await permissionId("manage:all-tenants"),
-    await permissionId("read:users"),
-  ];
-  const { id } = await accepted(
-    client.post("/api/v1/roles", { name: "Readers", permissionIds: [tenantReach] }),
-    201,
-  );
+  const platformReach = await permissionId("manage:all-tenants");
+  const tenantReach = await permissionId("read:users");
+  const readers = { name: "Readers", permissionIds: [tenantReach] };
+  const { id } = await accepted(client.post("/api/v1/roles", readers), 201);
   const other = await person(t, { links: [] });
-  const [admin] = await sql`
-    select id from roles where tenant_id = ${t.platformTenantId} and name = 'SystemAdmin' and is_system`;
-  const roleIds = [admin?.id];
-  const link = () =>
-    client.post(`/api/v1/admin/users/${other.id}/tenants`, {
-      tenantId: t.platformTenantId,
-      roleIds,
-      isDefault: true,
-    });
+  const tenantId = t.platformTenantId;
+  const roleIds = [await catalogRole(t, "SystemAdmin", tenantId)];
+  const link = () => client.post(`/api/v1/admin/users/${other.id}/tenants`, { tenantId, roleIds });
   await refused(
     NEEDED,
     client.post(`/api/v1/roles/${id}/permissions/${platformReach}`),

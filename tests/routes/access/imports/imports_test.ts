@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import type { FileStatus } from "../../../../domain/files/file.ts";
 import { permissionsNow } from "../../../../domain/access/users/bulk/import_users.ts";
-import { transact } from "../../../../infra/postgres/postgres.ts";
 import { has, pluck } from "../../../support/answers.ts";
 import { type Actor, setupShared } from "../../../support/setup.ts";
 import { auditOf, isSignedIn, refused } from "../answers.ts";
@@ -280,28 +279,6 @@ Deno.test("only Available documents of the caller's tenant that they may read ar
   refused(await start(admin, await fileIn("Purged")), 409, "FILE_PURGED_CONFLICT");
   const { resultFileId } = await importing.start(admin, fileId);
   refused(await start(admin, resultFileId ?? ""), 400, "VALIDATION_ERROR"); // a report, not a document
-});
-
-Deno.test("an import whose importer has lost the permission does nothing", async () => {
-  const leaving = await t.actor({ tenantId, permissions: IMPORTER });
-  const fileId = await importing.file(leaving, `email\n${newEmail()}\n`);
-  // the request waits for the file until the permission is gone, so its job runs without it
-  const release = Promise.withResolvers<void>();
-  const locked = Promise.withResolvers<void>();
-  const holding = transact(sql, async (tx) => {
-    await tx`select from files where id = ${fileId} for update`;
-    locked.resolve();
-    await release.promise;
-  });
-  await locked.promise;
-  const started = leaving.post("/api/v1/users/imports", { fileId });
-  await sql`delete from role_permissions where role_id = ${leaving.roleId}`;
-  release.resolve();
-  await holding;
-  const { body } = await started;
-  const done = await importing.finished(admin, `/api/v1/users/imports/${body.importId}`);
-  assert.deepEqual([done.status, done.created], ["Failed", 0]);
-  assert.match(done.error ?? "", /may no longer import/);
 });
 
 Deno.test("an import changes users only with update:users", async () => {
