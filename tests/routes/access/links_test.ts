@@ -189,7 +189,7 @@ Deno.test("POST /tenants/{id}/users links with create:users in the tenant's own 
   const { status, headers, body } = await add(subject.userId, { isDefault: false });
   assert.deepEqual([status, headers.get("location")], [201, `/api/v1/users/${subject.userId}/tenants`]);
   assert.deepEqual([body.tenantId, body.isActive, body.isDefault], [admin.tenantId, true, false]);
-  assert.deepEqual(body.roles.map(({ id }: { id: string }) => id), roleIds);
+  assert.deepEqual(pluck(body.roles, "id"), roleIds);
   refused(await add(subject.userId), 409, "USER_ALREADY_ASSIGNED");
   refused(await add(newUuid()), 404, "USER_NOT_FOUND");
   const strong = [await insertRole(t, admin.tenantId, ["purge:files"])];

@@ -154,7 +154,7 @@ Deno.test("catalog roles can get more permissions but cannot lose any, be rename
   }
   const visitor = await systemRole("Visitor");
   const { body: before } = await admin.get(`${ROLES}/with-permissions?ids=${visitor}`);
-  const held = before.items[0].permissions.map(({ id }: { id: string }) => id);
+  const held = pluck(before.items[0].permissions, "id");
   for (const permissionIds of [held.slice(0, 1), [...held, permission("purge:files")], held]) {
     const answer = await admin.put(`${ROLES}/${visitor}`, { permissionIds });
     refused(answer, 409, "ROLE_SYSTEM_PROTECTED_CONFLICT");
@@ -184,24 +184,17 @@ Deno.test("only a holder can give platform-reach permissions; anyone with the ro
 
     const equal = await t.actor({ tenantId: admin.tenantId ?? "", permissions: ["update:roles", code] });
     assert.deepEqual(codes(await equal.post(`${ROLES}/${id}/permissions/${permission(code)}`)), [code]);
-    const kept = await admin.put(`${ROLES}/${id}`, {
-      permissionIds: [permission(code), permission("read:users")],
-    });
-    assert.deepEqual(codes(kept).length, 2, "keeping what the role has is no grant");
-    assert.deepEqual(codes(await admin.delete(`${ROLES}/${id}/permissions/${permission(code)}`)), [
-      "read:users",
-    ]);
+    const both = [permission(code), permission("read:users")];
+    const kept = await admin.put(`${ROLES}/${id}`, { permissionIds: both });
+    assert.equal(codes(kept).length, 2, "keeping what the role has is no grant");
+    const taken = await admin.delete(`${ROLES}/${id}/permissions/${permission(code)}`);
+    assert.deepEqual(codes(taken), ["read:users"]);
   }
-  const users = await t.actor({
-    tenantId: admin.tenantId ?? "",
-    permissions: ["update:roles", "manage:all-users"],
-  });
+  const permissions = ["update:roles", "manage:all-users"];
+  const users = await t.actor({ tenantId: admin.tenantId ?? "", permissions });
   const id = await newRole("Not quite");
-  refused(
-    await users.post(`${ROLES}/${id}/permissions/${permission("manage:all-tenants")}`),
-    403,
-    "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
-  );
+  const beyond = await users.post(`${ROLES}/${id}/permissions/${permission("manage:all-tenants")}`);
+  refused(beyond, 403, "ROLE_ASSIGNMENT_ESCALATION_BLOCKED");
   assert.equal((await admin.post(`${ROLES}/${id}/permissions/${permission("purge:files")}`)).status, 200);
 });
 
@@ -285,14 +278,13 @@ Deno.test("a preview names who gains and loses what, and changes nothing", async
   assert.equal(of(role.userId).email, role.email);
   assert.deepEqual(await admin.get(path).then(({ body }) => body), before.body);
 
-  const onlyCovered =
-    (await admin.post(`${path}/preview`, { permissionIds: [permission("read:roles")] })).body;
+  const preview = (...codes: string[]) =>
+    admin.post(`${path}/preview`, { permissionIds: codes.map(permission) });
+  const onlyCovered = (await preview("read:roles")).body;
   assert.equal(onlyCovered.affectedCount, 1);
   assert.deepEqual(pluck(onlyCovered.users, "id"), [role.userId]);
   const nobody = { affectedCount: 0, sessionCount: 0, users: [] };
-  const same =
-    (await admin.post(`${path}/preview`, { permissionIds: ["read:roles", "read:tenants"].map(permission) }))
-      .body;
+  const same = (await preview("read:roles", "read:tenants")).body;
   has(same, { added: [], removed: [], userCount: 2, ...nobody });
   const unknown = await admin.post(`${path}/preview`, { permissionIds: [crypto.randomUUID()] });
   refused(unknown, 404, "PERMISSION_NOT_FOUND");

@@ -195,8 +195,5 @@ Deno.test("who may not ask gets an error of OAuth", async () => {
   }
   const twice = new URLSearchParams([["token", token], ["token", "other"]]);
   const wrong: (Record<string, string> | URLSearchParams)[] = [{}, { token: "" }, twice];
-  await refused(
-    "400 invalid_request",
-    ...wrong.map((form) => postForm(here, PATH, form, asking)),
-  );
+  await refused("400 invalid_request", ...wrong.map((form) => postForm(here, PATH, form, asking)));
 });

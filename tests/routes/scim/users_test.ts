@@ -1,6 +1,7 @@
 // Requests as the documents of Microsoft Entra, Okta and OneLogin describe them, and what a tenant's directory may not do.
 import assert from "node:assert/strict";
 import { type HttpAnswer, HttpClient } from "../../support/http.ts";
+import { has, pluck } from "../../support/answers.ts";
 import { setupShared } from "../../support/setup.ts";
 import { directory, ENTERPRISE, refusal, USER } from "./directory.ts";
 
@@ -76,11 +77,8 @@ Deno.test("Okta: finds, creates with a password that is ignored, replaces the wh
     active: true,
   });
   assert.equal(made.password, undefined);
-  const { body: page } = await idp.find(
-    "Users",
-    `userName eq "${userName.toUpperCase()}"`,
-    "&startIndex=1&count=100",
-  );
+  const filter = `userName eq "${userName.toUpperCase()}"`;
+  const { body: page } = await idp.find("Users", filter, "&startIndex=1&count=100");
   assert.deepEqual([page.totalResults, page.itemsPerPage, page.Resources[0].id], [1, 1, made.id]);
   const replaced = await idp.put(`/scim/v2/Users/${made.id}`, {
     ...okta,
@@ -189,14 +187,9 @@ Deno.test("filters, orders, pages and parts of resources", async () => {
   for (const [filter, expectedNames] of expected) {
     assert.deepEqual(await found(filter), expectedNames, filter);
   }
-  const query = {
-    filter: 'userName sw "list-"',
-    sortBy: "name.givenName",
-    sortOrder: "descending",
-    startIndex: 2,
-    count: 1,
-  };
-  const { body } = await own.search("/Users", { ...query, attributes: ["userName"] });
+  const order = { sortBy: "name.givenName", sortOrder: "descending", startIndex: 2, count: 1 };
+  const query = { filter: 'userName sw "list-"', ...order, attributes: ["userName"] };
+  const { body } = await own.search("/Users", query);
   assert.deepEqual([body.totalResults, body.startIndex, body.itemsPerPage], [3, 2, 1]);
   assert.deepEqual(Object.keys(body.Resources[0]).sort(), ["id", "meta", "schemas", "userName"]);
   assert.equal(body.Resources[0].userName, "list-2@corp.test");
@@ -206,10 +199,8 @@ Deno.test("filters, orders, pages and parts of resources", async () => {
   assert.equal(short.Resources[0].name, undefined);
   assert.deepEqual(Object.keys(short.Resources[0].emails[0]).sort(), ["primary", "value"]);
   const { body: all } = await own.search("", { filter: "id pr", count: 200 });
-  assert.deepEqual(
-    new Set(all.Resources.map(({ meta }: { meta: { resourceType: string } }) => meta.resourceType)),
-    new Set(["User", "Group"]),
-  );
+  const kinds = new Set(pluck(pluck(all.Resources, "meta"), "resourceType"));
+  assert.deepEqual(kinds, new Set(["User", "Group"]));
 });
 
 Deno.test("a person with an account elsewhere is not taken over; shared, only the link changes", async () => {
@@ -228,15 +219,9 @@ Deno.test("a person with an account elsewhere is not taken over; shared, only th
   );
   assert.equal(changed.status, 200);
   assert.equal(changed.headers.get("steward-ignored-members"), "name.givenName");
-  assert.deepEqual([changed.body.name.givenName, changed.body.title, changed.body.externalId], [
-    "Test",
-    "Clerk",
-    "shared",
-  ]);
-  const off = await idp.patch(path, {
-    op: "replace",
-    value: { active: false, userName: `deleted-${other.email}` },
-  });
+  has(changed.body, { name: { givenName: "Test" }, title: "Clerk", externalId: "shared" });
+  const value = { active: false, userName: `deleted-${other.email}` };
+  const off = await idp.patch(path, { op: "replace", value });
   assert.deepEqual([off.status, off.body.active, off.body.userName], [200, false, other.email]);
   const [user] = await sql`select is_active, deleted_at from users where id = ${other.userId}`;
   assert.deepEqual({ ...user }, { isActive: true, deletedAt: null });
@@ -282,7 +267,7 @@ Deno.test("a tenant without room refuses new users, also by bulk", async () => {
     data: { schemas: [USER], userName: address() },
   }));
   const { body } = await own.bulk(Operations);
-  assert.deepEqual(body.Operations.map(({ status }: { status: string }) => status), ["201", "400", "400"]);
+  assert.deepEqual(pluck(body.Operations, "status"), ["201", "400", "400"]);
   assert.equal(body.Operations[1].response.code, "TENANT_CAPACITY_REACHED");
 });
 
