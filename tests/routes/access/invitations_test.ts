@@ -181,6 +181,7 @@ Deno.test("an expired or revoked invitation is refused, shown so, and replaced b
     assert.equal((await invite(email)).status, 201);
     refused(await admin.post(`${at}/${id}/resend`, undefined), 409, "INVITATION_CLOSED_CONFLICT");
   }
+  refused(await admin.get(`${at}/${crypto.randomUUID()}`), 404, "INVITATION_NOT_FOUND");
 });
 
 Deno.test("sending again mails a new link, which replaces the former and works for seven days", async () => {

@@ -21,8 +21,20 @@ const ESCALATED = "403 ROLE_ASSIGNMENT_ESCALATION_BLOCKED";
 const KEYS = "/api/v1/api-keys";
 
 const KINDS = [
-  { path: KEYS, table: "api_keys", name: "API_KEY", action: "apiKey" },
-  { path: ACCOUNTS, table: "service_accounts", name: "SERVICE_ACCOUNT", action: "serviceAccount" },
+  {
+    path: KEYS,
+    table: "api_keys",
+    action: "apiKey",
+    missing: "404 API_KEY_NOT_FOUND",
+    conflict: "409 API_KEY_REVOKED_CONFLICT",
+  },
+  {
+    path: ACCOUNTS,
+    table: "service_accounts",
+    action: "serviceAccount",
+    missing: "404 SERVICE_ACCOUNT_NOT_FOUND",
+    conflict: "409 SERVICE_ACCOUNT_REVOKED_CONFLICT",
+  },
 ];
 const MANAGE = ["manage:api-keys", "manage:service-accounts"];
 const maker = (tenantId?: string) =>
@@ -133,7 +145,7 @@ Deno.test("keys and accounts show their last use, stored at most once a minute, 
 });
 
 Deno.test("a revoked key or account is refused at once on all instances, and can neither be changed nor rotated", async () => {
-  for (const { path, name } of KINDS) {
+  for (const { path, conflict } of KINDS) {
     const by = await maker();
     const { one, secret } = await make(by, path);
     const calls = usersAtBoth(by, secret).map((call) => outcome(call));
@@ -145,7 +157,7 @@ Deno.test("a revoked key or account is refused at once on all instances, and can
     await accepted(by.delete(one), 204);
     assert.deepEqual(await accepted(by.get(one)), revoked, "revoking again changes nothing");
     const changes = [by.post(`${one}/rotate`), ...path === ACCOUNTS ? [by.put(one, { name: "y" })] : []];
-    await refused(`409 ${name}_REVOKED_CONFLICT`, ...changes);
+    await refused(conflict, ...changes);
     assert.deepEqual((await accepted(by.get(path))).items, []);
     assert.equal((await accepted(by.get(`${path}?includeDeleted=true`))).items.length, 1);
   }
@@ -189,13 +201,13 @@ Deno.test("after a rotation both secrets are good until the overlap ends; the ne
 });
 
 Deno.test("who may not create a key or account cannot get its new secret", async () => {
-  for (const { path, name } of KINDS) {
+  for (const { path, missing } of KINDS) {
     const by = await maker();
     const { one, secret } = await make(by, path);
     const tenantId = by.tenantId ?? "";
     const send = (client: HttpClient) => client.post(`${one}/rotate`, { overlapSeconds: 60 });
     await refused(ESCALATED, send(await here.actor({ permissions: MANAGE, tenantId })));
-    await refused(`404 ${name}_NOT_FOUND`, send(await maker()));
+    await refused(missing, send(await maker()));
     await refused("403 FORBIDDEN", send(program(here, secret)));
     await acceptedAtBoth(by, secret);
     const colleague = send(await maker(tenantId));

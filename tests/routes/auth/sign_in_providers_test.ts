@@ -146,6 +146,7 @@ Deno.test("a TXT record verifies a domain, and three daily checks without it fai
   assert.equal((await verify()).status, "Verified");
   for (const expected of ["Verified", "Verified", "Failed"]) assert.equal(await daily(), expected);
   await accepted(admin.delete(`${DOMAINS}/${made.id}`), 204);
+  await refused("404 SIGN_IN_DOMAIN_NOT_FOUND", admin.delete(`${DOMAINS}/${made.id}`));
 });
 
 Deno.test("a set-up link is for one task in one tenant, and as long as its creator holds the permission", async () => {
@@ -164,6 +165,7 @@ Deno.test("a set-up link is for one task in one tenant, and as long as its creat
     link.put(`${PROVIDERS}/${made.id}`, { roleId: role?.id }),
     link.put(`${PROVIDERS}/${made.id}`, { claims: { groups: "g" } }),
   );
+  await refused("404 SIGN_IN_SETUP_LINK_NOT_FOUND", admin.delete(`${LINKS}/${crypto.randomUUID()}`));
   const elsewhere = { "x-tenant-id": await t.tenant() };
   await refused("403 TENANT_FORBIDDEN", link.get(PROVIDERS, elsewhere));
   await sql`update user_tenants set is_active = false where user_id = ${admin.userId}`;
