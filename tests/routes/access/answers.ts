@@ -1,9 +1,7 @@
 // Helpers of the access tests that read answers and stored data.
 import assert from "node:assert/strict";
-import { transact } from "../../../infra/postgres/postgres.ts";
 import type { HttpAnswer, HttpClient } from "../../support/http.ts";
 import type { TestService } from "../../support/setup.ts";
-import { until } from "../../support/until.ts";
 
 /** Checks that an answer, or each of several, refuses with this status and code. */
 export function refused(answers: HttpAnswer | HttpAnswer[], status: number, code: string, name = ""): void {
@@ -58,26 +56,4 @@ export async function auditOf(t: TestService, targetId: string): Promise<string[
   const rows = await t.steward.platform.sql<{ action: string }[]>`
     select action from audit_log where target_id = ${targetId} order by id`;
   return rows.map((row) => row.action);
-}
-
-/** Calls `work` while all users but these are inactive. */
-export async function withoutOthers(t: TestService, ids: string[], work: () => Promise<void>): Promise<void> {
-  const { sql, rights } = t.steward.platform;
-  const others = await sql`
-    update users set is_active = false where id <> all(${ids}) and is_active returning id`;
-  try {
-    await work();
-  } finally {
-    await sql`update users set is_active = true where id in ${sql(others.map((row) => row.id))}`;
-    await transact(sql, (tx) => Promise.resolve(rights.invalidateAfterCommit(tx, "everyone")));
-  }
-}
-
-/** The tokens of the links mailed to an address, the newest first, once there are `count`. */
-export async function mailedTokens(t: TestService, email: string, count = 1): Promise<string[]> {
-  const mailed = async (): Promise<string[]> =>
-    (await t.nobody.get("/dev/outbox")).body
-      .filter(({ to }: { to: unknown }) => JSON.stringify(to).includes(email))
-      .flatMap(({ textBody }: { textBody: string }) => /#token=([\w-]{43})/.exec(textBody)?.[1] ?? []);
-  return await until(mailed, (tokens) => tokens.length >= count);
 }

@@ -1,16 +1,17 @@
 import assert from "node:assert/strict";
 import { newId } from "../../../domain/shared/ids.ts";
+import { pluck } from "../../support/answers.ts";
+import { column } from "./answers.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { browseAt } from "../console/plain_browser.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 
-const emailsOf = async (caller: Actor, path: string): Promise<string[]> =>
-  (await caller.get(path)).body.items.map(({ email }: { email: string }) => email).sort();
-const namesOf = async (caller: Actor, path: string): Promise<string[]> =>
-  (await caller.get(path)).body.items.map(({ name }: { name: string }) => name).sort();
+const emailsOf = async (by: Actor, path: string): Promise<string[]> =>
+  column(await by.get(path), "email").sort();
+const namesOf = async (by: Actor, path: string): Promise<string[]> =>
+  column(await by.get(path), "name").sort();
 
 const addFactor = (userId: string, isConfirmed: boolean) =>
   sql`insert into user_factors (id, user_id, kind, name, confirmed_at, secret)
@@ -83,10 +84,8 @@ Deno.test("users are moved to another role after a preview of who gains and lose
   const preview = (body: object) => admin.post(`/api/v1/roles/${roleId}/preview-move`, body);
   const { body: all } = await preview({ userIds });
   assert.deepEqual([all.userCount, all.sessionCount], [2, 2], "the outsider is left out");
-  const lost = all.removed.map((
-    { code, userCount }: { code: string; userCount: number },
-  ) => [code, userCount]);
-  assert.deepEqual(lost.find(([code]: [string]) => code === "manage:webhooks"), ["manage:webhooks", 1]);
+  const lost = pluck(all.removed, "code", "userCount");
+  assert.deepEqual(lost.find(([code]) => code === "manage:webhooks"), ["manage:webhooks", 1]);
   const { body: some } = await preview({ userIds, fromRoleId: clerk.roleId });
   assert.deepEqual([some.userCount, some.users[0].email], [1, clerk.email]);
   const manager = await t.actor({ tenantId, permissions: ["update:users"] });
@@ -94,16 +93,12 @@ Deno.test("users are moved to another role after a preview of who gains and lose
   assert.equal(adminRole.body.code, "ROLE_ASSIGNMENT_ESCALATION_BLOCKED");
 
   const browser = await browseAt(t, admin, "users");
-  await browser.press("Move to another role", {
-    [clerk.email]: true,
-    [both.email]: true,
-    [admin.email]: false,
-  });
+  const ticked = { [clerk.email]: true, [both.email]: true, [admin.email]: false };
+  await browser.press("Move to another role", ticked);
   await browser.press("Move to another role (2)", { "New role in": "Visitor" });
   browser.page.shows("sessions end", "Permissions lost", "manage:webhooks", clerk.email);
   await browser.press("Move to another role (2)");
   browser.page.shows("done for 2");
   assert.ok(browser.clicks <= 8);
-  const { body: roles } = await admin.get(`/api/v1/users/${both.userId}/roles`);
-  assert.deepEqual(roles.map(({ id }: { id: string }) => id), [roleId]);
+  assert.deepEqual(pluck((await admin.get(`/api/v1/users/${both.userId}/roles`)).body, "id"), [roleId]);
 });

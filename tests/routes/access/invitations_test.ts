@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
-import type { HttpClient } from "../../support/http.ts";
+import { has, pluck } from "../../support/answers.ts";
+import type { HttpAnswer, HttpClient } from "../../support/http.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { addApp } from "../auth/factors.ts";
+import { mailsTo, tokenIn, withJobs } from "../auth/mails.ts";
 import { bearer, forgetFailures, PASSWORD, person, signIn } from "../auth/people.ts";
-import { atOnce, auditOf, column, idOf, isSignedIn, mailedTokens, refused, statuses } from "./answers.ts";
+import { atOnce, auditOf, column, idOf, isSignedIn, refused, statuses } from "./answers.ts";
 import { ADMIN, createUser, insertLink, insertRole, newEmail } from "./users.ts";
 
 const t = await setupShared();
@@ -13,58 +15,46 @@ const { sql } = t.steward.platform;
 const admin = await t.actor({ permissions: ADMIN });
 const tenantId = admin.tenantId ?? "";
 const NEW = "a quite new password";
+const UNKNOWN = "CREDENTIALS_INVALID_UNAUTHORIZED";
 const at = "/api/v1/users/invitations";
 const invite = (email: string, by: HttpClient = admin, roleId: string | null = admin.roleId) =>
   by.post("/api/v1/users/invite", { email, roleIds: [roleId], firstName: "Eva" });
-const accept = (token: string, password = NEW) =>
-  t.nobody.post("/api/v1/auth/invitations/accept", { token, password });
+const accept = (token: string, password = NEW, proof = {}) =>
+  t.nobody.post("/api/v1/auth/invitations/accept", { token, password, ...proof });
 const offer = (token: string) => t.nobody.post("/auth/invitations/read", { token });
-
-const tokensFor = (email: string, count = 1) => mailedTokens(t, email, count);
 
 /** Invites and returns id and token. */
 async function invited(email = newEmail(), by: HttpClient = admin, roleId = admin.roleId) {
-  const id = await idOf(invite(email, by, roleId));
-  const [token = ""] = await tokensFor(email);
-  return { id, email, token };
+  const { result: { body }, token } = await mailed(email, () => invite(email, by, roleId));
+  return { id: body.id as string, email, token };
+}
+
+/** The answer of `act`, and the token of the newest link that was mailed to the email then. */
+async function mailed(email: string, act: () => Promise<HttpAnswer>) {
+  const result = await withJobs(t, act);
+  return { result, token: (await mailsTo(t, email)).map(tokenIn)[0] ?? "" };
 }
 const statusOf = async (id: string) => (await admin.get(`${at}/${id}`)).body.status;
 
 Deno.test("a person without an account accepts with a password, and can sign in", async () => {
   const email = newEmail();
-  const answer = await invite(email);
+  const { result: answer, token } = await mailed(email, () => invite(email));
   assert.equal(answer.status, 201);
-  assert.equal(answer.headers.get("location"), `${at}/${answer.body.id}`);
-  const { id, createdAt, expiresAt, sentAt, ...rest } = answer.body;
+  const { id, createdAt, expiresAt, ...rest } = answer.body;
+  assert.equal(answer.headers.get("location"), `${at}/${id}`);
   assert.equal(Date.parse(expiresAt) - Date.parse(createdAt), 7 * 86_400_000);
-  assert.equal(sentAt, createdAt);
-  const [{ name }] = await sql<[{ name: string }]>`select name from roles where id = ${admin.roleId}`;
-  assert.deepEqual(rest, {
-    email,
-    firstName: "Eva",
-    lastName: "",
-    roles: [{ id: admin.roleId, name }],
-    status: "Pending",
-    invitedBy: admin.userId,
-    acceptedAt: null,
-    userId: null,
-  });
-  const [token = ""] = await tokensFor(email);
-  const { body: offered } = await offer(token);
-  const { looks, ...invited } = offered;
-  const offering = { email, tenantName: `Tenant ${tenantId}`, expiresAt };
-  assert.deepEqual(invited, { ...offering, account: "New", hasSecondFactor: false });
-  assert.equal(looks.productName, offering.tenantName);
+  has(rest, { email, firstName: "Eva", status: "Pending", invitedBy: admin.userId, sentAt: createdAt });
+  assert.deepEqual(pluck(rest.roles, "id"), [admin.roleId]);
+  const tenantName = `Tenant ${tenantId}`;
+  const offered = { email, tenantName, expiresAt, account: "New", hasSecondFactor: false };
+  has((await offer(token)).body, { ...offered, looks: { productName: tenantName } });
   const accepted = await accept(token);
   assert.equal(accepted.status, 200, JSON.stringify(accepted.body));
   const { userId } = accepted.body;
-  assert.deepEqual(accepted.body, { userId, email, tenantId, tenantName: `Tenant ${tenantId}` });
+  assert.deepEqual(accepted.body, { userId, email, tenantId, tenantName });
   const session = await signIn(t, email, NEW);
-  assert.equal(session.body.tenant.id, tenantId);
-  assert.deepEqual(session.body.permissions, [...ADMIN].sort());
-  assert.equal(session.body.user.firstName, "Eva");
-  const closed = (await admin.get(`${at}/${id}`)).body;
-  assert.deepEqual([closed.status, closed.userId], ["Accepted", userId]);
+  has(session.body, { tenant: { id: tenantId }, permissions: ADMIN.toSorted(), user: { firstName: "Eva" } });
+  has((await admin.get(`${at}/${id}`)).body, { status: "Accepted", userId });
   assert.deepEqual(await auditOf(t, id), ["invitation.create", "invitation.accept"]);
   const [audited] =
     await sql`select tenant_id from audit_log where target_id = ${userId} and action = 'user.create'`;
@@ -77,7 +67,7 @@ Deno.test("an existing account joins with its own password; the link never repla
   const { token } = await invited(user.email);
   const session = bearer(t, await signIn(t, user.email));
   assert.equal((await offer(token)).body.account, "Password");
-  refused(await accept(token, NEW), 401, "CREDENTIALS_INVALID_UNAUTHORIZED");
+  refused(await accept(token, NEW), 401, UNKNOWN);
   assert.ok(await isSignedIn(session));
   assert.equal((await accept(token, PASSWORD)).body.userId, user.id);
   assert.ok(!await isSignedIn(session), "a new link ends sessions");
@@ -95,8 +85,7 @@ Deno.test("an account with a second factor joins with its password and a code, n
   );
   const { token } = await invited(user.email);
   assert.equal((await offer(token)).body.hasSecondFactor, true);
-  const join = (proof: object, password = PASSWORD, by = token) =>
-    t.nobody.post("/api/v1/auth/invitations/accept", { token: by, password, ...proof });
+  const join = (proof: object, password = PASSWORD, by = token) => accept(by, password, proof);
   const without = await join({});
   refused(without, 400, "VALIDATION_ERROR");
   assert.match(without.body.errors.join(), /^code: expected exactly one of/);
@@ -106,9 +95,7 @@ Deno.test("an account with a second factor joins with its password and a code, n
   const code = app.code(1);
   assert.equal((await join({ code })).body.userId, user.id);
   const other = await t.actor({ permissions: ADMIN });
-  const { body: { id } } = await invite(user.email, other, other.roleId);
-  assert.ok(id);
-  const [second = ""] = await tokensFor(user.email, 2);
+  const { token: second } = await invited(user.email, other, other.roleId);
   refused(await join({ code }, PASSWORD, second), 401, "SECOND_FACTOR_INVALID_UNAUTHORIZED");
   assert.equal((await join({ recoveryCode }, PASSWORD, second)).body.userId, user.id);
 });
@@ -118,13 +105,7 @@ Deno.test("five wrong passwords or codes of an invitation lock the account like 
     const user = await person(t);
     const { app } = await addApp(bearer(t, await signIn(t, user.email)), { now: Date.now, step: 0 });
     const { token } = await invited(user.email);
-    const join = (proof: object = {}) =>
-      t.nobody.post("/api/v1/auth/invitations/accept", {
-        token,
-        password: PASSWORD,
-        code: app.code(1),
-        ...proof,
-      });
+    const join = (proof: object = {}) => accept(token, PASSWORD, { code: app.code(1), ...proof });
     const [proof, code] = isCode
       ? [{ code: app.code(-1) }, "SECOND_FACTOR_INVALID_UNAUTHORIZED"]
       : [{ password: NEW }, "CREDENTIALS_INVALID_UNAUTHORIZED"];
@@ -147,16 +128,12 @@ Deno.test("an account without a password joins signed in; another user's session
 });
 
 Deno.test("an account that is inactive, deleted or linked meanwhile does not join", async () => {
-  const ends: [(id: string) => Promise<unknown>, number, string][] = [
-    [
-      (id) => sql`update users set is_active = false where id = ${id}`,
-      401,
-      "CREDENTIALS_INVALID_UNAUTHORIZED",
-    ],
-    [(id) => sql`update users set deleted_at = now() where id = ${id}`, 409, "USER_ALREADY_EXISTS"],
-    [(id) => insertLink(t, id, tenantId), 409, "USER_ALREADY_ASSIGNED"],
+  const ends: [number, string, (id: string) => Promise<unknown>][] = [
+    [401, UNKNOWN, (id) => sql`update users set is_active = false where id = ${id}`],
+    [409, "USER_ALREADY_EXISTS", (id) => sql`update users set deleted_at = now() where id = ${id}`],
+    [409, "USER_ALREADY_ASSIGNED", (id) => insertLink(t, id, tenantId)],
   ];
-  for (const [end, status, code] of ends) {
+  for (const [status, code, end] of ends) {
     const user = await person(t);
     const { token, id } = await invited(user.email);
     await end(user.id);
@@ -183,48 +160,44 @@ Deno.test("refusals of an invitation, in their order", async () => {
 
 Deno.test("one invitation per email and tenant is open, also of simultaneous requests", async () => {
   const email = newEmail();
-  assert.deepEqual(statuses(await atOnce(3, () => invite(email))), [201, 409, 409]);
+  assert.deepEqual(statuses(await withJobs(t, () => atOnce(3, () => invite(email)))), [201, 409, 409]);
+  assert.equal((await mailsTo(t, email)).length, 1);
   refused(await invite(email.toUpperCase()), 409, "INVITATION_ALREADY_EXISTS");
-  assert.equal((await tokensFor(email)).length, 1);
   const outsider = await t.actor({ permissions: ADMIN });
   await idOf(invite(email, outsider, outsider.roleId)); // another tenant's invitation is no obstacle
 });
 
-Deno.test("an expired invitation is refused, shown as expired and replaced by a new one", async () => {
-  const { id, email, token } = await invited();
-  await sql`update invitations set expires_at = now() where id = ${id}`;
-  refused(await offer(token), 400, "INVITATION_INVALID");
-  refused(await accept(token), 400, "INVITATION_INVALID");
-  assert.equal(await statusOf(id), "Expired");
-  assert.deepEqual(column(await admin.get(`${at}?status=expired`), "id"), [id]);
-  assert.equal((await invite(email)).status, 201);
-  refused(await admin.post(`${at}/${id}/resend`, undefined), 409, "INVITATION_CLOSED_CONFLICT");
+Deno.test("an expired or revoked invitation is refused, shown so, and replaced by a new one", async () => {
+  const ends: [status: string, end: (id: string) => Promise<unknown>][] = [
+    ["Expired", (id) => sql`update invitations set expires_at = now() where id = ${id}`],
+    ["Revoked", (id) => admin.delete(`${at}/${id}`)],
+  ];
+  for (const [status, end] of ends) {
+    const { id, email, token } = await invited();
+    await end(id);
+    refused([await offer(token), await accept(token)], 400, "INVITATION_INVALID");
+    assert.equal(await statusOf(id), status);
+    assert.deepEqual(column(await admin.get(`${at}?status=${status.toLowerCase()}`), "id"), [id]);
+    assert.equal((await invite(email)).status, 201);
+    refused(await admin.post(`${at}/${id}/resend`, undefined), 409, "INVITATION_CLOSED_CONFLICT");
+  }
+  refused(await admin.get(`${at}/${crypto.randomUUID()}`), 404, "INVITATION_NOT_FOUND");
 });
 
 Deno.test("sending again mails a new link, which replaces the former and works for seven days", async () => {
   const { id, email, token } = await invited();
   await sql`update invitations set expires_at = now() where id = ${id}`;
-  const again = await admin.post(`${at}/${id}/resend`, undefined);
+  const resend = () => admin.post(`${at}/${id}/resend`);
+  const { result: again, token: newest } = await mailed(email, resend);
   assert.equal(again.body.status, "Pending");
   assert.ok(Date.parse(again.body.expiresAt) > Date.now() + 6.9 * 86_400_000);
-  const newest = (await tokensFor(email, 2)).find((each) => each !== token) ?? "";
   refused(await accept(token), 400, "INVITATION_INVALID");
   assert.equal((await accept(newest)).status, 200);
-  refused(await admin.post(`${at}/${id}/resend`, undefined), 409, "INVITATION_CLOSED_CONFLICT");
+  refused(await resend(), 409, "INVITATION_CLOSED_CONFLICT");
   const weaker = await t.actor({ tenantId, permissions: ["create:users"] });
   const other = await invited();
   const resent = await weaker.post(`${at}/${other.id}/resend`, undefined);
   refused(resent, 403, "ROLE_ASSIGNMENT_ESCALATION_BLOCKED");
-});
-
-Deno.test("a revoked invitation is refused", async () => {
-  const { id, email, token } = await invited();
-  assert.equal((await admin.delete(`${at}/${id}`)).status, 200);
-  refused(await accept(token), 400, "INVITATION_INVALID");
-  refused(await admin.delete(`${at}/${id}`), 409, "INVITATION_CLOSED_CONFLICT");
-  const outsider = await t.actor({ permissions: ADMIN });
-  refused(await outsider.delete(`${at}/${id}`), 404, "INVITATION_NOT_FOUND");
-  assert.equal((await invite(email)).status, 201);
 });
 
 Deno.test("at acceptance the tenant must be active and have room, and the roles must exist", async () => {
@@ -241,9 +214,9 @@ Deno.test("at acceptance the tenant must be active and have room, and the roles 
   await sql`update tenants set max_users = null where id = ${tenant}`;
   const roleId = await insertRole(t, tenant);
   const third = newEmail();
-  await idOf(owner.post("/api/v1/users/invite", { email: third, roleIds: [roleId, owner.roleId] }));
+  const ofBoth = { email: third, roleIds: [roleId, owner.roleId] };
+  const { token } = await mailed(third, () => owner.post("/api/v1/users/invite", ofBoth));
   await sql`update roles set deleted_at = now() where id = ${roleId}`;
-  const [token = ""] = await tokensFor(third);
   refused(await accept(token), 404, "ROLE_NOT_FOUND");
 });
 
@@ -265,9 +238,8 @@ Deno.test("the mail is in the language of the tenant and contains the only copy 
   const owner = await t.actor({ permissions: ADMIN });
   await sql`insert into notification_settings (tenant_id, default_locale) values (${owner.tenantId}, 'pt-PT')`;
   const { email, token } = await invited(newEmail(), owner, owner.roleId);
-  const { body } = await t.nobody.get("/dev/outbox");
-  const mail = body.find((each: { to: unknown }) => JSON.stringify(each.to).includes(email));
-  assert.match(mail.subject, /^Convite para Tenant /);
+  const [mail] = await mailsTo(t, email);
+  assert.match(mail?.subject ?? "", /^Convite para Tenant /);
   assert.ok(!t.logs.some((line) => line.includes(token)));
   const leaks = await sql`select 1 from audit_log where after::text like ${`%${token}%`}
     union all select 1 from jobs where serialized_args like ${`%${token}%`}`;
@@ -287,9 +259,8 @@ Deno.test("an invitation gives nothing once its inviter lost a permission of its
   }
   assert.equal((await sql`select from users where email = ${email}`).length, 0);
   assert.equal((await owner.get(`/api/v1/users/invitations/${id}`)).body.status, "Pending");
-  const again = await owner.post(`/api/v1/users/invitations/${id}/resend`, undefined);
+  const { result: again, token: newest } = await mailed(email, () => owner.post(`${at}/${id}/resend`));
   assert.equal(again.body.invitedBy, owner.userId, "who sends it again is the inviter");
-  const newest = (await tokensFor(email, 2)).find((each) => each !== token) ?? "";
   assert.equal((await accept(newest)).status, 200);
 });
 

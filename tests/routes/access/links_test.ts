@@ -55,7 +55,7 @@ Deno.test("isDefault moves the default in the same write; false or a first link 
   }
 });
 
-Deno.test("empty ids and too many roles are rejected before any other check", async () => {
+Deno.test("empty ids and too many roles are rejected before any other check; repeated ids count once", async () => {
   const { tenantId, roleId } = await tenantWithRole();
   const cases: [string, unknown, RegExp][] = [
     [NIL, [roleId], /^tenantId: must not be empty/],
@@ -65,14 +65,8 @@ Deno.test("empty ids and too many roles are rejected before any other check", as
   for (const [tenant, roleIds, expected] of cases) {
     invalid(await linkTo(newUuid(), tenant, roleIds, {}, manager), expected);
   }
-});
-
-Deno.test("repeated role ids count once, also against the limit of 50", async () => {
-  const { tenantId, roleId } = await tenantWithRole();
-  const { status, body } = await linkTo(await user(), tenantId, [
-    ...Array(1_500).fill(roleId),
-    roleId.toUpperCase(),
-  ]);
+  const repeated = [...Array(1_500).fill(roleId), roleId.toUpperCase()];
+  const { status, body } = await linkTo(await user(), tenantId, repeated);
   assert.deepEqual([status, body.tenants[0].roleIds], [201, [roleId]]);
 });
 
@@ -195,7 +189,7 @@ Deno.test("POST /tenants/{id}/users links with create:users in the tenant's own 
   const { status, headers, body } = await add(subject.userId, { isDefault: false });
   assert.deepEqual([status, headers.get("location")], [201, `/api/v1/users/${subject.userId}/tenants`]);
   assert.deepEqual([body.tenantId, body.isActive, body.isDefault], [admin.tenantId, true, false]);
-  assert.deepEqual(body.roles.map(({ id }: { id: string }) => id), roleIds);
+  assert.deepEqual(pluck(body.roles, "id"), roleIds);
   refused(await add(subject.userId), 409, "USER_ALREADY_ASSIGNED");
   refused(await add(newUuid()), 404, "USER_NOT_FOUND");
   const strong = [await insertRole(t, admin.tenantId, ["purge:files"])];

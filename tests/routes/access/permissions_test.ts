@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
+import { has, pluck } from "../../support/answers.ts";
 import type { HttpClient } from "../../support/http.ts";
 import { setupShared } from "../../support/setup.ts";
-import { auditOf, column, idOf, refused } from "./answers.ts";
+import { codes, column, idOf, refused } from "./answers.ts";
 
 const t = await setupShared();
 
@@ -14,30 +15,14 @@ const stranger = await t.actor({ permissions: ADMINISTERS });
 const create = (code: string, by: HttpClient = admin, rest = {}) =>
   by.post(PERMISSIONS, { code, category: "Tests", ...rest });
 
-Deno.test("a permission created in a tenant belongs to it, is found by id and code, and is audited", async () => {
-  const answer = await create("approve:invoices", admin, {
-    description: " Approve them ",
-    category: " Finance ",
-  });
+Deno.test("a permission created in a tenant belongs to it, and is found by id and code", async () => {
+  const answer = await create("approve:invoices", admin, { category: " Finance " });
   assert.equal(answer.status, 201);
-  const { id, createdAt, updatedAt, ...rest } = answer.body;
-  assert.equal(createdAt, updatedAt);
-  assert.deepEqual(rest, {
-    code: "approve:invoices",
-    description: "Approve them",
-    category: "Finance",
-    reach: "Tenant",
-    tenantId: admin.tenantId,
-    isSystem: false,
-    roleCount: 0,
-    defaultRoles: [],
-    deletedAt: null,
-  });
+  const own = { reach: "Tenant", tenantId: admin.tenantId, isSystem: false, roleCount: 0 };
+  has(answer.body, { code: "approve:invoices", category: "Finance", ...own });
   for (const path of [answer.headers.get("location") ?? "", `${PERMISSIONS}/by-code/approve%3Ainvoices`]) {
-    const read = await admin.get(path);
-    assert.deepEqual([read.body, read.headers.get("etag")], [answer.body, '"1"']);
+    assert.deepEqual((await admin.get(path)).body, answer.body);
   }
-  assert.deepEqual(await auditOf(t, id), ["permission.create"]);
 });
 
 Deno.test("a permission created with admin:system in the platform tenant belongs to the catalog, otherwise to that tenant", async () => {
@@ -69,38 +54,23 @@ Deno.test("a code exists either in the catalog or in tenants, never in both", as
     [admin, t.systemAdmin, admin, stranger].map((by) => create("race:it", by)),
   );
   refused(answers.filter(({ status }) => status !== 201), 409, "PERMISSION_ALREADY_EXISTS");
-  const owners = (await sql`select tenant_id from permissions where code = 'race:it'`).map((row) =>
-    row.tenantId
-  );
+  const owners = pluck([...await sql`select tenant_id from permissions where code = 'race:it'`], "tenantId");
   assert.equal(new Set(owners).size, owners.length);
   assert.ok(!owners.includes(null) || owners.length === 1, `owners: ${owners}`);
 });
 
-Deno.test("description and category can be changed; omitted members stay", async () => {
-  const id = await idOf(create("edit:texts", admin, { description: "Old" }));
-  const put = (body: unknown) => admin.put(`${PERMISSIONS}/${id}`, body);
-  const { category, description, code } = (await put({ category: "Texts", code: "ignored:code" })).body;
-  assert.deepEqual([category, description, code], ["Texts", "Old", "edit:texts"]);
-  assert.equal((await put({ description: null })).body.description, null);
-  assert.equal((await put({})).headers.get("etag"), '"3"');
-  refused(await put({ category: " " }), 400, "VALIDATION_ERROR");
-});
-
 Deno.test("built-in permissions cannot be deleted; catalog ones are changed only from the platform tenant", async () => {
   const { body: { id: system } } = await admin.get(`${PERMISSIONS}/by-code/read:users`);
-  const change = (by: HttpClient, id: string) => by.put(`${PERMISSIONS}/${id}`, { category: "Maps" });
-  const remove = (by: HttpClient, id: string) => by.delete(`${PERMISSIONS}/${id}`);
+  const changes = async (by: HttpClient, id: string) => [
+    await by.put(`${PERMISSIONS}/${id}`, { category: "Maps" }),
+    await by.delete(`${PERMISSIONS}/${id}`),
+  ];
   for (const by of [admin, t.systemAdmin]) {
-    refused(
-      [await change(by, system), await remove(by, system)],
-      409,
-      "PERMISSION_SYSTEM_PROTECTED_CONFLICT",
-    );
+    refused(await changes(by, system), 409, "PERMISSION_SYSTEM_PROTECTED_CONFLICT");
   }
   const shared = await idOf(create("share:maps", t.systemAdmin));
-  refused([await change(admin, shared), await remove(admin, shared)], 403, "CROSS_TENANT_FORBIDDEN");
-  assert.equal((await change(t.systemAdmin, shared)).status, 200);
-  assert.equal((await remove(t.systemAdmin, shared)).status, 200);
+  refused(await changes(admin, shared), 403, "CROSS_TENANT_FORBIDDEN");
+  for (const { status } of await changes(t.systemAdmin, shared)) assert.equal(status, 200);
 });
 
 Deno.test("a permission assigned to a role cannot be deleted; after a deletion its code is free", async () => {
@@ -158,12 +128,7 @@ Deno.test("the catalog is grouped by category, and counts matching permissions",
   const { body } = await owner.get(`${PERMISSIONS}/catalog?pageSize=100`);
   const users = body.items.find((group: { category: string }) => group.category === "Users");
   const verbs = ["act-as", "create", "delete", "erase", "export"].map((verb) => `${verb}:users`);
-  assert.deepEqual(users.permissions.map((item: { code: string }) => item.code), [
-    ...verbs,
-    "open:doors",
-    "read:users",
-    "update:users",
-  ]);
+  assert.deepEqual(codes(users), [...verbs, "open:doors", "read:users", "update:users"]);
   assert.equal(users.permissionCount, 8);
   const found = await owner.get(`${PERMISSIONS}/catalog?search=doors`);
   assert.deepEqual([found.body.totalCount, found.body.items[0].permissionCount], [1, 1]);

@@ -1,43 +1,55 @@
 import assert from "node:assert/strict";
 import { newId } from "../../../domain/shared/ids.ts";
-import { setupShared } from "../../support/setup.ts";
-import { auditOf, names, refused } from "./answers.ts";
-import { ADMINISTERS, ROLES, rolesOf } from "./roles.ts";
+import { has, pluck } from "../../support/answers.ts";
+import type { HttpAnswer, HttpClient } from "../../support/http.ts";
+import { type Actor, setupShared } from "../../support/setup.ts";
+import { idOf, isSignedIn, names, refused } from "./answers.ts";
+import { catalogRole, insertLink, insertRole } from "./users.ts";
 
 const t = await setupShared();
-
 const { sql } = t.steward.platform;
-const { admin, stranger, create, newRole, permission, holder } = await rolesOf(t);
+const ROLES = "/api/v1/roles";
+const ADMINISTERS = ["read:roles", "create:roles", "update:roles", "delete:roles"];
+const admin = await t.actor({ permissions: ADMINISTERS });
+const stranger = await t.actor({ permissions: ADMINISTERS });
+const catalog = new Map(
+  (await sql`select code, id from permissions where tenant_id is null`).map(({ code, id }) => [code, id]),
+);
 
-Deno.test("a role is created with permissions, found at its Location, and audited", async () => {
-  const answer = await create({
-    name: " Clerk ",
-    description: "Files things",
-    permissionIds: [
-      permission("read:files"),
-      permission("read:users"),
-      permission("read:files").toUpperCase(),
-    ],
-  });
+/** The id of a catalog permission. */
+const permission = (code: string): string => catalog.get(code) ?? assert.fail(`no ${code}`);
+const codes = ({ body }: HttpAnswer) => pluck(body.permissions, "code");
+const create = (body: Record<string, unknown>, by: HttpClient = admin) => by.post(ROLES, body);
+const newRole = (name: string, permissionIds: string[] = [], by: HttpClient = admin) =>
+  idOf(create({ name, permissionIds }, by));
+const systemRole = (name: string, tenantId = admin.tenantId) => catalogRole(t, name, tenantId);
+
+/** A permission that belongs to the tenant of `owner`. */
+async function ownPermission(owner: Actor, code: string): Promise<string> {
+  const id = newId();
+  await sql`insert into permissions (id, tenant_id, code, category)
+    values (${id}, ${owner.tenantId}, ${code}, 'Own')`;
+  return id;
+}
+
+/** A signed-in visitor who also holds `roleId` in the tenant of `owner`. */
+async function holder(owner: Actor, roleId: string): Promise<Actor> {
+  const actor = await t.actor({ tenantId: owner.tenantId ?? "", role: "Visitor" });
+  await insertLink(t, actor.userId, owner.tenantId, roleId);
+  return await t.signedIn(actor);
+}
+
+Deno.test("a role is created with permissions, which count once, and found at its Location", async () => {
+  const permissionIds = ["read:files", "read:users"].map(permission);
+  const repeated = [...permissionIds, permission("read:files").toUpperCase()];
+  const answer = await create({ name: " Clerk ", permissionIds: repeated });
   assert.equal(answer.status, 201);
-  const { id, createdAt, updatedAt, ...rest } = answer.body;
-  assert.deepEqual(rest, {
-    tenantId: admin.tenantId,
-    tenantName: `Tenant ${admin.tenantId}`,
-    name: "Clerk",
-    description: "Files things",
-    isSystemRole: false,
-    permissions: [
-      { id: permission("read:files"), code: "read:files" },
-      { id: permission("read:users"), code: "read:users" },
-    ],
-  });
+  const { tenantId } = admin;
+  const shown = { tenantId, tenantName: `Tenant ${tenantId}`, name: "Clerk", isSystemRole: false };
+  has(answer.body, shown);
+  assert.deepEqual(pluck(answer.body.permissions, "id"), permissionIds);
   const read = await admin.get(answer.headers.get("location") ?? "");
-  const { permissions: _, ...shown } = rest;
-  const counts = { userCount: 0, permissionCount: 2, deletedAt: null };
-  assert.deepEqual(read.body, { id, ...shown, createdAt, updatedAt, ...counts });
-  assert.equal(read.headers.get("etag"), '"1"');
-  assert.deepEqual(await auditOf(t, id), ["role.create"]);
+  has(read.body, { ...shown, id: answer.body.id, userCount: 0, permissionCount: 2, deletedAt: null });
 });
 
 Deno.test("a role name is unique in its tenant and the catalog, whatever its letter case, form and invisible characters", async () => {
@@ -72,14 +84,6 @@ Deno.test("a role with holders cannot be deleted; deleted users do not count", a
   assert.equal(held.deletedAt, held.updatedAt, "deleted ones are marked");
 });
 
-Deno.test("a role assigned during its deletion is either assigned or deleted, never both", async () => {
-  const id = await newRole("Racing");
-  const [given, deleted] = await Promise.allSettled([holder(admin, id), admin.delete(`${ROLES}/${id}`)]);
-  assert.equal(deleted.status, "fulfilled");
-  const isDeleted = deleted.status === "fulfilled" && deleted.value.status === 200;
-  assert.notEqual(given.status === "fulfilled", isDeleted);
-});
-
 Deno.test("roles are searched without case and accents, summarized, and looked up", async () => {
   const owner = await t.actor({ permissions: ADMINISTERS });
   const one = await newRole("Ação", [], owner);
@@ -99,4 +103,205 @@ Deno.test("roles are searched without case and accents, summarized, and looked u
   assert.deepEqual(lookup.body.items, [{ id: two, name: "beta 100%", description: null }]);
   assert.equal((await owner.get(`${ROLES}/lookup?ids=${one},${two}&ids=${newId()}`)).body.totalCount, 2);
   assert.equal((await owner.get(`${ROLES}/lookup`)).body.totalCount, 6);
+});
+
+Deno.test("permissionIds of a change: absent or null keeps them, an empty list removes all, a list replaces them", async () => {
+  const id = await newRole("Matrix", [permission("read:users")]);
+  const put = (body: unknown) => admin.put(`${ROLES}/${id}`, body);
+  for (const body of [{ name: "Matrix 2" }, { name: null, permissionIds: null }]) {
+    assert.deepEqual(codes(await put(body)), ["read:users"]);
+  }
+  const wanted = [permission("read:roles"), permission("read:files")];
+  assert.deepEqual(codes(await put({ permissionIds: wanted })), ["read:files", "read:roles"]);
+  assert.deepEqual(codes(await put({ permissionIds: [] })), []);
+  refused(await put({ name: "Visitor" }), 409, "ROLE_ALREADY_EXISTS");
+  refused(await put({ permissionIds: [newId()] }), 404, "PERMISSION_NOT_FOUND");
+});
+
+Deno.test("assigning and revoking a permission can be repeated without a change", async () => {
+  const id = await newRole("Single steps");
+  const path = `${ROLES}/${id}/permissions/${permission("read:files")}`;
+  for (let n = 0; n < 2; n++) {
+    const assigned = await admin.post(path);
+    assert.deepEqual([codes(assigned), assigned.headers.get("etag")], [["read:files"], '"2"']);
+  }
+  for (let n = 0; n < 2; n++) {
+    const revoked = await admin.delete(path);
+    assert.deepEqual([codes(revoked), revoked.headers.get("etag")], [[], '"3"']);
+  }
+  const unknown = `${ROLES}/${id}/permissions/${newId()}`;
+  refused([await admin.post(unknown), await admin.delete(unknown)], 404, "PERMISSION_NOT_FOUND");
+});
+
+Deno.test("catalog roles can get more permissions but cannot lose any, be renamed or be deleted", async () => {
+  const platform = await t.systemAdmin.get(`${ROLES}?isSystemRole=true`);
+  assert.deepEqual(names(platform), ["Admin", "GroupAdmin", "SystemAdmin", "Visitor"]);
+  const roles: [HttpClient, string, string][] = [
+    [admin, await systemRole("Visitor"), "read:users"],
+    [t.systemAdmin, await systemRole("SystemAdmin", t.platformTenantId), "admin:system"],
+  ];
+  for (const [caller, id, carried] of roles) {
+    const [has, other] = [permission(carried), permission("purge:files")];
+    const answers = [
+      await caller.delete(`${ROLES}/${id}/permissions/${has}`),
+      await caller.delete(`${ROLES}/${id}/permissions/${other}`),
+      await caller.put(`${ROLES}/${id}`, { permissionIds: [] }),
+      await caller.put(`${ROLES}/${id}`, { permissionIds: [has, other] }),
+      await caller.put(`${ROLES}/${id}`, { name: "Renamed" }),
+      await caller.delete(`${ROLES}/${id}`),
+    ];
+    refused(answers, 409, "ROLE_SYSTEM_PROTECTED_CONFLICT");
+  }
+  const visitor = await systemRole("Visitor");
+  const { body: before } = await admin.get(`${ROLES}/with-permissions?ids=${visitor}`);
+  const held = pluck(before.items[0].permissions, "id");
+  for (const permissionIds of [held.slice(0, 1), [...held, permission("purge:files")], held]) {
+    const answer = await admin.put(`${ROLES}/${visitor}`, { permissionIds });
+    refused(answer, 409, "ROLE_SYSTEM_PROTECTED_CONFLICT");
+  }
+  const same = { name: "Visitor", description: "May look around" };
+  for (const body of [same, { permissionIds: null }]) {
+    const described = await admin.put(`${ROLES}/${visitor}`, body);
+    assert.equal(described.status, 200, JSON.stringify(described.body));
+    assert.equal(described.body.description, "May look around");
+    assert.equal(described.body.permissions.length, held.length);
+  }
+  const given = await admin.post(`${ROLES}/${visitor}/permissions/${permission("purge:files")}`);
+  assert.ok(codes(given).includes("purge:files"));
+});
+
+Deno.test("only a holder can give platform-reach permissions; anyone with the route's permission can take them", async () => {
+  for (const code of ["admin:system", "manage:all-users"]) {
+    const id = await newRole(`Ceiling ${code}`);
+    const answers = [
+      await create({ name: `New ${code}`, permissionIds: [permission(code)] }),
+      await admin.put(`${ROLES}/${id}`, { permissionIds: [permission("read:users"), permission(code)] }),
+      await admin.post(`${ROLES}/${id}/permissions/${permission(code)}`),
+      await admin.post(`${ROLES}/${await systemRole("Visitor")}/permissions/${permission(code)}`),
+    ];
+    refused(answers, 403, "ROLE_ASSIGNMENT_ESCALATION_BLOCKED");
+    assert.equal((await admin.get(`${ROLES}/${id}`)).body.permissionCount, 0, "the whole call is blocked");
+
+    const equal = await t.actor({ tenantId: admin.tenantId ?? "", permissions: ["update:roles", code] });
+    assert.deepEqual(codes(await equal.post(`${ROLES}/${id}/permissions/${permission(code)}`)), [code]);
+    const both = [permission(code), permission("read:users")];
+    const kept = await admin.put(`${ROLES}/${id}`, { permissionIds: both });
+    assert.equal(codes(kept).length, 2, "keeping what the role has is no grant");
+    const taken = await admin.delete(`${ROLES}/${id}/permissions/${permission(code)}`);
+    assert.deepEqual(codes(taken), ["read:users"]);
+  }
+  const permissions = ["update:roles", "manage:all-users"];
+  const users = await t.actor({ tenantId: admin.tenantId ?? "", permissions });
+  const id = await newRole("Not quite");
+  const beyond = await users.post(`${ROLES}/${id}/permissions/${permission("manage:all-tenants")}`);
+  refused(beyond, 403, "ROLE_ASSIGNMENT_ESCALATION_BLOCKED");
+  assert.equal((await admin.post(`${ROLES}/${id}/permissions/${permission("purge:files")}`)).status, 200);
+});
+
+Deno.test("a tenant's own permission can be added only to the tenant's own roles", async () => {
+  const own = await ownPermission(admin, "approve:loans");
+  const foreign = await ownPermission(stranger, "approve:loans");
+  const id = await newRole("Lender", [own]);
+  refused(await create({ name: "Thief", permissionIds: [foreign] }), 404, "PERMISSION_NOT_FOUND");
+  refused(await admin.post(`${ROLES}/${id}/permissions/${foreign}`), 404, "PERMISSION_NOT_FOUND");
+  refused(await admin.put(`${ROLES}/${id}`, { permissionIds: [own, foreign] }), 404, "PERMISSION_NOT_FOUND");
+});
+
+Deno.test("simultaneous changes of roles all take effect; a role is not assigned during its deletion", async () => {
+  const [id, twin] = [await newRole("Busy"), await newRole("Busy twin")];
+  const give = (role: string, code: string) => admin.post(`${ROLES}/${role}/permissions/${permission(code)}`);
+  const answers = await Promise.all(["read:users", "read:roles", "read:files"].map((code) => give(id, code)));
+  assert.ok(answers.every(({ status }) => status === 200));
+  const { body, headers } = await admin.get(`${ROLES}/${id}`);
+  assert.deepEqual([body.permissionCount, headers.get("etag")], [3, '"4"']);
+  const user = await holder(admin, id);
+  await insertLink(t, user.userId, admin.tenantId, twin);
+  const replace = (role: string) =>
+    admin.put(`${ROLES}/${role}`, { permissionIds: [permission("read:users")] });
+  const mixed = [replace(id), replace(twin), give(id, "purge:files"), give(twin, "purge:files")];
+  assert.ok((await Promise.all(mixed)).every(({ status }) => status === 200));
+  const racing = await newRole("Racing");
+  const [given, deleted] = await Promise.allSettled([
+    holder(admin, racing),
+    admin.delete(`${ROLES}/${racing}`),
+  ]);
+  const isDeleted = deleted.status === "fulfilled" && deleted.value.status === 200;
+  assert.notEqual(given.status === "fulfilled", isDeleted, "either assigned or deleted, never both");
+});
+
+Deno.test("changing a role with many holders changes no row of theirs, and ends their sessions at once", async () => {
+  const id = await newRole("Everybody");
+  const { tenantId } = admin;
+  await sql`with made as (
+      insert into users (id, email) select gen_random_uuid(), 'many-' || n || '@example.test'
+      from generate_series(1, 5) n returning id)
+    insert into user_tenants (user_id, tenant_id) select id, ${tenantId} from made`;
+  await sql`insert into user_tenant_roles (user_id, tenant_id, role_id)
+    select l.user_id, l.tenant_id, ${id} from user_tenants l join users u on u.id = l.user_id
+    where l.tenant_id = ${tenantId} and u.email like 'many-%'`;
+  const user = await holder(admin, id);
+  const other = await t.actor({ tenantId: tenantId ?? "" });
+  assert.ok(await isSignedIn(user));
+  const rows = () => sql`select xmin::text, id from users where email like 'many-%' order by id`;
+  const before = await rows();
+  for (const code of ["read:users", "read:files", "upload:files"]) {
+    assert.equal((await admin.post(`${ROLES}/${id}/permissions/${permission(code)}`)).status, 200);
+  }
+  assert.ok(!await isSignedIn(user));
+  assert.ok(await isSignedIn(other));
+  assert.deepEqual([...await rows()], [...before]);
+  assert.equal((await admin.get(`${ROLES}/${id}`)).body.userCount, 6);
+});
+
+Deno.test("a preview names who gains and loses what, and changes nothing", async () => {
+  const admin = await t.actor({ permissions: [...ADMINISTERS, "read:users"] });
+  const tenantId = admin.tenantId ?? "";
+  const role = await t.actor({ tenantId, permissions: ["read:roles", "read:tenants"] });
+  // Also has read:tenants by another role, so loses nothing.
+  const second = await t.actor({ tenantId, permissions: [] });
+  for (const id of [role.roleId, await insertRole(t, tenantId, ["read:tenants"])]) {
+    await insertLink(t, second.userId, tenantId, id);
+  }
+  const path = `/api/v1/roles/${role.roleId}`;
+  const before = await admin.get(path);
+
+  const { status, body } = await admin.post(`${path}/preview`, {
+    permissionIds: [permission("read:roles"), permission("read:users")],
+  });
+  assert.equal(status, 200);
+  assert.deepEqual(pluck(body.added, "code", "userCount"), [["read:users", 2]]);
+  assert.deepEqual(pluck(body.removed, "code", "userCount"), [["read:tenants", 1]]);
+  assert.deepEqual([body.userCount, body.affectedCount], [2, 2]);
+  const of = (id: string) => body.users.find((user: { id: string }) => user.id === id);
+  assert.deepEqual([of(role.userId).gains, of(role.userId).loses], [["read:users"], ["read:tenants"]]);
+  assert.deepEqual([of(second.userId).gains, of(second.userId).loses], [["read:users"], []]);
+  assert.equal(of(role.userId).email, role.email);
+  assert.deepEqual(await admin.get(path).then(({ body }) => body), before.body);
+
+  const preview = (...codes: string[]) =>
+    admin.post(`${path}/preview`, { permissionIds: codes.map(permission) });
+  const onlyCovered = (await preview("read:roles")).body;
+  assert.equal(onlyCovered.affectedCount, 1);
+  assert.deepEqual(pluck(onlyCovered.users, "id"), [role.userId]);
+  const nobody = { affectedCount: 0, sessionCount: 0, users: [] };
+  const same = (await preview("read:roles", "read:tenants")).body;
+  has(same, { added: [], removed: [], userCount: 2, ...nobody });
+  const unknown = await admin.post(`${path}/preview`, { permissionIds: [crypto.randomUUID()] });
+  refused(unknown, 404, "PERMISSION_NOT_FOUND");
+  const blind = await t.actor({ tenantId, permissions: ["update:roles"] });
+  const unnamed = (await blind.post(`${path}/preview`, { permissionIds: [] })).body;
+  assert.deepEqual([unnamed.affectedCount, unnamed.users], [2, []], "names need read:users");
+});
+
+Deno.test("a preview counts the sessions that the change would end", async () => {
+  const admin = await t.actor({ permissions: ADMINISTERS });
+  const holder = await t.actor({ tenantId: admin.tenantId ?? "", permissions: ["read:roles"] });
+  const path = `${ROLES}/${holder.roleId}`;
+  const sessionCount = async (permissionIds: string[]) =>
+    (await admin.post(`${path}/preview`, { permissionIds })).body.sessionCount;
+  const wanted = [permission("read:tenants")];
+  assert.equal(await sessionCount(wanted), 1);
+  assert.equal((await admin.put(path, { permissionIds: wanted })).status, 200);
+  refused(await holder.get("/api/v1/tenants"), 401, "SESSION_INVALIDATED");
+  assert.equal(await sessionCount([]), 0, "sessions that have ended are not counted");
 });

@@ -1,18 +1,9 @@
 import assert from "node:assert/strict";
 import { newId } from "../../../domain/shared/ids.ts";
+import { has } from "../../support/answers.ts";
 import type { HttpAnswer, HttpClient } from "../../support/http.ts";
 import { setupShared } from "../../support/setup.ts";
-import {
-  atOnce,
-  auditOf,
-  column,
-  idOf,
-  isSignedIn,
-  names,
-  refused,
-  statuses,
-  withoutOthers,
-} from "./answers.ts";
+import { atOnce, column, idOf, names, refused, statuses } from "./answers.ts";
 
 const t = await setupShared();
 
@@ -22,42 +13,27 @@ const ADMIN = "/api/v1/admin/tenants";
 const readsTenants = (tenantId: string) => t.actor({ tenantId, permissions: ["read:tenants"] });
 const create = (body: Record<string, unknown>, by: HttpClient = t.systemAdmin) => by.post(TENANTS, body);
 
-Deno.test("a tenant is created with its catalog roles, found at its Location, and audited", async () => {
+Deno.test("a tenant is created with its catalog roles, and found at its Location", async () => {
   const answer = await create({ name: "  Acme  ", maxUsers: 5, extra: "ignored" });
   assert.equal(answer.status, 201);
-  const { id, createdAt, updatedAt, ...rest } = answer.body;
-  assert.deepEqual(rest, {
-    name: "Acme",
-    type: "Standard",
-    isActive: true,
-    parentTenantId: null,
-    maxUsers: 5,
-    userCount: 0,
-    requireSecondFactor: false,
-    actAs: "allowed",
-    deletedAt: null,
-  });
-  assert.equal(createdAt, updatedAt);
-  const read = await t.systemAdmin.get(answer.headers.get("location") ?? "");
-  assert.deepEqual(read.body, answer.body);
-  assert.equal(read.headers.get("etag"), '"1"');
-  const roles = await t.systemAdmin.get(`/api/v1/admin/tenants/${id}/roles`);
+  const defaults = { type: "Standard", isActive: true, parentTenantId: null, requireSecondFactor: false };
+  has(answer.body, { name: "Acme", maxUsers: 5, userCount: 0, actAs: "allowed", ...defaults });
+  assert.deepEqual((await t.systemAdmin.get(answer.headers.get("location") ?? "")).body, answer.body);
+  const roles = await t.systemAdmin.get(`/api/v1/admin/tenants/${answer.body.id}/roles`);
   assert.deepEqual(names(roles), ["Admin", "GroupAdmin", "Visitor"]);
-  const admin = roles.body.items.find((role: { name: string }) => role.name === "Admin");
-  assert.deepEqual([admin.isSystemRole, admin.permissionCount, admin.userCount], [true, 13, 0]);
-  assert.deepEqual(await auditOf(t, id), ["tenant.create"]);
+  has(roles.body.items[0], { isSystemRole: true, permissionCount: 13, userCount: 0 });
 });
 
 Deno.test("a name is unique whatever its letter case, and free again once its tenant is deleted", async () => {
   const id = await idOf(create({ name: "Zürich Sul" }));
-  refused(await create({ name: "ZÜRICH sul" }), 409, "TENANT_ALREADY_EXISTS");
   const other = await idOf(create({ name: "Other name" }));
-  refused(
-    await t.systemAdmin.put(`${TENANTS}/${other}`, { name: "zürich SUL" }),
-    409,
-    "TENANT_ALREADY_EXISTS",
-  );
-  assert.equal((await t.systemAdmin.delete(`${TENANTS}/${id}`)).status, 200);
+  const rename = (id: string, name: string) => t.systemAdmin.put(`${TENANTS}/${id}`, { name });
+  const remove = () => t.systemAdmin.delete(`${TENANTS}/${id}`);
+  const taken = [await create({ name: "ZÜRICH sul" }), await rename(other, "zürich SUL")];
+  refused(taken, 409, "TENANT_ALREADY_EXISTS");
+  assert.equal((await remove()).status, 200);
+  const gone = [await t.systemAdmin.get(`${TENANTS}/${id}`), await rename(id, "Gone"), await remove()];
+  refused(gone, 404, "TENANT_NOT_FOUND");
   const answers = await atOnce(3, () => create({ name: "Zürich Sul" }));
   assert.deepEqual(statuses(answers), [201, 409, 409]);
 });
@@ -90,22 +66,6 @@ Deno.test("a group deleted while children are created has no children afterwards
   const children = made.filter(({ status }) => status === 201).length;
   if (deleted?.status === 200) assert.equal(children, 0);
   else refused(deleted as HttpAnswer, 409, "TENANT_HAS_CHILDREN_CONFLICT");
-});
-
-Deno.test("a change keeps omitted members, and null removes a limit", async () => {
-  const id = await idOf(create({ name: "Changing", maxUsers: 3 }));
-  const put = (body: unknown) => t.systemAdmin.put(`${TENANTS}/${id}`, body);
-  const renamed = await put({ name: "Changed" });
-  assert.deepEqual([renamed.status, renamed.body.name, renamed.body.maxUsers], [200, "Changed", 3]);
-  assert.equal(renamed.headers.get("etag"), '"2"');
-  assert.equal((await put({ name: "Changed" })).headers.get("etag"), '"2"', "no change, no new version");
-  assert.equal((await put({ maxUsers: null })).body.maxUsers, null);
-  const remove = () => t.systemAdmin.delete(`${TENANTS}/${id}`);
-  assert.equal((await remove()).status, 200);
-  const gone = [await t.systemAdmin.get(`${TENANTS}/${id}`), await put({ name: "Gone" }), await remove()];
-  refused(gone, 404, "TENANT_NOT_FOUND");
-  const changes = ["tenant.update", "tenant.update"];
-  assert.deepEqual(await auditOf(t, id), ["tenant.create", ...changes, "tenant.delete"]);
 });
 
 Deno.test("a caller reaches only their own tenant; others are rejected and not listed", async () => {
@@ -175,22 +135,6 @@ Deno.test("a group administrator can read, create, change and delete only the gr
   assert.equal((await analyst.get(TENANTS)).body.totalCount, 1);
 });
 
-Deno.test("the tenant of the last holder of admin:system cannot be deleted or deactivated", async () => {
-  const id = await t.tenant();
-  const elsewhere = await t.actor({ tenantId: id, permissions: ["admin:system"] });
-  assert.equal((await t.systemAdmin.put(`${TENANTS}/${id}`, { isActive: false })).status, 200);
-  assert.equal((await t.systemAdmin.put(`${TENANTS}/${id}`, { isActive: true })).status, 200);
-  const heir = await t.actor({ tenantId: id, permissions: ["admin:system"] });
-  await withoutOthers(t, [elsewhere.userId, heir.userId], async () => {
-    const answers = [
-      await heir.put(`${TENANTS}/${id}`, { isActive: false }),
-      await heir.delete(`${TENANTS}/${id}`),
-    ];
-    refused(answers, 409, "LAST_SYSTEM_ADMIN_CONFLICT");
-    assert.ok(await isSignedIn(heir), "nothing was changed");
-  });
-});
-
 Deno.test("lists filter before they count; search knows neither case nor accents nor wildcards", async () => {
   const tag = crypto.randomUUID().slice(0, 8);
   const group = await idOf(create({ name: `${tag} Ítaca_50%`, type: "Group" }));
@@ -226,14 +170,14 @@ Deno.test("user counts follow links and users, and the summary adds them up", as
   const userCount = async () => (await t.systemAdmin.get(`${TENANTS}/${id}`)).body.userCount;
   assert.equal(await userCount(), 2);
   const after = (await t.systemAdmin.get(`${TENANTS}/summary`)).body;
-  const more = {
+  const added = {
     totalTenants: 1,
     activeTenants: 1,
     standaloneTenants: 1,
     totalUsers: 2,
     tenantsAtCapacity: 1,
   };
-  for (const [name, n] of Object.entries(more)) assert.equal(after[name], before[name] + n, name);
+  for (const [name, n] of Object.entries(added)) assert.equal(after[name], before[name] + n, name);
   const changes = [
     [sql`update user_tenants set is_active = false where user_id = ${one.userId}`, 1],
     [sql`update user_tenants set is_active = true, is_default = false where user_id = ${one.userId}`, 2],
@@ -269,9 +213,8 @@ Deno.test("roles of any tenant are listed and looked up, until it is deleted", a
   assert.deepEqual(names(await t.systemAdmin.get(roles)), ["Admin", "Auditora", "GroupAdmin", "Visitor"]);
   assert.deepEqual(names(await t.systemAdmin.get(`${roles}?isSystemRole=false`)), ["Auditora"]);
   assert.deepEqual(names(await t.systemAdmin.get(`${roles}?search=VE%20TUDO`)), ["Auditora"]);
-  assert.deepEqual((await t.systemAdmin.get(`${roles}/lookup?ids=${role.id}`)).body.items, [
-    { id: role.id, name: "Auditora", description: "Vê tudo" },
-  ]);
+  const found = await t.systemAdmin.get(`${roles}/lookup?ids=${role.id}`);
+  assert.deepEqual(found.body.items, [{ id: role.id, name: "Auditora", description: "Vê tudo" }]);
   assert.equal((await t.systemAdmin.get(`${roles}/lookup?includeSystemRoles=false`)).body.totalCount, 1);
   assert.equal((await t.systemAdmin.delete(`/api/v1/tenants/${owner.tenantId}`)).status, 200);
   for (const path of [roles, `${roles}/lookup`]) {

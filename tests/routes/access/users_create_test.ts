@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { hash } from "@node-rs/argon2";
 import { parseForeignHash } from "../../../infra/foreign_hashes.ts";
 import { isAcceptedHash, needsRehash } from "../../../infra/passwords.ts";
-import { pluck } from "../../support/answers.ts";
+import { has, pluck } from "../../support/answers.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { atOnce, invalid, refused, statuses } from "./answers.ts";
 import { ADMIN, BCRYPT, catalogRole, createUser, insertRole, newEmail, newUser, PASSWORD } from "./users.ts";
@@ -20,25 +20,17 @@ const storedHash = async (id: string): Promise<string> =>
 
 Deno.test("a user is created in the caller's tenant, and found by id and by email in any case", async () => {
   const email = `Maria.${newUuid()}@Example.test`;
-  const created = await send({
-    email,
-    phoneNumber: "+351 910 000 000",
-    appIds: ["crm", "crm"],
-    password: PASSWORD,
-  });
+  const given = { email, phoneNumber: "+351 910 000 000", appIds: ["crm", "crm"], password: PASSWORD };
+  const created = await send(given);
   assert.equal(created.status, 201);
   const path = `/api/v1/users/${created.body.id}`;
   assert.equal(created.headers.get("location"), path);
-  const { email: shown, phoneNumber, appIds, isLockedOut } = created.body;
-  assert.deepEqual([shown, phoneNumber, appIds, isLockedOut], [email, "+351910000000", ["crm"], false]);
-  const read = await admin.get(path);
-  assert.deepEqual([read.body, read.headers.get("etag")], [created.body, '"1"']);
-  const byEmail = await admin.get(`/api/v1/users/by-email/${encodeURIComponent(email.toUpperCase())}`);
-  assert.deepEqual(byEmail.body, created.body);
-  const [link, ...more] = (await admin.get(`${path}/tenants`)).body;
-  assert.deepEqual([link.tenantId, link.isDefault, more], [tenantId, true, []]);
-  const signedIn = await signIn(email.toLowerCase());
-  assert.equal(signedIn.body.tenant.id, tenantId);
+  has(created.body, { email, phoneNumber: "+351910000000", appIds: ["crm"], isLockedOut: false });
+  const byEmail = `/api/v1/users/by-email/${encodeURIComponent(email.toUpperCase())}`;
+  for (const at of [path, byEmail]) assert.deepEqual((await admin.get(at)).body, created.body);
+  const links = (await admin.get(`${path}/tenants`)).body;
+  assert.deepEqual(pluck(links, "tenantId", "isDefault"), [[tenantId, true]]);
+  assert.equal((await signIn(email.toLowerCase())).body.tenant.id, tenantId);
 });
 
 Deno.test("passwords and hashes appear in no answer, audit row or log line", async () => {
@@ -75,16 +67,9 @@ Deno.test("an email is kept as it is given, and its domain is the same in Unicod
   refused(await send({ email: ascii }), 409, "USER_ALREADY_EXISTS");
 });
 
-Deno.test("emails, passwords, names and tenants have rules of their own", async () => {
-  const email = "long.enough@example.test";
+Deno.test("phone numbers, names and tenants have rules of their own", async () => {
   const cases: [Record<string, unknown>, RegExp][] = [
-    [{ email: "no-address" }, /^email: /],
     [{ phoneNumber: "912 345 678" }, /^phoneNumber: expected an international phone number such as/],
-    [{ password: "short-one" }, /^password: expected 12 to 128 characters, found 9/],
-    [
-      { email, password: "Long.Enough@example.test" },
-      /^password: must not be made of the account's own words/,
-    ],
     [{ lastName: "\ud800" }, /well-formed/],
     [{ tenants: [{ tenantId }, { tenantId: tenantId.toUpperCase() }] }, /^tenants: .*more than once/],
   ];

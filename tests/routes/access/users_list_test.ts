@@ -68,11 +68,9 @@ Deno.test("the list contains the tenant's users with deactivated links; deleted 
   assert.deepEqual((await names("includeDeleted=true")).sort(), [...ALL, "gone"].sort());
   const query = `includeDeleted=true&tenantId=${tenantId}`;
   for (const { items } of [await page(query), await page(query, t.systemAdmin, "/api/v1/admin/users")]) {
+    assert.equal(items.length, 7);
     const deleted = items.filter(({ deletedAt }: { deletedAt: string | null }) => deletedAt !== null);
-    assert.deepEqual([items.length, ...pluck(deleted, "id", "deletedAt")], [7, [
-      ids.gone,
-      past.toISOString(),
-    ]]);
+    assert.deepEqual(pluck(deleted, "id", "deletedAt"), [[ids.gone, past.toISOString()]]);
   }
 });
 
@@ -129,19 +127,10 @@ Deno.test("search matches parts of email and names without case and accents, and
   }
 });
 
-Deno.test("lists are sorted without case and accents, in both directions", async () => {
-  const ascending: Record<string, string[]> = {
-    email: ALL,
-    firstName: ALL,
-    lastName: ["joao", "paused", "old", "bob", "reader", "ana"],
-  };
-  for (const [sortBy, expected] of Object.entries(ascending)) {
-    assert.deepEqual(await names(`sortBy=${sortBy}`), expected, sortBy);
-    const falling = `sortBy=${sortBy.toUpperCase()}&sortDirection=descending`;
-    assert.deepEqual(await names(falling), expected.toReversed());
-  }
-  assert.equal((await names("sortBy=lastLoginAt")).at(-1), "old");
-  assert.equal((await names("sortBy=lastLoginAt&sortDirection=Descending"))[0], "old");
+Deno.test("lists are sorted without case and accents", async () => {
+  const byLastName = ["joao", "paused", "old", "bob", "reader", "ana"];
+  assert.deepEqual(await names("sortBy=lastName"), byLastName);
+  assert.deepEqual(await names("sortBy=LASTNAME&sortDirection=descending"), byLastName.toReversed());
 });
 
 Deno.test("the admin list covers all tenants, or the one in tenantId", async () => {

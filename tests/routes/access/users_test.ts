@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
+import { pluck } from "../../support/answers.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
-import { atOnce, auditOf, codes, column, refused, statuses } from "./answers.ts";
+import { atOnce, codes, column, refused, statuses } from "./answers.ts";
 import { ADMIN, catalogRole, createUser, insertLink } from "./users.ts";
 
 const t = await setupShared();
@@ -18,19 +19,15 @@ async function linkElsewhere(userId: string): Promise<string> {
 const versionOf = async (userId: string) =>
   (await sql<{ v: number }[]>`select security_version as v from users where id = ${userId}`)[0]?.v;
 
-Deno.test("an update keeps omitted members, and ends tokens only if it changes isActive", async () => {
-  const id = await createUser(admin, { phoneNumber: "+351123", appIds: ["crm"] });
+Deno.test("an update ends tokens only if it changes isActive; of simultaneous ones of one version, one succeeds", async () => {
+  const id = await createUser(admin);
   const put = (body: object, headers = {}) => admin.put(path(id), body, headers);
-  const changed = await put({ firstName: " Bea ", lastName: null, phoneNumber: null });
-  const { firstName, lastName, phoneNumber, appIds } = changed.body;
-  assert.deepEqual([firstName, lastName, phoneNumber, appIds], ["Bea", "", null, ["crm"]]);
-  assert.equal(changed.headers.get("etag"), '"2"');
+  assert.equal((await put({ firstName: " Bea " })).body.firstName, "Bea");
   assert.equal(await versionOf(id), 1);
-  assert.equal((await put({ firstName: "Bea" })).headers.get("etag"), '"2"', "nothing differs");
   assert.equal((await put({ isActive: false })).body.isActive, false);
   assert.equal(await versionOf(id), 2);
   const answers = await atOnce(3, (n) => put({ firstName: `N${n}` }, { "if-match": '"3"' }));
-  assert.deepEqual(statuses(answers), [200, 412, 412], "of simultaneous changes of one version");
+  assert.deepEqual(statuses(answers), [200, 412, 412]);
 });
 
 Deno.test("a phone number that an older version stored stays until it is changed, then it must be international", async () => {
@@ -122,20 +119,15 @@ Deno.test("permissions and roles are those of the token's tenant; a deactivated 
 
 const rolesPath = (userId: string) => `${path(userId)}/roles`;
 
-Deno.test("replacing a user's roles in the tenant ends the user's tokens", async () => {
+Deno.test("replacing a user's roles in the tenant leaves those of other tenants alone", async () => {
   const admin = await t.actor({ role: "Admin" });
   const user = await t.actor({ role: "Visitor", tenantId: admin.tenantId ?? "" });
-  const elsewhere = await t.actor({ permissions: ["read:roles"] });
+  const elsewhere = await t.actor();
   await insertLink(t, user.userId, elsewhere.tenantId, elsewhere.roleId);
   const wanted = await catalogRole(t, "Admin", admin.tenantId);
-  const { status, body } = await admin.put(rolesPath(user.userId), { roleIds: [wanted, wanted] });
-  assert.equal(status, 200);
-  assert.deepEqual(body.map(({ name }: { name: string }) => name), ["Admin"]);
-  assert.equal((await user.get("/api/v1/roles")).status, 401);
-  const kept = await sql`select from user_tenant_roles where user_id = ${user.userId}`;
-  assert.equal(kept.length, 2, "the other tenant's role is left alone");
-  assert.equal((await admin.put(rolesPath(user.userId), { roleIds: [wanted] })).status, 200);
-  assert.equal((await auditOf(t, user.userId)).length, 1, "the same roles again change nothing");
+  const { body } = await admin.put(rolesPath(user.userId), { roleIds: [wanted, wanted] });
+  assert.deepEqual(pluck(body, "name"), ["Admin"]);
+  assert.equal((await sql`select from user_tenant_roles where user_id = ${user.userId}`).length, 2);
   assert.deepEqual((await admin.put(rolesPath(user.userId), { roleIds: [] })).body, []);
 });
 
@@ -152,10 +144,7 @@ Deno.test("a rejected assignment names the missing permissions and who can give 
   const alone = await give();
   refused(alone, 403, "ROLE_ASSIGNMENT_ESCALATION_BLOCKED");
   assert.deepEqual(alone.body.errors, ["approve:orders: the caller does not hold it"]);
-  assert.match(
-    alone.body.detail,
-    /have the permissions approve:orders, .* roles: any holder of admin:system\. /,
-  );
+  assert.match(alone.body.detail, /permissions approve:orders, .* roles: any holder of admin:system\. /);
   const able = await t.actor({ permissions: ["update:users"], tenantId: tenantId! });
   const unable = await t.actor({ permissions: ["read:users"], tenantId: tenantId! });
   await sql`insert into user_tenant_roles (user_id, tenant_id, role_id)
@@ -171,16 +160,4 @@ Deno.test("a rejected assignment names the missing permissions and who can give 
   const blind = await t.actor({ permissions: ["update:users"], tenantId: tenantId! });
   const answer = await blind.put(rolesPath(unable.userId), { roleIds: [ownRole] });
   assert.ok(!answer.body.detail.includes("@"), "emails of users need read:users");
-});
-
-Deno.test("roles are listed with their permissions, or only those with given ids", async () => {
-  const admin = await t.actor({ role: "Admin" });
-  const visitor = await catalogRole(t, "Visitor", admin.tenantId);
-  const { body } = await admin.get(`/api/v1/roles/with-permissions?ids=${visitor}`);
-  assert.equal(body.totalCount, 1);
-  assert.ok(body.items[0].permissions.some(({ code }: { code: string }) => code === "read:roles"));
-  const all = (await admin.get("/api/v1/roles/with-permissions?pageSize=100")).body;
-  assert.ok(all.totalCount >= 3);
-  const system = (await admin.get("/api/v1/roles/with-permissions?isSystemRole=false")).body;
-  assert.equal(system.totalCount, 0);
 });

@@ -2,11 +2,13 @@ import assert from "node:assert/strict";
 import { openBrowserSession } from "../../../domain/access/sign_in/browser_session.ts";
 import { openSession } from "../../../domain/access/sign_in/sessions.ts";
 import { mainPool, transact } from "../../../infra/postgres/postgres.ts";
+import { pluck } from "../../support/answers.ts";
 import type { HttpAnswer, HttpClient } from "../../support/http.ts";
 import { countLockWaits } from "../../support/lock_waits.ts";
 import { accepted, outcome, refused } from "../../support/outcomes.ts";
 import type { Actor } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
+import { catalogRole, insertLink } from "../access/users.ts";
 import { bearer, person, refresh, setupSignIns, signIn, withToken } from "./people.ts";
 
 const t = await setupSignIns();
@@ -52,10 +54,8 @@ async function cast() {
 type Cast = Awaited<ReturnType<typeof cast>>;
 
 async function permissionIds(...codes: string[]): Promise<string[]> {
-  const rows = await sql<
-    { id: string }[]
-  >`select id from permissions where tenant_id is null and code = any(${codes})`;
-  return rows.map(({ id }) => id);
+  const rows = await sql`select id from permissions where tenant_id is null and code = any(${codes})`;
+  return pluck([...rows], "id");
 }
 
 /** A caller in the same tenant who may change its roles and users. */
@@ -85,15 +85,11 @@ Deno.test("access tokens, refresh tokens and console sessions end together, and 
   await refused(ENDED, first.get("/auth/me"), refresh(t, first));
   const { location } = await visit(first, "users?search=x");
   assert.match(location, /\/console\/sign-in\?to=users%3Fsearch%3Dx&reason=access-changed$/);
-  for (
-    const [language, text] of [["en", "Your access changed. Sign in again."], [
-      "pt",
-      "Seu acesso mudou. Entre de novo.",
-    ]]
-  ) {
-    const page = await fetch(new URL(location, t.url), { headers: { "accept-language": language ?? "" } });
+  const texts = { en: "Your access changed. Sign in again.", pt: "Seu acesso mudou. Entre de novo." };
+  for (const [language, text] of Object.entries(texts)) {
+    const page = await fetch(new URL(location, t.url), { headers: { "accept-language": language } });
     const html = await page.text();
-    assert.ok(html.includes(text ?? ""), html);
+    assert.ok(html.includes(text), html);
     assert.ok(html.includes('action="sign-in?to=users%3Fsearch%3Dx"')); // then it returns to the page
   }
   await accepted(outsider.get("/auth/me"));
@@ -102,10 +98,11 @@ Deno.test("access tokens, refresh tokens and console sessions end together, and 
 });
 
 Deno.test("a change of a role's permissions ends the tokens of all its holders, and no others", async () => {
-  const [read = "", held = "", send = ""] = [
-    ...await permissionIds("read:roles"),
-    ...await permissionIds("read:users"),
-    ...await permissionIds("send:notifications"),
+  const ids = async (code: string) => (await permissionIds(code))[0] ?? "";
+  const [read, held, send] = [
+    await ids("read:roles"),
+    await ids("read:users"),
+    await ids("send:notifications"),
   ];
   const changes: [expected: string[], change: (admin: Actor, actors: Cast) => Promise<HttpAnswer>][] = [
     [["first", "fellow"], (admin, { first }) => admin.put(rolePath(first), { permissionIds: [held, read] })],
@@ -124,23 +121,18 @@ Deno.test("a change of a role's permissions ends the tokens of all its holders, 
 
 Deno.test("each change of a user's links ends only that user's sessions", async () => {
   const tenantId = await t.tenant();
-  const [visitor] = await sql`select id from roles where tenant_id = ${tenantId} and name = 'Visitor'`;
-  const roleId: string = visitor?.id;
+  const roleId = await catalogRole(t, "Visitor", tenantId);
   const third = await t.actor();
   const { first: { tenantId: home }, ...others } = await cast();
   const { same } = others;
   const admin = await t.actor({ tenantId: home!, role: "Admin" });
   const linked = async () => {
     const first = await t.actor({ tenantId: home!, permissions: ["read:users"] });
-    const actors = { first, ...others };
-    const own = { tenantId: first.tenantId, roleIds: [first.roleId], isDefault: true };
+    const own = { tenantId: home, roleIds: [first.roleId], isDefault: true };
     const other = { tenantId, roleIds: [roleId], isDefault: false };
-    await sql`insert into user_tenants (user_id, tenant_id) values (${first.userId}, ${tenantId})`;
-    await sql`insert into user_tenant_roles (user_id, tenant_id, role_id)
-      values (${first.userId}, ${tenantId}, ${roleId})`;
+    await insertLink(t, first.userId, tenantId, roleId);
     const matrix = (...tenants: unknown[]) => systemAdmin.put(userPath(first), { tenants });
-    const inside = `/api/v1/users/${first.userId}`;
-    return { actors, own, other, matrix, inside };
+    return { actors: { first, ...others }, own, other, matrix, inside: `/api/v1/users/${first.userId}` };
   };
   type Linked = Awaited<ReturnType<typeof linked>>;
   const changes: Record<string, (l: Linked) => Promise<HttpAnswer>> = {
@@ -218,10 +210,8 @@ Deno.test("changes that do not affect a user's permissions end no session", asyn
 Deno.test("deactivating, activating and deleting a tenant end the tokens of all users linked to it", async () => {
   const [off, gone, actors] = [await cast(), await cast(), await cast()];
   const everyone = ["first", "fellow", "same"];
-  assert.deepEqual(
-    await ended(off, () => systemAdmin.put(tenantPath(off.first), { isActive: false })),
-    everyone,
-  );
+  const deactivate = () => systemAdmin.put(tenantPath(off.first), { isActive: false });
+  assert.deepEqual(await ended(off, deactivate), everyone);
   assert.deepEqual(await ended(gone, () => systemAdmin.delete(tenantPath(gone.first))), everyone);
   const { same, outsider } = actors;
   await sql`insert into user_tenants (user_id, tenant_id) values (${same.userId}, ${await t.tenant()})`;

@@ -1,16 +1,22 @@
 import assert from "node:assert/strict";
+import { decodeJwt } from "jose";
 import { newId } from "../../../domain/shared/ids.ts";
 import { CLIENT_SECRET } from "../../support/oidc.ts";
-import { accepted, refused } from "../../support/outcomes.ts";
+import { accepted, outcome, refused } from "../../support/outcomes.ts";
+import { addApp, finish } from "./factors.ts";
 import { OpenIdTest, PUBLIC_URL } from "./openid.ts";
 import { failSignIns, person, refresh, signIn, withToken } from "./people.ts";
 
 const world = await OpenIdTest.start();
-const { t, provider, run, known } = world;
+const { t, provider, begin, run, known } = world;
 const { sql } = t.steward.platform;
 const UNVERIFIED = "403 OIDC_EMAIL_UNVERIFIED_FORBIDDEN";
 const UNKNOWN = "403 OIDC_USER_UNKNOWN_FORBIDDEN";
 const LOCKED = "401 ACCOUNT_LOCKED_UNAUTHORIZED";
+const INVALID = "400 OIDC_HANDOVER_INVALID";
+
+const exchange = (code?: string, deviceToken?: string) =>
+  t.nobody.post("/api/v1/auth/oidc/exchange", { code, deviceToken });
 
 /** A new account of the provider. @returns its login */
 function account(claims: Record<string, unknown> = {}): string {
@@ -123,19 +129,19 @@ Deno.test("a locked account cannot sign in with a provider either, except from a
   const { user, login } = await known();
   const browser = world.newBrowser();
   const here = async () => await accepted(world.finish(await world.begin("corp", {}, browser), login));
-  const exchange = async (deviceToken?: string) => {
+  const by = async (deviceToken?: string) => {
     const [, code] = (await run(login, "corp", { returnTo: "/welcome" })).location.split("#code=");
-    return await t.nobody.post("/api/v1/auth/oidc/exchange", { code, deviceToken });
+    return await exchange(code, deviceToken);
   };
   const { deviceToken } = await here();
-  const { deviceToken: other } = await accepted(exchange());
+  const { deviceToken: other } = await accepted(by());
   for (const token of [deviceToken, other]) assert.match(token, /^[\w-]{43}$/);
   await failSignIns(t, user.email, 5);
   assert.equal((await here()).deviceToken, deviceToken, "by its cookie");
-  assert.equal((await accepted(exchange(other))).deviceToken, other, "by its token");
-  await refused(LOCKED, exchange("A".repeat(43)), exchange());
+  assert.equal((await accepted(by(other))).deviceToken, other, "by its token");
+  await refused(LOCKED, by("A".repeat(43)), by());
   await failSignIns(t, user.email, 5, { deviceToken: other });
-  await refused(LOCKED, exchange(other)); // after wrong passwords of its own
+  await refused(LOCKED, by(other)); // after wrong passwords of its own
   await here(); // another device of the user
 
   await sql`update users set lockout_expires_at = now() + interval '10 minutes' where id = ${user.id}`;
@@ -153,4 +159,98 @@ Deno.test("unknown providers are not found; one that is down, or rejects the cli
   await refused("404 OIDC_PROVIDER_NOT_FOUND", ...unknown);
   const { login } = await known();
   await refused("503 OIDC_PROVIDER_UNAVAILABLE", t.nobody.get(`${path}/away`), run(login, "misconfigured"));
+});
+
+Deno.test("with returnTo the browser is redirected with a code, which can be exchanged for tokens once", async () => {
+  const { user, login } = await known();
+  const returnTo = "https://app.test/signed-in?next=%2Fhome";
+  const answer = await run(login, "corp", { returnTo: `${returnTo}#old` });
+  assert.equal(answer.status, 303);
+  const [before, code] = answer.location.split("#code=");
+  assert.equal(before, returnTo);
+  const answers = await Promise.all([1, 2].map(() => exchange(code)));
+  const [good, ...more] = answers.filter(({ status }) => status === 200);
+  assert.deepEqual([good?.body.user.id, more], [user.id, []]);
+  await accepted(withToken(t, good?.body.accessToken).get("/auth/me"));
+  await refused(INVALID, exchange(code));
+});
+
+Deno.test("with returnTo errors are redirected too, and an expired code is rejected", async () => {
+  const returnTo = "/welcome";
+  const { status, location } = await run(account(), "corp", { returnTo });
+  const expected = "https://steward.test/welcome#error=OIDC_USER_UNKNOWN_FORBIDDEN";
+  assert.deepEqual([status, location], [303, expected]);
+  const [, code] = (await run((await known()).login, "corp", { returnTo })).location.split("#code=");
+  await sql`update oidc_handovers set expires_at = now()`;
+  await refused(INVALID, exchange(code));
+});
+
+Deno.test("the service redirects only to its own and configured origins", async () => {
+  const evil = [
+    "https://evil.test/",
+    "//evil.test/",
+    "/\\evil.test/",
+    "https://app.test@evil.test/",
+    "https://user:word@app.test/",
+    "http://app.test/",
+    "javascript:alert(1)",
+    "/\t/evil.test",
+  ];
+  for (const returnTo of evil) {
+    const answer = await t.nobody.get(`/api/v1/auth/oidc/corp?${new URLSearchParams({ returnTo })}`);
+    assert.equal(await outcome(answer), "400 VALIDATION_ERROR", returnTo);
+    assert.match(answer.body.errors[0], /^returnTo: /);
+  }
+  for (const returnTo of ["/x", "https://steward.test/y", "http://localhost:3000/", "HTTPS://APP.TEST"]) {
+    await begin("corp", { returnTo });
+  }
+});
+
+/** The provider says from now on how it signed users in. */
+function saying(amr: unknown): void {
+  provider.tamper = async (tokens) => {
+    tokens.id_token = await provider.signIdToken({ ...decodeJwt(String(tokens.id_token)), amr });
+  };
+}
+
+/** A user of a tenant that requires a second factor. */
+async function strictUser() {
+  const { user, login } = await known();
+  await accepted(t.systemAdmin.put(`/api/v1/tenants/${user.tenantId}`, { requireSecondFactor: true }));
+  return { ...user, login };
+}
+
+Deno.test("a tenant that requires a second factor accepts a provider's sign-in only if the ID token says so", async () => {
+  const { login } = await strictUser();
+  for (const amr of [undefined, "mfa", ["not-mfa"], ["pwd", "mfa"]]) {
+    saying(amr);
+    const { accessToken } = await accepted(run(login));
+    const expected = String(amr) === "pwd,mfa" ? "200" : "403 SECOND_FACTOR_REQUIRED";
+    assert.equal(await outcome(withToken(t, accessToken).get("/auth/me")), expected, JSON.stringify(amr));
+  }
+});
+
+Deno.test("who removes the last factor is limited, unless the provider itself proved two factors", async () => {
+  const { id, login } = await strictUser();
+  const signedIn = async () => withToken(t, (await accepted(run(login))).accessToken);
+  const added = await signedIn();
+  const isLimited = async (client = added) => (await accepted(client.get("/auth/factors"))).isLimited;
+  assert.equal(await isLimited(), true);
+  const { app, factorId } = await addApp(added, { now: Date.now, step: 0 });
+  const allowCodesAgain = () => sql`update user_factors set last_step = null where user_id = ${id}`;
+  assert.equal(await isLimited(), false);
+
+  const asked = await run(login);
+  await allowCodesAgain();
+  const both = await accepted(finish(t, asked.body.factorToken, { code: app.code() }));
+  saying(["mfa"]);
+  const proved = await signedIn();
+  const stepped = await accepted(proved.post("/auth/step-up", { code: app.code(1) }));
+  assert.deepEqual(stepped.amr, ["fed", "mfa", "otp"]);
+
+  await allowCodesAgain();
+  await accepted(added.send("DELETE", `/auth/factors/${factorId}`, { code: app.code() }), 204);
+  assert.equal(await isLimited(), true, "the factor was added in the session");
+  assert.equal(await isLimited(withToken(t, both.accessToken)), true, "the factor finished the sign-in");
+  assert.equal(await isLimited(proved), false, "the provider proved it");
 });

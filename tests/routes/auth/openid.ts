@@ -21,6 +21,15 @@ export interface Outcome extends HttpAnswer {
   location: string;
 }
 
+/** Reads an answer to a browser: JSON, or a page. */
+export async function readOutcome(response: Response): Promise<Outcome> {
+  const text = await response.text();
+  const { status, headers } = response;
+  const isJson = /json/.test(headers.get("content-type") ?? "");
+  const body = isJson && text ? JSON.parse(text) : text;
+  return { status, headers, location: headers.get("location") ?? "", body };
+}
+
 let provider: Promise<OidcProvider> | undefined;
 
 async function startProvider(): Promise<OidcProvider> {
@@ -76,12 +85,8 @@ export class OpenIdTest {
     new URL(await browser.signIn(authorizationUrl.href, login));
 
   /** Sends the browser back to Steward. */
-  comeBack = async ({ browser }: Pick<Flow, "browser">, callback: URL | string): Promise<Outcome> => {
-    const response = await browser.visit(String(callback));
-    const text = await response.text();
-    const { status, headers } = response;
-    return { status, headers, location: headers.get("location") ?? "", body: text ? JSON.parse(text) : null };
-  };
+  comeBack = async ({ browser }: Pick<Flow, "browser">, callback: URL | string): Promise<Outcome> =>
+    await readOutcome(await browser.visit(String(callback)));
 
   /** Signs in at the provider and comes back. */
   finish = async (flow: Flow, login: string): Promise<Outcome> =>

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { newId } from "../../../domain/shared/ids.ts";
+import { has, pluck } from "../../support/answers.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
 import {
   failSignIns,
@@ -38,21 +38,12 @@ Deno.test("a deactivated link to the platform tenant gives nothing in the profil
 });
 
 Deno.test("users can change their own names and number, and nothing else of themselves", async () => {
-  const { id, email, me } = await signedIn(t);
+  const { email, me } = await signedIn(t);
   const names = { firstName: "Ada", lastName: "Lovelace ✓", phoneNumber: "+3511" };
   const more = { email: "other@example.test", isActive: false, appIds: ["x"] };
-  const changed = await me.put(ME, { ...names, firstName: " Ada ", ...more });
-  const { firstName, lastName, phoneNumber, appIds } = (await accepted(changed)).user;
-  assert.deepEqual({ firstName, lastName, phoneNumber }, names);
-  assert.deepEqual([changed.body.user.email, appIds], [email, []]);
-  assert.equal(changed.headers.get("etag"), '"2"');
-  const partly = await accepted(me.put(ME, { phoneNumber: null }));
-  assert.deepEqual([partly.user.firstName, partly.user.phoneNumber], ["Ada", null]);
-  const [audited] = await sql`select a.actor_id, a.action, v.before, v.after
-    from audit_log a join audit_values v on v.audit_id = a.id where target_id = ${id} order by id limit 1`;
-  const { actorId, action, before, after } = audited ?? {};
-  assert.deepEqual([actorId, action, before.firstName, after.firstName], [id, "user.update", "Some", "Ada"]);
-  assert.equal((await me.put(ME, { firstName: "Ada" })).headers.get("etag"), '"3"', "nothing changed");
+  const { user } = await accepted(me.put(ME, { ...names, firstName: " Ada ", ...more }));
+  has(user, { ...names, email, appIds: [] });
+  await accepted(me.get(ME)); // still active
 });
 
 Deno.test("changing the password ends the other sessions and keeps the caller's", async () => {
@@ -103,20 +94,15 @@ Deno.test("users list their own open sessions, newest first, and can end any of 
   const theirs = await t.actor();
   const path = "/api/v1/auth/sessions";
   const sessions = await accepted(second.get(path));
-  assert.deepEqual(
-    sessions.map((each: { isCurrent: boolean; userAgent: string }) => each.isCurrent || each.userAgent),
-    [true, "First"],
-  );
+  assert.deepEqual(pluck(sessions, "isCurrent"), [true, false]);
+  assert.equal(sessions[1].userAgent, "First");
   const [current, other] = sessions;
   assert.deepEqual([current.amr, current.authenticatedAt], [["pwd"], current.createdAt]);
   await accepted(second.delete(`${path}/${other.id}`), 204);
   await refused("401 TOKEN_REVOKED", withToken(t, first.accessToken).get(ME));
   assert.equal((await accepted(second.get(path))).length, 1);
   const [foreign] = await accepted(theirs.get(path));
-  await refused(
-    "404 SESSION_NOT_FOUND",
-    ...[foreign.id, newId()].map((id) => second.delete(`${path}/${id}`)),
-  );
+  await refused("404 SESSION_NOT_FOUND", second.delete(`${path}/${foreign.id}`));
   await accepted(theirs.get(ME));
   await accepted(second.delete(`${path}/${current.id}`), 204);
   await refused("401 TOKEN_REVOKED", second.get(ME));

@@ -127,11 +127,8 @@ Deno.test("a lockout after wrong passwords does not keep the holder of a passkey
 
 Deno.test("a new passkey is refused with a wrong origin, site, challenge, attestation, or without user verification", async () => {
   const [{ me }, other] = [await signedIn(t), await signedIn(t)];
-  const certificates = new Map<string, unknown>([
-    ["alg", -7],
-    ["sig", new Uint8Array(8)],
-    ["x5c", [new Uint8Array(8)]],
-  ]);
+  const [sig, x5c] = [new Uint8Array(8), [new Uint8Array(8)]];
+  const certificates = new Map<string, unknown>(Object.entries({ alg: -7, sig, x5c }));
   const wrong: [mistake: RegExp, faults: Faults, attestation?: [string, unknown]][] = [
     ...FAULTS.map((faults): [RegExp, Faults] => [/^passkey: /, faults]),
     [/attestation/, {}, ["packed", certificates]], // nothing is fetched for it

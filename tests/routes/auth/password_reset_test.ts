@@ -9,11 +9,9 @@ const NEW = "a new and better one";
 const INVALID = "400 RESET_TOKEN_INVALID";
 
 const tokenFor = (email: string) => resetTokenFor(t, email);
-const forgot = (email: string, more = {}, headers = {}) =>
-  withJobs(
-    t,
-    () => accepted(t.nobody.post("/api/v1/auth/forgot-password", { email, ...more }, headers), 202),
-  );
+const ask = (email: string, more = {}, headers = {}) =>
+  accepted(t.nobody.post("/api/v1/auth/forgot-password", { email, ...more }, headers), 202);
+const forgot = (...asked: Parameters<typeof ask>) => withJobs(t, () => ask(...asked));
 const reset = (token: string, newPassword = NEW) =>
   t.nobody.post("/api/v1/auth/reset-password", { token, newPassword });
 

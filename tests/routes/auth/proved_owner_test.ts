@@ -32,10 +32,8 @@ async function addAccess(user: Person) {
     select h.role_id, p.id from user_tenant_roles h, permissions p
     where h.user_id = ${user.id} and p.code = 'manage:api-keys' and p.tenant_id is null`;
   const client = await clientOf(user);
-  const { key } = await accepted(
-    client.post("/api/v1/api-keys", { name: "Mine", permissions: ["read:users"] }),
-    201,
-  );
+  const ofKey = { name: "Mine", permissions: ["read:users"] };
+  const { key } = await accepted(client.post("/api/v1/api-keys", ofKey), 201);
   const device = { token: newId(), platform: "Android" };
   await accepted(client.post(`/api/v1/user-notifications/devices?userId=${user.id}`, device), 200);
   const lure = await makeClient(t.systemAdmin, { kind: "public", firstParty: false });
@@ -72,11 +70,8 @@ async function reset(email: string): Promise<void> {
 
 async function invitationTo(email: string): Promise<string> {
   const inviter = await t.actor({ permissions: ["create:users"] });
-  return await tokenOf(
-    t,
-    email,
-    () => inviter.post("/api/v1/users/invite", { email, roleIds: [inviter.roleId] }),
-  );
+  const invitation = { email, roleIds: [inviter.roleId] };
+  return await tokenOf(t, email, () => inviter.post("/api/v1/users/invite", invitation));
 }
 
 Deno.test("the first sign-in by a provider removes what somebody else has added before, the next ones nothing", async () => {

@@ -1,7 +1,6 @@
 // A service whose tenant signs in by its own SAML provider.
 import assert from "node:assert/strict";
 import { newId } from "../../../domain/shared/ids.ts";
-import type { HttpAnswer } from "../../support/http.ts";
 import { Browser } from "../../support/oidc.ts";
 import { accepted } from "../../support/outcomes.ts";
 import {
@@ -13,8 +12,8 @@ import {
   type SamlKey,
 } from "../../support/saml.ts";
 import { type Actor, setupShared, type TestService } from "../../support/setup.ts";
+import { type Outcome, PUBLIC_URL, readOutcome } from "./openid.ts";
 
-export const PUBLIC_URL = "https://steward.test/base";
 const ISSUER = "https://idp.test/metadata";
 
 /** A sign-in that was redirected to the provider. */
@@ -80,27 +79,15 @@ export class SamlTest {
     }, this.key);
 
   /** Brings an answer as the provider's page does: by a form without cookies. */
-  post = async (xml: string): Promise<HttpAnswer & { location: string }> =>
-    await this.#read(await this.newBrowser().visit(`${this.at}/acs`, { SAMLResponse: base64(xml) }));
+  post = async (xml: string): Promise<Outcome> =>
+    await readOutcome(await this.newBrowser().visit(`${this.at}/acs`, { SAMLResponse: base64(xml) }));
 
   /** Brings an answer, and follows the redirect with the browser of the sign-in. */
   finish = async ({ browser }: Pick<SamlFlow, "browser">, xml: string) => {
     const { status, location, body } = await this.post(xml);
     assert.equal(status, 303, JSON.stringify(body));
-    return await this.#read(await browser.visit(location));
+    return await readOutcome(await browser.visit(location));
   };
-
-  async #read(response: Response) {
-    const text = await response.text();
-    const { status, headers } = response;
-    const isJson = /json/.test(headers.get("content-type") ?? "");
-    return {
-      status,
-      headers,
-      location: headers.get("location") ?? "",
-      body: isJson && text ? JSON.parse(text) : text,
-    };
-  }
 }
 
 /** The values of a page's hidden fields. */

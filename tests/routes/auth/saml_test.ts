@@ -3,7 +3,8 @@ import { newId } from "../../../domain/shared/ids.ts";
 import { accepted, outcome, refused } from "../../support/outcomes.ts";
 import { hasOpenssl, makeSamlKey } from "../../support/saml.ts";
 import { withToken } from "./people.ts";
-import { PUBLIC_URL, SamlTest } from "./saml.ts";
+import { PUBLIC_URL } from "./openid.ts";
+import { SamlTest } from "./saml.ts";
 
 const w = hasOpenssl ? await SamlTest.start() : null;
 const STATE = "400 OIDC_STATE_INVALID";
@@ -26,9 +27,8 @@ check("a signed answer opens a session that is good in the provider's tenant", a
   const flow = await w.begin();
   const nameId = email(w);
   const attributes = { givenName: ["Ana"], sn: ["Souza"], groups: ["one"] };
-  const { user, tenant, accessToken } = await accepted(
-    w.finish(flow, answer(flow.requestId, { nameId, attributes })),
-  );
+  const signedInOnce = w.finish(flow, answer(flow.requestId, { nameId, attributes }));
+  const { user, tenant, accessToken } = await accepted(signedInOnce);
   assert.deepEqual([user.email, user.firstName, user.lastName], [nameId, "Ana", "Souza"]);
   assert.equal(tenant.id, admin.tenantId);
   await accepted(withToken(t, accessToken).get("/auth/me"));
@@ -49,10 +49,7 @@ check("an answer works once, and only in the browser that started the sign-in", 
   const before = await kept(w);
   await refused(STATE, post(xml));
   const stranger = await w.newBrowser().visit(location);
-  assert.equal(
-    await outcome({ status: stranger.status, body: await stranger.json() }),
-    STATE,
-  );
+  await refused(STATE, { status: stranger.status, body: await stranger.json() });
   assert.deepEqual(await kept(w), before);
   assert.equal((await flow.browser.visit(location)).status, 200);
   await refused(STATE, post(xml));
@@ -73,10 +70,8 @@ check("a bad answer leaves no session and no user, and says what was expected", 
   await refused(STATE, post(answer(flow.requestId)));
   const app = await begin({ returnTo: "/welcome" });
   const forged = answer(app.requestId).replace("<saml:NameID", '<saml:NameID x="y"');
-  assert.equal(
-    (await finish(app, forged)).location,
-    `https://steward.test/welcome#error=OIDC_REFUSED_UNAUTHORIZED`,
-  );
+  const { location } = await finish(app, forged);
+  assert.equal(location, "https://steward.test/welcome#error=OIDC_REFUSED_UNAUTHORIZED");
   const corrected = await begin();
   await post(answer(corrected.requestId, { recipient: "https://other.test" }));
   await accepted(finish(corrected, answer(corrected.requestId, { nameId: email(w) })));
@@ -119,7 +114,7 @@ check("a disabled provider signs nobody in; a test of it shows what came and kee
   const failed = await finish(failing, answer(failing.requestId, { issuer: "https://other.test" }));
   assert.match(
     failed.body,
-    /A sign-in would be refused.*expected the Issuer https:\/\/idp.test\/metadata; found https:\/\/other.test/s,
+    /would be refused.*the Issuer https:\/\/idp.test\/metadata; found https:\/\/other/s,
   );
   assert.deepEqual(await kept(w), before);
   const metadata = await newBrowser().visit(`${at}/metadata`);

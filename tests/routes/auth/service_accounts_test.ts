@@ -5,12 +5,10 @@ import { setupTwoInstances } from "../../support/two_instances.ts";
 import { inTenant, makeAccount, MANAGE, PATH, program, USERS } from "./service_accounts.ts";
 
 const { here, there } = await setupTwoInstances();
-const { sql } = here.steward.platform;
 const { systemAdmin, platformTenantId } = here;
 const FORBIDDEN = "403 TENANT_FORBIDDEN";
 const ESCALATED = "403 ROLE_ASSIGNMENT_ESCALATION_BLOCKED";
 const UNKNOWN = "404 SERVICE_ACCOUNT_NOT_FOUND";
-const REVOKED = "409 SERVICE_ACCOUNT_REVOKED_CONFLICT";
 
 const makerOf = (...permissions: string[]) => here.actor({ permissions: [MANAGE, ...permissions] });
 const maker = () => makerOf("read:users", "create:users", "read:roles");
@@ -27,20 +25,13 @@ async function assertBoth(
 const usersAtBoth = (expected: string, secret: string, tenant: string | null) =>
   assertBoth(expected, (at) => usersOf(secret, tenant, at));
 
-Deno.test("a service account of one tenant acts there and nowhere else, with only its own permissions", async () => {
+Deno.test("an account must name the tenant, and is not tied to the user who made it", async () => {
   const by = await maker();
-  const { id, clientId, secret, start } = await makeAccount(by);
-  assert.match(secret, /^sk_[\w-]{43}$/);
+  const { clientId, secret } = await makeAccount(by);
   assert.match(clientId, /^sa_[\w-]{22}$/);
-  assert.ok(secret.startsWith(start));
-  assert.equal((await accepted(usersOf(secret, by.tenantId))).items[0].id, by.userId);
-  await refused(FORBIDDEN, usersOf(secret, crypto.randomUUID()), usersOf(secret, platformTenantId));
-  await refused("403 FORBIDDEN", program(here, secret).get(USERS)); // the tenant must be named
-  await refused("403 MISSING_PERMISSION", program(here, secret).get("/api/v1/roles", inTenant(by.tenantId)));
-  const [row] = await sql`select encode(hash, 'hex') as hash from service_accounts where id = ${id}`;
-  assert.ok(row && !secret.includes(row.hash));
+  await refused("403 FORBIDDEN", program(here, secret).get(USERS));
   await accepted(systemAdmin.delete(`/api/v1/admin/users/${by.userId}`));
-  await accepted(usersOf(secret, by.tenantId)); // it is not tied to the user who made it
+  await accepted(usersOf(secret, by.tenantId));
 });
 
 Deno.test("an account of all tenants acts in new tenants at once, not in the platform tenant, without any link", async () => {
@@ -85,17 +76,6 @@ Deno.test("other tenants, and all tenants, need admin:system", async () => {
   for (const tenant of [other, by.tenantId]) await accepted(usersOf(secret, tenant));
 });
 
-Deno.test("a maker cannot give permissions they do not hold, nor platform reach in single tenants", async () => {
-  const by = await makerOf("read:users");
-  const create = (actor: Actor, permissions: string[], tenants: unknown = [by.tenantId]) =>
-    actor.post(PATH, { name: "x", permissions, tenants });
-  await refused(ESCALATED, create(by, ["read:users", "delete:users"]), create(by, ["no:such"]));
-  await refused("404 PERMISSION_NOT_FOUND", create(systemAdmin, ["no:such"]));
-  await refused(ESCALATED, create(systemAdmin, ["purge:files"], "all"));
-  const reaching = await create(systemAdmin, ["manage:all-users"]);
-  assert.deepEqual(Object.keys(reaching.body.errors), ["permissions"]);
-});
-
 Deno.test("permissions with platform reach count without a tenant, on the routes of all tenants", async () => {
   const tenant = await here.tenant();
   const make = async (...permissions: string[]) =>
@@ -108,6 +88,8 @@ Deno.test("permissions with platform reach count without a tenant, on the routes
   const operator = await make("admin:system");
   await accepted(program(here, operator).get("/api/v1/jobs"));
   await refused("403 MISSING_PERMISSION", usersOf(operator, tenant)); // not inside a tenant
+  const account = { name: "x", permissions: ["manage:all-users"], tenants: [tenant] };
+  assert.deepEqual(Object.keys((await systemAdmin.post(PATH, account)).body.errors), ["permissions"]);
 });
 
 Deno.test("an account of several tenants is managed by a system administrator only", async () => {
@@ -116,32 +98,6 @@ Deno.test("an account of several tenants is managed by a system administrator on
   const one = `${PATH}/${id}`;
   await refused(UNKNOWN, by.get(one), by.put(one, { name: "x" }), by.post(`${one}/rotate`), by.delete(one));
   assert.equal((await accepted(systemAdmin.get(one))).tenants.length, 2);
-});
-
-Deno.test("the audit log names the account that acted, and shows what was done to it; no log has its secret", async () => {
-  const by = await maker();
-  const path = (id: string) => `${PATH}/${id}`;
-  const { id, secret } = await makeAccount(by, {
-    name: "Importer",
-    permissions: ["create:users", "read:users"],
-  });
-  const user = { email: `${crypto.randomUUID()}@example.test`, password: "correct horse battery staple" };
-  await accepted(program(here, secret).post(USERS, user, inTenant(by.tenantId)), 201);
-  await accepted(by.put(path(id), { name: "Importer 2" }));
-  await accepted(by.post(`${path(id)}/rotate`));
-  await accepted(systemAdmin.delete(path(id)));
-  const { items } = await accepted(by.get("/api/v1/audit-log"));
-  const rows = items.map((item: Record<string, string>) => [item.action, item.actorId, item.serviceAccount]);
-  assert.deepEqual(rows, [
-    ["serviceAccount.revoke", systemAdmin.userId, null],
-    ["serviceAccount.rotate", by.userId, null],
-    ["serviceAccount.update", by.userId, null],
-    ["user.create", id, "Importer 2"],
-    ["serviceAccount.create", by.userId, null],
-  ]);
-  const used = await accepted(by.get(path(id)));
-  assert.equal(used.lastUsedIp, "127.0.0.1");
-  assert.ok(![items, used, here.logs].some((shown) => JSON.stringify(shown).includes(secret)));
 });
 
 Deno.test("jobs that run with the rights of a user are refused to an account; other jobs name it as their maker", async () => {
@@ -176,21 +132,6 @@ Deno.test("PUT is effective at once on all instances and checks what it gives li
   await refused(UNKNOWN, by.get(`${PATH}/${id}`)); // now it also acts elsewhere
 });
 
-Deno.test("rotating replaces the secret at once; who lacks a permission of the account cannot get its secret", async () => {
-  const by = await maker();
-  const { id, clientId, secret } = await makeAccount(by);
-  await usersAtBoth("200", secret, by.tenantId);
-  const path = `${PATH}/${id}/rotate`;
-  await refused(
-    ESCALATED,
-    (await here.actor({ tenantId: by.tenantId ?? "", permissions: [MANAGE] })).post(path),
-  );
-  const rotated = await accepted(by.post(path), 200);
-  assert.deepEqual([rotated.id, rotated.clientId], [id, clientId]);
-  await usersAtBoth("401 TOKEN_INVALID", secret, by.tenantId);
-  await usersAtBoth("200", rotated.secret, by.tenantId);
-});
-
 Deno.test("a deleted permission or tenant is lost at once; the account can still get a new secret and be moved", async () => {
   const [one, two] = [await here.tenant(), await here.tenant()];
   const code = `approve:r${crypto.randomUUID()}`;
@@ -214,23 +155,6 @@ Deno.test("a deleted permission or tenant is lost at once; the account can still
   assert.deepEqual(moved.permissions, ["read:users"]);
 });
 
-Deno.test("a revoked account is refused at once on all instances, and can neither be changed nor rotated", async () => {
-  const by = await maker();
-  const { id, secret } = await makeAccount(by);
-  const path = `${PATH}/${id}`;
-  const calls = [here, there, here, there].map((at) => outcome(usersOf(secret, by.tenantId, at)));
-  await accepted(by.delete(path), 204); // races with requests: each succeeds or is refused
-  for (const call of calls) assert.ok(["200", "401 TOKEN_REVOKED"].includes(await call), await call);
-  await usersAtBoth("401 TOKEN_REVOKED", secret, by.tenantId);
-  const revoked = await accepted(by.get(path));
-  assert.equal(revoked.revokedBy, by.userId);
-  await accepted(by.delete(path), 204);
-  assert.deepEqual(await accepted(by.get(path)), revoked);
-  await refused(REVOKED, by.put(path, { name: "y" }), by.post(`${path}/rotate`));
-  assert.deepEqual((await accepted(by.get(PATH))).items, []);
-  assert.equal((await accepted(by.get(`${PATH}?includeDeleted=true`))).items.length, 1);
-});
-
 Deno.test("an account that is moved leaves an audit row in its old tenant and in its new one", async () => {
   const [one, two] = [await maker(), await maker()];
   const { id } = await makeAccount(one);
@@ -242,9 +166,6 @@ Deno.test("an account that is moved leaves an audit row in its old tenant and in
   const moved = [[one.tenantId], [two.tenantId]];
   assert.deepEqual([await rowsOf(one), await rowsOf(two)], [[moved], [moved]]);
   await move("all");
-  assert.deepEqual(
-    await rowsOf(two),
-    [[[two.tenantId], "all"], moved],
-    "also if it acts in more tenants now",
-  );
+  const everywhere = [[two.tenantId], "all"];
+  assert.deepEqual(await rowsOf(two), [everywhere, moved], "also if it acts in more tenants then");
 });

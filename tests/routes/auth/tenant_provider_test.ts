@@ -1,24 +1,79 @@
+// Tenants sign in by their own OpenID provider.
 import assert from "node:assert/strict";
+import { newId } from "../../../domain/shared/ids.ts";
+import { pluck } from "../../support/answers.ts";
+import { type Account, Browser, CLIENT_SECRET, startOidcProvider } from "../../support/oidc.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
+import { type Actor, setupShared } from "../../support/setup.ts";
 import { addApp } from "./factors.ts";
+import { type Outcome, PUBLIC_URL, readOutcome } from "./openid.ts";
 import { failSignIns, person, signedIn, signIn, withToken } from "./people.ts";
-import { PUBLIC_URL, TenantProviderTest } from "./tenant_provider.ts";
 
-const READER = ["read:users", "read:roles"];
-const w = await TenantProviderTest.start([...READER, "create:roles", "update:roles"]);
-const { t, run, account, companies: [company, other] } = w;
+const t = await setupShared({ PUBLIC_URL, OUTBOUND_ALLOW: "127.0.0.1" });
 const { sql } = t.steward.platform;
+const startUrl = (providerId: string) => `${PUBLIC_URL}/api/v1/auth/oidc/${providerId}`;
+
+/** A new tenant with an administrator, a verified domain, and a provider, which is a client of the server below. */
+async function newCompany() {
+  const permissions = ["manage:sign-in", "read:users", "read:roles", "create:roles", "update:roles"];
+  const admin = await t.actor({ permissions });
+  const given = { kind: "Oidc", name: "Id", issuer: "https://id.example.com", clientId: "basic" };
+  const { id: providerId } = await accepted(admin.post("/api/v1/sign-in-providers", given), 201);
+  const domain = `${newId()}.example.com`;
+  await verify(admin, domain);
+  return { admin, tenantId: admin.tenantId ?? "", domain, providerId: providerId as string };
+}
+
+async function verify(admin: Actor, name: string): Promise<void> {
+  const { id } = await accepted(admin.post("/api/v1/sign-in-domains", { name }), 201);
+  await sql`update sign_in_domains set status = 'Verified' where id = ${id}`;
+}
+
+const [company, other] = [await newCompany(), await newCompany()];
+const provider = await startOidcProvider({
+  redirectUris: [company, other].map(({ providerId }) => `${startUrl(providerId)}/callback`),
+});
+Deno.test.afterAll(() => provider.stop());
+for (const { admin, providerId } of [company, other]) {
+  const at = `/api/v1/sign-in-providers/${providerId}`;
+  await accepted(admin.put(at, { issuer: provider.issuer, clientSecret: CLIENT_SECRET }));
+  await accepted(admin.post(`${at}/enable`));
+}
 const { admin, tenantId, domain, providerId } = company;
 const at = `/api/v1/sign-in-providers/${providerId}`;
 const UNKNOWN = "403 OIDC_USER_UNKNOWN_FORBIDDEN";
 const STATE = "400 OIDC_STATE_INVALID";
 
+/** A new account of the server. @returns its login */
+function account(domain: string, claims: Account = {}): string {
+  const login = `account-${newId()}`;
+  provider.accounts.set(login, { email: `${login}@${domain}`, ...claims });
+  return login;
+}
+
+const newBrowser = () => new Browser({ [PUBLIC_URL]: t.url });
+
+/** Starts at a URL of the service, signs in at the server, and returns the URL that leads back. */
+async function back(login: string, startUrl: string, browser: Browser): Promise<string> {
+  const started = await browser.visit(startUrl);
+  assert.equal(started.status, 302, await started.text());
+  return await browser.signIn(started.headers.get("location") ?? "", login);
+}
+
+const comeBack = async (callback: string, browser: Browser) =>
+  await readOutcome(await browser.visit(callback));
+
+/** A whole sign-in. */
+async function run(login: string, providerId: string, query: Record<string, string> = {}): Promise<Outcome> {
+  const browser = newBrowser();
+  const url = `${startUrl(providerId)}?${new URLSearchParams(query)}`;
+  return await comeBack(await back(login, url, browser), browser);
+}
+
 const rolesOf = async (userId: string): Promise<string[]> => {
-  const rows = await sql<
-    { name: string }[]
-  >`select r.name from user_tenant_roles h join roles r on r.id = h.role_id
+  const rows = await sql`select r.name from user_tenant_roles h join roles r on r.id = h.role_id
     where h.user_id = ${userId} and h.tenant_id = ${tenantId} order by r.name`;
-  return rows.map(({ name }) => name);
+  return pluck([...rows], "name");
 };
 
 const role = async (name: string, permission = "read:users"): Promise<string> => {
@@ -45,14 +100,10 @@ Deno.test("a person of a verified domain becomes a user with the provider's role
   assert.deepEqual(await rolesOf(user.id), ["Member"]);
   const [row] = await sql`select u.password_hash, s.provider_id, s.only_tenant_id, s.amr from users u
     join sessions s on s.user_id = u.id where u.id = ${user.id}`;
-  assert.deepEqual({ ...row }, {
-    passwordHash: null,
-    providerId,
-    onlyTenantId: tenantId,
-    amr: ["fed", "mfa"],
-  });
+  const expected = { passwordHash: null, providerId, onlyTenantId: tenantId, amr: ["fed", "mfa"] };
+  assert.deepEqual({ ...row }, expected);
   await accepted(withToken(t, accessToken).get("/api/v1/users"));
-  w.provider.accounts.set(login, { email: "renamed@elsewhere.example.com" });
+  provider.accounts.set(login, { email: "renamed@elsewhere.example.com" });
   assert.equal((await accepted(run(login, providerId))).user.id, user.id);
   const { lastSignInAt } = await accepted(admin.get(at));
   assert.ok(lastSignInAt);
@@ -65,19 +116,14 @@ Deno.test("concurrent first sign-ins of a person are one user's; another account
     [1, 2, 3].map(async () => (await accepted(run(login, providerId))).user.id),
   );
   assert.equal(new Set(ids).size, 1);
-  await refused(
-    "409 OIDC_IDENTITY_CONFLICT",
-    run(account(domain, { email: `${login}@${domain}` }), providerId),
-  );
+  const namesake = account(domain, { email: `${login}@${domain}` });
+  await refused("409 OIDC_IDENTITY_CONFLICT", run(namesake, providerId));
 });
 
 Deno.test("an existing user of the tenant is found by the email, whatever the provider may create", async () => {
   await accepted(admin.put(at, { createsUsers: false }));
-  const user = await person(t, {
-    email: `${crypto.randomUUID()}@${domain}`,
-    links: [tenantId],
-    role: "Visitor",
-  });
+  const email = `${crypto.randomUUID()}@${domain}`;
+  const user = await person(t, { email, links: [tenantId], role: "Visitor" });
   const login = account(domain, { email: user.email.toUpperCase() });
   assert.equal((await accepted(run(login, providerId))).user.id, user.id);
   await refused("409 OIDC_IDENTITY_CONFLICT", run(account(domain, { email: user.email }), providerId));
@@ -149,12 +195,8 @@ Deno.test("a full tenant takes nobody", async () => {
 });
 
 Deno.test("groups set the roles at each sign-in; roles that are no groups or of the provider stay; platform reach is refused", async () => {
-  const [staff, lead, hidden, platform] = [
-    await role("Staff"),
-    await role("Lead"),
-    await role("Hidden"),
-    await role("Root", "admin:system"),
-  ];
+  const [staff, lead, hidden] = [await role("Staff"), await role("Lead"), await role("Hidden")];
+  const platform = await role("Root", "admin:system");
   await sql`insert into scim_groups (role_id, display_name, external_id, hidden_by) values
     (${lead}, 'SG-Leads', 'guid-1', null), (${hidden}, null, null, 'administrator')`;
   await refused("403 ROLE_ASSIGNMENT_ESCALATION_BLOCKED", admin.put(at, { claims: { groups: "groups" } }));
@@ -165,14 +207,14 @@ Deno.test("groups set the roles at each sign-in; roles that are no groups or of 
   assert.deepEqual(await rolesOf(user.id), ["Lead", "Member", "Staff"]);
   await sql`insert into user_tenant_roles (user_id, tenant_id, role_id) values
     (${user.id}, ${tenantId}, ${hidden}), (${user.id}, ${tenantId}, ${platform})`;
-  w.provider.accounts.set(login, { email: `${login}@${domain}`, groups: ["SG-LEADS"] });
+  provider.accounts.set(login, { email: `${login}@${domain}`, groups: ["SG-LEADS"] });
   await refused("403 TENANT_FORBIDDEN", run(login, providerId));
   assert.deepEqual(await rolesOf(user.id), ["Hidden", "Lead", "Member", "Root", "Staff"]);
   await sql`delete from user_tenant_roles where user_id = ${user.id} and role_id = ${platform}`;
   await accepted(run(login, providerId));
   assert.deepEqual(await rolesOf(user.id), ["Hidden", "Lead", "Member"]);
   await refused("401 SESSION_INVALIDATED", withToken(t, accessToken).get("/auth/me"));
-  w.provider.accounts.set(login, { email: `${login}@${domain}` });
+  provider.accounts.set(login, { email: `${login}@${domain}` });
   await accepted(run(login, providerId));
   assert.deepEqual(await rolesOf(user.id), ["Hidden", "Lead", "Member"]);
   assert.equal((await sql`select from roles where id = ${staff}`).count, 1);
@@ -190,87 +232,65 @@ Deno.test("the last administrator keeps the role Admin, whatever the groups say"
   assert.deepEqual([await rolesOf(last.id), await rolesOf(next.id)], [["Staff"], ["Admin"]]);
 });
 
-Deno.test("a state works once, in its browser, and for its provider", async () => {
-  const [browser, start] = [w.newBrowser(), `${PUBLIC_URL}/api/v1/auth/oidc/${providerId}`];
-  const callback = await w.back(account(domain), start, browser);
-  await refused(STATE, w.comeBack(callback, w.newBrowser()));
-  await refused(STATE, w.comeBack(callback.replace(providerId, other.providerId), browser));
-  await accepted(w.comeBack(callback, browser));
-  await refused(STATE, w.comeBack(callback, browser));
-});
-
 Deno.test("two tenants may prove one domain; each signs in to itself only", async () => {
-  await TenantProviderTest.verify(t, other, domain);
+  await verify(other.admin, domain);
   await accepted(other.admin.put(`/api/v1/sign-in-providers/${other.providerId}`, { createsUsers: true }));
   const login = account(domain, { groups: [] });
-  const [here, there] = [
-    await accepted(run(login, providerId)),
-    await accepted(run(login, other.providerId, { tenantId })),
-  ];
+  const here = await accepted(run(login, providerId));
+  const there = await accepted(run(login, other.providerId, { tenantId }));
   assert.equal(here.user.id, there.user.id);
   assert.deepEqual([here.tenant.id, there.tenant.id], [tenantId, other.tenantId]);
-  const { providers, passwordSignIn } = await accepted(
-    t.nobody.get(`/api/v1/auth/sign-in-options?email=nobody@${domain}`),
-  );
-  assert.deepEqual(
-    providers.map(({ id }: { id: string }) => id).sort(),
-    [providerId, other.providerId].sort(),
-  );
-  assert.equal(passwordSignIn, true);
+  const options = await accepted(t.nobody.get(`/api/v1/auth/sign-in-options?email=nobody@${domain}`));
+  assert.deepEqual(pluck(options.providers, "id").sort(), [providerId, other.providerId].sort());
+  assert.equal(options.passwordSignIn, true);
 });
 
 Deno.test("a disabled provider signs nobody in, ends its sessions and its unfinished sign-ins", async () => {
   const login = account(domain);
-  const browser = w.newBrowser();
+  const browser = newBrowser();
   const { accessToken, refreshToken } = await accepted(run(login, providerId));
-  const callback = await w.back(login, `${PUBLIC_URL}/api/v1/auth/oidc/${providerId}`, browser);
+  const callback = await back(login, startUrl(providerId), browser);
   const returned = await run(login, providerId, { returnTo: "/console/" });
   const code = new URLSearchParams(new URL(returned.location).hash.slice(1)).get("code");
   const strong = await strongAdmin();
   await accepted(strong.post(`${at}/disable`));
   await refused("401 TOKEN_REVOKED", withToken(t, accessToken).get("/auth/me"));
   await refused("401 TOKEN_REVOKED", t.nobody.post("/auth/refresh", { refreshToken }));
-  await refused(STATE, w.comeBack(callback, browser));
+  await refused(STATE, comeBack(callback, browser));
   await refused("400 OIDC_HANDOVER_INVALID", t.nobody.post("/api/v1/auth/oidc/exchange", { code }));
   const start = `/api/v1/auth/oidc/${providerId}`;
   await refused("404 OIDC_PROVIDER_NOT_FOUND", t.nobody.get(start));
   const page = await t.nobody.get(start, { accept: "text/html", "accept-language": "pt" });
   assert.equal(page.status, 400);
   assert.match(page.body, /O login foi recusado.*enabled; found &quot;.*console\/sign-in\?tenantId=/s);
-  assert.deepEqual(
-    (await accepted(t.nobody.get(`/api/v1/auth/sign-in-options?tenantId=${tenantId}`))).providers,
-    [],
-  );
+  const options = await accepted(t.nobody.get(`/api/v1/auth/sign-in-options?tenantId=${tenantId}`));
+  assert.deepEqual(options.providers, []);
 });
 
 Deno.test("a test of a disabled provider shows what came and what it would give, and leaves nothing", async () => {
   const strong = await strongAdmin();
-  const before = [
-    await countUsers(),
-    (await sql`select from sessions`).count,
-    (await sql`select from audit_log`).count,
-  ];
+  const kept = async () => {
+    const [row] =
+      await sql`select (select count(*) from users) as users, (select count(*) from sessions) as sessions,
+      (select count(*) from audit_log) as audited`;
+    return { ...row };
+  };
+  const before = await kept();
   const tested = async (login: string) => {
     const { url } = await accepted(strong.post(`${at}/test`));
-    const browser = w.newBrowser();
-    const page = await w.comeBack(await w.back(login, url, browser), browser);
+    const browser = newBrowser();
+    const page = await comeBack(await back(login, url, browser), browser);
     assert.equal((await browser.visit(url)).status, 400);
     assert.equal(page.status, 200);
-    return page.body as unknown as string;
+    return page.body;
   };
   const good = await tested(account(domain, { given_name: "<b>", groups: ["Staff"] }));
   for (const text of ["&lt;b&gt;", "would be added to the tenant", "Member, Staff", "would succeed"]) {
     assert.ok(good.includes(text), text);
   }
-  assert.match(
-    await tested(account("foreign.example.com")),
-    /would be refused.*Expected an email of a domain/s,
-  );
-  assert.deepEqual([
-    await countUsers(),
-    (await sql`select from sessions`).count,
-    (await sql`select from audit_log`).count,
-  ], before);
+  const bad = await tested(account("foreign.example.com"));
+  assert.match(bad, /would be refused.*Expected an email of a domain/s);
+  assert.deepEqual(await kept(), before);
 });
 
 Deno.test("another issuer ends sessions and links of accounts; a deleted provider takes them along", async () => {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { pluck } from "../../support/answers.ts";
 import { tenantWithLooks } from "../looks/hosted.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
 import { setupShared } from "../../support/setup.ts";
@@ -97,18 +98,11 @@ Deno.test("no other page can answer for the user, or frame the question", async 
   assert.match(policy, /form-action 'self' https:\/\/app\.test;/);
   assert.doesNotMatch(policy, /unsafe/);
   const [csrf, theirs] = [valueOf(page, "csrf"), valueOf(await asks(stranger.browser), "csrf")];
-  const send = async (
-    fields: Record<string, string>,
-    headers: Record<string, string>,
-    isCrossSite = false,
-  ) => {
-    const body = new URLSearchParams({
-      ...Object.fromEntries(urlOf().searchParams),
-      decision: "allowed",
-      ...fields,
-    });
+  const send = async (fields: object, headers: Record<string, string>, isCrossSite = false) => {
+    const given = { ...Object.fromEntries(urlOf().searchParams), decision: "allowed", ...fields };
+    const init = { method: "POST", body: new URLSearchParams(given), headers };
     const from = isCrossSite ? "cross-site" : "same-site";
-    const answer = await browser.request(`${t.url}/oauth/authorize`, { method: "POST", body, headers }, from);
+    const answer = await browser.request(`${t.url}/oauth/authorize`, init, from);
     await answer.body?.cancel();
     return answer.headers.get("location") ?? "";
   };
@@ -135,10 +129,9 @@ Deno.test("a client signs the browser out with its ID token, and with it the gra
   const other = await makeClient(systemAdmin);
   const grants = [[own, tokens], [other, await signInToClient(t, browser, other)]] as const;
   const leaving = { id_token_hint: tokens.id_token, post_logout_redirect_uri: RETURN, state: "bye" };
+  const elsewhere = [`${RETURN}/`, "https://evil.test/", "https://app.test/callback"];
   const wrong: Record<string, string>[] = [
-    ...[`${RETURN}/`, "https://evil.test/", "https://app.test/callback"].map((uri) => ({
-      post_logout_redirect_uri: uri,
-    })),
+    ...elsewhere.map((uri) => ({ post_logout_redirect_uri: uri })),
     { client_id: client.clientId },
     { id_token_hint: tokens.access_token },
   ];
@@ -243,10 +236,7 @@ Deno.test("a user sees the clients they signed in to, and disconnects one: it is
   await signInToClient(t, browser, own);
   const me = bearer(t, await signIn(t, who.email));
   const path = "/api/v1/auth/connected-clients";
-  const connected = async () =>
-    (await accepted(me.get(path))).map((
-      { name, allowedScopes, sessions }: Record<string, unknown>,
-    ) => [name, allowedScopes, sessions]);
+  const connected = async () => pluck(await accepted(me.get(path)), "name", "allowedScopes", "sessions");
   assert.deepEqual(await connected(), [["Orders & <Co>", ["openid"], 1], ["Own", [], 1]]);
   const sessions = await accepted(me.get("/api/v1/auth/sessions"));
   assert.equal(sessions.length, 2, "sessions of clients are listed apart");

@@ -118,7 +118,7 @@ export const redeem = (
 
 export const refresh = (
   t: TestService,
-  client: MadeClient,
+  client: Pick<MadeClient, "clientId" | "secret">,
   refreshToken: string,
   more: Record<string, string> = {},
 ): Promise<HttpAnswer> =>

@@ -166,24 +166,12 @@ Deno.test("a client learns of tokens for its audience only, a service account al
 });
 
 Deno.test("malformed, forged and expired tokens are not active", async () => {
-  const user = await here.actor({ permissions: ["read:users"] });
-  const [head, body, signature] = tokenOf(user).split(".");
-  const odd = [
-    `sk_${"x".repeat(43)}`,
-    `${head}.${body}.AAAA`,
-    `${head}.e30.${signature}`,
-    `${btoa('{"alg":"none"}').replaceAll("=", "")}.${body}.`,
-    "é",
-  ];
-  for (const token of odd) assert.deepEqual(await about(token, asking), INACTIVE, token);
-  const { exp } = await about(tokenOf(user), asking);
-  const { clock } = here.steward.platform;
-  const restore = here.replace(() => clock, { now: () => new Date((exp + 1) * 1000) });
-  try {
-    assert.deepEqual(await about(tokenOf(user), asking), INACTIVE, "expired");
-  } finally {
-    restore();
-  }
+  const token = tokenOf(await here.actor({ permissions: ["read:users"] }));
+  const odd = [`sk_${"x".repeat(43)}`, token.replace(/[^.]*$/, "AAAA"), "é"];
+  for (const each of odd) assert.deepEqual(await about(each, asking), INACTIVE, each);
+  const { exp } = await about(token, asking);
+  using _ = here.replace(({ clock }) => clock, { now: () => new Date((exp + 1) * 1000) });
+  assert.deepEqual(await about(token, asking), INACTIVE, "expired");
 });
 
 Deno.test("who may not ask gets an error of OAuth", async () => {
@@ -207,8 +195,5 @@ Deno.test("who may not ask gets an error of OAuth", async () => {
   }
   const twice = new URLSearchParams([["token", token], ["token", "other"]]);
   const wrong: (Record<string, string> | URLSearchParams)[] = [{}, { token: "" }, twice];
-  await refused(
-    "400 invalid_request",
-    ...wrong.map((form) => postForm(here, PATH, form, asking)),
-  );
+  await refused("400 invalid_request", ...wrong.map((form) => postForm(here, PATH, form, asking)));
 });

@@ -125,17 +125,10 @@ Deno.test("a client's lifetimes bound its tokens and its sign-in", async () => {
   assert.equal((await expiry())?.whole, 10_800);
   await sql`update oauth_grants set refresh_expires_at = now() where session_id = ${String(sid)}`;
   await refused("400 invalid_grant", refresh(t, client, next.refresh_token));
-  const create = (more: Record<string, unknown>) =>
-    systemAdmin.post("/api/v1/oauth-clients", {
-      name: "Orders",
-      kind: "public",
-      redirectUris: ["https://app.test"],
-      audience: `https://${crypto.randomUUID()}.test`,
-      ...more,
-    });
-  invalid(await create({ accessTokenSeconds: 59 }), "accessTokenSeconds");
-  invalid(await create({ grantSeconds: 3_600 }), "refreshTokenSeconds");
-  invalid(await create({ backchannelLogoutUri: "http://app.test/out" }), "backchannelLogoutUri");
+  const { id } = await makeClient(systemAdmin);
+  const put = (more: object) => systemAdmin.put(`/api/v1/oauth-clients/${id}`, more);
+  invalid(await put({ grantSeconds: 3_600 }), "refreshTokenSeconds");
+  invalid(await put({ backchannelLogoutUri: "http://app.test/out" }), "backchannelLogoutUri");
 });
 
 Deno.test("the pages of a sign-in name a first-party client; others only the service", async () => {
@@ -144,9 +137,7 @@ Deno.test("the pages of a sign-in name a first-party client; others only the ser
     const { html } = await browser.show(authorizeUrl(t, client, { prompt: "login" }));
     return /<p class="brand">.*?<span>(.*?)<\/span>/s.exec(html)?.[1];
   };
-  assert.equal(await brandOf(await makeClient(systemAdmin, { name: "Orders" })), "Orders");
-  assert.equal(
-    await brandOf(await makeClient(systemAdmin, { name: "Orders", firstParty: false })),
-    "Steward",
-  );
+  for (const [firstParty, brand] of [[true, "Orders"], [false, "Steward"]] as const) {
+    assert.equal(await brandOf(await makeClient(systemAdmin, { firstParty })), brand);
+  }
 });

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
 import { hashPassword } from "../../../infra/passwords.ts";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { accepted } from "../../support/outcomes.ts";
 import type { Actor, TestService } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
+import { unzipped } from "./zip.ts";
 
 /** Permissions of someone who works with everything that may contain data of a user. */
 export const CLERK = [
@@ -59,6 +61,23 @@ const hashed = hashPassword(PASSWORD);
 export async function createUser(by: Actor, profile: object, headers = {}): Promise<string> {
   const body = { ...profile, password: await hashed, isPasswordEncrypted: true };
   return (await accepted(by.post("/api/v1/users", body, headers), 201)).id;
+}
+
+/** Sends a mail of the tenant; returns its id. */
+export async function sendMail(by: Actor, addresses: string[], more: object = {}): Promise<string> {
+  const recipients = addresses.map((address) => ({ address }));
+  const message = { channel: "Email", recipients, subject: "To", textBody: "Hello", ...more };
+  return (await accepted(by.post("/api/v1/notifications/send", message))).notificationId;
+}
+
+/** The texts of the files of an export that `by` has asked for, by their paths, once it is scanned. */
+export async function filesOf(by: Actor, fileId: string): Promise<Record<string, string>> {
+  const { body } = await until(
+    () => by.get(`/api/v1/files/${fileId}/download-url`),
+    ({ status }) => status === 200,
+    { what: "the scan of the export" },
+  );
+  return unzipped(Buffer.from(await (await fetch(body.url)).arrayBuffer()));
 }
 
 /** Signs a user in. */

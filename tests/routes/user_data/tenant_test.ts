@@ -1,20 +1,28 @@
 import assert from "node:assert/strict";
-import { Buffer } from "node:buffer";
 import { pruneAudiencesJob } from "../../../domain/oauth/clients/audience.ts";
 import { finish } from "../../support/maintenance.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 import { bearer, person, signIn as signInAs } from "../auth/people.ts";
+import { Uploading } from "../files/uploading.ts";
 import { boundSession, providerOf } from "../auth/tenant_sessions.ts";
 import { authorizeUrl, codeOf, makeClient, redeem, signedInBrowser } from "../oauth/flow.ts";
-import { CLERK, columnsWith, createUser, done, ended, signIn, tablesWith } from "./support.ts";
-import { unzipped } from "./zip.ts";
+import {
+  CLERK,
+  columnsWith,
+  createUser,
+  done,
+  ended,
+  filesOf,
+  sendMail,
+  signIn,
+  tablesWith,
+} from "./support.ts";
 
 const t = await setupShared();
 const { sql } = t.steward.platform;
 const admin = t.systemAdmin;
-const CLEAN = new TextEncoder().encode("Twelve plain words in a document that no signature knows at all.\n");
 
 /** A tenant with a clerk, and users and messages that occur nowhere else. */
 async function company() {
@@ -26,16 +34,11 @@ async function company() {
     const email = `member${n}.${mark}@personal.example`;
     return { id: await createUser(clerk, { email, firstName: `Otterly${mark}` }), email };
   }));
-  await clerk.post("/api/v1/notifications/send", {
-    channel: "Email",
-    recipients: users.map(({ email }) => ({ address: email })),
-    subject: `Subject ${mark}`,
-    textBody: `Message ${mark}`,
-  });
+  const texts = { subject: `Subject ${mark}`, textBody: `Message ${mark}` };
+  await sendMail(clerk, users.map(({ email }) => email), texts);
   const { me } = await boundSession(t, clerk.userId, await providerOf(t, tenantId));
-  await accepted(
-    me.post(`/api/v1/user-notifications/devices?userId=${clerk.userId}`, { token: crypto.randomUUID() }),
-  );
+  const devices = `/api/v1/user-notifications/devices?userId=${clerk.userId}`;
+  await accepted(me.post(devices, { token: crypto.randomUUID() }));
   const serializedArgs = JSON.stringify([mark]);
   const job = await clerk.post("/api/v1/jobs", { jobTypeName: "steward.echo", serializedArgs });
   await t.settled(job.body.id);
@@ -54,11 +57,7 @@ Deno.test("the export of a tenant has its rows, and none of another", async () =
   const reader = await t.actor({ tenantId: t.platformTenantId, permissions });
   const { fileId: readable } = await done(reader, `/api/v1/admin/tenants/${mine.tenantId}/export`);
   await refused("404 FILE_NOT_FOUND", reader.get(`/api/v1/files/${fileId}`)); // another asked for it
-  const { body } = await until(
-    () => reader.get(`/api/v1/files/${readable}/download-url`),
-    ({ status }) => status === 200,
-  );
-  const files = unzipped(Buffer.from(await (await fetch(body.url)).arrayBuffer()));
+  const files = await filesOf(reader, readable);
   const text = Object.values(files).join("\n");
   assert.ok(files["access/users.jsonl"]?.includes(mine.users[0]?.email ?? "?"));
   assert.ok(files["notifications/messages.jsonl"]?.includes(`Message ${mine.mark}`));
@@ -113,31 +112,19 @@ const rowsOf = async (tenantId: string) =>
 
 Deno.test("files of an erased tenant are purged; one under legal hold refuses the erasure", async () => {
   const { name, tenantId, clerk } = await company();
-  const { body: reserved } = await clerk.post("/api/v1/files", {
-    profile: "document",
-    fileName: "walrus.txt",
-    contentType: "text/plain",
-    sizeBytes: CLEAN.length,
-  });
-  await fetch(reserved.uploadUrl, { method: "PUT", headers: reserved.requiredHeaders, body: CLEAN });
-  await clerk.post(`/api/v1/files/${reserved.fileId}/complete`);
-  await until(async () => (await clerk.get(`/api/v1/files/${reserved.fileId}`)).body.status === "Available");
-  await accepted(clerk.put(`/api/v1/files/${reserved.fileId}/retention`, { legalHold: true }));
+  const { id } = await new Uploading(t).uploadAndScan(clerk);
+  await accepted(clerk.put(`/api/v1/files/${id}/retention`, { legalHold: true }));
   await deactivate(tenantId);
   const held = await erase(admin, tenantId, { reason: "r", name });
   await refused("409 FILE_LEGAL_HOLD_CONFLICT", held);
   assert.match(held.body.detail, /1 file/);
   assert.equal((await admin.get(`/api/v1/tenants/${tenantId}`)).status, 200, "nothing was changed");
-  await sql`update files set legal_hold = false where id = ${reserved.fileId}`;
+  await sql`update files set legal_hold = false where id = ${id}`;
   await done(admin, `/api/v1/admin/tenants/${tenantId}/erase`, { reason: "r", name });
   const [file] =
-    await sql`select status, purge_reason, file_name, reference_count from files where id = ${reserved.fileId}`;
-  assert.deepEqual({ ...file }, {
-    status: "Purged",
-    purgeReason: "job:tenant-erased",
-    fileName: "erased",
-    referenceCount: 0,
-  });
+    await sql`select status, purge_reason, file_name, reference_count from files where id = ${id}`;
+  const purged = { status: "Purged", purgeReason: "job:tenant-erased" };
+  assert.deepEqual({ ...file }, { ...purged, fileName: "erased", referenceCount: 0 });
 });
 
 Deno.test("the platform tenant and a group with children cannot be erased", async () => {

@@ -1,15 +1,20 @@
 import assert from "node:assert/strict";
-import { has } from "../../../support/answers.ts";
+import { has, pluck } from "../../../support/answers.ts";
 import { setupShared } from "../../../support/setup.ts";
 import { until } from "../../../support/until.ts";
 import { refused } from "../answers.ts";
-import { newEmail, newUser } from "../users.ts";
-import { BCRYPT } from "./hashes.ts";
-import { IMPORTER, Importing } from "./importing.ts";
+import { insertRole, newEmail } from "../users.ts";
+import { BCRYPT, HASHES } from "./hashes.ts";
+import { counts, type Imported, IMPORTER, Importing } from "./importing.ts";
 
 const t = await setupShared();
+const { sql } = t.steward.platform;
 const importing = new Importing(t);
 const importer = await t.actor({ permissions: [...IMPORTER, "purge:files"] });
+const platformImporter = await t.actor({
+  tenantId: t.platformTenantId,
+  permissions: [...IMPORTER, "manage:all-users"],
+});
 
 Deno.test("a result ends after 30 days, and both files can be purged earlier, once the import is over", async () => {
   const fileId = await importing.file(importer, `email\n${newEmail()}\n`, "text/comma-separated-values");
@@ -40,40 +45,6 @@ Deno.test("the result of an import into several tenants is seen only by who star
   }
   const listed = (await colleague.get("/api/v1/files?pageSize=100")).body.items;
   assert.ok(!listed.some(({ id }: { id: string }) => id === done.resultFileId));
-});
-
-const LONG = "12345678901234567890";
-const bodyWith = (metadata: string, more: Record<string, unknown> = newUser()) =>
-  `${JSON.stringify(more).slice(0, -1)}${Object.keys(more).length > 0 ? "," : ""}"metadata":${metadata}}`;
-
-Deno.test("metadata with numbers that would lose digits is refused with their path", async () => {
-  const headers = { authorization: `Bearer ${importer.token}`, "content-type": "application/json" };
-  const send = async (method: string, path: string, body: string, by = headers) => {
-    const response = await fetch(t.url + path, { method, headers: by, body });
-    return { status: response.status, headers: response.headers, body: await response.json() };
-  };
-  const kept = await send(
-    "POST",
-    "/api/v1/users",
-    bodyWith('{"a":1.0,"b":1e3,"c":0.1,"d":9007199254740991,"e":-0}'),
-  );
-  assert.equal(kept.status, 201, JSON.stringify(kept.body));
-  assert.deepEqual(kept.body.metadata, { a: 1, b: 1000, c: 0.1, d: 9007199254740991, e: 0 });
-  const { id } = kept.body;
-  const admin = { ...headers, authorization: `Bearer ${t.systemAdmin.token}` };
-  const attempts = [
-    (metadata: string) => send("POST", "/api/v1/users", bodyWith(metadata)),
-    (metadata: string) => send("PUT", `/api/v1/users/${id}`, bodyWith(metadata, {})),
-    (metadata: string) => send("POST", "/api/v1/admin/users", bodyWith(metadata), admin),
-    (metadata: string) => send("PUT", `/api/v1/admin/users/${id}`, bodyWith(metadata, {}), admin),
-  ];
-  for (const attempt of attempts) {
-    for (const [metadata, path] of [[`{"crm":{"ids":[1,${LONG}]}}`, "crm.ids.1"], ['{"n":1e999}', "n"]]) {
-      const answer = await attempt(metadata ?? "");
-      refused(answer, 400, "VALIDATION_ERROR");
-      assert.match(JSON.stringify(answer.body.errors), new RegExp(`metadata.${path}: .*send it as a text`));
-    }
-  }
 });
 
 const previewOf = ({ id }: { id: string }) => `/api/v1/users/imports/${id}/preview`;
@@ -119,4 +90,114 @@ Deno.test("a preview of 120 failed rows names the first 100 and the members of a
   assert.deepEqual(body.rows[3].values, { email: "bad 3", metadata: '{"n":3}' });
   assert.equal(body.failures.length, 100);
   assert.equal(body.failures[99].row, 100);
+});
+
+/** Everything that the service tells of an import: the import, its preview, its result file and its audit rows. */
+async function toldOf(done: Imported): Promise<string> {
+  const path = `/api/v1/users/imports/${done.id}`;
+  const preview = await until(
+    () => importer.get(`${path}/preview`),
+    ({ body }) => body.isComplete || done.resultFileId === null,
+  );
+  assert.equal(preview.status, 200, JSON.stringify(preview.body));
+  const rows =
+    await sql`select a::text, v::text from audit_log a left join audit_values v on v.audit_id = a.id
+    where a.target_id = ${done.id}`;
+  const result = done.resultFileId === null ? "" : await importing.resultText(importer, done.resultFileId);
+  return JSON.stringify([(await importer.get(path)).body, preview.body, rows]) + result;
+}
+
+function requireNoHash(told: string): void {
+  for (const hash of HASHES) assert.ok(!told.includes(hash), `${hash} in ${told}`);
+  assert.ok(!t.logs.some((line) => HASHES.some((hash) => line.includes(hash))));
+}
+
+Deno.test("of a file without a header line nothing is told", async () => {
+  const [email, name] = [newEmail(), `Ana-${crypto.randomUUID()}`];
+  const done = await importing.run(importer, `${BCRYPT},${name},${email}\n`);
+  assert.deepEqual([done.status, done.resultFileId], ["Failed", null]);
+  assert.match(done.error ?? "", /^the header line names no known column; expected email, firstName/);
+  const told = await toldOf(done);
+  requireNoHash(told);
+  assert.ok(!told.includes(name) && !told.includes(email), told);
+});
+
+Deno.test("hashes in other columns fail their rows and are masked in results and previews", async () => {
+  const of = (column: string, value: unknown) => ({
+    email: newEmail(),
+    [column]: value,
+    passwordHash: BCRYPT,
+  });
+  const inColumns = ["email", "firstName", "lastName", "phoneNumber"].flatMap((column) => [
+    of(column, BCRYPT),
+    of(column, HASHES[4]),
+  ]);
+  const rows = [
+    ...inColumns,
+    ...HASHES.toReversed().flatMap((hash) => [of("roles", [hash]), of(hash, hash)]),
+    ...[BCRYPT, HASHES[1]].map((externalId) => of("externalId", externalId)),
+  ];
+  const done = await importing.run(importer, JSON.stringify(rows), { contentType: "text/plain" });
+  assert.deepEqual(counts(done), { created: 0, updated: 0, unchanged: 0, failed: rows.length });
+  const told = await toldOf(done);
+  requireNoHash(told);
+  assert.match(told, /•••/);
+  const csv = `email,roles,firstName\n${newEmail()},Ana,"${HASHES[1]}"\n${newEmail()},"${BCRYPT}",Ana\n`;
+  const shifted = await importing.run(importer, csv);
+  assert.equal(shifted.failed, 2);
+  const [first, second] = await importing.result(importer, shifted);
+  assert.match(first?.[3] ?? "", /^firstName: expected no password hash; check the order of the columns/);
+  assert.match(second?.[3] ?? "", /^ROLE_NOT_FOUND: .* has no role "•••"$/);
+  requireNoHash(await toldOf(shifted));
+});
+
+async function tenantIdsOf(email: string): Promise<string[]> {
+  const { items } = (await t.systemAdmin.get(`/api/v1/admin/users?search=${email}`)).body;
+  return pluck(items[0]?.tenants ?? [], "tenantId");
+}
+async function roleIdsOf(email: string): Promise<string[]> {
+  const roles = await sql<{ roleId: string }[]>`select r.role_id from user_tenant_roles r
+    join users u on u.id = r.user_id where u.email = ${email}`;
+  return roles.map(({ roleId }) => roleId);
+}
+const rename = async (tenantId: string, name: string) => {
+  const { status, body } = await t.systemAdmin.put(`/api/v1/tenants/${tenantId}`, { name });
+  assert.equal(status, 200, JSON.stringify(body));
+};
+
+Deno.test("a text that is an id finds no tenant by its name; other names are found whatever makes their lower case", async () => {
+  const [victim, named, tag] = [await t.tenant(), crypto.randomUUID(), crypto.randomUUID().slice(0, 8)];
+  await rename(await t.tenant(), victim.toUpperCase());
+  await rename(await t.tenant(), named);
+  const izmir = await t.tenant({ name: `\u0130zmir ${tag}` });
+  const roleId = await insertRole(t, izmir, [], "\u0130thalat");
+  const rows: [tenantId: string, tenantName: string, role: string, found: string | null][] = [
+    [victim, "", "", victim],
+    ["", victim, "", victim],
+    [named, "", "", null],
+    ["", named, "", null],
+    ["", `\u0130zmir ${tag}`, "\u0130thalat", izmir],
+    ["", `\u0130ZM\u0130R ${tag}`, "\u0130THALAT", izmir],
+  ];
+  const emails = rows.map(newEmail);
+  const csv = rows.map(([id, name, role], at) => [id, name, role, emails[at]].join());
+  const text = ["tenantId,tenantName,roles,email", ...csv].join("\n");
+  const done = await importing.run(platformImporter, text, { admin: true });
+  const lines = await importing.result(platformImporter, done);
+  for (const [at, [, , role, found]] of rows.entries()) {
+    assert.match(lines[at]?.[3] ?? "", found ? /^$/ : /^TENANT_NOT_FOUND/);
+    assert.deepEqual(await tenantIdsOf(emails[at] ?? ""), found ? [found] : [], csv[at]);
+    assert.deepEqual(await roleIdsOf(emails[at] ?? ""), role ? [roleId] : []);
+  }
+});
+
+Deno.test("a text that is an id finds no role by its name, but the role with that id", async () => {
+  const [roleName, email] = [crypto.randomUUID(), newEmail()];
+  await insertRole(t, importer.tenantId, [], roleName);
+  const wanted = await insertRole(t, importer.tenantId);
+  await insertRole(t, importer.tenantId, [], wanted.toUpperCase());
+  const done = await importing.run(importer, `email,roles\n${newEmail()},${roleName}\n${email},${wanted}\n`);
+  assert.deepEqual([done.failed, done.created], [1, 1]);
+  assert.match((await importing.result(importer, done))[0]?.[3] ?? "", /^ROLE_NOT_FOUND/);
+  assert.deepEqual(await roleIdsOf(email), [wanted]);
 });
