@@ -5,7 +5,7 @@ import { connectPostgres } from "../../../infra/postgres/postgres.ts";
 import { requireTenantInKeys, type WrittenSchema } from "../../../infra/postgres/tenant_keys.ts";
 import { contains, pluck } from "../../support/answers.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
-import { browseAt } from "../console/plain_browser.ts";
+import { browse, browseAt } from "../console/plain_browser.ts";
 import { fetchText, generateLater, reached, STATUS } from "../reports/support.ts";
 import { billingUrl } from "./billing.ts";
 import { assemble } from "../../../routes/extensions/assemble.ts";
@@ -146,6 +146,23 @@ Deno.test("the form of a record keeps its reference to a deleted row; a new one 
   await browser.press("Save", { "Customer of the contact": other.id });
   assert.equal((await read()).customerId, other.id);
   (await browser.visit("contacts")).shows("Other");
+});
+
+Deno.test("the pages of a record name a wrong number, have its words in the viewer's language, and offer readers no action", async () => {
+  const admin = await t.actor({ role: "Admin" });
+  const browser = await browseAt(t, admin, "customers");
+  browser.page.shows("No customers yet");
+  await browser.follow("New customer");
+  const typed = { Number: "C-1", Name: "<b>Ana</b> Lda.", "Credit limit": "much" };
+  (await browser.press("Create", typed)).shows("Enter a number.");
+  (await browser.press("Create", { "Credit limit": "12.5" })).shows("<b>Ana</b> Lda. was created.");
+  const reader = await t.actor({ tenantId: admin.tenantId ?? "", role: "Visitor" });
+  const { items: [customer] } = await accepted(reader.get("/api/v1/customers"));
+  assert.equal(customer.credit, 12.5);
+  const { page } = await browseAt(t, reader, `customers/${customer.id}`, "pt-PT");
+  assert.ok(page.isDisabled("Limite de crédito"));
+  assert.deepEqual(page.offers.filter((name) => /^(Salvar|Excluir)/.test(name)), []);
+  assert.equal((await (await browse(t, reader, "pt-PT")).visit("customers")).heading, "Clientes");
 });
 
 for (const record of [customers, contacts]) conformsToRecordContract(record, () => t);
