@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { contains, has } from "../support/answers.ts";
 import { inOneInstance } from "../support/in_one_instance.ts";
+import { accepted, refused } from "../support/outcomes.ts";
 import { setupShared } from "../support/setup.ts";
 import { until } from "../support/until.ts";
 
@@ -89,7 +90,7 @@ inOneInstance("an incomplete body is reported as the client's error", AT_PROXY, 
   assert.equal(t.logs.slice(seen).some((line) => line.includes("a request failed unexpectedly")), false);
 });
 
-Deno.test("the Host header changes nothing, even if it is not a host", async () => {
+Deno.test("the API does not read the Host header; pages of the console refuse one that is not a host", async () => {
   const request = async (line: string, host: string) => {
     const connection = await Deno.connect({ hostname: "127.0.0.1", port: Number(new URL(t.url).port) });
     await connection.write(
@@ -97,7 +98,8 @@ Deno.test("the Host header changes nothing, even if it is not a host", async () 
     );
     return await new Response(connection.readable).text();
   };
-  for (const host of ["[::1", "%"]) {
+  for (const host of ["[::1", "%", "a b", "a<b"]) {
+    assert.match(await request("GET /console/sign-in", host), /^HTTP\/1.1 400 /, host);
     assert.match(await request("GET /problems/ROUTE_NOT_FOUND?a=%25", host), /^HTTP\/1.1 200 /, host);
     const answer = await request("GET /api/v1/users?page=%25", host);
     assert.match(answer, /^HTTP\/1.1 401 /, host);
@@ -142,14 +144,20 @@ Deno.test("the process is healthy and ready, and every check is named", async ()
   assert.ok(t.logs.some((line) => line.includes(body.notices[0])), "said at start too");
 });
 
-Deno.test("the API reference loads nothing from other origins", async () => {
+Deno.test("the API reference is one small page that loads nothing from other origins; an operation is loaded when it is opened", async () => {
   const page = await t.nobody.get("/docs");
-  assert.equal(page.status, 200);
+  assert.ok(page.body.length < 250_000, `${page.body.length} characters`);
+  const gzip = new Blob([page.body]).stream().pipeThrough(new CompressionStream("gzip"));
+  const { byteLength } = await new Response(gzip).arrayBuffer();
+  assert.ok(byteLength < 40_000, `${byteLength} bytes compressed`);
+  assert.match(page.body, /href="openapi\.json\?area=Admin%20users"/);
   assert.doesNotMatch(page.body, /https?:\/\//);
   assert.match(page.headers.get("content-security-policy") ?? "", /default-src 'none'/);
-  for (const asset of ["docs.css", "docs.js", "operations/signIn"]) {
-    assert.equal((await t.nobody.get(`/docs/${asset}`)).status, 200, asset);
-  }
+  for (const asset of ["docs.css", "docs.js"]) await accepted(t.nobody.get(`/docs/${asset}`), 200);
+  const operation = await accepted(t.nobody.get("/docs/operations/readUser"), 200);
+  assert.match(operation, /USER_NOT_FOUND/);
+  assert.doesNotMatch(operation, /https?:\/\/(?!example|127|shop)/);
+  await refused("404 ROUTE_NOT_FOUND", t.nobody.get("/docs/operations/nothing"));
   assert.equal((await t.nobody.get("/docs/..%2f..%2fdeno.json")).status, 404);
 });
 

@@ -232,14 +232,14 @@ export async function victimsRows(
 ): Promise<Record<string, string[]>> {
   const { sql } = world;
   const tables = await sql<{ name: string }[]>`
-    select schemaname || '.' || tablename as name from pg_tables
+    select format('%I.%I', schemaname, tablename) as name from pg_tables
     where schemaname = any(${world.schemas}) and tablename <> all(${LATE_TABLES}) order by 1`;
   const traces = tracesOf(world).filter((trace) => !named.has(trace)).map((trace) => `%${trace}%`);
-  const rows: Record<string, string[]> = {};
-  for (const { name } of tables) {
-    const found = await sql<{ row: string }[]>`select x::text as row from ${sql(name)} x
-      where x::text like any(${traces}::text[]) order by 1`;
-    if (found.length > 0) rows[name] = found.map(({ row }) => row);
-  }
-  return rows;
+  const looks = tables.map(({ name }) =>
+    `select '${name}' as name, x::text as row from ${name} x where x::text like any($1::text[])`
+  );
+  const query = `${looks.join(" union all ")} order by 1, 2`;
+  const found = await sql.unsafe<{ name: string; row: string }[]>(query, [traces]);
+  const rows = Map.groupBy(found, ({ name }) => name);
+  return Object.fromEntries([...rows].map(([name, of]) => [name, of.map(({ row }) => row)]));
 }

@@ -106,8 +106,7 @@ Deno.test("a new message raises the unread count, is read in the inbox, and is d
 Deno.test("without JavaScript the navigation, the filters and the forms work", async () => {
   const browser = await browseAt(t, await t.actor({ permissions: ["manage:settings"] }), "jobs");
   assert.match((await browser.press("Filter", { searchTerm: "echo" })).address, /searchTerm=echo/);
-  await browser.follow("Settings");
-  await browser.follow("New setting");
+  await browser.go("Settings", "New setting");
   (await browser.press("Create", { Key: "plain" })).shows("plain was created.");
 });
 

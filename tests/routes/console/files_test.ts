@@ -98,8 +98,7 @@ Deno.test("an operator finds why a file was rejected and when one is deleted, an
   const retainUntil = new Date(Date.now() + 10 * 864e5 + 3_600_000);
   const kept = await files.fileIn("Available", { tenantId, retentionClass: "Temporary", retainUntil });
   await sql`update files set file_name = 'contract.txt' where id = ${kept}`;
-  await browser.begin();
-  await browser.follow("Files");
+  await browser.begin("Files");
   const page = await browser.follow("contract.txt");
   page.shows(
     /Content is deleted in 10 days/,

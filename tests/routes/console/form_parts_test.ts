@@ -1,5 +1,7 @@
 // Parts of forms and lists, without a service.
 import assert from "node:assert/strict";
+import { instantOf } from "../../../routes/console/components/date_inputs.ts";
+import { bytes, duration, timeOfDay } from "../../../routes/console/components/values.tsx";
 import { z } from "zod";
 import { scheduleMistakes } from "../../../domain/jobs/cron.ts";
 import { describeCron } from "../../../routes/console/components/cron_description.ts";
@@ -59,14 +61,8 @@ Deno.test("an object schema becomes one field per property, of the right kind", 
 });
 
 Deno.test("typed values become arguments; empty fields are left out", () => {
-  const typed = {
-    "arg.name": " Ana ",
-    "arg.count": "3",
-    "arg.loud": "false",
-    "arg.tags": '["a"]',
-    "arg.mode": "",
-  };
-  const { serializedArgs, errors } = readArgs(fields, form(typed), said);
+  const typed = { "arg.name": " Ana ", "arg.count": "3", "arg.loud": "false", "arg.tags": '["a"]' };
+  const { serializedArgs, errors } = readArgs(fields, form({ ...typed, "arg.mode": "" }), said);
   assert.deepEqual(errors, {});
   assert.deepEqual(JSON.parse(serializedArgs), { name: " Ana ", count: 3, loud: false, tags: ["a"] });
   const again = typedOf(fields, serializedArgs);
@@ -85,14 +81,13 @@ Deno.test("errors appear at their fields, both local ones and those of the API",
   assert.deepEqual(errors, { "arg.count": ["not a number"], "arg.tags": ["not JSON"] });
   assert.deepEqual(readArgs(null, form({ args: "{" }), said).errors, { args: ["not JSON"] });
   assert.equal(readArgs(null, form({}), said).serializedArgs, "{}");
-  assert.deepEqual(
-    argErrors(fields, ["name: too long: 41", "tags.0: expected a string", "Unrecognized key"]),
-    {
-      "arg.name": ["too long: 41"],
-      "arg.tags": ["expected a string"],
-      args: ["Unrecognized key"],
-    },
-  );
+  const given = ["name: too long: 41", "tags.0: expected a string", "Unrecognized key"];
+  const expected = {
+    "arg.name": ["too long: 41"],
+    "arg.tags": ["expected a string"],
+    args: ["Unrecognized key"],
+  };
+  assert.deepEqual(argErrors(fields, given), expected);
 });
 
 /** The inputs as the browser sends them. */
@@ -134,22 +129,11 @@ Deno.test("every choice of the editor is a valid schedule, and the editor shows 
 });
 
 Deno.test("expressions that the choices cannot say stay cron expressions, unchanged", () => {
-  for (
-    const cron of [
-      "*/7 * * * *",
-      "0 */5 * * *",
-      "0,30 8 * * *",
-      "0 8 1,15 * *",
-      "0 8 1 6 *",
-      "0 8 1 * 1",
-      "0 8 * * 1#5",
-      "0 8 15W * *",
-      "* 8 * * *",
-      "0 8 * * 5-1",
-      "nonsense",
-      "",
-    ]
-  ) {
+  const others = [
+    ...["*/7 * * * *", "0 */5 * * *", "0,30 8 * * *", "0 8 1,15 * *", "0 8 1 6 *", "0 8 1 * 1"],
+    ...["0 8 * * 1#5", "0 8 15W * *", "* 8 * * *", "0 8 * * 5-1", "nonsense", ""],
+  ];
+  for (const cron of others) {
     const parts = inputsOf(cron);
     assert.equal(parts.repeats, "cron", cron);
     assert.deepEqual(cronOf(sent(parts, cron)), { cron });
@@ -211,4 +195,19 @@ Deno.test("an upload declares its type by the extension, and JSON as the plain t
   assert.equal(declaredType("people.json", "application/json"), "text/plain");
   assert.equal(declaredType("people.constructor", ""), "application/octet-stream");
   assert.equal(declaredType("people.xyz", "image/png"), "image/png");
+});
+
+const viewer = { locale: "en", timeZone: "America/Santiago" } as const;
+
+Deno.test("a value just below the next unit is shown in that unit", () => {
+  const durations = [999.94, 999.96, 59_940, 59_960, 119_600, 3_599_600].map((ms) => duration(viewer, ms));
+  assert.deepEqual(durations, ["999.9 ms", "1 s", "59.9 s", "1 min 0 s", "2 min 0 s", "1 h 0 min"]);
+  const sizes = [1_023, 1_024 ** 2 - 1, 1_024 ** 2].map((size) => bytes(viewer, size));
+  assert.deepEqual(sizes, ["1,023 B", "1 MiB", "1 MiB"]);
+});
+
+Deno.test("a day ends when the next one starts, also if its last hour is repeated", () => {
+  assert.equal(instantOf(viewer, "2026-04-04"), "2026-04-04T03:00:00Z");
+  assert.equal(instantOf(viewer, "2026-04-04", true), "2026-04-05T03:59:59.999Z");
+  assert.equal(timeOfDay(viewer, "2026-04-04T15:00:01.5Z"), "12:00:01.500");
 });

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
-import { HttpClient } from "../../support/http.ts";
-import { setupShared } from "../../support/setup.ts";
+import { accepted } from "../../support/outcomes.ts";
+import { type Actor, setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
+import { withToken } from "../auth/people.ts";
 import { browse, browseAt, type PlainBrowser } from "./plain_browser.ts";
 
 const t = await setupShared({ OUTBOUND_ALLOW: "127.0.0.1" });
@@ -21,76 +22,72 @@ Deno.test.afterAll(async () => {
 const hook = (path: string) => `http://127.0.0.1:${receiver.addr.port}${path}`;
 const makers = ["manage:api-keys", "manage:webhooks", "manage:oauth-clients", "read:users"];
 
+/** Makes a webhook endpoint. */
+async function endpoint(by: Actor, path: string) {
+  const webhook = { url: hook(path), eventTypes: ["role.changed"] };
+  const { id } = await accepted(by.post("/api/v1/webhook-endpoints", webhook));
+  return { id, path: `/api/v1/webhook-endpoints/${id}` };
+}
+
 /** The secret that the page shows once. */
 const shownSecret = ({ page }: PlainBrowser): string =>
   page.all("button", ({ attribs }) => "data-copy" in attribs)[0]?.attribs["data-copy"] ?? "";
 
-Deno.test("an API key has at most its creator's permissions, is shown once, works, and is revoked", async () => {
-  const browser = await browse(
+Deno.test("an API key has at most its creator's permissions, is shown once, gets a new secret, and is revoked", async () => {
+  const browser = await browseAt(
     t,
     await t.actor({ permissions: ["manage:api-keys", "manage:webhooks", "read:users"] }),
+    "api-keys/new",
   );
-  await browser.visit("api-keys/new");
   assert.equal(browser.page.controls("permissions").length, 3, "the maker's own rights and no others");
   const name = "<i>nightly</i> import";
   await browser.press("Create the key", { Name: name, "read:users": true, "Valid for": "30" });
-  browser.page.shows("The key was created");
-  const key = shownSecret(browser);
-  const machine = new HttpClient(t.url, key);
-  assert.equal((await machine.get("/api/v1/users")).status, 200);
-  assert.equal((await machine.get("/api/v1/roles")).status, 403);
+  const keys = [shownSecret(browser)];
   const list = await browser.follow("Back to the API keys");
-  assert.ok(!list.shows(name, "Active").html.includes(key), "the list has its first characters only");
+  assert.ok(
+    !list.shows(name, "Active").html.includes(keys[0] ?? ""),
+    "the list has its first characters only",
+  );
   await browser.follow("New secret");
   await browser.press("Create the secret");
-  assert.equal((await machine.get("/api/v1/users")).status, 401);
-  assert.equal((await new HttpClient(t.url, shownSecret(browser)).get("/api/v1/users")).status, 200);
+  keys.push(shownSecret(browser));
+  const users = () =>
+    Promise.all(keys.map(async (key) => (await withToken(t, key).get("/api/v1/users")).status));
+  assert.deepEqual(await users(), [401, 200]);
   await browser.follow("Back to the API keys");
   (await browser.press("Revoke", {}, name)).shows("The key was revoked.", "No API keys yet");
-  assert.equal((await machine.get("/api/v1/users")).status, 401);
+  assert.deepEqual(await users(), [401, 401]);
   (await browser.press("Filter", { Show: "true" })).shows("Revoked");
 });
 
 Deno.test("the API refuses a permission that the form does not offer", async () => {
   const browser = await browse(t, await t.actor({ permissions: makers }));
-  const forced = await browser.force("api-keys/new", {
-    name: "forced",
-    permissions: "delete:users",
-    days: "30",
-  });
+  const key = { name: "forced", permissions: "delete:users", days: "30" };
+  const forced = await browser.force("api-keys/new", key);
   assert.equal(forced.shows("ROLE_ASSIGNMENT_ESCALATION_BLOCKED").status, 403);
 });
 
 Deno.test("a service account is created with its secret shown once, gets a new secret, and is revoked", async () => {
   const by = await t.actor({ permissions: ["manage:service-accounts", "read:users"] });
-  const browser = await browse(t, by);
-  const users = async (secret: string) => {
-    const headers = { "x-tenant-id": by.tenantId ?? "" };
-    return (await new HttpClient(t.url, secret).get("/api/v1/users", headers)).status;
-  };
-  (await browser.visit("service-accounts")).shows("No service accounts yet");
+  const browser = await browseAt(t, by, "service-accounts");
+  const inTenant = { "x-tenant-id": by.tenantId ?? "" };
+  const users = async (secret: string) => (await withToken(t, secret).get("/api/v1/users", inTenant)).status;
+  browser.page.shows("No service accounts yet");
   await browser.follow("New service account");
   assert.deepEqual(browser.page.options("Acts in"), ["This tenant"]);
   await browser.press("Create the account", { Name: "<i>billing</i>", "read:users": true });
-  browser.page.shows("The service account was created");
   const first = shownSecret(browser);
   assert.equal(await users(first), 200);
   const list = await browser.follow("Back to the service accounts");
   assert.match(list.rows.join(), /<i>billing<\/i>.*This tenant.*Active|<i>billing<\/i>.*Active.*This tenant/);
   assert.ok(!list.html.includes(first), "the list has its first characters only");
   await browser.follow("New secret");
-  (await browser.press("Create the secret")).shows("The new secret was created");
-  const second = shownSecret(browser);
-  assert.deepEqual([await users(first), await users(second)], [401, 200]);
-  await browser.follow("Back to the service accounts");
-  await browser.follow("New secret");
   await browser.press("Create the secret", { "The old secret stays valid for": "3600" });
-  assert.deepEqual([await users(second), await users(shownSecret(browser))], [200, 200]);
+  assert.deepEqual([await users(first), await users(shownSecret(browser))], [200, 200]);
   (await browser.follow("Back to the service accounts")).shows("Old secret valid until");
   (await browser.press("Revoke")).shows("The service account was revoked.");
-  assert.equal(await users(second), 401);
-  const operator = await browse(t, t.systemAdmin);
-  await operator.visit("service-accounts/new");
+  assert.equal(await users(first), 401);
+  const operator = await browseAt(t, t.systemAdmin, "service-accounts/new");
   const name = `everywhere ${crypto.randomUUID()}`;
   await operator.press("Create the account", { Name: name, "Acts in": "all", "read:users": true });
   assert.equal(await users(shownSecret(operator)), 200, "also in a tenant of others");
@@ -109,11 +106,7 @@ Deno.test("an administrator creates an OAuth client, whose secret is shown once,
     tokenAlgorithm: "EdDSA",
   };
   const refused = await browser.press("Create", client);
-  assert.deepEqual(
-    [refused.status, refused.value("redirectUris")],
-    [400, "http://app.test"],
-    "what was typed stays",
-  );
+  assert.deepEqual([refused.status, refused.value("redirectUris")], [400, client.redirectUris]);
   await browser.press("Create", { redirectUris: "https://app.test/callback\nhttp://127.0.0.1/callback" });
   const secret = shownSecret(browser);
   assert.match(secret, /^ocs_[\w-]{43}$/);
@@ -149,8 +142,7 @@ Deno.test("a webhook endpoint is created, tested, shows failures, delivers again
   await until(() => (received.get("/tested")?.length ?? 0) > before);
   (await browser.press("New secret")).shows("The new secret was created");
   assert.notEqual(shownSecret(browser), secret);
-  await browser.follow("Back to the endpoint");
-  await browser.follow("Edit");
+  await browser.go("Back to the endpoint", "Edit");
   (await browser.press("Save", { "All events": false })).shows("Required.");
   await browser.press("Save", { eventTypes: ["user.created"], "Active: events are sent": false });
   assert.ok(!browser.page.shows("The endpoint was saved.").offers.includes("Send a test event"));
@@ -159,9 +151,7 @@ Deno.test("a webhook endpoint is created, tested, shows failures, delivers again
 
 Deno.test("an endpoint is paused with a reason, shows who did it, and is resumed", async () => {
   const maker = await t.actor({ permissions: makers });
-  const { id } =
-    (await maker.post("/api/v1/webhook-endpoints", { url: hook("/paused"), eventTypes: ["role.changed"] }))
-      .body;
+  const { id } = await endpoint(maker, "/paused");
   const browser = await browseAt(t, maker, `webhooks/${id}`);
   await browser.press("Pause", { Reason: "The receiver <b>moves</b>" });
   browser.page.shows("The endpoint was paused.", "· The receiver <b>moves</b>", "Test Actor");
@@ -180,14 +170,11 @@ Deno.test("an endpoint is paused with a reason, shows who did it, and is resumed
 Deno.test("an operator finds which webhooks fail and why, and sends their events again", async () => {
   const by = await t.actor({ permissions: ["manage:webhooks"] });
   statuses.set("/moved", 410);
-  const webhook = { url: hook("/moved"), eventTypes: ["role.changed"] };
-  const endpoint = `/api/v1/webhook-endpoints/${
-    (await by.post("/api/v1/webhook-endpoints", webhook)).body.id
-  }`;
-  const ping = (await by.post(`${endpoint}/test`, {})).body.id;
+  const { path } = await endpoint(by, "/moved");
+  const ping = (await by.post(`${path}/test`, {})).body.id;
   const what = "the endpoint to be deactivated";
-  await until(() => by.get(endpoint), ({ body }) => !body.isActive, { what });
-  await by.put(endpoint, { isActive: true });
+  await until(() => by.get(path), ({ body }) => !body.isActive, { what });
+  await by.put(path, { isActive: true });
   statuses.delete("/moved");
   const browser = await browse(t, by);
   await browser.begin();
@@ -207,10 +194,8 @@ Deno.test("all failed deliveries of yesterday are sent again, of all endpoints i
   const two = await t.actor({ permissions: ["manage:webhooks"] });
   const { sql } = t.steward.platform;
   for (const [n, by] of [one, two].entries()) {
-    const { id } =
-      (await by.post("/api/v1/webhook-endpoints", { url: hook(`/late-${n}`), eventTypes: ["role.changed"] }))
-        .body;
-    await by.post(`/api/v1/webhook-endpoints/${id}/pause`, {}); // so that nothing is sent
+    const { id, path } = await endpoint(by, `/late-${n}`);
+    await by.post(`${path}/pause`, {}); // so that nothing is sent
     const failed = (count: number, day: number) =>
       sql`insert into webhook_deliveries (id, endpoint_id, event_type, body, job_id, status, next_attempt_at, completed_at)
         select gen_random_uuid(), ${id}, 'role.changed', '{}', gen_random_uuid(), 'Failed', null,

@@ -3,6 +3,7 @@ import { draftListTask } from "../../../domain/console/list_task.ts";
 import { saveFilter } from "../../../domain/console/saved_filters.ts";
 import { newId } from "../../../domain/shared/ids.ts";
 import { newSecret } from "../../../domain/shared/secrets.ts";
+import { pluck } from "../../support/answers.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 import { browse, hiddenOf, type PlainBrowser } from "./plain_browser.ts";
@@ -10,17 +11,31 @@ import { browse, hiddenOf, type PlainBrowser } from "./plain_browser.ts";
 const t = await setupShared();
 const { sql } = t.steward.platform;
 
-/** A job that is due tomorrow. @returns its id */
-async function waitingJob(owner: Actor): Promise<string> {
-  const scheduledAt = new Date(Date.now() + 86_400_000).toISOString();
-  const job = { jobTypeName: "steward.echo", serializedArgs: "[1]", scheduledAt };
-  return (await owner.post("/api/v1/jobs", job)).body.id;
-}
+const WAITING = { jobTypeName: "steward.echo", scheduledAt: "2099-01-01T00:00:00Z" };
+
+/** A job that waits. @returns its id */
+const waitingJob = async (owner: Actor): Promise<string> =>
+  (await owner.post("/api/v1/jobs", WAITING)).body.id;
 
 /** Counts the jobs to cancel. @returns the path of the task */
-async function countJobs(browser: PlainBrowser, ...ids: string[]): Promise<string> {
-  return await countRows(browser, { list: "jobs", action: "cancel", ids });
+const countJobs = (browser: PlainBrowser, ...ids: string[]): Promise<string> =>
+  countRows(browser, { list: "jobs", action: "cancel", ids });
+
+/** An administrator whose browser has counted a waiting job to cancel. */
+async function counted() {
+  const owner = await t.actor({ role: "Admin" });
+  const [browser, jobId] = [await browse(t, owner), await waitingJob(owner)];
+  return { owner, browser, jobId, task: await countJobs(browser, jobId) };
 }
+
+/** The messages in the inbox about the lists of a user. */
+const noticesOf = async (owner: Actor) =>
+  (await owner.get(`/api/v1/user-notifications?userId=${owner.userId}&category=lists`)).body.items;
+
+/** Changes the job that takes over a task. */
+const changeJob = (task: string, row: Record<string, unknown>) =>
+  sql`update jobs set ${sql(row)} where job_type_name = 'steward.list-task'
+    and serialized_args like ${`%${idOf(task)}%`} returning id`;
 
 async function countRows(
   browser: PlainBrowser,
@@ -46,20 +61,17 @@ async function breakUpdates(jobId: string): Promise<() => Promise<unknown>> {
   return () => sql.unsafe(`drop function ${name} cascade`);
 }
 
-const statusOf = async (owner: Actor, jobId: string): Promise<string> =>
-  (await owner.get(`/api/v1/jobs/${jobId}`)).body.status;
+const cancelled = (owner: Actor, jobId: string) =>
+  until(() => owner.get(`/api/v1/jobs/${jobId}`), ({ body }) => body.status === "Cancelled");
 
 const idOf = (task: string): string => task.slice("lists/tasks/".length);
 
 Deno.test("an action on a few rows goes on by itself after a failure of the service", async () => {
-  const owner = await t.actor({ role: "Admin" });
-  const jobId = await waitingJob(owner);
-  const browser = await browse(t, owner);
-  const task = await countJobs(browser, jobId);
+  const { owner, browser, jobId, task } = await counted();
   const repair = await breakUpdates(jobId);
   await start(browser, task);
   await repair();
-  await until(async () => await statusOf(owner, jobId) === "Cancelled");
+  await cancelled(owner, jobId);
   await until(async () => (await browser.open(task)).html.includes("Completed"));
 });
 
@@ -69,89 +81,65 @@ Deno.test("an action on a few rows goes on as a job if its process ends before t
   const browser = await browse(t, owner);
   const task = await countJobs(browser, ...ids);
   await start(browser, task);
-  const [takeOver] = await sql<{ id: string; status: string }[]>`
-    select id, status from jobs where job_type_name = 'steward.list-task'
-      and serialized_args like ${`%${idOf(task)}%`}`;
-  assert.equal(takeOver?.status, "Scheduled");
   // as a process leaves it that ends after the first row
   const left = await waitingJob(owner);
   await sql`update console_list_tasks
     set status = 'Running', ended_at = null, position = 1, ids = ${[ids[0] ?? "", left]} where id = ${
     idOf(task)
   }`;
-  await sql`update jobs set due_at = now(), status = 'Enqueued' where id = ${takeOver?.id ?? ""}`;
+  await changeJob(task, { due_at: new Date(), status: "Enqueued" });
   await t.steward.sweep();
-  await until(async () => await statusOf(owner, left) === "Cancelled");
+  await cancelled(owner, left);
   await until(async () => (await browser.open(task)).html.includes("Completed"));
 });
 
 Deno.test("an action on more than 100 rows starts only with their number typed", async () => {
   const owner = await t.actor({ role: "Admin" });
-  const scheduledAt = new Date(Date.now() + 86_400_000).toISOString();
-  const jobs = Array.from({ length: 101 }, () => ({ jobTypeName: "steward.echo", scheduledAt }));
-  await owner.post("/api/v1/jobs/batches", { jobs });
+  await owner.post("/api/v1/jobs/batches", { jobs: Array(101).fill(WAITING) });
   const made = await sql<{ id: string }[]>`select id from jobs where tenant_id = ${owner.tenantId}`;
   const browser = await browse(t, owner);
   const task = await countJobs(browser, ...made.map(({ id }) => id));
   const fields = hiddenOf((await browser.open(task)).html, `${task}/start`);
   await browser.send(`${task}/start`, fields);
   await browser.send(`${task}/start`, [...fields, ["typed", "100"]]);
-  const isDraft = async () => {
-    const [row] = await sql<{ status: string }[]>`select status from console_list_tasks where id = ${
-      idOf(task)
-    }`;
-    return row?.status === "Draft";
-  };
-  assert.equal(await isDraft(), true);
+  const draft = () => sql`select from console_list_tasks where id = ${idOf(task)} and status = 'Draft'`;
+  assert.equal((await draft()).count, 1);
   await browser.send(`${task}/start`, [...fields, ["typed", "101"]]);
-  assert.equal(await isDraft(), false);
+  assert.equal((await draft()).count, 0);
 });
 
 Deno.test("who started a task is told that its job has failed for the last time", async () => {
-  const owner = await t.actor({ role: "Admin" });
-  const jobId = await waitingJob(owner);
-  const browser = await browse(t, owner);
-  const task = await countJobs(browser, jobId);
+  const { owner, browser, jobId, task } = await counted();
   const repair = await breakUpdates(jobId);
   await start(browser, task);
-  await sql`update jobs set due_at = now(), status = 'Enqueued', max_retries = 0
-    where job_type_name = 'steward.list-task' and serialized_args like ${`%${idOf(task)}%`}`;
+  await changeJob(task, { due_at: new Date(), status: "Enqueued", max_retries: 0 });
   await t.steward.sweep();
-  const notices = () => owner.get(`/api/v1/user-notifications?userId=${owner.userId}&category=lists`);
-  const { body } = await until(notices, (read) => read.body.items.length > 0);
+  const [notice] = await until(() => noticesOf(owner), ({ length }) => length > 0);
   await repair();
-  assert.ok(body.items[0].actionUrl.endsWith(task));
+  assert.ok(notice.actionUrl.endsWith(task));
   assert.match((await browser.open(task)).html, /Failed/);
 });
 
 Deno.test("a task fails with its job if the worker of the last attempt is lost", async () => {
-  const owner = await t.actor({ role: "Admin" });
-  const browser = await browse(t, owner);
-  const task = await countJobs(browser, await waitingJob(owner));
+  const { owner, browser, task } = await counted();
   await start(browser, task);
   // as a process leaves both that ends in the last attempt
   await sql`update console_list_tasks set status = 'Running', ended_at = null, position = 0 where id = ${
     idOf(task)
   }`;
-  await sql`update jobs set status = 'Processing', worker_id = ${newId()}, started_at = now(), attempts = 5,
-      max_retries = 0, lost_leases = 1
-    where job_type_name = 'steward.list-task' and serialized_args like ${`%${idOf(task)}%`}`;
+  const lost = { worker_id: newId(), started_at: new Date(), attempts: 5, max_retries: 0, lost_leases: 1 };
+  await changeJob(task, { status: "Processing", ...lost });
   await t.steward.sweep();
   assert.match((await browser.open(task)).html, /Failed/);
-  const notices = `/api/v1/user-notifications?userId=${owner.userId}&category=lists`;
-  const [notice] = await until(async () => (await owner.get(notices)).body.items, ({ length }) => length > 0);
+  const [notice] = await until(() => noticesOf(owner), ({ length }) => length > 0);
   assert.ok(notice.actionUrl.endsWith(task));
 });
 
 Deno.test("ticked dead letters are retried or purged, and others stay", async () => {
   const owner = await t.actor({ role: "Admin" });
-  const letters = await Promise.all([1, 2, 3].map(async () => {
-    const job = { jobTypeName: "steward.fail", serializedArgs: '{"message":"no luck"}', maxRetries: 0 };
-    const { body: { id } } = await owner.post("/api/v1/jobs", job);
-    await t.settled(id);
-    const { items } = (await owner.get("/api/v1/dead-letter-jobs")).body;
-    return items.find(({ jobId }: { jobId: string }) => jobId === id)?.id as string;
-  }));
+  const fail = { jobTypeName: "steward.fail", serializedArgs: '{"message":"no luck"}', maxRetries: 0 };
+  for (let n = 0; n < 3; n++) await t.settled((await owner.post("/api/v1/jobs", fail)).body.id);
+  const letters: string[] = pluck((await owner.get("/api/v1/dead-letter-jobs")).body.items, "id");
   const browser = await browse(t, owner);
   const list = "dead-letters/list";
   const [retried = "", purged = "", kept = ""] = letters;
@@ -222,18 +210,13 @@ Deno.test("the file of a list is not downloaded before its scan, and each downlo
   const [{ fileId = "" } = {}] = await sql<{ fileId: string }[]>`
     select file_id from console_list_tasks where id = ${idOf(task)}`;
   const { items } = (await owner.get(`/api/v1/audit-log?action=file.download-url&targetId=${fileId}`)).body;
-  assert.deepEqual(items.map(({ actorId }: { actorId: string }) => actorId), [owner.userId]);
-  const { items: [notice] } =
-    (await owner.get(`/api/v1/user-notifications?userId=${owner.userId}&category=lists`)).body;
+  assert.deepEqual(pluck(items, "actorId"), [owner.userId]);
+  const [notice] = await noticesOf(owner);
   assert.deepEqual([notice.title, notice.actionUrl.endsWith(task)], ["CSV of jobs", true]);
   const stranger = await browse(t, await t.actor({ tenantId: owner.tenantId ?? "", role: "Admin" }));
   for (const path of [task, `${task}/download`]) assert.equal((await stranger.open(path)).status, 404);
-  const { body: pending } = await owner.post("/api/v1/files", {
-    profile: "document",
-    fileName: "a.txt",
-    contentType: "text/plain",
-    sizeBytes: 4,
-  });
+  const file = { profile: "document", fileName: "a.txt", contentType: "text/plain", sizeBytes: 4 };
+  const { body: pending } = await owner.post("/api/v1/files", file);
   await sql`update console_list_tasks set file_id = ${pending.fileId} where id = ${idOf(task)}`;
   const early = await browser.open(`${task}/download`);
   assert.deepEqual([early.status, early.location.endsWith(task)], [303, true]);

@@ -67,13 +67,8 @@ Deno.test("a message shows attachments, copies, reports and suppressed recipient
   const page = await browser.visit(`notifications/${id}`);
   page.shows("terms.pdf", "answers@example.com", "(copy)", "(blind copy)", "550 unknown");
   assert.equal(page.text.match(/\bBounced\b/g)?.length, 2, "the message and its recipient");
-  const suppression = {
-    channel: "Email",
-    address: "Gone@example.com",
-    reason: "HardBounce",
-    detail: "550 gone",
-  };
-  await actor.post("/api/v1/notification-suppressions", suppression);
+  const gone = { address: "Gone@example.com", reason: "HardBounce", detail: "550 gone" };
+  await actor.post("/api/v1/notification-suppressions", { channel: "Email", ...gone });
   (await browser.visit(`notifications/${id}`)).shows(
     /gone@example\.com is suppressed since .* because of a bounce: it is skipped/,
     "550 gone",
@@ -86,8 +81,7 @@ Deno.test("a message shows attachments, copies, reports and suppressed recipient
   await sql`update notifications set body_expired_at = now(), text_body = null where id = ${id}`;
   const expired = await browser.visit(`notifications/${id}`);
   assert.ok(!expired.shows("The content was deleted").offers.includes("Send again"));
-  await browser.begin();
-  await browser.follow("Messages");
+  await browser.begin("Messages");
   (await browser.press("Filter", { Recipient: "FIRST@" })).shows("first@example.com and 2 more");
   (await browser.follow("With reports")).shows("550 unknown");
   browser.requireFewClicks();
@@ -96,13 +90,9 @@ Deno.test("a message shows attachments, copies, reports and suppressed recipient
 Deno.test("messages are filtered by the query, and selected ones are cancelled", async () => {
   const actor = await t.actor({ permissions: ["send:notifications"] });
   const scheduledAt = new Date(Date.now() + 864e5).toISOString();
+  const mail = { channel: "Email", recipients: [{ address: "a@example.com" }], textBody: "x" };
   for (const subject of ["One", "Two"]) {
-    const notification = {
-      channel: "Email",
-      recipients: [{ address: "a@example.com" }],
-      subject,
-      textBody: "x",
-    };
+    const notification = { ...mail, subject };
     await actor.post("/api/v1/notifications/schedule", { notification, scheduledAt });
   }
   const sms = { channel: "Sms", recipients: [{ address: "+351912345678" }], textBody: "x" };

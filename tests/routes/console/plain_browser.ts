@@ -107,10 +107,17 @@ export class PlainBrowser {
     return this.#csrf ??= /name="csrf" value="([^"]+)"/.exec((await this.open("account")).html)?.[1] ?? "";
   }
 
-  /** Opens the overview, where a person begins with a question. */
-  async begin(): Promise<ShownPage> {
+  /** Opens the overview, where a person begins with a question, and presses these links. */
+  async begin(...links: string[]): Promise<ShownPage> {
     this.clicks = 0;
-    return await this.visit("");
+    await this.visit("");
+    return await this.go(...links);
+  }
+
+  /** Presses links, one after another. */
+  async go(...links: string[]): Promise<ShownPage> {
+    for (const link of links) await this.follow(link);
+    return this.page;
   }
 
   /** Fails if the way from the overview to the answer took more clicks than an operator should need. */

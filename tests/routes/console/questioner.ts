@@ -22,6 +22,9 @@ export interface Asking {
   w: World;
 }
 
+/** The name of a control, and the name of the step in the README if that differs. */
+type Step = string | RegExp | [name: string | RegExp, as: string];
+
 interface Target {
   /** A text of the row or part that has the control. */
   within?: string | RegExp;
@@ -37,10 +40,16 @@ export class Questioner {
 
   constructor(readonly page: Page, private readonly base: string) {}
 
-  /** Opens the overview, where a way begins. A question of several parts has several ways. */
-  async begin(): Promise<void> {
+  /** Opens the overview, where a way begins, and clicks these. A question of several parts has several ways. */
+  async begin(...steps: Step[]): Promise<void> {
     this.#ways.push([]);
     await this.page.goto(`${this.base}/console/`);
+    await this.go(...steps);
+  }
+
+  /** Clicks controls, one after another. */
+  async go(...steps: Step[]): Promise<void> {
+    for (const [name, as] of steps.map((step) => [step].flat())) await this.click(name, as ? { as } : {});
   }
 
   /** The ways as the README shows them: their steps, and the number of clicks. */

@@ -9,8 +9,7 @@ export function askAboutTenants({ ask, read, w }: Asking): void {
   ask("Who gave a user a role, and when?", async (q) => {
     await q.click("Users");
     await q.type("ana@", "Search name or email");
-    await q.click("Ana Prado", { as: "the user" });
-    await q.click("Change history");
+    await q.go(["Ana Prado", "the user"], "Change history");
     await q.shows(/Zora Lim gave Ana Prado the role Admin/);
   });
 
@@ -20,19 +19,13 @@ export function askAboutTenants({ ask, read, w }: Asking): void {
     await q.type("read:invoices", "Permission");
     await q.click("Explain");
     await q.shows("ana@zephyr.test does not have read:invoices", "None of the user's roles gives it.");
-    await q.click("Change the user's roles");
-    await q.click("Accountant", { as: "a role" });
-    await q.click("Save");
+    await q.go("Change the user's roles", ["Accountant", "a role"], "Save");
     await q.shows("The roles were saved.");
     assert.ok((await read(`users/${w.ana}/permissions`)).includes("read:invoices"));
   }, zora);
 
   ask("Who is affected if a permission leaves a role?", async (q) => {
-    await q.click("Roles");
-    await q.click("Clerk", { as: "the role" });
-    await q.click("Edit");
-    await q.click("send:notifications", { as: "the permission" });
-    await q.click("Save");
+    await q.go("Roles", ["Clerk", "the role"], "Edit", ["send:notifications", "the permission"], "Save");
     await q.shows("210 users are affected.");
     assert.equal(
       (await read(`roles/${w.clerk}`)).permissionCount,
@@ -43,24 +36,15 @@ export function askAboutTenants({ ask, read, w }: Asking): void {
 
   ask("Invite a user; send the invitation again; revoke it", async (q) => {
     const invited = async () => (await read("users/invitations?email=iris@example.test")).items[0];
-    await q.click("Users");
-    await q.click("Invite a person");
+    await q.go("Users", "Invite a person");
     await q.type("iris@example.test", "Email");
-    await q.click("Visitor", { as: "a role" });
-    await q.click("Send invitation");
+    await q.go(["Visitor", "a role"], "Send invitation");
     await q.shows("The invitation was sent to iris@example.test.");
     const { sentAt } = await invited();
-    await q.begin();
-    await q.click("Users");
-    await q.click("Invitations");
-    await q.click("Send again");
+    await q.begin("Users", "Invitations", "Send again");
     await q.shows(/sent to iris@example.test again/);
     assert.notEqual((await invited()).sentAt, sentAt);
-    await q.begin();
-    await q.click("Users");
-    await q.click("Invitations");
-    await q.click("Revoke");
-    await q.click(/^Revoke/, { as: "confirm" });
+    await q.begin("Users", "Invitations", "Revoke", [/^Revoke/, "confirm"]);
     await q.shows("The invitation was revoked.");
     assert.equal((await invited()).status, "Revoked");
   }, zora);
@@ -75,14 +59,12 @@ export function askAboutTenants({ ask, read, w }: Asking): void {
       await q.click("Ana Prado", { as: "the user" });
     };
     await toUser();
-    await q.click("Send password reset");
-    await q.click("Send password reset", { as: "confirm" });
+    await q.go("Send password reset", ["Send password reset", "confirm"]);
     await q.shows("A link to set a new password was sent to the user.");
     await until(() => w.mails.takenBy("ana@zephyr.test").length > 0);
     await q.begin();
     await toUser();
-    await q.click("End all sessions");
-    await q.click("End all sessions", { as: "confirm" });
+    await q.go("End all sessions", ["End all sessions", "confirm"]);
     await q.shows("1 session ended.");
     await q.begin();
     await toUser();
@@ -93,21 +75,18 @@ export function askAboutTenants({ ask, read, w }: Asking): void {
 
   ask("Import users from a CSV file, with a preview", async (q) => {
     const csv = "email,firstName\nnia@example.test,Nia\nnot-an-email,Bo\n";
-    await q.click("Users");
-    await q.click("Import users");
+    await q.go("Users", "Import users");
     const chosen = q.page.waitForEvent("filechooser");
     await q.click("File");
     await (await chosen).setFiles({ name: "people.csv", mimeType: "text/csv", buffer: Buffer.from(csv) });
-    await q.click("Upload and check");
-    await q.click("Check the file");
+    await q.go("Upload and check", "Check the file");
     await q.shows("1 created, 0 updated, 0 unchanged, 1 failed", "email: expected an email address");
   }, zora);
 
   ask("See the product as a user", async (q) => {
     await q.click("Users");
     await q.type("rui@", "Search name or email");
-    await q.click("Rui Costa", { as: "the user" });
-    await q.click("View as Rui Costa", { as: "View as …" });
+    await q.go(["Rui Costa", "the user"], ["View as Rui Costa", "View as …"]);
     await q.type("Ticket 5", "Reason");
     await q.click("View as Rui Costa", { as: "View as …" });
     await q.shows("You act as Rui Costa (Zephyr). You may only read.");
@@ -115,16 +94,14 @@ export function askAboutTenants({ ask, read, w }: Asking): void {
   }, zora);
 
   ask("Who has not signed in for 90 days?", async (q) => {
-    await q.click("Users");
-    await q.click("No sign-in for … days");
+    await q.go("Users", "No sign-in for … days");
     await q.type("90", "No sign-in for … days");
     await q.key("Enter");
     await q.rows(/Clerk No 7 /, /Clerk No 8 |Ana Prado/);
   }, zora);
 
   ask("Which administrators have no second factor?", async (q) => {
-    await q.click("Users");
-    await q.click("Rights");
+    await q.go("Users", "Rights");
     await q.choose("Rights", "Administrators");
     await q.click("Second factor");
     await q.choose("Second factor", "Without");
@@ -141,19 +118,16 @@ export function askAboutTenants({ ask, read, w }: Asking): void {
     };
     await q.click("API keys");
     await filter("Unused for … days", "60", /Old importer/, /Used today|Expiring soon/);
-    await q.begin();
-    await q.click("API keys");
+    await q.begin("API keys");
     await filter("Expires within … days", "7", /Expiring soon/, /Used today|Old importer/);
-    await q.begin();
-    await q.click("Service accounts");
+    await q.begin("Service accounts");
     await filter("Unused for … days", "60", /Old sync/, /New sync/);
   }, zora);
 
   ask("Move 200 users to another role, with a preview", async (q) => {
     await q.click("Users");
     await q.type("Clerk No", "Search name or email");
-    await q.click(/^All 210 that match/, { as: "All that match" });
-    await q.click("Move to another role");
+    await q.go([/^All 210 that match/, "All that match"], "Move to another role");
     await q.type("Reader");
     await q.type("210", "Type 210 to confirm");
     await q.click("Move to another role (210)", { as: "Move to another role" });
@@ -165,10 +139,7 @@ export function askAboutTenants({ ask, read, w }: Asking): void {
   ask("Give a tenant's administrator a restricted console", async (q) => {
     await q.click("Users");
     await q.type("rui@", "Search name or email");
-    await q.click("Rui Costa", { as: "the user" });
-    await q.click("Edit roles");
-    await q.click("Helpdesk", { as: "a role" });
-    await q.click("Save");
+    await q.go(["Rui Costa", "the user"], "Edit roles", ["Helpdesk", "a role"], "Save");
     await q.shows("The roles were saved.");
     assert.deepEqual(await read(`users/${w.rui.userId}/permissions`), ["read:users"]);
   }, zora);
@@ -177,9 +148,7 @@ export function askAboutTenants({ ask, read, w }: Asking): void {
     const isActive = async () => (await read(`users/${w.safe}`)).isActive;
     await q.click("Users");
     await q.type("safira@", "Search name or email");
-    await q.click("Safira Reis", { as: "the user" });
-    await q.click("Deactivate");
-    await q.click("Deactivate Safira Reis", { as: "confirm" });
+    await q.go(["Safira Reis", "the user"], "Deactivate", ["Deactivate Safira Reis", "confirm"]);
     await q.shows("Undo");
     assert.equal(await isActive(), false);
     await q.click("Undo");
@@ -192,8 +161,7 @@ export function askAboutTenants({ ask, read, w }: Asking): void {
     await q.type("branch 65");
     await q.shows("1 found");
     await q.key("Enter");
-    await q.click("Admin", { as: "a role" });
-    await q.click("Work in this tenant");
+    await q.go(["Admin", "a role"], "Work in this tenant");
     await q.shows(
       "You belong to Branch 65 now and work in it.",
       "18 dead letters are open. Retry or purge them.",
@@ -201,15 +169,13 @@ export function askAboutTenants({ ask, read, w }: Asking): void {
   }, w.operator);
 
   ask("Why can a file not be downloaded?", async (q) => {
-    await q.click("Files");
-    await q.click("payroll.txt", { as: "the file" });
+    await q.go("Files", ["payroll.txt", "the file"]);
     await q.shows("Infected", /The scan found Eicar.*The content was deleted\./);
   }, zora);
 
   ask("Put a legal hold on a file; release it", async (q) => {
     const toFile = async () => {
-      await q.click("Files");
-      await q.click("contract.txt", { as: "the file" });
+      await q.go("Files", ["contract.txt", "the file"]);
     };
     await toFile();
     await q.click("Legal hold");
@@ -219,8 +185,7 @@ export function askAboutTenants({ ask, read, w }: Asking): void {
     assert.equal((await read(`files/${w.contract}`)).legalHold, true);
     await q.begin();
     await toFile();
-    await q.click("Legal hold");
-    await q.click("Save");
+    await q.go("Legal hold", "Save");
     await q.shows("The retention was changed.");
     assert.equal((await read(`files/${w.contract}`)).legalHold, false);
   }, w.keeper);
@@ -231,15 +196,12 @@ export function askAboutTenants({ ask, read, w }: Asking): void {
     await q.click("Invoice 77", { as: "the message" });
     await q.shows("550 mailbox full");
     w.mails.refusals.clear();
-    await q.click("Send again");
-    await q.click("Send again", { as: "confirm" });
+    await q.go("Send again", ["Send again", "confirm"]);
     await until(() => w.mails.takenBy("bob@example.test").length > 0);
   }, zora);
 
   ask("Compare two versions of a template; restore one", async (q) => {
-    await q.click("Templates");
-    await q.click("Welcome", { as: "the template" });
-    await q.click("Version 2", { as: "Version" });
+    await q.go("Templates", ["Welcome", "the template"], ["Version 2", "Version"]);
     await q.shows("Second text", "First text");
     await q.click("Restore", { within: "Version 1" });
     await q.click("Restore", { as: "confirm" });
@@ -248,20 +210,17 @@ export function askAboutTenants({ ask, read, w }: Asking): void {
   }, zora);
 
   ask("How does a template look on a phone in the dark?", async (q) => {
-    await q.click("Templates");
-    await q.click("Welcome", { as: "the template" });
-    await q.click(/^Version \d$/, { as: "Version" });
-    await q.click("Version 1", { as: "the version" });
-    await q.click("Dark");
+    await q.go("Templates", ["Welcome", "the template"], [/^Version \d$/, "Version"], [
+      "Version 1",
+      "the version",
+    ], "Dark");
     const body = q.page.getByRole("figure", { name: /^Phone/ }).frameLocator("iframe").locator("body");
     const colour = () => body.evaluate((it) => Reflect.get(globalThis, "getComputedStyle")(it).color);
     await until(colour, (shown) => shown === "rgb(250, 250, 250)");
   }, zora);
 
   ask("Why did a scheduled report not arrive? Deliver it again", async (q) => {
-    await q.click("Report schedules");
-    await q.click("Monthly users", { as: "the schedule" });
-    await q.click(/ago/, { as: "Last run" });
+    await q.go("Report schedules", ["Monthly users", "the schedule"], [/ago/, "Last run"]);
     await q.rows(/^board@example.test By email Failed 550 mailbox full/);
     w.mails.refusals.clear();
     await q.click("Deliver again");
@@ -270,8 +229,7 @@ export function askAboutTenants({ ask, read, w }: Asking): void {
   }, zora);
 
   ask("When are the next five runs of every schedule, in my time zone?", async (q) => {
-    await q.click("Recurring jobs");
-    await q.click("Next 24 hours");
+    await q.go("Recurring jobs", "Next 24 hours");
     const { nextRunAt } = await read(`reports/schedules/${w.schedule}`);
     const zone = { timeZone: "Europe/Lisbon" };
     const next = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short", ...zone })
@@ -286,12 +244,10 @@ export function askAboutTenants({ ask, read, w }: Asking): void {
   }, zora);
 
   ask("Redeliver all failed webhook deliveries of yesterday", async (q) => {
-    await q.click("Webhook deliveries");
-    await q.click("Period");
+    await q.go("Webhook deliveries", "Period");
     await q.choose("Period", "Yesterday");
     await q.rows(/yesterday/, /days ago/);
-    await q.click("Send failed events again");
-    await q.click("2 events: send again", { as: "… events: send again" });
+    await q.go("Send failed events again", ["2 events: send again", "… events: send again"]);
     await q.shows("2 events were queued again.");
     const statuses = async () =>
       (await sql<{ status: string }[]>`select status from webhook_deliveries

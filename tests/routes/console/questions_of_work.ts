@@ -15,16 +15,12 @@ export function askAboutWork({ ask, read, w }: Asking): void {
   });
 
   ask("What is the p95 duration of a job type today?", async (q) => {
-    await q.click("Job types");
-    await q.click("steward.sleep", { as: "the type" });
-    await q.click("Today");
+    await q.go("Job types", ["steward.sleep", "the type"], "Today");
     await q.rows(/^Running 4\d(\.\d)? s 4\d(\.\d)? s 4\d(\.\d)? s$/);
   });
 
   ask("Why did a job fail, and what did it log?", async (q) => {
-    await q.click("Jobs");
-    await q.click("Dead-lettered");
-    await q.click("steward.fail", { as: "the job" });
+    await q.go("Jobs", "Dead-lettered", ["steward.fail", "the job"]);
     await q.shows("Ledger 9 is closed", "opening ledger 9", "11:30:00.000");
   });
 
@@ -56,8 +52,7 @@ export function askAboutWork({ ask, read, w }: Asking): void {
     await q.shows("The mail server moves");
     const [pause] = await pauses();
     assert.deepEqual([pause.name, pause.scope, pause.reason], ["imports", "all", "The mail server moves"]);
-    await q.begin();
-    await q.click("Resume for all tenants");
+    await q.begin("Resume for all tenants");
     await q.shows(/Queue imports is resumed/);
     assert.deepEqual(await pauses(), []);
   });
@@ -90,8 +85,7 @@ export function askAboutWork({ ask, read, w }: Asking): void {
   });
 
   ask("Download a filtered list as CSV", async (q) => {
-    await q.click("Jobs");
-    await q.click("Dead-lettered");
+    await q.go("Jobs", "Dead-lettered");
     const download = q.page.waitForEvent("download");
     await q.click("CSV");
     const [head, ...rows] = (await Deno.readTextFile(await (await download).path())).trim().split("\r\n");
@@ -104,15 +98,12 @@ export function askAboutWork({ ask, read, w }: Asking): void {
   });
 
   ask("How did a deploy change the failure rate?", async (q) => {
-    await q.click("Workers");
-    await q.click("Deploys");
-    await q.click("Billing 4.2", { as: "the deploy" });
+    await q.go("Workers", "Deploys", ["Billing 4.2", "the deploy"]);
     await q.rows(/^steward.http-request 100 100 1% 40%/);
   });
 
   ask("What happens in the next 24 hours?", async (q) => {
-    await q.click("Recurring jobs");
-    await q.click("Next 24 hours");
+    await q.go("Recurring jobs", "Next 24 hours");
     for (
       const planned of [
         "Recurring job zephyr.hourly",
@@ -125,32 +116,26 @@ export function askAboutWork({ ask, read, w }: Asking): void {
   }, zora);
 
   ask("How much does each tenant store, and how fast does it grow?", async (q) => {
-    await q.click("Tenants");
-    await q.click("Usage");
+    await q.go("Tenants", "Usage");
     await q.rows(/Zephyr 6 GiB \+2 GiB ?50%/);
   });
 
   ask("How many mails did each tenant send in a month?", async (q) => {
-    await q.click("Tenants");
-    await q.click("Usage");
+    await q.go("Tenants", "Usage");
     await q.rows(/Zephyr .* 1,234 ?before: 900/);
   });
 
   ask("Which were the ten slowest jobs of yesterday?", async (q) => {
-    await q.click("Jobs");
-    await q.click("Period");
+    await q.go("Jobs", "Period");
     await q.choose("Period", "Yesterday");
-    await q.click(/^Duration/, { as: "Duration" });
-    await q.click(/^Duration/, { as: "Duration" });
+    await q.go([/^Duration/, "Duration"], [/^Duration/, "Duration"]);
     const rows = (await q.rows(/1 h 52 min/)).slice(1, 11);
     const durations = rows.map((row) => /\d+ h \d+ min/.exec(row)?.[0]);
     assert.deepEqual(durations, Array.from({ length: 10 }, (_, n) => `1 h ${52 - n} min`));
   });
 
   ask("What belongs to one trace?", async (q) => {
-    await q.click("Audit log");
-    await q.click("Timeline");
-    await q.click("Trace id");
+    await q.go("Audit log", "Timeline", "Trace id");
     await q.type(TRACE, "Trace id");
     await q.key("Enter");
     await q.shows("Everything of one trace", /created role Traced/, "notifications.deliver", /Invoice 77/);
@@ -160,25 +145,21 @@ export function askAboutWork({ ask, read, w }: Asking): void {
   ask("What did one tenant do today?", async (q) => {
     await q.click("Tenants");
     await q.type("zephyr", "Search tenants");
-    await q.click("Zephyr", { as: "the tenant" });
-    await q.click("Show timeline");
+    await q.go(["Zephyr", "the tenant"], "Show timeline");
     await q.shows("Everything of one tenant", "Today", "You look at Zephyr without working in it.");
     await q.shows(/Zora Lim created webhook/);
     assert.ok(!(await q.page.locator("main").innerText()).includes("Branch"));
   });
 
   ask("What fills the database?", async (q) => {
-    await q.click("Workers");
-    await q.click("Database");
+    await q.go("Workers", "Database");
     await q.shows("Tables, largest first");
     const [, first = ""] = await q.rows(/^jobs /);
     assert.match(first, /\d+(\.\d)? [KM]iB/);
   });
 
   ask("Tell me when more than ten dead letters are open", async (q) => {
-    await q.click("Workers");
-    await q.click("Alert rules");
-    await q.click("New alert rule");
+    await q.go("Workers", "Alert rules", "New alert rule");
     await q.type("Dead letters", "Name");
     await q.choose("Value", "Open dead letters");
     await q.type("10", "Threshold");

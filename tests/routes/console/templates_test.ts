@@ -138,12 +138,7 @@ Deno.test("a test is mailed to the viewer, and what is typed stays", async () =>
 
 Deno.test("a saved partial names the templates and document templates that it breaks", async () => {
   const by = await t.actor({ permissions: ["send:notifications", "manage:document-templates"] });
-  const part = await make(by, {
-    slug: "part",
-    kind: "Partial",
-    name: "Part",
-    textBodyTemplate: "{{ item }}",
-  });
+  const part = await make(by, { slug: "part", kind: "Partial", textBodyTemplate: "{{ item }}" });
   await make(by, { slug: "user", name: "Order", textBodyTemplate: "{{> part}}" });
   const browser = await browse(t, by, "pt-PT");
   (await browser.visit(`templates/${part}`)).shows("Usado por", "funciona");
@@ -151,19 +146,9 @@ Deno.test("a saved partial names the templates and document templates that it br
   browser.page.shows("Um modelo que o usa não funciona.", "the partial `part` has no text body");
   assert.equal((await browser.follow("Order")).heading, "Order");
 
-  const terms = await make(by, {
-    slug: "terms",
-    kind: "Partial",
-    name: "Terms",
-    htmlBodyTemplate: "<p>x</p>",
-  });
-  const document = await by.post("/api/v1/document-templates", {
-    slug: "invoice",
-    name: "Invoice",
-    titleTemplate: "I",
-    bodyTemplate: "<page>{{> terms}}</page>",
-  });
-  assert.equal(document.status, 201, JSON.stringify(document.body));
+  const terms = await make(by, { slug: "terms", kind: "Partial", htmlBodyTemplate: "<p>x</p>" });
+  const document = { titleTemplate: "I", bodyTemplate: "<page>{{> terms}}</page>" };
+  await accepted(by.post("/api/v1/document-templates", { slug: "invoice", name: "Invoice", ...document }));
   const english = await browse(t, by);
   (await english.visit(`templates/${terms}`)).shows(/document template.*renders/);
   await english.press("Save", { htmlBodyTemplate: "<div>only for mails</div>" });
@@ -171,11 +156,8 @@ Deno.test("a saved partial names the templates and document templates that it br
   english.page.shows("the element <div> is not supported");
   assert.equal((await english.follow("Invoice")).heading, "Invoice");
   const sender = await t.actor({ permissions: ["send:notifications"], tenantId: String(by.tenantId) });
-  const shown = await (await browse(t, sender)).visit(`templates/${terms}`);
-  assert.ok(
-    !shown.shows("Invoice").offers.includes("Invoice"),
-    "a link to a page without access is not shown",
-  );
+  const { page } = await browseAt(t, sender, `templates/${terms}`);
+  assert.ok(!page.shows("Invoice").offers.includes("Invoice"), "no link to a page without access");
 });
 
 Deno.test("previews show the tenant's logo without loading it", async () => {
@@ -205,19 +187,13 @@ const HTML = `<body>
 
 Deno.test("versions of a template are compared, previewed, and restored", async () => {
   const actor = await t.actor({ permissions: ["send:notifications"] });
-  const texts = {
-    name: "Order shipped",
-    subjectTemplate: "Order {{ number }}",
-    htmlBodyTemplate: HTML,
-    textBodyTemplate: "one\ntwo\nthree",
-    requiredVariables: "number,name",
-  };
-  const id = await make(actor, { slug: "order-shipped", locale: "en", ...texts });
-  const put = async (more: Record<string, unknown>) => {
-    const changed = { templateId: id, ...texts, ...more };
-    assert.equal((await actor.put(`${path}/${id}`, changed)).status, 200);
-  };
-  await put({ htmlBodyTemplate: HTML.replace("is on its way", "<b>arrives</b> tomorrow") });
+  const texts = { name: "Order shipped", subjectTemplate: "Order {{ number }}", htmlBodyTemplate: HTML };
+  const id = await make(actor, { slug: "order-shipped", ...texts, textBodyTemplate: "one" });
+  const put = (more: Record<string, unknown>) => accepted(actor.put(`${path}/${id}`, { ...texts, ...more }));
+  await put({
+    htmlBodyTemplate: HTML.replace("is on its way", "<b>arrives</b> tomorrow"),
+    textBodyTemplate: "one",
+  });
   await put({ subjectTemplate: "<script>alert(1)</script>", textBodyTemplate: null });
   await transact(sql, async (tx) => {
     await tx`set local session_replication_role = replica`; // versions never change, so their age is set without triggers
@@ -252,7 +228,7 @@ Deno.test("versions of a template are compared, previewed, and restored", async 
   const { body: restored } = await actor.get(`${path}/${id}`);
   assert.deepEqual(
     [restored.version, restored.subjectTemplate, restored.textBodyTemplate],
-    [4, texts.subjectTemplate, texts.textBodyTemplate],
+    [4, texts.subjectTemplate, "one"],
   );
 });
 
@@ -288,12 +264,8 @@ Deno.test("a custom version of a built-in template keeps its kind, layout and te
   const maker = await t.actor({ permissions: ["send:notifications"] });
   const texts = { en: { hi: "Hello" } };
   await make(maker, { slug: "base", kind: "Layout", htmlBodyTemplate: "<html>{{{ body }}}</html>" });
-  const id = await make(maker, {
-    slug: "built-in",
-    layoutSlug: "base",
-    htmlBodyTemplate: "<p>Hi</p>",
-    texts,
-  });
+  const builtIn = { slug: "built-in", layoutSlug: "base", htmlBodyTemplate: "<p>Hi</p>", texts };
+  const id = await make(maker, builtIn);
   const give = (tenantId: string | null) =>
     sql`update notification_templates set tenant_id = ${tenantId}, version = version + 1
       where slug in ('base', 'built-in') and tenant_id is not distinct from ${
@@ -320,11 +292,9 @@ Deno.test("a custom version of a built-in template keeps its kind, layout and te
 
 Deno.test("rows of texts without a key, and keys with two texts, are refused with what was typed", async () => {
   const by = await t.actor({ permissions: ["send:notifications"] });
-  const common: [string, string][] = [["slug", "rows"], ["kind", "Partial"], ["name", "Rows"], [
-    "textBodyTemplate",
-    "x",
-  ]];
-  const send = (...rows: [string, string][][]) => sendForm(by, "templates/new", [...common, ...rows.flat()]);
+  const common = { slug: "rows", kind: "Partial", name: "Rows", textBodyTemplate: "x" };
+  const send = (...rows: [string, string][][]) =>
+    sendForm(by, "templates/new", [...Object.entries(common), ...rows.flat()]);
   const [status, incomplete] = await send(row("", "en", "Hello <you>"));
   assert.equal(status, 400);
   assert.match(incomplete, /needs a key and a language/);

@@ -25,12 +25,10 @@ Deno.test("every text of built-in permissions, roles and reports has a Portugues
   }
 });
 
-const CLIENT = {
-  name: "Shop",
-  kind: "confidential",
-  redirectUris: ["https://shop.example"],
-  audience: "shop",
-};
+const ANA = { firstName: "Ana Maria", lastName: "Silva" };
+const RECURRING = { jobId: "a", jobTypeName: "steward.echo" };
+const REDIRECTS = { redirectUris: ["https://shop.example"] };
+const CLIENT = { name: "Shop", kind: "confidential", ...REDIRECTS, audience: "shop" };
 const LONG = "x".repeat(300);
 
 Deno.test("the messages about fields of the console's forms have Portuguese translations", async () => {
@@ -38,12 +36,7 @@ Deno.test("the messages about fields of the console's forms have Portuguese tran
   const requests: [path: string, body: Record<string, unknown>][] = [
     ["admin/users", { email: "ana", password: "short", firstName: LONG, lastName: "" }],
     ["admin/users", { email: "ana@example.test", password: "password1234", firstName: "Ana", lastName: "" }],
-    ["admin/users", {
-      email: "ana.maria.silva@example.test",
-      password: "anamariasilva1",
-      firstName: "Ana Maria",
-      lastName: "Silva",
-    }],
+    ["admin/users", { email: "ana.maria.silva@example.test", password: "anamariasilva1", ...ANA }],
     ["roles", { name: "" }],
     ["roles", { name: LONG, permissionIds: ["x"] }],
     ["tenants", { name: "", type: "Club", maxUsers: 0 }],
@@ -72,13 +65,8 @@ Deno.test("the messages about fields of the console's forms have Portuguese tran
     ["notification-suppressions", { channel: "Email", address: "ana" }],
     ["jobs", { jobTypeName: "steward.echo", serializedArgs: "{}", priority: "Some", maxRetries: -1 }],
     ["jobs", { jobTypeName: "steward.echo", serializedArgs: "{}", scheduledAt: "soon" }],
-    ["recurring-jobs", {
-      jobId: "a",
-      jobTypeName: "steward.echo",
-      cronExpression: "* *",
-      timeZoneId: "Moon",
-    }],
-    ["recurring-jobs", { jobId: "a", jobTypeName: "steward.echo", cronExpression: "0 0 31 2 *" }],
+    ["recurring-jobs", { ...RECURRING, cronExpression: "* *", timeZoneId: "Moon" }],
+    ["recurring-jobs", { ...RECURRING, cronExpression: "0 0 31 2 *" }],
     ["jobs", { jobTypeName: "steward.echo", serializedArgs: "{", parentJobId: LONG }],
     ["notifications/send", { channel: "Email", recipients: [], subject: "Hello" }],
     ["notifications/send", { channel: "Email", recipients: [{ address: "ana" }] }],

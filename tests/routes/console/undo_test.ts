@@ -3,6 +3,8 @@ import assert from "node:assert/strict";
 import { globSync } from "node:fs";
 import { ENDPOINTS } from "../../../routes/endpoints.ts";
 import { INVERSES } from "../../../routes/console/shared/inverses.ts";
+import { pluck } from "../../support/answers.ts";
+import { accepted } from "../../support/outcomes.ts";
 import { setupShared } from "../../support/setup.ts";
 import { ALL, Uploading } from "../files/uploading.ts";
 import { browse } from "./plain_browser.ts";
@@ -30,34 +32,18 @@ Deno.test("what is paused, held, deactivated or given is as before after Undo", 
   const tenantId = await t.tenant();
   const admin = await t.actor({ tenantId, permissions: PERMISSIONS });
   const person = await t.actor({ tenantId, role: "Visitor" });
-  const made = async (path: string, body: unknown): Promise<string> => {
-    const answer = await admin.post(`/api/v1/${path}`, body);
-    assert.ok(answer.status < 300, `${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
-    return answer.body.id;
-  };
-  await made("recurring-jobs", {
-    jobId: "nightly",
-    jobTypeName: "steward.echo",
-    cronExpression: "30 3 * * *",
-    timeZoneId: "UTC",
-    serializedArgs: "{}",
-  });
-  const schedule = await made("reports/schedules", {
-    templateId: "users",
-    name: "Users",
-    format: 3,
-    cronExpression: "0 8 * * 1",
-    timeZoneId: "UTC",
-  });
+  const made = async (path: string, body: unknown): Promise<string> =>
+    (await accepted(admin.post(`/api/v1/${path}`, body))).id;
+  const cronExpression = "30 3 * * *";
+  await made("recurring-jobs", { jobId: "nightly", jobTypeName: "steward.echo", cronExpression });
+  const report = { templateId: "users", name: "Users", format: 3, cronExpression };
+  const schedule = await made("reports/schedules", report);
   const webhook = await made("webhook-endpoints", { url: "https://x.test/", eventTypes: ["*"] });
   const role = await made("roles", { name: "Desk", description: null, permissionIds: [] });
   const { id: permission } = (await admin.get("/api/v1/permissions/by-code/read:users")).body;
   const { id: file, retentionClass } = await new Uploading(t).uploadAndScan(admin);
-  const suppressed = await made("notification-suppressions", {
-    channel: "Email",
-    address: "a@b.test",
-    detail: "x",
-  });
+  const address = { channel: "Email", address: "a@b.test", detail: "x" };
+  const suppressed = await made("notification-suppressions", address);
   const browser = await browse(t, admin);
   const reads = (path: string) => async () => (await admin.get(`/api/v1/${path}`)).body;
   const pauses = async () =>
@@ -70,14 +56,9 @@ Deno.test("what is paused, held, deactivated or given is as before after Undo", 
     const { legalHold, legalHoldReason, retentionClass, retainUntil } = await reads(`files/${file}`)();
     return { legalHold, legalHoldReason, retentionClass, retainUntil };
   };
-  const roles = async () =>
-    (await reads(`users/${person.userId}/roles`)()).map(({ name }: { name: string }) => name);
+  const roles = async () => pluck(await reads(`users/${person.userId}/roles`)(), "name");
   const links = async () =>
-    (await reads(`admin/users/${person.userId}/tenants`)()).map(
-      (
-        { tenantId, isActive, roles }: { tenantId: string; isActive: boolean; roles: unknown[] },
-      ) => [tenantId, isActive, roles.length],
-    );
+    pluck(await reads(`admin/users/${person.userId}/tenants`)(), "tenantId", "isActive", "roles");
   const other = await t.tenant();
   const [otherRole] = await t.steward.platform.sql<{ id: string }[]>`
     select id from roles where tenant_id = ${other} and name = 'Visitor'`;
@@ -140,11 +121,8 @@ Deno.test("no undo is offered that the viewer may not do, and one of the whole s
   const keeper = await t.actor({ permissions: ALL });
   const { id, retentionClass } = await new Uploading(t).uploadAndScan(keeper);
   const browser = await browse(t, keeper);
-  const held = await browser.force(`files/${id}/retention`, {
-    retentionClass,
-    legalHold: "true",
-    reason: "Court",
-  });
+  const hold = { retentionClass, legalHold: "true", reason: "Court" };
+  const held = await browser.force(`files/${id}/retention`, hold);
   assert.ok(!held.shows("The retention was changed.").offers.includes("Undo"));
   const { sql } = t.steward.platform;
   const service = await browse(t, t.systemAdmin);
@@ -159,10 +137,4 @@ Deno.test("no undo is offered that the viewer may not do, and one of the whole s
   assert.deepEqual(await pausedFor(), [null]);
 });
 
-const PERMISSIONS = [
-  "admin:system",
-  "manage:all-users",
-  "manage:jobs",
-  "manage:webhooks",
-  ...ALL,
-];
+const PERMISSIONS = ["admin:system", "manage:all-users", "manage:jobs", "manage:webhooks", ...ALL];

@@ -34,19 +34,29 @@ interface Case {
 const sql = ({ c }: Prepared) => c.world.sql;
 const params = (id: string): Ask => ({ params: { id } });
 
-/** A tenant of its own, without users. */
-async function newTenant(o: Prepared, row: Record<string, unknown> = {}): Promise<string> {
-  const tenant = { id: newId(), name: `${MARKER} tenant ${o.n}`, type: "Standard", ...row };
-  await sql(o)`insert into tenants ${sql(o)(tenant)}`;
-  return tenant.id;
+/** Inserts a row. @returns its id */
+async function inserted(o: Prepared, table: string, row: Record<string, unknown>): Promise<string> {
+  const id = newId();
+  await sql(o)`insert into ${sql(o)(table)} ${sql(o)({ id, ...row })}`;
+  return id;
 }
+
+async function change(o: Prepared, table: string, id: string, row: Record<string, unknown>): Promise<void> {
+  await sql(o)`update ${sql(o)(table)} set ${sql(o)(row)} where id = ${id}`;
+}
+
+/** A tenant of its own, without users. */
+const newTenant = (o: Prepared, row: Record<string, unknown> = {}) =>
+  inserted(o, "tenants", { name: `${MARKER} tenant ${o.n}`, type: "Standard", ...row });
 
 /** Changes the object of the request. */
 const changed = (kind: Kind, table: string, row: Record<string, unknown>): Case => ({
-  prepare: async (o) => {
-    await sql(o)`update ${sql(o)(table)} set ${sql(o)(row)} where id = ${o.ids[kind]}`;
-  },
+  prepare: (o) => change(o, table, o.ids[kind], row),
 });
+
+/** The same case for several endpoints, whose ids are separated by spaces. */
+const cases = (ids: string, of: Case): Record<string, Case> =>
+  Object.fromEntries(ids.split(" ").map((id) => [id, of]));
 
 /** The requests of a record whose bodies name what nothing else has. */
 function recordCases(record: DefinedRecord): Record<string, Case> {
@@ -76,45 +86,26 @@ const body = (bodyOf: (n: number) => unknown): Case => ({
   prepare: ({ n }) => Promise.resolve({ body: bodyOf(n) }),
 });
 
-async function newSession(o: Prepared, userId: string): Promise<string> {
-  const session = { id: newId(), user_id: userId, expires_at: new Date("2090-01-01") };
-  await sql(o)`insert into sessions ${sql(o)(session)}`;
-  return session.id;
-}
+const newSession = (o: Prepared, userId: string) =>
+  inserted(o, "sessions", { user_id: userId, expires_at: new Date("2090-01-01") });
 
 /** The content of the file counts as scanned. @param tenantId its tenant from now on */
 async function makeAvailable(o: Prepared, tenantId = o.c.world.ids.tenant): Promise<void> {
   const { file } = o.ids;
-  const scanning = {
-    status: "Scanning",
-    completed_at: new Date(),
-    staged_etag: "e",
-    scan_due_at: new Date(),
-  };
-  await sql(o)`update files set ${sql(o)(scanning)} where id = ${file}`;
-  const available = {
-    status: "Available",
-    sha256: "s",
-    final_key: file,
-    available_at: new Date(),
-    tenant_id: tenantId,
-  };
-  await sql(o)`update files set ${sql(o)(available)} where id = ${file}`;
+  const at = new Date();
+  await change(o, "files", file, { status: "Scanning", completed_at: at, staged_etag: "e", scan_due_at: at });
+  const available = { sha256: "s", final_key: file, available_at: at, tenant_id: tenantId };
+  await change(o, "files", file, { status: "Available", ...available });
 }
 
-async function newDataRequest(o: Prepared, kind: string, row: Record<string, unknown>): Promise<string> {
-  const request = { id: newId(), kind, requested_by: o.by.userId, ...row };
-  await sql(o)`insert into data_requests ${sql(o)(request)}`;
-  return request.id;
-}
+const newDataRequest = (o: Prepared, kind: string, row: Record<string, unknown>) =>
+  inserted(o, "data_requests", { kind, requested_by: o.by.userId, ...row });
 
 /** A delegation in the tenant of the world. */
 const delegated = (of: (o: Prepared) => Record<string, unknown>): Case => ({
   async prepare(o) {
     const given = { tenant_id: o.ids.tenant, reason: MARKER, may_write: true, minutes: 5 };
-    const row = { id: newId(), ...given, ...of(o) };
-    await sql(o)`insert into delegations ${sql(o)(row)}`;
-    return params(row.id);
+    return params(await inserted(o, "delegations", { ...given, ...of(o) }));
   },
 });
 
@@ -123,14 +114,9 @@ const completed: Case = {
   prepare: async (o) => {
     const { file = "" } = await makeObjects(o.c.world, ["file"], {}, o.n);
     await makeAvailable({ ...o, ids: { ...o.ids, file } });
-    const row = {
-      status: 3,
-      stored_file_id: file,
-      file_name: "f",
-      content_type: "text/csv",
-      completed_at: new Date(),
-    };
-    await sql(o)`update report_executions set ${sql(o)(row)} where id = ${o.ids.execution}`;
+    const document = { stored_file_id: file, file_name: "f", content_type: "text/csv" };
+    const row = { status: 3, completed_at: new Date(), ...document };
+    await change(o, "report_executions", o.ids.execution, row);
   },
 };
 
@@ -139,15 +125,9 @@ const available: Case = { prepare: (o) => makeAvailable(o) };
 const picture: Case = {
   async prepare(o) {
     await makeAvailable(o);
-    const image = { profile: "image", detected_content_type: "image/png" };
-    await sql(o)`update files set ${sql(o)(image)} where id = ${o.ids.file}`;
-    const made = {
-      file_id: o.ids.file,
-      name: "preview",
-      content_type: "image/webp",
-      status: "Ready",
-      object_key: "k",
-    };
+    await change(o, "files", o.ids.file, { profile: "image", detected_content_type: "image/png" });
+    const content = { content_type: "image/webp", status: "Ready", object_key: "k" };
+    const made = { file_id: o.ids.file, name: "preview", ...content };
     await sql(o)`insert into file_renditions ${sql(o)(made)} on conflict do nothing`;
     return { params: { id: o.ids.file, name: "preview" } };
   },
@@ -157,15 +137,8 @@ const locked = changed("user", "users", { lockout_expires_at: new Date("2090-01-
 const withSession: Case = { prepare: async (o) => void await newSession(o, o.ids.user) };
 const withFactor: Case = {
   prepare: async (o) => {
-    const factor = {
-      id: newId(),
-      user_id: o.ids.user,
-      kind: "totp",
-      name: "n",
-      secret: "s",
-      confirmed_at: new Date(),
-    };
-    await sql(o)`insert into user_factors ${sql(o)(factor)}`;
+    const factor = { kind: "totp", name: "n", secret: "s", confirmed_at: new Date() };
+    await inserted(o, "user_factors", { user_id: o.ids.user, ...factor });
   },
 };
 const unlinked = async (o: Prepared) => {
@@ -200,16 +173,12 @@ export const CASES: Record<string, Case> = {
   docsAsset: { ask: () => ({ params: { asset: "docs.css" } }) },
   docsOperation: { ask: () => params("signIn") },
 
-  signOut: { by: "self" },
+  ...cases("signOut startTotp exportMyData", { by: "self" }),
   switchTenant: { by: "self", prepare: ({ by }) => Promise.resolve({ body: { tenantId: by.tenantId } }) },
-  stepUp: byHand,
-  startTotp: { by: "self" },
-  confirmTotp: byHand,
-  addPasskey: byHand,
-  removeFactor: byHand,
-  renewRecoveryCodes: byHand,
-  changePassword: byHand,
-  changeEmail: byHand,
+  ...cases(
+    "stepUp confirmTotp addPasskey removeFactor renewRecoveryCodes changePassword changeEmail",
+    byHand,
+  ),
   acceptInvitationSignedIn: { special: "needs the secret that was sent" },
   disconnectClient: { special: "needs a consent of the user" },
   endOwnSession: { by: "self", prepare: async (o) => params(await newSession(o, o.by.userId)) },
@@ -234,22 +203,18 @@ export const CASES: Record<string, Case> = {
   },
   readUserImportAnywhere: changed("userImport", "user_imports", { tenant_id: null }),
   activateUser: after("deactivateUser"),
-  unlockTenantUser: locked,
-  unlockUser: locked,
+  ...cases("unlockTenantUser unlockUser", locked),
   setUserRoles: { ask: ({ user, role }) => ({ params: { userId: user }, body: { roleIds: [role] } }) },
-  removeTenantUserFactors: withFactor,
-  removeUserFactors: withFactor,
-  endTenantUserSessions: withSession,
-  endUserSessions: withSession,
+  ...cases("removeTenantUserFactors removeUserFactors", withFactor),
+  ...cases("endTenantUserSessions endUserSessions", withSession),
   revokePermission: after("assignPermission"),
-  endTenantUserSession: {
+  ...cases("endTenantUserSession endUserSession", {
     prepare: async (o) => ({ params: { id: o.ids.user, sessionId: await newSession(o, o.ids.user) } }),
-  },
-  endUserSession: {
-    prepare: async (o) => ({ params: { id: o.ids.user, sessionId: await newSession(o, o.ids.user) } }),
-  },
-  createUser: body((n) => ({ email: `new-${n}@example.test`, password: "crimson heron 17 desk" })),
-  createUserAnywhere: body((n) => ({ email: `new-${n}@example.test`, password: "crimson heron 17 desk" })),
+  }),
+  ...cases(
+    "createUser createUserAnywhere",
+    body((n) => ({ email: `new-${n}@example.test`, password: "crimson heron 17 desk" })),
+  ),
   setDefaultRoles: {
     prepare: async ({ c, by, n }) => {
       const permission = { code: `global:thing-${n}`, description: "d", category: "c" };
@@ -257,11 +222,9 @@ export const CASES: Record<string, Case> = {
       return params(body.id);
     },
   },
-  addUserTenant: { prepare: unlinked },
-  addTenantUser: { prepare: unlinked },
+  ...cases("addUserTenant addTenantUser", { prepare: unlinked }),
   createTenant: { by: "system", ask: () => ({ body: { name: "New", type: "Standard" } }) },
-  updateTenant: ofNewTenant,
-  deleteTenant: ofNewTenant,
+  ...cases("updateTenant deleteTenant", ofNewTenant),
   exportTenant: { prepare: async (o) => ({ params: { tenantId: await newTenant(o) } }) },
   eraseTenant: {
     prepare: async (o) => ({
@@ -289,20 +252,17 @@ export const CASES: Record<string, Case> = {
     },
   },
   compareDeployMark: {
-    async prepare(o) {
-      const mark = { id: newId(), label: MARKER, at: new Date() };
-      await sql(o)`insert into deploy_marks ${sql(o)(mark)}`;
-      return params(mark.id);
-    },
+    prepare: async (o) => params(await inserted(o, "deploy_marks", { label: MARKER, at: new Date() })),
   },
   openDelegation: {
     ...delegated((o) => ({ actor_id: o.by.userId, user_id: o.by.userId, status: "Allowed" })),
     by: "system",
   },
   endDelegation: delegated((o) => ({ actor_id: o.by.userId, user_id: o.ids.user, status: "Requested" })),
-  allowDelegation: delegated((o) => ({ actor_id: o.ids.user, user_id: o.by.userId, status: "Requested" })),
-  refuseDelegation: delegated((o) => ({ actor_id: o.ids.user, user_id: o.by.userId, status: "Requested" })),
-  exportMyData: { by: "self" },
+  ...cases(
+    "allowDelegation refuseDelegation",
+    delegated((o) => ({ actor_id: o.ids.user, user_id: o.by.userId, status: "Requested" })),
+  ),
   readMyDataRequest: {
     prepare: async (o) => ({
       params: { requestId: await newDataRequest(o, "UserExport", { user_id: o.by.userId }) },
@@ -316,8 +276,7 @@ export const CASES: Record<string, Case> = {
     },
   },
   resumeReportSchedule: after("pauseReportSchedule"),
-  downloadReport: completed,
-  redeliverReport: completed,
+  ...cases("downloadReport redeliverReport", completed),
   createReportTargets: bulk(target),
   updateReportTarget: body(target),
   listJobLogLines: changed("job", "jobs", { attempts: 1 }),
@@ -330,7 +289,7 @@ export const CASES: Record<string, Case> = {
     due_at: new Date("2090-01-01"), // a due one is queued again by a worker
   }),
   resumeRecurringJob: after("pauseRecurringJob"),
-  giveDownloadUrl: available,
+  ...cases("giveDownloadUrl referenceFile purgeFile", available),
   completeFile: { special: "needs an upload to the object store" },
   makeFileRendition: {
     prepare: async (o) => {
@@ -340,24 +299,20 @@ export const CASES: Record<string, Case> = {
   },
   readFileRendition: picture,
   resumeFileUpload: { special: "needs a multipart upload at the object store" },
-  referenceFile: available,
   releaseReference: changed("file", "files", { reference_count: 1 }),
-  purgeFile: available,
   retryNotification: changed("notification", "notifications", { status: "Failed" }),
   sendDirectPush: { ask: () => ({ body: { title: "x", body: "x", deviceTokens: ["device"] } }) },
   addNotificationSuppression: body((n) => ({ channel: "Email", address: `new-${n}@example.test` })),
   ...Object.assign({}, ...RECORDS.map(recordCases)) as Record<string, Case>,
   createWebhookEndpoints: bulk(() => ({ url: "https://hooks.example.test/bulk", eventTypes: "*" })),
-  redeliverWebhook: activeEndpoint,
+  ...cases("redeliverWebhook redeliverAllFailedWebhooks testWebhookEndpoint", activeEndpoint),
   redeliverFailedWebhooks: {
     prepare: async (o) => {
       await activeEndpoint.prepare?.(o);
       await makeObjects(o.c.world, ["webhookDelivery"], { ...o.c.world.ids, ...o.ids }, o.n);
     },
   },
-  redeliverAllFailedWebhooks: activeEndpoint,
   resumeWebhookEndpoint: after("pauseWebhookEndpoint"),
-  testWebhookEndpoint: activeEndpoint,
   setTenantLogo: { ask: () => ({ body: pngImage(8, 8) }) },
   removeTenantLogo: after("setTenantLogo"),
   putJobType: { ask: ({ jobType }) => ({ params: { name: jobType }, body: { description: "d" } }) },
@@ -382,8 +337,10 @@ export const CASES: Record<string, Case> = {
       body: { schemas: [SCIM_USER], userName: email, title: "t" },
     }),
   },
-  createScimGroup: body((n) => ({ schemas: [SCIM_GROUP], displayName: `SCIM ${n}` })),
-  replaceScimGroup: body((n) => ({ schemas: [SCIM_GROUP], displayName: `SCIM ${n}` })),
+  ...cases(
+    "createScimGroup replaceScimGroup",
+    body((n) => ({ schemas: [SCIM_GROUP], displayName: `SCIM ${n}` })),
+  ),
   patchScimGroup: body((n) => ({
     schemas: ["urn:ietf:params:scim:api:messages:2.0:PatchOp"],
     Operations: [{ op: "replace", path: "displayName", value: `SCIM ${n}` }],

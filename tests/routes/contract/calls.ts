@@ -20,7 +20,7 @@ export class Calls {
   readonly endpoints: readonly Endpoint[];
   readonly document: OpenApiDocument;
   readonly #handle: ReturnType<typeof createApp>;
-  readonly #ajv = new Ajv2020({ strict: false, allErrors: true });
+  readonly #ajv = new Ajv2020({ strict: false, allErrors: true, code: { optimize: false } });
   /** Differences between answers and the document since the last look. */
   #unfit: string[] = [];
 

@@ -58,9 +58,7 @@ export async function makeMany(c: Contract): Promise<void> {
     }
   }
   for (const kind of ["apiKey", "serviceAccount", "oauthClient"] as const) {
-    await change(kind, SORTED[kind] ?? "", { last_used_at: once }, { last_used_at: later }, {
-      last_used_at: earlier,
-    });
+    await change(kind, SORTED[kind] ?? "", ...[once, later, earlier].map((at) => ({ last_used_at: at })));
   }
   await change(
     "user",
@@ -70,33 +68,20 @@ export async function makeMany(c: Contract): Promise<void> {
     { last_name: "B", last_login_at: earlier },
   );
   const [one = "", two = "", three = ""] = made.get("user") ?? [];
-  const holders = { role: made.get("role") ?? [], tenant_id: victim.tenantId };
+  const holders = [[one, 0], [two, 0], [one, 1]] as const;
   await insert(
     "user_tenant_roles",
-    ...[[one, 0], [two, 0], [one, 1]].map(([user_id, n]) => ({
+    ...holders.map(([user_id, n]) => ({
       user_id,
-      tenant_id: holders.tenant_id,
-      role_id: holders.role[Number(n)],
+      tenant_id: victim.tenantId,
+      role_id: made.get("role")?.[n],
     })),
   );
-  const delegation = {
-    tenant_id: ids.tenant,
-    user_id: victim.userId,
-    reason: MARKER,
-    may_write: false,
-    minutes: 5,
-  };
-  await insert(
-    "delegations",
-    ...Array.from(
-      { length: MANY },
-      () => ({ id: newId(), ...delegation, actor_id: ids.user, status: "Refused" }),
-    ),
-  );
-  await insert(
-    "deploy_marks",
-    ...Array.from({ length: MANY }, (_, n) => ({ id: newId(), label: `${MARKER} ${n}`, at: once })),
-  );
+  const people = { tenant_id: ids.tenant, user_id: victim.userId, actor_id: ids.user };
+  const delegation = { ...people, reason: MARKER, may_write: false, minutes: 5, status: "Refused" };
+  await insert("delegations", ...Array.from({ length: MANY }, () => ({ id: newId(), ...delegation })));
+  const marks = Array.from({ length: MANY }, (_, n) => ({ id: newId(), label: `${MARKER} ${n}`, at: once }));
+  await insert("deploy_marks", ...marks);
   const factor = { user_id: one, kind: "totp", name: MARKER, confirmed_at: once, secret: MARKER };
   await insert("user_factors", { id: newId(), ...factor });
   await change("alertRule", "alert_rules", { state: "Ok" }, { state: "Firing" });
@@ -113,15 +98,14 @@ export async function makeMany(c: Contract): Promise<void> {
   );
   await change("invitation", "invitations", { status: "Revoked" }, { status: "Accepted", accepted_at: once });
   await change("schedule", "report_schedules", { is_active: false, next_run_at: null });
-  await change("reportTarget", "report_targets", {
-    kind: "s3",
+  const store = {
     endpoint: "https://s3.example.test",
     region: "r",
     bucket: "b",
     prefix: "",
     path_style: true,
-    access_key_id: "k",
-  });
+  };
+  await change("reportTarget", "report_targets", { kind: "s3", ...store, access_key_id: "k" });
   await change("job", "jobs", { started_at: later, completed_at: earlier }, { started_at: once }, {
     started_at: earlier,
     completed_at: later,
@@ -132,40 +116,15 @@ export async function makeMany(c: Contract): Promise<void> {
     jobs: [1, 2, 3].map(() => ({ jobTypeName: "steward.echo" })),
   });
   await call("cancelJobBatch", { id: made.get("jobBatch")?.[0] ?? "" });
-  await insert(
-    "job_attempts",
-    ...[1, 2, 3, 4].map((n) => ({
-      job_id: ids.job,
-      tenant_id: victim.tenantId,
-      attempt_number: n,
-      status: "Failed",
-      started_at: once,
-      completed_at: once,
-      worker_id: newId(),
-    })),
-  );
+  const four = (row: (n: number) => Row) => [1, 2, 3, 4].map(row);
+  const ended = { started_at: once, completed_at: once };
+  const attempt = { job_id: ids.job, tenant_id: victim.tenantId, status: "Failed", ...ended };
+  await insert("job_attempts", ...four((n) => ({ ...attempt, attempt_number: n, worker_id: newId() })));
   await sql`update jobs set attempts = 4 where id = ${ids.job}`;
-  await insert(
-    "job_log_lines",
-    ...[1, 2, 3, 4].map((n) => ({
-      job_id: ids.job,
-      attempt_number: 1,
-      line_number: n,
-      at: once,
-      level: "info",
-      message: `line ${n}`,
-    })),
-  );
-  await insert(
-    "file_scan_attempts",
-    ...[1, 2, 3, 4].map((n) => ({
-      file_id: ids.file,
-      attempt_number: n,
-      started_at: once,
-      completed_at: once,
-      verdict: "Clean",
-    })),
-  );
+  const line = { job_id: ids.job, attempt_number: 1, at: once, level: "info" };
+  await insert("job_log_lines", ...four((n) => ({ ...line, line_number: n, message: `line ${n}` })));
+  const scan = { file_id: ids.file, verdict: "Clean", ...ended };
+  await insert("file_scan_attempts", ...four((n) => ({ ...scan, attempt_number: n })));
   await change("file", "files", { legal_hold: true, legal_hold_since: once }, {
     retention_class: "Permanent",
   }, {
@@ -195,24 +154,12 @@ export async function makeMany(c: Contract): Promise<void> {
   await insert("tenants", ...tenants.toReversed());
   await sql`update tenants set type = 'Group' where id = ${tenants[2]!.id}`;
   await insert("user_tenants", ...tenants.map(({ id }) => ({ user_id: victim.userId, tenant_id: id })));
-  await insert(
-    "user_tenants",
-    ...[[two, 2], [three, 2]].map(([user_id, n]) => ({
-      user_id,
-      tenant_id: tenants[Number(n)]?.id,
-    })),
-  );
-  await insert(
-    "user_imports",
-    ...[1, 2, 3].map((n) => ({
-      id: newId(),
-      tenant_id: null,
-      file_id: ids.file,
-      is_dry_run: n === 1,
-      created_by: c.t.systemAdmin.userId,
-      is_service_account: false,
-      permissions: ["admin:system"],
-      trace_id: "t",
-    })),
-  );
+  await insert("user_tenants", ...[two, three].map((user_id) => ({ user_id, tenant_id: tenants[2]?.id })));
+  const started = {
+    created_by: c.t.systemAdmin.userId,
+    is_service_account: false,
+    permissions: ["admin:system"],
+  };
+  const users = { tenant_id: null, file_id: ids.file, trace_id: "t", ...started };
+  await insert("user_imports", ...[1, 2, 3].map((n) => ({ id: newId(), ...users, is_dry_run: n === 1 })));
 }

@@ -34,7 +34,7 @@ interface Ready {
   ask: Ask;
 }
 
-/** A valid request with new objects, so that requests do not depend on each other. */
+/** A valid request. What is changed or prepared is new, so that requests do not depend on each other. */
 async function newRequest(c: Contract, spec: Endpoint): Promise<Ready> {
   const { by: who, prepare } = CASES[spec.id] ?? {};
   const used = new Set<Kind>();
@@ -47,7 +47,9 @@ async function newRequest(c: Contract, spec: Endpoint): Promise<Ready> {
   c.ask(spec, recorder);
   const kinds = [...used].flatMap((kind) => [kind, ...WITH[kind] ?? []]);
   n += STEP;
-  const ids = await makeObjects(c.world, kinds.filter((kind) => !SINGLE.includes(kind)), c.world.ids, n);
+  const isNew = spec.method !== "get" || prepare !== undefined;
+  const made = isNew ? kinds.filter((kind) => !SINGLE.includes(kind)) : [];
+  const ids = await makeObjects(c.world, made, c.world.ids, n);
   const { t, world } = c;
   const permissions = ["admin:system", "read:files"];
   const by = who === "self"

@@ -9,10 +9,7 @@ import { createUser, ENDPOINTS, type Hook, hookOf, ping, stopReceivers } from ".
 import type { Receiver } from "./receiver.ts";
 
 const t = await setupShared({ OUTBOUND_ALLOW: "127.0.0.1" });
-Deno.test.afterAll(async () => {
-  await t.stop();
-  await stopReceivers();
-});
+Deno.test.afterAll(stopReceivers);
 const { platform } = t.steward;
 const { sql } = platform;
 const UNKNOWN = "404 WEBHOOK_ENDPOINT_NOT_FOUND";

@@ -132,15 +132,11 @@ Deno.test("a dead-lettered job sends an event, but never a delivery's own job", 
 });
 
 Deno.test("a message that was given up sends an event", async () => {
-  const slug = "huge";
   const htmlBodyTemplate = "{{#each a}}{{#each ../a}}{{.}}{{/each}}{{/each}}";
-  await accepted(by.post("/api/v1/notification-templates", { slug, name: "x", htmlBodyTemplate }));
-  const { notificationId } = await accepted(by.post("/api/v1/notifications/send", {
-    channel: "Email",
-    recipients: [{ address: "to@example.test" }],
-    templateSlug: slug,
-    templateData: { a: Array(5000).fill("xxxxxxxxxx") },
-  }));
+  await accepted(by.post("/api/v1/notification-templates", { slug: "huge", name: "x", htmlBodyTemplate }));
+  const mail = { channel: "Email", recipients: [{ address: "to@example.test" }], templateSlug: "huge" };
+  const message = { ...mail, templateData: { a: Array(5000).fill("xxxxxxxxxx") } };
+  const { notificationId } = await accepted(by.post("/api/v1/notifications/send", message));
   const given = await sentEvent("notification.failed", "notificationId", notificationId);
   assert.equal(given.channel, "Email");
   assert.match(String(given.errorMessage), /render/);

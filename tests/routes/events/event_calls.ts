@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { HttpClient } from "../../support/http.ts";
 import { accepted } from "../../support/outcomes.ts";
 import type { Actor, TestService } from "../../support/setup.ts";
+import { BCRYPT } from "../access/users.ts";
 import { Receiver } from "./receiver.ts";
 
 export const PATH = "/api/v1/events";
@@ -43,22 +44,15 @@ export async function accountOf(t: TestService, more: Record<string, unknown>) {
 }
 
 /** Creates a user, which sends an event. */
-export const createUser = (
+export function createUser(
   by: HttpClient,
   more: Record<string, unknown> = {},
   path = "/api/v1/users",
-): Promise<{ id: string; email: string }> =>
-  accepted(
-    by.post(path, {
-      email: `${crypto.randomUUID()}@example.test`,
-      password: "$2b$12$EXRkfkdmXn2gzds2SSitu.MW9.gAVqa9eLS1//RYtYCmB1eLHg.9q",
-      isPasswordEncrypted: true,
-      firstName: "Ana",
-      lastName: "Silva",
-      ...more,
-    }),
-    201,
-  );
+): Promise<{ id: string; email: string }> {
+  const email = `${crypto.randomUUID()}@example.test`;
+  const user = { email, password: BCRYPT, isPasswordEncrypted: true, firstName: "Ana", lastName: "Silva" };
+  return accepted(by.post(path, { ...user, ...more }), 201);
+}
 
 /** A tenant's endpoint with a receiver. */
 export interface Hook {

@@ -8,10 +8,7 @@ import { until } from "../../support/until.ts";
 import { type Hook, hookOf, publish, stopReceivers } from "./event_calls.ts";
 
 const t = await setupShared({ OUTBOUND_ALLOW: "127.0.0.1" });
-Deno.test.afterAll(async () => {
-  await t.stop();
-  await stopReceivers();
-});
+Deno.test.afterAll(stopReceivers);
 const { sql } = t.steward.platform;
 
 const orderedHook = () => hookOf(t, { eventTypes: ["invoice.paid", "invoice.sent"], ordered: true });

@@ -6,10 +6,7 @@ import { until } from "../../support/until.ts";
 import { ENDPOINTS, type Hook, hookOf, ping, stopReceivers } from "./event_calls.ts";
 
 const t = await setupShared({ OUTBOUND_ALLOW: "127.0.0.1" });
-Deno.test.afterAll(async () => {
-  await t.stop();
-  await stopReceivers();
-});
+Deno.test.afterAll(stopReceivers);
 const { platform } = t.steward;
 const { sql } = platform;
 

@@ -2,13 +2,14 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import process from "node:process";
 import { Webhook } from "standardwebhooks";
-import { openBrowserSession } from "../../../domain/access/sign_in/browser_session.ts";
 import { assemble } from "../../../routes/extensions/assemble.ts";
 import { connectPostgres } from "../../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
+import { accepted } from "../../support/outcomes.ts";
 import { setup } from "../../support/setup.ts";
 import { startSmsGateway } from "../../support/sms_gateway.ts";
-import { CSV, fetchDocument, reached, STATUS } from "../reports/support.ts";
+import { browse } from "../console/plain_browser.ts";
+import { drawnReport } from "../reports/support.ts";
 import { hurry, path, refused, sent, settledDetail, templates } from "../notifications/notifications.ts";
 
 const here = import.meta.dirname ?? ".";
@@ -82,11 +83,8 @@ Deno.test("an error that a provider throws is a temporary failure; the log shows
   const actor = await t.actor(send);
   answers.set("/services/secret-four", () => new Response("", { status: 500 }));
   const recipients = [{ address: `${base}/services/secret-four` }];
-  const detail = await settledDetail(
-    t,
-    actor,
-    await sent(actor, { channel: "Webhook", recipients, textBody: "Hi" }),
-  );
+  const message = { channel: "Webhook", recipients, textBody: "Hi" };
+  const detail = await settledDetail(t, actor, await sent(actor, message));
   assert.deepEqual(attemptsOf(detail), [["webhook", false], ["pager-webhook", false]]);
   assert.deepEqual([detail.status, detail.lastError], ["Failed", "the message could not be handed over"]);
   const log = t.logs.join("");
@@ -95,35 +93,21 @@ Deno.test("an error that a provider throws is a temporary failure; the log shows
 });
 
 Deno.test("a report shows a webhook URL only up to its host, other addresses in full, and filters by an extension's channel", async () => {
-  const actor = await t.actor({ role: "Admin" });
+  const actor = await t.actor(send);
   await settledDetail(t, actor, await sent(actor, slack("/services/T1/secret-three")));
   await settledDetail(t, actor, await sent(actor, pager(["P-5"])));
-  const request = { templateId: "notification-deliveries", format: CSV };
-  const { body } = await actor.post("/api/v1/reports/generate-async", request);
-  await reached(actor, body.id, STATUS.Completed);
-  const text = new TextDecoder().decode((await fetchDocument(actor, body.id)).bytes);
+  const reported = async (given = {}) => (await drawnReport(t, actor, "notification-deliveries", given)).text;
+  const text = await reported();
   assert.ok(text.includes(`Slack,Sent,${base}/…,`) && text.includes("TextPager,Sent,P-5,"), text);
   assert.doesNotMatch(text, /secret-three/);
-
-  const filtered = { ...request, parameters: { channel: "TextPager" } };
-  const { body: ofPager } = await actor.post("/api/v1/reports/generate-async", filtered);
-  await reached(actor, ofPager.id, STATUS.Completed);
-  const pagerText = new TextDecoder().decode((await fetchDocument(actor, ofPager.id)).bytes);
-  assert.ok(pagerText.includes("TextPager,Sent,P-5,") && !pagerText.includes("Slack"), pagerText);
+  const ofPager = await reported({ channel: "TextPager" });
+  assert.ok(ofPager.includes("TextPager,Sent,P-5,") && !ofPager.includes("Slack"), ofPager);
 });
 
 Deno.test("a template is rendered for a message through the channel Webhook, whose signature is valid", async () => {
   const actor = await t.actor({ role: "Admin" });
-  const template = {
-    slug: "paid",
-    name: "Paid",
-    locale: "en",
-    subjectTemplate: "Invoice {{number}}",
-    htmlBodyTemplate: "<p>Paid: <b>{{number}}</b></p>",
-    requiredVariables: "number",
-  };
-  const created = await actor.post(templates, template);
-  assert.equal(created.status, 201, JSON.stringify(created.body));
+  const texts = { subjectTemplate: "Invoice {{number}}", htmlBodyTemplate: "<p>Paid: <b>{{number}}</b></p>" };
+  await accepted(actor.post(templates, { slug: "paid", name: "Paid", ...texts }), 201);
   const id = await sent(actor, {
     channel: "Webhook",
     recipients: [{ address: `${base}/hook` }],
@@ -171,10 +155,8 @@ Deno.test("a permanent refusal is final; a temporary one is retried, after Retry
 
 Deno.test("an address that is private or malformed is refused", async () => {
   const actor = await t.actor(send);
-  const id = await sent(
-    actor,
-    slack("", { recipients: [{ address: "http://10.1.2.3/services/secret-two" }] }),
-  );
+  const recipients = [{ address: "http://10.1.2.3/services/secret-two" }];
+  const id = await sent(actor, slack("", { recipients }));
   const { status, lastError } = await settledDetail(t, actor, id);
   assert.equal(status, "DeadLettered");
   assert.match(lastError, /^10\.1\.2\.3 is a private, loopback or link-local address/);
@@ -205,11 +187,8 @@ Deno.test("the second provider of a channel gets the recipients that the first d
 Deno.test("a provider of an extension for a built-in channel is tried after the configured one", async () => {
   const actor = await t.actor(send);
   gateway.fault = { status: 500, message: "down" };
-  const id = await sent(actor, {
-    channel: "Sms",
-    recipients: [{ address: "+351912345678" }],
-    textBody: "Hi",
-  });
+  const recipients = [{ address: "+351912345678" }];
+  const id = await sent(actor, { channel: "Sms", recipients, textBody: "Hi" });
   const detail = await settledDetail(t, actor, id);
   assert.deepEqual([detail.status, attemptsOf(detail)], ["Sent", [["sms", false], ["pager-sms", true]]]);
   assert.equal(at("/sms/%2B351912345678")[0]?.body, "Hi");
@@ -217,20 +196,10 @@ Deno.test("a provider of an extension for a built-in channel is tried after the 
 
 Deno.test("a mail through an extension's provider has the user's own unsubscribe link", async () => {
   const actor = await t.actor({ role: "Admin" });
-  await actor.post(templates, {
-    slug: "news",
-    name: "News",
-    locale: "en",
-    subjectTemplate: "News",
-    textBodyTemplate: "Leave: {{unsubscribeUrl}}",
-  });
-  const id = await sent(actor, {
-    channel: "Email",
-    recipients: [],
-    userIds: [actor.userId],
-    category: "news",
-    templateSlug: "news",
-  });
+  const texts = { subjectTemplate: "News", textBodyTemplate: "Leave: {{unsubscribeUrl}}" };
+  await accepted(actor.post(templates, { slug: "news", name: "News", ...texts }));
+  const mail = { channel: "Email", recipients: [], userIds: [actor.userId] };
+  const id = await sent(actor, { ...mail, category: "news", templateSlug: "news" });
   const detail = await settledDetail(t, actor, id);
   assert.deepEqual([detail.status, attemptsOf(detail)], ["Sent", [["smtp", false], ["pager-mail", true]]]);
   const [, link = ""] =
@@ -243,12 +212,8 @@ Deno.test("a mail through an extension's provider has the user's own unsubscribe
 Deno.test("the console shows channels of extensions by their display name", async () => {
   const actor = await t.actor(send);
   await settledDetail(t, actor, await sent(actor, pager(["P-9"])));
-  const cookie = `steward_console=${await openBrowserSession(t.steward.platform, actor.token ?? "")}`;
-  const page = async (address: string) => {
-    const answer = await fetch(`${t.url}/console/${address}`, { headers: { cookie } });
-    assert.equal(answer.status, 200, address);
-    return await answer.text();
-  };
+  const browser = await browse(t, actor);
+  const page = async (address: string) => (await browser.open(address)).html;
   const list = await page("notifications?channel=TextPager");
   assert.match(list, /<option value="TextPager" selected[^>]*>Text pager<\/option>/);
   assert.equal(list.match(/Text pager/g)?.length, 3, "in the filter, its chip and the row of the message");
@@ -259,15 +224,8 @@ Deno.test("the console shows channels of extensions by their display name", asyn
 Deno.test("preferences have a member per channel of an extension; a user who does not want it is skipped", async () => {
   const actor = await t.actor(send);
   const own = `/api/v1/user-notifications/preferences?userId=${actor.userId}`;
-  const all = {
-    email: true,
-    push: true,
-    inApp: true,
-    sms: true,
-    slack: true,
-    webhook: true,
-    textPager: true,
-  };
+  const names = ["email", "push", "inApp", "sms", "slack", "webhook", "textPager"];
+  const all = Object.fromEntries(names.map((name) => [name, true]));
   const put = async (channels: object) => {
     const answer = await actor.put(own, { timeZoneId: "UTC", categories: [{ category: "news", channels }] });
     return { ...answer, channels: answer.body.categories?.[0].channels };
@@ -294,12 +252,11 @@ Deno.test("an unknown channel is refused with the names of all channels, which t
   const actor = await t.actor(send);
   const names = ["Email", "Push", "InApp", "Sms", "Slack", "Webhook", "TextPager"];
   const expected = { channel: [`expected one of ${names.join(", ")}`] };
-  for (
-    const answer of [
-      await actor.post(`${path}/send`, slack("/x", { channel: "Fax" })),
-      await actor.get(`${path}?channel=Fax`),
-    ]
-  ) {
+  const unknown = [
+    actor.post(`${path}/send`, slack("/x", { channel: "Fax" })),
+    actor.get(`${path}?channel=Fax`),
+  ];
+  for (const answer of await Promise.all(unknown)) {
     refused(answer, 400, "VALIDATION_ERROR");
     assert.deepEqual(answer.body.errors, expected);
   }

@@ -1,8 +1,7 @@
 import { resourceRows as resource } from "../../support/isolation.ts";
-import { named, type Rows } from "./rows.ts";
+import { all, named, own, type Rows } from "./rows.ts";
 
 const NOT_FOUND = "WEBHOOK_ENDPOINT_NOT_FOUND";
-const endpoint = named("webhookEndpoint", NOT_FOUND);
 const BODY = { url: "https://hooks.example.test/outsider", eventTypes: "*" };
 
 /** Webhook endpoints and their deliveries. */
@@ -12,13 +11,17 @@ export const eventRows: Rows = {
     { one: "webhookEndpoint", many: "webhookEndpoints", notFound: NOT_FOUND },
     BODY,
   ),
-  listEventTypes: { own: () => ({}) },
-  pollEvents: { own: () => ({ query: { limit: "1000" } }) },
+  listEventTypes: own(),
+  pollEvents: own({ query: { limit: "1000" } }),
   publishEvent: {
     names: (id) => ({ body: { type: "outsiders.event", tenantId: id("tenant"), data: {} } }),
     code: "CROSS_TENANT_FORBIDDEN",
   },
-  listWebhookDeliveries: endpoint,
+  ...all(
+    `listWebhookDeliveries testWebhookEndpoint redeliverFailedWebhooks pauseWebhookEndpoint resumeWebhookEndpoint
+    rotateWebhookSecret`,
+    named("webhookEndpoint", NOT_FOUND),
+  ),
   listAllWebhookDeliveries: {
     own: ({ ids }) => ({ query: { tenantId: ids.tenant, endpointId: ids.webhookEndpoint } }),
   },
@@ -27,9 +30,4 @@ export const eventRows: Rows = {
     names: (id) => ({ params: { id: id("webhookEndpoint"), deliveryId: id("webhookDelivery") } }),
     code: NOT_FOUND,
   },
-  testWebhookEndpoint: endpoint,
-  redeliverFailedWebhooks: endpoint,
-  pauseWebhookEndpoint: endpoint,
-  resumeWebhookEndpoint: endpoint,
-  rotateWebhookSecret: endpoint,
 };

@@ -2,7 +2,7 @@ import { RECORDS } from "../../../domain/records/records.ts";
 import { resourceRows as record } from "../../support/isolation.ts";
 import { creationOf } from "../../support/record_samples.ts";
 import type { Kind } from "./world.ts";
-import { named, type Rows } from "./rows.ts";
+import { all, named, own, type Rows } from "./rows.ts";
 
 const sender = (body?: unknown) => named("notificationSender", "NOTIFICATION_SENDER_NOT_FOUND", { body });
 
@@ -14,23 +14,18 @@ export const resourceRows: Rows = {
       record<Kind>(
         each.one as Kind,
         each,
-        ({ own = {} }) => creationOf(each, 100, { id: (one) => own[one] ?? "" }),
+        ({ own: ids = {} }) => creationOf(each, 100, { id: (one) => ids[one] ?? "" }),
       )
     ),
   ) as Rows,
-  readTenantLooks: { own: () => ({}) },
-  updateTenantLooks: { own: () => ({ body: { productName: "O" } }) },
-  setTenantLogo: { own: () => ({}), code: "VALIDATION_ERROR" },
-  removeTenantLogo: { own: () => ({}), code: "TENANT_LOGO_NOT_FOUND" },
+  ...all("readTenantLooks listNotificationSenders listApplicationUsage", own()),
+  updateTenantLooks: own({ body: { productName: "O" } }),
+  setTenantLogo: { ...own(), code: "VALIDATION_ERROR" },
+  removeTenantLogo: { ...own(), code: "TENANT_LOGO_NOT_FOUND" },
   showTenantLogo: { open: "the logo is public: mails and hosted pages show it" },
-  listNotificationSenders: { own: () => ({}) },
-  readNotificationSender: sender(),
-  addNotificationSender: { own: () => ({ body: { address: "o@outsider.example" } }) },
+  addNotificationSender: own({ body: { address: "o@outsider.example" } }),
   updateNotificationSender: sender({ name: "O" }),
-  verifyNotificationSender: sender(),
-  removeNotificationSender: sender(),
+  ...all("readNotificationSender verifyNotificationSender removeNotificationSender", sender()),
   showConfirmSenderPage: { open: "the same for everyone" },
-  readConfirmSenderLooks: { open: "needs the secret that was sent" },
-  confirmNotificationSender: { open: "needs the secret that was sent" },
-  listApplicationUsage: { own: () => ({}) },
+  ...all("readConfirmSenderLooks confirmNotificationSender", { open: "needs the secret that was sent" }),
 };

@@ -6,6 +6,7 @@ import { RECORDS } from "../../../domain/records/records.ts";
 import { CATALOG_PERMISSIONS } from "../../../domain/rights/catalog.ts";
 import { MARKER, type World } from "../../support/isolation.ts";
 import { creationOf } from "../../support/record_samples.ts";
+import { nulls } from "../../support/answers.ts";
 import { accepted } from "../../support/outcomes.ts";
 import type { Actor, TestService } from "../../support/setup.ts";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
@@ -160,11 +161,10 @@ const MAKERS = {
       connection: {
         issuer: "https://id.victims.example",
         clientId: "x",
-        entityId: null,
-        signInUrl: null,
         certificates: [],
+        ...nulls("entityId signInUrl"),
       },
-      claims: { email: null, firstName: null, lastName: null, groups: null },
+      claims: nulls("email firstName lastName groups"),
     }),
   signInDomain: ({ made, tail }) => made("/sign-in-domains", { name: `victims${tail}.example.com` }),
   signInSetupLink: ({ made }) => made("/sign-in-setup-links", undefined),

@@ -115,11 +115,8 @@ const CONFIRMED: [path: string, used: string, link: (tenant: LookedTenant) => Pr
   }],
   ["/senders/confirm", "400 NOTIFICATION_SENDER_TOKEN_INVALID", async ({ by, tenantId }) => {
     const address = `${tenantId}@mailed.example`;
-    return await tokenOf(
-      t,
-      address,
-      () => by.post("/api/v1/notification-senders", { address, method: "Mail" }),
-    );
+    const ask = () => by.post("/api/v1/notification-senders", { address, method: "Mail" });
+    return await tokenOf(t, address, ask);
   }],
 ];
 

@@ -127,10 +127,7 @@ Deno.test("a logo must be a whole PNG or JPEG image within the limits", async ()
   const [png, jpeg] = [pngImage(10, 10), jpegImage()];
   const changed = png.with(50, (png[50] ?? 0) ^ 1);
   const wrong: [expected: RegExp, contents: Uint8Array[]][] = [
-    [/neither PNG nor JPEG/, [
-      bytes("<svg xmlns='http://www.w3.org/2000/svg'><script/></svg>"),
-      new Uint8Array(),
-    ]],
+    [/neither PNG nor JPEG/, [bytes("<svg xmlns='http://www.w3.org/2000/svg'/>"), new Uint8Array()]],
     [/damaged or incomplete/, [png.slice(0, -1), png.slice(0, 20), changed]],
     [/damaged or incomplete/, [new Uint8Array([...png, ...bytes("<script>")])]],
     [/damaged or incomplete/, [jpeg.slice(0, -2), jpeg.slice(0, 30), jpeg.slice(0, 4)]],
@@ -144,9 +141,6 @@ Deno.test("a logo must be a whole PNG or JPEG image within the limits", async ()
   await refused("413 BODY_TOO_LARGE", setLogo(by, new Uint8Array(256 * 1024 + 1)));
   await refused("415 UNSUPPORTED_MEDIA_TYPE", setLogo(by, png, "image/svg+xml"));
   assert.equal((await accepted(by.get(path))).logo, null);
-  assert.equal(
-    (await accepted(setLogo(by, jpeg, "image/png"))).logo.contentType,
-    "image/jpeg",
-    "the bytes decide",
-  );
+  const { logo } = await accepted(setLogo(by, jpeg, "image/png"));
+  assert.equal(logo.contentType, "image/jpeg", "the bytes decide");
 });

@@ -85,12 +85,8 @@ export async function setupSenders() {
     },
 
     async send(by: Actor, recipient: string, more = {}) {
-      const message = {
-        channel: "Email",
-        recipients: [{ address: recipient }],
-        subject: "Hello",
-        textBody: "Hello",
-      };
+      const to = { channel: "Email", recipients: [{ address: recipient }] };
+      const message = { ...to, subject: "Hello", textBody: "Hello" };
       await accepted(by.post("/api/v1/notifications/send", { ...message, ...more }), 200);
       return await mailFor(recipient);
     },

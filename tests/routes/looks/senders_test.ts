@@ -36,10 +36,7 @@ Deno.test("a sender is pending until its TXT record is found; then the tenant's 
   assert.match(dnsRecord.value, /^steward-verification=[\w-]{24}$/);
   const missing = await accepted(verify(by, sender));
   assert.equal(missing.status, "Pending");
-  assert.match(
-    missing.lastError,
-    /_steward\.tenant\d+\.example with the value steward-verification=.* was not found/,
-  );
+  assert.match(missing.lastError, /_steward\.tenant\d+\.example with the value .*=.* was not found/);
   assert.equal(names.queries.at(-1), dnsRecord.name);
   assert.equal((await send(by, "before@example.test")).from, SERVICE);
 
@@ -59,10 +56,8 @@ Deno.test("mails without a verified sender come from MAIL_FROM with the tenant's
   const by = await manager();
   await accepted(by.put(LOOKS, { productName: "Wind & Co" }));
   const sent = await send(by, "named@example.test");
-  assert.deepEqual(["From", "Sender"].map((name) => headerOf(sent, name)), [
-    `"Wind & Co" <${SERVICE}>`,
-    undefined,
-  ]);
+  const headers = ["From", "Sender"].map((name) => headerOf(sent, name));
+  assert.deepEqual(headers, [`"Wind & Co" <${SERVICE}>`, undefined]);
 });
 
 Deno.test("answers go to the tenant's reply-to address, or to that of the message", async () => {
@@ -206,11 +201,8 @@ Deno.test("wrong addresses are refused, and proofs are limited per tenant", asyn
   await accepted(verify(by, sender));
   const queries = names.queries.length;
   const answer = await verify(by, sender);
-  await refused(
-    "429 RATE_LIMITED",
-    answer,
-    by.post(path, { address: "x@strangers.example", method: "Mail" }),
-  );
+  const byMail = by.post(path, { address: "x@strangers.example", method: "Mail" });
+  await refused("429 RATE_LIMITED", answer, byMail);
   const seconds = Number(answer.headers.get("retry-after"));
   assert.ok(seconds > 3_000 && seconds <= 3_600, `${seconds}`);
   assert.equal(names.queries.length, queries);
@@ -281,9 +273,7 @@ Deno.test("a verified sender fails after three daily checks without its record, 
   await checkNow(sender);
   const { status, isDefault } = await read(by, sender);
   assert.deepEqual([status, isDefault], ["Failed", true], "it is the default again when its record is back");
-  const { from, raw } = await send(by, "lost@example.test");
-  assert.equal(from, "service@steward.test");
-  assert.match(raw, /^From: Steward <service@steward\.test>/m);
+  assert.equal(headerOf(await send(by, "lost@example.test"), "From"), `Steward <${SERVICE}>`);
   const inbox = async (user: Actor) =>
     (await accepted(user.get(`/api/v1/user-notifications?userId=${user.userId}&category=senders`))).items;
   for (const user of [by, admin]) {
@@ -293,7 +283,7 @@ Deno.test("a verified sender fails after three daily checks without its record, 
   assert.deepEqual(await inbox(visitor), []);
   names.records.set(sender.dnsRecord.name, [sender.dnsRecord.value]);
   await statusAfterCheck(by, sender);
-  assert.match((await send(by, "back@example.test")).raw, new RegExp(`^From: ${sender.address}\\r`, "m"));
+  assert.equal(headerOf(await send(by, "back@example.test"), "From"), sender.address);
 });
 
 Deno.test("a record that is back before the third check keeps the sender", async () => {

@@ -4,7 +4,6 @@ import { newId } from "../../../domain/shared/ids.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const { platform } = t.steward;
 const { sql } = platform;
 

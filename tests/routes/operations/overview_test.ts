@@ -56,13 +56,8 @@ Deno.test("queues show their length and since when the oldest job waits, lane by
   assert.deepEqual(counts, { queue, waiting: 2, scheduled: 1, ...none });
   const [due] = await sql`select due_at from jobs where id = ${id}`;
   assert.equal(oldestDueAt, due?.dueAt.toISOString());
-  assert.deepEqual(attention, [{
-    kind: "QueueStuck",
-    level: "Critical",
-    count: 2,
-    subject: queue,
-    reason: null,
-  }]);
+  const stuck = { kind: "QueueStuck", level: "Critical", count: 2, subject: queue, reason: null };
+  assert.deepEqual(attention, [stuck]);
   assert.deepEqual(await kindsFor(other), []);
   const all = (await overview(t.systemAdmin)).queues.find((each: { queue: string }) => each.queue === queue);
   assert.deepEqual([all.waiting, all.oldestDueAt], [3, oldestDueAt]);

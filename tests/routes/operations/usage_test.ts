@@ -6,7 +6,6 @@ import { setupShared } from "../../support/setup.ts";
 import { browseAt } from "../console/plain_browser.ts";
 
 const t = await setupShared();
-Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 const month = new Date().toISOString().slice(0, 7);
 
@@ -44,11 +43,8 @@ Deno.test("the state of the database names its largest tables, growth and limits
     select day - 10, bytes - 1000000, tables from database_samples`;
   const health = await readDataHealth(t.steward.platform);
   assert.ok((health.growthPerDay ?? 0) >= 100_000);
-  await t.systemAdmin.post("/api/v1/alert-rules", {
-    name: "Disk",
-    metric: "DatabaseGigabytes",
-    threshold: 100,
-  });
+  const rule = { name: "Disk", metric: "DatabaseGigabytes", threshold: 100 };
+  await t.systemAdmin.post("/api/v1/alert-rules", rule);
   const { body } = await t.systemAdmin.get("/api/v1/operations/data-health");
   const [database] = body.limits;
   assert.equal(database.limit, 100_000_000_000);

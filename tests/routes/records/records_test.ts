@@ -4,6 +4,7 @@ import { applications } from "../../../domain/records/applications.ts";
 import { RECORDS } from "../../../domain/records/records.ts";
 import { requireKeysOfReferences } from "../../../infra/postgres/tenant_keys.ts";
 import { pluck } from "../../support/answers.ts";
+import { accepted, refused } from "../../support/outcomes.ts";
 import { setupShared } from "../../support/setup.ts";
 import { conformsToRecordContract } from "./conformance.ts";
 
@@ -15,18 +16,13 @@ Deno.test("the tables of records have a foreign key with the tenant for each ref
   await requireKeysOfReferences(t.steward.platform.sql, RECORDS.flatMap(referencesOf));
 });
 
-Deno.test("a code is unique in any case; a deleted application is listed on request, and its code is free again", async () => {
+Deno.test("a code is unique in any case, and that of a deleted application is free again", async () => {
   const manager = await t.actor({ permissions: ["manage:applications"] });
-  const made = await manager.post("/api/v1/applications", { code: "Billing", name: "Billing" });
-  const taken = await manager.post("/api/v1/applications", { code: "BILLING", name: "Other" });
-  assert.equal(taken.body.code, "APPLICATION_ALREADY_EXISTS");
-  await manager.delete(`/api/v1/applications/${made.body.id}`);
-  assert.equal((await manager.get("/api/v1/applications")).body.totalCount, 0);
-  const { body: { items: [deleted] } } = await manager.get("/api/v1/applications?includeDeleted=true");
-  assert.deepEqual([deleted.id, deleted.isDeleted], [made.body.id, true]);
-  const gone = await manager.get(`/api/v1/applications/${deleted.id}`);
-  assert.equal(gone.body.code, "APPLICATION_NOT_FOUND");
-  assert.equal((await manager.post("/api/v1/applications", { code: "billing", name: "New" })).status, 201);
+  const make = (code: string) => manager.post("/api/v1/applications", { code, name: code });
+  const { id } = await accepted(make("Billing"));
+  await refused("409 APPLICATION_ALREADY_EXISTS", make("BILLING"));
+  await manager.delete(`/api/v1/applications/${id}`);
+  await accepted(make("billing"));
 });
 
 Deno.test("application usage is an operation response with the users that name each application", async () => {
@@ -40,16 +36,7 @@ Deno.test("application usage is an operation response with the users that name e
   const { success, data, meta, message } = answer.body;
   assert.deepEqual([success, message], [true, null]);
   assert.deepEqual(pluck(data, "code", "userCount"), [["crm", 1], ["wiki", 0]]);
-  assert.deepEqual(meta, {
-    page: 1,
-    pageSize: 2,
-    totalCount: 2,
-    totalPages: 1,
-    hasNext: false,
-    hasPrevious: false,
-    sortBy: "code",
-    sortDirection: "Ascending",
-  });
+  assert.deepEqual([meta.totalCount, meta.sortBy, meta.sortDirection], [2, "code", "Ascending"]);
 });
 
 Deno.test("settings of 100,000 characters without a space are saved; the address at their end is kept apart", async () => {

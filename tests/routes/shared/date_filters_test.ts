@@ -1,16 +1,12 @@
 import assert from "node:assert/strict";
+import { accepted } from "../../support/outcomes.ts";
 import type { OpenApiDocument } from "../../../routes/shared/openapi.ts";
 import { parametersOf } from "../../../routes/shared/openapi_sharing.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 
 const t = await setupShared();
 
-const from = "/api/v1";
-const made = async (actor: Actor, path: string, body: unknown) => {
-  const answer = await actor.post(`${from}${path}`, body);
-  assert.ok(answer.status < 300, JSON.stringify(answer.body));
-  return answer.body;
-};
+const made = (actor: Actor, path: string, body: unknown) => accepted(actor.post(`/api/v1${path}`, body));
 
 interface DatedList {
   permissions: string[];
@@ -21,12 +17,8 @@ interface DatedList {
 }
 
 const file = { profile: "document", fileName: "a.txt", contentType: "text/plain", sizeBytes: 1 };
-const message = {
-  channel: "Email",
-  recipients: [{ address: "ann@example.test" }],
-  subject: "A",
-  textBody: "B",
-};
+const recipients = [{ address: "ann@example.test" }];
+const message = { channel: "Email", recipients, subject: "A", textBody: "B" };
 const send: Omit<DatedList, "time"> = {
   permissions: ["send:notifications"],
   make: (actor) => made(actor, "/notifications/send", message),
@@ -70,8 +62,7 @@ for (const [path, { permissions, make, time }] of Object.entries(LISTS)) {
     assert.equal(times.length, 2);
     for (const own of times) assert.match(own, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     const count = async (query: Record<string, string>) => {
-      const { status, body } = await actor.get(`${path}?${new URLSearchParams(query)}`);
-      assert.equal(status, 200, JSON.stringify(body));
+      const body = await accepted(actor.get(`${path}?${new URLSearchParams(query)}`), 200);
       return isStats ? body.totalNotifications : body.totalCount;
     };
     const within = (first: string, last: string) => times.filter((at) => first <= at && at <= last).length;
@@ -119,8 +110,7 @@ Deno.test("every time in a query may be the first or the last that is possible",
   for (const query of [...asked, "/api/v1/dead-letter-jobs?errorContains=x&from="]) {
     const caller = query.startsWith("/api/v1/files?") ? fileReader : t.systemAdmin;
     for (const time of ["0001-01-01", "9999-12-31T23:59:59.999Z"]) {
-      const { status, body } = await caller.get(query + time);
-      assert.equal(status, 200, `${query}${time}: ${JSON.stringify(body)}`);
+      assert.equal((await caller.get(query + time)).status, 200, query + time);
     }
   }
 });

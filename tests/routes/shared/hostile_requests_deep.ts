@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { accepted } from "../../support/outcomes.ts";
 import { setup } from "../../support/setup.ts";
 
 const t = await setup({ JOB_CONCURRENCY: "0" });
@@ -37,11 +38,8 @@ Deno.test("the time to read a request grows with its length, not with its square
 Deno.test("the time to compare the audience of an OAuth request grows with its length", async () => {
   const admin = await t.actor({ permissions: ["manage:oauth-clients"] });
   const app = { name: "App", kind: "public", redirectUris: ["https://app.example.test/"] };
-  const { status, body } = await admin.post("/api/v1/oauth-clients", {
-    ...app,
-    audience: "https://api.example.test",
-  });
-  assert.equal(status, 201);
+  const audience = "https://api.example.test";
+  const body = await accepted(admin.post("/api/v1/oauth-clients", { ...app, audience }), 201);
   const form = new URLSearchParams({
     grant_type: "refresh_token",
     refresh_token: "x",
@@ -72,14 +70,6 @@ Deno.test("the time to check a number with many digits grows with its length, an
     assert.ok(text.length < 2_000, `${text.length} characters`);
   });
   assert.ok(elapsed < 1_000, `${elapsed} ms`);
-});
-
-Deno.test("a Host header that is no host is refused by pages of the console; the API does not read it", async () => {
-  for (const host of ["a b", "[::1", "xn--", "a:99999", "a<b"]) {
-    const head = (path: string) => `GET ${path} HTTP/1.1\r\nhost: ${host}`;
-    assert.match(await raw(head("/console/sign-in")), /^HTTP\/1.1 400 /, host);
-    assert.match(await raw(head("/healthz?x=1")), /^HTTP\/1.1 200 /, host);
-  }
 });
 
 Deno.test("an answer about thousands of wrong members names the first thousand", async () => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { ENDPOINTS } from "../../../routes/endpoints.ts";
 import { shapeOf } from "../../../routes/shared/body_members.ts";
+import { accepted } from "../../support/outcomes.ts";
 import { setupShared } from "../../support/setup.ts";
 import { BCRYPT } from "../access/users.ts";
 
@@ -22,109 +23,71 @@ Deno.test("a PUT keeps omitted members, and null removes them", async () => {
   const admin = t.systemAdmin;
   const me = `/api/v1/user-notifications/preferences?userId=${admin.userId}`;
   const at = async (path: string, body: unknown) => {
-    const { status, body: made } = await admin.post(path, body);
-    assert.equal(status, 201, `${path} ${JSON.stringify(made)}`);
-    return `${path}/${made.jobId ?? made.id}`;
+    const made = await accepted(admin.post(`/api/v1/${path}`, body), 201);
+    return `/api/v1/${path}/${made.jobId ?? made.id}`;
   };
-  const person = { firstName: "Ana", lastName: "Silva", phoneNumber: "+3511", appIds: ["crm"] };
-  const user = {
-    ...person,
-    email: `${crypto.randomUUID()}@example.test`,
-    password: BCRYPT,
-    isPasswordEncrypted: true,
-  };
-  const daily = { cronExpression: "0 3 * * *" };
-  const recurring = {
-    ...daily,
+  const names = { firstName: "Ana", lastName: "Silva", phoneNumber: "+3511" };
+  const noNames = { firstName: "", lastName: "", phoneNumber: null };
+  const person = { ...names, appIds: ["crm"] };
+  const email = `${crypto.randomUUID()}@example.test`;
+  const user = { ...person, email, password: BCRYPT, isPasswordEncrypted: true };
+  const zone = { timeZoneId: "Europe/Lisbon" };
+  const job = {
+    cronExpression: "0 3 * * *",
     queue: "slow",
-    timeZoneId: "Europe/Lisbon",
+    ...zone,
     serializedArgs: '{"a":1}',
     argsTypeName: "A",
   };
-  const texts = { subjectTemplate: "s", htmlBodyTemplate: "h", textBodyTemplate: "t" };
-  const template = await at("/api/v1/notification-templates", {
-    slug: "put-rule",
-    name: "n",
-    locale: "en",
-    ...texts,
-  });
+  const noJob = { queue: "default", timeZoneId: "UTC", serializedArgs: "{}", argsTypeName: null };
+  const text = { textBodyTemplate: "t" };
+  const texts = { name: "n", subjectTemplate: "s", htmlBodyTemplate: "h" };
+  const template = await at("notification-templates", { slug: "put-rule", ...texts, ...text });
   const setting = { key: "put-rule", value: "v" };
   const named = { name: "Put rule", description: "d" };
-  const report = {
-    templateId: "users",
-    name: "n",
-    format: 3,
-    delivery: { method: 2, recipients: ["a@example.test"] },
+  const described = { description: "d" };
+  const none = { description: null };
+  const hook = {
+    url: "https://b.example.test/",
+    eventTypes: ["user.created"],
+    isActive: false,
+    ...described,
   };
+  const delivery = { method: 2, recipients: ["a@example.test"] };
+  const report = { templateId: "users", name: "n", format: 3, delivery, cronExpression: "0 3 * * *" };
+  const schedule = { name: "n", ...described, cronExpression: "0 4 * * *", ...zone, format: 1 };
   const news = { category: "news", channels: { email: false, push: true, inApp: true, sms: true } };
+  const wishes = {
+    quietHours: { from: "22:00", to: "07:00" },
+    categories: [news],
+    digest: { isEnabled: true, at: "09:00", locale: "pt" },
+  };
+  const noWishes = {
+    quietHours: null,
+    categories: [],
+    digest: { isEnabled: false, at: "08:00", locale: null },
+  };
+  const tenant = { name: "Put rule", maxUsers: 5 };
+  const permission = { ...described, category: "c" };
   /** Path, required members of every PUT, initial members, and what of them null changes. */
   const resources: [path: string, needed: object, first: object, cleared: object][] = [
-    [await at("/api/v1/settings", setting), setting, { description: "d" }, { description: null }],
-    [
-      await at("/api/v1/applications", { code: "put-rule", ...named }),
-      {},
-      { ...named, isActive: false },
-      { description: null },
-    ],
-    [
-      await at("/api/v1/webhook-endpoints", { url: "https://a.example.test/", eventTypes: "*" }),
-      {},
-      { url: "https://b.example.test/", description: "d", eventTypes: ["user.created"], isActive: false },
-      { description: null },
-    ],
-    [
-      await at("/api/v1/reports/schedules", { ...report, ...daily, parameters: {} }),
-      {},
-      { name: "n", description: "d", cronExpression: "0 4 * * *", timeZoneId: "Europe/Lisbon", format: 1 },
-      { description: null, timeZoneId: "UTC" },
-    ],
-    [
-      await at("/api/v1/admin/users", user),
-      {},
-      person,
-      { firstName: "", lastName: "", phoneNumber: null, appIds: [] },
-    ],
-    [await at("/api/v1/roles", { ...named, permissionIds: [] }), {}, named, { description: null }],
-    [
-      await at("/api/v1/tenants", { name: "Put rule", type: "Standard", maxUsers: 5 }),
-      {},
-      { name: "Put rule", maxUsers: 5 },
-      { maxUsers: null },
-    ],
-    [
-      await at("/api/v1/permissions", { code: "read:put-rules", description: "d", category: "c" }),
-      {},
-      { description: "d", category: "c" },
-      { description: null },
-    ],
-    [
-      await at("/api/v1/recurring-jobs", { jobId: "put-rule", jobTypeName: "steward.echo", ...recurring }),
-      {},
-      recurring,
-      { queue: "default", timeZoneId: "UTC", serializedArgs: "{}", argsTypeName: null },
-    ],
+    [await at("settings", setting), setting, described, none],
+    [await at("applications", { code: "put-rule", ...named }), {}, { ...named, isActive: false }, none],
+    [await at("webhook-endpoints", { url: "https://a.example.test/", eventTypes: "*" }), {}, hook, none],
+    [await at("reports/schedules", report), {}, schedule, { ...none, timeZoneId: "UTC" }],
+    [await at("admin/users", user), {}, person, { ...noNames, appIds: [] }],
+    [await at("roles", { ...named, permissionIds: [] }), {}, named, none],
+    [await at("tenants", { ...tenant, type: "Standard" }), {}, tenant, { maxUsers: null }],
+    [await at("permissions", { code: "read:put-rules", ...permission }), {}, permission, none],
+    [await at("recurring-jobs", { jobId: "put-rule", jobTypeName: "steward.echo", ...job }), {}, job, noJob],
     [
       template,
-      { templateId: template.split("/").at(-1), textBodyTemplate: "t" },
-      { name: "n", subjectTemplate: "s", htmlBodyTemplate: "h" },
+      { templateId: template.split("/").at(-1), ...text },
+      texts,
       { subjectTemplate: null, htmlBodyTemplate: null },
     ],
-    [
-      "/api/v1/auth/me",
-      {},
-      { firstName: "Ana", lastName: "Silva", phoneNumber: "+3511" },
-      { firstName: "", lastName: "", phoneNumber: null },
-    ],
-    [
-      me,
-      { timeZoneId: "UTC" },
-      {
-        quietHours: { from: "22:00", to: "07:00" },
-        categories: [news],
-        digest: { isEnabled: true, at: "09:00", locale: "pt" },
-      },
-      { quietHours: null, categories: [], digest: { isEnabled: false, at: "08:00", locale: null } },
-    ],
+    ["/api/v1/auth/me", {}, names, noNames],
+    [me, { timeZoneId: "UTC" }, wishes, noWishes],
   ];
   for (const [path, needed, first, cleared] of resources) {
     const put = async (body: object) => {

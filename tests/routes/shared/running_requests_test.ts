@@ -1,5 +1,6 @@
 // What requests get when an instance already does as much as it may.
 import assert from "node:assert/strict";
+import { accepted } from "../../support/outcomes.ts";
 import { z } from "zod";
 import type { ServicePlatform } from "../../../domain/platform.ts";
 import { Holding, RunningRequests } from "../../../domain/requests/running_requests.ts";
@@ -289,11 +290,13 @@ async function openStream(actor: Actor): Promise<ReadableStreamDefaultReader<Uin
 }
 
 async function account(permissions: string[]): Promise<HttpClient> {
-  const { status, body } = await t.systemAdmin.post("/api/v1/service-accounts", {
-    name: "Poller",
-    permissions,
-    tenants: "all",
-  });
-  assert.equal(status, 201, JSON.stringify(body));
+  const body = await accepted(
+    t.systemAdmin.post("/api/v1/service-accounts", {
+      name: "Poller",
+      permissions,
+      tenants: "all",
+    }),
+    201,
+  );
   return new HttpClient(t.url, body.secret);
 }

@@ -5,13 +5,9 @@ import { BCRYPT } from "../access/users.ts";
 
 const t = await setupShared();
 
-const recurring = (members: object) => ({
-  jobId: "nightly",
-  jobTypeName: "steward.echo",
-  cronExpression: "0 3 * * *",
-  queue: "default",
-  ...members,
-});
+const recurring = (members: object) => {
+  return { jobId: "nightly", jobTypeName: "steward.echo", cronExpression: "0 3 * * *", ...members };
+};
 /** The errors of a misspelled member. */
 const meant = (given: string, known: string) => [`unknown member \`${given}\`; did you mean \`${known}\`?`];
 const IGNORED = "steward-ignored-members";
@@ -50,14 +46,9 @@ Deno.test("nested unknown members are reported too; free-form objects may hold a
   const tenant = { tenantID: crypto.randomUUID(), roleIds: [] };
   const nested = await t.systemAdmin.post("/api/v1/admin/users", { tenants: [tenant] });
   contains(JSON.stringify(nested.body.errors), `tenants.0.tenantID: ${meant("tenantID", "tenantId")}`);
-  const message = {
-    channel: "InApp",
-    recipients: [{ address: admin.userId }],
-    subject: "s",
-    textBody: "t",
-    templateData: { Subject: 1, colour: 2 },
-  };
-  const sent = await admin.post("/api/v1/notifications/send", message);
+  const message = { channel: "InApp", recipients: [{ address: admin.userId }], subject: "s", textBody: "t" };
+  const data = { templateData: { Subject: 1, colour: 2 } };
+  const sent = await admin.post("/api/v1/notifications/send", { ...message, ...data });
   assert.deepEqual([sent.status, sent.headers.get(IGNORED)], [200, null], JSON.stringify(sent.body));
 });
 
@@ -68,9 +59,7 @@ Deno.test("items of a bulk request are checked one by one, like bodies that are 
     continueOnError: true,
   });
   assert.equal(body.succeeded, 1, JSON.stringify(body));
-  assert.deepEqual(body.failures[0].errors, {
-    descripton: meant("descripton", "description"),
-  });
+  assert.deepEqual(body.failures[0].errors, { descripton: meant("descripton", "description") });
   assert.equal(headers.get(IGNORED), "items[0].colour");
   const id = body.results[0].id;
   const late = await admin.put(`/api/v1/settings/${id}`, { key: "a", value: "2", Value: "3" });
