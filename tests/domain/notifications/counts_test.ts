@@ -61,12 +61,10 @@ Deno.test("stored counts equal counted rows, for every filter and every boundary
   const filter = { tenantId, status: "DeadLettered" as const, fromDate: new Date("2026-03-02T05:00Z") };
   const page = await listNotifications(sql, filter, { page: 1, pageSize: 100 });
   assert.equal(page.items.length, page.totalCount);
-});
-
-Deno.test("a range that begins at the maximum time is empty, not out of range", async () => {
-  for (const from of ["9999-12-31T00:00Z", "9999-12-31T12:30Z", "9999-12-31T23:59:59.999Z"]) {
-    for (const toDate of [undefined, new Date(from), new Date("9999-12-31T23:59:59.999Z")]) {
-      assert.deepEqual(await counted({ tenantId, fromDate: new Date(from), toDate }), {});
+  const last = new Date("9999-12-31T23:59:59.999Z");
+  for (const fromDate of [new Date("9999-12-31T12:30Z"), last]) {
+    for (const toDate of [undefined, last]) {
+      assert.deepEqual(await counted({ tenantId, fromDate, toDate }), {});
     }
   }
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { settleCancelledEarly } from "../../../domain/notifications/delivery/sweep.ts";
 import { has, invalid, nulls, pluck } from "../../support/answers.ts";
 import { setupShared } from "../../support/setup.ts";
-import { delivered, email, hurry, jobOf, path, refused, sent, settledDetail, to } from "./notifications.ts";
+import { delivered, email, hurry, jobOf, path, refused, settledDetail, to } from "./notifications.ts";
 
 const t = await setupShared();
 const ann = await t.actor({ permissions: ["send:notifications"] });
@@ -114,45 +114,21 @@ Deno.test("a global administrator sends as the service, separate from every tena
   assert.equal((await inTenant.post(`${path}/send`, email())).status, 200);
 });
 
-Deno.test("the list filters by channel, status and time, newest first, and counts matching messages", async () => {
+Deno.test("the list and the figures count the same messages, in a time with both ends", async () => {
   const actor = await t.actor({ permissions: ["send:notifications"] });
-  const ids: string[] = [];
-  for (let index = 0; index < 3; index++) ids.push(await sent(actor, email({ subject: `m${index}` })));
-  ids.push(await sent(actor, { channel: "Sms", ...to("+351912345678"), textBody: "x" }));
-  for (const id of ids) await settledDetail(t, actor, id);
+  for (let index = 0; index < 3; index++) await delivered(t, actor, email());
+  await delivered(t, actor, { channel: "Sms", ...to("+351912345678"), textBody: "x" });
   const list = async (query = "") => (await actor.get(`${path}?${query}`)).body;
   const { items } = await list();
-  assert.deepEqual(pluck(items, "id"), ids.toReversed());
-  const { createdAt, sentAt, ...summary } = items[0];
-  assert.deepEqual(summary, {
-    ...nulls("subject scheduledAt templateSlug category deliveryState"),
-    id: ids[3],
-    tenantId: actor.tenantId,
-    channel: "Sms",
-    channelDisplay: "SMS",
-    status: "Sent",
-    statusDisplay: "Sent",
-    priority: "Normal",
-    recipientCount: 1,
-    recipient: "+351912345678",
-    retryCount: 0,
-  });
-  assert.ok(sentAt >= createdAt);
+  const [first] = items;
+  has(first, { channelDisplay: "SMS", statusDisplay: "Sent", recipient: "+351912345678", recipientCount: 1 });
+  const { body: stats } = await actor.get(`${path}/stats`);
+  const counted = Object.entries(stats).filter(([, count]) => count !== 0);
+  assert.deepEqual(counted, [["totalNotifications", 4], ["sentNotifications", 4]]);
   const [from, second] = [items[1].createdAt, items[2].createdAt].map(encodeURIComponent);
-  const counts = {
-    "channel=Email&status=Sent": 3,
+  const figures = {
     [`fromDate=${from}`]: 2,
     [`toDate=${second}`]: 2,
-    "fromDate=2020-01-01&toDate=2199-01-01": 4,
-  };
-  for (const [query, count] of Object.entries(counts)) {
-    assert.equal((await list(query)).totalCount, count, query);
-  }
-  const stats = Object.entries((await actor.get(`${path}/stats`)).body);
-  assert.equal(stats.length, 10);
-  const counted = stats.filter(([, count]) => count !== 0);
-  assert.deepEqual(counted, [["totalNotifications", 4], ["sentNotifications", 4]]);
-  const figures = {
     "toDate=2020-01-01": 0,
     "channel=Sms": 1,
     "channel=Sms&recipient=%2B3519": 1,
@@ -172,7 +148,7 @@ const scheduled = async (scheduledAt = FAR): Promise<string> =>
 const read = async (id: string) => (await ann.get(`${path}/${id}`)).body;
 const cancel = (id: string) => ann.delete(`${path}/schedule/${id}`);
 
-Deno.test("a scheduled message waits for its time and is then sent", async () => {
+Deno.test("a scheduled message is checked at once, waits for its time and is then sent; a past time is due at once", async () => {
   const { status, body } = await schedule();
   assert.equal(status, 200);
   has(body, { status: "Scheduled", statusDisplay: "Scheduled" });
@@ -184,12 +160,9 @@ Deno.test("a scheduled message waits for its time and is then sent", async () =>
   refused(await cancel(id), 400, "NOTIFICATION_CANNOT_CANCEL");
   const { id: unscheduled } = await delivered(t, ann, email());
   refused(await cancel(unscheduled), 400, "NOTIFICATION_CANNOT_CANCEL");
-});
-
-Deno.test("a past time is due at once, a distant one is stored", async () => {
   assert.equal((await settledDetail(t, ann, await scheduled("2020-01-01T00:00:00Z"))).status, "Sent");
-  const far = await scheduled("2199-12-31T23:59:59+01:00");
-  assert.equal((await read(far)).scheduledAt, "2199-12-31T22:59:59.000Z");
+  invalid(await schedule(email(to("nobody"))), "notification.recipients.0.address");
+  refused(await schedule(email({ templateSlug: "none" })), 404, "NOTIFICATION_TEMPLATE_NOT_FOUND");
 });
 
 Deno.test("a cancelled message is never sent, and of simultaneous cancellations one succeeds", async () => {
@@ -221,11 +194,6 @@ Deno.test("a message cancelled at its due time is either cancelled or sent, neve
     refused(answer, 400, "NOTIFICATION_CANNOT_CANCEL");
     has(await settledDetail(t, ann, id), { status: "Sent", deliveryAttempts: [{ isSuccess: true }] });
   }
-});
-
-Deno.test("schedule rejects what send rejects", async () => {
-  invalid(await schedule(email(to("nobody"))), "notification.recipients.0.address");
-  refused(await schedule(email({ templateSlug: "none" })), 404, "NOTIFICATION_TEMPLATE_NOT_FOUND");
 });
 
 const { sql } = t.steward.platform;
@@ -270,16 +238,4 @@ Deno.test("unknown users and users of another tenant are rejected alike, by id",
   });
   const later = { notification: toUsers([unknown]), scheduledAt: "2999-01-01T00:00:00Z" };
   invalid(await ann.post(`${path}/schedule`, later), "notification.userIds.0");
-});
-
-Deno.test("a scheduled message shows the present address, and is sent to the one at its time", async () => {
-  const { userId, email: before } = await t.actor({ tenantId: ann.tenantId ?? "" });
-  const later = { notification: toUsers([userId]), scheduledAt: "2190-01-01T00:00:00Z" };
-  const { notificationId } = (await ann.post(`${path}/schedule`, later)).body;
-  const scheduled = (await ann.get(`${path}/${notificationId}`)).body;
-  has(scheduled, { status: "Scheduled", recipients: [{ address: before }] });
-  await sql`update users set email = ${`new-${before}`} where id = ${userId}`;
-  await hurry(t, notificationId);
-  const detail = await settledDetail(t, ann, notificationId, ["Succeeded"]);
-  has(detail, { status: "Sent", recipients: [{ address: `new-${before}` }] });
 });
