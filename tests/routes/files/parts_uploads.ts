@@ -8,7 +8,7 @@ import { noise } from "../../support/content.ts";
 import type { HttpAnswer } from "../../support/http.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
 import { zip } from "../../support/samples.ts";
-import { setupShared } from "../../support/setup.ts";
+import type { TestService } from "../../support/setup.ts";
 import { ALL, Uploading } from "./uploading.ts";
 
 const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
@@ -44,15 +44,14 @@ async function send(part: Part | undefined, bytes: Uint8Array): Promise<{ status
 }
 
 /**
- * Defines the tests of uploads by parts on the object store of these settings.
+ * Defines the tests of uploads by parts on a service with this object store.
  * @param o.checksParts false: the store refuses a part whose URL is signed for a checksum
  */
 export async function describeUploads(
   store: string,
-  env: Record<string, string>,
+  t: TestService,
   { checksParts = true } = {},
 ): Promise<void> {
-  const t = await setupShared(env, { inThisProcess: true });
   const files = new Uploading(t);
   const actor = await t.actor({ permissions: ALL });
   const p = t.steward.platform;
@@ -94,7 +93,7 @@ export async function describeUploads(
     has(await files.scanned(actor, fileId), { status: "Available", sha256: sha256(bytes) });
 
   test("a file is uploaded in parts, each of which the confirmation must name once, joined, and downloaded unchanged", async () => {
-    const big = zip([["noise.bin", noise(10 * 1024 * 1024)]]);
+    const big = zip([["noise.bin", noise(10 * 1024 * 1024)]], { store: true });
     const reserved = await reserve(true, big);
     assert.deepEqual(reserved.parts.map(({ sizeBytes }) => sizeBytes), [big.length], "one part is enough");
     const reservation = await reserve(2, big);
@@ -197,7 +196,7 @@ export async function describeUploads(
   });
 
   test("an interrupted upload goes on with fresh URLs for the missing parts, which storage checks by their SHA-256", async () => {
-    const big = noise(12 * 1024 * 1024);
+    const big = noise(10 * 1024 * 1024);
     const { fileId, parts: [first, second] } = await reserve(2, big);
     assert.ok(first && second);
     const half = first.sizeBytes;

@@ -37,19 +37,11 @@ Deno.test("a reference pair exists once; releasing it twice is the same as once;
     assert.equal(status, 204);
   }
   assert.equal(await countOf(path), 0);
-  assert.notEqual((await add(ours, path, pair)).referenceId, referenceId);
+  const second = await add(ours, path, pair);
+  assert.notEqual(second.referenceId, referenceId);
   await accepted(release(ours, path, referenceId), 204);
-  assert.equal(await countOf(path), 1);
-});
-
-Deno.test("references are listed while they exist, the first one first, and belong to their file", async () => {
-  const [path, other] = [await fileOf(tenantId), await fileOf(tenantId)];
-  const made = [];
-  for (const ownerId of ["1", "2", "3"]) made.push(await add(ours, path, { scope: "invoice", ownerId }));
-  await refused(MISSING, release(ours, other, made[1].referenceId));
-  await release(ours, path, made[1].referenceId);
-  const { items, totalCount } = await list(ours, path);
-  assert.deepEqual([items, totalCount], [[made[0], made[2]], 2]);
+  await refused(MISSING, release(ours, await fileOf(tenantId), second.referenceId));
+  assert.deepEqual((await list(ours, path)).items, [second]);
 });
 
 Deno.test("of a simultaneous purge and new reference, one succeeds and the other gets an error", async () => {
