@@ -157,26 +157,3 @@ Deno.test("an invalid part says what was found and what is expected", () => {
     assert.match(ofParts((part) => [part.table(table), part.chart(wrong)]), reason);
   }
 });
-
-Deno.test("parameters are documented from the shape that validates them", () => {
-  const template = defineReport({
-    ...definition,
-    isGlobal: true,
-    parameters: z.object({
-      count: z.int().min(1).meta({ title: "Count", description: "How many" }),
-      since: z.iso.datetime().optional(),
-      flag: z.boolean().default(true),
-      only: z.literal("this").optional(),
-    }),
-    query: (sql) => sql`select 1`,
-  });
-  const described = describeParameters(template);
-  assert.deepEqual(pluck(described, "name", "valueType", "required", "defaultValue"), [
-    ["count", "int", true, null],
-    ["since", "datetime", false, null],
-    ["flag", "bool", false, true],
-    ["only", "string", false, null],
-  ]);
-  assert.deepEqual(described[3]?.allowedValues, ["this"]);
-  assert.deepEqual(parseParameters(template, { count: 2 }), { count: 2, flag: true });
-});

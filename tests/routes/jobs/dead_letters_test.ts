@@ -44,24 +44,6 @@ Deno.test("a dead letter shows what failed and why", async () => {
   assert.ok(job.names[actor.userId], "the creator's name");
 });
 
-Deno.test("of simultaneous retries one creates a new job like the old one", async () => {
-  const actor = await t.actor();
-  const entry = await deadLetter(actor);
-  const retry = () => actor.post(`${DEAD_LETTERS}/${entry.id}/retry`);
-  const [done, ...others] = (await Promise.all([1, 2].map(retry)))
-    .toSorted((a, b) => a.status - b.status);
-  for (const other of others) assert.equal(refusal(other), "400 JOB_DEADLETTER_ALREADY_RETRIED");
-  assertHas(done, {
-    status: 200,
-    body: { jobTypeName: "steward.fail", serializedArgs: entry.serializedArgs, ...GIVEN },
-  });
-  const { id } = done?.body;
-  assert.notEqual(id, entry.jobId);
-  await t.settled(id);
-  const { retriedJobId, retriedAt } = await deadLetterOf(actor, entry.jobId);
-  assert.ok(retriedJobId === id && retriedAt);
-});
-
 Deno.test("dead letters are filtered by type, group, error, time and state, retried ones too", async () => {
   const actor = await t.actor();
   const ids = await failWith(actor, ["Error A", "Error B", "Error C", "Error A"], "bench.0");

@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
 import { foldCounts } from "../../../domain/jobs/statistics/fold_counts.ts";
+import { newId } from "../../../domain/shared/ids.ts";
+import { periodOf } from "../../../routes/console/components/date_inputs.ts";
+import type { Visit } from "../../../routes/console/shared/page.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 import { assertHas, declareType, enqueueJob, JOBS, refusal } from "./job_calls.ts";
@@ -124,4 +127,37 @@ Deno.test("system administrators see the workers, their program and the jobs tha
   assert.equal(holder?.jobs.find((job) => job.id === id)?.queue, "slow");
   await t.systemAdmin.post(`${JOBS}/${id}/request-cancel`);
   assert.equal(await t.settled(id), "Cancelled");
+});
+
+Deno.test("the figures of a job type are those of a period: by minute, hour or day", async () => {
+  const now = Date.now();
+  const row = (grain: string, at: number, succeeded: number) =>
+    sql`insert into job_type_figures values ('ffffffff-ffff-ffff-ffff-ffffffffffff', 'steward.echo', ${grain},
+      date_trunc(${grain}, ${new Date(
+      at,
+    )}::timestamptz, 'UTC'), ${newId()}, ${succeeded}, 0, 0, 0, 0, '{}', '{}')`;
+  await row("hour", now - 30 * 3_600_000, 7_000);
+  await row("hour", now - 9 * 86_400_000, 90_000);
+  const figuresOf = async (from: number, to?: number) => {
+    const query = `from=${new Date(from).toISOString()}${to ? `&to=${new Date(to).toISOString()}` : ""}`;
+    const body = await statsOf(t.systemAdmin, "steward.echo", `?${query}`);
+    return [body.intervalSeconds, Math.floor(body.total.succeeded / 1_000), body.window];
+  };
+  assert.deepEqual(await figuresOf(now - 3_600_000), [60, 0, null]);
+  assert.deepEqual(await figuresOf(now - 40 * 3_600_000, now - 20 * 3_600_000), [3_600, 7, null]);
+  assert.deepEqual(await figuresOf(now - 90 * 86_400_000), [86_400, 97, null]);
+});
+
+Deno.test("a named period is that of the viewer's zone, also on the day the clocks change", () => {
+  // Sunday; in Lisbon the clocks went back at 02:00
+  const v = { now: new Date("2026-10-26T00:30:00Z"), timeZone: "Europe/Lisbon" };
+  const of = (query: string) => {
+    const { fromDate, toDate } = periodOf({ ...v, query: new URLSearchParams(query) } as Visit);
+    return [fromDate ?? null, toDate ?? null];
+  };
+  assert.deepEqual(of("range=hour"), ["2026-10-25T23:30:00Z", null]);
+  assert.deepEqual(of("range=today&from=2020-01-01"), ["2026-10-26T00:00:00Z", null]);
+  assert.deepEqual(of("range=yesterday"), ["2026-10-24T23:00:00Z", "2026-10-25T23:59:59.999Z"]);
+  assert.deepEqual(of("range=week"), ["2026-10-26T00:00:00Z", null]);
+  assert.deepEqual(of("from=2026-10-25&to=2026-10-25"), of("range=yesterday"));
 });

@@ -207,7 +207,7 @@ Deno.test("remote workers get no paused work, hear that they should drain, and g
 Deno.test("no remote claim takes a job after the pause is answered", async () => {
   const actor = await t.actor({ permissions });
   const type = await declareType(actor);
-  await enqueueMany(actor, type, Array(300).fill({}));
+  await enqueueMany(actor, type, Array(60).fill({}));
   let isDone = false;
   const workers = [1, 2, 3].map(async (n) => {
     const worker = new RemoteWorker(actor, `w${n}`);
