@@ -82,22 +82,6 @@ class Process {
   }
 }
 
-Deno.test("missed scans decide how a file is scanned next", () => {
-  const cases = [
-    [0, 0, true, "Scan"],
-    [1, 0, false, "TryAlone"],
-    [2, 2, true, "TryAlone"],
-    [9, 0, true, "ScanAlone"],
-    [3, 2, true, "ScanAlone"],
-    [3, 3, false, "AskAgain"],
-    [4, 3, true, "GiveUp"],
-  ] as const;
-  for (const [count, aloneCount, areAllKnown, next] of cases) {
-    const found = afterMissedScans({ count, aloneCount, areAllKnown });
-    assert.equal(found, next, `${count} ${aloneCount} ${areAllKnown}`);
-  }
-});
-
 Deno.test("a file whose scan killed a worker, and then three alone, ends Failed; the file beside it ends Available", async () => {
   const [deadly, beside] = [await upload("deadly"), await upload("beside")];
   const first = new Process({ hangs: true });

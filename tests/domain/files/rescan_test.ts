@@ -259,7 +259,7 @@ for (const [where, change] of Object.entries(KILLED)) {
 Deno.test("many instances start only one rescan; of a batch that runs twice one continues; a lost rescan starts again", async () => {
   await upToDate(new Engine(7));
   await sql`insert into files (id, profile, file_name, declared_content_type, size_bytes, staging_key, upload_expires_at)
-    select gen_random_uuid(), 'document', 'a', 'text/plain', 1, 'many/' || n, now() from generate_series(1, 150) n`;
+    select gen_random_uuid(), 'document', 'a', 'text/plain', 1, 'many/' || n, now() from generate_series(1, 101) n`;
   await sql`update files set status = 'Scanning', completed_at = now(), scan_due_at = now(), staged_etag = 'x',
     final_key = 'gone/' || id, final_etag = 'y' where staging_key like 'many/%'`;
   await sql`update files set status = 'Available', sha256 = 'abc', available_at = now(), scan_due_at = null

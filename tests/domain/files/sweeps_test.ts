@@ -107,9 +107,6 @@ Deno.test("a file is collected when its class, date, hold, references and releas
       has(audit, { actorId: null, tenantId, after: { reason: "job:retention-expired" } });
     }
   }
-});
-
-Deno.test("Pending, Scanning and Infected files are not collected", async () => {
   for (const status of ["Pending", "Scanning", "Infected"] as const) {
     const id = await files.fileIn(status, { tenantId });
     await collectExpired(later(40_000 * DAY));

@@ -146,15 +146,6 @@ Deno.test("if many workers close a digest while messages arrive, every message i
   for (const id of [...first, ...more]) assert.equal((await read(id)).status, "Sent");
 });
 
-Deno.test("messages to many users, delivered at once, are collected into one digest per user", async () => {
-  const users = await Promise.all(Array.from({ length: 3 }, () => collector()));
-  const messages = [await queue(low(users)), await queue(low(users.toReversed()))];
-  await Promise.all(messages.map((id) => run(id)));
-  for (const id of messages) assert.deepEqual([...new Set(Object.values(await outcomes(id)))], ["Collected"]);
-  const digests = (await Promise.all(users.map(digestsOf))).flat();
-  assert.deepEqual([digests.length, new Set(pluck(digests, "jobId")).size], [3, 3]);
-});
-
 Deno.test("if a worker dies after the digest mail was settled, the sweep settles the messages", async () => {
   const ann = await collector();
   const id = await collected([ann]);

@@ -1,16 +1,14 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { FORMAT } from "../../../domain/documents/formats.ts";
-import { DocumentThreadLost } from "../../../domain/reports/threads/document_thread.ts";
 import { DocumentThreads, Slots } from "../../../domain/reports/threads/reports.ts";
 import type { ReportInput } from "../../../domain/reports/threads/make_document.ts";
 import { databaseFailure, PostgresError } from "../../../infra/postgres/failures.ts";
 import { connectPostgres } from "../../../infra/postgres/postgres.ts";
-import { createTestDatabase } from "../../support/cluster.ts";
 import { until } from "../../support/until.ts";
 import { LOOKS } from "../documents/documents.ts";
+import { databaseUrl } from "./database.ts";
 
-const databaseUrl = await createTestDatabase();
 const sql = connectPostgres(databaseUrl, { max: 1 });
 Deno.test.afterAll(() => sql.end());
 const templates = { folder: join(import.meta.dirname ?? ".", "templates"), extensions: [] };
@@ -91,11 +89,8 @@ Deno.test("a thread creates one document after the other, also after an error, a
 
 Deno.test("a thread that crashes, or hangs although its document is aborted, ends, and the next document gets a new one", async () => {
   const threads = new DocumentThreads(sources, 50);
-  await assert.rejects(textOf(threads.make(inputOf("crashing"), running())), (error) => {
-    assert.ok(error instanceof DocumentThreadLost);
-    assert.match(error.message, /the document thread crashed: .*out of order/);
-    return true;
-  });
+  const crash = { name: "DocumentThreadLost", message: /the document thread crashed: .*out of order/ };
+  await assert.rejects(textOf(threads.make(inputOf("crashing"), running())), crash);
   assert.equal(threads.idle, 0);
 
   const reason = new Error("over its time");

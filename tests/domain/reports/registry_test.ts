@@ -10,8 +10,8 @@ import { loadReportTemplates } from "../../../domain/reports/threads/registry.ts
 import { newId } from "../../../domain/shared/ids.ts";
 import { connectPostgres } from "../../../infra/postgres/postgres.ts";
 import { pluck } from "../../support/answers.ts";
-import { createTestDatabase } from "../../support/cluster.ts";
 import { LOOKS } from "../documents/documents.ts";
+import { databaseUrl } from "./database.ts";
 
 const ROOT = join(import.meta.dirname ?? ".", "../../..");
 const folders: string[] = [];
@@ -55,7 +55,6 @@ Deno.test("the README's example counts the tenant's users by domain", async () =
   assert.ok(template);
   const described = pluck(describeParameters(template), "name", "valueType");
   assert.deepEqual(described, [["atLeast", "int"], ["includeChildTenants", "bool"]]);
-  const databaseUrl = await createTestDatabase();
   const sql = connectPostgres(databaseUrl, { max: 1 });
   const tenantId = newId();
   await sql`insert into tenants (id, name, type) values (${tenantId}, 'Northwind', 'Standard')`;
