@@ -1,10 +1,6 @@
 import assert from "node:assert/strict";
-import {
-  countByStatus,
-  foldDays,
-  foldHours,
-  type NotificationFilter,
-} from "../../../domain/notifications/counts.ts";
+import { countByStatus, foldDays, foldHours } from "../../../domain/notifications/counts.ts";
+import type { NotificationFilter } from "../../../domain/notifications/counts.ts";
 import { jsonRows } from "../../../domain/notifications/json_rows.ts";
 import { listNotifications } from "../../../domain/notifications/list.ts";
 import { insertNotifications } from "../../../domain/notifications/store_notification.ts";
@@ -72,11 +68,9 @@ Deno.test("stored counts equal counted rows, for every filter and every boundary
 Deno.test("folding the shards of past days changes no sum, also while rows change", async () => {
   const fold = () => Promise.all([foldDays(sql), foldHours(sql)]);
   const before = await counted({ tenantId });
-  await Promise.all([
-    fold(),
-    sql`update notifications set status = 'Cancelled' where tenant_id = ${tenantId} and status = 'DeadLettered'`,
-    fold(),
-  ]);
+  const cancelling = sql`update notifications set status = 'Cancelled'
+    where tenant_id = ${tenantId} and status = 'DeadLettered'`;
+  await Promise.all([fold(), cancelling, fold()]);
   await fold();
   const { DeadLettered, ...rest } = before;
   assert.deepEqual(await counted({ tenantId }), { ...rest, Cancelled: DeadLettered });

@@ -11,9 +11,8 @@ import { html, source, text } from "./rendering.ts";
 Deno.test("values are escaped in HTML only, a subject stays on one line, and parts that a template lacks are null", () => {
   const template = "{{ v }}";
   const v = `<a href="x" onclick='y'>&\`=\r\nnext\u2028line\rend`;
-  const rendered = compileTemplate(source(template, { subject: `Hi\n${template}`, text: template })).render({
-    v,
-  });
+  const parts = { subject: `Hi\n${template}`, text: template };
+  const rendered = compileTemplate(source(template, parts)).render({ v });
   const rest = "&amp;&#x60;&#x3D;\r\nnext\u2028line\rend";
   assert.equal(rendered.html, `&lt;a href&#x3D;&quot;x&quot; onclick&#x3D;&#x27;y&#x27;&gt;${rest}`);
   assert.equal(rendered.text, v);
@@ -97,9 +96,8 @@ Deno.test("an error is reported with part, line, column and the expected syntax"
 });
 
 Deno.test("all required variables that are missing or null are named", () => {
-  const template = compileTemplate(
-    source("", { requiredVariables: ["a", "b.c", "d", "e", "f", "constructor"] }),
-  );
+  const requiredVariables = ["a", "b.c", "d", "e", "f", "constructor"];
+  const template = compileTemplate(source("", { requiredVariables }));
   const missing = { name: "TemplateVariablesMissing", names: ["a", "b.c", "constructor"] };
   assert.throws(() => template.render({ a: null, b: {}, d: "", e: 0, f: false }), missing);
   template.render({ a: 1, b: { c: [] }, d: 1, e: 1, f: 1, constructor: 1 });

@@ -9,8 +9,9 @@ import type { HttpAnswer } from "../../support/http.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
 import { zip } from "../../support/samples.ts";
 import type { TestService } from "../../support/setup.ts";
-import { ALL, Uploading } from "./uploading.ts";
+import { ALL, type Reservation, Uploading } from "./uploading.ts";
 
+const ARCHIVE = { profile: "archive", fileName: "big.zip", contentType: "application/zip" };
 const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
 
 export interface Part {
@@ -19,11 +20,7 @@ export interface Part {
   uploadUrl: string;
   requiredHeaders: Record<string, string>;
 }
-interface PartReservation {
-  fileId: string;
-  uploadUrl: string;
-  uploadExpiresAt: string;
-  requiredHeaders: Record<string, string>;
+interface PartReservation extends Reservation {
   parts: Part[];
 }
 
@@ -61,16 +58,7 @@ export async function describeUploads(
   const small = zip([["a.txt", "text"]]);
 
   const reserve = async (parts: number | true, bytes = small): Promise<PartReservation> =>
-    await accepted(
-      actor.post("/api/v1/files", {
-        profile: "archive",
-        fileName: "big.zip",
-        contentType: "application/zip",
-        sizeBytes: bytes.length,
-        parts,
-      }),
-      201,
-    );
+    await accepted(actor.post("/api/v1/files", { ...ARCHIVE, sizeBytes: bytes.length, parts }), 201);
   /** Uploads every part, the last one first, and returns the body of the confirmation. */
   async function sendAll({ parts }: PartReservation, bytes = small) {
     const sent = [];
@@ -221,11 +209,8 @@ export async function describeUploads(
     const { received, parts } = await resume();
     assert.deepEqual(parts, []);
     await sql`update files set upload_expires_at = created_at + interval '7 days' where id = ${fileId}`;
-    assert.equal(
-      (await resume()).uploadExpiresAt,
-      (await resume()).uploadExpiresAt,
-      "never earlier, at most a week",
-    );
+    const { uploadExpiresAt } = await resume();
+    assert.equal((await resume()).uploadExpiresAt, uploadExpiresAt, "never earlier, at most a week");
     await accepted(complete(fileId, { parts: received }));
     const after = await resume();
     assert.deepEqual([after.received, after.parts], [[], []]);
@@ -237,11 +222,8 @@ export async function describeUploads(
     const colleague = await t.actor({ permissions: ALL, tenantId: actor.tenantId ?? "" });
     await refused("403 FORBIDDEN", colleague.post(path));
     const sum = { sha256: "0".repeat(64) };
-    invalid(
-      await actor.post(path, { checksums: [{ partNumber: 1, ...sum }, { partNumber: 2, ...sum }] }),
-      "checksums.1.partNumber",
-    );
-    invalid(await actor.post(path, { checksums: [{ partNumber: 1, sha256: "x" }] }), "checksums.0.sha256");
+    const checksums = [1, 2].map((partNumber) => ({ partNumber, ...sum }));
+    invalid(await actor.post(path, { checksums }), "checksums.1.partNumber");
     const whole = await files.reserve(actor, { bytes: small });
     await refused("409 FILE_NOT_UPLOADED_CONFLICT", actor.post(`/api/v1/files/${whole.fileId}/parts`));
     await sql`update files set upload_expires_at = now() where id = ${fileId}`;

@@ -64,10 +64,8 @@ Deno.test("another tenant's references of a product file are neither visible nor
   const { items, totalCount } = await list(ours, path);
   assert.deepEqual([items, totalCount], [[own], 1]);
   assert.deepEqual((await list(colleague, path)).items, [own], "a tenant's references are all its users'");
-  const [foreign, unknown] = [
-    await release(ours, path, held.referenceId),
-    await release(ours, path, crypto.randomUUID()),
-  ];
+  const foreign = await release(ours, path, held.referenceId);
+  const unknown = await release(ours, path, crypto.randomUUID());
   await refused(MISSING, foreign, unknown);
   assert.equal(foreign.body.detail, unknown.body.detail);
   assert.deepEqual((await list(theirs, path)).items, [held]);
@@ -126,10 +124,7 @@ Deno.test("callers cannot release the reference of a report; deleting the report
   for (const who of [ours, tenantAdmin]) {
     const answer = await release(who, path, held.referenceId);
     await refused(MISSING, answer);
-    assert.match(
-      answer.body.detail,
-      /The service itself holds the file with this reference \(scope "reports"\)/,
-    );
+    assert.match(answer.body.detail, /The service itself holds the file .* \(scope "reports"\)/);
   }
   assert.equal(await countOf(path), 1);
   const purge = await ours.post(`${path}/purge`, { reason: "early" });
@@ -140,10 +135,8 @@ Deno.test("callers cannot release the reference of a report; deleting the report
 });
 
 Deno.test("callers cannot add references for owners of the service, after the checks of the file", async () => {
-  const [path, pending] = [
-    await fileOf(tenantId),
-    `/api/v1/files/${await files.fileIn("Pending", { tenantId })}`,
-  ];
+  const path = await fileOf(tenantId);
+  const pending = `/api/v1/files/${await files.fileIn("Pending", { tenantId })}`;
   const tried = (path: string, scope: string) => ours.post(`${path}/references`, { scope, ownerId: newId() });
   const scopes = Object.values(SERVICE_SCOPES);
   assert.deepEqual(scopes, ["reports", "notifications", "user-import", "user-import-result"]);
@@ -158,13 +151,10 @@ Deno.test("callers cannot add references for owners of the service, after the ch
 
 Deno.test("callers may use the scopes of the service for owners with other ids, and any scope for UUIDv7", async () => {
   const path = await fileOf(tenantId);
-  for (
-    const [scope, ownerId] of [["reports", "2026-Q3"], ["reports", crypto.randomUUID()], [
-      "orders",
-      newId(),
-    ]] as const
-  ) {
-    const { referenceId } = await add(ours, path, { scope, ownerId });
+  const pairs = { reports: ["2026-Q3", crypto.randomUUID()], orders: [newId()] };
+  const owners = Object.entries(pairs).flatMap(([scope, ids]) => ids.map((ownerId) => ({ scope, ownerId })));
+  for (const owner of owners) {
+    const { referenceId } = await add(ours, path, owner);
     for (const _ of ["once", "twice"]) await accepted(release(ours, path, referenceId), 204);
   }
   assert.equal(await countOf(path), 0);

@@ -26,20 +26,12 @@ const retryMany = async (actor: Actor, filter: unknown) =>
 
 Deno.test("a dead letter shows what failed and why", async () => {
   const actor = await t.actor();
-  const { id, jobId, failedAt, ...shown } = await deadLetter(actor);
-  assert.ok(failedAt);
-  assert.deepEqual(shown, {
-    tenantId: actor.tenantId,
-    jobTypeName: "steward.fail",
-    queue: "mail",
-    serializedArgs: '{"message":"no luck"}',
-    attempts: 1,
-    errorMessage: "no luck",
-    retriedAt: null,
-    retriedJobId: null,
-  });
-  assert.deepEqual((await actor.get(`${DEAD_LETTERS}/${id}`)).body, { id, jobId, failedAt, ...shown });
-  const job = await readJob(actor, jobId);
+  const { id, ...shown } = await deadLetter(actor);
+  assert.ok(shown.failedAt);
+  const what = { jobTypeName: "steward.fail", queue: "mail", serializedArgs: '{"message":"no luck"}' };
+  assertHas(shown, { ...what, attempts: 1, errorMessage: "no luck", retriedAt: null, retriedJobId: null });
+  assert.deepEqual((await actor.get(`${DEAD_LETTERS}/${id}`)).body, { id, ...shown });
+  const job = await readJob(actor, shown.jobId);
   assertHas(job.deadLetter, { id, retriedAt: null, retriedJobId: null });
   assert.ok(job.names[actor.userId], "the creator's name");
 });

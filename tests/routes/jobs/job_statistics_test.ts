@@ -62,10 +62,8 @@ Deno.test("minutes and hours outside of every window are deleted", async () => {
 });
 
 Deno.test("types are listed with the schema of their arguments", async () => {
-  const types: { name: string; argsSchema: Record<string, unknown>; timeoutMs: number }[] = await read(
-    t.systemAdmin,
-    "/types",
-  );
+  type Type = { name: string; argsSchema: Record<string, unknown>; timeoutMs: number };
+  const types: Type[] = await read(t.systemAdmin, "/types");
   const names = types.map(({ name }) => name);
   assert.deepEqual(names, names.toSorted());
   assert.ok(names.includes("steward.echo") && !names.includes("steward.prune-jobs"));
@@ -82,10 +80,8 @@ Deno.test("the figures of a job type are those of the caller's tenant; an unknow
   await t.steward.sweep(); // writes the figures
   for (const [window, count, seconds] of WINDOWS) {
     const query = `?window=${window}`;
-    const found = await until(
-      () => statsOf(actor, "steward.echo", query),
-      ({ total }) => total.succeeded === 2,
-    );
+    const echoes = () => statsOf(actor, "steward.echo", query);
+    const found = await until(echoes, ({ total }) => total.succeeded === 2);
     assertHas(found, { jobTypeName: "steward.echo", window, intervalSeconds: seconds });
     assert.equal(found.intervals.length, count);
     const { waitMs, durationMs, succeeded, failureRate, ...others } = found.total;
@@ -111,20 +107,14 @@ Deno.test("the figures of a job type are those of the caller's tenant; an unknow
 
 Deno.test("system administrators see the workers, their program and the jobs that they hold", async () => {
   const id = await enqueueJob(t.systemAdmin, "steward.sleep", { milliseconds: 600_000 }, { queue: "slow" });
-  type Worker = {
-    host: string;
-    isRemote: boolean;
-    program: string;
-    holds: number;
-    jobs: { id: string; queue: string }[];
-  };
-  const holder: Worker | undefined = await until(async () =>
+  type Worker = { jobs: { id: string; queue: string }[] };
+  const holder = await until(async () =>
     (await read(t.systemAdmin, "/workers")).find(({ jobs }: Worker) => jobs.some((job) => job.id === id))
   );
-  assert.match(holder?.program ?? "", /^Steward\/\d+\.\d+\.\d+ Deno\/\d/);
-  assertHas(holder, { isRemote: false, holds: holder?.jobs.length });
-  assert.ok(holder?.host);
-  assert.equal(holder?.jobs.find((job) => job.id === id)?.queue, "slow");
+  assert.match(holder.program, /^Steward\/\d+\.\d+\.\d+ Deno\/\d/);
+  assertHas(holder, { isRemote: false, holds: holder.jobs.length });
+  assert.ok(holder.host);
+  assert.equal((holder as Worker).jobs.find((job) => job.id === id)?.queue, "slow");
   await t.systemAdmin.post(`${JOBS}/${id}/request-cancel`);
   assert.equal(await t.settled(id), "Cancelled");
 });

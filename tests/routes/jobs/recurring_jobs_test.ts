@@ -33,6 +33,7 @@ Deno.test("a recurring job has the id of the caller in its path, and a change of
   const { body: changed } = await actor.put(path, schedule);
   assert.notEqual(changed.nextRunAt, body.nextRunAt);
   assertHas((await actor.put(path, { queue: null })).body, { ...schedule, queue: "default" });
+  assert.equal(refusal(await actor.get(`${RECURRING}/not a valid id`)), "404 JOB_RECURRING_NOT_FOUND");
 });
 
 Deno.test("ids are unique in a tenant, also under simultaneous creation, and can be reused in another tenant", async () => {

@@ -15,27 +15,19 @@ Deno.test("an email is queued and delivered, and its detail shows every step", a
   assert.equal(status, 200);
   const id = body.notificationId;
   assert.deepEqual(body, { notificationId: id, status: "Queued", statusDisplay: "Queued" });
-  const { createdAt, sentAt, recipients, deliveryAttempts, ...fields } = await settledDetail(t, ann, id);
-  assert.deepEqual(fields, {
-    ...nulls("textBody templateSlug templateLocale templateVersion fromAddress fromName replyTo"),
-    ...nulls("lastError deliveryState scheduledAt"),
-    id,
-    channel: "Email",
+  const detail = await settledDetail(t, ann, id);
+  has(detail, {
+    ...nulls("textBody templateSlug lastError scheduledAt"),
     channelDisplay: "Email",
-    status: "Sent",
     statusDisplay: "Sent",
     priority: "High",
-    subject: "Hello",
     htmlBody: "<p>Hello <b>Ann</b></p>",
-    attachments: [],
-    retryCount: 0,
     maxRetries: 3,
     category: "orders",
-    bodyExpired: false,
+    recipients: [{ address: "ann@example.test", displayName: "Ann", status: "Sent" }],
+    deliveryAttempts: [{ attemptNumber: 1, providerName: "outbox", isSuccess: true }],
   });
-  assert.ok(sentAt >= createdAt);
-  has(recipients, [{ address: "ann@example.test", displayName: "Ann", status: "Sent" }]);
-  has(deliveryAttempts, [{ attemptNumber: 1, providerName: "outbox", isSuccess: true }]);
+  assert.ok(detail.sentAt >= detail.createdAt);
   const mails = await outbox("Email", "ann@example.test");
   const mail = mails.find(({ messageId }) => messageId === `${id}@localhost`);
   assert.equal(mail?.textBody, "Hello Ann", "a plain text is made from the HTML");
@@ -227,10 +219,8 @@ Deno.test("unknown users and users of another tenant are rejected alike, by id",
   const unknown = crypto.randomUUID();
   const answer = await ann.post(`${path}/send`, toUsers([bob.userId, userId, unknown]));
   invalid(answer, "userIds.1", "userIds.2");
-  assert.deepEqual(answer.body.errors, {
-    "userIds.1": [`"${userId}" is not an active user of this tenant`],
-    "userIds.2": [`"${unknown}" is not an active user of this tenant`],
-  });
+  const [one, two] = Object.values(answer.body.errors).flat();
+  assert.equal(String(one).replace(userId, unknown), two);
   const later = { notification: toUsers([unknown]), scheduledAt: "2999-01-01T00:00:00Z" };
   invalid(await ann.post(`${path}/schedule`, later), "notification.userIds.0");
 });

@@ -39,6 +39,7 @@ Deno.test("an address that the server reports as dead gets no mail until its sup
 
   answers.delete("gone@x.test");
   assert.equal((await ann.delete(`${list}/${id}`)).status, 204);
+  refused(await ann.delete(`${list}/${id}`), 404, "NOTIFICATION_SUPPRESSION_NOT_FOUND");
   assert.equal((await delivered(t, ann, mail("gone@x.test"))).status, "Sent");
 });
 

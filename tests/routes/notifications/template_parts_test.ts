@@ -84,10 +84,8 @@ Deno.test("a message is rendered with the versions of layout and partials of the
   assert.match(missing.body.detail, /No partial has the slug "line"/);
   assert.equal((await by.delete(`${path}/${template}`)).status, 200);
   await hurry(t, notificationId);
-  assert.equal(
-    (await mailFor("pinned@example.test"))?.htmlBody,
-    `<html><h1>Tenant ${by.tenantId}</h1><i>1</i></html>`,
-  );
+  const pinned = await mailFor("pinned@example.test");
+  assert.equal(pinned?.htmlBody, `<html><h1>Tenant ${by.tenantId}</h1><i>1</i></html>`);
   refused(await send(by, "x@example.test", "order"), 404, "NOTIFICATION_TEMPLATE_NOT_FOUND");
 });
 
@@ -276,14 +274,9 @@ Deno.test("rendering shows the content that would be sent, with the text made fr
   await made(ann, { slug: "shown" });
   const answer = await shown("shown", { locale: "en-GB", data: { name: "<Ann>\r\nBcc: x" } });
   assert.equal(answer.status, 200);
-  assert.deepEqual(answer.body, {
-    subject: "Hello <Ann> Bcc: x",
-    htmlBody: "<p>Hello &lt;ANN&gt;\r\nBCC: X</p>",
-    textBody: "Hello <ANN> BCC: X",
-    templateSlug: "shown",
-    locale: "en",
-    templateVersion: 1,
-  });
+  const htmlBody = "<p>Hello &lt;ANN&gt;\r\nBCC: X</p>";
+  const texts = { subject: "Hello <Ann> Bcc: x", htmlBody, textBody: "Hello <ANN> BCC: X" };
+  assert.deepEqual(answer.body, { ...texts, templateSlug: "shown", locale: "en", templateVersion: 1 });
   const missing = await shown("shown", { data: { name: null } });
   refused(missing, 400, "NOTIFICATION_TEMPLATE_VARIABLES_MISSING");
   assert.deepEqual(Object.keys(missing.body.errors), ["name"]);

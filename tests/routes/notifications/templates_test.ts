@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { has, invalid, pluck } from "../../support/answers.ts";
 import { setupShared } from "../../support/setup.ts";
-import { delivered, email, hurry, path, refused, settledDetail, templates } from "./notifications.ts";
+import { email, hurry, path, refused, settledDetail, templates } from "./notifications.ts";
 import { change, made, template } from "./own_templates.ts";
 
 const t = await setupShared();
@@ -80,21 +80,8 @@ Deno.test("every version of a template is stored, can be read and restored as a 
   const listed = pluck((await ann.get(of)).body, "version", "changedBy");
   assert.deepEqual(listed, [[2, editor.userId], [1, ann.userId]]);
   const one = (await editor.get(`${of}/1`)).body;
-  assert.deepEqual(one, {
-    version: 1,
-    changedAt,
-    changedBy: ann.userId,
-    templateId: id,
-    name: "Greeting",
-    locale: "en",
-    subjectTemplate: "Hello {{ name }}",
-    htmlBodyTemplate: null,
-    textBodyTemplate: "one",
-    requiredVariables: "name",
-    kind: "Template",
-    layoutSlug: null,
-    texts: null,
-  });
+  const texts = { name: "Greeting", textBodyTemplate: "one", requiredVariables: "name" };
+  has(one, { version: 1, changedAt, changedBy: ann.userId, templateId: id, ...texts });
   assert.equal((await ann.get(`${of}/2`)).body.textBodyTemplate, "two");
 
   const restored = await editor.post(`${of}/1/restore`);

@@ -137,6 +137,8 @@ Deno.test("pausing and resuming work once each", async () => {
   };
   assert.equal(await twice("pause", "REPORT_SCHEDULE_ALREADY_PAUSED"), null);
   assert.ok(await twice("resume", "REPORT_SCHEDULE_NOT_PAUSED"));
+  assert.equal((await actor.delete(one(id))).status, 204);
+  refused(await actor.post(`${one(id)}/pause`), 404, "REPORT_SCHEDULE_NOT_FOUND");
 });
 
 Deno.test("a schedule triggered by hand runs at once, paused or not, and its history is kept", async () => {
@@ -210,9 +212,8 @@ Deno.test("failed runs are counted and notified at the pause; a successful run r
   const actor = await t.actor();
   const { id } = await create(actor, { templateId: "regional", parameters: { region: "zero" } });
   const runOf = async (region: string) => {
-    await sql`update report_schedules set parameters_json = ${
-      JSON.stringify({ region, top: 1 })
-    } where id = ${id}`;
+    const parameters = JSON.stringify({ region, top: 1 });
+    await sql`update report_schedules set parameters_json = ${parameters} where id = ${id}`;
     await trigger(actor, id);
     const { failuresInARow, isActive } = await read(actor, id);
     return [failuresInARow, isActive];
