@@ -51,11 +51,8 @@ Deno.test("csv cells that a spreadsheet would read as a formula are made harmles
   assert.ok((await text(FORMAT.Csv, [rowOf("a")])).includes(",1,-12.50,true,"));
   assert.equal(csvText("Bob;=1+1;x"), `"Bob;'=1+1;x"`, "a semicolon is a separator in other languages");
   assert.equal(csvText('a;"@b\t-1'), `"a;""'@b\t'-1"`);
-  assert.equal(
-    csvText('a\n=1\r\n"+2\n\n\tb'),
-    `"a\n'=1\r\n""'+2\n\n\tb"`,
-    "a line break ends a row in other languages",
-  );
+  // a line break ends a row in other languages
+  assert.equal(csvText('a\n=1\r\n"+2\n\n\tb'), `"a\n'=1\r\n""'+2\n\n\tb"`);
 });
 
 Deno.test("csv cells equal the text forms of the other formats, for every value", async () => {
@@ -138,12 +135,6 @@ Deno.test("cells of printed documents have the form of the tenant's language and
   const far: Row[] = [["a", "9007199254740993", "NaN", null, "infinity", "0044-03-15 BC"]];
   const kept = new TextDecoder().decode(await write(FORMAT.Html, far));
   contains(kept, "9,007,199,254,740,993<", ">NaN<", ">infinity<", ">0044-03-15 BC<");
-});
-
-Deno.test("values that a sheet cannot store are written as text", async () => {
-  const sheet = await sheetOf([["a", "9007199254740993", "NaN", "f", "infinity", "1850-01-01"]]);
-  const kept = ["9007199254740993", "NaN", "infinity", "1850-01-01"];
-  contains(sheet, ...kept.map((text) => `<t xml:space="preserve">${text}</t>`));
 });
 
 Deno.test("control characters, escape look-alikes and very long texts leave a sheet well-formed", async () => {

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import type { FileStatus } from "../../../domain/files/file.ts";
-import { afterMissedScans } from "../../../domain/files/file_state.ts";
 import { scanFileJob } from "../../../domain/files/scan_job.ts";
 import { PostponeJob } from "../../../domain/jobs/job_type.ts";
 import type { Scanner } from "../../../infra/scanner/scanner.ts";
 import { ALL, Uploading } from "../../routes/files/uploading.ts";
+import { has } from "../../support/answers.ts";
 import { jobContext } from "../../support/job_context.ts";
 import { utf8 } from "../../support/samples.ts";
 import { setupShared } from "../../support/setup.ts";
@@ -82,22 +82,6 @@ class Process {
   }
 }
 
-Deno.test("missed scans decide how a file is scanned next", () => {
-  const cases = [
-    [0, 0, true, "Scan"],
-    [1, 0, false, "TryAlone"],
-    [2, 2, true, "TryAlone"],
-    [9, 0, true, "ScanAlone"],
-    [3, 2, true, "ScanAlone"],
-    [3, 3, false, "AskAgain"],
-    [4, 3, true, "GiveUp"],
-  ] as const;
-  for (const [count, aloneCount, areAllKnown, next] of cases) {
-    const found = afterMissedScans({ count, aloneCount, areAllKnown });
-    assert.equal(found, next, `${count} ${aloneCount} ${areAllKnown}`);
-  }
-});
-
 Deno.test("a file whose scan killed a worker, and then three alone, ends Failed; the file beside it ends Available", async () => {
   const [deadly, beside] = [await upload("deadly"), await upload("beside")];
   const first = new Process({ hangs: true });
@@ -113,19 +97,14 @@ Deno.test("a file whose scan killed a worker, and then three alone, ends Failed;
   const third = new Process();
   const [asks] = await Promise.allSettled([third.scan(deadly)]);
   assert.ok(asks.status === "rejected" && asks.reason instanceof PostponeJob);
-  assert.equal(
-    asks.reason.delayMs,
-    p.config.JOB_LEASE_SECONDS * 1_000,
-    "a living worker has time to come back",
-  );
+  const { delayMs } = asks.reason;
+  assert.equal(delayMs, p.config.JOB_LEASE_SECONDS * 1_000, "a living worker has time to come back");
   assert.equal(await statusOf(deadly), "Scanning");
   assert.deepEqual(await third.scan(deadly), { status: "Failed" });
   assert.deepEqual(await third.scan(beside), { status: "Available" });
   const { body } = await actor.get(`/api/v1/files/${deadly}/scan-attempts`);
-  assert.deepEqual(
-    body.map((each: { verdict: string; errorMessage: string }) => [each.verdict, each.errorMessage]),
-    [["Error", "The worker process died 3 times while it scanned only this file."]],
-  );
+  const errorMessage = "The worker process died 3 times while it scanned only this file.";
+  has(body, [{ verdict: "Error", errorMessage }]);
   assert.deepEqual([await runsOf(deadly), await runsOf(beside)], [0, 0]);
   for (const process of [first, ...alone]) process.answer();
 });

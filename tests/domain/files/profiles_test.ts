@@ -1,14 +1,8 @@
 import fc from "fast-check";
 import assert from "node:assert/strict";
 import { MAX_PARTS, partMistakes, partSize, planParts } from "../../../domain/files/parts.ts";
-import {
-  declaredTypeAllowed,
-  type FileProfile,
-  fileProfiles,
-  normalizeContentType,
-  profileOverrides,
-  typeAllowed,
-} from "../../../domain/files/profiles.ts";
+import { type FileProfile, fileProfiles, profileOverrides } from "../../../domain/files/profiles.ts";
+import { declaredTypeAllowed, normalizeContentType, typeAllowed } from "../../../domain/files/profiles.ts";
 
 const profiles = fileProfiles();
 
@@ -70,12 +64,8 @@ Deno.test("configuration changes single settings of a profile and adds profiles"
   ));
   assert.deepEqual(profile("image", overridden), { ...profile("image"), maxBytes: 1000 });
   const data = profile("data", overridden);
-  assert.deepEqual(data, {
-    name: "data",
-    maxBytes: 5,
-    contentTypes: ["application/json", "text/csv"],
-    serviceOnly: false,
-  });
+  const contentTypes = ["application/json", "text/csv"];
+  assert.deepEqual(data, { name: "data", maxBytes: 5, contentTypes, serviceOnly: false });
   assert.ok(typeAllowed(data, "application/json", "text/plain"));
   assert.ok(!typeAllowed(data, "text/plain", "text/plain"));
 });

@@ -1,11 +1,7 @@
 import assert from "node:assert/strict";
 import { deleteDueObjects } from "../../../domain/files/objects.ts";
-import {
-  collectExpired,
-  expireReservations,
-  fileSweeps,
-  requeueStuckScans,
-} from "../../../domain/files/sweeps.ts";
+import { collectExpired, expireReservations, fileSweeps } from "../../../domain/files/sweeps.ts";
+import { requeueStuckScans } from "../../../domain/files/sweeps.ts";
 import { ALL, aPdf, Uploading } from "../../routes/files/uploading.ts";
 import { has, pluck } from "../../support/answers.ts";
 import { jobContext } from "../../support/job_context.ts";
@@ -107,9 +103,6 @@ Deno.test("a file is collected when its class, date, hold, references and releas
       has(audit, { actorId: null, tenantId, after: { reason: "job:retention-expired" } });
     }
   }
-});
-
-Deno.test("Pending, Scanning and Infected files are not collected", async () => {
   for (const status of ["Pending", "Scanning", "Infected"] as const) {
     const id = await files.fileIn(status, { tenantId });
     await collectExpired(later(40_000 * DAY));

@@ -1,10 +1,6 @@
 import assert from "node:assert/strict";
-import {
-  countByStatus,
-  foldDays,
-  foldHours,
-  type NotificationFilter,
-} from "../../../domain/notifications/counts.ts";
+import { countByStatus, foldDays, foldHours } from "../../../domain/notifications/counts.ts";
+import type { NotificationFilter } from "../../../domain/notifications/counts.ts";
 import { jsonRows } from "../../../domain/notifications/json_rows.ts";
 import { listNotifications } from "../../../domain/notifications/list.ts";
 import { insertNotifications } from "../../../domain/notifications/store_notification.ts";
@@ -61,12 +57,10 @@ Deno.test("stored counts equal counted rows, for every filter and every boundary
   const filter = { tenantId, status: "DeadLettered" as const, fromDate: new Date("2026-03-02T05:00Z") };
   const page = await listNotifications(sql, filter, { page: 1, pageSize: 100 });
   assert.equal(page.items.length, page.totalCount);
-});
-
-Deno.test("a range that begins at the maximum time is empty, not out of range", async () => {
-  for (const from of ["9999-12-31T00:00Z", "9999-12-31T12:30Z", "9999-12-31T23:59:59.999Z"]) {
-    for (const toDate of [undefined, new Date(from), new Date("9999-12-31T23:59:59.999Z")]) {
-      assert.deepEqual(await counted({ tenantId, fromDate: new Date(from), toDate }), {});
+  const last = new Date("9999-12-31T23:59:59.999Z");
+  for (const fromDate of [new Date("9999-12-31T12:30Z"), last]) {
+    for (const toDate of [undefined, last]) {
+      assert.deepEqual(await counted({ tenantId, fromDate, toDate }), {});
     }
   }
 });
@@ -74,11 +68,9 @@ Deno.test("a range that begins at the maximum time is empty, not out of range", 
 Deno.test("folding the shards of past days changes no sum, also while rows change", async () => {
   const fold = () => Promise.all([foldDays(sql), foldHours(sql)]);
   const before = await counted({ tenantId });
-  await Promise.all([
-    fold(),
-    sql`update notifications set status = 'Cancelled' where tenant_id = ${tenantId} and status = 'DeadLettered'`,
-    fold(),
-  ]);
+  const cancelling = sql`update notifications set status = 'Cancelled'
+    where tenant_id = ${tenantId} and status = 'DeadLettered'`;
+  await Promise.all([fold(), cancelling, fold()]);
   await fold();
   const { DeadLettered, ...rest } = before;
   assert.deepEqual(await counted({ tenantId }), { ...rest, Cancelled: DeadLettered });

@@ -35,10 +35,10 @@ Deno.test("if the first server is down, the next one takes the message, and both
   await run(id);
   const detail = await read(id);
   assert.equal(detail.status, "Sent");
-  assert.deepEqual(
-    pluck(detail.deliveryAttempts, "attemptNumber", "providerName", "isSuccess", "errorMessage"),
-    [[1, "first", false, "the server is away"], [2, "taking", true, null]],
-  );
+  has(detail.deliveryAttempts, [
+    { attemptNumber: 1, providerName: "first", isSuccess: false, errorMessage: "the server is away" },
+    { attemptNumber: 2, providerName: "taking", isSuccess: true, errorMessage: null },
+  ]);
   assert.equal(second.took[0]?.messageId, `${id}@localhost`);
 });
 
@@ -67,15 +67,6 @@ Deno.test("a recipient that one server rejects permanently is not sent to the ne
   assert.equal(second.took.length, 0);
 });
 
-Deno.test("without a provider a message fails with that reason, and is dead-lettered after the last retry", async () => {
-  use();
-  const id = await queue(mail());
-  failure(await run(id), /No provider is configured/);
-  assert.equal((await read(id)).status, "Failed");
-  failure(await run(id, { attempt: 4, failures: 3 }), /PermanentJobFailure/);
-  has(await read(id), { status: "DeadLettered", retryCount: 1 });
-});
-
 Deno.test("if a worker dies after the server took the mail, the mail is sent again with the same Message-ID", async () => {
   const server = taking();
   use(server);
@@ -102,13 +93,12 @@ Deno.test("a late worker undoes nothing that a later attempt settled; its delive
   for (const [ends, second, status, recipient] of cases) {
     const gate = Promise.withResolvers<void>();
     const reached = Promise.withResolvers<void>();
-    use(
-      new FakeServer("late", async () => {
-        reached.resolve();
-        await gate.promise;
-        if (ends === "away") await away();
-      }),
-    );
+    const slowly = async () => {
+      reached.resolve();
+      await gate.promise;
+      if (ends === "away") await away();
+    };
+    use(new FakeServer("late", slowly));
     const id = await queue(mail());
     const late = run(id, { attempt: 1 });
     await reached.promise;
@@ -197,14 +187,6 @@ Deno.test("content of the service's own mails cannot be read and is deleted once
   has(row, { status: "Sent", templateLocale: "pt", templateVersion: 1 });
 });
 
-Deno.test("a message whose file is missing is dead-lettered with the reason, and no provider is tried", async () => {
-  const attachments = [{ fileId: crypto.randomUUID(), fileName: "r.pdf", contentType: "application/pdf" }];
-  const id = await queue({ ...mail(), attachments });
-  failure(await run(id), /PermanentJobFailure: The file does not exist/);
-  const lastError = "The file does not exist.";
-  has(await read(id), { status: "DeadLettered", lastError, deliveryAttempts: [] });
-});
-
 /** Sends a direct mail to a server that answers only after `during`. Requests wait `seconds` for the outcome. */
 async function whileSending(
   seconds: number,
@@ -253,15 +235,12 @@ Deno.test("a slow mail server blocks neither a direct mail's request nor its Ide
 
 Deno.test("the outcome of a direct mail replaces the guess of the sweep, so the answer is final", async () => {
   const again = await whileSending(30, async () => {
-    await until(
-      async () => {
-        await p.sql`update notifications set updated_at = now() - interval '1 minute'
+    const sweep = async () => {
+      await p.sql`update notifications set updated_at = now() - interval '1 minute'
         where status = 'Sending' and job_id is null`;
-        return await settleInterrupted(p);
-      },
-      (settled) => settled === 1,
-      { what: "the sweep, which finds no heartbeat" },
-    );
+      return await settleInterrupted(p);
+    };
+    await until(sweep, (settled) => settled === 1, { what: "the sweep, which finds no heartbeat" });
   }, [["slow", true], ["unknown", false]]);
   has(again, { status: 200, body: { status: "Sent" } });
 });

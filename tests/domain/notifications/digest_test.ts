@@ -86,25 +86,21 @@ Deno.test("only mail of low priority with a category is collected, and only if t
   const both = await queue(low([ann, bob]));
   assert.deepEqual(await run(both), { status: "Pending" });
   assert.deepEqual(await outcomes(both), { [ann.email]: "Collected", [bob.email]: "Sent" });
+  const cid = await collector({ categories: [without("news", "email")] });
+  assert.deepEqual(await run(await queue(low([cid]))), { status: "Cancelled" }, "an opt-out comes first");
 });
 
-Deno.test("a template's unsubscribe link is the reader's own in the digest too", async () => {
+Deno.test("the digest is in the user's language, and a template's unsubscribe link in it is the reader's own", async () => {
   await p.sql`insert into notification_templates (id, tenant_id, slug, name, locale, subject_template,
       html_body_template) values (gen_random_uuid(), ${tenantId}, 'linked', 'Linked', 'en', 'News',
       '<p>Too much? <a href="{{unsubscribeUrl}}">Stop</a></p>')`;
-  const ann = await collector();
+  const ann = await collector({ digest: { ...digest, locale: "pt-BR" } });
   await collected([ann], { subject: null, htmlBody: null, templateSlug: "linked" });
   await run(await mailOf(ann));
   const [mail] = server.takenBy(ann.email);
+  assert.equal(mail?.subject, "Uma mensagem para você");
   assert.match(mail?.text ?? "", /Too much\? Stop \(http\S+token=\S+\)/);
   assert.doesNotMatch(mail?.html ?? "", /unsubscribe\.invalid/);
-});
-
-Deno.test("the summary is in the user's language and has a singular form for one message", async () => {
-  const ann = await collector({ digest: { ...digest, locale: "pt-BR" } });
-  await collected([ann]);
-  await run(await mailOf(ann));
-  assert.equal(server.takenBy(ann.email)[0]?.subject, "Uma mensagem para você");
 });
 
 Deno.test("users who opted out, left or whose messages were cancelled before the digest get none", async () => {
@@ -148,15 +144,6 @@ Deno.test("if many workers close a digest while messages arrive, every message i
   const subjects = server.takenBy(ann.email).flatMap((mail) => mail.text?.match(/no \d/g) ?? []).sort();
   assert.deepEqual(subjects, Array.from({ length: 10 }, (_, n) => `no ${n}`));
   for (const id of [...first, ...more]) assert.equal((await read(id)).status, "Sent");
-});
-
-Deno.test("messages to many users, delivered at once, are collected into one digest per user", async () => {
-  const users = await Promise.all(Array.from({ length: 3 }, () => collector()));
-  const messages = [await queue(low(users)), await queue(low(users.toReversed()))];
-  await Promise.all(messages.map((id) => run(id)));
-  for (const id of messages) assert.deepEqual([...new Set(Object.values(await outcomes(id)))], ["Collected"]);
-  const digests = (await Promise.all(users.map(digestsOf))).flat();
-  assert.deepEqual([digests.length, new Set(pluck(digests, "jobId")).size], [3, 3]);
 });
 
 Deno.test("if a worker dies after the digest mail was settled, the sweep settles the messages", async () => {
@@ -238,10 +225,4 @@ Deno.test("if a tenant's own digest template has missing variables, its messages
   const { status, lastError } = await mine.read(id);
   assert.equal(status, "DeadLettered");
   assert.match(lastError ?? "", /logo/);
-});
-
-Deno.test("an opt-out has priority over the digest", async () => {
-  const ann = await collector({ categories: [without("news", "email")] });
-  assert.deepEqual(await run(await queue(low([ann]))), { status: "Cancelled" });
-  assert.equal((await digestsOf(ann)).length, 0);
 });

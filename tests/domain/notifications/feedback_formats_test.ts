@@ -143,9 +143,8 @@ function snsHost(status = 200) {
 Deno.test("messages of SNS are accepted with both signature versions", async () => {
   const { http } = snsHost();
   const id = "01990000-0000-7000-8000-000000000007";
-  const [ann, bob] = [{ emailAddress: "ann@x.test", diagnosticCode: "smtp; 550 5.1.1" }, {
-    emailAddress: "bob@x.test",
-  }];
+  const ann = { emailAddress: "ann@x.test", diagnosticCode: "smtp; 550 5.1.1" };
+  const bob = { emailAddress: "bob@x.test" };
   const timestamp = "2026-01-01T12:00:00.000Z";
   const bounce = JSON.stringify({
     notificationType: "Bounce",
@@ -156,14 +155,8 @@ Deno.test("messages of SNS are accepted with both signature versions", async () 
     const body = sns({ Message: bounce, Subject: "Amazon SES", SignatureVersion });
     const { reports, receipt } = await ses.read(request(body, {}, { http }), ` other , ${topic}`);
     assert.equal(receipt, "6b4b1ed0-0000-0000-0000-000000000001");
-    assert.deepEqual(reports[0], {
-      reference: id,
-      address: "ann@x.test",
-      state: "Bounced",
-      suppression: "HardBounce",
-      detail: "smtp; 550 5.1.1",
-      at: new Date(timestamp),
-    });
+    const hard = { state: "Bounced", suppression: "HardBounce", detail: "smtp; 550 5.1.1" };
+    assert.deepEqual(reports[0], { ...hard, reference: id, address: "ann@x.test", at: new Date(timestamp) });
     assert.equal(reports.length, 2);
   }
   const test = sns({ Message: "Successfully validated SNS topic for Amazon SES event publishing." });
@@ -182,9 +175,8 @@ Deno.test("messages of SNS are refused if changed, of another topic, or with a f
     `https://evil.test#sns.eu-west-1.amazonaws.com/${certificate}`,
     "not a url",
   ];
-  const changes = [{ Message: '{"a":1}' }, { Subject: "added" }, { Signature: "AAAA" }, {
-    SignatureVersion: "3",
-  }];
+  const others = [{ Signature: "AAAA" }, { SignatureVersion: "3" }];
+  const changes = [{ Message: '{"a":1}' }, { Subject: "added" }, ...others];
   const bodies = [
     ...changes.map((change) => sns({ Message: "{}" }, change)),
     sns({ Message: "{}", TopicArn: `${topic}2` }),
@@ -216,11 +208,8 @@ Deno.test("a subscription of a configured topic is confirmed, on the host of SNS
   const { called, http } = snsHost();
   assert.deepEqual(await ses.read(request(body(), {}, { http }), topic), { reports: [] });
   assert.equal(called.at(-1), SubscribeURL);
-  const changes: Record<string, string>[] = [
-    { TopicArn: `${topic}x` },
-    { SubscribeURL: "https://evil.test/" },
-  ];
-  for (const given of changes) {
+  const foreign = { TopicArn: `${topic}x` };
+  for (const given of [foreign, { SubscribeURL: "https://evil.test/" }] as Record<string, string>[]) {
     const other = snsHost();
     await refused(() => ses.read(request(body(given), {}, other), topic));
     assert.deepEqual(other.called.filter((url) => url !== certificateUrl), []);

@@ -1,16 +1,14 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { FORMAT } from "../../../domain/documents/formats.ts";
-import { DocumentThreadLost } from "../../../domain/reports/threads/document_thread.ts";
 import { DocumentThreads, Slots } from "../../../domain/reports/threads/reports.ts";
 import type { ReportInput } from "../../../domain/reports/threads/make_document.ts";
 import { databaseFailure, PostgresError } from "../../../infra/postgres/failures.ts";
 import { connectPostgres } from "../../../infra/postgres/postgres.ts";
-import { createTestDatabase } from "../../support/cluster.ts";
 import { until } from "../../support/until.ts";
 import { LOOKS } from "../documents/documents.ts";
+import { databaseUrl } from "./database.ts";
 
-const databaseUrl = await createTestDatabase();
 const sql = connectPostgres(databaseUrl, { max: 1 });
 Deno.test.afterAll(() => sql.end());
 const templates = { folder: join(import.meta.dirname ?? ".", "templates"), extensions: [] };
@@ -27,7 +25,6 @@ const inputOf = (templateId: string, parameters: Record<string, unknown> = {}): 
   replicaUrl: null,
 });
 const running = () => ({ signal: new AbortController().signal, stopping: new AbortController().signal });
-const hasEnded = (threads: DocumentThreads) => until(() => threads.idle, (count) => count === 0);
 const numbers = (threads: DocumentThreads, rows: number, context = running()) =>
   textOf(threads.make(inputOf("numbers", { rows }), context));
 
@@ -43,7 +40,7 @@ async function textOf(
   }
 }
 
-Deno.test("a thread creates one document after the other, also after a query's error or an abort; concurrent ones have their own; stop ends all", async () => {
+Deno.test("a thread creates one document after the other, also after an error, an outage of the database or an abort; concurrent ones have their own; stop ends all", async () => {
   const threads = new DocumentThreads(sources);
   const isDivision = (error: unknown) => error instanceof PostgresError && error.code === "22012";
   const lines = ["1\r\n", "2\r\n", "3\r\n"];
@@ -55,6 +52,9 @@ Deno.test("a thread creates one document after the other, also after a query's e
     }
     assert.equal(threads.idle, 1);
   }
+  const away = { ...inputOf("numbers", { rows: 1 }), replicaUrl: "postgres://nobody@127.0.0.1:1/none" };
+  const failure = await textOf(threads.make(away, running())).catch((error) => error);
+  assert.equal(databaseFailure(failure), "unreachable", String(failure));
 
   const queries = () =>
     sql`select from pg_stat_activity where datname = current_database() and state = 'active'
@@ -87,20 +87,10 @@ Deno.test("a thread creates one document after the other, also after a query's e
   assert.equal(threads.idle, 0);
 });
 
-Deno.test("an unreachable database is distinguished from other failures in the thread", async () => {
-  const threads = new DocumentThreads({ ...sources, databaseUrl: "postgres://nobody@127.0.0.1:1/none" }, 0);
-  const failure = await numbers(threads, 1).catch((error) => error);
-  assert.equal(databaseFailure(failure), "unreachable", String(failure));
-  await hasEnded(threads);
-});
-
 Deno.test("a thread that crashes, or hangs although its document is aborted, ends, and the next document gets a new one", async () => {
   const threads = new DocumentThreads(sources, 50);
-  await assert.rejects(textOf(threads.make(inputOf("crashing"), running())), (error) => {
-    assert.ok(error instanceof DocumentThreadLost);
-    assert.match(error.message, /the document thread crashed: .*out of order/);
-    return true;
-  });
+  const crash = { name: "DocumentThreadLost", message: /the document thread crashed: .*out of order/ };
+  await assert.rejects(textOf(threads.make(inputOf("crashing"), running())), crash);
   assert.equal(threads.idle, 0);
 
   const reason = new Error("over its time");
@@ -113,7 +103,7 @@ Deno.test("a thread that crashes, or hangs although its document is aborted, end
   await rejected;
   assert.equal(threads.idle, 0);
   assert.equal((await numbers(threads, 1)).rowCount, 1);
-  await hasEnded(threads);
+  await until(() => threads.idle === 0);
 });
 
 const never = new AbortController().signal;

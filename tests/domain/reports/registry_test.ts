@@ -10,8 +10,8 @@ import { loadReportTemplates } from "../../../domain/reports/threads/registry.ts
 import { newId } from "../../../domain/shared/ids.ts";
 import { connectPostgres } from "../../../infra/postgres/postgres.ts";
 import { pluck } from "../../support/answers.ts";
-import { createTestDatabase } from "../../support/cluster.ts";
 import { LOOKS } from "../documents/documents.ts";
+import { databaseUrl } from "./database.ts";
 
 const ROOT = join(import.meta.dirname ?? ".", "../../..");
 const folders: string[] = [];
@@ -55,7 +55,6 @@ Deno.test("the README's example counts the tenant's users by domain", async () =
   assert.ok(template);
   const described = pluck(describeParameters(template), "name", "valueType");
   assert.deepEqual(described, [["atLeast", "int"], ["includeChildTenants", "bool"]]);
-  const databaseUrl = await createTestDatabase();
   const sql = connectPostgres(databaseUrl, { max: 1 });
   const tenantId = newId();
   await sql`insert into tenants (id, name, type) values (${tenantId}, 'Northwind', 'Standard')`;
@@ -156,27 +155,4 @@ Deno.test("an invalid part says what was found and what is expected", () => {
     const wrong = { ...chart, ...given } as typeof chart;
     assert.match(ofParts((part) => [part.table(table), part.chart(wrong)]), reason);
   }
-});
-
-Deno.test("parameters are documented from the shape that validates them", () => {
-  const template = defineReport({
-    ...definition,
-    isGlobal: true,
-    parameters: z.object({
-      count: z.int().min(1).meta({ title: "Count", description: "How many" }),
-      since: z.iso.datetime().optional(),
-      flag: z.boolean().default(true),
-      only: z.literal("this").optional(),
-    }),
-    query: (sql) => sql`select 1`,
-  });
-  const described = describeParameters(template);
-  assert.deepEqual(pluck(described, "name", "valueType", "required", "defaultValue"), [
-    ["count", "int", true, null],
-    ["since", "datetime", false, null],
-    ["flag", "bool", false, true],
-    ["only", "string", false, null],
-  ]);
-  assert.deepEqual(described[3]?.allowedValues, ["this"]);
-  assert.deepEqual(parseParameters(template, { count: 2 }), { count: 2, flag: true });
 });

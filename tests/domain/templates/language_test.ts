@@ -5,17 +5,14 @@ import {
   compileTemplate,
   htmlToText,
   parseRequiredVariables,
-  TemplateInvalid,
-  TemplateVariablesMissing,
 } from "../../../domain/templates/language/mod.ts";
 import { html, source, text } from "./rendering.ts";
 
 Deno.test("values are escaped in HTML only, a subject stays on one line, and parts that a template lacks are null", () => {
   const template = "{{ v }}";
   const v = `<a href="x" onclick='y'>&\`=\r\nnext\u2028line\rend`;
-  const rendered = compileTemplate(source(template, { subject: `Hi\n${template}`, text: template })).render({
-    v,
-  });
+  const parts = { subject: `Hi\n${template}`, text: template };
+  const rendered = compileTemplate(source(template, parts)).render({ v });
   const rest = "&amp;&#x60;&#x3D;\r\nnext\u2028line\rend";
   assert.equal(rendered.html, `&lt;a href&#x3D;&quot;x&quot; onclick&#x3D;&#x27;y&#x27;&gt;${rest}`);
   assert.equal(rendered.text, v);
@@ -93,29 +90,16 @@ Deno.test("an error is reported with part, line, column and the expected syntax"
     ["x".repeat(300_000), 1, 1, /300000 characters; at most 262144/],
   ];
   for (const [template, line, column, expected] of mistakes) {
-    assert.throws(() => html(template), (error: unknown) => {
-      assert(error instanceof TemplateInvalid, `${template}: ${error}`);
-      assert.deepEqual([error.part, error.line, error.column], ["html", line, column], error.message);
-      assert.match(error.message, expected);
-      return true;
-    });
+    const error = { name: "TemplateInvalid", part: "html", line, column, message: expected };
+    assert.throws(() => html(template), error, template);
   }
 });
 
-Deno.test("an invalid locale is rejected; an underscore is accepted", () => {
-  assert.throws(() => html("", {}, "not a tag"), { name: "TemplateInvalid", part: "locale" });
-  assert.equal(text("{{ v | number:1 }}", { v: 1.5 }, "pt_BR"), "1,5");
-});
-
 Deno.test("all required variables that are missing or null are named", () => {
-  const template = compileTemplate(
-    source("", { requiredVariables: ["a", "b.c", "d", "e", "f", "constructor"] }),
-  );
-  assert.throws(() => template.render({ a: null, b: {}, d: "", e: 0, f: false }), (error: unknown) => {
-    assert(error instanceof TemplateVariablesMissing);
-    assert.deepEqual(error.names, ["a", "b.c", "constructor"]);
-    return true;
-  });
+  const requiredVariables = ["a", "b.c", "d", "e", "f", "constructor"];
+  const template = compileTemplate(source("", { requiredVariables }));
+  const missing = { name: "TemplateVariablesMissing", names: ["a", "b.c", "constructor"] };
+  assert.throws(() => template.render({ a: null, b: {}, d: "", e: 0, f: false }), missing);
   template.render({ a: 1, b: { c: [] }, d: 1, e: 1, f: 1, constructor: 1 });
   assert.deepEqual(parseRequiredVariables(" name, order.id ,,name,\n total "), ["name", "order.id", "total"]);
   assert.deepEqual(parseRequiredVariables(null), []);

@@ -37,19 +37,11 @@ Deno.test("a reference pair exists once; releasing it twice is the same as once;
     assert.equal(status, 204);
   }
   assert.equal(await countOf(path), 0);
-  assert.notEqual((await add(ours, path, pair)).referenceId, referenceId);
+  const second = await add(ours, path, pair);
+  assert.notEqual(second.referenceId, referenceId);
   await accepted(release(ours, path, referenceId), 204);
-  assert.equal(await countOf(path), 1);
-});
-
-Deno.test("references are listed while they exist, the first one first, and belong to their file", async () => {
-  const [path, other] = [await fileOf(tenantId), await fileOf(tenantId)];
-  const made = [];
-  for (const ownerId of ["1", "2", "3"]) made.push(await add(ours, path, { scope: "invoice", ownerId }));
-  await refused(MISSING, release(ours, other, made[1].referenceId));
-  await release(ours, path, made[1].referenceId);
-  const { items, totalCount } = await list(ours, path);
-  assert.deepEqual([items, totalCount], [[made[0], made[2]], 2]);
+  await refused(MISSING, release(ours, await fileOf(tenantId), second.referenceId));
+  assert.deepEqual((await list(ours, path)).items, [second]);
 });
 
 Deno.test("of a simultaneous purge and new reference, one succeeds and the other gets an error", async () => {
@@ -72,10 +64,8 @@ Deno.test("another tenant's references of a product file are neither visible nor
   const { items, totalCount } = await list(ours, path);
   assert.deepEqual([items, totalCount], [[own], 1]);
   assert.deepEqual((await list(colleague, path)).items, [own], "a tenant's references are all its users'");
-  const [foreign, unknown] = [
-    await release(ours, path, held.referenceId),
-    await release(ours, path, crypto.randomUUID()),
-  ];
+  const foreign = await release(ours, path, held.referenceId);
+  const unknown = await release(ours, path, crypto.randomUUID());
   await refused(MISSING, foreign, unknown);
   assert.equal(foreign.body.detail, unknown.body.detail);
   assert.deepEqual((await list(theirs, path)).items, [held]);
@@ -134,10 +124,7 @@ Deno.test("callers cannot release the reference of a report; deleting the report
   for (const who of [ours, tenantAdmin]) {
     const answer = await release(who, path, held.referenceId);
     await refused(MISSING, answer);
-    assert.match(
-      answer.body.detail,
-      /The service itself holds the file with this reference \(scope "reports"\)/,
-    );
+    assert.match(answer.body.detail, /The service itself holds the file .* \(scope "reports"\)/);
   }
   assert.equal(await countOf(path), 1);
   const purge = await ours.post(`${path}/purge`, { reason: "early" });
@@ -148,10 +135,8 @@ Deno.test("callers cannot release the reference of a report; deleting the report
 });
 
 Deno.test("callers cannot add references for owners of the service, after the checks of the file", async () => {
-  const [path, pending] = [
-    await fileOf(tenantId),
-    `/api/v1/files/${await files.fileIn("Pending", { tenantId })}`,
-  ];
+  const path = await fileOf(tenantId);
+  const pending = `/api/v1/files/${await files.fileIn("Pending", { tenantId })}`;
   const tried = (path: string, scope: string) => ours.post(`${path}/references`, { scope, ownerId: newId() });
   const scopes = Object.values(SERVICE_SCOPES);
   assert.deepEqual(scopes, ["reports", "notifications", "user-import", "user-import-result"]);
@@ -166,13 +151,10 @@ Deno.test("callers cannot add references for owners of the service, after the ch
 
 Deno.test("callers may use the scopes of the service for owners with other ids, and any scope for UUIDv7", async () => {
   const path = await fileOf(tenantId);
-  for (
-    const [scope, ownerId] of [["reports", "2026-Q3"], ["reports", crypto.randomUUID()], [
-      "orders",
-      newId(),
-    ]] as const
-  ) {
-    const { referenceId } = await add(ours, path, { scope, ownerId });
+  const pairs = { reports: ["2026-Q3", crypto.randomUUID()], orders: [newId()] };
+  const owners = Object.entries(pairs).flatMap(([scope, ids]) => ids.map((ownerId) => ({ scope, ownerId })));
+  for (const owner of owners) {
+    const { referenceId } = await add(ours, path, owner);
     for (const _ of ["once", "twice"]) await accepted(release(ours, path, referenceId), 204);
   }
   assert.equal(await countOf(path), 0);

@@ -19,14 +19,9 @@ const NOT_AVAILABLE = "409 FILE_NOT_AVAILABLE_CONFLICT";
 const INFECTED = "409 FILE_INFECTED_CONFLICT";
 const PURGED = "409 FILE_PURGED_CONFLICT";
 const INVALID = ["400 VALIDATION_ERROR"];
-const byState = (available: string) => [
-  NOT_AVAILABLE,
-  NOT_AVAILABLE,
-  available,
-  INFECTED,
-  NOT_AVAILABLE,
-  PURGED,
-];
+const WAITING = [NOT_AVAILABLE, NOT_AVAILABLE];
+const byState = (available: string) => [...WAITING, available, INFECTED, NOT_AVAILABLE, PURGED];
+const PAIR = { scope: "a", ownerId: "b" };
 type Call = (who: Actor, path: string) => Promise<HttpAnswer>;
 /** The answers per state, in the order of FILE_STATUSES; a single entry holds for all states. */
 const ROUTES: Record<string, [call: Call, expected: string[]]> = {
@@ -38,10 +33,7 @@ const ROUTES: Record<string, [call: Call, expected: string[]]> = {
   "download-url": [(who, path) => who.get(`${path}/download-url`), byState("200")],
   "scan-attempts": [(who, path) => who.get(`${path}/scan-attempts`), ["200"]],
   "references": [(who, path) => who.get(`${path}/references`), ["200"]],
-  "reference": [
-    (who, path) => who.post(`${path}/references`, { scope: "a", ownerId: "b" }),
-    byState("201"),
-  ],
+  "reference": [(who, path) => who.post(`${path}/references`, PAIR), byState("201")],
   "reference with a bad body": [(who, path) => who.post(`${path}/references`, { scope: 7 }), INVALID],
   "release": [(who, path) => who.delete(`${path}/references/${anId}`), ["404 FILE_NOT_FOUND"]],
   "release of no UUID": [(who, path) => who.delete(`${path}/references/nonsense`), INVALID],
@@ -96,11 +88,8 @@ async function workOf(work: () => Promise<unknown>): Promise<string[]> {
       return Reflect.get(target, name, receiver);
     },
   });
-  const putBack = t.replace((p) => p, {
-    sql: watched(sql),
-    pointReads: watched(pointReads),
-    objects: store,
-  });
+  const parts = { sql: watched(sql), pointReads: watched(pointReads), objects: store };
+  const putBack = t.replace((p) => p, parts);
   await work().finally(putBack);
   return done;
 }

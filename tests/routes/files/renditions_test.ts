@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import PDFDocument from "pdfkit";
 import sharp from "sharp";
-import { invalid } from "../../support/answers.ts";
+import { has, invalid } from "../../support/answers.ts";
 import { pngImage } from "../../support/images.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
 import { png, utf8 } from "../../support/samples.ts";
@@ -51,34 +51,20 @@ Deno.test("a picture is made in the sizes of the profile, without metadata, at a
   const path = await upload(image(photo, "image/jpeg"));
   await refused("404 FILE_RENDITION_NOT_FOUND", actor.get(`${path}/thumbnail`));
   const thumbnail = await made(path, THUMBNAIL);
-  assert.deepEqual({ ...thumbnail, sizeBytes: 0, createdAt: "", settledAt: "" }, {
-    name: "thumbnail",
-    status: "Ready",
-    contentType: "image/webp",
-    width: 256,
-    height: 256,
-    sizeBytes: 0,
-    reason: null,
-    createdAt: "",
-    settledAt: "",
-  });
+  const made256 = { status: "Ready", contentType: "image/webp", width: 256, height: 256, reason: null };
+  has(thumbnail, { name: "thumbnail", ...made256 });
   const { url, headers, exif, format } = await pictureOf(path, "thumbnail");
   assert.deepEqual([format, exif], ["webp", undefined]);
-  assert.deepEqual(
-    ["content-type", "content-disposition", "cache-control"].map((name) => headers.get(name)),
-    ["image/webp", "inline", "private, max-age=86400, immutable"],
-  );
+  const served = ["content-type", "content-disposition", "cache-control"].map((name) => headers.get(name));
+  assert.deepEqual(served, ["image/webp", "inline", "private, max-age=86400, immutable"]);
   const redirect = await fetch(`${t.url}${path}/thumbnail`, {
     headers: { authorization: `Bearer ${actor.token}` },
     redirect: "manual",
   });
   await redirect.body?.cancel();
   assert.deepEqual([redirect.status, redirect.headers.get("location")], [302, url]);
-  assert.equal(
-    (await accepted(actor.post(path, THUMBNAIL))).status,
-    "Ready",
-    "asked for again, it is the same",
-  );
+  const again = await accepted(actor.post(path, THUMBNAIL));
+  assert.equal(again.status, "Ready", "asked for again, it is the same");
 
   assert.equal((await made(path, PREVIEW, "preview"))?.status, "Ready");
   const { width, height } = await pictureOf(path, "preview");
@@ -88,11 +74,6 @@ Deno.test("a picture is made in the sizes of the profile, without metadata, at a
 Deno.test("only sizes that the profile lists are made, and only of images and PDFs", async () => {
   const path = await upload(image(photo, "image/jpeg"));
   invalid(await actor.post(path, { ...THUMBNAIL, width: 257 }), "width");
-  invalid(
-    await actor.post(path, { width: 256, height: 256, fit: "stretch", format: "bmp" }),
-    "fit",
-    "format",
-  );
   const text = await upload({ bytes: utf8("only text"), contentType: "text/plain" });
   await refused("422 FILE_CONTENT_TYPE_NOT_ALLOWED_UNPROCESSABLE", actor.post(text, PAGE));
   const { body: profiles } = await actor.get("/api/v1/files/profiles");
@@ -105,13 +86,8 @@ Deno.test("the preview of a PDF is its first page", async () => {
   assert.equal((await made(path, PAGE, "preview"))?.status, "Ready");
   const { width, height, url } = await pictureOf(path, "preview");
   assert.deepEqual([width, height], [636, 900], "A4");
-  const { data } = await sharp(await (await fetch(url)).bytes()).extract({
-    left: 300,
-    top: 400,
-    width: 1,
-    height: 1,
-  })
-    .raw().toBuffer({ resolveWithObject: true });
+  const middle = { left: 300, top: 400, width: 1, height: 1 };
+  const data = await sharp(await (await fetch(url)).bytes()).extract(middle).raw().toBuffer();
   const [red = 0, green = 0] = data;
   assert.ok(red > 200 && green < 60, "the first page is red");
 });

@@ -5,7 +5,7 @@ import { connectObjectStore } from "../../../infra/objectstore/objectstore.ts";
 import { has, pluck } from "../../support/answers.ts";
 import { eicar, noise } from "../../support/content.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
-import { gzip, join, jpeg, pdf, png, tar, utf8, zip } from "../../support/samples.ts";
+import { join, pdf, png, utf8, zip } from "../../support/samples.ts";
 import { setupShared } from "../../support/setup.ts";
 import { ALL, aPdf, Uploading } from "./uploading.ts";
 
@@ -15,6 +15,8 @@ const actor = await t.actor({ permissions: ALL });
 const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
 const { sql, objects } = t.steward.platform;
 
+const good = { profile: "document", fileName: "a.pdf", contentType: "application/pdf", sizeBytes: 10 };
+const reserve = (change: Record<string, unknown>) => actor.post("/api/v1/files", { ...good, ...change });
 const recordOf = async (id: string) => (await actor.get(`/api/v1/files/${id}`)).body;
 const complete = (id: string) => actor.post(`/api/v1/files/${id}/complete`);
 const downloadOf = (id: string) => actor.get(`/api/v1/files/${id}/download-url`);
@@ -36,12 +38,7 @@ async function isAudited(
 }
 
 Deno.test("a file is reserved, uploaded, confirmed, scanned, and downloaded unchanged", async () => {
-  const reserved = await actor.post("/api/v1/files", {
-    profile: "document",
-    fileName: "Quartal übersicht.pdf",
-    contentType: "application/pdf",
-    sizeBytes: pdf().length,
-  });
+  const reserved = await reserve({ fileName: "Quartal übersicht.pdf", sizeBytes: pdf().length });
   const { fileId, ...others } = await accepted(reserved, 201);
   assert.deepEqual(Object.keys(others).sort(), ["requiredHeaders", "uploadExpiresAt", "uploadUrl"]);
   assert.equal(reserved.headers.get("location"), `/api/v1/files/${fileId}`);
@@ -62,10 +59,8 @@ Deno.test("a file is reserved, uploaded, confirmed, scanned, and downloaded unch
 
   const content = await fetch((await accepted(downloadOf(fileId))).url);
   assert.equal(content.headers.get("content-type"), "application/octet-stream");
-  assert.match(
-    content.headers.get("content-disposition") ?? "",
-    /^attachment;.*filename\*=UTF-8''Quartal%20/,
-  );
+  const disposition = content.headers.get("content-disposition") ?? "";
+  assert.match(disposition, /^attachment;.*filename\*=UTF-8''Quartal%20/);
   assert.deepEqual(await content.bytes(), pdf());
   const attempts = (await actor.get(`/api/v1/files/${fileId}/scan-attempts`)).body;
   assert.deepEqual(pluck(attempts, "verdict"), ["Clean"]);
@@ -150,15 +145,8 @@ Deno.test("an upload URL used again after confirmation changes nothing that anyo
   assert.deepEqual((await complete(record.id)).body, record);
 });
 
-const good = { profile: "document", fileName: "a.pdf", contentType: "application/pdf", sizeBytes: 10 };
-const reserve = (change: Record<string, unknown>) => actor.post("/api/v1/files", { ...good, ...change });
-
 Deno.test("the checks of a reservation: body, permission, profile, type, size", async () => {
-  const [invalid, denied, unknown] = [
-    "400 VALIDATION_ERROR",
-    "403 FORBIDDEN",
-    "400 FILE_PROFILE_UNKNOWN",
-  ];
+  const [invalid, denied, unknown] = ["400 VALIDATION_ERROR", "403 FORBIDDEN", "400 FILE_PROFILE_UNKNOWN"];
   const refusals: [change: Record<string, unknown>, expected: string][] = [
     [{ fileName: "\ud83d" }, invalid],
     [{ contentType: "text/plain;\r\nx: y" }, invalid],
@@ -177,20 +165,6 @@ Deno.test("the checks of a reservation: body, permission, profile, type, size", 
   await accepted(reserve({ contentType: "Text/CSV; charset=iso-8859-1" }));
 });
 
-Deno.test("a file comes back under a safe name, whatever it is called", async () => {
-  const names = ["line\r\nbreak.txt", "語".repeat(300) + ".txt", "../../a;b=c'd(e)*\".txt"];
-  const { id } = await files.uploadAndScan(actor, { bytes: utf8("text"), fileName: "a.txt" });
-  for (const fileName of names) {
-    const { fileId } = await files.reserve(actor, { bytes: utf8("text"), fileName });
-    assert.equal((await recordOf(fileId)).fileName, fileName);
-    await sql`update files set file_name = ${fileName} where id = ${id}`;
-    const response = await fetch((await downloadOf(id)).body.url);
-    assert.equal(await response.text(), "text");
-    const disposition = response.headers.get("content-disposition") ?? "";
-    assert.match(disposition, /^attachment; filename="[^"]+"; filename\*=UTF-8''/, fileName);
-  }
-});
-
 Deno.test("a system administrator with the file permission reserves a product file; every tenant can read it", async () => {
   const admin = await t.actor({ permissions: [...ALL, "admin:system"], tenantId: t.platformTenantId });
   const { id, tenantId } = await files.uploadAndScan(admin, { ...aPdf, isProduct: true });
@@ -198,36 +172,12 @@ Deno.test("a system administrator with the file permission reserves a product fi
   await accepted(downloadOf(id));
 });
 
-const packed = zip([["a.tgz", gzip(tar([["eicar.com", eicar()]]))]]);
-const docx = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
-const corpus: [name: string, profile: string, contentType: string, bytes: Uint8Array, status: string][] = [
-  ["a jpeg called png", "image", "image/png", jpeg, "Available"],
-
-  ["a plain zip as docx", "document", docx, zip([["a.txt", "text"]]), "Purged"],
-
-  ["EICAR in a gzipped tar in a zip", "archive", "application/zip", packed, "Infected"],
-];
-Deno.test("real uploads end Available, Purged or Infected by their content", async () => {
-  for (const [name, profile, contentType, bytes, status] of corpus) {
-    const record = await files.uploadAndScan(actor, { bytes, profile, contentType });
-    has(record, { status, sha256: sha256(bytes) }, `${name}: ${record.detectedContentType}`);
-    assert.equal((await downloadOf(record.id)).status, status === "Available" ? 200 : 409, name);
-  }
-});
-
 Deno.test("an archive with too many levels is rejected with a reason", async () => {
   const bytes = zip([["a", zip([["b", zip([["c", zip([["d", "x"]])]])]])]]);
-  const record = await files.uploadAndScan(actor, {
-    bytes,
-    profile: "archive",
-    contentType: "application/zip",
-  });
-  has(record, {
-    status: "Purged",
-    purgeReason: "job:archive-limits",
-    rejectionCode: "FILE_ARCHIVE_LIMITS_UNPROCESSABLE",
-    sha256: sha256(bytes),
-  });
+  const archive = { bytes, profile: "archive", contentType: "application/zip" };
+  const record = await files.uploadAndScan(actor, archive);
+  const rejected = { purgeReason: "job:archive-limits", rejectionCode: "FILE_ARCHIVE_LIMITS_UNPROCESSABLE" };
+  has(record, { status: "Purged", ...rejected, sha256: sha256(bytes) });
   const [attempt] = (await actor.get(`/api/v1/files/${record.id}/scan-attempts`)).body;
   assert.equal(attempt.verdict, "TypeRejected");
   assert.match(attempt.errorMessage, /nested more than 3 levels/);
@@ -268,15 +218,9 @@ Deno.test("after a full run no key, bucket or storage host is in any answer, log
   const broken = ["head", "copy", "read", "delete"] as const;
   for (const name of broken) {
     const { fileId } = await files.reserveAndPut(actor, aPdf);
-    const dead = connectObjectStore({
-      endpoint: "http://storage.invalid:9",
-      publicEndpoint: "http://storage.invalid:9",
-      region: "r",
-      bucket: "the-bucket",
-      accessKey: "a",
-      secretKey: "b",
-      pathStyle: true,
-    });
+    const endpoint = "http://storage.invalid:9";
+    const place = { endpoint, publicEndpoint: endpoint, region: "r", bucket: "the-bucket", pathStyle: true };
+    const dead = connectObjectStore({ ...place, accessKey: "a", secretKey: "b" });
     const putBack = t.replace((p) => p.objects, { [name]: dead[name] });
     await ask(actor.post(`/api/v1/files/${fileId}/complete`));
     const [job] = await sql<{ id: string }[]>`
@@ -314,9 +258,7 @@ Deno.test("after a full run no key, bucket or storage host is in any answer, log
 Deno.test("a signed URL contains neither name nor tenant nor id of the file", async () => {
   const content = { ...aPdf, fileName: "secret-name.pdf" };
   const { uploadUrl, fileId } = await files.reserve(actor, content);
-  const { body } = await actor.get(
-    `/api/v1/files/${(await files.uploadAndScan(actor, content)).id}/download-url`,
-  );
+  const { body } = await downloadOf((await files.uploadAndScan(actor, content)).id);
   const path = new URL(body.url).pathname;
   for (const word of ["secret-name", tenantId, fileId]) {
     assert.ok(!uploadUrl.includes(word) && !path.includes(word), word);

@@ -15,7 +15,7 @@ export interface Content {
   isProduct?: boolean;
 }
 
-interface Reservation {
+export interface Reservation {
   fileId: string;
   uploadUrl: string;
   requiredHeaders: Record<string, string>;

@@ -135,10 +135,8 @@ Deno.test("a batch is cancelled in the order in which the end of a job locks: fi
   const cancelled = await transact(sql, async (tx) => {
     const [own] = await tx`select pg_backend_pid() as pid from jobs where id = ${first} for no key update`;
     const answer = cancel(batch.id);
-    await until(
-      () => sql`select from pg_stat_activity where ${own?.pid} = any(pg_blocking_pids(pid))`,
-      ({ length }) => length > 0,
-    );
+    const blocked = () => sql`select from pg_stat_activity where ${own?.pid} = any(pg_blocking_pids(pid))`;
+    await until(blocked, ({ length }) => length > 0);
     await tx`select id from job_batches where id = ${batch.id} for no key update nowait`;
     return { answer };
   });
@@ -160,16 +158,13 @@ Deno.test("an ended batch is cancelled only if jobs of it still wait", async () 
 Deno.test("one wrong job refuses the whole batch and names its place", async () => {
   const own = await t.actor();
   const keyed = { ...ECHO, uniqueKey: "k" };
+  const orphan = { ...ECHO, parentJobId: crypto.randomUUID() };
   const refused: [body: Members, field: string][] = [
     [{ jobs: [ECHO, { ...ECHO, serializedArgs: "{" }] }, "jobs.1.serializedArgs"],
     [{ jobs: [keyed] }, "jobs.0.uniqueKey"],
-    [{ jobs: [{ ...ECHO, parentJobId: crypto.randomUUID() }] }, "jobs.0.parentJobId"],
-
+    [{ jobs: [orphan] }, "jobs.0.parentJobId"],
     [{ jobs: [ECHO], onAnyFailed: keyed }, "onAnyFailed.uniqueKey"],
-    [
-      { jobs: [ECHO], onAllSucceeded: { ...GOOD, parentJobId: crypto.randomUUID() } },
-      "onAllSucceeded.parentJobId",
-    ],
+    [{ jobs: [ECHO], onAllSucceeded: orphan }, "onAllSucceeded.parentJobId"],
   ];
   for (const [body, field] of refused) {
     const answer = await own.post(BATCHES, body);
@@ -177,12 +172,8 @@ Deno.test("one wrong job refuses the whole batch and names its place", async () 
     assert.ok(Object.keys(answer.body.errors)[0]?.startsWith(field), JSON.stringify(answer.body.errors));
   }
   const request = jobOf("steward.http-request", { url: "https://example.com/" });
-  for (
-    const [job, expected] of [[jobOf("no.such"), "400 JOB_TYPE_UNKNOWN"], [
-      request,
-      "403 MISSING_PERMISSION",
-    ]] as const
-  ) {
+  const others = [[jobOf("no.such"), "400 JOB_TYPE_UNKNOWN"], [request, "403 MISSING_PERMISSION"]] as const;
+  for (const [job, expected] of others) {
     for (const more of [{ jobs: [ECHO, job] }, { onAllSucceeded: job }, { onAnyFailed: job }]) {
       assert.equal(refusal(await own.post(BATCHES, { jobs: [ECHO], ...more })), expected);
     }

@@ -34,12 +34,8 @@ Deno.test("a continuation starts when its parent has succeeded, also in a chain"
   const parent = await waiting();
   const first = await child({ parentJobId: parent });
   const second = await child({ parentJobId: first.id });
-  assertHas(first, {
-    type: "Continuation",
-    status: "AwaitingParent",
-    parentJobId: parent,
-    parentJobIds: [parent],
-  });
+  const awaiting = { type: "Continuation", status: "AwaitingParent" };
+  assertHas(first, { ...awaiting, parentJobId: parent, parentJobIds: [parent] });
   await runNow(parent);
   assert.equal(await t.settled(second.id), "Succeeded");
   const times = await sql`select started_at, completed_at from jobs

@@ -77,14 +77,10 @@ Deno.test("a request ends after the time it is given", async () => {
 
 Deno.test("invalid arguments are rejected; forbidden addresses are never requested, and the job is not retried", async () => {
   const url = at("/");
-  for (
-    const args of [{}, { url: "ftp://x/" }, { url, method: "CONNECT" }, { url, signingSecret: "whsec_short" }]
-  ) {
-    assert.equal(
-      refusal(await actor.post(JOBS, jobOf(TYPE, args))),
-      "400 VALIDATION_ERROR",
-      JSON.stringify(args),
-    );
+  const wrong = [{ url: "ftp://x/" }, { url, method: "CONNECT" }, { url, signingSecret: "whsec_short" }];
+  for (const args of [{}, ...wrong]) {
+    const answer = await actor.post(JOBS, jobOf(TYPE, args));
+    assert.equal(refusal(answer), "400 VALIDATION_ERROR", JSON.stringify(args));
   }
   const id = await enqueueJob(actor, TYPE, { url: "http://localhost:1/" });
   assert.equal(await t.settled(id), "DeadLettered");
@@ -120,11 +116,7 @@ Deno.test("credentials in the URL are sent as Basic authorization, unless the jo
   assert.equal(await sentAuthorization({ url: `http://token@${host}/hook` }), basic("token:"));
   assert.equal(await sentAuthorization({ url, headers: { AUTHORIZATION: "Bearer abc" } }), "Bearer abc");
   const { error } = await run({ url: `http://token@${host}/refusing` });
-  assert.match(
-    error,
-    /answered 403; expected 200 to 299; it said: \*\*\* is unknown here$/,
-    "without the secret",
-  );
+  assert.match(error, /answered 403; expected 200 to 299; it said: \*\*\* is unknown here$/);
   const expected = { url: at("/refusing"), headers: { authorization: SECRET }, expectedStatuses: [403] };
   assert.equal((await run(expected)).output.body, "*** is unknown here");
 });

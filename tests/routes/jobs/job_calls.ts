@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import type { HttpAnswer, HttpClient } from "../../support/http.ts";
+import { accepted } from "../../support/outcomes.ts";
 
 export const JOBS = "/api/v1/jobs";
 export const DEAD_LETTERS = "/api/v1/dead-letter-jobs";
@@ -30,8 +31,7 @@ export async function declareType(
   type: Members = {},
   name = `declared.type-${++declared}`,
 ): Promise<string> {
-  const { status, body } = await by.put(`/api/v1/job-types/${name}`, type);
-  assert.equal(status, 201, JSON.stringify(body));
+  await accepted(by.put(`/api/v1/job-types/${name}`, type), 201);
   return name;
 }
 
@@ -42,9 +42,7 @@ export async function enqueueJob(
   args: unknown = {},
   more: Members = {},
 ): Promise<string> {
-  const { status, body } = await by.post(JOBS, jobOf(jobTypeName, args, more));
-  assert.equal(status, 201, JSON.stringify(body));
-  return body.id;
+  return (await accepted(by.post(JOBS, jobOf(jobTypeName, args, more)), 201)).id;
 }
 
 /** Enqueues a job for each of the arguments in one request. @returns their ids */
@@ -54,11 +52,8 @@ export async function enqueueMany(
   args: unknown[],
   more: Members = {},
 ): Promise<string[]> {
-  const { status, body } = await by.post(`${JOBS}/bulk`, {
-    items: args.map((each) => jobOf(jobTypeName, each, more)),
-  });
-  assert.equal(status, 200, JSON.stringify(body));
-  return idsOf(body.results);
+  const items = args.map((each) => jobOf(jobTypeName, each, more));
+  return idsOf((await accepted(by.post(`${JOBS}/bulk`, { items }), 200)).results);
 }
 
 export const readJob = async (by: HttpClient, id: string) => (await by.get(`${JOBS}/${id}`)).body;

@@ -48,11 +48,8 @@ for (const folded of [false, true]) {
     ];
     for (const [query, found, counted] of cases) {
       const { items, totalCount } = await search(query);
-      assert.deepEqual(
-        [idsOf(items), totalCount, await counts(query)],
-        [found, found.length, counted],
-        query,
-      );
+      const answered = [idsOf(items), totalCount, await counts(query)];
+      assert.deepEqual(answered, [found, found.length, counted], query);
     }
     assert.deepEqual(await listed("status=enqueued"), [sleep, critical, low]);
     assert.equal((await search(`tenantId=${actor.tenantId}`, t.systemAdmin)).totalCount, 5);
@@ -82,18 +79,8 @@ Deno.test("the dashboard counts the tenant's jobs; for a system administrator al
   const stats = (who: Actor, query = "") =>
     who.get(`${JOBS}/dashboard/stats${query}`).then(({ body }) => body);
   const own = await stats(actor);
-  assert.deepEqual(own, {
-    totalJobs: 5,
-    enqueuedJobs: 3,
-    processingJobs: 0,
-    succeededJobs: 0,
-    failedJobs: 0,
-    deadLetteredJobs: 0,
-    scheduledJobs: 2,
-    recurringJobs: 0,
-    averageExecutionDurationMs: 0,
-    totalExecutions: 0,
-  });
+  const counted = Object.entries(own).filter(([, count]) => count !== 0);
+  assert.deepEqual(counted, [["totalJobs", 5], ["enqueuedJobs", 3], ["scheduledJobs", 2]]);
   const all = await stats(t.systemAdmin);
   assert.ok(all.totalJobs >= 5 && all.recurringJobs >= 1);
   assert.deepEqual(await stats(t.systemAdmin, `?tenantId=${actor.tenantId}`), own);

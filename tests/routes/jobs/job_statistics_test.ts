@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
 import { foldCounts } from "../../../domain/jobs/statistics/fold_counts.ts";
+import { newId } from "../../../domain/shared/ids.ts";
+import { periodOf } from "../../../routes/console/components/date_inputs.ts";
+import type { Visit } from "../../../routes/console/shared/page.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 import { assertHas, declareType, enqueueJob, JOBS, refusal } from "./job_calls.ts";
@@ -59,10 +62,8 @@ Deno.test("minutes and hours outside of every window are deleted", async () => {
 });
 
 Deno.test("types are listed with the schema of their arguments", async () => {
-  const types: { name: string; argsSchema: Record<string, unknown>; timeoutMs: number }[] = await read(
-    t.systemAdmin,
-    "/types",
-  );
+  type Type = { name: string; argsSchema: Record<string, unknown>; timeoutMs: number };
+  const types: Type[] = await read(t.systemAdmin, "/types");
   const names = types.map(({ name }) => name);
   assert.deepEqual(names, names.toSorted());
   assert.ok(names.includes("steward.echo") && !names.includes("steward.prune-jobs"));
@@ -79,10 +80,8 @@ Deno.test("the figures of a job type are those of the caller's tenant; an unknow
   await t.steward.sweep(); // writes the figures
   for (const [window, count, seconds] of WINDOWS) {
     const query = `?window=${window}`;
-    const found = await until(
-      () => statsOf(actor, "steward.echo", query),
-      ({ total }) => total.succeeded === 2,
-    );
+    const echoes = () => statsOf(actor, "steward.echo", query);
+    const found = await until(echoes, ({ total }) => total.succeeded === 2);
     assertHas(found, { jobTypeName: "steward.echo", window, intervalSeconds: seconds });
     assert.equal(found.intervals.length, count);
     const { waitMs, durationMs, succeeded, failureRate, ...others } = found.total;
@@ -108,20 +107,47 @@ Deno.test("the figures of a job type are those of the caller's tenant; an unknow
 
 Deno.test("system administrators see the workers, their program and the jobs that they hold", async () => {
   const id = await enqueueJob(t.systemAdmin, "steward.sleep", { milliseconds: 600_000 }, { queue: "slow" });
-  type Worker = {
-    host: string;
-    isRemote: boolean;
-    program: string;
-    holds: number;
-    jobs: { id: string; queue: string }[];
-  };
-  const holder: Worker | undefined = await until(async () =>
+  type Worker = { jobs: { id: string; queue: string }[] };
+  const holder = await until(async () =>
     (await read(t.systemAdmin, "/workers")).find(({ jobs }: Worker) => jobs.some((job) => job.id === id))
   );
-  assert.match(holder?.program ?? "", /^Steward\/\d+\.\d+\.\d+ Deno\/\d/);
-  assertHas(holder, { isRemote: false, holds: holder?.jobs.length });
-  assert.ok(holder?.host);
-  assert.equal(holder?.jobs.find((job) => job.id === id)?.queue, "slow");
+  assert.match(holder.program, /^Steward\/\d+\.\d+\.\d+ Deno\/\d/);
+  assertHas(holder, { isRemote: false, holds: holder.jobs.length });
+  assert.ok(holder.host);
+  assert.equal((holder as Worker).jobs.find((job) => job.id === id)?.queue, "slow");
   await t.systemAdmin.post(`${JOBS}/${id}/request-cancel`);
   assert.equal(await t.settled(id), "Cancelled");
+});
+
+Deno.test("the figures of a job type are those of a period: by minute, hour or day", async () => {
+  const now = Date.now();
+  const row = (grain: string, at: number, succeeded: number) =>
+    sql`insert into job_type_figures values ('ffffffff-ffff-ffff-ffff-ffffffffffff', 'steward.echo', ${grain},
+      date_trunc(${grain}, ${new Date(
+      at,
+    )}::timestamptz, 'UTC'), ${newId()}, ${succeeded}, 0, 0, 0, 0, '{}', '{}')`;
+  await row("hour", now - 30 * 3_600_000, 7_000);
+  await row("hour", now - 9 * 86_400_000, 90_000);
+  const figuresOf = async (from: number, to?: number) => {
+    const query = `from=${new Date(from).toISOString()}${to ? `&to=${new Date(to).toISOString()}` : ""}`;
+    const body = await statsOf(t.systemAdmin, "steward.echo", `?${query}`);
+    return [body.intervalSeconds, Math.floor(body.total.succeeded / 1_000), body.window];
+  };
+  assert.deepEqual(await figuresOf(now - 3_600_000), [60, 0, null]);
+  assert.deepEqual(await figuresOf(now - 40 * 3_600_000, now - 20 * 3_600_000), [3_600, 7, null]);
+  assert.deepEqual(await figuresOf(now - 90 * 86_400_000), [86_400, 97, null]);
+});
+
+Deno.test("a named period is that of the viewer's zone, also on the day the clocks change", () => {
+  // Sunday; in Lisbon the clocks went back at 02:00
+  const v = { now: new Date("2026-10-26T00:30:00Z"), timeZone: "Europe/Lisbon" };
+  const of = (query: string) => {
+    const { fromDate, toDate } = periodOf({ ...v, query: new URLSearchParams(query) } as Visit);
+    return [fromDate ?? null, toDate ?? null];
+  };
+  assert.deepEqual(of("range=hour"), ["2026-10-25T23:30:00Z", null]);
+  assert.deepEqual(of("range=today&from=2020-01-01"), ["2026-10-26T00:00:00Z", null]);
+  assert.deepEqual(of("range=yesterday"), ["2026-10-24T23:00:00Z", "2026-10-25T23:59:59.999Z"]);
+  assert.deepEqual(of("range=week"), ["2026-10-26T00:00:00Z", null]);
+  assert.deepEqual(of("from=2026-10-25&to=2026-10-25"), of("range=yesterday"));
 });

@@ -37,12 +37,9 @@ Deno.test("the sample types exist in development only", async () => {
   assert.ok(samples.every((name) => inDevelopment.includes(name)));
 });
 
-Deno.test("a type is declared with defaults, read, changed and deleted", async () => {
+Deno.test("a type is declared with defaults, which null restores; a deleted one can be declared again", async () => {
   const name = newName();
-  const { status, body, headers } = await tenant.put(at(name), {});
-  assert.deepEqual([status, headers.get("location"), headers.get("etag")], [201, at(name), '"1"']);
-  const { createdAt, updatedAt, ...shown } = body;
-  assert.ok(createdAt && updatedAt);
+  const { createdAt: _, updatedAt: __, ...shown } = (await tenant.put(at(name), {})).body;
   const nulls = { argsSchema: null, concurrency: null, rateLimit: null, push: null };
   const defaults = { ...nulls, timeoutSeconds: 300, maxRetries: 3, secretArgs: [] };
   const { tenantId, userId: createdBy } = tenant;
@@ -59,24 +56,14 @@ Deno.test("a type is declared with defaults, read, changed and deleted", async (
     secretArgs: ["$.card.number"],
     push: { url: "https://product.example/jobs" },
   };
-  const changed = await tenant.put(at(name), full);
-  assert.deepEqual([changed.status, changed.headers.get("etag")], [200, '"2"']);
-  const { updatedAt: _, secret, ...found } = changed.body;
+  const { body: { secret, ...changed } } = await tenant.put(at(name), full);
   assert.match(secret, /^whsec_[A-Za-z0-9+/]{43}=$/);
-  assert.deepEqual(found, { ...shown, createdAt, ...full });
-  assert.deepEqual((await tenant.get(at(name))).body, { ...found, updatedAt: changed.body.updatedAt });
-  const cleared = await tenant.put(at(name), {
-    ...nulls,
-    timeoutSeconds: null,
-    maxRetries: null,
-    secretArgs: null,
-  });
-  const { updatedAt: __, ...rest } = cleared.body;
-  assert.deepEqual(rest, { ...shown, createdAt, description: full.description });
-  assert.equal((await tenant.delete(at(name), { "if-match": '"3"' })).status, 204);
-  assert.equal(refusal(await tenant.delete(at(name))), "404 JOB_TYPE_NOT_FOUND");
-  const revived = await tenant.put(at(name), {});
-  assert.equal(revived.status, 201);
+  assertHas(changed, full);
+  assert.deepEqual((await tenant.get(at(name))).body, changed);
+  const cleared = { ...nulls, timeoutSeconds: null, maxRetries: null, secretArgs: null };
+  assertHas((await tenant.put(at(name), cleared)).body, { ...defaults, description: full.description });
+  assert.equal((await tenant.delete(at(name))).status, 204);
+  assert.equal((await tenant.put(at(name), {})).status, 201);
   const audited = await auditOf(name);
   assert.equal(audited, "create,update,update,delete,create", "a PUT that changes nothing has no row");
 });
@@ -100,7 +87,6 @@ Deno.test("reserved names and malformed members are refused", async () => {
       assert.match(Object.keys(answer.body.errors).join(), new RegExp(`^${member}`));
     }
   }
-  assert.equal((await tenant.put(at(newName()), {}, { "idempotency-key": "k1" })).status, 400);
 });
 
 Deno.test("a type belongs to its tenant, and one of the platform to all", async () => {
@@ -169,10 +155,8 @@ Deno.test("secret arguments are stored as given and shown as ***, also after the
   const [stored] = await sql`select serialized_args from jobs where id = ${body.id}`;
   assert.equal(stored?.serializedArgs, JSON.stringify(args));
   assert.equal((await enqueue(name, { card: { number: "***" } })).status, 400);
-  const recurring = await tenant.post(
-    RECURRING,
-    jobOf(name, args, { jobId: name, cronExpression: "0 4 * * *" }),
-  );
+  const timing = { jobId: name, cronExpression: "0 4 * * *" };
+  const recurring = await tenant.post(RECURRING, jobOf(name, args, timing));
   const seen = [body, recurring.body, await readJob(tenant, body.id), await readJob(platform, body.id)];
   await tenant.post(`${JOBS}/${body.id}/cancel`);
   await tenant.put(at(name), { secretArgs: [] });
@@ -199,7 +183,7 @@ Deno.test("a secret is shown when pushes begin, and not without them", async () 
 Deno.test("a rotated secret replaces the first one, which also signs for a day; both are forgotten with the type", async () => {
   const name = newName();
   const { body: { secret } } = await tenant.put(at(name), { push: { url: "https://product.example/jobs" } });
-  const rotate = (by = tenant, headers = {}) => by.post(`${at(name)}/rotate-secret`, undefined, headers);
+  const rotate = () => tenant.post(`${at(name)}/rotate-secret`);
   const secrets = async () => {
     const [row] = await sql<{ id: string }[]>`select id from job_types where name = ${name}`;
     return await readSigningSecrets(sql, row?.id ?? "");
@@ -214,7 +198,6 @@ Deno.test("a rotated secret replaces the first one, which also signs for a day; 
   assert.ok(!JSON.stringify((await tenant.get(at(name))).body).includes("whsec_"));
   await sql`update job_type_old_secrets set valid_until = now() where secret = ${secret}`;
   assert.deepEqual(await secrets(), [second.body.secret, first.body.secret]);
-  assert.equal((await rotate(tenant, { "idempotency-key": "k2" })).status, 400);
   assert.equal(await auditOf(name), "create,rotate-secret,rotate-secret");
   await tenant.delete(at(name));
   const again = await tenant.put(at(name), { push: { url: "https://product.example/jobs" } });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { newId } from "../../../domain/shared/ids.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
+import { invalid } from "../../support/answers.ts";
 import { RemoteWorker } from "../../support/remote_work.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { assertHas, declareType, enqueueJob, enqueueMany, jobIdsOf } from "./job_calls.ts";
@@ -207,7 +208,7 @@ Deno.test("remote workers get no paused work, hear that they should drain, and g
 Deno.test("no remote claim takes a job after the pause is answered", async () => {
   const actor = await t.actor({ permissions });
   const type = await declareType(actor);
-  await enqueueMany(actor, type, Array(300).fill({}));
+  await enqueueMany(actor, type, Array(60).fill({}));
   let isDone = false;
   const workers = [1, 2, 3].map(async (n) => {
     const worker = new RemoteWorker(actor, `w${n}`);
@@ -226,11 +227,8 @@ Deno.test("a tenant has at most a thousand pauses", async () => {
   const actor = await t.actor({ permissions });
   await sql`insert into job_pauses (id, kind, name, tenant_id)
     select gen_random_uuid(), 'queue', 'q' || n, ${actor.tenantId} from generate_series(1, 1000) n`;
-  const refused = [
-    await actor.post(queueUrl("more", "pause")),
-    await actor.post(typeUrl("steward.echo", "pause")),
-  ];
-  assert.deepEqual(refused.map(({ body }) => Object.keys(body.errors ?? {})), [["queue"], ["name"]]);
+  invalid(await actor.post(queueUrl("more", "pause")), "queue");
+  invalid(await actor.post(typeUrl("steward.echo", "pause")), "name");
   await set(actor, queueUrl("q7", "pause")); // it is paused already
   await set(actor, queueUrl("q7", "resume"));
   await set(actor, queueUrl("more", "pause"));

@@ -4,7 +4,6 @@ import { retryDeadLetter } from "../../../domain/jobs/control/dead_letters.ts";
 import { JobTypes } from "../../../domain/jobs/job_type.ts";
 import { type JobActor, operator } from "../../../domain/jobs/reach.ts";
 import { triggerRecurringJob, updateRecurringJob } from "../../../domain/jobs/recurring/recurring.ts";
-import { Problem } from "../../../domain/problems/problem.ts";
 import { HttpClient } from "../../support/http.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { DEAD_LETTERS, deadLetterOf, jobOf, JOBS, RECURRING, refusal } from "./job_calls.ts";
@@ -14,12 +13,8 @@ const { sql } = t.steward.platform;
 
 const USERS = jobOf("steward.report", { templateId: "users", format: 3 }, { maxRetries: 0 });
 const MATRIX = { serializedArgs: JSON.stringify({ templateId: "access-matrix", format: 3 }) };
-const everyMinute = (jobId: string) => ({
-  ...USERS,
-  maxRetries: undefined,
-  jobId,
-  cronExpression: "* * * * *",
-});
+const MINUTELY = { ...USERS, maxRetries: undefined, cronExpression: "* * * * *" };
+const everyMinute = (jobId: string) => ({ ...MINUTELY, jobId });
 const trigger = async (by: Actor, jobId: string) => (await by.post(`${RECURRING}/${jobId}/trigger`)).body;
 
 /** A user who may read the users report, and a user of the same tenant without permissions. */
@@ -82,10 +77,8 @@ Deno.test("code that does not know the report job type, such as the command line
     const caller = { ...operator(seeing.tenantId), permissions: new Set<string>(), ...by };
     return updateRecurringJob(unknowing, caller, "lent", MATRIX, null);
   };
-  await assert.rejects(
-    change({ userId: seeing.userId, apiKeyId: crypto.randomUUID() }),
-    (refused) => refused instanceof Problem && refused.code === "FORBIDDEN",
-  );
+  const byKey = { userId: seeing.userId, apiKeyId: crypto.randomUUID() };
+  await assert.rejects(change(byKey), { name: "Problem", code: "FORBIDDEN" });
   await change({ userId: blind.userId });
   const run = await trigger(seeing, "lent");
   assert.equal(run.createdBy, blind.userId, "who changed what it does is its maker now");

@@ -3,17 +3,8 @@ import { fireDueRecurringJobs } from "../../../domain/jobs/recurring/fire_recurr
 import { pruneJobs } from "../../../domain/jobs/built_in/prune_jobs.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
-import {
-  assertHas,
-  DEAD_LETTERS,
-  deadLetterOf,
-  enqueueJob,
-  jobOf,
-  JOBS,
-  LATER,
-  RECURRING,
-} from "./job_calls.ts";
-import { readJob, refusal } from "./job_calls.ts";
+import { assertHas, DEAD_LETTERS, deadLetterOf, enqueueJob, jobOf, JOBS, LATER } from "./job_calls.ts";
+import { readJob, RECURRING, refusal } from "./job_calls.ts";
 
 const t = await setupShared();
 const { sql } = t.steward.platform;
@@ -118,17 +109,6 @@ Deno.test("many simultaneous enqueues of one key make one job", async () => {
   }
 });
 
-Deno.test("enqueues while their holders end leave at most one unfinished job, and each ends", async () => {
-  const actor = await t.actor();
-  const uniqueKey = key();
-  const ids = new Set<string>();
-  await Promise.all([1, 2, 3].map(async () => {
-    for (let n = 0; n < 3; n++) ids.add((await put(actor, echo({ uniqueKey }))).id);
-  }));
-  for (const id of ids) assert.equal(await t.settled(id), "Succeeded");
-  assert.equal(await totalOf(actor), ids.size);
-});
-
 Deno.test("a bulk answer names the duplicates among its items", async () => {
   const actor = await t.actor();
   const [held, twice] = [key(), key()];
@@ -145,11 +125,7 @@ Deno.test("a bulk answer names the duplicates among its items", async () => {
   const taken = key();
   assert.equal((await bulk([given(taken), jobOf("nothing")])).status, 400);
   const plain = await bulk([given(taken)]);
-  assert.deepEqual(
-    [plain.body.duplicates, isDuplicate(plain)],
-    [[], false],
-    "a refused request takes no key",
-  );
+  assert.ok(plain.body.duplicates.length === 0 && !isDuplicate(plain), "a refused request takes no key");
 });
 
 Deno.test("an Idempotency-Key is looked at before the uniqueKey", async () => {
@@ -180,20 +156,15 @@ Deno.test("the retry of a dead letter takes the key again, or is refused if anot
   assert.equal((await put(actor, jobOf("steward.fail", {}, more))).id, jobId);
   const letter = await deadLetterOf(actor, jobId);
   const retried = await actor.post(`${DEAD_LETTERS}/${letter.id}/retry`);
-  assert.equal(
-    (await put(actor, jobOf("steward.fail", {}, more))).id,
-    retried.body.id,
-    "held for seconds: handed over",
-  );
+  const { id: heldBy } = await put(actor, jobOf("steward.fail", {}, more));
+  assert.equal(heldBy, retried.body.id, "held for seconds: handed over");
 });
 
 Deno.test("a bulk retry of dead letters leaves those whose key is held", async () => {
   const actor = await t.actor();
   const uniqueKey = key();
-  const [first, second] = [
-    await deadLettered(actor, { uniqueKey }),
-    await deadLettered(actor, { uniqueKey }),
-  ];
+  const first = await deadLettered(actor, { uniqueKey });
+  const second = await deadLettered(actor, { uniqueKey });
   const { body } = await actor.post(`${DEAD_LETTERS}/retry`, { all: true });
   assert.deepEqual([body.matched, body.retried, body.jobIds.length], [2, 1, 1]);
   assert.ok((await deadLetterOf(actor, first)).retriedAt);

@@ -124,27 +124,14 @@ Deno.test("a type with a concurrency never runs more at once, and other types go
   const claim = worker.claim([limited], { waitSeconds: 30 });
   await worker.settle(held, "succeeded");
   const next = await claim;
-  assert.ok(next.length > 0 && next.length <= 3, String(next.length));
-  await worker.settle(next, "succeeded");
-  let [most, settled] = [0, held.length + next.length];
-  await Promise.all([1, 2, 3].map(async () => {
-    while (settled < 9) {
-      const jobs = await worker.claim([limited], { max: 2 });
-      const { totalCount } = (await tenant.get(`${JOBS}?jobTypeName=${limited}&status=Processing`)).body;
-      most = Math.max(most, totalCount);
-      await worker.settle(jobs, "succeeded");
-      settled += jobs.length;
-    }
-  }));
-  assert.ok(most <= 3, String(most));
+  const more = (await Promise.all([1, 2, 3].map(() => worker.claim([limited])))).flat();
+  assert.equal(next.length + more.length, 3);
 });
 
 Deno.test("of a type's concurrency, a tenant gets no more than half while others wait", async () => {
   const platform = await t.actor({ role: "SystemAdmin", global: true });
-  const [type, everywhere] = [
-    await declareType(platform, { concurrency: 4 }),
-    new RemoteWorker(platform, "all"),
-  ];
+  const type = await declareType(platform, { concurrency: 4 });
+  const everywhere = new RemoteWorker(platform, "all");
   const quiet = await t.actor({ permissions });
   await enqueueMany(tenant, type, Array(8).fill({}));
   const held = await everywhere.claim([type], { max: 50 });

@@ -2,15 +2,8 @@
 import assert from "node:assert/strict";
 import { RemoteWorker } from "../../support/remote_work.ts";
 import { setupShared } from "../../support/setup.ts";
-import {
-  assertHas,
-  declareType,
-  executionsOf,
-  jobOf,
-  JOBS,
-  readJob,
-  WORKER_PERMISSIONS,
-} from "./job_calls.ts";
+import { assertHas, declareType, executionsOf, jobOf, JOBS, readJob } from "./job_calls.ts";
+import { WORKER_PERMISSIONS } from "./job_calls.ts";
 
 const t = await setupShared({ JOB_CONCURRENCY: "0" });
 const tenant = await t.actor({ permissions: WORKER_PERMISSIONS });
@@ -99,18 +92,12 @@ Deno.test("a worker gets numbers that a double cannot hold as they were given", 
 
 Deno.test("an output keeps numbers that a double cannot hold, and is refused if it is too long only as it was written", async () => {
   const { id } = await claimOne({ pin: "hush-hush" }, { secretArgs: ["$.pin"] });
-  const settle = (output: string) =>
-    sendText(
-      "work/settle",
-      `{"jobs":[{"jobId":"${id}","attempt":1,"outcome":"succeeded","output":${output}}]}`,
-    );
+  const settled = `"jobId":"${id}","attempt":1,"outcome":"succeeded"`;
+  const settle = (output: string) => sendText("work/settle", `{"jobs":[{${settled},"output":${output}}]}`);
   assert.match((await settle(`1.${"0".repeat(64 * 1024)}`)).text, /"status":400.*jobs\.0\.output/);
   assert.equal((await settle(EXACT.replace('"text":"', '"text":"hush-hush '))).status, 200);
-  assert.equal(
-    (await lastRun(id)).output,
-    EXACT.replace('"text":"', '"text":"*** '),
-    "beside a masked secret",
-  );
+  const { output } = await lastRun(id);
+  assert.equal(output, EXACT.replace('"text":"', '"text":"*** '), "beside a masked secret");
 });
 
 Deno.test("arguments of a retry keep numbers that a double cannot hold", async () => {

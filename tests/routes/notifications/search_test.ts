@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { fillTenantKeys } from "../../../domain/notifications/delivery/sweep.ts";
-import { newId } from "../../../domain/shared/ids.ts";
 import { pluck } from "../../support/answers.ts";
 import { accepted } from "../../support/outcomes.ts";
 import { setupShared } from "../../support/setup.ts";
@@ -46,12 +45,15 @@ Deno.test("a list has its messages of every status in the order of time, also on
     insert into notifications (id, tenant_id, channel, status, recipient_count, created_at)
     select uuidv7(-age), ${reader.tenantId}, 'Email', (enum_range(null::notification_status))[1 + n % 8], 1, now() - age
     from generate_series(1, 2100) n, make_interval(secs => n / 2) age`;
+  await sql`insert into notification_recipients (id, notification_id, tenant_key, address, status, sent_at)
+    select gen_random_uuid(), id, tenant_id, 'user@x.test', 'Sent', now() from notifications
+    where tenant_id = ${reader.tenantId}`;
   await sent(reader, { channel: "InApp", userIds: [reader.userId], subject: "Hello", category: "Orders" });
   const all = await sql`select id, channel from notifications where tenant_id = ${reader.tenantId}
     order by created_at desc, id desc`;
   const mails = all.filter(({ channel }) => channel === "Email");
-  for (const [query, rows] of [["channel=Email", mails], ["", all]] as const) {
-    for (const page of [1, 2, 22, 42, 43]) {
+  for (const [query, rows] of [["channel=Email", mails], ["recipient=USER", mails], ["", all]] as const) {
+    for (const page of [1, 2, 42, 43]) {
       const { items } = (await reader.get(`${path}?pageSize=50&page=${page}&${query}`)).body;
       const expected = rows.slice((page - 1) * 50, page * 50);
       assert.deepEqual(pluck(items, "id"), pluck(expected, "id"), `${query} page ${page}`);
@@ -87,23 +89,4 @@ Deno.test("recipients that the previous version inserted are found after the swe
   assert.deepEqual(await found("recipient=old@x.test"), []);
   await fillTenantKeys(sql);
   assert.deepEqual(await found("recipient=old@x.test"), [id]);
-});
-
-Deno.test("many messages: pages are complete and ordered", async () => {
-  const bob = await t.actor({ permissions: ["send:notifications"] });
-  const ids = Array.from({ length: 300 }, newId);
-  await sql`insert into notifications (id, tenant_id, channel, status, recipient_count, template_slug, category)
-    select id, ${bob.tenantId}, 'Email', 'Sent', 2, 'slug-' || n % 3, 'c' || n % 100
-    from unnest(${ids}::uuid[]) with ordinality as g (id, n)`;
-  await sql`insert into notification_recipients (id, notification_id, tenant_key, address, status, sent_at)
-    select gen_random_uuid(), id, ${bob.tenantId}, 'user' || n || '-' || k || '@x.test', 'Sent', now()
-    from unnest(${ids}::uuid[]) with ordinality as g (id, n), generate_series(1, 2) k`;
-  const list = async (query: string) => (await bob.get(`${path}?${query}`)).body;
-  const newest = ids.toReversed();
-  const deep = await list("recipient=USER&page=3&pageSize=100");
-  assert.deepEqual([deep.totalCount, pluck(deep.items, "id")], [300, newest.slice(200)]);
-  const some = await list("recipient=user29&pageSize=3");
-  assert.deepEqual([some.totalCount, pluck(some.items, "id")], [11, newest.slice(1, 4)]);
-  assert.equal((await list("templateSlug=slug-1&recipient=user29")).totalCount, 3);
-  assert.equal((await list("category=C7")).totalCount, 3);
 });

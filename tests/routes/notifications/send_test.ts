@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { settleCancelledEarly } from "../../../domain/notifications/delivery/sweep.ts";
 import { has, invalid, nulls, pluck } from "../../support/answers.ts";
 import { setupShared } from "../../support/setup.ts";
-import { delivered, email, hurry, jobOf, path, refused, sent, settledDetail, to } from "./notifications.ts";
+import { delivered, email, hurry, jobOf, path, refused, settledDetail, to } from "./notifications.ts";
 
 const t = await setupShared();
 const ann = await t.actor({ permissions: ["send:notifications"] });
@@ -15,27 +15,19 @@ Deno.test("an email is queued and delivered, and its detail shows every step", a
   assert.equal(status, 200);
   const id = body.notificationId;
   assert.deepEqual(body, { notificationId: id, status: "Queued", statusDisplay: "Queued" });
-  const { createdAt, sentAt, recipients, deliveryAttempts, ...fields } = await settledDetail(t, ann, id);
-  assert.deepEqual(fields, {
-    ...nulls("textBody templateSlug templateLocale templateVersion fromAddress fromName replyTo"),
-    ...nulls("lastError deliveryState scheduledAt"),
-    id,
-    channel: "Email",
+  const detail = await settledDetail(t, ann, id);
+  has(detail, {
+    ...nulls("textBody templateSlug lastError scheduledAt"),
     channelDisplay: "Email",
-    status: "Sent",
     statusDisplay: "Sent",
     priority: "High",
-    subject: "Hello",
     htmlBody: "<p>Hello <b>Ann</b></p>",
-    attachments: [],
-    retryCount: 0,
     maxRetries: 3,
     category: "orders",
-    bodyExpired: false,
+    recipients: [{ address: "ann@example.test", displayName: "Ann", status: "Sent" }],
+    deliveryAttempts: [{ attemptNumber: 1, providerName: "outbox", isSuccess: true }],
   });
-  assert.ok(sentAt >= createdAt);
-  has(recipients, [{ address: "ann@example.test", displayName: "Ann", status: "Sent" }]);
-  has(deliveryAttempts, [{ attemptNumber: 1, providerName: "outbox", isSuccess: true }]);
+  assert.ok(detail.sentAt >= detail.createdAt);
   const mails = await outbox("Email", "ann@example.test");
   const mail = mails.find(({ messageId }) => messageId === `${id}@localhost`);
   assert.equal(mail?.textBody, "Hello Ann", "a plain text is made from the HTML");
@@ -90,11 +82,6 @@ Deno.test("every address that is invalid for its channel is named", async () => 
   assert.deepEqual(reasons, Array(2).fill("? is not an active user of this tenant"));
 });
 
-Deno.test("a recipient named twice gets one message", async () => {
-  const detail = await delivered(t, ann, email(to("Bob@Example.test", "bob@example.TEST")));
-  assert.deepEqual(pluck(detail.recipients, "address"), ["Bob@Example.test"]);
-});
-
 Deno.test("a line break in a subject becomes a space, and display names cannot add headers", async () => {
   const recipients = [{ address: "crlf@example.test", displayName: "Eve\r\nBcc: all@example.test <b>" }];
   const detail = await delivered(t, ann, email({ subject: "One\r\nBcc: two", recipients }));
@@ -114,45 +101,21 @@ Deno.test("a global administrator sends as the service, separate from every tena
   assert.equal((await inTenant.post(`${path}/send`, email())).status, 200);
 });
 
-Deno.test("the list filters by channel, status and time, newest first, and counts matching messages", async () => {
+Deno.test("the list and the figures count the same messages, in a time with both ends", async () => {
   const actor = await t.actor({ permissions: ["send:notifications"] });
-  const ids: string[] = [];
-  for (let index = 0; index < 3; index++) ids.push(await sent(actor, email({ subject: `m${index}` })));
-  ids.push(await sent(actor, { channel: "Sms", ...to("+351912345678"), textBody: "x" }));
-  for (const id of ids) await settledDetail(t, actor, id);
+  for (let index = 0; index < 3; index++) await delivered(t, actor, email());
+  await delivered(t, actor, { channel: "Sms", ...to("+351912345678"), textBody: "x" });
   const list = async (query = "") => (await actor.get(`${path}?${query}`)).body;
   const { items } = await list();
-  assert.deepEqual(pluck(items, "id"), ids.toReversed());
-  const { createdAt, sentAt, ...summary } = items[0];
-  assert.deepEqual(summary, {
-    ...nulls("subject scheduledAt templateSlug category deliveryState"),
-    id: ids[3],
-    tenantId: actor.tenantId,
-    channel: "Sms",
-    channelDisplay: "SMS",
-    status: "Sent",
-    statusDisplay: "Sent",
-    priority: "Normal",
-    recipientCount: 1,
-    recipient: "+351912345678",
-    retryCount: 0,
-  });
-  assert.ok(sentAt >= createdAt);
+  const [first] = items;
+  has(first, { channelDisplay: "SMS", statusDisplay: "Sent", recipient: "+351912345678", recipientCount: 1 });
+  const { body: stats } = await actor.get(`${path}/stats`);
+  const counted = Object.entries(stats).filter(([, count]) => count !== 0);
+  assert.deepEqual(counted, [["totalNotifications", 4], ["sentNotifications", 4]]);
   const [from, second] = [items[1].createdAt, items[2].createdAt].map(encodeURIComponent);
-  const counts = {
-    "channel=Email&status=Sent": 3,
+  const figures = {
     [`fromDate=${from}`]: 2,
     [`toDate=${second}`]: 2,
-    "fromDate=2020-01-01&toDate=2199-01-01": 4,
-  };
-  for (const [query, count] of Object.entries(counts)) {
-    assert.equal((await list(query)).totalCount, count, query);
-  }
-  const stats = Object.entries((await actor.get(`${path}/stats`)).body);
-  assert.equal(stats.length, 10);
-  const counted = stats.filter(([, count]) => count !== 0);
-  assert.deepEqual(counted, [["totalNotifications", 4], ["sentNotifications", 4]]);
-  const figures = {
     "toDate=2020-01-01": 0,
     "channel=Sms": 1,
     "channel=Sms&recipient=%2B3519": 1,
@@ -172,7 +135,7 @@ const scheduled = async (scheduledAt = FAR): Promise<string> =>
 const read = async (id: string) => (await ann.get(`${path}/${id}`)).body;
 const cancel = (id: string) => ann.delete(`${path}/schedule/${id}`);
 
-Deno.test("a scheduled message waits for its time and is then sent", async () => {
+Deno.test("a scheduled message is checked at once, waits for its time and is then sent; a past time is due at once", async () => {
   const { status, body } = await schedule();
   assert.equal(status, 200);
   has(body, { status: "Scheduled", statusDisplay: "Scheduled" });
@@ -184,12 +147,9 @@ Deno.test("a scheduled message waits for its time and is then sent", async () =>
   refused(await cancel(id), 400, "NOTIFICATION_CANNOT_CANCEL");
   const { id: unscheduled } = await delivered(t, ann, email());
   refused(await cancel(unscheduled), 400, "NOTIFICATION_CANNOT_CANCEL");
-});
-
-Deno.test("a past time is due at once, a distant one is stored", async () => {
   assert.equal((await settledDetail(t, ann, await scheduled("2020-01-01T00:00:00Z"))).status, "Sent");
-  const far = await scheduled("2199-12-31T23:59:59+01:00");
-  assert.equal((await read(far)).scheduledAt, "2199-12-31T22:59:59.000Z");
+  invalid(await schedule(email(to("nobody"))), "notification.recipients.0.address");
+  refused(await schedule(email({ templateSlug: "none" })), 404, "NOTIFICATION_TEMPLATE_NOT_FOUND");
 });
 
 Deno.test("a cancelled message is never sent, and of simultaneous cancellations one succeeds", async () => {
@@ -221,11 +181,6 @@ Deno.test("a message cancelled at its due time is either cancelled or sent, neve
     refused(answer, 400, "NOTIFICATION_CANNOT_CANCEL");
     has(await settledDetail(t, ann, id), { status: "Sent", deliveryAttempts: [{ isSuccess: true }] });
   }
-});
-
-Deno.test("schedule rejects what send rejects", async () => {
-  invalid(await schedule(email(to("nobody"))), "notification.recipients.0.address");
-  refused(await schedule(email({ templateSlug: "none" })), 404, "NOTIFICATION_TEMPLATE_NOT_FOUND");
 });
 
 const { sql } = t.steward.platform;
@@ -264,22 +219,8 @@ Deno.test("unknown users and users of another tenant are rejected alike, by id",
   const unknown = crypto.randomUUID();
   const answer = await ann.post(`${path}/send`, toUsers([bob.userId, userId, unknown]));
   invalid(answer, "userIds.1", "userIds.2");
-  assert.deepEqual(answer.body.errors, {
-    "userIds.1": [`"${userId}" is not an active user of this tenant`],
-    "userIds.2": [`"${unknown}" is not an active user of this tenant`],
-  });
+  const [one, two] = Object.values(answer.body.errors).flat();
+  assert.equal(String(one).replace(userId, unknown), two);
   const later = { notification: toUsers([unknown]), scheduledAt: "2999-01-01T00:00:00Z" };
   invalid(await ann.post(`${path}/schedule`, later), "notification.userIds.0");
-});
-
-Deno.test("a scheduled message shows the present address, and is sent to the one at its time", async () => {
-  const { userId, email: before } = await t.actor({ tenantId: ann.tenantId ?? "" });
-  const later = { notification: toUsers([userId]), scheduledAt: "2190-01-01T00:00:00Z" };
-  const { notificationId } = (await ann.post(`${path}/schedule`, later)).body;
-  const scheduled = (await ann.get(`${path}/${notificationId}`)).body;
-  has(scheduled, { status: "Scheduled", recipients: [{ address: before }] });
-  await sql`update users set email = ${`new-${before}`} where id = ${userId}`;
-  await hurry(t, notificationId);
-  const detail = await settledDetail(t, ann, notificationId, ["Succeeded"]);
-  has(detail, { status: "Sent", recipients: [{ address: `new-${before}` }] });
 });

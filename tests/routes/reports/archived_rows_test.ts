@@ -80,28 +80,20 @@ Deno.test("deleted jobs, messages and events are in archives, without personal d
   assert.equal(await prune(), 2);
   assert.equal((await finish(retentionJob, platform)).messagesDeleted, 1);
   assert.equal((await finish(upkeepJob, platform)).prunedEvents, 2);
-  assert.deepEqual(
-    pluck(await sql`select id from jobs where status = 'Succeeded' and tenant_id = ${by.tenantId}`, "id"),
-    [
-      young,
-    ],
-  );
-  const archived = {
-    jobs: await rowsOf("jobs"),
-    messages: await rowsOf("messages"),
-    events: await rowsOf("events"),
-  };
-  assert.deepEqual(pluck(archived.jobs, "id").sort(), [oldJob, foreign].sort());
-  assert.deepEqual(pluck(archived.messages, "id"), [oldMessage]);
-  const ofTenant = archived.events.filter((row) => row.tenant_id === by.tenantId);
+  const left = await sql`select id from jobs where status = 'Succeeded' and tenant_id = ${by.tenantId}`;
+  assert.deepEqual(pluck(left, "id"), [young]);
+  const [jobs, messages] = [await rowsOf("jobs"), await rowsOf("messages")];
+  const events = await rowsOf("events");
+  assert.deepEqual(pluck(jobs, "id").sort(), [oldJob, foreign].sort());
+  assert.deepEqual(pluck(messages, "id"), [oldMessage]);
+  const ofTenant = events.filter((row) => row.tenant_id === by.tenantId);
   assert.deepEqual(pluck(ofTenant, "id"), [oldEvent]);
-  assert.ok(!JSON.stringify(archived).includes(ADDRESS), "an erasure does not reach archives");
+  const archived = JSON.stringify([jobs, messages, events]);
+  assert.ok(!archived.includes(ADDRESS), "an erasure does not reach archives");
   const facts = (row?: Record<string, unknown>) => row?.facts as Record<string, Record<string, unknown>[]>;
-  assert.deepEqual(pluck(facts(archived.jobs[0]).executions ?? [], "attempt", "status"), [[1, "Failed"], [
-    2,
-    "Succeeded",
-  ]]);
-  assert.deepEqual(pluck(facts(archived.messages[0]).recipients ?? [], "userId"), [by.userId]);
+  const executions = pluck(facts(jobs[0]).executions ?? [], "attempt", "status");
+  assert.deepEqual(executions, [[1, "Failed"], [2, "Succeeded"]]);
+  assert.deepEqual(pluck(facts(messages[0]).recipients ?? [], "userId"), [by.userId]);
   assert.deepEqual(facts(ofTenant[0]).ids, { userId: by.userId });
 
   assert.deepEqual(await reported(by, "jobs"), [oldJob]);

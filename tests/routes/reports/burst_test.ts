@@ -4,15 +4,8 @@ import { fireDueSchedules } from "../../../domain/reports/schedules/schedule_run
 import { has, invalid, pluck, refused } from "../../support/answers.ts";
 import type { Actor } from "../../support/setup.ts";
 import { CSV, EMAIL, REPORTS, SCHEDULES, STATUS, STORAGE, WEBHOOK } from "./constants.ts";
-import {
-  createSchedule,
-  fetchText,
-  generateLater,
-  messagesOf,
-  reached,
-  setupSharedReports,
-  startHook,
-} from "./support.ts";
+import { createSchedule, fetchDocument, generateLater, messagesOf, reached } from "./support.ts";
+import { setupSharedReports, startHook } from "./support.ts";
 
 const t = await setupSharedReports();
 const actor = await t.actor();
@@ -65,7 +58,8 @@ Deno.test("a burst creates one document per value, and mails each only to its va
   const [south, north] = [made["Νότος"], made["北"]];
   const parametersJson = '{"region":"Νότος","top":2,"includeChildTenants":false}';
   has(south, { id, reportName: "Regional: Νότος", parametersJson }); // the tracking id is that of the first value
-  assert.match(await fetchText(actor, north.id), /^Region,N\r\n北,/);
+  const { bytes } = await fetchDocument(actor, north.id);
+  assert.match(new TextDecoder().decode(bytes), /^Region,N\r\n北,/);
   const sent = (await platform.outbox?.list() ?? []).filter(({ subject }) => subject === "Your region");
   const sizes = sent.map(({ to, attachments }) => [to[0], pluck(attachments, "sizeBytes")]);
   assert.deepEqual(Object.fromEntries(sizes), {

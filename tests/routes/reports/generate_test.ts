@@ -27,27 +27,6 @@ const within = (limitMs: number, templateId: string, parameters: Record<string, 
 };
 const tooLarge = { code: "REPORT_TOO_LARGE_FOR_SYNC", status: 400 };
 
-Deno.test("a report is generated during the request and can be downloaded completely", async () => {
-  const { status, body, headers } = await request({ templateId: "users", format: CSV });
-  assert.equal(status, 201);
-  assert.equal(headers.get("location"), `${REPORTS}/${body.id}`);
-  has(body, { status: STATUS.Completed, reportName: "Users" });
-  assert.match(body.fileName, /^users-\d{8}-\d{6}\.csv$/);
-  assert.match(body.generationDuration, /^00:00:\d\d\.\d{3}$/);
-
-  const { bytes, headers: stored } = await fetchDocument(analyst, body.id);
-  assert.equal(bytes.length, body.fileSizeBytes);
-  assert.equal(stored.get("content-type"), "application/octet-stream");
-  assert.match(stored.get("content-disposition") ?? "", new RegExp(`^attachment.*${body.fileName}`));
-  const [head, user, ...end] = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes).split("\r\n");
-  const titles =
-    "Email,First name,Last name,Phone,Active,Link active,Locked out,Roles,Last sign-in,Created,Tenant";
-  assert.equal(head, `\ufeff${titles}`);
-  const roles = `${analyst.email},Test,Actor,,true,true,false,Role ${analyst.roleId}`;
-  assert.ok(user?.startsWith(`${roles},,2`), user);
-  assert.deepEqual(end, [""]);
-});
-
 Deno.test("the detail shows everything known about an execution", async () => {
   const request = { parameters: { content: "ünï" }, requestedBy: "Quarterly close" };
   const { id, storedFileId } = await generateNow(analyst, "cells", request);
@@ -63,8 +42,6 @@ Deno.test("the detail shows everything known about an execution", async () => {
     deliveries: [],
   });
   assert.equal(Date.parse(body.expiresAt) - Date.parse(body.completedAt), 90 * 86_400_000);
-  const { id: unnamed } = await generateNow(analyst);
-  assert.equal((await analyst.get(`${REPORTS}/${unnamed}`)).body.requestedBy, analyst.email);
 });
 
 Deno.test("a report is printed in the language and time zone of the tenant's settings", async () => {
@@ -233,26 +210,37 @@ Deno.test("a system administrator without a tenant reports on every tenant, and 
   refused(await global.get(REPORTS), 403, "FORBIDDEN");
 });
 
+const TITLES =
+  "Email,First name,Last name,Phone,Active,Link active,Locked out,Roles,Last sign-in,Created,Tenant";
 const FORMATS = [
   [1, "pdf", "application/pdf", "%PDF-1."],
   [2, "xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "PK\u0003\u0004"],
-  [3, "csv", "text/csv", "\ufeffEmail,First name"],
+  [3, "csv", "text/csv", `\ufeff${TITLES}\r\n`],
   [4, "html", "text/html", "<!DOCTYPE html>"],
 ] as const;
 
-Deno.test("every built-in report is created in all four formats, and each document passes the scan", async () => {
+Deno.test("a report is generated during the request in each of four formats, passes the scan and can be downloaded", async () => {
   const admin = await t.actor({ role: "Admin" });
   for (const { templateId, supportedFormats } of (await admin.get(REPORTS)).body) {
     assert.deepEqual(supportedFormats, templateId === "export-only" ? [3] : [1, 2, 3, 4]);
   }
   for (const [format, extension, contentType, begin] of FORMATS) {
-    const { id, status, fileName, storedFileId } = await generateNow(admin, "users", { format });
-    assert.equal(status, STATUS.Completed);
-    assert.ok(fileName.endsWith(`.${extension}`));
-    assert.equal((await admin.get(`${REPORTS}/${id}`)).body.contentType, contentType);
-    const { bytes, headers } = await fetchDocument(admin, id);
-    assert.ok(new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes).startsWith(begin), extension);
-    assert.equal(headers.get("content-type"), "application/octet-stream");
+    const { status, body, headers } = await request({ templateId: "users", format }, admin);
+    const { id, fileName, storedFileId } = body;
+    assert.deepEqual([status, headers.get("location")], [201, `${REPORTS}/${id}`]);
+    has(body, { status: STATUS.Completed, reportName: "Users" });
+    assert.match(fileName, new RegExp(`^users-\\d{8}-\\d{6}\\.${extension}$`));
+    assert.match(body.generationDuration, /^00:00:\d\d\.\d{3}$/);
+    has((await admin.get(`${REPORTS}/${id}`)).body, { contentType, requestedBy: admin.email });
+    const { bytes, headers: stored } = await fetchDocument(admin, id);
+    assert.equal(bytes.length, body.fileSizeBytes);
+    const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+    assert.ok(text.startsWith(begin), extension);
+    if (format === CSV) {
+      assert.ok(text.includes(`\r\n${admin.email},Test,Actor,,true,true,false,Admin,,2`), text);
+    }
+    assert.equal(stored.get("content-type"), "application/octet-stream");
+    assert.match(stored.get("content-disposition") ?? "", new RegExp(`^attachment.*${fileName}`));
     has((await admin.get(`/api/v1/files/${storedFileId}`)).body, { status: "Available", profile: "report" });
   }
 });
@@ -267,9 +255,7 @@ Deno.test("a format that the template does not offer is rejected, when generatin
 
 Deno.test("a query that fails after its first rows fails the report, reveals no internals and leaves no file", async () => {
   const actor = await t.actor();
-  for (const format of [1, CSV] as const) {
-    await assert.rejects(drawnReport(t, actor, "failing", {}, format), { code: "22012" });
-  }
+  await assert.rejects(drawnReport(t, actor, "failing", {}, 1), { code: "22012" });
   const answer = await actor.post(`${REPORTS}/generate`, { templateId: "failing", format: CSV });
   refused(answer, 500, "INTERNAL_ERROR");
   const { items: [failed, ...more] } = (await actor.get(`${REPORTS}/history`)).body;

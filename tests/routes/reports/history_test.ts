@@ -29,12 +29,15 @@ Deno.test("the list of templates documents their parameters", async () => {
     ...more,
   });
   const content = { displayName: "Content", defaultValue: "plain", description: "What the text cell says" };
-  assert.deepEqual(cells.parameters.slice(0, 5), [
+  assert.deepEqual(cells.parameters.slice(0, 8), [
     parameter("content", "string", content),
     parameter("level", "string", { defaultValue: "low", allowedValues: ["low", "high"] }),
     parameter("ratio", "decimal"),
     parameter("day", "date"),
     parameter("owner", "uuid"),
+    parameter("since", "datetime"),
+    parameter("isFinal", "bool"),
+    parameter("only", "string", { allowedValues: ["this"] }),
   ]);
   has(named("lines").parameters[0], { name: "rows", valueType: "int", required: true });
 });

@@ -83,10 +83,6 @@ export async function fetchDocument(by: Actor, id: string): Promise<{ bytes: Uin
   return { bytes: new Uint8Array(await response.arrayBuffer()), headers: response.headers };
 }
 
-/** The document's text as a caller downloads it. */
-export const fetchText = async (actor: Actor, id: string): Promise<string> =>
-  new TextDecoder().decode((await fetchDocument(actor, id)).bytes);
-
 /** The number of bytes at an address. */
 export const sizeAt = async (url: string): Promise<number> =>
   (await (await fetch(url)).arrayBuffer()).byteLength;
@@ -123,12 +119,9 @@ export async function drawnReport(
 
 /** The in-app messages of a user, once there are as many. */
 export const messagesOf = ({ steward }: TestService, { userId }: Actor, count: number) =>
-  until(
-    () =>
-      steward.platform
-        .sql`select title, body, action_url from user_notifications where user_id = ${userId} order by id`,
-    ({ length }) => length === count,
-  );
+  until(() =>
+    steward.platform.sql`select title, body, action_url from user_notifications
+    where user_id = ${userId} order by id`, ({ length }) => length === count);
 
 /** A scanner answers this of a document that it refuses. */
 export const INFECTED = { verdict: "Infected" as const, signatureName: "Test" };
