@@ -2,8 +2,7 @@
 import { parseArgs } from "node:util";
 import { Connections } from "./connections.ts";
 import { createSimulationDatabase } from "./database.ts";
-import { FAULTS } from "./fault_list.ts";
-import { Fault, faultNamed } from "./faults.ts";
+import { Fault, faultNamed, FAULTS } from "./faults.ts";
 import { describe, shorten } from "./report.ts";
 import { hasFeatures, type Result, runSeed } from "./simulation.ts";
 import { real } from "./virtual_time.ts";
@@ -61,7 +60,7 @@ async function proveFaults(): Promise<void> {
   const missed: string[] = [];
   for (const planted of FAULTS) {
     const fault = new Fault(planted);
-    const { name, seed = 1 } = planted;
+    const { name, seed } = planted;
     const result = await runWith(fault, seed);
     const [violation] = result.violations;
     console.log(
@@ -86,7 +85,7 @@ async function searchAll(): Promise<void> {
 /** Searches the first seed that finds the fault. */
 async function findFault(fault: Fault, from: number): Promise<void> {
   const n = values.seed ? 1 : Number(values.seeds ?? SEARCHED);
-  const needs = fault.planted.needs ?? [];
+  const { needs } = fault.planted;
   for (let seed = from, tried = 0; tried < n; seed++) {
     if (!values.seed && !hasFeatures(seed, needs)) continue;
     tried++;
