@@ -14,8 +14,6 @@ export interface Postfix {
   submissionPort: number;
   /** The raw text of the message with this Message-ID, as soon as it is delivered. */
   delivered(messageId: string): Promise<string>;
-  /** The recipients of rejected RCPT commands with their codes, for example `450 busy@peer.test`. */
-  refusals(): Promise<string[]>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -126,13 +124,6 @@ export async function startPostfix(
     starttlsPort,
     implicitTlsPort,
     submissionPort,
-    async refusals() {
-      const log = await Deno.readTextFile(join(run, "postfix.log"));
-      return Array.from(
-        log.matchAll(/reject: RCPT from \S+: (\d{3}) .* to=<([^>]+)>/g),
-        ([, code, to]) => `${code} ${to}`,
-      );
-    },
     delivered: (messageId) => waitForMail(join(run, "mail/inbox"), messageId),
     [Symbol.asyncDispose]: () => must("postfix", ["-c", join(run, "etc"), "stop"]),
   };

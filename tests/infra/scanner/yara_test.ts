@@ -153,7 +153,7 @@ Deno.test("rules of several files work together, private ones give no verdict; t
   for (const [name, time] of [["a.yar", 1_600_000_000], ["b.yara", 1_700_000_000]] as const) {
     await Deno.utime(new URL(name, folder), time, time);
   }
-  await using yara = closing(yaraScanner({ rulesFolder: folder }));
+  await using yara = closing(yaraScanner({ rulesFolder: folder, threads: 1 }));
   const status = await yara.scanner.status();
   assert.match(status.engine, /^YARA-X \d+\.\d+\.\d+$/);
   assert.match(status.databaseVersion ?? "", /^[0-9a-f]{12}$/);
