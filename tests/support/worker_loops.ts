@@ -34,21 +34,12 @@ const LANGUAGES: Language[] = [
   {
     name: "Go",
     check: ["go", "version"],
-    build: (folder) =>
+    build(folder) {
+      const output = join(folder, "go-example");
       // works without a C compiler, and in a checkout of another user
-      execute(
-        [
-          "env",
-          "CGO_ENABLED=0",
-          "go",
-          "build",
-          "-buildvcs=false",
-          "-o",
-          join(folder, "go-example"),
-          "./example",
-        ],
-        join(LOOPS, "go"),
-      ),
+      const command = ["env", "CGO_ENABLED=0", "go", "build", "-buildvcs=false", "-o", output, "./example"];
+      return execute(command, join(LOOPS, "go"));
+    },
     command: (folder) => [join(folder, "go-example")],
   },
   {
@@ -199,6 +190,15 @@ class LoopUnderTest {
 
   logLines = async (id: string) =>
     (await this.actor.get(`/api/v1/jobs/${id}/executions/1/log?pageSize=100`)).body;
+
+  /** What counts against a job, and in how many seconds it is due. */
+  async counted(id: string): Promise<{ failures: number; lostLeases: number; dueIn: number }> {
+    const [row] = await this.t.steward.platform.sql<
+      { failures: number; lostLeases: number; dueIn: number }[]
+    >`
+      select failures, lost_leases, extract(epoch from due_at - now())::float8 as due_in from jobs where id = ${id}`;
+    return row ?? assert.fail();
+  }
 
   /** Waits until the job has the status. */
   reaches = (id: string, status: string) =>
