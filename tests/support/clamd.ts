@@ -9,13 +9,7 @@ export interface ClamdSettings {
   extra?: string[];
 }
 
-/** A running private clamd. `kill` sends a signal to it; `stop` ends it and removes its files. */
-export interface TestClamd {
-  host: string;
-  port: number;
-  kill(signal: Deno.Signal): void;
-  stop(): Promise<void>;
-}
+export type TestClamd = Awaited<ReturnType<typeof startClamd>>;
 
 const binary = findProgram("clamd");
 
@@ -26,7 +20,7 @@ export const clamdInstalled = binary !== undefined;
  * Starts clamd on a free loopback port with one signature, the MD5 of the EICAR test file, and waits until it answers.
  * Throws an error with clamd's output if it does not start.
  */
-export async function startClamd(settings: ClamdSettings = {}): Promise<TestClamd> {
+export async function startClamd(settings: ClamdSettings = {}) {
   if (binary === undefined) throw new Error("clamd is not installed");
   const folder = await Deno.makeTempDir({ prefix: "clamd-" });
   const port = freePort();
@@ -55,7 +49,7 @@ export async function startClamd(settings: ClamdSettings = {}): Promise<TestClam
     await stop();
     throw new Error(`clamd did not start: ${log}`);
   }
-  return { host: "127.0.0.1", port, kill: (signal) => process.kill(signal), stop };
+  return { host: "127.0.0.1", port, kill: (signal: Deno.Signal) => process.kill(signal), stop };
 }
 
 function configuration(folder: string, port: number, settings: ClamdSettings): string {

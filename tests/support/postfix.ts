@@ -27,7 +27,6 @@ const recipients = String.raw`
 /^busy@/      450 4.2.0 Mailbox busy, try again later
 /^full@/      452 4.2.2 Mailbox full
 /^greylist@/  451 4.7.1 Greylisted, try again in five minutes
-/^slow@/      sleep 1
 /^drop@/      521 5.3.2 Dropping the connection
 /^hangup@/    421 4.3.0 Closing the connection
 /^unknown@/   550 5.1.1 User unknown

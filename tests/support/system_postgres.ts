@@ -4,37 +4,20 @@ import { until } from "./until.ts";
 
 /** Where Debian and others install the server's programs, newest version first, and the client tools beside them. */
 const folders = ["18", "17", "16", "15", "14"].map((version) => `/usr/lib/postgresql/${version}/bin`);
-const folder = folders.find((path) =>
+/** Folder of the installed server's programs and client tools; undefined if Postgres is not installed. */
+export const systemPostgresFolder = folders.find((path) =>
   ["initdb", "postgres", "pg_dump", "pg_restore"].every((name) => isFile(`${path}/${name}`))
 );
-
-/** Folder of the installed server's programs and client tools; undefined if Postgres is not installed. */
-export const systemPostgresFolder = folder;
+const folder = systemPostgresFolder;
 
 /** Whether Postgres with its client tools is installed on this machine; tests that need it are skipped otherwise. */
 export const systemPostgresInstalled = folder !== undefined;
-
-export interface SystemPostgres {
-  /** Folder of the client tools of the server's version. */
-  tools: string;
-  /** Connection string of the database with this name; creates it if it does not exist. */
-  database(name: string): Promise<string>;
-  /** Starts a standby of this server. `name`: the database of its connection string. */
-  standby(name: string): Promise<SystemStandby>;
-  stop(): Promise<void>;
-}
-
-export interface SystemStandby {
-  url: string;
-  /** Stops it as a crash would. */
-  stop(): Promise<void>;
-}
 
 /**
  * Starts the installed Postgres in a temporary folder, under another user if this one is root.
  * @param o.host an additional address to listen on; the server accepts connections from its network
  */
-export async function startSystemPostgres(o: { host?: string } = {}): Promise<SystemPostgres> {
+export async function startSystemPostgres(o: { host?: string } = {}) {
   const host = o.host ?? "127.0.0.1";
   if (folder === undefined) throw new Error("Postgres is not installed");
   const dir = await Deno.makeTempDir({ prefix: "system-postgres-" });
@@ -74,12 +57,15 @@ export async function startSystemPostgres(o: { host?: string } = {}): Promise<Sy
   const client = { PGHOST: "127.0.0.1", PGPORT: String(port), PGUSER: "steward" };
   const urlOf = (port: number, name: string) => `postgres://steward:unused@${host}:${port}/${name}`;
   return {
+    /** Folder of the client tools of the server's version. */
     tools: folder,
-    async database(name) {
+    /** Creates a database. @returns its connection string */
+    async database(name: string) {
       await run([`${folder}/createdb`, name], client);
       return urlOf(port, name);
     },
-    async standby(name) {
+    /** Starts a standby of this server, which `stop` stops as a crash would. @param name database of its connection string */
+    async standby(name: string) {
       const copy = ["-R", "-X", "stream", "--no-sync", "--checkpoint=fast"];
       const from = ["-h", "127.0.0.1", "-p", String(port), "-U", "steward"];
       await run(as([`${folder}/pg_basebackup`, "-D", `${dir}/standby`, ...copy, ...from]));
