@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { freePort } from "../../infra/embedded/free_port.ts";
-import { findProgram } from "./processes.ts";
+import { findProgram, startQuietly } from "./processes.ts";
 
 /** Settings of a private clamd; sizes as clamd writes them (`2M`). */
 export interface ClamdSettings {
@@ -30,12 +30,7 @@ export async function startClamd(settings: ClamdSettings = {}) {
     "44d88612fea8a8f36de82e1278abb02f:68:Eicar-Test-Signature\n",
   );
   await Deno.writeTextFile(`${folder}/clamd.conf`, configuration(folder, port, settings));
-  const process = new Deno.Command(binary, {
-    args: ["-c", `${folder}/clamd.conf`],
-    stdin: "null",
-    stdout: "null",
-    stderr: "null",
-  }).spawn();
+  const process = startQuietly(binary, ["-c", `${folder}/clamd.conf`]);
   let running = true;
   process.status.then(() => running = false);
   const stop = async () => {

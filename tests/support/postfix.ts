@@ -2,21 +2,6 @@ import { join } from "node:path";
 import { freePort } from "../../infra/embedded/free_port.ts";
 import { succeeds } from "./processes.ts";
 
-/** A private Postfix on loopback. All mail is delivered into one Maildir; nothing leaves the machine. */
-export interface Postfix {
-  /** Without TLS. */
-  plainPort: number;
-  /** STARTTLS required, no sign-in. */
-  starttlsPort: number;
-  /** Implicit TLS. */
-  implicitTlsPort: number;
-  /** STARTTLS and a sign-in as mailer@peer.test / mailpass required. */
-  submissionPort: number;
-  /** The raw text of the message with this Message-ID, as soon as it is delivered. */
-  delivered(messageId: string): Promise<string>;
-  [Symbol.asyncDispose](): Promise<void>;
-}
-
 /** Whether Postfix and its password tool are installed and may be started (its master process needs root). */
 export const canRunPostfix = Deno.uid() === 0 &&
   await succeeds("postconf", "-d", "mail_version") && await succeeds("which", "saslpasswd2");
@@ -90,11 +75,14 @@ showq     unix  n - n - - showq
 postlog   unix-dgram n - n - 1 postlogd
 `;
 
-/** Starts an instance that keeps all its state under `run`, a directory that all users may enter. */
+/**
+ * Starts a private Postfix on loopback that keeps all its state under `run`, a directory that all users may enter. All mail is
+ * delivered into one Maildir; nothing leaves the machine.
+ */
 export async function startPostfix(
   run: string,
   tls: { certFile: string; keyFile: string },
-): Promise<Postfix> {
+) {
   await Deno.chmod(run, 0o755);
   for (const name of ["etc/sasl", "spool", "data", "mail/inbox"]) {
     await Deno.mkdir(join(run, name), { recursive: true });
@@ -119,11 +107,15 @@ export async function startPostfix(
   // `start` returns once the master process has bound every port
   await must("postfix", ["-c", join(run, "etc"), "start"]);
   return {
+    /** Without TLS. */
     plainPort,
+    /** STARTTLS required, no sign-in. */
     starttlsPort,
     implicitTlsPort,
+    /** STARTTLS and a sign-in as mailer@peer.test / mailpass required. */
     submissionPort,
-    delivered: (messageId) => waitForMail(join(run, "mail/inbox"), messageId),
+    /** The raw text of the message with this Message-ID, as soon as it is delivered. */
+    delivered: (messageId: string) => waitForMail(join(run, "mail/inbox"), messageId),
     [Symbol.asyncDispose]: () => must("postfix", ["-c", join(run, "etc"), "stop"]),
   };
 }
