@@ -15,7 +15,6 @@ const { values } = parseArgs({
     fault: { type: "string" },
     faults: { type: "boolean" },
     search: { type: "boolean" },
-    part: { type: "string" },
     trace: { type: "boolean" },
   },
 });
@@ -76,10 +75,7 @@ async function proveFaults(): Promise<void> {
 
 /** Searches the first seed of every fault, after the engine or the simulation has changed. */
 async function searchAll(): Promise<void> {
-  for (const [n, { name }] of FAULTS.entries()) {
-    const [part = 0, parts = 1] = (values.part ?? "0/1").split("/").map(Number);
-    if (n % parts === part) await findFault(faultNamed(name), Number(values.from ?? 1));
-  }
+  for (const { name } of FAULTS) await findFault(faultNamed(name), Number(values.from ?? 1));
 }
 
 /** Searches the first seed that finds the fault. */

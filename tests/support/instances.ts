@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { startEmbeddedObjectStore } from "../../infra/embedded/objectstore/server.ts";
 import { createTestDatabase } from "./cluster.ts";
+import { startObjectStore } from "./object_store.ts";
 import { RoundRobin } from "./round_robin.ts";
 import { startServiceProcess } from "./service_process.ts";
 
@@ -16,22 +16,14 @@ export async function startInstances(
   envOf: (index: number) => Record<string, string> = () => ({}),
 ) {
   const folder = await Deno.makeTempDir({ prefix: "steward-test-" });
-  const keys = { accessKey: "instances", secretKey: "instances-secret" };
-  const store = await startEmbeddedObjectStore({
-    dir: join(folder, "objects"),
-    port: 0,
-    region: "us-east-1",
-    ...keys,
-  });
+  const { store, settings } = await startObjectStore(folder);
   const databaseUrl = await createTestDatabase();
   const proxy = new RoundRobin();
   const start = (own: Record<string, string> = {}) =>
     startServiceProcess({
       DATABASE_URL: databaseUrl,
       DATA_DIR: join(folder, "data"), // one outbox and one set of token keys for all instances
-      S3_ENDPOINT: store.endpoint,
-      S3_ACCESS_KEY: keys.accessKey,
-      S3_SECRET_KEY: keys.secretKey,
+      ...settings,
       PUBLIC_URL: proxy.url,
       TRUSTED_PROXIES: "1",
       ...env,

@@ -1,15 +1,14 @@
 import { join } from "node:path";
 import process from "node:process";
-import { startEmbeddedObjectStore } from "../../infra/embedded/objectstore/server.ts";
 import { freePort } from "../../infra/embedded/free_port.ts";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "../../infra/embedded/postgres.ts";
 import { startReceiver } from "../infra/mail/receiver.ts";
+import { startObjectStore } from "../support/object_store.ts";
 import { type ServiceProcess, startServiceProcess } from "../support/service_process.ts";
 import { TcpProxy } from "../support/tcp_proxy.ts";
 import { isAlive } from "../support/processes.ts";
 
 export const LEASE_SECONDS = 5;
-const STORE_KEYS = { accessKey: "trouble", secretKey: "trouble-secret", region: "us-east-1" };
 
 export interface Instance {
   /** Its URL; stays the same after restarts. */
@@ -51,7 +50,7 @@ export async function startSystem(
   } = {},
 ) {
   const folder = await Deno.makeTempDir({ prefix: "steward-trouble-" });
-  const store = await startEmbeddedObjectStore({ dir: join(folder, "objects"), port: 0, ...STORE_KEYS });
+  const { store, settings } = await startObjectStore(folder);
   const storeProxy = await TcpProxy.start({ hostname: "127.0.0.1", port: store.port });
   const mailbox = await startReceiver();
   const mailProxy = await TcpProxy.start({ hostname: "127.0.0.1", port: mailbox.port });
@@ -75,9 +74,8 @@ export async function startSystem(
       KV_PATH: join(folder, `kv-${crypto.randomUUID()}`),
       PORT: String(freePort()),
       PUBLIC_URL: `http://127.0.0.1:${publicPort}`,
+      ...settings,
       S3_ENDPOINT: `http://127.0.0.1:${storeProxy.port}`,
-      S3_ACCESS_KEY: STORE_KEYS.accessKey,
-      S3_SECRET_KEY: STORE_KEYS.secretKey,
       SMTP_URL: `smtp://127.0.0.1:${mailProxy.port}`,
       JOB_LEASE_SECONDS: String(LEASE_SECONDS),
       JOB_CONCURRENCY: "8",

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { startEmbeddedObjectStore } from "../../infra/embedded/objectstore/server.ts";
 import { connectPostgres } from "../../infra/postgres/postgres.ts";
 import { HttpClient } from "../support/http.ts";
+import { startObjectStore } from "../support/object_store.ts";
 import { succeeds } from "../support/processes.ts";
 import { signInAdministrator, startServiceProcess } from "../support/service_process.ts";
 import { startSystemPostgres, systemPostgresInstalled } from "../support/system_postgres.ts";
@@ -57,22 +57,14 @@ Deno.test({
   async fn() {
     await using host = await makeFarHost();
     const folder = await Deno.makeTempDir({ prefix: "steward-test-" });
-    const keys = { accessKey: "vanished", secretKey: "vanished-secret" };
-    const store = await startEmbeddedObjectStore({
-      dir: join(folder, "objects"),
-      port: 0,
-      region: "us-east-1",
-      ...keys,
-    });
+    const { store, settings } = await startObjectStore(folder);
     const postgres = await startSystemPostgres({ host: host.hostAddress });
     const databaseUrl = await postgres.database("steward");
     const env = {
       DATABASE_URL: databaseUrl,
       DATA_DIR: join(folder, "data"),
       JOB_LEASE_SECONDS: "5",
-      S3_ENDPOINT: store.endpoint,
-      S3_ACCESS_KEY: keys.accessKey,
-      S3_SECRET_KEY: keys.secretKey,
+      ...settings,
     };
     const near = await startServiceProcess(env);
     // Its bucket is out of reach, so it embeds its own store and does not run jobs that need the shared bucket.

@@ -14,22 +14,9 @@ import {
 import { connectPostgres, type Sql } from "../../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
 import { GivenClock } from "../../support/given_clock.ts";
-import { NO_PLATFORM } from "../../support/job_context.ts";
+import { claimedJob, NO_PLATFORM } from "../../support/job_context.ts";
 
-const job = {
-  id: crypto.randomUUID(),
-  tenantId: null,
-  jobTypeName: "test.answer",
-  serializedArgs: "{}",
-  attempts: 1,
-  failures: 0,
-  maxRetries: 0,
-  createdBy: null,
-  traceId: null,
-  outageMs: null,
-  lostLeases: 0,
-  waitedMs: 0,
-};
+const job = claimedJob({ jobTypeName: "test.answer" });
 const takeWorker = () => Promise.resolve(null);
 const unused = {} as AttemptLog;
 
