@@ -1,9 +1,4 @@
-import { ACCESS } from "./access.ts";
-import { CONTENT } from "./content.ts";
-import { JOBS } from "./jobs.ts";
-import { MESSAGES } from "./messages.ts";
-import { SHELL } from "./shell.ts";
-import { SIGN_IN } from "./sign_in.ts";
+import { readPlantedFaults } from "../support/planted_faults.ts";
 
 /** The tests of an area: prefixes of paths in tests/. */
 export const TESTS_OF = {
@@ -40,4 +35,17 @@ export interface Fault {
   tests?: string[];
 }
 
-export const FAULTS: readonly Fault[] = [...ACCESS, ...SIGN_IN, ...JOBS, ...CONTENT, ...MESSAGES, ...SHELL];
+export const FAULTS: readonly Fault[] = readPlantedFaults(import.meta.resolve("./faults.txt")).map(
+  ({ headings: [title = "", file = "", tests], from, to }) => {
+    const [, area = "", name = ""] = /^(.+?): (.+)$/.exec(title) ?? [];
+    if (!Object.hasOwn(TESTS_OF, area)) throw new Error(`${title}: ${area} is no area`);
+    return {
+      name,
+      area: area as Fault["area"],
+      file,
+      text: from,
+      replacement: to,
+      ...(tests ? { tests: tests.split(" ").slice(1) } : {}),
+    };
+  },
+);

@@ -1,9 +1,9 @@
 // Answers of the service while the database, the object store or Deno KV is unavailable.
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { startEmbeddedObjectStore } from "../../infra/embedded/objectstore/server.ts";
 import { connectPostgres } from "../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../support/cluster.ts";
+import { startObjectStore } from "../support/object_store.ts";
 import { setup } from "../support/setup.ts";
 import { TcpProxy } from "../support/tcp_proxy.ts";
 import { until } from "../support/until.ts";
@@ -66,15 +66,8 @@ Deno.test("without a readable Deno KV file, and while the object store is unreac
   const folder = await Deno.makeTempDir({ prefix: "steward-test-" });
   const KV_PATH = join(folder, "kv.sqlite");
   await Deno.writeTextFile(KV_PATH, "this is no database ".repeat(100));
-  const credentials = { accessKey: "outage", secretKey: "outage-secret", region: "us-east-1" };
-  const dir = join(folder, "objects");
-  const store = await startEmbeddedObjectStore({ dir, port: 0, ...credentials });
-  const t = await setup({
-    KV_PATH,
-    S3_ENDPOINT: store.endpoint,
-    S3_ACCESS_KEY: credentials.accessKey,
-    S3_SECRET_KEY: credentials.secretKey,
-  });
+  const { store, settings } = await startObjectStore(folder);
+  const t = await setup({ KV_PATH, ...settings });
   assert.ok(t.logs.some((line) => line.includes("Deno KV could not be opened")));
   const actor = await t.actor({ permissions: ["read:users", "upload:files"] });
   const scheduledAt = new Date(Date.now() + 300).toISOString();

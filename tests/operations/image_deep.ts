@@ -5,8 +5,9 @@ import { join } from "node:path";
 import { connectPostgres } from "../../infra/postgres/postgres.ts";
 import { processorMs } from "../../scripts/bench/processor_time.ts";
 import { PRODUCTION, SECRETS } from "../support/deployment_secrets.ts";
+import { run } from "../support/processes.ts";
 import { type ServiceProcess, startServiceProcess } from "../support/service_process.ts";
-import { checkAccepted } from "../trouble/check_accepted.ts";
+import { requireAccepted } from "../trouble/check_accepted.ts";
 import { Load } from "../trouble/load.ts";
 import { startSystem } from "../trouble/system.ts";
 
@@ -22,25 +23,20 @@ const denoDir = join(folder, "deno-dir");
 const dockerfile = await Deno.readTextFile(join(ROOT, "Dockerfile"));
 Deno.test.afterAll(() => Deno.remove(folder, { recursive: true }));
 
-async function run(command: string, args: string[], env: Record<string, string> = {}): Promise<string> {
-  const o = { args, cwd: app, env: { DENO_DIR: denoDir, NO_COLOR: "1", ...env } };
-  const { success, stdout, stderr } = await new Deno.Command(command, o).output();
-  const output = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
-  assert.ok(success, output);
-  return output;
-}
+const runInApp = (command: string, args: string[], env: Record<string, string> = {}) =>
+  run(command, args, { cwd: app, env: { DENO_DIR: denoDir, NO_COLOR: "1", ...env } });
 
 Deno.test("the commands of the image build it, smaller than its limit", async () => {
   await Deno.mkdir(app);
   const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, it = ""]) =>
     it.split(" ")
   );
-  await run("cp", ["-r", ...copied.map((name) => join(ROOT, name)), "."]);
+  await runInApp("cp", ["-r", ...copied.map((name) => join(ROOT, name)), "."]);
   const ignored = (await Deno.readTextFile(join(ROOT, ".dockerignore"))).split("\n");
-  await run("rm", ["-rf", ...ignored.filter((path) => path.startsWith("scripts/"))]);
+  await runInApp("rm", ["-rf", ...ignored.filter((path) => path.startsWith("scripts/"))]);
   const [, commands = ""] = /^RUN ((?:.*\\\n)*.*)$/m.exec(dockerfile) ?? [];
-  await run("sh", ["-c", commands.replaceAll("/deno-dir", denoDir)]);
-  const megabytes = parseInt(await run("du", ["-sm", folder]));
+  await runInApp("sh", ["-c", commands.replaceAll("/deno-dir", denoDir)]);
+  const megabytes = parseInt(await runInApp("du", ["-sm", folder]));
   console.log(`${megabytes} MB`);
   assert.ok(megabytes <= MAX_MEGABYTES, `${megabytes} MB`);
 });
@@ -62,7 +58,7 @@ Deno.test("the image starts with less work and memory than the sources, and lose
   const [, ...args]: string[] = JSON.parse(/^CMD (\[.*\])$/m.exec(dockerfile)?.[1] ?? "[]");
   const sql = connectPostgres(system.databaseUrl, { max: 1 });
   try {
-    await run(Deno.execPath(), ["task", "migrate"], production); // the channel of the extension
+    await runInApp(Deno.execPath(), ["task", "migrate"], production); // the channel of the extension
     const image = await cheapestStart(() => startServiceProcess(production, { root: app, args }));
     const plain = await cheapestStart(() => startServiceProcess({ ...sources.env, PORT: "0" }));
     console.log(`processor ms and MB at the start: ${image}; of the sources: ${plain}`);
@@ -75,14 +71,7 @@ Deno.test("the image starts with less work and memory than the sources, and lose
       ]);
       await load.more(30, 300_000);
       await load.end();
-      const { refused, givenUp, accepted } = load;
-      const { lost, stuck, duplicated } = await checkAccepted(system, sql, accepted, {
-        withinMs: 120_000,
-        callsSince: 0,
-      });
-      assert.deepEqual({ refused, givenUp, lost, stuck, duplicated }, {
-        ...{ refused: [], givenUp: [], lost: [], stuck: [], duplicated: [] },
-      });
+      await requireAccepted(system, sql, load);
       for (const path of ["/console/sign-in", "/docs", "/openapi.json", "/readyz"]) {
         const answer = await fetch(service.url + path);
         assert.equal(answer.status, 200, path);

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { parse, stringify } from "yaml";
-import { findProgram } from "../support/processes.ts";
+import { findProgram, run } from "../support/processes.ts";
 import { setup } from "../support/setup.ts";
 
 const folder = join(import.meta.dirname ?? ".", "..", "..", "scripts", "deploy");
@@ -108,11 +108,7 @@ Deno.test({
   ignore: promtool === undefined,
   async fn() {
     for (const args of [["check", "rules", "alerts.yaml"], ["test", "rules", "alerts_test.yaml"]]) {
-      const { success, stdout, stderr } = await new Deno.Command(promtool ?? "", {
-        args,
-        cwd: join(folder, "prometheus"),
-      }).output();
-      assert.ok(success, [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes)).join("\n"));
+      await run(promtool ?? "", args, { cwd: join(folder, "prometheus") });
     }
   },
 });
@@ -128,9 +124,7 @@ Deno.test({
     const file = await Deno.makeTempFile({ suffix: ".yaml" });
     try {
       await Deno.writeTextFile(file, stringify({ groups: [{ name: "dashboard", rules: queries }] }));
-      const { success, stderr } = await new Deno.Command(promtool ?? "", { args: ["check", "rules", file] })
-        .output();
-      assert.ok(success, new TextDecoder().decode(stderr));
+      await run(promtool ?? "", ["check", "rules", file]);
     } finally {
       await Deno.remove(file);
     }

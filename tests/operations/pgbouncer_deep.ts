@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { freePort } from "../../infra/embedded/free_port.ts";
-import { findProgram } from "../support/processes.ts";
+import { findProgram, listens, startQuietly } from "../support/processes.ts";
 import { createTestDatabase } from "../support/cluster.ts";
 import { startServiceProcess } from "../support/service_process.ts";
 import { runScriptProcess } from "../support/run_script.ts";
@@ -31,13 +31,8 @@ Deno.test({
       "default_pool_size = 8",
     ];
     await Deno.writeTextFile(join(folder, "pgbouncer.ini"), settings.join("\n"));
-    const isRoot = Deno.uid() === 0;
-    const pooler = new Deno.Command(pgbouncer ?? "", {
-      args: [...isRoot ? ["-u", "nobody"] : [], join(folder, "pgbouncer.ini")],
-      stdin: "null",
-      stdout: "null",
-      stderr: "null",
-    }).spawn();
+    const asNobody = Deno.uid() === 0 ? ["-u", "nobody"] : [];
+    const pooler = startQuietly(pgbouncer ?? "", [...asNobody, join(folder, "pgbouncer.ini")]);
     url.port = String(port);
     const cleanup: (() => Promise<void>)[] = [];
     try {
@@ -58,9 +53,3 @@ Deno.test({
     }
   },
 });
-
-async function listens(port: number): Promise<boolean> {
-  const connection = await Deno.connect({ hostname: "127.0.0.1", port }).catch(() => null);
-  connection?.close();
-  return connection !== null;
-}

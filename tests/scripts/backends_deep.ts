@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { HttpClient } from "../support/http.ts";
-import { succeeds } from "../support/processes.ts";
+import { run, succeeds } from "../support/processes.ts";
 import { setup } from "../support/setup.ts";
 import { until } from "../support/until.ts";
 
@@ -34,8 +34,7 @@ async function start(file: string): Promise<{ url: string; stop(): Promise<void>
   const binary = join(folder, "backend");
   if (build) {
     const [command = "", ...args] = build(binary);
-    const { success, stderr } = await new Deno.Command(command, { args, cwd: FOLDER }).output();
-    assert.ok(success, new TextDecoder().decode(stderr));
+    await run(command, args, { cwd: FOLDER });
   }
   const child = new Deno.Command(build ? binary : program, {
     args: build ? [] : [join(FOLDER, file)],

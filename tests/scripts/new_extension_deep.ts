@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { run } from "../support/processes.ts";
 import { makeScriptFolder, runScriptProcess } from "../support/run_script.ts";
 
 // Below /dev, where a run may have its temporary files, Deno asks for all permissions, which the task does not have.
@@ -7,11 +8,7 @@ const folder = await makeScriptFolder("steward-new-extension-");
 Deno.test.afterAll(() => Deno.remove(folder, { recursive: true }));
 const target = join(folder, "time_tracking");
 
-async function deno(...args: string[]): Promise<void> {
-  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), { args, cwd: target }).output();
-  const printed = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes)).join("\n");
-  assert.ok(success, `deno ${args.join(" ")}: ${printed}`);
-}
+const deno = (...args: string[]) => run(Deno.execPath(), args, { cwd: target });
 
 Deno.test("new-extension writes an extension outside of the checkout that passes its type check and its tests", async () => {
   const made = await runScriptProcess("new-extension", ["time_tracking", target]);

@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
-import { decodeProtectedHeader, type JWK } from "jose";
+import { decodeJwt, decodeProtectedHeader, type JWK } from "jose";
 import { join } from "node:path";
 import { createTestDatabase } from "../support/cluster.ts";
 import { runScript, runScriptProcess } from "../support/run_script.ts";
 import { setup } from "../support/setup.ts";
+import { systemClock } from "../../infra/clock.ts";
 import { generateTokenKey } from "../../infra/signing_keys.ts";
+import { createTokens } from "../../infra/tokens.ts";
 
 const rotate = (args: string[], env: Record<string, string>, run = runScript) =>
   run("rotate-keys", args, { env: { TOKEN_KEYS: "", DATA_DIR: "", ...env } });
@@ -20,15 +22,23 @@ Deno.test("after a rotation tokens of the former key are valid until it is retir
   const second = (await rotate([], { TOKEN_KEYS: first })).out;
   const third = (await rotate(["retire"], { TOKEN_KEYS: second })).out;
   assert.deepEqual(kids(second), [kids(third)[0], kids(first)[0]]);
-  const credentials = { email: "admin@steward.local", password: "steward-admin-dev" };
-  let token = "";
-  for (const [keys, expected] of [[first, "OK"], [second, "OK"], [third, "TOKEN_INVALID"]] as const) {
+  const tokens = await createTokens({
+    keys: JSON.parse(first),
+    issuer: () => shared.PUBLIC_URL,
+    audience: "steward",
+    clock: systemClock,
+  });
+  for (const [keys, expected] of [[second, "OK"], [third, "TOKEN_INVALID"]] as const) {
     const t = await setup({ ...shared, TOKEN_KEYS: keys });
     try {
-      const { body } = await t.nobody.post("/auth/login", credentials);
-      assert.equal(decodeProtectedHeader(body.accessToken).kid, kids(keys)[0]);
-      token ||= body.accessToken;
-      const me = await t.nobody.with({ authorization: `Bearer ${token}` }).get("/auth/me");
+      const credentials = { email: "admin@steward.local", password: "steward-admin-dev" };
+      const { body: { accessToken } } = await t.nobody.post("/auth/login", credentials);
+      assert.equal(decodeProtectedHeader(accessToken).kid, kids(keys)[0]);
+      const { sub = "", sid, tenant_id, ver } = decodeJwt<{ sid: string; tenant_id: string; ver: number }>(
+        accessToken,
+      );
+      const former = await tokens.sign({ sub, sid, tenantId: tenant_id, ver });
+      const me = await t.nobody.with({ authorization: `Bearer ${former}` }).get("/auth/me");
       assert.equal(me.body.code ?? "OK", expected);
       const published = (await t.nobody.get("/.well-known/jwks.json")).body.keys;
       assert.deepEqual(published.map((key: JWK) => key.kid), kids(keys));

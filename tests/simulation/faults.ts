@@ -2,7 +2,7 @@
 // function in the database.
 import type { Pool } from "../../infra/postgres/postgres.ts";
 import type { Feature } from "./client_calls.ts";
-import { FAULTS } from "./fault_list.ts";
+import { readPlantedFaults } from "../support/planted_faults.ts";
 
 export interface PlantedFault {
   name: string;
@@ -11,12 +11,27 @@ export interface PlantedFault {
   /** Each `$?` is the parameter at the same place of `from`. */
   to: string;
   /** Name of the database function that contains the text; absent: a statement of the service does. */
-  inFunction?: string;
+  inFunction: string | undefined;
   /** What the jobs of a seed must be about; other seeds cannot find it. */
-  needs?: readonly Feature[];
-  /** The first seed that finds it; absent: 1. */
-  seed?: number;
+  needs: readonly Feature[];
+  /** The first seed that finds it. */
+  seed: number;
 }
+
+const planted = readPlantedFaults(import.meta.resolve("./faults.txt"));
+
+/** README.md says what each fault does. `deno task simulate --faults` proves that the seeds find them. */
+export const FAULTS: readonly PlantedFault[] = planted.map(({ headings: [name = "", ...more], from, to }) => {
+  const given = Object.fromEntries(more.map((line) => line.split(/ (.*)/s, 2)));
+  return {
+    name,
+    from,
+    to,
+    inFunction: given.inFunction,
+    needs: (given.needs?.split(", ") ?? []) as Feature[],
+    seed: Number(given.seed ?? 1),
+  };
+});
 
 /** A planted fault while it is used. */
 export class Fault {

@@ -36,10 +36,6 @@ export class Model {
   readonly buckets = new Map<string, BucketLevel>();
   /** How often each thing happened that may happen once. */
   readonly counts = new Map<string, number>();
-  /** Hosts of workers that ended by themselves. */
-  readonly closedBy = new Set<string>();
-  /** Lost attempts that each job must have as rows. */
-  readonly attempts = new Map<string, { status: string; workerId: string }>();
   /** One line for each change, without what differs between runs of a seed. */
   readonly history: string[] = [];
   readonly #aliases = new Map<string, string>();

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { freePort } from "../../infra/embedded/free_port.ts";
-import { findProgram } from "./processes.ts";
+import { findProgram, startQuietly } from "./processes.ts";
 
 /** Settings of a private clamd; sizes as clamd writes them (`2M`). */
 export interface ClamdSettings {
@@ -9,13 +9,7 @@ export interface ClamdSettings {
   extra?: string[];
 }
 
-/** A running private clamd. `kill` sends a signal to it; `stop` ends it and removes its files. */
-export interface TestClamd {
-  host: string;
-  port: number;
-  kill(signal: Deno.Signal): void;
-  stop(): Promise<void>;
-}
+export type TestClamd = Awaited<ReturnType<typeof startClamd>>;
 
 const binary = findProgram("clamd");
 
@@ -26,7 +20,7 @@ export const clamdInstalled = binary !== undefined;
  * Starts clamd on a free loopback port with one signature, the MD5 of the EICAR test file, and waits until it answers.
  * Throws an error with clamd's output if it does not start.
  */
-export async function startClamd(settings: ClamdSettings = {}): Promise<TestClamd> {
+export async function startClamd(settings: ClamdSettings = {}) {
   if (binary === undefined) throw new Error("clamd is not installed");
   const folder = await Deno.makeTempDir({ prefix: "clamd-" });
   const port = freePort();
@@ -36,12 +30,7 @@ export async function startClamd(settings: ClamdSettings = {}): Promise<TestClam
     "44d88612fea8a8f36de82e1278abb02f:68:Eicar-Test-Signature\n",
   );
   await Deno.writeTextFile(`${folder}/clamd.conf`, configuration(folder, port, settings));
-  const process = new Deno.Command(binary, {
-    args: ["-c", `${folder}/clamd.conf`],
-    stdin: "null",
-    stdout: "null",
-    stderr: "null",
-  }).spawn();
+  const process = startQuietly(binary, ["-c", `${folder}/clamd.conf`]);
   let running = true;
   process.status.then(() => running = false);
   const stop = async () => {
@@ -55,7 +44,7 @@ export async function startClamd(settings: ClamdSettings = {}): Promise<TestClam
     await stop();
     throw new Error(`clamd did not start: ${log}`);
   }
-  return { host: "127.0.0.1", port, kill: (signal) => process.kill(signal), stop };
+  return { host: "127.0.0.1", port, kill: (signal: Deno.Signal) => process.kill(signal), stop };
 }
 
 function configuration(folder: string, port: number, settings: ClamdSettings): string {

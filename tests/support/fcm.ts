@@ -1,6 +1,5 @@
 // A fake of Google's token endpoint and Firebase Cloud Messaging (HTTP v1) on loopback.
 import { exportPKCS8, importJWK, jwtVerify } from "jose";
-import type { FcmServiceAccount } from "../../infra/setting_shapes.ts";
 import { readSigningKey } from "../../infra/signing_keys.ts";
 import { rsaKey } from "./rsa_key.ts";
 
@@ -12,32 +11,6 @@ export interface AcceptedPush {
   token: string;
   notification: { title?: string; body?: string };
   data: Record<string, string>;
-}
-
-export interface FakeFcm {
-  url: string;
-  account: FcmServiceAccount;
-  accepted: AcceptedPush[];
-  /** Device tokens of all requests, in order. */
-  requested: string[];
-  /** How many access tokens were issued. */
-  signIns: number;
-  maxConcurrent: number;
-  connections: Set<string>;
-  /** Lifetime of an access token in seconds. */
-  lifeSeconds: number;
-  /** How often a token named busy… is rejected before it is accepted. */
-  busyFor: number;
-  retryAfter: string | null;
-  /** Revokes every access token. */
-  revokeAccessTokens(): void;
-  /** The private key no longer belongs to the account. */
-  isKeyRevoked: boolean;
-  /** The whole service is down: it answers 404 with HTML pages, as in real outages. */
-  isDown: boolean;
-  /** Awaited before each answer. */
-  beforeAnswer: () => Promise<void>;
-  [Symbol.asyncDispose](): Promise<void>;
 }
 
 const failure = (
@@ -80,7 +53,7 @@ const REFUSALS: Record<string, Parameters<typeof failure>> = {
  * 403 SENDER_ID_MISMATCH, quota… 429, busy… 503, broken… 500, apns… 401 THIRD_PARTY_AUTH_ERROR, all others 200. A data key that FCM
  * reserves, or more than 4,096 bytes, is a 400 for the message.
  */
-export async function startFcm(): Promise<FakeFcm> {
+export async function startFcm() {
   const key = await rsaKey();
   const privateKey = await importJWK(key, "RS256", { extractable: true }) as CryptoKey;
   const { publicKey: verifyingKey } = await readSigningKey(key);
@@ -175,7 +148,7 @@ export async function startFcm(): Promise<FakeFcm> {
     }
   });
   const url = `http://127.0.0.1:${server.addr.port}`;
-  const fcm: FakeFcm = {
+  const fcm = {
     url,
     account: {
       project_id: "steward-test",
@@ -184,17 +157,24 @@ export async function startFcm(): Promise<FakeFcm> {
       private_key: await exportPKCS8(privateKey),
       token_uri: `${url}/token`,
     },
-    accepted: [],
-    requested: [],
+    accepted: [] as AcceptedPush[],
+    /** Device tokens of all requests, in order. */
+    requested: [] as string[],
+    /** How many access tokens were issued. */
     signIns: 0,
     maxConcurrent: 0,
     connections: new Set<string>(),
+    /** Lifetime of an access token in seconds. */
     lifeSeconds: 3600,
+    /** How often a token named busy… is rejected before it is accepted. */
     busyFor: Infinity,
-    retryAfter: null,
+    retryAfter: null as string | null,
+    /** The private key no longer belongs to the account. */
     isKeyRevoked: false,
+    /** The whole service is down: it answers 404 with HTML pages, as in real outages. */
     isDown: false,
-    beforeAnswer: () => Promise.resolve(),
+    /** Awaited before each answer. */
+    beforeAnswer: (): Promise<void> => Promise.resolve(),
     revokeAccessTokens() {
       live = new Set();
       busyLeft = new Map();

@@ -1,4 +1,4 @@
-import { crc32, deflateSync } from "node:zlib";
+import { pngOf } from "./samples.ts";
 
 /** A PNG image of one colour. @param o.interlaced marks it as interlaced */
 export function pngImage(
@@ -6,31 +6,11 @@ export function pngImage(
   height: number,
   o: { interlaced?: boolean } = {},
 ): Uint8Array<ArrayBuffer> {
-  const header = new DataView(new ArrayBuffer(13));
-  header.setUint32(0, width);
-  header.setUint32(4, height);
-  header.setUint8(8, 8);
-  header.setUint8(9, 2);
-  header.setUint8(12, o.interlaced ? 1 : 0);
   const row = new Uint8Array(1 + width * 3).fill(0x60);
   row[0] = 0;
-  const pixels = new Uint8Array(row.length * height);
-  for (let y = 0; y < height; y++) pixels.set(row, y * row.length);
-  return joined([
-    new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
-    chunk("IHDR", new Uint8Array(header.buffer)),
-    chunk("IDAT", deflateSync(pixels)),
-    chunk("IEND", new Uint8Array()),
-  ]);
-}
-
-function chunk(type: string, data: Uint8Array): Uint8Array {
-  const typed = joined([new TextEncoder().encode(type), data]);
-  const frame = new DataView(new ArrayBuffer(4));
-  frame.setUint32(0, data.length);
-  const check = new DataView(new ArrayBuffer(4));
-  check.setUint32(0, crc32(typed));
-  return joined([new Uint8Array(frame.buffer), typed, new Uint8Array(check.buffer)]);
+  const rows = new Uint8Array(row.length * height);
+  for (let y = 0; y < height; y++) rows.set(row, y * row.length);
+  return pngOf({ width, height, colour: 2, isInterlaced: o.interlaced ?? false }, rows);
 }
 
 /** A grey JPEG image of 8 x 8 pixels. */
@@ -44,13 +24,3 @@ export const jpegImage = (): Uint8Array<ArrayBuffer> =>
     ),
     (character) => character.charCodeAt(0),
   );
-
-function joined(parts: Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
-}

@@ -1,19 +1,10 @@
 import { join } from "node:path";
-import { startEmbeddedObjectStore } from "../../infra/embedded/objectstore/server.ts";
 import { createTestDatabase } from "./cluster.ts";
+import { startObjectStore } from "./object_store.ts";
 import { RoundRobin } from "./round_robin.ts";
-import { type ServiceProcess, startServiceProcess } from "./service_process.ts";
+import { startServiceProcess } from "./service_process.ts";
 
-export interface Instances {
-  /** URL of the proxy in front of all instances. */
-  url: string;
-  databaseUrl: string;
-  processes: ServiceProcess[];
-  /** Starts one more instance, which the proxy does not use. */
-  start(env?: Record<string, string>): Promise<ServiceProcess>;
-  storeUrl: string;
-  stop(): Promise<void>;
-}
+export type Instances = Awaited<ReturnType<typeof startInstances>>;
 
 /**
  * Starts several instances of the service on one database and one bucket, behind a round-robin proxy.
@@ -23,24 +14,16 @@ export async function startInstances(
   count: number,
   env: Record<string, string> = {},
   envOf: (index: number) => Record<string, string> = () => ({}),
-): Promise<Instances> {
+) {
   const folder = await Deno.makeTempDir({ prefix: "steward-test-" });
-  const keys = { accessKey: "instances", secretKey: "instances-secret" };
-  const store = await startEmbeddedObjectStore({
-    dir: join(folder, "objects"),
-    port: 0,
-    region: "us-east-1",
-    ...keys,
-  });
+  const { store, settings } = await startObjectStore(folder);
   const databaseUrl = await createTestDatabase();
   const proxy = new RoundRobin();
   const start = (own: Record<string, string> = {}) =>
     startServiceProcess({
       DATABASE_URL: databaseUrl,
       DATA_DIR: join(folder, "data"), // one outbox and one set of token keys for all instances
-      S3_ENDPOINT: store.endpoint,
-      S3_ACCESS_KEY: keys.accessKey,
-      S3_SECRET_KEY: keys.secretKey,
+      ...settings,
       PUBLIC_URL: proxy.url,
       TRUSTED_PROXIES: "1",
       ...env,
@@ -50,9 +33,11 @@ export async function startInstances(
   processes.push(...await Promise.all(Array.from({ length: count - 1 }, (_, n) => start(envOf(n + 1)))));
   proxy.targets = processes.map(({ url }) => url);
   return {
+    /** URL of the proxy in front of all instances. */
     url: proxy.url,
     databaseUrl,
     processes,
+    /** Starts one more instance, which the proxy does not use. */
     start,
     storeUrl: store.endpoint,
     async stop() {

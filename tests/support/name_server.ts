@@ -5,29 +5,20 @@ const TXT = 16;
 export const SERVER_FAILURE = 2;
 export const REFUSED = 5;
 
-/** A name server on a free UDP port of loopback that knows TXT records. */
-export interface NameServer {
-  /** `address:port`, the value of DNS_SERVER. */
-  address: string;
-  /** TXT records by name in lower case, without the dot at the end. */
-  records: Map<string, string[]>;
-  /** Names of the queries so far. */
-  queries: string[];
-  /** While true, it answers no query. */
-  isSilent: boolean;
-  /** While set, it answers every query with this response code, such as `SERVER_FAILURE`. */
-  failure: number | null;
-  stop(): void;
-}
-
-export async function startNameServer(): Promise<NameServer> {
+/** Starts a name server on a free UDP port of loopback that knows TXT records. */
+export async function startNameServer() {
   const socket = createSocket("udp4");
-  const server: NameServer = {
+  const server = {
+    /** `address:port`, the value of DNS_SERVER. */
     address: "",
-    records: new Map(),
-    queries: [],
+    /** TXT records by name in lower case, without the dot at the end. */
+    records: new Map<string, string[]>(),
+    /** Names of the queries so far. */
+    queries: [] as string[],
+    /** While true, it answers no query. */
     isSilent: false,
-    failure: null,
+    /** While set, it answers every query with this response code, such as `SERVER_FAILURE`. */
+    failure: null as number | null,
     stop: () => socket.close(),
   };
   socket.on("message", (query, { port, address }) => {

@@ -14,16 +14,7 @@ export interface Account {
   groups?: string[];
 }
 
-export interface OidcProvider {
-  issuer: string;
-  /** By login name; a login name that is missing here has no claims but the subject. */
-  accounts: Map<string, Account>;
-  /** Changes the answer of the token endpoint, as a faulty provider or an attacker would. */
-  tamper: ((tokens: Record<string, unknown>) => Promise<void> | void) | null;
-  /** Signs an ID token with the provider's own key, or with another. */
-  signIdToken(claims: Record<string, unknown>, key?: JWK): Promise<string>;
-  stop(): Promise<void>;
-}
+export type OidcProvider = Awaited<ReturnType<typeof startOidcProvider>>;
 
 export const CLIENT_SECRET = "a-client-secret-of-some-length-0001";
 
@@ -32,7 +23,7 @@ export const CLIENT_SECRET = "a-client-secret-of-some-length-0001";
  * and `public`. The provider does not require PKCE, so only Steward's verifier detects a missing code verifier.
  * @param o.redirectUris redirect URIs that the clients may use
  */
-export async function startOidcProvider(o: { redirectUris: string[] }): Promise<OidcProvider> {
+export async function startOidcProvider(o: { redirectUris: string[] }) {
   const server = createServer();
   await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -76,11 +67,14 @@ export async function startOidcProvider(o: { redirectUris: string[] }): Promise<
       Grant: 600,
     },
   });
-  const running: OidcProvider = {
+  const running = {
     issuer,
+    /** By login name; a login name that is missing here has no claims but the subject. */
     accounts,
-    tamper: null,
-    async signIdToken(claims, key = signingKey) {
+    /** Changes the answer of the token endpoint, as a faulty provider or an attacker would. */
+    tamper: null as ((tokens: Record<string, unknown>) => Promise<void> | void) | null,
+    /** Signs an ID token with the provider's own key, or with another. */
+    async signIdToken(claims: Record<string, unknown>, key: JWK = signingKey) {
       const alg = key.alg ?? "RS256";
       return await new SignJWT(claims).setProtectedHeader({ alg, kid: "signing" }).sign(
         await importJWK(key, alg),

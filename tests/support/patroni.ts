@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import process from "node:process";
 import { freePort } from "../../infra/embedded/free_port.ts";
-import { findProgram, isAlive, succeeds } from "./processes.ts";
+import { findProgram, isAlive, startQuietly, succeeds } from "./processes.ts";
 import { systemPostgresFolder } from "./system_postgres.ts";
 import { until } from "./until.ts";
 
@@ -22,53 +22,33 @@ const TIMES = { ttl: 5, loop_wait: 1, retry_timeout: 2 };
 export const canRunPatroni = Object.values(programs).every((path) => path !== undefined) &&
   systemPostgresFolder !== undefined && Deno.uid() === 0;
 
-export interface Member {
-  name: string;
-  port: number;
-  /** Kills all processes of the server with SIGKILL, as a crash would. Patroni goes on. */
-  killPostgres(): Promise<void>;
-  /** Kills the server and its Patroni, as the loss of the machine would. */
-  killMachine(): Promise<void>;
-  /** Stops all processes of the machine; they go on with `thaw`. */
-  freeze(): Promise<void>;
-  thaw(): Promise<void>;
-  /** Starts Patroni if it does not run. */
-  start(): void;
-}
-
-export interface PatroniCluster extends AsyncDisposable {
-  /** Connection URL with all hosts. */
-  url: string;
-  members: Member[];
-  /** The member that accepts writes; waits for one. */
-  primary(): Promise<Member>;
-  /** Waits until one member is the primary and all others follow it on its timeline, one of them synchronously. */
-  settled(): Promise<void>;
-}
+export type Member = Awaited<ReturnType<typeof createMember>>;
 
 interface ClusterView {
   members: { name: string; role: string; state: string; timeline?: number }[];
 }
 
-export async function startPatroni(): Promise<PatroniCluster> {
+export async function startPatroni() {
   const folder = await Deno.makeTempDir({ prefix: "patroni-" });
   await succeeds("chown", "postgres", folder);
   const etcd = await startEtcd(folder);
-  const members: OwnMember[] = [];
+  const members: Member[] = [];
   for (let n = 1; n <= MEMBERS; n++) members.push(await createMember(folder, `pg${n}`, etcd.port));
   members[0]?.start(); // it becomes the primary; the others copy it
   await until(() => primaryOf(members), Boolean, { what: "a primary", withinMs: 60_000 });
   for (const member of members.slice(1)) member.start();
   const cluster = {
+    /** Connection URL with all hosts. */
     url: `postgres://postgres:${PASSWORD}@${
       members.map(({ port }) => `127.0.0.1:${port}`).join(",")
     }/postgres`,
-    members,
-    async primary() {
+    /** The member that accepts writes; waits for one. */
+    async primary(): Promise<Member> {
       const primary = await until(() => primaryOf(members), Boolean, { what: "a primary", withinMs: 60_000 });
       assert.ok(primary);
       return primary;
     },
+    /** Waits until one member is the primary and all others follow it on its timeline, one of them synchronously. */
     async settled() {
       await until(() => viewOf(members), isSettled, {
         what: "one primary and two standbys",
@@ -103,11 +83,7 @@ function isSettled(view: ClusterView | undefined): boolean {
     standbys.some(({ role }) => role === "sync_standby");
 }
 
-interface OwnMember extends Member {
-  restPort: number;
-}
-
-async function viewOf(members: OwnMember[]): Promise<ClusterView | undefined> {
+async function viewOf(members: Member[]): Promise<ClusterView | undefined> {
   for (const { restPort } of members) {
     const view = await ask(restPort, "/cluster");
     if (view) return JSON.parse(view.text);
@@ -115,7 +91,7 @@ async function viewOf(members: OwnMember[]): Promise<ClusterView | undefined> {
 }
 
 /** The member whose server has no other primary above it, as its own Patroni says. */
-async function primaryOf(members: OwnMember[]): Promise<OwnMember | undefined> {
+async function primaryOf(members: Member[]): Promise<Member | undefined> {
   const answers = await Promise.all(members.map(({ restPort }) => ask(restPort, "/primary")));
   return members[answers.findIndex((answer) => answer?.status === 200)];
 }
@@ -133,28 +109,17 @@ async function ask(port: number, path: string): Promise<{ status: number; text: 
 async function startEtcd(folder: string): Promise<{ port: number; process: Deno.ChildProcess }> {
   const [port, peerPort] = [freePort(), freePort()];
   const [client, peer] = [`http://127.0.0.1:${port}`, `http://127.0.0.1:${peerPort}`];
-  const process = new Deno.Command(programs.etcd ?? "etcd", {
-    args: [
-      ...[
-        "--data-dir",
-        join(folder, "etcd"),
-        "--listen-client-urls",
-        client,
-        "--advertise-client-urls",
-        client,
-      ],
-      ...["--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer],
-      ...["--initial-cluster", `default=${peer}`, "--unsafe-no-fsync", "--enable-v2"],
-    ],
-    stdin: "null",
-    stdout: "null",
-    stderr: "null",
-  }).spawn();
+  const process = startQuietly(programs.etcd ?? "etcd", [
+    ...["--data-dir", join(folder, "etcd")],
+    ...["--listen-client-urls", client, "--advertise-client-urls", client],
+    ...["--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer],
+    ...["--initial-cluster", `default=${peer}`, "--unsafe-no-fsync", "--enable-v2"],
+  ]);
   await until(() => ask(port, "/health"), (answer) => answer?.status === 200, { what: "etcd" });
   return { port, process };
 }
 
-async function createMember(folder: string, name: string, etcdPort: number): Promise<OwnMember> {
+async function createMember(folder: string, name: string, etcdPort: number) {
   const [port, restPort] = [freePort(), freePort()];
   const [config, data] = [join(folder, `${name}.yml`), join(folder, name)];
   const settings = patroniSettings({ name, data, port, restPort, etcdPort });
@@ -171,21 +136,20 @@ async function createMember(folder: string, name: string, etcdPort: number): Pro
     name,
     port,
     restPort,
+    /** Kills all processes of the server, as a crash would. Patroni goes on. */
     killPostgres: () => signalServer("SIGKILL"),
+    /** Kills the server and its Patroni, as the loss of the machine would. */
     async killMachine() {
       await signalMachine("SIGKILL");
       await patroni?.status;
       patroni = undefined;
     },
+    /** Stops all processes of the machine; they go on with `thaw`. */
     freeze: () => signalMachine("SIGSTOP"),
     thaw: () => signalMachine("SIGCONT"),
+    /** Starts Patroni if it does not run. */
     start() {
-      patroni ??= new Deno.Command("setpriv", {
-        args: [...AS_POSTGRES, programs.patroni ?? "patroni", config],
-        stdin: "null",
-        stdout: "null",
-        stderr: "null",
-      }).spawn();
+      patroni ??= startQuietly("setpriv", [...AS_POSTGRES, programs.patroni ?? "patroni", config]);
     },
   };
 }

@@ -2,23 +2,6 @@ import { join } from "node:path";
 import { freePort } from "../../infra/embedded/free_port.ts";
 import { succeeds } from "./processes.ts";
 
-/** A private Postfix on loopback. All mail is delivered into one Maildir; nothing leaves the machine. */
-export interface Postfix {
-  /** Without TLS. */
-  plainPort: number;
-  /** STARTTLS required, no sign-in. */
-  starttlsPort: number;
-  /** Implicit TLS. */
-  implicitTlsPort: number;
-  /** STARTTLS and a sign-in as mailer@peer.test / mailpass required. */
-  submissionPort: number;
-  /** The raw text of the message with this Message-ID, as soon as it is delivered. */
-  delivered(messageId: string): Promise<string>;
-  /** The recipients of rejected RCPT commands with their codes, for example `450 busy@peer.test`. */
-  refusals(): Promise<string[]>;
-  [Symbol.asyncDispose](): Promise<void>;
-}
-
 /** Whether Postfix and its password tool are installed and may be started (its master process needs root). */
 export const canRunPostfix = Deno.uid() === 0 &&
   await succeeds("postconf", "-d", "mail_version") && await succeeds("which", "saslpasswd2");
@@ -29,7 +12,6 @@ const recipients = String.raw`
 /^busy@/      450 4.2.0 Mailbox busy, try again later
 /^full@/      452 4.2.2 Mailbox full
 /^greylist@/  451 4.7.1 Greylisted, try again in five minutes
-/^slow@/      sleep 1
 /^drop@/      521 5.3.2 Dropping the connection
 /^hangup@/    421 4.3.0 Closing the connection
 /^unknown@/   550 5.1.1 User unknown
@@ -93,11 +75,14 @@ showq     unix  n - n - - showq
 postlog   unix-dgram n - n - 1 postlogd
 `;
 
-/** Starts an instance that keeps all its state under `run`, a directory that all users may enter. */
+/**
+ * Starts a private Postfix on loopback that keeps all its state under `run`, a directory that all users may enter. All mail is
+ * delivered into one Maildir; nothing leaves the machine.
+ */
 export async function startPostfix(
   run: string,
   tls: { certFile: string; keyFile: string },
-): Promise<Postfix> {
+) {
   await Deno.chmod(run, 0o755);
   for (const name of ["etc/sasl", "spool", "data", "mail/inbox"]) {
     await Deno.mkdir(join(run, name), { recursive: true });
@@ -122,18 +107,15 @@ export async function startPostfix(
   // `start` returns once the master process has bound every port
   await must("postfix", ["-c", join(run, "etc"), "start"]);
   return {
+    /** Without TLS. */
     plainPort,
+    /** STARTTLS required, no sign-in. */
     starttlsPort,
     implicitTlsPort,
+    /** STARTTLS and a sign-in as mailer@peer.test / mailpass required. */
     submissionPort,
-    async refusals() {
-      const log = await Deno.readTextFile(join(run, "postfix.log"));
-      return Array.from(
-        log.matchAll(/reject: RCPT from \S+: (\d{3}) .* to=<([^>]+)>/g),
-        ([, code, to]) => `${code} ${to}`,
-      );
-    },
-    delivered: (messageId) => waitForMail(join(run, "mail/inbox"), messageId),
+    /** The raw text of the message with this Message-ID, as soon as it is delivered. */
+    delivered: (messageId: string) => waitForMail(join(run, "mail/inbox"), messageId),
     [Symbol.asyncDispose]: () => must("postfix", ["-c", join(run, "etc"), "stop"]),
   };
 }

@@ -4,7 +4,7 @@ import { constants, crc32, deflateRawSync, deflateSync, gzipSync } from "node:zl
 /** Real files, made by small encoders, that the content detectors must recognise. */
 
 export const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
-export const join = (...parts: Uint8Array[]): Uint8Array => new Uint8Array(Buffer.concat(parts));
+export const join = (...parts: Uint8Array[]): Uint8Array<ArrayBuffer> => new Uint8Array(Buffer.concat(parts));
 
 /** Compressed content and its uncompressed size. */
 interface Packed {
@@ -102,22 +102,32 @@ export function openDocument(kind: string): Uint8Array {
 }
 
 /** A greyscale PNG of 64 × 64 pixels; `extra` chunks come before the image data. */
-export function png(...extra: [type: string, data: Uint8Array][]): Uint8Array {
-  const chunk = (type: string, data: Uint8Array) => {
+export const png = (...extra: PngChunk[]): Uint8Array<ArrayBuffer> =>
+  pngOf({ width: 64, height: 64, colour: 0 }, Uint8Array.from({ length: 65 * 64 }, pixelOfRows), extra);
+
+/** Each row begins with a byte that names its filter. */
+const pixelOfRows = (_: unknown, at: number) => at % 65 === 0 ? 0 : at * 7;
+
+type PngChunk = [type: string, data: Uint8Array];
+
+/** @param o.colour 0: grey, 2: RGB @param rows the rows of pixels, each after its filter */
+export function pngOf(
+  o: { width: number; height: number; colour: 0 | 2; isInterlaced?: boolean },
+  rows: Uint8Array,
+  extra: PngChunk[] = [],
+): Uint8Array<ArrayBuffer> {
+  const chunk = ([type, data]: PngChunk) => {
     const typed = join(utf8(type), data);
     return join(record32(data.length), typed, record32(crc32(typed)));
   };
-  const header = join(record32(64), record32(64), Uint8Array.of(8, 0, 0, 0, 0));
-  const rows = Uint8Array.from({ length: 65 * 64 }, (_, i) => i % 65 === 0 ? 0 : i * 7);
-  const signature = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a);
-  const chunks = extra.map(([type, data]) => chunk(type, data));
-  return join(
-    signature,
-    chunk("IHDR", header),
-    ...chunks,
-    chunk("IDAT", deflateSync(rows)),
-    chunk("IEND", utf8("")),
-  );
+  const header = Uint8Array.of(8, o.colour, 0, 0, o.isInterlaced ? 1 : 0);
+  const chunks: PngChunk[] = [
+    ["IHDR", join(record32(o.width), record32(o.height), header)],
+    ...extra,
+    ["IDAT", deflateSync(rows)],
+    ["IEND", utf8("")],
+  ];
+  return join(Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a), ...chunks.map(chunk));
 }
 
 const base64 = (text: string) => new Uint8Array(Buffer.from(text, "base64"));

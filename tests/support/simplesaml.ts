@@ -1,7 +1,7 @@
 // Debian's simplesamlphp behind apache2, as a SAML provider on a free port.
 import { join } from "node:path";
 import { freePort } from "../../infra/embedded/free_port.ts";
-import { isFile } from "./processes.ts";
+import { isFile, run as execute, startQuietly } from "./processes.ts";
 import type { SamlKey } from "./saml.ts";
 import { until } from "./until.ts";
 
@@ -21,22 +21,15 @@ const phpModule = ((): string | undefined => {
 export const canRunSimpleSaml = Deno.uid() === 0 && isFile(APACHE) && isFile(`${WWW}/index.php`) &&
   phpModule !== undefined;
 
-/** A running provider with the account `ana`, whose password is `any`. */
-export interface SimpleSaml {
-  /** Its own metadata, as it publishes them. */
-  readMetadata(): Promise<string>;
-  [Symbol.asyncDispose](): Promise<void>;
-}
-
 /**
- * Starts it with all its state under `run`.
+ * Starts a provider with the account `ana`, whose password is `any`, and with all its state under `run`.
  * @param o.service metadata of the service that uses it
  * @param o.email email of the account
  */
 export async function startSimpleSaml(
   run: string,
   { key, service, email }: { key: SamlKey; service: string; email: string },
-): Promise<SimpleSaml> {
+) {
   const port = freePort();
   const base = `http://127.0.0.1:${port}/simplesaml/`;
   for (const name of ["metadata", "cert", "log", "data", "tmp", "sessions"]) {
@@ -82,19 +75,14 @@ SetEnv SIMPLESAMLPHP_CONFIG_DIR ${run}
 </Directory>
 `,
   );
-  const chown = await new Deno.Command("chown", { args: ["-R", "www-data:", run] }).output();
-  if (!chown.success) throw new Error("the provider's files do not belong to www-data");
+  await execute("chown", ["-R", "www-data:", run]);
   await Deno.chmod(run, 0o755);
   // Apache ends with its whole process group, so it gets its own.
-  const server = new Deno.Command("setsid", {
-    args: [APACHE, "-f", join(run, "apache.conf"), "-DFOREGROUND"],
-    stdin: "null",
-    stdout: "null",
-    stderr: "null",
-  }).spawn();
+  const server = startQuietly("setsid", [APACHE, "-f", join(run, "apache.conf"), "-DFOREGROUND"]);
   const readMetadata = async () => await (await fetch(`${base}saml2/idp/metadata.php`)).text();
   await until(async () => (await readMetadata().catch(() => "")).includes("EntityDescriptor"));
   return {
+    /** Its own metadata, as it publishes them. */
     readMetadata,
     async [Symbol.asyncDispose]() {
       server.kill("SIGTERM");

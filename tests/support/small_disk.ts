@@ -4,17 +4,8 @@ import { succeeds } from "./processes.ts";
 /** True if this process may mount one; tests that need it are skipped otherwise. */
 export const canMountSmallDisk = Deno.build.os === "linux" && Deno.uid() === 0 && await mayMount();
 
-export interface SmallDisk {
-  folder: string;
-  /** Fills all free space. */
-  fill(): Promise<void>;
-  /** Frees the space that `fill` took. */
-  clear(): Promise<void>;
-  unmount(): Promise<void>;
-}
-
 /** @param megabytes size of the disk */
-export async function mountSmallDisk(megabytes: number): Promise<SmallDisk> {
+export async function mountSmallDisk(megabytes: number) {
   const folder = await Deno.makeTempDir({ prefix: "small-disk-" });
   if (!await succeeds("mount", "-t", "tmpfs", "-o", `size=${megabytes}m`, "tmpfs", folder)) {
     throw new Error(`no file system could be mounted at ${folder}`);
@@ -22,6 +13,7 @@ export async function mountSmallDisk(megabytes: number): Promise<SmallDisk> {
   const filler = `${folder}/filler`;
   return {
     folder,
+    /** Fills all free space. */
     async fill() {
       using file = await Deno.open(filler, { create: true, append: true });
       for (let size = 1 << 20; size >= 1;) {
@@ -33,6 +25,7 @@ export async function mountSmallDisk(megabytes: number): Promise<SmallDisk> {
         }
       }
     },
+    /** Frees the space that `fill` took. */
     clear: () => Deno.remove(filler),
     async unmount() {
       await succeeds("umount", "--lazy", folder);

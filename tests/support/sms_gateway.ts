@@ -6,23 +6,6 @@ export interface AcceptedSms {
   text: string;
 }
 
-export interface SmsGateway {
-  /** The value of SMS_URL for this gateway. */
-  smsUrl: string;
-  accepted: AcceptedSms[];
-  /** The StatusCallback of each accepted message; null: none. */
-  callbacks: (string | null)[];
-  /** Numbers of all requests, in order. */
-  requested: string[];
-  maxConcurrent: number;
-  connections: Set<string>;
-  retryAfter: string | null;
-  /** Answer to every request; null: the answer depends on the number. */
-  fault: { status: number; code?: number; message: string } | null;
-  beforeAnswer: () => Promise<void>;
-  [Symbol.asyncDispose](): Promise<void>;
-}
-
 const ACCOUNT = "AC00000000000000000000000000000001";
 const TOKEN = "t0ken/with:odd@signs";
 
@@ -35,7 +18,7 @@ const CODES: Record<string, string> = {
 };
 
 /** Starts a gateway that requires Basic credentials and answers as documented. */
-export function startSmsGateway(o: { sender?: string } = {}): SmsGateway {
+export function startSmsGateway(o: { sender?: string } = {}) {
   let concurrent = 0;
   const failure = (
     status: number,
@@ -96,16 +79,20 @@ export function startSmsGateway(o: { sender?: string } = {}): SmsGateway {
     }
   });
   const credentials = `${ACCOUNT}:${encodeURIComponent(TOKEN)}`;
-  const gateway: SmsGateway = {
+  const gateway = {
+    /** The value of SMS_URL for this gateway. */
     smsUrl: `http://${credentials}@127.0.0.1:${server.addr.port}/gateway?${o.sender ?? "from=+15550100"}`,
-    accepted: [],
-    callbacks: [],
-    requested: [],
+    accepted: [] as AcceptedSms[],
+    /** The StatusCallback of each accepted message; null: none. */
+    callbacks: [] as (string | null)[],
+    /** Numbers of all requests, in order. */
+    requested: [] as string[],
     maxConcurrent: 0,
     connections: new Set<string>(),
-    retryAfter: null,
-    fault: null,
-    beforeAnswer: () => Promise.resolve(),
+    retryAfter: null as string | null,
+    /** Answer to every request; null: the answer depends on the number. */
+    fault: null as { status: number; code?: number; message: string } | null,
+    beforeAnswer: (): Promise<void> => Promise.resolve(),
     [Symbol.asyncDispose]: () => (cut.abort(), server.finished),
   };
   return gateway;

@@ -2,17 +2,10 @@ import { join } from "node:path";
 import type { ObjectStoreConfig } from "../../infra/objectstore/address.ts";
 import { connectObjectStore } from "../../infra/objectstore/objectstore.ts";
 import { freePort } from "../../infra/embedded/free_port.ts";
-import { findProgram, isFile } from "./processes.ts";
+import { findProgram, isFile, listens, run } from "./processes.ts";
 
 const SERVERS = ["account", "container", "object", "proxy"] as const;
 const ACCESS = { accessKey: "test:tester", secretKey: "testing", region: "us-east-1" };
-
-/** A private OpenStack Swift with its S3 API: a store independent of this project. Nothing leaves the machine. */
-export interface TestSwift {
-  /** An empty bucket that pages of any origin may use. */
-  bucket(): Promise<ObjectStoreConfig>;
-  stop(): Promise<void>;
-}
 
 const programs = new Map(
   ["memcached", ...SERVERS.map((name) => `swift-${name}-server`)].map((name) => [name, findProgram(name)]),
@@ -44,8 +37,11 @@ b.rebalance()
 b.get_ring().save("${folder}/${server}.ring.gz")
 `;
 
-/** Starts memcached and the four servers on free ports. All state is in a folder that is removed at the end. */
-export async function startSwift(): Promise<TestSwift> {
+/**
+ * Starts a private OpenStack Swift with its S3 API, a store independent of this project: memcached and four servers on free
+ * ports of loopback. All state is in a folder that is removed at the end.
+ */
+export async function startSwift() {
   const folder = await Deno.makeTempDir({ dir: DISK, prefix: "swift-" });
   for (const name of ["device/sdv", "cache"]) await Deno.mkdir(join(folder, name), { recursive: true });
   const ports = { account: freePort(), container: freePort(), object: freePort(), proxy: freePort() };
@@ -75,14 +71,15 @@ export async function startSwift(): Promise<TestSwift> {
   };
   const endpoint = `http://127.0.0.1:${ports.proxy}`;
   for (const port of [memcached, ...Object.values(ports)]) {
-    while (!await listens(port) && !ended);
+    while (!await listens(port) && !ended) await new Promise((resolve) => setTimeout(resolve, 50));
   }
   if (ended) {
     await stop();
     throw new Error(`Swift did not start: ${(await complaints).join("")}`);
   }
   return {
-    async bucket() {
+    /** An empty bucket that pages of any origin may use. */
+    async bucket(): Promise<ObjectStoreConfig> {
       const bucket = `steward-${crypto.randomUUID()}`;
       const config = { endpoint, publicEndpoint: endpoint, bucket, pathStyle: true, ...ACCESS };
       await connectObjectStore(config).ensureBucket();
@@ -170,22 +167,6 @@ function start(program: string, args: string[]): Deno.ChildProcess {
   }).spawn();
 }
 
-async function python(script: string): Promise<void> {
-  const { success, stderr } = await new Deno.Command(interpreter(), {
-    args: ["-c", script],
-    env: { PYTHONDONTWRITEBYTECODE: "1" },
-    stdout: "null",
-    stderr: "piped",
-  }).output();
-  if (!success) throw new Error(`Swift could not be prepared: ${new TextDecoder().decode(stderr)}`);
-}
-
-async function listens(port: number): Promise<boolean> {
-  try {
-    (await Deno.connect({ hostname: "127.0.0.1", port })).close();
-    return true;
-  } catch {
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    return false;
-  }
+function python(script: string): Promise<string> {
+  return run(interpreter(), ["-c", script], { env: { PYTHONDONTWRITEBYTECODE: "1" } });
 }

@@ -1,59 +1,33 @@
 import { freePort } from "../../infra/embedded/free_port.ts";
-import { isFile, succeeds } from "./processes.ts";
+import { isFile, run, startQuietly, succeeds } from "./processes.ts";
 import { until } from "./until.ts";
 
 /** Where Debian and others install the server's programs, newest version first, and the client tools beside them. */
 const folders = ["18", "17", "16", "15", "14"].map((version) => `/usr/lib/postgresql/${version}/bin`);
-const folder = folders.find((path) =>
+/** Folder of the installed server's programs and client tools; undefined if Postgres is not installed. */
+export const systemPostgresFolder = folders.find((path) =>
   ["initdb", "postgres", "pg_dump", "pg_restore"].every((name) => isFile(`${path}/${name}`))
 );
-
-/** Folder of the installed server's programs and client tools; undefined if Postgres is not installed. */
-export const systemPostgresFolder = folder;
+const folder = systemPostgresFolder;
 
 /** Whether Postgres with its client tools is installed on this machine; tests that need it are skipped otherwise. */
 export const systemPostgresInstalled = folder !== undefined;
-
-export interface SystemPostgres {
-  /** Folder of the client tools of the server's version. */
-  tools: string;
-  /** Connection string of the database with this name; creates it if it does not exist. */
-  database(name: string): Promise<string>;
-  /** Starts a standby of this server. `name`: the database of its connection string. */
-  standby(name: string): Promise<SystemStandby>;
-  stop(): Promise<void>;
-}
-
-export interface SystemStandby {
-  url: string;
-  /** Stops it as a crash would. */
-  stop(): Promise<void>;
-}
 
 /**
  * Starts the installed Postgres in a temporary folder, under another user if this one is root.
  * @param o.host an additional address to listen on; the server accepts connections from its network
  */
-export async function startSystemPostgres(o: { host?: string } = {}): Promise<SystemPostgres> {
+export async function startSystemPostgres(o: { host?: string } = {}) {
   const host = o.host ?? "127.0.0.1";
   if (folder === undefined) throw new Error("Postgres is not installed");
   const dir = await Deno.makeTempDir({ prefix: "system-postgres-" });
   const port = freePort();
   const isRoot = Deno.uid() === 0;
   const as = (args: string[]) => isRoot ? ["runuser", "-u", "postgres", "--", ...args] : args;
-  const run = async (args: string[], env: Record<string, string> = {}) => {
-    const [command = "", ...rest] = args;
-    const { success, stderr } = await new Deno.Command(command, {
-      args: rest,
-      env,
-      stdout: "null",
-      stderr: "piped",
-    })
-      .output();
-    if (!success) throw new Error(`${args.join(" ")}: ${new TextDecoder().decode(stderr)}`);
-  };
-  if (isRoot) await run(["chown", "postgres", dir]);
-  await run(as([`${folder}/initdb`, "-D", `${dir}/data`, "-U", "steward", "-A", "trust", "--no-sync"]));
+  const execute = ([command = "", ...args]: string[], env: Record<string, string> = {}) =>
+    run(command, args, { env });
+  if (isRoot) await execute(["chown", "postgres", dir]);
+  await execute(as([`${folder}/initdb`, "-D", `${dir}/data`, "-U", "steward", "-A", "trust", "--no-sync"]));
   await Deno.writeTextFile(`${dir}/data/pg_hba.conf`, "host all all samenet trust\n", { append: true });
   /** Starts the server with the data folder `name` on `port`. */
   const start = async (name: string, port: number): Promise<Deno.ChildProcess> => {
@@ -61,28 +35,31 @@ export async function startSystemPostgres(o: { host?: string } = {}): Promise<Sy
       ...[`${folder}/postgres`, "-D", `${dir}/${name}`, "-p", String(port), "-k", dir],
       ...["-c", "fsync=off", "-c", `listen_addresses=127.0.0.1,${host}`, "-c", "max_connections=200"],
     ]);
-    const server = new Deno.Command(command, { args, stdin: "null", stdout: "null", stderr: "null" }).spawn();
+    const server = startQuietly(command, args);
     const isReady = () => succeeds(`${folder}/pg_isready`, "-q", "-h", "127.0.0.1", "-p", String(port));
     await until(isReady, Boolean, { what: "Postgres" });
     return server;
   };
   const stop = async (name: string, server: Deno.ChildProcess) => {
-    await run(as([`${folder}/pg_ctl`, "stop", "-D", `${dir}/${name}`, "-m", "immediate"])); // its data is not needed any more
+    await execute(as([`${folder}/pg_ctl`, "stop", "-D", `${dir}/${name}`, "-m", "immediate"])); // its data is not needed any more
     await server.status;
   };
   const server = await start("data", port);
   const client = { PGHOST: "127.0.0.1", PGPORT: String(port), PGUSER: "steward" };
   const urlOf = (port: number, name: string) => `postgres://steward:unused@${host}:${port}/${name}`;
   return {
+    /** Folder of the client tools of the server's version. */
     tools: folder,
-    async database(name) {
-      await run([`${folder}/createdb`, name], client);
+    /** Creates a database. @returns its connection string */
+    async database(name: string) {
+      await execute([`${folder}/createdb`, name], client);
       return urlOf(port, name);
     },
-    async standby(name) {
+    /** Starts a standby of this server, which `stop` stops as a crash would. @param name database of its connection string */
+    async standby(name: string) {
       const copy = ["-R", "-X", "stream", "--no-sync", "--checkpoint=fast"];
       const from = ["-h", "127.0.0.1", "-p", String(port), "-U", "steward"];
-      await run(as([`${folder}/pg_basebackup`, "-D", `${dir}/standby`, ...copy, ...from]));
+      await execute(as([`${folder}/pg_basebackup`, "-D", `${dir}/standby`, ...copy, ...from]));
       const standbyPort = freePort();
       const standby = await start("standby", standbyPort);
       return { url: urlOf(standbyPort, name), stop: () => stop("standby", standby) };

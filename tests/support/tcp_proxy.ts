@@ -32,6 +32,11 @@ export class TcpProxy {
     return { proxy, url: url.href };
   }
 
+  /** Connections that were accepted while nothing is forwarded. */
+  get held(): number {
+    return this.#waiting.size;
+  }
+
   /** Forwards again: delivers what was held back and accepts new connections. */
   async pass(): Promise<void> {
     this.#isHolding = false;

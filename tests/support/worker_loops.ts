@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { documentOfRoutes } from "../../scripts/client/document.ts";
 import { generateClient } from "../../scripts/client/generate.ts";
+import { run, succeeds } from "./processes.ts";
 import { requestFront } from "./request_front.ts";
 import type { Actor, TestService } from "./setup.ts";
 import { afterAllFiles } from "./test_files.ts";
@@ -17,9 +18,9 @@ const REACHED_WITHIN_MS = 120_000;
 interface Language {
   name: string;
   /** Succeeds if the language can be used. */
-  check: string[];
+  check: [program: string, ...args: string[]];
   /** Makes the program in the folder. */
-  build?(folder: string): Promise<void>;
+  build?(folder: string): Promise<unknown>;
   command(folder: string): string[];
   /** Exit code after SIGTERM; default 0. */
   exitCode?: number;
@@ -34,28 +35,21 @@ const LANGUAGES: Language[] = [
   {
     name: "Go",
     check: ["go", "version"],
-    build: (folder) =>
+    build(folder) {
+      const output = join(folder, "go-example");
       // works without a C compiler, and in a checkout of another user
-      execute(
-        [
-          "env",
-          "CGO_ENABLED=0",
-          "go",
-          "build",
-          "-buildvcs=false",
-          "-o",
-          join(folder, "go-example"),
-          "./example",
-        ],
-        join(LOOPS, "go"),
-      ),
+      const args = ["CGO_ENABLED=0", "go", "build", "-buildvcs=false", "-o", output, "./example"];
+      return run("env", args, { cwd: join(LOOPS, "go") });
+    },
     command: (folder) => [join(folder, "go-example")],
   },
   {
     name: "Java",
     check: ["javac", "-version"],
     build: (folder) =>
-      execute(["sh", "-c", `javac -Xlint:all,-serial -Werror -d '${folder}' *.java`], join(LOOPS, "java")),
+      run("sh", ["-c", `javac -Xlint:all,-serial -Werror -d '${folder}' *.java`], {
+        cwd: join(LOOPS, "java"),
+      }),
     command: (folder) => ["java", "-XX:TieredStopAtLevel=1", "-cp", folder, "Example"],
     exitCode: 143, // the JVM always reports the signal
   },
@@ -87,21 +81,14 @@ const LANGUAGES: Language[] = [
   },
 ];
 
-async function execute([program = "", ...args]: string[], cwd?: string): Promise<void> {
-  const { success, stdout, stderr } = await new Deno.Command(program, { args, cwd, stdin: "null" }).output();
-  const text = new TextDecoder();
-  assert.ok(success, `${program} ${args.join(" ")}:\n${text.decode(stdout)}${text.decode(stderr)}`);
-}
-
-const isUsable = async ({ check }: Language): Promise<boolean> =>
-  await execute(check).then(() => true, () => false);
-
 const usable = new Map(
-  await Promise.all(LANGUAGES.map(async (language) => [language.name, await isUsable(language)] as const)),
+  await Promise.all(
+    LANGUAGES.map(async (language) => [language.name, await succeeds(...language.check)] as const),
+  ),
 );
 
 let folder: Promise<string> | undefined;
-const built = new Map<string, Promise<void>>();
+const built = new Map<string, Promise<unknown>>();
 
 /** Builds the program once for all tests of this process. @returns its command */
 async function commandOf(language: Language): Promise<string[]> {
@@ -200,6 +187,15 @@ class LoopUnderTest {
   logLines = async (id: string) =>
     (await this.actor.get(`/api/v1/jobs/${id}/executions/1/log?pageSize=100`)).body;
 
+  /** What counts against a job, and in how many seconds it is due. */
+  async counted(id: string): Promise<{ failures: number; lostLeases: number; dueIn: number }> {
+    const [row] = await this.t.steward.platform.sql<
+      { failures: number; lostLeases: number; dueIn: number }[]
+    >`
+      select failures, lost_leases, extract(epoch from due_at - now())::float8 as due_in from jobs where id = ${id}`;
+    return row ?? assert.fail();
+  }
+
   /** Waits until the job has the status. */
   reaches = (id: string, status: string) =>
     until(() => this.read(id), (job) => job.status === status, {
@@ -219,12 +215,12 @@ class LoopUnderTest {
 export function inEveryLanguage(
   t: TestService,
   behaviour: string,
-  run: (loop: LoopUnderTest) => Promise<void>,
+  behave: (loop: LoopUnderTest) => Promise<void>,
 ): void {
   let runs: Promise<Map<string, Promise<unknown>>> | undefined;
   const runIn = async (loop: LoopUnderTest): Promise<unknown> => {
     try {
-      await run(loop);
+      await behave(loop);
       return null;
     } catch (error) {
       return new Error(`${loop.language.name}: ${loop.output}`, { cause: error });

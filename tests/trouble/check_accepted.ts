@@ -1,6 +1,7 @@
-import type { Sql } from "../../infra/postgres/postgres.ts";
-import type { Accepted, Kind } from "./load.ts";
+import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
+import type { Sql } from "../../infra/postgres/postgres.ts";
+import type { Accepted, Kind, Load } from "./load.ts";
 import type { Call, System } from "./system.ts";
 
 /** Table, status column, final statuses of success and the column with the request's key, by kind of work. */
@@ -18,8 +19,9 @@ const TABLES: Record<Kind, { table: string; state: string; good: string[]; key: 
   report: { table: "report_executions", state: "status::text", good: ["3", "5"], key: null },
 };
 
-export interface Verdict {
-  accepted: number;
+const ENDS_WITHIN_MS = 120_000;
+
+interface Verdict {
   /** Accepted, but not in the database. */
   lost: string[];
   /** In the database, but not completed in time. */
@@ -32,16 +34,22 @@ export interface Verdict {
   drainedMs: number;
 }
 
-/** Reads the database until everything accepted is complete or `withinMs` have passed. */
-export async function checkAccepted(
+/**
+ * Reads the database until everything accepted is complete. Nothing may be lost, stuck or created twice, and no correct
+ * request refused.
+ * @param o.callsSince the number of calls of jobs before the load
+ * @param o.mayOverlap two attempts of a job may call at once
+ */
+export async function requireAccepted(
   system: System,
   sql: Sql,
-  accepted: Accepted[],
-  o: { withinMs: number; callsSince: number; mayOverlap?: boolean },
+  load: Pick<Load, "accepted" | "refused" | "givenUp">,
+  o: { callsSince?: number; mayOverlap?: boolean } = {},
 ): Promise<Verdict> {
+  const { accepted, refused, givenUp } = load;
   const since = performance.now();
   let open = await unfinished(sql, accepted);
-  while (open.length > 0 && performance.now() - since < o.withinMs) {
+  while (open.length > 0 && performance.now() - since < ENDS_WITHIN_MS) {
     await pause(250);
     open = await unfinished(sql, accepted);
   }
@@ -54,17 +62,22 @@ export async function checkAccepted(
   const absent = own.filter(({ key, isOutcomeUnknown }) =>
     !isOutcomeUnknown && !mails.has(`${key}@example.test`)
   );
-  return {
-    accepted: accepted.length,
+  const verdict = {
     lost: [...open.filter(({ state }) => state === null).map(nameOf), ...absent.map(nameOf)],
     stuck: open.filter(({ state }) => state !== null).map(nameOf),
     duplicated: [
       ...await createdTwice(sql, accepted),
-      ...(o.mayOverlap ? [] : overlapping(system.calls.slice(o.callsSince))),
+      ...(o.mayOverlap ? [] : overlapping(system.calls.slice(o.callsSince ?? 0))),
     ],
     duplicateMails: own.filter(({ key }) => (mails.get(`${key}@example.test`) ?? 0) > 1).length,
     drainedMs,
   };
+  const { lost, stuck, duplicated } = verdict;
+  assert.deepEqual(
+    { lost, stuck, duplicated, refused, givenUp },
+    { lost: [], stuck: [], duplicated: [], refused: [], givenUp: [] },
+  );
+  return verdict;
 }
 
 type Open = Accepted & { state: string | null };

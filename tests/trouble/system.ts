@@ -1,15 +1,14 @@
 import { join } from "node:path";
 import process from "node:process";
-import { startEmbeddedObjectStore } from "../../infra/embedded/objectstore/server.ts";
 import { freePort } from "../../infra/embedded/free_port.ts";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "../../infra/embedded/postgres.ts";
-import { type Receiver, startReceiver } from "../infra/mail/receiver.ts";
+import { startReceiver } from "../infra/mail/receiver.ts";
+import { startObjectStore } from "../support/object_store.ts";
 import { type ServiceProcess, startServiceProcess } from "../support/service_process.ts";
 import { TcpProxy } from "../support/tcp_proxy.ts";
 import { isAlive } from "../support/processes.ts";
 
 export const LEASE_SECONDS = 5;
-const STORE_KEYS = { accessKey: "trouble", secretKey: "trouble-secret", region: "us-east-1" };
 
 export interface Instance {
   /** Its URL; stays the same after restarts. */
@@ -31,27 +30,10 @@ export interface Call {
   ended: number | null;
 }
 
-/** Instances of the service and everything they depend on, each behind a proxy that can fail. */
-export interface System {
-  instances: Instance[];
-  databaseUrl: string;
-  mailbox: Receiver;
-  /** Requests of `steward.http-request` jobs to `target`, in the order of their start. */
-  calls: Call[];
-  /** A URL that answers after the milliseconds given in its query (`?ms=`). */
-  target: string;
-  store: TcpProxy;
-  mail: TcpProxy;
-  /** Postgres' data folder. */
-  postgresFolder: string;
-  /** Stops Postgres as a crash would. */
-  killPostgres(): Promise<void>;
-  /** Starts Postgres if it does not run, as a supervisor would. */
-  startPostgres(): Promise<void>;
-  stop(): Promise<void>;
-}
+export type System = Awaited<ReturnType<typeof startSystem>>;
 
 /**
+ * Starts instances of the service and everything they depend on, each behind a proxy that can fail.
  * @param o.postgresFolder Postgres' data folder; default: in the temporary folder of everything else
  * @param o.databaseUrl a database that the caller runs; default: the system starts Postgres
  * @param o.count how many instances, by default three
@@ -66,9 +48,9 @@ export async function startSystem(
     env?: Record<string, string>;
     root?: string;
   } = {},
-): Promise<System> {
+) {
   const folder = await Deno.makeTempDir({ prefix: "steward-trouble-" });
-  const store = await startEmbeddedObjectStore({ dir: join(folder, "objects"), port: 0, ...STORE_KEYS });
+  const { store, settings } = await startObjectStore(folder);
   const storeProxy = await TcpProxy.start({ hostname: "127.0.0.1", port: store.port });
   const mailbox = await startReceiver();
   const mailProxy = await TcpProxy.start({ hostname: "127.0.0.1", port: mailbox.port });
@@ -92,9 +74,8 @@ export async function startSystem(
       KV_PATH: join(folder, `kv-${crypto.randomUUID()}`),
       PORT: String(freePort()),
       PUBLIC_URL: `http://127.0.0.1:${publicPort}`,
+      ...settings,
       S3_ENDPOINT: `http://127.0.0.1:${storeProxy.port}`,
-      S3_ACCESS_KEY: STORE_KEYS.accessKey,
-      S3_SECRET_KEY: STORE_KEYS.secretKey,
       SMTP_URL: `smtp://127.0.0.1:${mailProxy.port}`,
       JOB_LEASE_SECONDS: String(LEASE_SECONDS),
       JOB_CONCURRENCY: "8",
@@ -123,16 +104,19 @@ export async function startSystem(
     instances,
     databaseUrl,
     mailbox,
+    /** Requests of `steward.http-request` jobs to `target`, in the order of their start. */
     calls,
+    /** A URL that answers after the milliseconds given in its query (`?ms=`). */
     target,
     store: storeProxy,
     mail: mailProxy,
-    postgresFolder,
+    /** Stops Postgres as a crash would. */
     async killPostgres() {
       const [pid] = (await Deno.readTextFile(join(postgresFolder, "postmaster.pid"))).split("\n");
       process.kill(Number(pid), "SIGQUIT"); // Postgres' immediate shutdown: it recovers at the next start
       await postgres?.stop();
     },
+    /** Starts Postgres if it does not run, as a supervisor would. */
     async startPostgres() {
       const pidFile = join(postgresFolder, "postmaster.pid");
       const [pid] = (await Deno.readTextFile(pidFile).catch(() => "")).split("\n");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { z } from "zod";
-import { runAttempt } from "../../../domain/jobs/engine/attempt.ts";
+import { runAttempt, SharedTimeouts } from "../../../domain/jobs/engine/attempt.ts";
 import type { AttemptLog } from "../../../domain/jobs/engine/attempt_log.ts";
 import { defineJob, type JobContext, JobTypes } from "../../../domain/jobs/job_type.ts";
 import type { Settlement } from "../../../domain/jobs/engine/settle.ts";
@@ -13,22 +13,10 @@ import {
 } from "../../../infra/objectstore/objectstore.ts";
 import { connectPostgres, type Sql } from "../../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
-import { NO_PLATFORM } from "../../support/job_context.ts";
+import { GivenClock } from "../../support/given_clock.ts";
+import { claimedJob, NO_PLATFORM } from "../../support/job_context.ts";
 
-const job = {
-  id: crypto.randomUUID(),
-  tenantId: null,
-  jobTypeName: "test.answer",
-  serializedArgs: "{}",
-  attempts: 1,
-  failures: 0,
-  maxRetries: 0,
-  createdBy: null,
-  traceId: null,
-  outageMs: null,
-  lostLeases: 0,
-  waitedMs: 0,
-};
+const job = claimedJob({ jobTypeName: "test.answer" });
 const takeWorker = () => Promise.resolve(null);
 const unused = {} as AttemptLog;
 
@@ -128,4 +116,28 @@ Deno.test("an old job that no instance has known for 15 minutes is dead-lettered
   await openLease(sql, "host", newId(), new Set(["jobs"]));
   assert.equal((await settleUnknown(16, platform)).next, "Scheduled");
   await sql.end();
+});
+
+Deno.test("calls of shared timers come at their times, those of the same time with one timer, and cancelled ones never", () => {
+  using clock = new GivenClock("setTimeout");
+  const timeouts = new SharedTimeouts();
+  const called: string[] = [];
+  const start = (ms: number, name: string) => timeouts.start(ms, () => called.push(name));
+  start(150, "long");
+  const cancel = start(40, "cancelled");
+  start(40, "first");
+  clock.tick(25);
+  start(40, "second");
+  cancel();
+  const seen = [14, 1, 24, 1, 84, 1].map((ms) => {
+    clock.tick(ms);
+    return called.join(" ");
+  });
+  assert.deepEqual(seen, ["", "first", "first", "first second", "first second", "first second long"]);
+});
+
+Deno.test("without waiting calls, no shared timer keeps the process alive", () => {
+  const timeouts = new SharedTimeouts();
+  const cancels = [1, 2, 3].map(() => timeouts.start(60_000, () => {})); // the test runner finds timers that are left
+  for (const cancel of cancels) cancel();
 });

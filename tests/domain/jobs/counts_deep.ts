@@ -1,7 +1,7 @@
 // Changes of job counts that commit while others are folded, each more than a batch takes.
 import assert from "node:assert/strict";
 import postgres from "postgres";
-import { foldCounts } from "../../../domain/jobs/statistics/fold_counts.ts";
+import { foldCounts, foldLagSeconds } from "../../../domain/jobs/statistics/fold_counts.ts";
 import { readJobStats } from "../../../domain/jobs/statistics/stats.ts";
 import { mainPool } from "../../../infra/postgres/postgres.ts";
 import { setup } from "../../support/setup.ts";
@@ -83,6 +83,39 @@ Deno.test("the changes of a transaction that commits after many folds are counte
   assert.ok(batches.every((n) => n === before + 3 + 2 * BACKLOG), `${batches}`);
   await later.commit();
   await assertAllFolded(before + 4 + 2 * BACKLOG);
+});
+
+Deno.test("a backlog of changes is folded in several batches, and sums are exact all the time", async () => {
+  const tenantId = await t.tenant();
+  const reach = { everything: false as const, tenantId };
+  await until(() => foldCounts(sql, { always: true }));
+  await sql`
+    insert into job_count_changes (tenant_id, status, type, priority, queue, job_type_name, n)
+    select ${tenantId}, 'Succeeded', 'Delayed', 2, 'q' || i % 7, 'test.backlog', 1 from generate_series(1, ${BACKLOG}) i`;
+  await sql`
+    insert into execution_count_changes (tenant_id, minute, n, duration_ms)
+    select ${tenantId}, date_trunc('minute', now()), 1, 10 from generate_series(1, ${BACKLOG})`;
+  await sql`update count_folds set folded_at = now() - interval '1 hour'`;
+  assert.ok(await foldLagSeconds(sql) >= 3_600);
+  const batches = new Set<number>();
+  let isFolded = false;
+  const folding = (async () => {
+    while (!await foldCounts(sql, { always: false }));
+    isFolded = true;
+  })();
+  while (!isFolded) {
+    const { succeededJobs, totalExecutions } = await readJobStats(sql, reach);
+    assert.deepEqual([succeededJobs, totalExecutions], [BACKLOG, BACKLOG]);
+    const [counter] = await sql`select n from execution_counts where scope = ${tenantId}`;
+    batches.add(counter?.n ?? 0);
+  }
+  await folding;
+  await until(() => foldCounts(sql, { always: true }));
+  const [counter] = await sql`select n, (select count(*) from job_count_changes) as jobs,
+    (select count(*) from execution_count_changes) as executions from execution_counts where scope = ${tenantId}`;
+  assert.deepEqual({ ...counter }, { n: BACKLOG, jobs: 0, executions: 0 });
+  assert.ok([...batches].every((n) => n === BACKLOG || n % 20_000 === 0), `${[...batches]}`);
+  assert.ok(await foldLagSeconds(sql) < 60);
 });
 
 /** Number of pages that a query reads. */

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
-import { foldCounts, foldLagSeconds } from "../../../domain/jobs/statistics/fold_counts.ts";
+import { foldCounts } from "../../../domain/jobs/statistics/fold_counts.ts";
 import { countJobs } from "../../../domain/jobs/lists/job_counts.ts";
 import { readJobStats } from "../../../domain/jobs/statistics/stats.ts";
 import { setup } from "../../support/setup.ts";
-import { until } from "../../support/until.ts";
 import { mainPool } from "../../../infra/postgres/postgres.ts";
 
 const t = await setup();
@@ -79,48 +78,6 @@ Deno.test("folding leaves no deltas and no empty counters", async () => {
   const [row] = await sql`select (select count(*) from job_count_deltas) as deltas,
     (select count(*) from job_counts where n <= 0) as empty`;
   assert.deepEqual({ ...row }, { deltas: 0, empty: 0 });
-});
-
-/** More than a batch takes. */
-const BACKLOG = 21_000;
-
-Deno.test("a backlog of changes is folded in several batches, and sums are exact all the time", async () => {
-  const tenantId = await t.tenant();
-  const reach = { everything: false as const, tenantId };
-  // A batch must hold no changes of other tenants, so no job may still be retried.
-  await until(async () => {
-    await sql`update jobs set status = 'Cancelled', completed_at = now() where status = 'Failed'`;
-    return (await sql`select from jobs where status not in ('Succeeded', 'DeadLettered', 'Cancelled')`)
-      .length === 0;
-  });
-  await until(() => foldCounts(sql, { always: true }));
-  await sql`
-    insert into job_count_changes (tenant_id, status, type, priority, queue, job_type_name, n)
-    select ${tenantId}, 'Succeeded', 'Delayed', 2, 'q' || i % 7, 'test.backlog', 1 from generate_series(1, ${BACKLOG}) i`;
-  await sql`
-    insert into execution_count_changes (tenant_id, minute, n, duration_ms)
-    select ${tenantId}, date_trunc('minute', now()), 1, 10 from generate_series(1, ${BACKLOG})`;
-  await sql`update count_folds set folded_at = now() - interval '1 hour'`;
-  assert.ok(await foldLagSeconds(sql) >= 3_600);
-  const batches = new Set<number>();
-  let isFolded = false;
-  const folding = (async () => {
-    while (!await foldCounts(sql, { always: false }));
-    isFolded = true;
-  })();
-  while (!isFolded) {
-    const { succeededJobs, totalExecutions } = await readJobStats(sql, reach);
-    assert.deepEqual([succeededJobs, totalExecutions], [BACKLOG, BACKLOG]);
-    const [counter] = await sql`select n from execution_counts where scope = ${tenantId}`;
-    batches.add(counter?.n ?? 0);
-  }
-  await folding;
-  await until(() => foldCounts(sql, { always: true }));
-  const [counter] = await sql`select n, (select count(*) from job_count_changes) as jobs,
-    (select count(*) from execution_count_changes) as executions from execution_counts where scope = ${tenantId}`;
-  assert.deepEqual({ ...counter }, { n: BACKLOG, jobs: 0, executions: 0 });
-  assert.ok([...batches].every((n) => n === BACKLOG || n % 20_000 === 0), `${[...batches]}`);
-  assert.ok(await foldLagSeconds(sql) < 60);
 });
 
 Deno.test("after a restore into a new server, whose transactions are counted from 1, all changes are counted", async () => {

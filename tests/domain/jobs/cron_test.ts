@@ -16,16 +16,12 @@ function runs(cron: string, zone: string, from: string, count: number): string[]
 /** In each line: what holds, a cron expression, its zone, a time, and the runs after it. */
 const CASES = `
   a skipped time runs at the first instant after the gap | 30 1 * * * | Europe/Lisbon | 2026-03-28T12:00Z | 2026-03-29T01:00Z 2026-03-30T00:30Z
-  a skipped time in Berlin runs at the first instant after the gap | 30 2 * * * | Europe/Berlin | 2026-03-28T12:00Z | 2026-03-29T01:00Z 2026-03-30T00:30Z
-  a skipped time in New York runs at the first instant after the gap | 0 2 * * * | America/New_York | 2026-03-07T12:00Z | 2026-03-08T07:00Z 2026-03-09T06:00Z
   a time skipped at midnight runs at the first instant after the gap | 15 0 * * * | America/Sao_Paulo | 2018-11-03T12:00Z | 2018-11-04T03:00Z 2018-11-05T02:15Z
   a time in a gap of half an hour runs at the first instant after it | 15 2 * * * | Australia/Lord_Howe | 2026-10-03T00:00Z | 2026-10-03T15:30Z 2026-10-04T15:15Z
   a time on a skipped day runs at the first instant after that day | 0 12 30 12 * | Pacific/Apia | 2011-12-28T12:00Z | 2011-12-30T10:00Z 2012-12-29T22:00Z
   several skipped times lead to one run | */15 2 * * * | Europe/Berlin | 2026-03-28T12:00Z | 2026-03-29T01:00Z 2026-03-30T00:00Z 2026-03-30T00:15Z
   a skipped time and a time at the end of the gap lead to one run | 0 2,3 * * * | Europe/Berlin | 2026-03-28T12:00Z | 2026-03-29T01:00Z 2026-03-30T00:00Z 2026-03-30T01:00Z
   a repeated time runs once, the first time | 30 2 * * * | Europe/Berlin | 2026-10-24T12:00Z | 2026-10-25T00:30Z 2026-10-26T01:30Z
-  a repeated time in Lisbon runs once | 30 1 * * * | Europe/Lisbon | 2026-10-24T12:00Z | 2026-10-25T00:30Z 2026-10-26T01:30Z
-  a repeated time in New York runs once | 30 1 * * * | America/New_York | 2026-10-31T12:00Z | 2026-11-01T05:30Z 2026-11-02T06:30Z
   a time in a repeated half hour runs once | 45 1 * * * | Australia/Lord_Howe | 2026-04-03T16:00Z | 2026-04-04T14:45Z 2026-04-05T15:15Z
   each of several repeated times runs once | */30 2 * * * | Europe/Berlin | 2026-10-24T12:00Z | 2026-10-25T00:00Z 2026-10-25T00:30Z 2026-10-26T01:00Z
   every half hour is every half hour, also in a repeated hour | */30 * * * * | Europe/Berlin | 2026-10-25T00:10Z | 2026-10-25T00:30Z 2026-10-25T01:00Z 2026-10-25T01:30Z 2026-10-25T02:00Z

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import type { EndedAttempt } from "../../../domain/jobs/ended_attempt.ts";
 import { FailureLog } from "../../../domain/jobs/instance/engine.ts";
 import { recoverLostJobs } from "../../../domain/jobs/engine/lease.ts";
 import { newId } from "../../../domain/shared/ids.ts";
 import { createLog } from "../../../infra/log.ts";
+import { endedAttempt } from "../../support/job_context.ts";
 import { setupShared } from "../../support/setup.ts";
 
 const t = await setupShared();
@@ -60,17 +60,7 @@ Deno.test("a succeeded job writes no line; a job dead-lettered with its worker w
 Deno.test("of thousands of failures in a second, 20 of each kind are logged and the others are counted", () => {
   const lines: { level: string; message: string; jobId?: string; count?: number }[] = [];
   const failures = new FailureLog(createLog("debug", (line) => lines.push(JSON.parse(line))));
-  const attempt: EndedAttempt = {
-    jobId: newId(),
-    jobTypeName: "steward.fail",
-    tenantId: null,
-    attempt: 1,
-    traceId: null,
-    outcome: "Failed",
-    error: "no",
-    waitedMs: 0,
-    durationMs: 0,
-  };
+  const attempt = endedAttempt({ jobTypeName: "steward.fail", outcome: "Failed", error: "no" });
   for (let n = 0; n < 5; n++) failures.write(Array.from({ length: 500 }, () => attempt));
   failures.write([{ ...attempt, outcome: "DeadLettered" }, { ...attempt, outcome: "Postponed" }]);
   assert.equal(lines.length, 21);

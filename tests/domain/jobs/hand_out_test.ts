@@ -6,23 +6,10 @@ const lane = (name: string, depth: number) => ({ lane: name, depth });
 const counts = (slots: { taker: unknown }[], takers: unknown[]) =>
   takers.map((taker) => slots.filter((slot) => slot.taker === taker).length);
 
-Deno.test("few jobs are spread over the takers, the longest waiting first; no taker gets more than it asks for", () => {
-  const takers = [{ max: 50 }, { max: 50 }, { max: 1 }];
-  assert.deepEqual(counts(handOut([lane("a", 4)], () => takers, 1_000), takers), [2, 1, 1]);
-  assert.deepEqual(counts(handOut([lane("a", 20)], () => takers, 1_000), takers), [10, 9, 1]);
-});
-
 Deno.test("lanes take turns, so that a long one does not delay a short one", () => {
   const taker = { max: 4 };
   const slots = handOut([lane("long", 1_000), lane("short", 1)], () => [taker], 1_000);
   assert.deepEqual(slots.map(({ lane, n }) => `${lane} ${n}`), ["long 1", "short 1", "long 2", "long 3"]);
-});
-
-Deno.test("lanes of a limited type share its room, and a full type leaves jobs to others", () => {
-  const room = { left: 2 };
-  const taker = { max: 10 };
-  const lanes = [{ ...lane("a", 5), room }, { ...lane("b", 5), room }, lane("c", 1)];
-  assert.deepEqual(handOut(lanes, () => [taker], 1_000).map(({ lane }) => lane), ["a", "b", "c"]);
 });
 
 Deno.test("whatever the lanes and takers, each job has one taker, and nothing is left that a taker could have", () => {

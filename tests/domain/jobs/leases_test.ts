@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
+import { openLease } from "../../../domain/jobs/engine/lease.ts";
 import { LeaseKeeper } from "../../../domain/jobs/engine/lease_keeper.ts";
 import { PushLease } from "../../../domain/jobs/engine/push.ts";
+import { JobTypes } from "../../../domain/jobs/job_type.ts";
+import { pauseWork, resumeWork } from "../../../domain/jobs/limits/pauses.ts";
+import { operator } from "../../../domain/jobs/reach.ts";
 import { RemoteWorkers } from "../../../domain/jobs/remote/remote_workers.ts";
 import { newId } from "../../../domain/shared/ids.ts";
 import { createLog } from "../../../infra/log.ts";
@@ -51,6 +55,23 @@ Deno.test("a lease that was lost before it was at risk is replaced, and jobs sta
   assert.deepEqual(events, REPLACED);
   assert.ok(keeper.isSafe && keeper.id !== lost);
   await keeper.close();
+});
+
+Deno.test("a lease that is opened while a pause is written waits for it, so that the new worker reads the pause", async () => {
+  const parts = { ...t.steward.platform, jobTypes: new JobTypes() };
+  const target = { kind: "queue", name: "during" } as const;
+  let opening: Promise<string> | undefined;
+  await transact(sql, async (tx) => {
+    await pauseWork({ ...parts, sql: tx }, operator(), target, null);
+    opening = openLease(sql, "late");
+    const waiting = () =>
+      sql`select from pg_stat_activity
+        where wait_event_type = 'Lock' and datname = current_database() and query like '%insert into job_workers%'`;
+    await until(waiting, ({ length }) => length > 0);
+  });
+  const id = await opening;
+  assert.equal((await sql`select from job_workers where id = ${id ?? null}`).length, 1);
+  await resumeWork(parts, operator(), target);
 });
 
 /** A running attempt, as its worker has claimed it. @returns the id of the job */

@@ -7,7 +7,7 @@ const ROWS = 1_000;
 const t = await setup({ MAINTENANCE_BATCH: "50", MAINTENANCE_BUDGET_MS: "10" });
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
-const { userId, tenantId } = t.systemAdmin;
+const { userId } = t.systemAdmin;
 const operator = await t.actor({ role: "SystemAdmin", global: true });
 
 interface Run {
@@ -57,37 +57,6 @@ Deno.test("a backlog of sign-ins is pruned in several runs; each kind of row has
   assert.ok(postponed >= 2, `${postponed} runs stopped with rows left`);
   assert.deepEqual([await count("password_resets"), await count("oidc_flows")], [kept.count, 0]);
   assert.equal(await lagOf("steward.prune-sign-in"), 0);
-});
-
-Deno.test("a backlog of old events is deleted", async () => {
-  await sql`insert into events (id, tenant_id, type, data)
-    select ('00000001-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, ${tenantId}, 'old.one', '{}'
-    from generate_series(1, ${ROWS}) n`;
-  const { output, postponed } = await run("events.upkeep");
-  assert.ok(output.prunedEvents! >= ROWS && postponed >= 1, JSON.stringify({ output, postponed }));
-  const [left] = await sql`select from events where type = 'old.one'`;
-  assert.equal(left, undefined);
-});
-
-Deno.test("shards of counts of notifications are merged without changing a sum", async () => {
-  await sql`insert into notification_counts (tenant_key, day, channel, status, shard, count)
-    select ${tenantId}, current_date - 2 - (n / 10), 'Email', 'Sent', 1 + n % 10, 3 from generate_series(0, ${
-    ROWS - 1
-  }) n`;
-  const { output } = await run("notifications.sweep");
-  assert.equal(output.foldedDays, ROWS);
-  const [sum] = await sql<{ rows: number; count: number }[]>`
-    select count(*)::int as rows, sum(count)::int as count from notification_counts where tenant_key = ${tenantId}`;
-  assert.deepEqual({ ...sum }, { rows: ROWS / 10, count: ROWS * 3 });
-});
-
-Deno.test("a backlog of old messages is deleted", async () => {
-  await sql`insert into notifications (id, tenant_id, channel, status, priority, recipient_count, subject, text_body, created_at, updated_at)
-    select ('00000002-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, ${tenantId}, 'Email', 'Sent', 'Normal', 1, 's',
-      't', now() - interval '2 years', now() - interval '2 years' from generate_series(1, ${ROWS}) n`;
-  const { output, postponed } = await run("notifications.retention");
-  assert.ok(postponed >= 1);
-  assert.ok(output.messagesDeleted! >= ROWS, JSON.stringify(output));
 });
 
 Deno.test("a pass that cannot finish shows its lag, and goes on where it stopped", async () => {

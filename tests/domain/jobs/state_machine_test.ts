@@ -4,6 +4,7 @@ import { type ClaimedJob, claimFromLanes, promoteDueJobs } from "../../../domain
 import { releaseContinuations } from "../../../domain/jobs/continuations.ts";
 import { JOB_STATUSES } from "../../../domain/jobs/job_row.ts";
 import { PermanentJobFailure } from "../../../domain/jobs/job_type.ts";
+import { operator } from "../../../domain/jobs/reach.ts";
 import { recoverLostJobs } from "../../../domain/jobs/engine/lease.ts";
 import { requestCancel } from "../../../domain/jobs/control/request_cancel.ts";
 import {
@@ -16,27 +17,14 @@ import {
 import { Problem } from "../../../domain/problems/problem.ts";
 import { newId } from "../../../domain/shared/ids.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
+import { claimedJob } from "../../support/job_context.ts";
 import { setupShared } from "../../support/setup.ts";
 
 const t = await setupShared({ JOB_CONCURRENCY: "0" });
 const { platform } = t.steward;
 const { sql } = platform;
 const tenantId = await t.tenant();
-const caller = {
-  userId: newId(),
-  sessionId: newId(),
-  apiKeyId: null,
-  serviceAccount: null,
-  clientId: null,
-  actedBy: null,
-  boundTo: null,
-  proof: null,
-  tokenTenantId: tenantId,
-  tenantId,
-  permissions: new Set<string>(),
-  traceId: "0".repeat(32),
-  ip: null,
-};
+const caller = operator(tenantId);
 
 /** The diagram of the README: the resulting state of each action in each state. */
 const readme = await Deno.readTextFile(new URL("../../../domain/jobs/README.md", import.meta.url));
@@ -91,20 +79,7 @@ async function subjectIn(status: string): Promise<Subject> {
       max_retries, parent_job_id, worker_id, started_at)
     values (${id}, ${tenantId}, 'steward.echo', '{}', 'Continuation', ${status}, 2, 'default', ${lane},
       now() - interval '1 minute', 1, 3, ${parentId}, ${status === "Processing" ? workerId : null}, now())`;
-  const job: ClaimedJob = {
-    id,
-    tenantId,
-    jobTypeName: "steward.echo",
-    serializedArgs: "{}",
-    attempts: 1,
-    failures: 0,
-    maxRetries: 3,
-    createdBy: null,
-    traceId: null,
-    outageMs: null,
-    lostLeases: 0,
-    waitedMs: 0,
-  };
+  const job = claimedJob({ id, tenantId, jobTypeName: "steward.echo", maxRetries: 3 });
   return { job, parentId, workerId, lane };
 }
 

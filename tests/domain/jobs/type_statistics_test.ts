@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { AttemptOutcome, EndedAttempt } from "../../../domain/jobs/ended_attempt.ts";
+import type { AttemptOutcome } from "../../../domain/jobs/ended_attempt.ts";
 import { AttemptMetrics } from "../../../domain/jobs/instance/engine.ts";
 import { countTime, quantilesOf, type TimeBuckets } from "../../../domain/jobs/statistics/time_buckets.ts";
 import {
@@ -10,6 +10,7 @@ import {
 import { newId } from "../../../domain/shared/ids.ts";
 import { Metrics } from "../../../domain/shared/metrics.ts";
 import { createLog } from "../../../infra/log.ts";
+import { endedAttempt } from "../../support/job_context.ts";
 import { setupShared } from "../../support/setup.ts";
 
 const t = await setupShared({ JOB_CONCURRENCY: "0" });
@@ -41,17 +42,8 @@ Deno.test("instances write their own statistics, repeated writes change nothing,
   const clock = { now: () => new Date(now) };
   const instances = [1, 2].map(() => new TypeStatistics({ sql, clock, log: createLog("off") }));
   const tenantId = newId();
-  const attempt = (outcome: AttemptOutcome, ms: number): EndedAttempt => ({
-    jobId: newId(),
-    jobTypeName: "test.figures",
-    tenantId,
-    attempt: 1,
-    traceId: null,
-    outcome,
-    error: null,
-    waitedMs: 10 * ms,
-    durationMs: ms,
-  });
+  const attempt = (outcome: AttemptOutcome, ms: number) =>
+    endedAttempt({ jobTypeName: "test.figures", tenantId, outcome, waitedMs: 10 * ms, durationMs: ms });
   const read = async (window: "hour" | "day", reach: Parameters<typeof readJobTypeStats>[1] = everything) => {
     await sql`insert into job_count_deltas values (${tenantId}, 'Succeeded', 'Delayed', 2, 'default', 'test.figures', 1)`;
     return await readJobTypeStats({ sql, clock, jobTypes }, reach, "test.figures", { window });
@@ -102,19 +94,8 @@ Deno.test("statistics that no window shows are deleted", async () => {
 Deno.test("metrics have a label for each type of the service and for the first hundred declared types", () => {
   const metrics = new Metrics();
   const attempts = new AttemptMetrics(metrics, jobTypes);
-  const ended = Array.from({ length: 150 }, (_, n) => `declared.type-${n}`).concat("steward.echo").map((
-    jobTypeName,
-  ) => ({
-    jobId: newId(),
-    jobTypeName,
-    tenantId: null,
-    attempt: 1,
-    traceId: null,
-    outcome: "Succeeded" as const,
-    error: null,
-    waitedMs: 20,
-    durationMs: 20,
-  }));
+  const names = Array.from({ length: 150 }, (_, n) => `declared.type-${n}`).concat("steward.echo");
+  const ended = names.map((jobTypeName) => endedAttempt({ jobTypeName, outcome: "Succeeded" }));
   attempts.count(ended);
   attempts.count(ended);
   metrics.stop();

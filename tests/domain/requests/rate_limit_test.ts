@@ -35,13 +35,6 @@ Deno.test("a request that counts as more than are left is taken, and they refill
   assert.equal(limit.take("a").retryAfterSeconds, null);
 });
 
-Deno.test("each key has its own quota", () => {
-  const limit = new RateLimit(1, () => 0);
-  assert.equal(limit.take("a").retryAfterSeconds, null);
-  assert.equal(limit.take("b").retryAfterSeconds, null);
-  assert.equal(limit.take("a").retryAfterSeconds, 60);
-});
-
 Deno.test("memory is bounded: full quotas are removed as new keys arrive, and the number of keys has a limit", () => {
   let now = 0;
   const limit = new RateLimit(60, () => now);

@@ -9,17 +9,6 @@ export interface Received {
   raw: string;
 }
 
-export interface Receiver {
-  url: string;
-  port: number;
-  received: Received[];
-  /** Connections accepted so far. */
-  connections: number;
-  /** Drops every connection without an answer. */
-  cut(): void;
-  [Symbol.asyncDispose](): Promise<void>;
-}
-
 /** An error with the SMTP code that the server answers with. */
 export function answer(responseCode: number, text: string): Error {
   return Object.assign(new Error(text), { responseCode });
@@ -29,7 +18,7 @@ export function answer(responseCode: number, text: string): Error {
  * A real SMTP server on a free port of loopback. By default it accepts everything except recipients named
  * `code450@…`, which it rejects with that code; `options` are smtp-server's own.
  */
-export async function startReceiver(options: SMTPServerOptions = {}): Promise<Receiver> {
+export async function startReceiver(options: SMTPServerOptions = {}) {
   const received: Received[] = [];
   const server = new SMTPServer({
     authOptional: true,
@@ -67,11 +56,13 @@ export async function startReceiver(options: SMTPServerOptions = {}): Promise<Re
   listener.on("connection", (socket: Socket) => sockets.add(socket));
   await listening;
   const { port } = listener.address() as AddressInfo;
-  const receiver: Receiver = {
+  const receiver = {
     url: `smtp://127.0.0.1:${port}`,
     port,
     received,
+    /** Connections accepted so far. */
     connections: 0,
+    /** Drops every connection without an answer. */
     cut: () => sockets.forEach((socket) => socket.destroy()),
     [Symbol.asyncDispose]: () => new Promise<void>((resolve) => server.close(resolve)),
   };

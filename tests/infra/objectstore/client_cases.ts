@@ -172,6 +172,15 @@ test("a signed upload accepts exactly the signed size and type", async ({ store 
 
 test("a signed download is saved under its name and never displayed", async ({ store }) => {
   await store.write("down", streamOf(pattern(9)), { contentType: "text/html" });
+  for (const key of ["staging/x-_~.y", "ü b+c%25/d'(e)!*", "日本/語", "what?#now"]) {
+    const { url, requiredHeaders } = store.signUpload(key, { ...PLAIN, ...MINUTE, sizeBytes: 3 });
+    assert.equal((await send(url, requiredHeaders, "abc")).status, 200, key);
+    for (const fileName of ["a b+c.txt", "Ü '()*~!.pdf", "日本.csv"]) {
+      const signed = store.signDownload(key, { fileName, ...MINUTE }).url;
+      assert.ok(!new URL(signed).search.includes("+"), "a space is never written as +");
+      assert.equal(await (await fetch(signed)).text(), "abc", key);
+    }
+  }
   const got = await fetch(store.signDownload("down", { fileName: 'Bericht "Ü" 100%.pdf', ...MINUTE }).url);
   assert.deepEqual(await got.bytes(), pattern(9));
   assert.equal(got.headers.get("content-type"), "application/octet-stream");

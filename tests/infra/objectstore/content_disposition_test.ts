@@ -19,29 +19,19 @@ const anyName = fc.oneof(
   }),
 );
 
-Deno.test("for every name, the header is printable ASCII in the expected form and length", () => {
-  fc.assert(
-    fc.property(anyName, (name) => {
-      const header = attachment(name);
-      assert.match(header, /^[\x20-\x7e]+$/);
-      assert.match(header, FORM);
-      assert.ok(header.length < 1200, `found ${header.length} characters`);
-      new Headers({ "content-disposition": header });
-    }),
-    { numRuns: 500 },
-  );
-});
-
-Deno.test("for every name, the saved name has no path, control character or reordering mark and is not empty", () => {
-  fc.assert(
-    fc.property(anyName, (name) => {
-      const saved = savedAs(attachment(name));
-      assert.doesNotMatch(saved, /[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029/\\]/u);
-      assert.doesNotMatch(saved, /^[. ]*$|[. ]$/);
-      assert.ok(new TextEncoder().encode(saved).length <= 255);
-    }),
-    { numRuns: 500 },
-  );
+Deno.test("for every name, the header is printable ASCII in the expected form, and the saved name has no path, control character or reordering mark", () => {
+  const isSafe = (name: string) => {
+    const header = attachment(name);
+    assert.match(header, /^[\x20-\x7e]+$/);
+    assert.match(header, FORM);
+    assert.ok(header.length < 1200, `found ${header.length} characters`);
+    new Headers({ "content-disposition": header });
+    const saved = savedAs(header);
+    assert.doesNotMatch(saved, /[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029/\\]/u);
+    assert.doesNotMatch(saved, /^[. ]*$|[. ]$/);
+    assert.ok(new TextEncoder().encode(saved).length <= 255);
+  };
+  fc.assert(fc.property(anyName, isSafe), { numRuns: 500 });
 });
 
 Deno.test("ordinary names are kept exactly", () => {

@@ -50,7 +50,7 @@ Deno.test("every key is a separate object, whatever characters it has", async ()
         assert.equal(again && await outcome(again), "404 NoSuchKey");
       }
     }),
-    { numRuns: 8 },
+    { numRuns: 4 },
   );
   const entries = [...Deno.readDirSync(test.dir)].map(({ name }) => name).sort();
   assert.deepEqual(entries, ["buckets", "incoming", "lock"], "nothing else is in the store's directory");
@@ -129,7 +129,7 @@ Deno.test("pages of any size give the same list as a simple model", async () => 
       assert.deepEqual(listed, [...expected]);
       await Promise.all(names.map((key) => test.lite.deleteObject(key)));
     }),
-    { numRuns: 8 },
+    { numRuns: 5 },
   );
 });
 

@@ -30,7 +30,7 @@ const NOT_SIGNED = "403 SignatureDoesNotMatch";
 const MALFORMED = "403 AuthorizationQueryParametersError";
 const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1000);
 
-Deno.test("a presigned URL of another library is accepted from its date on until it expires, with its secret, key id, region and service only", async () => {
+Deno.test("a presigned URL of another library is accepted from its date on until it expires, with its secret, signed headers, key id, region and service only", async () => {
   assert.equal(await get(await test.lite.presignedGetObject("folder/object")), "200");
   const urls: [change: Parameters<typeof presign>[1], expected: string, reason?: RegExp][] = [
     [{}, "200"],
@@ -43,6 +43,7 @@ Deno.test("a presigned URL of another library is accepted from its date on until
       expires,
     ): [object, string] => [{ expires }, MALFORMED]),
     [{ secretAccessKey: "other" }, NOT_SIGNED],
+    [{ headers: { "x-amz-meta-a": "1" } }, NOT_SIGNED],
     [{ accessKeyId: "other" }, "403 InvalidAccessKeyId"],
     [{ region: "us-east-1" }, MALFORMED],
     [{ service: "sts" }, MALFORMED],
@@ -95,21 +96,6 @@ Deno.test("a presigned URL with a missing or repeated parameter is malformed", a
     target.searchParams.set(`X-Amz-${name}`, value);
     assert.equal(await get(target.href), MALFORMED, name);
   }
-});
-
-Deno.test("a signed header must be sent with the signed value", async () => {
-  const signed = await presign(test.url("headers"), {
-    method: "PUT",
-    headers: { "content-type": "a/b", "content-length": "3" },
-  });
-  const put = async (headers: HeadersInit, body = "abc") =>
-    await get(signed, { method: "PUT", headers, body });
-  assert.equal(await put({ "content-type": "a/c" }), NOT_SIGNED);
-  assert.equal(await put({}), NOT_SIGNED);
-  assert.equal(await put({ "content-type": "a/b" }, "abcd"), NOT_SIGNED);
-  assert.equal(await put({ "content-type": "a/b" }), "200");
-  const meta = await presign(url, { headers: { "x-amz-meta-a": "1" } });
-  assert.equal(await get(meta), NOT_SIGNED);
 });
 
 Deno.test("a chunked body does not bypass a signed length, and a URL signed for another host is rejected", async () => {

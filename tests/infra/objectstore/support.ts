@@ -1,30 +1,14 @@
 import { S3Client } from "@bradenmacdonald/s3-lite-client";
 import { AwsClient, AwsV4Signer } from "aws4fetch";
 import { request as httpRequest } from "node:http";
-import {
-  type EmbeddedObjectStore,
-  startEmbeddedObjectStore,
-} from "../../../infra/embedded/objectstore/server.ts";
-import { connectObjectStore, type ObjectStore } from "../../../infra/objectstore/objectstore.ts";
+import { startEmbeddedObjectStore } from "../../../infra/embedded/objectstore/server.ts";
+import { connectObjectStore } from "../../../infra/objectstore/objectstore.ts";
 
 export const CREDENTIALS = { accessKey: "test/key-id", secretKey: "test+secret/key", region: "eu-test-1" };
 export const BUCKET = "first-bucket";
 
-export interface TestStore {
-  dir: string;
-  server: EmbeddedObjectStore;
-  /** The client under test. */
-  store: ObjectStore;
-  /** Two clients of other libraries. */
-  lite: S3Client;
-  aws: AwsClient;
-  /** URL of an object, path-style. */
-  url(key: string, query?: Record<string, string>): string;
-  stop(): Promise<void>;
-}
-
 /** Starts a store with one empty bucket. */
-export async function startTestStore(o: { corsOrigins?: string[] } = {}): Promise<TestStore> {
+export async function startTestStore(o: { corsOrigins?: string[] } = {}) {
   const dir = await Deno.makeTempDir({ prefix: "objectstore-" });
   const server = await startEmbeddedObjectStore({ dir, port: 0, ...CREDENTIALS, ...o });
   const store = connectObjectStore(configOf(server.endpoint));
@@ -32,10 +16,13 @@ export async function startTestStore(o: { corsOrigins?: string[] } = {}): Promis
   return {
     dir,
     server,
+    /** The client under test. */
     store,
+    /** Two clients of other libraries. */
     lite: new S3Client({ endPoint: server.endpoint, bucket: BUCKET, ...CREDENTIALS }),
     aws: new AwsClient({ ...awsCredentials(), service: "s3", retries: 0 }),
-    url: (key, query = {}) => objectUrl(server.endpoint, key, query),
+    /** URL of an object, path-style. */
+    url: (key: string, query: Record<string, string> = {}) => objectUrl(server.endpoint, key, query),
     async stop() {
       await server.stop();
       await Deno.remove(dir, { recursive: true });

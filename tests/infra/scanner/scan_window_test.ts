@@ -13,13 +13,6 @@ function pieces(content: Uint8Array, chunkBytes: number): Uint8Array[] {
   return examined;
 }
 
-Deno.test("content up to one window is one piece", () => {
-  for (const length of [0, 1, 15, 16]) {
-    const content = Uint8Array.from({ length }, (_, i) => i + 1);
-    assert.deepEqual(pieces(content, 4), [content]);
-  }
-});
-
 Deno.test("longer content: every run of bytes up to the overlap is scanned, and every piece begins with the head", () => {
   fc.assert(
     fc.property(
@@ -40,12 +33,5 @@ Deno.test("longer content: every run of bytes up to the overlap is scanned, and 
         }
       },
     ),
-  );
-});
-
-Deno.test("window sizes without space for new bytes are refused", () => {
-  assert.throws(
-    () => new ScanWindow({ window: 8, overlap: 5, head: 3 }, () => {}),
-    /must be less than window 8/,
   );
 });

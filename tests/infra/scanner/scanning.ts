@@ -25,7 +25,7 @@ export async function rulesFolder(files: Record<string, string>): Promise<URL> {
 
 /** A scanner with these rule files, which closes at the end of its block. */
 export const yaraWith = async (files: Record<string, string>, o: YaraOptions = {}) =>
-  closing(yaraScanner({ ...o, rulesFolder: await rulesFolder(files) }));
+  closing(yaraScanner({ threads: 1, ...o, rulesFolder: await rulesFolder(files) }));
 
 export async function unavailable(work: Promise<unknown>, message: RegExp): Promise<void> {
   await assert.rejects(work, (error) => {

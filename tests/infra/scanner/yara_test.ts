@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
-import { Buffer } from "node:buffer";
 import { ARCHIVE_LIMITS, Budget } from "../../../infra/scanner/archives/budget.ts";
 import { yaraScanner } from "../../../infra/scanner/yara.ts";
 import { eicar, noise, stallAfter, streamOf } from "../../support/content.ts";
-import { gzip, pdf, tar, withGzipName, zip } from "../../support/samples.ts";
+import { gzip, join, pdf, tar, withGzipName, zip } from "../../support/samples.ts";
 import { blanks, bombs, nested } from "./bombs.ts";
 import { CLEAN, closing, encode, rulesFolder, scanBy, unavailable, yaraWith } from "./scanning.ts";
 
@@ -12,7 +11,6 @@ const builtIn = yaraScanner();
 Deno.test.afterAll(() => builtIn.close());
 const scan = scanBy(builtIn);
 const infected = { verdict: "Infected", signatureName: "Eicar_Test_File" };
-const join = (...parts: Uint8Array[]) => new Uint8Array(Buffer.concat(parts));
 
 Deno.test("the built-in rules find the EICAR test file by its definition, and nothing else", async () => {
   const found = [eicar(), join(eicar(), encode("\r\n")), join(eicar(), encode(" ".repeat(60)))];
@@ -153,7 +151,7 @@ Deno.test("rules of several files work together, private ones give no verdict; t
   for (const [name, time] of [["a.yar", 1_600_000_000], ["b.yara", 1_700_000_000]] as const) {
     await Deno.utime(new URL(name, folder), time, time);
   }
-  await using yara = closing(yaraScanner({ rulesFolder: folder }));
+  await using yara = closing(yaraScanner({ rulesFolder: folder, threads: 1 }));
   const status = await yara.scanner.status();
   assert.match(status.engine, /^YARA-X \d+\.\d+\.\d+$/);
   assert.match(status.databaseVersion ?? "", /^[0-9a-f]{12}$/);

@@ -1,21 +1,15 @@
 // Runs the examples of tests of a product.
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { succeeds } from "../../support/processes.ts";
+import { run, succeeds } from "../../support/processes.ts";
 
 const ROOT = join(import.meta.dirname ?? ".", "..", "..", "..");
 const EXAMPLES = join(ROOT, "scripts", "testing", "examples");
 const hasNpm = await succeeds("npm", "view", "vitest@5.1.2", "version");
 const hasPython = hasNpm && await succeeds("python3", "--version");
 
-async function run(cwd: string, program: string, ...args: string[]): Promise<string> {
-  const env = { STEWARD: ROOT, NO_COLOR: "1" };
-  const { success, stdout, stderr } = await new Deno.Command(program, { args, cwd, env, stdin: "null" })
-    .output();
-  const output = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
-  assert.ok(success, `${program} ${args.join(" ")} failed:\n${output}`);
-  return output;
-}
+const runIn = (cwd: string, program: string, ...args: string[]) =>
+  run(program, args, { cwd, env: { STEWARD: ROOT, NO_COLOR: "1" } });
 
 async function onCopyOf(example: string, work: (folder: string) => Promise<void>): Promise<void> {
   const folder = await Deno.makeTempDir({ prefix: "steward-example-" });
@@ -34,7 +28,7 @@ Deno.test("the example of a product's test runs in Deno, set up as its README sa
     const readme = await Deno.readTextFile(join(folder, "README.md"));
     const config = /<<END\n(.*?)END\n/s.exec(readme)?.[1]?.replace("$STEWARD", ROOT) ?? "";
     await Deno.writeTextFile(join(folder, "deno.json"), config);
-    assert.match(await run(folder, Deno.execPath(), "test", "-A", "--no-check"), /1 passed/);
+    assert.match(await runIn(folder, Deno.execPath(), "test", "-A", "--no-check"), /1 passed/);
   }));
 
 Deno.test({
@@ -43,8 +37,8 @@ Deno.test({
   ignore: !hasNpm,
   fn: () =>
     onCopyOf("node", async (folder) => {
-      await run(folder, "npm", "install");
-      assert.match(await run(folder, "npm", "test"), /1 passed/);
+      await runIn(folder, "npm", "install");
+      assert.match(await runIn(folder, "npm", "test"), /1 passed/);
     }),
 });
 
@@ -53,6 +47,6 @@ Deno.test({
   ignore: !hasPython,
   fn: () =>
     onCopyOf("python", async (folder) => {
-      assert.match(await run(folder, "python3", "-m", "unittest"), /OK/);
+      assert.match(await runIn(folder, "python3", "-m", "unittest"), /OK/);
     }),
 });

@@ -23,10 +23,7 @@ inEveryLanguage(t, "SIGTERM lets running jobs end in the grace time and releases
   assert.equal((await loop.read(short)).status, "Succeeded");
   const { status, attempts } = await loop.read(long);
   assert.equal(status, "Enqueued", loop.output);
-  const [{ failures, lostLeases }] = await t.steward.platform.sql<{ failures: number; lostLeases: number }[]>`
-    select failures, lost_leases from jobs where id = ${long}` as unknown as [
-    { failures: number; lostLeases: number },
-  ];
+  const { failures, lostLeases } = await loop.counted(long);
   assert.deepEqual([failures, lostLeases], [0, 0], `attempt ${attempts}`);
 });
 

@@ -20,9 +20,10 @@ inEveryLanguage(t, "1,000 jobs succeed although the worker is killed in the midd
   assert.ok(Succeeded < JOBS, "the worker was killed in the middle");
   const [execution] = await loop.executions(ids[0] ?? "");
   assert.equal(JSON.parse(execution.output).number, "A-0");
-  const [{ most, repeated }] = await t.steward.platform.sql<{ most: number; repeated: number }[]>`
+  const [row] = await t.steward.platform.sql<{ most: number; repeated: number }[]>`
     select max(attempts) as most, count(*) filter (where attempts > 1)::int as repeated
-    from jobs where id = any(${ids}::uuid[])` as unknown as [{ most: number; repeated: number }];
+    from jobs where id = any(${ids}::uuid[])`;
+  const { most, repeated } = row ?? assert.fail();
   assert.ok(most <= 2 && repeated <= 200, `${repeated} jobs ran again, at most ${most} times`);
   const claims = loop.front.of("claim").length;
   assert.ok(claims < JOBS, `${claims} claims for ${JOBS} jobs`);

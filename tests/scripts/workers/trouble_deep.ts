@@ -74,3 +74,20 @@ inEveryLanguage(
 
 const gap = (one: SeenRequest | undefined, two: SeenRequest | undefined): number =>
   Math.round((two?.at ?? 0) - (one?.at ?? 0));
+
+inEveryLanguage(t, "an answer that stops in its middle is given up, and the worker goes on", async (loop) => {
+  const { front } = loop;
+  const stalled = new Set<string>();
+  front.fault = ({ verb }) => {
+    if (stalled.has(verb) || verb === "claim") return "pass"; // a claim may take half a minute
+    stalled.add(verb);
+    return "stall the answer";
+  };
+  await loop.start();
+  const ids = await loop.enqueue({ number: "A-1", pages: 15, secondsPerPage: 1 }, { number: "A-2" });
+  for (const id of ids) await loop.reaches(id, "Succeeded");
+  const [later = ""] = await loop.enqueue({ number: "A-3" });
+  await loop.reaches(later, "Succeeded");
+  assert.deepEqual([...stalled].sort(), ["heartbeat", "settle"]);
+  await loop.stop();
+});

@@ -1,11 +1,51 @@
 import assert from "node:assert/strict";
-import { connectPostgres } from "../../../infra/postgres/postgres.ts";
+import fc from "fast-check";
 import { RemoteClock } from "../../../infra/clock.ts";
+import { connectPostgres } from "../../../infra/postgres/postgres.ts";
 import { readTime } from "../../../infra/postgres/timestamps.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
 
+const url = await createTestDatabase();
+const sql = connectPostgres(url, { max: 1 });
+Deno.test.afterAll(() => sql.end());
+
+Deno.test("arrays of any text are read from the database as they were written", async () => {
+  const text = fc.string({ unit: "grapheme" }).map((value) => value.replaceAll("\0", "").toWellFormed());
+  const isKept = async (values: (string | null)[]) => {
+    const [row] = await sql<{ back: unknown }[]>`select ${values}::text[] as back`;
+    assert.deepEqual(row?.back, values);
+  };
+  await fc.assert(fc.asyncProperty(fc.array(fc.option(text)), isKept), { numRuns: 60 });
+});
+
+Deno.test("each element type is parsed to its JavaScript type", async () => {
+  const at = new Date("2026-01-31T12:00:00.000Z");
+  const [row] = await sql`select ${[1, -2]}::int[] as ints, ${[1.5, null]}::float8[] as doubles,
+    ${[
+    at.toISOString(),
+  ]}::timestamptz[] as times, array[true, false] as flags, array['{"a":[1]}']::jsonb[] as jsons, '{}'::uuid[] as none`;
+  assert.deepEqual({ ...row }, {
+    ints: [1, -2],
+    doubles: [1.5, null],
+    times: [at],
+    flags: [true, false],
+    jsons: [{ a: [1] }],
+    none: [],
+  });
+});
+
+Deno.test("the first query of a new connection may have array parameters", async () => {
+  for (let run = 0; run < 6; run++) {
+    const sql = connectPostgres(url, { max: 3 });
+    const rows = await Promise.all(
+      [1, 2, 3].map((n) => sql`select ${[`a${n}`]}::text[] as a, ${[n]}::int[] as b`),
+    );
+    assert.equal(rows.length, 3);
+    await sql.end();
+  }
+});
+
 Deno.test("times of every year are read from the database as they were written, in every time zone", async () => {
-  const sql = connectPostgres(await createTestDatabase(), { max: 1 });
   const instants = [
     "0001-01-01T00:00:00.000Z",
     "0050-06-07T08:09:10.123Z",
@@ -16,19 +56,13 @@ Deno.test("times of every year are read from the database as they were written, 
     "2026-02-28T23:59:58.987Z",
     "9999-12-31T23:59:59.999Z",
   ];
-  try {
-    for (const zone of ["UTC", "Europe/Lisbon", "Asia/Kolkata", "America/St_Johns"]) {
-      await sql.unsafe(`set time zone '${zone}'`);
-      for (const instant of instants) {
-        const [row] = await sql`select ${new Date(
-          instant,
-        )}::timestamptz as one, array[${instant}::timestamptz] as many`;
-        assert.equal(row?.one.toISOString(), instant, zone);
-        assert.equal(row?.many[0].toISOString(), instant, zone);
-      }
+  for (const zone of ["UTC", "Europe/Lisbon", "Asia/Kolkata", "America/St_Johns"]) {
+    await sql.unsafe(`set time zone '${zone}'`);
+    for (const instant of instants) {
+      const [row] = await sql`
+        select ${new Date(instant)}::timestamptz as one, array[${instant}::timestamptz] as many`;
+      assert.deepEqual([row?.one, row?.many[0]].map((time) => time.toISOString()), [instant, instant], zone);
     }
-  } finally {
-    await sql.end();
   }
 });
 
