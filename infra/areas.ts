@@ -23,5 +23,9 @@ export interface AreasOn {
 /** True if no area is off. */
 export const hasAllAreas = ({ AREAS }: AreasOn): boolean => AREA_NAMES.every((area) => AREAS.has(area));
 
+/** The areas, as AREAS takes them. */
+export const areaList = (areas: AreasOn["AREAS"]): string =>
+  AREA_NAMES.filter((area) => areas.has(area)).join();
+
 /** True if the registry of files works: its routes are served, or reports keep their documents in it. */
 export const keepsFiles = ({ AREAS }: AreasOn): boolean => AREAS.has("files") || AREAS.has("reports");

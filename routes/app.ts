@@ -1,6 +1,7 @@
 import { type Context, Hono } from "hono";
 import type { ServicePlatform } from "../domain/platform.ts";
 import { problem } from "../domain/problems/problem.ts";
+import { areaList, hasAllAreas } from "../infra/areas.ts";
 import type { Config } from "../infra/config.ts";
 import { traceIdOf } from "../infra/telemetry/trace_ids.ts";
 import { type AppOptions, EVERY_ORIGIN, type Pipeline, serve } from "./serve.ts";
@@ -37,6 +38,7 @@ export function createApp(o: AppOptions): Handle {
     metrics.countRequest(METHODS.has(req.method) ? req.method : "other", "none", answer.status, 0);
     return pipeline.respond(answer, req.raw, traceId);
   };
+  const onlyAreas = hasAllAreas(config) ? "" : ` This instance has only AREAS=${areaList(config.AREAS)}.`;
   const methodsByPath = new Map<string, Set<string>>();
   for (const spec of o.endpoints) {
     for (const path of [spec.path, ...spec.alsoAt ?? []]) {
@@ -54,7 +56,7 @@ export function createApp(o: AppOptions): Handle {
     const { path, method } = c.req;
     const methods = routes.filter(({ fits }) => fits.test(path)).flatMap(({ methods }) => [...methods]);
     if (methods.length === 0) {
-      return refuse(c, problem("ROUTE_NOT_FOUND", `No route answers ${method} ${path}.`));
+      return refuse(c, problem("ROUTE_NOT_FOUND", `No route answers ${method} ${path}.${onlyAreas}`));
     }
     const allow = [...new Set(methods.flatMap((name) => name === "GET" ? ["GET", "HEAD"] : [name]))].join(
       ", ",

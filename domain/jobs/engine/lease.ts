@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { AREA_NAMES, type AreasOn, hasAllAreas } from "../../../infra/areas.ts";
+import { AREA_NAMES, areaList, type AreasOn, hasAllAreas } from "../../../infra/areas.ts";
 import type { Log } from "../../../infra/log.ts";
 import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { VERSION } from "../../../infra/version.ts";
@@ -41,11 +41,9 @@ const ALL_AREAS: AreasOn["AREAS"] = new Set(AREA_NAMES);
 
 /** The program of the workers that are part of the service, with its areas if some are off. */
 function programOf(areas: AreasOn["AREAS"]): string {
-  const named = hasAllAreas({ AREAS: areas }) ? "" : ` (AREAS=${listOf(areas)})`;
+  const named = hasAllAreas({ AREAS: areas }) ? "" : ` (AREAS=${areaList(areas)})`;
   return `Steward/${VERSION} Deno/${Deno.version.deno}${named}`;
 }
-
-const listOf = (areas: AreasOn["AREAS"]): string => AREA_NAMES.filter((area) => areas.has(area)).join();
 
 /** The areas of the instance with a program; all of them if it names none. */
 export const areasOfProgram = (program: string | null): string =>
@@ -58,7 +56,7 @@ const livePrograms = (q: Sql) =>
 
 /** Logs the instances with other areas, because each postpones jobs of areas that it lacks. */
 export async function warnOfOtherAreas(sql: Sql, { AREAS }: AreasOn, log: Log): Promise<void> {
-  const own = listOf(AREAS);
+  const own = areaList(AREAS);
   const others = (await livePrograms(sql)).map(({ host, program }) => ({
     host,
     areas: areasOfProgram(program),
