@@ -11,6 +11,8 @@ export class TcpProxy {
   #server: Server | null = null;
   #isHolding = false;
   port = 0;
+  /** How many connections came while nothing was forwarded. */
+  held = 0;
 
   private constructor(target: { hostname: string; port: number }) {
     this.#target = target;
@@ -30,11 +32,6 @@ export class TcpProxy {
     url.hostname = "127.0.0.1";
     url.port = String(proxy.port);
     return { proxy, url: url.href };
-  }
-
-  /** Connections that were accepted while nothing is forwarded. */
-  get held(): number {
-    return this.#waiting.size;
   }
 
   /** Forwards again: delivers what was held back and accepts new connections. */
@@ -92,6 +89,7 @@ export class TcpProxy {
       if (!this.#isHolding) return this.#forward(inward);
       inward.pause();
       this.#waiting.add(inward);
+      this.held++;
       inward.on("close", () => this.#waiting.delete(inward));
     });
     await new Promise<void>((resolve, reject) => {

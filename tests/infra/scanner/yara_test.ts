@@ -180,14 +180,19 @@ Deno.test("in content longer than the window a match is found anywhere, but rule
   assert.deepEqual(await scan(marks), { verdict: "Infected", signatureName: "at_start" });
 });
 
+/** Threads with this rule alone start in less time than those with the built-in ones. */
+const NEEDLE = { "r.yar": 'rule needle { strings: $n = "needle" condition: $n }' };
+
 Deno.test("more scans than threads wait in a queue and get their own verdicts", async () => {
-  const contents = Array.from({ length: 10 }, (_, i) => i % 2 ? eicar() : noise(50_000, i + 1));
-  const verdicts = await Promise.all(contents.map((content) => scan(content)));
-  assert.deepEqual(verdicts, contents.map((_, i) => i % 2 ? infected : CLEAN));
+  await using yara = await yaraWith(NEEDLE, { threads: 2 });
+  const contents = Array.from({ length: 10 }, (_, i) => i % 2 ? encode("needle") : noise(50_000, i + 1));
+  const verdicts = await Promise.all(contents.map((content) => scanBy(yara.scanner)(content)));
+  const needle = { verdict: "Infected", signatureName: "needle" };
+  assert.deepEqual(verdicts, contents.map((_, i) => i % 2 ? needle : CLEAN));
 });
 
 Deno.test("a stalled, a failing and an abandoned stream free their thread; closing ends running scans, and the scanner accepts no more", async () => {
-  await using yara = closing(yaraScanner({ threads: 1, idleTimeoutMs: 3_000 }));
+  await using yara = await yaraWith(NEEDLE, { idleTimeoutMs: 3_000 });
   const { scanner } = yara;
   const stalled = stallAfter(eicar());
   await unavailable(scanner.scan(stalled.stream), /next chunk of content took longer than 3000 ms/);
