@@ -1,19 +1,9 @@
 import assert from "node:assert/strict";
 import { accepted, refused } from "../../support/outcomes.ts";
 import { setupShared } from "../../support/setup.ts";
-import {
-  accountOf,
-  hookOf,
-  numbers,
-  PATH,
-  poll,
-  publish,
-  publisherOf,
-  stopReceivers,
-} from "./event_calls.ts";
+import { accountOf, numbers, PATH, poll, publish, publisherOf } from "./event_calls.ts";
 
-const t = await setupShared({ OUTBOUND_ALLOW: "127.0.0.1" });
-Deno.test.afterAll(stopReceivers);
+const t = await setupShared();
 const { sql } = t.steward.platform;
 const publisher = () => publisherOf(t);
 const event = { type: "invoice.paid", data: { n: 1 } };

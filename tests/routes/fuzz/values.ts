@@ -40,18 +40,9 @@ const HOSTILE_TEXTS = [
 /** Bodies that are not a document of any shape. */
 export const RAW_BODIES: (string | Uint8Array<ArrayBuffer>)[] = [
   ...["", "{", "[]", "null", "0", '"x"', '{"a":1,"a":2}', "[".repeat(100_000), '{"a":'.repeat(5_000)],
-  ...[
-    "x".repeat(1_100_000),
-    `{"email":"${"x".repeat(900_000)}"}`,
-    "\ufeff{}",
-    '{"a":"\\u0000"}',
-    '{"a":"\\ud800"}',
-  ],
-  ...[
-    Uint8Array.of(0xff, 0xfe, 0x00),
-    Uint8Array.of(0x7b, 0xc3, 0x28, 0x7d),
-    '{"__proto__":{"isAdmin":true}}',
-  ],
+  ...["x".repeat(1_100_000), `{"email":"${"x".repeat(900_000)}"}`, "\ufeff{}", '{"a":"\\u0000"}'],
+  ...['{"a":"\\ud800"}', Uint8Array.of(0xff, 0xfe, 0x00), Uint8Array.of(0x7b, 0xc3, 0x28, 0x7d)],
+  '{"__proto__":{"isAdmin":true}}',
   ...[`{"id":1e999}`, `{${'"k":1,'.repeat(20_000)}"z":1}`],
 ];
 
@@ -63,20 +54,8 @@ export function valuesBy(schemas: Record<string, Schema>, anyId: fc.Arbitrary<st
     anyId,
   );
   const hostileNumber = fc.constantFrom(
-    ...[
-      0,
-      -1,
-      -0,
-      0.5,
-      1e-7,
-      2 ** 31,
-      2 ** 53,
-      -(2 ** 63),
-      1e21,
-      1e308,
-      Number.MAX_SAFE_INTEGER,
-      2_147_483_648,
-    ],
+    ...[0, -1, -0, 0.5, 1e-7, 1e21, 1e308],
+    ...[2 ** 31, 2 ** 53, -(2 ** 63), Number.MAX_SAFE_INTEGER, 2_147_483_648],
   );
   const hostile: fc.Arbitrary<unknown> = fc.oneof(
     hostileText,
@@ -140,16 +119,7 @@ export function valuesBy(schemas: Record<string, Schema>, anyId: fc.Arbitrary<st
     return fc.oneof(
       fc.string({ minLength, maxLength: longest }),
       fc.string({ unit: "grapheme", minLength, maxLength: longest }),
-      fc.constantFrom(
-        "users",
-        "document",
-        "steward.echo",
-        "0 4 * * *",
-        "UTC",
-        "en",
-        "ada@example.test",
-        "Email",
-      ),
+      fc.constantFrom(..."users,document,steward.echo,0 4 * * *,UTC,en,ada@example.test,Email".split(",")),
     );
   }
 
