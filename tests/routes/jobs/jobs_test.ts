@@ -110,8 +110,8 @@ Deno.test("a postponed job waits without an error, a failed attempt or a dead le
   const own = await t.actor();
   const id = await enqueueJob(own, waiting.name, {}, { maxRetries: 0 });
   for (const attempts of [1, 2]) {
-    const waits = (job: Record<string, unknown>) => job.status === "Scheduled" && job.attempts === attempts;
-    const job = await until(() => readJob(own, id), waits);
+    const read = () => readJob(own, id);
+    const job = await until(read, (job) => job.status === "Scheduled" && job.attempts === attempts);
     assertHas(job, { lastError: null, waitReason: `place ${attempts} in the line` });
     assert.ok(Date.parse(job.nextRetryAt) - Date.parse(job.startedAt) >= 60_000);
     assert.deepEqual(await executionsOf(own, id), []);
