@@ -1,6 +1,6 @@
 import { isMailAddress, mailKey } from "../../infra/mail/mail_address.ts";
 import { isUuid } from "../shared/ids.ts";
-import { isPhoneNumber } from "../shared/phone_number.ts";
+import { isPhoneNumber, phoneNumberOf } from "../shared/phone_number.ts";
 import { declaredChannel, isBuiltIn } from "./channels.ts";
 import type { BuiltInChannel, NotificationChannel } from "./status.ts";
 
@@ -35,6 +35,10 @@ function fits(channel: BuiltInChannel, address: string): boolean {
   if (channel === "Push") return DEVICE_TOKEN.test(address);
   return channel === "InApp" ? isUuid(address) : isMailAddress(address);
 }
+
+/** An address as it is stored: phone numbers in E.164 form, without the separators of an international number. */
+export const storedAddress = (channel: NotificationChannel, address: string): string =>
+  channel === "Sms" ? phoneNumberOf(address) ?? address : address;
 
 /** An address normalized for comparison: two addresses are the same if their keys are equal. */
 export function addressKey(channel: NotificationChannel, address: string): string {

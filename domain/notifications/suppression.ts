@@ -9,7 +9,7 @@ import type { PagedResult, PageRequest } from "../shared/paging.ts";
 import { readPage } from "../shared/lists.ts";
 import { time } from "../shared/shapes.ts";
 import { requireVersion } from "../shared/version.ts";
-import { addressKey, addressMistake } from "./addresses.ts";
+import { addressKey, addressMistake, storedAddress } from "./addresses.ts";
 import type { NotificationChannel } from "./status.ts";
 import { tenantKeyOf } from "./tenant_key.ts";
 
@@ -80,7 +80,8 @@ export async function addSuppression(
   caller: Caller,
   given: Pick<Suppression, "channel" | "address" | "reason" | "detail">,
 ): Promise<Suppression> {
-  const { channel, address, reason, detail } = given;
+  const { channel, reason, detail } = given;
+  const address = storedAddress(channel, given.address);
   const mistake = addressMistake(channel, address);
   if (mistake) throw invalid({ address: [mistake] });
   return await transact(sql, async (tx) => {

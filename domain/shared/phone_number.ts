@@ -11,7 +11,7 @@ const PHONE_EXPECTED = "expected an international phone number such as +35191234
 export const isPhoneNumber = (text: string): boolean => E164.test(text);
 
 /** An international phone number in E.164 form, without its separators; null if the text is not one. */
-function phoneNumberOf(text: string): string | null {
+export function phoneNumberOf(text: string): string | null {
   const digits = text.replaceAll(SEPARATORS, "");
   return isPhoneNumber(digits) ? digits : null;
 }

@@ -232,7 +232,7 @@ export const deadLetterRoutes = [
     run: async ({ db, caller, query, body, call }) =>
       ok(
         await purgeDeadLetters(db, caller, {
-          ...readPurge(body, [...call.ignoredMembers].some((name) => !call.url.searchParams.has(name))),
+          ...readPurge(body, call.givenMembers().some((name) => !Object.hasOwn(PurgeRequest.shape, name))),
           reach: jobReach(caller, query.tenantId),
         }),
       ),

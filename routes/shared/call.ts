@@ -110,6 +110,12 @@ export class Call {
     return this.parseBody(schema, value);
   }
 
+  /** The names of the body's members that are not null. */
+  givenMembers(): string[] {
+    const members = Object.entries<unknown>(JSON.parse(this.#text.trim() || "{}") ?? {});
+    return members.flatMap(([name, value]) => value === null ? [] : [name]);
+  }
+
   /** The body with its numbers as they were written, for members that hold any JSON; null if they already are. */
   exactBody(): unknown {
     return hasLongNumber(this.#text) ? parseExactly(this.#text) : null;

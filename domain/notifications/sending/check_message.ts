@@ -3,7 +3,7 @@ import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { type FieldErrors, invalid, problem } from "../../problems/problem.ts";
 import { findUsersInTenant } from "../../rights/user_lookup.ts";
 import { canonicalLocale } from "../../templates/locales.ts";
-import { addressKey, addressMistake } from "../addresses.ts";
+import { addressKey, addressMistake, storedAddress } from "../addresses.ts";
 import type { Message, MessageRecipient } from "../message.ts";
 import type { NotificationPlatform } from "../platform.ts";
 import type { NotificationChannel } from "../status.ts";
@@ -21,11 +21,15 @@ const RECIPIENT_MEMBERS = [["to", "recipients"], ["cc", "cc"], ["bcc", "bcc"]] a
 export async function checkMessage(
   q: Sql,
   tenantId: string | null,
-  message: Message,
+  given: Message,
   field = "",
 ): Promise<Message> {
   const errors: FieldErrors = {};
-  const { channel } = message;
+  const { channel } = given;
+  const message = {
+    ...given,
+    recipients: given.recipients.map((r) => ({ ...r, address: storedAddress(channel, r.address) })),
+  };
   const hasText = [message.subject, message.htmlBody, message.textBody].some((text) => text?.trim());
   if (!message.templateSlug && !hasText) {
     errors[`${field}subject`] = ["expected a subject, an htmlBody, a textBody or a templateSlug"];

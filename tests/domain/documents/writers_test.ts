@@ -137,6 +137,12 @@ Deno.test("cells of printed documents have the form of the tenant's language and
   contains(kept, "9,007,199,254,740,993<", ">NaN<", ">infinity<", ">0044-03-15 BC<");
 });
 
+Deno.test("values that a sheet cannot store are written as text", async () => {
+  const sheet = await sheetOf([["a", "9007199254740993", "NaN", "f", "infinity", "1850-01-01"]]);
+  const kept = ["9007199254740993", "NaN", "infinity", "1850-01-01"];
+  contains(sheet, ...kept.map((text) => `<t xml:space="preserve">${text}</t>`));
+});
+
 Deno.test("control characters, escape look-alikes and very long texts leave a sheet well-formed", async () => {
   const sheet = await sheetOf([rowOf("a\u0001b_x0041_\uffff<&>"), rowOf("😀".repeat(20_000))]);
   assert.ok(sheet.includes("a_x0001_b_x005F_x0041__xFFFF_&lt;&amp;&gt;"));

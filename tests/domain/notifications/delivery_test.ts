@@ -67,6 +67,15 @@ Deno.test("a recipient that one server rejects permanently is not sent to the ne
   assert.equal(second.took.length, 0);
 });
 
+Deno.test("without a provider a message fails with that reason, and is dead-lettered after the last retry", async () => {
+  use();
+  const id = await queue(mail());
+  failure(await run(id), /No provider is configured/);
+  assert.equal((await read(id)).status, "Failed");
+  failure(await run(id, { attempt: 4, failures: 3 }), /PermanentJobFailure/);
+  has(await read(id), { status: "DeadLettered", retryCount: 1 });
+});
+
 Deno.test("if a worker dies after the server took the mail, the mail is sent again with the same Message-ID", async () => {
   const server = taking();
   use(server);
@@ -185,6 +194,14 @@ Deno.test("content of the service's own mails cannot be read and is deleted once
   const [row] = await p.sql`select * from notifications where id = ${id}`;
   assert.ok(!JSON.stringify(row).includes("secret-token"));
   has(row, { status: "Sent", templateLocale: "pt", templateVersion: 1 });
+});
+
+Deno.test("a message whose file is missing is dead-lettered with the reason, and no provider is tried", async () => {
+  const attachments = [{ fileId: crypto.randomUUID(), fileName: "r.pdf", contentType: "application/pdf" }];
+  const id = await queue({ ...mail(), attachments });
+  failure(await run(id), /PermanentJobFailure: The file does not exist/);
+  const lastError = "The file does not exist.";
+  has(await read(id), { status: "DeadLettered", lastError, deliveryAttempts: [] });
 });
 
 /** Sends a direct mail to a server that answers only after `during`. Requests wait `seconds` for the outcome. */

@@ -146,6 +146,15 @@ Deno.test("if many workers close a digest while messages arrive, every message i
   for (const id of [...first, ...more]) assert.equal((await read(id)).status, "Sent");
 });
 
+Deno.test("messages to many users, delivered at once, are collected into one digest per user", async () => {
+  const users = await Promise.all(Array.from({ length: 3 }, () => collector()));
+  const messages = [await queue(low(users)), await queue(low(users.toReversed()))];
+  await Promise.all(messages.map((id) => run(id)));
+  for (const id of messages) assert.deepEqual([...new Set(Object.values(await outcomes(id)))], ["Collected"]);
+  const digests = (await Promise.all(users.map(digestsOf))).flat();
+  assert.deepEqual([digests.length, new Set(pluck(digests, "jobId")).size], [3, 3]);
+});
+
 Deno.test("if a worker dies after the digest mail was settled, the sweep settles the messages", async () => {
   const ann = await collector();
   const id = await collected([ann]);
@@ -225,4 +234,10 @@ Deno.test("if a tenant's own digest template has missing variables, its messages
   const { status, lastError } = await mine.read(id);
   assert.equal(status, "DeadLettered");
   assert.match(lastError ?? "", /logo/);
+});
+
+Deno.test("an opt-out has priority over the digest", async () => {
+  const ann = await collector({ categories: [without("news", "email")] });
+  assert.deepEqual(await run(await queue(low([ann]))), { status: "Cancelled" });
+  assert.equal((await digestsOf(ann)).length, 0);
 });

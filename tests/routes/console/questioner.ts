@@ -49,7 +49,10 @@ export class Questioner {
 
   /** Clicks controls, one after another. */
   async go(...steps: Step[]): Promise<void> {
-    for (const [name, as] of steps.map((step) => [step].flat())) await this.click(name, as ? { as } : {});
+    for (const step of steps) {
+      const [name, as] = Array.isArray(step) ? step : [step];
+      await this.click(name, as ? { as } : {});
+    }
   }
 
   /** The ways as the README shows them: their steps, and the number of clicks. */

@@ -6,7 +6,7 @@ import { requireTenantInKeys, type WrittenSchema } from "../../../infra/postgres
 import { contains, pluck } from "../../support/answers.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
 import { browse, browseAt } from "../console/plain_browser.ts";
-import { fetchText, generateLater, reached, STATUS } from "../reports/support.ts";
+import { fetchDocument, generateLater, reached, STATUS } from "../reports/support.ts";
 import { billingUrl } from "./billing.ts";
 import { assemble } from "../../../routes/extensions/assemble.ts";
 import { loadExtensions } from "../../../routes/extensions/load_extensions.ts";
@@ -123,7 +123,8 @@ Deno.test("a report of an extension reads the database it names", async () => {
   const admin = await t.actor({ role: "Admin" });
   const { id } = await generateLater(admin, { templateId: "payments" });
   await reached(admin, id, STATUS.Completed);
-  assert.deepEqual((await fetchText(admin, id)).trim().split(/\r?\n/).slice(-2), ["7", "12.50"]);
+  const text = new TextDecoder().decode((await fetchDocument(admin, id)).bytes);
+  assert.deepEqual(text.trim().split(/\r?\n/).slice(-2), ["7", "12.50"]);
 });
 
 Deno.test("the form of a record keeps its reference to a deleted row; a new one names no row until it is chosen", async () => {

@@ -201,6 +201,16 @@ Deno.test("a push that a caller asks to stop is cancelled and not repeated", asy
   assert.equal((await pushes(2)).length, 2);
 });
 
+Deno.test("pushes keep to the rate limit of their type", async () => {
+  const { name, pushes } = await declare(accepted, { rateLimit: { count: 1, perSeconds: 3_600 } });
+  const ids = await enqueueMany(tenant, name, [1, 2]);
+  await pushes(1);
+  await t.steward.sweep();
+  await run("steward.echo", "Succeeded");
+  const jobs = await Promise.all(ids.map(read));
+  assert.deepEqual(jobs.map(({ attempts }) => attempts).sort(), [0, 1]);
+});
+
 Deno.test("a receiver that does not answer leaves places for other jobs and receivers", async () => {
   const gate = Promise.withResolvers<void>();
   const { name } = await declare(() => gate.promise.then(() => new Response("late")));

@@ -44,7 +44,11 @@ Deno.test("a message needs content, and its action is a path or an https URL", a
 });
 
 Deno.test("a text message that is too long or empty is rejected", async () => {
-  const text = (change: Record<string, unknown>) => ({ channel: "Sms", ...to("+351912000077"), ...change });
+  const text = (change: Record<string, unknown>) => ({
+    channel: "Sms",
+    ...to("+351 912 000-077"),
+    ...change,
+  });
   const cases: [Record<string, unknown>, string][] = [
     [{ htmlBody: `<p>${"x".repeat(2_900)}</p>` }, "htmlBody"],
     [{ htmlBody: "<p>Hi</p>", textBody: "x".repeat(1_601) }, "textBody"],
