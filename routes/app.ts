@@ -38,7 +38,6 @@ export function createApp(o: AppOptions): Handle {
     metrics.countRequest(METHODS.has(req.method) ? req.method : "other", "none", answer.status, 0);
     return pipeline.respond(answer, req.raw, traceId);
   };
-  const onlyAreas = hasAllAreas(config) ? "" : ` This instance has only AREAS=${areaList(config.AREAS)}.`;
   const methodsByPath = new Map<string, Set<string>>();
   for (const spec of o.endpoints) {
     for (const path of [spec.path, ...spec.alsoAt ?? []]) {
@@ -56,6 +55,7 @@ export function createApp(o: AppOptions): Handle {
     const { path, method } = c.req;
     const methods = routes.filter(({ fits }) => fits.test(path)).flatMap(({ methods }) => [...methods]);
     if (methods.length === 0) {
+      const onlyAreas = hasAllAreas(config) ? "" : ` This instance has only AREAS=${areaList(config.AREAS)}.`;
       return refuse(c, problem("ROUTE_NOT_FOUND", `No route answers ${method} ${path}.${onlyAreas}`));
     }
     const allow = [...new Set(methods.flatMap((name) => name === "GET" ? ["GET", "HEAD"] : [name]))].join(
