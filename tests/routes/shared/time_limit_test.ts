@@ -3,6 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
 import { anyone } from "../../../domain/rights/checks.ts";
 import type { ServicePlatform } from "../../../domain/platform.ts";
+import { AREA_NAMES } from "../../../infra/areas.ts";
 import { createLog } from "../../../infra/log.ts";
 import { createApp, type Mount, withMounts } from "../../../routes/app.ts";
 import type { AppOptions } from "../../../routes/serve.ts";
@@ -47,6 +48,7 @@ const platformOf = (settings: Partial<ServicePlatform["config"]>, stopping: Abor
     },
     stopping,
     config: {
+      AREAS: new Set(AREA_NAMES),
       PUBLIC_URL: null,
       CORS_ORIGINS: null,
       RATE_LIMIT_PER_MINUTE: 0,
