@@ -131,7 +131,7 @@ export async function describeUploads(
     assert.equal(await served(), sha256(big));
     assert.equal((await complete(fileId, { parts })).body.sha256, sha256(big));
     const { key } = await uploadOf(fileId);
-    await sql`update file_objects set delete_at = now(), writable_until = null where key = ${key}`;
+    await sql`update file_objects set delete_at = now() - interval '1 s', writable_until = null where key = ${key}`;
     await deleteDueObjects(p);
     assert.equal(await objects.head(key), null);
     assert.equal((await sql`select from file_objects where key = ${key}`).length, 0);
@@ -226,7 +226,7 @@ export async function describeUploads(
     invalid(await actor.post(path, { checksums }), "checksums.1.partNumber");
     const whole = await files.reserve(actor, { bytes: small });
     await refused("409 FILE_NOT_UPLOADED_CONFLICT", actor.post(`/api/v1/files/${whole.fileId}/parts`));
-    await sql`update files set upload_expires_at = now() where id = ${fileId}`;
+    await sql`update files set upload_expires_at = now() - interval '1 s' where id = ${fileId}`;
     await refused("409 FILE_UPLOAD_EXPIRED_CONFLICT", actor.post(path));
 
     const joined = await reserve(1);
