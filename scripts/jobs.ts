@@ -5,11 +5,18 @@ import { cancelJob, retryJobNow } from "../domain/jobs/control/job_control.ts";
 import { enqueueRequestedJob } from "../domain/jobs/control/enqueue_requested.ts";
 import { type JobExecution, listExecutions } from "../domain/jobs/lists/executions.ts";
 import { listJobs } from "../domain/jobs/lists/job_list.ts";
-import { JOB_STATUSES, type JobSummary, jobSummary, PRIORITIES, readJob } from "../domain/jobs/job_row.ts";
+import {
+  JOB_STATUSES,
+  type JobSummary,
+  jobSummary,
+  PRIORITIES,
+  QUEUE_NAME,
+  QUEUE_NAME_EXPECTED,
+  readJob,
+} from "../domain/jobs/job_row.ts";
 import { retryJob } from "../domain/jobs/control/dead_letters.ts";
 import { JobTypes } from "../domain/jobs/job_type.ts";
 import { JobWriter } from "../domain/jobs/enqueue.ts";
-import { QUEUE_NAME, QUEUE_NAME_EXPECTED } from "../domain/jobs/job_row.ts";
 import { readJobStats } from "../domain/jobs/statistics/stats.ts";
 import { masked, oneLine, runJobCommand } from "./shared/database_command.ts";
 import { parseChoice, parseId, parseInteger, parseTime } from "./shared/option_values.ts";

@@ -15,8 +15,16 @@ import { writePdf } from "../../../domain/documents/writers/pdf/mod.ts";
 import { runsOf, widthOf } from "../../../domain/documents/writers/pdf/text_runs.ts";
 import { BUILT_IN_REPORTS } from "../../../domain/reports/templates/mod.ts";
 import { LOOKS as SAMPLE_LOOKS, requireWhole, rowOf, TEXTS, write } from "./documents.ts";
-import { numberAfter, pageContents, pages, pageTexts, textOf, withRole } from "./pdf_objects.ts";
-import { type PdfObjects, pdfObjects } from "./pdf_objects.ts";
+import {
+  numberAfter,
+  pageContents,
+  pages,
+  pageTexts,
+  type PdfObjects,
+  pdfObjects,
+  textOf,
+  withRole,
+} from "./pdf_objects.ts";
 
 Deno.test("a pdf embeds the fonts its texts need, and no others", async () => {
   const fontsOf = async (rows: Row[]) => {

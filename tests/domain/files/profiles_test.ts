@@ -1,8 +1,14 @@
 import fc from "fast-check";
 import assert from "node:assert/strict";
 import { MAX_PARTS, partMistakes, partSize, planParts } from "../../../domain/files/parts.ts";
-import { type FileProfile, fileProfiles, profileOverrides } from "../../../domain/files/profiles.ts";
-import { declaredTypeAllowed, normalizeContentType, typeAllowed } from "../../../domain/files/profiles.ts";
+import {
+  declaredTypeAllowed,
+  type FileProfile,
+  fileProfiles,
+  normalizeContentType,
+  profileOverrides,
+  typeAllowed,
+} from "../../../domain/files/profiles.ts";
 
 const profiles = fileProfiles();
 

@@ -4,8 +4,11 @@ import { ALL, aPdf, Uploading } from "../../routes/files/uploading.ts";
 import { accepted } from "../../support/outcomes.ts";
 import { setup } from "../../support/setup.ts";
 import { utf8 } from "../../support/samples.ts";
-import { connectObjectStore, type ObjectStore } from "../../../infra/objectstore/objectstore.ts";
-import { ObjectStoreRefused } from "../../../infra/objectstore/objectstore.ts";
+import {
+  connectObjectStore,
+  type ObjectStore,
+  ObjectStoreRefused,
+} from "../../../infra/objectstore/objectstore.ts";
 
 const t = await setup(); // its bucket is compared as a whole
 Deno.test.afterAll(() => t.stop());

@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
-import { notifyOwners, rescanBatch, rescanBatchJob } from "../../../domain/files/rescan.ts";
-import { rescanFile, startRescan } from "../../../domain/files/rescan.ts";
+import {
+  notifyOwners,
+  rescanBatch,
+  rescanBatchJob,
+  rescanFile,
+  startRescan,
+} from "../../../domain/files/rescan.ts";
 import { generationOf, readRescanProgress, requestRescan } from "../../../domain/files/rescan_generation.ts";
 import { PostponeJob } from "../../../domain/jobs/job_type.ts";
 import { PRIORITIES } from "../../../domain/jobs/job_row.ts";

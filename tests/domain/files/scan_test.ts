@@ -4,8 +4,12 @@ import { deleteDueObjects } from "../../../domain/files/objects.ts";
 import { startRescan } from "../../../domain/files/rescan.ts";
 import { scanFile } from "../../../domain/files/scan.ts";
 import { PostponeJob } from "../../../domain/jobs/job_type.ts";
-import { ObjectNotFound, type ObjectStore } from "../../../infra/objectstore/objectstore.ts";
-import { ObjectStoreRefused, ObjectStoreUnavailable } from "../../../infra/objectstore/objectstore.ts";
+import {
+  ObjectNotFound,
+  type ObjectStore,
+  ObjectStoreRefused,
+  ObjectStoreUnavailable,
+} from "../../../infra/objectstore/objectstore.ts";
 import { ScanBeyondLimits, type Scanner, ScanUnavailable } from "../../../infra/scanner/scanner.ts";
 import { ALL, aPdf, type Content, Uploading } from "../../routes/files/uploading.ts";
 import { eicar } from "../../support/content.ts";

@@ -4,9 +4,11 @@ import {
   deliveryPath,
   openFileContent,
   readFileState,
+  releaseOwnerReferences,
+  signFileDownload,
+  signTenantDownload,
+  storeServiceFile,
 } from "../../../domain/files/service_files.ts";
-import { releaseOwnerReferences, storeServiceFile } from "../../../domain/files/service_files.ts";
-import { signFileDownload, signTenantDownload } from "../../../domain/files/service_files.ts";
 import { expireReservations } from "../../../domain/files/sweeps.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
 import { ALL, Uploading } from "../../routes/files/uploading.ts";

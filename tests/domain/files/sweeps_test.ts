@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { deleteDueObjects } from "../../../domain/files/objects.ts";
-import { collectExpired, expireReservations, fileSweeps } from "../../../domain/files/sweeps.ts";
-import { requeueStuckScans } from "../../../domain/files/sweeps.ts";
+import {
+  collectExpired,
+  expireReservations,
+  fileSweeps,
+  requeueStuckScans,
+} from "../../../domain/files/sweeps.ts";
 import { ALL, aPdf, Uploading } from "../../routes/files/uploading.ts";
 import { has, pluck } from "../../support/answers.ts";
 import { jobContext } from "../../support/job_context.ts";

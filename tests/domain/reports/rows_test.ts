@@ -1,8 +1,14 @@
 import assert from "node:assert/strict";
 import { z } from "zod";
 import type { Row } from "../../../domain/documents/row_batch.ts";
-import { boolean, decimal, integer, text } from "../../../domain/reports/definition/report_template.ts";
-import { defineReport, type ReportQuery } from "../../../domain/reports/definition/report_template.ts";
+import {
+  boolean,
+  decimal,
+  defineReport,
+  integer,
+  type ReportQuery,
+  text,
+} from "../../../domain/reports/definition/report_template.ts";
 import { PostgresError } from "../../../infra/postgres/failures.ts";
 import { connectPostgres, type Sql } from "../../../infra/postgres/postgres.ts";
 import { until } from "../../support/until.ts";

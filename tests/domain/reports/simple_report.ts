@@ -1,6 +1,9 @@
 import type { ReportFormat } from "../../../domain/documents/formats.ts";
-import type { Column, ReportQuery } from "../../../domain/reports/definition/report_template.ts";
-import type { ReportTemplate } from "../../../domain/reports/definition/report_template.ts";
+import type {
+  Column,
+  ReportQuery,
+  ReportTemplate,
+} from "../../../domain/reports/definition/report_template.ts";
 import type { ReportKit } from "../../../domain/reports/threads/registry.ts";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 

@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { Budget, RENDER_MILLISECONDS } from "../../../domain/templates/language/values/budget.ts";
-import { compileTemplate, RenderThreads } from "../../../domain/templates/language/mod.ts";
-import { TemplateLimitExceeded } from "../../../domain/templates/language/mod.ts";
+import {
+  compileTemplate,
+  RenderThreads,
+  TemplateLimitExceeded,
+} from "../../../domain/templates/language/mod.ts";
 import { sampleData } from "../../../domain/templates/language/sample_data.ts";
 import { HOSTILE, hostileSources } from "./hostile_templates.ts";
 import { html, source, text } from "./rendering.ts";

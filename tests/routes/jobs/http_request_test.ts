@@ -3,8 +3,18 @@ import assert from "node:assert/strict";
 import { Webhook } from "standardwebhooks";
 import { openBrowserSession } from "../../../domain/access/sign_in/browser_session.ts";
 import { setupShared } from "../../support/setup.ts";
-import { assertHas, DEAD_LETTERS, deadLetterOf, enqueueJob, executionsOf, jobOf, JOBS } from "./job_calls.ts";
-import { readJob, RECURRING, refusal } from "./job_calls.ts";
+import {
+  assertHas,
+  DEAD_LETTERS,
+  deadLetterOf,
+  enqueueJob,
+  executionsOf,
+  jobOf,
+  JOBS,
+  readJob,
+  RECURRING,
+  refusal,
+} from "./job_calls.ts";
 
 /** Requests that the target got; `headers` are those of interest. */
 const received: { path: string; body: string; headers: Record<string, string> }[] = [];

@@ -4,8 +4,17 @@ import { transact } from "../../../infra/postgres/postgres.ts";
 import { invalid } from "../../support/answers.ts";
 import { RemoteWorker } from "../../support/remote_work.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
-import { assertHas, declareType, enqueueJob, enqueueMany, jobIdsOf } from "./job_calls.ts";
-import { JOBS, readJob, refusal, WORKER_PERMISSIONS } from "./job_calls.ts";
+import {
+  assertHas,
+  declareType,
+  enqueueJob,
+  enqueueMany,
+  jobIdsOf,
+  JOBS,
+  readJob,
+  refusal,
+  WORKER_PERMISSIONS,
+} from "./job_calls.ts";
 
 const t = await setupShared();
 const { sql } = t.steward.platform;

@@ -4,8 +4,18 @@ import { Receiver } from "../events/receiver.ts";
 import { RemoteWorker } from "../../support/remote_work.ts";
 import { setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
-import { assertHas, declareType, enqueueJob, enqueueMany, executionsOf, jobIdsOf } from "./job_calls.ts";
-import { JOBS, readJob, refusal, WORKER_PERMISSIONS } from "./job_calls.ts";
+import {
+  assertHas,
+  declareType,
+  enqueueJob,
+  enqueueMany,
+  executionsOf,
+  jobIdsOf,
+  JOBS,
+  readJob,
+  refusal,
+  WORKER_PERMISSIONS,
+} from "./job_calls.ts";
 
 const receiver = new Receiver();
 const t = await setupShared({ OUTBOUND_ALLOW: "127.0.0.1" });

@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
 import { setupShared } from "../../support/setup.ts";
-import { assertHas, declareType, idsOf, jobOf, JOBS, RECURRING, refusal } from "./job_calls.ts";
-import { WORKER_PERMISSIONS } from "./job_calls.ts";
+import {
+  assertHas,
+  declareType,
+  idsOf,
+  jobOf,
+  JOBS,
+  RECURRING,
+  refusal,
+  WORKER_PERMISSIONS,
+} from "./job_calls.ts";
 
 const t = await setupShared();
 const { sql } = t.steward.platform;

@@ -1,7 +1,17 @@
 import assert from "node:assert/strict";
 import { type Actor, setupShared } from "../../support/setup.ts";
-import { assertHas, DEAD_LETTERS, deadLetterOf, enqueueJob, jobOf, JOBS, LATER } from "./job_calls.ts";
-import { addDeadLetters, readJob, refusal } from "./job_calls.ts";
+import {
+  addDeadLetters,
+  assertHas,
+  DEAD_LETTERS,
+  deadLetterOf,
+  enqueueJob,
+  jobOf,
+  JOBS,
+  LATER,
+  readJob,
+  refusal,
+} from "./job_calls.ts";
 
 const t = await setupShared({ OUTBOUND_ALLOW: "127.0.0.1" });
 const { sql } = t.steward.platform;

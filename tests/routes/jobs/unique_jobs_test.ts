@@ -3,8 +3,18 @@ import { fireDueRecurringJobs } from "../../../domain/jobs/recurring/fire_recurr
 import { pruneJobs } from "../../../domain/jobs/built_in/prune_jobs.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
-import { assertHas, DEAD_LETTERS, deadLetterOf, enqueueJob, jobOf, JOBS, LATER } from "./job_calls.ts";
-import { readJob, RECURRING, refusal } from "./job_calls.ts";
+import {
+  assertHas,
+  DEAD_LETTERS,
+  deadLetterOf,
+  enqueueJob,
+  jobOf,
+  JOBS,
+  LATER,
+  readJob,
+  RECURRING,
+  refusal,
+} from "./job_calls.ts";
 
 const t = await setupShared();
 const { sql } = t.steward.platform;

@@ -4,8 +4,13 @@ import { HttpClient } from "../../support/http.ts";
 import { RemoteWorker } from "../../support/remote_work.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
-import { declareType, enqueueJob, jobIdsOf, refusal } from "./job_calls.ts";
-import { WORKER_PERMISSIONS as permissions } from "./job_calls.ts";
+import {
+  declareType,
+  enqueueJob,
+  jobIdsOf,
+  refusal,
+  WORKER_PERMISSIONS as permissions,
+} from "./job_calls.ts";
 
 const t = await setupShared({}, { inThisProcess: true });
 const { systemAdmin } = t;

@@ -3,8 +3,14 @@ import { inOneInstance } from "../../support/in_one_instance.ts";
 import { RemoteWorker, type WorkItem } from "../../support/remote_work.ts";
 import { setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
-import { declareType, enqueueJob, enqueueMany, jobIdsOf, JOBS } from "./job_calls.ts";
-import { WORKER_PERMISSIONS as permissions } from "./job_calls.ts";
+import {
+  declareType,
+  enqueueJob,
+  enqueueMany,
+  jobIdsOf,
+  JOBS,
+  WORKER_PERMISSIONS as permissions,
+} from "./job_calls.ts";
 
 const t = await setupShared({}, { inThisProcess: true });
 const { sql } = t.steward.platform;

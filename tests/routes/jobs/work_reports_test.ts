@@ -2,8 +2,15 @@
 import assert from "node:assert/strict";
 import { RemoteWorker } from "../../support/remote_work.ts";
 import { setupShared } from "../../support/setup.ts";
-import { assertHas, declareType, executionsOf, jobOf, JOBS, readJob } from "./job_calls.ts";
-import { WORKER_PERMISSIONS } from "./job_calls.ts";
+import {
+  assertHas,
+  declareType,
+  executionsOf,
+  jobOf,
+  JOBS,
+  readJob,
+  WORKER_PERMISSIONS,
+} from "./job_calls.ts";
 
 const t = await setupShared({ JOB_CONCURRENCY: "0" });
 const tenant = await t.actor({ permissions: WORKER_PERMISSIONS });

@@ -5,8 +5,17 @@ import { RemoteWorker, type WorkItem } from "../../support/remote_work.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 import * as calls from "./job_calls.ts";
-import { assertHas, declareType, enqueueJob, enqueueMany, jobIdsOf, JOBS, RECURRING } from "./job_calls.ts";
-import { refusal, WORKER_PERMISSIONS } from "./job_calls.ts";
+import {
+  assertHas,
+  declareType,
+  enqueueJob,
+  enqueueMany,
+  jobIdsOf,
+  JOBS,
+  RECURRING,
+  refusal,
+  WORKER_PERMISSIONS,
+} from "./job_calls.ts";
 
 const t = await setupShared();
 const { sql } = t.steward.platform;

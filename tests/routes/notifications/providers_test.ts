@@ -1,7 +1,18 @@
 import assert from "node:assert/strict";
 import { has, invalid, pluck } from "../../support/answers.ts";
-import { delivered, email, path, refused, sent, settledDetail, templates, to } from "./notifications.ts";
-import { hurry, nextAttempt, retryOf } from "./notifications.ts";
+import {
+  delivered,
+  email,
+  hurry,
+  nextAttempt,
+  path,
+  refused,
+  retryOf,
+  sent,
+  settledDetail,
+  templates,
+  to,
+} from "./notifications.ts";
 import { answers, fcm, gateways, mailNetwork, mailsOf, receiver, setupProviders } from "./providers.ts";
 
 const t = await setupProviders();

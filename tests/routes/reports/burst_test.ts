@@ -4,8 +4,15 @@ import { fireDueSchedules } from "../../../domain/reports/schedules/schedule_run
 import { has, invalid, pluck, refused } from "../../support/answers.ts";
 import type { Actor } from "../../support/setup.ts";
 import { CSV, EMAIL, REPORTS, SCHEDULES, STATUS, STORAGE, WEBHOOK } from "./constants.ts";
-import { createSchedule, fetchDocument, generateLater, messagesOf, reached } from "./support.ts";
-import { setupSharedReports, startHook } from "./support.ts";
+import {
+  createSchedule,
+  fetchDocument,
+  generateLater,
+  messagesOf,
+  reached,
+  setupSharedReports,
+  startHook,
+} from "./support.ts";
 
 const t = await setupSharedReports();
 const actor = await t.actor();

@@ -4,8 +4,15 @@ import { createHash } from "node:crypto";
 import { startReceiver } from "../../infra/mail/receiver.ts";
 import { pluck } from "../../support/answers.ts";
 import { EMAIL, STATUS, STORAGE } from "./constants.ts";
-import { delivered, fetchDocument, generateLater, reached, sizeAt } from "./support.ts";
-import { setupReports, setupSharedReports } from "./support.ts";
+import {
+  delivered,
+  fetchDocument,
+  generateLater,
+  reached,
+  setupReports,
+  setupSharedReports,
+  sizeAt,
+} from "./support.ts";
 import { createTarget, MANAGER, startOtherStore } from "./target_support.ts";
 
 Deno.test("a document too large for the mail server is sent as a link, whether the limit is announced or found after DATA", async () => {

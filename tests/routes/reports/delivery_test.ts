@@ -14,8 +14,16 @@ import { jobContext } from "../../support/job_context.ts";
 import type { Actor } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 import { EMAIL, REPORTS, STATUS, WEBHOOK } from "./constants.ts";
-import { execution, generateLater, hurry, INFECTED, reached, sizeAt } from "./support.ts";
-import { setupSharedReports, startHook } from "./support.ts";
+import {
+  execution,
+  generateLater,
+  hurry,
+  INFECTED,
+  reached,
+  setupSharedReports,
+  sizeAt,
+  startHook,
+} from "./support.ts";
 
 const t = await setupSharedReports();
 const actor = await t.actor();

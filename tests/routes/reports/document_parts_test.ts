@@ -2,9 +2,22 @@ import assert from "node:assert/strict";
 import { invalid, pluck } from "../../support/answers.ts";
 import { until } from "../../support/until.ts";
 import { REPORTS, STATUS } from "./constants.ts";
-import { changePartial, DOCUMENTS, drawnBy, generate, generated, given } from "./document_support.ts";
-import { languageOf, make, makePartial, PARTIALS, refused } from "./document_support.ts";
-import { setupDocuments, textsOf, whileWaiting } from "./document_support.ts";
+import {
+  changePartial,
+  DOCUMENTS,
+  drawnBy,
+  generate,
+  generated,
+  given,
+  languageOf,
+  make,
+  makePartial,
+  PARTIALS,
+  refused,
+  setupDocuments,
+  textsOf,
+  whileWaiting,
+} from "./document_support.ts";
 
 const { t, editor, drawn } = await setupDocuments();
 const INVALID = "DOCUMENT_TEMPLATE_INVALID";

@@ -6,8 +6,17 @@ import { has, invalid, pluck } from "../../support/answers.ts";
 import type { Actor } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 import { EMAIL, REPORTS, STATUS, STORAGE } from "./constants.ts";
-import { DOCUMENTS, drawnBy, generate, languageOf, make } from "./document_support.ts";
-import { PERMISSIONS, refused, setupDocuments, whileWaiting } from "./document_support.ts";
+import {
+  DOCUMENTS,
+  drawnBy,
+  generate,
+  languageOf,
+  make,
+  PERMISSIONS,
+  refused,
+  setupDocuments,
+  whileWaiting,
+} from "./document_support.ts";
 import { fetchDocument, reached } from "./support.ts";
 
 const { t } = await setupDocuments();

@@ -2,8 +2,14 @@ import assert from "node:assert/strict";
 import { createDeliveries } from "../../../domain/reports/delivery/create_deliveries.ts";
 import { finishDelivery } from "../../../domain/reports/delivery/delivery.ts";
 import { produceDocument, RunSuperseded } from "../../../domain/reports/generation/produce.ts";
-import { beginRun, completeRun, failRun, rejectDocument } from "../../../domain/reports/run.ts";
-import { requeueRun, type Run } from "../../../domain/reports/run.ts";
+import {
+  beginRun,
+  completeRun,
+  failRun,
+  rejectDocument,
+  requeueRun,
+  type Run,
+} from "../../../domain/reports/run.ts";
 import { endAbandoned, failAbandonedDeliveries } from "../../../domain/reports/generation/sweep.ts";
 import { createSchedule } from "../../../domain/reports/schedules/schedule_changes.ts";
 import { fireDueSchedules } from "../../../domain/reports/schedules/schedule_runs.ts";

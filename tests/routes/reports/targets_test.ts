@@ -5,8 +5,17 @@ import { accepted } from "../../support/outcomes.ts";
 import type { Actor } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 import { CSV, EMAIL, REPORTS, SCHEDULES, STATUS, STORAGE, WEBHOOK } from "./constants.ts";
-import { createSchedule, delivered, execution, generateLater, hurry, reached } from "./support.ts";
-import { setupSharedReports, sizeAt, startHook } from "./support.ts";
+import {
+  createSchedule,
+  delivered,
+  execution,
+  generateLater,
+  hurry,
+  reached,
+  setupSharedReports,
+  sizeAt,
+  startHook,
+} from "./support.ts";
 import { createTarget, MANAGER, startOtherStore, startSlack, TARGETS } from "./target_support.ts";
 
 const other = await startOtherStore();
