@@ -41,7 +41,7 @@ export function askAboutTenants({ ask, read, w }: Asking): void {
     await q.go(["Visitor", "a role"], "Send invitation");
     await q.shows("The invitation was sent to iris@example.test.");
     const { sentAt } = await invited();
-    await q.begin("Users", "Invitations", "Send again");
+    await q.begin("Users", "Invitations", "Send again", ["Send again", "confirm"]);
     await q.shows(/sent to iris@example.test again/);
     assert.notEqual((await invited()).sentAt, sentAt);
     await q.begin("Users", "Invitations", "Revoke", [/^Revoke/, "confirm"]);
@@ -223,7 +223,7 @@ export function askAboutTenants({ ask, read, w }: Asking): void {
     await q.go("Report schedules", ["Monthly users", "the schedule"], [/ago/, "Last run"]);
     await q.rows(/^board@example.test By email Failed 550 mailbox full/);
     w.mails.refusals.clear();
-    await q.click("Deliver again");
+    await q.go("Deliver again", ["Deliver again", "confirm"]);
     await q.shows("The deliveries were queued again.");
     await until(() => w.mails.takenBy("board@example.test").length > 0);
   }, zora);
