@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { pluck } from "../../support/answers.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
-import { atOnce, codes, column, refused, statuses } from "./answers.ts";
+import { atOnce, auditOf, codes, column, refused, statuses } from "./answers.ts";
 import { ADMIN, catalogRole, createUser, insertLink } from "./users.ts";
 
 const t = await setupShared();
@@ -94,6 +94,7 @@ Deno.test("DELETE unlinks the user from the tenant, and deletes the user with th
   const left = await t.systemAdmin.get(`/api/v1/admin/users/${id}`);
   assert.deepEqual(left.body.tenants.map((link: { tenantId: string }) => link.tenantId), [elsewhere]);
   assert.notEqual(await versionOf(id), before);
+  assert.equal((await auditOf(t, id)).at(-1), "user.unlink");
 
   const theirs = await t.actor({ tenantId: elsewhere, permissions: ADMIN });
   assert.equal((await theirs.delete(path(id))).status, 200);
