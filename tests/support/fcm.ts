@@ -160,7 +160,7 @@ export async function startFcm() {
     accepted: [] as AcceptedPush[],
     /** Device tokens of all requests, in order. */
     requested: [] as string[],
-    /** How many access tokens were issued. */
+    /** The number of access tokens issued so far. */
     signIns: 0,
     maxConcurrent: 0,
     connections: new Set<string>(),

@@ -11,7 +11,7 @@ export class TcpProxy {
   #server: Server | null = null;
   #isHolding = false;
   port = 0;
-  /** How many connections came while nothing was forwarded. */
+  /** The number of connections that came while nothing was forwarded. */
   held = 0;
 
   private constructor(target: { hostname: string; port: number }) {

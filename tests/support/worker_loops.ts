@@ -187,7 +187,7 @@ class LoopUnderTest {
   logLines = async (id: string) =>
     (await this.actor.get(`/api/v1/jobs/${id}/executions/1/log?pageSize=100`)).body;
 
-  /** What counts against a job, and in how many seconds it is due. */
+  /** The failures that count against a job, and the seconds until it is due. */
   async counted(id: string): Promise<{ failures: number; lostLeases: number; dueIn: number }> {
     const [row] = await this.t.steward.platform.sql<
       { failures: number; lostLeases: number; dueIn: number }[]

@@ -54,7 +54,7 @@ const changed = (kind: Kind, table: string, row: Record<string, unknown>): Case 
   prepare: (o) => change(o, table, o.ids[kind], row),
 });
 
-/** The same case for several endpoints, whose ids are separated by spaces. */
+/** Gives several endpoints one case; `ids` are separated by spaces. */
 const cases = (ids: string, of: Case): Record<string, Case> =>
   Object.fromEntries(ids.split(" ").map((id) => [id, of]));
 

@@ -12,7 +12,7 @@ export const named = (kind: Kind, code: string, more: Ask = {}): Row => ({
   code,
 });
 
-/** The same row for several operations, whose ids are separated by white space. */
+/** Gives several operations one row; `ids` are separated by white space. */
 export const all = (ids: string, row: Row): Rows =>
   Object.fromEntries(ids.trim().split(/\s+/).map((id) => [id, row]));
 

@@ -1,4 +1,4 @@
-// What users reach of the API by the token of a first-party client: their own things by `steward.self`, files by
+// By the token of a first-party client, users reach their own things with `steward.self`, and files with
 // `steward.files`. The table of the contract checks of every route by which scope it can be reached.
 import assert from "node:assert/strict";
 import { invalid, pluck } from "../../support/answers.ts";
