@@ -184,7 +184,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     }),
     // Extensions come first: their tables may refer to those of the areas.
     personalData: [...extensions.personalData, ...await personalDataOf(config)],
-    jobWriter: new JobWriter(sql),
+    jobWriter: new JobWriter(sql, { wakeUps }),
     auditWriter: new AuditWriter(sql),
     messageWriter: new MessageWriter({ sql, wakeUps }),
     pictures: new Pictures(),

@@ -82,7 +82,12 @@ await runJobCommand({
     },
     async enqueue({ sql, wakeUps, actor, values, args: [jobTypeName, serializedArgs = "{}"], print }) {
       if (!jobTypeName) throw new Failure(EXIT.usage, "enqueue needs a job type");
-      const platform = { sql, wakeUps, jobTypes: builtInTypes(), jobWriter: new JobWriter(mainPool(sql)) };
+      const platform = {
+        sql,
+        wakeUps,
+        jobTypes: builtInTypes(),
+        jobWriter: new JobWriter(mainPool(sql), { wakeUps }),
+      };
       const retries = values["max-retries"];
       const { job } = await enqueueRequestedJob(platform, actor, {
         jobTypeName,

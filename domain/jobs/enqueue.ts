@@ -7,11 +7,12 @@ import {
   type Sql,
   transact,
   type Tx,
+  whenCommitted,
   withCommit,
 } from "../../infra/postgres/postgres.ts";
 import { activeTrace } from "../../infra/telemetry/tracing.ts";
 import { randomHex } from "../../infra/telemetry/trace_ids.ts";
-import type { WakeUps } from "../../infra/wakeups/wakeups.ts";
+import type { Notice, WakeUps } from "../../infra/wakeups/wakeups.ts";
 import { newId, timeOfId } from "../shared/ids.ts";
 import { lockParents } from "./continuations.ts";
 import {
@@ -111,10 +112,13 @@ export async function insertJobs(p: { wakeUps: WakeUps }, tx: Tx, jobs: NewJob[]
   return named.map(({ id }) => id);
 }
 
-/** Wakes workers for inserted jobs, at once or at their due times. Call it after the commit. */
-export function wakeFor(p: { wakeUps: WakeUps }, jobs: NewJob[]): void {
+/**
+ * Wakes workers for inserted jobs, at once or at their due times. Call it after the commit.
+ * @param isNotified true if the statement that inserted them has woken the other instances
+ */
+export function wakeFor(p: { wakeUps: WakeUps }, jobs: NewJob[], isNotified = false): void {
   const dueTimes = new Set(jobs.map((job) => job.scheduledAt?.getTime() ?? 0));
-  for (const time of dueTimes) p.wakeUps.at(new Date(time));
+  for (const time of dueTimes) p.wakeUps.at(new Date(time), { isNotified });
 }
 
 /** Sets a wake-up for the next tick of a schedule after `tx` has committed. */
@@ -126,13 +130,18 @@ export function wakeAt(p: { wakeUps: WakeUps }, tx: Tx, tick: Date | null): void
  * Inserts jobs without keys in one statement and returns their rows in the given order. The caller must wake workers
  * after the commit.
  * @param parents result of `lockParents`; required if jobs have parents.
+ * @param notice is sent with the commit
  */
 export function writeJobs(
   q: Sql,
   jobs: NewJob[],
   parents: ReadonlyMap<string, string> = new Map(),
+  notice: Notice | null = null,
 ): PendingQuery<JobRow[]> {
-  return q<JobRow[]>`${jobInsertion(q, withIds(jobs), parents)} returning ${q.unsafe(JOB_COLUMNS)}`;
+  const notifying = notice ? q`, pg_notify(${notice.channel}, ${notice.payload})` : q``;
+  return q<JobRow[]>`${jobInsertion(q, withIds(jobs), parents)} returning ${
+    q.unsafe(JOB_COLUMNS)
+  } ${notifying}`;
 }
 
 /** Inserts jobs like `writeJobs`. Instead of a job whose key is held, the row of the holder is returned. */
@@ -155,12 +164,21 @@ const withIds = (jobs: NewJob[]) => jobs.map((job) => ({ ...job, id: job.id ?? n
 /** True if another job may hold the key of one of them. */
 export const hasKeys = (jobs: NewJob[]): boolean => jobs.some((job) => job.uniqueKey);
 
-/** Inserts jobs that are enqueued one by one. Concurrent calls share a commit; each resolves after the commit. */
+/**
+ * Inserts jobs that are enqueued one by one, and wakes workers after the commit. Concurrent calls share a commit; each
+ * resolves after it.
+ */
 export class JobWriter {
   readonly #jobs: GroupCommit<NewJob, JobRow>;
 
-  constructor(pool: Pool) {
-    this.#jobs = new GroupCommit((jobs) => writeJobs(pool, jobs));
+  constructor(pool: Pool, private readonly p: { wakeUps: WakeUps }) {
+    this.#jobs = new GroupCommit(async (jobs) => {
+      const isDue = jobs.some(({ scheduledAt }) => !scheduledAt);
+      const notice = isDue ? p.wakeUps.notice?.() ?? null : null;
+      const rows = await writeJobs(pool, jobs, undefined, notice);
+      wakeFor(p, jobs, notice !== null);
+      return rows;
+    });
   }
 
   /**
@@ -168,9 +186,13 @@ export class JobWriter {
    * held, the row of the holder is returned.
    * @param sql a transaction to insert them in; a pool: their own commit, shared with concurrent calls
    */
-  write(sql: Sql, jobs: NewJob[]): Promise<JobRow[]> {
-    if (hasKeys(jobs)) return transact(sql, (tx) => writeUniqueJobs(tx, jobs));
-    return isTransaction(sql) ? writeJobs(sql, jobs) : this.#jobs.write(jobs);
+  async write(sql: Sql, jobs: NewJob[]): Promise<JobRow[]> {
+    if (!hasKeys(jobs) && !isTransaction(sql)) return await this.#jobs.write(jobs);
+    const rows = hasKeys(jobs)
+      ? await transact(sql, (tx) => writeUniqueJobs(tx, jobs))
+      : await writeJobs(sql, jobs);
+    whenCommitted(sql, () => wakeFor(this.p, jobs));
+    return rows;
   }
 }
 

@@ -10,13 +10,18 @@ export interface Channel {
    * Notifies every instance, including this one. Calls during a send are batched into the next; duplicates are dropped.
    */
   notify(payload?: string): void;
+  /**
+   * True if nothing is being sent and the interval since the last notification has passed: the caller's own statement may
+   * then notify, which saves another one. The interval begins anew.
+   */
+  takeTurn(): boolean;
   stop(): Promise<void>;
 }
 
 /**
  * Listens on `name`. `onMessage` receives each payload, and `""` after every (re)connection: notifications may have been
- * missed. Payloads are sent outside of any transaction, because a NOTIFY holds a global lock during its commit. For the
- * same reason an instance sends them one after the other, at least `minIntervalMs` apart.
+ * missed. A NOTIFY holds a global lock during its commit, so an instance sends them one after the other, at least
+ * `minIntervalMs` apart, and outside of longer transactions.
  * @param o.listens false if LISTEN does not work; notifications are still sent, for instances that can listen.
  */
 export async function openChannel(
@@ -59,6 +64,11 @@ export async function openChannel(
     notify(payload = "") {
       waiting.add(payload);
       if (!sending && quiet === undefined) sendWaiting();
+    },
+    takeTurn() {
+      if (sending || quiet !== undefined) return false;
+      quiet = setTimeout(sendWaiting, o.minIntervalMs);
+      return true;
     },
     async stop() {
       while (sending || waiting.size > 0) {

@@ -8,6 +8,7 @@ import { untraced } from "../telemetry/tracing.ts";
 import { hasKvQueue, kvWakeUps } from "./kv_wakeups.ts";
 import { type DelayedWakeUps, timerWakeUps, type WakeUps } from "./wakeups.ts";
 
+const CHANNEL = "steward_jobs";
 /** Minimum interval between two notifications of this instance. */
 const NOTIFY_INTERVAL_MS = 20;
 
@@ -31,7 +32,7 @@ export async function openWakeUps(
   const self = crypto.randomUUID(); // its own notifications come back to this instance, whose worker is awake already
   const channel = await openChannel({
     sql: o.sql,
-    name: "steward_jobs",
+    name: CHANNEL,
     onMessage: (from) => from !== self && wakeWorker(),
     log: o.log,
     listens: config.DATABASE_LISTEN,
@@ -43,10 +44,11 @@ export async function openWakeUps(
     channel.notify(self);
   };
   return {
-    at(time) {
+    at(time, { isNotified } = { isNotified: false }) {
       if (time > clock.now()) delayed.set(time);
-      else untraced(wakeAll);
+      else untraced(isNotified ? wakeWorker : wakeAll);
     },
+    notice: () => channel.takeTurn() ? { channel: CHANNEL, payload: self } : null,
     sweep: () => delayed.sweep(),
     stop: async () => void await Promise.all([delayed.stop(), channel.stop()]),
   };

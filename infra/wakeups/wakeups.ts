@@ -5,8 +5,22 @@ import type { Clock } from "../clock.ts";
  * harm, because workers also poll.
  */
 export interface WakeUps {
-  /** Sets a wake-up at `time`. A past time wakes workers immediately. */
-  at(time: Date): void;
+  /**
+   * Sets a wake-up at `time`. A past time wakes workers immediately.
+   * @param o.isNotified true if a `notice` has woken the other instances
+   */
+  at(time: Date, o?: { isNotified: boolean }): void;
+  /**
+   * A notification for other instances that a statement sends itself, so that they hear of its jobs with the commit; null:
+   * one was sent a moment ago.
+   */
+  notice?(): Notice | null;
+}
+
+/** A notification of the database. */
+export interface Notice {
+  channel: string;
+  payload: string;
 }
 
 /** Stores wake-ups for later. If the callback fails, it is called again or polling replaces it. */

@@ -37,6 +37,7 @@ export function simulatedPlatform(o: InstanceOptions, host: Host): RemoteWorkPla
   const jobTypes = new JobTypes();
   jobTypes.register(...simulatedTypes(o.handlers));
   const log = logOf(`${host.name}: `, o.note);
+  const wakeUps = { at: o.wakeAt };
   const workPolls = new WorkPolls({ sql, log, leaseSeconds: LEASE_SECONDS, onClaimed() {} });
   const platform = {
     sql,
@@ -44,8 +45,8 @@ export function simulatedPlatform(o: InstanceOptions, host: Host): RemoteWorkPla
     log,
     workPolls,
     clock: o.time.clock,
-    jobWriter: new JobWriter(sql),
-    wakeUps: { at: o.wakeAt },
+    jobWriter: new JobWriter(sql, { wakeUps }),
+    wakeUps,
     config: { JOB_LEASE_SECONDS: LEASE_SECONDS },
   };
   return platform as unknown as RemoteWorkPlatform;

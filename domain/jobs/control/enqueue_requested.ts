@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type Sql, transact, whenCommitted } from "../../../infra/postgres/postgres.ts";
+import { afterCommit, type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import { invalid, Problem, problem } from "../../problems/problem.ts";
 import { holds, isProgram } from "../../rights/caller.ts";
 import { type BulkFailure, bulkFailure, type BulkOutcome, wholeRequestProblem } from "../../shared/bulk.ts";
@@ -136,9 +136,9 @@ export async function enqueueAll(
       for (const job of jobs) {
         for (const id of parentsOf(job)) if (!found.has(id)) throw noSuchParent(job, id);
       }
+      afterCommit(tx, () => wakeFor(p, jobs));
       return await (hasKeys(jobs) ? writeUniqueJobs : writeJobs)(tx, jobs, found);
     });
-  whenCommitted(p.sql, () => wakeFor(p, jobs));
   return rows.map((row, n) => ({ job: jobSummary(row), isDuplicate: row.id !== jobs[n]?.id }));
 }
 

@@ -20,8 +20,8 @@ export class Places implements Room {
   #taken = 0;
   #beyondHalf = 0;
   readonly #takenBy = new Map<string | null, number>();
-  /** The time at which a job of the tenant last gave back its places, as `performance.now()`. */
-  readonly #endedAt = new Map<string | null, number>();
+  /** Since when the tenant holds what it holds: when a job of it last ended, or its first one started, as `performance.now()`. */
+  readonly #heldSince = new Map<string | null, number>();
   readonly #half: number;
 
   constructor(private readonly size: number) {
@@ -48,9 +48,9 @@ export class Places implements Room {
     return (this.#takenBy.get(tenantId) ?? 0) >= this.#half;
   }
 
-  /** True if the tenant holds at least half of the places, and none of its jobs has ended within the last `ms` milliseconds. */
+  /** True if the tenant holds at least half of the places, and for `ms` milliseconds it has held some and none of its jobs has ended. */
   holdsHalfFor(tenantId: string | null, ms: number): boolean {
-    return this.holdsHalf(tenantId) && performance.now() - (this.#endedAt.get(tenantId) ?? -Infinity) > ms;
+    return this.holdsHalf(tenantId) && performance.now() - (this.#heldSince.get(tenantId) ?? -Infinity) > ms;
   }
 
   /** True if `holdsHalfFor` is true for any tenant. */
@@ -64,8 +64,8 @@ export class Places implements Room {
     const after = before + places;
     this.#taken += places;
     this.#beyondHalf += Math.max(0, after - this.#half) - Math.max(0, before - this.#half);
-    if (places < 0) this.#endedAt.set(tenantId, performance.now());
+    if (places < 0 || before <= 0) this.#heldSince.set(tenantId, performance.now());
     if (after > 0) this.#takenBy.set(tenantId, after);
-    else for (const known of [this.#takenBy, this.#endedAt]) known.delete(tenantId);
+    else for (const known of [this.#takenBy, this.#heldSince]) known.delete(tenantId);
   }
 }

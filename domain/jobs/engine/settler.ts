@@ -39,6 +39,11 @@ export class Settler {
     this.#next();
   }
 
+  /** Number of settlements that wait for the next batch. */
+  get backlog(): number {
+    return this.#waiting.length;
+  }
+
   /** Ids of jobs whose settlement is not written yet. */
   unwritten(): string[] {
     return [...this.#batch, ...this.#waiting, ...this.#unstorable.keys()].map((settlement) =>

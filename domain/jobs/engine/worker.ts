@@ -66,6 +66,8 @@ const PREFETCH_MS = 60;
  * cost as much as a claim.
  */
 const PREFETCH_MAX_HOLD_MS = 1_000;
+/** While more ended jobs than these wait to be written, none is claimed: after a crash all of them would run again. */
+const MAX_UNWRITTEN = 2 * LARGEST_CLAIM;
 const RETRY_DATABASE_MS = 1_000;
 /** Claims normally take milliseconds. Without a successful claim for this time, the worker is stalled. */
 const CLAIM_STALLED_MS = 3_000;
@@ -237,7 +239,7 @@ export class Worker {
       this.#start(next.job);
     }
     if (prefetched.length > 0) this.#scheduleRelease();
-    if (this.#state !== "Ready") return;
+    if (this.#state !== "Ready" || this.#settler.backlog > MAX_UNWRITTEN) return;
     const target = Math.min(MAX_PREFETCHED, Math.round(this.#completionRate.perMs * PREFETCH_MS));
     const room = this.#held.roomOf(target);
     if (Math.max(room.open, room.reserve) > 0 && prefetched.length <= target / 2) {
@@ -379,6 +381,7 @@ export class Worker {
     }
     if (this.#isQuerying) this.#gotRoomDuringClaim = true;
     else if (this.#state === "Waiting") this.wake();
+    else this.#fillPlacesSoon();
   }
 
   /** The lease had expired, so other workers may run the jobs this worker held. */

@@ -23,3 +23,10 @@ Deno.test("every lane gets its turn, whatever the sort order of the database", (
   const served = names.map(() => turns.plan(new Places(1))?.lanes[0]);
   assert.deepEqual(served.toSorted(), names.toSorted());
 });
+
+Deno.test("a tenant holds its places for long only while none of its jobs ends, also when all of them end at once", () => {
+  const places = new Places(4);
+  for (const change of [4, -4, 4]) places.take("t1", change);
+  assert.equal(places.holdsHalfFor("t1", 60_000), false);
+  assert.equal(places.holdsHalfFor("t1", -1), true);
+});

@@ -82,6 +82,16 @@ Deno.test("concurrent notifications are sent together, without duplicate payload
   assert.ok(two.heard.length <= 11, `${two.heard}`);
 });
 
+Deno.test("a statement may notify itself once in an interval, and the next notification waits for its end", async () => {
+  const [one, two] = [await channel("turns", 10_000), await channel("turns", 0)];
+  assert.deepEqual([one.takeTurn(), one.takeTurn()], [true, false]);
+  one.notify("afterwards");
+  assert.deepEqual(two.heard, []);
+  await one.stop();
+  opened.delete(one);
+  await until(() => two.heard.includes("afterwards"));
+});
+
 Deno.test("a send resolves when all instances have received the message, each once and in order", async () => {
   const all = await instancesOn("told", 3);
   const [one, ...others] = all;
