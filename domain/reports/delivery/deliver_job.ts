@@ -76,7 +76,7 @@ async function deliverDocument(
     if (!await claimDelivery(p.sql, delivery.id, run)) continue;
     const outcome = obstacle ?? await deliver(p, execution, delivery, context);
     if (outcome.status === "Owed" && outcome.isUnavailable) outage = outcome.reason;
-    await recordOutcome(p.sql, delivery.id, run, outcome);
+    await recordOutcome(p.sql, delivery, run, outcome);
   }
   const owed = await finishDelivery(p, executionId);
   if (owed > 0 && outage !== null) throw new DependencyUnavailable(outage);

@@ -66,12 +66,19 @@ export async function claimDelivery(q: Sql, deliveryId: string, by: string): Pro
   return count > 0;
 }
 
-/** Records the result of the attempt that `by` has claimed. */
-export async function recordOutcome(q: Sql, deliveryId: string, by: string, outcome: Outcome): Promise<void> {
+/** Records the result of the attempt that `by` has claimed. A look at the message that an earlier attempt sent counts as none. */
+export async function recordOutcome(
+  q: Sql,
+  { id, notificationId }: OwedDelivery,
+  by: string,
+  outcome: Outcome,
+): Promise<void> {
   const reason = outcome.status === "Delivered" ? null : outcome.reason;
   await q`update report_deliveries set status = ${outcome.status}, error_message = ${reason},
-      attempts = attempts + 1, updated_at = now(), claimed_by = null, claimed_until = null
-    where id = ${deliveryId} and status = 'Owed' and claimed_by = ${by}`;
+      attempts = attempts + ${
+    notificationId === null ? 1 : 0
+  }, updated_at = now(), claimed_by = null, claimed_until = null
+    where id = ${id} and status = 'Owed' and claimed_by = ${by}`;
 }
 
 /**
