@@ -199,6 +199,7 @@ interface Shared {
   settings: string;
   clock: SetupOptions["clock"];
   service: Promise<TestService>;
+  stopped?: Promise<void>;
 }
 const sharedServices: Shared[] = [];
 
@@ -214,14 +215,15 @@ export async function setupShared(
   const { clock, inThisProcess = false } = o;
   const settings = JSON.stringify([inThisProcess && INSTANCES > 1, Object.entries(env).sort()]);
   const running = sharedServices.find((each) => each.settings === settings && each.clock === clock);
-  const shared = running ?? { settings, clock, service: setup(env, o) };
+  const shared: Shared = running ?? { settings, clock, service: setup(env, o) };
   if (!running) sharedServices.push(shared);
   const service = await shared.service;
   if (!running && isOneOfSeveralFiles()) afterAllFiles(() => service.stop());
   const restore = service.instances.map(({ platform }) => restorerOf(platform));
-  const end = async () => isOneOfSeveralFiles() ? restore.forEach((each) => each()) : await service.stop();
-  let ended: Promise<void> | undefined;
-  const stop = () => ended ??= end();
+  const stop = async () => {
+    if (isOneOfSeveralFiles()) restore.forEach((each) => each());
+    else await (shared.stopped ??= service.stop());
+  };
   Deno.test.afterAll(stop);
   return { ...service, systemAdmin: await service.actor({ role: "SystemAdmin" }), stop };
 }
