@@ -33,7 +33,7 @@ export async function findSystemAdmins(tx: Tx, userIds: string[]): Promise<strin
   const holders = await tx<{ userId: string }[]>`
     select distinct holder.user_id from (${
     activeHolders(tx)
-  }) holder where holder.user_id = any(${userIds}::uuid[])`;
+  }) holder where holder.user_id = any((select ${userIds}::uuid[])::uuid[])`; // the subquery: see `findLanes`
   return holders.map(({ userId }) => userId);
 }
 
@@ -60,7 +60,7 @@ export async function keepTenantAdmin<T>(
   change: () => Promise<T>,
 ): Promise<T> {
   const held = await tx`select from (${activeAdmins(tx, tenantId)}) admin
-    where admin.user_id = any(${userIds}::uuid[]) limit 1`;
+    where admin.user_id = any((select ${userIds}::uuid[])::uuid[]) limit 1`;
   const result = await change();
   if (held.length === 0) return result;
   const left = await tx`${activeAdmins(tx, tenantId)} limit 1`;

@@ -107,8 +107,8 @@ export class LaneFloors {
     const [row] = await this.sql<{ ages: number[]; priorities: number[]; tookMs: number }[]>`
       select coalesce(array_agg(first.age), '{}') as ages, coalesce(array_agg(floor.priority::int), '{}') as priorities,
         date_part('epoch', clock_timestamp() - statement_timestamp()) * 1000 as took_ms
-      from unnest(${PRIORITIES.map((_, priority) => priority)}::smallint[],
-        ${agesAt(known, queriedAt)}::float8[]) floor (priority, age)
+      from unnest((select ${PRIORITIES.map((_, priority) => priority)}::smallint[]),
+        (select ${agesAt(known, queriedAt)}::float8[])) floor (priority, age)
       cross join lateral (
         select date_part('epoch', now() - j.due_at) * 1000 as age from jobs j
         where j.status = 'Enqueued' and j.lane = ${lane} and j.priority = floor.priority
