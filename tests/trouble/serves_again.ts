@@ -3,7 +3,8 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import type { HttpClient } from "../support/http.ts";
 
-const WITHIN_S = 15;
+/** An idle machine takes 10 to 15 s. Without the checks of connections it takes minutes. */
+const WITHIN_S = 30;
 
 /** Changes the tenant at `path` again and again at `url`, as a client that never gives up, until the signal aborts. */
 export async function keepRenaming(
