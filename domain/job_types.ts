@@ -4,7 +4,7 @@ import { announceAccessJob } from "./access/access_changes.ts";
 import { emailChangeMailJob } from "./access/account/email_change.ts";
 import { passwordResetMailJob } from "./access/account/password_changes.ts";
 import { registrationMailJob } from "./access/account/registration.ts";
-import { announceRolesJob } from "./access/roles/default_role_job.ts";
+import { announceRolesJob } from "./access/roles/default_roles.ts";
 import { checkDomainsJob } from "./access/sign_in/providers/domains.ts";
 import { pruneSignInJob } from "./access/sign_in/pruning.ts";
 import { failDeadTasks, listTaskJob } from "./console/run_list_task.ts";

@@ -1,8 +1,7 @@
 import { z } from "zod";
 import { loadLater } from "../../infra/load_later.ts";
 import { waitAtMost } from "../../infra/timeout.ts";
-import { reachForReading } from "../access/tenants/tenant_reach.ts";
-import { summarizeTenants, TenantsSummary } from "../access/tenants/tenants.ts";
+import { reachForReading, summarizeTenants, TenantsSummary } from "../access/tenants/tenants.ts";
 import { countFailingEndpoints } from "../events/endpoint_health.ts";
 import { readScannerStatus, ScannerReport } from "../files/scanner_status.ts";
 import { listWorkers, LiveWorker } from "../jobs/engine/lease.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { connectPostgres, type Pool, type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { addressesOf, eraseMember } from "../access/users/user_erase.ts";
-import { usersOnlyIn } from "../access/tenants/tenant_erase.ts";
+import { usersOnlyIn } from "../access/tenants/tenant_changes.ts";
 import { purgeErased } from "../files/personal_data.ts";
 import { JOB_REASONS } from "../files/purge_reasons.ts";
 import { defineJob, type JobContext } from "../jobs/job_type.ts";

@@ -1,8 +1,7 @@
 import { z } from "zod";
-import { keyRecord } from "../../access/keys/key_record.ts";
+import { type KeyListRequest, keyRecord, listKeys } from "../../access/keys/key_record.ts";
 import type { SigningAlgorithm } from "../../../infra/signing_keys.ts";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
-import { type KeyListRequest, listKeys } from "../../access/keys/key_list.ts";
 import { problem } from "../../problems/problem.ts";
 import { API_SCOPES, type Caller, isSystemAdmin } from "../../rights/caller.ts";
 import type { PagedResult } from "../../shared/paging.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { mayContainHash } from "../../access/passwords/hash_like_texts.ts";
 import { inexactMetadata, metadataMistake } from "../../access/users/metadata.ts";
-import type { BulkRow } from "../../access/users/bulk/bulk_row.ts";
+import type { BulkRow } from "../../access/users/bulk/find_existing.ts";
 import { isAcceptedHash } from "../../../infra/passwords.ts";
 import { parseOrText } from "../../shared/exact_json.ts";
 import { optionalName } from "../../shared/shapes.ts";

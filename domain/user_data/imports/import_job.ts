@@ -1,7 +1,7 @@
 import { PostgresError } from "../../../infra/postgres/failures.ts";
 import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import { withoutHashes } from "../../access/passwords/hash_like_texts.ts";
-import type { BulkRow, Importer, RowResult } from "../../access/users/bulk/bulk_row.ts";
+import type { BulkRow, Importer, RowResult } from "../../access/users/bulk/find_existing.ts";
 import { importUsers, permissionsNow } from "../../access/users/bulk/import_users.ts";
 import type { FilePlatform } from "../../files/platform.ts";
 import { openFileContent } from "../../files/service_files.ts";

@@ -15,13 +15,13 @@ import { tellClients } from "../../access_changes.ts";
 import type { AccessPlatform } from "../../platform.ts";
 import { permissionsOfRoles, requireMayAssignRoles } from "../../roles/escalation.ts";
 import { lockLinkTargets, requireTargets } from "../../users/link_targets.ts";
-import { readGroupRoles } from "./identity.ts";
 import {
   ClaimNames,
   type Connection,
   CONNECTION_OF,
   PROVIDER_KINDS,
   type ProviderRow,
+  readGroupRoles,
   readProvider,
   requireComplete,
   sealClientSecret,
