@@ -13,7 +13,7 @@ import { EXPORT_CONTENT_TYPE, EXPORT_PROFILE, type FileProfile } from "./profile
 import { holdFile, releaseOwnerReferences } from "./references.ts";
 import { insertReservations } from "./reservation_writer.ts";
 import { startScanning } from "./start_scanning.ts";
-import type { AttachableFile, AttachedFiles, FileReader } from "../notifications/attached_files.ts";
+import type { AttachableFile, AttachedFiles, FileReader } from "../notifications/platform.ts";
 import { holds } from "../rights/caller.ts";
 import { SERVICE_SCOPES } from "./service_scopes.ts";
 

@@ -15,6 +15,30 @@ import type { AccessPlatform } from "../platform.ts";
 import { tenantNotFound } from "../tenant_not_found.ts";
 import { requireTheirReach, userNotFound } from "../users/user_details.ts";
 
+const DELEGATION_STATUSES = ["Requested", "Allowed", "Refused", "Open", "Ended"] as const;
+
+/** One user's permission to act as another one, with its session. */
+export const Delegation = z.object({
+  id: z.guid(),
+  tenantId: z.guid(),
+  tenantName: z.string(),
+  userId: z.guid().describe("As whom; the same as `actorId`: the actor works in the tenant"),
+  userName: z.string(),
+  actorId: z.guid(),
+  actorName: z.string(),
+  reason: z.string(),
+  mayWrite: z.boolean(),
+  minutes: z.int(),
+  status: z.enum(DELEGATION_STATUSES).describe(
+    "Requested: the user has not decided. Allowed: the actor may begin. Ended: also by its age",
+  ),
+  createdAt: time,
+  openedAt: time.nullable(),
+  expiresAt: time.nullable(),
+  endedAt: time.nullable(),
+}).meta({ id: "DelegationDto" });
+export type Delegation = z.output<typeof Delegation>;
+
 /** A delegation and, if it is open and the caller is its actor, the token of its session. */
 export const OpenedDelegation = z.object({
   delegation: Delegation,
@@ -238,30 +262,6 @@ const audit = (tx: Tx, caller: Actor, verb: string, d: Delegation): Promise<void
       mayWrite: d.mayWrite,
     },
   });
-
-const DELEGATION_STATUSES = ["Requested", "Allowed", "Refused", "Open", "Ended"] as const;
-
-/** One user's permission to act as another one, with its session. */
-export const Delegation = z.object({
-  id: z.guid(),
-  tenantId: z.guid(),
-  tenantName: z.string(),
-  userId: z.guid().describe("As whom; the same as `actorId`: the actor works in the tenant"),
-  userName: z.string(),
-  actorId: z.guid(),
-  actorName: z.string(),
-  reason: z.string(),
-  mayWrite: z.boolean(),
-  minutes: z.int(),
-  status: z.enum(DELEGATION_STATUSES).describe(
-    "Requested: the user has not decided. Allowed: the actor may begin. Ended: also by its age",
-  ),
-  createdAt: time,
-  openedAt: time.nullable(),
-  expiresAt: time.nullable(),
-  endedAt: time.nullable(),
-}).meta({ id: "DelegationDto" });
-export type Delegation = z.output<typeof Delegation>;
 
 /** A request and its consent are good for a day. */
 const DECISION_HOURS = 24;

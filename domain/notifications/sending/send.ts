@@ -18,10 +18,10 @@ import {
 } from "../../templates/render.ts";
 import { holdAttachments, lockAttachments } from "../attachments.ts";
 import { deliveryJob } from "../delivery/deliver.ts";
-import { addUnsubscribePlaceholder } from "../delivery/unsubscribe_mail.ts";
+import { addUnsubscribePlaceholder, MAX_RECIPIENTS_PER_MAIL } from "../delivery/email.ts";
 import type { CallerMessage, Message, MessageRecipient } from "../message.ts";
 import type { NotificationPlatform } from "../platform.ts";
-import { requireSmsText } from "../sms_text.ts";
+import { requireSmsText } from "../delivery/providers.ts";
 import {
   type NotificationResult,
   type NotificationStatus,
@@ -30,7 +30,6 @@ import {
 } from "../status.ts";
 import { insertNotifications, type MessageSender, type OutgoingMessage } from "../store_notification.ts";
 import { checkMessage, requireChannel } from "./check_message.ts";
-import { MAX_RECIPIENTS_PER_MAIL } from "../delivery/email.ts";
 
 /**
  * Stores a message and the job that delivers it, in the caller's transaction.
