@@ -121,7 +121,7 @@ export async function registerJobTypes(
     await failDeadTasks(platform, tx, deadLetters);
   };
   if (!config.AREAS.has("reports")) return;
-  const { cancelExecution } = await loadLater<typeof import("./reports/generation/ended_job.ts")>(
+  const { cancelExecution } = await loadLater<typeof import("./reports/generation/generate_job.ts")>(
     import.meta,
     "./reports/generation/ended_job.ts",
   );

@@ -8,14 +8,14 @@ import { RateLimit, requireQuota } from "../../requests/rate_limit.ts";
 import type { Caller } from "../../rights/caller.ts";
 import { findUsersInTenant, fullName } from "../../rights/user_lookup.ts";
 import { newId } from "../../shared/ids.ts";
-import { inLayout } from "../../templates/in_layout.ts";
-import { readTemplate } from "../../templates/read.ts";
 import {
+  inLayout,
   type PinnedTemplate,
   renderStored,
   requireRenderable,
   sampleDataOf,
 } from "../../templates/render.ts";
+import { readTemplate } from "../../templates/read.ts";
 import { holdAttachments, lockAttachments } from "../attachments.ts";
 import { deliveryJob } from "../delivery/deliver.ts";
 import { addUnsubscribePlaceholder, MAX_RECIPIENTS_PER_MAIL } from "../delivery/email.ts";
