@@ -123,7 +123,7 @@ export async function registerJobTypes(
   if (!config.AREAS.has("reports")) return;
   const { cancelExecution } = await loadLater<typeof import("./reports/generation/generate_job.ts")>(
     import.meta,
-    "./reports/generation/ended_job.ts",
+    "./reports/generation/generate_job.ts",
   );
   jobTypes.onCancelled = (tx, job) => cancelExecution(platform, tx, job);
 }
