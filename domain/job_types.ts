@@ -57,9 +57,9 @@ const OF_AREAS: [isOn: (o: AreasOn) => boolean, load: () => Loaded][] = [
   [
     ({ AREAS }) => AREAS.has("oauth"),
     async () => [
-      (await loadLater<typeof import("./oauth/clients/audience.ts")>(
+      (await loadLater<typeof import("./oauth/clients/client.ts")>(
         import.meta,
-        "./oauth/clients/audience.ts",
+        "./oauth/clients/client.ts",
       )).pruneAudiencesJob,
     ],
   ],

@@ -11,10 +11,9 @@ import { isSystemAdmin, type TenantCaller } from "../rights/caller.ts";
 import { definedMembers } from "../shared/defined_members.ts";
 import { newId } from "../shared/ids.ts";
 import { requireVersion, type Versioned } from "../shared/version.ts";
-import { EVERY_TYPE } from "./event_types.ts";
+import { EVERY_TYPE, ownTypeMistake } from "./event_types.ts";
 import { subscriptionsChanged } from "./job_events.ts";
-import { ownTypeMistake } from "./own_types.ts";
-import { LAST_DAY } from "./attempt_counts.ts";
+import { LAST_DAY } from "./endpoint_health.ts";
 import { releaseHeld } from "./release_held.ts";
 import { issueSecret, OLD_SECRET_HOURS } from "./signing_secrets.ts";
 

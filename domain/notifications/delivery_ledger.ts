@@ -1,7 +1,7 @@
 import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
 import type { TemplatePins } from "../templates/parts.ts";
 import type { Rendition } from "../templates/render.ts";
-import { jsonRows } from "./json_rows.ts";
+import { jsonRows } from "../shared/storable.ts";
 import type { MessageAttachment } from "./message.ts";
 import { emitNotificationFailed } from "./notification_events.ts";
 import {

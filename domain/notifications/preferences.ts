@@ -1,9 +1,8 @@
 import { z } from "zod";
 import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
-import { scheduleMistakes } from "../jobs/cron.ts";
+import { firstInstantOf, scheduleMistakes } from "../jobs/cron.ts";
 import { type FieldErrors, invalid, problem } from "../problems/problem.ts";
 import { findUsersInTenant } from "../rights/user_lookup.ts";
-import { firstInstantOf } from "../shared/local_time.ts";
 import { requireVersion } from "../shared/version.ts";
 import { canonicalLocale } from "../templates/locales.ts";
 import { channelMember, channelNames } from "./channels.ts";

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import type { Sql } from "../../infra/postgres/postgres.ts";
-import { logoUrl } from "../looks/logo_url.ts";
-import { readPageLooks } from "../looks/looks.ts";
+import { logoUrl, readPageLooks } from "../looks/looks.ts";
 import { isWholeDocument, mailDocument } from "../looks/mail_document.ts";
 import { Problem, problem } from "../problems/problem.ts";
 import type { Platform } from "../shared/platform.ts";

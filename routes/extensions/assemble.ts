@@ -1,8 +1,12 @@
 import { loadLater } from "../../infra/load_later.ts";
 import type { CatalogAdditions } from "../../domain/access/tenants/bootstrap.ts";
 import { permissionCode } from "../../domain/access/permissions/permissions.ts";
-import { EVENT_TYPES, type EventDeclaration, type EventTypes } from "../../domain/events/event_types.ts";
-import { EVENT_TYPE } from "../../domain/events/own_types.ts";
+import {
+  EVENT_TYPE,
+  EVENT_TYPES,
+  type EventDeclaration,
+  type EventTypes,
+} from "../../domain/events/event_types.ts";
 import type { AnyJobType, JobContext } from "../../domain/jobs/job_type.ts";
 import { type ChannelProvider, declareChannels, isBuiltIn } from "../../domain/notifications/channels.ts";
 import { isProblemCode } from "../../domain/problems/problem.ts";

@@ -22,7 +22,7 @@ import { endpointsIn } from "../shared/endpoint.ts";
 import { optionalText, uuid } from "../../domain/shared/shapes.ts";
 import { pagedResultOf, pageQuery, queryBoolean } from "../shared/validation.ts";
 import { listDevices, registerDevice, removeDevice, UserDevice } from "../../domain/notifications/devices.ts";
-import { signStreamTicket, TICKET_SECONDS } from "../../domain/oauth/tokens/stream_ticket.ts";
+import { signStreamTicket, TICKET_SECONDS } from "../../domain/oauth/tokens/client_token.ts";
 
 const endpoint = endpointsIn("Notifications");
 

@@ -6,7 +6,7 @@ import { type PlainMail, sendServiceMail, type TemplatedMail } from "../../notif
 import { type Problem, problem } from "../../problems/problem.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
 import { permissionCodes } from "../../rights/held_permissions.ts";
-import { loadPermissionsIn } from "../../rights/service_account_rights.ts";
+import { loadPermissionsIn } from "../../rights/key_rights.ts";
 import { fullName } from "../../rights/user_lookup.ts";
 import { newId } from "../../shared/ids.ts";
 import { readPage } from "../../shared/lists.ts";

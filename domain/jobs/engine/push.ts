@@ -4,7 +4,7 @@ import { readRetryAfter } from "../../../infra/http_out/provider_http.ts";
 import { signatureHeaders } from "../../../infra/http_out/webhook_signature.ts";
 import { traceparent } from "../../../infra/telemetry/trace_ids.ts";
 import { parseOrText } from "../../shared/exact_json.ts";
-import { firstBytes } from "../../shared/text_bytes.ts";
+import { firstBytes } from "../../shared/cut_text.ts";
 import {
   type AnyJobType,
   HandedOver,

@@ -15,16 +15,16 @@ import { countScope } from "../reach.ts";
 import type { JobTypes } from "../job_type.ts";
 import type { JobPlatform } from "../platform.ts";
 import { markedPaths } from "../searchable_args.ts";
-import { readArgsSchema } from "./args_schema.ts";
-import { invalidateJobTypes } from "./find_job_types.ts";
 import {
   type DeclaredJobType,
   declaredJobType,
+  invalidateJobTypes,
   JOB_TYPE_COLUMNS,
   type JobTypeRow,
   ofTenant,
+  readArgsSchema,
   usableBy,
-} from "./job_type_row.ts";
+} from "./find_job_types.ts";
 
 export const JOB_TYPE_NAME = /^[a-z0-9][a-z0-9.-]{0,99}$/;
 export const JOB_TYPE_NAME_EXPECTED =

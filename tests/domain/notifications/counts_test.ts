@@ -5,7 +5,7 @@ import {
   foldHours,
   type NotificationFilter,
 } from "../../../domain/notifications/counts.ts";
-import { jsonRows } from "../../../domain/notifications/json_rows.ts";
+import { jsonRows } from "../../../domain/shared/storable.ts";
 import { listNotifications } from "../../../domain/notifications/list.ts";
 import { insertNotifications } from "../../../domain/notifications/store_notification.ts";
 import { newId } from "../../../domain/shared/ids.ts";

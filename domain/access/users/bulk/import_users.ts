@@ -7,7 +7,7 @@ import { writeUsers } from "./write_users.ts";
 import { mailKey } from "../../../../infra/mail/mail_address.ts";
 import { PLATFORM_REACH } from "../../../rights/catalog.ts";
 import { permissionCodes } from "../../../rights/held_permissions.ts";
-import { loadPermissionsIn } from "../../../rights/service_account_rights.ts";
+import { loadPermissionsIn } from "../../../rights/key_rights.ts";
 
 /**
  * Creates and changes the users of many rows in one transaction, with a fixed number of statements. Rows that break a
