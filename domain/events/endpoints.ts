@@ -2,7 +2,7 @@ import { lockNamed } from "../../infra/postgres/advisory_locks.ts";
 import { z } from "zod";
 import type { Tx } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
-import { urlMistake } from "../../infra/http_out/url_mistake.ts";
+import { urlMistake } from "../../infra/http_out/addresses.ts";
 import { isNear } from "../../infra/similar_names.ts";
 import { invalid, problem } from "../problems/problem.ts";
 import { type RecordContext, type RecordSource, recordType } from "../records/record_type.ts";

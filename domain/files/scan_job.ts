@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { StoredObject } from "../../infra/objectstore/stored_object.ts";
+import type { StoredObject } from "../../infra/objectstore/multipart.ts";
 import type { Tx } from "../../infra/postgres/postgres.ts";
 import { enqueueJob } from "../jobs/enqueue.ts";
 import { defineJob, type JobContext } from "../jobs/job_type.ts";

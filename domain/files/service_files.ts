@@ -1,5 +1,5 @@
 import { keepsFiles } from "../../infra/areas.ts";
-import type { StoredObject } from "../../infra/objectstore/stored_object.ts";
+import type { StoredObject } from "../../infra/objectstore/multipart.ts";
 import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import type { Actor } from "../audit/audit.ts";
 import { problem } from "../problems/problem.ts";

@@ -1,4 +1,4 @@
-import { parseMailFrom } from "../../infra/mail/mail_from.ts";
+import { parseMailFrom } from "../../infra/mail/mail_address.ts";
 import { isTransaction, type Sql } from "../../infra/postgres/postgres.ts";
 import type { Platform } from "../shared/platform.ts";
 import { cacheOfDatabase } from "../shared/ttl_cache.ts";

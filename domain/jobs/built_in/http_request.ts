@@ -3,7 +3,7 @@ import { z } from "zod";
 import { createHttpOut, OUTBOUND_MS, OutboundRefused } from "../../../infra/http_out/http_out.ts";
 import { SIGNING_SECRET, SIGNING_SECRET_EXPECTED } from "../../../infra/http_out/signing_secret.ts";
 import { signatureHeaders } from "../../../infra/http_out/webhook_signature.ts";
-import { traceparent } from "../../../infra/telemetry/trace_ids.ts";
+import { traceparent } from "../../../infra/telemetry/tracing.ts";
 import { cutText, firstBytes } from "../../shared/cut_text.ts";
 import { defineJob, type JobType, PermanentJobFailure, type SecretArg } from "../job_type.ts";
 import { hideSecrets } from "../types/secret_args.ts";

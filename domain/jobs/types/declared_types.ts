@@ -1,7 +1,7 @@
 import { announceChange } from "../../../infra/postgres/changes.ts";
 import { lockNamed } from "../../../infra/postgres/advisory_locks.ts";
 import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
-import { urlMistake } from "../../../infra/http_out/url_mistake.ts";
+import { urlMistake } from "../../../infra/http_out/addresses.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { invalid, problem } from "../../problems/problem.ts";
 import type { Caller } from "../../rights/caller.ts";

@@ -5,8 +5,7 @@ import {
   type MailMessage,
   type MailTransport,
 } from "../../../infra/mail/mail.ts";
-import { mailDomain } from "../../../infra/mail/mail_address.ts";
-import { parseMailFrom } from "../../../infra/mail/mail_from.ts";
+import { mailDomain, parseMailFrom } from "../../../infra/mail/mail_address.ts";
 import { senderFor } from "../../looks/senders/mail_sender.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { addressKey } from "../addresses.ts";

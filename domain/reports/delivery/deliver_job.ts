@@ -3,7 +3,7 @@ import { createHttpOut, OutboundRefused } from "../../../infra/http_out/http_out
 import { signatureHeaders } from "../../../infra/http_out/webhook_signature.ts";
 import { databaseFailure } from "../../../infra/postgres/failures.ts";
 import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
-import { traceparent } from "../../../infra/telemetry/trace_ids.ts";
+import { traceparent } from "../../../infra/telemetry/tracing.ts";
 import type { FileRecord } from "../../files/file.ts";
 import { copyFileTo, readFileState } from "../../files/service_files.ts";
 import { defineJob, DependencyUnavailable, type JobContext, PostponeJob } from "../../jobs/job_type.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { createSecretBox, type SecretBox } from "../../../infra/encryption.ts";
-import { urlMistake } from "../../../infra/http_out/url_mistake.ts";
+import { urlMistake } from "../../../infra/http_out/addresses.ts";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { deliveryPath } from "../../files/service_files.ts";
 import { type FieldErrors, invalid, Problem, problem } from "../../problems/problem.ts";

@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
-import { readAllowList } from "../../../../infra/http_out/addresses.ts";
-import { urlMistake } from "../../../../infra/http_out/url_mistake.ts";
+import { readAllowList, urlMistake } from "../../../../infra/http_out/addresses.ts";
 import { transact, type Tx } from "../../../../infra/postgres/postgres.ts";
 import { readSamlCertificate, readSamlMetadata, SamlRefused } from "../../../../infra/saml.ts";
 import { recordAudit } from "../../../audit/audit.ts";
