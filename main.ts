@@ -16,7 +16,7 @@ import { jobTypesOf, registerJobTypes } from "./domain/job_types.ts";
 import { serviceNotices } from "./domain/notifications/sending/service_notices.ts";
 import { createDeliveryBatches } from "./domain/notifications/delivery/delivery_batches.ts";
 import { finishDirectMessages } from "./domain/notifications/sending/direct.ts";
-import { UnsubscribeTokens } from "./domain/notifications/unsubscribe_token.ts";
+import { UnsubscribeTokens } from "./domain/notifications/unsubscribe.ts";
 import { UserWakeUps } from "./domain/notifications/user_wake_up.ts";
 import { MessageWriter } from "./domain/notifications/sending/send.ts";
 import { RenderThreads } from "./domain/templates/language/mod.ts";

@@ -1,7 +1,7 @@
 import { type AreasOn, keepsFiles } from "../infra/areas.ts";
 import { loadLater } from "../infra/load_later.ts";
 import type { TimedWork } from "./jobs/instance/due_times.ts";
-import type { AttachedFiles } from "./notifications/attached_files.ts";
+import type { AttachedFiles } from "./notifications/platform.ts";
 import type { ServicePlatform } from "./platform.ts";
 import type { ReportExtensions } from "./reports/threads/reports.ts";
 import type { PersonalData } from "./shared/personal_data.ts";

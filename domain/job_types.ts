@@ -4,7 +4,7 @@ import { announceAccessJob } from "./access/access_changes.ts";
 import { emailChangeMailJob } from "./access/account/email_change.ts";
 import { passwordResetMailJob } from "./access/account/password_changes.ts";
 import { registrationMailJob } from "./access/account/registration.ts";
-import { announceRolesJob } from "./access/roles/default_role_job.ts";
+import { announceRolesJob } from "./access/roles/default_roles.ts";
 import { checkDomainsJob } from "./access/sign_in/providers/domains.ts";
 import { pruneSignInJob } from "./access/sign_in/pruning.ts";
 import { failDeadTasks, listTaskJob } from "./console/run_list_task.ts";
@@ -57,9 +57,9 @@ const OF_AREAS: [isOn: (o: AreasOn) => boolean, load: () => Loaded][] = [
   [
     ({ AREAS }) => AREAS.has("oauth"),
     async () => [
-      (await loadLater<typeof import("./oauth/clients/audience.ts")>(
+      (await loadLater<typeof import("./oauth/clients/client.ts")>(
         import.meta,
-        "./oauth/clients/audience.ts",
+        "./oauth/clients/client.ts",
       )).pruneAudiencesJob,
     ],
   ],
@@ -121,9 +121,9 @@ export async function registerJobTypes(
     await failDeadTasks(platform, tx, deadLetters);
   };
   if (!config.AREAS.has("reports")) return;
-  const { cancelExecution } = await loadLater<typeof import("./reports/generation/ended_job.ts")>(
+  const { cancelExecution } = await loadLater<typeof import("./reports/generation/generate_job.ts")>(
     import.meta,
-    "./reports/generation/ended_job.ts",
+    "./reports/generation/generate_job.ts",
   );
   jobTypes.onCancelled = (tx, job) => cancelExecution(platform, tx, job);
 }

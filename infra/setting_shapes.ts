@@ -4,9 +4,9 @@ import { z } from "zod";
 import { ARCHIVE_KINDS, AREA_NAMES } from "./areas.ts";
 import { readAllowList } from "./http_out/addresses.ts";
 import { algorithmOf } from "./signing_keys.ts";
-import { parseSmsUrl } from "./sms/sms_url.ts";
+import { parseSmsUrl } from "./sms/sms.ts";
 import { SIGNING_SECRET, SIGNING_SECRET_EXPECTED } from "./http_out/signing_secret.ts";
-import { parseMailFrom } from "./mail/mail_from.ts";
+import { parseMailFrom } from "./mail/mail_address.ts";
 
 /** One setting. Without a value for production, and without `optional`, an absent variable is an error there. */
 export interface Setting {

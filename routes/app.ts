@@ -3,7 +3,7 @@ import type { ServicePlatform } from "../domain/platform.ts";
 import { problem } from "../domain/problems/problem.ts";
 import { areaList, hasAllAreas } from "../infra/areas.ts";
 import type { Config } from "../infra/config.ts";
-import { traceIdOf } from "../infra/telemetry/trace_ids.ts";
+import { traceIdOf } from "../infra/telemetry/tracing.ts";
 import { type AppOptions, EVERY_ORIGIN, type Pipeline, serve } from "./serve.ts";
 import { addMissing, commonHeaders, responder } from "./shared/answer.ts";
 import { compressedPage, mayCompress } from "./shared/compression.ts";

@@ -2,8 +2,15 @@
 import { dirname } from "node:path";
 import { ObjectNotFound, type ObjectStore, ObjectStoreError } from "../infra/objectstore/objectstore.ts";
 import { connectPostgres, type Sql } from "../infra/postgres/postgres.ts";
-import { runBackupScript } from "./backup/arguments.ts";
-import { contentOf, dumpOf, holds, type IndexedObject, manifestOf, writeIndex } from "./backup/folder.ts";
+import {
+  contentOf,
+  dumpOf,
+  holds,
+  type IndexedObject,
+  manifestOf,
+  runBackupScript,
+  writeIndex,
+} from "./shared/backup.ts";
 import { EXIT, Failure } from "./shared/run_script.ts";
 import { openConfiguredStore } from "./shared/object_store.ts";
 import { runTool } from "./shared/postgres_tools.ts";

@@ -1,7 +1,10 @@
 // Lists, retries and purges dead letters directly in the database: `deno task dead-letters COMMAND`.
-import { listDeadLetterGroups, retryDeadLetters } from "../domain/jobs/control/dead_letter_groups.ts";
+import {
+  listDeadLetterGroups,
+  purgeDeadLetters,
+  retryDeadLetters,
+} from "../domain/jobs/control/dead_letter_groups.ts";
 import { listDeadLetters, readDeadLetter } from "../domain/jobs/lists/dead_letter_list.ts";
-import { purgeDeadLetters } from "../domain/jobs/control/dead_letter_purge.ts";
 import { retryDeadLetter } from "../domain/jobs/control/dead_letters.ts";
 import { JobTypes } from "../domain/jobs/job_type.ts";
 import { masked, oneLine, runJobCommand } from "./shared/database_command.ts";

@@ -1,11 +1,7 @@
 // Imports users, templates or jobs of another product by the API: `deno task import SOURCE FILE…`.
 import { connectPostgres, type Sql } from "../infra/postgres/postgres.ts";
 import { StewardProblem, Transport } from "./client/transport.ts";
-import { readAuth0 } from "./import/auth0.ts";
-import { readGraphileWorker } from "./import/graphile_worker.ts";
-import { readHangfire } from "./import/hangfire.ts";
-import { readKeycloak } from "./import/keycloak.ts";
-import { readNovu } from "./import/novu.ts";
+import { readAuth0, readGraphileWorker, readHangfire, readKeycloak, readNovu } from "./import/sources.ts";
 import type { Plan } from "./import/plan.ts";
 import { writePlan } from "./import/write.ts";
 import { parseChoice } from "./shared/option_values.ts";

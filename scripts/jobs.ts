@@ -3,7 +3,7 @@ import { httpRequest } from "../domain/jobs/built_in/http_request.ts";
 import { sampleJobTypes } from "../domain/jobs/built_in/sample_jobs.ts";
 import { cancelJob, retryJobNow } from "../domain/jobs/control/job_control.ts";
 import { enqueueRequestedJob } from "../domain/jobs/control/enqueue_requested.ts";
-import { type JobExecution, listExecutions } from "../domain/jobs/lists/executions.ts";
+import { type JobExecution, listExecutions } from "../domain/jobs/lists/job_detail.ts";
 import { listJobs } from "../domain/jobs/lists/job_list.ts";
 import {
   JOB_STATUSES,

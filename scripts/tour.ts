@@ -1,10 +1,6 @@
 // The tour: runs a scenario through the main areas of a service, over HTTP only, and checks every step.
 // Uses the service at STEWARD_URL (default http://127.0.0.1:8000) or starts one in a temporary folder.
-import { accessSteps } from "./tour/access.ts";
-import { fileSteps } from "./tour/files.ts";
-import { jobSteps } from "./tour/jobs.ts";
-import { notificationSteps } from "./tour/notifications.ts";
-import { reportSteps } from "./tour/reports.ts";
+import { accessSteps, fileSteps, jobSteps, notificationSteps, reportSteps } from "./tour/sections.ts";
 import { openService } from "./tour/service.ts";
 import { Tour } from "./tour/tour.ts";
 import { expectNone, readPlainArguments } from "./shared/plain_arguments.ts";

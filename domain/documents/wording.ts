@@ -1,5 +1,4 @@
-import { isNumeric, isoInstant, stableText } from "./cells.ts";
-import type { ColumnType } from "./columns.ts";
+import { type ColumnType, isNumeric, isoInstant, stableText } from "./columns.ts";
 import type { Total } from "./exact_total.ts";
 
 /** Language and time zone of a tenant's documents. Without a locale, they are English with ISO 8601 dates. */

@@ -8,10 +8,9 @@ import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../sh
 import type { Platform } from "../shared/platform.ts";
 import { allOf, countList, pageOf } from "../shared/lists.ts";
 import { time } from "../shared/shapes.ts";
-import { insertDeliveries } from "./emit.ts";
+import { insertDeliveries, requeueDeliveries } from "./emit.ts";
 import { readEndpoint } from "./endpoints.ts";
 import { eventBody, eventData, PING } from "./event_types.ts";
-import { requeueDeliveries } from "./requeue.ts";
 
 export const DELIVERY_STATUSES = ["Pending", "Delivered", "Failed"] as const;
 export type DeliveryStatus = typeof DELIVERY_STATUSES[number];

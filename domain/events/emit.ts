@@ -1,10 +1,19 @@
-import type { WakeUps } from "../../infra/wakeups/wakeups.ts";
 import { afterCommit, type Tx } from "../../infra/postgres/postgres.ts";
+import type { WakeUps } from "../../infra/wakeups/wakeups.ts";
 import { wakeFor, writeJobs } from "../jobs/enqueue.ts";
 import { newId } from "../shared/ids.ts";
-import { DELIVERY_JOB } from "./delivery_job.ts";
 import { eventBody, type EventData, eventData, type EventType, EVERY_TYPE, objectOf } from "./event_types.ts";
 import { announceEvents } from "./feed/event_feed.ts";
+
+/** Constants of the delivery job type. Separate from its handler, so that code that enqueues need not import it. */
+export const DELIVERY_JOB = {
+  name: "events.deliver",
+  /** Counts only failures on our side: a failing receiver is retried by the delivery's own schedule. */
+  maxRetries: 10,
+  /** Limit for the whole service, so that slow receivers do not occupy all workers. */
+  concurrency: 20,
+  isConcurrencySoft: true,
+} as const;
 
 /** An event of a tenant; null: it belongs to no tenant and is not sent. */
 export type NewEvent = {
@@ -12,7 +21,7 @@ export type NewEvent = {
 }[EventType];
 
 /** An event with its id, as `events` stores it. */
-export interface StoredEvent {
+interface StoredEvent {
   id: string;
   type: string;
   tenantId: string;
@@ -82,7 +91,7 @@ const findSubscribed = (tx: Tx, events: StoredEvent[]) =>
     join webhook_endpoints e on e.is_active and (e.tenant_id = given.tenant_id or e.all_tenants)
     where e.event_types && array[${EVERY_TYPE}, given.type] order by e.id, given.position for key share of e`;
 
-export interface NewDelivery {
+interface NewDelivery {
   endpointId: string;
   tenantId: string;
   type: string;
@@ -114,7 +123,7 @@ export async function insertDeliveries(
 }
 
 /** Enqueues one job per delivery; returns the job ids in the given order. */
-export async function enqueueDeliveries(
+async function enqueueDeliveries(
   { wakeUps }: { wakeUps?: WakeUps },
   tx: Tx,
   deliveries: { deliveryId: string; tenantId: string }[],
@@ -129,4 +138,28 @@ export async function enqueueDeliveries(
   const rows = await writeJobs(tx, jobs);
   if (wakeUps) afterCommit(tx, () => wakeFor({ wakeUps }, jobs));
   return rows.map((row) => row.id);
+}
+
+/**
+ * Gives deliveries new jobs. An ended delivery is due at once, with a new schedule of retries. A waiting delivery keeps its
+ * schedule and due time. An ended delivery leaves its order: those that came after it do not wait for it. The caller must have locked the deliveries.
+ */
+export async function requeueDeliveries(
+  p: { wakeUps?: WakeUps },
+  tx: Tx,
+  deliveries: { id: string; tenantId: string }[],
+): Promise<void> {
+  if (deliveries.length === 0) return;
+  const ids = deliveries.map(({ id }) => id);
+  const jobIds = await enqueueDeliveries(
+    p,
+    tx,
+    deliveries.map(({ id, tenantId }) => ({ deliveryId: id, tenantId })),
+  );
+  await tx`
+    update webhook_deliveries d set status = 'Pending', held = false, completed_at = null, job_id = given.job_id,
+      round_attempts = case d.status when 'Pending' then d.round_attempts else 0 end,
+      order_key = case d.status when 'Pending' then d.order_key end,
+      next_attempt_at = greatest(d.next_attempt_at, now())
+    from unnest(${ids}::uuid[], ${jobIds}::uuid[]) as given (id, job_id) where d.id = given.id`;
 }

@@ -1,3 +1,5 @@
+import { Buffer } from "node:buffer";
+
 /** The `data` member of an event, by event type. */
 export interface EventData {
   "user.created": UserData;
@@ -265,7 +267,7 @@ export const EVERY_TYPE = "*";
 export const PING = "webhook.ping";
 
 /** True if the service itself emits this type. Callers cannot publish such events. */
-export const isBuiltIn = (type: string): boolean => type === PING || Object.hasOwn(EVENT_TYPES, type);
+const isBuiltIn = (type: string): boolean => type === PING || Object.hasOwn(EVENT_TYPES, type);
 
 /** The `data` of an event. Data of built-in types also names the tenant. */
 export const eventData = (type: string, tenantId: string, data: unknown): unknown =>
@@ -293,4 +295,27 @@ export function objectOf(
   const id = members[`${kind}Id`] ?? members[OBJECT_IDS.get(kind) ?? "id"];
   if (typeof id !== "string" && typeof id !== "number") return null;
   return JSON.stringify([isBuiltIn(type) ? null : tenantId, kind, id]);
+}
+
+export const MAX_TYPE_LENGTH = 100;
+/** The form of event types: words with dots between them. */
+export const EVENT_TYPE = /^(?=.{1,100}$)[a-z0-9]+(\.[a-z0-9-]+)+$/;
+const MAX_BYTES = 64 * 1024;
+
+/**
+ * The reason why a type cannot be one of a caller's own events; null if it can.
+ * @param declared the types of the service and its extensions, which no caller may emit, because receivers rely on them
+ */
+export function ownTypeMistake(type: string, declared: Pick<EventTypes, "has">): string | null {
+  if (!EVENT_TYPE.test(type)) {
+    return `expected words with dots between them, such as invoice.paid, of at most ${MAX_TYPE_LENGTH} characters`;
+  }
+  if (isBuiltIn(type)) return "this type is built in; only the service emits it";
+  return declared.has(type) ? "an extension declares this type; only the service emits it" : null;
+}
+
+/** The reason why the data of an event cannot be stored; null if it can. */
+export function ownDataMistake(data: unknown): string | null {
+  const bytes = Buffer.byteLength(JSON.stringify(data) ?? "");
+  return bytes > MAX_BYTES ? `expected at most ${MAX_BYTES} bytes of JSON, found ${bytes}` : null;
 }

@@ -3,10 +3,9 @@ import { mainPool, type Sql, transact, type Tx } from "../../infra/postgres/post
 import type { EndedAttempt } from "../jobs/ended_attempt.ts";
 import type { AttemptEvents, DeadLetterNotice } from "../jobs/job_type.ts";
 import { TtlCache } from "../shared/ttl_cache.ts";
-import { DELIVERY_JOB } from "./delivery_job.ts";
-import { emitEvents, type NewEvent } from "./emit.ts";
+import { DELIVERY_JOB, emitEvents, type NewEvent } from "./emit.ts";
 import { EVERY_TYPE } from "./event_types.ts";
-import type { EventScope } from "./feed/event_scope.ts";
+import type { EventScope } from "./feed/read_page.ts";
 
 /** Types that are stored only for tenants where an endpoint subscribes to them, or a poll has recently asked for them. */
 const ON_DEMAND = ["job.succeeded", "job.failed"] as const;

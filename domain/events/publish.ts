@@ -6,7 +6,7 @@ import type { RightsPlatform } from "../rights/platform.ts";
 import { newId } from "../shared/ids.ts";
 import { time } from "../shared/shapes.ts";
 import { storeEvents } from "./emit.ts";
-import { ownDataMistake, ownTypeMistake } from "./own_types.ts";
+import { ownDataMistake, ownTypeMistake } from "./event_types.ts";
 import type { EventPlatform } from "./platform.ts";
 
 /** The permission to publish events. */

@@ -8,7 +8,7 @@ import type { Platform } from "../shared/platform.ts";
 import { type DeliveryFilter, endpointScope, isWithin, requireActive } from "./deliveries.ts";
 import { auditEndpoint, readEndpoint } from "./endpoints.ts";
 import type { EventPlatform } from "./platform.ts";
-import { requeueDeliveries } from "./requeue.ts";
+import { requeueDeliveries } from "./emit.ts";
 import { runBatches } from "../shared/batches.ts";
 import { countRows } from "../shared/lists.ts";
 

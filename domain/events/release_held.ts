@@ -6,7 +6,7 @@ import { defineJob, type JobContext } from "../jobs/job_type.ts";
 import { runBatches } from "../shared/batches.ts";
 import { FIRST_ID } from "../shared/ids.ts";
 import type { EventPlatform } from "./platform.ts";
-import { requeueDeliveries } from "./requeue.ts";
+import { requeueDeliveries } from "./emit.ts";
 
 const AT_ONCE = 500;
 

@@ -4,11 +4,11 @@ import { type Batch, type BatchResult, deleteExpired, maintenanceJob } from "../
 import { type ArchivePlatform, deleteOldRows, type OldRows } from "../shared/archive.ts";
 import { FIRST_ID } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
-import { numberBatch } from "./feed/number_events.ts";
+import { numberBatch } from "./feed/read_page.ts";
 import { INTEREST_DAYS } from "./job_events.ts";
 import type { EventPlatform } from "./platform.ts";
 import { KEY_HOURS } from "./publish.ts";
-import { requeueDeliveries } from "./requeue.ts";
+import { requeueDeliveries } from "./emit.ts";
 
 const KEPT_DAYS = 30;
 /** A delivery overdue by more than this may have lost its job. */

@@ -4,11 +4,11 @@ import type { Caller } from "../rights/caller.ts";
 import type { Platform } from "../shared/platform.ts";
 import { type FileRow, readVisibleFile } from "./file.ts";
 import { stateConflict } from "./file_state.ts";
+import { JOB_REASONS } from "./purge_reasons.ts";
 import { deleteDiscarded, readPartUpload } from "./objects.ts";
 import { askStorage, joinParts, partMistakes, type UploadedPart } from "./parts.ts";
 import { markPurged } from "./purge_file.ts";
-import { JOB_REASONS } from "./purge_reasons.ts";
-import { startScanning } from "./start_scanning.ts";
+import { startScanning } from "./scan_job.ts";
 
 /**
  * Confirms an upload: one transaction sets the file from Pending to Scanning and enqueues the scan job. A repeated call

@@ -1,7 +1,6 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
-import { belongsTo } from "../shared/belongs_to.ts";
+import { belongsTo, countList, matches, pageOf } from "../shared/lists.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
-import { countList, matches, pageOf } from "../shared/lists.ts";
 import { EXPORT_PROFILE } from "./profiles.ts";
 import {
   type FileRecord,

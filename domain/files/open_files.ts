@@ -1,9 +1,9 @@
 import { connectObjectStore } from "../../infra/objectstore/objectstore.ts";
-import { objectStoreConfig } from "../../infra/objectstore/store_config.ts";
+import { objectStoreConfig } from "../../infra/objectstore/address.ts";
 import type { Pool } from "../../infra/postgres/postgres.ts";
 import { openScanner } from "../../infra/scanner/configured_scanner.ts";
 import type { Platform } from "../shared/platform.ts";
-import { profilesOf } from "./configured_profiles.ts";
+import { profilesOf } from "./profiles.ts";
 import { ReservationWriter } from "./reservation_writer.ts";
 import { attachedFiles } from "./service_files.ts";
 

@@ -1,8 +1,7 @@
 import { keepsFiles } from "../../infra/areas.ts";
 import { problem } from "../problems/problem.ts";
-import { profilesOf } from "./configured_profiles.ts";
+import { declaredTypeAllowed, type FileProfile, profilesOf } from "./profiles.ts";
 import type { FilePlatform } from "./platform.ts";
-import { declaredTypeAllowed, type FileProfile } from "./profiles.ts";
 
 /** The profile of a file that a caller uploads. @throws FILE_PROFILE_UNKNOWN, also for profiles of the service alone */
 export function requireCallersProfile(p: Pick<FilePlatform, "config">, name: string): FileProfile {

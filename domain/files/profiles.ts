@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { Config } from "../../infra/config.ts";
 import { PICTURE_FITS, PICTURE_FORMATS } from "../../infra/pictures/pictures.ts";
 
 const MAX_SIDE = 4096;
@@ -188,4 +189,20 @@ export function typeAllowed(profile: FileProfile, declared: string, detected: st
 function isUnmarkedText(type: string): boolean {
   return type.startsWith("text/") && type !== "text/html" ||
     /^application\/(?:.*[+-])?(?:json|yaml)$/.test(type);
+}
+
+const cache = new WeakMap<Pick<Config, "FILE_PROFILES">, ReadonlyMap<string, FileProfile>>();
+
+/** The profiles of a configuration; parsed once and cached. @throws Error naming the mistakes in FILE_PROFILES */
+export function profilesOf(config: Pick<Config, "FILE_PROFILES">): ReadonlyMap<string, FileProfile> {
+  const cached = cache.get(config);
+  if (cached) return cached;
+  const parsed = config.FILE_PROFILES === null ? undefined : profileOverrides.safeParse(config.FILE_PROFILES);
+  if (parsed && !parsed.success) {
+    const mistakes = parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
+    throw new Error(`FILE_PROFILES: ${mistakes.join("; ")}`);
+  }
+  const profiles = fileProfiles(parsed?.data);
+  cache.set(config, profiles);
+  return profiles;
 }

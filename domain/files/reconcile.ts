@@ -3,8 +3,7 @@ import { ObjectStoreRefused } from "../../infra/objectstore/errors.ts";
 import { transact } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
 import type { Platform } from "../shared/platform.ts";
-import { FINAL_PREFIX, STAGING_PREFIX } from "./object_keys.ts";
-import { registerObject } from "./objects.ts";
+import { FINAL_PREFIX, registerObject, STAGING_PREFIX } from "./objects.ts";
 import { ARCHIVE_PREFIX } from "../shared/archive.ts";
 import { passOver } from "../shared/batches.ts";
 

@@ -11,13 +11,11 @@ import { enqueueJob } from "../jobs/enqueue.ts";
 import { defineJob, type JobContext } from "../jobs/job_type.ts";
 import { invalid, type Problem, problem } from "../problems/problem.ts";
 import { enumName, time } from "../shared/shapes.ts";
-import { profilesOf } from "./configured_profiles.ts";
+import { profilesOf, type RenditionSize } from "./profiles.ts";
 import { contentKey, type DownloadUrl } from "./download.ts";
 import type { FileRow } from "./file.ts";
-import { newFinalKey } from "./object_keys.ts";
-import { discardObject, registerObject } from "./objects.ts";
+import { discardObject, newFinalKey, registerObject } from "./objects.ts";
 import type { FilePlatform } from "./platform.ts";
-import type { RenditionSize } from "./profiles.ts";
 
 /** The address of a picture stays the same for a day, so that browsers keep the picture; it is valid for one more. */
 const ADDRESS_SECONDS = 2 * 24 * 60 * 60;

@@ -11,7 +11,7 @@ import { generationOf } from "./rescan_generation.ts";
 import { failureOf, SCAN_TIMEOUT_MS } from "./scan.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { ContentUnreadable, hashAndScan, type HashAndVerdict } from "./scan_content.ts";
-import { profilesOf } from "./configured_profiles.ts";
+import { profilesOf } from "./profiles.ts";
 import type { FileRow } from "./file.ts";
 import { emitFileInfected } from "./file_events.ts";
 import { deleteDiscarded, discardObjects } from "./objects.ts";

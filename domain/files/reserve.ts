@@ -2,7 +2,7 @@ import { z } from "zod";
 import { invalid, problem } from "../problems/problem.ts";
 import type { Caller } from "../rights/caller.ts";
 import { type FileRow, readVisibleFile, requireProductManager } from "./file.ts";
-import { newStagingKey } from "./object_keys.ts";
+import { newStagingKey, readPartUpload } from "./objects.ts";
 import {
   askStorage,
   MAX_PARTS,
@@ -21,7 +21,6 @@ import { requireCallersProfile, requireContentType, requireSize } from "./profil
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 import type { Platform } from "../shared/platform.ts";
 import { requireConfirmed, uploadExpired } from "./complete.ts";
-import { readPartUpload } from "./objects.ts";
 import { LATE_UPLOAD_MS } from "./reservation_writer.ts";
 
 const UPLOAD_SECONDS = 15 * 60;

@@ -10,14 +10,12 @@ import { ScanBeyondLimits, type ScannerStatus, ScanUnavailable } from "../../inf
 import { PostponeJob } from "../jobs/job_type.ts";
 import { retryDelayMs } from "../jobs/engine/settle.ts";
 import type { Platform } from "../shared/platform.ts";
-import { profilesOf } from "./configured_profiles.ts";
+import { profilesOf, typeAllowed } from "./profiles.ts";
 import { ContentUnreadable, scanContent } from "./scan_content.ts";
 import type { FileRow, FileStatus } from "./file.ts";
-import { deleteDiscarded, discardObject, registerObject } from "./objects.ts";
-import { typeAllowed } from "./profiles.ts";
+import { deleteDiscarded, discardObject, newFinalKey, registerObject } from "./objects.ts";
 import { failScan, recordFailedAttempt, settleScan } from "./verdict.ts";
 import { transact } from "../../infra/postgres/postgres.ts";
-import { newFinalKey } from "./object_keys.ts";
 
 /** Time limit of one attempt, which reads the whole content once at the engine's speed. */
 export const SCAN_TIMEOUT_MS = 30 * 60_000;

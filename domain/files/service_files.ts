@@ -1,23 +1,23 @@
 import { keepsFiles } from "../../infra/areas.ts";
-import type { StoredObject } from "../../infra/objectstore/stored_object.ts";
+import type { StoredObject } from "../../infra/objectstore/multipart.ts";
 import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import type { Actor } from "../audit/audit.ts";
 import { problem } from "../problems/problem.ts";
 import { contentKey, type DownloadUrl, giveDownloadUrl, signDownload } from "./download.ts";
 import { type FileRecord, fileRecord, type FileRow } from "./file.ts";
 import { stateConflict } from "./file_state.ts";
-import { deliveryKey, deliveryPath, newStagingKey } from "./object_keys.ts";
+import { deliveryKey, deliveryPath, newStagingKey } from "./objects.ts";
 import type { FilePlatform } from "./platform.ts";
 import { requireContentType, requireServiceProfile, requireSize } from "./profile_checks.ts";
 import { EXPORT_CONTENT_TYPE, EXPORT_PROFILE, type FileProfile } from "./profiles.ts";
 import { holdFile, releaseOwnerReferences } from "./references.ts";
 import { insertReservations } from "./reservation_writer.ts";
-import { startScanning } from "./start_scanning.ts";
-import type { AttachableFile, AttachedFiles, FileReader } from "../notifications/attached_files.ts";
+import { startScanning } from "./scan_job.ts";
+import type { AttachableFile, AttachedFiles, FileReader } from "../notifications/platform.ts";
 import { holds } from "../rights/caller.ts";
 import { SERVICE_SCOPES } from "./service_scopes.ts";
 
-export { deliveryPath } from "./object_keys.ts";
+export { deliveryPath } from "./objects.ts";
 export { releaseOwnerReferences } from "./references.ts";
 
 /** Maximum time in which the service writes one of its own files. */

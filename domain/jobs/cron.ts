@@ -1,6 +1,5 @@
 import { Cron } from "croner";
 import { type FieldErrors, invalid } from "../problems/problem.ts";
-import { firstInstantOf } from "../shared/local_time.ts";
 
 const CACHED_PATTERNS = 5_000;
 const patterns = new Map<string, Cron>();
@@ -137,3 +136,10 @@ const wallClock = (at: Date, timeZoneId: string): Date =>
 
 const localTime = (at: Date, timeZoneId: string): Temporal.PlainDateTime =>
   Temporal.Instant.fromEpochMilliseconds(at.getTime()).toZonedDateTimeISO(timeZoneId).toPlainDateTime();
+
+/** The first instant at which the zone's local time is `local`; the end of the gap if a clock change skips that time. */
+export function firstInstantOf(local: Temporal.PlainDateTime, timeZoneId: string): Temporal.ZonedDateTime {
+  const earlier = local.toZonedDateTime(timeZoneId, { disambiguation: "earlier" });
+  const exists = earlier.toPlainDateTime().equals(local);
+  return exists ? earlier : earlier.getTimeZoneTransition("next") ?? earlier;
+}

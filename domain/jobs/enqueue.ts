@@ -10,8 +10,7 @@ import {
   whenCommitted,
   withCommit,
 } from "../../infra/postgres/postgres.ts";
-import { activeTrace } from "../../infra/telemetry/tracing.ts";
-import { randomHex } from "../../infra/telemetry/trace_ids.ts";
+import { activeTrace, randomHex } from "../../infra/telemetry/tracing.ts";
 import type { Notice, WakeUps } from "../../infra/wakeups/wakeups.ts";
 import { newId, timeOfId } from "../shared/ids.ts";
 import { lockParents } from "./continuations.ts";

@@ -1,4 +1,4 @@
-import { parseMailFrom } from "../../infra/mail/mail_from.ts";
+import { parseMailFrom } from "../../infra/mail/mail_address.ts";
 import { isTransaction, type Sql } from "../../infra/postgres/postgres.ts";
 import type { Platform } from "../shared/platform.ts";
 import { cacheOfDatabase } from "../shared/ttl_cache.ts";
@@ -59,7 +59,7 @@ const NONE: OwnLooks = {
 };
 
 /** The values that a tenant has set, its verified senders, and its own name. */
-export interface StoredLooks {
+interface StoredLooks {
   own: OwnLooks;
   senders: VerifiedSender[];
   /** Null: the looks of the service itself. */
@@ -147,3 +147,7 @@ export function looksOf({ own, senders, tenantName }: StoredLooks, config: Platf
     senderAddress: sender?.address ?? service.address,
   };
 }
+
+/** Public URL of a tenant's logo. It changes with the logo, so that it can be cached for long. */
+export const logoUrl = (baseUrl: string, tenantId: string, { tag }: Pick<LogoFacts, "tag">): string =>
+  `${baseUrl}/looks/${tenantId}/logo?v=${tag}`;

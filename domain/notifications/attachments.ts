@@ -2,9 +2,8 @@ import { transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { type Batch, type BatchResult, positionAfter } from "../jobs/maintenance.ts";
 import { type FieldErrors, invalid } from "../problems/problem.ts";
 import { FIRST_ID } from "../shared/ids.ts";
-import type { FileReader } from "./attached_files.ts";
+import type { FileReader, NotificationPlatform } from "./platform.ts";
 import type { MessageAttachment, RequestedAttachment } from "./message.ts";
-import type { NotificationPlatform } from "./platform.ts";
 
 const BATCH_SIZE = 200;
 

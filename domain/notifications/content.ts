@@ -1,8 +1,7 @@
 import type { MailAttachment } from "../../infra/mail/mail.ts";
 import type { HeldNotification } from "./delivery_ledger.ts";
 import type { NotificationPlatform } from "./platform.ts";
-import { inLayout } from "../templates/in_layout.ts";
-import { renderTemplate, renderVersionById, type Rendition, textOf } from "../templates/render.ts";
+import { inLayout, renderTemplate, renderVersionById, type Rendition, textOf } from "../templates/render.ts";
 
 /** The content of a message, ready for a provider. */
 export interface Content {

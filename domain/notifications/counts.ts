@@ -1,6 +1,5 @@
 import type { Sql, SqlPart } from "../../infra/postgres/postgres.ts";
-import { belongsTo, EVERY_TENANT } from "../shared/belongs_to.ts";
-import { idWithin } from "../shared/lists.ts";
+import { belongsTo, EVERY_TENANT, idWithin } from "../shared/lists.ts";
 import type { NotificationChannel, NotificationStatus } from "./status.ts";
 import { tenantKeyOf } from "./tenant_key.ts";
 

@@ -1,18 +1,19 @@
 import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
-import { jsonRows } from "./json_rows.ts";
+import type { TemplatePins } from "../templates/parts.ts";
+import type { Rendition } from "../templates/render.ts";
+import { jsonRows } from "../shared/storable.ts";
 import type { MessageAttachment } from "./message.ts";
 import { emitNotificationFailed } from "./notification_events.ts";
-import type { Outcome, ProviderAttempt } from "./outcome.ts";
-import { type RecipientUser, recipientUserColumns } from "./recipient_user.ts";
 import {
   ERASED_ADDRESS,
   type NotificationChannel,
   type NotificationPriority,
   type NotificationStatus,
   type RecipientStatus,
+  type SkipReason,
 } from "./status.ts";
-import type { TemplatePins } from "../templates/parts.ts";
-import type { Rendition } from "../templates/render.ts";
+import type { SuppressionReason } from "./suppression.ts";
+import { tenantKeyOf } from "./tenant_key.ts";
 
 export interface HeldRecipient extends RecipientUser {
   id: string;
@@ -23,7 +24,7 @@ export interface HeldRecipient extends RecipientUser {
 }
 
 /** The job run that holds a message. The attempt number is the fencing token. A direct message has no job. */
-export interface Holder {
+interface Holder {
   jobId: string | null;
   attempt: number;
 }
@@ -261,3 +262,67 @@ const outcomeRow = ({ recipientId, status, errorMessage, reason }: Outcome) => (
   error_message: errorMessage,
   reason,
 });
+
+/** One attempt at one provider. */
+export interface ProviderAttempt {
+  /** Sorts attempts by time. It also makes writing idempotent: an attempt that is already stored is not inserted again. */
+  id: string;
+  providerName: string;
+  /** At least one recipient was accepted. */
+  isSuccess: boolean;
+  durationMs: number;
+  attemptedAt: Date;
+  errorMessage: string | null;
+}
+
+/** The outcome of a run for one recipient. */
+export interface Outcome {
+  recipientId: string;
+  status: "Owed" | "Sent" | "Refused" | "Skipped";
+  errorMessage: string | null;
+  /** The reason of a Skipped recipient. */
+  reason?: SkipReason;
+  /** The provider refused this recipient, not the message as a whole. */
+  isRecipientError?: boolean;
+  /** Owed because of an outage or a temporary refusal; waiting for its end uses up no retry. */
+  isTransient?: boolean;
+}
+
+/** The user behind a recipient, with the preferences the user has when the message is held. */
+interface RecipientUser {
+  /** The user behind the address; null if the address belongs to no known user. */
+  userId: string | null;
+  /** True if the message goes to the user, at the user's current address. */
+  followsUser: boolean;
+  /** The reason for which the tenant has suppressed this address; null if it has not. */
+  suppression: SuppressionReason | null;
+  /** Null if the user has never set preferences. */
+  preference: RecipientPreference | null;
+}
+
+export interface RecipientPreference {
+  timeZoneId: string;
+  /** Minutes of the day in the user's time zone; both null without quiet hours. */
+  quietFrom: number | null;
+  quietTo: number | null;
+  hasDigest: boolean;
+  digestAt: number;
+  /** The user's settings for the message's category. A channel that is left out is wanted. */
+  channels: Partial<Record<NotificationChannel, boolean>> | null;
+}
+
+/**
+ * SQL for the members of RecipientUser in the recipient's JSON; the statement uses the aliases `n` and `r`. It costs two
+ * index look-ups per recipient, the second only for known users. A suppression that this same message caused does not
+ * count, so that a retry of the message tries the address again.
+ */
+const recipientUserColumns = (q: Sql) =>
+  q`'userId', r.user_id, 'followsUser', r.follows_user,
+        'suppression', (select s.reason from notification_suppressions s
+          where s.tenant_key = coalesce(n.tenant_id, ${tenantKeyOf(null)}::uuid)
+            and s.channel = n.channel and s.address_key = lower(r.address)
+            and s.notification_id is distinct from n.id),
+        'preference', (select json_build_object('timeZoneId', u.time_zone_id, 'quietFrom', u.quiet_from,
+            'quietTo', u.quiet_to, 'hasDigest', u.has_digest, 'digestAt', u.digest_at,
+            'channels', u.categories -> lower(n.category))
+          from notification_preferences u where u.user_id = r.user_id)`;

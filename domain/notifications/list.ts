@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { time } from "../shared/shapes.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";
-import { belongsTo, EVERY_TENANT } from "../shared/belongs_to.ts";
+import { belongsTo, countList, EVERY_TENANT, idWithin, limitTo, stateLiteral } from "../shared/lists.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import { shownAddress } from "./addresses.ts";
 import { channelDisplay, channelName } from "./channels.ts";
@@ -15,7 +15,6 @@ import {
   STATUSES,
 } from "./status.ts";
 import { mailForms } from "../../infra/mail/mail_address.ts";
-import { countList, idWithin, limitTo, stateLiteral } from "../shared/lists.ts";
 import { tenantKeyOf } from "./tenant_key.ts";
 
 /** Members of a message in lists and alone. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Sql } from "../../infra/postgres/postgres.ts";
-import { belongsTo } from "../shared/belongs_to.ts";
+import { belongsTo } from "../shared/lists.ts";
 import { firstIdOf } from "../shared/ids.ts";
 import { countByStatus, totalOf } from "./counts.ts";
 import { countSearched, countSearchedByStatus, isSearch, type SearchFilter } from "./list.ts";

@@ -1,7 +1,7 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { jobInsertion, type NewJob } from "../jobs/enqueue.ts";
 import { newId } from "../shared/ids.ts";
-import { jsonRows } from "./json_rows.ts";
+import { jsonRows } from "../shared/storable.ts";
 import type { Message } from "./message.ts";
 import type { NotificationStatus } from "./status.ts";
 import type { TemplatePins } from "../templates/parts.ts";

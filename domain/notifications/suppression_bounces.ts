@@ -1,6 +1,5 @@
 import type { Platform } from "../shared/platform.ts";
-import type { HeldNotification, HeldRecipient } from "./delivery_ledger.ts";
-import type { Outcome } from "./outcome.ts";
+import type { HeldNotification, HeldRecipient, Outcome } from "./delivery_ledger.ts";
 import { recordSuppressions, type SuppressedChannel, type SuppressionReason } from "./suppression.ts";
 
 /** Enhanced status codes (RFC 3463) of a dead address: bad mailbox, bad domain, bad syntax, moved, null MX. */

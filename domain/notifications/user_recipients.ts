@@ -5,10 +5,9 @@ import { type AddressedUser, findUsersByEmail, findUsersInTenant, fullName } fro
 import { newId } from "../shared/ids.ts";
 import { addressMistake } from "./addresses.ts";
 import { declaredChannel } from "./channels.ts";
-import type { HeldNotification, HeldRecipient } from "./delivery_ledger.ts";
+import type { HeldNotification, HeldRecipient, Outcome } from "./delivery_ledger.ts";
 import { findDeviceTokensByUser } from "./devices.ts";
 import type { Message, MessageRecipient } from "./message.ts";
-import type { Outcome } from "./outcome.ts";
 import type { NotificationChannel } from "./status.ts";
 import { tenantKeyOf } from "./tenant_key.ts";
 

@@ -18,7 +18,7 @@ import { countBounces } from "../notifications/stats.ts";
 import { Problem } from "../problems/problem.ts";
 import { type AlertMetric, alertRules, areaMissingOf } from "../records/alert_rules.ts";
 import { labelIn } from "../records/labels.ts";
-import { EVERY_TENANT } from "../shared/belongs_to.ts";
+import { EVERY_TENANT } from "../shared/lists.ts";
 import { readDefaultLocale } from "../templates/locales.ts";
 
 type AlertPlatform = NotificationPlatform & JobPlatform;

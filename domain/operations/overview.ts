@@ -1,8 +1,9 @@
 import { z } from "zod";
+import type { AreaName } from "../../infra/areas.ts";
 import { loadLater } from "../../infra/load_later.ts";
+import type { SqlPart } from "../../infra/postgres/postgres.ts";
 import { waitAtMost } from "../../infra/timeout.ts";
-import { reachForReading } from "../access/tenants/tenant_reach.ts";
-import { summarizeTenants, TenantsSummary } from "../access/tenants/tenants.ts";
+import { reachForReading, summarizeTenants, TenantsSummary } from "../access/tenants/tenants.ts";
 import { countFailingEndpoints } from "../events/endpoint_health.ts";
 import { readScannerStatus, ScannerReport } from "../files/scanner_status.ts";
 import { listWorkers, LiveWorker } from "../jobs/engine/lease.ts";
@@ -18,11 +19,12 @@ import { readThroughput, Throughput, type ThroughputWindow } from "../jobs/stati
 import { NotificationStats, readStats, readStatsOfAll } from "../notifications/stats.ts";
 import { countSuppressionRise } from "../notifications/suppression.ts";
 import { Problem } from "../problems/problem.ts";
-import { DELIVERY_STATUSES } from "../reports/status.ts";
+import { DELIVERY_STATUSES, STATUS, UNDELIVERED } from "../reports/status.ts";
 import { type Caller, holds, isSystemAdmin, type TenantCaller } from "../rights/caller.ts";
-import { EVERY_TENANT } from "../shared/belongs_to.ts";
+import { EVERY_TENANT } from "../shared/lists.ts";
+import { firstIdOf } from "../shared/ids.ts";
+import type { Platform } from "../shared/platform.ts";
 import { time } from "../shared/shapes.ts";
-import { readWorstTenants, WorstTenants } from "./worst_tenants.ts";
 
 const STUCK_AFTER_MS = 5 * 60_000;
 /** A maintenance job that is late by more than this needs attention. */
@@ -138,6 +140,15 @@ const ReportRun = z.object({
   createdAt: time,
   completedAt: time.nullable(),
 });
+
+const Worst = z.array(z.object({ tenantId: z.guid(), name: z.string(), count: z.int() }));
+
+/** For each kind of failure the tenants that have the most, at most three. */
+const WorstTenants = z.object({
+  webhooks: Worst.meta({ description: "Failing webhook endpoints" }),
+  messages: Worst.meta({ description: "Messages that were not delivered" }),
+  reports: Worst.meta({ description: "Reports that failed, or did not reach all recipients" }),
+}).meta({ id: "WorstTenantsDto" });
 
 /** State of the service. Members that the caller may not see are null. */
 export const Overview = z.object({
@@ -281,4 +292,38 @@ async function readTenants(p: OverviewPlatform, caller: Caller): Promise<Tenants
   if (caller.tenantId === null || !holds(caller, "read:tenants")) return null;
   const acting: TenantCaller = { ...caller, tenantId: caller.tenantId };
   return await summarizeTenants(p.sql, await reachForReading(p.sql, acting, "summary"), {});
+}
+
+const SHOWN = 3;
+/** Ids of reports are made up to this much before their time of request. */
+const ID_MARGIN_MS = 3_600_000;
+
+/** Reads the tenants with the most failures since a time; of an area that is off, none. */
+async function readWorstTenants(
+  { sql: q, config }: Pick<Platform, "sql" | "config">,
+  since: Date,
+): Promise<z.output<typeof WorstTenants>> {
+  const worst = (area: AreaName, failures: SqlPart) =>
+    !config.AREAS.has(area) ? [] : q<z.output<typeof Worst>>`
+      select t.id as tenant_id, t.name, failures.n as count
+      from (${failures}) failures (tenant_id, n) join tenants t on t.id = failures.tenant_id
+      order by n desc, t.name limit ${SHOWN}`;
+  const first = firstIdOf(new Date(since.getTime() - ID_MARGIN_MS));
+  const [webhooks, messages, reports] = await Promise.all([
+    worst("events", q`select tenant_id, count(*) from webhook_endpoints where is_failing group by 1`),
+    worst(
+      "notifications",
+      q`select tenant_key, sum(count)::bigint from notification_hour_counts
+      where hour >= date_trunc('hour', ${since}::timestamptz) and status in ('Failed', 'DeadLettered')
+      group by 1 having sum(count) > 0`,
+    ),
+    worst(
+      "reports",
+      q`select tenant_id, count(*) from report_executions
+      where id >= ${first} and created_at >= ${since} and deleted_at is null
+        and (status = ${STATUS.Failed} or delivery_status = any(${UNDELIVERED}::text[]))
+      group by 1`,
+    ),
+  ]);
+  return { webhooks: [...webhooks], messages: [...messages], reports: [...reports] };
 }

@@ -11,7 +11,7 @@ import { endpointScope, isWithin } from "../events/deliveries.ts";
 import { problem } from "../problems/problem.ts";
 import { holdsAllCondition } from "../reports/definition/permissions.ts";
 import { type Caller, holds } from "../rights/caller.ts";
-import { belongsTo, EVERY_TENANT } from "../shared/belongs_to.ts";
+import { belongsTo, EVERY_TENANT } from "../shared/lists.ts";
 import { FIRST_ID, firstIdOf, timeOfId } from "../shared/ids.ts";
 import { readByTrace } from "../shared/read_by_trace.ts";
 import { time } from "../shared/shapes.ts";

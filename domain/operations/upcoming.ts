@@ -8,7 +8,7 @@ import { jobReach, within } from "../jobs/reach.ts";
 import { deliveryJob } from "../notifications/delivery/deliver.ts";
 import { holdsAllCondition } from "../reports/definition/permissions.ts";
 import { type Caller, holds, isProgram, isSystemAdmin, listedTenant } from "../rights/caller.ts";
-import { belongsTo, EVERY_TENANT } from "../shared/belongs_to.ts";
+import { belongsTo, EVERY_TENANT } from "../shared/lists.ts";
 import { time } from "../shared/shapes.ts";
 
 const SCHEDULE_KINDS = ["RecurringJob", "ReportSchedule"] as const;

@@ -1,14 +1,18 @@
 import { type AccessClaims, TokenRefused } from "../../infra/tokens.ts";
 import { invalid, problem } from "../problems/problem.ts";
 import { isUuid } from "../shared/ids.ts";
-import type { ApiKeyRights } from "./api_key_rights.ts";
+import {
+  type ApiKeyRights,
+  KEY_PREFIX,
+  type KeyRights,
+  type ServiceAccountRights,
+  SETUP_PERMISSION,
+  SETUP_PREFIX,
+} from "./key_rights.ts";
 import type { ApiScope, Caller } from "./caller.ts";
 import { FILE_MODULE } from "./catalog.ts";
-import { KEY_PREFIX, type KeyRights } from "./key_rights.ts";
 import type { RightsPlatform } from "./platform.ts";
 import type { SessionRights } from "./rights.ts";
-import { SETUP_PERMISSION, SETUP_PREFIX } from "./setup_link_rights.ts";
-import type { ServiceAccountRights } from "./service_account_rights.ts";
 
 export interface Credentials {
   /** The Authorization header. */

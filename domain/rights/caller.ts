@@ -1,6 +1,6 @@
 import { includesPermission } from "./catalog.ts";
 import type { SessionProof } from "./second_factor.ts";
-import { EVERY_TENANT } from "../shared/belongs_to.ts";
+import { EVERY_TENANT } from "../shared/lists.ts";
 
 /**
  * Scopes with which the service's own API accepts access tokens of first-party clients: for the user's own things, and for

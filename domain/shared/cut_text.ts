@@ -17,3 +17,19 @@ export function cutText(text: string, max: number): string {
 /** A text as Postgres stores it: without NUL characters and lone surrogates, and cut to `max` UTF-16 code units. */
 export const storableText = (text: string, max = Infinity): string =>
   cutText(text, max).replaceAll("\0", "").toWellFormed();
+
+/** The beginning of a text, at most `limit` bytes of UTF-8. */
+export const firstBytes = (text: string, limit: number): string =>
+  text.length * 3 <= limit
+    ? text
+    : new TextDecoder().decode(new TextEncoder().encode(text).subarray(0, limit), { stream: true });
+
+/**
+ * Removes all repetitions of a character from the end of a text. It uses a loop, because an expression such as `/0+$/` takes
+ * quadratic time for a long repetition that is not at the end.
+ */
+export function withoutAtEnd(text: string, character: string): string {
+  let end = text.length;
+  while (text[end - 1] === character) end--;
+  return text.slice(0, end);
+}

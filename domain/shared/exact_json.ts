@@ -1,5 +1,5 @@
 import { isShallow } from "./storable.ts";
-import { withoutAtEnd } from "./without_at_end.ts";
+import { withoutAtEnd } from "./cut_text.ts";
 
 /** Maximum number of characters of a number that a message shows. */
 const MAX_SHOWN = 100;

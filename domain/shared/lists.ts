@@ -1,7 +1,7 @@
 import type { Sql, SqlPart } from "../../infra/postgres/postgres.ts";
 import { countCached } from "./count_cache.ts";
-import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "./paging.ts";
 import { firstIdOf } from "./ids.ts";
+import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "./paging.ts";
 
 /** The SQL fragments of a list. */
 interface List {
@@ -105,3 +105,14 @@ export function limitTo(q: Sql, { offset, limit }: { offset: number; limit: numb
 /** SQL `limit` and `offset` of a page. */
 export const pageOf = (q: Sql, page: PageRequest) =>
   limitTo(q, { offset: offsetOf(page), limit: page.pageSize });
+
+/** Stands for all tenants, and what belongs to none. */
+export const EVERY_TENANT = "every tenant";
+
+/** SQL condition: a row belongs to the tenant or, for null, to none. An index on the column can serve both. */
+export const belongsTo = (q: Sql, tenantId: string | null, column = "tenant_id") =>
+  tenantId === EVERY_TENANT
+    ? q`true`
+    : tenantId === null
+    ? q`${q(column)} is null`
+    : q`${q(column)} = ${tenantId}`;

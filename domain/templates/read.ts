@@ -1,8 +1,7 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
-import { belongsTo } from "../shared/belongs_to.ts";
+import { belongsTo, matches, readPage } from "../shared/lists.ts";
 import type { PagedResult, PageRequest } from "../shared/paging.ts";
-import { matches, readPage } from "../shared/lists.ts";
 import { canonicalLocale, localeChain, localeForms, readDefaultLocale } from "./locales.ts";
 
 /** A template is sent, a layout surrounds templates, and a partial is included in them. */

@@ -10,8 +10,8 @@ import { contentTag, requireTag, requireVersion } from "../shared/version.ts";
 import type { TemplatePlatform } from "./platform.ts";
 import { canonicalLocale, type NotificationSettings, readNotificationSettings } from "./locales.ts";
 import { type StoredTemplate, type TemplateContent, templateNotFound } from "./read.ts";
-import { requireValidTemplate } from "./render.ts";
 import { invalidateTemplates } from "./template_cache.ts";
+import { requireValidTemplate } from "./render.ts";
 import { requireTemplateVersion } from "./versions.ts";
 
 export type NewTemplate = TemplateContent & Pick<StoredTemplate, "slug">;

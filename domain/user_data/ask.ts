@@ -1,5 +1,5 @@
 import { transact, type Tx } from "../../infra/postgres/postgres.ts";
-import { closeTenant, lockErasableTenant, requireTenantExists } from "../access/tenants/tenant_erase.ts";
+import { closeTenant, lockErasableTenant, requireTenantExists } from "../access/tenants/tenant_changes.ts";
 import { tenantNotFound } from "../access/tenant_not_found.ts";
 import { anonymizeUser, requireExportable } from "../access/users/user_erase.ts";
 import { recordAudit } from "../audit/audit.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { connectPostgres, type Pool, type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { addressesOf, eraseMember } from "../access/users/user_erase.ts";
-import { usersOnlyIn } from "../access/tenants/tenant_erase.ts";
+import { usersOnlyIn } from "../access/tenants/tenant_changes.ts";
 import { purgeErased } from "../files/personal_data.ts";
 import { JOB_REASONS } from "../files/purge_reasons.ts";
 import { defineJob, type JobContext } from "../jobs/job_type.ts";
@@ -26,7 +26,7 @@ import { type JobEnd, readJobEnds } from "../jobs/job_row.ts";
 import { type Batch, type BatchResult, maintenanceJob, positionAfter } from "../jobs/maintenance.ts";
 import { FIRST_ID } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
-import { type EndingImport, finishImport } from "./imports/finish_import.ts";
+import { type EndingImport, finishImport } from "./imports/result_file.ts";
 
 /** One pass over the tables serves this many users of an erased tenant. */
 const USERS_AT_ONCE = 50;

@@ -1,4 +1,5 @@
 import { domainToASCII, domainToUnicode } from "node:url";
+import type { MailAddress } from "./mail.ts";
 
 const LOCAL = /^[\w!#$%&'*+/=?^`{|}~-]+(\.[\w!#$%&'*+/=?^`{|}~-]+)*$/;
 const LABEL = /^[\p{L}\p{N}]([\p{L}\p{N}\p{M}-]*[\p{L}\p{N}\p{M}])?$/u;
@@ -63,3 +64,11 @@ const PUBLIC_DOMAIN = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+(?!\d+$)[a-z0
  */
 export const isPublicDomain = (domain: string, record: string): boolean =>
   PUBLIC_DOMAIN.test(domain) && `${record}.${domain}`.length <= 253;
+
+const NAMED = /^\s*(?:"?([^"<>]*?)"?\s*)<([^<>\s]+)>\s*$/;
+
+/** Parses MAIL_FROM: `Name <address>` or an address. */
+export function parseMailFrom(setting: string): MailAddress {
+  const [, name, address] = NAMED.exec(setting) ?? [];
+  return { address: address ?? setting.trim(), displayName: name || null };
+}

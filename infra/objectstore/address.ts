@@ -1,3 +1,5 @@
+import type { Config } from "../config.ts";
+
 /** A signed request, ready to be sent. */
 export interface SignedRequest {
   url: URL;
@@ -21,7 +23,7 @@ export interface ObjectStoreConfig {
 }
 
 /** The part of the configuration that locates the bucket. */
-export type BucketAddress = Pick<ObjectStoreConfig, "bucket" | "pathStyle">;
+type BucketAddress = Pick<ObjectStoreConfig, "bucket" | "pathStyle">;
 
 /** Percent-encodes everything except the unreserved characters of RFC 3986, as signature version 4 requires. */
 export function encodeRfc3986(text: string): string {
@@ -76,4 +78,17 @@ export function assertConfig(config: ObjectStoreConfig): void {
   for (const name of ["region", "accessKey", "secretKey"] as const) {
     if (config[name] === "") throw new TypeError(`object store ${name}: found an empty value, expected one`);
   }
+}
+
+/** The object store's configuration, from the settings. */
+export function objectStoreConfig(config: Config): ObjectStoreConfig {
+  return {
+    endpoint: config.S3_ENDPOINT ?? "",
+    publicEndpoint: config.S3_PUBLIC_ENDPOINT ?? config.S3_ENDPOINT ?? "",
+    region: config.S3_REGION,
+    bucket: config.S3_BUCKET,
+    accessKey: config.S3_ACCESS_KEY ?? "",
+    secretKey: config.S3_SECRET_KEY ?? "",
+    pathStyle: config.S3_PATH_STYLE,
+  };
 }

@@ -13,24 +13,26 @@ import {
   createUpload,
   etagOfResult,
   listParts,
+  METADATA_TIMEOUT_MS,
+  type StoredObject,
   type StoredPart,
+  unquoteEtag,
+  writeStream,
+  xmlText,
+  xmlTexts,
 } from "./multipart.ts";
-import { writeStream } from "./multipart_write.ts";
 import {
   presignDownload,
   presignInline,
   presignPart,
   presignUpload,
+  QuerySigner,
   type SignedUpload,
   type SignedUrl,
   type Validity,
 } from "./presign.ts";
-import { QuerySigner } from "./query_signer.ts";
 import { BoundedS3Client, type CallBounds } from "./s3_client.ts";
 import { StoreClock } from "./store_clock.ts";
-import { METADATA_TIMEOUT_MS } from "./timeouts.ts";
-import type { StoredObject } from "./stored_object.ts";
-import { unquoteEtag, xmlText, xmlTexts } from "./xml.ts";
 
 export {
   isStoreAway,

@@ -1,9 +1,7 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import { readMails, writeMails } from "./mails.ts";
-import type { Pool, Tx } from "./postgres.ts";
-import { requireFeatures } from "./required_features.ts";
 import { ADVISORY_LOCKS } from "./advisory_locks.ts";
+import type { Pool, Tx } from "./postgres.ts";
 import { requireTenantInKeys, type WrittenSchema } from "./tenant_keys.ts";
 
 const FOLDER = join(import.meta.dirname ?? ".", "migrations");
@@ -246,4 +244,98 @@ async function readFolder(folder: string): Promise<Migration[]> {
       };
     }),
   );
+}
+
+const MAIL_FOLDER = join(import.meta.dirname ?? ".", "mails");
+
+/** A built-in mail in one language, as `mails/mails.json` lists it. Its texts are in `SLUG.LOCALE.html` and `.txt`. */
+interface Mail {
+  id: string;
+  slug: string;
+  locale: string;
+  name: string;
+  subject: string;
+  /** Names, separated by commas. */
+  requiredVariables: string;
+  html: string;
+  text: string;
+}
+
+/** The built-in mails, and a hash of all that they say. */
+async function readMails(): Promise<{ mails: Mail[]; sha256: string }> {
+  const read = async (name: string) => (await Deno.readTextFile(join(MAIL_FOLDER, name))).replace(/\n$/, "");
+  const listed: Omit<Mail, "html" | "text">[] = JSON.parse(await read("mails.json"));
+  const mails = await Promise.all(listed.map(async (mail) => ({
+    ...mail,
+    html: await read(`${mail.slug}.${mail.locale}.html`),
+    text: await read(`${mail.slug}.${mail.locale}.txt`),
+  })));
+  return { mails, sha256: createHash("sha256").update(JSON.stringify(mails)).digest("hex") };
+}
+
+/** Writes the built-in mails. One that says something else than before gets a new version; the versions before it stay. */
+async function writeMails(tx: Tx, mails: Mail[]): Promise<void> {
+  const column = (name: keyof Mail) => mails.map((mail) => mail[name]);
+  await tx`
+    insert into notification_templates as t (id, slug, locale, name, subject_template, required_variables,
+      html_body_template, text_body_template)
+    select * from unnest(${column("id")}::uuid[], ${column("slug")}::text[], ${column("locale")}::text[],
+      ${column("name")}::text[], ${column("subject")}::text[], ${column("requiredVariables")}::text[],
+      ${column("html")}::text[], ${column("text")}::text[])
+    on conflict (id) do update set name = excluded.name, subject_template = excluded.subject_template,
+      required_variables = excluded.required_variables, html_body_template = excluded.html_body_template,
+      text_body_template = excluded.text_body_template, version = t.version + 1, updated_at = now()
+    where (t.name, t.subject_template, t.required_variables, t.html_body_template, t.text_body_template)
+      is distinct from (excluded.name, excluded.subject_template, excluded.required_variables,
+        excluded.html_body_template, excluded.text_body_template)`;
+}
+
+const OLDEST_VERSION = 140_000;
+
+/** Features of Postgres that the service needs, each with statements that fail without it. */
+const FEATURES: Record<string, string> = {
+  "the extensions pg_trgm and unaccent": `
+    create extension if not exists pg_trgm;
+    create extension if not exists unaccent`,
+  "triggers per statement with transition tables": `
+    create table feature_probe (id integer);
+    create function feature_probe() returns trigger language plpgsql as
+      $$ begin perform from added; return null; end $$;
+    create trigger feature_probe after insert on feature_probe
+      referencing new table as added for each statement execute function feature_probe();
+    insert into feature_probe values (1)`,
+  "FOR UPDATE SKIP LOCKED": `
+    create table feature_probe (id integer);
+    select from feature_probe for update skip locked`,
+  "generated columns and GIN indexes": `
+    create table feature_probe (word text, words text[] generated always as (array[word]) stored);
+    create index on feature_probe using gin (words)`,
+  // Some databases accept the call and lock nothing.
+  "advisory locks": `
+    select pg_advisory_xact_lock(1, 2);
+    select 1 / count(*) from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()`,
+  "NOTIFY": "select pg_notify('feature_probe', '')",
+};
+
+/**
+ * Checks before the first migration that the database has what the service needs, because some databases only speak
+ * Postgres' protocol. Leaves nothing behind. infra/postgres/README.md tells about such databases.
+ * @throws Error that names all missing features
+ */
+async function requireFeatures(tx: Tx): Promise<void> {
+  const [server] = await tx<{ version: number; name: string }[]>`
+    select current_setting('server_version_num')::int as version, version() as name`;
+  const missing: string[] = [];
+  if ((server?.version ?? 0) < OLDEST_VERSION) missing.push("Postgres 14 or later");
+  for (const [name, statements] of Object.entries(FEATURES)) {
+    await tx`savepoint feature`;
+    try {
+      await tx.unsafe(statements);
+    } catch (error) {
+      missing.push(`${name} (${(error as Error).message})`);
+    }
+    await tx`rollback to savepoint feature`;
+  }
+  if (missing.length === 0) return;
+  throw new Error(`the database (${server?.name ?? "unknown"}) lacks ${missing.join("; ")}`);
 }

@@ -1,7 +1,6 @@
 import { Budget } from "./archives/budget.ts";
-import type { Entries, Sink } from "./archives/entries.ts";
+import { type Entries, Input, type Sink, type Steps } from "./archives/input.ts";
 import { isXz, readGzip, readXz } from "./archives/compressed.ts";
-import { Input, type Steps } from "./archives/input.ts";
 import { BLOCK_BYTES, isTarHeader, readTar } from "./archives/tar.ts";
 import { readZip } from "./archives/zip.ts";
 import { ScanWindow, type WindowSizes } from "./scan_window.ts";

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { callProvider, type ProviderAnswer, ProviderUnreachable } from "../http_out/provider_http.ts";
-import { SmsRefused, type SmsTransport } from "./sms.ts";
-import { parseSmsUrl } from "./sms_url.ts";
+import { parseSmsUrl, SmsRefused, type SmsTransport } from "./sms.ts";
 
 /**
  * Error codes of a 400 that are permanent, because they are about the recipient or the text: invalid number, short code,

@@ -1,6 +1,7 @@
 // Spans for Deno's built-in OpenTelemetry (OTEL_DENO=true). Deno records incoming and outgoing requests; this module
 // records the work between them. Without OTEL_DENO its API is not loaded, and only the id of the trace is known.
 import { AsyncLocalStorage } from "node:async_hooks";
+import { Buffer } from "node:buffer";
 import type { Attributes, Context, Span } from "@opentelemetry/api";
 
 /** The global under which Deno registers its provider for the API package, if export is on. */
@@ -9,7 +10,7 @@ const api = PROVIDER in globalThis ? await import("@opentelemetry/api") : null;
 const tracer = api?.trace.getTracer("steward") ?? null;
 
 /** Ids of the active span; null if there is none or export is off. */
-export function activeSpan(): { traceId: string; spanId: string } | null {
+function activeSpan(): { traceId: string; spanId: string } | null {
   return api?.trace.getActiveSpan()?.spanContext() ?? null;
 }
 
@@ -75,4 +76,34 @@ async function ended<T>(span: Span, work: () => Promise<T>): Promise<T> {
   } finally {
     span.end();
   }
+}
+
+/** A buffer of random bytes. Calling the generator once per request would cost too much. */
+const pool = Buffer.alloc(6_144);
+let drawn = pool.length;
+
+/** Returns `bytes` random bytes as hexadecimal digits. */
+export function randomHex(bytes: number): string {
+  if (drawn + bytes > pool.length) {
+    crypto.getRandomValues(pool);
+    drawn = 0;
+  }
+  drawn += bytes;
+  return pool.toString("hex", drawn - bytes, drawn);
+}
+
+/** A W3C `traceparent` with an unrecorded parent span, so that the receiver's spans join the trace. */
+export const traceparent = (traceId: string): string => `00-${traceId}-${randomHex(8)}-01`;
+
+const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
+
+/** The W3C trace id of a request: of its span, otherwise of a valid `traceparent`, otherwise a new one. */
+export function traceIdOf(headers: Headers): string {
+  return activeSpan()?.traceId ?? TRACEPARENT.exec(headers.get("traceparent") ?? "")?.[1] ?? randomHex(16);
+}
+
+/** The `traceresponse` header: the trace id that the service used. */
+export function traceResponse(traceId: string): string {
+  const span = activeSpan();
+  return span?.traceId === traceId ? `00-${traceId}-${span.spanId}-01` : traceparent(traceId);
 }

@@ -1,9 +1,13 @@
 import { z } from "zod";
 import { sendUserResetLink } from "../../domain/access/account/password_changes.ts";
-import { removeUserFactors } from "../../domain/access/factors/remove_factor.ts";
+import { removeUserFactors } from "../../domain/access/factors/factors.ts";
 import { acrossTenants, afterStepUp } from "../../domain/rights/checks.ts";
-import { endUserSessions, listUserSessions, unlockUser } from "../../domain/access/sign_in/user_sign_in.ts";
-import { OwnSession } from "../../domain/access/sign_in/own_sessions.ts";
+import {
+  endUserSessions,
+  listUserSessions,
+  OwnSession,
+  unlockUser,
+} from "../../domain/access/sign_in/open_sessions.ts";
 import { ok, okAfter, okEmpty } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { uuid } from "../../domain/shared/shapes.ts";

@@ -1,8 +1,12 @@
 import { z } from "zod";
 import { acrossTenants } from "../../domain/rights/checks.ts";
 import { listRolesOfTenant, lookUpRolesOfTenant } from "../../domain/access/roles/roles.ts";
-import { EVERYWHERE } from "../../domain/access/tenants/tenant_reach.ts";
-import { lookUpTenants, summarizeTenants, TenantsSummary } from "../../domain/access/tenants/tenants.ts";
+import {
+  EVERYWHERE,
+  lookUpTenants,
+  summarizeTenants,
+  TenantsSummary,
+} from "../../domain/access/tenants/tenants.ts";
 import { ok } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { uuid } from "../../domain/shared/shapes.ts";

@@ -2,17 +2,15 @@ import { z } from "zod";
 import {
   actAs,
   decideDelegation,
+  Delegation,
   endDelegation,
+  listDelegations,
+  listOwnDelegations,
   NewDelegation,
   openDelegation,
   OpenedDelegation,
   workInTenant,
 } from "../../domain/access/delegations/delegate.ts";
-import {
-  Delegation,
-  listDelegations,
-  listOwnDelegations,
-} from "../../domain/access/delegations/delegation.ts";
 import {
   acrossTenants,
   afterStepUp,

@@ -2,9 +2,15 @@ import { z } from "zod";
 import { acrossTenants, inTenant } from "../../domain/rights/checks.ts";
 import {
   CATALOG_SORTS,
+  listPermissions,
+  PERMISSION_SORTS,
+  PermissionDetails,
+  REACHES,
+  readPermission,
+  readPermissionByCode,
   readPermissionCatalog,
   suggestCategories,
-} from "../../domain/access/permissions/permission_catalog.ts";
+} from "../../domain/access/permissions/permissions.ts";
 import {
   createPermission,
   deletePermission,
@@ -12,28 +18,18 @@ import {
   PermissionChange,
   updatePermission,
 } from "../../domain/access/permissions/permission_changes.ts";
-import {
-  listPermissions,
-  PERMISSION_SORTS,
-  PermissionDetails,
-  REACHES,
-  readPermission,
-  readPermissionByCode,
-} from "../../domain/access/permissions/permissions.ts";
 import { setDefaultRoles } from "../../domain/access/permissions/default_role_changes.ts";
 import { created, ok, okAfter, text, versionedAnswer } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { enumName, uuid } from "../../domain/shared/shapes.ts";
 import { importPermissionsAs, ImportResult } from "../../domain/access/permissions/permission_import.ts";
 import {
+  IMPORT_FORMATS,
   IMPORT_MODES,
+  importTemplate,
   rowsOfDocument,
   rowsOfFile,
 } from "../../domain/access/permissions/permission_import_rows.ts";
-import {
-  IMPORT_FORMATS,
-  importTemplate,
-} from "../../domain/access/permissions/permission_import_template.ts";
 import { DEFAULT_ROLES } from "../../domain/access/roles/default_roles.ts";
 import { listQuery, pagedResultOf, queryBoolean, queryInteger } from "../shared/validation.ts";
 import { nextTurn } from "../../domain/shared/in_turns.ts";

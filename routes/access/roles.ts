@@ -10,8 +10,12 @@ import {
   RoleChange,
   updateRole,
 } from "../../domain/access/roles/role_changes.ts";
-import { MAX_MOVED, previewMove } from "../../domain/access/roles/move_preview.ts";
-import { previewRoleChange, RolePreview } from "../../domain/access/roles/role_preview.ts";
+import {
+  MAX_MOVED,
+  previewMove,
+  previewRoleChange,
+  RolePreview,
+} from "../../domain/access/roles/role_preview.ts";
 import {
   listRoleGrants,
   listRoles,

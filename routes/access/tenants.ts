@@ -9,13 +9,11 @@ import {
 } from "../../domain/access/tenants/tenant_changes.ts";
 import {
   CHANGES_CHILDREN,
-  reachForChanging,
-  reachForReading,
-} from "../../domain/access/tenants/tenant_reach.ts";
-import {
   HIERARCHY_SCOPES,
   listTenants,
   lookUpTenants,
+  reachForChanging,
+  reachForReading,
   readTenant,
   summarizeTenants,
   Tenant,

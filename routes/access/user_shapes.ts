@@ -6,7 +6,7 @@ import {
   namedId,
   requiredRoleIds,
 } from "../../domain/access/users/link_targets.ts";
-import { USER_SORTS } from "../../domain/access/users/user_list_request.ts";
+import { USER_SORTS } from "../../domain/access/users/user_list.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
 import { listQuery, queryBoolean, queryInteger } from "../shared/validation.ts";
 

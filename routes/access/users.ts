@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { ROLE_REFUSALS } from "../../domain/problems/access.ts";
-import { removeUserFactors } from "../../domain/access/factors/remove_factor.ts";
+import { removeUserFactors } from "../../domain/access/factors/factors.ts";
 import { afterStepUp, forBound, inTenant, signedIn } from "../../domain/rights/checks.ts";
 import { createTenantUser, NewUser } from "../../domain/access/users/user_create.ts";
 import {
@@ -15,7 +15,12 @@ import {
 } from "../../domain/access/users/user_details.ts";
 import { listTenantUsers } from "../../domain/access/users/user_list.ts";
 import { sendUserResetLink } from "../../domain/access/account/password_changes.ts";
-import { endUserSessions, listUserSessions, unlockUser } from "../../domain/access/sign_in/user_sign_in.ts";
+import {
+  endUserSessions,
+  listUserSessions,
+  OwnSession,
+  unlockUser,
+} from "../../domain/access/sign_in/open_sessions.ts";
 import {
   removeTenantUser,
   setTenantUserActive,
@@ -23,7 +28,6 @@ import {
   TenantUserChange,
   updateTenantUser,
 } from "../../domain/access/users/user_changes.ts";
-import { OwnSession } from "../../domain/access/sign_in/own_sessions.ts";
 import { created, ok, okAfter, okEmpty, okVersioned, versionedAnswer } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/validation.ts";
@@ -33,17 +37,15 @@ import { Role } from "../../domain/access/roles/roles.ts";
 import { AddTenantUserRequest, SetRolesRequest, userIdPath, userPath, usersQuery } from "./user_shapes.ts";
 import { linkUserToTenant, requireMayAddUsers } from "../../domain/access/users/links.ts";
 import {
+  Invitation,
+  INVITATION_STATUSES,
   inviteUser,
+  listInvitations,
   NewInvitation,
+  readInvitation,
   resendInvitation,
   revokeInvitation,
 } from "../../domain/access/invitations/invite.ts";
-import {
-  Invitation,
-  INVITATION_STATUSES,
-  listInvitations,
-  readInvitation,
-} from "../../domain/access/invitations/invitations.ts";
 
 const endpoint = endpointsIn("Users");
 

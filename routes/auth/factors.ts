@@ -1,7 +1,15 @@
 import { z } from "zod";
-import { addPasskey, confirmTotp, startPasskey, startTotp } from "../../domain/access/factors/add_factor.ts";
-import { Factor, listOwnFactors, OwnFactors } from "../../domain/access/factors/factors.ts";
-import { removeFactor, renewRecoveryCodes } from "../../domain/access/factors/remove_factor.ts";
+import {
+  addPasskey,
+  confirmTotp,
+  Factor,
+  listOwnFactors,
+  OwnFactors,
+  removeFactor,
+  renewRecoveryCodes,
+  startPasskey,
+  startTotp,
+} from "../../domain/access/factors/factors.ts";
 import {
   afterStepUp,
   anyone,
@@ -13,8 +21,7 @@ import {
 import { created, noContentAfter, ok } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { requiredName, uuid } from "../../domain/shared/shapes.ts";
-import { FACTOR_KINDS } from "../../domain/access/sign_in/factor_tokens.ts";
-import { signInRequest } from "../../domain/access/sign_in/challenges.ts";
+import { FACTOR_KINDS, signInRequest } from "../../domain/access/sign_in/factor_tokens.ts";
 import {
   finishSignIn,
   readFactorChoice,

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { byPerson, forActing, forBound, forSelf, signedIn } from "../../domain/rights/checks.ts";
 import { actsAsOther, type Caller } from "../../domain/rights/caller.ts";
-import { endOwnSession, listOwnSessions, OwnSession } from "../../domain/access/sign_in/own_sessions.ts";
+import { endOwnSession, listOwnSessions, OwnSession } from "../../domain/access/sign_in/open_sessions.ts";
 import { changePassword } from "../../domain/access/account/password_changes.ts";
 import {
   findOwnTenants,

@@ -1,7 +1,6 @@
 import { Profile } from "../../domain/access/account/profile.ts";
 import { z } from "zod";
-import { MAX_LIFE_DAYS, MAX_OVERLAP_SECONDS } from "../../domain/access/keys/key_record.ts";
-import { KEY_SORTS } from "../../domain/access/keys/key_list.ts";
+import { KEY_SORTS, MAX_LIFE_DAYS, MAX_OVERLAP_SECONDS } from "../../domain/access/keys/key_record.ts";
 import { instant } from "../../domain/shared/shapes.ts";
 import { listQuery, queryInteger } from "../shared/validation.ts";
 

@@ -19,7 +19,9 @@ import {
   listProviders,
   type ProviderRow,
   readProvider,
+  readSignInOptions,
   shownProvider,
+  SignInOptions,
   SignInProvider,
 } from "../../domain/access/sign_in/providers/provider.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
@@ -28,7 +30,6 @@ import { domainOfMail, mailAddress, uuid } from "../../domain/shared/shapes.ts";
 import { created, etagOf, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/validation.ts";
-import { readSignInOptions, SignInOptions } from "../../domain/access/sign_in/providers/options.ts";
 import {
   createSetupLink,
   listSetupLinks,

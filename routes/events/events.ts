@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { pollEvents } from "../../domain/events/feed/poll.ts";
-import { MAX_TYPE_LENGTH } from "../../domain/events/own_types.ts";
+import { eventData, MAX_TYPE_LENGTH } from "../../domain/events/event_types.ts";
 import { PUBLISH, publishEvent, PublishResult } from "../../domain/events/publish.ts";
 import { servedTenants } from "../../domain/rights/caller.ts";
 import { admit, forBound, inServedTenantsOrService, signedIn } from "../../domain/rights/checks.ts";
@@ -9,7 +9,6 @@ import { callerOf } from "../shared/caller_of.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { anyObject, requiredName, uuid } from "../../domain/shared/shapes.ts";
 import { queryInteger } from "../shared/validation.ts";
-import { eventData } from "../../domain/events/event_types.ts";
 
 const endpoint = endpointsIn("Events");
 

@@ -1,11 +1,14 @@
 import { loadLater } from "../../infra/load_later.ts";
 import type { CatalogAdditions } from "../../domain/access/tenants/bootstrap.ts";
-import { permissionCode } from "../../domain/access/permissions/permission_fields.ts";
-import { EVENT_TYPES, type EventDeclaration, type EventTypes } from "../../domain/events/event_types.ts";
-import { EVENT_TYPE } from "../../domain/events/own_types.ts";
+import { permissionCode } from "../../domain/access/permissions/permissions.ts";
+import {
+  EVENT_TYPE,
+  EVENT_TYPES,
+  type EventDeclaration,
+  type EventTypes,
+} from "../../domain/events/event_types.ts";
 import type { AnyJobType, JobContext } from "../../domain/jobs/job_type.ts";
-import { declareChannels, isBuiltIn } from "../../domain/notifications/channels.ts";
-import type { ChannelProvider } from "../../domain/notifications/channel_provider.ts";
+import { type ChannelProvider, declareChannels, isBuiltIn } from "../../domain/notifications/channels.ts";
 import { isProblemCode } from "../../domain/problems/problem.ts";
 import type { ReportExtensions } from "../../domain/reports/threads/reports.ts";
 import { CATALOG_PERMISSIONS } from "../../domain/rights/catalog.ts";

@@ -6,8 +6,12 @@ import {
   type JobSpec,
   type JobType,
 } from "../../domain/jobs/job_type.ts";
-import type { ChannelMessage, SendAnswer, SendContext } from "../../domain/notifications/channel_provider.ts";
-import type { ChannelDeclaration } from "../../domain/notifications/channels.ts";
+import type {
+  ChannelDeclaration,
+  ChannelMessage,
+  SendAnswer,
+  SendContext,
+} from "../../domain/notifications/channels.ts";
 import type { DefinedRecord } from "../../domain/records/record_type.ts";
 import type { ReportTemplate } from "../../domain/reports/definition/report_template.ts";
 import type { DataSubject, ErasedPersons, Exports } from "../../domain/shared/personal_data.ts";

@@ -141,7 +141,7 @@ export type {
   SendAnswer,
   SendContext,
   SendProblem,
-} from "../../domain/notifications/channel_provider.ts";
+} from "../../domain/notifications/channels.ts";
 export type { Message, MessageAttachment, MessageRecipient } from "../../domain/notifications/message.ts";
 export type { NotificationChannel, NotificationPriority } from "../../domain/notifications/status.ts";
 export type { MessageSender } from "../../domain/notifications/store_notification.ts";

@@ -1,6 +1,6 @@
 import { type Actor, type AuditEntry, recordAudits } from "../../domain/audit/audit.ts";
 import { emitEvents, type NewEvent } from "../../domain/events/emit.ts";
-import { ownDataMistake } from "../../domain/events/own_types.ts";
+import { ownDataMistake } from "../../domain/events/event_types.ts";
 import type { DownloadUrl } from "../../domain/files/download.ts";
 import { type Reservation, type ReservationRequest, reserveFile } from "../../domain/files/reserve.ts";
 import { type ServiceFile, signTenantDownload, storeServiceFile } from "../../domain/files/service_files.ts";

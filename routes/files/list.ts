@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { inFileModule } from "../../domain/rights/checks.ts";
-import { profilesOf } from "../../domain/files/configured_profiles.ts";
+import { profilesOf } from "../../domain/files/profiles.ts";
 import {
   FILE_STATUSES,
   FileRecord,

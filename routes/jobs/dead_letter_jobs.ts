@@ -2,7 +2,9 @@ import { z } from "zod";
 import { inTenantOrService } from "../../domain/rights/checks.ts";
 import {
   DeadLetterGroup,
+  discardDeadLetter,
   listDeadLetterGroups,
+  purgeDeadLetters,
   retryDeadLetters,
 } from "../../domain/jobs/control/dead_letter_groups.ts";
 import {
@@ -12,7 +14,6 @@ import {
   listDeadLetters,
   readDeadLetter,
 } from "../../domain/jobs/lists/dead_letter_list.ts";
-import { discardDeadLetter, purgeDeadLetters } from "../../domain/jobs/control/dead_letter_purge.ts";
 import { retryDeadLetter } from "../../domain/jobs/control/dead_letters.ts";
 import { jobReach } from "../../domain/jobs/reach.ts";
 import { timeOfId } from "../../domain/shared/ids.ts";

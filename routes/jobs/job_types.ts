@@ -8,7 +8,7 @@ import {
   putJobType,
   readJobType,
 } from "../../domain/jobs/types/declared_types.ts";
-import { ARGS_PATH, ARGS_PATH_EXPECTED } from "../../domain/jobs/types/args_path.ts";
+import { ARGS_PATH, ARGS_PATH_EXPECTED } from "../../domain/jobs/types/secret_args.ts";
 import { rotateSigningSecret } from "../../domain/jobs/types/signing_secrets.ts";
 import { definedMembers } from "../../domain/shared/defined_members.ts";
 import { created, etagOf, noContentAfter, ok, okVersioned } from "../shared/answer.ts";

@@ -7,14 +7,16 @@ import {
 } from "../../domain/jobs/control/enqueue_requested.ts";
 import { searchErrors } from "../../domain/jobs/lists/error_search.ts";
 import {
+  JobDetail,
   JobExecution,
   JobLogLine,
+  listContinuations,
   listExecutions,
   listLogLines,
-} from "../../domain/jobs/lists/executions.ts";
+  readJobDetail,
+} from "../../domain/jobs/lists/job_detail.ts";
 import { cancelJob, retryJobNow } from "../../domain/jobs/control/job_control.ts";
 import { JOB_ORDERS, listJobs } from "../../domain/jobs/lists/job_list.ts";
-import { JobDetail, listContinuations, readJobDetail } from "../../domain/jobs/lists/job_detail.ts";
 import { JobSummary, readJob } from "../../domain/jobs/job_row.ts";
 import { jobReach } from "../../domain/jobs/reach.ts";
 import { requestCancel } from "../../domain/jobs/control/request_cancel.ts";

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { THEME } from "../../domain/looks/colours.ts";
-import { logoUrl } from "../../domain/looks/logo_url.ts";
-import { looksOf, readStoredLooks } from "../../domain/looks/looks.ts";
+import { logoUrl, looksOf, readStoredLooks } from "../../domain/looks/looks.ts";
 import type { Platform } from "../../domain/shared/platform.ts";
 import { escapeHtml } from "../shared/escape_html.ts";
 

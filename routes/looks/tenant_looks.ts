@@ -1,5 +1,12 @@
 import { z } from "zod";
-import { looksOf, type OwnLooks, readLogo, readOwnLooks, readTenantName } from "../../domain/looks/looks.ts";
+import {
+  logoUrl,
+  looksOf,
+  type OwnLooks,
+  readLogo,
+  readOwnLooks,
+  readTenantName,
+} from "../../domain/looks/looks.ts";
 import { MAX_LOGO_BYTES } from "../../domain/looks/logo_image.ts";
 import { readVerifiedSenders } from "../../domain/looks/sender.ts";
 import { logoNotFound, removeLogo, setLogo, updateLooks } from "../../domain/looks/write.ts";
@@ -9,7 +16,6 @@ import type { TenantCaller } from "../../domain/rights/caller.ts";
 import { ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { mailAddress, requiredName, uuid } from "../../domain/shared/shapes.ts";
-import { logoUrl } from "../../domain/looks/logo_url.ts";
 
 const endpoint = endpointsIn("Looks");
 

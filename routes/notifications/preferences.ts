@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { byPerson, forBound, forSelf, signedIn } from "../../domain/rights/checks.ts";
 import { requireNoOtherTenant } from "../../domain/rights/tenant_sign_in.ts";
-import { requireOwner } from "../../domain/notifications/ownership.ts";
+import { requireOwner } from "../../domain/notifications/in_app/messages.ts";
 import {
   Preferences,
   PreferencesChange,

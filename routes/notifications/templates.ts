@@ -40,14 +40,22 @@ import {
   TemplateUseDto,
 } from "./shapes.ts";
 import { kind, layoutSlug, summaryOf, texts, variables } from "./template_shapes.ts";
-import { compareTemplateVersions } from "../../domain/templates/compare_versions.ts";
-import { listTemplateVersions, readTemplateVersion } from "../../domain/templates/versions.ts";
+import {
+  compareTemplateVersions,
+  listTemplateVersions,
+  readTemplateVersion,
+} from "../../domain/templates/versions.ts";
 import { comparedWith, VersionDifferencesDto, versionNumber } from "../shared/version_differences.ts";
 import { canonicalLocale } from "../../domain/templates/locales.ts";
-import { inLayout } from "../../domain/templates/in_layout.ts";
+import {
+  inLayout,
+  previewTemplate,
+  renderForRequest,
+  Rendition,
+  sampleDataOf,
+} from "../../domain/templates/render.ts";
 import { listTemplateUses } from "../../domain/templates/uses.ts";
 import { sendTemplateTest } from "../../domain/notifications/sending/send.ts";
-import { previewTemplate, renderForRequest, Rendition, sampleDataOf } from "../../domain/templates/render.ts";
 
 const endpoint = endpointsIn("Notification templates");
 

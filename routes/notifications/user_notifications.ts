@@ -13,16 +13,16 @@ import {
   listUserNotifications,
   markAllRead,
   markRead,
+  requireOwner,
+  streamUserNotifications,
   UserNotification,
 } from "../../domain/notifications/in_app/messages.ts";
-import { requireOwner } from "../../domain/notifications/ownership.ts";
 import { noContent, ok, okEmpty } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { optionalText, uuid } from "../../domain/shared/shapes.ts";
 import { pagedResultOf, pageQuery, queryBoolean } from "../shared/validation.ts";
 import { listDevices, registerDevice, removeDevice, UserDevice } from "../../domain/notifications/devices.ts";
-import { streamUserNotifications } from "../../domain/notifications/in_app/stream.ts";
-import { signStreamTicket, TICKET_SECONDS } from "../../domain/oauth/tokens/stream_ticket.ts";
+import { signStreamTicket, TICKET_SECONDS } from "../../domain/oauth/tokens/client_token.ts";
 
 const endpoint = endpointsIn("Notifications");
 

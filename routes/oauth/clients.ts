@@ -14,7 +14,7 @@ import {
   rotateClientSecret,
   updateClient,
 } from "../../domain/oauth/clients/client_changes.ts";
-import { KEY_SORTS } from "../../domain/access/keys/key_list.ts";
+import { KEY_SORTS } from "../../domain/access/keys/key_record.ts";
 import { afterStepUp, byPerson, inTenantOrService, signedIn } from "../../domain/rights/checks.ts";
 import { ACCESS_TOKEN_SECONDS } from "../../infra/tokens.ts";
 import { created, noContentAfter, ok, okVersioned } from "../shared/answer.ts";

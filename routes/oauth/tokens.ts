@@ -1,13 +1,12 @@
 import { z } from "zod";
-import { isSameAudience } from "../../domain/oauth/clients/audience.ts";
+import { isSameAudience } from "../../domain/oauth/clients/client.ts";
 import { grantToProgram, requireClient } from "../../domain/oauth/tokens/authenticate_client.ts";
-import { TokenAnswer } from "../../domain/oauth/tokens/grant.ts";
+import { TokenAnswer, userClaims } from "../../domain/oauth/tokens/grant.ts";
 import { readLiveToken, revokeToken } from "../../domain/oauth/tokens/live_token.ts";
 import { redeemCode } from "../../domain/oauth/tokens/redeem_code.ts";
 import { EXCHANGE_GRANT } from "../../domain/oauth/metadata.ts";
 import { ACCESS_TOKEN_TYPE, exchangeToken } from "../../domain/oauth/tokens/exchange.ts";
 import { refreshGrant } from "../../domain/oauth/tokens/refresh.ts";
-import { userClaims } from "../../domain/oauth/tokens/user_claims.ts";
 import { OAuthError, requireParameter } from "../../domain/oauth/oauth_error.ts";
 import { requireProviderKey } from "../../domain/oauth/clients/provider_key.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";

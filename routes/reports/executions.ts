@@ -4,7 +4,7 @@ import { anyone, inTenantOrService } from "../../domain/rights/checks.ts";
 import { readFileState } from "../../domain/files/service_files.ts";
 import { deleteExecution } from "../../domain/reports/run.ts";
 import { DELIVERY_STATUSES } from "../../domain/reports/status.ts";
-import { redeliver, Redelivery } from "../../domain/reports/delivery/redeliver.ts";
+import { redeliver, Redelivery } from "../../domain/reports/delivery/create_deliveries.ts";
 import {
   downloadReport,
   listDeliveries,

@@ -1,5 +1,10 @@
-import { listGroups } from "../../domain/access/scim/group_list.ts";
-import { changeGroup, createGroup, deleteGroup, readGroup } from "../../domain/access/scim/groups.ts";
+import {
+  changeGroup,
+  createGroup,
+  deleteGroup,
+  listGroups,
+  readGroup,
+} from "../../domain/access/scim/groups.ts";
 import {
   asksFor,
   type ListRequest,
@@ -8,10 +13,10 @@ import {
 } from "../../domain/access/scim/lists.ts";
 import { applyPatch, readPatch } from "../../domain/access/scim/patch.ts";
 import { GROUPS, PATH, type ResourceType, USERS } from "../../domain/access/scim/schema.ts";
-import { listScimUsers } from "../../domain/access/scim/user_list.ts";
 import {
   changeScimUser,
   createScimUser,
+  listScimUsers,
   readScimUser,
   removeScimUser,
   type ScimPlatform,

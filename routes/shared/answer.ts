@@ -1,4 +1,4 @@
-import { traceResponse } from "../../infra/telemetry/trace_ids.ts";
+import { traceResponse } from "../../infra/telemetry/tracing.ts";
 import { acceptsGzip, gzipped, isCompressible, varyOn } from "./compression.ts";
 import type { Cors } from "./cors.ts";
 import type { Versioned } from "../../domain/shared/version.ts";

@@ -1,5 +1,4 @@
-import { readClientToken } from "../../domain/oauth/tokens/client_token.ts";
-import { readStreamTicket } from "../../domain/oauth/tokens/stream_ticket.ts";
+import { readClientToken, readStreamTicket } from "../../domain/oauth/tokens/client_token.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { authenticate } from "../../domain/rights/authenticate.ts";
 import type { Caller } from "../../domain/rights/caller.ts";

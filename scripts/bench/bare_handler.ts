@@ -2,8 +2,7 @@
 // without tokens, permissions, validation, traces or problem documents. Two connections with pipelined queries were its
 // fastest setting.
 import { readTenantUser } from "../../domain/access/users/user_details.ts";
-import type { UserListRequest } from "../../domain/access/users/user_list_request.ts";
-import { listAllUsers, listTenantUsers } from "../../domain/access/users/user_list.ts";
+import { listAllUsers, listTenantUsers, type UserListRequest } from "../../domain/access/users/user_list.ts";
 import { connectPostgres } from "../../infra/postgres/postgres.ts";
 
 const [databaseUrl = "", tenantId = ""] = Deno.args;

@@ -1,6 +1,6 @@
 import { digest } from "../../domain/shared/secrets.ts";
 import { newId } from "../../domain/shared/ids.ts";
-import { newRefreshToken } from "../../domain/oauth/tokens/refresh_token.ts";
+import { newRefreshToken } from "../../domain/oauth/tokens/refresh.ts";
 import type { BenchSetup } from "./bench_setup.ts";
 import { measure } from "./compare.ts";
 import { populate, signInAdministrator } from "./sample_users.ts";

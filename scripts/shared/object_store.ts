@@ -1,5 +1,5 @@
 import { ConfigurationError, processEnv, readConfig } from "../../infra/config.ts";
-import { objectStoreConfig } from "../../infra/objectstore/store_config.ts";
+import { objectStoreConfig } from "../../infra/objectstore/address.ts";
 import { connectObjectStore, type ObjectStore } from "../../infra/objectstore/objectstore.ts";
 import { EXIT, Failure } from "./run_script.ts";
 

@@ -36,7 +36,7 @@ const FOLDERS_OF: Record<string, string> = {
   notifications: ". feedback in_app delivery sending",
   oauth: "clients . authorization tokens",
   reports: "definition templates threads . delivery document_templates generation schedules",
-  templates: "language/values language/html_text language .",
+  templates: "language/values language .",
   user_data: "imports .",
   "routes/console": [
     "shared components lists files integration jobs notifications inbox records extensions reports access/permissions access/users",

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { parseDocument } from "yaml";
-import { profilesOf } from "../../domain/files/configured_profiles.ts";
+import { profilesOf } from "../../domain/files/profiles.ts";
 import { readConfig } from "../../infra/config.ts";
 import { SETTINGS } from "../../infra/settings.ts";
 import { SCRIPTS } from "../../scripts/image/parts.ts";

@@ -7,7 +7,7 @@ import { JobTypes } from "../../domain/jobs/job_type.ts";
 import { recoverLostJobs } from "../../domain/jobs/engine/lease.ts";
 import type { SettledJob } from "../../domain/jobs/job_row.ts";
 import type { RemoteWorkPlatform } from "../../domain/jobs/remote/platform.ts";
-import { RateReleaser } from "../../domain/jobs/limits/rate_releaser.ts";
+import { RateReleaser } from "../../domain/jobs/limits/release_limited.ts";
 import { moveOrphans } from "../../domain/jobs/instance/engine.ts";
 import { WorkPolls } from "../../domain/jobs/remote/work_polls.ts";
 import { Worker } from "../../domain/jobs/engine/worker.ts";

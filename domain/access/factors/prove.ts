@@ -1,4 +1,6 @@
 import { Buffer } from "node:buffer";
+import { randomBytes } from "node:crypto";
+import { Secret, TOTP } from "otpauth";
 import { createSecretBox, DecryptionFailed, type SecretBox } from "../../../infra/encryption.ts";
 import {
   type PasskeyAnswer,
@@ -9,12 +11,11 @@ import {
 import type { Tx } from "../../../infra/postgres/postgres.ts";
 import { invalid, problem } from "../../problems/problem.ts";
 import type { Platform } from "../../shared/platform.ts";
+import { digest } from "../../shared/secrets.ts";
+import { type ChallengeUse, passkeySite, takeChallenge } from "../sign_in/factor_tokens.ts";
+import { clearWrongCodes, countWrongCode, requireFactorsUnlocked } from "../sign_in/failed_sign_ins.ts";
 import type { Amr } from "../sign_in/sessions.ts";
 import { lockUser } from "../users/user_details.ts";
-import { type ChallengeUse, passkeySite, takeChallenge } from "../sign_in/challenges.ts";
-import { clearWrongCodes, countWrongCode, requireFactorsUnlocked } from "../sign_in/failed_sign_ins.ts";
-import { takeRecoveryCode } from "./recovery_codes.ts";
-import { matchingStep } from "./totp.ts";
 
 /** A proof of a second factor, as a user sends it: exactly one of these members. */
 export interface FactorProof {
@@ -27,7 +28,7 @@ export interface FactorProof {
 export const PROOFS = ["code", "recoveryCode", "passkey"] as const;
 
 /** The platform members that verify factors. */
-export type ProvingPlatform = Pick<Platform, "sql" | "config" | "clock" | "baseUrl" | "log">;
+type ProvingPlatform = Pick<Platform, "sql" | "config" | "clock" | "baseUrl" | "log">;
 
 /** The secret box that encrypts and decrypts TOTP secrets. Throws FACTOR_UNAVAILABLE without FACTOR_KEYS. */
 export function factorSecrets({ config }: Pick<Platform, "config">): SecretBox {
@@ -102,7 +103,7 @@ export async function acceptStep(tx: Tx, factorId: string, step: number): Promis
 }
 
 /** A user who proved to hold one of their passkeys. */
-export interface PasskeyHolder {
+interface PasskeyHolder {
   userId: string;
   amr: Amr[];
 }
@@ -139,4 +140,74 @@ export async function provePasskey(
     return null;
   }
   return { userId: stored.userId, amr: [stored.isSynced ? "swk" : "hwk", "user", "mfa"] };
+}
+
+const SECRET_BYTES = 20;
+const STEP_SECONDS = 30;
+/** Codes of this many steps before and after the current one are accepted. */
+const WINDOW = 1;
+
+const generator = (secret: Uint8Array, issuer = "", label = "") =>
+  new TOTP({
+    issuer,
+    label,
+    secret: new Secret({ buffer: new Uint8Array(secret).buffer }),
+    digits: 6,
+    period: STEP_SECONDS,
+    algorithm: "SHA1", // what every authenticator app supports
+  });
+
+/** A new secret for an authenticator app. */
+export const newTotpSecret = (): Uint8Array => crypto.getRandomValues(new Uint8Array(SECRET_BYTES));
+
+/** The secret in base32, and the URL of the QR code. @param issuer the name that the authenticator app shows */
+export function describeTotp(
+  secret: Uint8Array,
+  { issuer, email }: { issuer: string; email: string },
+): { secret: string; otpauthUrl: string } {
+  const totp = generator(secret, issuer, email);
+  return { secret: totp.secret.base32, otpauthUrl: totp.toString() };
+}
+
+/** The time step whose code this is, among those accepted at `now`; null if the code is wrong. */
+export function matchingStep(secret: Uint8Array, code: string, now: Date): number | null {
+  const timestamp = now.getTime();
+  const delta = generator(secret).validate({ token: code, timestamp, window: WINDOW });
+  return delta === null ? null : Math.floor(timestamp / 1000 / STEP_SECONDS) + delta;
+}
+
+const COUNT = 10;
+/** Without letters and digits that look alike. 32 characters, so that each has five bits. */
+const ALPHABET = "abcdefghjkmnpqrstuvwxyz023456789";
+const GROUPS = 6;
+const GROUP_LENGTH = 4;
+
+/** 120 random bits, which cannot be guessed, so a hash without salt is enough. */
+function newCode(): string {
+  const characters = [...randomBytes(GROUPS * GROUP_LENGTH)].map((byte) => ALPHABET[byte % ALPHABET.length]);
+  return Array.from(
+    { length: GROUPS },
+    (_, group) => characters.slice(group * GROUP_LENGTH, (group + 1) * GROUP_LENGTH).join(""),
+  ).join("-");
+}
+
+/** Hyphens, spaces and letter case do not matter. */
+const hashOf = (code: string) => digest(code.toLowerCase().replaceAll(/[\s-]/g, ""));
+
+/** Replaces the recovery codes of a user. The codes are stored as hashes and shown only now. */
+export async function replaceRecoveryCodes(tx: Tx, userId: string): Promise<string[]> {
+  const codes = Array.from({ length: COUNT }, newCode);
+  const hashes = codes.map((code) => hashOf(code).toString("hex"));
+  await tx`delete from recovery_codes where user_id = ${userId}`;
+  await tx`insert into recovery_codes (user_id, code_hash)
+    select ${userId}, decode(hash, 'hex') from unnest(${hashes}::text[]) hash`;
+  return codes;
+}
+
+/** Uses up a recovery code. @returns false if it is unknown or was already used */
+async function takeRecoveryCode(tx: Tx, userId: string, code: string): Promise<boolean> {
+  const taken = await tx`delete from recovery_codes where user_id = ${userId} and code_hash = ${
+    hashOf(code)
+  }`;
+  return taken.count > 0;
 }

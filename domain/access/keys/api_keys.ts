@@ -7,10 +7,18 @@ import { newId } from "../../shared/ids.ts";
 import type { PagedResult } from "../../shared/paging.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { requireVersion, type Versioned, versioned } from "../../shared/version.ts";
-import { requireMayGrant, requirePermissions } from "./key_grants.ts";
-import { type KeyListRequest, listKeys } from "./key_list.ts";
-import { type KeyRecord, recordColumns, replaceSecret, requireLife, setKeyRevoked } from "./key_record.ts";
-import { newKey } from "./new_key.ts";
+import {
+  type KeyListRequest,
+  type KeyRecord,
+  listKeys,
+  newKey,
+  recordColumns,
+  replaceSecret,
+  requireLife,
+  requireMayGrant,
+  requirePermissions,
+  setKeyRevoked,
+} from "./key_record.ts";
 
 /** A stored key, without its secret. */
 export type ApiKey = KeyRecord;

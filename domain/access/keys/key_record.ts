@@ -1,9 +1,16 @@
+import type { Buffer } from "node:buffer";
 import { z } from "zod";
-import { time } from "../../shared/shapes.ts";
-import type { Sql, Tx } from "../../../infra/postgres/postgres.ts";
-import { invalid } from "../../problems/problem.ts";
+import type { Sql, SqlPart, Tx } from "../../../infra/postgres/postgres.ts";
+import { invalid, problem } from "../../problems/problem.ts";
+import { type Caller, holds } from "../../rights/caller.ts";
+import type { PermissionReach } from "../../rights/catalog.ts";
+import { howToGet } from "../../rights/checks.ts";
+import { KEY_PREFIX } from "../../rights/key_rights.ts";
+import { allOf, matches, orderBy, readPage, type SortDirection } from "../../shared/lists.ts";
+import type { PagedResult, PageRequest } from "../../shared/paging.ts";
 import type { Platform } from "../../shared/platform.ts";
-import { newKey } from "./new_key.ts";
+import { digest, newSecret } from "../../shared/secrets.ts";
+import { time } from "../../shared/shapes.ts";
 
 /** Maximum lifetime of a key or account that expires. */
 export const MAX_LIFE_DAYS = 731;
@@ -76,4 +83,87 @@ export function requireLife({ clock }: Pick<Platform, "clock">, expiresAt: Date 
   const days = (expiresAt.getTime() - clock.now().getTime()) / 86_400_000;
   if (days > 0 && days <= MAX_LIFE_DAYS) return;
   throw invalid({ expiresAt: [`expected a time in the future, at most ${MAX_LIFE_DAYS} days from now`] });
+}
+
+/** Number of characters after a key's prefix that are stored as plain text, so that people recognise the key. */
+const SHOWN_LENGTH = 6;
+
+/** A new key, its hash, and its first characters. Only the hash and the start are stored. */
+export function newKey(prefix = KEY_PREFIX): { key: string; hash: Buffer; start: string } {
+  const key = prefix + newSecret();
+  return { key, hash: digest(key), start: key.slice(0, prefix.length + SHOWN_LENGTH) };
+}
+
+/** Checks that the caller may give these permissions to a key. @throws ROLE_ASSIGNMENT_ESCALATION_BLOCKED */
+export function requireMayGrant(caller: Pick<Caller, "permissions">, codes: string[]): void {
+  const notHeld = codes.filter((code) => !holds(caller, code));
+  if (notHeld.length === 0) return;
+  throw problem(
+    "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
+    `The key cannot have the permissions ${notHeld.join(", ")}, which the caller does not hold.${
+      howToGet(notHeld)
+    }`,
+  );
+}
+
+/**
+ * Checks that these permissions exist: in the catalog, or defined by the tenant that is given. Returns the reach of each.
+ * @throws PERMISSION_NOT_FOUND
+ */
+export async function requirePermissions(
+  q: Sql,
+  tenantId: string | null,
+  codes: string[],
+): Promise<{ code: string; reach: PermissionReach }[]> {
+  const known = await q<{ code: string; reach: PermissionReach }[]>`
+    select code, reach from permissions where code = any(${codes}::text[]) and deleted_at is null
+      and (tenant_id is null or tenant_id = ${tenantId})`;
+  const unknown = codes.filter((code) => !known.some((row) => row.code === code));
+  if (unknown.length > 0) {
+    throw problem("PERMISSION_NOT_FOUND", `The key cannot have unknown permissions: ${unknown.join(", ")}.`);
+  }
+  return [...known];
+}
+
+/** SQL expression of each sort key. */
+const SORTS = { createdAt: "created_at", name: "lower(name)", lastUsedAt: "last_used_at" } as const;
+export const KEY_SORTS = Object.keys(SORTS) as [keyof typeof SORTS, ...(keyof typeof SORTS)[]];
+
+export interface KeyListRequest extends PageRequest {
+  sortBy?: keyof typeof SORTS | undefined;
+  sortDirection: SortDirection;
+  search?: string | undefined;
+  /** Include revoked rows. */
+  includeDeleted: boolean;
+  /** Days in which the key has neither been used nor created. */
+  unusedForDays?: number | undefined;
+  /** Only keys that are good and will not be after these days. */
+  expiresWithinDays?: number | undefined;
+}
+
+/** The source of a list: `columns` of the rows of `table` that `scope` allows the caller to see. */
+interface KeySource {
+  /** With the columns `id`, `name`, `created_at`, `last_used_at`, `revoked_at` and `search_text`. */
+  table: string;
+  columns: SqlPart;
+  scope: SqlPart;
+}
+
+/** Lists API keys, service accounts or OAuth clients; revoked ones only with `includeDeleted`. */
+export async function listKeys<T extends object>(
+  q: Sql,
+  { table, columns, scope }: KeySource,
+  request: KeyListRequest,
+): Promise<PagedResult<T>> {
+  const shown = request.includeDeleted ? q`true` : q`revoked_at is null`;
+  const { unusedForDays, expiresWithinDays } = request;
+  const where = allOf(q, [
+    q`${scope} and ${matches(q, "search_text", request.search)} and ${shown}`,
+    unusedForDays !== undefined &&
+    q`coalesce(last_used_at, created_at) <= now() - make_interval(days => ${unusedForDays})`,
+    expiresWithinDays !== undefined &&
+    q`expires_at > now() and expires_at <= now() + make_interval(days => ${expiresWithinDays})`,
+  ]);
+  const order = orderBy(q, SORTS[request.sortBy ?? "createdAt"], "id", request.sortDirection);
+  return await readPage(q, { columns, from: q`${q(table)} where ${where}`, order }, request);
 }

@@ -1,5 +1,14 @@
 import { z } from "zod";
-import { permissionCategory, permissionCode, permissionDescription } from "./permission_fields.ts";
+import {
+  findTakenCodes,
+  lockPermissionCodes,
+  permissionCategory,
+  permissionCode,
+  permissionDescription,
+  type PermissionDetails,
+  permissionNotFound,
+  readPermission,
+} from "./permissions.ts";
 import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { problem } from "../../problems/problem.ts";
@@ -9,9 +18,7 @@ import type { RightsPlatform } from "../../rights/platform.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { requireVersion, type Versioned } from "../../shared/version.ts";
 import { softDeleteRow } from "../soft_delete.ts";
-import { findTakenCodes, lockPermissionCodes } from "./permission_codes.ts";
-import { type PermissionDetails, permissionNotFound, readPermission } from "./permissions.ts";
-import { ownerFor } from "../tenants/owner.ts";
+import { ownerFor } from "../tenants/tenants.ts";
 
 export const NewPermission = z.object({
   code: permissionCode,

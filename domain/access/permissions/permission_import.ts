@@ -8,12 +8,14 @@ import type { Platform } from "../../shared/platform.ts";
 import {
   findTakenCodes,
   lockPermissionCodes,
+  permissionCategory,
+  permissionCode,
+  permissionDescription,
   type PermissionOwner,
   type TakenCode,
-} from "./permission_codes.ts";
-import { permissionCategory, permissionCode, permissionDescription } from "./permission_fields.ts";
+} from "./permissions.ts";
 import { IMPORT_MODES, type ImportRows, type RawRow } from "./permission_import_rows.ts";
-import { ownerFor } from "../tenants/owner.ts";
+import { ownerFor } from "../tenants/tenants.ts";
 
 const IMPORT_OUTCOMES = ["Created", "Updated", "Unchanged", "Failed"] as const;
 

@@ -1,12 +1,23 @@
 import { z } from "zod";
-import { deletedAt, time } from "../../shared/shapes.ts";
-import type { Sql, SqlPart } from "../../../infra/postgres/postgres.ts";
+import type { Sql, SqlPart, Tx } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
 import { type Caller, isSystemAdmin, type TenantCaller } from "../../rights/caller.ts";
 import type { PermissionReach } from "../../rights/catalog.ts";
-import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
 import { allOf, countList, matches, orderBy, pageOf, type SortDirection } from "../../shared/lists.ts";
+import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
+import { deletedAt, requiredName, time } from "../../shared/shapes.ts";
 import { type Versioned, versioned } from "../../shared/version.ts";
+
+/** Schemas of a permission's code, description and category, for requests and imports. */
+export const permissionCode = z.string({ error: "expected a code such as approve:invoices" }).max(100).regex(
+  /^[a-z0-9][a-z0-9._-]*:[a-z0-9][a-z0-9._-]*$/,
+  "expected action:resource, such as approve:invoices: each part begins with a lower-case letter or a digit, and has only " +
+    "these, hyphens, dots and underscores",
+).refine((code) => code !== "switch:any-group-tenant", { error: "this code is reserved" });
+export const permissionDescription = z.string().trim().max(500).nullish().transform((value) =>
+  value === "" ? null : value
+);
+export const permissionCategory = requiredName(100, "expected a category");
 
 export const PERMISSION_SORTS = ["code", "category", "createdAt"] as const;
 /** SQL expression of each sort key. */
@@ -33,7 +44,7 @@ export const PermissionDetails = z.object({
 export type PermissionDetails = z.output<typeof PermissionDetails>;
 
 /** Filter of permissions; absent members do not filter. */
-export interface PermissionFilter {
+interface PermissionFilter {
   search?: string | undefined;
   category?: string | undefined;
   reach?: PermissionReach | undefined;
@@ -41,7 +52,7 @@ export interface PermissionFilter {
   includeDeleted?: boolean | undefined;
 }
 
-export interface PermissionListRequest extends PermissionFilter, PageRequest {
+interface PermissionListRequest extends PermissionFilter, PageRequest {
   sortBy?: typeof PERMISSION_SORTS[number] | undefined;
   sortDirection: SortDirection;
 }
@@ -94,7 +105,7 @@ export const permissionNotFound = (idOrCode: string) =>
   );
 
 /** Columns of `PermissionDetails` over `permissions p`. Deleted roles have no permissions. */
-export const permissionColumns = (q: Sql, caller: Caller) =>
+const permissionColumns = (q: Sql, caller: Caller) =>
   q`
   p.id, p.code, p.description, p.category, p.reach, p.tenant_id, p.is_system, p.created_at, p.updated_at,
   p.deleted_at,
@@ -109,7 +120,7 @@ const countOwnRoles = (q: Sql, tenantId: string | null) =>
     where r.tenant_id = ${tenantId} and r.deleted_at is null)`;
 
 /** SQL condition: `permissions p` belongs to the catalog or the tenant and matches the filter. */
-export function wherePermissions(q: Sql, tenantId: string | null, o: PermissionFilter) {
+function wherePermissions(q: Sql, tenantId: string | null, o: PermissionFilter) {
   return allOf(q, [
     q`(p.tenant_id is null or p.tenant_id = ${tenantId})`,
     !o.includeDeleted && q`p.deleted_at is null`,
@@ -118,4 +129,96 @@ export function wherePermissions(q: Sql, tenantId: string | null, o: PermissionF
     o.isSystem !== undefined && q`p.is_system = ${o.isSystem}`,
     matches(q, "p.search_text", o.search),
   ]);
+}
+
+export const CATALOG_SORTS = ["category", "permissionCount"] as const;
+/** SQL expression of each sort key. */
+const CATEGORY_SORTS = { category: "lower(p.category)", permissionCount: "count(*)" };
+
+interface PermissionCatalogGroup {
+  category: string;
+  permissionCount: number;
+  permissions: PermissionDetails[];
+}
+type CategorySuggestion = Omit<PermissionCatalogGroup, "permissions">;
+
+interface CatalogRequest extends PermissionFilter, PageRequest {
+  sortBy?: typeof CATALOG_SORTS[number] | undefined;
+  sortDirection: SortDirection;
+}
+
+/** A page of categories, each with its permissions that match the filter. */
+export async function readPermissionCatalog(
+  q: Sql,
+  caller: TenantCaller,
+  request: CatalogRequest,
+): Promise<PagedResult<PermissionCatalogGroup>> {
+  const chosen = wherePermissions(q, caller.tenantId, request);
+  const [[count], groups] = await Promise.all([
+    q<{ total: number }[]>`select count(distinct p.category) as total from permissions p where ${chosen}`,
+    q<CategorySuggestion[]>`
+      select p.category, count(*) as permission_count from permissions p where ${chosen} group by p.category
+      ${orderBy(q, CATEGORY_SORTS[request.sortBy ?? "category"], "p.category", request.sortDirection)}
+      ${pageOf(q, request)}`,
+  ]);
+  const permissions = await q<PermissionDetails[]>`
+    select ${permissionColumns(q, caller)} from permissions p
+    where ${chosen} and p.category = any(${groups.map(({ category }) => category)}::text[])
+    order by p.code, p.id`;
+  const byCategory = Map.groupBy(permissions, ({ category }) => category);
+  const items = groups.map((group) => ({ ...group, permissions: byCategory.get(group.category) ?? [] }));
+  return pagedResult(items, count?.total ?? 0, request);
+}
+
+/** Categories whose name contains `search`, for autocompletion: first prefix matches, then by number of permissions. */
+export async function suggestCategories(
+  q: Sql,
+  caller: TenantCaller,
+  { search, limit }: { search?: string | undefined; limit: number },
+): Promise<CategorySuggestion[]> {
+  const text = search?.trim();
+  const begins = text ? q`fold(p.category) like substr(search_pattern(${text}), 2) desc,` : q``;
+  return await q<CategorySuggestion[]>`
+    select p.category, count(*) as permission_count from permissions p
+    where ${wherePermissions(q, caller.tenantId, {})} and ${matches(q, "fold(p.category)", search)}
+    group by p.category order by ${begins} count(*) desc, p.category limit ${limit}`;
+}
+
+/** Owner of a permission: a tenant's id, or null for the catalog. */
+export type PermissionOwner = string | null;
+
+/**
+ * First key of the advisory locks. Writers of the catalog lock exclusively, writers of a tenant share that lock and lock
+ * their tenant. Any fixed number will do.
+ */
+const LOCK = 7_315_027;
+
+/**
+ * Locks the codes this owner may use against concurrent writers, until `tx` ends. A code belongs either to the catalog
+ * or to tenants: permissions are checked by code, so a tenant must not be able to create its own `admin:system`.
+ */
+export async function lockPermissionCodes(tx: Tx, owner: PermissionOwner): Promise<void> {
+  if (owner === null) {
+    await tx`select pg_advisory_xact_lock(${LOCK}, 0)`;
+  } else {
+    await tx`select pg_advisory_xact_lock_shared(${LOCK}, 0)`;
+    await tx`select pg_advisory_xact_lock(${LOCK}, hashtext(${owner}))`;
+  }
+}
+
+export interface TakenCode {
+  id: string;
+  code: string;
+  description: string | null;
+  category: string;
+  tenantId: string | null;
+  isSystem: boolean;
+}
+
+/** Existing permissions that conflict with `owner` creating these codes; locks them. Call `lockPermissionCodes` first. */
+export async function findTakenCodes(tx: Tx, owner: PermissionOwner, codes: string[]): Promise<TakenCode[]> {
+  return await tx<TakenCode[]>`
+    select id, code, description, category, tenant_id, is_system from permissions
+    where code = any(${codes}::text[]) and deleted_at is null
+      and (${owner}::uuid is null or tenant_id is null or tenant_id = ${owner}) for no key update`;
 }

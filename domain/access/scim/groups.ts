@@ -2,18 +2,28 @@ import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts
 import { Problem } from "../../problems/problem.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
 import { isUuid } from "../../shared/ids.ts";
+import { countRows } from "../../shared/lists.ts";
 import { requireTag } from "../../shared/version.ts";
 import { createRole } from "../roles/role_changes.ts";
 import { roleNotFound } from "../roles/roles.ts";
 import { lockLinkTargets } from "../users/link_targets.ts";
 import { changeRoleHolders } from "../users/role_holders.ts";
+import { parseFilter } from "./filter.ts";
 import { type Group, groupName, nameTaken, requireFreeName, writeGroup } from "./group_mappings.ts";
-import { GROUP, PATH, scimProblem } from "./schema.ts";
+import {
+  type Column,
+  conditionOf,
+  type Filterable,
+  type ListRequest,
+  orderOf,
+  type ResourceList,
+} from "./lists.ts";
+import { GROUP, GROUPS, PATH, scimProblem } from "./schema.ts";
 import type { ScimPlatform, Tagged } from "./users.ts";
 import { isObject, type Resource } from "./values.ts";
 
 /** A role of the tenant as a group. */
-export interface GroupRow extends Group {
+interface GroupRow extends Group {
   createdAt: Date;
   updatedAt: Date;
   version: number;
@@ -21,14 +31,14 @@ export interface GroupRow extends Group {
   holders: string | null;
 }
 
-export interface Member {
+interface Member {
   roleId: string;
   value: string;
   display: string;
 }
 
 /** Columns of `GroupRow` over `roles r` and `scim_groups g`. @param withHolders reads all holders */
-export const groupColumns = (q: Sql, withHolders: boolean) =>
+const groupColumns = (q: Sql, withHolders: boolean) =>
   q`r.id, r.name, coalesce(g.display_name, r.name) as display_name, g.external_id,
   g.hidden_by, r.created_at, r.updated_at, r.version, ${
     withHolders
@@ -38,7 +48,7 @@ export const groupColumns = (q: Sql, withHolders: boolean) =>
   } as holders`;
 
 /** Tables of `groupColumns`: the roles of the tenant that are groups. */
-export const groupsOf = (q: Sql, tenantId: string) =>
+const groupsOf = (q: Sql, tenantId: string) =>
   q`roles r left join scim_groups g on g.role_id = r.id
   where r.tenant_id = ${tenantId} and r.deleted_at is null and g.hidden_by is null`;
 
@@ -54,14 +64,14 @@ async function readRow(q: Sql, tenantId: string, id: string): Promise<GroupRow> 
 }
 
 /** Reads the holders of roles. */
-export const readMembers = (q: Sql, roleIds: string[]): Promise<Member[]> =>
+const readMembers = (q: Sql, roleIds: string[]): Promise<Member[]> =>
   q<Member[]>`
     select h.role_id, h.user_id as value, coalesce(nullif(trim(u.first_name || ' ' || u.last_name), ''), u.email) as display
     from user_tenant_roles h join users u on u.id = h.user_id
     where h.role_id = any(${roleIds}::uuid[]) order by h.user_id`;
 
 /** The SCIM resource of a role. @param members null: not asked for */
-export function toGroup(row: GroupRow, members: Member[] | null, base: string): Resource {
+function toGroup(row: GroupRow, members: Member[] | null, base: string): Resource {
   const { id, displayName, externalId, createdAt, updatedAt, holders } = row;
   return {
     schemas: [GROUP],
@@ -236,4 +246,44 @@ export async function deleteGroup(
     await changeMembers(p, tx, caller, id, { given: [], taken: holders.map(({ value }) => value) });
     await writeGroup(tx, caller, row, { externalId: null, hiddenBy: "directory" });
   });
+}
+
+const COLUMNS: Record<string, Column> = {
+  id: { kind: "id", sql: (q) => q`r.id` },
+  displayName: { kind: "text", key: "same_text", sql: (q) => q`coalesce(g.display_name, r.name)` },
+  externalId: { kind: "text", sql: (q) => q`g.external_id` },
+  "meta.created": { kind: "time", sql: (q) => q`r.created_at` },
+  "meta.lastModified": { kind: "time", sql: (q) => q`r.updated_at` },
+};
+
+const MEMBER: Record<string, Column> = { value: { kind: "id", sql: (q) => q`h.user_id` } };
+
+const FILTERABLE: Filterable = {
+  columns: COLUMNS,
+  any: {
+    members: (q, inner) =>
+      q`exists (select from user_tenant_roles h where h.role_id = r.id and ${inner((name) => MEMBER[name])})`,
+  },
+};
+
+/** Lists the groups of a tenant. @throws invalidFilter, invalidPath (an order by what has no column) */
+export async function listGroups(
+  q: Sql,
+  { base, tenantId, withMembers }: { base: string; tenantId: string; withMembers: boolean },
+  request: ListRequest,
+): Promise<ResourceList> {
+  const { filter, startIndex, count } = request;
+  const chosen = filter === undefined ? q`true` : conditionOf(q, parseFilter(GROUPS, filter), FILTERABLE);
+  const from = q`${groupsOf(q, tenantId)} and ${chosen}`;
+  const order = orderOf(q, GROUPS, COLUMNS, request, q`r.id`);
+  const rows = count === 0 ? [] : await q<GroupRow[]>`
+    select ${groupColumns(q, withMembers)} from ${from} order by ${order} limit ${count} offset ${
+    startIndex - 1
+  }`;
+  const members = withMembers ? await readMembers(q, rows.map(({ id }) => id)) : [];
+  const membersOf = Map.groupBy(members, ({ roleId }) => roleId);
+  return {
+    total: await countRows(q, from),
+    resources: rows.map((row) => toGroup(row, withMembers ? membersOf.get(row.id) ?? [] : null, base)),
+  };
 }

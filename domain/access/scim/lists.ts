@@ -1,6 +1,7 @@
 import type { Sql, SqlPart } from "../../../infra/postgres/postgres.ts";
-import { type Column, nameOf } from "./conditions.ts";
-import { parsePath } from "./filter.ts";
+import { isUuid } from "../../shared/ids.ts";
+import { instant } from "../../shared/shapes.ts";
+import { type Comparison, type Filter, parsePath, type Target, type Value } from "./filter.ts";
 import { type ResourceType, scimProblem } from "./schema.ts";
 import { isObject, type Resource } from "./values.ts";
 
@@ -88,3 +89,115 @@ function keyOf({ core, extension }: ResourceType, name: string): string {
   if (key.startsWith(`${coreUrn}:`)) return key.slice(coreUrn.length + 1);
   return urn !== undefined && key.startsWith(`${urn}:`) ? `${urn}.${key.slice(urn.length + 1)}` : key;
 }
+
+/** A column by which a list is filtered. `key`: the SQL function whose results are compared; absent: texts are exact. */
+export interface Column {
+  kind: "text" | "id" | "boolean" | "time";
+  sql(q: Sql): SqlPart;
+  key?: "mail_key" | "same_text";
+}
+
+/** Columns of one of several values of an attribute, by the name of its attribute. */
+type ColumnsOfOne = (name: string) => Column | undefined;
+
+/** The filterable attributes of a resource type, by name. `any`: the condition that one of several values passes `inner`. */
+export interface Filterable {
+  columns: Record<string, Column>;
+  any: Record<string, (q: Sql, inner: (columns: ColumnsOfOne) => SqlPart) => SqlPart>;
+}
+
+/** The name of an attribute in the tables of filterable and sortable ones. */
+const nameOf = ({ attribute, sub }: Target): string => sub ? `${attribute.name}.${sub.name}` : attribute.name;
+
+/** The SQL condition of a filter. Values are parameters. @throws invalidFilter for what has no column */
+export function conditionOf(q: Sql, filter: Filter, { columns, any }: Filterable): SqlPart {
+  /** @param among columns of one of the values of an attribute; null: those of the resource */
+  const inner = (each: Filter, among: ColumnsOfOne | null): SqlPart => {
+    switch (each.op) {
+      case "and":
+        return q`(${inner(each.left, among)} and ${inner(each.right, among)})`;
+      case "or":
+        return q`(${inner(each.left, among)} or ${inner(each.right, among)})`;
+      case "not":
+        return q`(${inner(each.inner, among)}) is not true`; // what is absent is not equal
+    }
+    const { target } = each;
+    const column = among ? among(target.sub?.name ?? "value") : columns[nameOf(target)];
+    if (column && each.op !== "some") return comparison(q, column, target, each);
+    const some = among ? undefined : any[target.attribute.name];
+    if (!some) throw notFilterable(target);
+    return some(q, (columnOf) => inner(each.op === "some" ? each.inner : each, columnOf));
+  };
+  return inner(filter, null);
+}
+
+const notFilterable = (target: Target) =>
+  scimProblem("invalidFilter", `The filter names ${nameOf(target)}, by which the list cannot be filtered.`);
+
+function comparison(
+  q: Sql,
+  column: Column,
+  target: Target,
+  filter: { op: "pr" } | { op: Comparison; value: Value },
+): SqlPart {
+  const found = column.sql(q);
+  if (filter.op === "pr") return column.kind === "text" ? q`${found} <> ''` : q`${found} is not null`;
+  const { op, value } = filter;
+  if (value === null) {
+    if (op === "eq") return q`${found} is null`;
+    if (op === "ne") return q`${found} is not null`;
+  }
+  const compared = value === null ? null : COMPARE[column.kind](q, column, op, value);
+  if (compared) return compared;
+  throw scimProblem(
+    "invalidFilter",
+    `The filter compares ${nameOf(target)} with ${op}, which it does not take.`,
+  );
+}
+
+type Compare = (q: Sql, column: Column, op: Comparison, value: Exclude<Value, null>) => SqlPart | null;
+
+const SIGNS: Partial<Record<Comparison, string>> = {
+  gt: ">",
+  ge: ">=",
+  lt: "<",
+  le: "<=",
+  eq: "=",
+  ne: "<>",
+};
+
+const COMPARE: Record<Column["kind"], Compare> = {
+  text(q, { sql, key }, op, value) {
+    const [a, b] = key
+      ? [q`${q.unsafe(key)}(${sql(q)})`, q`${q.unsafe(key)}(${String(value)})`]
+      : [sql(q), q`${String(value)}::text`];
+    switch (op) {
+      case "eq":
+        return q`${a} = ${b}`;
+      case "ne":
+        return q`${a} is distinct from ${b}`;
+      case "co":
+        return q`strpos(${a}, ${b}) > 0`;
+      case "sw":
+        return q`starts_with(${a}, ${b})`;
+      case "ew":
+        return q`right(${a}, length(${b})) = ${b}`;
+      default:
+        return null;
+    }
+  },
+  id(q, { sql }, op, value) {
+    if (op !== "eq" && op !== "ne") return null;
+    const isSame = isUuid(String(value)) ? q`${sql(q)} = ${String(value)}` : q`false`;
+    return op === "eq" ? isSame : q`not ${isSame}`;
+  },
+  boolean(q, { sql }, op, value) {
+    if (op !== "eq" && op !== "ne") return null;
+    return (value === true) === (op === "eq") ? sql(q) : q`not ${sql(q)}`;
+  },
+  time(q, { sql }, op, value) {
+    const { data } = instant.safeParse(value);
+    const sign = SIGNS[op];
+    return data && sign ? q`${sql(q)} ${q.unsafe(sign)} ${data}` : null;
+  },
+};

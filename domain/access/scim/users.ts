@@ -1,16 +1,21 @@
 import { isDeepStrictEqual } from "node:util";
 import { mailKey } from "../../../infra/mail/mail_address.ts";
-import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
+import { type Sql, type SqlPart, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { problem } from "../../problems/problem.ts";
 import { holds, type TenantCaller } from "../../rights/caller.ts";
+import { invalidateCounts } from "../../shared/count_cache.ts";
 import { isUuid, newId } from "../../shared/ids.ts";
+import { countList } from "../../shared/lists.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { requireVersion } from "../../shared/version.ts";
 import type { PasswordPlatform } from "../passwords/password_rules.ts";
 import { keepTenantAdmin } from "../roles/last_admins.ts";
-import { setLinkActive } from "../users/links.ts";
+import type { PlannedUser } from "../users/bulk/decide.ts";
+import { writeUsers } from "../users/bulk/write_users.ts";
 import { lockLinks, lockLinkTargets } from "../users/link_targets.ts";
+import { setLinkActive } from "../users/links.ts";
+import { removeTenantUser, updateTenantUser } from "../users/user_changes.ts";
 import { createUser } from "../users/user_create.ts";
 import {
   type LockedTenantUser,
@@ -18,13 +23,18 @@ import {
   userNotFound,
   type UserPlatform,
 } from "../users/user_details.ts";
-import { removeTenantUser, updateTenantUser } from "../users/user_changes.ts";
-import { scimProblem } from "./schema.ts";
+import {
+  type Column,
+  conditionOf,
+  type Filterable,
+  type ListRequest,
+  orderOf,
+  type ResourceList,
+} from "./lists.ts";
+import { parseFilter } from "./filter.ts";
+import { scimProblem, USERS } from "./schema.ts";
 import { toResource, type UserRow, wantedOf, type WantedUser } from "./user_resource.ts";
 import type { Resource } from "./values.ts";
-import { invalidateCounts } from "../../shared/count_cache.ts";
-import type { PlannedUser } from "../users/bulk/decide.ts";
-import { writeUsers } from "../users/bulk/write_users.ts";
 
 export type ScimPlatform = UserPlatform & PasswordPlatform & Pick<Platform, "baseUrl">;
 
@@ -37,7 +47,7 @@ export interface Tagged {
 }
 
 /** Columns of `UserRow` over `users u`, the link `l` and `scim_users s`. */
-export const userColumns = (q: Sql) =>
+const userColumns = (q: Sql) =>
   q`u.id, u.email, u.first_name, u.last_name, u.phone_number, u.created_at, u.updated_at, u.version,
   l.is_active, l.external_id, coalesce(s.attributes, '{}') as attributes,
   array(select h.role_id from user_tenant_roles h
@@ -47,7 +57,7 @@ export const userColumns = (q: Sql) =>
     where h.user_id = l.user_id and h.tenant_id = l.tenant_id and g.hidden_by is null), '[]') as groups`;
 
 /** Tables of `userColumns`: the users of the tenant, without deleted ones. */
-export const usersOf = (q: Sql, tenantId: string) =>
+const usersOf = (q: Sql, tenantId: string) =>
   q`user_tenants l join users u on u.id = l.user_id and u.deleted_at is null
   left join scim_users s on s.user_id = l.user_id and s.tenant_id = l.tenant_id
   where l.tenant_id = ${tenantId}`;
@@ -338,3 +348,53 @@ const plannedUser = (user: WantedUser, tenantId: string, row: number): PlannedUs
     taken: [],
   };
 };
+
+const text = (sql: Column["sql"]): Column => ({ kind: "text", key: "same_text", sql });
+
+const COLUMNS: Record<string, Column> = {
+  id: { kind: "id", sql: (q) => q`u.id` },
+  userName: { kind: "text", key: "mail_key", sql: (q) => q`u.email` },
+  externalId: { kind: "text", sql: (q) => q`l.external_id` },
+  active: { kind: "boolean", sql: (q) => q`l.is_active` },
+  "name.givenName": text((q) => q`u.first_name`),
+  "name.familyName": text((q) => q`u.last_name`),
+  displayName: text((q) =>
+    q`coalesce(s.attributes ->> 'displayName', nullif(trim(u.first_name || ' ' || u.last_name), ''), u.email)`
+  ),
+  "meta.created": { kind: "time", sql: (q) => q`u.created_at` },
+  "meta.lastModified": { kind: "time", sql: (q) => q`u.updated_at` },
+};
+
+/** Columns of one of the user's addresses, `e`. */
+const EMAIL: Record<string, Column> = {
+  value: { kind: "text", key: "mail_key", sql: (q) => q`(e ->> 'value')` },
+  type: text((q) => q`(e ->> 'type')`),
+  primary: { kind: "boolean", sql: (q) => q`coalesce((e ->> 'primary')::boolean, false)` },
+};
+
+const FILTERABLE: Filterable = {
+  columns: COLUMNS,
+  any: {
+    emails: (q, inner) =>
+      q`exists (select from jsonb_array_elements(coalesce(s.attributes -> 'emails',
+        jsonb_build_array(jsonb_build_object('value', u.email, 'type', 'work', 'primary', true)))) e
+        where ${inner((name) => EMAIL[name])})`,
+  },
+};
+
+/** Lists the users of a tenant. @throws invalidFilter, invalidPath (an order by what has no column) */
+export async function listScimUsers(
+  q: Sql,
+  { base, tenantId }: { base: string; tenantId: string },
+  request: ListRequest,
+): Promise<ResourceList> {
+  const { filter, startIndex, count } = request;
+  const chosen: SqlPart = filter === undefined
+    ? q`true`
+    : conditionOf(q, parseFilter(USERS, filter), FILTERABLE);
+  const from = q`${usersOf(q, tenantId)} and ${chosen}`;
+  const order = orderOf(q, USERS, COLUMNS, request, q`u.id`);
+  const rows = count === 0 ? [] : await q<UserRow[]>`
+    select ${userColumns(q)} from ${from} order by ${order} limit ${count} offset ${startIndex - 1}`;
+  return { total: await countList(q, from), resources: rows.map((row) => toResource(row, base)) };
+}

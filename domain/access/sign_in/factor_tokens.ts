@@ -1,15 +1,20 @@
-import { type PasskeyRequest, relyingParty } from "../../../infra/passkeys.ts";
+import {
+  answeredChallenge,
+  type PasskeyRequest,
+  passkeyRequest,
+  type RelyingParty,
+  relyingParty,
+} from "../../../infra/passkeys.ts";
 import type { Sql, Tx } from "../../../infra/postgres/postgres.ts";
 import { type Problem, problem } from "../../problems/problem.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { digest, newSecret } from "../../shared/secrets.ts";
 import type { Amr, SessionProvider, WantedTenant } from "./sessions.ts";
-import { proofRequest } from "./challenges.ts";
 
-const LIFE_MINUTES = 5;
+const TOKEN_MINUTES = 5;
 
 export const FACTOR_KINDS = ["totp", "passkey", "recoveryCode"] as const;
-export type FactorKind = typeof FACTOR_KINDS[number];
+type FactorKind = typeof FACTOR_KINDS[number];
 
 /** How a user can finish a sign-in. */
 export interface FactorChoice {
@@ -42,7 +47,7 @@ export async function askForFactor(
   await tx`insert into factor_tokens (token_hash, user_id, tenant_id, is_global, amr, provider_id, expires_at)
     values (${digest(factorToken)}, ${userId}, ${provider?.tenantId ?? tenantId}, ${global}, ${amr},
       ${provider?.id ?? null},
-      now() + make_interval(mins => ${LIFE_MINUTES}))`;
+      now() + make_interval(mins => ${TOKEN_MINUTES}))`;
   return { factorToken, ...await factorChoice(p, tx, userId) };
 }
 
@@ -84,11 +89,74 @@ export async function readFactorToken(q: Sql, factorToken: string): Promise<Half
   }
   throw problem(
     "FACTOR_TOKEN_INVALID_UNAUTHORIZED",
-    `The sign-in cannot be finished: the factorToken is unknown, was already used, or is older than ${LIFE_MINUTES} minutes.`,
+    `The sign-in cannot be finished: the factorToken is unknown, was already used, or is older than ${TOKEN_MINUTES} minutes.`,
   );
 }
 
 /** Deletes a factor token, because it was used. */
 export async function deleteFactorToken(tx: Tx, factorToken: string): Promise<void> {
   await tx`delete from factor_tokens where token_hash = ${digest(factorToken)}`;
+}
+
+const CHALLENGE_MINUTES = 5;
+
+/** The purpose of a challenge: to sign in by passkey alone, to prove a known user, or to add a passkey. */
+export type ChallengeUse =
+  | { purpose: "sign-in"; userId: null }
+  | { purpose: "prove" | "add"; userId: string };
+
+/** The site of the passkeys. Throws FACTOR_UNAVAILABLE if PUBLIC_URL has an IP address. */
+export function passkeySite({ baseUrl }: Pick<Platform, "baseUrl">): RelyingParty {
+  const site = relyingParty(baseUrl());
+  if (site) return site;
+  throw problem(
+    "FACTOR_UNAVAILABLE",
+    "Passkeys need a PUBLIC_URL with a host name; browsers refuse IP addresses.",
+  );
+}
+
+/** A new challenge for the answer of a passkey, valid once and for five minutes. */
+export async function newChallenge(q: Sql, { purpose, userId }: ChallengeUse): Promise<string> {
+  const challenge = newSecret();
+  await q`insert into passkey_challenges (challenge_hash, purpose, user_id, expires_at)
+    values (${
+    digest(challenge)
+  }, ${purpose}, ${userId}, now() + make_interval(mins => ${CHALLENGE_MINUTES}))`;
+  return challenge;
+}
+
+/**
+ * Deletes and returns the challenge of an answer, so that it works once.
+ * @returns null if it is unknown, expired, or was made for something else or another user
+ */
+export async function takeChallenge(
+  q: Sql,
+  answer: { response: { clientDataJSON: string } },
+  { purpose, userId }: ChallengeUse,
+): Promise<string | null> {
+  const challenge = answeredChallenge(answer);
+  const taken = await q`delete from passkey_challenges
+    where challenge_hash = ${digest(challenge)} and purpose = ${purpose}
+      and user_id is not distinct from ${userId} and expires_at > now()`;
+  return taken.count > 0 ? challenge : null;
+}
+
+/** The WebAuthn options with which the browser answers by one of the user's passkeys; null if the user has none. */
+async function proofRequest(
+  p: Pick<Platform, "baseUrl">,
+  q: Sql,
+  userId: string,
+): Promise<PasskeyRequest | null> {
+  const known = await q<{ credentialId: Uint8Array; transports: string[] }[]>`
+    select credential_id, transports from user_factors where user_id = ${userId} and kind = 'passkey'`;
+  if (known.length === 0) return null;
+  const challenge = await newChallenge(q, { purpose: "prove", userId });
+  return await passkeyRequest({ site: passkeySite(p), challenge, known: [...known] });
+}
+
+/** The WebAuthn options with which the browser signs in by any passkey of this site. */
+export async function signInRequest(p: Pick<Platform, "sql" | "baseUrl">): Promise<PasskeyRequest> {
+  const site = passkeySite(p);
+  const challenge = await newChallenge(p.sql, { purpose: "sign-in", userId: null });
+  return await passkeyRequest({ site, challenge, known: [] });
 }

@@ -1,24 +1,32 @@
 import { z } from "zod";
 import { announceChange } from "../../../infra/postgres/changes.ts";
-import { type SqlPart, transact, type Tx } from "../../../infra/postgres/postgres.ts";
+import { type Sql, type SqlPart, transact, type Tx } from "../../../infra/postgres/postgres.ts";
+import type { WakeUps } from "../../../infra/wakeups/wakeups.ts";
 import { recordAudit } from "../../audit/audit.ts";
+import { emitEvents } from "../../events/emit.ts";
 import { invalid, problem } from "../../problems/problem.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
 import type { RightsPlatform } from "../../rights/platform.ts";
 import { definedMembers } from "../../shared/defined_members.ts";
 import { newId } from "../../shared/ids.ts";
-import type { Platform } from "../../shared/platform.ts";
 import { countRows } from "../../shared/lists.ts";
+import type { Platform } from "../../shared/platform.ts";
 import { enumName, requiredName, uuid } from "../../shared/shapes.ts";
 import { requireVersion, type Versioned } from "../../shared/version.ts";
 import { type ChangingAccess, tenantAccessChanged } from "../access_changes.ts";
+import type { AccessPlatform } from "../platform.ts";
 import { createCatalogRoles } from "../roles/default_roles.ts";
 import { requireSystemAdminLeft } from "../roles/last_admins.ts";
-import { requireWithinReach, type TenantReach } from "./tenant_reach.ts";
 import { tenantNotFound } from "../tenant_not_found.ts";
-import { ACT_AS, readTenant, type Tenant, TENANT_TYPES, type TenantType } from "./tenants.ts";
-import type { WakeUps } from "../../../infra/wakeups/wakeups.ts";
-import { emitEvents } from "../../events/emit.ts";
+import {
+  ACT_AS,
+  readTenant,
+  requireWithinReach,
+  type Tenant,
+  TENANT_TYPES,
+  type TenantReach,
+  type TenantType,
+} from "./tenants.ts";
 
 const LARGEST_INTEGER = 2_147_483_647;
 const name = requiredName(200);
@@ -159,7 +167,7 @@ export async function deleteTenant(
 }
 
 /** Checks that a locked tenant has no children. @throws TENANT_HAS_CHILDREN_CONFLICT */
-export async function requireNoChildren(tx: Tx, id: string, attempted: "deleted" | "erased"): Promise<void> {
+async function requireNoChildren(tx: Tx, id: string, attempted: "deleted" | "erased"): Promise<void> {
   const children = await countRows(tx, tx`tenants where parent_tenant_id = ${id} and deleted_at is null`);
   if (children === 0) return;
   throw problem(
@@ -233,10 +241,70 @@ const emitTenantCreated = (p: { wakeUps?: WakeUps }, tx: Tx, tenantId: string, t
   emitEvents(p, tx, [{ type: "tenant.created", tenantId, data: dataOf(tenant) }]);
 
 /** Emits `tenant.changed`, also when the tenant was deleted. */
-export const emitTenantChanged = (
+const emitTenantChanged = (
   p: { wakeUps?: WakeUps },
   tx: Tx,
   tenantId: string,
   tenant: Fields,
   isDeleted = false,
 ) => emitEvents(p, tx, [{ type: "tenant.changed", tenantId, data: { ...dataOf(tenant), isDeleted } }]);
+
+/** A tenant to erase, also a deleted one. */
+interface ErasableTenant {
+  id: string;
+  name: string;
+  type: TenantType;
+  isActive: boolean;
+  parentTenantId: string | null;
+  deletedAt: Date | null;
+}
+
+/** Locks a tenant, also a deleted one, until the transaction ends. @throws TENANT_NOT_FOUND */
+export async function lockErasableTenant(tx: Tx, id: string): Promise<ErasableTenant> {
+  const [tenant] = await tx<ErasableTenant[]>`
+    select id, name, type, is_active, parent_tenant_id, deleted_at from tenants where id = ${id} for update`;
+  if (!tenant) throw tenantNotFound(id);
+  return tenant;
+}
+
+/**
+ * Deletes a locked tenant that is to be erased: an inactive or deleted one.
+ * @param confirmed the name, repeated by the caller
+ * @throws TENANT_PLATFORM_CONFLICT, TENANT_ACTIVE_CONFLICT, TENANT_HAS_CHILDREN_CONFLICT, VALIDATION_ERROR (another name)
+ */
+export async function closeTenant(
+  p: AccessPlatform,
+  tx: Tx,
+  tenant: ErasableTenant,
+  confirmed: string,
+): Promise<void> {
+  const { id } = tenant;
+  if (tenant.type === "Platform") {
+    throw problem("TENANT_PLATFORM_CONFLICT", "The platform tenant cannot be erased.");
+  }
+  if (tenant.isActive && tenant.deletedAt === null) {
+    throw problem("TENANT_ACTIVE_CONFLICT", `Tenant ${id} is active; deactivate it before it is erased.`);
+  }
+  await requireNoChildren(tx, id, "erased");
+  if (confirmed !== tenant.name) throw invalid({ name: ["expected the name of the tenant, exactly"] });
+  await tx`update tenants set is_active = false, deleted_at = coalesce(deleted_at, now()), version = version + 1,
+    updated_at = now() where id = ${id}`;
+  if (!tenant.deletedAt) await emitTenantChanged(p, tx, id, { ...tenant, isActive: false }, true);
+}
+
+/** Locks a tenant against its erasure. @throws TENANT_NOT_FOUND */
+export async function requireTenantExists(tx: Tx, id: string): Promise<void> {
+  const found = await tx`select from tenants where id = ${id} and erased_at is null for share`;
+  if (found.length === 0) throw tenantNotFound(id);
+}
+
+/** Users who belong to this tenant and to no other, erased ones left out. At most `limit`, so that callers repeat. */
+export async function usersOnlyIn(q: Sql, tenantId: string, limit: number): Promise<string[]> {
+  const users = await q<{ id: string }[]>`
+    select u.id from user_tenants l join users u on u.id = l.user_id
+    where l.tenant_id = ${tenantId} and u.erased_at is null and not exists (
+      select from user_tenants o join tenants t on t.id = o.tenant_id and t.deleted_at is null
+      where o.user_id = u.id and o.tenant_id <> ${tenantId})
+    order by u.id limit ${limit}`;
+  return users.map(({ id }) => id);
+}

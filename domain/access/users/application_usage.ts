@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
-import { applications } from "../../records/applications.ts";
+import { applications } from "../../records/records.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
 import type { PagedResult, PageRequest } from "../../shared/paging.ts";
 

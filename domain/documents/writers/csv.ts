@@ -126,7 +126,7 @@ class LineWriter {
     return FORMULA_START[first] === 1;
   }
 
-  /** Does the same as `isoInstant` of cells.ts, on bytes. */
+  /** Does the same as `isoInstant` of columns.ts, on bytes. */
   #instant(start: number, given: number): void {
     const from = this.#from;
     const to = this.#to;

@@ -5,9 +5,16 @@ import { announceHere, subscribeToChanges } from "../../../infra/postgres/change
 import { type Channel, openChannel } from "../../../infra/postgres/channel.ts";
 import type { Pool, Tx } from "../../../infra/postgres/postgres.ts";
 import { untraced } from "../../../infra/telemetry/tracing.ts";
-import { asksFor, covers, type EventScope } from "./event_scope.ts";
-import { isOld, numberEvents, RECENT_MS, recentFrom } from "./number_events.ts";
-import type { FeedEvent } from "./read_page.ts";
+import {
+  asksFor,
+  covers,
+  type EventScope,
+  type FeedEvent,
+  isOld,
+  numberEvents,
+  RECENT_MS,
+  recentFrom,
+} from "./read_page.ts";
 
 /** Minimum interval between two notifications of this instance. */
 const NOTIFY_INTERVAL_MS = 20;

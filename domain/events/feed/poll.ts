@@ -1,8 +1,6 @@
 import type { Platform } from "../../shared/platform.ts";
 import type { EventFeed, WaitingPoll } from "./event_feed.ts";
-import type { EventScope } from "./event_scope.ts";
-import { numberEvents, recentFrom } from "./number_events.ts";
-import { type EventPage, fitting, readPage } from "./read_page.ts";
+import { type EventPage, type EventScope, fitting, numberEvents, readPage, recentFrom } from "./read_page.ts";
 
 export interface EventPoll {
   scope: EventScope;

@@ -1,6 +1,8 @@
 import { Buffer } from "node:buffer";
+import type { Clock } from "../../../infra/clock.ts";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
-import { type EventScope, ofTenants } from "./event_scope.ts";
+import { runBatches } from "../../shared/batches.ts";
+import { FIRST_ID, firstIdOf } from "../../shared/ids.ts";
 
 /** An event as polls answer it. */
 export interface FeedEvent {
@@ -84,4 +86,57 @@ interface ReadExtent {
   lastScanned: number | null;
   found: number;
   hasUnnumbered: boolean;
+}
+
+/** The events that a poll asks for. */
+export interface EventScope {
+  /** `all`: all tenants except the platform's, also those that are not active. */
+  tenants: readonly string[] | "all";
+  /** Null: all types. */
+  types: readonly string[] | null;
+}
+
+/** True if the scope names one of these tenants; with null, if it names any tenants. */
+export const asksFor = ({ tenants }: EventScope, tenantIds: string[] | null): boolean =>
+  tenants !== "all" && (tenantIds?.some((id) => tenants.includes(id)) ?? true);
+
+/** SQL condition on the tenant of the events `e`. */
+const ofTenants = (q: Sql, { tenants }: EventScope) =>
+  tenants === "all"
+    ? q`e.tenant_id <> (select id from tenants where type = 'Platform')`
+    : q`e.tenant_id = any(${[...tenants]}::uuid[])`;
+
+/** True if the event is in the scope. */
+export const covers = (
+  { tenants, types }: EventScope,
+  event: { tenantId: string; type: string; isOfPlatform: boolean },
+): boolean =>
+  (tenants === "all" ? !event.isOfPlatform : tenants.includes(event.tenantId)) &&
+  (types === null || types.includes(event.type));
+
+const BATCH = 5_000;
+/** Age up to which events count as recent. */
+export const RECENT_MS = 60_000;
+
+/**
+ * The first id of recent events. Usual searches for events without a number begin there, because a long transaction
+ * anywhere keeps index entries of numbered events, and each search from the start would step over all of them.
+ */
+export const recentFrom = (clock: Clock): string => firstIdOf(new Date(clock.now().getTime() - RECENT_MS));
+
+/** True if the id is so old that searches for recent events may miss its event. */
+export const isOld = (clock: Clock, id: string): boolean =>
+  id < firstIdOf(new Date(clock.now().getTime() - RECENT_MS / 2));
+
+/**
+ * Numbers committed events with an id from `firstId` on, in bounded steps. It never waits for a transaction that emits
+ * events: events that commit later get later positions.
+ */
+export const numberEvents = (q: Sql, firstId = FIRST_ID): Promise<number> =>
+  runBatches(BATCH, () => numberBatch(q, firstId, BATCH));
+
+/** Numbers one batch of events. @returns the number of numbered events, less than `limit` if none are left */
+export async function numberBatch(q: Sql, firstId: string, limit: number): Promise<number> {
+  const [row] = await q<{ added: number }[]>`select number_events(${firstId}, ${limit}) as added`;
+  return row?.added ?? 0;
 }

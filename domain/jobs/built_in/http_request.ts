@@ -3,11 +3,10 @@ import { z } from "zod";
 import { createHttpOut, OUTBOUND_MS, OutboundRefused } from "../../../infra/http_out/http_out.ts";
 import { SIGNING_SECRET, SIGNING_SECRET_EXPECTED } from "../../../infra/http_out/signing_secret.ts";
 import { signatureHeaders } from "../../../infra/http_out/webhook_signature.ts";
-import { traceparent } from "../../../infra/telemetry/trace_ids.ts";
-import { firstBytes } from "../../shared/text_bytes.ts";
+import { traceparent } from "../../../infra/telemetry/tracing.ts";
+import { cutText, firstBytes } from "../../shared/cut_text.ts";
 import { defineJob, type JobType, PermanentJobFailure, type SecretArg } from "../job_type.ts";
 import { hideSecrets } from "../types/secret_args.ts";
-import { cutText } from "../../shared/cut_text.ts";
 
 /** Characters of the response body kept as the job's output; well below the limit of an output. */
 const BODY_KEPT = 30_000;

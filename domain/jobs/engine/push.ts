@@ -2,9 +2,9 @@
 import { createHttpOut, type OutboundAnswer, OutboundRefused } from "../../../infra/http_out/http_out.ts";
 import { readRetryAfter } from "../../../infra/http_out/provider_http.ts";
 import { signatureHeaders } from "../../../infra/http_out/webhook_signature.ts";
-import { traceparent } from "../../../infra/telemetry/trace_ids.ts";
+import { traceparent } from "../../../infra/telemetry/tracing.ts";
 import { parseOrText } from "../../shared/exact_json.ts";
-import { firstBytes } from "../../shared/text_bytes.ts";
+import { firstBytes } from "../../shared/cut_text.ts";
 import {
   type AnyJobType,
   HandedOver,

@@ -8,7 +8,7 @@ import { deleteOldStatistics, TypeStatistics } from "../statistics/type_statisti
 import { jobWork, type TimedWork, watchDueTimes } from "./due_times.ts";
 import { AFTER_LANES, laneParts, REMOTE_MARK, type SettledJob } from "../job_row.ts";
 import type { RemoteWorkPlatform } from "../remote/platform.ts";
-import { RateReleaser } from "../limits/rate_releaser.ts";
+import { RateReleaser } from "../limits/release_limited.ts";
 import { ensureServiceRecurringJobs } from "./service_recurring.ts";
 import { Worker } from "../engine/worker.ts";
 import type { Log } from "../../../infra/log.ts";

@@ -1,5 +1,6 @@
 // Releasing jobs with a rate limit. They wait in hidden lanes until their bucket has a token for their start.
-import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
+import { subscribeToChanges } from "../../../infra/postgres/changes.ts";
+import { mainPool, type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import { HIDDEN_MARK } from "../job_row.ts";
 import type { JobPlatform } from "../platform.ts";
 import { nextTokenInMs, type RateLimit, tokensOf, typeOfBucket } from "../rate_limit.ts";
@@ -206,21 +207,98 @@ async function releaseFrom(
 }
 
 /** Deletes full buckets for which no job waits. A bucket without a row is full. */
-export async function deleteFullBuckets(sql: Sql): Promise<void> {
+async function deleteFullBuckets(sql: Sql): Promise<void> {
   await sql`delete from job_buckets where next_at is null and full_at < now() - interval '1 minute'`;
 }
 
 /** Time until the next bucket with waiting jobs is due, in ms; null: no job waits. */
-export async function nextReleaseInMs(q: Sql): Promise<number | null> {
+async function nextReleaseInMs(q: Sql): Promise<number | null> {
   const [row] = await q<{ ms: number | null }[]>`
     select extract(epoch from min(next_at) - clock_timestamp())::float8 * 1000 as ms from job_buckets`;
   return row?.ms ?? null;
 }
 
 /** True if a declared type has a rate limit, or jobs with a bucket are left. */
-export async function hasLimitedJobs(q: Sql): Promise<boolean> {
+async function hasLimitedJobs(q: Sql): Promise<boolean> {
   const [row] = await q<{ has: boolean }[]>`
     select exists (select from job_types where rate_count is not null and deleted_at is null)
       or exists (select from job_buckets) or exists (select from job_bucket_events) as has`;
   return row?.has ?? false;
+}
+
+type ReleaserPlatform = Pick<JobPlatform, "sql" | "jobTypes" | "wakeUps" | "clock" | "log">;
+
+const LONGEST_TIMER_MS = 60_000;
+/** Pause while another instance has locked the buckets that are due. */
+const LOCKED_MS = 50;
+
+/**
+ * Releases jobs with a rate limit when their tokens come. Every instance does it. While no type has a rate limit, a
+ * wake-up costs nothing.
+ */
+export class RateReleaser {
+  #isActive = false;
+  #isStopped = false;
+  #isWoken = false;
+  #working: Promise<void> | null = null;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  readonly #poll: ReturnType<typeof setInterval>;
+
+  constructor(private readonly p: ReleaserPlatform, pollMs: number) {
+    subscribeToChanges(mainPool(p.sql), "job types", () => void this.check());
+    this.#poll = setInterval(() => void this.check(), pollMs);
+    void this.check();
+  }
+
+  /** Finds out whether any jobs have a rate limit, and then releases those that have tokens. */
+  async check(): Promise<void> {
+    try {
+      this.#isActive = this.p.jobTypes.hasRateLimits || await hasLimitedJobs(this.p.sql);
+    } catch (error) {
+      if (!this.#isStopped) this.p.log.warn("rate limits could not be read", { error });
+    }
+    this.wake();
+    await this.#working;
+  }
+
+  /** Releases jobs that have tokens now. */
+  wake(): void {
+    if (!this.#isActive || this.#isStopped) return;
+    this.#isWoken = true;
+    this.#working ??= this.#work().finally(() => this.#working = null);
+  }
+
+  async sweep(): Promise<void> {
+    if (this.#isActive) await deleteFullBuckets(this.p.sql);
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    clearInterval(this.#poll);
+    clearTimeout(this.#timer);
+    await this.#working;
+  }
+
+  async #work(): Promise<void> {
+    const { p } = this;
+    clearTimeout(this.#timer);
+    try {
+      while (this.#isWoken && !this.#isStopped) {
+        this.#isWoken = false;
+        if (await foldBucketEvents(p)) this.#isWoken = true;
+        const { released, mayHaveMore } = await releaseLimitedJobs(p);
+        if (mayHaveMore) this.#isWoken = true;
+        if (released > 0) p.wakeUps.at(p.clock.now());
+      }
+      const inMs = await nextReleaseInMs(p.sql);
+      if (inMs !== null) this.#wakeIn(inMs > 0 ? inMs : LOCKED_MS);
+    } catch (error) {
+      if (!this.#isStopped) p.log.warn("jobs with a rate limit could not be released; retrying", { error });
+    }
+  }
+
+  #wakeIn(ms: number): void {
+    if (this.#isStopped) return;
+    this.#timer = setTimeout(() => this.wake(), Math.min(LONGEST_TIMER_MS, Math.max(1, ms)));
+  }
 }

@@ -1,6 +1,6 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { countRows, limitTo } from "../../shared/lists.ts";
-import { countFrom, typeNamesLike } from "./counts.ts";
+import { countFrom, typeNamesLike } from "./job_counts.ts";
 import {
   createdWithin,
   type FoundFilters,

@@ -7,7 +7,7 @@ import { countScope, type JobReach, within } from "../reach.ts";
 import { readUsableNames, readUsableTypes } from "../types/declared_types.ts";
 import { time } from "../../shared/shapes.ts";
 import type { AnyJobType } from "../job_type.ts";
-import type { DeclaredJobType } from "../types/job_type_row.ts";
+import type { DeclaredJobType } from "../types/find_job_types.ts";
 import { MARK, searchablePaths } from "../searchable_args.ts";
 
 /** Up to this many waiting jobs are all read. Of more, the first one of each lane and priority is. */

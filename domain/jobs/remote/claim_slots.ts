@@ -1,7 +1,7 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
+import type { DueLane } from "../engine/due_lanes.ts";
 import { type LaneFloors, sinceFloor } from "../engine/lane_floors.ts";
 import { GIVEN_BACK } from "../engine/settle.ts";
-import type { Slot, Taker } from "./hand_out.ts";
 
 /** Maximum size of the arguments in the answer of a claim, in bytes. The first job may be larger. */
 const ANSWER_BYTES = 4 * 1024 * 1024;
@@ -144,4 +144,54 @@ export async function giveBackClaimed(q: Sql, jobs: ClaimedWork[]): Promise<void
     update jobs j set ${q.unsafe(GIVEN_BACK)}, worker_id = null, lease_until = null, deadline = null
     from unnest(${jobs.map(({ id }) => id)}::uuid[], ${attempts}::int[]) given (id, attempt)
     where j.id = given.id and j.attempts = given.attempt and j.status = 'Processing' and j.lease_until is not null`;
+}
+
+/** A waiting poll, which takes at most `max` jobs. */
+interface Taker {
+  max: number;
+}
+
+/** The nth due job of a lane goes to a taker. */
+export interface Slot<T> {
+  lane: string;
+  n: number;
+  taker: T;
+}
+
+/**
+ * Distributes due jobs. The lanes take turns, so that no tenant blocks another, and so do the takers: a few jobs are
+ * spread over many takers.
+ * @param takersOf the takers that can take jobs of the lane, the longest waiting first
+ * @param maxSlots maximum number of jobs
+ */
+export function handOut<T extends Taker, L extends DueLane>(
+  lanes: readonly L[],
+  takersOf: (lane: L) => readonly T[],
+  maxSlots: number,
+): Slot<T>[] {
+  const slots: Slot<T>[] = [];
+  const given = new Map<T, number>();
+  const open = lanes.map((lane) => ({ lane, n: 0, next: 0, takers: takersOf(lane) }));
+  const nextTaker = (line: typeof open[number]): T | undefined => {
+    for (let tried = 0; tried < line.takers.length; tried++) {
+      const taker = line.takers[line.next++ % line.takers.length];
+      if (taker && (given.get(taker) ?? 0) < taker.max) return taker;
+    }
+    return undefined;
+  };
+  for (let inTurn = open; inTurn.length > 0;) {
+    const following: typeof open = [];
+    for (const line of inTurn) {
+      const { lane, depth, room } = line.lane;
+      const taker = line.n < depth && (!room || room.left > 0) ? nextTaker(line) : undefined;
+      if (!taker) continue;
+      if (room) room.left--;
+      slots.push({ lane, n: ++line.n, taker });
+      if (slots.length === maxSlots) return slots;
+      given.set(taker, (given.get(taker) ?? 0) + 1);
+      following.push(line);
+    }
+    inTurn = following;
+  }
+  return slots;
 }

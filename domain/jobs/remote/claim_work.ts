@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { v5 } from "uuid";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
-import { traceparent } from "../../../infra/telemetry/trace_ids.ts";
+import { traceparent } from "../../../infra/telemetry/tracing.ts";
 import { invalid, problem } from "../../problems/problem.ts";
 import { type Caller, principalId } from "../../rights/caller.ts";
 import { parseOrText } from "../../shared/exact_json.ts";

@@ -1,7 +1,6 @@
 import { isExactNumber, reviveExactly } from "../../shared/exact_json.ts";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
-import { HIDDEN, hideSecrets } from "../types/secret_args.ts";
-import { memberPath } from "../types/args_path.ts";
+import { HIDDEN, hideSecrets, memberPath } from "../types/secret_args.ts";
 import { readRowsNamed, typeIn } from "../types/find_job_types.ts";
 
 interface Reported {

@@ -7,10 +7,17 @@ import { laneParts, remoteKey } from "../job_row.ts";
 import { LaneFloors } from "../engine/lane_floors.ts";
 import { readPausedWork } from "../limits/known_pauses.ts";
 import { lanesFor } from "../engine/lanes.ts";
-import { type Claimant, type ClaimedWork, claimSlots, findClaimed, giveBackClaimed } from "./claim_slots.ts";
+import {
+  type Claimant,
+  type ClaimedWork,
+  claimSlots,
+  findClaimed,
+  giveBackClaimed,
+  handOut,
+  type Slot,
+} from "./claim_slots.ts";
 import { type DueLane, findDueLanes, LANES_AT_ONCE } from "../engine/due_lanes.ts";
 import { type NamedRow, readRowsNamed, typeIn } from "../types/find_job_types.ts";
-import { handOut, type Slot } from "./hand_out.ts";
 import { RemoteWorkers } from "./remote_workers.ts";
 import { lanePrefixes, type Served, serves } from "./served.ts";
 

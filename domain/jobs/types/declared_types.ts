@@ -1,7 +1,7 @@
 import { announceChange } from "../../../infra/postgres/changes.ts";
 import { lockNamed } from "../../../infra/postgres/advisory_locks.ts";
 import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
-import { urlMistake } from "../../../infra/http_out/url_mistake.ts";
+import { urlMistake } from "../../../infra/http_out/addresses.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { invalid, problem } from "../../problems/problem.ts";
 import type { Caller } from "../../rights/caller.ts";
@@ -15,16 +15,16 @@ import { countScope } from "../reach.ts";
 import type { JobTypes } from "../job_type.ts";
 import type { JobPlatform } from "../platform.ts";
 import { markedPaths } from "../searchable_args.ts";
-import { readArgsSchema } from "./args_schema.ts";
-import { invalidateJobTypes } from "./find_job_types.ts";
 import {
   type DeclaredJobType,
   declaredJobType,
+  invalidateJobTypes,
   JOB_TYPE_COLUMNS,
   type JobTypeRow,
   ofTenant,
+  readArgsSchema,
   usableBy,
-} from "./job_type_row.ts";
+} from "./find_job_types.ts";
 
 export const JOB_TYPE_NAME = /^[a-z0-9][a-z0-9.-]{0,99}$/;
 export const JOB_TYPE_NAME_EXPECTED =

@@ -2,11 +2,85 @@
 import { z } from "zod";
 import { announceChange } from "../../../infra/postgres/changes.ts";
 import { isTransaction, type Sql, type Tx } from "../../../infra/postgres/postgres.ts";
+import { invalid } from "../../problems/problem.ts";
+import { requireShallow } from "../../shared/storable.ts";
 import { cacheOfDatabase, TtlCache } from "../../shared/ttl_cache.ts";
 import type { AnyJobType, JobTypes } from "../job_type.ts";
-import { memberPath } from "./args_path.ts";
-import { readArgsSchema } from "./args_schema.ts";
-import { JOB_TYPE_COLUMNS, type JobTypeRow } from "./job_type_row.ts";
+import { MARK, markedPaths, MAX_SEARCHABLE } from "../searchable_args.ts";
+import { memberPath } from "./secret_args.ts";
+
+/** At most `count` jobs per `perSeconds` seconds; with `key`, for each value at this path of the arguments. */
+export interface RateLimit {
+  count: number;
+  perSeconds: number;
+  key: string | null;
+}
+
+/** A declared job type, as callers see it. */
+export interface DeclaredJobType {
+  name: string;
+  /** Null: declared for all tenants. */
+  tenantId: string | null;
+  description: string | null;
+  argsSchema: Record<string, unknown> | null;
+  timeoutSeconds: number;
+  maxRetries: number;
+  concurrency: number | null;
+  rateLimit: RateLimit | null;
+  secretArgs: string[];
+  push: { url: string } | null;
+  createdBy: string | null;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+/** A row of `job_types` without its signing secret. */
+export interface JobTypeRow extends Omit<DeclaredJobType, "argsSchema" | "rateLimit" | "push"> {
+  id: string;
+  argsSchema: string | null;
+  rateCount: number | null;
+  ratePerSeconds: number | null;
+  rateKey: string | null;
+  maskedArgs: string[];
+  searchableArgs: string[];
+  pushUrl: string | null;
+  version: number;
+  deletedAt: Date | null;
+}
+
+export const JOB_TYPE_COLUMNS =
+  `id, name, tenant_id, description, args_schema, timeout_seconds, max_retries, concurrency, rate_count,
+  rate_per_seconds, rate_key, secret_args, masked_args, searchable_args, push_url, version, created_by, created_at, updated_at, deleted_at`;
+
+export function declaredJobType(row: JobTypeRow): DeclaredJobType {
+  const { name, tenantId, description, timeoutSeconds, maxRetries, concurrency, secretArgs } = row;
+  const { createdBy, createdAt, updatedAt } = row;
+  return {
+    name,
+    tenantId,
+    description,
+    argsSchema: row.argsSchema === null ? null : JSON.parse(row.argsSchema),
+    timeoutSeconds,
+    maxRetries,
+    concurrency,
+    rateLimit: row.rateCount === null || row.ratePerSeconds === null
+      ? null
+      : { count: row.rateCount, perSeconds: row.ratePerSeconds, key: row.rateKey },
+    secretArgs,
+    push: row.pushUrl === null ? null : { url: row.pushUrl },
+    createdBy,
+    createdAt,
+    updatedAt,
+  };
+}
+
+/** SQL condition: the type belongs to the tenant or, for null, to all tenants. */
+export const ofTenant = (q: Sql, tenantId: string | null) =>
+  tenantId === null ? q`tenant_id is null` : q`tenant_id = ${tenantId}::uuid`;
+
+/** SQL condition: the tenant can use the type, because it is its own or one of all tenants. */
+export const usableBy = (q: Sql, tenantId: string | null) =>
+  tenantId === null ? q`tenant_id is null` : q`(tenant_id is null or tenant_id = ${tenantId}::uuid)`;
 
 /** Bounds how long the change of another instance is missed if its announcement is lost. */
 const TTL_MS = 10_000;
@@ -122,3 +196,49 @@ export const remoteType = (row: NamedRow, args: z.ZodType = z.unknown()): AnyJob
   remote: { tenantId: row.tenantId },
   run: () => Promise.reject(new Error(`${row.name} runs in processes of callers`)),
 });
+
+/** Maximum size of a schema, in characters of its JSON. */
+const SCHEMA_LENGTH = 32_768;
+
+/**
+ * Checks arguments against a JSON Schema (2020-12). `format` is not checked. A reference must point into the schema, and
+ * patterns have the syntax of RE2. A check that costs too much is refused: callers choose both schema and arguments.
+ * @throws VALIDATION_ERROR if it is not a valid schema
+ */
+export async function readArgsSchema(argsSchema: string): Promise<z.ZodType> {
+  if (argsSchema.length > SCHEMA_LENGTH) {
+    throw refused(`expected a schema of at most ${SCHEMA_LENGTH} characters`);
+  }
+  const schema = JSON.parse(argsSchema);
+  requireShallow(schema, "argsSchema");
+  const findMistake = await compile(schema);
+  requireMarks(schema);
+  return z.unknown().superRefine((args, context) => {
+    const mistake = findMistake(args);
+    if (mistake) context.addIssue({ code: "custom", ...mistake });
+  });
+}
+
+async function compile(schema: Record<string, unknown>) {
+  const { compileSchema } = await import("./schema_validator.ts"); // loading it takes tens of milliseconds
+  try {
+    return compileSchema(schema);
+  } catch (error) {
+    throw refused(`expected a JSON Schema (2020-12): ${(error as Error).message}`);
+  }
+}
+
+/** @throws VALIDATION_ERROR for a mark that is not `true` or a list of paths, or too many marks */
+function requireMarks(schema: Record<string, unknown>): void {
+  const mark = schema[MARK];
+  if (mark !== undefined && !(Array.isArray(mark) && mark.every((path) => PATH.test(String(path))))) {
+    throw refused(`${MARK}: expected a list of paths such as customer.id at the root, or true at a property`);
+  }
+  const paths = markedPaths(schema);
+  if (paths.length > MAX_SEARCHABLE) {
+    throw refused(`${MARK}: expected at most ${MAX_SEARCHABLE} searchable arguments, found ${paths.length}`);
+  }
+}
+
+const PATH = /^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$/;
+const refused = (message: string) => invalid({ argsSchema: [message] });

@@ -1,7 +1,6 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import type { JobPlatform } from "../platform.ts";
-import { typesShownIn, withoutSecrets } from "./secret_args.ts";
-import { memberPath } from "./args_path.ts";
+import { memberPath, typesShownIn, withoutSecrets } from "./secret_args.ts";
 import { type NamedRow, readRowsNamed } from "./find_job_types.ts";
 
 /**

@@ -1,5 +1,4 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { subschemasOf } from "./subschemas.ts";
 import { RE2JS } from "re2js";
 
 /** Maximum number of subschemas, because compiling takes time for each. */
@@ -145,3 +144,33 @@ const linearPattern = Object.assign((pattern: string) => {
     toString: () => pattern,
   };
 }, { code: "linearPattern" });
+
+const ONE = [
+  "additionalProperties",
+  "contains",
+  "contentSchema",
+  "else",
+  "if",
+  "items",
+  "not",
+  "propertyNames",
+  "then",
+  "unevaluatedItems",
+  "unevaluatedProperties",
+];
+const LISTS = ["allOf", "anyOf", "oneOf", "prefixItems"];
+const MAPS = ["$defs", "definitions", "dependentSchemas", "dependencies", "patternProperties", "properties"];
+
+/** The subschemas directly inside of a valid JSON Schema (2020-12), without `true` and `false`. */
+function subschemasOf(schema: Schema): Schema[] {
+  const of = (names: string[]) => names.flatMap((name) => Object.hasOwn(schema, name) ? [schema[name]] : []);
+  const candidates = [
+    ...of(ONE),
+    ...of(LISTS).flatMap((list) => Array.isArray(list) ? list : []),
+    ...of(MAPS).flatMap((map) => isObject(map) ? Object.values(map) : []),
+  ];
+  return candidates.filter(isObject);
+}
+
+const isObject = (value: unknown): value is Schema =>
+  typeof value === "object" && value !== null && !Array.isArray(value);

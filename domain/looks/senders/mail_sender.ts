@@ -1,6 +1,5 @@
 import type { MailAddress } from "../../../infra/mail/mail.ts";
-import { mailDomain, mailKey } from "../../../infra/mail/mail_address.ts";
-import { parseMailFrom } from "../../../infra/mail/mail_from.ts";
+import { mailDomain, mailKey, parseMailFrom } from "../../../infra/mail/mail_address.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { looksOf, readStoredLooks } from "../looks.ts";
 

@@ -19,28 +19,23 @@ import {
   type HeldNotification,
   type HeldRecipient,
   INTERRUPTED,
+  type Outcome,
+  type ProviderAttempt,
+  type RecipientPreference,
   settleNotification,
 } from "../delivery_ledger.ts";
-import type { Outcome, ProviderAttempt } from "../outcome.ts";
 import type { NotificationPlatform } from "../platform.ts";
 import type { RecipientStatus } from "../status.ts";
 import { ignoresSuppression, suppressBounced } from "../suppression_bounces.ts";
-import type { DeliveryPlatform } from "./delivery_batches.ts";
-import { DIGEST_TEMPLATE, reopenDigest, settleDigests } from "./digest_settle.ts";
-import { extensionProviders } from "./extension_providers.ts";
+import { type DeliveryPlatform, throwIfLocked, writeWithRetry } from "./delivery_batches.ts";
+import { collectForDigest, DIGEST_TEMPLATE, isForDigest, reopenDigest, settleDigests } from "./digests.ts";
+import { extensionProviders, inAppProviders, pushProviders, smsProviders } from "./providers.ts";
 import { type Provider, tryProviders } from "./failover.ts";
-import { inAppProviders } from "./in_app.ts";
-import { pushProviders } from "./push.ts";
-import { throwIfLocked } from "./skip_locked.ts";
-import { smsProviders } from "./sms.ts";
-import { userMailProviders } from "./unsubscribe_mail.ts";
-import { writeWithRetry } from "./write_retry.ts";
+import { userMailProviders } from "./email.ts";
 import { addressKey } from "../addresses.ts";
-import { quietUntil } from "../quiet_hours.ts";
-import type { RecipientPreference } from "../recipient_user.ts";
+import { quietUntil } from "../preferences.ts";
 import { findSuppressions, type SuppressionReason } from "../suppression.ts";
 import { skip, useCurrentAddresses } from "../user_recipients.ts";
-import { collectForDigest, isForDigest } from "./digest_collect.ts";
 
 /** From this attempt on, an attempt that a provider postponed (Retry-After) uses up a retry like any other failure. */
 const MAX_POSTPONED_ATTEMPTS = 50;

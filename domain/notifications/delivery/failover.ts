@@ -5,8 +5,7 @@ import { isOutage, outageOf } from "../../jobs/outage.ts";
 import { Problem } from "../../problems/problem.ts";
 import { cutText } from "../../shared/cut_text.ts";
 import { newId, timeOfId } from "../../shared/ids.ts";
-import type { HeldRecipient } from "../delivery_ledger.ts";
-import type { Outcome, ProviderAttempt } from "../outcome.ts";
+import type { HeldRecipient, Outcome, ProviderAttempt } from "../delivery_ledger.ts";
 
 const ERROR_LENGTH = 1_000;
 

@@ -10,7 +10,7 @@ import { emitNotificationFailed } from "../notification_events.ts";
 import type { NotificationPlatform } from "../platform.ts";
 import { tenantKeyOf } from "../tenant_key.ts";
 import { deliveryJob } from "./deliver.ts";
-import { replaceLostJobs, settleDigests, settleWithoutDigest } from "./digest_settle.ts";
+import { replaceLostJobs, settleDigests, settleWithoutDigest } from "./digests.ts";
 
 const BATCH_SIZE = 1_000;
 

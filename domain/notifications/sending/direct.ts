@@ -12,7 +12,7 @@ import { withDatabase } from "../../shared/platform.ts";
 import { addressMistake } from "../addresses.ts";
 import { holdAttachments, lockAttachments, releaseAttachments } from "../attachments.ts";
 import { deliverOwed, deliveryJob, type DeliveryRun, resultOf } from "../delivery/deliver.ts";
-import { writeWithRetry } from "../delivery/write_retry.ts";
+import { writeWithRetry } from "../delivery/delivery_batches.ts";
 import { type HeldNotification, readDirectNotification, settleNotification } from "../delivery_ledger.ts";
 import { findDeviceTokens } from "../devices.ts";
 import type { Message, MessageRecipient, RequestedAttachment } from "../message.ts";

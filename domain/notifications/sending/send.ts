@@ -8,20 +8,20 @@ import { RateLimit, requireQuota } from "../../requests/rate_limit.ts";
 import type { Caller } from "../../rights/caller.ts";
 import { findUsersInTenant, fullName } from "../../rights/user_lookup.ts";
 import { newId } from "../../shared/ids.ts";
-import { inLayout } from "../../templates/in_layout.ts";
-import { readTemplate } from "../../templates/read.ts";
 import {
+  inLayout,
   type PinnedTemplate,
   renderStored,
   requireRenderable,
   sampleDataOf,
 } from "../../templates/render.ts";
+import { readTemplate } from "../../templates/read.ts";
 import { holdAttachments, lockAttachments } from "../attachments.ts";
 import { deliveryJob } from "../delivery/deliver.ts";
-import { addUnsubscribePlaceholder } from "../delivery/unsubscribe_mail.ts";
+import { addUnsubscribePlaceholder, MAX_RECIPIENTS_PER_MAIL } from "../delivery/email.ts";
 import type { CallerMessage, Message, MessageRecipient } from "../message.ts";
 import type { NotificationPlatform } from "../platform.ts";
-import { requireSmsText } from "../sms_text.ts";
+import { requireSmsText } from "../delivery/providers.ts";
 import {
   type NotificationResult,
   type NotificationStatus,
@@ -30,7 +30,6 @@ import {
 } from "../status.ts";
 import { insertNotifications, type MessageSender, type OutgoingMessage } from "../store_notification.ts";
 import { checkMessage, requireChannel } from "./check_message.ts";
-import { MAX_RECIPIENTS_PER_MAIL } from "../delivery/email.ts";
 
 /**
  * Stores a message and the job that delivers it, in the caller's transaction.

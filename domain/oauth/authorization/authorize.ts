@@ -1,13 +1,12 @@
-import { transact } from "../../../infra/postgres/postgres.ts";
+import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import type { BrowserSession } from "../../access/sign_in/browser_session.ts";
 import { openClientSession } from "../../access/sign_in/client_session.ts";
-import type { Origin } from "../../access/sign_in/sign_in.ts";
 import { defaultTenantOf, hasActiveLink } from "../../access/sign_in/sessions.ts";
+import type { Origin } from "../../access/sign_in/sign_in.ts";
 import { providerFactorRequired } from "../../rights/checks.ts";
 import { digest, newSecret } from "../../shared/secrets.ts";
 import { OAuthError } from "../oauth_error.ts";
 import type { OAuthPlatform } from "../platform.ts";
-import { needsConsent, rememberConsent } from "./consent.ts";
 import type { AuthorizationRequest } from "./request.ts";
 
 /** A code must be redeemed within this time. */
@@ -17,7 +16,7 @@ const CODE_SECONDS = 60;
 const RETURN_SECONDS = 5 * 60;
 
 /** The next step: the user signs in, adds a second factor or answers the consent page, or the client gets a code. */
-export type Decision =
+type Decision =
   | { next: "sign in"; again: boolean }
   | { next: "add factor" }
   | { next: "ask consent"; tenantId: string | null }
@@ -135,4 +134,28 @@ async function openGrant(
   });
   if (isOpen) return code;
   throw new OAuthError("login_required", "The user's session has just ended.");
+}
+
+/** Must the user be asked? Not by a first-party client, and not for scopes that the user allowed before. */
+async function needsConsent(
+  q: Sql,
+  { client, scopes, prompts }: AuthorizationRequest,
+  userId: string,
+): Promise<boolean> {
+  if (prompts.has("consent")) return true;
+  if (client.firstParty) return false;
+  const known = await q`select from oauth_consents
+    where user_id = ${userId} and client_id = ${client.id} and scopes @> ${scopes}::text[]`;
+  return known.length === 0;
+}
+
+/** Remembers that a user allows a client these scopes, besides those allowed before. */
+async function rememberConsent(
+  tx: Tx,
+  o: { userId: string; clientId: string; scopes: string[] },
+): Promise<void> {
+  await tx`insert into oauth_consents as c (user_id, client_id, scopes)
+    values (${o.userId}, ${o.clientId}, ${o.scopes}::text[])
+    on conflict (user_id, client_id) do update set updated_at = now(),
+      scopes = array(select distinct scope from unnest(c.scopes || excluded.scopes) scope order by scope)`;
 }

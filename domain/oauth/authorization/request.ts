@@ -1,7 +1,6 @@
 import { isUuid } from "../../shared/ids.ts";
-import { isSameAudience } from "../clients/audience.ts";
+import { isSameAudience, type OAuthClient } from "../clients/client.ts";
 import { isRegistered } from "../clients/redirect_uris.ts";
-import type { OAuthClient } from "../clients/client.ts";
 import type { KnownClient } from "../clients/known_clients.ts";
 import { PROMPTS } from "../metadata.ts";
 import { listOf, OAuthError, type Parameters, readParameters, requireParameter } from "../oauth_error.ts";

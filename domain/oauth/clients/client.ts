@@ -1,20 +1,21 @@
 import { z } from "zod";
-import { keyRecord } from "../../access/keys/key_record.ts";
-import type { SigningAlgorithm } from "../../../infra/signing_keys.ts";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
-import { type KeyListRequest, listKeys } from "../../access/keys/key_list.ts";
+import type { SigningAlgorithm } from "../../../infra/signing_keys.ts";
+import { type KeyListRequest, keyRecord, listKeys } from "../../access/keys/key_record.ts";
+import { maintenanceJob } from "../../jobs/maintenance.ts";
 import { problem } from "../../problems/problem.ts";
 import { API_SCOPES, type Caller, isSystemAdmin } from "../../rights/caller.ts";
 import type { PagedResult } from "../../shared/paging.ts";
+import type { Platform } from "../../shared/platform.ts";
 import { type Versioned, versioned } from "../../shared/version.ts";
+import { withoutAtEnd } from "../../shared/cut_text.ts";
 
 export const CLIENT_KINDS = ["confidential", "public"] as const;
 /** A confidential client keeps a secret on a server. A public one runs on the user's device and has none. */
 export type ClientKind = typeof CLIENT_KINDS[number];
 
-export const TOKEN_CLAIMS = ["permissions"] as const;
 /** Optional claims of access tokens. */
-export type TokenClaim = typeof TOKEN_CLAIMS[number];
+export const TOKEN_CLAIMS = ["permissions"] as const;
 
 export const TOKEN_ALGORITHMS = ["EdDSA", "RS256"] as const satisfies SigningAlgorithm[];
 
@@ -86,3 +87,28 @@ export async function readClient(
     ${lock ? q`for no key update` : q``}`;
   return versioned(row, () => problem("OAUTH_CLIENT_NOT_FOUND", `The caller manages no OAuth client ${id}.`));
 }
+
+/** The audience as it is compared: without slashes at its end. */
+export const withoutSlash = (audience: string): string => withoutAtEnd(audience, "/");
+
+/** Do two audiences name the same API? A trailing slash makes no difference, because libraries add and remove it. */
+export const isSameAudience = (one: string, other: string): boolean =>
+  withoutSlash(one) === withoutSlash(other);
+
+/** Deletes the audiences of erased tenants when they are free again, a day after the erasure. */
+export const pruneAudiencesJob = maintenanceJob({
+  name: "steward.prune-audiences",
+  cron: "15 * * * *",
+  works: {
+    audiences: {
+      limit: 1_000,
+      run: async ({ sql }: Platform, { limit }) => {
+        const { count } = await sql`
+          delete from oauth_audiences where left_at <= now() - interval '1 day' and audience = any(array(
+            select a.audience from oauth_audiences a join tenants t on t.id = a.tenant_id
+            where a.left_at <= now() - interval '1 day' and t.erased_at is not null limit ${limit}))`;
+        return count;
+      },
+    },
+  },
+});

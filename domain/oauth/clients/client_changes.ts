@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { announceChange } from "../../../infra/postgres/changes.ts";
 import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
-import { newKey } from "../../access/keys/new_key.ts";
+import { newKey } from "../../access/keys/key_record.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { type FieldErrors, invalid, problem } from "../../problems/problem.ts";
 import { API_SCOPES, type Caller, isSystemAdmin } from "../../rights/caller.ts";
@@ -11,10 +11,16 @@ import { newId } from "../../shared/ids.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { requireVersion, type Versioned } from "../../shared/version.ts";
 import { requireProviderKey } from "./provider_key.ts";
-import { type ClientKind, type ClientSettings, type OAuthClient, readClient } from "./client.ts";
-import { ownerFor } from "../../access/tenants/owner.ts";
+import {
+  type ClientKind,
+  type ClientSettings,
+  isSameAudience,
+  type OAuthClient,
+  readClient,
+  withoutSlash,
+} from "./client.ts";
+import { ownerFor } from "../../access/tenants/tenants.ts";
 import type { Config } from "../../../infra/config.ts";
-import { isSameAudience, withoutSlash } from "./audience.ts";
 import { redirectUriFault } from "./redirect_uris.ts";
 
 /** Distinguishes the secrets of clients from keys of the API. */

@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer";
 import { ACCESS_TOKEN_SECONDS } from "../../../infra/tokens.ts";
 import { addressKey } from "../../access/sign_in/address.ts";
 import { countFailedSignIn, requireAddressBelowLimit } from "../../access/sign_in/failed_sign_ins.ts";
-import type { ServiceAccountRights } from "../../rights/service_account_rights.ts";
+import type { ServiceAccountRights } from "../../rights/key_rights.ts";
 import { digest } from "../../shared/secrets.ts";
 import type { KnownClient } from "../clients/known_clients.ts";
 import { listOf, OAuthError, type Parameters } from "../oauth_error.ts";

@@ -1,7 +1,9 @@
 import { z } from "zod";
-import type { KnownClient } from "../clients/known_clients.ts";
+import type { Sql } from "../../../infra/postgres/postgres.ts";
 import type { ActedBy } from "../../rights/caller.ts";
 import { permissionCodes } from "../../rights/held_permissions.ts";
+import { findUsersInTenant, fullName } from "../../rights/user_lookup.ts";
+import type { KnownClient } from "../clients/known_clients.ts";
 import type { OAuthPlatform } from "../platform.ts";
 
 /** The data of a grant that its tokens contain. */
@@ -83,3 +85,26 @@ export const answerOf = (
   expires_in: lifeSeconds,
   ...scopeOf(scopes),
 });
+
+/**
+ * The claims about a user that the scopes `profile` and `email` allow (OpenID Connect Core, 5.4). `email_verified` is true
+ * once a link that was mailed to the address was used: an invitation, a change of the email or a password reset.
+ */
+export async function userClaims(
+  q: Sql,
+  userId: string,
+  scopes: readonly string[],
+): Promise<Record<string, string | boolean>> {
+  const shows = { profile: scopes.includes("profile"), email: scopes.includes("email") };
+  if (!shows.profile && !shows.email) return {};
+  const [user] = await findUsersInTenant(q, null, [userId]);
+  if (!user) return {};
+  const { firstName, lastName, email, isEmailVerified } = user;
+  const name = fullName(user);
+  return {
+    ...shows.profile && name ? { name } : {},
+    ...shows.profile && firstName ? { given_name: firstName } : {},
+    ...shows.profile && lastName ? { family_name: lastName } : {},
+    ...shows.email ? { email, email_verified: isEmailVerified } : {},
+  };
+}

@@ -2,11 +2,14 @@ import type { JWTPayload } from "jose";
 import { z } from "zod";
 import { TokenRefused } from "../../../infra/tokens.ts";
 import { Problem } from "../../problems/problem.ts";
-import type { ApiKeyRights } from "../../rights/api_key_rights.ts";
+import {
+  type ApiKeyRights,
+  KEY_PREFIX,
+  type KeyRights,
+  type ServiceAccountRights,
+} from "../../rights/key_rights.ts";
 import { readLiveAccount, readLiveSession, requireLiveKey } from "../../rights/authenticate.ts";
 import type { Caller, ServiceAccountCaller } from "../../rights/caller.ts";
-import { KEY_PREFIX, type KeyRights } from "../../rights/key_rights.ts";
-import type { ServiceAccountRights } from "../../rights/service_account_rights.ts";
 import type { OAuthPlatform } from "../platform.ts";
 import { actClaims, scopeOf } from "./grant.ts";
 import { readLiveToken } from "./live_token.ts";

@@ -6,7 +6,7 @@ import { listOf, OAuthError, type Parameters, requireParameter } from "../oauth_
 import type { OAuthPlatform } from "../platform.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
 import { endSessions } from "../../access/sign_in/sessions.ts";
-import { readRefreshToken } from "./refresh_token.ts";
+import { readRefreshToken } from "./refresh.ts";
 
 /** An access token of a client that still gives access. */
 export interface LiveToken {

@@ -8,9 +8,15 @@ import { digest } from "../../shared/secrets.ts";
 import type { KnownClient } from "../clients/known_clients.ts";
 import { OAuthError, type Parameters, requireParameter } from "../oauth_error.ts";
 import type { OAuthPlatform } from "../platform.ts";
-import { answerOf, type Granted, presentScopes, signAccessToken, type TokenAnswer } from "./grant.ts";
-import { newRefreshToken } from "./refresh_token.ts";
-import { userClaims } from "./user_claims.ts";
+import {
+  answerOf,
+  type Granted,
+  presentScopes,
+  signAccessToken,
+  type TokenAnswer,
+  userClaims,
+} from "./grant.ts";
+import { newRefreshToken } from "./refresh.ts";
 
 interface StoredCode extends SignInRecord {
   clientId: string;

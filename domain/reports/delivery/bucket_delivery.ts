@@ -10,7 +10,7 @@ import { outageOf } from "../../jobs/outage.ts";
 import { Problem } from "../../problems/problem.ts";
 import type { Platform } from "../../shared/platform.ts";
 import type { Deliverable, Outcome, OwedDelivery } from "./delivery.ts";
-import type { OpenTarget } from "./target_secrets.ts";
+import type { OpenTarget } from "./target.ts";
 
 /**
  * Streams the document into the bucket of a target, with one part of 8 MiB in memory. Writing it again is harmless. If

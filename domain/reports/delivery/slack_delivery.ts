@@ -2,9 +2,8 @@ import { createHttpOut, OutboundRefused } from "../../../infra/http_out/http_out
 import { FORMATS } from "../../documents/formats.ts";
 import type { Platform } from "../../shared/platform.ts";
 import type { Execution } from "../execution.ts";
-import type { Outcome } from "./delivery.ts";
+import { isTemporaryRefusal, type Outcome } from "./delivery.ts";
 import { createReportLink } from "./link.ts";
-import { isTemporaryRefusal } from "./webhook_answers.ts";
 
 /** Posts a message with the report's name, its number of rows and a link to the document. */
 export async function deliverToSlack(p: Platform, execution: Execution, url: string): Promise<Outcome> {

@@ -11,22 +11,27 @@ import { newId } from "../../shared/ids.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { requireVersion } from "../../shared/version.ts";
 import { connectTarget, outcomeOfStore, targetKey } from "./bucket_delivery.ts";
-import type { Outcome } from "./delivery.ts";
 import { postToSlack } from "./slack_delivery.ts";
-import { checkTarget, type TargetPlace } from "./target_checks.ts";
-import { type OpenTarget, openTarget, sealSecret } from "./target_secrets.ts";
+import type { Outcome } from "./delivery.ts";
+import { type DeliveryOptions, METHOD } from "./options.ts";
 import {
+  checkTarget,
   CreateTarget,
   HIDDEN,
+  type OpenTarget,
+  openTarget,
+  sealSecret,
   type Target,
   TARGET_KINDS,
   TargetDto,
   type TargetFields,
   type TargetKind,
+  type TargetPlace,
   UpdateTarget,
-} from "./target_shapes.ts";
+} from "./target.ts";
+import { NO_SECRET, readSigningSecrets } from "./webhook_secrets.ts";
 
-export type { TargetKind } from "./target_shapes.ts";
+export type { TargetKind } from "./target.ts";
 
 const NOT_FOUND = "REPORT_TARGET_NOT_FOUND";
 
@@ -200,4 +205,33 @@ async function tryBucket(p: Platform, target: OpenTarget): Promise<Outcome> {
   }
   await store.delete(key).catch(() => undefined); // credentials that may only write are enough for deliveries
   return { status: "Delivered" };
+}
+
+/** The kind of target that a delivery method needs. */
+const KINDS: Partial<Record<number, TargetKind>> = { [METHOD.Storage]: "s3", [METHOD.Webhook]: "slack" };
+
+/**
+ * Checks that the tenant has the target that delivery options name, and for signed webhooks a secret.
+ * @throws VALIDATION_ERROR on `delivery.targetId` or `delivery.method`
+ */
+export async function requireReceiver(
+  p: Pick<Platform, "config">,
+  q: Sql,
+  tenantId: string | null,
+  delivery: DeliveryOptions | null,
+): Promise<void> {
+  if (!delivery) return;
+  const { method, targetId, webhookFormat } = delivery;
+  if (targetId !== undefined) {
+    const target = await findTarget(q, tenantId, targetId);
+    if (!target) throw invalid({ "delivery.targetId": [`the tenant has no report target ${targetId}`] });
+    const kind = KINDS[method];
+    if (target.kind === kind) return;
+    throw invalid({
+      "delivery.targetId": [`the target is of kind ${target.kind}; method ${method} needs ${kind}`],
+    });
+  }
+  if (method !== METHOD.Webhook || webhookFormat === "slack") return;
+  const secrets = await readSigningSecrets(p, q, tenantId);
+  if (secrets.length === 0) throw invalid({ "delivery.method": [NO_SECRET] });
 }

@@ -5,6 +5,10 @@ import type { TenantCaller } from "../../rights/caller.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { newSigningSecret } from "../../shared/secrets.ts";
 
+/** The error message for a webhook that cannot be signed. */
+export const NO_SECRET =
+  "webhooks need a secret: the tenant has none, and the service has no WEBHOOK_SECRET; create one with POST /api/v1/report-webhook-secret/rotate";
+
 /** The state of a tenant's secret, without the secret. */
 export interface WebhookSecretState {
   /** False: WEBHOOK_SECRET of the service signs. */

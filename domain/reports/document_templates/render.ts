@@ -12,8 +12,7 @@ import { requireTemplateVersion } from "../../templates/versions.ts";
 import type { ReportPlatform } from "../platform.ts";
 import { takeSlot } from "../request_slot.ts";
 import { DocumentThreadLost } from "../threads/document_thread.ts";
-import { variablesMissing, withProblems } from "./problems.ts";
-import { type GivenDocument, givenSource, inMessageTerms } from "./source.ts";
+import { type GivenDocument, givenSource, inMessageTerms, variablesMissing, withProblems } from "./source.ts";
 import type { DocumentTemplate } from "./template.ts";
 
 /** Time limit of a preview. */

@@ -3,7 +3,7 @@ import { problem } from "../../problems/problem.ts";
 import type { PagedResult, PageRequest } from "../../shared/paging.ts";
 import { matches, pageOf, readPage } from "../../shared/lists.ts";
 import { compareFields, type FieldDifferences } from "../../shared/text_differences.ts";
-import { textLines } from "../../templates/compare_versions.ts";
+import { textLines } from "../../templates/versions.ts";
 import type { TemplateTexts } from "../../templates/read.ts";
 
 /** A stored template of a tenant. */

@@ -6,7 +6,7 @@ import { newId } from "../../shared/ids.ts";
 import { canonicalLocale } from "../../templates/locales.ts";
 import type { TemplatePins } from "../../templates/parts.ts";
 import { checkDelivery, type DeliveryOptions } from "../delivery/options.ts";
-import { requireReceiver } from "../delivery/receivers.ts";
+import { requireReceiver } from "../delivery/targets.ts";
 import { requireVariables } from "../document_templates/render.ts";
 import { pinDocument } from "../document_templates/source.ts";
 import { type DocumentTemplate, readDocumentTemplate } from "../document_templates/template.ts";

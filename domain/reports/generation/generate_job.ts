@@ -1,8 +1,13 @@
 import { z } from "zod";
+import type { Tx } from "../../../infra/postgres/postgres.ts";
+import type { JobEnd } from "../../jobs/job_row.ts";
 import { defineJob, type JobContext, PermanentJobFailure, PostponeJob } from "../../jobs/job_type.ts";
 import { outageOf } from "../../jobs/outage.ts";
+import type { Execution } from "../execution.ts";
+import { handleExecutionEnd } from "../execution_end.ts";
 import type { ReportPlatform } from "../platform.ts";
-import { beginRun, failRun, MAX_FAILURES, requeueRun, type Run } from "../run.ts";
+import { beginRun, failRun, MAX_FAILURES, releaseDocuments, requeueRun, type Run } from "../run.ts";
+import { STATUS } from "../status.ts";
 import { describeFailure, isPermanentFailure, produceDocument, RunSuperseded } from "./produce.ts";
 
 const args = z.object({ executionId: z.guid() });
@@ -59,4 +64,40 @@ async function generate(run: Run, context: JobContext<ReportPlatform>): Promise<
     );
     throw outage ?? error;
   }
+}
+
+/** Ends the open execution of a job that a caller cancels, so that it does not wait for the sweep. */
+export async function cancelExecution(
+  p: ReportPlatform,
+  tx: Tx,
+  { id, jobTypeName, serializedArgs }: { id: string; jobTypeName: string; serializedArgs: string },
+): Promise<void> {
+  if (jobTypeName !== generateJob.name) return;
+  const { executionId } = generateJob.args.parse(JSON.parse(serializedArgs));
+  await endExecution(p, tx, { id: executionId, jobId: id }, { status: "Cancelled", lastError: null });
+}
+
+/**
+ * Ends an open execution whose job has ended without ending it: Cancelled with its job, else Failed.
+ * @returns false if the execution is not open or has another job
+ */
+export async function endExecution(
+  p: ReportPlatform,
+  tx: Tx,
+  { id, jobId }: { id: string; jobId: string },
+  end: JobEnd,
+): Promise<boolean> {
+  const isCancelled = end.status === "Cancelled";
+  const message = isCancelled
+    ? "Its job was cancelled."
+    : end.lastError ?? "Its job ended before the report was generated.";
+  const [execution] = await tx<Execution[]>`
+    update report_executions
+    set status = ${isCancelled ? STATUS.Cancelled : STATUS.Failed}, completed_at = now(),
+      error_message = ${message}
+    where id = ${id} and job_id = ${jobId} and status in (${STATUS.Queued}, ${STATUS.Generating}) returning *`;
+  if (!execution) return false;
+  await releaseDocuments(tx, [execution.runId]);
+  await handleExecutionEnd(p, tx, execution);
+  return true;
 }

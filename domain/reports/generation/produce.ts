@@ -1,4 +1,4 @@
-import { objectStoreConfig } from "../../../infra/objectstore/store_config.ts";
+import { objectStoreConfig } from "../../../infra/objectstore/address.ts";
 import { PostgresError } from "../../../infra/postgres/failures.ts";
 import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { FORMATS } from "../../documents/formats.ts";

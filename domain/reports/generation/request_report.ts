@@ -15,7 +15,7 @@ import { requireAll } from "../definition/permissions.ts";
 import { requiredPermissions } from "../definition/report_scope.ts";
 import type { ReportTemplate } from "../definition/report_template.ts";
 import { checkDelivery, type DeliveryOptions, DeliveryOptionsShape } from "../delivery/options.ts";
-import { requireReceiver } from "../delivery/receivers.ts";
+import { requireReceiver } from "../delivery/targets.ts";
 import type { Execution } from "../execution.ts";
 import type { ReportPlatform } from "../platform.ts";
 import { STATUS } from "../status.ts";

@@ -13,7 +13,7 @@ import { finishDelivery } from "../delivery/delivery.ts";
 import type { ReportPlatform } from "../platform.ts";
 import { releaseDocuments } from "../run.ts";
 import { STATUS } from "../status.ts";
-import { endExecution } from "./ended_job.ts";
+import { endExecution } from "./generate_job.ts";
 
 const BATCH = 500;
 

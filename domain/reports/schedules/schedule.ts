@@ -2,9 +2,8 @@ import type { Sql } from "../../../infra/postgres/postgres.ts";
 import type { ReportFormat } from "../../documents/formats.ts";
 import { problem } from "../../problems/problem.ts";
 import type { Caller } from "../../rights/caller.ts";
-import { belongsTo } from "../../shared/belongs_to.ts";
+import { belongsTo, countList, countRows, pageOf } from "../../shared/lists.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
-import { countList, countRows, pageOf } from "../../shared/lists.ts";
 import { holdsAllCondition, requireAll } from "../definition/permissions.ts";
 import { type DeliveryStatus, type ReportStatus, STATUS } from "../status.ts";
 

@@ -13,7 +13,7 @@ import { requireShallow, requireStorableText } from "../../shared/storable.ts";
 import { requireVersion } from "../../shared/version.ts";
 import { holdsAll } from "../definition/permissions.ts";
 import { type DeliveryOptions, DeliveryOptionsShape } from "../delivery/options.ts";
-import { requireReceiver } from "../delivery/receivers.ts";
+import { requireReceiver } from "../delivery/targets.ts";
 import {
   type Burst,
   BurstShape,

@@ -1,9 +1,9 @@
 // Only the parser is imported: the rest of the package makes and runs code.
 import { parse, parser } from "handlebars/dist/cjs/handlebars/compiler/base.js";
-import type { TemplateInvalid } from "./errors.ts";
-import type { Source } from "./source.ts";
+import type { TemplateInvalid, TemplatePart } from "./errors.ts";
 import { type OutputTag, scan } from "./scan.ts";
-import type { Program } from "./syntax.ts";
+import { Source } from "./source.ts";
+import type { Program, Statement } from "./syntax.ts";
 
 const MAX_SOURCE_LENGTH = 262_144;
 
@@ -52,4 +52,41 @@ function positioned(
       ? "the template ends although a block is still open"
       : `\`${rest}\` is not allowed here${/got 'CLOSE/.test(error.message) ? ": expected a variable" : ""}`,
   );
+}
+
+/** The partials and bodies that the sources of a template name. */
+export interface Inspection {
+  /** Slugs of the partials it names. */
+  partials: string[];
+  /** Parts with `{{{ body }}}` or `{{ body }}`. */
+  withBody: TemplatePart[];
+}
+
+/** Finds the partials and bodies in the sources of a template. Throws TemplateInvalid. */
+export function inspectTemplate(
+  { subject, html, text }: { subject: string | null; html: string | null; text: string | null },
+): Inspection {
+  const partials = new Set<string>();
+  const withBody: TemplatePart[] = [];
+  for (const [part, source] of [["subject", subject], ["html", html], ["text", text]] as const) {
+    if (source === null) continue;
+    visit(parseSource(new Source(part, source)).program, (statement) => {
+      if (statement.type === "PartialStatement" && statement.name.type === "PathExpression") {
+        partials.add(statement.name.original);
+      }
+      const isBody = statement.type === "MustacheStatement" && statement.path.type === "PathExpression" &&
+        statement.path.original === "body";
+      if (isBody && !withBody.includes(part)) withBody.push(part);
+    });
+  }
+  return { partials: [...partials], withBody };
+}
+
+function visit(program: Program | undefined, onStatement: (statement: Statement) => void): void {
+  for (const statement of program?.body ?? []) {
+    onStatement(statement);
+    if (statement.type !== "BlockStatement") continue;
+    visit(statement.program, onStatement);
+    visit(statement.inverse, onStatement);
+  }
 }

@@ -1,7 +1,7 @@
 // Entry point of a render thread. It renders one template at a time, off the main thread.
 import { TemplateInvalid, type TemplatePart, TemplateVariablesMissing } from "./errors.ts";
-import { htmlToText } from "./html_text/mod.ts";
-import { type Inspection, inspectTemplate } from "./inspect.ts";
+import { htmlToText } from "./html_text.ts";
+import { type Inspection, inspectTemplate } from "./parse.ts";
 import { sampleData } from "./sample_data.ts";
 import {
   type CompiledTemplate,

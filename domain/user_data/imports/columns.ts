@@ -1,15 +1,14 @@
 import { z } from "zod";
-import { mayContainHash } from "../../access/passwords/hash_like_texts.ts";
-import { inexactMetadata, metadataMistake } from "../../access/users/metadata.ts";
-import type { BulkRow } from "../../access/users/bulk/bulk_row.ts";
+import { isMailAddress } from "../../../infra/mail/mail_address.ts";
 import { isAcceptedHash } from "../../../infra/passwords.ts";
-import { parseOrText } from "../../shared/exact_json.ts";
-import { optionalName } from "../../shared/shapes.ts";
-import { requireStorableText } from "../../shared/storable.ts";
+import type { BulkRow } from "../../access/users/bulk/find_existing.ts";
+import { inexactMetadata, metadataMistake } from "../../access/users/metadata.ts";
 import { Problem } from "../../problems/problem.ts";
 import { storableText } from "../../shared/cut_text.ts";
-import { isMailAddress } from "../../../infra/mail/mail_address.ts";
+import { parseOrText } from "../../shared/exact_json.ts";
 import { internationalNumber } from "../../shared/phone_number.ts";
+import { optionalName } from "../../shared/shapes.ts";
+import { requireStorableText } from "../../shared/storable.ts";
 
 /** An error may name a member, and a file has members of any length. */
 const LONGEST_ERROR = 500;
@@ -80,7 +79,7 @@ export const columnsOf = (tenantId: string | null): string[] =>
   Object.keys((tenantId === null ? SHAPES.ofTenants : SHAPES.inTenant).shape);
 
 /** A checked row, or why it fails. */
-export type CheckedRow = { user: BulkRow } | { row: number; email: string | null; errors: string[] };
+type CheckedRow = { user: BulkRow } | { row: number; email: string | null; errors: string[] };
 
 /** Checks a row. Empty values are absent. @param tenantId null: the row names its tenant */
 export function checkRow(
@@ -125,3 +124,34 @@ function unstorable(value: unknown): string | null {
     return Object.entries(failure.extras.errors ?? {}).map(([field, why]) => `${field}: ${why}`).join("; ");
   }
 }
+
+/** The reason why a file cannot be imported at all. The import fails and writes nothing. */
+export class ImportMistake extends Error {
+  override name = "ImportMistake";
+}
+
+/** Another run of the same import has continued it, so this run must stop. */
+export class ImportSuperseded extends Error {
+  override name = "ImportSuperseded";
+}
+
+/** Shown instead of a password hash. */
+export const HIDDEN_HASH = "•••";
+
+/** Parts of a text that may be password hashes, of accepted and other formats. */
+const HASH_LIKE = new RegExp(
+  [
+    String.raw`\{[A-Za-z][\w.-]*\}[\w+/.$=,-]{8,}`, // LDAP, Spring: {SSHA}…, {bcrypt}$2a$…
+    String.raw`(?<![^\s"';])(?=[^\s"';]{13})[^\s"';$]*(?:\$[^\s"';$]*){2,}`, // crypt, PHC, Django, Werkzeug: $2b$10$…, sha1$salt$…
+    String.raw`(?<![A-Za-z\d])(?:0x)?[\da-f]{32,}(?![A-Za-z\d])`, // digests in hexadecimal
+    String.raw`(?<![\w+/])[A-Za-z\d+/]{22,}={1,2}(?!=)`, // digests in base64
+    String.raw`(?<![\w+/])(?=[A-Za-z+/]*\d)[A-Za-z\d+/]{40,}`, // the same without padding
+  ].join("|"),
+  "gi",
+);
+
+/** Replaces what may be a password hash. A wrong column can bring one into any text about a row of an import. */
+export const withoutHashes = (text: string): string => text.replaceAll(HASH_LIKE, HIDDEN_HASH);
+
+/** True if the text contains a part that may be a password hash. */
+export const mayContainHash = (text: string): boolean => withoutHashes(text) !== text;

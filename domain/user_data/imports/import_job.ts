@@ -1,7 +1,7 @@
 import { PostgresError } from "../../../infra/postgres/failures.ts";
 import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
-import { withoutHashes } from "../../access/passwords/hash_like_texts.ts";
-import type { BulkRow, Importer, RowResult } from "../../access/users/bulk/bulk_row.ts";
+import { checkRow, ImportMistake, ImportSuperseded, withoutHashes } from "./columns.ts";
+import type { BulkRow, Importer, RowResult } from "../../access/users/bulk/find_existing.ts";
 import { importUsers, permissionsNow } from "../../access/users/bulk/import_users.ts";
 import type { FilePlatform } from "../../files/platform.ts";
 import { openFileContent } from "../../files/service_files.ts";
@@ -9,13 +9,9 @@ import { defineJob, type JobContext } from "../../jobs/job_type.ts";
 import { isLastFailure } from "../../jobs/outage.ts";
 import { Problem } from "../../problems/problem.ts";
 import type { RightsPlatform } from "../../rights/platform.ts";
-import { checkRow } from "./columns.ts";
-import { ImportMistake, ImportSuperseded } from "./import_mistake.ts";
-import { finishImport, importActor, type ImportEnding } from "./finish_import.ts";
-import { IMPORT_JOB } from "./import_job_name.ts";
+import { finishImport, importActor, type ImportEnding, storeResult } from "./result_file.ts";
+import { beginImport, IMPORT_JOB, lockImportAt, mayImport, type RunningImport } from "./user_import.ts";
 import { type RawRow, readRows } from "./read_rows.ts";
-import { storeResult } from "./result_file.ts";
-import { beginImport, lockImportAt, mayImport, type RunningImport } from "./user_import.ts";
 import { mailKey } from "../../../infra/mail/mail_address.ts";
 
 const BATCH = 2_000;

@@ -1,13 +1,11 @@
 import { z } from "zod";
-import { HIDDEN_HASH, withoutHashes } from "../../access/passwords/hash_like_texts.ts";
+import { HIDDEN_HASH, ImportMistake, withoutHashes } from "./columns.ts";
 import type { CsvRecord } from "../../access/permissions/csv.ts";
 import type { FilePlatform } from "../../files/platform.ts";
 import { openFileContent, openOwnContent } from "../../files/service_files.ts";
 import { Problem, problem } from "../../problems/problem.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
-import { CsvSplitter } from "./csv_stream.ts";
-import { ImportMistake } from "./import_mistake.ts";
-import { type RawRow, readRows } from "./read_rows.ts";
+import { CsvSplitter, type RawRow, readRows } from "./read_rows.ts";
 import { readUserImport } from "./user_import.ts";
 import { cutText } from "../../shared/cut_text.ts";
 

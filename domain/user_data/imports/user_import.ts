@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { time } from "../../shared/shapes.ts";
 import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { lockFile } from "../../files/file.ts";
@@ -12,11 +11,10 @@ import { invalid, type Problem, problem } from "../../problems/problem.ts";
 import { type Caller, holds } from "../../rights/caller.ts";
 import { PLATFORM_REACH } from "../../rights/catalog.ts";
 import { requireStepUpOfFactorHolder } from "../../rights/checks.ts";
-import { belongsTo } from "../../shared/belongs_to.ts";
 import { newId } from "../../shared/ids.ts";
+import { belongsTo, readPage } from "../../shared/lists.ts";
 import type { PagedResult, PageRequest } from "../../shared/paging.ts";
-import { readPage } from "../../shared/lists.ts";
-import { IMPORT_JOB } from "./import_job_name.ts";
+import { time } from "../../shared/shapes.ts";
 
 const IMPORT_STATUSES = ["Queued", "Running", "Completed", "Failed"] as const;
 
@@ -153,3 +151,14 @@ export async function lockImportAt(tx: Tx, id: string, position: number): Promis
     where id = ${id} and position = ${position} and status = 'Running' for no key update`;
   return at !== undefined;
 }
+
+/** Constants of the job type, for code that enqueues it. The only argument is the import's id. */
+export const IMPORT_JOB = {
+  name: "steward.import-users",
+  args: z.object({ importId: z.guid() }),
+  exposed: false,
+  timeoutMs: 30 * 60_000,
+  maxRetries: 10,
+  concurrency: 2,
+  isConcurrencySoft: true,
+} as const;

@@ -1,6 +1,5 @@
-import type { Entries } from "./entries.ts";
+import type { Entries, Input, Steps } from "./input.ts";
 import { mismatch } from "./zip_directories.ts";
-import type { Input, Steps } from "./input.ts";
 
 export const BLOCK_BYTES = 512;
 /** Types of pax headers: `x` for the next entry, `g` for all. */

@@ -1,6 +1,5 @@
-import type { Entries, Sink } from "./entries.ts";
-import { inflate } from "./inflate.ts";
-import type { Input, Steps } from "./input.ts";
+import type { Entries, Input, Sink, Steps } from "./input.ts";
+import { inflate } from "./compressed.ts";
 import { mismatch, type ReadEntry, ZipDirectories } from "./zip_directories.ts";
 import { LARGE, sizeIn64 } from "./zip64.ts";
 

@@ -2,7 +2,7 @@ import { type ListTask, MAX_UNDONE_ROWS, UNDO_ACTION } from "../../../domain/con
 import { type ListPages, TaskSessionEnded } from "../../../domain/console/platform.ts";
 import { readScheduleNames } from "../../../domain/reports/schedules/schedule.ts";
 import type { ServicePlatform } from "../../../domain/platform.ts";
-import { randomHex } from "../../../infra/telemetry/trace_ids.ts";
+import { randomHex } from "../../../infra/telemetry/tracing.ts";
 import { number } from "../components/values.tsx";
 import { Refusal } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";

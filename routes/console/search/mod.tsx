@@ -1,7 +1,7 @@
 import { fragment } from "../components/fragment.ts";
 import { SearchForm } from "../components/finder.tsx";
 import { Card, Empty } from "../components/notice.tsx";
-import { DELIVERY_JOB } from "../../../domain/events/delivery_job.ts";
+import { DELIVERY_JOB } from "../../../domain/events/emit.ts";
 import { deliveryJob } from "../../../domain/notifications/delivery/deliver.ts";
 import { errorTexts } from "../shared/error_texts.ts";
 import { type ConsoleSection, isOpen, may, type Outcome, type Visit } from "../shared/page.ts";

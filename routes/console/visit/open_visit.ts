@@ -7,7 +7,7 @@ import { listSavedFilters } from "../../../domain/console/saved_filters.ts";
 import type { ServicePlatform } from "../../../domain/platform.ts";
 import { readScheduleNames } from "../../../domain/reports/schedules/schedule.ts";
 import { TtlCache } from "../../../domain/shared/ttl_cache.ts";
-import { traceIdOf } from "../../../infra/telemetry/trace_ids.ts";
+import { traceIdOf } from "../../../infra/telemetry/tracing.ts";
 import type { Handle } from "../../app.ts";
 import { requireConnection } from "../../shared/require_connection.ts";
 import { addressOf, type Answers } from "../layout/answers.tsx";

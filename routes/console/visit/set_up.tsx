@@ -1,6 +1,6 @@
 import { Problem } from "../../../domain/problems/problem.ts";
-import { SETUP_PERMISSION } from "../../../domain/rights/setup_link_rights.ts";
-import { traceIdOf } from "../../../infra/telemetry/trace_ids.ts";
+import { SETUP_PERMISSION } from "../../../domain/rights/key_rights.ts";
+import { traceIdOf } from "../../../infra/telemetry/tracing.ts";
 import { readHostedLooks } from "../../looks/hosted_page.ts";
 import { requireConnection } from "../../shared/require_connection.ts";
 import { signInPages } from "../access/sign_in/provider_pages.tsx";

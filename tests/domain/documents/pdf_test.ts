@@ -10,9 +10,8 @@ import { Wording } from "../../../domain/documents/wording.ts";
 import { columnWidths } from "../../../domain/documents/writers/pdf/blocks/table_pieces.ts";
 import { Canvas } from "../../../domain/documents/writers/pdf/canvas.ts";
 import { layOutTable } from "../../../domain/documents/writers/pdf/layout.ts";
-import { breakLines } from "../../../domain/documents/writers/pdf/line_breaks.ts";
+import { breakLines, runsOf, widthOf } from "../../../domain/documents/writers/pdf/text_runs.ts";
 import { writePdf } from "../../../domain/documents/writers/pdf/mod.ts";
-import { runsOf, widthOf } from "../../../domain/documents/writers/pdf/text_runs.ts";
 import { BUILT_IN_REPORTS } from "../../../domain/reports/templates/mod.ts";
 import { LOOKS as SAMPLE_LOOKS, requireWhole, rowOf, TEXTS, write } from "./documents.ts";
 import {

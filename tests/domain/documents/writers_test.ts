@@ -1,12 +1,11 @@
 import fc from "fast-check";
 import assert from "node:assert/strict";
 import { inflateRawSync } from "node:zlib";
-import { stableText } from "../../../domain/documents/cells.ts";
-import type { ColumnType } from "../../../domain/documents/columns.ts";
+import { type ColumnType, stableText } from "../../../domain/documents/columns.ts";
 import { FORMAT } from "../../../domain/documents/formats.ts";
 import type { Row } from "../../../domain/documents/row_batch.ts";
 import { CellBytes, isExactNumber } from "../../../domain/documents/writers/excel/cell_bytes.ts";
-import { cellText, columnLetters } from "../../../domain/documents/writers/excel/cell_text.ts";
+import { cellText, columnLetters } from "../../../domain/documents/writers/excel/xml.ts";
 import { sheetName } from "../../../domain/documents/writers/excel/mod.ts";
 import { csvText } from "../../../domain/shared/csv_text.ts";
 import { contains } from "../../support/answers.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readArgsSchema } from "../../../domain/jobs/types/args_schema.ts";
+import { readArgsSchema } from "../../../domain/jobs/types/find_job_types.ts";
 
 const check = async (schema: unknown) => {
   const args = await readArgsSchema(JSON.stringify(schema));

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { handOut } from "../../../domain/jobs/remote/hand_out.ts";
+import { handOut } from "../../../domain/jobs/remote/claim_slots.ts";
 
 const lane = (name: string, depth: number) => ({ lane: name, depth });
 const counts = (slots: { taker: unknown }[], takers: unknown[]) =>

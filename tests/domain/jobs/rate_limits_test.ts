@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { z } from "zod";
 import { defineJob, JobTypes } from "../../../domain/jobs/job_type.ts";
 import { bucketOf, nextTokenInMs, tokensOf } from "../../../domain/jobs/rate_limit.ts";
-import { RateReleaser } from "../../../domain/jobs/limits/rate_releaser.ts";
+import { RateReleaser } from "../../../domain/jobs/limits/release_limited.ts";
 import { type Pool, transact } from "../../../infra/postgres/postgres.ts";
 import { setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";

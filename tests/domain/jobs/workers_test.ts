@@ -11,7 +11,7 @@ import {
 } from "../../../domain/jobs/job_type.ts";
 import { pauseWork, resumeWork } from "../../../domain/jobs/limits/pauses.ts";
 import { bucketOf } from "../../../domain/jobs/rate_limit.ts";
-import { RateReleaser } from "../../../domain/jobs/limits/rate_releaser.ts";
+import { RateReleaser } from "../../../domain/jobs/limits/release_limited.ts";
 import { operator } from "../../../domain/jobs/reach.ts";
 import { Worker, type WorkerOptions } from "../../../domain/jobs/engine/worker.ts";
 import { createLog } from "../../../infra/log.ts";

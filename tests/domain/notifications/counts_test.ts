@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
-import { countByStatus, foldDays, foldHours } from "../../../domain/notifications/counts.ts";
-import type { NotificationFilter } from "../../../domain/notifications/counts.ts";
-import { jsonRows } from "../../../domain/notifications/json_rows.ts";
+import {
+  countByStatus,
+  foldDays,
+  foldHours,
+  type NotificationFilter,
+} from "../../../domain/notifications/counts.ts";
+import { jsonRows } from "../../../domain/shared/storable.ts";
 import { listNotifications } from "../../../domain/notifications/list.ts";
 import { insertNotifications } from "../../../domain/notifications/store_notification.ts";
 import { newId } from "../../../domain/shared/ids.ts";

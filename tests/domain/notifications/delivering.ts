@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { deliveryJob } from "../../../domain/notifications/delivery/deliver.ts";
-import type { ChannelChoices, Preferences } from "../../../domain/notifications/preferences.ts";
-import { writePreferences } from "../../../domain/notifications/preferences.ts";
+import {
+  type ChannelChoices,
+  type Preferences,
+  writePreferences,
+} from "../../../domain/notifications/preferences.ts";
 import { type NotificationDetail, readNotification } from "../../../domain/notifications/read.ts";
 import { sendNotification } from "../../../domain/notifications/sending/send.ts";
 import { setIdClock } from "../../../domain/shared/ids.ts";

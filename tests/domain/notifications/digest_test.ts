@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { replaceLostJobs, settleDigests } from "../../../domain/notifications/delivery/digest_settle.ts";
+import { replaceLostJobs, settleDigests } from "../../../domain/notifications/delivery/digests.ts";
 import { sweepJob } from "../../../domain/notifications/delivery/sweep.ts";
 import { optOut, type Preferences } from "../../../domain/notifications/preferences.ts";
 import { cancelScheduled, retryNotification } from "../../../domain/notifications/sending/cancel_retry.ts";

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { registerDevice } from "../../../domain/notifications/devices.ts";
-import { optOut } from "../../../domain/notifications/preferences.ts";
-import { minutesOf, quietUntil } from "../../../domain/notifications/quiet_hours.ts";
+import { minutesOf, optOut, quietUntil } from "../../../domain/notifications/preferences.ts";
 import { retryNotification } from "../../../domain/notifications/sending/cancel_retry.ts";
 import { useCurrentAddresses } from "../../../domain/notifications/user_recipients.ts";
 import { MailDeliveryFailed } from "../../../infra/mail/mail.ts";

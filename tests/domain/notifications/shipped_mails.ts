@@ -1,5 +1,4 @@
-import { inLayout } from "../../../domain/templates/in_layout.ts";
-import { renderTemplate } from "../../../domain/templates/render.ts";
+import { inLayout, renderTemplate } from "../../../domain/templates/render.ts";
 import type { ServicePlatform } from "../../../domain/platform.ts";
 
 export const url = `https://steward.example.test/auth/reset-password#${"3f9a8c7b".repeat(8)}`;

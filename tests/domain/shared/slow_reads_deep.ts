@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
-import { SlowReads } from "../../../domain/shared/slow_reads.ts";
+import { SlowReads } from "../../../domain/shared/metrics.ts";
 
 const SLOW_MS = 100;
 

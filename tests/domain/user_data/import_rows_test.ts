@@ -1,7 +1,6 @@
 // Rows of import files, as they are read and checked before anything is written.
 import assert from "node:assert/strict";
-import { checkRow } from "../../../domain/user_data/imports/columns.ts";
-import { ImportMistake } from "../../../domain/user_data/imports/import_mistake.ts";
+import { checkRow, ImportMistake } from "../../../domain/user_data/imports/columns.ts";
 import { type RawRow, readRows } from "../../../domain/user_data/imports/read_rows.ts";
 import { HASHES } from "../../routes/access/imports/hashes.ts";
 

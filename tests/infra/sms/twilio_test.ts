@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { readRetryAfter } from "../../../infra/http_out/provider_http.ts";
-import { SmsRefused } from "../../../infra/sms/sms.ts";
-import { parseSmsUrl } from "../../../infra/sms/sms_url.ts";
+import { parseSmsUrl, SmsRefused } from "../../../infra/sms/sms.ts";
 import { createTwilio } from "../../../infra/sms/twilio.ts";
 import { startSmsGateway } from "../../support/sms_gateway.ts";
 

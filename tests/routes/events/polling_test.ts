@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { storeEvents } from "../../../domain/events/emit.ts";
-import { numberEvents } from "../../../domain/events/feed/number_events.ts";
+import { numberEvents } from "../../../domain/events/feed/read_page.ts";
 import { pruneEvents } from "../../../domain/events/upkeep.ts";
 import { firstIdOf, newId } from "../../../domain/shared/ids.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";

@@ -1,6 +1,6 @@
 // Two tenants: one with an object of every kind, and one of an outsider with all permissions there.
 import assert from "node:assert/strict";
-import { numberEvents } from "../../../domain/events/feed/number_events.ts";
+import { numberEvents } from "../../../domain/events/feed/read_page.ts";
 import { pathOfRecord } from "../../../domain/records/record_type.ts";
 import { RECORDS } from "../../../domain/records/records.ts";
 import { CATALOG_PERMISSIONS } from "../../../domain/rights/catalog.ts";

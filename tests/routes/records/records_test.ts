@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { referencesOf } from "../../../domain/records/define_record.ts";
-import { applications } from "../../../domain/records/applications.ts";
-import { RECORDS } from "../../../domain/records/records.ts";
+import { applications, RECORDS } from "../../../domain/records/records.ts";
 import { requireKeysOfReferences } from "../../../infra/postgres/tenant_keys.ts";
 import { pluck } from "../../support/answers.ts";
 import { accepted, refused } from "../../support/outcomes.ts";

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { Webhook } from "standardwebhooks";
 import type { OwedDelivery } from "../../../domain/reports/delivery/delivery.ts";
-import { deliverJob } from "../../../domain/reports/delivery/deliver_job.ts";
-import { deliverByEmail } from "../../../domain/reports/delivery/email_delivery.ts";
+import { deliverByEmail, deliverJob } from "../../../domain/reports/delivery/deliver_job.ts";
 import type { Execution } from "../../../domain/reports/execution.ts";
 import { sweepJob } from "../../../domain/reports/generation/sweep.ts";
 import { digest } from "../../../domain/shared/secrets.ts";

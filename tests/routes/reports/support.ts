@@ -5,7 +5,7 @@ import { makeDocument } from "../../../domain/reports/threads/make_document.ts";
 import { parseParameters } from "../../../domain/reports/definition/parameters.ts";
 import { requireTemplate } from "../../../domain/reports/threads/registry.ts";
 import { readScope } from "../../../domain/reports/definition/report_scope.ts";
-import { objectStoreConfig } from "../../../infra/objectstore/store_config.ts";
+import { objectStoreConfig } from "../../../infra/objectstore/address.ts";
 import { accepted } from "../../support/outcomes.ts";
 import type { HttpClient } from "../../support/http.ts";
 import type { Actor } from "../../support/setup.ts";

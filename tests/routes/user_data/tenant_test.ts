@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { pruneAudiencesJob } from "../../../domain/oauth/clients/audience.ts";
+import { pruneAudiencesJob } from "../../../domain/oauth/clients/client.ts";
 import { finish } from "../../support/maintenance.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";

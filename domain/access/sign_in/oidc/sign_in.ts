@@ -1,7 +1,21 @@
-import { type OpenIdIdentity, OpenIdRefused } from "../../../../infra/openid.ts";
+import { isMailAddress } from "../../../../infra/mail/mail_address.ts";
+import {
+  guardedFetch,
+  type NamedProvider,
+  type OpenIdIdentity,
+  type OpenIdProvider,
+  openIdProvider,
+  OpenIdRefused,
+  OpenIdUnavailable,
+} from "../../../../infra/openid.ts";
 import { transact, type Tx } from "../../../../infra/postgres/postgres.ts";
+import { recordAudit } from "../../../audit/audit.ts";
+import { type Problem, problem } from "../../../problems/problem.ts";
+import { cutText } from "../../../shared/cut_text.ts";
 import { isUuid, newId } from "../../../shared/ids.ts";
+import type { Platform } from "../../../shared/platform.ts";
 import { newSecret } from "../../../shared/secrets.ts";
+import { proveOwner } from "../../account/proved_owner.ts";
 import type { AccessPlatform } from "../../platform.ts";
 import { amrOf, finishFlow, finishProviderSignIn, type ProviderOutcome } from "../providers/finish.ts";
 import {
@@ -12,16 +26,9 @@ import {
   takeFlow,
   unknownProvider,
 } from "../providers/flow.ts";
-import { identityOf } from "../providers/identity.ts";
-import { findTenantProvider, type ProviderRow } from "../providers/provider.ts";
+import { findTenantProvider, identityOf, openClientSecret, type ProviderRow } from "../providers/provider.ts";
 import type { Trace } from "../providers/resolve.ts";
 import type { Origin } from "../sign_in.ts";
-import { callProvider, claimNamesOf, tenantClient } from "./provider_call.ts";
-import { recordAudit } from "../../../audit/audit.ts";
-import { type Problem, problem } from "../../../problems/problem.ts";
-import { proveOwner } from "../../account/proved_owner.ts";
-import { cutText } from "../../../shared/cut_text.ts";
-import { isMailAddress } from "../../../../infra/mail/mail_address.ts";
 
 /** Redirect URI of a provider; must be registered there. */
 const callbackUrl = (p: Pick<AccessPlatform, "baseUrl">, provider: string): string =>
@@ -49,7 +56,7 @@ export async function startOpenIdSignIn(p: AccessPlatform, o: FlowRequest): Prom
 }
 
 /** The request of a browser that returns from a provider. */
-export interface Callback extends Origin, Trace {
+interface Callback extends Origin, Trace {
   provider: string;
   /** The unchanged query string, with its question mark. */
   search: string;
@@ -173,3 +180,61 @@ async function createUser(tx: Tx, identity: OpenIdIdentity, email: string, trace
 
 const unknownUser = (): Problem =>
   problem("OIDC_USER_UNKNOWN_FORBIDDEN", "No active user has the email of this identity.");
+
+/** The usual names of claims (OpenID Connect Core, 5.1). */
+const claimNamesOf = ({ claims }: Pick<ProviderRow, "claims">) => ({
+  email: claims.email ?? "email",
+  firstName: claims.firstName ?? "given_name",
+  lastName: claims.lastName ?? "family_name",
+  groups: claims.groups,
+});
+
+/** The client of a tenant's provider, which reaches no address that the tenant's callers may not reach. */
+function tenantClient(
+  { config, clock }: Pick<AccessPlatform, "config" | "clock">,
+  row: ProviderRow,
+): Pick<NamedProvider, "name" | "openId"> {
+  const { issuer, clientId } = row.connection;
+  if (issuer === null || clientId === null) {
+    throw new Error(`the provider ${row.id} has no issuer or client id`);
+  }
+  const { email, groups } = claimNamesOf(row);
+  const clientSecret = openClientSecret(config, row);
+  const openId = openIdProvider({
+    issuer,
+    clientId,
+    clientSecret,
+    clientAuthentication: "supported",
+    scopes: ["openid", "email", "profile"],
+    optionalScopes: groups === null ? [] : [groups],
+    claims: groups === null ? [email] : [email, groups],
+    fetch: guardedFetch(config.OUTBOUND_ALLOW),
+  }, clock);
+  return { name: row.id, openId };
+}
+
+/**
+ * Runs a call to a provider. Turns its failures into problems; their reason is only logged, and the cause of the problem.
+ * @throws OIDC_REFUSED_UNAUTHORIZED, OIDC_PROVIDER_UNAVAILABLE
+ */
+async function callProvider<T>(
+  p: Pick<Platform, "log">,
+  provider: Pick<NamedProvider, "name" | "openId">,
+  ask: (openId: OpenIdProvider) => Promise<T>,
+): Promise<T> {
+  try {
+    return await ask(provider.openId);
+  } catch (cause) {
+    if (!(cause instanceof OpenIdRefused || cause instanceof OpenIdUnavailable)) throw cause;
+    p.log.warn("a sign-in by an OpenID provider failed", { provider: provider.name, reason: cause.message });
+    throw cause instanceof OpenIdRefused
+      ? problem("OIDC_REFUSED_UNAUTHORIZED", `The provider ${provider.name} did not confirm this sign-in.`, {
+        cause,
+      })
+      : problem(
+        "OIDC_PROVIDER_UNAVAILABLE",
+        `The provider ${provider.name} did not answer or gave an invalid answer.`,
+        { cause },
+      );
+  }
+}

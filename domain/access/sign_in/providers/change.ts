@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
-import { readAllowList } from "../../../../infra/http_out/addresses.ts";
-import { urlMistake } from "../../../../infra/http_out/url_mistake.ts";
+import { readAllowList, urlMistake } from "../../../../infra/http_out/addresses.ts";
 import { transact, type Tx } from "../../../../infra/postgres/postgres.ts";
 import { readSamlCertificate, readSamlMetadata, SamlRefused } from "../../../../infra/saml.ts";
 import { recordAudit } from "../../../audit/audit.ts";
@@ -15,13 +14,13 @@ import { tellClients } from "../../access_changes.ts";
 import type { AccessPlatform } from "../../platform.ts";
 import { permissionsOfRoles, requireMayAssignRoles } from "../../roles/escalation.ts";
 import { lockLinkTargets, requireTargets } from "../../users/link_targets.ts";
-import { readGroupRoles } from "./identity.ts";
 import {
   ClaimNames,
   type Connection,
   CONNECTION_OF,
   PROVIDER_KINDS,
   type ProviderRow,
+  readGroupRoles,
   readProvider,
   requireComplete,
   sealClientSecret,

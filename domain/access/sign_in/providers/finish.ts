@@ -15,8 +15,7 @@ import {
 } from "../sessions.ts";
 import { type FirstStep, firstStep, type Origin, requireFinished, type SignedIn } from "../sign_in.ts";
 import { type ReturnedFlow, unknownProvider } from "./flow.ts";
-import type { AssertedIdentity } from "./identity.ts";
-import { findTenantProvider, type ProviderRow } from "./provider.ts";
+import { type AssertedIdentity, findTenantProvider, type ProviderRow } from "./provider.ts";
 import { resolveUser, type Trace } from "./resolve.ts";
 
 const HANDOVER_SECONDS = 60;

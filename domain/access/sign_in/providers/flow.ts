@@ -5,8 +5,8 @@ import { digest, newSecret } from "../../../shared/secrets.ts";
 import type { TenantCaller } from "../../../rights/caller.ts";
 import type { AccessPlatform } from "../../platform.ts";
 import type { WantedTenant } from "../sessions.ts";
-import type { AssertedIdentity } from "./identity.ts";
 import {
+  type AssertedIdentity,
   type Connection,
   findTenantProvider,
   type ProviderKind,

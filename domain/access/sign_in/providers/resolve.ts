@@ -14,8 +14,7 @@ import { insertLinkRoles, linkUserToTenant } from "../../users/links.ts";
 import { createMailedUser } from "../../users/user_create.ts";
 import { lockUser } from "../../users/user_details.ts";
 import { isVerifiedDomain } from "./domains.ts";
-import { type AssertedIdentity, readGroupRoles } from "./identity.ts";
-import type { ProviderRow } from "./provider.ts";
+import { type AssertedIdentity, type ProviderRow, readGroupRoles } from "./provider.ts";
 
 /** The request of a sign-in, for the audit log. */
 export interface Trace {

@@ -3,7 +3,7 @@ import { type Sql, transact } from "../../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../../audit/audit.ts";
 import { problem } from "../../../problems/problem.ts";
 import type { TenantCaller } from "../../../rights/caller.ts";
-import { SETUP_PREFIX } from "../../../rights/setup_link_rights.ts";
+import { SETUP_PREFIX } from "../../../rights/key_rights.ts";
 import { newId } from "../../../shared/ids.ts";
 import type { PagedResult, PageRequest } from "../../../shared/paging.ts";
 import { readPage } from "../../../shared/lists.ts";

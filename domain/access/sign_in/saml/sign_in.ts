@@ -22,8 +22,14 @@ import {
   takeFlow,
   unknownProvider,
 } from "../providers/flow.ts";
-import { type AssertedIdentity, identityOf } from "../providers/identity.ts";
-import { type ClaimNames, findTenantProvider, type ProviderRow, serviceUrls } from "../providers/provider.ts";
+import {
+  type AssertedIdentity,
+  type ClaimNames,
+  findTenantProvider,
+  identityOf,
+  type ProviderRow,
+  serviceUrls,
+} from "../providers/provider.ts";
 import type { Trace } from "../providers/resolve.ts";
 import type { Origin } from "../sign_in.ts";
 

@@ -2,8 +2,16 @@ import { isDeepStrictEqual } from "node:util";
 import { newId } from "../../../shared/ids.ts";
 import { missingReach } from "../user_details.ts";
 import type { Metadata } from "../metadata.ts";
-import type { BulkRow, Importer, RowResult } from "./bulk_row.ts";
-import { type Existing, type FoundTenant, type FoundUser, referenceKey, roleKey } from "./find_existing.ts";
+import {
+  type BulkRow,
+  type Existing,
+  type FoundTenant,
+  type FoundUser,
+  type Importer,
+  referenceKey,
+  roleKey,
+  type RowResult,
+} from "./find_existing.ts";
 
 export interface Profile {
   firstName: string;

@@ -1,14 +1,13 @@
 import type { Sql, Tx } from "../../../../infra/postgres/postgres.ts";
 import { invalidateCounts } from "../../../shared/count_cache.ts";
 import type { UserPlatform } from "../user_details.ts";
-import type { BulkRow, Importer, RowResult } from "./bulk_row.ts";
+import { type BulkRow, findExisting, type Importer, type RowResult } from "./find_existing.ts";
 import { decide } from "./decide.ts";
-import { findExisting } from "./find_existing.ts";
 import { writeUsers } from "./write_users.ts";
 import { mailKey } from "../../../../infra/mail/mail_address.ts";
 import { PLATFORM_REACH } from "../../../rights/catalog.ts";
 import { permissionCodes } from "../../../rights/held_permissions.ts";
-import { loadPermissionsIn } from "../../../rights/service_account_rights.ts";
+import { loadPermissionsIn } from "../../../rights/key_rights.ts";
 
 /**
  * Creates and changes the users of many rows in one transaction, with a fixed number of statements. Rows that break a

@@ -3,7 +3,7 @@ import { type AuditEntry, recordAudits } from "../../../audit/audit.ts";
 import { emitEvents, type NewEvent } from "../../../events/emit.ts";
 import { usersAccessChanged } from "../../access_changes.ts";
 import type { UserPlatform } from "../user_details.ts";
-import type { Importer } from "./bulk_row.ts";
+import type { Importer } from "./find_existing.ts";
 import type { PlannedUser } from "./decide.ts";
 
 /**

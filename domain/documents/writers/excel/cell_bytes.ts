@@ -1,8 +1,7 @@
 import { Buffer } from "node:buffer";
-import { isoInstant } from "../../cells.ts";
-import type { ColumnType } from "../../columns.ts";
+import { type ColumnType, isoInstant } from "../../columns.ts";
 import type { RowBatch } from "../../row_batch.ts";
-import { cellText, MAX_CELL_LENGTH } from "./cell_text.ts";
+import { cellText, MAX_CELL_LENGTH } from "./xml.ts";
 import { STYLE } from "./styles.ts";
 
 /** Spreadsheet programs round numbers with more digits, so those are written as text. */

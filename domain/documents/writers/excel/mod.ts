@@ -3,12 +3,10 @@ import { cutText } from "../../../shared/cut_text.ts";
 import { hasValues } from "../../charts/draw.ts";
 import { paletteOf } from "../../charts/palette.ts";
 import type { ChartData, DocumentTable, ReportDocument, ReportWriter } from "../../document.ts";
-import { textCell } from "./cell_text.ts";
-import { chartSheet } from "./charts.ts";
-import { logoDrawing } from "./drawings.ts";
+import { OFFICE, PACKAGE, relationsPart, SHEETML, textCell, XML_HEAD, xmlText } from "./xml.ts";
+import { chartSheet, logoDrawing } from "./charts.ts";
 import { TableSheets } from "./sheet.ts";
 import { STYLE, stylesPart } from "./styles.ts";
-import { OFFICE, PACKAGE, relationsPart, SHEETML, XML_HEAD, xmlText } from "./xml.ts";
 
 /**
  * Writes a workbook as a stream. Each table has a sheet with the logo and titles, a frozen head with filters, typed

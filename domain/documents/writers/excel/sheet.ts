@@ -1,14 +1,12 @@
 import { cutText } from "../../../shared/cut_text.ts";
-import { stableText } from "../../cells.ts";
-import type { Column, ColumnType } from "../../columns.ts";
+import { type Column, type ColumnType, stableText } from "../../columns.ts";
 import type { BetweenLine, DocumentTable, ReportDocument, TableSections, TotalLine } from "../../document.ts";
 import type { Total } from "../../exact_total.ts";
 import type { Row, RowBatch } from "../../row_batch.ts";
 import { CellBytes, isExactNumber } from "./cell_bytes.ts";
-import { columnLetters, textCell } from "./cell_text.ts";
-import { logoHeight } from "./drawings.ts";
+import { columnLetters, OFFICE, SHEETML, textCell, XML_HEAD, xmlText } from "./xml.ts";
+import { logoHeight } from "./charts.ts";
 import { STYLE } from "./styles.ts";
-import { OFFICE, SHEETML, XML_HEAD, xmlText } from "./xml.ts";
 
 /** Maximum rows of a sheet. Further rows of a table go to another sheet. */
 const MAX_ROWS = 1_048_576;

@@ -1,7 +1,6 @@
 import { readableTextOn } from "../../../looks/colours.ts";
 import type { Looks } from "../../../looks/looks.ts";
-import { isNumeric } from "../../cells.ts";
-import type { Column, ColumnType } from "../../columns.ts";
+import { type Column, type ColumnType, isNumeric } from "../../columns.ts";
 import type { PageLayout } from "../../document.ts";
 
 export const MARGIN = 28;

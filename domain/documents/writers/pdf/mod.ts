@@ -1,13 +1,14 @@
-import type { DocumentTable, ReportDocument, ReportWriter } from "../../document.ts";
+import { describeChart, drawChart } from "../../charts/draw.ts";
+import type { Drawing, Paint, Shape } from "../../charts/drawing.ts";
+import { paletteOf } from "../../charts/palette.ts";
+import type { ChartData, DocumentTable, ReportDocument, ReportWriter } from "../../document.ts";
+import type { Wording } from "../../wording.ts";
 import { Canvas } from "./canvas.ts";
-import { drawChartOn } from "./chart_pages.ts";
+import type { ImageSource } from "./image.ts";
 import { COLORS, layOutTable, MARGIN, pageSize } from "./layout.ts";
+import { breakLines, widthOf } from "./text_runs.ts";
 import { LINE, Pages } from "./pages.ts";
 import { TablePages } from "./table_pages.ts";
-import type { ImageSource } from "./image.ts";
-import type { Wording } from "../../wording.ts";
-import { breakLines } from "./line_breaks.ts";
-import { widthOf } from "./text_runs.ts";
 
 /**
  * Writes a PDF: logo, title and facts, then tables with their heads on every page and charts; page numbers and the
@@ -87,8 +88,8 @@ function drawBeginning(pages: Pages, { title, subtitle, facts, looks }: ReportDo
   pages.y = Math.max(pages.y, logo?.bottom ?? 0) + 10;
 }
 
-const MAX_WIDTH = 150;
-const MAX_HEIGHT = 42;
+const MAX_LOGO_WIDTH = 150;
+const MAX_LOGO_HEIGHT = 42;
 
 /** Draws a logo in the top right corner of the first page. */
 function drawLogo(
@@ -96,7 +97,7 @@ function drawLogo(
   logo: ImageSource,
   description: string,
 ): { width: number; bottom: number } {
-  const scale = Math.min(MAX_WIDTH / logo.width, MAX_HEIGHT / logo.height, 0.75); // 0.75: 96 pixels to an inch
+  const scale = Math.min(MAX_LOGO_WIDTH / logo.width, MAX_LOGO_HEIGHT / logo.height, 0.75); // 0.75: 96 pixels to an inch
   const [width, height] = [logo.width * scale, logo.height * scale];
   const x = frame.right - width;
   const bottom = frame.top + height;
@@ -146,4 +147,96 @@ class PageFooter {
   end({ canvas, number }: Pages): void {
     canvas.fillPlaceholder(String(number), STYLE);
   }
+}
+
+const FONT_SIZE = 8;
+const MAX_CHART_WIDTH = 720;
+const TITLE_HEIGHT = 12 * 1.32 + 6;
+const PAPER = "#ffffff";
+/** Distance of the control points of a quarter circle from its ends, relative to the radius. */
+const ROUND = 0.5523;
+
+/** Draws a chart with its title. It is never divided between pages. */
+function drawChartOn(pages: Pages, data: ChartData, primaryColour: string): void {
+  const { canvas, frame } = pages;
+  const drawing = drawChart(data, {
+    width: Math.min(MAX_CHART_WIDTH, pages.width),
+    maxHeight: frame.bottom - frame.top - TITLE_HEIGHT,
+    fontSize: FONT_SIZE,
+    widthOf: (text) => widthOf(text),
+  });
+  pages.need(TITLE_HEIGHT + drawing.height);
+  canvas.element(
+    "H2",
+    () => pages.text(data.title, { font: "bold", size: 12, color: COLORS.ink }, { maxLines: 1 }),
+  );
+  pages.y += 6;
+  const { left } = frame;
+  const top = pages.y;
+  canvas.element("Figure", () => drawShapes(canvas, drawing, [left, top], colorsOf(primaryColour)), {
+    alt: describeChart(data),
+    box: [left, canvas.height - top - drawing.height, left + drawing.width, canvas.height - top],
+  });
+  pages.y += drawing.height + 18;
+}
+
+/** The colours of the roles in a drawing. */
+function colorsOf(primaryColour: string): (paint: Paint) => string {
+  const palette = paletteOf(primaryColour, PAPER);
+  const named = { ink: COLORS.ink, soft: COLORS.soft, grid: COLORS.grid, paper: PAPER };
+  return (paint) => typeof paint === "number" ? palette[paint % palette.length] ?? COLORS.ink : named[paint];
+}
+
+function drawShapes(
+  canvas: Canvas,
+  { shapes }: Drawing,
+  [left, top]: [number, number],
+  color: (paint: Paint) => string,
+): void {
+  const moved = ([x, y]: readonly [number, number]) => [left + x, top + y] as const;
+  for (const shape of shapes) drawShape(canvas, shape, moved, color);
+}
+
+function drawShape(
+  canvas: Canvas,
+  shape: Shape,
+  moved: (at: readonly [number, number]) => readonly [number, number],
+  color: (paint: Paint) => string,
+): void {
+  if (shape.kind === "rect") {
+    canvas.box(...moved([shape.x, shape.y]), shape.width, shape.height, color(shape.fill));
+  } else if (shape.kind === "line") {
+    canvas.line(shape.points.map(moved), shape.width, color(shape.stroke));
+  } else if (shape.kind === "text") {
+    const { at, text, size, anchor, fill } = shape;
+    const [x, y] = moved(at);
+    const shift = anchor === "start" ? 0 : widthOf(text) * size * (anchor === "middle" ? 0.5 : 1);
+    canvas.text(text, x - shift, y, { font: "sans", size, color: color(fill) });
+  } else if (shape.kind === "dot") {
+    canvas.area(circle(moved(shape.at), shape.radius), color(shape.fill), null);
+  } else {
+    const path = shape.path.map((step) =>
+      step.to === "close"
+        ? step
+        : step.to === "curve"
+        ? { ...step, first: moved(step.first), second: moved(step.second), at: moved(step.at) }
+        : { ...step, at: moved(step.at) }
+    );
+    const outline = shape.width > 0 ? { color: color(shape.stroke), width: shape.width } : null;
+    canvas.area(path, color(shape.fill), outline);
+  }
+}
+
+function circle([x, y]: readonly [number, number], radius: number) {
+  const pull = radius * ROUND;
+  const curve = (first: [number, number], second: [number, number], at: [number, number]) =>
+    ({ to: "curve", first, second, at }) as const;
+  return [
+    { to: "move", at: [x + radius, y] } as const,
+    curve([x + radius, y + pull], [x + pull, y + radius], [x, y + radius]),
+    curve([x - pull, y + radius], [x - radius, y + pull], [x - radius, y]),
+    curve([x - radius, y - pull], [x - pull, y - radius], [x, y - radius]),
+    curve([x + pull, y - radius], [x + radius, y - pull], [x + radius, y]),
+    { to: "close" } as const,
+  ];
 }

@@ -1,5 +1,5 @@
 import type { Canvas, TextStyle } from "./canvas.ts";
-import { breakLines } from "./line_breaks.ts";
+import { breakLines } from "./text_runs.ts";
 
 /** Distances of baselines, relative to the font size. */
 export const LINE = 1.32;

@@ -1,4 +1,4 @@
-import { rolesAfterMove } from "../../../../domain/access/roles/move_preview.ts";
+import { rolesAfterMove } from "../../../../domain/access/roles/role_preview.ts";
 import { SelectField } from "../../components/forms.tsx";
 import { namedChoices } from "../../components/list.tsx";
 import { counted, defineTexts } from "../../shared/languages.ts";

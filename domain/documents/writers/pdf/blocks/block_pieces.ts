@@ -3,7 +3,7 @@ import type { Align, Block } from "../../../markup/blocks.ts";
 import { COLORS } from "../layout.ts";
 import type { LayoutStyle, Piece } from "./piece.ts";
 import { stacked, tablePieces } from "./table_pieces.ts";
-import { textPieces } from "./text_pieces.ts";
+import { textPieces } from "./lines.ts";
 
 const MILLIMETRE = 72 / 25.4;
 const LOGO = { height: 14 * MILLIMETRE, maxWidth: 70 * MILLIMETRE };

@@ -1,9 +1,18 @@
 import { readableTextOn } from "../../../../looks/colours.ts";
 import type { Align, TableBlock, TableCell } from "../../../markup/blocks.ts";
 import { COLORS } from "../layout.ts";
-import { breakSpans, drawLine, type LineStyle, longestWord, naturalWidth, type TextLine } from "./lines.ts";
+import {
+  BASELINE,
+  breakSpans,
+  drawLine,
+  isRightToLeft,
+  LINE_HEIGHT,
+  type LineStyle,
+  longestWord,
+  naturalWidth,
+  type TextLine,
+} from "./lines.ts";
 import type { DrawTarget, LayoutStyle, Piece } from "./piece.ts";
-import { BASELINE, isRightToLeft, LINE_HEIGHT } from "./text_pieces.ts";
 
 /** Padding of cells, relative to the font size. */
 const PADDING = { x: 0.6, y: 0.35 };
