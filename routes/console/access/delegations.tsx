@@ -9,7 +9,7 @@ import { done, formPage } from "../shared/actions.ts";
 import type { Answer, Row } from "../shared/operations.ts";
 import { type ConsolePage, field, type Outcome, type Visit } from "../shared/page.ts";
 import { userCrumbs, UserTabs } from "./users/model.tsx";
-import { delegationTexts } from "../shared/delegation_texts.ts";
+import { delegationTexts } from "./users/texts.ts";
 
 type Delegation = Row<"listDelegations">;
 const permissions = ["act-as:users"];

@@ -1,7 +1,7 @@
 import type { Child } from "hono/jsx";
 import { Refusal } from "../shared/api.ts";
 import type { Locale } from "../shared/languages.ts";
-import { factorTexts } from "./factor_texts.ts";
+import { factorTexts } from "./texts.ts";
 import { Icon } from "../components/icons.tsx";
 
 /**

@@ -6,8 +6,7 @@ import type { Refusal } from "../shared/api.ts";
 import type { Locale } from "../shared/languages.ts";
 import type { Answer } from "../shared/operations.ts";
 import { optionalField } from "../shared/page.ts";
-import { accountTexts } from "./texts.ts";
-import { factorTexts } from "./factor_texts.ts";
+import { accountTexts, factorTexts } from "./texts.ts";
 
 /** Forms by which the viewer proves who they are: password and code, or a passkey. */
 export function ProofForms({ locale, action, choice, refusal, label, children }: {

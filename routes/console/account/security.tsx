@@ -17,7 +17,7 @@ import { action, done, formPage, type Sent, showing } from "../shared/actions.ts
 import { clientRequestOf } from "../shared/client_request.ts";
 import type { Answer } from "../shared/operations.ts";
 import { type ConsolePage, field, type Outcome, type View, type Visit } from "../shared/page.ts";
-import { factorTexts } from "./factor_texts.ts";
+import { factorTexts } from "./texts.ts";
 import { encode } from "uqr";
 
 const PATH = "account/security";

@@ -9,8 +9,7 @@ import { PROVIDER_PAGE } from "../shared/client_request.ts";
 import type { Locale } from "../shared/languages.ts";
 import type { Theme } from "../shared/looks.ts";
 import type { Answer } from "../shared/operations.ts";
-import { factorTexts } from "./factor_texts.ts";
-import { accountTexts } from "./texts.ts";
+import { accountTexts, factorTexts } from "./texts.ts";
 import type { Api } from "../shared/api.ts";
 
 export interface SignInNotice {

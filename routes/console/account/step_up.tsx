@@ -1,7 +1,7 @@
 import { CsrfField } from "../components/forms.tsx";
 import type { Refusal } from "../shared/api.ts";
 import { type ConsolePage, field, type View, type Visit } from "../shared/page.ts";
-import { factorTexts } from "./factor_texts.ts";
+import { factorTexts } from "./texts.ts";
 import { ProofForms } from "./proof_forms.tsx";
 
 /** Path of the page. console.tsx handles its form, because it continues with any other page. */

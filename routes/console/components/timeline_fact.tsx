@@ -2,7 +2,7 @@ import type { Child } from "hono/jsx";
 import { CopyValue } from "./values.tsx";
 import { type Query, searchOf } from "../shared/api.ts";
 import type { Visit } from "../shared/page.ts";
-import { timelineTexts } from "../shared/timeline_texts.ts";
+import { timelineTexts } from "../shared/common_texts.ts";
 
 /** The fact with the link to the timeline of a thing and, if it is known, its trace. */
 export function timelineFact(v: Visit, key: Query, traceId?: string | null): [name: string, value: Child] {

@@ -1,4 +1,4 @@
-import { listTexts } from "../shared/list_texts.ts";
+import { listTexts } from "../shared/common_texts.ts";
 import { field, type Visit } from "../shared/page.ts";
 import { TextField } from "./forms.tsx";
 

@@ -20,6 +20,7 @@ import { Statistic } from "../components/statistics.tsx";
 import { recordNavItem, recordPages } from "../records/record_pages.tsx";
 import { done } from "../shared/actions.ts";
 import { type Asset, readAsset } from "../shared/assets.ts";
+import { defineTexts } from "../shared/languages.ts";
 import type { CalledEndpoint } from "../shared/operations.ts";
 import {
   type ConsolePage,
@@ -30,7 +31,12 @@ import {
   type View,
   type Visit,
 } from "../shared/page.ts";
-import { extensionTexts } from "./texts.ts";
+
+/** Texts of the parts of extensions. */
+export const extensionTexts = defineTexts({
+  late: ["The numbers did not come in time.", "Os números não chegaram a tempo."],
+  failed: ["The numbers could not be read.", "Não foi possível ler os números."],
+});
 
 /** The parts of the console that an extension declares. */
 export interface ConsoleParts {

@@ -18,9 +18,8 @@ import { mayInFiles, type View, type Visit } from "../shared/page.ts";
 import { type File, FILE_STATES, fileBadge, fileStates, isMoving } from "./model.tsx";
 import { fileActions } from "./row_actions.tsx";
 import { ScannerPlaceholder } from "./scanner.tsx";
-import { retentionTexts } from "./status_texts.ts";
+import { fileTexts, retentionTexts } from "./texts.ts";
 import { shortType } from "./types.ts";
-import { fileTexts } from "./texts.ts";
 
 /** The tenant's files, newest first, filtered by the query. */
 export async function filesPage(v: Visit): Promise<View> {

@@ -12,12 +12,11 @@ import { CodeBlock, duration, factList, JsonText, number, Time } from "../compon
 import { tenantNames } from "../shared/access_queries.ts";
 import { done, formPage } from "../shared/actions.ts";
 import { refusedInput, searchOf } from "../shared/api.ts";
-import { listTexts } from "../shared/list_texts.ts";
+import { listTexts } from "../shared/common_texts.ts";
 import type { Row } from "../shared/operations.ts";
 import { field, optionalField, type View, type Visit } from "../shared/page.ts";
 import { inTenantOf, reachOf } from "../shared/scope.ts";
-import { integrationTexts } from "./texts.ts";
-import { webhookTexts } from "./webhook_texts.ts";
+import { integrationTexts, webhookTexts } from "./texts.ts";
 
 type Delivery = Row<"listWebhookDeliveries">;
 

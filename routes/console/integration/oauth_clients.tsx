@@ -13,7 +13,7 @@ import {
   type Visit,
 } from "../shared/page.ts";
 import { keyFilters, keyOrder } from "./key_cells.tsx";
-import { oauthClientTexts } from "./oauth_texts.ts";
+import { oauthClientTexts } from "./texts.ts";
 import { shownOnce } from "./shown_once.tsx";
 import { actionsOf, done, formPage, type Sent } from "../shared/actions.ts";
 import { Fields, Form } from "../components/fields.tsx";

@@ -12,9 +12,8 @@ import { type ConsolePage, optionalField, type Outcome, type View, type Visit } 
 import { Person, userNames } from "../components/user_names.tsx";
 import { shownOnce } from "./shown_once.tsx";
 import { deliveryColumns, statusFilter } from "./deliveries.tsx";
-import { webhookTexts } from "./webhook_texts.ts";
+import { integrationTexts, webhookTexts } from "./texts.ts";
 import { errorColumn, EventTypes, rateColumn, statusColumn } from "./webhooks.tsx";
-import { integrationTexts } from "./texts.ts";
 
 type Delivery = Row<"listWebhookDeliveries">;
 

@@ -5,8 +5,7 @@ import { Badge, number, Time } from "../components/values.tsx";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { Row } from "../shared/operations.ts";
 import type { View, Visit } from "../shared/page.ts";
-import { integrationTexts } from "./texts.ts";
-import { webhookTexts } from "./webhook_texts.ts";
+import { integrationTexts, webhookTexts } from "./texts.ts";
 
 type Endpoint = Row<"listWebhookEndpoints">;
 

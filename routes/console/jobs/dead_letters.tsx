@@ -20,14 +20,13 @@ import { action, done } from "../shared/actions.ts";
 import { searchOf } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { Row } from "../shared/operations.ts";
-import { type ConsolePage, type View, type Visit } from "../shared/page.ts";
+import type { ConsolePage, View, Visit } from "../shared/page.ts";
 import { placeOf } from "../shared/scope.ts";
 import { timelineFact } from "../components/timeline_fact.tsx";
 import { SearchedNote } from "./list.tsx";
 import { PauseBanner } from "./pauses.tsx";
 import { purgePage, retryManyPage } from "./dead_letter_bulk.tsx";
-import { deadLetterTexts } from "./dead_letter_texts.ts";
-import { jobTexts } from "./texts.ts";
+import { deadLetterTexts, jobTexts } from "./texts.ts";
 import { defineTexts, withCount } from "../shared/languages.ts";
 import { rowActions } from "../shared/row_actions.ts";
 

@@ -10,9 +10,8 @@ import { done, formPage, type Sent } from "../shared/actions.ts";
 import type { Answer } from "../shared/operations.ts";
 import { type ConsolePage, field, type View, type Visit } from "../shared/page.ts";
 import { HealthTabs } from "./health_tabs.tsx";
-import { deployTexts } from "./deploy_texts.ts";
+import { deployTexts, workerTexts } from "./worker_texts.ts";
 import { typePath } from "./types.tsx";
-import { workerTexts } from "./worker_texts.ts";
 
 const HOURS = [1, 4, 24, 168];
 /** A p95 that grew by less is within the width of the buckets in which times are counted. */

@@ -3,8 +3,7 @@ import { labelIn } from "../../../domain/records/labels.ts";
 import { tabBar } from "../components/tabs.tsx";
 import { defineTexts } from "../shared/languages.ts";
 import { may, type Visit } from "../shared/page.ts";
-import { deployTexts } from "./deploy_texts.ts";
-import { workerTexts } from "./worker_texts.ts";
+import { deployTexts, workerTexts } from "./worker_texts.ts";
 
 export const healthTexts = defineTexts({
   tabs: ["State of the service", "Estado do serviço"],

@@ -14,8 +14,7 @@ import type { Answer, Row } from "../shared/operations.ts";
 import type { View, Visit } from "../shared/page.ts";
 import { jobStates } from "./job_status.tsx";
 import { PauseBanner } from "./pauses.tsx";
-import { jobTexts } from "./texts.ts";
-import { typeTexts } from "./type_texts.ts";
+import { jobTexts, typeTexts } from "./texts.ts";
 import { PauseButton, typePath } from "./types.tsx";
 
 type Stats = Answer<"readJobTypeStats">;

@@ -4,7 +4,7 @@ import { Badge, duration, number } from "../components/values.tsx";
 import type { Row } from "../shared/operations.ts";
 import type { View, Visit } from "../shared/page.ts";
 import { PauseBanner, pauseButton, ResumeButton } from "./pauses.tsx";
-import { typeTexts } from "./type_texts.ts";
+import { typeTexts } from "./texts.ts";
 
 /** The job types that the viewer can enqueue, with their limits and pauses. */
 export async function typesPage(v: Visit): Promise<View> {

@@ -3,8 +3,7 @@ import { CsrfField } from "../components/forms.tsx";
 import { Icon } from "../components/icons.tsx";
 import { navCount } from "../components/nav_count.tsx";
 import { searchOf } from "../shared/api.ts";
-import { commonTexts } from "../shared/common_texts.ts";
-import { listTexts } from "../shared/list_texts.ts";
+import { commonTexts, listTexts } from "../shared/common_texts.ts";
 import type { NavItem, View, Visit } from "../shared/page.ts";
 import { entryAt, mayKeep } from "../shared/scope.ts";
 

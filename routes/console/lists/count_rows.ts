@@ -5,7 +5,7 @@ import { readBrowserSession } from "../../../domain/access/sign_in/browser_sessi
 import type { ServicePlatform } from "../../../domain/platform.ts";
 import { number } from "../components/values.tsx";
 import { Refusal } from "../shared/api.ts";
-import { listTexts } from "../shared/list_texts.ts";
+import { listTexts } from "../shared/common_texts.ts";
 import { type ConsolePage, field, type ListRows, type Outcome, type Visit } from "../shared/page.ts";
 import { offeredActions } from "../shared/row_actions.ts";
 import { visitAt } from "../shared/scope.ts";

@@ -14,7 +14,7 @@ import {
 import { cutText } from "../../../domain/shared/cut_text.ts";
 import { entryAt } from "../shared/scope.ts";
 import { done } from "../shared/actions.ts";
-import { listTexts } from "../shared/list_texts.ts";
+import { listTexts } from "../shared/common_texts.ts";
 import { addressOf, listOf } from "./addresses.ts";
 
 /** Pages that all lists share: saved filters, and actions on many rows. */

@@ -26,8 +26,7 @@ import {
   recipientBadge,
   skipReasonLabels,
 } from "./status.tsx";
-import { suppressionBecause } from "./suppression_texts.ts";
-import { notificationTexts } from "./texts.ts";
+import { notificationTexts, suppressionBecause } from "./texts.ts";
 import { actionsOf } from "../shared/actions.ts";
 import { placeOf } from "../shared/scope.ts";
 

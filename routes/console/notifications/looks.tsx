@@ -7,7 +7,7 @@ import { LivePreview, logoData, previewPages, type RenderedMessage } from "./liv
 import { done, formPage } from "../shared/actions.ts";
 import type { Answer } from "../shared/operations.ts";
 import { type ConsolePage, field, may, type Visit } from "../shared/page.ts";
-import { looksTexts } from "./looks_texts.ts";
+import { looksTexts } from "./texts.ts";
 
 const managedBy = "manage:settings";
 type Looks = Answer<"readTenantLooks">;

@@ -5,8 +5,7 @@ import { everywhere, inTenantOf } from "../shared/scope.ts";
 import { Badge } from "../components/values.tsx";
 import type { View, Visit } from "../shared/page.ts";
 import { kindChoices } from "./edited.ts";
-import { templateTexts } from "./template_texts.ts";
-import { versionTexts } from "./version_texts.ts";
+import { templateTexts, versionTexts } from "./template_texts.ts";
 
 /** The tenant's templates and the built-in ones, by slug and locale. */
 export async function templatesPage(v: Visit): Promise<View> {

@@ -18,7 +18,7 @@ import {
   type Visit,
 } from "../shared/page.ts";
 import { framedDocument } from "./document_preview.tsx";
-import { documentTemplateTexts } from "./document_texts.ts";
+import { documentTemplateTexts } from "./texts.ts";
 import { actionsColumn, linkColumn, listView, search, timeColumn } from "../components/list.tsx";
 
 type Template = Answer<"readDocumentTemplate">;

@@ -3,7 +3,7 @@ import { done, formPage, type Sent } from "../shared/actions.ts";
 import { refusedInput } from "../shared/api.ts";
 import { jsonIn } from "../shared/json.ts";
 import { field, optionalField, type Visit } from "../shared/page.ts";
-import { documentTemplateTexts } from "./document_texts.ts";
+import { documentTemplateTexts } from "./texts.ts";
 import { readTargets } from "./model.tsx";
 import { readDelivery } from "./request.ts";
 import { atInputs, deliveryFields } from "./request_fields.tsx";

@@ -1,13 +1,13 @@
 import { buttonLink } from "../components/forms.tsx";
 import { Card } from "../components/notice.tsx";
 import { tabBar } from "../components/tabs.tsx";
-import { versionTexts } from "../notifications/version_texts.ts";
+import { versionTexts } from "../notifications/template_texts.ts";
 import { versionsView } from "../notifications/versions.tsx";
 import { action, done } from "../shared/actions.ts";
 import { searchOf } from "../shared/api.ts";
 import { type ConsolePage, may, type Outcome, type View, type Visit } from "../shared/page.ts";
 import { framedDocument } from "./document_preview.tsx";
-import { documentTemplateTexts } from "./document_texts.ts";
+import { documentTemplateTexts } from "./texts.ts";
 
 const CHANGING = "manage:document-templates";
 const READING = { permissions: [CHANGING, "generate:documents"] };

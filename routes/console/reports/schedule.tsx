@@ -25,9 +25,8 @@ import {
   templateChoices,
 } from "./model.tsx";
 import { ParametersCard, runColumns } from "./runs.tsx";
-import { scheduleTexts } from "./schedule_texts.ts";
+import { reportTexts, scheduleTexts } from "./texts.ts";
 import { scheduleTabs } from "./targets.tsx";
-import { reportTexts } from "./texts.ts";
 import { actionsOf, done, formPage } from "../shared/actions.ts";
 import { choice, linkColumn, listView, timeColumn } from "../components/list.tsx";
 import { Fields, formView } from "../components/fields.tsx";

@@ -1,4 +1,4 @@
-import { errorTexts } from "../shared/error_texts.ts";
+import { errorTexts } from "../shared/common_texts.ts";
 import { may, type Visit } from "../shared/page.ts";
 import { managesAllTenants, managesAllUsers } from "../shared/access_queries.ts";
 import { idIn } from "../shared/search_query.ts";

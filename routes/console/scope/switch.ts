@@ -2,7 +2,7 @@ import { chooseBrowserTenant } from "../../../domain/access/sign_in/browser_sess
 import type { ServicePlatform } from "../../../domain/platform.ts";
 import { isUuid } from "../../../domain/shared/ids.ts";
 import { problem } from "../../../domain/problems/problem.ts";
-import { errorTexts } from "../shared/error_texts.ts";
+import { errorTexts } from "../shared/common_texts.ts";
 import type { Flash } from "../shared/looks.ts";
 import { type ConsolePage, field, optionalField, type Outcome, type Visit } from "../shared/page.ts";
 import { scopeName } from "./choices.ts";

@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer";
 import type { Endpoint } from "../../shared/endpoint.ts";
 import { type Api, orNull, Refusal } from "./api.ts";
 import { INVERSES } from "./inverses.ts";
-import { listTexts } from "./list_texts.ts";
+import { listTexts } from "./common_texts.ts";
 import type { Flash, Result, Undo, UndoPage } from "./looks.ts";
 import { addressOf, endpointOf, type LooseInput, type OperationId } from "./operations.ts";
 import { type ConsolePage, field, type Visit } from "./page.ts";

@@ -23,7 +23,7 @@ import { SetUpLayout } from "../layout/set_up_layout.tsx";
 import type { ConsolePage, Outcome, View, Visit } from "../shared/page.ts";
 import { isSameOrigin } from "../shared/request_security.ts";
 import { actsHere, keptInScope } from "../shared/scope.ts";
-import { scopeTexts } from "../shared/scope_texts.ts";
+import { scopeTexts } from "../shared/common_texts.ts";
 import type { Undo } from "../shared/looks.ts";
 import { shownResult, undoable } from "../shared/undo.ts";
 import { unreadCount } from "../shared/viewer.ts";

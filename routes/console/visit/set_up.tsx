@@ -4,7 +4,7 @@ import { traceIdOf } from "../../../infra/telemetry/trace_ids.ts";
 import { readHostedLooks } from "../../looks/hosted_page.ts";
 import { requireConnection } from "../../shared/require_connection.ts";
 import { signInPages } from "../access/sign_in/provider_pages.tsx";
-import { providerTexts } from "../access/sign_in/provider_texts.ts";
+import { providerTexts } from "../access/sign_in/texts.ts";
 import { Notice } from "../components/notice.tsx";
 import { addressOf, type Answers } from "../layout/answers.tsx";
 import { BarePage } from "../layout/document.tsx";

@@ -17,7 +17,7 @@ import { inTenantOf } from "../../shared/scope.ts";
 import type { Locale } from "../../shared/languages.ts";
 import type { Answer } from "../../shared/operations.ts";
 import { type ConsolePage, may, type View, type Visit } from "../../shared/page.ts";
-import { timelineTexts } from "../../shared/timeline_texts.ts";
+import { timelineTexts } from "../../shared/common_texts.ts";
 
 type Entry = Answer<"readTimeline">["items"][number];
 type Names = Answer<"readTimeline">["names"];

@@ -10,7 +10,7 @@ import { type ConsolePage, field, may, type View, type Visit } from "../../share
 import { managesAllUsers } from "../../shared/access_queries.ts";
 import { nameOf, readUser, userCrumbs } from "../users/model.tsx";
 import { tenantCrumbs } from "../tenants/model.tsx";
-import { dataTexts } from "../../shared/data_request_texts.ts";
+import { dataTexts } from "../users/texts.ts";
 import { defineStates } from "../../components/states.tsx";
 
 type DataRequest = Row<"listAllUserDataRequests">;

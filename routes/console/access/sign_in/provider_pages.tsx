@@ -9,7 +9,7 @@ import { roleChoices } from "../../shared/access_queries.ts";
 import { commonTexts } from "../../shared/common_texts.ts";
 import type { Answer } from "../../shared/operations.ts";
 import { type ConsolePage, field, optionalField, type View, type Visit } from "../../shared/page.ts";
-import { providerTexts } from "./provider_texts.ts";
+import { providerTexts } from "./texts.ts";
 import { providerBadge, signInPage } from "./sign_in_page.tsx";
 
 type Provider = Answer<"readSignInProvider">;

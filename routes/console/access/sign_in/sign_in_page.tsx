@@ -9,12 +9,11 @@ import { actionsOf, done, formPage, type Sent } from "../../shared/actions.ts";
 import type { Row } from "../../shared/operations.ts";
 import { type ConsolePage, field, may, type View, type Visit } from "../../shared/page.ts";
 import { TenantTabs } from "./tenant_tabs.tsx";
-import { providerTexts } from "./provider_texts.ts";
+import { providerTexts, signInTexts } from "./texts.ts";
 import { Person, userNames } from "../../components/user_names.tsx";
 import { shownOnce } from "../../integration/shown_once.tsx";
 import { findPeople } from "../../shared/access_queries.ts";
 import { roleNotFound } from "../../../../domain/access/roles/roles.ts";
-import { signInTexts } from "./texts.ts";
 
 type Provider = Row<"listSignInProviders">;
 type Domain = Row<"listSignInDomains">;

@@ -1,7 +1,6 @@
 import { tabBar } from "../../components/tabs.tsx";
 import { may, type Visit } from "../../shared/page.ts";
-import { providerTexts } from "./provider_texts.ts";
-import { signInTexts } from "./texts.ts";
+import { providerTexts, signInTexts } from "./texts.ts";
 
 /** The tenants, and how people get into the viewer's own one, as tabs. */
 export function TenantTabs({ v, current }: { v: Visit; current: string }) {

@@ -12,7 +12,7 @@ import { tenantTexts } from "./texts.ts";
 import { Card, Empty } from "../../components/notice.tsx";
 import { Badge, CopyValue, factList, Time } from "../../components/values.tsx";
 import { switcherTexts } from "../../scope/texts.ts";
-import { dataTexts } from "../../shared/data_request_texts.ts";
+import { dataTexts } from "../users/texts.ts";
 import { timelineFact } from "../../components/timeline_fact.tsx";
 
 /** Tenants the viewer can access, as a list or as a tree of groups. */

@@ -11,9 +11,7 @@ import { hasUserData, managesAllUsers } from "../../shared/access_queries.ts";
 import { inTenantOf } from "../../shared/scope.ts";
 import { timelineFact } from "../../components/timeline_fact.tsx";
 import { type AnyUser, nameOf, readUser, statusColumn, userCrumbs, type UserLink } from "./model.tsx";
-import { delegationTexts } from "../../shared/delegation_texts.ts";
-import { dataTexts } from "../../shared/data_request_texts.ts";
-import { userTexts } from "./texts.ts";
+import { dataTexts, delegationTexts, userTexts } from "./texts.ts";
 import { type File, fileBadge } from "../../files/model.tsx";
 import { channelLabel, messageStates, type Summary } from "../../notifications/status.tsx";
 
