@@ -18,7 +18,7 @@ import { switchPage } from "../scope/switch.ts";
 import { joinTenantPage } from "./join_tenant.tsx";
 import { accountTexts, factorTexts } from "./texts.ts";
 import { securityPages } from "./security.tsx";
-import { stepUpPage } from "./step_up.tsx";
+import { stepUpPage } from "./proof_forms.tsx";
 import { OwnData, ownDataPages } from "./own_data.tsx";
 import { delegationPages } from "../access/delegations.tsx";
 import { defineTexts } from "../shared/languages.ts";

@@ -5,7 +5,7 @@ import { RoleChecks } from "../access/users/form.tsx";
 import { Fields, Form } from "../components/fields.tsx";
 import { actionButton, buttonLink } from "../components/forms.tsx";
 import { Card, Notice } from "../components/notice.tsx";
-import { ownTenant } from "../scope/own_tenants.ts";
+import { ownTenant } from "../scope/choices.ts";
 import { addressAfterSwitch, toSameAddress } from "../scope/switch.ts";
 import { switcherTexts } from "../scope/texts.ts";
 import { formPage } from "../shared/actions.ts";

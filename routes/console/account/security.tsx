@@ -10,7 +10,7 @@ import {
 } from "../components/forms.tsx";
 import { actionsColumn, timeColumn } from "../components/list.tsx";
 import { Card, Notice } from "../components/notice.tsx";
-import { PasskeyForm, passkeyOf } from "./passkey_form.tsx";
+import { PasskeyForm, passkeyOf } from "./proof_forms.tsx";
 import { type Column, dataTable } from "../components/table.tsx";
 import { Badge, CopyValue } from "../components/values.tsx";
 import { action, done, formPage, type Sent, showing } from "../shared/actions.ts";

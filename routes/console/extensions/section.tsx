@@ -13,7 +13,7 @@ import type {
 } from "../../extensions/console_parts.ts";
 import { Html, unsafeHtml } from "../../extensions/html.ts";
 import { Bars } from "../components/charts.tsx";
-import { formatted } from "../components/formats.ts";
+import { formatted } from "../records/member_forms.tsx";
 import { CsrfField } from "../components/forms.tsx";
 import { Card } from "../components/notice.tsx";
 import { Statistic } from "../components/statistics.tsx";
@@ -33,7 +33,7 @@ import {
 } from "../shared/page.ts";
 
 /** Texts of the parts of extensions. */
-export const extensionTexts = defineTexts({
+const extensionTexts = defineTexts({
   late: ["The numbers did not come in time.", "Os números não chegaram a tempo."],
   failed: ["The numbers could not be read.", "Não foi possível ler os números."],
 });

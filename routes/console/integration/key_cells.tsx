@@ -1,14 +1,15 @@
+import { MAX_LIFE_DAYS, MAX_OVERLAP_SECONDS } from "../../../domain/access/keys/key_record.ts";
+import { Fields, Form } from "../components/fields.tsx";
 import { choice, search, text, timeColumn } from "../components/list.tsx";
+import { Card } from "../components/notice.tsx";
 import type { Column } from "../components/table.tsx";
 import { Badge, Time } from "../components/values.tsx";
-import { MAX_LIFE_DAYS } from "../../../domain/access/keys/key_record.ts";
+import { formPage } from "../shared/actions.ts";
+import { translateBuiltin } from "../shared/builtin_translations.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { Row } from "../shared/operations.ts";
-import { field, may, mayInFiles, type Visit } from "../shared/page.ts";
+import { field, may, mayInFiles, type Outcome, type Visit } from "../shared/page.ts";
 import { integrationTexts } from "./texts.ts";
-import type { Fields } from "../components/fields.tsx";
-import { Card } from "../components/notice.tsx";
-import { translateBuiltin } from "../shared/builtin_translations.ts";
 
 /** The row of an API key or of a service account. */
 type Key = Row<"listApiKeys"> | Row<"listServiceAccounts">;
@@ -161,3 +162,39 @@ const PermissionList = ({ v, codes }: { v: Visit; codes: string[] }) => (
     </ul>
   </details>
 );
+
+const HOUR_SECONDS = 3_600;
+
+/** The page that gives an API key or service account a new secret, and asks how long the former one stays good. */
+export const rotatePage = (path: "api-keys" | "service-accounts", o: {
+  operation: "rotateApiKey" | "rotateServiceAccount";
+  list: "keys" | "accounts";
+  read(v: Visit): Promise<{ name: string }>;
+  rotate(v: Visit, body: { overlapSeconds: number }): Promise<Outcome>;
+}) =>
+  formPage({
+    path: `${path}/{id}/rotate`,
+    async show(v, sent) {
+      const t = integrationTexts[v.locale];
+      const { name } = await o.read(v);
+      const f = new Fields(v, sent, o.operation, { overlapSeconds: 0 });
+      const overlaps = [
+        { value: "0", label: t.endsAtOnce },
+        { value: String(HOUR_SECONDS), label: t.hours(1) },
+        { value: String(24 * HOUR_SECONDS), label: t.hours(24) },
+        { value: String(MAX_OVERLAP_SECONDS), label: t.days(7) },
+      ];
+      return {
+        title: t.newSecretOf(name),
+        crumbs: [{ href: path, label: t[o.list] }],
+        body: (
+          <Form fields={f} submit={t.createSecret} back={path} stacked>
+            <Card>
+              {f.select("overlapSeconds", t.overlap, overlaps, { hint: t.overlapHint })}
+            </Card>
+          </Form>
+        ),
+      };
+    },
+    send: (v, form) => o.rotate(v, { overlapSeconds: Number(field(form, "overlapSeconds")) }),
+  });

@@ -13,9 +13,9 @@ import {
   keyFilters,
   keyOrder,
   PermissionCard,
+  rotatePage,
   validityField,
 } from "./key_cells.tsx";
-import { rotatePage } from "./rotate_key.tsx";
 import { shownOnce } from "./shown_once.tsx";
 import { integrationTexts } from "./texts.ts";
 

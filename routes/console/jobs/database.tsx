@@ -7,7 +7,7 @@ import { commonTexts } from "../shared/common_texts.ts";
 import { defineTexts } from "../shared/languages.ts";
 import type { Answer } from "../shared/operations.ts";
 import type { ConsolePage, Visit } from "../shared/page.ts";
-import { HealthTabs, healthTexts } from "./health_tabs.tsx";
+import { HealthTabs, healthTexts } from "./workers.tsx";
 import { workerTexts } from "./worker_texts.ts";
 
 const texts = defineTexts({

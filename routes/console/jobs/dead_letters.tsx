@@ -20,7 +20,7 @@ import { action, done } from "../shared/actions.ts";
 import { searchOf } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { Row } from "../shared/operations.ts";
-import type { ConsolePage, View, Visit } from "../shared/page.ts";
+import { type ConsolePage, rowActions, type View, type Visit } from "../shared/page.ts";
 import { placeOf } from "../shared/scope.ts";
 import { timelineFact } from "../components/timeline_fact.tsx";
 import { SearchedNote } from "./list.tsx";
@@ -28,7 +28,6 @@ import { PauseBanner } from "./pauses.tsx";
 import { purgePage, retryManyPage } from "./dead_letter_bulk.tsx";
 import { deadLetterTexts, jobTexts } from "./texts.ts";
 import { defineTexts, withCount } from "../shared/languages.ts";
-import { rowActions } from "../shared/row_actions.ts";
 
 const texts = defineTexts({
   retry: ["Retry", "Repetir"],

@@ -6,12 +6,10 @@ import { deadLetterTexts, jobTexts, recurringJobTexts as recurring, typeTexts } 
 import { jobPages } from "./detail.tsx";
 import { deployPages } from "./deploys.tsx";
 import { enqueuePage, runAgainPage } from "./enqueue.tsx";
-import { jobsPage } from "./list.tsx";
-import { jobActions } from "./row_actions.ts";
+import { jobActions, jobsPage } from "./list.tsx";
 import { recurringPages } from "./recurring.tsx";
 import { pausePages } from "./pauses.tsx";
-import { typePage } from "./type.tsx";
-import { typesPage } from "./types.tsx";
+import { typePage, typesPage } from "./type.tsx";
 import { upcomingPage } from "./upcoming.tsx";
 import { workerTexts } from "./worker_texts.ts";
 import { workersPage } from "./workers.tsx";

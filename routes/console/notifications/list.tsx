@@ -8,7 +8,7 @@ import { tenantNames } from "../shared/access_queries.ts";
 import { searchOf } from "../shared/api.ts";
 import { everywhere, inTenantOf, isOwnRow } from "../shared/scope.ts";
 import type { Answer } from "../shared/operations.ts";
-import type { View, Visit } from "../shared/page.ts";
+import { rowActions, type View, type Visit } from "../shared/page.ts";
 import {
   channelChoices,
   channelLabel,
@@ -21,7 +21,6 @@ import {
 } from "./status.tsx";
 import { notificationTexts } from "./texts.ts";
 import { counted, defineTexts } from "../shared/languages.ts";
-import { rowActions } from "../shared/row_actions.ts";
 
 type Stats = Answer<"readNotificationStats">;
 

@@ -5,8 +5,7 @@ import { jsonIn } from "../shared/json.ts";
 import { field, optionalField, type Visit } from "../shared/page.ts";
 import { documentTemplateTexts } from "./texts.ts";
 import { readTargets } from "./model.tsx";
-import { readDelivery } from "./request.ts";
-import { atInputs, deliveryFields } from "./request_fields.tsx";
+import { atInputs, deliveryFields, readDelivery } from "./request.tsx";
 
 interface Item {
   data: Record<string, unknown>;

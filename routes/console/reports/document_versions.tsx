@@ -6,7 +6,7 @@ import { versionsView } from "../notifications/versions.tsx";
 import { action, done } from "../shared/actions.ts";
 import { searchOf } from "../shared/api.ts";
 import { type ConsolePage, may, type Outcome, type View, type Visit } from "../shared/page.ts";
-import { framedDocument } from "./document_preview.tsx";
+import { framedDocument } from "./document_editor.tsx";
 import { documentTemplateTexts } from "./texts.ts";
 
 const CHANGING = "manage:document-templates";

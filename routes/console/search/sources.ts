@@ -9,7 +9,7 @@ import type { OperationId, Row } from "../shared/operations.ts";
 import { may, type Visit } from "../shared/page.ts";
 import { managesAllTenants, managesAllUsers, tenantNames } from "../shared/access_queries.ts";
 import { everywhere, inTenantOf, isOwnRow } from "../shared/scope.ts";
-import { ownTenants } from "../scope/own_tenants.ts";
+import { ownTenants } from "../scope/choices.ts";
 import type { Found } from "./kinds.ts";
 import { isAddress } from "../shared/search_query.ts";
 import { searchTexts } from "./texts.ts";

@@ -1,10 +1,10 @@
-import type { ActingSession } from "../../../domain/access/sign_in/browser_session.ts";
 import type { Child } from "hono/jsx";
+import type { ActingSession } from "../../../domain/access/sign_in/browser_session.ts";
 import type { Actor } from "../../../domain/audit/audit.ts";
 import type { SavedFilter } from "../../../domain/console/saved_filters.ts";
 import type { AreaName } from "../../../infra/areas.ts";
-import type { HostedLooks } from "../../looks/hosted_page.ts";
 import type { Log } from "../../../infra/log.ts";
+import type { HostedLooks } from "../../looks/hosted_page.ts";
 import type { Api, Page } from "./api.ts";
 import type { Asset } from "./assets.ts";
 import { inEveryLanguage, type Locale } from "./languages.ts";
@@ -250,3 +250,13 @@ export const fieldsIn = <Name extends string>(form: FormData, ...names: Name[]):
 /** A text field of a form, trimmed; undefined if it is empty, so that the API uses its default. */
 export const optionalField = (form: FormData, name: string): string | undefined =>
   field(form, name) || undefined;
+
+/** Declares the actions of a list with rows of type `T`, whose `id` is what `run` gets. */
+export const rowActions = <T>(actions: Record<string, RowAction<T>>): RowActions =>
+  actions as unknown as RowActions;
+
+/** The actions that the viewer may use. */
+export const offeredActions = (v: Visit, actions: RowActions): [string, RowAction][] =>
+  Object.entries(actions).filter(([, { permissions, isOffered }]) =>
+    isOffered ? isOffered(v) : !permissions || permissions.some((permission) => may(v.viewer, permission))
+  );

@@ -8,7 +8,7 @@ import { providerTexts } from "../access/sign_in/texts.ts";
 import { Notice } from "../components/notice.tsx";
 import { addressOf, type Answers } from "../layout/answers.tsx";
 import { BarePage } from "../layout/document.tsx";
-import { SetUpHandover } from "../layout/set_up_layout.tsx";
+import { SetUpHandover } from "../layout/layout.tsx";
 import { Api, Refusal, refusalOf } from "../shared/api.ts";
 import { type BrowserState, cookieWriter, formCsrf, readCookies } from "../shared/cookies.ts";
 import { readForm, SIGN_IN_FORM_BYTES } from "../shared/form.ts";

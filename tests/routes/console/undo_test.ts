@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { globSync } from "node:fs";
 import { ENDPOINTS } from "../../../routes/endpoints.ts";
-import { INVERSES } from "../../../routes/console/shared/inverses.ts";
+import { INVERSES } from "../../../routes/console/shared/undo.ts";
 import { pluck } from "../../support/answers.ts";
 import { accepted } from "../../support/outcomes.ts";
 import { setupShared } from "../../support/setup.ts";

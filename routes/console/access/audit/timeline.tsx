@@ -9,7 +9,7 @@ import { LivePart } from "../../components/table.tsx";
 import { tabBar } from "../../components/tabs.tsx";
 import { Badge, clockTime, exactTime, Time } from "../../components/values.tsx";
 import { fileStates } from "../../files/model.tsx";
-import { jobStates } from "../../jobs/job_status.tsx";
+import { jobStates } from "../../jobs/list.tsx";
 import { messageStates } from "../../notifications/status.tsx";
 import { runState, runStates } from "../../reports/model.tsx";
 import { searchOf } from "../../shared/api.ts";

@@ -9,7 +9,7 @@ import type { Row } from "../../shared/operations.ts";
 import { type ConsolePage, field, may, type View, type Visit } from "../../shared/page.ts";
 import { managesAllUsers } from "../../shared/access_queries.ts";
 import { nameOf, readUser, userCrumbs } from "../users/model.tsx";
-import { tenantCrumbs } from "../tenants/model.tsx";
+import { tenantCrumbs } from "../tenants/list.tsx";
 import { dataTexts } from "../users/texts.ts";
 import { defineStates } from "../../components/states.tsx";
 

@@ -5,7 +5,7 @@ import { done, formPage } from "../../shared/actions.ts";
 import { commonTexts } from "../../shared/common_texts.ts";
 import { field, type Visit } from "../../shared/page.ts";
 import { managesAllTenants, tenantChoices } from "../../shared/access_queries.ts";
-import { mayCreate, tenantCrumbs } from "./model.tsx";
+import { mayCreate, tenantCrumbs } from "./list.tsx";
 import { tenantTexts } from "./texts.ts";
 
 /** The user limit as a number. Other text is sent unchanged: the API reports the error. */

@@ -7,7 +7,7 @@ import { defineTexts } from "../../shared/languages.ts";
 import type { Row } from "../../shared/operations.ts";
 import { isOpen, type View, type Visit } from "../../shared/page.ts";
 import { tenantTexts } from "./texts.ts";
-import { TenantTabs } from "../sign_in/tenant_tabs.tsx";
+import { TenantTabs } from "../sign_in/sign_in_page.tsx";
 
 const texts = defineTexts({
   title: ["Usage", "Uso"],
