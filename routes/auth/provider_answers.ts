@@ -11,7 +11,7 @@ import { languageOf } from "../shared/accept_language.ts";
 import { type Answer, text } from "../shared/answer.ts";
 import type { Call } from "../shared/call.ts";
 import { readCookie, setCookie } from "../shared/cookies.ts";
-import { originOf, signedInAnswer } from "./answers.ts";
+import { originOf, signedInAnswer } from "./shapes.ts";
 
 /** The folder of a kind's routes, which its cookies belong to. */
 export type Folder = "/api/v1/auth/oidc" | "/api/v1/auth/saml";

@@ -94,7 +94,6 @@ export const factorTexts = sectionTexts({
   passkey: ["Passkey", "Chave de acesso"],
   waiting: ["not confirmed", "não confirmado"],
   added: ["Added", "Adicionado"],
-  lastUsed: ["Last used", "Último uso"],
   addApp: ["Add an authenticator app", "Adicionar um aplicativo de autenticação"],
   addPasskey: ["Add a passkey", "Adicionar uma chave de acesso"],
   appText: [

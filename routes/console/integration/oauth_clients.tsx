@@ -12,7 +12,7 @@ import {
   type View,
   type Visit,
 } from "../shared/page.ts";
-import { keyFilters, keyOrder } from "./key_cells.tsx";
+import { keyFilters, keyOrder } from "./keys.tsx";
 import { oauthClientTexts } from "./texts.ts";
 import { shownOnce } from "./shown_once.tsx";
 import { actionsOf, done, formPage, type Sent } from "../shared/actions.ts";

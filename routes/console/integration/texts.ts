@@ -1,24 +1,70 @@
 import { sectionTexts } from "../shared/labels.ts";
-import { counted, withCount } from "../shared/languages.ts";
+import { counted, defineTexts, withCount } from "../shared/languages.ts";
 
-/** Texts of API keys and webhook endpoints. */
-export const integrationTexts = sectionTexts({
-  keys: ["API keys", "Chaves de API"],
-  keysCaption: ["API keys of this tenant", "Chaves de API deste inquilino"],
-  newKey: ["New API key", "Nova chave de API"],
-  noKeys: ["No API keys yet", "Ainda não há chaves de API"],
-  noKeysText: [
+/** Texts of API keys. */
+export const keyTexts = defineTexts({
+  title: ["API keys", "Chaves de API"],
+  caption: ["API keys of this tenant", "Chaves de API deste inquilino"],
+  add: ["New API key", "Nova chave de API"],
+  none: ["No API keys yet", "Ainda não há chaves de API"],
+  noneText: [
     "An API key lets a program call the API with permissions of the user who created it.",
     "Uma chave de API deixa um programa usar a API com permissões de quem a criou.",
   ],
-  unusedForDays: ["Unused for … days", "Sem uso há … dias"],
-  expiresWithinDays: ["Expires within … days", "Expira em até … dias"],
-  withRevoked: ["Including revoked", "Incluindo as revogadas"],
-  withoutRevoked: ["Not revoked", "Não revogadas"],
   nameHint: [
     "The purpose of the key, such as nightly import.",
     "O fim da chave, por exemplo importação noturna.",
   ],
+  permissionsHint: [
+    "A key can have only permissions that you hold. If you lose a permission, the key loses it too.",
+    "Uma chave só pode ter permissões que você também tem. Se você perder uma permissão, a chave também a perde.",
+  ],
+  create: ["Create the key", "Criar a chave"],
+  wasCreated: ["The key was created", "A chave foi criada"],
+  revokeConfirm: (name: string) => [
+    `Revoke the key ${name}? Requests that use it are refused immediately.`,
+    `Revogar a chave ${name}? As solicitações que a usam são recusadas imediatamente.`,
+  ],
+  wasRevoked: ["The key was revoked.", "A chave foi revogada."],
+  back: ["Back to the API keys", "Voltar às chaves de API"],
+  secret: ["Key", "Chave"],
+});
+
+/** Texts of service accounts, by the names of those of API keys. */
+export const accountTexts: typeof keyTexts = defineTexts({
+  title: ["Service accounts", "Contas de serviço"],
+  caption: ["Service accounts that you manage", "Contas de serviço que você gerencia"],
+  add: ["New service account", "Nova conta de serviço"],
+  none: ["No service accounts yet", "Ainda não há contas de serviço"],
+  noneText: [
+    "A service account lets a program call the API. It is not tied to a user.",
+    "Uma conta de serviço deixa um programa usar a API. Não está ligada a nenhum usuário.",
+  ],
+  nameHint: [
+    "The program that uses it, such as billing.",
+    "O programa que a usa, por exemplo faturamento.",
+  ],
+  permissionsHint: [
+    "A service account can have only permissions that you hold. It keeps them if you lose them.",
+    "Uma conta de serviço só pode ter permissões que você também tem. Ela as mantém se você as perder.",
+  ],
+  create: ["Create the account", "Criar a conta"],
+  wasCreated: ["The service account was created", "A conta de serviço foi criada"],
+  revokeConfirm: (name: string) => [
+    `Revoke the service account ${name}? Requests that use it are refused immediately.`,
+    `Revogar a conta de serviço ${name}? As solicitações que a usam são recusadas imediatamente.`,
+  ],
+  wasRevoked: ["The service account was revoked.", "A conta de serviço foi revogada."],
+  secret: ["Secret", "Segredo"],
+  back: ["Back to the service accounts", "Voltar às contas de serviço"],
+});
+
+/** Texts of API keys and webhook endpoints. */
+export const integrationTexts = sectionTexts({
+  unusedForDays: ["Unused for … days", "Sem uso há … dias"],
+  expiresWithinDays: ["Expires within … days", "Expira em até … dias"],
+  withRevoked: ["Including revoked", "Incluindo as revogadas"],
+  withoutRevoked: ["Not revoked", "Não revogadas"],
   permissionCount: counted(["permission", "permissions"], ["permissão", "permissões"]),
   active: ["Active", "Ativa"],
   inactive: ["Inactive", "Inativa"],
@@ -29,51 +75,19 @@ export const integrationTexts = sectionTexts({
   validity: ["Valid for", "Válida por"],
   days: (count: number) => [`${count} days`, `${count} dias`],
   untilRevoked: ["Until revoked", "Até ser revogada"],
-  permissionsHint: [
-    "A key can have only permissions that you hold. If you lose a permission, the key loses it too.",
-    "Uma chave só pode ter permissões que você também tem. Se você perder uma permissão, a chave também a perde.",
-  ],
   noPermissions: [
     "You hold no permission that a key can have. Ask an administrator for one.",
     "Você não tem nenhuma permissão que uma chave possa ter. Peça-a a um administrador.",
   ],
   otherPermissions: ["Other permissions", "Outras permissões"],
-  createKey: ["Create the key", "Criar a chave"],
-  revokeConfirm: (name: string) => [
-    `Revoke the key ${name}? Requests that use it are refused immediately.`,
-    `Revogar a chave ${name}? As solicitações que a usam são recusadas imediatamente.`,
-  ],
-  isRevoked: ["The key was revoked.", "A chave foi revogada."],
-  keyCreated: ["The key was created", "A chave foi criada"],
   shownOnce: [
     "Copy this value now. It is not shown again.",
     "Copie este valor agora. Não volta a ser mostrado.",
   ],
   keyUse: ["Send it with every request:", "Envie-a com cada solicitação:"],
-  backToKeys: ["Back to the API keys", "Voltar às chaves de API"],
-  accounts: ["Service accounts", "Contas de serviço"],
-  accountsCaption: ["Service accounts that you manage", "Contas de serviço que você gerencia"],
-  newAccount: ["New service account", "Nova conta de serviço"],
-  noAccounts: ["No service accounts yet", "Ainda não há contas de serviço"],
-  noAccountsText: [
-    "A service account lets a program call the API. It is not tied to a user.",
-    "Uma conta de serviço deixa um programa usar a API. Não está ligada a nenhum usuário.",
-  ],
-  accountNameHint: [
-    "The program that uses it, such as billing.",
-    "O programa que a usa, por exemplo faturamento.",
-  ],
   actsIn: ["Acts in", "Atua em"],
   thisTenant: ["This tenant", "Este inquilino"],
   tenantCount: counted(["tenant", "tenants"], ["inquilino", "inquilinos"]),
-  accountPermissionsHint: [
-    "A service account can have only permissions that you hold. It keeps them if you lose them.",
-    "Uma conta de serviço só pode ter permissões que você também tem. Ela as mantém se você as perder.",
-  ],
-  createAccount: ["Create the account", "Criar a conta"],
-  accountCreated: ["The service account was created", "A conta de serviço foi criada"],
-  accountSecret: ["Secret", "Segredo"],
-  accountRevoked: ["The service account was revoked.", "A conta de serviço foi revogada."],
   newSecretOf: (name: string) => [`New secret of ${name}`, `Novo segredo de ${name}`],
   createSecret: ["Create the secret", "Criar o segredo"],
   overlap: ["The old secret stays valid for", "O segredo antigo continua válido por"],
@@ -84,11 +98,6 @@ export const integrationTexts = sectionTexts({
   endsAtOnce: ["Ends immediately", "Termina imediatamente"],
   hours: counted(["hour", "hours"], ["hora", "horas"]),
   formerUntil: ["Old secret valid until", "Segredo antigo válido até"],
-  revokeAccountConfirm: (name: string) => [
-    `Revoke the service account ${name}? Requests that use it are refused immediately.`,
-    `Revogar a conta de serviço ${name}? As solicitações que a usam são recusadas imediatamente.`,
-  ],
-  backToAccounts: ["Back to the service accounts", "Voltar às contas de serviço"],
   webhooks: ["Webhooks", "Webhooks"],
   webhooksCaption: ["Webhook endpoints of this tenant", "Endpoints de webhook deste inquilino"],
   newWebhook: ["New webhook endpoint", "Novo endpoint de webhook"],
@@ -244,7 +253,6 @@ export const oauthClientTexts = sectionTexts({
     "Confidencial: um servidor que guarda um segredo",
   ],
   public: ["Public: an app or a page, without a secret", "Público: uma aplicação ou página, sem segredo"],
-  users: ["Users", "Usuários"],
   everyTenant: ["Of every tenant", "De todos os inquilinos"],
   ownTenant: ["Of its tenant", "Do seu inquilino"],
   clientId: ["Client id", "Id do cliente"],
@@ -282,7 +290,6 @@ export const oauthClientTexts = sectionTexts({
     "Os tokens de acesso contêm as permissões do usuário",
   ],
   firstParty: ["First-party: users are not asked for consent", "Próprio: não pede autorização aos usuários"],
-  lastUsed: ["Last used", "Último uso"],
   edit: ["Edit the client", "Editar o cliente"],
   clientCreated: ["Client created", "Cliente criado"],
   publicCreated: ["The client was created. It has no secret.", "O cliente foi criado. Não tem segredo."],
@@ -297,7 +304,6 @@ export const oauthClientTexts = sectionTexts({
   ],
   clientRevoked: ["The client was revoked.", "O cliente foi revogado."],
   revoked: ["Revoked", "Revogado"],
-  active: ["Active", "Ativo"],
   saved: ["Saved.", "Salvo."],
   backToClient: ["To the client", "Ir para o cliente"],
 });

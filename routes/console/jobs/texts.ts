@@ -238,7 +238,6 @@ export const upcomingTexts = sectionTexts({
   none: ["Nothing is planned", "Nada está previsto"],
   time: ["Time", "Hora"],
   what: ["What", "O quê"],
-  name: ["Name", "Nome"],
   count: ["Number", "Número"],
   schedules: ["Next five runs", "Próximas cinco execuções"],
   schedulesCaption: [

@@ -32,7 +32,6 @@ export const workerTexts = sectionTexts({
   holds: ["Holds", "Executa"],
   nothing: ["nothing", "nada"],
   more: (count: number) => [`and ${count} more`, `e mais ${count}`],
-  since: ["Since", "Desde"],
   heartbeat: ["Last sign", "Último sinal"],
 });
 
@@ -45,7 +44,6 @@ export const deployTexts = sectionTexts({
   caption: ["Marks of deploys, newest first", "Marcas de implantações, as mais recentes primeiro"],
   empty: ["No marks", "Sem marcas"],
   add: ["Mark a deploy", "Marcar uma implantação"],
-  name: ["Name", "Nome"],
   at: ["Time (empty: now)", "Hora (vazia: agora)"],
   added: ["The deploy is marked.", "A implantação foi marcada."],
   byService: ["the service itself", "o próprio serviço"],

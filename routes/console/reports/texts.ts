@@ -220,7 +220,6 @@ export const targetTexts = sectionTexts({
   ],
   newBucket: ["New bucket", "Novo bucket"],
   newChat: ["New Slack webhook", "Novo webhook do Slack"],
-  name: ["Name", "Nome"],
   s3: ["S3 bucket", "Bucket S3"],
   slack: ["Slack webhook", "Webhook do Slack"],
   place: ["Place", "Local"],

@@ -168,7 +168,6 @@ export const providerTexts = sectionTexts({
   claimsHint: ["Empty: the usual names.", "Vazio: os nomes habituais."],
   groups: ["Groups", "Grupos"],
   groupsHint: ["Empty: a sign-in changes no roles.", "Vazio: um login não altera papéis."],
-  users: ["Users", "Usuários"],
   createsUsers: ["Create users at their first sign-in", "Criar usuários no primeiro login"],
   createsUsersHint: [
     "Only people with an email of a verified domain.",
