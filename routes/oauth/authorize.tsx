@@ -16,7 +16,7 @@ import { requireProviderKey } from "../../domain/oauth/clients/provider_key.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { anyone } from "../../domain/rights/checks.ts";
 import { originOf } from "../auth/shapes.ts";
-import { PROVIDER_PAGE } from "../console/shared/client_request.ts";
+import { PROVIDER_PAGE } from "../console/shared/request_security.ts";
 import { csrfToken } from "../console/shared/cookies.ts";
 import type { Answer } from "../shared/answer.ts";
 import type { Call } from "../shared/call.ts";

@@ -5,7 +5,7 @@ import { tenantInput } from "../components/tenant_input.tsx";
 import { Badge } from "../components/values.tsx";
 import { findPeople, type FoundUser, managesAllUsers } from "../shared/access_queries.ts";
 import { orNull, searchOf } from "../shared/api.ts";
-import { translateBuiltin } from "../shared/builtin_translations.ts";
+import { translateBuiltin } from "../shared/translations.ts";
 import { sectionTexts } from "../shared/labels.ts";
 import type { Answer } from "../shared/operations.ts";
 import { may, type View, type Visit } from "../shared/page.ts";

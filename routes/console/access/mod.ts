@@ -10,7 +10,7 @@ import { rolesPages } from "./roles/mod.tsx";
 import { roleTexts } from "./roles/texts.ts";
 import { signInPages } from "./sign_in/provider_pages.tsx";
 import { directoryPages, registrationPage, settingsPages } from "./sign_in/sign_in_page.tsx";
-import { tenantsPages } from "./tenants/mod.ts";
+import { tenantsPages } from "./tenants/mod.tsx";
 import { tenantTexts } from "./tenants/texts.ts";
 import { usersPages } from "./users/mod.ts";
 import { userTexts } from "./users/texts.ts";

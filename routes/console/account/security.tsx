@@ -14,7 +14,7 @@ import { PasskeyForm, passkeyOf } from "./proof_forms.tsx";
 import { type Column, dataTable } from "../components/table.tsx";
 import { Badge, CopyValue } from "../components/values.tsx";
 import { action, done, formPage, type Sent, showing } from "../shared/actions.ts";
-import { clientRequestOf } from "../shared/client_request.ts";
+import { clientRequestOf } from "../shared/request_security.ts";
 import type { Answer } from "../shared/operations.ts";
 import { type ConsolePage, field, type Outcome, type View, type Visit } from "../shared/page.ts";
 import { factorTexts } from "./texts.ts";

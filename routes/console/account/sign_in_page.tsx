@@ -4,7 +4,7 @@ import { Icon } from "../components/icons.tsx";
 import { Notice } from "../components/notice.tsx";
 import { PasskeyForm } from "./proof_forms.tsx";
 import { BarePage, Brand, type ConsoleUrls } from "../layout/document.tsx";
-import { PROVIDER_PAGE } from "../shared/client_request.ts";
+import { PROVIDER_PAGE } from "../shared/request_security.ts";
 import type { Locale } from "../shared/languages.ts";
 import type { Theme } from "../shared/looks.ts";
 import type { Answer } from "../shared/operations.ts";

@@ -5,7 +5,7 @@ import { Refusal } from "../shared/api.ts";
 import { defineTexts, FORMAT_TAGS, type Locale } from "../shared/languages.ts";
 import { field, type Visit } from "../shared/page.ts";
 import { SHOW_AGAIN } from "../shared/actions.ts";
-import { translateValidation } from "../shared/validation_translations.ts";
+import { translateValidation } from "../shared/translations.ts";
 import { describeCron } from "./cron_description.ts";
 import type { Fields } from "./fields.tsx";
 import type { Choice } from "./forms.tsx";

@@ -1,11 +1,10 @@
 import { actionButton, buttonLink } from "../components/forms.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
 import { type Column, dataTable, LivePart } from "../components/table.tsx";
-import { bytes, CopyValue, duration, factList, number, Time } from "../components/values.tsx";
+import { bytes, CopyValue, duration, factList, number, Time, timelineFact } from "../components/values.tsx";
 import { commonTexts } from "../shared/common_texts.ts";
 import { may, mayInFiles, type View, type Visit } from "../shared/page.ts";
 import { Person, userNames } from "../components/user_names.tsx";
-import { timelineFact } from "../components/timeline_fact.tsx";
 import { fileTexts, holdTexts, retentionTexts } from "./texts.ts";
 import { type File, isMoving, StatusNotice } from "./model.tsx";
 import type { Answer, Row } from "../shared/operations.ts";

@@ -7,7 +7,7 @@ import { Card, Empty } from "../components/notice.tsx";
 import type { Column } from "../components/table.tsx";
 import { Badge, CodeBlock, Time } from "../components/values.tsx";
 import { actionsOf, formPage } from "../shared/actions.ts";
-import { translateBuiltin } from "../shared/builtin_translations.ts";
+import { translateBuiltin } from "../shared/translations.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { Row } from "../shared/operations.ts";
 import { type ConsolePage, field, may, mayInFiles, type View, type Visit } from "../shared/page.ts";

@@ -2,8 +2,7 @@ import type { Fields } from "../components/fields.tsx";
 import type { Sent } from "../shared/actions.ts";
 import { Refusal } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
-import { jsonIn } from "../shared/json.ts";
-import { field, type Visit } from "../shared/page.ts";
+import { field, jsonIn, type Visit } from "../shared/page.ts";
 import { jobTexts } from "./texts.ts";
 
 /** Inputs for a job's arguments: one per property of an object, else one JSON text for all of them. */

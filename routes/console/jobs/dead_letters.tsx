@@ -15,14 +15,22 @@ import {
 } from "../components/list.tsx";
 import { Card } from "../components/notice.tsx";
 import { tabBar } from "../components/tabs.tsx";
-import { Badge, CopyValue, factList, JsonText, number, shortId, Time } from "../components/values.tsx";
+import {
+  Badge,
+  CopyValue,
+  factList,
+  JsonText,
+  number,
+  shortId,
+  Time,
+  timelineFact,
+} from "../components/values.tsx";
 import { action, done } from "../shared/actions.ts";
 import { searchOf } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { Row } from "../shared/operations.ts";
 import { type ConsolePage, rowActions, type View, type Visit } from "../shared/page.ts";
 import { placeOf } from "../shared/scope.ts";
-import { timelineFact } from "../components/timeline_fact.tsx";
 import { SearchedNote } from "./list.tsx";
 import { PauseBanner } from "./pauses.tsx";
 import { purgePage, retryManyPage } from "./dead_letter_bulk.tsx";

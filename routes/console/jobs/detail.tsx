@@ -12,6 +12,7 @@ import {
   number,
   shortId,
   Time,
+  timelineFact,
   timeOfDay,
 } from "../components/values.tsx";
 import { inTenantOf, placeOf } from "../shared/scope.ts";
@@ -22,7 +23,6 @@ import { type ConsolePage, may, type View, type Visit } from "../shared/page.ts"
 import { type Job, jobColumns, jobStates } from "./list.tsx";
 import { PauseBanner } from "./pauses.tsx";
 import { workerTexts } from "./worker_texts.ts";
-import { timelineFact } from "../components/timeline_fact.tsx";
 import { typePath } from "./type.tsx";
 import { jobOriginLabels, jobPriorityLabels, jobTexts } from "./texts.ts";
 import { defineStates } from "../components/states.tsx";

@@ -23,10 +23,9 @@ import { tabBar } from "../components/tabs.tsx";
 import { duration, number, shortId, Time } from "../components/values.tsx";
 import { tenantNames } from "../shared/access_queries.ts";
 import { EMPTY_PAGE, type Page, type Query, Refusal, searchOf } from "../shared/api.ts";
-import { jsonIn } from "../shared/json.ts";
+import { jsonIn, rowActions, type View, type Visit } from "../shared/page.ts";
 import { defineTexts, withCount } from "../shared/languages.ts";
 import type { Row } from "../shared/operations.ts";
-import { rowActions, type View, type Visit } from "../shared/page.ts";
 import { PauseBanner } from "./pauses.tsx";
 import { jobOriginLabels, jobPriorityLabels, jobTexts } from "./texts.ts";
 

@@ -10,10 +10,10 @@ import {
   number,
   shortId,
   Time,
+  timelineFact,
 } from "../components/values.tsx";
 import { searchOf } from "../shared/api.ts";
 import type { ConsolePage, View, Visit } from "../shared/page.ts";
-import { timelineFact } from "../components/timeline_fact.tsx";
 import { framedHtml, HtmlFrame } from "./live_preview.tsx";
 import {
   channelLabel,

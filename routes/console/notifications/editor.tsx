@@ -16,7 +16,7 @@ import {
   sampleIn,
   type Template,
   type Uses,
-} from "./edited.ts";
+} from "./templates.tsx";
 import { LivePreview, PreviewErrors, previewPages } from "./live_preview.tsx";
 import { TemplateHelp } from "./template_help.tsx";
 import { templateTexts } from "./template_texts.ts";

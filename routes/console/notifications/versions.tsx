@@ -8,7 +8,7 @@ import type { ConsolePage, Outcome, View, Visit } from "../shared/page.ts";
 import { Person, userNames } from "../components/user_names.tsx";
 import { templateTexts, versionTexts } from "./template_texts.ts";
 import { action, done } from "../shared/actions.ts";
-import { isOwn } from "./edited.ts";
+import { isOwn } from "./templates.tsx";
 import { tabBar } from "../components/tabs.tsx";
 import { framedHtml, PreviewErrors, withLogo } from "./live_preview.tsx";
 import { Refusal } from "../shared/api.ts";

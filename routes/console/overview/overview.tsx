@@ -1,11 +1,10 @@
 import { AuditSentence } from "../components/audit_sentence.tsx";
 import { TimeBars } from "../components/charts.tsx";
 import { localOf } from "../components/date_inputs.ts";
-import { fragment } from "../components/fragment.ts";
+import { fragment } from "../shared/actions.ts";
 import { Icon } from "../components/icons.tsx";
-import { navCount } from "../components/nav_count.tsx";
+import { navCount, statisticList } from "../components/statistics.tsx";
 import { Card, Empty, type Tone } from "../components/notice.tsx";
-import { statisticList } from "../components/statistics.tsx";
 import { LivePart } from "../components/table.tsx";
 import { WindowTabs } from "../components/tabs.tsx";
 import { duration, Time } from "../components/values.tsx";

@@ -13,9 +13,8 @@ import type { Fields } from "../components/fields.tsx";
 import type { Choice } from "../components/forms.tsx";
 import { bytes, duration } from "../components/values.tsx";
 import { commonTexts } from "../shared/common_texts.ts";
-import { jsonIn } from "../shared/json.ts";
+import { jsonIn, type Visit } from "../shared/page.ts";
 import { FORMAT_TAGS, type Locale } from "../shared/languages.ts";
-import type { Visit } from "../shared/page.ts";
 
 /** A row of a record, as the API answers it. */
 export type RecordRow = Record<string, unknown> & { id: string; createdAt: string; updatedAt: string };

@@ -1,13 +1,12 @@
 import { Fields } from "../components/fields.tsx";
 import { buttonLink, CsrfField, deleteButton, FormRefusal } from "../components/forms.tsx";
-import { fragment } from "../components/fragment.ts";
+import { actionsOf, done, formPage, fragment, type Sent } from "../shared/actions.ts";
 import { actionsColumn, linkColumn, listView, search, timeColumn } from "../components/list.tsx";
 import { Card, Notice } from "../components/notice.tsx";
 import { Time } from "../components/values.tsx";
 import { framedHtml } from "../notifications/live_preview.tsx";
 import { jsonField } from "../notifications/send_fields.ts";
 import { TextRows, textsIn } from "../notifications/text_rows.tsx";
-import { actionsOf, done, formPage, type Sent } from "../shared/actions.ts";
 import { Refusal, searchOf } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { Answer, Input } from "../shared/operations.ts";

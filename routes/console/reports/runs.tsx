@@ -5,7 +5,7 @@ import { type Column, dataTable, LivePart } from "../components/table.tsx";
 import { bytes, CopyValue, duration, exactTime, factList, number, Time } from "../components/values.tsx";
 import { done, formPage, toDocument } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
-import { translateBuiltin } from "../shared/builtin_translations.ts";
+import { translateBuiltin } from "../shared/translations.ts";
 import { searchOf } from "../shared/api.ts";
 import { type ConsolePage, field, isOpen, mayInFiles, type View, type Visit } from "../shared/page.ts";
 import {

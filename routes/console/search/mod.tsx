@@ -1,4 +1,4 @@
-import { fragment } from "../components/fragment.ts";
+import { fragment } from "../shared/actions.ts";
 import { SearchForm } from "../components/finder.tsx";
 import { Card, Empty } from "../components/notice.tsx";
 import { DELIVERY_JOB } from "../../../domain/events/delivery_job.ts";

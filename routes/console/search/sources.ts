@@ -3,7 +3,7 @@ import { RECORDS } from "../../../domain/records/records.ts";
 import { recordRoutes } from "../../records/record_routes.ts";
 import { manyOf, type RecordRow } from "../records/member_forms.tsx";
 import { type Page, Refusal, searchOf } from "../shared/api.ts";
-import { translateBuiltin } from "../shared/builtin_translations.ts";
+import { translateBuiltin } from "../shared/translations.ts";
 import type { Locale } from "../shared/languages.ts";
 import type { OperationId, Row } from "../shared/operations.ts";
 import { may, type Visit } from "../shared/page.ts";

@@ -2,6 +2,8 @@ import type { Child } from "hono/jsx";
 import type { ActingSession } from "../../../domain/access/sign_in/browser_session.ts";
 import type { Actor } from "../../../domain/audit/audit.ts";
 import type { SavedFilter } from "../../../domain/console/saved_filters.ts";
+import { hasLongNumber, parseExactly } from "../../../domain/shared/exact_json.ts";
+import { isShallow } from "../../../domain/shared/storable.ts";
 import type { AreaName } from "../../../infra/areas.ts";
 import type { Log } from "../../../infra/log.ts";
 import type { HostedLooks } from "../../looks/hosted_page.ts";
@@ -260,3 +262,13 @@ export const offeredActions = (v: Visit, actions: RowActions): [string, RowActio
   Object.entries(actions).filter(([, { permissions, isOffered }]) =>
     isOffered ? isOffered(v) : !permissions || permissions.some((permission) => may(v.viewer, permission))
   );
+
+/** The value of a JSON text, with its numbers as `parseExactly` returns them; undefined: it is not JSON. */
+export function jsonIn(text: string): unknown {
+  try {
+    const value = JSON.parse(text);
+    return hasLongNumber(text) && isShallow(value) ? parseExactly(text) : value;
+  } catch {
+    return undefined;
+  }
+}

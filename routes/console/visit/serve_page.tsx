@@ -22,11 +22,10 @@ import {
   refusalView,
   staleView,
 } from "../layout/error_pages.tsx";
-import { PAGE_FORM_BYTES, readForm } from "../shared/form.ts";
+import { isSameOrigin, PAGE_FORM_BYTES, readForm } from "../shared/request_security.ts";
 import { brandStyle, styleSource } from "../layout/document.tsx";
 import { Layout, SetUpLayout } from "../layout/layout.tsx";
 import type { ConsolePage, Outcome, View, Visit } from "../shared/page.ts";
-import { isSameOrigin } from "../shared/request_security.ts";
 import { actsHere, keptInScope } from "../shared/scope.ts";
 import { scopeTexts } from "../shared/common_texts.ts";
 import type { Undo } from "../shared/looks.ts";

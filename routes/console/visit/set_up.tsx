@@ -11,9 +11,8 @@ import { BarePage } from "../layout/document.tsx";
 import { SetUpHandover } from "../layout/layout.tsx";
 import { Api, Refusal, refusalOf } from "../shared/api.ts";
 import { type BrowserState, cookieWriter, formCsrf, readCookies } from "../shared/cookies.ts";
-import { readForm, SIGN_IN_FORM_BYTES } from "../shared/form.ts";
+import { isSameOrigin, readForm, SIGN_IN_FORM_BYTES } from "../shared/request_security.ts";
 import { field, type Visit } from "../shared/page.ts";
-import { isSameOrigin } from "../shared/request_security.ts";
 import type { VisitContext, VisitRequest } from "./open_visit.ts";
 import { Sitemap } from "./sitemap.ts";
 

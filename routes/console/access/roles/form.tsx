@@ -4,7 +4,7 @@ import { buttonLink, CsrfField, SEARCH_LENGTH } from "../../components/forms.tsx
 import { Card, Notice } from "../../components/notice.tsx";
 import { Badge } from "../../components/values.tsx";
 import { done, formPage } from "../../shared/actions.ts";
-import { translateBuiltin } from "../../shared/builtin_translations.ts";
+import { translateBuiltin } from "../../shared/translations.ts";
 import { commonTexts } from "../../shared/common_texts.ts";
 import type { Answer, Row } from "../../shared/operations.ts";
 import { field, fieldsIn, may, type View, type Visit } from "../../shared/page.ts";

@@ -15,7 +15,7 @@ import { buttonLink, deleteButton } from "../../components/forms.tsx";
 import { choice, linkColumn, list, search, timeColumn } from "../../components/list.tsx";
 import { statisticList } from "../../components/statistics.tsx";
 import { Codes, CopyValue, factList, number, Time } from "../../components/values.tsx";
-import { translateBuiltin } from "../../shared/builtin_translations.ts";
+import { translateBuiltin } from "../../shared/translations.ts";
 import { Card, Empty, Notice } from "../../components/notice.tsx";
 import { Icon } from "../../components/icons.tsx";
 import { searchOf } from "../../shared/api.ts";

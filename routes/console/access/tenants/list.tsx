@@ -5,8 +5,7 @@ import { choice, hidden, labelled, list, search, timeColumn } from "../../compon
 import { Card, Empty } from "../../components/notice.tsx";
 import { statisticList } from "../../components/statistics.tsx";
 import { type Column, dataTable, LivePart, Pager } from "../../components/table.tsx";
-import { timelineFact } from "../../components/timeline_fact.tsx";
-import { Badge, CopyValue, factList, number, Time } from "../../components/values.tsx";
+import { Badge, CopyValue, factList, number, Time, timelineFact } from "../../components/values.tsx";
 import { switcherTexts } from "../../scope/texts.ts";
 import { hasUserData, managesAllTenants, managesAllUsers, tenantNames } from "../../shared/access_queries.ts";
 import { orNull, searchOf } from "../../shared/api.ts";
