@@ -103,21 +103,6 @@ function profileChoices(v: Visit, files: File[]) {
 }
 
 const texts = defineTexts({
-  hold: ["Set legal hold", "Aplicar retenção legal"],
-  holdMany: counted(
-    ["file: set the legal hold?", "files: set the legal hold?"],
-    ["arquivo: aplicar a retenção legal?", "arquivos: aplicar a retenção legal?"],
-  ),
-  release: ["Release legal hold", "Liberar da retenção legal"],
-  releaseMany: counted(
-    ["file: release the legal hold?", "files: release the legal hold?"],
-    ["arquivo: liberar da retenção legal?", "arquivos: liberar da retenção legal?"],
-  ),
-  purge: ["Purge", "Excluir conteúdo"],
-  purgeMany: counted(
-    ["file: purge its content?", "files: purge their contents?"],
-    ["arquivo: excluir o conteúdo?", "arquivos: excluir os conteúdos?"],
-  ),
   reason: ["Reason", "Motivo"],
   reasonHint: ["It is in the audit log of each file.", "Fica no registro de auditoria de cada arquivo."],
 });
@@ -133,24 +118,33 @@ const setHold = (v: Visit, id: string, legalHold: boolean, { reason }: Record<st
 /** The actions on many files. */
 export const fileActions = rowActions<File>({
   hold: {
-    label: (v) => texts[v.locale].hold,
-    question: (v, count) => texts[v.locale].holdMany(count),
+    label: ["Set legal hold", "Aplicar retenção legal"],
+    question: counted(
+      ["file: set the legal hold?", "files: set the legal hold?"],
+      ["arquivo: aplicar a retenção legal?", "arquivos: aplicar a retenção legal?"],
+    ),
     isOffered: (v) => mayInFiles(v.viewer, "retain:files"),
     fits: ({ legalHold, status }) => !legalHold && status !== "Purged",
     fields: Reason,
     run: (v, id, fields) => setHold(v, id, true, fields),
   },
   release: {
-    label: (v) => texts[v.locale].release,
-    question: (v, count) => texts[v.locale].releaseMany(count),
+    label: ["Release legal hold", "Liberar da retenção legal"],
+    question: counted(
+      ["file: release the legal hold?", "files: release the legal hold?"],
+      ["arquivo: liberar da retenção legal?", "arquivos: liberar da retenção legal?"],
+    ),
     isOffered: (v) => mayInFiles(v.viewer, "retain:files"),
     fits: ({ legalHold }) => legalHold,
     fields: Reason,
     run: (v, id, fields) => setHold(v, id, false, fields),
   },
   purge: {
-    label: (v) => texts[v.locale].purge,
-    question: (v, count) => texts[v.locale].purgeMany(count),
+    label: ["Purge", "Excluir conteúdo"],
+    question: counted(
+      ["file: purge its content?", "files: purge their contents?"],
+      ["arquivo: excluir o conteúdo?", "arquivos: excluir os conteúdos?"],
+    ),
     tone: "danger",
     isOffered: (v) => mayInFiles(v.viewer, "purge:files"),
     fits: ({ legalHold, status }) => !legalHold && status !== "Purged",

@@ -24,7 +24,7 @@ import { duration, number, shortId, Time } from "../components/values.tsx";
 import { tenantNames } from "../shared/access_queries.ts";
 import { EMPTY_PAGE, type Page, type Query, Refusal, searchOf } from "../shared/api.ts";
 import { jsonIn, rowActions, type View, type Visit } from "../shared/page.ts";
-import { defineTexts, withCount } from "../shared/languages.ts";
+import { withCount } from "../shared/languages.ts";
 import type { Row } from "../shared/operations.ts";
 import { PauseBanner } from "./pauses.tsx";
 import { jobOriginLabels, jobPriorityLabels, jobTexts } from "./texts.ts";
@@ -264,27 +264,17 @@ const isPlain = (value: unknown): boolean =>
 const shortened = (text: string): string =>
   text.length > VALUE_LENGTH ? `${cutText(text, VALUE_LENGTH)}…` : text;
 
-const texts = defineTexts({
-  retry: ["Retry", "Repetir"],
-  retryMany: (count: number) => [
-    `Retry ${withCount("en", count, "job", "jobs")}?`,
-    `Repetir ${withCount("pt", count, "tarefa", "tarefas")}?`,
-  ],
-  cancel: ["Cancel jobs", "Cancelar tarefas"],
-  cancelMany: (count: number) => [
-    `Cancel ${withCount("en", count, "job", "jobs")}?`,
-    `Cancelar ${withCount("pt", count, "tarefa", "tarefas")}?`,
-  ],
-});
-
 const RETRIED: readonly JobStatus[] = ["Failed", "DeadLettered", "Cancelled"];
 const ENDED: readonly JobStatus[] = ["Succeeded", "DeadLettered", "Cancelled"];
 
 /** The actions on many jobs. */
 export const jobActions = rowActions<Job>({
   retry: {
-    label: (v) => texts[v.locale].retry,
-    question: (v, count) => texts[v.locale].retryMany(count),
+    label: ["Retry", "Repetir"],
+    question: (count) => [
+      `Retry ${withCount("en", count, "job", "jobs")}?`,
+      `Repetir ${withCount("pt", count, "tarefa", "tarefas")}?`,
+    ],
     fits: ({ status }) => RETRIED.includes(status),
     run: (v, id, _fields, once) =>
       otherwise(
@@ -294,8 +284,11 @@ export const jobActions = rowActions<Job>({
       ),
   },
   cancel: {
-    label: (v) => texts[v.locale].cancel,
-    question: (v, count) => texts[v.locale].cancelMany(count),
+    label: ["Cancel jobs", "Cancelar tarefas"],
+    question: (count) => [
+      `Cancel ${withCount("en", count, "job", "jobs")}?`,
+      `Cancelar ${withCount("pt", count, "tarefa", "tarefas")}?`,
+    ],
     tone: "danger",
     fits: ({ status }) => !ENDED.includes(status),
     run: (v, id) =>

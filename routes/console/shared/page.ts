@@ -9,7 +9,7 @@ import type { Log } from "../../../infra/log.ts";
 import type { HostedLooks } from "../../looks/hosted_page.ts";
 import type { Api, Page } from "./api.ts";
 import type { Asset } from "./assets.ts";
-import { inEveryLanguage, type Locale } from "./languages.ts";
+import { inEveryLanguage, type Locale, type Translated, translated } from "./languages.ts";
 import type { Flash, Result, Theme } from "./looks.ts";
 
 /** The signed-in user of a request and their permissions in the current tenant. */
@@ -253,9 +253,21 @@ export const fieldsIn = <Name extends string>(form: FormData, ...names: Name[]):
 export const optionalField = (form: FormData, name: string): string | undefined =>
   field(form, name) || undefined;
 
+/** An action on many rows as a page declares it: with its texts as pairs. */
+interface DeclaredAction<T> extends Omit<RowAction<T>, "label" | "question"> {
+  label: Translated;
+  question(count: number): Translated;
+}
+
 /** Declares the actions of a list with rows of type `T`, whose `id` is what `run` gets. */
-export const rowActions = <T>(actions: Record<string, RowAction<T>>): RowActions =>
-  actions as unknown as RowActions;
+export const rowActions = <T>(actions: Record<string, DeclaredAction<T>>): RowActions =>
+  Object.fromEntries(
+    Object.entries(actions).map(([name, { label, question, ...action }]) => [name, {
+      ...action,
+      label: ({ locale }: Visit) => translated(label, locale),
+      question: ({ locale }: Visit, count: number) => translated(question(count), locale),
+    }]),
+  ) as unknown as RowActions;
 
 /** The actions that the viewer may use. */
 export const offeredActions = (v: Visit, actions: RowActions): [string, RowAction][] =>

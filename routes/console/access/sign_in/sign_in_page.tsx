@@ -1,7 +1,7 @@
 import { roleNotFound } from "../../../../domain/access/roles/roles.ts";
 import { Fields, Form, formView } from "../../components/fields.tsx";
 import { actionButton, buttonLink } from "../../components/forms.tsx";
-import { actionsColumn, labelled, timeColumn } from "../../components/list.tsx";
+import { actionsColumn, labelled, namedChoices, timeColumn } from "../../components/list.tsx";
 import { Card, Empty } from "../../components/notice.tsx";
 import { defineStates, proofStates } from "../../components/states.tsx";
 import { dataTable } from "../../components/table.tsx";
@@ -335,10 +335,7 @@ export const registrationPage = formPage({
       domains: value.domains.join("\n"),
       etag,
     });
-    const roles = (await roleChoices(v, v.viewer.tenant?.id ?? "")).map(({ id, name }) => ({
-      value: id,
-      label: name,
-    }));
+    const roles = namedChoices(await roleChoices(v, v.viewer.tenant?.id ?? ""));
     const view = formView(f, {
       title: t.registration,
       intro: t.registrationIntro,

@@ -120,38 +120,10 @@ function Tenants(
 }
 
 const texts = defineTexts({
-  activate: ["Activate", "Ativar"],
-  activateMany: counted(
-    ["user: activate?", "users: activate them?"],
-    ["usuário: ativar?", "usuários: ativar?"],
-  ),
-  unlock: ["Unlock", "Desbloquear"],
-  unlockMany: counted(
-    ["user: unlock?", "users: unlock them?"],
-    ["usuário: desbloquear?", "usuários: desbloquear?"],
-  ),
-  addRole: ["Add a role", "Adicionar papel"],
-  addRoleMany: counted(
-    ["user: add a role?", "users: add a role?"],
-    ["usuário: adicionar um papel?", "usuários: adicionar um papel?"],
-  ),
-  moveRole: ["Move to another role", "Mover para outro papel"],
-  moveMany: counted(
-    ["user: move to another role?", "users: move to another role?"],
-    ["usuário: mover para outro papel?", "usuários: mover para outro papel?"],
-  ),
   role: (tenant: string) => [`Role in ${tenant}`, `Papel em ${tenant}`],
   newRole: (tenant: string) => [`New role in ${tenant}`, `Novo papel em ${tenant}`],
   insteadOf: ["Instead of", "Em vez de"],
   allRoles: ["All their roles", "Todos os papéis"],
-  deactivate: ["Deactivate", "Desativar"],
-  deactivateMany: counted(
-    ["user: deactivate? All sessions end.", "users: deactivate them? All their sessions end."],
-    [
-      "usuário: desativar? Todas as sessões terminam.",
-      "usuários: desativar? Todas as sessões deles terminam.",
-    ],
-  ),
 });
 
 const CHANGE = ["update:users", "manage:all-users"];
@@ -159,22 +131,31 @@ const CHANGE = ["update:users", "manage:all-users"];
 /** The actions on many users. */
 export const userActions = rowActions<AnyUser>({
   activate: {
-    label: (v) => texts[v.locale].activate,
-    question: (v, count) => texts[v.locale].activateMany(count),
+    label: ["Activate", "Ativar"],
+    question: counted(
+      ["user: activate?", "users: activate them?"],
+      ["usuário: ativar?", "usuários: ativar?"],
+    ),
     permissions: CHANGE,
     fits: ({ isActive }) => !isActive,
     run: (v, id) => setActive(v, id, true),
   },
   unlock: {
-    label: (v) => texts[v.locale].unlock,
-    question: (v, count) => texts[v.locale].unlockMany(count),
+    label: ["Unlock", "Desbloquear"],
+    question: counted(
+      ["user: unlock?", "users: unlock them?"],
+      ["usuário: desbloquear?", "usuários: desbloquear?"],
+    ),
     permissions: CHANGE,
     fits: ({ isLockedOut }) => isLockedOut,
     run: (v, id) => v.api.act(managesAllUsers(v) ? "unlockUser" : "unlockTenantUser", { params: { id } }),
   },
   role: {
-    label: (v) => texts[v.locale].addRole,
-    question: (v, count) => texts[v.locale].addRoleMany(count),
+    label: ["Add a role", "Adicionar papel"],
+    question: counted(
+      ["user: add a role?", "users: add a role?"],
+      ["usuário: adicionar um papel?", "usuários: adicionar um papel?"],
+    ),
     isOffered: mayGiveRoles,
     fits: isInTenant,
     fields: async (v) => (
@@ -189,8 +170,11 @@ export const userActions = rowActions<AnyUser>({
       changeRoles(v, userId, (held) => held.includes(roleId) ? held : [...held, roleId]),
   },
   move: {
-    label: (v) => texts[v.locale].moveRole,
-    question: (v, count) => texts[v.locale].moveMany(count),
+    label: ["Move to another role", "Mover para outro papel"],
+    question: counted(
+      ["user: move to another role?", "users: move to another role?"],
+      ["usuário: mover para outro papel?", "usuários: mover para outro papel?"],
+    ),
     isOffered: mayGiveRoles,
     fits: (user, v) => isInTenant(user, v) && user.id !== v.viewer.userId,
     fields: async (v) => {
@@ -223,8 +207,14 @@ export const userActions = rowActions<AnyUser>({
       ),
   },
   deactivate: {
-    label: (v) => texts[v.locale].deactivate,
-    question: (v, count) => texts[v.locale].deactivateMany(count),
+    label: ["Deactivate", "Desativar"],
+    question: counted(
+      ["user: deactivate? All sessions end.", "users: deactivate them? All their sessions end."],
+      [
+        "usuário: desativar? Todas as sessões terminam.",
+        "usuários: desativar? Todas as sessões deles terminam.",
+      ],
+    ),
     tone: "danger",
     permissions: CHANGE,
     fits: ({ isActive, id }, v) => isActive && id !== v.viewer.userId,
