@@ -3,7 +3,7 @@ import { THEME } from "../../domain/looks/colours.ts";
 import { logoUrl } from "../../domain/looks/logo_url.ts";
 import { looksOf, readStoredLooks } from "../../domain/looks/looks.ts";
 import type { Platform } from "../../domain/shared/platform.ts";
-import { escapeHtml } from "../shared/escape_html.ts";
+import { escapeHtml } from "../shared/html.ts";
 
 /** The looks of a tenant, or of the service, on hosted pages. */
 export const HostedLooksDto = z.object({

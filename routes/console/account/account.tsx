@@ -21,7 +21,7 @@ import { securityPages } from "./security.tsx";
 import { stepUpPage } from "./proof_forms.tsx";
 import { OwnData, ownDataPages } from "./own_data.tsx";
 import { delegationPages } from "../access/delegations.tsx";
-import { defineTexts } from "../shared/languages.ts";
+import { sectionTexts } from "../shared/labels.ts";
 import { delegationTexts } from "../access/users/texts.ts";
 
 /** Pages of the viewer's account, and the actions of the top bar: scope, appearance, sign-out. */
@@ -250,12 +250,11 @@ function sessionColumns(v: Visit): Column<Row<"listOwnSessions">>[] {
   ];
 }
 
-const texts = defineTexts({
+const texts = sectionTexts({
   title: ["Connected programs", "Programas ligados"],
   caption: ["Programs that you signed in to with this account", "Programas em que entrou com esta conta"],
   program: ["Program", "Programa"],
   allowed: ["Allowed", "Permitido"],
-  sessions: ["Sessions", "Sessões"],
   disconnect: ["Disconnect", "Desligar"],
   confirm: (name: string) => [
     `Disconnect ${name}? It is signed out, and must ask again.`,

@@ -18,7 +18,8 @@ import { Statistic, StatisticRow } from "../components/statistics.tsx";
 import { Badge, bytes, duration, number } from "../components/values.tsx";
 import { Refusal } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
-import { counted, defineTexts } from "../shared/languages.ts";
+import { sectionTexts } from "../shared/labels.ts";
+import { counted } from "../shared/languages.ts";
 import { mayInFiles, rowActions, type View, type Visit } from "../shared/page.ts";
 import { type File, FILE_STATES, fileBadge, fileStates, isMoving } from "./model.tsx";
 import { fileTexts, retentionTexts } from "./texts.ts";
@@ -102,8 +103,7 @@ function profileChoices(v: Visit, files: File[]) {
   return [...new Set(chosen ? [...names, chosen] : names)].map((value) => ({ value, label: value }));
 }
 
-const texts = defineTexts({
-  reason: ["Reason", "Motivo"],
+const texts = sectionTexts({
   reasonHint: ["It is in the audit log of each file.", "Fica no registro de auditoria de cada arquivo."],
 });
 
