@@ -1,4 +1,3 @@
-// The document of some areas, as a part of the whole one.
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { ServicePlatform } from "../../domain/platform.ts";
