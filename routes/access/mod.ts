@@ -1,12 +1,10 @@
 import type { Endpoint } from "../shared/endpoint.ts";
-import { adminSignInRoutes } from "./admin_sign_in.ts";
 import { adminTenantRoutes } from "./admin_tenants.ts";
 import { adminUsersRoutes } from "./admin_users.ts";
 import { auditLogRoutes } from "./audit_log.ts";
-import { checkAccessRoutes } from "./check_access.ts";
+import { explainAccessRoutes } from "./check_access.ts";
 import { dataRequestRoutes } from "./data_requests.ts";
 import { delegationRoutes } from "./delegations.ts";
-import { explainAccessRoutes } from "./explain_access.ts";
 import { permissionImportRoutes, permissionRoutes } from "./permissions.ts";
 import { roleRoutes } from "./roles.ts";
 import { tenantRoutes } from "./tenants.ts";
@@ -23,9 +21,7 @@ export const accessRoutes = [
   ...userImportRoutes,
   ...usersRoutes,
   ...adminUsersRoutes,
-  ...adminSignInRoutes,
   ...explainAccessRoutes,
-  ...checkAccessRoutes,
   ...adminTenantRoutes,
   ...tenantRoutes,
   ...tenantUsersRoutes,

@@ -32,7 +32,7 @@ import { created, ok, okAfter, okEmpty, okVersioned, versionedAnswer } from "../
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/validation.ts";
 import { enumName, uuid } from "../../domain/shared/shapes.ts";
-import { endedSessions, removedFactors } from "./admin_sign_in.ts";
+import { endedSessions, removedFactors } from "./admin_users.ts";
 import { Role } from "../../domain/access/roles/roles.ts";
 import { AddTenantUserRequest, SetRolesRequest, userIdPath, userPath, usersQuery } from "./user_shapes.ts";
 import { linkUserToTenant, requireMayAddUsers } from "../../domain/access/users/links.ts";

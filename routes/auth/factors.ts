@@ -28,8 +28,7 @@ import {
   signInByPasskey,
 } from "../../domain/access/factors/factor_sign_in.ts";
 import { readStepUpChoice, stepUp } from "../../domain/access/factors/step_up.ts";
-import { originOf, signedInAnswer, signInAnswers } from "./answers.ts";
-import { deviceToken } from "./shapes.ts";
+import { deviceToken, originOf, signedInAnswer, signInAnswers } from "./shapes.ts";
 
 const encoded = z.string().regex(/^[A-Za-z0-9_-]+$/, "expected base64url").max(20_000);
 

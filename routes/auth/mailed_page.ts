@@ -2,8 +2,7 @@ import { createHash } from "node:crypto";
 import { CATALOGUE, type ProblemCode } from "../../domain/problems/problem.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { HOSTED_POLICY, hostedPage, readHostedLooks } from "../looks/hosted_page.ts";
-import { escapeHtml } from "../shared/escape_html.ts";
-import { languageOf } from "../shared/accept_language.ts";
+import { escapeHtml, languageOf } from "../shared/html.ts";
 import { type Answer, text } from "../shared/answer.ts";
 
 const SHARED_TEXTS = {

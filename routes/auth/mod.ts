@@ -1,7 +1,6 @@
 import { apiKeyRoutes } from "./api_keys.ts";
 import { acceptInvitationRoutes } from "./invitations.ts";
-import { emailChangeRoutes } from "./email_change.ts";
-import { ownAccountRoutes } from "./own_account.ts";
+import { emailChangeRoutes, ownAccountRoutes } from "./own_account.ts";
 import { factorRoutes, factorSignInRoutes } from "./factors.ts";
 import { oidcRoutes, samlRoutes } from "./provider_sign_in.ts";
 import { passwordResetRoutes } from "./password_reset.ts";

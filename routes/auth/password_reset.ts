@@ -10,7 +10,7 @@ import { noContentAfter, ok } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { deviceToken } from "./shapes.ts";
 import { PASSWORD_LENGTH } from "../../domain/access/passwords/password_rules.ts";
-import { escapeHtml } from "../shared/escape_html.ts";
+import { escapeHtml } from "../shared/html.ts";
 import { mailedPage } from "./mailed_page.ts";
 
 const endpoint = endpointsIn("Sign-in");

@@ -6,12 +6,11 @@ import type { ServicePlatform } from "../../domain/platform.ts";
 import { CATALOGUE, Problem } from "../../domain/problems/problem.ts";
 import { isUuid } from "../../domain/shared/ids.ts";
 import { HOSTED_POLICY, hostedPage, readHostedLooks } from "../looks/hosted_page.ts";
-import { escapeHtml } from "../shared/escape_html.ts";
-import { languageOf } from "../shared/accept_language.ts";
+import { escapeHtml, languageOf } from "../shared/html.ts";
 import { type Answer, text } from "../shared/answer.ts";
 import type { Call } from "../shared/call.ts";
 import { readCookie, setCookie } from "../shared/cookies.ts";
-import { originOf, signedInAnswer } from "./answers.ts";
+import { originOf, signedInAnswer } from "./shapes.ts";
 
 /** The folder of a kind's routes, which its cookies belong to. */
 export type Folder = "/api/v1/auth/oidc" | "/api/v1/auth/saml";

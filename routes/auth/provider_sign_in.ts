@@ -6,7 +6,7 @@ import { ok, text } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
 import { queryBoolean } from "../shared/validation.ts";
-import { originOf, signedInAnswer, signInAnswers } from "./answers.ts";
+import { deviceToken, OpenIdProviderDto, originOf, signedInAnswer, signInAnswers } from "./shapes.ts";
 import {
   finishAnswer,
   refusedAnswers,
@@ -14,7 +14,6 @@ import {
   startAnswer,
   withRefusalPage,
 } from "./provider_answers.ts";
-import { deviceToken, OpenIdProviderDto } from "./shapes.ts";
 import {
   acceptSamlAnswer,
   finishSamlSignIn,

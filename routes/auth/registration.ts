@@ -19,7 +19,7 @@ import { contentTag } from "../../domain/shared/version.ts";
 import { HostedLooksDto, readHostedLooks } from "../looks/hosted_page.ts";
 import { ok } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { escapeHtml } from "../shared/escape_html.ts";
+import { escapeHtml } from "../shared/html.ts";
 import { mailedPage } from "./mailed_page.ts";
 
 const endpoint = endpointsIn("Sign-in");

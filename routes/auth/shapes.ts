@@ -1,7 +1,11 @@
-import { Profile } from "../../domain/access/account/profile.ts";
 import { z } from "zod";
+import { Profile, readProfile } from "../../domain/access/account/profile.ts";
 import { KEY_SORTS, MAX_LIFE_DAYS, MAX_OVERLAP_SECONDS } from "../../domain/access/keys/key_record.ts";
+import type { Origin, SignedIn } from "../../domain/access/sign_in/sign_in.ts";
 import { instant } from "../../domain/shared/shapes.ts";
+import type { Sql } from "../../infra/postgres/postgres.ts";
+import { type Answer, ok } from "../shared/answer.ts";
+import type { Call } from "../shared/call.ts";
 import { listQuery, queryInteger } from "../shared/validation.ts";
 
 /** Sent back with a sign-in, so that the service knows the device. */
@@ -9,7 +13,7 @@ export const deviceToken = z.string().max(200).nullish().transform((value) => va
   "`deviceToken` of this device's last sign-in; it goes on when others lock the account",
 );
 
-export const SignInDto = Profile.extend({
+const SignInDto = Profile.extend({
   accessToken: z.string(),
   tokenType: z.literal("Bearer"),
   expiresIn: z.int().describe("Seconds until the access token expires"),
@@ -55,3 +59,23 @@ export const JsonWebKeySet = z.object({
     use: z.string(),
   })),
 }).meta({ id: "JsonWebKeySet" });
+
+export const signInAnswers = {
+  200: { description: "Tokens and the profile of the user", schema: SignInDto },
+};
+
+/** 200 with the tokens of a sign-in and the profile of the user. */
+export async function signedInAnswer(
+  db: Sql,
+  { tokens, userId, tenantId, boundTo }: SignedIn,
+): Promise<Answer> {
+  const { profile } = await readProfile(db, userId, tenantId, boundTo);
+  return ok({ ...tokens, ...profile });
+}
+
+/** The client address and user agent that a session stores, and the token that the device sent. */
+export const originOf = (call: Call, deviceToken: string | null = null): Origin => ({
+  ip: call.ip,
+  userAgent: call.request.headers.get("user-agent")?.slice(0, 300) ?? null,
+  deviceToken,
+});

@@ -4,8 +4,7 @@ import { refresh, signIn, signOut, switchTenant } from "../../domain/access/sign
 import { noContentAfter, ok } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
-import { deviceToken, JsonWebKeySet } from "./shapes.ts";
-import { originOf, signedInAnswer, signInAnswers } from "./answers.ts";
+import { deviceToken, JsonWebKeySet, originOf, signedInAnswer, signInAnswers } from "./shapes.ts";
 
 const endpoint = endpointsIn("Sign-in");
 

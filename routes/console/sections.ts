@@ -5,7 +5,7 @@ import { inboxSection } from "./inbox/mod.tsx";
 import { integrationSection } from "./integration/mod.ts";
 import { jobsSection } from "./jobs/mod.ts";
 import { notificationsSection } from "./notifications/mod.ts";
-import { overviewSection } from "./overview/mod.tsx";
+import { overviewSection } from "./overview/overview.tsx";
 import { reportsSection } from "./reports/mod.ts";
 import { recordsSection } from "./records/mod.ts";
 import { searchSection } from "./search/mod.tsx";

@@ -18,10 +18,9 @@ import type { ExtensionMigrations } from "../../infra/postgres/migrate.ts";
 import type { ConsoleSection } from "../console/shared/page.ts";
 import { recordRoutes } from "../records/record_routes.ts";
 import type { Endpoint, EndpointInput } from "../shared/endpoint.ts";
-import { checkDeclarations } from "./declarations.ts";
+import { checkDeclarations, Names, routesOf } from "./declarations.ts";
 import type { ExtensionJob, ExtensionRoute } from "./extension.ts";
 import { type LoadedExtension, migrationsOf } from "./load_extensions.ts";
-import { Names, routesOf } from "./names.ts";
 import type { Services } from "./services.ts";
 import { z } from "zod";
 

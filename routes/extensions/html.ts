@@ -1,4 +1,4 @@
-import { escapeHtml } from "../shared/escape_html.ts";
+import { escapeHtml } from "../shared/html.ts";
 
 /** HTML that `html` or `unsafeHtml` made. Only these functions make it, so data of a request cannot pass for it. */
 export class Html {

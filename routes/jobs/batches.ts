@@ -24,8 +24,7 @@ import type { Call } from "../shared/call.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/validation.ts";
 import { enumName, uuid } from "../../domain/shared/shapes.ts";
-import { requireKnownArgs } from "./known_args.ts";
-import { ofTenant, status } from "./shapes.ts";
+import { ofTenant, requireKnownArgs, status } from "./shapes.ts";
 
 const endpoint = endpointsIn("Jobs");
 

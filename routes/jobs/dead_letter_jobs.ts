@@ -23,8 +23,7 @@ import { endpointsIn } from "../shared/endpoint.ts";
 import { instant, uuid } from "../../domain/shared/shapes.ts";
 import { pagedResultOf, pageQuery, queryBoolean, queryInstant } from "../shared/validation.ts";
 import { searchedFromHeader } from "./filters.ts";
-import { requireKnownArgs } from "./known_args.ts";
-import { ofTenant } from "./shapes.ts";
+import { ofTenant, requireKnownArgs } from "./shapes.ts";
 import { invalid } from "../../domain/problems/problem.ts";
 import type { Call } from "../shared/call.ts";
 

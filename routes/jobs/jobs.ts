@@ -30,8 +30,14 @@ import { givenArgs, RetryRequest } from "./dead_letter_jobs.ts";
 import { batchRoutes } from "./batches.ts";
 import { BY_ARGUMENTS, filtersOf, searchedFromHeader } from "./filters.ts";
 import { jobStatisticsRoutes } from "./job_statistics.ts";
-import { requireKnownArgs } from "./known_args.ts";
-import { BulkEnqueueRequest, BulkEnqueueResponse, furtherJobFilters, jobFilters, status } from "./shapes.ts";
+import {
+  BulkEnqueueRequest,
+  BulkEnqueueResponse,
+  furtherJobFilters,
+  jobFilters,
+  requireKnownArgs,
+  status,
+} from "./shapes.ts";
 
 const endpoint = endpointsIn("Jobs");
 

@@ -20,8 +20,13 @@ import { created, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery, queryInteger } from "../shared/validation.ts";
 import { DUPLICATE } from "./jobs.ts";
-import { requireKnownArgs } from "./known_args.ts";
-import { CreateRecurringJobRequest, NextRunsDto, ofTenant, UpdateRecurringJobRequest } from "./shapes.ts";
+import {
+  CreateRecurringJobRequest,
+  NextRunsDto,
+  ofTenant,
+  requireKnownArgs,
+  UpdateRecurringJobRequest,
+} from "./shapes.ts";
 
 const endpoint = endpointsIn("Jobs");
 

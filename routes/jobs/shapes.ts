@@ -1,9 +1,11 @@
 import { z } from "zod";
-import { JOB_STATUSES, JOB_TYPES, JobSummary, PRIORITIES, queueName } from "../../domain/jobs/job_row.ts";
 import { serializedArgs } from "../../domain/jobs/control/enqueue_requested.ts";
+import { JOB_STATUSES, JOB_TYPES, JobSummary, PRIORITIES, queueName } from "../../domain/jobs/job_row.ts";
 import { unique, uniqueFor, uniqueKey } from "../../domain/jobs/unique_jobs.ts";
-import { bulkRequest, bulkResponseOf } from "../shared/bulk.ts";
+import type { ServicePlatform } from "../../domain/platform.ts";
 import { enumName, optionalText, requiredText, uuid } from "../../domain/shared/shapes.ts";
+import { bulkRequest, bulkResponseOf } from "../shared/bulk.ts";
+import type { Call } from "../shared/call.ts";
 import { queryBoolean, queryInstant } from "../shared/validation.ts";
 
 export const status = enumName(JOB_STATUSES);
@@ -99,3 +101,18 @@ export const UpdateRecurringJobRequest = z.object({
   id: "UpdateRecurringJobRequest",
   description: "Omitted members keep their values; null sets the default of the creation",
 });
+
+/**
+ * Checks job arguments for unknown members, like a body. Skips types that callers cannot enqueue; the domain refuses them.
+ * @param at path of the object with the arguments in the body
+ * @throws VALIDATION_ERROR for an unknown member that looks like a known one
+ */
+export function requireKnownArgs(
+  p: Pick<ServicePlatform, "jobTypes">,
+  call: Call,
+  { jobTypeName, serializedArgs }: { jobTypeName: string; serializedArgs: string },
+  at: (string | number)[] = [],
+): void {
+  const type = p.jobTypes.get(jobTypeName);
+  if (type?.exposed) call.requireKnownMembers(type.args, serializedArgs, "serializedArgs", at);
+}

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { THEME } from "../../domain/looks/colours.ts";
 import { logoUrl, looksOf, readStoredLooks } from "../../domain/looks/looks.ts";
 import type { Platform } from "../../domain/shared/platform.ts";
-import { escapeHtml } from "../shared/escape_html.ts";
+import { escapeHtml } from "../shared/html.ts";
 
 /** The looks of a tenant, or of the service, on hosted pages. */
 export const HostedLooksDto = z.object({

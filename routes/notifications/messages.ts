@@ -1,17 +1,21 @@
 import { z } from "zod";
-import { inTenantOrService } from "../../domain/rights/checks.ts";
-import { cancelScheduled, retryNotification } from "../../domain/notifications/sending/cancel_retry.ts";
-import { NotificationStats, readStats } from "../../domain/notifications/stats.ts";
+import { FEEDBACK_PATH } from "../../domain/notifications/feedback/adapters.ts";
+import { receiveFeedback } from "../../domain/notifications/feedback/receive_feedback.ts";
 import { listNotifications, NotificationSummary } from "../../domain/notifications/list.ts";
 import { NotificationDetail, readNotification } from "../../domain/notifications/read.ts";
+import { cancelScheduled, retryNotification } from "../../domain/notifications/sending/cancel_retry.ts";
+import { sendDirectEmail, sendDirectPush } from "../../domain/notifications/sending/direct.ts";
 import { scheduleMessage, sendMessage } from "../../domain/notifications/sending/send.ts";
+import { NotificationStats, readStats } from "../../domain/notifications/stats.ts";
+import { NotificationResult } from "../../domain/notifications/status.ts";
 import type { ProblemCode } from "../../domain/problems/problem.ts";
-import { contentTag } from "../../domain/shared/version.ts";
-import { type Answer, ok } from "../shared/answer.ts";
 import { listedTenant } from "../../domain/rights/caller.ts";
-import { ofTenants } from "../jobs/shapes.ts";
-import { endpointsIn } from "../shared/endpoint.ts";
+import { anyone, inTenantOrService } from "../../domain/rights/checks.ts";
 import { instant, optionalText, requiredText, uuid } from "../../domain/shared/shapes.ts";
+import { contentTag } from "../../domain/shared/version.ts";
+import { ofTenants } from "../jobs/shapes.ts";
+import { type Answer, ok, text } from "../shared/answer.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery, queryInstant } from "../shared/validation.ts";
 import {
   addressList,
@@ -24,8 +28,6 @@ import {
   slug,
   status,
 } from "./shapes.ts";
-import { sendDirectEmail, sendDirectPush } from "../../domain/notifications/sending/direct.ts";
-import { NotificationResult } from "../../domain/notifications/status.ts";
 
 const endpoint = endpointsIn("Notifications");
 
@@ -199,5 +201,35 @@ export const directRoutes = [
     answers,
     problems: ["NOTIFICATION_CHANNEL_NOT_CONFIGURED", "NOTIFICATION_DELIVERY_FAILED"],
     run: async ({ platform, caller, body, once }) => sent(await sendDirectPush(platform, caller, body, once)),
+  }),
+] as const;
+
+/** Reports of mail and text message providers about messages that they accepted. */
+export const feedbackRoutes = [
+  endpoint(`POST ${FEEDBACK_PATH}/{provider}`, {
+    id: "receiveNotificationFeedback",
+    summary: "Take a delivery report of a provider",
+    details:
+      "For the webhooks of `twilio`, `ses`, `sendgrid`, `mailgun`, `postmark` and `standard-webhooks`, in the " +
+      "provider's own format and with its signature. A provider whose setting NOTIFICATION_FEEDBACK_… is absent is " +
+      "unknown. Repeated requests change nothing.",
+    access: anyone,
+    quota: "reports",
+    params: z.object({ provider: z.string().max(100) }),
+    answers: {
+      200: {
+        description:
+          "The reports were taken; `ignored`: repeated, out of order, or not about messages of this service",
+        schema: z.object({ applied: z.int(), ignored: z.int() }).meta({ id: "NotificationFeedbackResult" }),
+        alsoAs: ["text/xml"],
+      },
+    },
+    problems: ["ROUTE_NOT_FOUND", "NOTIFICATION_FEEDBACK_UNAUTHORIZED", "VALIDATION_ERROR", "BODY_TOO_LARGE"],
+    async run({ platform, params: { provider }, call }) {
+      const { headers } = call.request;
+      const request = { search: call.url.search, headers, body: await call.bytes() };
+      const result = await receiveFeedback(platform, provider, request);
+      return provider === "twilio" ? text("<Response/>", "text/xml") : ok(result);
+    },
   }),
 ] as const;

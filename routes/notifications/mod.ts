@@ -1,11 +1,18 @@
-import { feedbackRoutes } from "./feedback.ts";
-import { directRoutes, messageRoutes } from "./messages.ts";
-import { preferenceRoutes } from "./preferences.ts";
+import { directRoutes, feedbackRoutes, messageRoutes } from "./messages.ts";
+import {
+  deviceRoutes,
+  preferenceRoutes,
+  streamRoutes,
+  userNotificationRoutes,
+} from "./user_notifications.ts";
 import { suppressionRoutes } from "./suppression.ts";
-import { notificationSettingsRoutes } from "./settings.ts";
-import { templateRenderingRoutes, templateRoutes, templateVersionRoutes } from "./templates.ts";
+import {
+  notificationSettingsRoutes,
+  templateRenderingRoutes,
+  templateRoutes,
+  templateVersionRoutes,
+} from "./templates.ts";
 import { unsubscribeRoutes } from "./unsubscribe.ts";
-import { deviceRoutes, streamRoutes, userNotificationRoutes } from "./user_notifications.ts";
 
 /** Every route of the notifications area. */
 export const notificationsRoutes = [

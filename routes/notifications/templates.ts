@@ -1,23 +1,8 @@
 import { z } from "zod";
+import { sendTemplateTest } from "../../domain/notifications/sending/send.ts";
 import { NotificationResult } from "../../domain/notifications/status.ts";
-import { byPerson, inTenantOrService } from "../../domain/rights/checks.ts";
-import {
-  listTemplates,
-  readTemplate,
-  type StoredTemplate,
-  TEMPLATE_KINDS,
-} from "../../domain/templates/read.ts";
-import {
-  createTemplate,
-  deleteTemplate,
-  restoreTemplateVersion,
-  updateTemplate,
-} from "../../domain/templates/write.ts";
-import { created, etagOf, ok, okAfter, okVersioned } from "../shared/answer.ts";
 import { listedTenant } from "../../domain/rights/caller.ts";
-import { ofTenants } from "../jobs/shapes.ts";
-import { endpointsIn } from "../shared/endpoint.ts";
-import { templateTexts } from "../shared/template_texts.ts";
+import { byPerson, inTenant, inTenantOrService } from "../../domain/rights/checks.ts";
 import {
   enumName,
   optionalObject,
@@ -26,6 +11,32 @@ import {
   requiredText,
   uuid,
 } from "../../domain/shared/shapes.ts";
+import { contentTag } from "../../domain/shared/version.ts";
+import { compareTemplateVersions, listTemplateVersions, readTemplateVersion } from "../../domain/templates/versions.ts";
+import { inLayout, previewTemplate, renderForRequest, Rendition, sampleDataOf } from "../../domain/templates/render.ts";
+import {
+  canonicalLocale,
+  NotificationSettings,
+  readNotificationSettings,
+} from "../../domain/templates/locales.ts";
+import {
+  listTemplates,
+  readTemplate,
+  type StoredTemplate,
+  TEMPLATE_KINDS,
+} from "../../domain/templates/read.ts";
+import { listTemplateUses } from "../../domain/templates/uses.ts";
+import {
+  createTemplate,
+  deleteTemplate,
+  restoreTemplateVersion,
+  setNotificationSettings,
+  updateTemplate,
+} from "../../domain/templates/write.ts";
+import { ofTenants } from "../jobs/shapes.ts";
+import { created, etagOf, ok, okAfter, okVersioned } from "../shared/answer.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
+import { comparedWith, templateTexts, VersionDifferencesDto, versionNumber } from "../shared/templates.ts";
 import { pagedResultOf, pageQuery, queryBoolean } from "../shared/validation.ts";
 import {
   bodyText,
@@ -39,23 +50,22 @@ import {
   TemplatePreviewDto,
   TemplateUseDto,
 } from "./shapes.ts";
-import { kind, layoutSlug, summaryOf, texts, variables } from "./template_shapes.ts";
-import {
-  compareTemplateVersions,
-  listTemplateVersions,
-  readTemplateVersion,
-} from "../../domain/templates/versions.ts";
-import { comparedWith, VersionDifferencesDto, versionNumber } from "../shared/version_differences.ts";
-import { canonicalLocale } from "../../domain/templates/locales.ts";
-import {
-  inLayout,
-  previewTemplate,
-  renderForRequest,
-  Rendition,
-  sampleDataOf,
-} from "../../domain/templates/render.ts";
-import { listTemplateUses } from "../../domain/templates/uses.ts";
-import { sendTemplateTest } from "../../domain/notifications/sending/send.ts";
+
+const variables = z.string().max(2_000);
+const kind = enumName(TEMPLATE_KINDS).default("Template").describe(
+  "A layout surrounds templates where it has `{{{ body }}}`; a partial is a piece of them: `{{> slug}}`",
+);
+const layoutSlug = slug.nullish().transform((value) => value ?? null);
+const texts = templateTexts.nullish().transform((value) => value ?? null);
+
+const summaryOf = ({ id, slug, name, locale, version, createdAt }: StoredTemplate) => ({
+  id,
+  slug,
+  name,
+  locale,
+  version,
+  createdAt,
+});
 
 const endpoint = endpointsIn("Notification templates");
 
@@ -323,3 +333,32 @@ export const templateRenderingRoutes = [
     },
   }),
 ] as const;
+
+/** The settings of a tenant for its templates. */
+export const notificationSettingsRoutes = [
+  endpoint("GET /api/v1/notification-settings", {
+    id: "readNotificationSettings",
+    summary: "Read the fallback locale of the tenant's templates and reports, and the time zone of reports",
+    access: inTenant("send:notifications"),
+    answers: { 200: { etag: true, description: "The settings", schema: NotificationSettings } },
+    run: async ({ db, caller }) => settingsAnswer(await readNotificationSettings(db, caller.tenantId)),
+  }),
+  endpoint("PUT /api/v1/notification-settings", {
+    id: "updateNotificationSettings",
+    summary:
+      "Set the fallback locale of the tenant's templates and reports, and the time zone of reports; null removes either",
+    access: inTenant("send:notifications"),
+    body: z.object({
+      defaultLocale: requiredText(35).nullable(),
+      timeZoneId: requiredText(100).nullish().meta({ example: "America/Sao_Paulo" }),
+    }).meta({
+      id: "UpdateNotificationSettingsRequest",
+    }),
+    answers: { 200: { etag: true, description: "The settings", schema: NotificationSettings } },
+    problems: ["PRECONDITION_FAILED"],
+    run: async ({ db, caller, body, call }) =>
+      settingsAnswer(await setNotificationSettings(db, caller.tenantId, body, call.ifMatch)),
+  }),
+] as const;
+
+const settingsAnswer = (settings: NotificationSettings) => ok(settings, { etag: contentTag(settings) });

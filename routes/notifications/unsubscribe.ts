@@ -10,8 +10,7 @@ import { HOSTED_POLICY, type HostedLooks, hostedPage, readHostedLooks } from "..
 import { type Answer, text } from "../shared/answer.ts";
 import type { Call } from "../shared/call.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { escapeHtml } from "../shared/escape_html.ts";
-import { languageOf } from "../shared/accept_language.ts";
+import { escapeHtml, languageOf } from "../shared/html.ts";
 
 const endpoint = endpointsIn("Notifications");
 

@@ -1,4 +1,13 @@
 import { z } from "zod";
+import { listDevices, registerDevice, removeDevice, UserDevice } from "../../domain/notifications/devices.ts";
+import { countUserNotifications, deleteUserNotification, listUserNotifications, markAllRead, markRead, requireOwner, streamUserNotifications, UserNotification } from "../../domain/notifications/in_app/messages.ts";
+import {
+  Preferences,
+  PreferencesChange,
+  readPreferences,
+  writePreferences,
+} from "../../domain/notifications/preferences.ts";
+import { signStreamTicket, TICKET_SECONDS } from "../../domain/oauth/tokens/client_token.ts";
 import {
   byPerson,
   byPersonOrSystem,
@@ -7,22 +16,11 @@ import {
   forTicket,
   signedIn,
 } from "../../domain/rights/checks.ts";
-import {
-  countUserNotifications,
-  deleteUserNotification,
-  listUserNotifications,
-  markAllRead,
-  markRead,
-  requireOwner,
-  streamUserNotifications,
-  UserNotification,
-} from "../../domain/notifications/in_app/messages.ts";
-import { noContent, ok, okEmpty } from "../shared/answer.ts";
-import { endpointsIn } from "../shared/endpoint.ts";
+import { requireNoOtherTenant } from "../../domain/rights/tenant_sign_in.ts";
 import { optionalText, uuid } from "../../domain/shared/shapes.ts";
+import { noContent, ok, okEmpty, okVersioned } from "../shared/answer.ts";
+import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery, queryBoolean } from "../shared/validation.ts";
-import { listDevices, registerDevice, removeDevice, UserDevice } from "../../domain/notifications/devices.ts";
-import { signStreamTicket, TICKET_SECONDS } from "../../domain/oauth/tokens/client_token.ts";
 
 const endpoint = endpointsIn("Notifications");
 
@@ -107,7 +105,7 @@ export const userNotificationRoutes = [
   }),
 ] as const;
 
-const path = "/api/v1/user-notifications/devices";
+const DEVICES = "/api/v1/user-notifications/devices";
 const bound = forBound(forSelf(byPerson(signedIn)));
 const query = z.object({ userId: uuid });
 const RegisterDeviceRequest = z.object({
@@ -117,7 +115,7 @@ const RegisterDeviceRequest = z.object({
 
 /** Devices that receive a user's push messages. */
 export const deviceRoutes = [
-  endpoint(`POST ${path}`, {
+  endpoint(`POST ${DEVICES}`, {
     id: "registerUserDevice",
     access: bound,
     query,
@@ -131,7 +129,7 @@ export const deviceRoutes = [
       return ok(await registerDevice(db, userId, caller.boundTo, await call.readJson(RegisterDeviceRequest)));
     },
   }),
-  endpoint(`GET ${path}`, {
+  endpoint(`GET ${DEVICES}`, {
     id: "listUserDevices",
     access: bound,
     query,
@@ -143,7 +141,7 @@ export const deviceRoutes = [
       return ok(await listDevices(db, userId, caller.boundTo));
     },
   }),
-  endpoint(`DELETE ${path}/{id}`, {
+  endpoint(`DELETE ${DEVICES}/{id}`, {
     id: "removeUserDevice",
     access: bound,
     query,
@@ -159,12 +157,47 @@ export const deviceRoutes = [
   }),
 ] as const;
 
+const PREFERENCES = "/api/v1/user-notifications/preferences";
+
+/** Preferences of a user: categories, channels, quiet hours and digest. */
+export const preferenceRoutes = [
+  endpoint(`GET ${PREFERENCES}`, {
+    id: "readNotificationPreferences",
+    access: bound,
+    query,
+    summary: "Read a user's categories, channels, quiet hours and digest",
+    answers: { 200: { etag: true, description: "The preferences", schema: Preferences } },
+    problems: ["NOTIFICATION_INAPP_FORBIDDEN"],
+    async run({ db, caller, query: { userId } }) {
+      requireOwner(caller, userId);
+      const { preferences, version } = await readPreferences(db, userId);
+      return okVersioned(preferences, version);
+    },
+  }),
+  endpoint(`PUT ${PREFERENCES}`, {
+    id: "writeNotificationPreferences",
+    access: bound,
+    query,
+    summary: "Change a user's preferences; a category that `categories` omits is on for every channel",
+    content: { json: PreferencesChange },
+    answers: { 200: { etag: true, description: "The preferences", schema: Preferences } },
+    problems: ["NOTIFICATION_INAPP_FORBIDDEN", "USER_NOT_FOUND", "PRECONDITION_FAILED"],
+    async run({ db, caller, query: { userId }, call }) {
+      requireOwner(caller, userId);
+      await requireNoOtherTenant(db, caller);
+      const given = await call.readJson(PreferencesChange);
+      const { preferences, version } = await writePreferences(db, userId, given, call.ifMatch);
+      return okVersioned(preferences, version);
+    },
+  }),
+] as const;
+
 /** Streams new in-app notifications, also to pages, whose `EventSource` sends no Authorization header. */
 export const streamRoutes = [
   endpoint("POST /api/v1/user-notifications/stream-ticket", {
     id: "createStreamTicket",
     summary: "Get a ticket that opens the stream without a header, within a minute",
-    access: forBound(forSelf(byPerson(signedIn))),
+    access: bound,
     creates: "a secret",
     answers: {
       200: {
@@ -179,7 +212,7 @@ export const streamRoutes = [
   endpoint("GET /api/v1/user-notifications/stream", {
     id: "streamUserNotifications",
     summary: "Stream a user's new in-app notifications as server-sent events, from Last-Event-ID on",
-    access: forTicket(forBound(forSelf(byPerson(signedIn)))),
+    access: forTicket(bound),
     service: "stream",
     query: z.object({
       userId: uuid,

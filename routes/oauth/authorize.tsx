@@ -15,8 +15,8 @@ import { listOf, OAuthError, readParameters } from "../../domain/oauth/oauth_err
 import { requireProviderKey } from "../../domain/oauth/clients/provider_key.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { anyone } from "../../domain/rights/checks.ts";
-import { originOf } from "../auth/answers.ts";
-import { PROVIDER_PAGE } from "../console/shared/client_request.ts";
+import { originOf } from "../auth/shapes.ts";
+import { PROVIDER_PAGE } from "../console/shared/request_security.ts";
 import { csrfToken } from "../console/shared/cookies.ts";
 import type { Answer } from "../shared/answer.ts";
 import type { Call } from "../shared/call.ts";

@@ -1,9 +1,7 @@
 import { authorizeRoutes } from "./authorize.tsx";
 import { clientRoutes, connectedClientRoutes } from "./clients.ts";
-import { discoveryRoutes } from "./discovery.ts";
-import { introspectRoutes } from "./introspect.ts";
 import { logoutRoutes } from "./logout.tsx";
-import { tokenRoutes } from "./tokens.ts";
+import { discoveryRoutes, tokenRoutes } from "./tokens.ts";
 
 /** Every route of the OpenID provider. */
 export const oauthRoutes = [
@@ -12,6 +10,5 @@ export const oauthRoutes = [
   ...discoveryRoutes,
   ...authorizeRoutes,
   ...tokenRoutes,
-  ...introspectRoutes,
   ...logoutRoutes,
 ] as const;

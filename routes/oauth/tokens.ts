@@ -1,22 +1,49 @@
 import { z } from "zod";
 import { isSameAudience } from "../../domain/oauth/clients/client.ts";
+import { requireProviderKey } from "../../domain/oauth/clients/provider_key.ts";
+import { EXCHANGE_GRANT, providerMetadata } from "../../domain/oauth/metadata.ts";
+import { OAuthError, readParameters, requireParameter } from "../../domain/oauth/oauth_error.ts";
 import { grantToProgram, requireClient } from "../../domain/oauth/tokens/authenticate_client.ts";
+import { ACCESS_TOKEN_TYPE, exchangeToken } from "../../domain/oauth/tokens/exchange.ts";
 import { TokenAnswer, userClaims } from "../../domain/oauth/tokens/grant.ts";
+import { type Asker, introspect, Introspection } from "../../domain/oauth/tokens/introspection.ts";
 import { readLiveToken, revokeToken } from "../../domain/oauth/tokens/live_token.ts";
 import { redeemCode } from "../../domain/oauth/tokens/redeem_code.ts";
-import { EXCHANGE_GRANT } from "../../domain/oauth/metadata.ts";
-import { ACCESS_TOKEN_TYPE, exchangeToken } from "../../domain/oauth/tokens/exchange.ts";
 import { refreshGrant } from "../../domain/oauth/tokens/refresh.ts";
-import { OAuthError, requireParameter } from "../../domain/oauth/oauth_error.ts";
-import { requireProviderKey } from "../../domain/oauth/clients/provider_key.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
+import { Problem } from "../../domain/problems/problem.ts";
+import { actAs } from "../../domain/rights/authenticate.ts";
+import type { Caller } from "../../domain/rights/caller.ts";
 import { anyone } from "../../domain/rights/checks.ts";
 import { type Answer, ok, okEmpty } from "../shared/answer.ts";
 import type { Call } from "../shared/call.ts";
+import { callerOf } from "../shared/caller_of.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { clientPrincipal, clientRequest, oauthAnswer, OAuthErrorDto, oauthRefusals } from "./protocol.ts";
 
 const endpoint = endpointsIn("OpenID provider");
+
+const ProviderMetadata = z.looseObject({
+  issuer: z.url(),
+  authorization_endpoint: z.url(),
+  token_endpoint: z.url(),
+  jwks_uri: z.url(),
+}).meta({ id: "OpenIdProviderMetadata" });
+
+/** The provider's metadata, from which clients configure themselves. */
+export const discoveryRoutes = [
+  endpoint("GET /.well-known/openid-configuration", {
+    alsoAt: ["/.well-known/oauth-authorization-server"],
+    id: "readProviderMetadata",
+    summary: "Read the metadata of the OpenID provider",
+    access: anyone,
+    service: "essential",
+    anyOrigin: true,
+    answers: { 200: { description: "Endpoints and features", schema: ProviderMetadata } },
+    problems: ["OPENID_KEY_MISSING_UNAVAILABLE"],
+    run: ({ platform }) => ok(providerMetadata(platform), { "cache-control": "public, max-age=300" }),
+  }),
+] as const;
 
 const text = z.string().optional();
 const client = {
@@ -99,7 +126,9 @@ const userInfo = {
   },
 } as const;
 
-/** Tokens for clients: issue, revoke, and the user of a token. */
+const CHECK = "check:access";
+
+/** Tokens for clients: issue, revoke, what one allows, and its user. */
 export const tokenRoutes = [
   endpoint("POST /oauth/token", {
     id: "issueOAuthTokens",
@@ -157,4 +186,84 @@ export const tokenRoutes = [
     summary: "The same as GET",
     run: ({ platform, call }) => oauthAnswer(() => readUserInfo(platform, call)),
   }),
+  endpoint("POST /oauth/introspect", {
+    id: "introspectToken",
+    summary: "Ask what an access token or key allows now (RFC 7662)",
+    details:
+      "A confidential client asks about the tokens for its audience. A service account with `check:access` asks about the " +
+      "tokens and keys of its tenants, with its secret as bearer token or by client id and secret; `X-Tenant-ID` names one " +
+      "tenant. Every other token is not active, and so is one that is expired, revoked or malformed.",
+    access: anyone,
+    principal: async (platform, call) =>
+      isBearer(call)
+        ? (await bearerCaller(platform, call).catch(() => null))?.userId ?? null
+        : await clientPrincipal(platform, call),
+    content: {
+      form: z.object({
+        token: z.string(),
+        token_type_hint: text,
+        client_id: text.describe("Without an Authorization header"),
+        client_secret: text,
+      }),
+    },
+    answers: {
+      200: { description: "`active` alone if the token is not active", schema: Introspection },
+      ...oauthRefusals,
+      403: {
+        description: "The service account lacks `check:access`, or acts not in the tenant",
+        schema: OAuthErrorDto,
+      },
+    },
+    run: ({ platform, call }) => oauthAnswer(() => answer(platform, call)),
+  }),
 ] as const;
+
+const isBearer = (call: Call): boolean => /^Bearer\b/i.test(call.request.headers.get("authorization") ?? "");
+
+/** The caller of a request with a bearer token. @throws OAuthError, and Problem for a tenant of others */
+async function bearerCaller(platform: ServicePlatform, call: Call): Promise<Caller | null> {
+  try {
+    return call.caller ??= await callerOf(platform, call);
+  } catch (error) {
+    if (error instanceof Problem && error.status === 401) {
+      throw new OAuthError("invalid_token", error.message);
+    }
+    throw error;
+  }
+}
+
+/** Who asks, and about which token. */
+async function readQuestion(
+  platform: ServicePlatform,
+  call: Call,
+): Promise<{ asker: Asker; token: string }> {
+  if (isBearer(call)) {
+    const asker = requireAccount(await bearerCaller(platform, call));
+    return { asker, token: requireParameter(readParameters(await call.readForm()), "token") };
+  }
+  const { by, parameters } = await clientRequest(platform, call);
+  const token = requireParameter(parameters, "token");
+  if ("account" in by) {
+    const { headers } = call.request;
+    const tenantHeader = headers.get("x-tenant-id");
+    const acting = { tenantHeader, traceId: call.traceId, ip: call.ip };
+    return { asker: requireAccount(await actAs(platform, acting, by.account)), token };
+  }
+  const { kind, audience } = by.client;
+  if (kind === "confidential") return { asker: { audience }, token };
+  throw new OAuthError("unauthorized_client", "A public client cannot ask about tokens.");
+}
+
+function requireAccount(caller: Caller | null): Asker {
+  if (!caller?.serviceAccount) {
+    throw new OAuthError("invalid_token", "Only a client or a service account may ask about tokens.");
+  }
+  const { userId, tenantId, serviceAccount } = caller;
+  if (serviceAccount.permissions.has(CHECK)) return { userId, tenantId, serviceAccount };
+  throw new OAuthError("insufficient_scope", `The service account does not hold ${CHECK}.`);
+}
+
+async function answer(platform: ServicePlatform, call: Call): Promise<Answer> {
+  const { asker, token } = await readQuestion(platform, call);
+  return ok(await introspect(platform, asker, token));
+}

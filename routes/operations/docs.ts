@@ -1,14 +1,13 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { loadLater } from "../../infra/load_later.ts";
-import { anyone } from "../../domain/rights/checks.ts";
-import { invalid, problem } from "../../domain/problems/problem.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
+import { invalid, problem } from "../../domain/problems/problem.ts";
+import { anyone } from "../../domain/rights/checks.ts";
+import { loadLater } from "../../infra/load_later.ts";
 import { VERSION } from "../../infra/version.ts";
 import { type Answer, ok, text } from "../shared/answer.ts";
 import { type Endpoint, endpointsIn } from "../shared/endpoint.ts";
 import type { OpenApiDocument } from "../shared/openapi_document.ts";
-import { documentOfAreas } from "./openapi_areas.ts";
 import { OperationView } from "./docs/operation_view.tsx";
 import { placedOperations, ReferencePage } from "./docs/reference_page.tsx";
 import { servicePage } from "./service_page.tsx";
@@ -127,3 +126,47 @@ export const docsRoutes = [
     },
   }),
 ] as const;
+
+const COMPONENT = /"\$ref":"#\/components\/([^/"]+)\/([^"]+)"/g;
+/** Security schemes are named without a reference, and apply to every area. */
+const ALWAYS = ["securitySchemes"];
+
+/** The part of `document` for the areas with these names: their operations and webhooks, and the components these refer to. */
+function documentOfAreas(document: OpenApiDocument, areas: ReadonlySet<string>): OpenApiDocument {
+  const isOf = ({ tags }: { tags: string[] }) => tags.some((tag) => areas.has(tag));
+  const paths = Object.entries(document.paths)
+    .map(([path, operations]) =>
+      [path, Object.entries(operations).filter(([, operation]) => isOf(operation))] as const
+    )
+    .filter(([, operations]) => operations.length > 0)
+    .map(([path, operations]) => [path, Object.fromEntries(operations)]);
+  const webhooks = Object.entries(document.webhooks).filter(([, { post }]) => isOf(post));
+  const part = {
+    ...document,
+    tags: document.tags.filter(({ name }) => areas.has(name)),
+    paths: Object.fromEntries(paths),
+    webhooks: Object.fromEntries(webhooks),
+  };
+  return { ...part, components: componentsOf(document, [part.paths, part.webhooks]) };
+}
+
+/** The components that `parts` refer to, also through other components. */
+function componentsOf({ components }: OpenApiDocument, parts: unknown): OpenApiDocument["components"] {
+  const used = new Set<unknown>();
+  const pending = [parts];
+  while (pending.length > 0) {
+    for (const [, kind = "", name = ""] of JSON.stringify(pending.pop()).matchAll(COMPONENT)) {
+      const component = (components[kind] as Record<string, unknown>)[name];
+      if (used.has(component)) continue;
+      used.add(component);
+      pending.push(component);
+    }
+  }
+  const kept = Object.entries(components).map(([kind, named]) => [
+    kind,
+    ALWAYS.includes(kind)
+      ? named
+      : Object.fromEntries(Object.entries(named).filter(([, component]) => used.has(component))),
+  ]);
+  return Object.fromEntries(kept);
+}

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { anyone } from "../../domain/rights/checks.ts";
 import { CATALOGUE, isProblemCode, problem } from "../../domain/problems/problem.ts";
-import { languageOf } from "../shared/accept_language.ts";
+import { languageOf } from "../shared/html.ts";
 import { ok } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { docsAsset } from "./docs.ts";

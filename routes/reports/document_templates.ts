@@ -1,5 +1,7 @@
 import { z } from "zod";
 import { DeliveryOptionsShape } from "../../domain/reports/delivery/options.ts";
+import { listDocumentUses, previewDocument } from "../../domain/reports/document_templates/render.ts";
+import { documentSamples } from "../../domain/reports/document_templates/samples.ts";
 import {
   compareDocumentTemplateVersions,
   type DocumentTemplate,
@@ -8,25 +10,23 @@ import {
   readDocumentTemplate,
   readDocumentTemplateVersion,
 } from "../../domain/reports/document_templates/template.ts";
-import { requestDocuments } from "../../domain/reports/generation/generate_document.ts";
-import { previewDocument } from "../../domain/reports/document_templates/render.ts";
-import { documentSamples } from "../../domain/reports/document_templates/samples.ts";
 import {
   createDocumentTemplate,
   deleteDocumentTemplate,
   restoreDocumentTemplateVersion,
   updateDocumentTemplate,
 } from "../../domain/reports/document_templates/write.ts";
+import { requestDocuments } from "../../domain/reports/generation/generate_document.ts";
 import { inTenant } from "../../domain/rights/checks.ts";
+import { anyObject, optionalObject, requiredName, requiredText, uuid } from "../../domain/shared/shapes.ts";
 import { accepted, type Answer, created, etagOf, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
+import { comparedWith, templateTexts, VersionDifferencesDto, versionNumber } from "../shared/templates.ts";
 import { pagedResultOf, pageQuery } from "../shared/validation.ts";
-import { anyObject, optionalObject, requiredName, requiredText, uuid } from "../../domain/shared/shapes.ts";
-import { templateTexts } from "../shared/template_texts.ts";
-import { comparedWith, VersionDifferencesDto, versionNumber } from "../shared/version_differences.ts";
 import { reportLocation, tracking, TrackingDto } from "./shapes.ts";
 
 const endpoint = endpointsIn("Document templates");
+const messageTemplateEndpoint = endpointsIn("Notification templates");
 
 const reading = inTenant("manage:document-templates", "generate:documents");
 const changing = inTenant("manage:document-templates");
@@ -96,6 +96,14 @@ const pdf = (content: Uint8Array): Answer => ({
   body: content,
 });
 const PDF = { 200: { description: "The document", contentType: "application/pdf" } };
+
+const DocumentUseDto = z.object({
+  id: z.guid(),
+  slug: z.string(),
+  name: z.string(),
+  locale: z.string(),
+  error: z.string().nullable().describe("Why it is invalid with the partial; null: it is valid"),
+}).meta({ id: "DocumentUseDto" });
 
 /** Templates of documents such as invoices, their versions and the documents made of them. */
 export const documentTemplateRoutes = [
@@ -317,5 +325,16 @@ export const documentTemplateRoutes = [
       if (!first) throw new Error("no document was queued");
       return accepted(tracking(platform, first), reportLocation(first.id));
     },
+  }),
+  messageTemplateEndpoint("GET /api/v1/notification-templates/{id}/document-uses", {
+    id: "listPartialDocumentUses",
+    summary: "List the document templates that use a partial, and whether each is valid with it",
+    details: "Templates that use it through another partial are listed too. At most 50, by slug and locale.",
+    access: inTenant("send:notifications"),
+    params: z.object({ id: uuid }),
+    answers: { 200: { description: "The document templates", schema: z.array(DocumentUseDto) } },
+    problems: ["NOTIFICATION_TEMPLATE_NOT_FOUND", "RATE_LIMITED"],
+    run: async ({ platform, caller, params: { id } }) =>
+      ok(await listDocumentUses(platform, caller.tenantId, id)),
   }),
 ] as const;

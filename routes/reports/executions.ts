@@ -44,8 +44,7 @@ import {
 } from "../../domain/reports/generation/request_report.ts";
 import { followReportLink, LINK_PATH, readLinkTenant } from "../../domain/reports/delivery/link.ts";
 import { HOSTED_POLICY, type HostedLooks, hostedPage, readHostedLooks } from "../looks/hosted_page.ts";
-import { escapeHtml } from "../shared/escape_html.ts";
-import { languageOf } from "../shared/accept_language.ts";
+import { escapeHtml, languageOf } from "../shared/html.ts";
 
 const endpoint = endpointsIn("Reports");
 

@@ -1,5 +1,4 @@
 import { documentTemplateRoutes } from "./document_templates.ts";
-import { documentUsesRoute } from "./document_uses.ts";
 import { executionRoutes, generationRoutes, linkRoutes } from "./executions.ts";
 import { scheduleRoutes } from "./schedules.ts";
 import { targetRoutes } from "./targets.ts";
@@ -12,5 +11,4 @@ export const reportsRoutes = [
   ...linkRoutes,
   ...targetRoutes,
   ...documentTemplateRoutes,
-  documentUsesRoute,
 ] as const;

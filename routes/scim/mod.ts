@@ -1,6 +1,5 @@
 import { bulkRoutes } from "./bulk.ts";
-import { discoveryRoutes } from "./discovery.ts";
-import { mappingRoutes } from "./mappings.ts";
+import { discoveryRoutes, mappingRoutes } from "./discovery.ts";
 import { resourceRoutes } from "./resources.ts";
 
 /** Every route of SCIM. */

@@ -5,11 +5,11 @@ import { Fields, Form } from "../components/fields.tsx";
 import { actionButton } from "../components/forms.tsx";
 import { actionsColumn, listView, timeColumn } from "../components/list.tsx";
 import { Card } from "../components/notice.tsx";
-import { done, formPage } from "../shared/actions.ts";
+import { actionsOf, done, formPage } from "../shared/actions.ts";
 import type { Answer, Row } from "../shared/operations.ts";
 import { type ConsolePage, field, type Outcome, type Visit } from "../shared/page.ts";
 import { userCrumbs, UserTabs } from "./users/model.tsx";
-import { delegationTexts } from "../shared/delegation_texts.ts";
+import { delegationTexts } from "./users/texts.ts";
 
 type Delegation = Row<"listDelegations">;
 const permissions = ["act-as:users"];
@@ -86,13 +86,7 @@ export const delegationPages = (p: ServicePlatform): ConsolePage[] => [
     permissions,
     post: async (v) => await begin(p, v, await v.api.call("openDelegation", { params: v.params })),
   },
-  {
-    path: "delegations/{id}/end",
-    async post(v) {
-      await v.api.call("endDelegation", { params: v.params });
-      return done("delegations", delegationTexts[v.locale].ended);
-    },
-  },
+  ...actionsOf("delegations/{id}", delegationTexts, { end: ["endDelegation", "ended", "delegations"] }),
   {
     // The acting user's own session ends it, because the delegation may not change what is the user's own.
     path: "delegations/end",

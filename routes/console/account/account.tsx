@@ -11,19 +11,18 @@ import { commonTexts } from "../shared/common_texts.ts";
 import { cookieWriter, isLocale, isTheme } from "../shared/cookies.ts";
 import type { Answer, Row } from "../shared/operations.ts";
 import { type ConsolePage, field, fieldsIn, isOpen, type View, type Visit } from "../shared/page.ts";
-import { preferenceTexts } from "../notifications/preference_texts.ts";
+import { preferenceTexts } from "../notifications/texts.ts";
 import { firstStepsPages } from "../overview/checklist.tsx";
 import { scopePage } from "../scope/scope_page.tsx";
 import { switchPage } from "../scope/switch.ts";
 import { joinTenantPage } from "./join_tenant.tsx";
-import { factorTexts } from "./factor_texts.ts";
+import { accountTexts, factorTexts } from "./texts.ts";
 import { securityPages } from "./security.tsx";
-import { stepUpPage } from "./step_up.tsx";
+import { stepUpPage } from "./proof_forms.tsx";
 import { OwnData, ownDataPages } from "./own_data.tsx";
 import { delegationPages } from "../access/delegations.tsx";
-import { accountTexts } from "./texts.ts";
-import { defineTexts } from "../shared/languages.ts";
-import { delegationTexts } from "../shared/delegation_texts.ts";
+import { sectionTexts } from "../shared/labels.ts";
+import { delegationTexts } from "../access/users/texts.ts";
 
 /** Pages of the viewer's account, and the actions of the top bar: scope, appearance, sign-out. */
 export function accountPages(p: ServicePlatform): ConsolePage[] {
@@ -251,12 +250,11 @@ function sessionColumns(v: Visit): Column<Row<"listOwnSessions">>[] {
   ];
 }
 
-const texts = defineTexts({
+const texts = sectionTexts({
   title: ["Connected programs", "Programas ligados"],
   caption: ["Programs that you signed in to with this account", "Programas em que entrou com esta conta"],
   program: ["Program", "Programa"],
   allowed: ["Allowed", "Permitido"],
-  sessions: ["Sessions", "Sessões"],
   disconnect: ["Disconnect", "Desligar"],
   confirm: (name: string) => [
     `Disconnect ${name}? It is signed out, and must ask again.`,

@@ -5,15 +5,15 @@ import { RoleChecks } from "../access/users/form.tsx";
 import { Fields, Form } from "../components/fields.tsx";
 import { actionButton, buttonLink } from "../components/forms.tsx";
 import { Card, Notice } from "../components/notice.tsx";
-import { ownTenant } from "../scope/own_tenants.ts";
+import { ownTenant } from "../scope/choices.ts";
 import { addressAfterSwitch, toSameAddress } from "../scope/switch.ts";
 import { switcherTexts } from "../scope/texts.ts";
 import { formPage } from "../shared/actions.ts";
 import { Refusal } from "../shared/api.ts";
-import { errorTexts } from "../shared/error_texts.ts";
+import { errorTexts } from "../shared/common_texts.ts";
 import { type ConsolePage, field, may, type Visit } from "../shared/page.ts";
 import { beginWork, delegationFields } from "../access/delegations.tsx";
-import { delegationTexts } from "../shared/delegation_texts.ts";
+import { delegationTexts } from "../access/users/texts.ts";
 
 /** Lists that a platform administrator can limit to a tenant without working in it. */
 const FILTERED_BY_TENANT = ["jobs", "dead-letters", "users", "audit"];

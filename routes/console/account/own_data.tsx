@@ -3,11 +3,11 @@ import { Card } from "../components/notice.tsx";
 import { dataTable } from "../components/table.tsx";
 import { timeColumn } from "../components/list.tsx";
 import { action, showing, toDocument } from "../shared/actions.ts";
-import { defineTexts } from "../shared/languages.ts";
+import { sectionTexts } from "../shared/labels.ts";
 import type { Answer } from "../shared/operations.ts";
 import type { ConsolePage, Visit } from "../shared/page.ts";
 
-const texts = defineTexts({
+const texts = sectionTexts({
   title: ["Your data", "Os seus dados"],
   text: [
     "An export is a ZIP file with everything that is stored about you. It can be downloaded for seven days.",
@@ -17,12 +17,10 @@ const texts = defineTexts({
   export: ["Export my data", "Exportar os meus dados"],
   asked: ["The export has begun.", "A exportação começou."],
   from: ["Asked for", "Pedida"],
-  status: ["Status", "Estado"],
   Queued: ["In preparation", "Em preparação"],
   Running: ["In preparation", "Em preparação"],
   Completed: ["Ready", "Pronta"],
   Failed: ["Failed", "Falhou"],
-  download: ["Download", "Baixar"],
 });
 
 type OwnExport = Answer<"listMyDataRequests">[number];

@@ -1,16 +1,80 @@
 import type { Child } from "hono/jsx";
 import type { PasskeyInput } from "../../auth/factors.ts";
-import { FormRefusal, TextField } from "../components/forms.tsx";
-import { PasskeyForm, passkeyOf } from "./passkey_form.tsx";
-import type { Refusal } from "../shared/api.ts";
+import { CsrfField, FormRefusal, TextField } from "../components/forms.tsx";
+import { Icon } from "../components/icons.tsx";
+import { Refusal } from "../shared/api.ts";
 import type { Locale } from "../shared/languages.ts";
 import type { Answer } from "../shared/operations.ts";
-import { optionalField } from "../shared/page.ts";
-import { accountTexts } from "./texts.ts";
-import { factorTexts } from "./factor_texts.ts";
+import { type ConsolePage, field, optionalField, type View, type Visit } from "../shared/page.ts";
+import { accountTexts, factorTexts } from "./texts.ts";
+
+/** Path of the page. console.tsx handles its form, because it continues with any other page. */
+export const STEP_UP = "step-up";
+
+/** The request of the viewer that needs a step-up. */
+interface Interrupted {
+  /** Path of the page under /console, with its query. */
+  to: string;
+  /** The form that was sent there, as JSON; "" if a page was opened. */
+  form: string;
+}
+
+/** A sent form as text; "" if it contains a file, which the viewer chooses again. */
+export function formAsText(form: FormData): string {
+  const entries = [...form].filter(([name]) => name !== "csrf");
+  return entries.some(([, value]) => typeof value !== "string") ? "" : JSON.stringify(entries);
+}
+
+/** The interrupted work that a step-up form contains. Its paths lead only to pages of the console. */
+export function interruptedBy(form: FormData): Interrupted {
+  const to = field(form, "to");
+  return { to: /^[\w-][\w/.:?&=%+-]*$/.test(to) ? to : "", form: String(form.get("interrupted") ?? "") };
+}
+
+/** The interrupted form. */
+export function resumedForm({ form }: Interrupted): FormData {
+  const data = new FormData();
+  for (const [name, value] of JSON.parse(form)) data.append(String(name), String(value));
+  return data;
+}
+
+/** The page itself, for viewers whose session lacks a required second factor. */
+export const stepUpPage: ConsolePage = {
+  path: STEP_UP,
+  forEnrolling: true,
+  get: (v) => stepUpView(v, interruptedBy(asForm(v.query)), null),
+  post: (v, form) => stepUpView(v, interruptedBy(form), null),
+};
+
+function asForm(query: URLSearchParams): FormData {
+  const form = new FormData();
+  form.set("to", query.get("to") ?? "");
+  return form;
+}
+
+/** Asks the viewer to prove again who they are. */
+export async function stepUpView(v: Visit, interrupted: Interrupted, refusal: Refusal | null): Promise<View> {
+  const t = factorTexts[v.locale];
+  const choice = await v.api.call("readStepUpChoice");
+  return {
+    title: t.confirmIdentity,
+    scripts: ["passkey.js"],
+    status: refusal?.status ?? 200,
+    body: (
+      <>
+        <p>{t.stepUpText}</p>
+        <ProofForms locale={v.locale} action={STEP_UP} choice={choice} refusal={refusal} label={t.confirm}>
+          <CsrfField v={v} />
+          <input type="hidden" name="to" value={interrupted.to} />
+          <input type="hidden" name="interrupted" value={interrupted.form} />
+        </ProofForms>
+      </>
+    ),
+  };
+}
 
 /** Forms by which the viewer proves who they are: password and code, or a passkey. */
-export function ProofForms({ locale, action, choice, refusal, label, children }: {
+function ProofForms({ locale, action, choice, refusal, label, children }: {
   locale: Locale;
   action: string;
   choice: Answer<"readStepUpChoice">;
@@ -84,3 +148,48 @@ export const proofOf = (form: FormData) => ({
   recoveryCode: optionalField(form, "recoveryCode"),
   passkey: passkeyOf<PasskeyInput | undefined>(form),
 });
+
+/**
+ * A form that sends the answer of a passkey in the field `passkey`. passkey.js shows and completes it, so the page needs
+ * that script.
+ * @param options for the browser, or the address they come from
+ */
+export function PasskeyForm({ locale, kind, action, options, label, value, children }: {
+  locale: Locale;
+  kind: "get" | "create";
+  action: string;
+  options: { json: unknown } | { url: string };
+  label: string;
+  /** Value of the button `do`. */
+  value: string;
+  children?: Child;
+}) {
+  const t = factorTexts[locale];
+  const from = "json" in options
+    ? { "data-options": JSON.stringify(options.json) }
+    : { "data-options-url": options.url };
+  return (
+    <div>
+      <form class="card form" method="post" action={action} data-passkey={kind} {...from} hidden>
+        <input type="hidden" name="passkey" />
+        {children}
+        <div class="notice bad" role="alert" tabindex={-1} data-passkey-error hidden>{t.passkeyFailed}</div>
+        <button type="submit" class="button" name="do" value={value}>
+          <Icon name="lock" />
+          {label}
+        </button>
+      </form>
+      <p class="muted" data-no-passkeys hidden>{t.noPasskeys}</p>
+    </div>
+  );
+}
+
+/** The passkey's answer in a sent form, undefined if it has none. The API checks its shape. */
+export function passkeyOf<T>(form: FormData): T {
+  const text = String(form.get("passkey") ?? "");
+  try {
+    return (text === "" ? undefined : JSON.parse(text)) as T;
+  } catch {
+    throw new Refusal({ status: 400, detail: "The answer of the passkey is not JSON." });
+  }
+}

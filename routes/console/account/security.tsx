@@ -10,14 +10,14 @@ import {
 } from "../components/forms.tsx";
 import { actionsColumn, timeColumn } from "../components/list.tsx";
 import { Card, Notice } from "../components/notice.tsx";
-import { PasskeyForm, passkeyOf } from "./passkey_form.tsx";
+import { PasskeyForm, passkeyOf } from "./proof_forms.tsx";
 import { type Column, dataTable } from "../components/table.tsx";
 import { Badge, CopyValue } from "../components/values.tsx";
 import { action, done, formPage, type Sent, showing } from "../shared/actions.ts";
-import { clientRequestOf } from "../shared/client_request.ts";
+import { clientRequestOf } from "../shared/request_security.ts";
 import type { Answer } from "../shared/operations.ts";
 import { type ConsolePage, field, type Outcome, type View, type Visit } from "../shared/page.ts";
-import { factorTexts } from "./factor_texts.ts";
+import { factorTexts } from "./texts.ts";
 import { encode } from "uqr";
 
 const PATH = "account/security";

@@ -5,19 +5,23 @@ import { isUuid } from "../../../domain/shared/ids.ts";
 import { CATALOGUE, isProblemCode, Problem } from "../../../domain/problems/problem.ts";
 import type { ServicePlatform } from "../../../domain/platform.ts";
 import type { PasskeyInput } from "../../auth/factors.ts";
-import { passkeyOf } from "./passkey_form.tsx";
+import { passkeyOf } from "./proof_forms.tsx";
 import type { Handle } from "../../app.ts";
 import { readHostedLooks } from "../../looks/hosted_page.ts";
 import { ACCESS_CHANGED, type Answers } from "../layout/answers.tsx";
-import { brandStyle, styleSource } from "../layout/brand.tsx";
+import { brandStyle, styleSource } from "../layout/document.tsx";
 import { Api, Refusal, refusalOf } from "../shared/api.ts";
-import { clientRequestOf, UI_LOCALES } from "../shared/client_request.ts";
+import {
+  clientRequestOf,
+  isSameOrigin,
+  readForm,
+  SIGN_IN_FORM_BYTES,
+  UI_LOCALES,
+} from "../shared/request_security.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { cookieWriter, csrfToken, isCsrfToken, readCookies } from "../shared/cookies.ts";
-import { readForm, SIGN_IN_FORM_BYTES } from "../shared/form.ts";
 import { type Answer, searchOf } from "../shared/operations.ts";
 import { field, optionalField } from "../shared/page.ts";
-import { isSameOrigin } from "../shared/request_security.ts";
 import { FactorStep, neededFactor, readChoice, type SignInNotice, SignInPage } from "./sign_in_page.tsx";
 import { accountTexts } from "./texts.ts";
 

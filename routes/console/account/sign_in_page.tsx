@@ -2,15 +2,13 @@ import type { HostedLooks } from "../../looks/hosted_page.ts";
 import { RequiredMark, TextField } from "../components/forms.tsx";
 import { Icon } from "../components/icons.tsx";
 import { Notice } from "../components/notice.tsx";
-import { PasskeyForm } from "./passkey_form.tsx";
-import { Brand } from "../layout/brand.tsx";
-import { BarePage, type ConsoleUrls } from "../layout/document.tsx";
-import { PROVIDER_PAGE } from "../shared/client_request.ts";
+import { PasskeyForm } from "./proof_forms.tsx";
+import { BarePage, Brand, type ConsoleUrls } from "../layout/document.tsx";
+import { PROVIDER_PAGE } from "../shared/request_security.ts";
 import type { Locale } from "../shared/languages.ts";
 import type { Theme } from "../shared/looks.ts";
 import type { Answer } from "../shared/operations.ts";
-import { factorTexts } from "./factor_texts.ts";
-import { accountTexts } from "./texts.ts";
+import { accountTexts, factorTexts } from "./texts.ts";
 import type { Api } from "../shared/api.ts";
 
 export interface SignInNotice {

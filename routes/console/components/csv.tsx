@@ -1,7 +1,7 @@
 import type { Child } from "hono/jsx";
 import { BYTE_ORDER_MARK, csvText, LINE_END } from "../../../domain/shared/csv_text.ts";
 import { commonTexts } from "../shared/common_texts.ts";
-import type { ListRows, ShownColumn, Visit } from "../shared/page.ts";
+import type { ConsolePage, ListRows, ShownColumn, Visit } from "../shared/page.ts";
 
 type Row = Record<string, unknown>;
 
@@ -78,4 +78,40 @@ export function plainText(html: string): string {
     .replaceAll(/&(lt|gt|amp|quot|#39);/g, (_, name: string) => ENTITIES[name] ?? "")
     .split("\n").map((line) => line.replaceAll(/\s+/g, " ").trim()).filter(Boolean).join(" · ");
   return text === "–" ? "" : text;
+}
+
+/**
+ * Reads the pages of a list, each with its rows and columns. A row that moves to a later page while it is read comes
+ * once.
+ */
+export async function* readList(page: ConsolePage, v: Visit): AsyncGenerator<ListRows> {
+  const seen = new Set<string>();
+  for (let number = 1;; number++) {
+    const part = await readPart(page, v, number);
+    if (!part) return;
+    const rows = part.page.items.filter((row) => {
+      const id = idOf(row);
+      if (id === null) return true;
+      return seen.has(id) ? false : seen.add(id);
+    });
+    yield { ...part, page: { ...part.page, items: rows } };
+    if (!part.page.hasNext) return;
+  }
+}
+
+/** One page of the list that a page of the console shows; null if it shows none. */
+async function readPart(page: ConsolePage, v: Visit, number: number): Promise<ListRows | null> {
+  const query = new URLSearchParams(v.query);
+  query.delete("as");
+  query.set("page", String(number));
+  query.set("pageSize", "largest");
+  let found: ListRows | null = null;
+  await page.get?.({ ...v, query, collect: (part) => void (found ??= part) });
+  return found;
+}
+
+/** The id of a row; null if it has none. */
+export function idOf(row: unknown): string | null {
+  const { id } = row as { id?: unknown };
+  return typeof id === "string" ? id : null;
 }

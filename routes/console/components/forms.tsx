@@ -1,8 +1,8 @@
 import type { Child } from "hono/jsx";
-import { fieldNames } from "../shared/audit_sentence_texts.ts";
-import { commonTexts } from "../shared/common_texts.ts";
 import type { Refusal } from "../shared/api.ts";
-import type { Visit } from "../shared/page.ts";
+import { fieldNames } from "../shared/audit_sentence_texts.ts";
+import { commonTexts, listTexts } from "../shared/common_texts.ts";
+import { field, type Visit } from "../shared/page.ts";
 import { Icon } from "./icons.tsx";
 import { Notice } from "./notice.tsx";
 
@@ -310,3 +310,23 @@ export function FilterBar({ v, action, target, children }: {
     </form>
   );
 }
+
+/** Above this, the number of rows that an action changes must be typed. */
+const UNTYPED = 100;
+
+/** The input for the number of rows that an action changes; nothing for a small number. */
+export const TypedCount = ({ v, count }: { v: Visit; count: number }) =>
+  count > UNTYPED
+    ? (
+      <TextField
+        label={listTexts[v.locale].typeCount(count)}
+        name="typed"
+        pattern={String(count)}
+        required
+      />
+    )
+    : null;
+
+/** True if the form has the number, or the number is small. */
+export const isCountTyped = (form: FormData, count: number): boolean =>
+  count <= UNTYPED || field(form, "typed") === String(count);

@@ -1,16 +1,20 @@
 import { raw } from "hono/html";
 import type { Child } from "hono/jsx";
 import type { Page, Query } from "../shared/api.ts";
-import { idOf } from "./read_list.ts";
-import { commonTexts } from "../shared/common_texts.ts";
+import { idOf, plainText } from "./csv.tsx";
+import { commonTexts, listTexts } from "../shared/common_texts.ts";
 import { rangeLabels } from "./date_inputs.ts";
-import { listTexts } from "../shared/list_texts.ts";
 import type { OperationId, Row } from "../shared/operations.ts";
-import type { RowAction, RowActions, ShownColumn, View, Visit } from "../shared/page.ts";
-import { offeredActions } from "../shared/row_actions.ts";
+import {
+  offeredActions,
+  type RowAction,
+  type RowActions,
+  type ShownColumn,
+  type View,
+  type Visit,
+} from "../shared/page.ts";
 import { type Choice, FilterBar, SelectField, TextField } from "./forms.tsx";
 import { ListTools } from "./list_tools.tsx";
-import { plainText } from "./csv.tsx";
 import { cellOf, type Column, dataTable, EmptyList, LivePart, Pager, RowCheck } from "./table.tsx";
 import { shortId, Time } from "./values.tsx";
 

@@ -1,6 +1,6 @@
 import { MAX_SAVED_FILTERS, type SavedFilter } from "../../../domain/console/saved_filters.ts";
 import { type Page, searchOf } from "../shared/api.ts";
-import { listTexts } from "../shared/list_texts.ts";
+import { listTexts } from "../shared/common_texts.ts";
 import type { RowAction, Visit } from "../shared/page.ts";
 import { entryAt } from "../shared/scope.ts";
 import { CsrfField, moreMenu, RequiredMark } from "./forms.tsx";

@@ -2,10 +2,11 @@ import type { Child } from "hono/jsx";
 import { nextRuns, scheduleMistakes } from "../../../domain/jobs/cron.ts";
 import { formatter } from "../../../domain/shared/formatters.ts";
 import { Refusal } from "../shared/api.ts";
-import { defineTexts, FORMAT_TAGS, type Locale } from "../shared/languages.ts";
+import { sectionTexts } from "../shared/labels.ts";
+import { FORMAT_TAGS, type Locale } from "../shared/languages.ts";
 import { field, type Visit } from "../shared/page.ts";
 import { SHOW_AGAIN } from "../shared/actions.ts";
-import { translateValidation } from "../shared/validation_translations.ts";
+import { translateValidation } from "../shared/translations.ts";
 import { describeCron } from "./cron_description.ts";
 import type { Fields } from "./fields.tsx";
 import type { Choice } from "./forms.tsx";
@@ -177,7 +178,7 @@ const inWords = (locale: Locale, timeZone: string, run: Date, isShort = false): 
   }).format(run);
 
 /** Texts of the schedule editor. */
-const scheduleEditorTexts = defineTexts({
+const scheduleEditorTexts = sectionTexts({
   repeats: ["Repeats", "Repete-se"],
   minutes: ["Every few minutes", "A cada poucos minutos"],
   hours: ["Every few hours", "A cada poucas horas"],
@@ -185,7 +186,6 @@ const scheduleEditorTexts = defineTexts({
   weekly: ["Every week", "Toda semana"],
   monthly: ["Every month, on a date", "Todo mês, em uma data"],
   weekday: ["Every month, on a weekday", "Todo mês, em um dia da semana"],
-  cron: ["Cron expression", "Expressão cron"],
   everyMinutes: ["Every", "A cada"],
   minutesCount: (count: number) => [
     count === 1 ? "minute" : `${count} minutes`,
@@ -214,12 +214,10 @@ const scheduleEditorTexts = defineTexts({
     "Minute, hour, day of month, month, day of week. L is the last day, LW the last weekday, 1#2 the second Monday.",
     "Minuto, hora, dia do mês, mês, dia da semana. L é o último dia, LW o último dia útil, 1#2 a segunda segunda-feira.",
   ],
-  zone: ["Time zone", "Fuso horário"],
   zoneHint: [
     "Times are in this time zone. Yours is preset.",
     "Os horários são deste fuso. O seu já vem preenchido.",
   ],
-  nextRuns: ["Next runs", "Próximas execuções"],
   showRuns: ["Show next runs", "Mostrar próximas execuções"],
   neverDue: ["It never runs. Check the cron expression.", "Nunca é executado. Verifique a expressão cron."],
   chooseDays: ["Choose at least one day.", "Escolha pelo menos um dia."],

@@ -1,9 +1,9 @@
 import type { Child } from "hono/jsx";
 import { formatter } from "../../../domain/shared/formatters.ts";
-import { commonTexts } from "../shared/common_texts.ts";
-import type { Visit } from "../shared/page.ts";
-import { jsonIn } from "../shared/json.ts";
+import { type Query, searchOf } from "../shared/api.ts";
+import { commonTexts, timelineTexts } from "../shared/common_texts.ts";
 import { FORMAT_TAGS } from "../shared/languages.ts";
+import { jsonIn, type Visit } from "../shared/page.ts";
 import { Icon } from "./icons.tsx";
 import type { Tone } from "./notice.tsx";
 
@@ -159,3 +159,19 @@ export const percent = (v: Pick<Visit, "locale">, share: number): string =>
   formatter(Intl.NumberFormat, FORMAT_TAGS[v.locale], { style: "percent", maximumFractionDigits: 1 }).format(
     share,
   );
+
+/** The fact with the link to the timeline of a thing and, if it is known, its trace. */
+export function timelineFact(v: Visit, key: Query, traceId?: string | null): [name: string, value: Child] {
+  const t = timelineTexts[v.locale];
+  return [
+    t.title,
+    <>
+      <a href={`timeline${searchOf(key)}`}>{t.show}</a>
+      {traceId && (
+        <span class="sub">
+          {t.trace} <CopyValue v={v} value={traceId} shown={traceId.slice(0, 8)} />
+        </span>
+      )}
+    </>,
+  ];
+}

@@ -13,13 +13,14 @@ import type {
 } from "../../extensions/console_parts.ts";
 import { Html, unsafeHtml } from "../../extensions/html.ts";
 import { Bars } from "../components/charts.tsx";
-import { formatted } from "../components/formats.ts";
+import { formatted } from "../records/member_forms.tsx";
 import { CsrfField } from "../components/forms.tsx";
 import { Card } from "../components/notice.tsx";
 import { Statistic } from "../components/statistics.tsx";
 import { recordNavItem, recordPages } from "../records/record_pages.tsx";
 import { done } from "../shared/actions.ts";
 import { type Asset, readAsset } from "../shared/assets.ts";
+import { defineTexts } from "../shared/languages.ts";
 import type { CalledEndpoint } from "../shared/operations.ts";
 import {
   type ConsolePage,
@@ -30,7 +31,12 @@ import {
   type View,
   type Visit,
 } from "../shared/page.ts";
-import { extensionTexts } from "./texts.ts";
+
+/** Texts of the parts of extensions. */
+const extensionTexts = defineTexts({
+  late: ["The numbers did not come in time.", "Os números não chegaram a tempo."],
+  failed: ["The numbers could not be read.", "Não foi possível ler os números."],
+});
 
 /** The parts of the console that an extension declares. */
 export interface ConsoleParts {

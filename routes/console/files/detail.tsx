@@ -1,14 +1,12 @@
 import { actionButton, buttonLink } from "../components/forms.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
 import { type Column, dataTable, LivePart } from "../components/table.tsx";
-import { bytes, CopyValue, duration, factList, number, Time } from "../components/values.tsx";
+import { bytes, CopyValue, duration, factList, number, Time, timelineFact } from "../components/values.tsx";
 import { commonTexts } from "../shared/common_texts.ts";
 import { may, mayInFiles, type View, type Visit } from "../shared/page.ts";
 import { Person, userNames } from "../components/user_names.tsx";
-import { timelineFact } from "../components/timeline_fact.tsx";
-import { holdTexts } from "./hold_texts.ts";
+import { fileTexts, holdTexts, retentionTexts } from "./texts.ts";
 import { type File, isMoving, StatusNotice } from "./model.tsx";
-import { fileTexts } from "./texts.ts";
 import type { Answer, Row } from "../shared/operations.ts";
 import { defineStates } from "../components/states.tsx";
 import { RETENTION_CLASSES } from "../../../domain/files/file.ts";
@@ -19,7 +17,6 @@ import { actionsColumn, labelled, timeColumn } from "../components/list.tsx";
 import type { Sent } from "../shared/actions.ts";
 import { placeOf, reachOf } from "../shared/scope.ts";
 import { readViewer } from "../shared/viewer.ts";
-import { retentionTexts } from "./status_texts.ts";
 
 /** One file: details, scans, references, retention and purge. */
 export async function filePage(v: Visit, sent: FileForms = {}): Promise<View> {

@@ -9,9 +9,7 @@ import {
   type Visit,
 } from "../shared/page.ts";
 import { filePage } from "./detail.tsx";
-import { filesPage } from "./list.tsx";
-import { fileActions } from "./row_actions.tsx";
-import { scannerPage } from "./scanner.tsx";
+import { fileActions, filesPage, scannerPage } from "./list.tsx";
 import { complete, reserve, uploadPage } from "./upload.tsx";
 import { fileTexts } from "./texts.ts";
 

@@ -4,7 +4,7 @@ import { Notice } from "../components/notice.tsx";
 import type { Visit } from "../shared/page.ts";
 import type { Locale } from "../shared/languages.ts";
 import type { Row } from "../shared/operations.ts";
-import { fileStatusTexts } from "./status_texts.ts";
+import { fileStatusTexts } from "./texts.ts";
 import { defineStates } from "../components/states.tsx";
 
 export type File = Row<"listFiles">;

@@ -1,13 +1,32 @@
-import { done } from "../shared/actions.ts";
-import { type ConsoleSection, navItem, type View, type Visit } from "../shared/page.ts";
-import { inboxTexts } from "./texts.ts";
 import { actionButton, FilterBar } from "../components/forms.tsx";
 import { choice } from "../components/list.tsx";
 import { EmptyList, LivePart, Pager } from "../components/table.tsx";
 import { Badge, Time } from "../components/values.tsx";
-import { commonTexts } from "../shared/common_texts.ts";
-import type { Row } from "../shared/operations.ts";
 import { notificationPriorityLabels } from "../notifications/status.tsx";
+import { done } from "../shared/actions.ts";
+import { commonTexts } from "../shared/common_texts.ts";
+import { sectionTexts } from "../shared/labels.ts";
+import { counted } from "../shared/languages.ts";
+import type { Row } from "../shared/operations.ts";
+import { type ConsoleSection, navItem, type View, type Visit } from "../shared/page.ts";
+
+const inboxTexts = sectionTexts({
+  title: ["Inbox", "Caixa de entrada"],
+  caption: ["Your messages, newest first", "Suas mensagens, as mais recentes primeiro"],
+  readAll: ["Mark all as read", "Marcar todas como lidas"],
+  markRead: ["Mark as read", "Marcar como lida"],
+  deleteConfirm: ["Delete this message?", "Excluir esta mensagem?"],
+  deleted: ["The message was deleted.", "A mensagem foi excluída."],
+  allRead: counted(
+    ["message was marked as read.", "messages were marked as read."],
+    ["mensagem foi marcada como lida.", "mensagens foram marcadas como lidas."],
+  ),
+  unreadOnly: ["Unread only", "Só não lidas"],
+  unread: ["unread", "não lidas"],
+  open: ["Open", "Abrir"],
+  empty: ["No messages", "Sem mensagens"],
+  emptyText: ["New messages to you appear here.", "As novas mensagens para você aparecem aqui."],
+});
 
 type Message = Row<"listUserNotifications">;
 

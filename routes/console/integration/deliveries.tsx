@@ -2,22 +2,20 @@ import { DELIVERY_STATUSES } from "../../../domain/events/deliveries.ts";
 import { MAX_REDELIVERED } from "../../../domain/events/redeliver_failed.ts";
 import { periodOf } from "../components/date_inputs.ts";
 import { Fields, formView } from "../components/fields.tsx";
-import { buttonLink } from "../components/forms.tsx";
+import { buttonLink, isCountTyped, TypedCount } from "../components/forms.tsx";
 import { choice, list, period, tenantColumn, text, timeColumn } from "../components/list.tsx";
 import { Notice } from "../components/notice.tsx";
 import { defineStates } from "../components/states.tsx";
 import type { Column } from "../components/table.tsx";
-import { isCountTyped, TypedCount } from "../components/typed_count.tsx";
 import { CodeBlock, duration, factList, JsonText, number, Time } from "../components/values.tsx";
 import { tenantNames } from "../shared/access_queries.ts";
 import { done, formPage } from "../shared/actions.ts";
 import { refusedInput, searchOf } from "../shared/api.ts";
-import { listTexts } from "../shared/list_texts.ts";
+import { listTexts } from "../shared/common_texts.ts";
 import type { Row } from "../shared/operations.ts";
 import { field, optionalField, type View, type Visit } from "../shared/page.ts";
 import { inTenantOf, reachOf } from "../shared/scope.ts";
-import { integrationTexts } from "./texts.ts";
-import { webhookTexts } from "./webhook_texts.ts";
+import { integrationTexts, webhookTexts } from "./texts.ts";
 
 type Delivery = Row<"listWebhookDeliveries">;
 

@@ -1,15 +1,11 @@
 import { commonTexts } from "../shared/common_texts.ts";
 import { inEveryLanguage } from "../shared/languages.ts";
 import { type ConsoleSection, navItem } from "../shared/page.ts";
-import { keyPages } from "./api_keys.tsx";
 import { clientPages } from "./oauth_clients.tsx";
-import { oauthClientTexts } from "./oauth_texts.ts";
-import { accountPages } from "./service_accounts.tsx";
+import { accountTexts, integrationTexts, keyTexts, oauthClientTexts } from "./texts.ts";
+import { accountPages, keyPages } from "./keys.tsx";
 import { deliveriesPage, redeliverPage } from "./deliveries.tsx";
-import { integrationTexts } from "./texts.ts";
-import { webhookPages } from "./webhook.tsx";
-import { editWebhookPage, newWebhookPage } from "./webhook_form.tsx";
-import { webhooksPage } from "./webhooks.tsx";
+import { webhookPages } from "./webhooks.tsx";
 
 const KEYS = { permissions: ["manage:api-keys"] };
 const ACCOUNTS = { permissions: ["manage:service-accounts"] };
@@ -20,8 +16,8 @@ const WEBHOOKS = { permissions: ["manage:webhooks"], area: "events" as const };
 export const integrationSection: ConsoleSection = {
   title: inEveryLanguage(commonTexts, "product"),
   nav: [
-    navItem(integrationTexts, "keys", { path: "api-keys", icon: "keys", needsTenant: true, ...KEYS }),
-    navItem(integrationTexts, "accounts", {
+    navItem(keyTexts, "title", { path: "api-keys", icon: "keys", needsTenant: true, ...KEYS }),
+    navItem(accountTexts, "title", {
       path: "service-accounts",
       icon: "users",
       needsTenant: true,
@@ -46,10 +42,7 @@ export const integrationSection: ConsoleSection = {
     ...accountPages.map((page) => ({ ...page, ...ACCOUNTS })),
     ...clientPages.map((page) => ({ ...page, ...CLIENTS })),
     ...[
-      { path: "webhooks", get: webhooksPage },
-      newWebhookPage,
       ...webhookPages,
-      editWebhookPage,
       { path: "webhook-deliveries", get: deliveriesPage },
       redeliverPage,
     ].map((page) => ({ ...page, ...WEBHOOKS })),

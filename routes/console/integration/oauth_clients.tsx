@@ -12,8 +12,8 @@ import {
   type View,
   type Visit,
 } from "../shared/page.ts";
-import { keyFilters, keyOrder } from "./key_cells.tsx";
-import { oauthClientTexts } from "./oauth_texts.ts";
+import { keyFilters, keyOrder } from "./keys.tsx";
+import { oauthClientTexts } from "./texts.ts";
 import { shownOnce } from "./shown_once.tsx";
 import { actionsOf, done, formPage, type Sent } from "../shared/actions.ts";
 import { Fields, Form } from "../components/fields.tsx";

@@ -1,17 +1,39 @@
-import { buttonLink } from "../components/forms.tsx";
-import { choice, linkColumn, listView, search, timeColumn } from "../components/list.tsx";
-import type { Column } from "../components/table.tsx";
-import { Badge, number, Time } from "../components/values.tsx";
+import type { Child } from "hono/jsx";
+import { Fields, Form } from "../components/fields.tsx";
+import { actionButton, buttonLink, deleteButton } from "../components/forms.tsx";
+import {
+  actionsColumn,
+  choice,
+  linkColumn,
+  list,
+  listView,
+  search,
+  timeColumn,
+} from "../components/list.tsx";
+import { Card, Notice } from "../components/notice.tsx";
+import { cellOf, type Column } from "../components/table.tsx";
+import { Person, userNames } from "../components/user_names.tsx";
+import { Badge, CopyValue, factList, number, shortId, Time } from "../components/values.tsx";
+import { actionsOf, done, formPage, type Sent } from "../shared/actions.ts";
+import type { Page } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { Row } from "../shared/operations.ts";
-import type { View, Visit } from "../shared/page.ts";
-import { integrationTexts } from "./texts.ts";
-import { webhookTexts } from "./webhook_texts.ts";
+import {
+  type ConsolePage,
+  field,
+  optionalField,
+  type Outcome,
+  type View,
+  type Visit,
+} from "../shared/page.ts";
+import { deliveryColumns, statusFilter } from "./deliveries.tsx";
+import { shownOnce } from "./shown_once.tsx";
+import { integrationTexts, webhookTexts } from "./texts.ts";
 
 type Endpoint = Row<"listWebhookEndpoints">;
 
 /** The tenant's webhook endpoints. */
-export async function webhooksPage(v: Visit): Promise<View> {
+async function webhooksPage(v: Visit): Promise<View> {
   const t = integrationTexts[v.locale];
   const w = webhookTexts[v.locale];
   const { yes, no } = commonTexts[v.locale];
@@ -49,7 +71,7 @@ export async function webhooksPage(v: Visit): Promise<View> {
 }
 
 /** The event types that an endpoint receives. */
-export const EventTypes = ({ v, types }: { v: Visit; types: string[] }) =>
+const EventTypes = ({ v, types }: { v: Visit; types: string[] }) =>
   types.includes("*") ? <>{integrationTexts[v.locale].allEvents}</> : (
     <span class="row">
       {types.map((type) => <code>{type}</code>)}
@@ -57,7 +79,7 @@ export const EventTypes = ({ v, types }: { v: Visit; types: string[] }) =>
   );
 
 /** The share of attempts that succeeded in the last day, with their number. */
-export function rateColumn(v: Visit): Column<Endpoint> {
+function rateColumn(v: Visit): Column<Endpoint> {
   const w = webhookTexts[v.locale];
   return {
     head: w.successRate,
@@ -76,7 +98,7 @@ export function rateColumn(v: Visit): Column<Endpoint> {
 }
 
 /** Paused, active, inactive, or failing since a time. */
-export function statusColumn(v: Visit): Column<Endpoint> {
+function statusColumn(v: Visit): Column<Endpoint> {
   const t = integrationTexts[v.locale];
   return {
     head: t.status,
@@ -94,7 +116,7 @@ export function statusColumn(v: Visit): Column<Endpoint> {
 }
 
 /** The reason and the time of the last failed attempt. */
-export function errorColumn(v: Visit): Column<Endpoint> {
+function errorColumn(v: Visit): Column<Endpoint> {
   return {
     head: webhookTexts[v.locale].lastError,
     cell: ({ lastError }) => lastError && <span class="break">{lastError}</span>,
@@ -104,3 +126,260 @@ export function errorColumn(v: Visit): Column<Endpoint> {
     ]],
   };
 }
+
+type Delivery = Row<"listWebhookDeliveries">;
+
+/** One webhook endpoint and its deliveries. */
+async function webhookPage(v: Visit, sent: Sent | null = null): Promise<View> {
+  const t = integrationTexts[v.locale];
+  const w = webhookTexts[v.locale];
+  const [endpoint, page] = await Promise.all([
+    v.api.call("readWebhookEndpoint", { params: v.params }),
+    v.api.list("listWebhookDeliveries", v),
+  ]);
+  const names = await userNames(v, [endpoint.pausedBy, endpoint.createdBy]);
+  const here = `webhooks/${endpoint.id}`;
+  const { disabledReason } = endpoint;
+  return {
+    title: endpoint.url,
+    crumbs: [{ href: "webhooks", label: t.webhooks }],
+    actions: <EndpointActions v={v} endpoint={endpoint} here={here} />,
+    body: (
+      <>
+        {disabledReason && <Notice tone="bad">{disabledReason === "Gone" ? t.gone : t.gaveUp}</Notice>}
+        <PausedNotice v={v} endpoint={endpoint} names={names} />
+        <Card>
+          {factList([
+            ...[statusColumn(v), rateColumn(v), errorColumn(v)].map((column): [string, Child] => [
+              column.head,
+              cellOf(column, endpoint),
+            ]),
+            [t.events, <EventTypes v={v} types={endpoint.eventTypes} />],
+            [t.description, endpoint.description],
+            [
+              w.createdBy,
+              endpoint.createdBy && <Person v={v} names={names} id={endpoint.createdBy} />,
+            ],
+            [t.created, <Time v={v} at={endpoint.createdAt} />],
+            [t.updated, <Time v={v} at={endpoint.updatedAt} />],
+            [t.id, <CopyValue v={v} value={endpoint.id} shown={shortId(endpoint.id)} />],
+          ])}
+        </Card>
+        {!endpoint.pausedAt && <PauseCard v={v} sent={sent} here={here} />}
+        <h2>{t.deliveries}</h2>
+        {deliveryList(v, endpoint, page)}
+      </>
+    ),
+  };
+}
+
+function PausedNotice({ v, endpoint, names }: { v: Visit; endpoint: Endpoint; names: Map<string, string> }) {
+  const { pausedAt, pausedBy, pauseReason } = endpoint;
+  const w = webhookTexts[v.locale];
+  return pausedAt && (
+    <Notice tone="warn" title={w.paused}>
+      <Time v={v} at={pausedAt} />
+      {pausedBy && (
+        <>
+          {" · "}
+          <Person v={v} names={names} id={pausedBy} />
+        </>
+      )}
+      {pauseReason && ` · ${pauseReason}`}
+      <br />
+      {w.pausedNotice}
+    </Notice>
+  );
+}
+
+function deliveryList(v: Visit, endpoint: Endpoint, page: Page<Delivery>) {
+  const t = integrationTexts[v.locale];
+  const here = `webhooks/${endpoint.id}`;
+  return list(v, page, {
+    path: here,
+    id: "deliveries",
+    icon: "webhooks",
+    caption: t.deliveriesCaption,
+    empty: [t.noDeliveries, t.noDeliveriesText],
+    filters: [
+      statusFilter(v),
+    ],
+    everySeconds: 5,
+    columns: [
+      ...deliveryColumns<Delivery>(v),
+      actionsColumn(
+        v,
+        ({ id, status }) =>
+          status !== "Pending" && endpoint.isActive &&
+          actionButton(v, `${here}/deliveries/${id}`, t.redeliver, {
+            confirm: t.redeliverConfirm(endpoint.url),
+          }),
+      ),
+    ],
+  });
+}
+
+function EndpointActions({ v, endpoint, here }: { v: Visit; endpoint: Endpoint; here: string }) {
+  const t = integrationTexts[v.locale];
+  const secret = `${here}/secret`;
+  return (
+    <>
+      {endpoint.pausedAt &&
+        actionButton(v, `${here}/resume`, webhookTexts[v.locale].resume, { icon: "play", tone: "primary" })}
+      {endpoint.isActive && actionButton(v, `${here}/test`, t.test, { icon: "play" })}
+      {endpoint.isActive &&
+        buttonLink(
+          `webhook-deliveries/redeliver?endpointId=${endpoint.id}`,
+          webhookTexts[v.locale].retryFailed,
+          { icon: "retry" },
+        )}
+      {buttonLink(`${here}/edit`, t.edit, { icon: "settings" })}
+      {actionButton(v, secret, t.newSecret, { icon: "keys", confirm: t.newSecretConfirm })}
+      {deleteButton(v, `${here}/delete`, t.removeConfirm, { label: t.remove })}
+    </>
+  );
+}
+
+/** The form that pauses an endpoint. */
+function PauseCard({ v, sent, here }: { v: Visit; sent: Sent | null; here: string }) {
+  const t = webhookTexts[v.locale];
+  const f = new Fields(v, sent, "pauseWebhookEndpoint");
+  return (
+    <Card>
+      <details open={sent !== null}>
+        <summary>{t.pauseTitle}</summary>
+        <Form fields={f} action={`${here}/pause`} intro={t.pauseText} submit={t.pause}>
+          {f.text("reason", t.reason, { hint: t.pauseReasonHint })}
+        </Form>
+      </details>
+    </Card>
+  );
+}
+
+/** Creates a new secret and shows it. It is not shown again. */
+async function rotateSecret(v: Visit): Promise<Outcome> {
+  const t = integrationTexts[v.locale];
+  const { secret, oldSecretHours } = await v.api.call("rotateWebhookSecret", { params: v.params });
+  return shownOnce(v, {
+    title: t.secretCreated,
+    crumb: { href: "webhooks", label: t.webhooks },
+    secret,
+    label: t.secret,
+    back: { href: `webhooks/${v.params.id}`, label: t.backToWebhook },
+    more: <p class="muted">{t.oldSecret(oldSecretHours)}</p>,
+  });
+}
+
+const bodyOf = (form: FormData) => ({
+  url: field(form, "url"),
+  description: field(form, "description") || null,
+  eventTypes: form.getAll("eventTypes").map(String),
+  isActive: form.get("isActive") === "true",
+  ordered: form.get("ordered") === "true",
+});
+
+/** Creates an endpoint and shows its secret. The secret is not shown again. */
+const newWebhookPage = formPage({
+  path: "webhooks/new",
+  show: (v, sent) => webhookForm(v, sent, { eventTypes: ["*"], isActive: true }),
+  async send(v, form) {
+    const t = integrationTexts[v.locale];
+    const { id, secret = "" } = await v.api.call("createWebhookEndpoint", { body: bodyOf(form) });
+    return shownOnce(v, {
+      title: t.endpointCreated,
+      crumb: { href: "webhooks", label: t.webhooks },
+      secret,
+      label: t.secret,
+      back: { href: `webhooks/${id}`, label: t.backToWebhook },
+    });
+  },
+});
+
+const editWebhookPage = formPage({
+  path: "webhooks/{id}/edit",
+  async show(v, sent) {
+    const { value, etag } = await v.api.versioned("readWebhookEndpoint", { params: v.params });
+    return await webhookForm(v, sent, { ...value, etag });
+  },
+  async send(v, form) {
+    const { params } = v;
+    await v.api.call("updateWebhookEndpoint", { params, body: bodyOf(form), ifMatch: field(form, "etag") });
+    return done(`webhooks/${params.id}`, integrationTexts[v.locale].saved);
+  },
+});
+
+async function webhookForm(
+  v: Visit,
+  sent: Sent | null,
+  values: Record<string, unknown>,
+): Promise<View> {
+  const t = integrationTexts[v.locale];
+  const { id } = v.params;
+  const types = await v.api.call("listEventTypes");
+  const f = new Fields(v, sent, "createWebhookEndpoint", values);
+  const list = { href: "webhooks", label: t.webhooks };
+  const here = id ? `webhooks/${id}` : "webhooks";
+  const errors = f.errorsOf("eventTypes");
+  return {
+    title: id ? t.edit : t.newWebhook,
+    crumbs: id ? [list, { href: here, label: String(values.url) }] : [list],
+    body: (
+      <Form
+        fields={f}
+        action={id ? `${here}/edit` : "webhooks/new"}
+        submit={id ? undefined : commonTexts[v.locale].create}
+        back={here}
+        stacked
+      >
+        <Card>
+          {f.text("url", t.url, { type: "url", hint: t.urlHint })}
+          {f.text("description", t.description)}
+          {f.check("isActive", t.isActive)}
+          {f.check("ordered", t.ordered, t.orderedHint)}
+        </Card>
+        <Card>
+          <fieldset class="plain">
+            <legend>{t.events}</legend>
+            {errors && <p class="error">{errors.join(" ")}</p>}
+            {f.choices("eventTypes", [{ value: "*", label: t.allEvents }])}
+            <div class="grid-3">
+              {f.choices(
+                "eventTypes",
+                types.map(({ type, description }) => ({ value: type, hint: description })),
+              )}
+            </div>
+          </fieldset>
+        </Card>
+      </Form>
+    ),
+  };
+}
+
+const here = (v: Visit) => `webhooks/${v.params.id}`;
+
+/** The webhook endpoints of the tenant: their list, their pages and actions. */
+export const webhookPages: ConsolePage[] = [
+  { path: "webhooks", get: webhooksPage },
+  newWebhookPage,
+  { path: "webhooks/{id}", get: (v) => webhookPage(v) },
+  editWebhookPage,
+  {
+    ...formPage({
+      path: "webhooks/{id}/pause",
+      show: webhookPage,
+      async send(v, form) {
+        const body = { reason: optionalField(form, "reason") };
+        await v.api.call("pauseWebhookEndpoint", { params: v.params, body });
+        return done(here(v), webhookTexts[v.locale].pausedNow);
+      },
+    }),
+    get: (v) => ({ goTo: here(v) }),
+  },
+  ...actionsOf("webhooks/{id}", webhookTexts, { resume: ["resumeWebhookEndpoint", "resumedNow"] }),
+  { path: "webhooks/{id}/secret", post: rotateSecret },
+  ...actionsOf("webhooks/{id}", integrationTexts, {
+    test: ["testWebhookEndpoint", "tested"],
+    delete: ["deleteWebhookEndpoint", "removed", "webhooks"],
+    "deliveries/{deliveryId}": ["redeliverWebhook", "redelivered"],
+  }),
+];

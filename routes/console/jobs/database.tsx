@@ -4,14 +4,13 @@ import { Card } from "../components/notice.tsx";
 import { Statistic, StatisticRow } from "../components/statistics.tsx";
 import { bytes, duration, number, percent, Time } from "../components/values.tsx";
 import { commonTexts } from "../shared/common_texts.ts";
-import { defineTexts } from "../shared/languages.ts";
+import { sectionTexts } from "../shared/labels.ts";
 import type { Answer } from "../shared/operations.ts";
 import type { ConsolePage, Visit } from "../shared/page.ts";
-import { HealthTabs, healthTexts } from "./health_tabs.tsx";
+import { HealthTabs, healthTexts } from "./workers.tsx";
 import { workerTexts } from "./worker_texts.ts";
 
-const texts = defineTexts({
-  size: ["Size", "Tamanho"],
+const texts = sectionTexts({
   growth: ["Growth a day", "Crescimento por dia"],
   unknownGrowth: ["known after a day", "conhecido após um dia"],
   snapshot: ["Oldest transaction", "Transação mais antiga"],
@@ -31,7 +30,6 @@ const texts = defineTexts({
   tables: ["Tables, largest first", "Tabelas, as maiores primeiro"],
   table: ["Table", "Tabela"],
   indexes: ["Indexes", "Índices"],
-  rows: ["Rows", "Linhas"],
   dead: ["Dead rows", "Linhas mortas"],
   vacuumed: ["Last vacuum", "Último vacuum"],
   none: ["No tables", "Sem tabelas"],

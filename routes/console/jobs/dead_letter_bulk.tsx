@@ -1,13 +1,12 @@
 import { timeIn } from "../components/date_inputs.ts";
 import { Fields, formView } from "../components/fields.tsx";
 import { Notice } from "../components/notice.tsx";
-import { isCountTyped, TypedCount } from "../components/typed_count.tsx";
+import { isCountTyped, TypedCount } from "../components/forms.tsx";
 import { reachOf } from "../shared/scope.ts";
 import { done, formPage, type Sent } from "../shared/actions.ts";
 import { Refusal } from "../shared/api.ts";
 import { field, optionalField, type View, type Visit } from "../shared/page.ts";
-import { deadLetterTexts } from "./dead_letter_texts.ts";
-import { jobTexts } from "./texts.ts";
+import { deadLetterTexts, jobTexts } from "./texts.ts";
 
 type Kind = "retry" | "purge";
 

@@ -15,49 +15,48 @@ import {
 } from "../components/list.tsx";
 import { Card } from "../components/notice.tsx";
 import { tabBar } from "../components/tabs.tsx";
-import { Badge, CopyValue, factList, JsonText, number, shortId, Time } from "../components/values.tsx";
+import {
+  Badge,
+  CopyValue,
+  factList,
+  JsonText,
+  number,
+  shortId,
+  Time,
+  timelineFact,
+} from "../components/values.tsx";
 import { action, done } from "../shared/actions.ts";
 import { searchOf } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { Row } from "../shared/operations.ts";
-import { type ConsolePage, type View, type Visit } from "../shared/page.ts";
+import { type ConsolePage, rowActions, type View, type Visit } from "../shared/page.ts";
 import { placeOf } from "../shared/scope.ts";
-import { timelineFact } from "../components/timeline_fact.tsx";
 import { SearchedNote } from "./list.tsx";
 import { PauseBanner } from "./pauses.tsx";
 import { purgePage, retryManyPage } from "./dead_letter_bulk.tsx";
-import { deadLetterTexts } from "./dead_letter_texts.ts";
-import { jobTexts } from "./texts.ts";
-import { defineTexts, withCount } from "../shared/languages.ts";
-import { rowActions } from "../shared/row_actions.ts";
-
-const texts = defineTexts({
-  retry: ["Retry", "Repetir"],
-  retryMany: (count: number) => [
-    `Retry ${withCount("en", count, "dead letter", "dead letters")}?`,
-    `Repetir ${withCount("pt", count, "falha definitiva", "falhas definitivas")}?`,
-  ],
-  purge: ["Purge", "Excluir"],
-  purgeMany: (count: number) => [
-    `Delete ${withCount("en", count, "dead letter", "dead letters")} permanently?`,
-    `Excluir ${withCount("pt", count, "falha definitiva", "falhas definitivas")} para sempre?`,
-  ],
-});
+import { deadLetterTexts, jobTexts } from "./texts.ts";
+import { withCount } from "../shared/languages.ts";
 
 const isOpen = ({ retriedJobId }: Row<"listDeadLetters">): boolean => retriedJobId === null;
 
 /** The actions on many dead letters. The jobs of purged dead letters stay until their retention ends. */
 const deadLetterActions = rowActions<Row<"listDeadLetters">>({
   retry: {
-    label: (v) => texts[v.locale].retry,
-    question: (v, count) => texts[v.locale].retryMany(count),
+    label: ["Retry", "Repetir"],
+    question: (count) => [
+      `Retry ${withCount("en", count, "dead letter", "dead letters")}?`,
+      `Repetir ${withCount("pt", count, "falha definitiva", "falhas definitivas")}?`,
+    ],
     fits: isOpen,
     run: (v, id, _fields, once) =>
       v.api.call("retryDeadLetter", { params: { id }, body: {}, headers: { "idempotency-key": once } }),
   },
   purge: {
-    label: (v) => texts[v.locale].purge,
-    question: (v, count) => texts[v.locale].purgeMany(count),
+    label: ["Purge", "Excluir"],
+    question: (count) => [
+      `Delete ${withCount("en", count, "dead letter", "dead letters")} permanently?`,
+      `Excluir ${withCount("pt", count, "falha definitiva", "falhas definitivas")} para sempre?`,
+    ],
     tone: "danger",
     fits: isOpen,
     run: (v, id) => v.api.call("discardDeadLetter", { params: { id } }),

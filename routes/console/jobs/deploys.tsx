@@ -9,10 +9,9 @@ import { timeIn } from "../components/date_inputs.ts";
 import { done, formPage, type Sent } from "../shared/actions.ts";
 import type { Answer } from "../shared/operations.ts";
 import { type ConsolePage, field, type View, type Visit } from "../shared/page.ts";
-import { HealthTabs } from "./health_tabs.tsx";
-import { deployTexts } from "./deploy_texts.ts";
-import { typePath } from "./types.tsx";
-import { workerTexts } from "./worker_texts.ts";
+import { HealthTabs } from "./workers.tsx";
+import { deployTexts, workerTexts } from "./worker_texts.ts";
+import { typePath } from "./type.tsx";
 
 const HOURS = [1, 4, 24, 168];
 /** A p95 that grew by less is within the width of the buckets in which times are counted. */

@@ -12,6 +12,7 @@ import {
   number,
   shortId,
   Time,
+  timelineFact,
   timeOfDay,
 } from "../components/values.tsx";
 import { inTenantOf, placeOf } from "../shared/scope.ts";
@@ -19,12 +20,10 @@ import { action, actionsOf, done } from "../shared/actions.ts";
 import { orNull, type Page, searchOf } from "../shared/api.ts";
 import type { Answer, Row } from "../shared/operations.ts";
 import { type ConsolePage, may, type View, type Visit } from "../shared/page.ts";
-import { type Job, jobStates } from "./job_status.tsx";
-import { jobColumns } from "./list.tsx";
+import { type Job, jobColumns, jobStates } from "./list.tsx";
 import { PauseBanner } from "./pauses.tsx";
 import { workerTexts } from "./worker_texts.ts";
-import { timelineFact } from "../components/timeline_fact.tsx";
-import { typePath } from "./types.tsx";
+import { typePath } from "./type.tsx";
 import { jobOriginLabels, jobPriorityLabels, jobTexts } from "./texts.ts";
 import { defineStates } from "../components/states.tsx";
 

@@ -7,8 +7,7 @@ import { duration } from "../components/values.tsx";
 import { done, formPage } from "../shared/actions.ts";
 import type { Row } from "../shared/operations.ts";
 import { field, optionalField, type Visit } from "../shared/page.ts";
-import { ArgsFields, sentArgs, withArgErrors } from "./args_fields.tsx";
-import { type ArgField, fieldsOf, typedOf } from "./args_form.ts";
+import { type ArgField, ArgsFields, fieldsOf, sentArgs, typedOf, withArgErrors } from "./args_form.tsx";
 import { PauseBanner } from "./pauses.tsx";
 import { jobPriorityLabels, jobTexts } from "./texts.ts";
 

@@ -1,6 +1,8 @@
-import { MAX_SEARCHED } from "../../../domain/jobs/lists/error_search.ts";
 import { JOB_STATUSES, JOB_TYPES, PRIORITIES } from "../../../domain/jobs/job_row.ts";
-import { tenantNames } from "../shared/access_queries.ts";
+import { MAX_SEARCHED } from "../../../domain/jobs/lists/error_search.ts";
+import { MARK } from "../../../domain/jobs/searchable_args.ts";
+import { cutText } from "../../../domain/shared/cut_text.ts";
+import { isExactNumber } from "../../../domain/shared/exact_json.ts";
 import { periodOf } from "../components/date_inputs.ts";
 import { buttonLink } from "../components/forms.tsx";
 import {
@@ -15,19 +17,31 @@ import {
   timeColumn,
 } from "../components/list.tsx";
 import { Notice } from "../components/notice.tsx";
+import { defineStates } from "../components/states.tsx";
 import type { Column } from "../components/table.tsx";
 import { tabBar } from "../components/tabs.tsx";
 import { duration, number, shortId, Time } from "../components/values.tsx";
+import { tenantNames } from "../shared/access_queries.ts";
 import { EMPTY_PAGE, type Page, type Query, Refusal, searchOf } from "../shared/api.ts";
-import type { View, Visit } from "../shared/page.ts";
-import { type Job, jobStates, type JobStatus } from "./job_status.tsx";
+import { jsonIn, rowActions, type View, type Visit } from "../shared/page.ts";
+import { withCount } from "../shared/languages.ts";
+import type { Row } from "../shared/operations.ts";
 import { PauseBanner } from "./pauses.tsx";
-import { jobActions } from "./row_actions.ts";
 import { jobOriginLabels, jobPriorityLabels, jobTexts } from "./texts.ts";
-import { MARK } from "../../../domain/jobs/searchable_args.ts";
-import { cutText } from "../../../domain/shared/cut_text.ts";
-import { isExactNumber } from "../../../domain/shared/exact_json.ts";
-import { jsonIn } from "../shared/json.ts";
+
+export type Job = Row<"listJobs">;
+type JobStatus = Job["status"];
+
+export const jobStates = defineStates<JobStatus>({
+  Enqueued: ["info", "Enqueued", "Na fila"],
+  Scheduled: ["idle", "Scheduled", "Agendada"],
+  AwaitingParent: ["idle", "Awaiting parent", "À espera da anterior"],
+  Processing: ["info", "Processing", "Em curso"],
+  Succeeded: ["ok", "Succeeded", "Concluída"],
+  Failed: ["warn", "Failed, will retry", "Falhou, vai repetir"],
+  DeadLettered: ["bad", "Dead-lettered", "Falha definitiva"],
+  Cancelled: ["idle", "Cancelled", "Cancelada"],
+});
 
 /** Jobs, filtered and sorted by the query; newest first by default, without the jobs of the service itself. */
 export async function jobsPage(v: Visit): Promise<View> {
@@ -249,3 +263,53 @@ const isPlain = (value: unknown): boolean =>
 
 const shortened = (text: string): string =>
   text.length > VALUE_LENGTH ? `${cutText(text, VALUE_LENGTH)}…` : text;
+
+const RETRIED: readonly JobStatus[] = ["Failed", "DeadLettered", "Cancelled"];
+const ENDED: readonly JobStatus[] = ["Succeeded", "DeadLettered", "Cancelled"];
+
+/** The actions on many jobs. */
+export const jobActions = rowActions<Job>({
+  retry: {
+    label: ["Retry", "Repetir"],
+    question: (count) => [
+      `Retry ${withCount("en", count, "job", "jobs")}?`,
+      `Repetir ${withCount("pt", count, "tarefa", "tarefas")}?`,
+    ],
+    fits: ({ status }) => RETRIED.includes(status),
+    run: (v, id, _fields, once) =>
+      otherwise(
+        "JOB_CANNOT_RETRY",
+        () => v.api.call("retryJob", { params: { id }, body: {}, headers: { "idempotency-key": once } }),
+        () => v.api.call("retryJobNow", { params: { id } }), // it waits for its next attempt
+      ),
+  },
+  cancel: {
+    label: ["Cancel jobs", "Cancelar tarefas"],
+    question: (count) => [
+      `Cancel ${withCount("en", count, "job", "jobs")}?`,
+      `Cancelar ${withCount("pt", count, "tarefa", "tarefas")}?`,
+    ],
+    tone: "danger",
+    fits: ({ status }) => !ENDED.includes(status),
+    run: (v, id) =>
+      otherwise(
+        "JOB_CANNOT_CANCEL",
+        () => v.api.call("cancelJob", { params: { id } }),
+        () => v.api.call("requestJobCancel", { params: { id } }), // it runs: its worker is asked
+      ),
+  },
+});
+
+/** Runs the second call if the API refuses the first with `code`. */
+async function otherwise(
+  code: string,
+  first: () => Promise<unknown>,
+  second: () => Promise<unknown>,
+): Promise<unknown> {
+  try {
+    return await first();
+  } catch (refusal) {
+    if (refusal instanceof Refusal && refusal.code === code) return await second();
+    throw refusal;
+  }
+}

@@ -1,7 +1,7 @@
 import { Fields, formView } from "../components/fields.tsx";
 import { done, formPage } from "../shared/actions.ts";
 import { type ConsolePage, may, optionalField, type Visit } from "../shared/page.ts";
-import { pauseTexts } from "./pause_texts.ts";
+import { pauseTexts } from "./worker_texts.ts";
 import { actionButton, buttonLink } from "../components/forms.tsx";
 import { Notice } from "../components/notice.tsx";
 import { Time } from "../components/values.tsx";

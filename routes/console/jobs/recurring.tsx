@@ -10,17 +10,14 @@ import { commonTexts } from "../shared/common_texts.ts";
 import { FORMAT_TAGS } from "../shared/languages.ts";
 import type { Row } from "../shared/operations.ts";
 import { type ConsolePage, field, optionalField, type View, type Visit } from "../shared/page.ts";
-import { jobStates } from "./job_status.tsx";
-import { jobColumns } from "./list.tsx";
+import { jobColumns, jobStates } from "./list.tsx";
 import { PauseBanner } from "./pauses.tsx";
 import { scheduleTabs } from "./upcoming.tsx";
-import { recurringJobTexts } from "./recurring_texts.ts";
-import { jobTexts } from "./texts.ts";
+import { jobTexts, recurringJobTexts } from "./texts.ts";
 import type { Child } from "hono/jsx";
 import { Fields, formView } from "../components/fields.tsx";
 import { ScheduleEditor, scheduleValues, sentSchedule } from "../components/schedule_editor.tsx";
-import { ArgsFields, sentArgs, withArgErrors } from "./args_fields.tsx";
-import { type ArgField, fieldsOf, typedOf } from "./args_form.ts";
+import { type ArgField, ArgsFields, fieldsOf, sentArgs, typedOf, withArgErrors } from "./args_form.tsx";
 import { TypeChoice } from "./enqueue.tsx";
 
 /** Path of the page of a recurring job. */

@@ -1,5 +1,5 @@
 import { sectionTexts } from "../shared/labels.ts";
-import { defineTexts } from "../shared/languages.ts";
+import { counted, defineTexts, withCount } from "../shared/languages.ts";
 
 export const jobTexts = sectionTexts({
   jobs: ["Jobs", "Tarefas"],
@@ -143,4 +143,210 @@ export const jobOriginLabels = defineTexts({
   Delayed: ["Delayed", "Adiada"],
   Recurring: ["Recurring", "Recorrente"],
   Continuation: ["Continuation", "Continuação"],
+});
+
+export const typeTexts = sectionTexts({
+  title: ["Job types", "Tipos de tarefa"],
+  caption: [
+    "Job types that can be enqueued here, by name",
+    "Tipos de tarefa que podem ser enfileirados aqui, por nome",
+  ],
+  none: ["No job types", "Sem tipos de tarefa"],
+  noneText: [
+    "A type is declared with PUT /api/v1/job-types/{name}.",
+    "Um tipo é declarado com PUT /api/v1/job-types/{name}.",
+  ],
+  timeout: ["Time limit", "Tempo máximo"],
+  atOnce: ["At once", "Ao mesmo tempo"],
+  limit: ["Rate limit", "Limite de ritmo"],
+  limitOf: (count: number, seconds: number) => [`${count} per ${seconds} s`, `${count} por ${seconds} s`],
+  running: ["Runs", "Executa"],
+  jobsOfType: ["Jobs of this type", "Tarefas deste tipo"],
+  succeeded: ["Succeeded", "Concluídas"],
+  failed: ["Failed", "Falharam"],
+  deadLettered: ["Dead-lettered", "Falhas definitivas"],
+  postponed: ["Postponed", "Adiadas"],
+  abandoned: ["Interrupted", "Interrompidas"],
+  failureRate: ["Failure rate", "Taxa de falhas"],
+  attempts: ["Finished attempts", "Tentativas terminadas"],
+  times: ["Waiting and running time", "Tempo de espera e de execução"],
+  timesCaption: [
+    "Waiting time, from the due time to the start, and running time: 50, 95 and 99 % took at most this long",
+    "Espera, da hora prevista até o início, e execução: 50, 95 e 99 % demoraram no máximo este tempo",
+  ],
+  waited: ["Waiting", "Espera"],
+  ran: ["Running", "Execução"],
+  half: ["p50", "p50"],
+  most: ["p95", "p95"],
+  almostAll: ["p99", "p99"],
+  measure: ["Measure", "Medida"],
+  noAttemptsYet: ["No attempt ended in this period", "Nenhuma tentativa terminou neste período"],
+  slowest: (how: string) => [
+    `p95 of the running time, at most ${how}`,
+    `p95 do tempo de execução, no máximo ${how}`,
+  ],
+  state: ["Jobs by status", "Tarefas por estado"],
+  lastErrors: ["Last errors", "Últimos erros"],
+  lastErrorsCaption: ["Jobs of this type that failed last", "Tarefas deste tipo que falharam por último"],
+  noErrors: ["No failed jobs", "Sem tarefas com falha"],
+  allErrors: ["All dead letters of this type", "Todas as falhas definitivas deste tipo"],
+  noJobs: ["No jobs of this type", "Sem tarefas deste tipo"],
+});
+
+export const recurringJobTexts = sectionTexts({
+  title: ["Recurring jobs", "Tarefas recorrentes"],
+  caption: ["Recurring jobs by id", "Tarefas recorrentes por id"],
+  create: ["Create a recurring job", "Criar uma tarefa recorrente"],
+  idHint: [
+    "Letters, digits, dot, dash, underscore and colon. It cannot be changed later.",
+    "Letras, dígitos, ponto, hífen, sublinhado e dois pontos. Não pode ser alterado depois.",
+  ],
+  lastRuns: ["Latest runs", "Últimas execuções"],
+  lastRunsCaption: [
+    "The latest jobs it created, newest first",
+    "As últimas tarefas que criou, as mais recentes primeiro",
+  ],
+  active: ["Active", "Ativa"],
+  pausedText: [
+    "The recurring job is paused. After you resume it, it runs at these times.",
+    "A tarefa recorrente está em pausa. Depois de a retomar, é executada nestas horas.",
+  ],
+  removeConfirm: (id: string) => [
+    `Delete the recurring job ${id}? The jobs it created are kept.`,
+    `Excluir a tarefa recorrente ${id}? As tarefas que criou são mantidas.`,
+  ],
+  removed: ["The recurring job was deleted.", "A tarefa recorrente foi excluída."],
+  created: ["The recurring job was created.", "A tarefa recorrente foi criada."],
+  saved: ["The recurring job was saved.", "A tarefa recorrente foi salva."],
+  pausedNow: ["The recurring job is paused.", "A tarefa recorrente está em pausa."],
+  resumed: ["The recurring job runs on its schedule again.", "A tarefa recorrente voltou ao seu horário."],
+  triggered: ["A run was queued.", "Uma execução foi colocada na fila."],
+  empty: ["No recurring jobs yet", "Ainda não há tarefas recorrentes"],
+  emptyText: [
+    "A recurring job runs a job type on a schedule.",
+    "Uma tarefa recorrente executa um tipo de tarefa segundo um horário.",
+  ],
+  noRuns: ["No runs yet", "Ainda sem execuções"],
+});
+
+export const upcomingTexts = sectionTexts({
+  title: ["Next 24 hours", "Próximas 24 horas"],
+  caption: [
+    "What will happen in the next 24 hours, in order of time",
+    "O que vai acontecer nas próximas 24 horas, em ordem de tempo",
+  ],
+  none: ["Nothing is planned", "Nada está previsto"],
+  time: ["Time", "Hora"],
+  what: ["What", "O quê"],
+  count: ["Number", "Número"],
+  schedules: ["Next five runs", "Próximas cinco execuções"],
+  schedulesCaption: [
+    "Active schedules, the next run first, with their next five runs",
+    "Agendamentos ativos, a próxima execução primeiro, com suas cinco próximas execuções",
+  ],
+  noSchedules: ["No active schedules", "Sem agendamentos ativos"],
+  runs: (zone: string) => [`Next runs (${zone})`, `Próximas execuções (${zone})`],
+  partial: (kinds: string) => [
+    `There are too many of these; only the first ones are counted: ${kinds}.`,
+    `Há muitos destes; só os primeiros são contados: ${kinds}.`,
+  ],
+  leftOut: (kinds: string) => [`Not shown to you here: ${kinds}.`, `Não mostrados aqui: ${kinds}.`],
+  RecurringJob: ["Recurring job", "Tarefa recorrente"],
+  ReportSchedule: ["Report", "Relatório"],
+  Job: ["Scheduled jobs", "Tarefas agendadas"],
+  Retry: ["Retries", "Novas tentativas"],
+  Message: ["Scheduled messages", "Mensagens agendadas"],
+  FilePurge: ["Content of files is deleted", "Exclusão do conteúdo de arquivos"],
+  ApiKeyExpiry: ["API key expires", "Expira uma chave de API"],
+  SetupLinkExpiry: ["Set-up link expires", "Expira um link de configuração"],
+});
+
+export const deadLetterTexts = sectionTexts({
+  title: ["Dead letters", "Falhas definitivas"],
+  views: ["Views", "Vistas"],
+  byError: ["By error", "Por erro"],
+  list: ["List", "Lista"],
+  groupsCaption: [
+    "Open dead letters by job type and error, largest group first",
+    "Falhas pendentes, por tipo de tarefa e erro, o maior grupo primeiro",
+  ],
+  caption: ["Dead letters, newest first", "Falhas definitivas, as mais recentes primeiro"],
+  noError: ["no message", "sem mensagem"],
+  first: ["First failure", "Primeira falha"],
+  last: ["Last failure", "Última falha"],
+  failed: ["Failed", "Falhou"],
+  open: ["Open", "Pendentes"],
+  isOpen: ["Open", "Pendente"],
+  retried: ["Retried", "Repetida"],
+  onlyOpen: ["Open only", "Só pendentes"],
+  onlyRetried: ["Retried only", "Só repetidas"],
+  group: ["Group", "Grupo"],
+  retry: ["Retry", "Repetir"],
+  retryDone: ["The job was queued again.", "A tarefa foi colocada de novo na fila."],
+  retryMany: ["Retry several", "Repetir várias"],
+  retryGroup: ["Retry the group", "Repetir o grupo"],
+  purgeGroup: ["Purge the group", "Excluir o grupo"],
+  groupOf: (type: string) => [
+    `Dead letters of ${type} with the same error`,
+    `Falhas definitivas de ${type} com o mesmo erro`,
+  ],
+  allOfThem: ["All dead letters", "Todas as falhas definitivas"],
+  allHint: [
+    "Without another field, tick this to select all. A purge then also deletes those that were retried.",
+    "Sem outro campo, marque para selecionar todas. Uma exclusão abrange então também as já repetidas.",
+  ],
+  chooseSome: [
+    "Fill in a field, or tick that you mean all dead letters.",
+    "Preencha um campo, ou marque que se trata de todas as falhas definitivas.",
+  ],
+  countAgain: [
+    "The fields have changed since the count. Check the new count.",
+    "Os campos mudaram desde a contagem. Verifique a nova contagem.",
+  ],
+  purgeThese: (count: number) => [
+    `Purge ${withCount("en", count, "dead letter", "dead letters")}`,
+    `Excluir ${withCount("pt", count, "falha definitiva", "falhas definitivas")}`,
+  ],
+  retryTitle: ["Retry dead letters", "Repetir falhas definitivas"],
+  retryIntro: [
+    "Count first: exactly those that match all fields are retried, and only after you confirm.",
+    "Conte primeiro: são repetidas exatamente as que correspondem a todos os campos, e só depois de confirmar.",
+  ],
+  contains: ["Error contains", "O erro contém"],
+  from: ["Failed from", "Falhou desde"],
+  to: ["Failed to", "Falhou até"],
+  countFirst: ["Count", "Contar"],
+  noMatch: ["No dead letter matches. Change the fields.", "Nenhuma falha corresponde. Altere os campos."],
+  retryEffect: (count: number, reach: string) => [
+    `${withCount("en", count, "job", "jobs")} ${reach} will be queued again, with new attempts.`,
+    `${withCount("pt", count, "tarefa", "tarefas")} ${reach}: de novo na fila, com novas tentativas.`,
+  ],
+  purgeEffect: (count: number, reach: string) => [
+    `${withCount("en", count, "dead letter", "dead letters")} ${reach} will be deleted permanently.`,
+    `${withCount("pt", count, "falha", "falhas")} ${reach}: exclusão definitiva.`,
+  ],
+  retryThese: (count: number) => [
+    `Retry ${withCount("en", count, "job", "jobs")}`,
+    `Repetir ${withCount("pt", count, "tarefa", "tarefas")}`,
+  ],
+  retriedMany: counted(
+    ["job was queued again.", "jobs were queued again."],
+    ["tarefa foi colocada de novo na fila.", "tarefas foram colocadas de novo na fila."],
+  ),
+  purge: ["Purge", "Excluir"],
+  purgeTitle: ["Purge dead letters", "Excluir falhas definitivas"],
+  purgeIntro: [
+    "Count first: exactly those that match all fields are deleted, and only after you confirm. They cannot be retried then. Their jobs are kept until their retention ends.",
+    "Conte primeiro: são excluídas exatamente as que correspondem a todos os campos, e só depois de confirmar. Elas não poderão mais ser repetidas. As tarefas ficam até o fim da sua conservação.",
+  ],
+  purged: counted(
+    ["dead letter was purged.", "dead letters were purged."],
+    ["falha foi excluída.", "falhas foram excluídas."],
+  ),
+  empty: ["No dead letters", "Sem falhas definitivas"],
+  emptyText: [
+    "Jobs that used up their retries appear here.",
+    "As tarefas que esgotaram as repetições aparecem aqui.",
+  ],
+  newJob: ["New job", "Nova tarefa"],
 });

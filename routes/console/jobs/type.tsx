@@ -1,22 +1,66 @@
 import { JOB_STATUSES } from "../../../domain/jobs/job_row.ts";
 import { Sparkline, TimeBars } from "../components/charts.tsx";
-import { buttonLink, FilterBar } from "../components/forms.tsx";
-import { Card, Empty } from "../components/notice.tsx";
-import { dataTable, LivePart } from "../components/table.tsx";
-import { Statistic, statisticList, StatisticRow } from "../components/statistics.tsx";
-import { tabBar } from "../components/tabs.tsx";
 import { periodOf, rangeLabels, RANGES } from "../components/date_inputs.ts";
+import { buttonLink, FilterBar } from "../components/forms.tsx";
 import { days } from "../components/list.tsx";
-import { commonTexts } from "../shared/common_texts.ts";
-import { duration, factList, number, percent, Time } from "../components/values.tsx";
+import { Card, Empty } from "../components/notice.tsx";
+import { Statistic, statisticList, StatisticRow } from "../components/statistics.tsx";
+import { dataTable, LivePart } from "../components/table.tsx";
+import { tabBar } from "../components/tabs.tsx";
+import { Badge, duration, factList, number, percent, Time } from "../components/values.tsx";
 import { searchOf } from "../shared/api.ts";
+import { commonTexts } from "../shared/common_texts.ts";
 import type { Answer, Row } from "../shared/operations.ts";
 import type { View, Visit } from "../shared/page.ts";
-import { jobStates } from "./job_status.tsx";
-import { PauseBanner } from "./pauses.tsx";
-import { jobTexts } from "./texts.ts";
-import { typeTexts } from "./type_texts.ts";
-import { PauseButton, typePath } from "./types.tsx";
+import { jobStates } from "./list.tsx";
+import { PauseBanner, pauseButton, ResumeButton } from "./pauses.tsx";
+import { jobTexts, typeTexts } from "./texts.ts";
+
+/** The job types that the viewer can enqueue, with their limits and pauses. */
+export async function typesPage(v: Visit): Promise<View> {
+  const t = typeTexts[v.locale];
+  const [types, pauses] = await Promise.all([v.api.call("listJobTypes"), v.api.call("listJobPauses")]);
+  return {
+    title: t.title,
+    body: (
+      <>
+        <PauseBanner v={v} pauses={pauses} />
+        <Card>
+          {dataTable(t.caption, types, <Empty icon="jobs" title={t.none}>{t.noneText}</Empty>, [
+            { head: t.name, cell: ({ name }) => <a href={typePath(name)}>{name}</a> },
+            {
+              head: t.status,
+              cell: ({ pause }) =>
+                pause ? <Badge tone="warn">{t.paused}</Badge> : <Badge tone="ok">{t.running}</Badge>,
+            },
+            { head: t.timeout, align: "end", cell: ({ timeoutMs }) => duration(v, timeoutMs) },
+            { head: t.retries, align: "end", cell: ({ maxRetries }) => number(v, maxRetries) },
+            {
+              head: t.atOnce,
+              align: "end",
+              cell: ({ concurrency }) => concurrency === null ? "–" : number(v, concurrency),
+              wideOnly: true,
+            },
+            {
+              head: t.limit,
+              cell: ({ rateLimit }) => rateLimit ? t.limitOf(rateLimit.count, rateLimit.perSeconds) : "–",
+              wideOnly: true,
+            },
+            { head: t.pause, cell: (type) => <PauseButton v={v} type={type} /> },
+          ])}
+        </Card>
+      </>
+    ),
+  };
+}
+
+export const typePath = (name: string): string => `job-types/${encodeURIComponent(name)}`;
+
+/** The button that pauses or resumes a job type, for viewers who may. */
+const PauseButton = ({ v, type: { name, pause } }: {
+  v: Visit;
+  type: Pick<Row<"listJobTypes">, "name" | "pause">;
+}) => pause ? <ResumeButton v={v} pause={pause} /> : <>{pauseButton(v, "type", name)}</>;
 
 type Stats = Answer<"readJobTypeStats">;
 type Type = Row<"listJobTypes">;

@@ -8,8 +8,7 @@ import { searchOf } from "../shared/api.ts";
 import type { Answer } from "../shared/operations.ts";
 import type { View, Visit } from "../shared/page.ts";
 import { inTenantOf } from "../shared/scope.ts";
-import { recurringJobTexts } from "./recurring_texts.ts";
-import { upcomingTexts } from "./upcoming_texts.ts";
+import { recurringJobTexts, upcomingTexts } from "./texts.ts";
 
 type Upcoming = Answer<"readUpcoming">;
 type Entry = Upcoming["entries"][number];

@@ -32,6 +32,81 @@ export const workerTexts = sectionTexts({
   holds: ["Holds", "Executa"],
   nothing: ["nothing", "nada"],
   more: (count: number) => [`and ${count} more`, `e mais ${count}`],
-  since: ["Since", "Desde"],
   heartbeat: ["Last sign", "Último sinal"],
+});
+
+export const deployTexts = sectionTexts({
+  title: ["Deploys", "Implantações"],
+  intro: [
+    "A mark compares jobs before and after it. The first start of a new version of the service makes one.",
+    "Uma marca compara as tarefas antes e depois dela. O primeiro início de uma nova versão do serviço cria uma.",
+  ],
+  caption: ["Marks of deploys, newest first", "Marcas de implantações, as mais recentes primeiro"],
+  empty: ["No marks", "Sem marcas"],
+  add: ["Mark a deploy", "Marcar uma implantação"],
+  at: ["Time (empty: now)", "Hora (vazia: agora)"],
+  added: ["The deploy is marked.", "A implantação foi marcada."],
+  byService: ["the service itself", "o próprio serviço"],
+  time: ["Time", "Hora"],
+  jobType: ["Job type", "Tipo de tarefa"],
+  before: ["Before", "Antes"],
+  after: ["After", "Depois"],
+  span: (from: string, to: string) => [`${from} to ${to}`, `${from} a ${to}`],
+  hours: (count: number) => [`${count} h`, `${count} h`],
+  length: ["Hours before and after", "Horas antes e depois"],
+  compareCaption: [
+    "Attempts, failure rate and p95 of the duration of each job type, before and after the mark",
+    "Tentativas, taxa de falhas e p95 da duração de cada tipo de tarefa, antes e depois da marca",
+  ],
+  volume: ["Attempts", "Tentativas"],
+  failureRate: ["Failure rate", "Taxa de falhas"],
+  p95: ["p95 duration", "p95 da duração"],
+  none: ["No attempts ended", "Nenhuma tentativa terminou"],
+  noneText: [
+    "No job ran in these hours. Statistics are kept for 15 days.",
+    "Nenhuma tarefa foi executada nestas horas. As estatísticas são mantidas por 15 dias.",
+  ],
+});
+
+export const pauseTexts = sectionTexts({
+  queueIs: ["Queue", "A fila"],
+  typeIs: ["Job type", "O tipo de tarefa"],
+  isPaused: ["is paused", "está em pausa"],
+  forAll: ["for all tenants", "para todos os inquilinos"],
+  noReason: ["no reason was given", "sem motivo indicado"],
+  intro: (reach: string) => [
+    `Waiting jobs ${reach} do not start until it is resumed. Running jobs finish.`,
+    `As tarefas à espera ${reach} não começam até que seja retomada. As que estão em execução terminam.`,
+  ],
+  pauseIn: (reach: string) => [`Pause ${reach}`, `Pausar ${reach}`],
+  resumeIn: (reach: string) => [`Resume ${reach}`, `Retomar ${reach}`],
+  toService: ["Switch to the whole service to resume", "Mudar para todo o serviço para retomar"],
+  pauseQueue: (name: string, reach: string) => [
+    `Pause queue ${name} ${reach}`,
+    `Pausar a fila ${name} ${reach}`,
+  ],
+  pauseType: (name: string, reach: string) => [
+    `Pause job type ${name} ${reach}`,
+    `Pausar o tipo de tarefa ${name} ${reach}`,
+  ],
+  reasonHint: [
+    "Shown to everyone who wonders why these jobs wait.",
+    "Visível para quem quer saber por que estas tarefas esperam.",
+  ],
+  queuePaused: (name: string, reach: string) => [
+    `Queue ${name} is paused ${reach}. Its waiting jobs do not start.`,
+    `A fila ${name} está em pausa ${reach}. As tarefas à espera não começam.`,
+  ],
+  queueResumed: (name: string, reach: string) => [
+    `Queue ${name} is resumed ${reach}.`,
+    `A fila ${name} foi retomada ${reach}.`,
+  ],
+  typePaused: (name: string, reach: string) => [
+    `Job type ${name} is paused ${reach}. Its waiting jobs do not start.`,
+    `O tipo de tarefa ${name} está em pausa ${reach}. As tarefas à espera não começam.`,
+  ],
+  typeResumed: (name: string, reach: string) => [
+    `Job type ${name} is resumed ${reach}.`,
+    `O tipo de tarefa ${name} foi retomado ${reach}.`,
+  ],
 });

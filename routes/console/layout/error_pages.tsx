@@ -6,12 +6,11 @@ import { Notice } from "../components/notice.tsx";
 import { maySwitch, scopeName } from "../scope/choices.ts";
 import { findElsewhere, kindOf, type Place } from "../search/kinds.ts";
 import type { Refusal } from "../shared/api.ts";
-import { commonTexts } from "../shared/common_texts.ts";
-import { errorTexts } from "../shared/error_texts.ts";
+import { commonTexts, errorTexts } from "../shared/common_texts.ts";
 import { FORMAT_TAGS, type Locale } from "../shared/languages.ts";
 import type { View, Visit } from "../shared/page.ts";
 import { entryAt } from "../shared/scope.ts";
-import { translateValidation } from "../shared/validation_translations.ts";
+import { translateValidation } from "../shared/translations.ts";
 
 /** A page that does not exist, or not in the current scope. Names the viewer's scopes in which it exists. */
 export async function notFoundView(v: Visit): Promise<View> {

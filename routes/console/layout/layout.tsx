@@ -1,22 +1,21 @@
 import type { SavedFilter } from "../../../domain/console/saved_filters.ts";
-import { Icon } from "../components/icons.tsx";
-import { actionButton, CsrfField } from "../components/forms.tsx";
-import { Notice } from "../components/notice.tsx";
-import { commonTexts } from "../shared/common_texts.ts";
-import { type ConsoleUrls, Document } from "./document.tsx";
-import { pageScope } from "../shared/scope.ts";
-import { scopeTexts } from "../shared/scope_texts.ts";
-import { listTexts } from "../shared/list_texts.ts";
-import type { View, Visit } from "../shared/page.ts";
-import { UNDO } from "../shared/undo.ts";
-import { defineTexts, LOCALES } from "../shared/languages.ts";
+import type { HostedLooks } from "../../looks/hosted_page.ts";
 import { Finder } from "../components/finder.tsx";
-import { searchOf } from "../shared/api.ts";
+import { actionButton, CsrfField } from "../components/forms.tsx";
+import { Icon } from "../components/icons.tsx";
+import { Notice } from "../components/notice.tsx";
+import { Time } from "../components/values.tsx";
 import { maySwitch } from "../scope/choices.ts";
 import { switcherTexts } from "../scope/texts.ts";
-import { Navigation } from "./navigation.tsx";
 import { searchTexts } from "../search/texts.ts";
-import { Time } from "../components/values.tsx";
+import { searchOf } from "../shared/api.ts";
+import { commonTexts, listTexts, scopeTexts } from "../shared/common_texts.ts";
+import { defineTexts, LOCALES } from "../shared/languages.ts";
+import type { View, Visit } from "../shared/page.ts";
+import { pageScope } from "../shared/scope.ts";
+import { UNDO } from "../shared/undo.ts";
+import { BarePage, Brand, type ConsoleUrls, Document } from "./document.tsx";
+import { Navigation } from "./navigation.tsx";
 
 const keyTexts = {
   en: {
@@ -114,7 +113,7 @@ export function Layout(
   );
 }
 
-export function PageHead({ v, view, breadcrumb }: { v: Visit; view: View; breadcrumb: string }) {
+function PageHead({ v, view, breadcrumb }: { v: Visit; view: View; breadcrumb: string }) {
   return (
     <div class="page-head">
       <div>
@@ -138,7 +137,7 @@ export function PageHead({ v, view, breadcrumb }: { v: Visit; view: View; breadc
 }
 
 /** The result of the last action, with a button that undoes it if that is possible. */
-export function FlashNotice({ v }: { v: Visit }) {
+function FlashNotice({ v }: { v: Visit }) {
   if (!v.flash) return null;
   const { tone, text, detail, undo } = v.flash;
   return (
@@ -209,7 +208,7 @@ function AccountMenu({ v }: { v: Visit }) {
 }
 
 /** The confirmation dialog of all forms with `data-confirm`; console.js fills it. */
-export function ConfirmDialog({ v }: { v: Visit }) {
+function ConfirmDialog({ v }: { v: Visit }) {
   const t = commonTexts[v.locale];
   return (
     <dialog id="confirm" aria-labelledby="confirm-question">
@@ -351,5 +350,33 @@ function ActingBanner({ v }: { v: Visit }) {
         {actionButton(v, "delegations/end", t.end)}
       </div>
     </Notice>
+  );
+}
+
+/** The form that the script sends with the token of a set-up link, which it takes out of the address. */
+export const SetUpHandover = () => (
+  <form method="post" action="set-up/open" data-handover hidden>
+    <input type="hidden" name="token" />
+  </form>
+);
+
+/** A page for who has a set-up link, in the looks of the tenant. */
+export function SetUpLayout({ urls, v, looks, view }: {
+  urls: ConsoleUrls;
+  v: Visit;
+  looks: HostedLooks;
+  view: View;
+}) {
+  return (
+    <BarePage urls={urls} v={v} title={view.title} looks={looks} scripts={view.scripts ?? []} isWide>
+      <div class="stack">
+        <Brand looks={looks} />
+        <PageHead v={v} view={view} breadcrumb={commonTexts[v.locale].breadcrumb} />
+        <FlashNotice v={v} />
+        {view.body}
+        <SetUpHandover />
+      </div>
+      <ConfirmDialog v={v} />
+    </BarePage>
   );
 }

@@ -1,10 +1,9 @@
 import type { SavedFilter } from "../../../domain/console/saved_filters.ts";
 import { CsrfField } from "../components/forms.tsx";
 import { Icon } from "../components/icons.tsx";
-import { navCount } from "../components/nav_count.tsx";
+import { navCount } from "../components/statistics.tsx";
 import { searchOf } from "../shared/api.ts";
-import { commonTexts } from "../shared/common_texts.ts";
-import { listTexts } from "../shared/list_texts.ts";
+import { commonTexts, listTexts } from "../shared/common_texts.ts";
 import type { NavItem, View, Visit } from "../shared/page.ts";
 import { entryAt, mayKeep } from "../shared/scope.ts";
 

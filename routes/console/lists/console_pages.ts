@@ -1,6 +1,6 @@
-import type { Api } from "../shared/api.ts";
+import { type Api, Refusal } from "../shared/api.ts";
 import type { Locale } from "../shared/languages.ts";
-import type { ConsolePage, Viewer } from "../shared/page.ts";
+import { type ConsolePage, field, type Viewer } from "../shared/page.ts";
 
 /** The functions of the console that tasks on lists use: they find pages and check who may open them. */
 export interface ConsolePages {
@@ -11,3 +11,20 @@ export interface ConsolePages {
   /** The API with a token, without the quota of its caller. */
   apiOf(token: string, locale: Locale): Api;
 }
+
+/** A path of words: it cannot lead to another site or out of the console. */
+const PATH = /^[\w-]+(\/(?!\.)[\w.:%-]+)*$/;
+const LONGEST_PATH = 200;
+
+/** The list that a form of it names, and its filters. */
+export function listOf(form: FormData): { list: string; query: string } {
+  const list = field(form, "list");
+  if (!PATH.test(list) || list.length > LONGEST_PATH) {
+    throw new Refusal({ status: 404, detail: "There is no such list." });
+  }
+  return { list, query: new URLSearchParams(field(form, "query")).toString() };
+}
+
+/** The address of a list with its filters. */
+export const addressOf = ({ list, query }: { list: string; query: string }): string =>
+  query === "" ? list : `${list}?${query}`;

@@ -5,14 +5,18 @@ import { readBrowserSession } from "../../../domain/access/sign_in/browser_sessi
 import type { ServicePlatform } from "../../../domain/platform.ts";
 import { number } from "../components/values.tsx";
 import { Refusal } from "../shared/api.ts";
-import { listTexts } from "../shared/list_texts.ts";
-import { type ConsolePage, field, type ListRows, type Outcome, type Visit } from "../shared/page.ts";
-import { offeredActions } from "../shared/row_actions.ts";
+import { listTexts } from "../shared/common_texts.ts";
+import {
+  type ConsolePage,
+  field,
+  type ListRows,
+  offeredActions,
+  type Outcome,
+  type Visit,
+} from "../shared/page.ts";
 import { visitAt } from "../shared/scope.ts";
-import { addressOf, listOf } from "./addresses.ts";
-import type { ConsolePages } from "./console_pages.ts";
-import { csvOf } from "../components/csv.tsx";
-import { idOf, readList } from "../components/read_list.ts";
+import { addressOf, type ConsolePages, listOf } from "./console_pages.ts";
+import { csvOf, idOf, readList } from "../components/csv.tsx";
 
 /** Most rows of a download; more are written to a file by a job. */
 const MAX_STREAMED_ROWS = 10_000;

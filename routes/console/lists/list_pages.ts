@@ -5,17 +5,13 @@ import type { ServicePlatform } from "../../../domain/platform.ts";
 import { randomHex } from "../../../infra/telemetry/tracing.ts";
 import { number } from "../components/values.tsx";
 import { Refusal } from "../shared/api.ts";
-import { commonTexts } from "../shared/common_texts.ts";
+import { commonTexts, listTexts } from "../shared/common_texts.ts";
 import type { Locale } from "../shared/languages.ts";
-import { listTexts } from "../shared/list_texts.ts";
-import type { ConsolePage, RowAction, Visit } from "../shared/page.ts";
-import { offeredActions } from "../shared/row_actions.ts";
+import { type ConsolePage, offeredActions, type RowAction, type Visit } from "../shared/page.ts";
 import { apiWithin, scopeAt } from "../shared/scope.ts";
 import { callUndo, undoable } from "../shared/undo.ts";
-import { addressOf } from "./addresses.ts";
-import type { ConsolePages } from "./console_pages.ts";
-import { csvOf } from "../components/csv.tsx";
-import { readList } from "../components/read_list.ts";
+import { addressOf, type ConsolePages } from "./console_pages.ts";
+import { csvOf, readList } from "../components/csv.tsx";
 
 /** Runs tasks on lists with the pages of the console, in the name of who started them. */
 export const listPagesOf = (

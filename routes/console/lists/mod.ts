@@ -1,6 +1,6 @@
 import type { ServicePlatform } from "../../../domain/platform.ts";
 import { type ConsolePage, field, type Outcome } from "../shared/page.ts";
-import type { ConsolePages } from "./console_pages.ts";
+import { addressOf, type ConsolePages, listOf } from "./console_pages.ts";
 import { countPage } from "./count_rows.ts";
 import { taskPages } from "./task_pages.tsx";
 import {
@@ -14,8 +14,7 @@ import {
 import { cutText } from "../../../domain/shared/cut_text.ts";
 import { entryAt } from "../shared/scope.ts";
 import { done } from "../shared/actions.ts";
-import { listTexts } from "../shared/list_texts.ts";
-import { addressOf, listOf } from "./addresses.ts";
+import { listTexts } from "../shared/common_texts.ts";
 
 /** Pages that all lists share: saved filters, and actions on many rows. */
 export const listPages = (p: ServicePlatform, pages: ConsolePages): ConsolePage[] => [

@@ -10,10 +10,10 @@ import {
   number,
   shortId,
   Time,
+  timelineFact,
 } from "../components/values.tsx";
 import { searchOf } from "../shared/api.ts";
 import type { ConsolePage, View, Visit } from "../shared/page.ts";
-import { timelineFact } from "../components/timeline_fact.tsx";
 import { framedHtml, HtmlFrame } from "./live_preview.tsx";
 import {
   channelLabel,
@@ -26,8 +26,7 @@ import {
   recipientBadge,
   skipReasonLabels,
 } from "./status.tsx";
-import { suppressionBecause } from "./suppression_texts.ts";
-import { notificationTexts } from "./texts.ts";
+import { notificationTexts, suppressionBecause } from "./texts.ts";
 import { actionsOf } from "../shared/actions.ts";
 import { placeOf } from "../shared/scope.ts";
 

@@ -8,7 +8,7 @@ import { tenantNames } from "../shared/access_queries.ts";
 import { searchOf } from "../shared/api.ts";
 import { everywhere, inTenantOf, isOwnRow } from "../shared/scope.ts";
 import type { Answer } from "../shared/operations.ts";
-import type { View, Visit } from "../shared/page.ts";
+import { rowActions, type View, type Visit } from "../shared/page.ts";
 import {
   channelChoices,
   channelLabel,
@@ -20,8 +20,7 @@ import {
   type Summary,
 } from "./status.tsx";
 import { notificationTexts } from "./texts.ts";
-import { counted, defineTexts } from "../shared/languages.ts";
-import { rowActions } from "../shared/row_actions.ts";
+import { counted } from "../shared/languages.ts";
 
 type Stats = Answer<"readNotificationStats">;
 
@@ -158,30 +157,23 @@ function columns(v: Visit, names: Map<string, string> | null): Column<Summary>[]
   ];
 }
 
-const texts = defineTexts({
-  retry: ["Send again", "Enviar de novo"],
-  retryMany: counted(
-    ["message: send it again?", "messages: send them again?"],
-    ["mensagem: enviar de novo?", "mensagens: enviar de novo?"],
-  ),
-  cancel: ["Cancel messages", "Cancelar mensagens"],
-  cancelMany: counted(
-    ["scheduled message: cancel it?", "scheduled messages: cancel them?"],
-    ["mensagem agendada: cancelar?", "mensagens agendadas: cancelar?"],
-  ),
-});
-
 /** The actions on many messages. */
 export const messageActions = rowActions<Summary>({
   retry: {
-    label: (v) => texts[v.locale].retry,
-    question: (v, count) => texts[v.locale].retryMany(count),
+    label: ["Send again", "Enviar de novo"],
+    question: counted(
+      ["message: send it again?", "messages: send them again?"],
+      ["mensagem: enviar de novo?", "mensagens: enviar de novo?"],
+    ),
     fits: (message, v) => isRetriable(message) && isOwnRow(v, message),
     run: (v, id) => v.api.call("retryNotification", { params: { id } }),
   },
   cancel: {
-    label: (v) => texts[v.locale].cancel,
-    question: (v, count) => texts[v.locale].cancelMany(count),
+    label: ["Cancel messages", "Cancelar mensagens"],
+    question: counted(
+      ["scheduled message: cancel it?", "scheduled messages: cancel them?"],
+      ["mensagem agendada: cancelar?", "mensagens agendadas: cancelar?"],
+    ),
     tone: "danger",
     fits: (message, v) => isCancellable(message) && isOwnRow(v, message),
     run: (v, id) => v.api.call("cancelScheduledNotification", { params: { id } }),

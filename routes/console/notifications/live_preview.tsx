@@ -1,5 +1,5 @@
 import type { Child } from "hono/jsx";
-import { fragment } from "../components/fragment.ts";
+import { fragment } from "../shared/actions.ts";
 import { Notice } from "../components/notice.tsx";
 import { CodeBlock, factList, JsonText } from "../components/values.tsx";
 import { orNull, Refusal } from "../shared/api.ts";

@@ -4,10 +4,10 @@ import { Fields, Form } from "../components/fields.tsx";
 import { actionButton, CsrfField, FileField } from "../components/forms.tsx";
 import { Card } from "../components/notice.tsx";
 import { LivePreview, logoData, previewPages, type RenderedMessage } from "./live_preview.tsx";
-import { done, formPage } from "../shared/actions.ts";
+import { actionsOf, done, formPage } from "../shared/actions.ts";
 import type { Answer } from "../shared/operations.ts";
 import { type ConsolePage, field, may, type Visit } from "../shared/page.ts";
-import { looksTexts } from "./looks_texts.ts";
+import { looksTexts } from "./texts.ts";
 
 const managedBy = "manage:settings";
 type Looks = Answer<"readTenantLooks">;
@@ -107,14 +107,7 @@ export const looksPages: ConsolePage[] = [
       return done("looks", looksTexts[v.locale].logoSet);
     },
   },
-  {
-    path: "looks/logo/remove",
-    permissions: [managedBy],
-    async post(v) {
-      await v.api.call("removeTenantLogo");
-      return done("looks", looksTexts[v.locale].logoRemoved);
-    },
-  },
+  ...actionsOf("looks", looksTexts, { "logo/remove": ["removeTenantLogo", "logoRemoved"] }, [managedBy]),
 ];
 
 function LogoCard({ v, logo }: { v: Visit; logo: Looks["logo"] }) {

@@ -2,17 +2,15 @@ import { inEveryLanguage } from "../shared/languages.ts";
 import { type ConsolePage, type ConsoleSection, navItem } from "../shared/page.ts";
 import { looksPages } from "./looks.tsx";
 import { senderPages } from "./senders.tsx";
-import { looksTexts } from "./looks_texts.ts";
+import { looksTexts, notificationTexts, suppressionTexts } from "./texts.ts";
 import { messagePages } from "./detail.tsx";
 import { listPage, messageActions } from "./list.tsx";
 import { sendPages, userSearchPage } from "./send.tsx";
 import { preferencesPage } from "./preferences.tsx";
 import { suppressionPages } from "./suppressions.tsx";
-import { suppressionTexts } from "./suppression_texts.ts";
 import { editorPages } from "./editor.tsx";
 import { templatesPage } from "./templates.tsx";
 import { templateTexts } from "./template_texts.ts";
-import { notificationTexts } from "./texts.ts";
 import { versionPages } from "./versions.tsx";
 
 const permissions = ["send:notifications"];

@@ -5,7 +5,7 @@ import { Card } from "../components/notice.tsx";
 import { dataTable } from "../components/table.tsx";
 import { done, formPage } from "../shared/actions.ts";
 import { field, type Visit } from "../shared/page.ts";
-import { preferenceTexts } from "./preference_texts.ts";
+import { preferenceTexts } from "./texts.ts";
 import { channelLabel } from "./status.tsx";
 
 interface Category {

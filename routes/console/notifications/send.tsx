@@ -2,14 +2,13 @@ import { channelNames } from "../../../domain/notifications/channels.ts";
 import { Fields } from "../components/fields.tsx";
 import { buttonLink, CsrfField, FormRefusal, SEARCH_LENGTH } from "../components/forms.tsx";
 import { Card } from "../components/notice.tsx";
-import { done, formPage } from "../shared/actions.ts";
+import { done, formPage, fragment } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { type ConsolePage, field, may, type Outcome, type Visit } from "../shared/page.ts";
 import { LivePreview, previewPages, type RenderedMessage } from "./live_preview.tsx";
 import { type ChosenUser, chosenUsers, jsonField, messageOf, userValue } from "./send_fields.ts";
 import { channelChoices, priorityChoices } from "./status.tsx";
 import { notificationTexts } from "./texts.ts";
-import { fragment } from "../components/fragment.ts";
 
 /** The form that sends or schedules a message, with a preview. */
 const sendPage = formPage({

@@ -1,7 +1,6 @@
 import { timeIn } from "../components/date_inputs.ts";
 import { refusedInput } from "../shared/api.ts";
-import { jsonIn } from "../shared/json.ts";
-import { field, optionalField, type Visit } from "../shared/page.ts";
+import { field, jsonIn, optionalField, type Visit } from "../shared/page.ts";
 import { notificationTexts } from "./texts.ts";
 
 /** A user selected in the form: id and display name. */

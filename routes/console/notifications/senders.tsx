@@ -7,7 +7,7 @@ import { Badge, CopyValue } from "../components/values.tsx";
 import { actionsOf, done, formPage, type Sent } from "../shared/actions.ts";
 import type { Row } from "../shared/operations.ts";
 import { type ConsolePage, field, may, optionalField, type Visit } from "../shared/page.ts";
-import { looksTexts, proofLabels } from "./looks_texts.ts";
+import { looksTexts, proofLabels } from "./texts.ts";
 import { proofStates } from "../components/states.tsx";
 
 const managedBy = "manage:settings";

@@ -8,7 +8,7 @@ import { actionsOf, done, formPage, type Sent } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { type ConsolePage, field, optionalField, type Visit } from "../shared/page.ts";
 import { channelLabels } from "./status.tsx";
-import { suppressionReasonLabels, suppressionTexts } from "./suppression_texts.ts";
+import { suppressionReasonLabels, suppressionTexts } from "./texts.ts";
 
 /** The suppressed addresses and the form that adds one. */
 export const suppressionPages: ConsolePage[] = [

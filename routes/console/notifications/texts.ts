@@ -1,5 +1,5 @@
 import { sectionTexts } from "../shared/labels.ts";
-import { counted, withCount } from "../shared/languages.ts";
+import { counted, defineTexts, withCount } from "../shared/languages.ts";
 
 /** Texts of the message list, the message page and the send form. */
 export const notificationTexts = sectionTexts({
@@ -130,3 +130,152 @@ export const notificationTexts = sectionTexts({
   fillIn: ["The preview appears as you type.", "A pré-visualização aparece enquanto escreve."],
   usedSample: ["Sample data used", "Dados de exemplo usados"],
 });
+
+/** Texts of the viewer's notification preferences. */
+export const preferenceTexts = sectionTexts({
+  title: ["Notification preferences", "Preferências de notificação"],
+  open: ["Choose the notifications you receive", "Escolher as notificações que recebe"],
+  categories: ["Categories", "Categorias"],
+  categoriesText: [
+    "Untick a channel to stop receiving the category there. A category that is not listed is sent on every channel.",
+    "Desmarque um canal para deixar de receber a categoria nesse canal. Uma categoria que não está na lista é enviada por todos os canais.",
+  ],
+  newCategory: ["New category", "Nova categoria"],
+  wants: (category: string, channel: string) => [`${category}: ${channel}`, `${category}: ${channel}`],
+  quiet: ["Quiet hours", "Horas de silêncio"],
+  quietText: [
+    "In quiet hours only critical messages are delivered. Others wait until the quiet hours end.",
+    "Nas horas de silêncio só são entregues mensagens críticas. As outras esperam até ao fim.",
+  ],
+  hasQuiet: ["Use quiet hours", "Usar horas de silêncio"],
+  from: ["From", "Das"],
+  to: ["To", "Às"],
+  digest: ["Daily digest", "Resumo diário"],
+  digestText: [
+    "Combines low-priority emails into one email a day.",
+    "Junta os e-mails de prioridade baixa em um só por dia.",
+  ],
+  hasDigest: ["Send me a daily digest", "Receber um resumo diário"],
+  at: ["At", "Às"],
+  saved: ["Your preferences were saved.", "Suas preferências foram salvas."],
+});
+
+/** Texts of the suppression list. */
+export const suppressionTexts = sectionTexts({
+  title: ["Suppressed addresses", "Endereços suprimidos"],
+  intro: [
+    "Messages are not sent to these addresses. Mail servers or SMS gateways reported them as undeliverable, or someone added them.",
+    "As mensagens não são enviadas para estes endereços. Os servidores de e-mail ou SMS indicaram que não recebem mensagens, ou alguém os adicionou.",
+  ],
+  caption: ["Suppressed addresses, newest first", "Endereços suprimidos, os mais recentes primeiro"],
+  search: ["Search addresses", "Buscar endereços"],
+  detail: ["Details", "Detalhes"],
+  message: ["the message", "a mensagem"],
+  add: ["Suppress an address", "Suprimir um endereço"],
+  addIt: ["Suppress", "Suprimir"],
+  added: ["The address was suppressed.", "O endereço foi suprimido."],
+  remove: ["Remove", "Remover"],
+  removeConfirm: (address: string) => [
+    `Remove ${address} from the list? Messages are then sent to it again.`,
+    `Remover ${address} da lista? As mensagens voltam a ser enviadas para este endereço.`,
+  ],
+  removed: [
+    "The address was removed. Messages are sent to it again.",
+    "O endereço foi removido. As mensagens voltam a ser enviadas para ele.",
+  ],
+  empty: ["No suppressed addresses", "Sem endereços suprimidos"],
+  emptyText: [
+    "Addresses that mail servers or SMS gateways report as undeliverable are added automatically.",
+    "Os endereços que os servidores de e-mail ou SMS indicam como inválidos são adicionados automaticamente.",
+  ],
+});
+
+/** The reason as the end of a sentence: "is suppressed because …". */
+export const suppressionBecause = defineTexts({
+  HardBounce: ["of a bounce", "de uma devolução"],
+  Unsubscribed: ["the recipient unsubscribed", "de o destinatário ter cancelado a inscrição"],
+  Complaint: ["of a complaint", "de uma reclamação"],
+  Manual: ["someone added it", "de alguém o ter adicionado"],
+});
+
+export const suppressionReasonLabels = defineTexts({
+  HardBounce: ["Undeliverable address", "Endereço inválido"],
+  Unsubscribed: ["Unsubscribed", "Cancelou a inscrição"],
+  Complaint: ["Complaint", "Queixa"],
+  Manual: ["Added manually", "Adicionado manualmente"],
+});
+
+/** Texts of the looks and the sender addresses. */
+export const looksTexts = sectionTexts({
+  title: ["Looks", "Aparência"],
+  intro: [
+    "How mail, hosted pages and documents of the tenant look. An empty field uses the value of the service.",
+    "A aparência das mensagens, páginas e documentos do inquilino. Um campo vazio usa o valor do serviço.",
+  ],
+  productName: ["Product name", "Nome do produto"],
+  primaryColour: ["Primary colour", "Cor principal"],
+  colourHint: ["Such as #1f4fd8: buttons and bars.", "Por exemplo #1f4fd8: botões e barras."],
+  textColour: ["Text on the primary colour", "Texto sobre a cor principal"],
+  textColourHint: [
+    "Leave it empty to have a readable one chosen.",
+    "Deixe vazio para que seja escolhida uma cor legível.",
+  ],
+  footer: ["Footer", "Rodapé"],
+  saved: ["The looks were saved.", "A aparência foi salva."],
+  logo: ["Logo", "Logotipo"],
+  logoHint: [
+    "PNG or JPEG, at most 256 KiB and 2000 × 2000 pixels.",
+    "PNG ou JPEG, no máximo 256 KiB e 2000 × 2000 pixels.",
+  ],
+  chooseLogo: ["Image", "Imagem"],
+  setLogo: ["Upload the logo", "Enviar o logotipo"],
+  logoSet: ["The logo was saved.", "O logotipo foi salvo."],
+  removeLogo: ["Remove the logo", "Remover o logotipo"],
+  removeLogoConfirm: [
+    "Remove the logo? Mail and pages then show the product name.",
+    "Remover o logotipo? As mensagens e páginas mostram então o nome do produto.",
+  ],
+  logoRemoved: ["The logo was removed.", "O logotipo foi removido."],
+  sampleTitle: ["Your order is on its way", "Seu pedido está a caminho"],
+  sampleText: ["This is how a mail of the tenant looks.", "É esta a aparência de uma mensagem do inquilino."],
+  sampleButton: ["Follow the order", "Acompanhar o pedido"],
+  senders: ["Sender addresses", "Endereços de remetente"],
+  sendersIntro: [
+    "Addresses that the tenant sends mail from. Prove each with a record in the DNS of its domain, or with a link mailed to it.",
+    "Endereços de que o inquilino envia mensagens. Comprove cada um com um registro no DNS do domínio ou com um link enviado para ele.",
+  ],
+  caption: ["Sender addresses, oldest first", "Endereços de remetente, os mais antigos primeiro"],
+  method: ["Proof", "Comprovação"],
+  defaultSender: ["default", "padrão"],
+  record: ["TXT record", "Registro TXT"],
+  verify: ["Check now", "Verificar agora"],
+  mailAgain: ["Mail a new link", "Enviar novo link"],
+  checked: ["The address was checked.", "O endereço foi verificado de novo."],
+  makeDefault: ["Use as default", "Usar como padrão"],
+  madeDefault: [
+    "Mail that names no sender now comes from this address.",
+    "As mensagens sem remetente indicado saem agora deste endereço.",
+  ],
+  remove: ["Remove", "Remover"],
+  removeConfirm: (address: string) => [
+    `Remove ${address}? Mail no longer comes from it.`,
+    `Remover ${address}? As mensagens deixam de sair dele.`,
+  ],
+  removed: ["The address was removed.", "O endereço foi removido."],
+  add: ["Add an address", "Adicionar um endereço"],
+  addIt: ["Add", "Adicionar"],
+  senderName: ["Name", "Nome"],
+  senderNameHint: [
+    "What mail programs show. Empty: the product name.",
+    "O que os programas de e-mail mostram. Vazio: o nome do produto.",
+  ],
+  added: ["The address was added. Now prove it.", "O endereço foi adicionado. Agora comprove-o."],
+  empty: ["No sender addresses", "Sem endereços de remetente"],
+  emptyText: ["Mail comes from the address of the service.", "As mensagens saem do endereço do serviço."],
+});
+
+/** How a sender is proved, and its state. */
+export const proofLabels = {
+  en: { Dns: "DNS record", Mail: "Mailed link" },
+  pt: { Dns: "Registro DNS", Mail: "Link enviado" },
+};

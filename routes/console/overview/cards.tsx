@@ -1,16 +1,15 @@
 import { Meter } from "../components/charts.tsx";
+import { localOf } from "../components/date_inputs.ts";
 import { Card, Empty, Notice } from "../components/notice.tsx";
-import { dataTable } from "../components/table.tsx";
 import { statisticList } from "../components/statistics.tsx";
+import { dataTable } from "../components/table.tsx";
 import { Badge, factList, number, percent, shortId, Time } from "../components/values.tsx";
 import { pauseButton, ResumeButton } from "../jobs/pauses.tsx";
 import { runState, runStates, runTitle } from "../reports/model.tsx";
-import { localOf } from "../components/date_inputs.ts";
 import { searchOf } from "../shared/api.ts";
 import type { Answer, Row } from "../shared/operations.ts";
 import type { Visit } from "../shared/page.ts";
 import { inTenantOf } from "../shared/scope.ts";
-import { allJobs } from "./links.ts";
 import { overviewTexts } from "./texts.ts";
 
 export type Overview = Answer<"readOverview">;
@@ -212,3 +211,7 @@ export function Instances({ v, workers }: { v: Visit; workers: NonNullable<Overv
     </Card>
   );
 }
+
+/** The list of jobs with filters, the service's own jobs included, because the overview counts them too. */
+export const allJobs = (filters: Record<string, string | null>): string =>
+  `jobs${searchOf({ internal: "shown", ...filters })}`;

@@ -2,7 +2,7 @@ import type { ServicePlatform } from "../../../domain/platform.ts";
 import { actionButton } from "../components/forms.tsx";
 import { Icon } from "../components/icons.tsx";
 import { Card, Empty } from "../components/notice.tsx";
-import { ownTenants } from "../scope/own_tenants.ts";
+import { ownTenants } from "../scope/choices.ts";
 import { type Api, orNull, Refusal } from "../shared/api.ts";
 import { cookieWriter } from "../shared/cookies.ts";
 import { type ConsolePage, isOpen, may, type Visit } from "../shared/page.ts";

@@ -1,18 +1,29 @@
+import { AuditSentence } from "../components/audit_sentence.tsx";
 import { TimeBars } from "../components/charts.tsx";
+import { localOf } from "../components/date_inputs.ts";
+import { fragment } from "../shared/actions.ts";
+import { Icon } from "../components/icons.tsx";
+import { navCount, statisticList } from "../components/statistics.tsx";
 import { Card, Empty, type Tone } from "../components/notice.tsx";
 import { LivePart } from "../components/table.tsx";
-import { statisticList } from "../components/statistics.tsx";
 import { WindowTabs } from "../components/tabs.tsx";
 import { duration, Time } from "../components/values.tsx";
+import { UNDELIVERED_RUNS } from "../reports/model.tsx";
 import { orNull, type Page, Refusal, searchOf } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
-import { isOpen, may, mayInFiles, type Outcome, type Visit } from "../shared/page.ts";
-import { actingApi, actsHere, addressInScope, everywhere } from "../shared/scope.ts";
-import { fragment } from "../components/fragment.ts";
-import { navCount } from "../components/nav_count.tsx";
-import { FirstSteps } from "./checklist.tsx";
-import { allJobs } from "./links.ts";
+import type { Row } from "../shared/operations.ts";
 import {
+  type ConsoleSection,
+  isOpen,
+  may,
+  mayInFiles,
+  navItem,
+  type Outcome,
+  type Visit,
+} from "../shared/page.ts";
+import { actingApi, actsHere, addressInScope, everywhere } from "../shared/scope.ts";
+import {
+  allJobs,
   Deliveries,
   Instances,
   type Overview,
@@ -21,15 +32,17 @@ import {
   ScannerCard,
   WorstTenants,
 } from "./cards.tsx";
+import { FirstSteps } from "./checklist.tsx";
 import { attentionTexts, overviewTexts } from "./texts.ts";
-import { UNDELIVERED_RUNS } from "../reports/model.tsx";
-import { Icon } from "../components/icons.tsx";
-import { localOf } from "../components/date_inputs.ts";
-import { AuditSentence } from "../components/audit_sentence.tsx";
-import type { Row } from "../shared/operations.ts";
+
+/** The overview of the service's state. */
+export const overviewSection: ConsoleSection = {
+  nav: [navItem(overviewTexts, "title", { path: "", icon: "overview" })],
+  pages: [{ path: "", get: overviewPage }],
+};
 
 /** The state of the service, limited to what the viewer may see. Refreshes every five seconds. */
-export async function overviewPage(v: Visit): Promise<Outcome> {
+async function overviewPage(v: Visit): Promise<Outcome> {
   if (v.query.get("part") === "counts") return await waitingCounts(v);
   const t = overviewTexts[v.locale];
   const window = v.query.get("window") === "day" ? "day" : "hour";

@@ -1,6 +1,6 @@
 import { alertRules } from "../../../domain/records/alert_rules.ts";
 import { RECORDS } from "../../../domain/records/records.ts";
-import { HealthTabs } from "../jobs/health_tabs.tsx";
+import { HealthTabs } from "../jobs/workers.tsx";
 import { commonTexts } from "../shared/common_texts.ts";
 import { inEveryLanguage } from "../shared/languages.ts";
 import type { ConsoleSection, Visit } from "../shared/page.ts";

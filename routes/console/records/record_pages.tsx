@@ -6,7 +6,21 @@ import { coreOf, type RecordMember } from "../../../domain/records/members.ts";
 import { type DefinedRecord, pathOfRecord } from "../../../domain/records/record_type.ts";
 import { recordRoutes } from "../../records/record_routes.ts";
 import { Fields, Form } from "../components/fields.tsx";
-import { formatted, valueFormat } from "../components/formats.ts";
+import {
+  bodyOf,
+  choicesOf,
+  formatted,
+  inputOf,
+  labelOf,
+  labelWithUnit,
+  manyOf,
+  oneOf,
+  type RecordRow,
+  type ReferenceChoices,
+  valueFormat,
+  valueLabel,
+  valuesOf,
+} from "./member_forms.tsx";
 import { buttonLink, type Choice, deleteButton } from "../components/forms.tsx";
 import { actionsColumn, choice, type Filter, list, search, text, timeColumn } from "../components/list.tsx";
 import { Card } from "../components/notice.tsx";
@@ -18,20 +32,12 @@ import { commonTexts } from "../shared/common_texts.ts";
 import { type ConsolePage, field, may, type NavItem, type View, type Visit } from "../shared/page.ts";
 import { inverseOf } from "../shared/undo.ts";
 import {
-  bodyOf,
-  choicesOf,
-  inputOf,
-  labelOf,
-  labelWithUnit,
-  manyOf,
-  oneOf,
-  type RecordRow,
-  type ReferenceChoices,
-  valueLabel,
-  valuesOf,
-} from "./member_forms.tsx";
-import { actionPages, permittedActions, type RecordActions, rowButtons } from "./row_actions.tsx";
-import { recordTexts } from "./texts.ts";
+  actionPages,
+  permittedActions,
+  type RecordActions,
+  recordTexts,
+  rowButtons,
+} from "./row_actions.tsx";
 
 /** The navigation entry of a record. */
 export const recordNavItem = (record: DefinedRecord, icon = "files"): NavItem => ({

@@ -1,13 +1,15 @@
 import { Fields } from "../components/fields.tsx";
 import { buttonLink, CsrfField, deleteButton, FormRefusal } from "../components/forms.tsx";
-import { Card } from "../components/notice.tsx";
+import { actionsOf, done, formPage, fragment, type Sent } from "../shared/actions.ts";
+import { actionsColumn, linkColumn, listView, search, timeColumn } from "../components/list.tsx";
+import { Card, Notice } from "../components/notice.tsx";
 import { Time } from "../components/values.tsx";
+import { framedHtml } from "../notifications/live_preview.tsx";
 import { jsonField } from "../notifications/send_fields.ts";
 import { TextRows, textsIn } from "../notifications/text_rows.tsx";
-import { actionsOf, done, formPage, type Sent } from "../shared/actions.ts";
-import { searchOf } from "../shared/api.ts";
+import { Refusal, searchOf } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
-import type { Answer } from "../shared/operations.ts";
+import type { Answer, Input } from "../shared/operations.ts";
 import {
   type ConsolePage,
   field,
@@ -17,9 +19,7 @@ import {
   type View,
   type Visit,
 } from "../shared/page.ts";
-import { framedDocument } from "./document_preview.tsx";
-import { documentTemplateTexts } from "./document_texts.ts";
-import { actionsColumn, linkColumn, listView, search, timeColumn } from "../components/list.tsx";
+import { documentTemplateTexts } from "./texts.ts";
 
 type Template = Answer<"readDocumentTemplate">;
 type Sample = Answer<"listDocumentTemplateSamples">[number];
@@ -248,4 +248,32 @@ export async function documentTemplatesPage(v: Visit): Promise<View> {
       ),
     ],
   });
+}
+
+type Preview = Input<"previewDocumentTemplate">["body"];
+
+/** Draws a document template for a frame. A refusal is shown in the frame. @param bodyOf may refuse what was typed */
+export async function framedDocument(v: Visit, bodyOf: () => Preview): Promise<Outcome> {
+  try {
+    const answer = await v.api.answer("previewDocumentTemplate", { body: bodyOf() });
+    return new Response(answer.body, {
+      headers: {
+        "content-type": "application/pdf",
+        "content-disposition": "inline",
+        "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'self'",
+        "cache-control": "no-store",
+      },
+    });
+  } catch (refusal) {
+    if (!(refusal instanceof Refusal) || refusal.status >= 500) throw refusal;
+    const messages = Object.entries(refusal.fields).flatMap(([name, texts]) =>
+      texts.map((text) => `${name}: ${text}`)
+    );
+    const shown: Response = await fragment(
+      <Notice tone="bad" title={refusal.text}>
+        <ul>{messages.map((message) => <li>{message}</li>)}</ul>
+      </Notice>,
+    );
+    return framedHtml(await shown.text());
+  }
 }

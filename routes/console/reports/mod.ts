@@ -2,14 +2,11 @@ import { inEveryLanguage } from "../shared/languages.ts";
 import { type ConsoleSection, navItem } from "../shared/page.ts";
 import { deliverPage, runPages, runsPage } from "./runs.tsx";
 import { documentEditorPages, documentTemplatesPage } from "./document_editor.tsx";
-import { documentGeneratePage } from "./document_generate.tsx";
-import { documentVersionPages } from "./document_versions.tsx";
-import { documentTemplateTexts } from "./document_texts.ts";
+import { documentGeneratePage, documentVersionPages } from "./document_versions.tsx";
+import { documentTemplateTexts, reportTexts, scheduleTexts } from "./texts.ts";
 import { generatePage, templatesPage } from "./templates.tsx";
 import { editSchedulePage, newSchedulePage, schedulePages, schedulesPage } from "./schedule.tsx";
-import { scheduleTexts } from "./schedule_texts.ts";
 import { targetPages } from "./targets.tsx";
-import { reportTexts } from "./texts.ts";
 
 const DOCUMENTS = { permissions: ["manage:document-templates", "generate:documents"] };
 

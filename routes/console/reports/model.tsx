@@ -1,6 +1,6 @@
 import { problem } from "../../../domain/problems/problem.ts";
 import { labelled } from "../components/list.tsx";
-import { translateBuiltin } from "../shared/builtin_translations.ts";
+import { translateBuiltin } from "../shared/translations.ts";
 import { type Api, orNull } from "../shared/api.ts";
 import type { Locale } from "../shared/languages.ts";
 import type { Answer, Row } from "../shared/operations.ts";

@@ -5,7 +5,7 @@ import { type Column, dataTable, LivePart } from "../components/table.tsx";
 import { bytes, CopyValue, duration, exactTime, factList, number, Time } from "../components/values.tsx";
 import { done, formPage, toDocument } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
-import { translateBuiltin } from "../shared/builtin_translations.ts";
+import { translateBuiltin } from "../shared/translations.ts";
 import { searchOf } from "../shared/api.ts";
 import { type ConsolePage, field, isOpen, mayInFiles, type View, type Visit } from "../shared/page.ts";
 import {
@@ -29,8 +29,7 @@ import { documentTexts, reportTexts, runStateTexts } from "./texts.ts";
 import { STATUS } from "../../../domain/reports/status.ts";
 import { defineStates } from "../components/states.tsx";
 import { Fields, formView } from "../components/fields.tsx";
-import { readDelivery } from "./request.ts";
-import { atInputs, deliveryFields } from "./request_fields.tsx";
+import { atInputs, deliveryFields, readDelivery } from "./request.tsx";
 import { periodOf } from "../components/date_inputs.ts";
 import { tenantNames } from "../shared/access_queries.ts";
 import { everywhere, inTenantOf } from "../shared/scope.ts";

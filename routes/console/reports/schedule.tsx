@@ -25,14 +25,12 @@ import {
   templateChoices,
 } from "./model.tsx";
 import { ParametersCard, runColumns } from "./runs.tsx";
-import { scheduleTexts } from "./schedule_texts.ts";
+import { reportTexts, scheduleTexts } from "./texts.ts";
 import { scheduleTabs } from "./targets.tsx";
-import { reportTexts } from "./texts.ts";
 import { actionsOf, done, formPage } from "../shared/actions.ts";
 import { choice, linkColumn, listView, timeColumn } from "../components/list.tsx";
 import { Fields, formView } from "../components/fields.tsx";
-import { readRequest, valuesOf } from "./request.ts";
-import { atInputs, requestFields } from "./request_fields.tsx";
+import { atInputs, readRequest, requestFields, valuesOf } from "./request.tsx";
 
 /** One schedule: details, next runs, parameters, delivery and latest runs. */
 async function schedulePage(v: Visit): Promise<View> {

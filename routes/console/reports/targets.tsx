@@ -16,8 +16,7 @@ import {
   type View,
   type Visit,
 } from "../shared/page.ts";
-import { scheduleTexts } from "./schedule_texts.ts";
-import { targetTexts } from "./target_texts.ts";
+import { scheduleTexts, targetTexts } from "./texts.ts";
 
 type Target = Answer<"readReportTarget">;
 

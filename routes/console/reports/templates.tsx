@@ -9,8 +9,7 @@ import { reportTexts } from "./texts.ts";
 import { Fields, formView } from "../components/fields.tsx";
 import { done, formPage } from "../shared/actions.ts";
 import { Refusal } from "../shared/api.ts";
-import { readRequest, valuesOf } from "./request.ts";
-import { atInputs, requestFields } from "./request_fields.tsx";
+import { atInputs, readRequest, requestFields, valuesOf } from "./request.tsx";
 
 /** The reports whose data the viewer may see. */
 export async function templatesPage(v: Visit): Promise<View> {

@@ -176,3 +176,172 @@ export const reportTexts = sectionTexts({
   deleted: ["The report was deleted.", "O relatório foi excluído."],
   again: ["Generate again", "Gerar de novo"],
 });
+
+/** Texts of report schedules. */
+export const scheduleTexts = sectionTexts({
+  schedules: ["Report schedules", "Agenda de relatórios"],
+  caption: ["Schedules, newest first", "Agendamentos, os mais recentes primeiro"],
+  newSchedule: ["New schedule", "Novo agendamento"],
+  newOf: (report: string) => [`Schedule ${report}`, `Agendar ${report}`],
+  edit: ["Edit schedule", "Editar agendamento"],
+  chooseReport: ["Choose a report", "Escolha um relatório"],
+  none: ["No schedules yet", "Ainda não há agendamentos"],
+  noneText: [
+    "A schedule generates a report automatically, with the permissions its creator holds at that time.",
+    "Um agendamento gera um relatório automaticamente, com as permissões que seu criador tiver nesse momento.",
+  ],
+  permissionsNote: [
+    "It runs with the permissions its creator holds at that time.",
+    "É executado com as permissões que seu criador tiver nesse momento.",
+  ],
+  failures: ["Consecutive failures", "Falhas consecutivas"],
+  deleteConfirm: (name: string) => [
+    `Delete the schedule “${name}”? Its report runs are kept.`,
+    `Excluir o agendamento “${name}”? As execuções são mantidas.`,
+  ],
+  created: ["The schedule was created.", "O agendamento foi criado."],
+  saved: ["The schedule was saved.", "O agendamento foi salvo."],
+  pausedNow: ["The schedule is paused.", "O agendamento está em pausa."],
+  resumed: ["The schedule runs again.", "O agendamento foi retomado."],
+  triggered: ["The report was queued.", "O relatório foi colocado na fila."],
+  deleted: ["The schedule was deleted.", "O agendamento foi excluído."],
+  recent: ["Latest runs", "Últimas execuções"],
+  all: ["All runs", "Todas as execuções"],
+});
+
+/** Texts of the pages of report targets and of the secret of report webhooks. */
+export const targetTexts = sectionTexts({
+  targets: ["Report targets", "Destinos de relatórios"],
+  caption: ["Where reports can be delivered, by name", "Onde os relatórios podem ser entregues, por nome"],
+  none: ["No report targets yet", "Ainda não há destinos"],
+  noneText: [
+    "Add a bucket of another system or a Slack channel. Reports and schedules can then be delivered there.",
+    "Adicione um bucket de outro sistema ou um canal do Slack. Relatórios e agendamentos podem então ser entregues aí.",
+  ],
+  newBucket: ["New bucket", "Novo bucket"],
+  newChat: ["New Slack webhook", "Novo webhook do Slack"],
+  s3: ["S3 bucket", "Bucket S3"],
+  slack: ["Slack webhook", "Webhook do Slack"],
+  place: ["Place", "Local"],
+  endpoint: ["Endpoint", "Endereço"],
+  endpointHint: [
+    "Address of the S3 API, such as https://s3.eu-west-3.amazonaws.com",
+    "Endereço da API S3, como https://s3.eu-west-3.amazonaws.com",
+  ],
+  region: ["Region", "Região"],
+  bucket: ["Bucket", "Bucket"],
+  prefix: ["Folder", "Pasta"],
+  prefixHint: [
+    "Paths of deliveries are below this folder. It may be empty.",
+    "Os caminhos das entregas ficam abaixo desta pasta. Pode ficar vazia.",
+  ],
+  pathStyle: [
+    "The bucket is in the path, not in the host name",
+    "O bucket está no caminho, não no nome da máquina",
+  ],
+  accessKeyId: ["Access key id", "Id da chave de acesso"],
+  secretAccessKey: ["Secret access key", "Chave de acesso secreta"],
+  webhookUrlHint: [
+    "Of Slack, or of a service that takes the same messages. It is a secret and is not shown again.",
+    "Do Slack ou de um serviço que aceite as mesmas mensagens. É um segredo e não volta a ser mostrado.",
+  ],
+  keptSecret: ["Empty: the stored value stays.", "Vazio: o valor salvo é mantido."],
+  test: ["Test", "Testar"],
+  tested: ["The test succeeded: the target can be reached.", "O teste deu certo: o destino está acessível."],
+  testFailed: (reason: string) => [`The test failed: ${reason}`, `O teste falhou: ${reason}`],
+  created: ["The target was created.", "O destino foi criado."],
+  saved: ["The target was saved.", "O destino foi salvo."],
+  removeConfirm: (name: string) => [
+    `Delete the target “${name}”? Deliveries of schedules that use it will fail.`,
+    `Excluir o destino “${name}”? As entregas de agendamentos que o usam vão falhar.`,
+  ],
+  removed: ["The target was deleted.", "O destino foi excluído."],
+  // the secret of report webhooks
+  webhookSecret: ["Secret of report webhooks", "Segredo dos webhooks de relatórios"],
+  ownSecret: [
+    "Webhooks of reports are signed with the tenant's own secret.",
+    "Os webhooks de relatórios são assinados com o segredo do próprio inquilino.",
+  ],
+  sharedSecret: [
+    "Webhooks of reports are signed with the secret of the service. Create one of your own.",
+    "Os webhooks de relatórios são assinados com o segredo do serviço. Crie um próprio.",
+  ],
+  secretCreated: ["Created", "Criado"],
+  oldSecret: ["The previous secret also signs until", "O segredo anterior também assina até"],
+  rotate: ["New secret", "Novo segredo"],
+  rotateConfirm: [
+    "Create a new secret? The current one also signs for 24 hours.",
+    "Criar um novo segredo? O atual também assina durante 24 horas.",
+  ],
+  rotated: ["New secret of report webhooks", "Novo segredo dos webhooks de relatórios"],
+  back: ["Back to the targets", "Voltar aos destinos"],
+});
+
+/** Texts of the pages of document templates. */
+export const documentTemplateTexts = sectionTexts({
+  title: ["Document templates", "Modelos de documentos"],
+  caption: ["Document templates by slug and language", "Modelos de documentos por nome curto e idioma"],
+  newTemplate: ["New document template", "Novo modelo de documento"],
+  search: ["Search slug or name", "Buscar pelo nome"],
+  empty: ["No document templates yet", "Ainda não há modelos de documentos"],
+  emptyText: [
+    "PDFs such as invoices and letters are made from document templates. Begin with a sample.",
+    "Os PDF, como faturas e cartas, são criados a partir de modelos de documentos. Comece com um exemplo.",
+  ],
+  slugHint: ["Lower-case letters, digits and hyphens.", "Minúsculas, dígitos e hifens."],
+  languageHint: [
+    "A language tag such as en or pt-BR: language of the document, format of its numbers and dates.",
+    "Um código de idioma como en ou pt-BR: idioma do documento, formato dos seus números e datas.",
+  ],
+  documentTitle: ["Title of the document", "Título do documento"],
+  documentTitleHint: ["It also names the file.", "Também dá o nome ao arquivo."],
+  bodyHint: [
+    "Markup with variables, such as <page><h1>Invoice {{number}}</h1></page>. {{> slug}} is a partial of the message templates.",
+    "Marcação com variáveis, como <page><h1>Fatura {{number}}</h1></page>. {{> nome}} é um parcial dos modelos de mensagens.",
+  ],
+  textsHint: [
+    'The body shows a text with {{ t "key" }}, in the language of the document. Empty rows are removed.',
+    'O corpo mostra um texto com {{ t "chave" }}, no idioma do documento. As linhas vazias são removidas.',
+  ],
+  texts: ["Texts by language", "Textos por idioma"],
+  requiredHint: [
+    "Names separated by commas. A document without one of them is refused.",
+    "Nomes separados por vírgulas. Um documento sem uma delas é recusado.",
+  ],
+  sampleHint: ["Saved with the template, for previews.", "Salvos com o modelo, para pré-visualizações."],
+  sampleInvalid: ["Enter a JSON object.", "Digite um objeto JSON."],
+  samples: ["Begin with a sample", "Comece com um exemplo"],
+  preview: ["Preview", "Pré-visualizar"],
+  previewText: ["Shows the document with the sample data.", "Mostra o documento com os dados de exemplo."],
+  previewLanguage: ["Language of the preview", "Idioma da pré-visualização"],
+  ownLanguage: ["Default language", "Idioma padrão"],
+  languages: ["Languages of the version", "Idiomas da versão"],
+  versionNote: [
+    "The document has the sample data of this version. Its partials are the current ones.",
+    "O documento tem os dados de exemplo desta versão. Os parciais são os atuais.",
+  ],
+  openPdf: ["Open the PDF", "Abrir o PDF"],
+  saved: (version: number) => [`Saved as version ${version}.`, `Salvo como versão ${version}.`],
+  created: ["The document template was created.", "O modelo de documento foi criado."],
+  deleted: ["The document template was deleted.", "O modelo de documento foi excluído."],
+  deleteConfirm: (slug: string, locale: string) => [
+    `Delete the document template ${slug} (${locale})? Documents that were already requested are still generated.`,
+    `Excluir o modelo de documento ${slug} (${locale})? Os documentos já pedidos continuam sendo gerados.`,
+  ],
+  generateIntro: [
+    "The documents have the saved version of the template. They are made in the background.",
+    "Os documentos usam a versão salva do modelo. São criados em segundo plano.",
+  ],
+  language: ["Language of the documents", "Idioma dos documentos"],
+  dataHint: [
+    'An object makes one document. An array makes one for each item, at most 100: [{"name": "Ana", "language": "pt", "data": {…}, "recipients": ["ana@example.com"]}]. Only the data is needed; recipients are for delivery by email.',
+    'Um objeto cria um documento. Uma lista cria um para cada item, no máximo 100: [{"name": "Ana", "language": "pt", "data": {…}, "recipients": ["ana@example.com"]}]. Só os dados são necessários; os destinatários servem para a entrega por e-mail.',
+  ],
+  dataInvalid: [
+    "Enter a JSON object, or an array with one item for each document.",
+    "Digite um objeto JSON ou uma lista com um item para cada documento.",
+  ],
+  item: (number: number) => [`item ${number}`, `item ${number}`],
+  documentQueued: ["The document was queued.", "O documento entrou na fila."],
+  documentsQueued: ["The documents were queued.", "Os documentos entraram na fila."],
+});

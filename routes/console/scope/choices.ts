@@ -1,8 +1,9 @@
-import { errorTexts } from "../shared/error_texts.ts";
-import { may, type Visit } from "../shared/page.ts";
 import { managesAllTenants, managesAllUsers } from "../shared/access_queries.ts";
+import type { Api } from "../shared/api.ts";
+import { errorTexts } from "../shared/common_texts.ts";
+import type { Row } from "../shared/operations.ts";
+import { may, type Visit } from "../shared/page.ts";
 import { idIn } from "../shared/search_query.ts";
-import { ownTenants } from "./own_tenants.ts";
 import { switcherTexts } from "./texts.ts";
 
 /** A scope that the viewer may choose. */
@@ -62,4 +63,16 @@ export async function findScopes(
     choices: [...all, ...shown, ...foreign],
     more: Math.max(0, total - shown.length - foreign.length),
   };
+}
+
+/** Tenants that the viewer may switch to, at most 50, the default one first: all, by a part of their name, or by ids. */
+export const ownTenants = async (
+  api: Api,
+  query: { search?: string; ids?: string[]; pageSize?: number },
+): Promise<Row<"findOwnTenants">[]> => (await api.call("findOwnTenants", { query })).items;
+
+/** The tenant with this id, if the viewer may switch to it. */
+export async function ownTenant(api: Api, id: string): Promise<Row<"findOwnTenants"> | null> {
+  const [tenant] = await ownTenants(api, { ids: [id] });
+  return tenant ?? null;
 }

@@ -1,4 +1,4 @@
-import { fragment } from "../components/fragment.ts";
+import { fragment } from "../shared/actions.ts";
 import { CsrfField } from "../components/forms.tsx";
 import { SearchForm } from "../components/finder.tsx";
 import { Card } from "../components/notice.tsx";

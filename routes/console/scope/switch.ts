@@ -2,12 +2,11 @@ import { chooseBrowserTenant } from "../../../domain/access/sign_in/browser_sess
 import type { ServicePlatform } from "../../../domain/platform.ts";
 import { isUuid } from "../../../domain/shared/ids.ts";
 import { problem } from "../../../domain/problems/problem.ts";
-import { errorTexts } from "../shared/error_texts.ts";
+import { errorTexts } from "../shared/common_texts.ts";
 import type { Flash } from "../shared/looks.ts";
 import { type ConsolePage, field, optionalField, type Outcome, type Visit } from "../shared/page.ts";
-import { scopeName } from "./choices.ts";
+import { ownTenant, scopeName } from "./choices.ts";
 import { entryAt } from "../shared/scope.ts";
-import { ownTenant } from "./own_tenants.ts";
 
 /** A relative address of the console. Its first segment has no colon, else it could be the address of another site. */
 const ADDRESS = /^[\w-]+(?:[/?][\w/.:?&=%+~*@,-]*)?$/;

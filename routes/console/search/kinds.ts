@@ -8,7 +8,7 @@ import { may, type Visit } from "../shared/page.ts";
 import { managesAllTenants, managesAllUsers } from "../shared/access_queries.ts";
 import { nameOf } from "../access/users/model.tsx";
 import { scheduleOf } from "../reports/model.tsx";
-import { ownTenants } from "../scope/own_tenants.ts";
+import { ownTenants } from "../scope/choices.ts";
 
 /** A thing that a search found. */
 export interface Found {

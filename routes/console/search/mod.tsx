@@ -1,12 +1,12 @@
-import { fragment } from "../components/fragment.ts";
+import { fragment } from "../shared/actions.ts";
 import { SearchForm } from "../components/finder.tsx";
 import { Card, Empty } from "../components/notice.tsx";
 import { DELIVERY_JOB } from "../../../domain/events/emit.ts";
 import { deliveryJob } from "../../../domain/notifications/delivery/deliver.ts";
-import { errorTexts } from "../shared/error_texts.ts";
+import { errorTexts } from "../shared/common_texts.ts";
 import { type ConsoleSection, isOpen, may, type Outcome, type Visit } from "../shared/page.ts";
 import { actsHere, reachOf } from "../shared/scope.ts";
-import { pauseTexts } from "../jobs/pause_texts.ts";
+import { pauseTexts } from "../jobs/worker_texts.ts";
 import { findAnyById, findElsewhere, type Found, KINDS, openSections } from "./kinds.ts";
 import { cleaned, idIn, traceIdIn } from "../shared/search_query.ts";
 import { searchTexts } from "./texts.ts";

@@ -1,7 +1,7 @@
-import { defineTexts } from "../shared/languages.ts";
+import { sectionTexts } from "../shared/labels.ts";
 
 /** Texts of the search over the whole console. */
-export const searchTexts = defineTexts({
+export const searchTexts = sectionTexts({
   title: ["Search", "Buscar"],
   open: ["Search", "Buscar"],
   hint: ["Search by name, email, id or trace id", "Busque por nome, e-mail, id ou id de rastreamento"],
@@ -10,12 +10,8 @@ export const searchTexts = defineTexts({
   pages: ["Pages", "Páginas"],
   things: ["With this id", "Com este id"],
   trace: ["Jobs of this trace", "Tarefas deste rastreamento"],
-  users: ["Users", "Usuários"],
   invitations: ["Invitations", "Convites"],
-  permissions: ["Permissions", "Permissões"],
   suppressions: ["Suppressed addresses", "Endereços suprimidos"],
-  tenants: ["Tenants", "Inquilinos"],
-  roles: ["Roles", "Papéis"],
   jobTypes: ["Job types", "Tipos de tarefa"],
   files: ["Files", "Arquivos"],
   messages: ["Messages", "Mensagens"],

@@ -1,5 +1,5 @@
 import type { Query } from "./api.ts";
-import { translateBuiltin } from "./builtin_translations.ts";
+import { translateBuiltin } from "./translations.ts";
 import type { Row } from "./operations.ts";
 import { may, type Visit } from "./page.ts";
 

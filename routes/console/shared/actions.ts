@@ -1,3 +1,4 @@
+import type { Child } from "hono/jsx";
 import { Problem } from "../../../domain/problems/problem.ts";
 import { Refusal, refusalOf } from "./api.ts";
 import type { Locale } from "./languages.ts";
@@ -108,3 +109,10 @@ export const formPage = ({ show, send, restarts, managedBy, ...page }: {
     }
   },
 });
+
+/** Renders part of a page as the response to an htmx request. */
+export async function fragment(piece: Child): Promise<Response> {
+  return new Response(await String(await piece), {
+    headers: { "content-type": "text/html; charset=utf-8" },
+  });
+}

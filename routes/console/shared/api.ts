@@ -20,7 +20,7 @@ import {
   searchOf,
   showsAllTenants,
 } from "./operations.ts";
-import { translateValidation } from "./validation_translations.ts";
+import { translateValidation } from "./translations.ts";
 
 export { type Query, searchOf };
 

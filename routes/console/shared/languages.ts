@@ -4,7 +4,10 @@ export const LOCALES = ["en", "pt"] as const;
 export type Locale = typeof LOCALES[number];
 
 /** A text in every language, in the order of `LOCALES`. */
-type Translated = readonly [en: string, pt: string];
+export type Translated = readonly [en: string, pt: string];
+
+/** A text in one language. */
+export const translated = ([en, pt]: Translated, locale: Locale): string => ({ en, pt })[locale];
 
 /** Texts by key. A text that contains values is a function of them. */
 export type Texts = Record<string, Translated | ((...values: never[]) => Translated)>;

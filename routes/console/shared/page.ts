@@ -1,13 +1,15 @@
-import type { ActingSession } from "../../../domain/access/sign_in/browser_session.ts";
 import type { Child } from "hono/jsx";
+import type { ActingSession } from "../../../domain/access/sign_in/browser_session.ts";
 import type { Actor } from "../../../domain/audit/audit.ts";
 import type { SavedFilter } from "../../../domain/console/saved_filters.ts";
+import { hasLongNumber, parseExactly } from "../../../domain/shared/exact_json.ts";
+import { isShallow } from "../../../domain/shared/storable.ts";
 import type { AreaName } from "../../../infra/areas.ts";
-import type { HostedLooks } from "../../looks/hosted_page.ts";
 import type { Log } from "../../../infra/log.ts";
+import type { HostedLooks } from "../../looks/hosted_page.ts";
 import type { Api, Page } from "./api.ts";
 import type { Asset } from "./assets.ts";
-import { inEveryLanguage, type Locale } from "./languages.ts";
+import { inEveryLanguage, type Locale, type Translated, translated } from "./languages.ts";
 import type { Flash, Result, Theme } from "./looks.ts";
 
 /** The signed-in user of a request and their permissions in the current tenant. */
@@ -250,3 +252,35 @@ export const fieldsIn = <Name extends string>(form: FormData, ...names: Name[]):
 /** A text field of a form, trimmed; undefined if it is empty, so that the API uses its default. */
 export const optionalField = (form: FormData, name: string): string | undefined =>
   field(form, name) || undefined;
+
+/** An action on many rows as a page declares it: with its texts as pairs. */
+interface DeclaredAction<T> extends Omit<RowAction<T>, "label" | "question"> {
+  label: Translated;
+  question(count: number): Translated;
+}
+
+/** Declares the actions of a list with rows of type `T`, whose `id` is what `run` gets. */
+export const rowActions = <T>(actions: Record<string, DeclaredAction<T>>): RowActions =>
+  Object.fromEntries(
+    Object.entries(actions).map(([name, { label, question, ...action }]) => [name, {
+      ...action,
+      label: ({ locale }: Visit) => translated(label, locale),
+      question: ({ locale }: Visit, count: number) => translated(question(count), locale),
+    }]),
+  ) as unknown as RowActions;
+
+/** The actions that the viewer may use. */
+export const offeredActions = (v: Visit, actions: RowActions): [string, RowAction][] =>
+  Object.entries(actions).filter(([, { permissions, isOffered }]) =>
+    isOffered ? isOffered(v) : !permissions || permissions.some((permission) => may(v.viewer, permission))
+  );
+
+/** The value of a JSON text, with its numbers as `parseExactly` returns them; undefined: it is not JSON. */
+export function jsonIn(text: string): unknown {
+  try {
+    const value = JSON.parse(text);
+    return hasLongNumber(text) && isShallow(value) ? parseExactly(text) : value;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,5 +1,8 @@
 import { PLAIN_HOST } from "../../../domain/oauth/clients/redirect_uris.ts";
+import { Problem, problem } from "../../../domain/problems/problem.ts";
+import { requireStorableText } from "../../../domain/shared/storable.ts";
 import type { Config } from "../../../infra/config.ts";
+import { type BodyLimits, Call } from "../../shared/call.ts";
 
 /**
  * Security headers of every answer of the console, besides those of every answer of the service: only the console's own
@@ -51,3 +54,45 @@ export function isSameOrigin(request: Request, baseUrl: URL): boolean {
   const { host } = new URL(origin);
   return host === baseUrl.host || host === request.headers.get("host");
 }
+
+/** Size limit of a signed-in viewer's form. The largest form contains a permission import file. */
+export const PAGE_FORM_BYTES = 12 * 1024 * 1024;
+/** Size limit of the sign-in form. */
+export const SIGN_IN_FORM_BYTES = 64 * 1024;
+
+/**
+ * Reads a submitted form. A body of another content type counts as an empty form.
+ * @throws Problem if the body is too large, too slow or malformed.
+ */
+export async function readForm(
+  { request, ip }: { request: Request; ip: string | null },
+  limits: BodyLimits,
+): Promise<FormData> {
+  const type = request.headers.get("content-type") ?? "";
+  const isForm = /^(application\/x-www-form-urlencoded|multipart\/form-data)\b/i.test(type);
+  if (!isForm) return new FormData();
+  const call = new Call(request, "", ip, limits);
+  try {
+    const bytes = await call.bytes();
+    const form = await new Response(bytes, { headers: { "content-type": type } }).formData();
+    for (const [name, value] of form) requireStorableText([name, value], name);
+    return form;
+  } catch (error) {
+    if (error instanceof Problem) throw error;
+    throw problem("VALIDATION_ERROR", `The form is malformed: ${(error as Error).message}`);
+  } finally {
+    call.releaseBody();
+  }
+}
+
+/** The address from which the OpenID provider sends users to the sign-in and to which it expects them back; relative to the console. */
+export const PROVIDER_PAGE = "../oauth/authorize?";
+
+/** The parameter of a client's request with the languages that it asks for. */
+export const UI_LOCALES = "ui_locales";
+
+/** The request of a client that `to` leads back to; null if `to` is no such address. */
+export const clientRequestOf = (to: string | null): URLSearchParams | null =>
+  to?.startsWith(PROVIDER_PAGE) && !/[#\\]/.test(to)
+    ? new URLSearchParams(to.slice(PROVIDER_PAGE.length))
+    : null;

@@ -1,7 +1,7 @@
 import { isUuid } from "../../../domain/shared/ids.ts";
 import { type Api, orNull, searchOf } from "./api.ts";
 import { may, type NavItem, type Viewer, type Visit } from "./page.ts";
-import { scopeTexts } from "./scope_texts.ts";
+import { scopeTexts } from "./common_texts.ts";
 
 /**
  * Kinds of data by the tenants whose data a viewer sees. The API decides this; the names here are for display only.

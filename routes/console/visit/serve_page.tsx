@@ -3,8 +3,14 @@ import { Problem, problem } from "../../../domain/problems/problem.ts";
 import { providerFactorRequired } from "../../../domain/rights/checks.ts";
 import { beyondTenant } from "../../../domain/rights/tenant_sign_in.ts";
 import { headerUrl } from "../../shared/answer.ts";
-import { proofOf } from "../account/proof_forms.tsx";
-import { formAsText, interruptedBy, resumedForm, STEP_UP, stepUpView } from "../account/step_up.tsx";
+import {
+  formAsText,
+  interruptedBy,
+  proofOf,
+  resumedForm,
+  STEP_UP,
+  stepUpView,
+} from "../account/proof_forms.tsx";
 import { downloadList } from "../lists/count_rows.ts";
 import { afterSwitch } from "../scope/switch.ts";
 import { Refusal, refusalOf } from "../shared/api.ts";
@@ -16,14 +22,12 @@ import {
   refusalView,
   staleView,
 } from "../layout/error_pages.tsx";
-import { PAGE_FORM_BYTES, readForm } from "../shared/form.ts";
-import { brandStyle, styleSource } from "../layout/brand.tsx";
-import { Layout } from "../layout/layout.tsx";
-import { SetUpLayout } from "../layout/set_up_layout.tsx";
+import { isSameOrigin, PAGE_FORM_BYTES, readForm } from "../shared/request_security.ts";
+import { brandStyle, styleSource } from "../layout/document.tsx";
+import { Layout, SetUpLayout } from "../layout/layout.tsx";
 import type { ConsolePage, Outcome, View, Visit } from "../shared/page.ts";
-import { isSameOrigin } from "../shared/request_security.ts";
 import { actsHere, keptInScope } from "../shared/scope.ts";
-import { scopeTexts } from "../shared/scope_texts.ts";
+import { scopeTexts } from "../shared/common_texts.ts";
 import type { Undo } from "../shared/looks.ts";
 import { shownResult, undoable } from "../shared/undo.ts";
 import { unreadCount } from "../shared/viewer.ts";

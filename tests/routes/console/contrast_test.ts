@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { contrastOf, READABLE_CONTRAST, readableTextOn, THEME } from "../../../domain/looks/colours.ts";
 import { mailDocument } from "../../../domain/looks/mail_document.ts";
-import { brandStyle } from "../../../routes/console/layout/brand.tsx";
+import { brandStyle } from "../../../routes/console/layout/document.tsx";
 import { hostedPage } from "../../../routes/looks/hosted_page.ts";
 
 const folder = new URL("../../../routes/console/assets/style/", import.meta.url);

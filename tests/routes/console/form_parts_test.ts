@@ -16,14 +16,14 @@ import {
   type ScheduleInputs,
   WEEKDAYS,
 } from "../../../routes/console/components/schedule_editor.tsx";
-import { declaredType } from "../../../routes/console/files/types.ts";
+import { declaredType } from "../../../routes/console/files/upload.tsx";
 import {
   argErrors,
   type ArgsSchema,
   fieldsOf,
   readArgs,
   typedOf,
-} from "../../../routes/console/jobs/args_form.ts";
+} from "../../../routes/console/jobs/args_form.tsx";
 import { keyArgs } from "../../../routes/console/jobs/list.tsx";
 
 const said = { notJson: "not JSON", notNumber: "not a number" };

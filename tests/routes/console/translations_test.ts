@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { CATALOG_PERMISSIONS, CATALOG_ROLES } from "../../../domain/rights/catalog.ts";
-import { translateBuiltin } from "../../../routes/console/shared/builtin_translations.ts";
-import { translateValidation } from "../../../routes/console/shared/validation_translations.ts";
+import { translateBuiltin, translateValidation } from "../../../routes/console/shared/translations.ts";
 import { setupShared } from "../../support/setup.ts";
 
 const t = await setupShared();

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { globSync } from "node:fs";
 import { ENDPOINTS } from "../../../routes/endpoints.ts";
-import { INVERSES } from "../../../routes/console/shared/inverses.ts";
+import { INVERSES } from "../../../routes/console/shared/undo.ts";
 import { pluck } from "../../support/answers.ts";
 import { accepted } from "../../support/outcomes.ts";
 import { setupShared } from "../../support/setup.ts";
@@ -19,7 +19,7 @@ const WITHOUT_UNDO = ["updatePermission"];
 
 Deno.test("the console undoes each operation that pauses, holds, activates or changes roles", async () => {
   const root = new URL("../../../routes/console/", import.meta.url).pathname;
-  const paths = globSync(`${root}**/*.{ts,tsx}`).filter((path) => !path.endsWith("/inverses.ts"));
+  const paths = globSync(`${root}**/*.{ts,tsx}`).filter((path) => !path.endsWith("/shared/undo.ts"));
   const sources = (await Promise.all(paths.map((path) => Deno.readTextFile(path)))).join("\n");
   const called = ENDPOINTS.filter(({ id, method }) => method !== "get" && sources.includes(`"${id}"`));
   const switches = called.map(({ id }) => id).filter((id) => SWITCHES.test(id));

@@ -9,7 +9,7 @@ import { LivePart } from "../../components/table.tsx";
 import { tabBar } from "../../components/tabs.tsx";
 import { Badge, clockTime, exactTime, Time } from "../../components/values.tsx";
 import { fileStates } from "../../files/model.tsx";
-import { jobStates } from "../../jobs/job_status.tsx";
+import { jobStates } from "../../jobs/list.tsx";
 import { messageStates } from "../../notifications/status.tsx";
 import { runState, runStates } from "../../reports/model.tsx";
 import { searchOf } from "../../shared/api.ts";
@@ -17,7 +17,7 @@ import { inTenantOf } from "../../shared/scope.ts";
 import type { Locale } from "../../shared/languages.ts";
 import type { Answer } from "../../shared/operations.ts";
 import { type ConsolePage, may, type View, type Visit } from "../../shared/page.ts";
-import { timelineTexts } from "../../shared/timeline_texts.ts";
+import { timelineTexts } from "../../shared/common_texts.ts";
 
 type Entry = Answer<"readTimeline">["items"][number];
 type Names = Answer<"readTimeline">["names"];

@@ -3,14 +3,14 @@ import { actionButton } from "../../components/forms.tsx";
 import { timeColumn } from "../../components/list.tsx";
 import { Card } from "../../components/notice.tsx";
 import { type Column, dataTable, LivePart } from "../../components/table.tsx";
-import { done, formPage, type Sent } from "../../shared/actions.ts";
+import { action, done, formPage, type Sent, showing } from "../../shared/actions.ts";
 import { orNull } from "../../shared/api.ts";
 import type { Row } from "../../shared/operations.ts";
 import { type ConsolePage, field, may, type View, type Visit } from "../../shared/page.ts";
 import { managesAllUsers } from "../../shared/access_queries.ts";
 import { nameOf, readUser, userCrumbs } from "../users/model.tsx";
-import { tenantCrumbs } from "../tenants/model.tsx";
-import { dataTexts } from "../../shared/data_request_texts.ts";
+import { tenantCrumbs } from "../tenants/list.tsx";
+import { dataTexts } from "../users/texts.ts";
 import { defineStates } from "../../components/states.tsx";
 
 type DataRequest = Row<"listAllUserDataRequests">;
@@ -165,15 +165,12 @@ function RequestsCard({ v, requests }: { v: Visit; requests: DataRequest[] }) {
 export const dataPages: ConsolePage[] = [
   userDataPage,
   tenantDataPage,
-  {
-    path: "users/{id}/export",
-    permissions: ["export:users", ALL_USERS],
-    async post(v) {
-      const params = { id: v.params.id ?? "" };
-      await v.api.call(managesAllUsers(v) ? "exportUserAnywhere" : "exportUser", { params });
-      return done(`users/${params.id}/data`, dataTexts[v.locale].exportBegun);
-    },
-  },
+  action(
+    "users/{id}/export",
+    (v) => managesAllUsers(v) ? "exportUserAnywhere" : "exportUser",
+    showing("users/{id}/data", dataTexts, "exportBegun"),
+    ["export:users", ALL_USERS],
+  ),
   {
     path: "tenants/{id}/export",
     permissions: [ALL_TENANTS],

@@ -7,7 +7,7 @@ import { choice, search } from "../../components/list.tsx";
 import { EmptyList, LivePart, Pager } from "../../components/table.tsx";
 import { Badge, number } from "../../components/values.tsx";
 import { commonTexts } from "../../shared/common_texts.ts";
-import { translateBuiltin } from "../../shared/builtin_translations.ts";
+import { translateBuiltin } from "../../shared/translations.ts";
 import type { Row } from "../../shared/operations.ts";
 import { Fields, formView } from "../../components/fields.tsx";
 import { DEFAULT_ROLES } from "../../../../domain/access/roles/default_roles.ts";

@@ -1,13 +1,21 @@
 import { done } from "../../shared/actions.ts";
 import { type ConsolePage, may, type View, type Visit } from "../../shared/page.ts";
-import { editRolePage, newRolePage } from "./form.tsx";
+import {
+  type Category,
+  editRolePage,
+  newRolePage,
+  readCatalog,
+  readGrants,
+  type Role,
+  roleCrumbs,
+  RoleOrigin,
+} from "./form.tsx";
 import { roleTexts } from "./texts.ts";
 import { buttonLink, deleteButton } from "../../components/forms.tsx";
 import { choice, linkColumn, list, search, timeColumn } from "../../components/list.tsx";
 import { statisticList } from "../../components/statistics.tsx";
 import { Codes, CopyValue, factList, number, Time } from "../../components/values.tsx";
-import { translateBuiltin } from "../../shared/builtin_translations.ts";
-import { type Category, readCatalog, readGrants, type Role, roleCrumbs, RoleOrigin } from "./model.tsx";
+import { translateBuiltin } from "../../shared/translations.ts";
 import { Card, Empty, Notice } from "../../components/notice.tsx";
 import { Icon } from "../../components/icons.tsx";
 import { searchOf } from "../../shared/api.ts";

@@ -1,6 +1,7 @@
 import type { Child } from "hono/jsx";
 import { Fields, Form } from "../../components/fields.tsx";
 import { actionButton, buttonLink, deleteButton } from "../../components/forms.tsx";
+import { namedChoices } from "../../components/list.tsx";
 import { Card, Notice } from "../../components/notice.tsx";
 import { dataTable } from "../../components/table.tsx";
 import { CopyValue, exactDay, factList, Time } from "../../components/values.tsx";
@@ -9,7 +10,7 @@ import { roleChoices } from "../../shared/access_queries.ts";
 import { commonTexts } from "../../shared/common_texts.ts";
 import type { Answer } from "../../shared/operations.ts";
 import { type ConsolePage, field, optionalField, type View, type Visit } from "../../shared/page.ts";
-import { providerTexts } from "./provider_texts.ts";
+import { providerTexts } from "./texts.ts";
 import { providerBadge, signInPage } from "./sign_in_page.tsx";
 
 type Provider = Answer<"readSignInProvider">;
@@ -215,9 +216,7 @@ async function providerForm(
         <Card title={t.users}>
           {f.check("createsUsers", t.createsUsers, t.createsUsersHint)}
           {roles.length > 0 &&
-            f.select("roleId", t.newUsersRole, roles.map(({ id, name }) => ({ value: id, label: name })), {
-              any: t.noRole,
-            })}
+            f.select("roleId", t.newUsersRole, namedChoices(roles), { any: t.noRole })}
           {f.check("satisfiesSecondFactor", t.satisfiesSecondFactor)}
         </Card>
         <Card title={t.claims}>

@@ -1,20 +1,19 @@
+import { roleNotFound } from "../../../../domain/access/roles/roles.ts";
 import { Fields, Form, formView } from "../../components/fields.tsx";
 import { actionButton, buttonLink } from "../../components/forms.tsx";
-import { actionsColumn, timeColumn } from "../../components/list.tsx";
+import { actionsColumn, labelled, namedChoices, timeColumn } from "../../components/list.tsx";
 import { Card, Empty } from "../../components/notice.tsx";
 import { defineStates, proofStates } from "../../components/states.tsx";
 import { dataTable } from "../../components/table.tsx";
+import { tabBar } from "../../components/tabs.tsx";
+import { Person, userNames } from "../../components/user_names.tsx";
 import { CopyValue, factList } from "../../components/values.tsx";
+import { shownOnce } from "../../integration/shown_once.tsx";
+import { findPeople, roleChoices } from "../../shared/access_queries.ts";
 import { actionsOf, done, formPage, type Sent } from "../../shared/actions.ts";
 import type { Row } from "../../shared/operations.ts";
 import { type ConsolePage, field, may, type View, type Visit } from "../../shared/page.ts";
-import { TenantTabs } from "./tenant_tabs.tsx";
-import { providerTexts } from "./provider_texts.ts";
-import { Person, userNames } from "../../components/user_names.tsx";
-import { shownOnce } from "../../integration/shown_once.tsx";
-import { findPeople } from "../../shared/access_queries.ts";
-import { roleNotFound } from "../../../../domain/access/roles/roles.ts";
-import { signInTexts } from "./texts.ts";
+import { providerTexts, signInTexts } from "./texts.ts";
 
 type Provider = Row<"listSignInProviders">;
 type Domain = Row<"listSignInDomains">;
@@ -300,3 +299,73 @@ async function directoryPage(v: Visit): Promise<View> {
     ),
   };
 }
+
+/** The tenants, and how people get into the viewer's own one, as tabs. */
+export function TenantTabs({ v, current }: { v: Visit; current: string }) {
+  const t = signInTexts[v.locale];
+  const mayRead = may(v.viewer, "read:tenants");
+  const tabs: [href: string, label: string, isOpen: boolean][] = [
+    ["tenants", t.asList, mayRead || may(v.viewer, "read:group-tenants")],
+    ["tenants?view=tree", t.asTree, mayRead || may(v.viewer, "read:group-tenants")],
+    ["tenants/usage", t.usage, mayRead],
+    ["tenants/sign-in", providerTexts[v.locale].title, may(v.viewer, "manage:sign-in")],
+    ["tenants/registration", t.registration, mayRead || may(v.viewer, "update:tenants")],
+    ["tenants/directory", t.directory, may(v.viewer, "read:roles")],
+  ];
+  return tabBar(
+    t.tenants,
+    tabs.flatMap(([href, label, isOpen]) => isOpen ? [{ href, label, isCurrent: href === current }] : []),
+  );
+}
+
+const MODES = ["closed", "invitation", "domain", "open"] as const;
+const managedBy = "update:tenants";
+
+/** The form of who may join the viewer's tenant by themselves. */
+export const registrationPage = formPage({
+  path: "tenants/registration",
+  permissions: ["read:tenants", managedBy],
+  managedBy,
+  restarts: true,
+  async show(v, sent) {
+    const t = signInTexts[v.locale];
+    const { value, etag } = await v.api.versioned("readRegistrationSettings");
+    const f = new Fields(v, sent, "updateRegistrationSettings", {
+      ...value,
+      domains: value.domains.join("\n"),
+      etag,
+    });
+    const roles = namedChoices(await roleChoices(v, v.viewer.tenant?.id ?? ""));
+    const view = formView(f, {
+      title: t.registration,
+      intro: t.registrationIntro,
+      readOnly: !may(v.viewer, managedBy),
+      inputs: [
+        f.select("mode", t.mode, labelled(MODES, t)),
+        f.area("domains", t.domains, { rows: 3, hint: t.domainsHint }),
+        f.select("roleId", t.newUsersRole, roles, { any: t.noRole }),
+      ],
+    });
+    return {
+      ...view,
+      scope: v.viewer.tenant?.name,
+      body: (
+        <>
+          <TenantTabs v={v} current="tenants/registration" />
+          {view.body}
+        </>
+      ),
+    };
+  },
+  async send(v, form) {
+    await v.api.call("updateRegistrationSettings", {
+      body: {
+        mode: field(form, "mode"),
+        domains: field(form, "domains").split(/[\s,;]+/).filter(Boolean),
+        roleId: field(form, "roleId") || null,
+      },
+      ifMatch: field(form, "etag"),
+    });
+    return done("tenants/registration", signInTexts[v.locale].registrationSaved);
+  },
+});

@@ -1,19 +1,19 @@
 import type { Child } from "hono/jsx";
+import { Meter } from "../../components/charts.tsx";
 import { actionButton, buttonLink, deleteButton } from "../../components/forms.tsx";
 import { choice, hidden, labelled, list, search, timeColumn } from "../../components/list.tsx";
-import { type Column, dataTable, LivePart, Pager } from "../../components/table.tsx";
-import { statisticList } from "../../components/statistics.tsx";
-import { orNull, searchOf } from "../../shared/api.ts";
-import { may, type View, type Visit } from "../../shared/page.ts";
-import { hasUserData, managesAllTenants, managesAllUsers, tenantNames } from "../../shared/access_queries.ts";
-import { TenantTabs } from "../sign_in/tenant_tabs.tsx";
-import { Capacity, mayCreate, mayOn, type Tenant, tenantCrumbs, TenantStatus } from "./model.tsx";
-import { tenantTexts } from "./texts.ts";
 import { Card, Empty } from "../../components/notice.tsx";
-import { Badge, CopyValue, factList, Time } from "../../components/values.tsx";
+import { statisticList } from "../../components/statistics.tsx";
+import { type Column, dataTable, LivePart, Pager } from "../../components/table.tsx";
+import { Badge, CopyValue, factList, number, Time, timelineFact } from "../../components/values.tsx";
 import { switcherTexts } from "../../scope/texts.ts";
-import { dataTexts } from "../../shared/data_request_texts.ts";
-import { timelineFact } from "../../components/timeline_fact.tsx";
+import { hasUserData, managesAllTenants, managesAllUsers, tenantNames } from "../../shared/access_queries.ts";
+import { orNull, searchOf } from "../../shared/api.ts";
+import type { Row } from "../../shared/operations.ts";
+import { may, type View, type Visit } from "../../shared/page.ts";
+import { TenantTabs } from "../sign_in/sign_in_page.tsx";
+import { dataTexts } from "../users/texts.ts";
+import { tenantTexts } from "./texts.ts";
 
 /** Tenants the viewer can access, as a list or as a tree of groups. */
 export async function tenantsPage(v: Visit): Promise<View> {
@@ -252,3 +252,63 @@ function Actions({ v, tenant }: { v: Visit; tenant: Tenant }) {
     </>
   );
 }
+
+type Tenant = Row<"listTenants">;
+
+/**
+ * True if the viewer may use `permission` on the tenant: on their own tenant, on any tenant if they manage all, or on a
+ * child of their group with manage:child-tenants.
+ */
+function mayOn(v: Visit, permission: string, tenant: Pick<Tenant, "id" | "parentTenantId">): boolean {
+  const own = v.viewer.tenant;
+  const mayDirectly = may(v.viewer, permission) && (managesAllTenants(v) || tenant.id === own?.id);
+  const isChild = own?.type === "Group" && tenant.parentTenantId === own.id;
+  return mayDirectly || (isChild && may(v.viewer, "manage:child-tenants"));
+}
+
+/** The place where the viewer may create tenants: anywhere, as children of their own group, or nowhere (null). */
+export function mayCreate(v: Visit): "anywhere" | "children" | null {
+  if (may(v.viewer, "create:tenants") && managesAllTenants(v)) return "anywhere";
+  const isGroup = v.viewer.tenant?.type === "Group";
+  const creates = may(v.viewer, "create:tenants") || may(v.viewer, "manage:child-tenants");
+  return isGroup && may(v.viewer, "manage:child-tenants") && creates ? "children" : null;
+}
+
+/** Number of users and the user limit, with a bar if there is a limit. */
+function Capacity({ v, tenant }: { v: Visit; tenant: Tenant }) {
+  const t = tenantTexts[v.locale];
+  const { name, userCount, maxUsers } = tenant;
+  if (maxUsers === null) {
+    return (
+      <span class="capacity">
+        <span>
+          {number(v, userCount)} <span class="muted">{t.noLimit}</span>
+        </span>
+      </span>
+    );
+  }
+  const share = userCount / maxUsers;
+  return (
+    <span class="capacity">
+      {t.usersOf(number(v, userCount), number(v, maxUsers))}
+      <Meter
+        label={t.capacity(name, userCount, maxUsers)}
+        value={userCount}
+        max={maxUsers}
+        tone={share >= 1 ? "bad" : share >= 0.8 ? "warn" : "info"}
+      />
+    </span>
+  );
+}
+
+/** Active or inactive, as a coloured label. */
+const TenantStatus = ({ v, isActive }: { v: Visit; isActive: boolean }) =>
+  isActive
+    ? <Badge tone="ok">{tenantTexts[v.locale].active}</Badge>
+    : <Badge tone="idle">{tenantTexts[v.locale].inactive}</Badge>;
+
+/** The breadcrumb of a tenant's pages. */
+export const tenantCrumbs = (v: Visit, tenant?: Tenant): { href: string; label: string }[] => [
+  { href: "tenants", label: tenantTexts[v.locale].tenants },
+  ...tenant ? [{ href: `tenants/${tenant.id}`, label: tenant.name }] : [],
+];

@@ -3,20 +3,19 @@ import type { Column } from "../../components/table.tsx";
 import { bytes, number, percent, Time } from "../../components/values.tsx";
 import { managesAllTenants } from "../../shared/access_queries.ts";
 import { searchOf } from "../../shared/api.ts";
-import { defineTexts } from "../../shared/languages.ts";
+import { sectionTexts } from "../../shared/labels.ts";
 import type { Row } from "../../shared/operations.ts";
 import { isOpen, type View, type Visit } from "../../shared/page.ts";
 import { tenantTexts } from "./texts.ts";
-import { TenantTabs } from "../sign_in/tenant_tabs.tsx";
+import { TenantTabs } from "../sign_in/sign_in_page.tsx";
 
-const texts = defineTexts({
+const texts = sectionTexts({
   title: ["Usage", "Uso"],
   caption: ["Usage by tenant and month", "Uso por inquilino e mês"],
   empty: ["Nothing is measured yet", "Nada foi medido ainda"],
   emptyText: ["The service measures once an hour.", "O serviço mede uma vez por hora."],
   month: ["Month", "Mês"],
   allMonths: ["All months", "Todos os meses"],
-  tenant: ["Tenant", "Inquilino"],
   service: ["Service itself", "O próprio serviço"],
   storage: ["Storage", "Armazenamento"],
   growth: ["Growth of storage", "Crescimento do armazenamento"],

@@ -3,17 +3,14 @@ import { actionButton, buttonLink, deleteButton } from "../../components/forms.t
 import { actionsColumn, timeColumn } from "../../components/list.tsx";
 import { Card, Empty } from "../../components/notice.tsx";
 import { cellOf, type Column, dataTable } from "../../components/table.tsx";
-import { Badge, Codes, CopyValue, factList, Time } from "../../components/values.tsx";
+import { Badge, Codes, CopyValue, factList, Time, timelineFact } from "../../components/values.tsx";
 import { commonTexts } from "../../shared/common_texts.ts";
 import type { Row } from "../../shared/operations.ts";
 import { may, mayInFiles, type View, type Visit } from "../../shared/page.ts";
 import { hasUserData, managesAllUsers } from "../../shared/access_queries.ts";
 import { inTenantOf } from "../../shared/scope.ts";
-import { timelineFact } from "../../components/timeline_fact.tsx";
 import { type AnyUser, nameOf, readUser, statusColumn, userCrumbs, type UserLink } from "./model.tsx";
-import { delegationTexts } from "../../shared/delegation_texts.ts";
-import { dataTexts } from "../../shared/data_request_texts.ts";
-import { userTexts } from "./texts.ts";
+import { dataTexts, delegationTexts, userTexts } from "./texts.ts";
 import { type File, fileBadge } from "../../files/model.tsx";
 import { channelLabel, messageStates, type Summary } from "../../notifications/status.tsx";
 

@@ -13,7 +13,7 @@ import { nameOf, userCrumbs, UserTabs } from "./model.tsx";
 import { userTexts } from "./texts.ts";
 import { defineStates } from "../../components/states.tsx";
 import { CATALOGUE, isProblemCode } from "../../../../domain/problems/problem.ts";
-import { translateValidation } from "../../shared/validation_translations.ts";
+import { translateValidation } from "../../shared/translations.ts";
 
 type UserImport = Answer<"readUserImport">;
 

@@ -1,13 +1,15 @@
-import { buttonLink } from "../../components/forms.tsx";
-import { choice, list, search, text, timeColumn } from "../../components/list.tsx";
+import { rolesAfterMove } from "../../../../domain/access/roles/role_preview.ts";
+import { buttonLink, SelectField } from "../../components/forms.tsx";
+import { choice, list, namedChoices, search, text, timeColumn } from "../../components/list.tsx";
 import type { Column } from "../../components/table.tsx";
 import { Badge, Time } from "../../components/values.tsx";
+import { hasUserData, managesAllUsers, roleChoices, tenantNames } from "../../shared/access_queries.ts";
 import { orNull, type Page } from "../../shared/api.ts";
 import { commonTexts } from "../../shared/common_texts.ts";
-import { may, type View, type Visit } from "../../shared/page.ts";
-import { hasUserData, managesAllUsers, roleChoices, tenantNames } from "../../shared/access_queries.ts";
-import { type AnyUser, nameOf, statusColumn, UserTabs } from "./model.tsx";
-import { userActions } from "./row_actions.tsx";
+import { counted, defineTexts } from "../../shared/languages.ts";
+import { may, rowActions, type View, type Visit } from "../../shared/page.ts";
+import { type AnyUser, nameOf, setActive, statusColumn, UserTabs } from "./model.tsx";
+import { RoleEffect } from "./role_effect.tsx";
 import { userTexts } from "./texts.ts";
 
 /** Users of the viewer's tenant, or of all tenants if the viewer manages all users. */
@@ -115,4 +117,134 @@ function Tenants(
   const unnamed = links.length - named.length;
   if (named.length === 0) return <>{links.length}</>;
   return <>{named.join(", ")}{unnamed > 0 && <span class="muted">{` +${unnamed}`}</span>}</>;
+}
+
+const texts = defineTexts({
+  role: (tenant: string) => [`Role in ${tenant}`, `Papel em ${tenant}`],
+  newRole: (tenant: string) => [`New role in ${tenant}`, `Novo papel em ${tenant}`],
+  insteadOf: ["Instead of", "Em vez de"],
+  allRoles: ["All their roles", "Todos os papéis"],
+});
+
+const CHANGE = ["update:users", "manage:all-users"];
+
+/** The actions on many users. */
+export const userActions = rowActions<AnyUser>({
+  activate: {
+    label: ["Activate", "Ativar"],
+    question: counted(
+      ["user: activate?", "users: activate them?"],
+      ["usuário: ativar?", "usuários: ativar?"],
+    ),
+    permissions: CHANGE,
+    fits: ({ isActive }) => !isActive,
+    run: (v, id) => setActive(v, id, true),
+  },
+  unlock: {
+    label: ["Unlock", "Desbloquear"],
+    question: counted(
+      ["user: unlock?", "users: unlock them?"],
+      ["usuário: desbloquear?", "usuários: desbloquear?"],
+    ),
+    permissions: CHANGE,
+    fits: ({ isLockedOut }) => isLockedOut,
+    run: (v, id) => v.api.act(managesAllUsers(v) ? "unlockUser" : "unlockTenantUser", { params: { id } }),
+  },
+  role: {
+    label: ["Add a role", "Adicionar papel"],
+    question: counted(
+      ["user: add a role?", "users: add a role?"],
+      ["usuário: adicionar um papel?", "usuários: adicionar um papel?"],
+    ),
+    isOffered: mayGiveRoles,
+    fits: isInTenant,
+    fields: async (v) => (
+      <SelectField
+        label={texts[v.locale].role(v.viewer.tenant?.name ?? "")}
+        name="roleId"
+        choices={await ownRoles(v)}
+        required
+      />
+    ),
+    run: (v, userId, { roleId = "" }) =>
+      changeRoles(v, userId, (held) => held.includes(roleId) ? held : [...held, roleId]),
+  },
+  move: {
+    label: ["Move to another role", "Mover para outro papel"],
+    question: counted(
+      ["user: move to another role?", "users: move to another role?"],
+      ["usuário: mover para outro papel?", "usuários: mover para outro papel?"],
+    ),
+    isOffered: mayGiveRoles,
+    fits: (user, v) => isInTenant(user, v) && user.id !== v.viewer.userId,
+    fields: async (v) => {
+      const t = texts[v.locale];
+      const choices = await ownRoles(v);
+      return (
+        <div class="pair">
+          <SelectField label={t.insteadOf} name="fromRoleId" any={t.allRoles} choices={choices} />
+          <SelectField
+            label={t.newRole(v.viewer.tenant?.name ?? "")}
+            name="roleId"
+            choices={choices}
+            required
+            autofocus
+          />
+        </div>
+      );
+    },
+    review: async (v, userIds, { roleId = "", fromRoleId }) => {
+      const body = { userIds, fromRoleId: fromRoleId || null };
+      const preview = await v.api.call("previewMove", { params: { id: roleId }, body });
+      return <RoleEffect v={v} preview={preview} />;
+    },
+    run: (v, userId, { roleId = "", fromRoleId }) =>
+      changeRoles(
+        v,
+        userId,
+        (held) =>
+          fromRoleId && !held.includes(fromRoleId) ? held : rolesAfterMove(held, roleId, fromRoleId || null),
+      ),
+  },
+  deactivate: {
+    label: ["Deactivate", "Desativar"],
+    question: counted(
+      ["user: deactivate? All sessions end.", "users: deactivate them? All their sessions end."],
+      [
+        "usuário: desativar? Todas as sessões terminam.",
+        "usuários: desativar? Todas as sessões deles terminam.",
+      ],
+    ),
+    tone: "danger",
+    permissions: CHANGE,
+    fits: ({ isActive, id }, v) => isActive && id !== v.viewer.userId,
+    run: (v, id) => setActive(v, id, false),
+  },
+});
+
+/** Roles belong to a tenant, so they are given in the viewer's, if the list is of it. */
+function mayGiveRoles({ viewer, scope }: Visit): boolean {
+  return scope !== null && scope.id === viewer.tenant?.id && may(viewer, "update:users") &&
+    may(viewer, "read:roles");
+}
+
+/** The list of all tenants names the tenants of its users. */
+function isInTenant({ tenants }: AnyUser, { viewer }: Visit): boolean {
+  return tenants?.some(({ tenantId }) => tenantId === viewer.tenant?.id) ?? true;
+}
+
+const ownRoles = async (v: Visit) => namedChoices(await roleChoices(v, v.viewer.tenant?.id ?? ""));
+
+/** Changes the roles of a user in the viewer's tenant. Refused if they change meanwhile. */
+async function changeRoles(
+  v: Visit,
+  userId: string,
+  change: (held: string[]) => string[],
+): Promise<void> {
+  const params = { userId };
+  const { value: roles, etag } = await v.api.versioned("listUserRoles", { params });
+  const held = roles.map(({ id }) => id);
+  const roleIds = change(held);
+  if (new Set(held).symmetricDifference(new Set(roleIds)).size === 0) return;
+  await v.api.call("setUserRoles", { params, body: { roleIds }, ifMatch: etag });
 }

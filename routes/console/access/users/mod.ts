@@ -7,9 +7,8 @@ import { importPages } from "./imports.tsx";
 import { invitationPages } from "./invitations.tsx";
 import { editUserPage, newUserPage } from "./form.tsx";
 import { addExistingUserPage, linksPage, newLinkPage, ownRolesPage } from "./links.tsx";
-import { usersPage } from "./list.tsx";
+import { userActions, usersPage } from "./list.tsx";
 import { readUser, setActive } from "./model.tsx";
-import { userActions } from "./row_actions.tsx";
 import { userTexts } from "./texts.ts";
 
 const ALL_USERS = "manage:all-users";

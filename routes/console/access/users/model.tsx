@@ -4,8 +4,7 @@ import { Badge, clockTime } from "../../components/values.tsx";
 import type { Row } from "../../shared/operations.ts";
 import { may, type Visit } from "../../shared/page.ts";
 import { hasUserData, managesAllUsers } from "../../shared/access_queries.ts";
-import { delegationTexts } from "../../shared/delegation_texts.ts";
-import { userTexts } from "./texts.ts";
+import { delegationTexts, userTexts } from "./texts.ts";
 
 export type UserLink = Row<"listUserTenants">;
 

@@ -2,7 +2,7 @@ import { linkColumn } from "../../components/list.tsx";
 import { Card, Notice } from "../../components/notice.tsx";
 import { dataTable } from "../../components/table.tsx";
 import { Codes, number } from "../../components/values.tsx";
-import { translateBuiltin } from "../../shared/builtin_translations.ts";
+import { translateBuiltin } from "../../shared/translations.ts";
 import { sectionTexts } from "../../shared/labels.ts";
 import { counted } from "../../shared/languages.ts";
 import type { Answer } from "../../shared/operations.ts";

@@ -1,12 +1,13 @@
 import { Fields, formView } from "../../components/fields.tsx";
 import type { Choice } from "../../components/forms.tsx";
 import { labelled } from "../../components/list.tsx";
+import { managesAllTenants, tenantChoices } from "../../shared/access_queries.ts";
 import { done, formPage } from "../../shared/actions.ts";
 import { commonTexts } from "../../shared/common_texts.ts";
-import { field, type Visit } from "../../shared/page.ts";
-import { managesAllTenants, tenantChoices } from "../../shared/access_queries.ts";
-import { mayCreate, tenantCrumbs } from "./model.tsx";
+import { type ConsolePage, field, type Visit } from "../../shared/page.ts";
+import { mayCreate, tenantCrumbs, tenantPage, tenantsPage } from "./list.tsx";
 import { tenantTexts } from "./texts.ts";
+import { usagePage } from "./usage.tsx";
 
 /** The user limit as a number. Other text is sent unchanged: the API reports the error. */
 const limitOf = (form: FormData): number | string | null => {
@@ -15,7 +16,7 @@ const limitOf = (form: FormData): number | string | null => {
 };
 
 /** The form of a new tenant: any tenant, or a child of the viewer's group. */
-export const newTenantPage = formPage({
+const newTenantPage = formPage({
   path: "tenants/new",
   permissions: ["create:tenants", "manage:child-tenants"],
   async show(v, sent) {
@@ -54,7 +55,7 @@ export const newTenantPage = formPage({
 });
 
 /** The form of an existing tenant. Only viewers who manage all tenants can change its group. */
-export const editTenantPage = formPage({
+const editTenantPage = formPage({
   path: "tenants/{id}/edit",
   permissions: ["update:tenants", "manage:child-tenants"],
   restarts: true,
@@ -118,3 +119,36 @@ function parentInput(f: Fields, groups: Choice[]) {
   const more = managesAllTenants(f.v) ? { hint: t.parentHint, any: t.noParent } : {};
   return f.select("parentTenantId", t.parent, groups, more);
 }
+
+const READ = ["read:tenants", "read:group-tenants"];
+
+const activation = (verb: "activate" | "deactivate"): ConsolePage => ({
+  path: `tenants/{id}/${verb}`,
+  permissions: ["update:tenants", "manage:child-tenants"],
+  async post(v) {
+    const isActive = verb === "activate";
+    const { params } = v;
+    const { name } = await v.api.call("updateTenant", { params, body: { isActive } });
+    return done(`tenants/${params.id}`, tenantTexts[v.locale][isActive ? "activated" : "deactivated"](name));
+  },
+});
+
+/** Pages of the tenants the viewer can access. */
+export const tenantsPages: ConsolePage[] = [
+  { path: "tenants", permissions: READ, get: tenantsPage },
+  { path: "tenants/usage", permissions: ["read:tenants"], get: usagePage },
+  newTenantPage,
+  { path: "tenants/{id}", permissions: READ, get: tenantPage },
+  editTenantPage,
+  activation("activate"),
+  activation("deactivate"),
+  {
+    path: "tenants/{id}/delete",
+    permissions: ["delete:tenants", "manage:child-tenants"],
+    async post(v) {
+      const { name } = await v.api.act("readTenant", v);
+      await v.api.act("deleteTenant", v);
+      return done("tenants", tenantTexts[v.locale].wasDeleted(name));
+    },
+  },
+];

@@ -1,0 +1,363 @@
+import type { Child } from "hono/jsx";
+import { MAX_LIFE_DAYS, MAX_OVERLAP_SECONDS } from "../../../domain/access/keys/key_record.ts";
+import { Fields, Form } from "../components/fields.tsx";
+import { actionButton, buttonLink } from "../components/forms.tsx";
+import { actionsColumn, choice, listView, search, text, timeColumn } from "../components/list.tsx";
+import { Card, Empty } from "../components/notice.tsx";
+import type { Column } from "../components/table.tsx";
+import { Badge, CodeBlock, Time } from "../components/values.tsx";
+import { actionsOf, formPage } from "../shared/actions.ts";
+import { translateBuiltin } from "../shared/translations.ts";
+import { commonTexts } from "../shared/common_texts.ts";
+import type { Row } from "../shared/operations.ts";
+import { type ConsolePage, field, may, mayInFiles, type View, type Visit } from "../shared/page.ts";
+import { shownOnce } from "./shown_once.tsx";
+import { accountTexts, integrationTexts, keyTexts } from "./texts.ts";
+
+type Account = Row<"listServiceAccounts">;
+/** The row of an API key or of a service account. */
+type Key = Row<"listApiKeys"> | Account;
+
+/** API keys and service accounts have the same pages, which differ in this. */
+interface KeyKind {
+  path: "api-keys" | "service-accounts";
+  texts: typeof keyTexts;
+  lists: "listApiKeys" | "listServiceAccounts";
+  reads: "readApiKey" | "readServiceAccount";
+  creates: "createApiKey" | "createServiceAccount";
+  rotates: "rotateApiKey" | "rotateServiceAccount";
+  revokes: "revokeApiKey" | "revokeServiceAccount";
+  /** The headers of a request with the secret. */
+  headers: string;
+  /** The values of the form of a new one. */
+  values: Record<string, unknown>;
+  /** The input for the tenants, and the member of the body that it gives. */
+  tenants?: { input(f: Fields): Child; in(v: Visit, form: FormData): { tenants: "all" | string[] } };
+  columns?(v: Visit): Column<Key>[];
+  mayRotate(v: Visit, key: Key): boolean;
+}
+
+const apiKeys: KeyKind = {
+  path: "api-keys",
+  texts: keyTexts,
+  lists: "listApiKeys",
+  reads: "readApiKey",
+  creates: "createApiKey",
+  rotates: "rotateApiKey",
+  revokes: "revokeApiKey",
+  headers: "Authorization: Bearer …",
+  values: { days: 90 },
+  mayRotate: (v, { createdBy }) => createdBy === v.viewer.userId,
+};
+
+const serviceAccounts: KeyKind = {
+  path: "service-accounts",
+  texts: accountTexts,
+  lists: "listServiceAccounts",
+  reads: "readServiceAccount",
+  creates: "createServiceAccount",
+  rotates: "rotateServiceAccount",
+  revokes: "revokeServiceAccount",
+  headers: "Authorization: Bearer …\nX-Tenant-ID: …",
+  values: { reach: "own", days: 0 },
+  tenants: {
+    input(f) {
+      const t = integrationTexts[f.v.locale];
+      const reaches = [{ value: "own", label: t.thisTenant }];
+      if (may(f.v.viewer, "admin:system")) reaches.push({ value: "all", label: t.allTenants });
+      return f.select("reach", t.actsIn, reaches, { errors: f.errorsOf("tenants") });
+    },
+    in: (v, form) => ({ tenants: field(form, "reach") === "all" ? "all" : [v.viewer.tenant?.id ?? ""] }),
+  },
+  columns: (v) => [{ head: integrationTexts[v.locale].tenants, cell: (row) => tenantsOf(v, row as Account) }],
+  mayRotate: () => true,
+};
+
+/** The API keys of the tenant, or the service accounts that the viewer manages. */
+async function listKeys(v: Visit, kind: KeyKind): Promise<View> {
+  const t = integrationTexts[v.locale];
+  const k = kind.texts[v.locale];
+  const { path } = kind;
+  const { name, permissions, status, created, expires, lastUse } = keyColumns(v);
+  return await listView(v, kind.lists, {
+    path,
+    icon: "keys",
+    title: k.title,
+    actions: buttonLink(`${path}/new`, k.add, { icon: "plus", tone: "primary" }),
+    query: keyOrder(v),
+    caption: k.caption,
+    empty: [k.none, k.noneText],
+    filters: keyFilters(v),
+    columns: [
+      name,
+      permissions,
+      ...kind.columns?.(v) ?? [],
+      status,
+      created,
+      expires,
+      lastUse,
+      actionsColumn<Key>(v, (key) =>
+        !key.revokedAt && (
+          <>
+            {kind.mayRotate(v, key) && buttonLink(`${path}/${key.id}/rotate`, t.newSecret)}
+            {actionButton(v, `${path}/${key.id}/revoke`, t.revoke, {
+              tone: "danger",
+              confirm: k.revokeConfirm(key.name),
+            })}
+          </>
+        )),
+    ],
+  });
+}
+
+/** The order of a list of keys; newest first if the address names none. */
+export const keyOrder = ({ query }: Visit) => ({
+  sortBy: query.get("sortBy") ?? "createdAt",
+  sortDirection: query.get("sortDirection") ?? "Descending",
+});
+
+export function keyFilters({ locale }: Visit) {
+  const t = integrationTexts[locale];
+  const days = { type: "number", min: 1, max: 3650 } as const;
+  return [
+    search(t.search),
+    text("unusedForDays", t.unusedForDays, days),
+    text("expiresWithinDays", t.expiresWithinDays, days),
+    choice("includeDeleted", t.show, { true: t.withRevoked }, t.withoutRevoked),
+  ];
+}
+
+function keyColumns(v: Visit) {
+  const t = integrationTexts[v.locale];
+  const name: Column<Key> = {
+    head: t.name,
+    sort: "name",
+    cell: ({ name }) => name,
+    below: [[t.beginsWith, ({ start }) => <code>{start}…</code>]],
+  };
+  const permissions: Column<Key> = {
+    head: t.permissions,
+    cell: ({ permissions }) => <PermissionList v={v} codes={permissions} />,
+    csv: ({ permissions }) => permissions.join(" "),
+  };
+  const lastUse: Column<Key> = {
+    head: t.lastUsed,
+    sort: "lastUsedAt",
+    cell: ({ lastUsedAt }) => lastUsedAt ? <Time v={v} at={lastUsedAt} /> : commonTexts[v.locale].never,
+    below: [[t.address, ({ lastUsedIp }) => lastUsedIp]],
+  };
+  const created = timeColumn<Key>(v, t.created, "createdAt", { sort: "createdAt", wideOnly: true });
+  const status: Column<Key> = {
+    head: t.status,
+    cell: (key) => <KeyStatus v={v} row={key} />,
+    below: [[t.formerUntil, ({ formerSecretUntil, ...key }) =>
+      formerSecretUntil && !hasEnded(v, key) &&
+      (
+        <>
+          {!v.collect && t.formerUntil} <Time v={v} at={formerSecretUntil} />
+        </>
+      )]],
+  };
+  const expires: Column<Key> = {
+    head: t.expires,
+    cell: ({ expiresAt }) => expiresAt ? <Time v={v} at={expiresAt} /> : commonTexts[v.locale].never,
+  };
+  return { name, permissions, status, created, expires, lastUse };
+}
+
+/** The permissions of a key, folded to their number. */
+const PermissionList = ({ v, codes }: { v: Visit; codes: string[] }) => (
+  <details>
+    <summary>{integrationTexts[v.locale].permissionCount(codes.length)}</summary>
+    <ul>
+      {codes.map((code) => (
+        <li>
+          <code>{code}</code>
+        </li>
+      ))}
+    </ul>
+  </details>
+);
+
+const hasEnded = ({ now }: Visit, { revokedAt, expiresAt }: Pick<Key, "revokedAt" | "expiresAt">): boolean =>
+  revokedAt !== null || (expiresAt !== null && new Date(expiresAt) <= now);
+
+function KeyStatus({ v, row }: { v: Visit; row: Key }) {
+  const t = integrationTexts[v.locale];
+  if (!hasEnded(v, row)) return <Badge tone="ok">{t.active}</Badge>;
+  return row.revokedAt ? <Badge tone="bad">{t.revoked}</Badge> : <Badge tone="idle">{t.expired}</Badge>;
+}
+
+function tenantsOf(v: Visit, { tenants }: Account): string {
+  const t = integrationTexts[v.locale];
+  if (tenants === "all") return t.allTenants;
+  const [first] = tenants;
+  return tenants.length === 1 && first === v.viewer.tenant?.id ? t.thisTenant : t.tenantCount(tenants.length);
+}
+
+/** Creates a key and shows its secret. It is not shown again. */
+const newKeyPage = (kind: KeyKind) =>
+  formPage({
+    path: `${kind.path}/new`,
+    async show(v, sent) {
+      const t = integrationTexts[v.locale];
+      const k = kind.texts[v.locale];
+      const groups = await givablePermissions(v);
+      const f = new Fields(v, sent, kind.creates, kind.values);
+      const days = VALID_DAYS.map((days) => ({ value: String(days), label: t.days(days) }));
+      return {
+        title: k.add,
+        crumbs: [{ href: kind.path, label: k.title }],
+        body: groups.length === 0
+          ? <Empty icon="keys" title={t.noPermissions} />
+          : (
+            <Form fields={f} action={`${kind.path}/new`} submit={k.create} back={kind.path} stacked>
+              <Card>
+                <div class="pair">
+                  {f.text("name", t.name, { hint: k.nameHint })}
+                  {kind.tenants?.input(f)}
+                  {f.select("days", t.validity, [...days, { value: "0", label: t.untilRevoked }], {
+                    errors: f.errorsOf("expiresAt"),
+                  })}
+                </div>
+              </Card>
+              <PermissionCard v={v} fields={f} groups={groups} hint={k.permissionsHint} />
+            </Form>
+          ),
+      };
+    },
+    async send(v, form) {
+      const made = await v.api.call(kind.creates, {
+        body: {
+          name: field(form, "name"),
+          permissions: form.getAll("permissions").map(String),
+          expiresAt: expiryOf(v, form),
+          ...kind.tenants?.in(v, form),
+        },
+      });
+      return showSecret(v, kind, kind.texts[v.locale].wasCreated, made);
+    },
+  });
+
+const DAY_MS = 86_400_000;
+const VALID_DAYS = [30, 90, 365];
+
+function expiryOf({ now }: Visit, form: FormData): string | null {
+  const days = Math.min(Number(field(form, "days")), MAX_LIFE_DAYS + 1);
+  return days > 0 ? new Date(now.getTime() + days * DAY_MS).toISOString() : null;
+}
+
+/** Permissions by category. */
+type PermissionGroups = [category: string, permissions: { code: string; hint: string | null }[]][];
+
+/** The permissions that the viewer may give to a key: those they hold, directly or through admin:system. */
+async function givablePermissions(v: Visit): Promise<PermissionGroups> {
+  const { viewer, locale } = v;
+  const known = may(viewer, "read:permissions")
+    ? (await v.api.call("listPermissions", { query: { pageSize: 100 } })).items
+    : [];
+  const knownCodes = new Set(known.map(({ code }) => code));
+  const others = [...viewer.permissions].filter((code) => !knownCodes.has(code))
+    .map((code) => ({ code, category: integrationTexts[locale].otherPermissions, description: null }));
+  const givable = [...known, ...others]
+    .filter(({ code }) => code.endsWith(":files") ? mayInFiles(viewer, code) : may(viewer, code))
+    .map(({ code, category, description }) => ({
+      code,
+      category: translateBuiltin(locale, category),
+      hint: translateBuiltin(locale, description),
+    }));
+  return [...Map.groupBy(givable, ({ category }) => category)];
+}
+
+/** The permissions of a new key, as check boxes by category. */
+function PermissionCard({ v, fields: f, groups, hint }: {
+  v: Visit;
+  fields: Fields;
+  groups: PermissionGroups;
+  hint: string;
+}) {
+  const errors = f.errorsOf("permissions");
+  return (
+    <Card title={integrationTexts[v.locale].permissions}>
+      <p class="muted">{hint}</p>
+      {errors && <p class="error">{errors.join(" ")}</p>}
+      <div class="grid-3">
+        {groups.map(([category, group]) => (
+          <fieldset>
+            <legend>{category}</legend>
+            {f.choices("permissions", group.map(({ code, hint }) => ({ value: code, hint })))}
+          </fieldset>
+        ))}
+      </div>
+    </Card>
+  );
+}
+
+const HOUR_SECONDS = 3_600;
+
+/** The page that gives a key a new secret, and asks how long the former one stays good. */
+const rotatePage = (kind: KeyKind) =>
+  formPage({
+    path: `${kind.path}/{id}/rotate`,
+    async show(v, sent) {
+      const t = integrationTexts[v.locale];
+      const k = kind.texts[v.locale];
+      const { name } = await v.api.act(kind.reads, v);
+      const f = new Fields(v, sent, kind.rotates, { overlapSeconds: 0 });
+      const overlaps = [
+        { value: "0", label: t.endsAtOnce },
+        { value: String(HOUR_SECONDS), label: t.hours(1) },
+        { value: String(24 * HOUR_SECONDS), label: t.hours(24) },
+        { value: String(MAX_OVERLAP_SECONDS), label: t.days(7) },
+      ];
+      return {
+        title: t.newSecretOf(name),
+        crumbs: [{ href: kind.path, label: k.title }],
+        body: (
+          <Form fields={f} submit={t.createSecret} back={kind.path} stacked>
+            <Card>
+              {f.select("overlapSeconds", t.overlap, overlaps, { hint: t.overlapHint })}
+            </Card>
+          </Form>
+        ),
+      };
+    },
+    async send(v, form) {
+      const body = { overlapSeconds: Number(field(form, "overlapSeconds")) };
+      const made = await v.api.call(kind.rotates, { params: v.params, body });
+      return showSecret(v, kind, integrationTexts[v.locale].secretCreated, made);
+    },
+  });
+
+function showSecret(
+  v: Visit,
+  kind: KeyKind,
+  title: string,
+  made: { key: string } | { secret: string },
+): View {
+  const t = integrationTexts[v.locale];
+  const k = kind.texts[v.locale];
+  return shownOnce(v, {
+    title,
+    crumb: { href: kind.path, label: k.title },
+    secret: "key" in made ? made.key : made.secret,
+    label: k.secret,
+    back: { href: kind.path, label: k.back },
+    more: (
+      <>
+        <p class="muted">{t.keyUse}</p>
+        <CodeBlock label={t.keyUse}>{kind.headers}</CodeBlock>
+      </>
+    ),
+  });
+}
+
+const pagesOf = (kind: KeyKind): ConsolePage[] => [
+  { path: kind.path, get: (v) => listKeys(v, kind) },
+  newKeyPage(kind),
+  rotatePage(kind),
+  ...actionsOf(`${kind.path}/{id}`, kind.texts, { revoke: [kind.revokes, "wasRevoked", kind.path] }),
+];
+
+export const keyPages = pagesOf(apiKeys);
+export const accountPages = pagesOf(serviceAccounts);
