@@ -77,6 +77,17 @@ function isAllowed(file: string, imported: string): boolean {
   return to !== null && (from === to || layerOf(to) < layerOf(from));
 }
 
+Deno.test("a module that is loaded later is the one of its type", () => {
+  const files = ["main.ts", ...Object.keys(FOLDERS).flatMap((folder) => [...sourceFiles(folder)])];
+  const calls = files.flatMap((file) => [
+    ...Deno.readTextFileSync(join(ROOT, file)).matchAll(
+      /loadLater<\s*typeof import\("(.+?)"\)\s*>\(\s*import\.meta,\s*"(.+?)"/g,
+    ),
+  ]);
+  assert.ok(calls.length > 20);
+  for (const [call, typePath, path] of calls) assert.equal(path, typePath, call);
+});
+
 Deno.test("imports point down: from routes to the domain and infra, and from an area to lower areas", () => {
   assert.ok([...imports.values()].flat().length > 3_000, "the imports were not found");
   const wrong = [...imports].flatMap(([file, imported]) =>
