@@ -1,7 +1,12 @@
 import { z } from "zod";
 import { sendUserResetLink } from "../../domain/access/account/password_changes.ts";
 import { removeUserFactors } from "../../domain/access/factors/factors.ts";
-import { endUserSessions, listUserSessions, OwnSession, unlockUser } from "../../domain/access/sign_in/open_sessions.ts";
+import {
+  endUserSessions,
+  listUserSessions,
+  OwnSession,
+  unlockUser,
+} from "../../domain/access/sign_in/open_sessions.ts";
 import { linkUserToTenant } from "../../domain/access/users/links.ts";
 import { AdminUserChange, deleteUser, updateUser } from "../../domain/access/users/user_changes.ts";
 import { createUser, NewUser } from "../../domain/access/users/user_create.ts";

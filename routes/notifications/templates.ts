@@ -12,8 +12,18 @@ import {
   uuid,
 } from "../../domain/shared/shapes.ts";
 import { contentTag } from "../../domain/shared/version.ts";
-import { compareTemplateVersions, listTemplateVersions, readTemplateVersion } from "../../domain/templates/versions.ts";
-import { inLayout, previewTemplate, renderForRequest, Rendition, sampleDataOf } from "../../domain/templates/render.ts";
+import {
+  compareTemplateVersions,
+  listTemplateVersions,
+  readTemplateVersion,
+} from "../../domain/templates/versions.ts";
+import {
+  inLayout,
+  previewTemplate,
+  renderForRequest,
+  Rendition,
+  sampleDataOf,
+} from "../../domain/templates/render.ts";
 import {
   canonicalLocale,
   NotificationSettings,

@@ -1,6 +1,15 @@
 import { z } from "zod";
 import { listDevices, registerDevice, removeDevice, UserDevice } from "../../domain/notifications/devices.ts";
-import { countUserNotifications, deleteUserNotification, listUserNotifications, markAllRead, markRead, requireOwner, streamUserNotifications, UserNotification } from "../../domain/notifications/in_app/messages.ts";
+import {
+  countUserNotifications,
+  deleteUserNotification,
+  listUserNotifications,
+  markAllRead,
+  markRead,
+  requireOwner,
+  streamUserNotifications,
+  UserNotification,
+} from "../../domain/notifications/in_app/messages.ts";
 import {
   Preferences,
   PreferencesChange,
