@@ -157,9 +157,28 @@ async function clientToken(
 
 const isOfTenants = (permission: string) => everyTenantPermission.includes(permission);
 
+/**
+ * All that the shared check of callers (`admit` in `domain/rights/checks.ts`) reads of an endpoint, and its area, which gives
+ * the form of the refusal. `declared.txt` holds the declaration of every endpoint.
+ */
+function declarationOf({ id, area, method, access }: Endpoint): string {
+  const { permissions, admit, ...others } = access;
+  const own = id === "addTenantUser" || id === "signOut"; // refused to others than their declaration says
+  const reach = permissions.length === 0 ? "none" : permissions.every(isOfTenants);
+  return JSON.stringify([own && id, area, method === "get", reach, String(admit), others]);
+}
+
+/** One endpoint of each declaration: the refusals of others are the same. */
+export const ofEachDeclaration = ({ withCaller }: Contract): Endpoint[] =>
+  [...Map.groupBy(withCaller, declarationOf).values()].flatMap(([first]) => first ?? []);
+
 /** The first check counts: the request is wrong in every other way too. Others are not refused for the same reason. */
-export async function refusalMistakes(c: Contract, callersOf: (nth: number) => Refused[]): Promise<string[]> {
-  return await forAll(c.withCaller, async (spec, nth) => {
+export async function refusalMistakes(
+  c: Contract,
+  endpoints: readonly Endpoint[],
+  callersOf: (nth: number) => Refused[],
+): Promise<string[]> {
+  return await forAll(endpoints, async (spec, nth) => {
     const found: string[] = [];
     for (const path of [spec.path, ...spec.alsoAt ?? []]) {
       for (const { who, by, refusal, isRefused = () => true } of callersOf(nth)) {
