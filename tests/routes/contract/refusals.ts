@@ -2,6 +2,7 @@
 import { API_SCOPES, type ApiScope } from "../../../domain/rights/caller.ts";
 import { newId } from "../../../domain/shared/ids.ts";
 import type { Endpoint } from "../../../routes/shared/endpoint.ts";
+import type { NewUser } from "../../../scripts/testing/people.ts";
 import { accepted } from "../../support/outcomes.ts";
 import type { Actor } from "../../support/setup.ts";
 import { everyTenantPermission } from "../isolation/world.ts";
@@ -213,15 +214,21 @@ export async function makeHolders({ t, world, withCaller }: Contract): Promise<H
     if (!isOfTenants(permission)) return t.platformTenantId;
     return /group|child/.test(permission) ? group : world.victim.tenantId ?? "";
   };
-  for (const { access: { permissions } } of withCaller) {
-    for (const permission of permissions) {
-      if (actors.has(permission)) continue;
-      actors.set(permission, await t.actor({ tenantId: tenantOf(permission), permissions: [permission] }));
-    }
-    if (permissions.length === 0 || actors.has(`not ${permissions}`)) continue;
-    const others = everyTenantPermission.filter((each) => !permissions.includes(each));
-    actors.set(`not ${permissions}`, await t.actor({ permissions: others }));
-  }
+  const elsewhere = await t.tenant();
+  const lists = withCaller.map(({ access }) => access.permissions).filter(({ length }) => length > 0);
+  const holders = new Map<string, NewUser>(
+    lists.flatMap((permissions) => [
+      ...permissions.map((each) => [each, { tenantId: tenantOf(each), permissions: [each] }] as const),
+      [`not ${permissions}`, {
+        tenantId: elsewhere,
+        permissions: everyTenantPermission.filter((each) => !permissions.includes(each)),
+      }],
+    ]),
+  );
+  await forAll([...holders], async ([name, holder]) => {
+    actors.set(name, await t.actor(holder));
+    return [];
+  });
   const get = (name: string) => {
     const actor = actors.get(name);
     if (!actor) throw new Error(`no endpoint needs ${name}`);
