@@ -217,8 +217,10 @@ export async function makeHolders({ t, world, withCaller }: Contract): Promise<H
   const elsewhere = await t.tenant();
   const lists = withCaller.map(({ access }) => access.permissions).filter(({ length }) => length > 0);
   const holders = new Map<string, NewUser>(
-    lists.flatMap((permissions) => [
-      ...permissions.map((each) => [each, { tenantId: tenantOf(each), permissions: [each] }] as const),
+    lists.flatMap((permissions): [string, NewUser][] => [
+      ...permissions.map((
+        each,
+      ): [string, NewUser] => [each, { tenantId: tenantOf(each), permissions: [each] }]),
       [`not ${permissions}`, {
         tenantId: elsewhere,
         permissions: everyTenantPermission.filter((each) => !permissions.includes(each)),
