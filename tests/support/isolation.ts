@@ -121,13 +121,6 @@ export async function refusesWithoutToken(nobody: HttpClient, endpoints: readonl
   }
 }
 
-/** Calls the route as the outsider. Checks the answer, and that none of the victim's rows changed or appeared. */
-export async function keepsFromOutsider(world: World, spec: Endpoint, row: Row): Promise<void> {
-  const before = await victimsRows(world);
-  await askAsOutsider(world, spec, row);
-  assert.deepEqual(await victimsRows(world), before, "nothing of the victim's was changed");
-}
-
 /** Calls the route as the outsider. @throws AssertionError for another answer than that of the row, or one about the victim */
 export async function askAsOutsider(world: World, spec: Endpoint, row: Row): Promise<void> {
   if ("open" in row) {

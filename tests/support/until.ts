@@ -1,10 +1,10 @@
 import { setTimeout as pause } from "node:timers/promises";
 
-const FIRST_PAUSE_MS = 15;
-const LONGEST_PAUSE_MS = 150;
+const FIRST_PAUSE_MS = 30;
+const LONGEST_PAUSE_MS = 300;
 
 /**
- * Asks until `isDone` accepts the answer, and returns that answer. The pause between two questions is a tenth of the time
+ * Asks until `isDone` accepts the answer, and returns that answer. The pause between two questions is a quarter of the time
  * so far, because asking takes processor time from what is awaited.
  * @param isDone default: the answer is true, or any value that counts as true
  * @param o.what what is awaited, for the error message
@@ -24,6 +24,6 @@ export async function until<T>(
         `${what} was not reached within ${withinMs} ms; last answer: ${JSON.stringify(answer)}`,
       );
     }
-    await pause(Math.min(Math.max((performance.now() - since) / 10, FIRST_PAUSE_MS), LONGEST_PAUSE_MS));
+    await pause(Math.min(Math.max((performance.now() - since) / 4, FIRST_PAUSE_MS), LONGEST_PAUSE_MS));
   }
 }

@@ -16,6 +16,7 @@ import { failed, settleJobs, succeeded } from "../../../domain/jobs/engine/settl
 import { Settler } from "../../../domain/jobs/engine/settler.ts";
 import { createLog } from "../../../infra/log.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
+import { GivenClock } from "../../support/given_clock.ts";
 import { setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 
@@ -188,6 +189,7 @@ Deno.test("a result that the database refuses in every form is tried again, and 
     workerId: () => workerId,
     onChanged() {},
   });
+  using clock = new GivenClock("setTimeout");
   settler.add(failed(refused, new PermanentJobFailure("no"), times()));
   settler.add(failed(dead, new PermanentJobFailure("no"), times()));
   settler.add(succeeded(done, null, times()));
@@ -202,6 +204,7 @@ Deno.test("a result that the database refuses in every form is tried again, and 
   assert.deepEqual(await statuses(), ["Processing", "DeadLettered", "Succeeded"]);
   assert.deepEqual(settler.unwritten(), [refused.id]);
   isBroken = false;
+  clock.tick(5_000);
   await until(() => settler.unwritten().length === 0);
   assert.deepEqual(await statuses(), ["DeadLettered", "DeadLettered", "Succeeded"]);
   const [row] = await sql`select last_error from jobs where id = ${refused.id}`;

@@ -125,14 +125,12 @@ Deno.test("a few jobs behind twenty thousand others are found by any filter, in 
     select id, now(), 'test.many', '{}', 'FireAndForget', 'Succeeded', 3, 'many', 'test', now(), now(), now(), now(), 0
     from unnest(${newIds(20_100)}::uuid[]) made (id)`;
   await foldCounts(sql, { always: true });
-  for (const orderBy of JOB_ORDERS) {
-    for (const filter of [{ queue: "q2" }, { searchTerm: "type" }, { priority: 1 }]) {
-      for (const ascending of [true, false]) {
-        const o = { orderBy, ascending, page: 2, pageSize: 15, ...filter };
-        const { items, totalCount } = await listJobs(sql, everything, o);
-        assert.ok(totalCount < 151);
-        assert.equal(items.length, 15, `${orderBy} ${JSON.stringify(filter)}`);
-      }
+  for (const [n, orderBy] of JOB_ORDERS.entries()) {
+    for (const [m, filter] of [{ queue: "q2" }, { searchTerm: "type" }, { priority: 1 }].entries()) {
+      const o = { orderBy, ascending: (n + m) % 2 === 0, page: 2, pageSize: 15, ...filter };
+      const { items, totalCount } = await listJobs(sql, everything, o);
+      assert.ok(totalCount < 151);
+      assert.equal(items.length, 15, `${orderBy} ${JSON.stringify(filter)}`);
     }
   }
 });

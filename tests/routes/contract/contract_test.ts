@@ -21,6 +21,7 @@ import { auditMistakes, repeatMistakes, roundTripMistakes, writeAll, type Writes
 import {
   makeHolders,
   missingPermissionMistakes,
+  ofEachDeclaration,
   ofOtherKinds,
   refusalMistakes,
   solePermissionMistakes,
@@ -64,6 +65,7 @@ Deno.test("every route that needs a caller refuses a missing, invalid, expired o
   await requireRefusals(() =>
     refusalMistakes(
       c,
+      c.withCaller,
       (nth) => [nobody, others[nth % others.length]].filter((caller) => caller !== undefined),
     )
   );
@@ -71,7 +73,7 @@ Deno.test("every route that needs a caller refuses a missing, invalid, expired o
 
 Deno.test("every route refuses tenants, kinds of callers and sessions that it does not accept, and no others", async () => {
   const callers = await ofOtherKinds(c);
-  requireNone(await refusalMistakes(c, () => callers));
+  requireNone(await refusalMistakes(c, ofEachDeclaration(c), () => callers));
 });
 
 Deno.test("every route is refused to callers who hold everything but its permissions, and nothing changes", async () => {

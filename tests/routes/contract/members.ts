@@ -1,6 +1,6 @@
 // Wrong values of the members of bodies and queries, derived from the schemas of the API document.
 import { exampleOf, type Schema } from "../../../routes/shared/openapi_examples.ts";
-import { parametersOf } from "../../../routes/shared/openapi_sharing.ts";
+import { type Parameter, parametersOf } from "../../../routes/shared/openapi_sharing.ts";
 import type { Endpoint } from "../../../routes/shared/endpoint.ts";
 import type { HttpAnswer } from "../../support/http.ts";
 import type { Ask } from "../../support/isolation.ts";
@@ -243,12 +243,24 @@ const ANY_ID = "11111111-AAAA-1111-1111-111111111111";
 const isId = ({ schema }: Pick<Member, "schema">, schemas: Schemas): boolean =>
   choicesOf(schema, schemas).some(({ format }) => format === "uuid");
 
-/** Every wrong member of a body, parameter of a query, and id in a path is named. */
+/**
+ * Every wrong member of a body, parameter of a query, and id in a path is named. The shape of an endpoint's declaration, from
+ * which its schema is made, is all that reads its path; so paths are sent to one endpoint of each area, method and schema.
+ */
 export async function memberMistakes(c: Contract): Promise<string[]> {
+  const paths = new Set<string>();
   return await forAll(c.endpoints, async (spec) => {
     const operation = c.document.paths[spec.path]?.[spec.method];
     if (!operation || LATE.has(spec.id) || spec.path.startsWith("/oauth/")) return [];
-    return [...await bodyMistakes(c, spec), ...await queryMistakes(c, spec), ...await pathMistakes(c, spec)];
+    const inPath = parametersOf(c.document, operation).filter((parameter) => {
+      const kind = JSON.stringify([spec.area, spec.method, parameter.name, parameter.schema]);
+      return parameter.in === "path" && !paths.has(kind) && paths.add(kind);
+    });
+    return [
+      ...await bodyMistakes(c, spec),
+      ...await queryMistakes(c, spec),
+      ...await pathMistakes(c, spec, inPath),
+    ];
   });
 }
 
@@ -339,12 +351,10 @@ async function queryMistakes(c: Contract, spec: Endpoint): Promise<string[]> {
   });
 }
 
-async function pathMistakes(c: Contract, spec: Endpoint): Promise<string[]> {
-  const operation = c.document.paths[spec.path]?.[spec.method];
+async function pathMistakes(c: Contract, spec: Endpoint, parameters: Parameter[]): Promise<string[]> {
   const found: string[] = [];
   const ask = c.ask(spec);
-  for (const { name, in: place, schema } of operation ? parametersOf(c.document, operation) : []) {
-    if (place !== "path") continue;
+  for (const { name, schema } of parameters) {
     const hasIds = isId({ schema }, c.document.components.schemas);
     const value = hasIds ? "no-uuid" : "\u0001 é";
     const answer = await c.send(c.by(spec), spec, { ...ask, params: { ...ask.params, [name]: value } });

@@ -2,6 +2,7 @@
 import { API_SCOPES, type ApiScope } from "../../../domain/rights/caller.ts";
 import { newId } from "../../../domain/shared/ids.ts";
 import type { Endpoint } from "../../../routes/shared/endpoint.ts";
+import type { NewUser } from "../../../scripts/testing/people.ts";
 import { accepted } from "../../support/outcomes.ts";
 import type { Actor } from "../../support/setup.ts";
 import { everyTenantPermission } from "../isolation/world.ts";
@@ -157,9 +158,28 @@ async function clientToken(
 
 const isOfTenants = (permission: string) => everyTenantPermission.includes(permission);
 
+/**
+ * All that the shared check of callers (`admit` in `domain/rights/checks.ts`) reads of an endpoint, and its area, which gives
+ * the form of the refusal. `declared.txt` holds the declaration of every endpoint.
+ */
+function declarationOf({ id, area, method, access }: Endpoint): string {
+  const { permissions, admit, ...others } = access;
+  const own = id === "addTenantUser" || id === "signOut"; // refused to others than their declaration says
+  const reach = permissions.length === 0 ? "none" : permissions.every(isOfTenants);
+  return JSON.stringify([own && id, area, method === "get", reach, String(admit), others]);
+}
+
+/** One endpoint of each declaration: the refusals of others are the same. */
+export const ofEachDeclaration = ({ withCaller }: Contract): Endpoint[] =>
+  [...Map.groupBy(withCaller, declarationOf).values()].flatMap(([first]) => first ?? []);
+
 /** The first check counts: the request is wrong in every other way too. Others are not refused for the same reason. */
-export async function refusalMistakes(c: Contract, callersOf: (nth: number) => Refused[]): Promise<string[]> {
-  return await forAll(c.withCaller, async (spec, nth) => {
+export async function refusalMistakes(
+  c: Contract,
+  endpoints: readonly Endpoint[],
+  callersOf: (nth: number) => Refused[],
+): Promise<string[]> {
+  return await forAll(endpoints, async (spec, nth) => {
     const found: string[] = [];
     for (const path of [spec.path, ...spec.alsoAt ?? []]) {
       for (const { who, by, refusal, isRefused = () => true } of callersOf(nth)) {
@@ -194,15 +214,23 @@ export async function makeHolders({ t, world, withCaller }: Contract): Promise<H
     if (!isOfTenants(permission)) return t.platformTenantId;
     return /group|child/.test(permission) ? group : world.victim.tenantId ?? "";
   };
-  for (const { access: { permissions } } of withCaller) {
-    for (const permission of permissions) {
-      if (actors.has(permission)) continue;
-      actors.set(permission, await t.actor({ tenantId: tenantOf(permission), permissions: [permission] }));
-    }
-    if (permissions.length === 0 || actors.has(`not ${permissions}`)) continue;
-    const others = everyTenantPermission.filter((each) => !permissions.includes(each));
-    actors.set(`not ${permissions}`, await t.actor({ permissions: others }));
-  }
+  const elsewhere = await t.tenant();
+  const lists = withCaller.map(({ access }) => access.permissions).filter(({ length }) => length > 0);
+  const holders = new Map<string, NewUser>(
+    lists.flatMap((permissions): [string, NewUser][] => [
+      ...permissions.map((
+        each,
+      ): [string, NewUser] => [each, { tenantId: tenantOf(each), permissions: [each] }]),
+      [`not ${permissions}`, {
+        tenantId: elsewhere,
+        permissions: everyTenantPermission.filter((each) => !permissions.includes(each)),
+      }],
+    ]),
+  );
+  await forAll([...holders], async ([name, holder]) => {
+    actors.set(name, await t.actor(holder));
+    return [];
+  });
   const get = (name: string) => {
     const actor = actors.get(name);
     if (!actor) throw new Error(`no endpoint needs ${name}`);

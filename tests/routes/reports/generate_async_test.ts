@@ -164,6 +164,10 @@ function storeIsAway(): Disposable & (() => void) {
   return t.replace((p) => p, { objects: gone });
 }
 
+/** Adds attempts to a delivery, as those that were made before. */
+const addAttempts = (id: string, count: number) =>
+  sql`update report_deliveries set attempts = attempts + ${count} where execution_id = ${id}`;
+
 /** Runs a waiting job at once, until `done`. */
 const hurry = (jobId: string, done: () => Promise<boolean>) =>
   until(async () => {
@@ -202,6 +206,7 @@ Deno.test("a copy waits for the object store to come back, and a webhook for its
   await sql`update report_executions set status = ${STATUS.Completed} where id = ${id}`;
   assert.equal((await analyst.post(`${REPORTS}/${id}/redeliver`)).status, 202);
   const { deliveryJobId } = await rowOf(id) ?? {};
+  await addAttempts(id, 8);
   await hurry(deliveryJobId, async () => await triesOf(id) >= 10);
   has(await read(id), { deliveries: [{ status: "Owed" }] });
   restore();
@@ -211,6 +216,7 @@ Deno.test("a copy waits for the object store to come back, and a webhook for its
   const hooked = await start({ method: WEBHOOK, webhookUrl: `http://127.0.0.1:${port}/hook` });
   await reached(analyst, hooked, STATUS.Completed);
   const hookJob = (await rowOf(hooked))?.deliveryJobId;
+  await addAttempts(hooked, 8);
   await hurry(hookJob, async () => await triesOf(hooked) >= 10);
   const options = { port, hostname: "127.0.0.1", onListen: () => {} };
   const server = Deno.serve(options, () => new Response(null, { status: 204 }));
@@ -231,12 +237,13 @@ Deno.test("an unreachable receiver is given up after a day, a rejecting one afte
   assert.equal(detail.status, STATUS.Completed);
   assert.match(detail.errorMessage, /^Delivery failed for 1 of 1: .*could not be reached/);
 
-  await using hook = startHook(Array.from({ length: 20 }, () => [404, null]));
+  await using hook = startHook(Array.from({ length: 8 }, () => [404, null]));
   const refusedId = await start({ method: WEBHOOK, webhookUrl: hook.url });
   await reached(analyst, refusedId, STATUS.Completed);
+  await addAttempts(refusedId, 5);
   const hasEnded = async () => (await read(refusedId)).errorMessage !== null;
   await hurry((await rowOf(refusedId))?.deliveryJobId, hasEnded);
-  assert.equal(hook.received.length, 8);
+  assert.equal(hook.received.length, 3, "after eight attempts");
 });
 
 /** A Generating execution without a worker. */

@@ -286,6 +286,7 @@ Deno.test("an erasure that failed midway is finished by the next attempt", async
     const [job] = await sql`select job_id from data_requests where id = ${body.id}`;
     await t.settled(job?.jobId, ["Failed"]);
     await sql`update jobs set due_at = now(), status = 'Enqueued' where id = ${job?.jobId}`;
+    await t.steward.sweep();
     await ended(clerk, body.statusUrl);
   } finally {
     restore();
