@@ -52,7 +52,7 @@ async function webhooksPage(v: Visit): Promise<View> {
     empty: [t.noWebhooks, t.noWebhooksText],
     filters: [
       search(t.search),
-      choice("isActive", t.status, { true: t.active, false: t.inactive }),
+      choice("isActive", t.status, { true: w.active, false: w.inactive }),
       choice("isFailing", w.failing, yesNo),
       choice("isPaused", w.paused, yesNo),
     ],
@@ -100,12 +100,13 @@ function rateColumn(v: Visit): Column<Endpoint> {
 /** Paused, active, inactive, or failing since a time. */
 function statusColumn(v: Visit): Column<Endpoint> {
   const t = integrationTexts[v.locale];
+  const w = webhookTexts[v.locale];
   return {
     head: t.status,
     cell({ isActive, disabledReason, pausedAt, failingSince }) {
-      if (!isActive) return <Badge tone={disabledReason ? "bad" : "idle"}>{t.inactive}</Badge>;
-      if (pausedAt) return <Badge tone="warn">{webhookTexts[v.locale].paused}</Badge>;
-      return failingSince ? <Badge tone="warn">{t.failing}</Badge> : <Badge tone="ok">{t.active}</Badge>;
+      if (!isActive) return <Badge tone={disabledReason ? "bad" : "idle"}>{w.inactive}</Badge>;
+      if (pausedAt) return <Badge tone="warn">{w.paused}</Badge>;
+      return failingSince ? <Badge tone="warn">{w.failing}</Badge> : <Badge tone="ok">{w.active}</Badge>;
     },
     below: [[
       t.since,
