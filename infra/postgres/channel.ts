@@ -12,7 +12,7 @@ export interface Channel {
   notify(payload?: string): void;
   /**
    * True if nothing is being sent and the interval since the last notification has passed: the caller's own statement may
-   * then notify, which saves another one. The interval begins anew.
+   * then notify, which saves another one. The next interval begins with it.
    */
   takeTurn(): boolean;
   stop(): Promise<void>;
