@@ -11,7 +11,7 @@ import {
   withCommit,
 } from "../../infra/postgres/postgres.ts";
 import { activeTrace, randomHex } from "../../infra/telemetry/tracing.ts";
-import type { Notice, WakeUps } from "../../infra/wakeups/wakeups.ts";
+import { JOBS_CHANNEL, type WakeUps } from "../../infra/wakeups/wakeups.ts";
 import { newId, timeOfId } from "../shared/ids.ts";
 import { lockParents } from "./continuations.ts";
 import {
@@ -129,15 +129,15 @@ export function wakeAt(p: { wakeUps: WakeUps }, tx: Tx, tick: Date | null): void
  * Inserts jobs without keys in one statement and returns their rows in the given order. The caller must wake workers
  * after the commit.
  * @param parents result of `lockParents`; required if jobs have parents.
- * @param notice is sent with the commit
+ * @param notice payload of a notification that is sent with the commit
  */
 export function writeJobs(
   q: Sql,
   jobs: NewJob[],
   parents: ReadonlyMap<string, string> = new Map(),
-  notice: Notice | null = null,
+  notice: string | null = null,
 ): PendingQuery<JobRow[]> {
-  const notifying = notice ? q`, pg_notify(${notice.channel}, ${notice.payload})` : q``;
+  const notifying = notice === null ? q`` : q`, pg_notify(${JOBS_CHANNEL}, ${notice})`;
   return q<JobRow[]>`${jobInsertion(q, withIds(jobs), parents)} returning ${
     q.unsafe(JOB_COLUMNS)
   } ${notifying}`;

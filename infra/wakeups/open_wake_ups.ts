@@ -6,9 +6,8 @@ import { openChannel } from "../postgres/channel.ts";
 import type { Pool } from "../postgres/postgres.ts";
 import { untraced } from "../telemetry/tracing.ts";
 import { hasKvQueue, kvWakeUps } from "./kv_wakeups.ts";
-import { type DelayedWakeUps, timerWakeUps, type WakeUps } from "./wakeups.ts";
+import { type DelayedWakeUps, JOBS_CHANNEL, timerWakeUps, type WakeUps } from "./wakeups.ts";
 
-const CHANNEL = "steward_jobs";
 /** Minimum interval between two notifications of this instance. */
 const NOTIFY_INTERVAL_MS = 20;
 
@@ -32,7 +31,7 @@ export async function openWakeUps(
   const self = crypto.randomUUID(); // its own notifications come back to this instance, whose worker is awake already
   const channel = await openChannel({
     sql: o.sql,
-    name: CHANNEL,
+    name: JOBS_CHANNEL,
     onMessage: (from) => from !== self && wakeWorker(),
     log: o.log,
     listens: config.DATABASE_LISTEN,
@@ -48,7 +47,7 @@ export async function openWakeUps(
       if (time > clock.now()) delayed.set(time);
       else untraced(isNotified ? wakeWorker : wakeAll);
     },
-    notice: () => channel.takeTurn() ? { channel: CHANNEL, payload: self } : null,
+    notice: () => channel.takeTurn() ? self : null,
     sweep: () => delayed.sweep(),
     stop: async () => void await Promise.all([delayed.stop(), channel.stop()]),
   };

@@ -1,5 +1,8 @@
 import type { Clock } from "../clock.ts";
 
+/** The channel of the database on which instances hear that jobs are due. */
+export const JOBS_CHANNEL = "steward_jobs";
+
 /**
  * Makes workers query the jobs table, now or at a later time. A wake-up is only a hint. Lost or duplicate wake-ups do no
  * harm, because workers also poll.
@@ -11,16 +14,10 @@ export interface WakeUps {
    */
   at(time: Date, o?: { isNotified: boolean }): void;
   /**
-   * A notification for other instances that a statement sends itself, so that they hear of its jobs with the commit; null:
-   * one was sent a moment ago.
+   * The payload of a notification on JOBS_CHANNEL that a statement sends itself, so that other instances hear of its jobs
+   * with the commit; null: one was sent a moment ago.
    */
-  notice?(): Notice | null;
-}
-
-/** A notification of the database. */
-export interface Notice {
-  channel: string;
-  payload: string;
+  notice?(): string | null;
 }
 
 /** Stores wake-ups for later. If the callback fails, it is called again or polling replaces it. */

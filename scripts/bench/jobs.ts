@@ -4,6 +4,7 @@ import { newId } from "../../domain/shared/ids.ts";
 import { createLog } from "../../infra/log.ts";
 import { openChannel } from "../../infra/postgres/channel.ts";
 import { mainPool, type Sql } from "../../infra/postgres/postgres.ts";
+import { JOBS_CHANNEL } from "../../infra/wakeups/wakeups.ts";
 import { type BenchSetup, isInstalled, openBenchSetup, runPeer } from "./bench_setup.ts";
 import { compare, measure, median, percentile, report, type Sample, scaled, timeOf } from "./compare.ts";
 import { rateOf, reportLatencies } from "./load.ts";
@@ -106,13 +107,13 @@ export async function pickUpLatencies(connections: JobConnections): Promise<numb
   });
   const channel = await openChannel({
     sql: mainPool(sql),
-    name: "steward_jobs",
+    name: JOBS_CHANNEL,
     onMessage: () => worker.wake(),
     log: createLog("warn"),
     listens: true,
     minIntervalMs: 0,
   });
-  const notice = () => channel.takeTurn() ? { channel: "steward_jobs", payload: "" } : null;
+  const notice = () => channel.takeTurn() ? "" : null;
   const writer = new JobWriter(mainPool(sql), { wakeUps: { at() {}, notice } });
   const latencies: number[] = [];
   for (let n = 0; n < WARM_UP_PROBES + PROBES; n++) {

@@ -3,7 +3,7 @@ import { JobTypes } from "../../domain/jobs/job_type.ts";
 import { type JobActor, type JobReach, jobReach, operator } from "../../domain/jobs/reach.ts";
 import { maskSecrets } from "../../domain/jobs/types/masking.ts";
 import type { Clock } from "../../infra/clock.ts";
-import type { WakeUps } from "../../infra/wakeups/wakeups.ts";
+import { JOBS_CHANNEL, type WakeUps } from "../../infra/wakeups/wakeups.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { EXIT, Failure, type Options, runScript, type Values, withDatabase } from "./run_script.ts";
 import { parseTenant } from "./option_values.ts";
@@ -47,7 +47,7 @@ export async function runDatabaseCommand<const O extends Options>(o: {
           print: (value, text) =>
             console.log(values.json ? JSON.stringify(value, null, 2) : text ?? table(value)),
         });
-        if (mustWake) await sql`select pg_notify('steward_jobs', '')`;
+        if (mustWake) await sql`select pg_notify(${JOBS_CHANNEL}, '')`;
         return 0;
       });
     },
