@@ -120,7 +120,7 @@ export interface ServiceAccountRights extends KeyState {
 
 /**
  * Reads the service account whose current or former secret has this hash, or the one with this id for the holder of a
- * token that was issued for the secret of this version; null if there is none.
+ * token that was issued for the secret of this version; null if no account is found.
  */
 async function loadServiceAccount(
   q: Sql,

@@ -169,7 +169,7 @@ function secretBox({ TARGET_KEYS }: Keys): SecretBox {
 export const sealSecret = (keys: Keys, targetId: string, secret: string): string =>
   secretBox(keys).encrypt(new TextEncoder().encode(secret), targetId);
 
-/** Reads a target of the tenant with its secret; null if there is none. @throws REPORT_TARGET_UNAVAILABLE, DecryptionFailed */
+/** Reads a target of the tenant with its secret; null if it was deleted. @throws REPORT_TARGET_UNAVAILABLE, DecryptionFailed */
 export async function openTarget(
   { config }: Pick<Platform, "config">,
   q: Sql,

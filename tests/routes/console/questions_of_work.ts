@@ -111,7 +111,7 @@ export function askAboutWork({ ask, read, w }: Asking): void {
         "Scheduled messages Email",
       ]
     ) {
-      await q.rows(new RegExp(`\\d\\d:\\d\\d .*${planned} \\d`)); // after midnight with the day before it
+      await q.rows(new RegExp(`^(\\d+ \\w+ \\d{4}, )?\\d\\d:\\d\\d .*${planned} \\d`)); // after midnight with its day
     }
   }, zora);
 

@@ -107,7 +107,7 @@ export const providerTexts = sectionTexts({
   switchOn: ["Switch on", "Ligar"],
   switchOff: ["Switch off", "Desligar"],
   switchOffConfirm: [
-    "Switch off sign-in by password? Whoever did not sign in by a provider loses access to this tenant at once, except break-glass users.",
+    "Switch off sign-in by password? Users who did not sign in by a provider lose access to this tenant at once, except break-glass users.",
     "Desligar o login com senha? Quem não entrou por um provedor perde de imediato o acesso a este inquilino, exceto os usuários de emergência.",
   ],
   breakGlass: ["Break-glass users", "Usuários de emergência"],
