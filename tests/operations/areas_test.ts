@@ -7,6 +7,7 @@ import { ConfigurationError, readConfig } from "../../infra/config.ts";
 import { createLog } from "../../infra/log.ts";
 import { servicesOf } from "../../routes/extensions/services.ts";
 import { setup } from "../support/setup.ts";
+import { wholeMetricsPage } from "../support/metrics.ts";
 import { browse } from "../routes/console/plain_browser.ts";
 
 const few = await setup({ AREAS: "access,jobs" });
@@ -35,7 +36,7 @@ Deno.test("areas that are off have no routes, no part of the API document, no ch
   const { status, body } = await few.nobody.get("/readyz");
   assert.equal(status, 200);
   assert.deepEqual(Object.keys(body.checks).sort(), ["jobs", "mail", "postgres", "postgresDisk"]);
-  const metrics = await (await fetch(`${few.url}/metrics`)).text();
+  const metrics = await wholeMetricsPage(few.url);
   assert.doesNotMatch(metrics, /steward_(files|scans|reports)/);
 });
 

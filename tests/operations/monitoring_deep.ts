@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { parse, stringify } from "yaml";
 import { findProgram, run } from "../support/processes.ts";
 import { setup } from "../support/setup.ts";
+import { wholeMetricsPage } from "../support/metrics.ts";
 
 const folder = join(import.meta.dirname ?? ".", "..", "..", "scripts", "deploy");
 const text = (path: string) => Deno.readTextFile(join(folder, path));
@@ -28,7 +29,7 @@ const dashboard: { panels: Panel[] } = JSON.parse(await text("grafana/steward.js
 const t = await setup();
 Deno.test.afterAll(() => t.stop());
 
-const page = await (await fetch(`${t.url}/metrics`)).text();
+const page = await wholeMetricsPage(t.url);
 const kinds = new Map(
   Array.from(page.matchAll(/^# TYPE (\S+) (\S+)$/gm), ([, name = "", kind = ""]) => [name, kind]),
 );

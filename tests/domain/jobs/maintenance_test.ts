@@ -1,5 +1,6 @@
 // Maintenance jobs with a backlog, tiny batches and a short budget, run by the service's own worker.
 import assert from "node:assert/strict";
+import { wholeMetricsPage } from "../../support/metrics.ts";
 import { setup } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 
@@ -35,7 +36,7 @@ async function run(name: string): Promise<{ output: Record<string, number>; post
 }
 
 async function lagOf(name: string): Promise<number> {
-  const page = await (await fetch(`${t.url}/metrics`)).text();
+  const page = await wholeMetricsPage(t.url);
   const line = page.split("\n").find((each) =>
     each.startsWith(`steward_maintenance_lag_seconds{work="${name}"}`)
   );
