@@ -1,12 +1,6 @@
 import { z } from "zod";
-import {
-  acrossTenants,
-  afterStepUp,
-  byPerson,
-  forSelf,
-  inTenant,
-  signedIn,
-} from "../../domain/rights/checks.ts";
+import type { Caller } from "../../domain/rights/caller.ts";
+import { acrossTenants, afterStepUp, byPerson, forSelf, signedIn } from "../../domain/rights/checks.ts";
 import { giveDownloadUrl } from "../../domain/files/download.ts";
 import {
   eraseTenant,
@@ -26,6 +20,7 @@ import { FileDownload } from "../files/shapes.ts";
 import { accepted, ok } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { requiredName, requiredText, uuid } from "../../domain/shared/shapes.ts";
+import { ofAllTenants, ofTenant, type UserReach } from "./user_reach.ts";
 import { userIdPath } from "./user_shapes.ts";
 
 const AcceptedDataRequestDto = DataRequest.extend({
@@ -41,11 +36,8 @@ const EraseTenantRequest = EraseRequest.extend({
 }).meta({ id: "EraseTenantRequest" });
 
 const endpoint = endpointsIn("Sign-in");
-const userEndpoint = endpointsIn("Users");
-const adminEndpoint = endpointsIn("Admin users");
 const tenantEndpoint = endpointsIn("Admin tenants");
 
-const overUsers = acrossTenants("admin:system", "manage:all-users");
 const overTenants = acrossTenants("admin:system", "manage:all-tenants");
 const tenantPath = z.object({ tenantId: uuid });
 const oneRequest = { requestId: uuid };
@@ -110,104 +102,80 @@ const ofCaller = [
   }),
 ] as const;
 
-/** Exports and erasures of users of the tenant. */
-const ofTenantUsers = [
-  userEndpoint("POST /api/v1/users/{id}/export", {
-    id: "exportUser",
-    summary: "Export the personal data of a user that the tenant has",
-    access: afterStepUp(inTenant("export:users")),
-    params: userIdPath,
-    creates: "atomically",
-    answers: begun("export"),
-    problems: ["USER_NOT_FOUND", "CROSS_TENANT_FORBIDDEN"],
-    run: async ({ platform, caller, params: { id } }) =>
-      acceptedRequest(await exportUser(platform, caller, id, caller.tenantId), `/api/v1/users/${id}`),
-  }),
-  userEndpoint("POST /api/v1/users/{id}/erase", {
-    id: "eraseUser",
-    summary: "Erase a user of this tenant only: personal data and messages go, the id stays",
-    access: afterStepUp(inTenant("erase:users")),
-    params: userIdPath,
-    body: EraseRequest,
-    answers: begun("erasure"),
-    problems: [
-      "USER_NOT_FOUND",
-      "CROSS_TENANT_FORBIDDEN",
-      "USER_SELF_CONFLICT",
-      "LAST_SYSTEM_ADMIN_CONFLICT",
-    ],
-    async run({ platform, caller, params: { id }, body: { reason } }) {
-      const erasure = await eraseUser(platform, caller, id, { reason, within: caller.tenantId });
-      return acceptedRequest(erasure, `/api/v1/users/${id}`);
-    },
-  }),
-  userEndpoint("GET /api/v1/users/{id}/data-requests", {
-    id: "listUserDataRequests",
-    summary: "List exports and erasures of a user that were asked for in the tenant",
-    access: inTenant("export:users", "erase:users"),
-    params: userIdPath,
-    answers: all,
-    run: async ({ db, caller, params: { id } }) =>
-      ok(await listRequests(db, { about: { userId: id }, within: caller.tenantId })),
-  }),
-  userEndpoint("GET /api/v1/users/{id}/data-requests/{requestId}", {
-    id: "readUserDataRequest",
-    summary: "Read the status of an export or erasure of a user",
-    access: inTenant("export:users", "erase:users"),
-    params: userIdPath.extend(oneRequest),
-    answers: status,
-    problems: ["DATA_REQUEST_NOT_FOUND"],
-    run: async ({ db, caller, params: { id, requestId } }) =>
-      ok(await readRequest(db, { id: requestId, about: { userId: id }, within: caller.tenantId })),
-  }),
-] as const;
+/** Exports and erasures of users. */
+function ofUsers<
+  C extends Caller,
+  P extends string,
+  E extends string,
+  const L extends string,
+  const R extends string,
+>(
+  { endpoint, users, access, within, refusals, idEnd }: UserReach<C, P, E>,
+  ids: { list: L; read: R },
+  summaries: Record<"export" | "erase" | "list", string>,
+) {
+  const mayRead = access("export:users", "erase:users");
+  return [
+    endpoint(`POST ${users}/{id}/export`, {
+      id: `exportUser${idEnd}` as const,
+      summary: summaries.export,
+      access: afterStepUp(access("export:users")),
+      params: userIdPath,
+      creates: "atomically",
+      answers: begun("export"),
+      problems: refusals,
+      run: async ({ platform, caller, params: { id } }) =>
+        acceptedRequest(await exportUser(platform, caller, id, within(caller)), `${users}/${id}`),
+    }),
+    endpoint(`POST ${users}/{id}/erase`, {
+      id: `eraseUser${idEnd}` as const,
+      summary: summaries.erase,
+      access: afterStepUp(access("erase:users")),
+      params: userIdPath,
+      body: EraseRequest,
+      answers: begun("erasure"),
+      problems: [...refusals, "USER_SELF_CONFLICT", "LAST_SYSTEM_ADMIN_CONFLICT"],
+      async run({ platform, caller, params: { id }, body: { reason } }) {
+        const erasure = await eraseUser(platform, caller, id, { reason, within: within(caller) });
+        return acceptedRequest(erasure, `${users}/${id}`);
+      },
+    }),
+    endpoint(`GET ${users}/{id}/data-requests`, {
+      id: ids.list,
+      summary: summaries.list,
+      access: mayRead,
+      params: userIdPath,
+      answers: all,
+      run: async ({ db, caller, params: { id } }) =>
+        ok(await listRequests(db, { about: { userId: id }, within: within(caller) })),
+    }),
+    endpoint(`GET ${users}/{id}/data-requests/{requestId}`, {
+      id: ids.read,
+      summary: "Read the status of an export or erasure of a user",
+      access: mayRead,
+      params: userIdPath.extend(oneRequest),
+      answers: status,
+      problems: ["DATA_REQUEST_NOT_FOUND"],
+      run: async ({ db, caller, params: { id, requestId } }) =>
+        ok(await readRequest(db, { id: requestId, about: { userId: id }, within: within(caller) })),
+    }),
+  ] as const;
+}
 
-/** Exports and erasures of users of all tenants. */
-const ofUsers = [
-  adminEndpoint("POST /api/v1/admin/users/{id}/export", {
-    id: "exportUserAnywhere",
-    summary: "Export all personal data of a user",
-    access: afterStepUp(overUsers),
-    params: userIdPath,
-    creates: "atomically",
-    answers: begun("export"),
-    problems: ["USER_NOT_FOUND"],
-    run: async ({ platform, caller, params: { id } }) =>
-      acceptedRequest(await exportUser(platform, caller, id, null), `/api/v1/admin/users/${id}`),
-  }),
-  adminEndpoint("POST /api/v1/admin/users/{id}/erase", {
-    id: "eraseUserAnywhere",
-    summary: "Erase a user of any tenants: personal data and messages go, the id stays",
-    access: afterStepUp(overUsers),
-    params: userIdPath,
-    body: EraseRequest,
-    answers: begun("erasure"),
-    problems: ["USER_NOT_FOUND", "USER_SELF_CONFLICT", "LAST_SYSTEM_ADMIN_CONFLICT"],
-    async run({ platform, caller, params: { id }, body: { reason } }) {
-      const erasure = await eraseUser(platform, caller, id, { reason, within: null });
-      return acceptedRequest(erasure, `/api/v1/admin/users/${id}`);
-    },
-  }),
-  adminEndpoint("GET /api/v1/admin/users/{id}/data-requests", {
-    id: "listAllUserDataRequests",
-    summary: "List exports and erasures of a user",
-    access: overUsers,
-    params: userIdPath,
-    answers: all,
-    run: async ({ db, params: { id } }) =>
-      ok(await listRequests(db, { about: { userId: id }, within: null })),
-  }),
-  adminEndpoint("GET /api/v1/admin/users/{id}/data-requests/{requestId}", {
-    id: "readAnyUserDataRequest",
-    summary: "Read the status of an export or erasure of a user",
-    access: overUsers,
-    params: userIdPath.extend(oneRequest),
-    answers: status,
-    problems: ["DATA_REQUEST_NOT_FOUND"],
-    run: async ({ db, params: { id, requestId } }) =>
-      ok(await readRequest(db, { id: requestId, about: { userId: id }, within: null })),
-  }),
-] as const;
+const ofTenantUsers = ofUsers(ofTenant, { list: "listUserDataRequests", read: "readUserDataRequest" }, {
+  export: "Export the personal data of a user that the tenant has",
+  erase: "Erase a user of this tenant only: personal data and messages go, the id stays",
+  list: "List exports and erasures of a user that were asked for in the tenant",
+});
+const ofAllUsers = ofUsers(
+  ofAllTenants,
+  { list: "listAllUserDataRequests", read: "readAnyUserDataRequest" },
+  {
+    export: "Export all personal data of a user",
+    erase: "Erase a user of any tenants: personal data and messages go, the id stays",
+    list: "List exports and erasures of a user",
+  },
+);
 
 /** Exports and erasures of whole tenants. */
 const ofTenants = [
@@ -264,4 +232,4 @@ const ofTenants = [
 ] as const;
 
 /** Exports and erasures of users and tenants. */
-export const dataRequestRoutes = [...ofCaller, ...ofTenantUsers, ...ofUsers, ...ofTenants] as const;
+export const dataRequestRoutes = [...ofCaller, ...ofTenantUsers, ...ofAllUsers, ...ofTenants] as const;

@@ -9,6 +9,7 @@ import { permissionImportRoutes, permissionRoutes } from "./permissions.ts";
 import { roleRoutes } from "./roles.ts";
 import { tenantRoutes } from "./tenants.ts";
 import { userImportRoutes } from "./user_imports.ts";
+import { userSecurityRoutes } from "./user_security.ts";
 import { invitationRoutes, tenantUsersRoutes, usersRoutes } from "./users.ts";
 
 /** The routes whose requests read or write files. */
@@ -21,6 +22,7 @@ export const accessRoutes = [
   ...userImportRoutes,
   ...usersRoutes,
   ...adminUsersRoutes,
+  ...userSecurityRoutes,
   ...explainAccessRoutes,
   ...adminTenantRoutes,
   ...tenantRoutes,

@@ -1,6 +1,4 @@
 import { z } from "zod";
-import { acrossTenants, inTenant } from "../../domain/rights/checks.ts";
-import type { ServicePlatform } from "../../domain/platform.ts";
 import type { Caller } from "../../domain/rights/caller.ts";
 import { ImportPreview, previewUserImport } from "../../domain/user_data/imports/import_preview.ts";
 import {
@@ -9,14 +7,11 @@ import {
   startUserImport,
   UserImport,
 } from "../../domain/user_data/imports/user_import.ts";
-import { type Answer, ok } from "../shared/answer.ts";
-import { endpointsIn } from "../shared/endpoint.ts";
+import { ok } from "../shared/answer.ts";
 import { pagedResultOf, pageQuery } from "../shared/validation.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
+import { ofAllTenants, ofTenant, type UserReach } from "./user_reach.ts";
 import { userIdPath } from "./user_shapes.ts";
-
-const userEndpoint = endpointsIn("Users");
-const adminEndpoint = endpointsIn("Admin users");
 
 const StartImportRequest = z.object({
   fileId: uuid.describe("An Available CSV or JSON file of the profile document, up to 100,000 rows"),
@@ -43,90 +38,74 @@ const page = {
     schema: pagedResultOf(UserImport).meta({ id: "UserImportPage" }),
   },
 };
-const one = { 200: { description: "The import", schema: UserImport } };
-const pages = z.object(pageQuery());
-const mayImport = inTenant("create:users");
-const mayImportAnywhere = acrossTenants("admin:system", "manage:all-users");
-const ofTenant = "/api/v1/users/imports";
-const ofAll = "/api/v1/admin/users/imports";
 
-async function start(
-  p: ServicePlatform,
-  caller: Caller,
-  o: { fileId: string; dryRun: boolean; tenantId: string | null; path: string },
-): Promise<Answer> {
-  const importId = await startUserImport(p, caller, o);
-  return { status: 202, headers: { location: `${o.path}/${importId}` }, body: { importId } };
+/** Imports of users from a file: into the token's tenant, or into tenants that the rows name. */
+function importRoutes<C extends Caller, P extends string, E extends string>(
+  { endpoint, users, access, within, idEnd }: UserReach<C, P, E>,
+  texts: Record<"start" | "list" | "read", { summary: string; details?: string }>,
+) {
+  const imports = `${users}/imports`;
+  const mayImport = access("create:users");
+  return [
+    endpoint(`POST ${imports}`, {
+      id: `startUserImport${idEnd}` as const,
+      ...texts.start,
+      access: mayImport,
+      body: StartImportRequest,
+      creates: "atomically",
+      answers: started,
+      problems: [...FILE_PROBLEMS, "STEP_UP_REQUIRED_FORBIDDEN"],
+      async run({ platform, caller, body }) {
+        const importId = await startUserImport(platform, caller, { ...body, tenantId: within(caller) });
+        return { status: 202, headers: { location: `${imports}/${importId}` }, body: { importId } };
+      },
+    }),
+    endpoint(`GET ${imports}`, {
+      id: `listUserImports${idEnd}` as const,
+      ...texts.list,
+      access: mayImport,
+      query: z.object(pageQuery()),
+      answers: page,
+      run: async ({ db, caller, query }) => ok(await listUserImports(db, within(caller), query)),
+    }),
+    endpoint(`GET ${imports}/{id}`, {
+      id: `readUserImport${idEnd}` as const,
+      ...texts.read,
+      access: mayImport,
+      params: userIdPath,
+      answers: { 200: { description: "The import", schema: UserImport } },
+      problems: ["USER_IMPORT_NOT_FOUND"],
+      run: async ({ db, caller, params }) => ok(await readUserImport(db, within(caller), params.id)),
+    }),
+  ] as const;
 }
 
-/** Imports of users from a file: into the token's tenant, and into tenants that the rows name. */
 export const userImportRoutes = [
-  userEndpoint(`POST ${ofTenant}`, {
-    id: "startUserImport",
-    summary: "Import users of a file into the tenant",
-    details: "Rows that change an existing user need `update:users` too; without it they fail alone.",
-    access: mayImport,
-    body: StartImportRequest,
-    creates: "atomically",
-    answers: started,
-    problems: [...FILE_PROBLEMS, "STEP_UP_REQUIRED_FORBIDDEN"],
-    run: ({ platform, caller, body }) =>
-      start(platform, caller, { ...body, tenantId: caller.tenantId, path: ofTenant }),
+  ...importRoutes(ofTenant, {
+    start: {
+      summary: "Import users of a file into the tenant",
+      details: "Rows that change an existing user need `update:users` too; without it they fail alone.",
+    },
+    list: { summary: "List the tenant's imports of users, newest first" },
+    read: { summary: "Read an import of users" },
   }),
-  userEndpoint(`GET ${ofTenant}`, {
-    id: "listUserImports",
-    summary: "List the tenant's imports of users, newest first",
-    access: mayImport,
-    query: pages,
-    answers: page,
-    run: async ({ db, caller, query }) => ok(await listUserImports(db, caller.tenantId, query)),
-  }),
-  userEndpoint(`GET ${ofTenant}/{id}`, {
-    id: "readUserImport",
-    summary: "Read an import of users",
-    access: mayImport,
-    params: userIdPath,
-    answers: one,
-    problems: ["USER_IMPORT_NOT_FOUND"],
-    run: async ({ db, caller, params }) => ok(await readUserImport(db, caller.tenantId, params.id)),
-  }),
-  userEndpoint(`GET ${ofTenant}/{id}/preview`, {
+  ofTenant.endpoint(`GET ${ofTenant.users}/imports/{id}/preview`, {
     id: "previewUserImport",
     summary: "Show the first rows of an import and the rows that failed",
     details:
       "After a dry run these are the errors before anything is written. For who started the import, and with read:files. " +
       "Files that have ended are left out.",
-    access: mayImport,
+    access: ofTenant.access("create:users"),
     params: userIdPath,
     answers: { 200: { description: "The rows", schema: ImportPreview } },
     problems: ["USER_IMPORT_NOT_FOUND", "FORBIDDEN"],
     run: async ({ platform, caller, params }) => ok(await previewUserImport(platform, caller, params.id)),
   }),
-  adminEndpoint(`POST ${ofAll}`, {
-    id: "startUserImportAnywhere",
-    summary: "Import users of a file whose rows name their tenants; the file is one of the token's tenant",
-    access: mayImportAnywhere,
-    body: StartImportRequest,
-    creates: "atomically",
-    answers: started,
-    problems: [...FILE_PROBLEMS, "STEP_UP_REQUIRED_FORBIDDEN"],
-    run: ({ platform, caller, body }) => start(platform, caller, { ...body, tenantId: null, path: ofAll }),
-  }),
-  adminEndpoint(`GET ${ofAll}`, {
-    id: "listUserImportsAnywhere",
-    summary: "List the imports into several tenants, newest first",
-    access: mayImportAnywhere,
-    query: pages,
-    answers: page,
-    run: async ({ db, query }) => ok(await listUserImports(db, null, query)),
-  }),
-  adminEndpoint(`GET ${ofAll}/{id}`, {
-    id: "readUserImportAnywhere",
-    summary: "Read an import into several tenants",
-    access: mayImportAnywhere,
-    params: userIdPath,
-    answers: one,
-    problems: ["USER_IMPORT_NOT_FOUND"],
-    run: async ({ db, params }) => ok(await readUserImport(db, null, params.id)),
+  ...importRoutes(ofAllTenants, {
+    start: {
+      summary: "Import users of a file whose rows name their tenants; the file is one of the token's tenant",
+    },
+    list: { summary: "List the imports into several tenants, newest first" },
+    read: { summary: "Read an import into several tenants" },
   }),
 ] as const;

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { ROLE_REFUSALS } from "../../domain/problems/access.ts";
-import { removeUserFactors } from "../../domain/access/factors/factors.ts";
-import { afterStepUp, forBound, inTenant, signedIn } from "../../domain/rights/checks.ts";
+import { forBound, inTenant, signedIn } from "../../domain/rights/checks.ts";
 import { createTenantUser, NewUser } from "../../domain/access/users/user_create.ts";
 import {
   readTenantUser,
@@ -14,13 +13,6 @@ import {
   UserTenant,
 } from "../../domain/access/users/user_details.ts";
 import { listTenantUsers } from "../../domain/access/users/user_list.ts";
-import { sendUserResetLink } from "../../domain/access/account/password_changes.ts";
-import {
-  endUserSessions,
-  listUserSessions,
-  OwnSession,
-  unlockUser,
-} from "../../domain/access/sign_in/open_sessions.ts";
 import {
   removeTenantUser,
   setTenantUserActive,
@@ -28,11 +20,10 @@ import {
   TenantUserChange,
   updateTenantUser,
 } from "../../domain/access/users/user_changes.ts";
-import { created, ok, okAfter, okEmpty, okVersioned, versionedAnswer } from "../shared/answer.ts";
+import { created, ok, okAfter, okVersioned, versionedAnswer } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/validation.ts";
 import { enumName, uuid } from "../../domain/shared/shapes.ts";
-import { endedSessions, removedFactors } from "./admin_users.ts";
 import { Role } from "../../domain/access/roles/roles.ts";
 import { AddTenantUserRequest, SetRolesRequest, userIdPath, userPath, usersQuery } from "./user_shapes.ts";
 import { linkUserToTenant, requireMayAddUsers } from "../../domain/access/users/links.ts";
@@ -186,27 +177,6 @@ export const usersRoutes = [
     problems: ["USER_NOT_FOUND"],
     run: async ({ db, caller, params }) => ok(await readUserTenantsAs(db, caller, params.userId)),
   }),
-  endpoint("POST /api/v1/users/{id}/password-reset", {
-    id: "sendPasswordReset",
-    summary: "Mail the user a link that sets a new password",
-    access: inTenant("update:users"),
-    params: userIdPath,
-    answers: { 202: { description: "The mail is queued" } },
-    problems: ["USER_NOT_FOUND", "CROSS_TENANT_FORBIDDEN", "USER_INACTIVE_CONFLICT"],
-    async run({ platform, caller, params }) {
-      await sendUserResetLink(platform, caller, params.id, caller.tenantId);
-      return { status: 202, headers: {}, body: undefined };
-    },
-  }),
-  endpoint("POST /api/v1/users/{id}/unlock", {
-    id: "unlockTenantUser",
-    summary: "Unlock a user after too many wrong passwords; no effect if the user is not locked",
-    access: inTenant("update:users"),
-    params: userIdPath,
-    answers: { 200: { description: "The user is not locked" } },
-    problems: ["USER_NOT_FOUND", "CROSS_TENANT_FORBIDDEN"],
-    run: ({ platform, caller, params }) => okAfter(unlockUser(platform, caller, params.id, caller.tenantId)),
-  }),
   ...(["activate", "deactivate"] as const).map((verb) =>
     endpoint(`POST /api/v1/users/{id}/${verb}`, {
       id: `${verb}User`,
@@ -221,53 +191,6 @@ export const usersRoutes = [
         okAfter(setTenantUserActive(platform, caller, params.id, verb === "activate")),
     })
   ),
-  endpoint("GET /api/v1/users/{id}/sessions", {
-    id: "listTenantUserSessions",
-    summary: "List the open sessions of a user of the tenant, newest first",
-    details:
-      "Sessions are valid in all tenants of the user, so the caller must be allowed to change the user.",
-    access: inTenant("update:users"),
-    params: userIdPath,
-    answers: { 200: { description: "At most 100 sessions", schema: z.array(OwnSession) } },
-    problems: ["USER_NOT_FOUND", "CROSS_TENANT_FORBIDDEN"],
-    run: async ({ platform, caller, params }) =>
-      ok(await listUserSessions(platform, caller, params.id, caller.tenantId)),
-  }),
-  endpoint("DELETE /api/v1/users/{id}/sessions", {
-    id: "endTenantUserSessions",
-    summary: "End all sessions of a user of the tenant",
-    access: inTenant("update:users"),
-    params: userIdPath,
-    answers: endedSessions,
-    problems: ["USER_NOT_FOUND", "CROSS_TENANT_FORBIDDEN"],
-    async run({ platform, caller, params }) {
-      const which = { within: caller.tenantId, sessionId: null };
-      return ok({ ended: await endUserSessions(platform, caller, params.id, which) });
-    },
-  }),
-  endpoint("DELETE /api/v1/users/{id}/sessions/{sessionId}", {
-    id: "endTenantUserSession",
-    summary: "End one session of a user of the tenant",
-    access: inTenant("update:users"),
-    params: userIdPath.extend({ sessionId: uuid }),
-    answers: { 200: { description: "The session has ended" } },
-    problems: ["USER_NOT_FOUND", "CROSS_TENANT_FORBIDDEN", "SESSION_NOT_FOUND"],
-    async run({ platform, caller, params }) {
-      const which = { within: caller.tenantId, sessionId: params.sessionId };
-      await endUserSessions(platform, caller, params.id, which);
-      return okEmpty();
-    },
-  }),
-  endpoint("DELETE /api/v1/users/{id}/factors", {
-    id: "removeTenantUserFactors",
-    summary: "Remove all second factors of a user of the tenant who lost them, and end the user's sessions",
-    access: afterStepUp(inTenant("update:users")),
-    params: userIdPath,
-    answers: removedFactors,
-    problems: ["USER_NOT_FOUND", "CROSS_TENANT_FORBIDDEN"],
-    run: async ({ platform, caller, params }) =>
-      ok({ removed: await removeUserFactors(platform, caller, params.id, caller.tenantId) }),
-  }),
 ] as const;
 
 const tenantEndpoint = endpointsIn("Tenants");
