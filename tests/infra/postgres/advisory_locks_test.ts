@@ -9,15 +9,14 @@ import { until } from "../../support/until.ts";
 const t = await setupShared({ JOB_CONCURRENCY: "0" });
 const { sql } = t.steward.platform;
 
-const waits = async () => await countLockWaits(sql, "advisory") > 0;
-
 /** The status of a request while an instance adds changes to the counters; null: the request waits for that. */
 async function statusDuringFold(send: () => Promise<HttpAnswer>): Promise<number | null> {
   return await transact(sql, async (tx) => {
     await tx`select pg_advisory_xact_lock(${ADVISORY_LOCKS.countFolds})`;
     let status: number | null = null;
     send().then((answer) => status = answer.status);
-    await until(async () => status !== null || await waits());
+    // asked by the transaction itself, so that Postgres does not end it as idle
+    await until(async () => await countLockWaits(tx, "advisory") > 0 || status !== null);
     return status;
   });
 }

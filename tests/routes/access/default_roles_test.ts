@@ -117,7 +117,7 @@ Deno.test("a tenant that is created meanwhile has the permission too", async () 
     await tx`insert into tenants (id, name, type) values (${tenantId}, ${tenantId}, 'Standard')`;
     await createCatalogRoles(tx, tenantId, "Standard");
     answer = set(id, ["Admin"]);
-    await until(async () => (await countLockWaits(sql, "advisory")) > 0);
+    await until(async () => (await countLockWaits(tx, "advisory")) > 0);
   });
   assert.equal((await answer)?.status, 200);
   assert.deepEqual(await rolesWith("race:orders", tenantId), ["Admin"]);
@@ -127,7 +127,7 @@ Deno.test("a tenant that is created meanwhile has the permission too", async () 
     await lockDefaultRoles(tx, "exclusive");
     await tx`insert into default_role_permissions values ('Visitor', 'race:orders', false)`;
     creating = t.tenant();
-    await until(async () => (await countLockWaits(sql, "advisory")) > 0);
+    await until(async () => (await countLockWaits(tx, "advisory")) > 0);
   });
   assert.deepEqual(await rolesWith("race:orders", (await creating) ?? null), ["Admin", "Visitor"]);
 });
@@ -188,7 +188,7 @@ Deno.test("an assignment that waited for the change knows what the caller holds 
     const assign = () => admin.put(`/api/v1/users/${user.userId}/roles`, { roleIds: [role?.id] });
     for (const send of [() => set(id, ["Admin"]), assign]) {
       answers.push(send());
-      await until(() => countLockWaits(sql), (waiting) => waiting >= answers.length);
+      await until(() => countLockWaits(tx), (waiting) => waiting >= answers.length);
     }
   });
   for (const answer of answers) assert.equal((await answer).status, 200, JSON.stringify((await answer).body));
