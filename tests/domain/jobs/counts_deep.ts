@@ -66,25 +66,6 @@ for (const [what, { statements, changed }] of Object.entries(HOLDERS)) {
   });
 }
 
-Deno.test("the changes of a transaction that commits after many folds are counted once, also in several batches", async () => {
-  const before = await succeeded();
-  const holder = await openTransaction(["begin", changeOf(BACKLOG)]);
-  for (let n = 1; n <= 3; n++) {
-    await sql.unsafe(changeOf(1));
-    await foldCounts(sql, { always: true });
-    assert.equal(await succeeded(), before + n);
-  }
-  const later = await openTransaction(["begin", changeOf(1)]);
-  await foldCounts(sql, { always: true });
-  await holder.commit();
-  await sql.unsafe(changeOf(BACKLOG));
-  const batches = [];
-  while (!await foldCounts(sql, { always: true })) batches.push(await succeeded());
-  assert.ok(batches.every((n) => n === before + 3 + 2 * BACKLOG), `${batches}`);
-  await later.commit();
-  await assertAllFolded(before + 4 + 2 * BACKLOG);
-});
-
 Deno.test("a backlog of changes is folded in several batches, and sums are exact all the time", async () => {
   const tenantId = await t.tenant();
   const reach = { everything: false as const, tenantId };

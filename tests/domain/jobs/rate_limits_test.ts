@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { z } from "zod";
 import { defineJob, JobTypes } from "../../../domain/jobs/job_type.ts";
-import { bucketOf, nextTokenInMs, tokensOf } from "../../../domain/jobs/rate_limit.ts";
 import { RateReleaser } from "../../../domain/jobs/limits/release_limited.ts";
 import { type Pool, transact } from "../../../infra/postgres/postgres.ts";
 import { setupShared } from "../../support/setup.ts";
@@ -10,33 +9,6 @@ import { until } from "../../support/until.ts";
 const t = await setupShared({ JOB_CONCURRENCY: "0" });
 const { platform } = t.steward;
 const { sql } = platform;
-
-Deno.test("the bucket of a job is named by its type, the type's owner and the value of the key", () => {
-  const rateLimit = { count: 1, perSeconds: 1 };
-  const remote = { tenantId: "0198f1c2-7a3b-7c4d-8e5f-6a7b8c9d0e1f" };
-  assert.equal(bucketOf({ name: "a.b" }, "{}"), null);
-  assert.equal(bucketOf({ name: "a.b", rateLimit }, "{}"), "a.b");
-  assert.equal(bucketOf({ name: "a.b", rateLimit, remote }, "{}"), `a.b@${remote.tenantId}`);
-  const keyed = { name: "a.b", rateLimit: { ...rateLimit, key: "$.list.0.id" } };
-  const of = (args: unknown) => bucketOf(keyed, JSON.stringify(args));
-  assert.match(of({ list: [{ id: 1 }] }) ?? "", /^a\.b#[0-9a-f]{32}$/);
-  assert.equal(of({ list: [{ id: 1 }] }), of({ list: [{ id: 1, x: 2 }, 3] }));
-  assert.notEqual(of({ list: [{ id: 1 }] }), of({ list: [{ id: "1" }] }));
-  assert.equal(of({}), of(null));
-  const withId = (id: string) => bucketOf(keyed, `{"list":[{"id":${id}}]}`);
-  assert.notEqual(withId("9007199254740993"), withId("9007199254740992"));
-  assert.equal(withId("1e2"), withId("100"));
-  assert.equal(of({ list: { constructor: 1 } }), of("text"));
-});
-
-Deno.test("tokens come one after another, and a bucket never has more than its capacity", () => {
-  const limit = { count: 4, perSeconds: 2 };
-  const tokens = [-5, 0, 1, 500, 1_999, 2_000, 99_999].map((ms) => tokensOf(limit, ms));
-  assert.deepEqual(tokens, [4, 4, 3, 3, 0, 0, 0]);
-  assert.equal(nextTokenInMs(limit, 0, 4), 500);
-  assert.equal(nextTokenInMs(limit, 2_000, 0), 500);
-  assert.ok(nextTokenInMs(limit, 0, 3) <= 0);
-});
 
 Deno.test("a job type with an invalid rate limit cannot be registered", () => {
   const invalid = [{ count: 0, perSeconds: 1 }, { count: 1, perSeconds: 0.5 }, {

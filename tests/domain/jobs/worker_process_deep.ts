@@ -4,11 +4,9 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
 import { jobWork, watchDueTimes } from "../../../domain/jobs/instance/due_times.ts";
-import { followStrandedJobs } from "../../../domain/jobs/batches/end_batches.ts";
 import { insertJobs } from "../../../domain/jobs/enqueue.ts";
 import { defineJob, type JobContext, JobTypes } from "../../../domain/jobs/job_type.ts";
 import { Worker } from "../../../domain/jobs/engine/worker.ts";
-import { newId } from "../../../domain/shared/ids.ts";
 import { systemClock } from "../../../infra/clock.ts";
 import { freePort } from "../../../infra/embedded/free_port.ts";
 import { startEmbeddedPostgres } from "../../../infra/embedded/postgres.ts";
@@ -120,51 +118,6 @@ Deno.test("if a worker is killed during 1,000 jobs, the next worker finishes all
       select e.job_id, j.attempts from job_executions e join jobs j on j.id = e.job_id where e.status = 'Abandoned'`;
     assert.equal(abandoned.length, held?.n);
     assert.ok(abandoned.every((job) => job.attempts === 2), "each abandoned attempt was followed by another");
-    await end(successor);
-  }));
-
-Deno.test("batches and continuations of several parents end exactly once although workers are killed at any time", () =>
-  withDatabase(async ({ databaseUrl, sql }) => {
-    const BATCHES = 30;
-    const args = (n: number) => JSON.stringify({ n, ms: 1 });
-    const follower = JSON.stringify({
-      jobTypeName: "test.note",
-      serializedArgs: args(-1),
-      maxRetries: 9,
-      queue: "followers",
-      scheduledAt: null,
-    });
-    for (let n = 0; n < BATCHES; n++) {
-      await transact(sql, async (tx) => {
-        const batchId = newId();
-        await tx`insert into job_batches (id, status, on_all_succeeded) values (${batchId}, 'Running', ${follower}::text::jsonb)`;
-        const job = { jobTypeName: "test.note", maxRetries: 9 };
-        const jobs = Array.from({ length: 8 }, () => ({ ...job, serializedArgs: args(n), batchId }));
-        const parentJobIds = await insertJobs({ wakeUps }, tx, jobs);
-        await insertJobs({ wakeUps }, tx, [{ ...job, serializedArgs: args(-2), parentJobIds }]);
-      });
-    }
-    for (let kills = 0; kills < 5; kills++) {
-      const victim = await startWorkerProcess({ databaseUrl, concurrency: 3 });
-      await pause(20 + 60 * Math.random());
-      victim.kill("SIGKILL");
-      await victim.status;
-      await endLeases(sql);
-    }
-    const successor = await startWorkerProcess({ databaseUrl });
-    const left = async () => {
-      await followStrandedJobs(sql);
-      const [row] = await sql<{ n: number }[]>`
-        select (select count(*) from job_batches where status = 'Running')
-          + (select count(*) from jobs where status::text <> all (${FINAL})) as n`;
-      return row?.n;
-    };
-    await until(left, (n) => n === 0, { what: "the end of all batches and jobs", withinMs: 120_000 });
-    const [ends] = await sql<{ succeeded: number; followers: number; continued: number }[]>`
-      select (select count(*) from job_batches where status = 'Succeeded') as succeeded,
-        (select count(*) from jobs where queue = 'followers' and status = 'Succeeded') as followers,
-        (select count(*) from jobs where parent_job_ids is not null and status = 'Succeeded') as continued`;
-    assert.deepEqual({ ...ends }, { succeeded: BATCHES, followers: BATCHES, continued: BATCHES });
     await end(successor);
   }));
 

@@ -119,17 +119,6 @@ Deno.test("many simultaneous enqueues of one key make one job", async () => {
   }
 });
 
-Deno.test("enqueues while their holders end leave at most one unfinished job, and each ends", async () => {
-  const actor = await t.actor();
-  const uniqueKey = key();
-  const ids = new Set<string>();
-  await Promise.all([1, 2, 3].map(async () => {
-    for (let n = 0; n < 3; n++) ids.add((await put(actor, echo({ uniqueKey }))).id);
-  }));
-  for (const id of ids) assert.equal(await t.settled(id), "Succeeded");
-  assert.equal(await totalOf(actor), ids.size);
-});
-
 Deno.test("a bulk answer names the duplicates among its items", async () => {
   const actor = await t.actor();
   const [held, twice] = [key(), key()];
