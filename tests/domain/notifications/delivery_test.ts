@@ -196,14 +196,6 @@ Deno.test("content of the service's own mails cannot be read and is deleted once
   has(row, { status: "Sent", templateLocale: "pt", templateVersion: 1 });
 });
 
-Deno.test("a message whose file is missing is dead-lettered with the reason, and no provider is tried", async () => {
-  const attachments = [{ fileId: crypto.randomUUID(), fileName: "r.pdf", contentType: "application/pdf" }];
-  const id = await queue({ ...mail(), attachments });
-  failure(await run(id), /PermanentJobFailure: The file does not exist/);
-  const lastError = "The file does not exist.";
-  has(await read(id), { status: "DeadLettered", lastError, deliveryAttempts: [] });
-});
-
 /** Sends a direct mail to a server that answers only after `during`. Requests wait `seconds` for the outcome. */
 async function whileSending(
   seconds: number,

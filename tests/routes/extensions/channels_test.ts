@@ -1,53 +1,17 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import process from "node:process";
 import { Webhook } from "standardwebhooks";
 import { assemble } from "../../../routes/extensions/assemble.ts";
 import { connectPostgres } from "../../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
 import { accepted } from "../../support/outcomes.ts";
 import { setup } from "../../support/setup.ts";
-import { startSmsGateway } from "../../support/sms_gateway.ts";
 import { browse } from "../console/plain_browser.ts";
 import { drawnReport } from "../reports/support.ts";
+import { answers, at, base, gateway, SECRET, setupExtensions } from "./all_extensions.ts";
 import { hurry, path, refused, sent, settledDetail, templates } from "../notifications/notifications.ts";
 
-const here = import.meta.dirname ?? ".";
-const shipped = (name: string) => join(here, `../../../scripts/extensions/${name}/mod.ts`);
-const modules = [shipped("slack"), shipped("webhook"), join(here, "pager/mod.ts")];
-const SECRET = `whsec_${btoa("a secret of 24 bytes or more")}`;
-
-interface Received {
-  url: string;
-  headers: Headers;
-  body: string;
-}
-
-/** A receiver on loopback. The answer of a path is that of `answers`, default 200. */
-const received: Received[] = [];
-const answers = new Map<string, () => Response>();
-const receiver = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
-  const { pathname } = new URL(request.url);
-  received.push({ url: pathname, headers: request.headers, body: await request.text() });
-  return answers.get(pathname)?.() ?? new Response("ok");
-});
-const base = `http://127.0.0.1:${receiver.addr.port}`;
-const at = (url: string) => received.filter((request) => request.url === url);
-
-process.env.PAGER_URL = base;
-process.env.WEBHOOK_CHANNEL_SECRET = SECRET;
-const gateway = startSmsGateway();
-const t = await setup({
-  STEWARD_EXTENSIONS: modules.join(","),
-  OUTBOUND_ALLOW: `127.0.0.1:${receiver.addr.port}`,
-  SMS_URL: gateway.smsUrl,
-  SMTP_URL: "smtp://127.0.0.1:1", // no mail server listens there
-});
-Deno.test.afterAll(async () => {
-  await t.stop();
-  await gateway[Symbol.asyncDispose]();
-  await receiver.shutdown();
-});
+const t = await setupExtensions();
 
 const send = { permissions: ["send:notifications"] };
 const slack = (url: string, change = {}) => ({
@@ -301,14 +265,12 @@ async function startFailure(env: Record<string, string>): Promise<string> {
   );
 }
 
-Deno.test("without MIGRATE_ON_START, a channel that the database lacks is reported like a pending migration", async () => {
+Deno.test("a channel that the database lacks is reported at start: without migrations, and to a role that does not own the type", async () => {
   const DATABASE_URL = await createTestDatabase();
-  const message = await startFailure({ DATABASE_URL, MIGRATE_ON_START: "false" });
-  assert.match(message, /^the database lacks channel Pigeon; run `deno task migrate` before starting$/);
-});
-
-Deno.test("a database role that does not own the type gets an error that names it", async () => {
-  const DATABASE_URL = await createTestDatabase();
+  assert.match(
+    await startFailure({ DATABASE_URL, MIGRATE_ON_START: "false" }),
+    /^the database lacks channel Pigeon; run `deno task migrate` before starting$/,
+  );
   const sql = connectPostgres(DATABASE_URL, { max: 1 });
   await sql`create role steward_channel_owner`;
   await sql`alter type notification_channel owner to steward_channel_owner`;

@@ -208,19 +208,3 @@ Deno.test("secrets of batches are stored for the jobs and never shown", async ()
   const [row] = await sql`select serialized_args from jobs where id = ${cancelled.body.onAnyFailed.jobId}`;
   assert.match(row?.serializedArgs, /s3cret-value/);
 });
-
-Deno.test("the sweep ends batches whose process crashed after it had settled the last job", async () => {
-  const bad = await create({ jobs: [WAITING, WAITING], onAnyFailed: BAD, open: true });
-  const going = await create({ jobs: [WAITING, WAITING] });
-  const open = await create({ jobs: [WAITING], open: true });
-  const endFirst = async ({ id }: { id: string }, status: string) =>
-    await sql`update jobs set status = ${status}::job_status, completed_at = now() where id = ${
-      (await jobsOf(id))[0] ?? ""
-    }`;
-  await endFirst(bad, "DeadLettered");
-  for (const batch of [going, open]) await endFirst(batch, "Succeeded");
-  await t.steward.sweep();
-  const batches = await Promise.all([bad, going, open].map(({ id }) => read(id)));
-  assert.deepEqual(batches.map(({ status }) => status), ["Failed", "Running", "Open"]);
-  assert.equal(await t.settled(batches[0].onAnyFailed.jobId), "Succeeded");
-});

@@ -3,8 +3,17 @@ import { BUILT_IN_REPORTS } from "../../../domain/reports/templates/mod.ts";
 import { has, pluck, refused } from "../../support/answers.ts";
 import { HttpClient } from "../../support/http.ts";
 import type { Actor } from "../../support/setup.ts";
-import { CSV, EMAIL, REPORTS, STATUS } from "./constants.ts";
-import { drawnReport, generateLater, generateNow, reached, setupSharedReports } from "./support.ts";
+import {
+  CSV,
+  drawnReport,
+  EMAIL,
+  generateLater,
+  generateNow,
+  reached,
+  REPORTS,
+  setupSharedReports,
+  STATUS,
+} from "./support.ts";
 
 const t = await setupSharedReports();
 const { sql } = t.steward.platform;

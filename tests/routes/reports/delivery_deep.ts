@@ -3,15 +3,17 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { startReceiver } from "../../infra/mail/receiver.ts";
 import { pluck } from "../../support/answers.ts";
-import { EMAIL, STATUS, STORAGE } from "./constants.ts";
 import {
   delivered,
+  EMAIL,
   fetchDocument,
   generateLater,
   reached,
   setupReports,
   setupSharedReports,
   sizeAt,
+  STATUS,
+  STORAGE,
 } from "./support.ts";
 import { createTarget, MANAGER, startOtherStore } from "./target_support.ts";
 

@@ -4,8 +4,17 @@ import { FakeServer } from "../../domain/notifications/delivering.ts";
 import { has, invalid, pluck } from "../../support/answers.ts";
 import type { Actor } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
-import { EMAIL, REPORTS, SCHEDULES, STATUS } from "./constants.ts";
-import { createSchedule, delivered, generateLater, reached, setupSharedReports } from "./support.ts";
+import {
+  createSchedule,
+  delivered,
+  EMAIL,
+  generateLater,
+  reached,
+  REPORTS,
+  SCHEDULES,
+  setupSharedReports,
+  STATUS,
+} from "./support.ts";
 
 const t = await setupSharedReports();
 const { platform } = t.steward;

@@ -12,16 +12,19 @@ import { accepted } from "../../support/outcomes.ts";
 import { jobContext } from "../../support/job_context.ts";
 import type { Actor } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
-import { EMAIL, REPORTS, STATUS, WEBHOOK } from "./constants.ts";
 import {
+  EMAIL,
   execution,
   generateLater,
   hurry,
   INFECTED,
   reached,
+  REPORTS,
   setupSharedReports,
   sizeAt,
   startHook,
+  STATUS,
+  WEBHOOK,
 } from "./support.ts";
 
 const t = await setupSharedReports();

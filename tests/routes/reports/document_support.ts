@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { pageTexts, type PdfObjects, pdfObjects, textOf } from "../../domain/documents/pdf_objects.ts";
 import { accepted } from "../../support/outcomes.ts";
 import type { Actor, TestService } from "../../support/setup.ts";
-import { STATUS } from "./constants.ts";
-import { fetchDocument, reached, setupSharedReports } from "./support.ts";
+import { fetchDocument, reached, setupSharedReports, STATUS } from "./support.ts";
 
 export { refused } from "../../support/answers.ts";
 

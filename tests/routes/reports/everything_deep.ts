@@ -3,9 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { has, pluck } from "../../support/answers.ts";
 import type { Actor } from "../../support/setup.ts";
-import { branded } from "./branded.ts";
-import { EXCEL } from "./constants.ts";
-import { drawnReport, setupSharedReports } from "./support.ts";
+import { branded, drawnReport, EXCEL, setupSharedReports } from "./support.ts";
 
 const t = await setupSharedReports();
 

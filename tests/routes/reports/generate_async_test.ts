@@ -8,8 +8,20 @@ import { connectObjectStore } from "../../../infra/objectstore/objectstore.ts";
 import { has, invalid, pluck, refused } from "../../support/answers.ts";
 import { jobContext } from "../../support/job_context.ts";
 import { until } from "../../support/until.ts";
-import { CSV, EMAIL, REPORTS, STATUS, STORAGE, WEBHOOK } from "./constants.ts";
-import { downloadUrl, execution, generateLater, reached, setupSharedReports, startHook } from "./support.ts";
+import {
+  CSV,
+  downloadUrl,
+  EMAIL,
+  execution,
+  generateLater,
+  reached,
+  REPORTS,
+  setupSharedReports,
+  startHook,
+  STATUS,
+  STORAGE,
+  WEBHOOK,
+} from "./support.ts";
 
 const t = await setupSharedReports();
 const { platform } = t.steward;
@@ -246,17 +258,8 @@ Deno.test("an unreachable receiver is given up after a day, a rejecting one afte
   assert.equal(hook.received.length, 3, "after eight attempts");
 });
 
-/** A Generating execution without a worker. */
-async function generating(): Promise<string> {
-  const later = { templateId: "cells", format: CSV };
-  const { id } = (await analyst.post(`${REPORTS}/generate-async`, later)).body;
-  await reached(analyst, id, STATUS.Completed);
-  await sql`update report_executions set status = ${STATUS.Generating}, stored_file_id = null where id = ${id}`;
-  return id;
-}
-
 Deno.test("three runs that fail on their own make the execution Failed", async () => {
-  const id = await generating();
+  const { id } = await interrupt(await completed());
   using _failing = t.replace(({ objects }) => objects, {
     write: () => Promise.reject(new Error("an unexpected failure")),
   });

@@ -10,10 +10,14 @@ import { accepted } from "../../support/outcomes.ts";
 import type { HttpClient } from "../../support/http.ts";
 import type { Actor } from "../../support/setup.ts";
 import { setup, setupShared, type TestService } from "../../support/setup.ts";
+import { pngImage } from "../../support/images.ts";
 import { until } from "../../support/until.ts";
-import { CSV, REPORTS, SCHEDULES } from "./constants.ts";
 
-export * from "./constants.ts";
+export const REPORTS = "/api/v1/reports";
+export const SCHEDULES = `${REPORTS}/schedules`;
+export const [PDF, EXCEL, CSV, HTML] = [1, 2, 3, 4] as const;
+export const [EMAIL, STORAGE, WEBHOOK] = [2, 3, 4] as const;
+export const STATUS = { Queued: 1, Generating: 2, Completed: 3, Failed: 4, Delivered: 5, Cancelled: 6 };
 
 export const TEMPLATES = { REPORT_TEMPLATES_DIR: join(import.meta.dirname ?? ".", "templates") };
 
@@ -151,4 +155,13 @@ export function startHook(
   });
   const stop = () => server.shutdown();
   return { received, url: `http://127.0.0.1:${server.addr.port}/hook`, stop, [Symbol.asyncDispose]: stop };
+}
+
+/** A user of a tenant with a logo, a colour and a footer of its own. */
+export async function branded(t: TestService): Promise<Actor> {
+  const admin = await t.actor({ permissions: ["manage:settings"] });
+  const looks = { productName: "Acme & Co", primaryColour: "#0b6e4f", footer: "1 Road, Lisbon" };
+  await accepted(admin.put("/api/v1/tenant-looks", looks));
+  await accepted(admin.put("/api/v1/tenant-looks/logo", pngImage(400, 100), { "content-type": "image/png" }));
+  return admin;
 }

@@ -4,17 +4,23 @@ import { has, invalid, pluck, refused } from "../../support/answers.ts";
 import { accepted } from "../../support/outcomes.ts";
 import type { Actor } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
-import { CSV, EMAIL, REPORTS, SCHEDULES, STATUS, STORAGE, WEBHOOK } from "./constants.ts";
 import {
   createSchedule,
+  CSV,
   delivered,
+  EMAIL,
   execution,
   generateLater,
   hurry,
   reached,
+  REPORTS,
+  SCHEDULES,
   setupSharedReports,
   sizeAt,
   startHook,
+  STATUS,
+  STORAGE,
+  WEBHOOK,
 } from "./support.ts";
 import { createTarget, MANAGER, startOtherStore, startSlack, TARGETS } from "./target_support.ts";
 
