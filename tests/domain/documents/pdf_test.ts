@@ -7,7 +7,6 @@ import { FORMAT } from "../../../domain/documents/formats.ts";
 import type { Row } from "../../../domain/documents/row_batch.ts";
 import { TableLines, totalsOf } from "../../../domain/documents/table_lines.ts";
 import { Wording } from "../../../domain/documents/wording.ts";
-import { Canvas } from "../../../domain/documents/writers/pdf/canvas.ts";
 import { breakLines, runsOf, widthOf } from "../../../domain/documents/writers/pdf/text_runs.ts";
 import { writePdf } from "../../../domain/documents/writers/pdf/mod.ts";
 import { LOOKS as SAMPLE_LOOKS, requireWhole, rowOf, TEXTS, write } from "./documents.ts";
@@ -154,7 +153,6 @@ const ORDER_COLUMNS = [text("Region"), text("City"), text("Customer"), integer("
 const footer = "Acme Lda\nVAT PT 501 234 567";
 const LOOKS = { ...SAMPLE_LOOKS, productName: "Acme", primaryColour: "#c83c14", footer };
 
-/** A table in groups of `size` rows. */
 function groupedTable(cities: number, size: number): DocumentPart {
   const rows: Row[] = Array.from(
     { length: cities * size },
@@ -220,19 +218,6 @@ Deno.test("numbers within text from right to left keep the order of their digits
   const seen = (line: string) => runsOf(line).map(({ text }) => text.replaceAll("\u200f", "")).join("");
   assert.equal(seen("\u200f1,234.50\u00a0\u200f₪"), "₪\u00a01,234.50", "an amount in Hebrew");
   assert.equal(seen("\u061c-\u200f١٬٢٣"), "١٬٢٣-", "a mark that no font has is not drawn");
-});
-
-Deno.test("text is as wide as it was measured, so that it ends where it is aligned to", () => {
-  const size = { width: 600, height: 800, title: "", author: "", createdAt: new Date(0), language: "en" };
-  const canvas = new Canvas(size);
-  canvas.addPage();
-  const others = ["السلام عليكم ورحمة الله", "नरेन्द्र मोदी की क्षत्रिय", "١٬٢٣٤٫٥٠ ريال", "Ärger é"];
-  for (const text of [...TEXTS, ...others]) {
-    for (const font of ["sans", "bold"] as const) {
-      const drawn = canvas.text(text, 0, 0, { font, size: 10, color: "#000000" });
-      assert.ok(Math.abs(drawn - 10 * widthOf(text, font)) < 0.1, `${text}: ${drawn}`);
-    }
-  }
 });
 
 Deno.test("headings of groups stay with their rows and are repeated on the next page, for the eye only", async () => {

@@ -11,7 +11,6 @@ const t = await setup();
 Deno.test.afterAll(() => t.stop());
 const sql = mainPool(t.steward.platform.sql);
 
-/** More than a batch takes. */
 const BACKLOG = 21_000;
 const changeOf = (jobs: number) =>
   `insert into job_count_changes (tenant_id, status, type, priority, queue, job_type_name, n)
@@ -99,7 +98,6 @@ Deno.test("a backlog of changes is folded in several batches, and sums are exact
   assert.ok(await foldLagSeconds(sql) < 60);
 });
 
-/** Number of pages that a query reads. */
 async function buffersOf(query: string): Promise<number> {
   const [row] = await sql.unsafe<{ "QUERY PLAN": [{ Plan: Record<string, number> }] }[]>(
     `explain (analyze, buffers, format json) ${query}`,

@@ -49,7 +49,6 @@ const statusesOf = async (type: AnyJobType): Promise<string[]> => {
 const processing = async (type: AnyJobType) =>
   (await statusesOf(type)).filter((each) => each === "Processing").length;
 
-/** Starts a worker with one place, which ends with the test. */
 async function startWorker(given: AnyJobType[], o: Partial<WorkerOptions> = {}) {
   const types = new JobTypes();
   types.register(...given);
@@ -66,7 +65,6 @@ async function startWorker(given: AnyJobType[], o: Partial<WorkerOptions> = {}) 
     onSettled: (jobs) => settled += jobs.length,
     ...o,
   });
-  /** Waits until the worker has settled this many jobs. */
   const hasSettled = (count: number) => until(() => settled >= count);
   return { worker, types, hasSettled, [Symbol.asyncDispose]: () => worker.stop(1_000) };
 }

@@ -16,7 +16,6 @@ const t = await setupShared({ JOB_CONCURRENCY: "0" });
 const { sql } = t.steward.platform;
 const tenantId = await t.tenant();
 
-/** Rows of several days, channels and statuses. */
 async function seed(tenant: string | null, rows: number): Promise<void> {
   const ids = Array.from({ length: rows }, newId);
   await sql`

@@ -22,7 +22,6 @@ const mail = (...addresses: string[]) => ({
 });
 const away = (permanent = false) =>
   Promise.reject(new MailDeliveryFailed("the server is away", { permanent, code: "ECONNECTION" }));
-/** The mail servers of this test. */
 const use = (...servers: FakeServer[]) => void p.mail.splice(0, p.mail.length, ...servers);
 const taking = () => new FakeServer("taking");
 const attemptsOf = (detail: { deliveryAttempts: unknown[] }) =>

@@ -30,7 +30,6 @@ const low = (users: Person[], change: Record<string, unknown> = {}) =>
     htmlBody: "<p>Some <b>words</b></p>",
     ...change,
   });
-/** Queues a message of low priority and collects it. */
 async function collected(users: Person[], change: Record<string, unknown> = {}): Promise<string> {
   const id = await queue(low(users, change));
   await run(id);

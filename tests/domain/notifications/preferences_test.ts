@@ -1,10 +1,8 @@
 import assert from "node:assert/strict";
 import { registerDevice } from "../../../domain/notifications/devices.ts";
 import { minutesOf, optOut, quietUntil } from "../../../domain/notifications/preferences.ts";
-import { retryNotification } from "../../../domain/notifications/sending/cancel_retry.ts";
-import { useCurrentAddresses } from "../../../domain/notifications/user_recipients.ts";
 import { MailDeliveryFailed } from "../../../infra/mail/mail.ts";
-import { has, pluck } from "../../support/answers.ts";
+import { has } from "../../support/answers.ts";
 import { clock, deliveringBy, failure, mailTo, setupWithClock, without } from "./delivering.ts";
 
 const t = await setupWithClock();
@@ -183,7 +181,6 @@ Deno.test("users without a phone number are skipped", async () => {
   assert.deepEqual(await outcomes(id), { "+351912000001": "Sent", [bob.userId]: "Skipped NoAddress" });
 });
 
-/** Registers devices of a user. */
 async function register(userId: string, ...tokens: string[]): Promise<string[]> {
   for (const token of tokens) await registerDevice(p.sql, userId, null, { token, platform: null });
   return tokens;
@@ -197,34 +194,6 @@ Deno.test("a push message goes to all devices the user has at delivery, each a r
   const sent = Object.fromEntries(tokens.map((token) => [token, "Sent"]));
   assert.deepEqual(await outcomes(id), { ...sent, [bob.userId]: "Skipped NoAddress" });
   assert.deepEqual(await run(await queue(mailTo([bob], { channel: "Push" }))), { status: "Cancelled" });
-});
-
-Deno.test("a late run adds no device twice and marks nobody unreachable", async () => {
-  const { userId } = await person();
-  const id = await queue(mailTo([{ userId }], { channel: "Push" }));
-  await register(userId, `${userId}-late-1`, `${userId}-late-2`);
-  const [held] = await p.sql`select id from notification_recipients where notification_id = ${id}`;
-  const row = { id: held?.id ?? "", kind: "to", address: userId, displayName: null, status: "Owed", userId };
-  const recipient = { ...row, followsUser: true, suppression: null, preference: null };
-  const message = { id, tenantId, channel: "Push" } as Parameters<typeof useCurrentAddresses>[1];
-  const recipients = [recipient] as Parameters<typeof useCurrentAddresses>[2];
-  const runs = await Promise.all([1, 2, 3].map(() => useCurrentAddresses(p.sql, message, recipients)));
-  assert.deepEqual(runs.map(({ found }) => found.length).sort(), [0, 0, 2]);
-  assert.deepEqual(runs.flatMap(({ skipped }) => skipped), []);
-  assert.equal((await read(id)).recipients.length, 2);
-});
-
-Deno.test("a retry reads the current preferences of postponed recipients", async () => {
-  const [ann, bob] = [await person(news("email")), await person()];
-  server.refusals.set(bob.email, "550 5.7.1 policy");
-  const id = await queue(mailTo([ann, bob], { category: "news" }));
-  failure(await run(id), /PermanentJobFailure/);
-  assert.equal((await read(id)).status, "DeadLettered");
-  server.refusals.clear();
-  await delivering.prefer(ann.userId, {});
-  await retryNotification(p, { tenantId, userId: null, traceId: null }, id);
-  assert.deepEqual(await run(id), { status: "Sent" });
-  assert.deepEqual(pluck((await read(id)).recipients, "status"), ["Sent", "Sent"]);
 });
 
 /** The end of the quiet hours that contain `now`; null if `now` is not quiet. Times are local times. */

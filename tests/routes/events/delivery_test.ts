@@ -154,7 +154,6 @@ Deno.test("410 Gone deactivates the endpoint at once and notifies its creator", 
   assert.deepEqual([isActive, disabledReason], [true, null]);
 });
 
-/** An attempt of a delivery. */
 async function attempt(deliveryId: string, statusCode: number) {
   const owed = await readPendingDelivery(sql, deliveryId);
   assert.ok(owed);

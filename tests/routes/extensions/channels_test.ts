@@ -29,9 +29,9 @@ const pager = (addresses: string[], change = {}) => ({
 });
 const attemptsOf = (detail: { deliveryAttempts: { providerName: string; isSuccess: boolean }[] }) =>
   detail.deliveryAttempts.map(({ providerName, isSuccess }) => [providerName, isSuccess]);
+const actor = await t.actor(send);
 
 Deno.test("a message through Slack posts its escaped text; answers and logs do not show the webhook URL", async () => {
-  const actor = await t.actor(send);
   const id = await sent(actor, slack("/services/T1/secret-one", { channel: "slack" }));
   const detail = await settledDetail(t, actor, id);
   assert.deepEqual(
@@ -44,7 +44,6 @@ Deno.test("a message through Slack posts its escaped text; answers and logs do n
 });
 
 Deno.test("an error that a provider throws is a temporary failure; the log shows it without the webhook URL", async () => {
-  const actor = await t.actor(send);
   answers.set("/services/secret-four", () => new Response("", { status: 500 }));
   const recipients = [{ address: `${base}/services/secret-four` }];
   const message = { channel: "Webhook", recipients, textBody: "Hi" };
@@ -95,7 +94,6 @@ Deno.test("a template is rendered for a message through the channel Webhook, who
 });
 
 Deno.test("a permanent refusal is final; a temporary one is retried, after Retry-After if it has one", async () => {
-  const actor = await t.actor(send);
   answers.set("/gone", () => new Response("no_service", { status: 404 }));
   const gone = await settledDetail(t, actor, await sent(actor, slack("/gone")));
   assert.deepEqual([gone.status, gone.lastError], ["DeadLettered", "Slack answered 404: no_service"]);
@@ -118,7 +116,6 @@ Deno.test("a permanent refusal is final; a temporary one is retried, after Retry
 });
 
 Deno.test("an address that is private or malformed is refused", async () => {
-  const actor = await t.actor(send);
   const recipients = [{ address: "http://10.1.2.3/services/secret-two" }];
   const id = await sent(actor, slack("", { recipients }));
   const { status, lastError } = await settledDetail(t, actor, id);
@@ -133,7 +130,6 @@ Deno.test("an address that is private or malformed is refused", async () => {
 });
 
 Deno.test("the second provider of a channel gets the recipients that the first did not accept", async () => {
-  const actor = await t.actor(send);
   answers.set("/a/P-2", () => new Response("", { status: 503 }));
   answers.set("/a/P-3", () => new Response("", { status: 404 }));
   answers.set("/a/P-4", () => new Response("", { status: 418 }));
@@ -149,7 +145,6 @@ Deno.test("the second provider of a channel gets the recipients that the first d
 });
 
 Deno.test("a provider of an extension for a built-in channel is tried after the configured one", async () => {
-  const actor = await t.actor(send);
   gateway.fault = { status: 500, message: "down" };
   const recipients = [{ address: "+351912345678" }];
   const id = await sent(actor, { channel: "Sms", recipients, textBody: "Hi" });
@@ -186,7 +181,6 @@ Deno.test("the console shows channels of extensions by their display name", asyn
 });
 
 Deno.test("preferences have a member per channel of an extension; a user who does not want it is skipped", async () => {
-  const actor = await t.actor(send);
   const own = `/api/v1/user-notifications/preferences?userId=${actor.userId}`;
   const names = ["email", "push", "inApp", "sms", "slack", "webhook", "textPager"];
   const all = Object.fromEntries(names.map((name) => [name, true]));
@@ -213,7 +207,6 @@ Deno.test("preferences have a member per channel of an extension; a user who doe
 });
 
 Deno.test("an unknown channel is refused with the names of all channels, which the API document lists", async () => {
-  const actor = await t.actor(send);
   const names = ["Email", "Push", "InApp", "Sms", "Slack", "Webhook", "TextPager"];
   const expected = { channel: [`expected one of ${names.join(", ")}`] };
   const unknown = [

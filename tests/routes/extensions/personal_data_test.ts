@@ -18,7 +18,6 @@ async function order(tenantId: string | null, userId: string, note: string): Pro
 const notes = async (userId: string) =>
   (await sql`select note from acme.orders where user_id = ${userId} order by note`).map(({ note }) => note);
 
-/** The notes of orders in an export. */
 async function exported(by: Actor, path: string): Promise<string[]> {
   const { fileId } = await done(by, path);
   const { body } = await until(

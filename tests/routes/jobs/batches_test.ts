@@ -27,9 +27,7 @@ const jobsOf = async (id: string, query = "") =>
   idsOf((await actor.get(`${BATCHES}/${id}/jobs?pageSize=100${query}`)).body.items);
 const add = (id: string, body: Members) => actor.post(`${BATCHES}/${id}/jobs`, body);
 const cancel = (id: string) => actor.post(`${BATCHES}/${id}/cancel`);
-/** Waits until the batch has the status. */
 const ended = (id: string, status: string) => until(() => read(id), (batch) => batch.status === status);
-/** Makes a scheduled job due. */
 async function runNow(id: string | undefined): Promise<void> {
   await sql`update jobs set status = 'Enqueued', due_at = now() where id = ${id ?? ""}`;
   t.steward.platform.wakeUps.at(new Date(0));

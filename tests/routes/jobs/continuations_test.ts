@@ -13,7 +13,6 @@ const waiting = () => enqueueJob(actor, "steward.echo", {}, { scheduledAt: LATER
 const waitingJobs = (count: number) => Promise.all(Array.from({ length: count }, waiting));
 const failing = () => enqueueJob(actor, "steward.fail", {}, { maxRetries: 0 });
 const statusOf = async (id: string) => (await readJob(actor, id)).status;
-/** Makes a scheduled job due. */
 const runNow = async (...ids: string[]) => {
   await sql`update jobs set status = 'Enqueued', due_at = now() where id = any(${ids}::uuid[])`;
   t.steward.platform.wakeUps.at(new Date(0));

@@ -26,7 +26,6 @@ const enqueue = (by: Actor, queue: string, more = {}) =>
   enqueueJob(by, "steward.echo", {}, { queue, ...more });
 const queueOf = async (by: Actor, queue: string) =>
   (await by.get(`${JOBS}/queues`)).body.find((row: { queue: string }) => row.queue === queue);
-/** Pauses or resumes, and returns what is answered. */
 async function set(by: Actor, path: string, body?: unknown) {
   const answer = await by.post(path, body);
   assert.equal(answer.status, 200, JSON.stringify(answer.body));

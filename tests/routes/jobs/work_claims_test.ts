@@ -20,7 +20,6 @@ const worker = new RemoteWorker(tenant, "one");
 const declare = (type: Record<string, unknown> = {}) => declareType(tenant, type);
 const enqueue = (type: string, args: unknown = {}, more = {}) => enqueueJob(tenant, type, args, more);
 const polls = () => t.instances.reduce((sum, { platform }) => sum + platform.workPolls.size, 0);
-/** Waits until `count` claims wait. */
 const waiting = (count: number) => until(polls, (found) => found >= count);
 
 Deno.test("few jobs are spread over the polls that wait for them, and two claims never share a job", async () => {

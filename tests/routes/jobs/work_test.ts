@@ -30,13 +30,11 @@ const enqueue = (type: string, args: unknown = {}, more = {}, by: Actor = tenant
 const read = (id: string) => calls.readJob(tenant, id);
 const lastRun = async (id: string) => (await calls.executionsOf(tenant, id))[0];
 const ask = (id: string) => tenant.post(`${JOBS}/${id}/request-cancel`);
-/** Declares a type, enqueues a job of it and claims the job. */
 async function claimOne(type: Record<string, unknown> = {}, args: unknown = {}) {
   const name = await declare(type);
   const id = await enqueue(name, args);
   return { id, name, jobs: await claim(name, id) };
 }
-/** Claims the one job that waits. */
 async function claim(type: string, id: string): Promise<WorkItem[]> {
   const jobs = await worker.claim([type], { waitSeconds: 30 });
   assert.deepEqual(jobIdsOf(jobs), [id]);

@@ -21,7 +21,6 @@ async function post(provider: string, body: string, headers: Record<string, stri
   return { status: response.status, body: text.startsWith("{") ? JSON.parse(text) : text };
 }
 
-/** Reports in the format of Standard Webhooks. */
 function report(events: Record<string, unknown>[], id: string = crypto.randomUUID()) {
   const body = JSON.stringify({ events });
   return post("standard-webhooks", body, signatureHeaders([secrets.standardWebhooks], id, new Date(), body));

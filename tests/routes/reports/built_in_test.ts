@@ -30,7 +30,6 @@ async function rowsOf(by: Actor, templateId: string, parameters = {}): Promise<R
 }
 const generate = (by: Actor, templateId: string, parameters = {}) =>
   by.post(`${REPORTS}/generate`, { templateId, format: CSV, parameters });
-/** Waits until the job of an execution has ended, and returns its id. */
 async function jobOf(executionId: string): Promise<string> {
   const [job] = await sql<{ id: string }[]>`
     select id from jobs where serialized_args = ${JSON.stringify({ executionId })}`;

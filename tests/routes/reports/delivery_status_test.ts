@@ -87,14 +87,6 @@ Deno.test("an execution says whether its document was delivered; the overview co
   assert.equal((await texts).length, 0, "events name no recipients");
 });
 
-Deno.test("without a delivery, or before there is a document, the delivery status is null", async () => {
-  const actor = await t.actor();
-  const detail = await reached(actor, await start(actor, { method: 1 }), STATUS.Completed);
-  assert.equal(detail.deliveryStatus, null);
-  const { id } = await generateLater(actor, { templateId: "failing", delivery: by("one") });
-  assert.equal((await reached(actor, id, STATUS.Failed)).deliveryStatus, null);
-});
-
 Deno.test("delivering again reaches only who was not reached, and a success ends it", async () => {
   const actor = await t.actor();
   const { id } = await mailed(actor, "one", "full");

@@ -24,7 +24,6 @@ interface ReadSheet {
   charts: { kind: string; series: [name: string, labels: string, values: string, count: number][] }[];
 }
 
-/** The workbook as another program reads it. */
 async function readWorkbook(by: Actor, parameters = {}): Promise<ReadSheet[]> {
   const { bytes } = await drawnReport(t, by, "everything", parameters, EXCEL);
   const child = new Deno.Command(PYTHON, {

@@ -30,13 +30,11 @@ const analyst = await t.actor({ permissions: ["read:users"] });
 const read = async (id: string) => (await analyst.get(`${REPORTS}/${id}`)).body;
 const slowReport = (rows = 10_000) => generateLater(analyst, { templateId: "slow", parameters: { rows } });
 
-/** Counts the running queries of reports. */
 const queriesRunning = async () =>
   (await sql`select from pg_stat_activity
     where datname = current_database() and application_name = 'steward-reports' and state = 'active'`).length;
 const jobOf = async (executionId: string): Promise<string> =>
   (await sql`select id from jobs where serialized_args = ${JSON.stringify({ executionId })}`)[0]?.id;
-/** The number of files that a run holds. */
 const heldByRun = async (runId = "") =>
   (await sql`select from file_references where owner_id = ${runId} and released_at is null`).length;
 const filesHeldBy = async (executionId: string) =>
@@ -64,7 +62,8 @@ Deno.test("a report is accepted, tracked and completed", async () => {
   const statusUrl = `${REPORTS}/${id}`;
   assert.deepEqual(body, { id, trackingId: id, status: STATUS.Queued, statusUrl });
   assert.equal(headers.get("location"), statusUrl);
-  has(await reached(analyst, id, STATUS.Completed), { rowCount: 1, deliveries: [] });
+  const detail = await reached(analyst, id, STATUS.Completed);
+  has(detail, { rowCount: 1, deliveries: [], deliveryStatus: null });
   await downloadUrl(analyst, id);
   assert.equal((await read(id)).downloadCount, 1);
 });
@@ -180,7 +179,6 @@ function storeIsAway(): Disposable & (() => void) {
 const addAttempts = (id: string, count: number) =>
   sql`update report_deliveries set attempts = attempts + ${count} where execution_id = ${id}`;
 
-/** Runs a waiting job at once, until `done`. */
 const hurry = (jobId: string, done: () => Promise<boolean>) =>
   until(async () => {
     await analyst.post(`/api/v1/jobs/${jobId}/retry-now`);

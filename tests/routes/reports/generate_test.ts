@@ -25,10 +25,8 @@ const analyst = await t.actor({ permissions: ["read:users"] });
 const request = (body: Record<string, unknown>, by = analyst) => by.post(`${REPORTS}/generate`, body);
 const cells = (parameters = {}) => request({ templateId: "cells", format: CSV, parameters });
 const count = async () => (await analyst.get(`${REPORTS}/history`)).body.totalCount;
-/** The newest execution of a template. */
 const last = async (templateId: string): Promise<string> =>
   (await analyst.get(`${REPORTS}/history?templateId=${templateId}`)).body.items[0].id;
-/** Generates a report of the analyst within `limitMs`. */
 const within = (limitMs: number, templateId: string, parameters: Record<string, unknown>) => {
   const { userId, tenantId } = analyst;
   const caller = { userId, tenantId, permissions: new Set<string>(), traceId: "" };

@@ -23,10 +23,8 @@ const { Completed, Failed } = STATUS;
 const one = (id: string) => `${SCHEDULES}/${id}`;
 const read = async (by: Actor, id: string) => (await by.get(one(id))).body;
 const put = (by: HttpClient, id: string, change: unknown) => by.put(one(id), change);
-/** Executions of a schedule, newest first. */
 const runsOf = async (by: Actor, id: string) =>
   (await by.get(`${REPORTS}/history?scheduleId=${id}`)).body.items;
-/** Makes a schedule due, and fires due schedules. */
 async function fire(id: string) {
   await sql`update report_schedules set next_run_at = now() - interval '1 day' where id = ${id}`;
   await fireDueSchedules(platform);
@@ -35,7 +33,6 @@ async function fire(id: string) {
     (await sql`select from report_schedules where id = ${id} and next_run_at < now()`).length === 0
   );
 }
-/** Runs a schedule at once and waits for the end. */
 async function trigger(by: Actor, id: string) {
   const { body } = await by.post(`${one(id)}/trigger`);
   return await reached(by, body.id, Completed, Failed);

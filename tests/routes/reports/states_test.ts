@@ -28,7 +28,6 @@ const actor = await t.actor();
 const file = { fileId: newId(), sizeBytes: 1, fileName: "a.csv", contentType: "text/csv" };
 const made = { ...file, rowCount: 1, generationMs: 1 };
 const { Queued, Generating, Completed, Failed, Delivered, Cancelled } = STATUS;
-/** Inserts an execution with this status. */
 async function executionIn(status: number): Promise<Run> {
   const { id } = await generateLater(actor);
   const file = status === Completed || status === Delivered ? newId() : null;
@@ -51,7 +50,6 @@ const MOVES: Record<string, (run: Run) => Promise<unknown>> = {
   jobGivenUp: (run) => jobEnded(run, "DeadLettered"),
   reject: (run) => rejectDocument(platform, run.id, "infected"),
 };
-/** Ends the job of an execution without settling it, and runs the sweep. */
 async function jobEnded(run: Run, status: string): Promise<void> {
   await sql`update jobs set status = ${status}::text::job_status, completed_at = now()
     where id = (select job_id from report_executions where id = ${run.id})`;
@@ -155,7 +153,6 @@ Deno.test("if a proxy serves the API below a path, the links in the answer and L
 let now = new Date("2027-03-27T12:00:00Z");
 const later = { ...platform, clock: { now: () => now } };
 const caller = { ...actor, permissions: new Set<string>(), traceId: null } as unknown as Caller;
-/** Creates a schedule at the time of the clock. */
 const create = async (cronExpression: string, timeZoneId = "UTC"): Promise<string> => {
   const report = { templateId: "cells", name: "Zones", description: null, format: CSV, parameters: {} };
   const schedule = { ...report, cronExpression, timeZoneId, delivery: null, burst: null };
@@ -173,7 +170,6 @@ Deno.test("a schedule keeps its local time over both clock changes, in any time 
     const at = new Map(rows.map((row) => [row.id, row.nextRunAt.toISOString().slice(0, 16)]));
     return Object.fromEntries(Object.entries(ids).map(([name, id]) => [name, at.get(id)]));
   };
-  /** Returns how many schedules are fired at a time. */
   const fired = async (at: string) => {
     now = new Date(at);
     const { fired } = await fireDueSchedules(later);
