@@ -57,16 +57,6 @@ Deno.test("after a wake-up, lanes of the last claim come first once; then all la
   assert.deepEqual(await claim(), { queues: [], mayHaveMore: false });
 });
 
-Deno.test("a claim that finds no job writes nothing", async () => {
-  const workerId = await openLease(sql, "test");
-  await transact(sql, async (tx) => {
-    const { jobs } = await claimFromLanes(tx, workerId, { lanes: [laneName("empty")], take: 5 });
-    assert.deepEqual(jobs, []);
-    const [row] = await tx`select pg_current_xact_id_if_assigned() is null as nothing`;
-    assert.equal(row?.nothing, true);
-  });
-});
-
 Deno.test("a worker that was declared dead, or does not know of a pause yet, claims nothing", async () => {
   const workerId = await openLease(sql, "test");
   await enqueue("third");

@@ -76,16 +76,13 @@ Deno.test("every printed text of a built-in report has a translation", () => {
 });
 
 Deno.test("a report has its columns and filters, and no rows of another tenant with the same activity", async () => {
-  const names = ["Isolated A", "Isolated B"];
-  const [busy, { admin: other }] = [await busyAdmin("Isolated A"), await busyAdmin("Isolated B")];
-  const { admin, mailed, failedJob } = busy;
+  await busyAdmin("Isolated B");
+  const { admin, mailed, failedJob } = await busyAdmin("Isolated A");
   for (const { id } of BUILT_IN_REPORTS.filter(({ isGlobal, readsArchive }) => !isGlobal && !readsArchive)) {
-    for (const [index, by] of [admin, other].entries()) {
-      const rows = await rowsOf(by, id);
-      assert.ok(rows.length > 0, id);
-      assert.deepEqual(new Set(pluck(rows, "Tenant")), new Set([names[index]]), id);
-      refused(await generate(by, id, { includeChildTenants: true }), 403, "MISSING_PERMISSION");
-    }
+    const rows = await rowsOf(admin, id);
+    assert.ok(rows.length > 0, id);
+    assert.deepEqual(new Set(pluck(rows, "Tenant")), new Set(["Isolated A"]), id);
+    refused(await generate(admin, id, { includeChildTenants: true }), 403, "MISSING_PERMISSION");
   }
   const generating = "steward.report-generate";
   const attempts = await rowsOf(admin, "job-executions", { jobTypeName: generating });

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { DependencyUnavailable } from "../../../domain/jobs/job_type.ts";
 import { deliverJob } from "../../../domain/reports/delivery/deliver_job.ts";
 import { generateJob } from "../../../domain/reports/generation/generate_job.ts";
-import { failRun, FILE_SCOPE, type Run } from "../../../domain/reports/run.ts";
+import { produceDocument, RunSuperseded } from "../../../domain/reports/generation/produce.ts";
+import { beginRun, failRun, FILE_SCOPE, type Run } from "../../../domain/reports/run.ts";
 import { freePort } from "../../../infra/embedded/free_port.ts";
 import { connectObjectStore } from "../../../infra/objectstore/objectstore.ts";
 import { has, invalid, pluck, refused } from "../../support/answers.ts";
@@ -158,6 +159,19 @@ Deno.test("a run that crashed after its execution was cancelled, or that failed 
   const failed = await completed();
   assert.ok(await failRun(platform, await interrupt(failed), "it could not be completed"));
   assert.equal(await filesHeldBy(failed), 0);
+});
+
+Deno.test("an outdated run keeps no file, not even for a moment", async () => {
+  const { id } = await interrupt(await completed());
+  const [outdated, current] = [await beginRun(platform, id), await beginRun(platform, id)];
+  assert.ok(outdated && current);
+  const produce = (run: Run) => produceDocument(platform, run, new AbortController().signal);
+  const heldBy = async ({ runId }: Run) =>
+    (await sql`select from file_references where owner_id = ${runId}`).count;
+  await produce(current);
+  assert.equal(await heldBy(current), 1);
+  await assert.rejects(produce(outdated), RunSuperseded);
+  assert.equal(await heldBy(outdated), 0, "also no released one");
 });
 
 const start = async (delivery: unknown = null): Promise<string> =>

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { createDeliveries } from "../../../domain/reports/delivery/create_deliveries.ts";
 import { finishDelivery } from "../../../domain/reports/delivery/delivery.ts";
-import { produceDocument, RunSuperseded } from "../../../domain/reports/generation/produce.ts";
 import {
   beginRun,
   completeRun,
@@ -85,20 +84,6 @@ Deno.test("an outdated run changes nothing", async () => {
     await MOVES[name]?.({ ...run, runId: newId() });
     assert.equal(await statusOf(run), Generating, name);
   }
-});
-
-Deno.test("an outdated run keeps no file, not even for a moment", async () => {
-  const { id } = await executionIn(Queued);
-  const outdated = await beginRun(platform, id);
-  const current = await beginRun(platform, id);
-  assert.ok(outdated && current);
-  const produce = (run: Run) => produceDocument(platform, run, new AbortController().signal);
-  const heldBy = async ({ runId }: Run) =>
-    (await sql`select from file_references where owner_id = ${runId}`).count;
-  await produce(current); // first, because starting the thread takes longer than the interval of the watch
-  assert.equal(await heldBy(current), 1);
-  await assert.rejects(produce(outdated), RunSuperseded);
-  assert.equal(await heldBy(outdated), 0, "also no released one");
 });
 
 /** An execution whose delivery job was cancelled before the delivery. */
