@@ -83,7 +83,6 @@ export const withRole = ({ syntax }: PdfObjects, role: string): Map<number, stri
 export const numberAfter = (syntax: string, entry: string): number =>
   Number(new RegExp(`${entry} (\\d+) 0 R`).exec(syntax)?.[1]);
 
-/** A PDF string in hexadecimal as text. */
 export const textOf = (hex: string): string =>
   String.fromCharCode(...(hex.slice(4).match(/..../g) ?? []).map((unit) => parseInt(unit, 16)));
 

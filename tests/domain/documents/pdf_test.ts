@@ -1,18 +1,14 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { PNG } from "pngjs";
-import { type Column, decimal, integer, text } from "../../../domain/documents/columns.ts";
+import { decimal, integer, text } from "../../../domain/documents/columns.ts";
 import type { DocumentPart, ReportDocument } from "../../../domain/documents/document.ts";
 import { FORMAT } from "../../../domain/documents/formats.ts";
 import type { Row } from "../../../domain/documents/row_batch.ts";
 import { TableLines, totalsOf } from "../../../domain/documents/table_lines.ts";
 import { Wording } from "../../../domain/documents/wording.ts";
-import { columnWidths } from "../../../domain/documents/writers/pdf/blocks/table_pieces.ts";
-import { Canvas } from "../../../domain/documents/writers/pdf/canvas.ts";
-import { layOutTable } from "../../../domain/documents/writers/pdf/layout.ts";
 import { breakLines, runsOf, widthOf } from "../../../domain/documents/writers/pdf/text_runs.ts";
 import { writePdf } from "../../../domain/documents/writers/pdf/mod.ts";
-import { BUILT_IN_REPORTS } from "../../../domain/reports/templates/mod.ts";
 import { LOOKS as SAMPLE_LOOKS, requireWhole, rowOf, TEXTS, write } from "./documents.ts";
 import {
   numberAfter,
@@ -157,7 +153,6 @@ const ORDER_COLUMNS = [text("Region"), text("City"), text("Customer"), integer("
 const footer = "Acme Lda\nVAT PT 501 234 567";
 const LOOKS = { ...SAMPLE_LOOKS, productName: "Acme", primaryColour: "#c83c14", footer };
 
-/** A table in groups of `size` rows. */
 function groupedTable(cities: number, size: number): DocumentPart {
   const rows: Row[] = Array.from(
     { length: cities * size },
@@ -215,35 +210,6 @@ async function written(parts: DocumentPart[], o: Partial<ReportDocument> = {}): 
   return pdfObjects(new Uint8Array(await new Blob(chunks).arrayBuffer()));
 }
 
-Deno.test("built-in reports are A4 with at most seven columns, each wide enough for a word; eight with rows of several tenants", () => {
-  for (const template of BUILT_IN_REPORTS) {
-    for (const part of template.parts) {
-      if (part.kind !== "table") continue;
-      const { columns: declared, groupBy = [] } = part.table;
-      const columns = Object.entries<Column>(declared).filter(([name, { detail }]) =>
-        detail !== "always" && !groupBy.includes(name)
-      ).map(([, column]) => column);
-      const { size, columns: placed } = layOutTable(columns, { layout: template.layout });
-      assert.equal(size, "A4", template.id);
-      assert.ok(columns.filter(({ detail }) => !detail).length <= 7, template.id);
-      assert.ok(placed.every(({ width }) => width > 20), template.id);
-    }
-  }
-});
-
-Deno.test("columns of a document share the width that their texts leave over", () => {
-  const cell = (text: string) => {
-    const spans = [{ text, isBold: false, isItalic: false, variable: null }];
-    return { isHead: false, align: null, columns: 1, spans };
-  };
-  const body = [[cell("Consulting in March"), cell("12"), cell("1,234.00")]];
-  const widths = [null, null, null];
-  const table = { kind: "table", lines: "rows", widths, head: [], body, foot: [] } as const;
-  const narrow = columnWidths({ ...table, widths, head: [], body, foot: [] }, 200, 9, 8);
-  const wide = columnWidths({ ...table, widths, head: [], body, foot: [] }, 400, 9, 8);
-  assert.deepEqual(wide.map((width, i) => Math.round(100 * width / (narrow[i] ?? 1))), [200, 200, 200]);
-});
-
 Deno.test("numbers within text from right to left keep the order of their digits", async () => {
   const numbers = ["١٬٢٣٤٫٥٠", "۱٬۲۳۴٫۵۰", "٢٨/١١/٢٠٢٦", "۲۰۲۶/۱۱/۲۸"];
   const rows = numbers.flatMap((number) => [rowOf(number), rowOf(`المبلغ ${number} ريال`)]);
@@ -252,19 +218,6 @@ Deno.test("numbers within text from right to left keep the order of their digits
   const seen = (line: string) => runsOf(line).map(({ text }) => text.replaceAll("\u200f", "")).join("");
   assert.equal(seen("\u200f1,234.50\u00a0\u200f₪"), "₪\u00a01,234.50", "an amount in Hebrew");
   assert.equal(seen("\u061c-\u200f١٬٢٣"), "١٬٢٣-", "a mark that no font has is not drawn");
-});
-
-Deno.test("text is as wide as it was measured, so that it ends where it is aligned to", () => {
-  const size = { width: 600, height: 800, title: "", author: "", createdAt: new Date(0), language: "en" };
-  const canvas = new Canvas(size);
-  canvas.addPage();
-  const others = ["السلام عليكم ورحمة الله", "नरेन्द्र मोदी की क्षत्रिय", "١٬٢٣٤٫٥٠ ريال", "Ärger é"];
-  for (const text of [...TEXTS, ...others]) {
-    for (const font of ["sans", "bold"] as const) {
-      const drawn = canvas.text(text, 0, 0, { font, size: 10, color: "#000000" });
-      assert.ok(Math.abs(drawn - 10 * widthOf(text, font)) < 0.1, `${text}: ${drawn}`);
-    }
-  }
 });
 
 Deno.test("headings of groups stay with their rows and are repeated on the next page, for the eye only", async () => {
@@ -282,13 +235,12 @@ Deno.test("headings of groups stay with their rows and are repeated on the next 
 });
 
 Deno.test("totals stand on the page of the row above them", async () => {
-  for (let size = 15; size < 25; size++) {
+  for (let size = 15; size < 25; size += 2) {
     for (const page of pageTexts(await written([groupedTable(3, size)]))) {
       const total = page.findIndex((text) => text.startsWith("Total: City"));
-      if (total >= 0) {
-        assert.ok(page.slice(0, total).some((text) => text.startsWith("Customer ")), `${size} rows`);
-      }
-      if (total >= 0) assert.ok(page.some((text) => text.startsWith("Average: City")));
+      if (total < 0) continue;
+      assert.ok(page.slice(0, total).some((text) => text.startsWith("Customer ")), `${size} rows`);
+      assert.ok(page.some((text) => text.startsWith("Average: City")));
     }
   }
 });

@@ -59,7 +59,6 @@ const ROWS: Row[] = [
   [null, "B", "2026-01-05", "5", "0.01"],
 ];
 
-/** The lines as short texts. */
 const shown = (lines: TableLine[]) =>
   lines.map((line) => {
     if (line.kind === "group") return `${line.level} ${line.value}`;

@@ -79,6 +79,7 @@ Deno.test("csv cells equal the text forms of the other formats, for every value"
       const expected = rows.map((row) => `${cellsOf(row).join(",")}\r\n`).join("");
       assert.equal(document.slice(document.indexOf("\r\n") + 2), expected);
     }),
+    { numRuns: 50 },
   );
 });
 
@@ -134,12 +135,6 @@ Deno.test("cells of printed documents have the form of the tenant's language and
   const far: Row[] = [["a", "9007199254740993", "NaN", null, "infinity", "0044-03-15 BC"]];
   const kept = new TextDecoder().decode(await write(FORMAT.Html, far));
   contains(kept, "9,007,199,254,740,993<", ">NaN<", ">infinity<", ">0044-03-15 BC<");
-});
-
-Deno.test("values that a sheet cannot store are written as text", async () => {
-  const sheet = await sheetOf([["a", "9007199254740993", "NaN", "f", "infinity", "1850-01-01"]]);
-  const kept = ["9007199254740993", "NaN", "infinity", "1850-01-01"];
-  contains(sheet, ...kept.map((text) => `<t xml:space="preserve">${text}</t>`));
 });
 
 Deno.test("control characters, escape look-alikes and very long texts leave a sheet well-formed", async () => {
@@ -200,15 +195,8 @@ Deno.test("texts as bytes are the same as the ones made from strings, for every 
       assert.ok(!/[<>]|&(?!(amp|lt|gt|quot|apos);)/.test(/<t[^>]*>([\s\S]*)<\/t>/.exec(xml)?.[1] ?? ""));
       if (/^[ \t\n]|[ \t\n]$/.test(given)) assert.ok(xml.includes(`xml:space="preserve"`));
     }),
-    { numRuns: 500 },
+    { numRuns: 150 },
   );
-});
-
-Deno.test("a text longer than a cell is cut, in bytes and in characters", () => {
-  const most = 32_767;
-  for (const text of ["a".repeat(most), "a".repeat(40_000), "é".repeat(most)]) {
-    assert.equal(contentOf(cellOf(text, "text").xml).length, most);
-  }
 });
 
 Deno.test("values that a cell cannot hold exactly are texts", () => {

@@ -49,6 +49,15 @@ Deno.test("recurring work of the service itself runs on the pool for upkeep, oth
   ]);
 });
 
+Deno.test("a job type with an invalid rate limit cannot be registered", () => {
+  const limit = { count: 1, perSeconds: 1 };
+  for (const wrong of [{ count: 0 }, { perSeconds: 0.5 }, { key: "x" }]) {
+    const rateLimit = { ...limit, ...wrong };
+    const type = defineJob({ name: "test.invalid", args: z.object({}), rateLimit, run: () => {} });
+    assert.throws(() => new JobTypes().register(type), /invalid rateLimit/);
+  }
+});
+
 Deno.test("code that throws, or an output that cannot be serialized as JSON, fails the attempt, not the process", async () => {
   const atOnce = () => {
     throw new Error("at once");

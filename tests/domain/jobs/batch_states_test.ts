@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { BATCH_STATUSES, readBatch } from "../../../domain/jobs/batches/batch_row.ts";
 import { addToBatch, cancelBatch } from "../../../domain/jobs/control/batches.ts";
-import { findStrandedBatches, followStrandedJobs } from "../../../domain/jobs/batches/end_batches.ts";
+import { followStrandedJobs } from "../../../domain/jobs/batches/end_batches.ts";
 import { claimFromLanes } from "../../../domain/jobs/engine/claim.ts";
 import { foldCounts } from "../../../domain/jobs/statistics/fold_counts.ts";
 import { openLease } from "../../../domain/jobs/engine/lease.ts";
@@ -96,69 +96,10 @@ for (const [action, act] of Object.entries(ACTIONS)) {
   });
 }
 
-Deno.test("jobs that end at the same time on several workers end their batch exactly once", async () => {
-  for (let round = 0; round < 2; round++) {
-    const subject = await batchIn("Running", 5);
-    const isLost = (n: number) => round === 0 && n > 1;
-    const claims = await claimEach(subject);
-    assert.equal(claims.length, 5);
-    const results = await Promise.all(
-      claims.map(({ workerId, job }, n) =>
-        settleJobs(sql, workerId, [
-          isLost(n) ? failed(job, new PermanentJobFailure("no"), times) : succeeded(job, null, times),
-        ])
-      ),
-    );
-    assert.equal(results.flatMap(({ released }) => released).length, 1);
-    assert.equal(await statusOf(subject), round === 0 ? "Failed" : "Succeeded");
-    assert.equal(await followers(subject), 1);
-  }
-});
-
-Deno.test("a batch that is closed or cancelled while its jobs end, ends exactly once", async () => {
-  for (let round = 0; round < 2; round++) {
-    const subject = await batchIn(round % 2 ? "Open" : "Running", 3);
-    const claims = await claimEach(subject);
-    await Promise.all([
-      ...claims.map(({ workerId, job }) => settleJobs(sql, workerId, [succeeded(job, null, times)])),
-      round % 2
-        ? addToBatch(platform, caller, subject.id, { jobs: [], close: true })
-        : cancelBatch(platform, caller, subject.id).catch((error) => assert.ok(error instanceof Problem)),
-    ]);
-    const status = await statusOf(subject);
-    assert.ok(round % 2 ? status === "Succeeded" : ["Succeeded", "Cancelled"].includes(status), status);
-    assert.equal(await followers(subject), 1);
-  }
-});
-
-Deno.test("several sweeps at the same time end a stranded batch once", async () => {
-  const subjects = await Promise.all([1, 2, 3].map(() => batchIn("Running", 2)));
-  const ids = subjects.map(({ id }) => id);
-  await sql`update jobs set status = 'Succeeded', completed_at = now() where batch_id = any(${ids}::uuid[])`;
-  assert.deepEqual((await findStrandedBatches(sql)).sort(), ids.sort());
-  const done = await Promise.all([1, 2, 3, 4].map(() => followStrandedJobs(sql)));
-  assert.equal(done.reduce((sum, n) => sum + n), 3);
-  for (const subject of subjects) assert.equal(await followers(subject), 1);
-});
-
-Deno.test("counts of a batch are exact before and after folds, and pruned with it", async () => {
-  const subject = await batchIn("Running", 8);
-  const counts = async () => {
-    const { counts, totalJobs } = await readBatch(sql, { everything: true }, subject.id);
-    return { ...Object.fromEntries(Object.entries(counts).filter(([, n]) => n > 0)), totalJobs };
-  };
-  assert.deepEqual(await counts(), { Enqueued: 8, totalJobs: 8 });
+Deno.test("a batch is pruned with its jobs and counts", async () => {
+  const subject = await batchIn("Running", 2);
+  await ACTIONS["all jobs succeed"]?.(subject);
   await foldCounts(sql, { always: true });
-  const claims = await claimEach(subject);
-  assert.deepEqual(await counts(), { Processing: 8, totalJobs: 8 });
-  for (const { workerId, job } of claims.slice(0, 5)) {
-    await settleJobs(sql, workerId, [succeeded(job, null, times)]);
-  }
-  await foldCounts(sql, { always: true });
-  assert.deepEqual(await counts(), { Processing: 3, Succeeded: 5, totalJobs: 8 });
-  for (const { workerId, job } of claims.slice(5)) {
-    await settleJobs(sql, workerId, [succeeded(job, null, times)]);
-  }
   await pruneJobs(t.steward.platform, { retentionDays: 1, now: new Date(Date.now() + 2 * 86_400_000) });
   const [left] = await sql`select (select count(*) from jobs where batch_id = ${subject.id}) as jobs,
     (select count(*) from job_batches where id = ${subject.id}) as batches,

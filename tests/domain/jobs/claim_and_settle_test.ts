@@ -25,7 +25,6 @@ const { sql } = t.steward.platform;
 
 const times = () => ({ startedAt: performance.now(), endedAt: performance.now() });
 
-/** Enqueues jobs in a queue. @returns their ids */
 const enqueue = (queue: string, count = 1): Promise<string[]> => {
   const job = { jobTypeName: "test.claims", serializedArgs: JSON.stringify({ queue }), maxRetries: 0, queue };
   return transact(sql, (tx) => insertJobs({ wakeUps: { at() {} } }, tx, Array(count).fill(job)));
@@ -56,28 +55,6 @@ Deno.test("after a wake-up, lanes of the last claim come first once; then all la
   assert.deepEqual(turns.sort(), ["first", "second", "second", "second"]);
   wake();
   assert.deepEqual(await claim(), { queues: [], mayHaveMore: false });
-});
-
-Deno.test("a claim that finds no job writes nothing", async () => {
-  const workerId = await openLease(sql, "test");
-  await transact(sql, async (tx) => {
-    const { jobs } = await claimFromLanes(tx, workerId, { lanes: [laneName("empty")], take: 5 });
-    assert.deepEqual(jobs, []);
-    const [row] = await tx`select pg_current_xact_id_if_assigned() is null as nothing`;
-    assert.equal(row?.nothing, true);
-  });
-});
-
-Deno.test("a job that became due after the transaction of its claim began starts at its due time", async () => {
-  const workerId = await openLease(sql, "test");
-  await transact(sql, async (tx) => {
-    await tx`select now()`;
-    await enqueue("later");
-    const { jobs: [job] } = await claimFromLanes(tx, workerId, { lanes: [laneName("later")], take: 1 });
-    const [times] = await tx`
-      select due_at > now() as is_later, started_at = due_at as is_due from jobs where id = ${job?.id ?? ""}`;
-    assert.deepEqual(times, { isLater: true, isDue: true });
-  });
 });
 
 Deno.test("a worker that was declared dead, or does not know of a pause yet, claims nothing", async () => {

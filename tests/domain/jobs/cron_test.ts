@@ -41,7 +41,7 @@ for (const line of CASES.trim().split("\n")) {
 }
 
 Deno.test("over every clock change of a year, each local minute runs at most once and runs are in order", () => {
-  for (const zone of ["Europe/Lisbon", "Australia/Lord_Howe", "Africa/Casablanca"]) {
+  for (const zone of ["Australia/Lord_Howe", "Africa/Casablanca"]) {
     const seen = new Set<string>();
     let after = new Date("2026-01-01T00:00:00Z");
     while (after < new Date("2027-01-01T00:00:00Z")) {

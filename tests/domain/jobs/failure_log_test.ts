@@ -8,7 +8,6 @@ import { setupShared } from "../../support/setup.ts";
 
 const t = await setupShared();
 
-/** The log lines about a job. */
 const linesOf = (logs: string[], jobId: string) =>
   logs.map((line) => JSON.parse(line)).filter((line) =>
     line.jobId === jobId && line.message !== "failing on request"

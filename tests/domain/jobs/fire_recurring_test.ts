@@ -3,7 +3,6 @@ import { pruneEndedJobs } from "../../../domain/jobs/built_in/prune_jobs.ts";
 import { JobTypes } from "../../../domain/jobs/job_type.ts";
 import { fireDueRecurringJobs } from "../../../domain/jobs/recurring/fire_recurring.ts";
 import { ensureServiceRecurringJobs } from "../../../domain/jobs/instance/service_recurring.ts";
-import { connectPostgres } from "../../../infra/postgres/postgres.ts";
 import { setup } from "../../support/setup.ts";
 
 // The service's clock is before all due times of this file, so the service itself fires nothing.
@@ -61,18 +60,6 @@ Deno.test("a tick is skipped while the previous run is unfinished", async () => 
   await finish(tenantId);
   assert.equal(await fireDueRecurringJobs(at("2020-05-01T02:00:00Z")), 1);
   assert.equal((await jobsOf(tenantId)).length, 2);
-});
-
-Deno.test("more jobs than a batch that are due in the same minute fire once each from four instances", async () => {
-  const tenantId = await recurring({ count: 600, nextRunAt: "2020-06-01T12:00:00Z" });
-  const pools = [1, 2, 3, 4].map(() => connectPostgres(platform.config.DATABASE_URL ?? "", { max: 1 }));
-  const now = at("2020-06-01T12:00:00Z");
-  const fired = await Promise.all(pools.map((sql) => fireDueRecurringJobs({ ...now, sql })));
-  await Promise.all(pools.map((pool) => pool.end()));
-  assert.equal(fired.reduce((sum, n) => sum + n, 0), 600);
-  const [row] = await sql`
-    select count(*) as jobs, count(distinct recurring_job_id) as distinct from jobs where tenant_id = ${tenantId}`;
-  assert.deepEqual({ ...row }, { jobs: 600, distinct: 600 });
 });
 
 Deno.test("a recurring job with an invalid schedule is paused, gets another ETag, and does not block others", async () => {

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { JOB_ORDERS, listJobs } from "../../../domain/jobs/lists/job_list.ts";
 import { readQueues } from "../../../domain/jobs/lists/queues.ts";
 import type { JobReach } from "../../../domain/jobs/reach.ts";
+import { foldCounts } from "../../../domain/jobs/statistics/fold_counts.ts";
 import { setup } from "../../support/setup.ts";
 
 const t = await setup({ JOB_CONCURRENCY: "0" });
@@ -30,4 +32,25 @@ Deno.test("behind 20,001 waiting jobs, queues show the oldest one of each, and l
   assert.deepEqual(await oldest(of(other)), [5, 5]);
   const { body } = await actor.get("/api/v1/jobs?status=Succeeded");
   assert.deepEqual([body.totalCount, body.items.length], [3_000, 20]);
+});
+
+Deno.test("a few jobs behind twenty thousand others are found by any filter, in any order", async () => {
+  const insert = (count: number, type: string, queue: string, priority: number) =>
+    sql`insert into jobs (id, job_type_name, serialized_args, type, status, priority, queue, lane, due_at, scheduled_at,
+        started_at, completed_at, max_retries)
+      select uuidv7(), ${type}, '{}', 'FireAndForget', 'Succeeded', ${priority}, ${queue}, 'test', now(), now(), now(), now(), 0
+      from generate_series(1, ${count}::int)`;
+  await insert(50, "test.few", "few", 1);
+  await insert(20_100, "test.many", "many", 3);
+  await foldCounts(sql, { always: true });
+  for (const [n, orderBy] of JOB_ORDERS.entries()) {
+    for (
+      const [m, filter] of [{ queue: "few" }, { searchTerm: "FEW" }, { jobTypeName: "test.few", priority: 1 }]
+        .entries()
+    ) {
+      const o = { orderBy, ascending: (n + m) % 2 === 0, page: 2, pageSize: 15, ...filter };
+      const { items, totalCount } = await listJobs(sql, everything, o);
+      assert.deepEqual([totalCount, items.length], [50, 15], `${orderBy} ${JSON.stringify(filter)}`);
+    }
+  }
 });

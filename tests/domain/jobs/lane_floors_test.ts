@@ -44,7 +44,6 @@ interface Given {
   lane?: string;
 }
 
-/** Enqueues a job. @returns its id */
 async function enqueue(
   { priority = 2, age = "0", queue = "default", lane = laneName(queue) }: Given,
 ): Promise<string> {

@@ -5,7 +5,6 @@ import { PushLease } from "../../../domain/jobs/engine/push.ts";
 import { JobTypes } from "../../../domain/jobs/job_type.ts";
 import { pauseWork, resumeWork } from "../../../domain/jobs/limits/pauses.ts";
 import { operator } from "../../../domain/jobs/reach.ts";
-import { RemoteWorkers } from "../../../domain/jobs/remote/remote_workers.ts";
 import { newId } from "../../../domain/shared/ids.ts";
 import { createLog } from "../../../infra/log.ts";
 import { connectSeparately } from "../../../infra/postgres/driver_workarounds.ts";
@@ -43,16 +42,6 @@ Deno.test("no job starts with a new lease before those of the lost lease are for
   });
   await until(() => events, (all) => all.includes("safe again"));
   assert.deepEqual(events, ["at risk", ...REPLACED]);
-  assert.ok(keeper.isSafe && keeper.id !== lost);
-  await keeper.close();
-});
-
-Deno.test("a lease that was lost before it was at risk is replaced, and jobs start again", async () => {
-  const { keeper, events } = await openKeeper();
-  const lost = keeper.id;
-  await sql`delete from job_workers where id = ${lost}`;
-  await until(() => events, (all) => all.includes("safe again"));
-  assert.deepEqual(events, REPLACED);
   assert.ok(keeper.isSafe && keeper.id !== lost);
   await keeper.close();
 });
@@ -110,17 +99,4 @@ Deno.test("a renewal that reaches the database after the hand-over does not shor
   await isDone.promise;
   const [row] = await sql`select lease_until = deadline as is_whole from jobs where id = ${jobId}`;
   assert.equal(row?.isWhole, true);
-});
-
-Deno.test("workers are listed while new ones keep calling", async () => {
-  const workers = new RemoteWorkers({ sql, log: createLog("off"), waiting: () => [] });
-  const first = newId();
-  workers.called(first, { name: "first", program: null });
-  const others = setInterval(() => workers.called(newId(), { name: "other", program: null }), 10);
-  try {
-    await until(() => sql`select from job_workers where id = ${first}`, (rows) => rows.length === 1);
-  } finally {
-    clearInterval(others);
-    workers.stop();
-  }
 });

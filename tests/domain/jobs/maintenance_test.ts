@@ -4,7 +4,7 @@ import { wholeMetricsPage } from "../../support/metrics.ts";
 import { setup } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 
-const ROWS = 1_000;
+const ROWS = 600;
 const t = await setup({ MAINTENANCE_BATCH: "50", MAINTENANCE_BUDGET_MS: "10" });
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
@@ -61,9 +61,6 @@ Deno.test("a backlog of sign-ins is pruned in several runs; each kind of row has
 });
 
 Deno.test("a pass that cannot finish shows its lag, and goes on where it stopped", async () => {
-  await sql`update maintenance_works set due_at = now() - interval '2 hours',
-      progress = '{"pruned": {"rows": 40, "after": null, "isDone": false}}'
-    where job_type_name = 'steward.prune-idempotency-keys'`;
   await run("steward.prune-idempotency-keys");
   await sql`update maintenance_works set due_at = now() - interval '2 hours',
       progress = '{"pruned": {"rows": 40, "after": null, "isDone": false}}'

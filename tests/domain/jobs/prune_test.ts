@@ -19,9 +19,9 @@ async function job(
 ) {
   const id = firstIdOf(daysAgo(created)).slice(0, 19) + newId().slice(19);
   await sql`insert into jobs (id, tenant_id, job_type_name, serialized_args, type, status, priority, queue, lane, due_at,
-      created_at, completed_at, max_retries)
+      created_at, completed_at, max_retries, search_keys)
     values (${id}, ${tenantId}, 'steward.echo', '{}', 'FireAndForget', ${status}, 2, 'default', 'default||', now(),
-      ${daysAgo(created)}, ${ended === null ? null : daysAgo(ended)}, 3)`;
+      ${daysAgo(created)}, ${ended === null ? null : daysAgo(ended)}, 3, '{n=1}')`;
   await sql`insert into job_attempts (job_id, tenant_id, attempt_number, status, started_at, completed_at, worker_id)
     values (${id}, ${tenantId}, 1, 'Succeeded', now(), now(), ${newId()})`;
   await sql`insert into job_log_lines values (${id}, 1, 1, now(), 'info', 'x', null)`;
@@ -49,8 +49,8 @@ Deno.test("only jobs that ended long enough ago are deleted, with all their rows
   assert.ok(await pruneJobs(t.steward.platform, { retentionDays: 30, now }) >= gone.length);
   const left = await sql`select id from jobs where tenant_id = ${tenantId}`;
   assert.deepEqual(left.map((row) => row.id).sort(), kept.sort());
-  for (const table of ["job_executions", "job_log_lines", "job_progress"]) {
-    const rows = await sql`select job_id from ${sql(table)} where job_id = any(${[
+  for (const table of ["job_executions", "job_log_lines", "job_progress", "job_search_keys"]) {
+    const rows = await sql`select distinct job_id from ${sql(table)} where job_id = any(${[
       ...gone,
       ...kept,
     ]}::uuid[])`;

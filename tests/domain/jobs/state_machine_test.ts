@@ -100,18 +100,3 @@ for (const [action, act] of Object.entries(ACTIONS)) {
     }
   });
 }
-
-Deno.test("the first lost lease of a job does not count as a failed attempt; the second one does", async () => {
-  const subject = await subjectIn("Processing");
-  const { job, workerId } = subject;
-  await sql`update jobs set max_retries = 0 where id = ${job.id}`;
-  const lose = async () => {
-    await ACTIONS["lose the lease"]?.(subject);
-    const [row] = await sql`select status, failures, lost_leases from jobs where id = ${job.id}`;
-    return { ...row };
-  };
-  assert.deepEqual(await lose(), { status: "Enqueued", failures: 0, lostLeases: 1 });
-  await sql`update jobs set status = 'Processing', worker_id = ${workerId}, attempts = 2 where id = ${job.id}`;
-  assert.deepEqual(await lose(), { status: "DeadLettered", failures: 1, lostLeases: 2 });
-  assert.equal((await sql`select 1 from dead_letter_jobs where job_id = ${job.id}`).length, 1);
-});

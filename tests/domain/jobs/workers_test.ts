@@ -49,7 +49,6 @@ const statusesOf = async (type: AnyJobType): Promise<string[]> => {
 const processing = async (type: AnyJobType) =>
   (await statusesOf(type)).filter((each) => each === "Processing").length;
 
-/** Starts a worker with one place, which ends with the test. */
 async function startWorker(given: AnyJobType[], o: Partial<WorkerOptions> = {}) {
   const types = new JobTypes();
   types.register(...given);
@@ -66,7 +65,6 @@ async function startWorker(given: AnyJobType[], o: Partial<WorkerOptions> = {}) 
     onSettled: (jobs) => settled += jobs.length,
     ...o,
   });
-  /** Waits until the worker has settled this many jobs. */
   const hasSettled = (count: number) => until(() => settled >= count);
   return { worker, types, hasSettled, [Symbol.asyncDispose]: () => worker.stop(1_000) };
 }
@@ -210,33 +208,12 @@ Deno.test("claims alternate between tenants whatever the priorities; within a te
 Deno.test("a worker that has no free place does not hold long jobs behind a burst of short ones", async () => {
   const { count, run } = gated();
   const [short, long] = [typeOf("test.short"), typeOf("test.long", run)];
-  await enqueue([...jobsOf(300, short, { priority: "High" }), ...jobsOf(50, long)]);
+  await enqueue([...jobsOf(120, short, { priority: "High" }), ...jobsOf(20, long)]);
   await using w = await startWorker([short, long], { concurrency: 4 });
-  await w.hasSettled(300);
+  await w.hasSettled(120);
   await until(async () => count.running === 4 && await processing(long) === 4);
   count.open();
-  await w.hasSettled(350);
-});
-
-Deno.test("long jobs of one tenant in all places keep no other tenant's jobs waiting", async () => {
-  const [busy, quiet] = [gated(), gated()];
-  const [busyId, quietId] = [crypto.randomUUID(), crypto.randomUUID()];
-  const [long, small, other] = [
-    typeOf("test.busy", busy.run),
-    typeOf("test.quick"),
-    typeOf("test.quiet", quiet.run),
-  ];
-  await enqueue(jobsOf(8, long, { tenantId: busyId }));
-  await using w = await startWorker([long, small, other], { concurrency: 4 });
-  await until(() => busy.count.running === 4);
-  await enqueue(jobsOf(30, small, { tenantId: quietId }), w.worker);
-  await w.hasSettled(30);
-  await enqueue(jobsOf(3, other, { tenantId: quietId }), w.worker);
-  await until(() => quiet.count.running === 2);
-  assert.equal(busy.count.running, 4);
-  busy.count.open();
-  quiet.count.open();
-  await w.hasSettled(41);
+  await w.hasSettled(140);
 });
 
 Deno.test("a tenant holds at most half of a type's share while others wait, and the worker tells that it is stalled", async () => {
@@ -336,27 +313,27 @@ Deno.test("a long line of a limited type keeps to the limit, is not rewritten an
   const free = typeOf("test.beside");
   const serializedArgs = '{"customer":1}';
   const bucket = bucketOf(rated, serializedArgs);
-  await enqueue(jobsOf(1_000, rated, { serializedArgs, bucket }));
+  await enqueue(jobsOf(200, rated, { serializedArgs, bucket }));
   const places = async () => {
     const rows = await sql<{ id: string; place: string }[]>`
       select id, ctid::text as place from jobs where bucket = ${bucket} and lane > '§'`;
     return new Map(rows.map(({ id, place }) => [id, place]));
   };
   const before = await places();
-  assert.equal(before.size, 1_000);
+  assert.equal(before.size, 200);
   await using w = await startWorker([rated, free], { concurrency: 10 });
   const wakeUps = { at: () => w.worker.wake() };
   const releaser = new RateReleaser({ ...platform, jobTypes: w.types, wakeUps }, 50);
   await w.hasSettled(20);
-  await enqueue(jobsOf(500, free), w.worker);
-  await w.hasSettled(520);
+  await enqueue(jobsOf(100, free), w.worker);
+  await w.hasSettled(120);
   assert.equal(starts, 20);
   await sql`update job_buckets set full_at = full_at - interval '1 hour', next_at = now() where bucket = ${bucket}`;
-  await w.hasSettled(540);
+  await w.hasSettled(140);
   await releaser.stop();
   assert.equal(starts, 40);
   const after = await places();
-  assert.equal(after.size, 960);
+  assert.equal(after.size, 160);
   for (const [id, place] of after) assert.equal(place, before.get(id));
 });
 

@@ -22,7 +22,6 @@ const mail = (...addresses: string[]) => ({
 });
 const away = (permanent = false) =>
   Promise.reject(new MailDeliveryFailed("the server is away", { permanent, code: "ECONNECTION" }));
-/** The mail servers of this test. */
 const use = (...servers: FakeServer[]) => void p.mail.splice(0, p.mail.length, ...servers);
 const taking = () => new FakeServer("taking");
 const attemptsOf = (detail: { deliveryAttempts: unknown[] }) =>
@@ -194,14 +193,6 @@ Deno.test("content of the service's own mails cannot be read and is deleted once
   const [row] = await p.sql`select * from notifications where id = ${id}`;
   assert.ok(!JSON.stringify(row).includes("secret-token"));
   has(row, { status: "Sent", templateLocale: "pt", templateVersion: 1 });
-});
-
-Deno.test("a message whose file is missing is dead-lettered with the reason, and no provider is tried", async () => {
-  const attachments = [{ fileId: crypto.randomUUID(), fileName: "r.pdf", contentType: "application/pdf" }];
-  const id = await queue({ ...mail(), attachments });
-  failure(await run(id), /PermanentJobFailure: The file does not exist/);
-  const lastError = "The file does not exist.";
-  has(await read(id), { status: "DeadLettered", lastError, deliveryAttempts: [] });
 });
 
 /** Sends a direct mail to a server that answers only after `during`. Requests wait `seconds` for the outcome. */

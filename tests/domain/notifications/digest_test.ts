@@ -30,7 +30,6 @@ const low = (users: Person[], change: Record<string, unknown> = {}) =>
     htmlBody: "<p>Some <b>words</b></p>",
     ...change,
   });
-/** Queues a message of low priority and collects it. */
 async function collected(users: Person[], change: Record<string, unknown> = {}): Promise<string> {
   const id = await queue(low(users, change));
   await run(id);
@@ -234,10 +233,4 @@ Deno.test("if a tenant's own digest template has missing variables, its messages
   const { status, lastError } = await mine.read(id);
   assert.equal(status, "DeadLettered");
   assert.match(lastError ?? "", /logo/);
-});
-
-Deno.test("an opt-out has priority over the digest", async () => {
-  const ann = await collector({ categories: [without("news", "email")] });
-  assert.deepEqual(await run(await queue(low([ann]))), { status: "Cancelled" });
-  assert.equal((await digestsOf(ann)).length, 0);
 });

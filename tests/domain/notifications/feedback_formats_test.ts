@@ -222,22 +222,18 @@ const atRecipient = (errorMessage: string) =>
   bounceReason("Email", { status: "Refused", errorMessage, isRecipientError: true });
 const DEAD = `
   550 5.1.1 <x@y.test>: Recipient address rejected: User unknown in virtual mailbox table
-  550-5.1.1 The email account that you tried to reach does not exist.
   553 5.1.2 We weren't able to find the recipient domain
   553 5.1.3 The recipient address is not a valid RFC-5321 address.
   551 5.1.6 Mailbox has moved
   556 5.1.10 Recipient not found
   554 5.1.1 unknown
   550 No such user here
-  551 User not local
-  553 mailbox name not allowed`;
+  551 User not local`;
 const ALIVE = `
   550 5.7.1 Message rejected due to policy
   552 5.2.2 Mailbox full
-  550 5.2.1 Mailbox disabled, not accepting messages
   552 Requested mail action aborted: exceeded storage allocation
   554 Transaction failed
-  554 5.7.26 Unauthenticated mail is prohibited
   550 5.1.8 Sender address rejected
   550 5.1.7 Bad sender's mailbox address syntax
   550 5.4.1 Recipient address rejected: Access denied

@@ -48,7 +48,6 @@ async function age(id: string, days: number): Promise<string> {
   await sql`update file_references set owner_id = ${old} where owner_id = ${id}`;
   return old;
 }
-/** A scheduled message, made `days` old. */
 async function agedSchedule(days: number, change: Record<string, unknown> = {}): Promise<string> {
   const later = { notification: email(change), scheduledAt: "2100-01-01T00:00:00Z" };
   return await age((await ann.post(`${path}/schedule`, later)).body.notificationId, days);

@@ -13,7 +13,6 @@ const MAILS = [
   { slug: "email-change", data: { confirmUrl: url, newEmail: "a&b@x.test", expiresInMinutes: 30 } },
 ];
 
-/** The shipped mails in both languages. */
 export const shippedMails = (platform: ServicePlatform) =>
   Promise.all(MAILS.flatMap((mail) =>
     ["en", "pt"].map(async (locale) => {

@@ -68,7 +68,7 @@ Deno.test("a thread creates one document after the other, also after an error, a
   await rejected;
   assert.equal((await queries()).length, 0);
   assert.equal(threads.idle, 1);
-  const left = threads.make(inputOf("numbers", { rows: 200_000 }), running());
+  const left = threads.make(inputOf("numbers", { rows: 60_000 }), running());
   await left.next();
   await left.return(0); // as a store that accepts no more bytes
   assert.equal(threads.idle, 1);
@@ -102,8 +102,6 @@ Deno.test("a thread that crashes, or hangs although its document is aborted, end
   stop.abort(reason);
   await rejected;
   assert.equal(threads.idle, 0);
-  assert.equal((await numbers(threads, 1)).rowCount, 1);
-  await until(() => threads.idle === 0);
 });
 
 const never = new AbortController().signal;

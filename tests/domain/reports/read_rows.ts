@@ -3,7 +3,6 @@ import type { ReportTemplate } from "../../../domain/reports/definition/report_t
 import type { ReportScope } from "../../../domain/reports/definition/template_parts.ts";
 import { RowSource } from "../../../domain/reports/threads/rows.ts";
 
-/** Reads the rows of a report with one table. */
 export async function* readRows(
   databaseUrl: string,
   template: ReportTemplate,

@@ -19,7 +19,6 @@ Deno.test.afterAll(async () => {
   for (const folder of folders) await Deno.remove(folder, { recursive: true });
 });
 
-/** Makes a folder with these files. */
 async function folderOf(files: Record<string, string>): Promise<string> {
   const folder = await Deno.makeTempDir();
   folders.push(folder);

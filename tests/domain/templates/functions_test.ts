@@ -112,12 +112,8 @@ Deno.test("partials see the value around them, or a given one, with named values
   assert.equal(run("{{> address this.toString}}").html, "<b></b>");
 });
 
-Deno.test("partials that are missing, contain themselves or are too deep are refused where they are used", () => {
-  const partials: Record<string, ReturnType<typeof part>> = {
-    ping: part("{{> pong}}"),
-    pong: part("\n{{> ping}}"),
-    broken: part("a\n  {{ x | nope }}"),
-  };
+Deno.test("partials that are missing, wrong or too deep are refused where they are used", () => {
+  const partials: Record<string, ReturnType<typeof part>> = { broken: part("a\n  {{ x | nope }}") };
   for (let level = 1; level <= 6; level++) {
     partials[`p${level}`] = part(level === 6 ? "end" : `{{> p${level + 1}}}`);
   }
@@ -127,7 +123,6 @@ Deno.test("partials that are missing, contain themselves or are too deep are ref
       message,
     });
   refused("{{> constructor}}", /there is no partial `constructor`/);
-  refused("{{> ping}}", /contains itself: ping → pong → ping/);
   refused("{{> broken}}", /column 1: in the partial `broken`, line 2, column 10: .* `nope` is unknown/);
   refused("{{> p1}}", /at most 5 levels deep/);
   refused("{{> p6}}{{> p5}}{{> p4}}{{> p3}}{{> p2}}{{> p1}}", /at most 5 levels deep/);

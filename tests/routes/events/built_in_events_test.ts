@@ -172,14 +172,12 @@ const fail = (maxRetries: number) => {
 const enqueue = async (by: Actor, job: object): Promise<string> =>
   (await accepted(by.post("/api/v1/jobs", job), 201)).id;
 
-/** Runs a job to its end. @returns its id */
 async function runJob(by: Actor, fails = false): Promise<string> {
   const id = await enqueue(by, fails ? fail(0) : { jobTypeName: "steward.echo" });
   await settled(id);
   return id;
 }
 
-/** The stored events of a job. */
 const stored = async (jobId: string) => [
   ...await sql<{ type: string; data: Record<string, unknown> }[]>`
     select type, data from events where data->>'jobId' = ${jobId} order by id`,

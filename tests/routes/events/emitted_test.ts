@@ -3,11 +3,12 @@ import { collectExpired } from "../../../domain/files/sweeps.ts";
 import { eicar } from "../../support/content.ts";
 import { accepted } from "../../support/outcomes.ts";
 import { ALL, aPdf, Uploading } from "../files/uploading.ts";
-import { CSV, reached, setupReports, STATUS } from "../reports/support.ts";
+import { CSV, reached, setupSharedReports, STATUS } from "../reports/support.ts";
+import { enqueueJob } from "../jobs/job_calls.ts";
 import { createUser, ENDPOINTS } from "./event_calls.ts";
 import { Receiver } from "./receiver.ts";
 
-const t = await setupReports({ OUTBOUND_ALLOW: "127.0.0.1" });
+const t = await setupSharedReports();
 const receiver = new Receiver();
 Deno.test.afterAll(async () => {
   await t.stop();
@@ -113,10 +114,7 @@ Deno.test("a report sends an event when it is completed and when it fails", asyn
 });
 
 Deno.test("a dead-lettered job sends an event, but never a delivery's own job", async () => {
-  const serializedArgs = JSON.stringify({ message: "no luck" });
-  const fail = { jobTypeName: "steward.fail", serializedArgs, maxRetries: 0 };
-  const { id } = await accepted(by.post("/api/v1/jobs", fail));
-  await t.settled(id, ["DeadLettered"]);
+  const id = await enqueueJob(by, "steward.fail", { message: "no luck" }, { maxRetries: 0 });
   const dead = await sentEvent("job.dead-lettered", "jobId", id);
   assert.deepEqual([dead.jobTypeName, dead.errorMessage, dead.attempts], ["steward.fail", "no luck", 1]);
   const [own] = await sql<{ id: string }[]>`

@@ -9,6 +9,7 @@ const manager = () => t.actor({ permissions: ["manage:webhooks", "read:users"] }
 const hook = { url: "https://hooks.example.test/", eventTypes: "*" };
 const wrongMembers = async (answer: ReturnType<typeof t.nobody.post>) =>
   Object.keys((await answer).body.errors ?? {});
+const by = await manager();
 
 Deno.test("an endpoint's secret is only in the answer that creates it", async () => {
   const by = await manager();
@@ -41,7 +42,6 @@ Deno.test("a tenant has at most 100 endpoints, also if several are created at th
 });
 
 Deno.test("URLs that are invalid, private or have credentials are rejected at creation", async () => {
-  const by = await manager();
   const path = `${PATH}/${(await accepted(by.post(PATH, hook))).id}`;
   const wrong = [
     "http://127.0.0.1/",
@@ -56,7 +56,6 @@ Deno.test("URLs that are invalid, private or have credentials are rejected at cr
 });
 
 Deno.test("types are built-in or own types, each once, or all of them", async () => {
-  const by = await manager();
   const wrong = ["user.creatd", "webhook.ping"].map((type) => [type]);
   for (const eventTypes of [[], "user.created", ...wrong]) {
     const members = await wrongMembers(by.post(PATH, { ...hook, eventTypes }));
@@ -70,7 +69,6 @@ Deno.test("types are built-in or own types, each once, or all of them", async ()
 });
 
 Deno.test("an inactive endpoint is sent nothing", async () => {
-  const by = await manager();
   const path = `${PATH}/${(await accepted(by.post(PATH, { ...hook, isActive: false }))).id}`;
   const redeliver = () => by.post(`${path}/deliveries/${crypto.randomUUID()}/redeliver`);
   await refused("409 WEBHOOK_ENDPOINT_INACTIVE_CONFLICT", by.post(`${path}/test`), redeliver());

@@ -43,7 +43,6 @@ export async function accountOf(t: TestService, more: Record<string, unknown>) {
   return { id: id as string, client: new HttpClient(t.url, secret) };
 }
 
-/** Creates a user, which sends an event. */
 export function createUser(
   by: HttpClient,
   more: Record<string, unknown> = {},
@@ -54,7 +53,6 @@ export function createUser(
   return accepted(by.post(path, { ...user, ...more }), 201);
 }
 
-/** A tenant's endpoint with a receiver. */
 export interface Hook {
   by: Actor;
   receiver: Receiver;
@@ -77,7 +75,6 @@ export async function hookOf(t: TestService, more: Record<string, unknown> = {})
   return { by, receiver, id, secret, path: `${ENDPOINTS}/${id}` };
 }
 
-/** Stops the receivers of all hooks. */
 export async function stopReceivers(): Promise<void> {
   await Promise.all(receivers.splice(0).map((receiver) => receiver.stop()));
 }

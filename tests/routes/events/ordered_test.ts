@@ -125,9 +125,9 @@ Deno.test("a pause keeps the order, and a deactivated endpoint gives up all that
 Deno.test("many events about few objects, sent at the same time, arrive in order and are all delivered", async () => {
   const h = await orderedHook();
   const refused = new Set<unknown>();
-  refuse(h, (n) => Number(n) % 5 === 0 && !refused.has(n) && !!refused.add(n));
+  refuse(h, (n) => Number(n) % 3 === 0 && !refused.has(n) && !!refused.add(n));
   const sendAll = async (object: string) => {
-    for (let n = 0; n < 8; n++) await publish(h.by, { n, invoiceId: object });
+    for (let n = 0; n < 5; n++) await publish(h.by, { n, invoiceId: object });
   };
   await Promise.all(["a", "b", "c"].map(sendAll));
   const open = () =>
@@ -145,7 +145,7 @@ Deno.test("many events about few objects, sent at the same time, arrive in order
       body.data.n
     );
     assert.deepEqual(sent, [...sent].sort());
-    assert.equal(new Set(sent).size, 8);
+    assert.equal(new Set(sent).size, 5);
   }
 });
 

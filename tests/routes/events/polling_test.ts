@@ -19,11 +19,9 @@ const { systemAdmin } = here;
 
 const publisher = () => publisherOf(here);
 const account = (tenants: unknown) => accountOf(here, { tenants });
-/** The caller at another instance. */
 const at = (t: typeof here, { token }: Actor) => withToken(t, token ?? "");
 const inTenant = (id: string | null) => ({ "x-tenant-id": id ?? "" });
 
-/** An event of a tenant, to be stored. */
 const eventOf = ({ tenantId }: Actor, n: unknown, type = "stored.one", id = newId()) => ({
   id,
   type,
@@ -146,19 +144,6 @@ Deno.test("a waiting poll gets an event of this and of another instance, but not
   const empty = await poll(by, `after=${next}&waitSeconds=1&types=invoice.paid`); // ends after its time
   assert.deepEqual(empty.items, []);
   assert.ok(Number(empty.next) > Number(next), "what was looked at is not read again");
-});
-
-Deno.test("many waiting polls share one look at the database and hold no connection", async () => {
-  const by = await publisher();
-  const cursor = await lastCursor(by);
-  const polls = Array.from({ length: 10 }, () => poll(by, `after=${cursor}&waitSeconds=50`));
-  await waiting(polls.length);
-  const busy = () =>
-    sql`select from pg_stat_activity where datname = current_database()
-      and state <> 'idle' and pid <> pg_backend_pid()`;
-  await until(busy, ({ count }) => count === 0, { what: "no connection that is held" });
-  await publish(by, { n: 9 });
-  for (const page of await Promise.all(polls)) assert.deepEqual(numbers(page), [9]);
 });
 
 Deno.test("a service account without a tenant polls all its tenants, with one only that one", async () => {

@@ -1,7 +1,6 @@
 import { Webhook } from "standardwebhooks";
 import { until } from "../../support/until.ts";
 
-/** A request that a receiver got. */
 export interface Received {
   id: string;
   headers: Headers;
@@ -45,7 +44,6 @@ export class Receiver {
     return `http://127.0.0.1:${this.#server.addr.port}${path}`;
   }
 
-  /** Sets its answer from now on. */
   answers(answer: Answer): void {
     this.#answer = answer;
   }

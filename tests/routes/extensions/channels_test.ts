@@ -1,53 +1,17 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import process from "node:process";
 import { Webhook } from "standardwebhooks";
 import { assemble } from "../../../routes/extensions/assemble.ts";
 import { connectPostgres } from "../../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
 import { accepted } from "../../support/outcomes.ts";
 import { setup } from "../../support/setup.ts";
-import { startSmsGateway } from "../../support/sms_gateway.ts";
 import { browse } from "../console/plain_browser.ts";
 import { drawnReport } from "../reports/support.ts";
+import { answers, at, base, gateway, SECRET, setupExtensions } from "./all_extensions.ts";
 import { hurry, path, refused, sent, settledDetail, templates } from "../notifications/notifications.ts";
 
-const here = import.meta.dirname ?? ".";
-const shipped = (name: string) => join(here, `../../../scripts/extensions/${name}/mod.ts`);
-const modules = [shipped("slack"), shipped("webhook"), join(here, "pager/mod.ts")];
-const SECRET = `whsec_${btoa("a secret of 24 bytes or more")}`;
-
-interface Received {
-  url: string;
-  headers: Headers;
-  body: string;
-}
-
-/** A receiver on loopback. The answer of a path is that of `answers`, default 200. */
-const received: Received[] = [];
-const answers = new Map<string, () => Response>();
-const receiver = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
-  const { pathname } = new URL(request.url);
-  received.push({ url: pathname, headers: request.headers, body: await request.text() });
-  return answers.get(pathname)?.() ?? new Response("ok");
-});
-const base = `http://127.0.0.1:${receiver.addr.port}`;
-const at = (url: string) => received.filter((request) => request.url === url);
-
-process.env.PAGER_URL = base;
-process.env.WEBHOOK_CHANNEL_SECRET = SECRET;
-const gateway = startSmsGateway();
-const t = await setup({
-  STEWARD_EXTENSIONS: modules.join(","),
-  OUTBOUND_ALLOW: `127.0.0.1:${receiver.addr.port}`,
-  SMS_URL: gateway.smsUrl,
-  SMTP_URL: "smtp://127.0.0.1:1", // no mail server listens there
-});
-Deno.test.afterAll(async () => {
-  await t.stop();
-  await gateway[Symbol.asyncDispose]();
-  await receiver.shutdown();
-});
+const t = await setupExtensions();
 
 const send = { permissions: ["send:notifications"] };
 const slack = (url: string, change = {}) => ({
@@ -65,9 +29,9 @@ const pager = (addresses: string[], change = {}) => ({
 });
 const attemptsOf = (detail: { deliveryAttempts: { providerName: string; isSuccess: boolean }[] }) =>
   detail.deliveryAttempts.map(({ providerName, isSuccess }) => [providerName, isSuccess]);
+const actor = await t.actor(send);
 
 Deno.test("a message through Slack posts its escaped text; answers and logs do not show the webhook URL", async () => {
-  const actor = await t.actor(send);
   const id = await sent(actor, slack("/services/T1/secret-one", { channel: "slack" }));
   const detail = await settledDetail(t, actor, id);
   assert.deepEqual(
@@ -80,7 +44,6 @@ Deno.test("a message through Slack posts its escaped text; answers and logs do n
 });
 
 Deno.test("an error that a provider throws is a temporary failure; the log shows it without the webhook URL", async () => {
-  const actor = await t.actor(send);
   answers.set("/services/secret-four", () => new Response("", { status: 500 }));
   const recipients = [{ address: `${base}/services/secret-four` }];
   const message = { channel: "Webhook", recipients, textBody: "Hi" };
@@ -131,7 +94,6 @@ Deno.test("a template is rendered for a message through the channel Webhook, who
 });
 
 Deno.test("a permanent refusal is final; a temporary one is retried, after Retry-After if it has one", async () => {
-  const actor = await t.actor(send);
   answers.set("/gone", () => new Response("no_service", { status: 404 }));
   const gone = await settledDetail(t, actor, await sent(actor, slack("/gone")));
   assert.deepEqual([gone.status, gone.lastError], ["DeadLettered", "Slack answered 404: no_service"]);
@@ -154,7 +116,6 @@ Deno.test("a permanent refusal is final; a temporary one is retried, after Retry
 });
 
 Deno.test("an address that is private or malformed is refused", async () => {
-  const actor = await t.actor(send);
   const recipients = [{ address: "http://10.1.2.3/services/secret-two" }];
   const id = await sent(actor, slack("", { recipients }));
   const { status, lastError } = await settledDetail(t, actor, id);
@@ -169,7 +130,6 @@ Deno.test("an address that is private or malformed is refused", async () => {
 });
 
 Deno.test("the second provider of a channel gets the recipients that the first did not accept", async () => {
-  const actor = await t.actor(send);
   answers.set("/a/P-2", () => new Response("", { status: 503 }));
   answers.set("/a/P-3", () => new Response("", { status: 404 }));
   answers.set("/a/P-4", () => new Response("", { status: 418 }));
@@ -185,7 +145,6 @@ Deno.test("the second provider of a channel gets the recipients that the first d
 });
 
 Deno.test("a provider of an extension for a built-in channel is tried after the configured one", async () => {
-  const actor = await t.actor(send);
   gateway.fault = { status: 500, message: "down" };
   const recipients = [{ address: "+351912345678" }];
   const id = await sent(actor, { channel: "Sms", recipients, textBody: "Hi" });
@@ -222,7 +181,6 @@ Deno.test("the console shows channels of extensions by their display name", asyn
 });
 
 Deno.test("preferences have a member per channel of an extension; a user who does not want it is skipped", async () => {
-  const actor = await t.actor(send);
   const own = `/api/v1/user-notifications/preferences?userId=${actor.userId}`;
   const names = ["email", "push", "inApp", "sms", "slack", "webhook", "textPager"];
   const all = Object.fromEntries(names.map((name) => [name, true]));
@@ -249,7 +207,6 @@ Deno.test("preferences have a member per channel of an extension; a user who doe
 });
 
 Deno.test("an unknown channel is refused with the names of all channels, which the API document lists", async () => {
-  const actor = await t.actor(send);
   const names = ["Email", "Push", "InApp", "Sms", "Slack", "Webhook", "TextPager"];
   const expected = { channel: [`expected one of ${names.join(", ")}`] };
   const unknown = [
@@ -301,14 +258,12 @@ async function startFailure(env: Record<string, string>): Promise<string> {
   );
 }
 
-Deno.test("without MIGRATE_ON_START, a channel that the database lacks is reported like a pending migration", async () => {
+Deno.test("a channel that the database lacks is reported at start: without migrations, and to a role that does not own the type", async () => {
   const DATABASE_URL = await createTestDatabase();
-  const message = await startFailure({ DATABASE_URL, MIGRATE_ON_START: "false" });
-  assert.match(message, /^the database lacks channel Pigeon; run `deno task migrate` before starting$/);
-});
-
-Deno.test("a database role that does not own the type gets an error that names it", async () => {
-  const DATABASE_URL = await createTestDatabase();
+  assert.match(
+    await startFailure({ DATABASE_URL, MIGRATE_ON_START: "false" }),
+    /^the database lacks channel Pigeon; run `deno task migrate` before starting$/,
+  );
   const sql = connectPostgres(DATABASE_URL, { max: 1 });
   await sql`create role steward_channel_owner`;
   await sql`alter type notification_channel owner to steward_channel_owner`;

@@ -1,14 +1,10 @@
 import assert from "node:assert/strict";
 import { accepted } from "../../support/outcomes.ts";
-import { setup } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 import { browse, browseAt } from "../console/plain_browser.ts";
+import { setupExtensions } from "./all_extensions.ts";
 
-const modules = ["parcels/mod.ts", "../../../scripts/example/mod.ts"].map((module) =>
-  new URL(module, import.meta.url).href
-);
-const t = await setup({ STEWARD_EXTENSIONS: modules.join() });
-Deno.test.afterAll(() => t.stop());
+const t = await setupExtensions();
 const admin = await t.actor({ role: "Admin" });
 const visitor = await t.actor({ role: "Visitor", tenantId: admin.tenantId ?? "" });
 const outsider = await t.actor({ role: "Admin" });

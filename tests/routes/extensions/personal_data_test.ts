@@ -1,15 +1,13 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import { join } from "node:path";
 import { assemble } from "../../../routes/extensions/assemble.ts";
-import { type Actor, setup } from "../../support/setup.ts";
+import type { Actor } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 import { CLERK, done } from "../user_data/support.ts";
 import { unzipped } from "../user_data/zip.ts";
-import "./billing.ts";
+import { setupAcme } from "./acme_service.ts";
 
-const t = await setup({ STEWARD_EXTENSIONS: join(import.meta.dirname ?? ".", "acme/mod.ts") });
-Deno.test.afterAll(() => t.stop());
+const t = await setupAcme();
 const { sql } = t.steward.platform;
 const FILE = "extensions/acme/orders.jsonl";
 
@@ -20,7 +18,6 @@ async function order(tenantId: string | null, userId: string, note: string): Pro
 const notes = async (userId: string) =>
   (await sql`select note from acme.orders where user_id = ${userId} order by note`).map(({ note }) => note);
 
-/** The notes of orders in an export. */
 async function exported(by: Actor, path: string): Promise<string[]> {
   const { fileId } = await done(by, path);
   const { body } = await until(

@@ -27,9 +27,7 @@ const jobsOf = async (id: string, query = "") =>
   idsOf((await actor.get(`${BATCHES}/${id}/jobs?pageSize=100${query}`)).body.items);
 const add = (id: string, body: Members) => actor.post(`${BATCHES}/${id}/jobs`, body);
 const cancel = (id: string) => actor.post(`${BATCHES}/${id}/cancel`);
-/** Waits until the batch has the status. */
 const ended = (id: string, status: string) => until(() => read(id), (batch) => batch.status === status);
-/** Makes a scheduled job due. */
 async function runNow(id: string | undefined): Promise<void> {
   await sql`update jobs set status = 'Enqueued', due_at = now() where id = ${id ?? ""}`;
   t.steward.platform.wakeUps.at(new Date(0));
@@ -207,20 +205,4 @@ Deno.test("secrets of batches are stored for the jobs and never shown", async ()
   assert.doesNotMatch(JSON.stringify([batch, jobs.body, cancelled.body]), /s3cret/);
   const [row] = await sql`select serialized_args from jobs where id = ${cancelled.body.onAnyFailed.jobId}`;
   assert.match(row?.serializedArgs, /s3cret-value/);
-});
-
-Deno.test("the sweep ends batches whose process crashed after it had settled the last job", async () => {
-  const bad = await create({ jobs: [WAITING, WAITING], onAnyFailed: BAD, open: true });
-  const going = await create({ jobs: [WAITING, WAITING] });
-  const open = await create({ jobs: [WAITING], open: true });
-  const endFirst = async ({ id }: { id: string }, status: string) =>
-    await sql`update jobs set status = ${status}::job_status, completed_at = now() where id = ${
-      (await jobsOf(id))[0] ?? ""
-    }`;
-  await endFirst(bad, "DeadLettered");
-  for (const batch of [going, open]) await endFirst(batch, "Succeeded");
-  await t.steward.sweep();
-  const batches = await Promise.all([bad, going, open].map(({ id }) => read(id)));
-  assert.deepEqual(batches.map(({ status }) => status), ["Failed", "Running", "Open"]);
-  assert.equal(await t.settled(batches[0].onAnyFailed.jobId), "Succeeded");
 });

@@ -14,7 +14,6 @@ export const WORKER_PERMISSIONS = ["manage:job-types", "work:jobs"];
 type Members = Record<string, unknown>;
 let declared = 0;
 
-/** The body of a request for a job. */
 export const jobOf = (
   jobTypeName: string,
   args: unknown = {},
@@ -35,7 +34,6 @@ export async function declareType(
   return name;
 }
 
-/** Enqueues a job. @returns its id */
 export async function enqueueJob(
   by: HttpClient,
   jobTypeName = "steward.echo",
@@ -45,7 +43,6 @@ export async function enqueueJob(
   return (await accepted(by.post(JOBS, jobOf(jobTypeName, args, more)), 201)).id;
 }
 
-/** Enqueues a job for each of the arguments in one request. @returns their ids */
 export async function enqueueMany(
   by: HttpClient,
   jobTypeName: string,
@@ -87,5 +84,4 @@ export const idsOf = (items: { id: string }[]): string[] => items.map(({ id }) =
 export const jobIdsOf = (items: { jobId: string }[]): string[] => items.map(({ jobId }) => jobId);
 /** Status and code of an answer, such as "404 JOB_NOT_FOUND". */
 export const refusal = ({ status, body }: HttpAnswer): string => `${status} ${body.code}`;
-/** The actual object has at least the expected members. */
 export const assertHas: (actual: unknown, expected: Members) => void = assert.partialDeepStrictEqual;

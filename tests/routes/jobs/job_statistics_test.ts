@@ -27,6 +27,18 @@ const run = async (who: Actor, type: string) => t.settled(await enqueueJob(who, 
 Deno.test("throughput counts ended jobs of the own tenant, before and after a fold", async () => {
   const [actor, other] = [await t.actor(), await t.actor()];
   for (const type of ["steward.echo", "steward.echo", "steward.fail"]) await run(actor, type);
+  const { averageExecutionDurationMs, ...stats } = await read(actor, "/dashboard/stats");
+  assertHas(stats, {
+    totalJobs: 3,
+    succeededJobs: 2,
+    failedJobs: 0,
+    deadLetteredJobs: 1,
+    totalExecutions: 3,
+  });
+  const [{ average }] = await sql<[{ average: number }]>`select
+    avg(extract(epoch from completed_at - started_at) * 1000)::float8 as average
+    from job_executions where job_id in (select id from jobs where tenant_id = ${actor.tenantId})`;
+  assert.ok(Math.abs(averageExecutionDurationMs - average) < 0.01);
   const ended = async (who: Actor, query: string, seconds = 60) => {
     const { intervals, intervalSeconds } = await read(who, `/throughput${query}`);
     const starts = intervals.map(({ start }: Interval) => Date.parse(start));

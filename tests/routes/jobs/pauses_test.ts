@@ -1,6 +1,4 @@
 import assert from "node:assert/strict";
-import { newId } from "../../../domain/shared/ids.ts";
-import { transact } from "../../../infra/postgres/postgres.ts";
 import { invalid } from "../../support/answers.ts";
 import { RemoteWorker } from "../../support/remote_work.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
@@ -28,7 +26,6 @@ const enqueue = (by: Actor, queue: string, more = {}) =>
   enqueueJob(by, "steward.echo", {}, { queue, ...more });
 const queueOf = async (by: Actor, queue: string) =>
   (await by.get(`${JOBS}/queues`)).body.find((row: { queue: string }) => row.queue === queue);
-/** Pauses or resumes, and returns what is answered. */
 async function set(by: Actor, path: string, body?: unknown) {
   const answer = await by.post(path, body);
   assert.equal(answer.status, 200, JSON.stringify(answer.body));
@@ -164,25 +161,6 @@ Deno.test("declared types and those with a limit can be paused, and a pause ends
   assert.equal(left.pause.name, name, "another tenant's type of that name stays paused");
 });
 
-Deno.test("a worker that missed the announcement claims nothing, and learns of the pause and the resume", async () => {
-  const by = await t.actor();
-  const { tenantId } = by;
-  const queue = "unheard";
-  await t.settled(await enqueue(by, queue));
-  await transact(sql, async (tx) => {
-    await tx`insert into job_pauses (id, kind, name, tenant_id) values (${newId()}, 'queue', ${queue}, ${tenantId})`;
-    await tx`update job_workers set pauses_changed = true`;
-  });
-  const id = await enqueue(by, queue);
-  await stayEnqueued(by, id);
-  await transact(sql, async (tx) => {
-    await tx`delete from job_pauses where tenant_id = ${tenantId}`;
-    await tx`update job_workers set pauses_changed = true`;
-  });
-  await passed(); // wakes the worker
-  assert.equal(await t.settled(id), "Succeeded");
-});
-
 Deno.test("many simultaneous pauses and resumes leave one state and one audit row for each change", async () => {
   const actor = await t.actor({ permissions });
   const verbs = Array.from({ length: 4 }, (_, n) => n % 2 ? "pause" : "resume");
@@ -212,24 +190,6 @@ Deno.test("remote workers get no paused work, hear that they should drain, and g
     assert.deepEqual(jobIdsOf(await waiting), [id]);
     assert.equal(await drains(), false);
   }
-});
-
-Deno.test("no remote claim takes a job after the pause is answered", async () => {
-  const actor = await t.actor({ permissions });
-  const type = await declareType(actor);
-  await enqueueMany(actor, type, Array(60).fill({}));
-  let isDone = false;
-  const workers = [1, 2, 3].map(async (n) => {
-    const worker = new RemoteWorker(actor, `w${n}`);
-    while (!isDone) await worker.claim([type], { max: 3 });
-  });
-  const claimed = async () => (await actor.get(`${JOBS}?status=Processing&pageSize=1`)).body.totalCount;
-  await set(actor, typeUrl(type, "pause"));
-  const before = await claimed();
-  await passed();
-  assert.equal(await claimed(), before);
-  isDone = true;
-  await Promise.all(workers);
 });
 
 Deno.test("a tenant has at most a thousand pauses", async () => {

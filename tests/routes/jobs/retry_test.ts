@@ -16,7 +16,6 @@ import {
 const t = await setupShared({ OUTBOUND_ALLOW: "127.0.0.1" });
 const { sql } = t.steward.platform;
 
-/** Enqueues a job and waits for its end. */
 async function ended(by: Actor, type: string, args: unknown, more = {}): Promise<string> {
   const id = await enqueueJob(by, type, args, more);
   await t.settled(id);
@@ -25,6 +24,7 @@ async function ended(by: Actor, type: string, args: unknown, more = {}): Promise
 const failedJob = (by: Actor) => ended(by, "steward.fail", { message: "no luck" }, { maxRetries: 0 });
 const retryJob = (by: Actor, id: string, change?: unknown, headers = {}) =>
   by.post(`${JOBS}/${id}/retry`, change, headers);
+const actor = await t.actor();
 
 Deno.test("a dead letter is retried with other arguments, given as JSON or as text", async () => {
   const actor = await t.actor();
@@ -43,7 +43,6 @@ Deno.test("a dead letter is retried with other arguments, given as JSON or as te
 });
 
 Deno.test("a dead-lettered job is retried from the job itself, once, and its dead letter says so", async () => {
-  const actor = await t.actor();
   const jobId = await failedJob(actor);
   const { id } = await deadLetterOf(actor, jobId);
   const ways = [`${JOBS}/${jobId}/retry`, `${DEAD_LETTERS}/${id}/retry`];
@@ -59,7 +58,6 @@ Deno.test("a dead-lettered job is retried from the job itself, once, and its dea
 });
 
 Deno.test("an ended job runs again as a new job with the same or other arguments, any number of times", async () => {
-  const actor = await t.actor();
   const given = { queue: "mail", priority: "High", maxRetries: 7, argsTypeName: "E" };
   const jobId = await ended(actor, "steward.echo", { n: 1 }, given);
   for (const [change, n] of [[undefined, 1], [{ args: { n: 2 } }, 2], [{}, 1]] as const) {
@@ -79,7 +77,6 @@ Deno.test("an ended job runs again as a new job with the same or other arguments
 });
 
 Deno.test("a job that has not ended is not retried; a system administrator retries a job for its tenant", async () => {
-  const actor = await t.actor();
   const waiting = await enqueueJob(actor, "steward.echo", {}, { scheduledAt: LATER });
   assert.equal(refusal(await retryJob(actor, waiting)), "400 JOB_CANNOT_RETRY");
   const given = jobOf("steward.echo", {}, { uniqueKey: "k", uniqueFor: 3600 });
@@ -91,7 +88,6 @@ Deno.test("a job that has not ended is not retried; a system administrator retri
 });
 
 Deno.test("arguments of a retry are checked like those of a new job", async () => {
-  const actor = await t.actor();
   const sleeping = await ended(actor, "steward.sleep", { milliseconds: 1 });
   const dead = await failedJob(actor);
   const { id } = await deadLetterOf(actor, dead);

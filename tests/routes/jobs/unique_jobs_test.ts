@@ -37,6 +37,7 @@ async function deadLettered(by: Actor, more: Record<string, unknown>): Promise<s
   assert.equal(await t.settled(id), "DeadLettered");
   return id;
 }
+const actor = await t.actor();
 
 Deno.test("a second job with the key of an unfinished job answers 200 with that job; tenants and types have separate keys", async () => {
   const [actor, other] = [await t.actor(), await t.actor()];
@@ -57,7 +58,6 @@ Deno.test("a second job with the key of an unfinished job answers 200 with that 
 });
 
 Deno.test("a job releases its key when it succeeds, is cancelled or is dead-lettered", async () => {
-  const actor = await t.actor();
   const uniqueKey = key();
   assert.equal(await t.settled((await put(actor, echo({ uniqueKey }))).id), "Succeeded");
   const waiting = await put(actor, echo({ uniqueKey, scheduledAt: LATER }));
@@ -67,7 +67,6 @@ Deno.test("a job releases its key when it succeeds, is cancelled or is dead-lett
 });
 
 Deno.test("a job that runs or waits for its retry holds its key", async () => {
-  const actor = await t.actor();
   const running = jobOf("steward.sleep", { milliseconds: 600_000 }, { uniqueKey: key() });
   const { id } = await put(actor, running);
   await until(async () => (await readJob(actor, id)).status === "Processing");
@@ -82,7 +81,6 @@ Deno.test("a job that runs or waits for its retry holds its key", async () => {
 });
 
 Deno.test("with seconds, a key is held from the creation on, also after the job has ended", async () => {
-  const actor = await t.actor();
   const given = echo({ uniqueKey: key(), uniqueFor: 3_600 });
   const { id } = await put(actor, given);
   await t.settled(id);
@@ -99,7 +97,6 @@ Deno.test("with seconds, a key is held from the creation on, also after the job 
 });
 
 Deno.test("many simultaneous enqueues of one key make one job", async () => {
-  const actor = await t.actor();
   for (const uniqueFor of ["unfinished", 3_600]) {
     const given = echo({ uniqueKey: key(), uniqueFor, scheduledAt: LATER });
     const single = (headers = {}) => actor.post(JOBS, given, headers);
@@ -117,17 +114,6 @@ Deno.test("many simultaneous enqueues of one key make one job", async () => {
     assert.equal(takers.filter(({ is }) => is === "new").length, uniqueFor === 3_600 ? 1 : 0);
     assert.equal(new Set(takers.map(({ id }) => id)).size, 1);
   }
-});
-
-Deno.test("enqueues while their holders end leave at most one unfinished job, and each ends", async () => {
-  const actor = await t.actor();
-  const uniqueKey = key();
-  const ids = new Set<string>();
-  await Promise.all([1, 2, 3].map(async () => {
-    for (let n = 0; n < 3; n++) ids.add((await put(actor, echo({ uniqueKey }))).id);
-  }));
-  for (const id of ids) assert.equal(await t.settled(id), "Succeeded");
-  assert.equal(await totalOf(actor), ids.size);
 });
 
 Deno.test("a bulk answer names the duplicates among its items", async () => {
@@ -150,7 +136,6 @@ Deno.test("a bulk answer names the duplicates among its items", async () => {
 });
 
 Deno.test("an Idempotency-Key is looked at before the uniqueKey", async () => {
-  const actor = await t.actor();
   const given = echo({ uniqueKey: key(), scheduledAt: LATER });
   const { id } = await put(actor, given);
   const keyed = () => actor.post(JOBS, given, { "idempotency-key": "k" });
@@ -161,7 +146,6 @@ Deno.test("an Idempotency-Key is looked at before the uniqueKey", async () => {
 });
 
 Deno.test("the retry of a dead letter takes the key again, or is refused if another job holds it", async () => {
-  const actor = await t.actor();
   const uniqueKey = key();
   const { id } = await deadLetterOf(actor, await deadLettered(actor, { uniqueKey }));
   const retry = () => actor.post(`${DEAD_LETTERS}/${id}/retry`);
@@ -215,7 +199,6 @@ Deno.test("a recurring job gives its key to its jobs; a tick and a trigger of a 
 });
 
 Deno.test("a job is not pruned while it holds its key", async () => {
-  const actor = await t.actor();
   const hold = async (uniqueFor: number) => (await put(actor, echo({ uniqueKey: key(), uniqueFor }))).id;
   const [kept, gone] = [await hold(3 * 86_400), await hold(3_600)];
   for (const id of [kept, gone]) await t.settled(id);

@@ -30,13 +30,11 @@ const enqueue = (type: string, args: unknown = {}, more = {}, by: Actor = tenant
 const read = (id: string) => calls.readJob(tenant, id);
 const lastRun = async (id: string) => (await calls.executionsOf(tenant, id))[0];
 const ask = (id: string) => tenant.post(`${JOBS}/${id}/request-cancel`);
-/** Declares a type, enqueues a job of it and claims the job. */
 async function claimOne(type: Record<string, unknown> = {}, args: unknown = {}) {
   const name = await declare(type);
   const id = await enqueue(name, args);
   return { id, name, jobs: await claim(name, id) };
 }
-/** Claims the one job that waits. */
 async function claim(type: string, id: string): Promise<WorkItem[]> {
   const jobs = await worker.claim([type], { waitSeconds: 30 });
   assert.deepEqual(jobIdsOf(jobs), [id]);
@@ -278,38 +276,6 @@ Deno.test("a job whose worker is lost or late after a cancel request is cancelle
   const figures = async () => (await tenant.get(`${JOBS}/types/${type}/stats`)).body.total;
   const total = await until(figures, ({ abandoned, failed }) => abandoned + failed === 4);
   assertHas(total, { deadLettered: 0 });
-});
-
-Deno.test("calls about a job at the same time agree: claim and cancel, settlement and cancel request or end of the lease", async () => {
-  const type = await declare({ maxRetries: 9 });
-  for (let n = 0; n < 2; n++) {
-    const id = await enqueue(type);
-    const cancel = tenant.post(`${JOBS}/${id}/cancel`);
-    const [claimed, cancelled] = await Promise.all([worker.claim([type]), cancel]);
-    const { status } = await read(id);
-    assert.equal(status, cancelled.status === 200 ? "Cancelled" : "Processing");
-    assert.equal(claimed.length, cancelled.status === 200 ? 0 : 1);
-    await worker.settle(claimed, "succeeded");
-
-    const asked = await enqueue(type);
-    const jobs = await claim(type, asked);
-    const outcome = n % 2 === 0 ? "released" : "succeeded";
-    const [answer, verdicts] = await Promise.all([ask(asked), worker.settle(jobs, outcome)]);
-    assert.deepEqual(verdicts, ["settled"]);
-    const expected = outcome === "succeeded" ? "Succeeded" : answer.status === 202 ? "Cancelled" : "Enqueued";
-    assert.equal((await read(asked)).status, expected, `${outcome}, asked ${answer.status}`);
-    await worker.settle(await worker.claim([type]), "succeeded");
-
-    const lost = await enqueue(type);
-    const held = await claim(type, lost);
-    await endLease(lost);
-    const sweeps = [t.steward.sweep(), t.steward.sweep()];
-    const [[verdict]] = await Promise.all([worker.settle(held, "succeeded"), ...sweeps]);
-    const [row] = await sql`select status, lost_leases as lost from jobs where id = ${lost}`;
-    const end = verdict === "settled" ? { status: "Succeeded", lost: 0 } : { status: "Enqueued", lost: 1 };
-    assert.deepEqual({ ...row }, end);
-    await worker.settle(await worker.claim([type]), "succeeded");
-  }
 });
 
 Deno.test("of contradicting settlements at the same time one counts, and all calls agree on which", async () => {

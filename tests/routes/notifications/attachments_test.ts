@@ -20,7 +20,6 @@ const held = async (fileId: string) => (await ann.get(`/api/v1/files/${fileId}`)
 const isReleased = () => until(() => held(list.id), (count) => count === 0, { what: "the release" });
 const send = (...fileIds: string[]) =>
   ann.post(`${path}/send`, email({ attachments: fileIds.map((fileId) => ({ fileId })) }));
-/** Schedules a message with these files for a distant day. */
 const later = (...fileIds: string[]) =>
   ann.post(`${path}/schedule`, {
     notification: email({ attachments: fileIds.map((fileId) => ({ fileId })) }),

@@ -21,7 +21,6 @@ async function post(provider: string, body: string, headers: Record<string, stri
   return { status: response.status, body: text.startsWith("{") ? JSON.parse(text) : text };
 }
 
-/** Reports in the format of Standard Webhooks. */
 function report(events: Record<string, unknown>[], id: string = crypto.randomUUID()) {
   const body = JSON.stringify({ events });
   return post("standard-webhooks", body, signatureHeaders([secrets.standardWebhooks], id, new Date(), body));
@@ -124,14 +123,6 @@ Deno.test("the same request takes effect once, also if it arrives twice at the s
   assert.deepEqual(pluck(answers, "status"), [200, 200, 200]);
   assert.equal(answers.reduce((sum, { body }) => sum + body.applied, 0), 1);
   assert.deepEqual(await eventsOf(id), ["notification.delivered race@x.test"]);
-});
-
-Deno.test("reports about many messages, in any order and at the same time, cause no deadlock", async () => {
-  const ids = await Promise.all(Array.from({ length: 4 }, (_, n) => mailed(ann, `d${n}@x.test`)));
-  const events = ids.map((id, n) => ({ messageId: id, recipient: `d${n}@x.test`, state: "Delivered" }));
-  const orders = [events, events.toReversed(), events.slice(2), events];
-  const answers = await Promise.all(orders.map((each) => report(each)));
-  assert.equal(answers.reduce((sum, { body }) => sum + body.applied, 0), 4);
 });
 
 Deno.test("mail of a user's own is found by the id of the recipient in its Message-ID", async () => {

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { generateTokenKey } from "../../../infra/signing_keys.ts";
 import { withTimeout } from "../../../infra/timeout.ts";
+import { mainPool } from "../../../infra/postgres/postgres.ts";
 import { type Actor, setup } from "../../support/setup.ts";
 import { TcpProxy } from "../../support/tcp_proxy.ts";
 import { until } from "../../support/until.ts";
@@ -38,4 +39,19 @@ Deno.test("a stream opened while the database connections are half-open gets new
   await stream.close();
   await cutOff.stop();
   await proxy.refuse();
+});
+
+Deno.test("if LISTEN fails for the first stream, the next one listens; when the service stops, it ends its streams", async () => {
+  const own = await setup();
+  const pool = mainPool(own.steward.platform.sql);
+  const { listen } = pool;
+  const tried: string[] = [];
+  pool.listen = ((channel: string, ...rest: [() => void]) => {
+    tried.push(channel);
+    return tried.length === 1 ? Promise.reject(new Error("no connection")) : listen(channel, ...rest);
+  }) as typeof listen;
+  const ann = await own.actor();
+  const streams = [await openStream(own, ann), await openStream(own, ann)];
+  await Promise.all([own.stop(), ...streams.map((stream) => stream.end())]);
+  assert.deepEqual(tried, ["steward_in_app", "steward_in_app"]);
 });

@@ -22,7 +22,6 @@ export function email(change: Record<string, unknown> = {}): Record<string, unkn
   };
 }
 
-/** The recipients of a message. */
 export const to = (...addresses: string[]) => ({ recipients: addresses.map((address) => ({ address })) });
 
 /** The id of the job that delivers a notification. */
@@ -40,7 +39,6 @@ export async function settledDetail(t: TestService, by: Actor, id: string, statu
   return (await by.get(`${path}/${id}`)).body;
 }
 
-/** Sends a message and returns its id. */
 export async function sent(actor: Actor, body: Record<string, unknown>): Promise<string> {
   return (await accepted(actor.post(`${path}/send`, body), 200)).notificationId;
 }

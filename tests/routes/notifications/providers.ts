@@ -56,7 +56,6 @@ export const mailTo = (address: string) => receiver.received.filter(({ to }) => 
 /** Mails of a notification that the mail server has accepted. */
 export const mailsOf = (id: string) =>
   receiver.received.filter(({ raw }) => raw.includes(`Message-ID: <${id}@steward.test>`));
-/** A header of a raw mail, unfolded. */
 export const header = (raw = "", name: string): string | null =>
   new RegExp(`^${name}:(.*(?:\r?\n[ \t].*)*)`, "im").exec(raw)?.[1]?.replaceAll(/\r?\n[ \t]+/g, "").trim() ??
     null;

@@ -186,15 +186,6 @@ Deno.test("an explicitly named device of an addressed user gets the message once
   assert.equal(pushed("ok-twice"), 1);
 });
 
-Deno.test("if the service is away and requests a delay of 0 s, the delay of an outage applies and no retry is used", async () => {
-  Object.assign(fcm, { busyFor: 1, retryAfter: "0" });
-  const { id, status } = await delivered(t, ann, push("busy-zero"));
-  assert.equal(status, "Failed");
-  const { seconds, failures } = await retryOf(t, id);
-  assert.ok(seconds > 1, `due in ${seconds} s`);
-  assert.equal(failures, 0);
-});
-
 Deno.test("a device of another project and an invalid message fail permanently, and no device is deleted", async () => {
   await register("foreign-2");
   for (const message of [push("foreign-2"), { ...push("ok-2"), textBody: "x".repeat(5_000) }]) {
@@ -248,15 +239,6 @@ async function sentDuring(faults: [Fault, Fault], ...numbers: string[]) {
     first.fault = second.fault = null;
   }
 }
-
-Deno.test("no further number is sent to a gateway that asked for a delay", async () => {
-  const numbers = Array.from({ length: 12 }, (_, n) => `+35191000${String(n).padStart(4, "0")}`);
-  const detail = await sentDuring([{ status: 429, code: 20429, message: "Too Many" }, null], ...numbers);
-  assert.equal(detail.status, "Sent");
-  assert.ok(first.requested.length <= 5, `${first.requested.length} requests`);
-  assert.deepEqual(pluck(second.accepted, "to").sort(), numbers);
-  assert.ok(second.maxConcurrent <= 5);
-});
 
 Deno.test("a text of more than 1,600 characters is rejected after rendering", async () => {
   const template = { slug: "long-text", name: "Long text", textBodyTemplate: "{{ words }}" };

@@ -65,6 +65,9 @@ Deno.test("a template is rendered with its layout, partials and the tenant's loo
   await make(by, "named", { subjectTemplate: "Mail of {{ @looks.productName }}", textBodyTemplate: "x" });
   const { subject } = await render(by, "named");
   assert.equal(subject, `Mail of Tenant ${by.tenantId}`, "also if only the subject shows them");
+  const unstored = { htmlBodyTemplate: "{{> line}}", layoutSlug: "frame", data: { item: 2 } };
+  const { documentHtml } = (await by.post(`${path}/preview`, unstored)).body;
+  assert.equal(documentHtml, `<html><h1>Tenant ${by.tenantId}</h1><i>2</i></html>`);
 });
 
 Deno.test("a message is rendered with the versions of layout and partials of the time it was accepted", async () => {
@@ -203,17 +206,6 @@ Deno.test("a test goes to the caller's own address, is marked, and counts agains
   refused(await new HttpClient(t.url, key.body.key).post(`${path}/${id}/test`), 403, "FORBIDDEN");
 });
 
-Deno.test("the preview shows texts that are not stored, in their layout and in the tenant's looks", async () => {
-  const by = await sender();
-  await makeOrder(by);
-  const preview = async (body: Record<string, unknown>) => (await by.post(`${path}/preview`, body)).body;
-  const framed = await preview({ htmlBodyTemplate: "{{> line}}", layoutSlug: "frame", data: { item: 2 } });
-  assert.equal(framed.documentHtml, `<html><h1>Tenant ${by.tenantId}</h1><i>2</i></html>`);
-  const layout = { kind: "Layout", htmlBodyTemplate: "<html>[{{{ body }}}]</html>" };
-  const filled = await preview({ ...layout, data: { body: "<b>x</b>" } });
-  assert.equal(filled.htmlBody, "<html>[<b>x</b>]</html>");
-});
-
 Deno.test("a template with more than 50 parts is refused with that reason", async () => {
   const by = await sender();
   const slugs = Array.from({ length: 51 }, (_, number) => `piece${number}`);
@@ -253,20 +245,6 @@ Deno.test("the uses of a part name the templates that a change of it breaks", as
   assert.deepEqual(await usesOf(line), [["order", "en", null]]);
 });
 
-Deno.test("a preview without data can use sample data, which it returns", async () => {
-  const by = await sender();
-  const texts = { subjectTemplate: "For {{ email }}", requiredVariables: "email" };
-  const preview = (more: Record<string, unknown>) => by.post(`${path}/preview`, { ...texts, ...more });
-  const missing = "NOTIFICATION_TEMPLATE_VARIABLES_MISSING";
-  for (const without of [{}, { useSampleData: false }]) refused(await preview(without), 400, missing);
-  const sampled = (await preview({ useSampleData: true })).body;
-  has(sampled, { subject: "For maria@example.com", data: { email: "maria@example.com" } });
-  const given = (await preview({ useSampleData: true, data: { email: "a" } })).body;
-  has(given, { subject: "For a", data: { email: "a" } });
-  const failed = await preview({ useSampleData: true, subjectTemplate: "{{ email" });
-  refused(failed, 400, "NOTIFICATION_TEMPLATE_INVALID");
-});
-
 const ann = await t.actor({ permissions: ["send:notifications"] });
 const shown = (templateSlug: string, body: Record<string, unknown> = {}, actor = ann) =>
   actor.post(`${path}/render`, { templateSlug, ...body });
@@ -293,6 +271,16 @@ Deno.test("unstored templates are rendered like stored ones, and rejected with t
   assert.deepEqual(shown, { subject: "<É>", htmlBody, textBody: "<é> 1234,50", data });
   const nothing = { subject: null, htmlBody: null, textBody: null, documentHtml: null, data: {} };
   assert.deepEqual((await preview({})).body, nothing);
+  const layout = { kind: "Layout", htmlBodyTemplate: "<html>[{{{ body }}}]</html>" };
+  assert.equal(
+    (await preview({ ...layout, data: { body: "<b>x</b>" } })).body.htmlBody,
+    "<html>[<b>x</b>]</html>",
+  );
+  const needing = { subjectTemplate: "For {{ email }}", requiredVariables: "email" };
+  refused(await preview(needing), 400, "NOTIFICATION_TEMPLATE_VARIABLES_MISSING");
+  const sampled = { subject: "For maria@example.com", data: { email: "maria@example.com" } };
+  has((await preview({ ...needing, useSampleData: true })).body, sampled);
+  has((await preview({ ...needing, useSampleData: true, data: { email: "a" } })).body, { subject: "For a" });
   const wrong = await preview({ htmlBodyTemplate: "ok\n {{ a | shout }}" });
   refused(wrong, 400, "NOTIFICATION_TEMPLATE_INVALID");
   assert.match(wrong.body.errors.htmlBodyTemplate[0], /^line 2, column \d+: .*shout/);

@@ -54,7 +54,6 @@ async function event({ tenantId }: Actor, data: unknown): Promise<string> {
 }
 const prune = () => pruneJobs(platform, { retentionDays: 30, now: new Date() });
 const objectsOf = (kind: string) => Array.fromAsync(objects.list(`archive/${kind}/`));
-/** The rows in all objects of a kind. */
 async function rowsOf(kind: string): Promise<Record<string, unknown>[]> {
   const files = (await objectsOf(kind)).map(async ({ key }) => {
     assert.match(key, /^archive\/\w+\/\d{4}\/\d\d\/\d\d\/[0-9a-f-]{36}\.parquet$/);

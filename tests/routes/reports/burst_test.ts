@@ -3,15 +3,21 @@ import { join } from "node:path";
 import { fireDueSchedules } from "../../../domain/reports/schedules/schedule_runs.ts";
 import { has, invalid, pluck, refused } from "../../support/answers.ts";
 import type { Actor } from "../../support/setup.ts";
-import { CSV, EMAIL, REPORTS, SCHEDULES, STATUS, STORAGE, WEBHOOK } from "./constants.ts";
 import {
   createSchedule,
+  CSV,
+  EMAIL,
   fetchDocument,
   generateLater,
   messagesOf,
   reached,
+  REPORTS,
+  SCHEDULES,
   setupSharedReports,
   startHook,
+  STATUS,
+  STORAGE,
+  WEBHOOK,
 } from "./support.ts";
 
 const t = await setupSharedReports();

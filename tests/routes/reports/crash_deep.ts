@@ -6,8 +6,7 @@ import { pluck } from "../../support/answers.ts";
 import { startServiceProcess } from "../../support/service_process.ts";
 import type { TestService } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
-import { REPORTS, STATUS } from "./constants.ts";
-import { fetchDocument, generateLater, setupReports, TEMPLATES } from "./support.ts";
+import { fetchDocument, generateLater, REPORTS, setupReports, STATUS, TEMPLATES } from "./support.ts";
 
 /** As many as failures that would fail a report; a crash does not count as a failure. */
 const CRASHES = MAX_FAILURES;

@@ -4,8 +4,17 @@ import { FakeServer } from "../../domain/notifications/delivering.ts";
 import { has, invalid, pluck } from "../../support/answers.ts";
 import type { Actor } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
-import { EMAIL, REPORTS, SCHEDULES, STATUS } from "./constants.ts";
-import { createSchedule, delivered, generateLater, reached, setupSharedReports } from "./support.ts";
+import {
+  createSchedule,
+  delivered,
+  EMAIL,
+  generateLater,
+  reached,
+  REPORTS,
+  SCHEDULES,
+  setupSharedReports,
+  STATUS,
+} from "./support.ts";
 
 const t = await setupSharedReports();
 const { platform } = t.steward;
@@ -76,14 +85,6 @@ Deno.test("an execution says whether its document was delivered; the overview co
   assert.deepEqual(await listed(actor, query), [none.id]);
   const texts = sql`select from events where data::text like '%@example.test%' and type like 'report.%'`;
   assert.equal((await texts).length, 0, "events name no recipients");
-});
-
-Deno.test("without a delivery, or before there is a document, the delivery status is null", async () => {
-  const actor = await t.actor();
-  const detail = await reached(actor, await start(actor, { method: 1 }), STATUS.Completed);
-  assert.equal(detail.deliveryStatus, null);
-  const { id } = await generateLater(actor, { templateId: "failing", delivery: by("one") });
-  assert.equal((await reached(actor, id, STATUS.Failed)).deliveryStatus, null);
 });
 
 Deno.test("delivering again reaches only who was not reached, and a success ends it", async () => {

@@ -12,16 +12,19 @@ import { accepted } from "../../support/outcomes.ts";
 import { jobContext } from "../../support/job_context.ts";
 import type { Actor } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
-import { EMAIL, REPORTS, STATUS, WEBHOOK } from "./constants.ts";
 import {
+  EMAIL,
   execution,
   generateLater,
   hurry,
   INFECTED,
   reached,
+  REPORTS,
   setupSharedReports,
   sizeAt,
   startHook,
+  STATUS,
+  WEBHOOK,
 } from "./support.ts";
 
 const t = await setupSharedReports();
@@ -34,7 +37,6 @@ const mailTo = async (address: string) =>
   (await platform.outbox?.list() ?? []).filter(({ to }) => to.includes(address));
 const redeliver = (by: Actor, id: string, body?: unknown) =>
   accepted(by.post(`${REPORTS}/${id}/redeliver`, body), 202);
-/** The link to a document in a mail. */
 const linkIn = (text?: string | null) => /https?:\/\/[^\s<"]+\/r\/[\w-]+/.exec(text ?? "")?.[0] ?? "";
 /** Sets deliveries of a delivered execution to failed, as if the mailbox had been full. */
 async function fail(id: string, recipient: string): Promise<void> {
@@ -90,7 +92,6 @@ Deno.test("a document too large for the mail server is sent as a link, by the ne
   assert.equal(await sizeAt(linkIn(mail?.text)), fileSizeBytes);
 });
 
-/** Delivers a report by webhook and returns the link in it. */
 async function deliveredLink(actor: Actor): Promise<{ id: string; link: string; expiresAt: string }> {
   await using hook = startHook();
   const id = await start(actor, { method: WEBHOOK, webhookUrl: hook.url });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { invalid, pluck } from "../../support/answers.ts";
 import { until } from "../../support/until.ts";
-import { REPORTS, STATUS } from "./constants.ts";
+import { REPORTS, STATUS } from "./support.ts";
 import {
   changePartial,
   DOCUMENTS,
@@ -117,6 +117,9 @@ Deno.test("wrong partials are refused when a document template is saved or previ
   }
   const { id } = await make(by, "<page><table><tbody><tr>{{> cells}}</tr></tbody></table></page>");
   assert.deepEqual(await drawn(by, id), ["1"]);
+  for (const number of [1, 2]) await makePartial(by, `large${number}`, `<p>${"x".repeat(140_000)}</p>`);
+  const huge = await by.post(DOCUMENTS, given("<page>{{> large1}}{{> large2}}</page>", { slug: "huge" }));
+  refused(huge, 400, INVALID, /line 1, column 19: the partials have more than 262144 characters/);
   const title = await by.put(`${DOCUMENTS}/${id}`, { titleTemplate: "{{> nothing}}" });
   assert.match(title.body.errors.titleTemplate[0], /line 1, column 1: there is no partial `nothing`/);
   const preview = await by.post(`${DOCUMENTS}/preview`, given("<page>{{> nothing}}</page>"));
@@ -146,38 +149,6 @@ Deno.test("the uses of a partial name the document templates that a change of it
   assert.deepEqual(await usesOf(own), [["with-cell", null]]);
   assert.equal((await by.delete(`${DOCUMENTS}/${id}`)).status, 204);
   assert.deepEqual(await usesOf(cell), []);
-});
-
-Deno.test("a loop of partials, and too large ones are refused", async () => {
-  const by = await editor();
-  const loop = await makePartial(by, "loop", "<p>1</p>");
-  await makePartial(by, "back", "{{> loop}}");
-  const looped = await by.put(`${PARTIALS}/${loop}`, { templateId: loop, htmlBodyTemplate: "{{> back}}" });
-  assert.match(looped.body.detail, /contains itself: loop → back → loop/);
-  // a loop in the database, as two changes at the same time could make
-  await t.steward.platform.sql`update notification_templates set html_body_template = '{{> back}}',
-    part_slugs = '{back}', version = version + 1 where id = ${loop}`;
-  const cyclic = await by.post(DOCUMENTS, given("<page>\n{{> loop}}</page>"));
-  refused(cyclic, 400, INVALID);
-  const reason = /^line 2, column 1: .*contains itself: loop → back → loop/;
-  assert.match(cyclic.body.errors.bodyTemplate[0], reason);
-
-  for (const number of [1, 2]) await makePartial(by, `large${number}`, `<p>${"x".repeat(140_000)}</p>`);
-  const huge = await by.post(DOCUMENTS, given("<page>{{> large1}}{{> large2}}</page>", { slug: "huge" }));
-  refused(huge, 400, INVALID, /line 1, column 19: the partials have more than 262144 characters/);
-});
-
-Deno.test("a change of the title while the body is changed keeps the partials of both", async () => {
-  const by = await editor();
-  await makePartial(by, "one", "1");
-  await makePartial(by, "two", "<p>2</p>");
-  const plain = "<page><p>x</p></page>";
-  const { id } = await make(by, plain);
-  const put = (change: Record<string, unknown>) => by.put(`${DOCUMENTS}/${id}`, change);
-  await put({ titleTemplate: "T", bodyTemplate: plain });
-  await Promise.all([put({ titleTemplate: "{{> one}}" }), put({ bodyTemplate: "<page>{{> two}}</page>" })]);
-  assert.deepEqual(await drawn(by, id), ["2"]);
-  assert.equal((await generated(by, (await generate(by, id, { data: {} })).id)).fileName, "1.pdf");
 });
 
 const english = { hello: "Hello {name}", total: "Total", only: "English" };
@@ -227,7 +198,7 @@ Deno.test("each generated document has the language of its item, of the request 
   invalid(await by.post(`${DOCUMENTS}/${id}/generate`, wrong), "items.1.language");
 });
 
-Deno.test("texts are previewed before they are saved, and have versions like the rest of a template", async () => {
+Deno.test("texts are previewed before they are saved, and are kept, changed, removed and restored with the template", async () => {
   const by = await editor();
   const first = async (more: Record<string, unknown>) => {
     const body = given(SPEAKING, { data: { name: "Z" }, ...more });
@@ -243,11 +214,6 @@ Deno.test("texts are previewed before they are saved, and have versions like the
   for (const change of [{ texts: changed }, { name: "Other" }]) {
     assert.deepEqual((await by.put(one, change)).body.texts, changed);
   }
-  assert.deepEqual((await by.get(`${one}/versions/1`)).body.texts, TEXTS);
-  const { changes: [texts, ...more] } = (await by.get(`${one}/versions/1/compare?with=2`)).body;
-  assert.deepEqual([texts.field, more], ["texts", []]);
-  const lines = pluck(texts.parts[0].lines, "change", "text").map(String);
-  assert.ok(lines.includes("Removed,hello (pt): Olá {name}"));
   assert.equal((await by.put(one, { texts: null })).body.texts, null);
   assert.deepEqual((await by.post(`${one}/versions/1/restore`)).body.texts, TEXTS);
   assert.equal((await drawn(by, id, { language: "pt", data: { name: "Y" } }))[0], "Olá Y");

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { pageTexts, type PdfObjects, pdfObjects, textOf } from "../../domain/documents/pdf_objects.ts";
 import { accepted } from "../../support/outcomes.ts";
 import type { Actor, TestService } from "../../support/setup.ts";
-import { STATUS } from "./constants.ts";
-import { fetchDocument, reached, setupSharedReports } from "./support.ts";
+import { fetchDocument, reached, setupSharedReports, STATUS } from "./support.ts";
 
 export { refused } from "../../support/answers.ts";
 
@@ -30,7 +29,6 @@ export const textsOf = (objects: PdfObjects): string[] =>
 type Service = Pick<TestService, "url">;
 type Members = Record<string, unknown>;
 
-/** A PDF that a route answers. */
 export async function drawnBy(t: Service, by: Actor, path: string, body: unknown): Promise<PdfObjects> {
   const response = await fetch(t.url + path, {
     method: "POST",
@@ -56,7 +54,6 @@ export const changePartial = async (by: Actor, id: string, htmlBodyTemplate: str
   await accepted(by.put(`${PARTIALS}/${id}`, { templateId: id, ...texts }), 200);
 };
 
-/** A document template as a request body. */
 export const given = (bodyTemplate: string, more: Members = {}) => ({
   slug: "invoice",
   name: "Invoice",
@@ -65,23 +62,19 @@ export const given = (bodyTemplate: string, more: Members = {}) => ({
   ...more,
 });
 
-/** Creates a document template. */
 export const make = async (by: Actor, bodyTemplate: string, more: Members = {}) => {
   return await accepted(by.post(DOCUMENTS, given(bodyTemplate, more)), 201);
 };
 
-/** Requests documents and returns the answer. */
 export const generate = async (by: Actor, templateId: string, body: Members) => {
   return await accepted(by.post(`${DOCUMENTS}/${templateId}/generate`, body), 202);
 };
 
-/** The language tag of a PDF. */
 export const languageOf = ({ syntax }: PdfObjects) => {
   const catalog = [...syntax.values()].find((text) => text.includes("/Type/Catalog")) ?? "";
   return textOf(/\/Lang<(\w+)>/.exec(catalog)?.[1] ?? "");
 };
 
-/** The texts and the language of a document that was generated. */
 export const generated = async (by: Actor, id: string) => {
   const { fileName } = await reached(by, id, STATUS.Completed);
   const objects = pdfObjects((await fetchDocument(by, id)).bytes);

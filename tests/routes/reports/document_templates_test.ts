@@ -5,7 +5,6 @@ import { pages, pageTexts, pdfObjects, textOf, withRole } from "../../domain/doc
 import { has, invalid, pluck } from "../../support/answers.ts";
 import type { Actor } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
-import { EMAIL, REPORTS, STATUS, STORAGE } from "./constants.ts";
 import {
   DOCUMENTS,
   drawnBy,
@@ -17,7 +16,7 @@ import {
   setupDocuments,
   whileWaiting,
 } from "./document_support.ts";
-import { fetchDocument, reached } from "./support.ts";
+import { EMAIL, fetchDocument, reached, REPORTS, STATUS, STORAGE } from "./support.ts";
 
 const { t } = await setupDocuments();
 const ann = await t.actor({ permissions: PERMISSIONS });

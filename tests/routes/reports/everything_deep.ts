@@ -3,9 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { has, pluck } from "../../support/answers.ts";
 import type { Actor } from "../../support/setup.ts";
-import { branded } from "./branded.ts";
-import { EXCEL } from "./constants.ts";
-import { drawnReport, setupSharedReports } from "./support.ts";
+import { branded, drawnReport, EXCEL, setupSharedReports } from "./support.ts";
 
 const t = await setupSharedReports();
 
@@ -26,7 +24,6 @@ interface ReadSheet {
   charts: { kind: string; series: [name: string, labels: string, values: string, count: number][] }[];
 }
 
-/** The workbook as another program reads it. */
 async function readWorkbook(by: Actor, parameters = {}): Promise<ReadSheet[]> {
   const { bytes } = await drawnReport(t, by, "everything", parameters, EXCEL);
   const child = new Deno.Command(PYTHON, {

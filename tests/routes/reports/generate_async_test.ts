@@ -2,14 +2,27 @@ import assert from "node:assert/strict";
 import { DependencyUnavailable } from "../../../domain/jobs/job_type.ts";
 import { deliverJob } from "../../../domain/reports/delivery/deliver_job.ts";
 import { generateJob } from "../../../domain/reports/generation/generate_job.ts";
-import { failRun, FILE_SCOPE, type Run } from "../../../domain/reports/run.ts";
+import { produceDocument, RunSuperseded } from "../../../domain/reports/generation/produce.ts";
+import { beginRun, failRun, FILE_SCOPE, type Run } from "../../../domain/reports/run.ts";
 import { freePort } from "../../../infra/embedded/free_port.ts";
 import { connectObjectStore } from "../../../infra/objectstore/objectstore.ts";
 import { has, invalid, pluck, refused } from "../../support/answers.ts";
 import { jobContext } from "../../support/job_context.ts";
 import { until } from "../../support/until.ts";
-import { CSV, EMAIL, REPORTS, STATUS, STORAGE, WEBHOOK } from "./constants.ts";
-import { downloadUrl, execution, generateLater, reached, setupSharedReports, startHook } from "./support.ts";
+import {
+  CSV,
+  downloadUrl,
+  EMAIL,
+  execution,
+  generateLater,
+  reached,
+  REPORTS,
+  setupSharedReports,
+  startHook,
+  STATUS,
+  STORAGE,
+  WEBHOOK,
+} from "./support.ts";
 
 const t = await setupSharedReports();
 const { platform } = t.steward;
@@ -18,13 +31,11 @@ const analyst = await t.actor({ permissions: ["read:users"] });
 const read = async (id: string) => (await analyst.get(`${REPORTS}/${id}`)).body;
 const slowReport = (rows = 10_000) => generateLater(analyst, { templateId: "slow", parameters: { rows } });
 
-/** Counts the running queries of reports. */
 const queriesRunning = async () =>
   (await sql`select from pg_stat_activity
     where datname = current_database() and application_name = 'steward-reports' and state = 'active'`).length;
 const jobOf = async (executionId: string): Promise<string> =>
   (await sql`select id from jobs where serialized_args = ${JSON.stringify({ executionId })}`)[0]?.id;
-/** The number of files that a run holds. */
 const heldByRun = async (runId = "") =>
   (await sql`select from file_references where owner_id = ${runId} and released_at is null`).length;
 const filesHeldBy = async (executionId: string) =>
@@ -52,7 +63,8 @@ Deno.test("a report is accepted, tracked and completed", async () => {
   const statusUrl = `${REPORTS}/${id}`;
   assert.deepEqual(body, { id, trackingId: id, status: STATUS.Queued, statusUrl });
   assert.equal(headers.get("location"), statusUrl);
-  has(await reached(analyst, id, STATUS.Completed), { rowCount: 1, deliveries: [] });
+  const detail = await reached(analyst, id, STATUS.Completed);
+  has(detail, { rowCount: 1, deliveries: [], deliveryStatus: null });
   await downloadUrl(analyst, id);
   assert.equal((await read(id)).downloadCount, 1);
 });
@@ -149,6 +161,19 @@ Deno.test("a run that crashed after its execution was cancelled, or that failed 
   assert.equal(await filesHeldBy(failed), 0);
 });
 
+Deno.test("an outdated run keeps no file, not even for a moment", async () => {
+  const { id } = await interrupt(await completed());
+  const [outdated, current] = [await beginRun(platform, id), await beginRun(platform, id)];
+  assert.ok(outdated && current);
+  const produce = (run: Run) => produceDocument(platform, run, new AbortController().signal);
+  const heldBy = async ({ runId }: Run) =>
+    (await sql`select from file_references where owner_id = ${runId}`).count;
+  await produce(current);
+  assert.equal(await heldBy(current), 1);
+  await assert.rejects(produce(outdated), RunSuperseded);
+  assert.equal(await heldBy(outdated), 0, "also no released one");
+});
+
 const start = async (delivery: unknown = null): Promise<string> =>
   (await generateLater(analyst, { delivery })).id;
 const rowOf = async (id: string) => (await sql`select * from report_executions where id = ${id}`)[0];
@@ -168,7 +193,6 @@ function storeIsAway(): Disposable & (() => void) {
 const addAttempts = (id: string, count: number) =>
   sql`update report_deliveries set attempts = attempts + ${count} where execution_id = ${id}`;
 
-/** Runs a waiting job at once, until `done`. */
 const hurry = (jobId: string, done: () => Promise<boolean>) =>
   until(async () => {
     await analyst.post(`/api/v1/jobs/${jobId}/retry-now`);
@@ -246,17 +270,8 @@ Deno.test("an unreachable receiver is given up after a day, a rejecting one afte
   assert.equal(hook.received.length, 3, "after eight attempts");
 });
 
-/** A Generating execution without a worker. */
-async function generating(): Promise<string> {
-  const later = { templateId: "cells", format: CSV };
-  const { id } = (await analyst.post(`${REPORTS}/generate-async`, later)).body;
-  await reached(analyst, id, STATUS.Completed);
-  await sql`update report_executions set status = ${STATUS.Generating}, stored_file_id = null where id = ${id}`;
-  return id;
-}
-
 Deno.test("three runs that fail on their own make the execution Failed", async () => {
-  const id = await generating();
+  const { id } = await interrupt(await completed());
   using _failing = t.replace(({ objects }) => objects, {
     write: () => Promise.reject(new Error("an unexpected failure")),
   });

@@ -3,8 +3,15 @@ import { collectExpired } from "../../../domain/files/sweeps.ts";
 import { has, nulls, pluck, refused } from "../../support/answers.ts";
 import { jobContext } from "../../support/job_context.ts";
 import type { Actor } from "../../support/setup.ts";
-import { CSV, REPORTS, STATUS } from "./constants.ts";
-import { downloadUrl, fetchDocument, generateNow, setupSharedReports } from "./support.ts";
+import {
+  CSV,
+  downloadUrl,
+  fetchDocument,
+  generateNow,
+  REPORTS,
+  setupSharedReports,
+  STATUS,
+} from "./support.ts";
 
 const t = await setupSharedReports();
 const { platform } = t.steward;

@@ -10,14 +10,17 @@ import { accepted } from "../../support/outcomes.ts";
 import type { HttpClient } from "../../support/http.ts";
 import type { Actor } from "../../support/setup.ts";
 import { setup, setupShared, type TestService } from "../../support/setup.ts";
+import { pngImage } from "../../support/images.ts";
 import { until } from "../../support/until.ts";
-import { CSV, REPORTS, SCHEDULES } from "./constants.ts";
 
-export * from "./constants.ts";
+export const REPORTS = "/api/v1/reports";
+export const SCHEDULES = `${REPORTS}/schedules`;
+export const [PDF, EXCEL, CSV, HTML] = [1, 2, 3, 4] as const;
+export const [EMAIL, STORAGE, WEBHOOK] = [2, 3, 4] as const;
+export const STATUS = { Queued: 1, Generating: 2, Completed: 3, Failed: 4, Delivered: 5, Cancelled: 6 };
 
 export const TEMPLATES = { REPORT_TEMPLATES_DIR: join(import.meta.dirname ?? ".", "templates") };
 
-/** A service with the test templates of this folder. */
 export const setupReports = (env: Record<string, string> = {}): Promise<TestService> =>
   setup({ ...TEMPLATES, ...env });
 
@@ -57,33 +60,27 @@ export async function createSchedule(by: HttpClient, more: Request = {}): Promis
   return await accepted(by.post(SCHEDULES, { ...report, ...more }), 201);
 }
 
-/** The execution once `isDone` accepts it. */
 export async function execution(actor: Actor, id: string, isDone: (body: Body) => unknown): Promise<Body> {
   return (await until(() => actor.get(`${REPORTS}/${id}`), ({ body }) => isDone(body))).body;
 }
 
-/** The execution once it has one of `statuses`. */
 export const reached = (actor: Actor, id: string, ...statuses: number[]): Promise<Body> =>
   execution(actor, id, ({ status }) => statuses.includes(status));
 
-/** The execution once its deliveries have ended. */
 export const delivered = (actor: Actor, id: string): Promise<Body> =>
   execution(actor, id, ({ deliveryStatus }) => deliveryStatus !== null && deliveryStatus !== "Pending");
 
-/** The download URL once the scan has passed the document. */
 export async function downloadUrl(actor: Actor, id: string): Promise<string> {
   const { body } = await until(() => actor.get(`${REPORTS}/${id}/download`), ({ status }) => status === 200);
   return body.url;
 }
 
-/** The document's bytes as a caller downloads them. */
 export async function fetchDocument(by: Actor, id: string): Promise<{ bytes: Uint8Array; headers: Headers }> {
   const response = await fetch(await downloadUrl(by, id));
   if (!response.ok) throw new Error(`the storage answered ${response.status}: ${await response.text()}`);
   return { bytes: new Uint8Array(await response.arrayBuffer()), headers: response.headers };
 }
 
-/** The number of bytes at an address. */
 export const sizeAt = async (url: string): Promise<number> =>
   (await (await fetch(url)).arrayBuffer()).byteLength;
 
@@ -117,7 +114,6 @@ export async function drawnReport(
   }
 }
 
-/** The in-app messages of a user, once there are as many. */
 export const messagesOf = ({ steward }: TestService, { userId }: Actor, count: number) =>
   until(() =>
     steward.platform.sql`select title, body, action_url from user_notifications
@@ -151,4 +147,13 @@ export function startHook(
   });
   const stop = () => server.shutdown();
   return { received, url: `http://127.0.0.1:${server.addr.port}/hook`, stop, [Symbol.asyncDispose]: stop };
+}
+
+/** A user of a tenant with a logo, a colour and a footer of its own. */
+export async function branded(t: TestService): Promise<Actor> {
+  const admin = await t.actor({ permissions: ["manage:settings"] });
+  const looks = { productName: "Acme & Co", primaryColour: "#0b6e4f", footer: "1 Road, Lisbon" };
+  await accepted(admin.put("/api/v1/tenant-looks", looks));
+  await accepted(admin.put("/api/v1/tenant-looks/logo", pngImage(400, 100), { "content-type": "image/png" }));
+  return admin;
 }

@@ -1,7 +1,6 @@
 import type { ReportKit } from "../../../../domain/reports/threads/registry.ts";
 import { simpleReport } from "../../../domain/reports/simple_report.ts";
 
-/** Sleeps 10 ms a row. */
 export default (kit: ReportKit) =>
   simpleReport(kit, "slow", {
     parameters: { rows: kit.z.int().min(1).max(10_000).meta({ title: "Rows" }) },
