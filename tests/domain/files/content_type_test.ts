@@ -240,11 +240,3 @@ Deno.test("bytes without a byte order mark are text exactly if they decode as UT
     assert.equal(isText(content, chunk), expected);
   }));
 });
-
-Deno.test("the beginning is kept and limited, also for one long chunk", () => {
-  const probe = new TextProbe();
-  probe.feed(new TextEncoder().encode("a".repeat(1_000_000)));
-  probe.feed(new TextEncoder().encode("b".repeat(1_000_000)));
-  const found = probe.end();
-  assert.deepEqual([found?.encoding, found?.opening], ["utf-8", "a".repeat(8192)]);
-});
