@@ -1,19 +1,10 @@
 import assert from "node:assert/strict";
-import { RemoteWorker } from "../../support/remote_work.ts";
 import type { Asking } from "./questioner.ts";
 import { TRACE } from "./questions_world.ts";
 
 /** Questions about jobs, the service and its tenants. */
 export function askAboutWork({ ask, read, w }: Asking): void {
-  const { zora, t } = w;
-  ask("Is it healthy, and what changed in the last hour?", async (q) => {
-    await q.shows(
-      /[\d,]+ dead letters are open/,
-      "1 report of the last 24 hours did not reach all recipients.",
-    );
-    await q.shows("Branch 7", /created webhook .*\/stock/);
-  });
-
+  const { zora } = w;
   ask("What is the p95 duration of a job type today?", async (q) => {
     await q.go("Job types", ["steward.sleep", "the type"], "Today");
     await q.rows(/^Running 4\d(\.\d)? s 4\d(\.\d)? s 4\d(\.\d)? s$/);
@@ -57,17 +48,6 @@ export function askAboutWork({ ask, read, w }: Asking): void {
     assert.deepEqual(await pauses(), []);
   });
 
-  ask("Which worker on which host holds a job?", async (q) => {
-    const worker = await t.actor({ tenantId: w.zephyr, permissions: ["work:jobs"] });
-    assert.equal((await new RemoteWorker(worker, "mailer-7").claim(["zephyr.mail"])).length, 1);
-    await q.key("Control+k");
-    await q.type(w.waiting);
-    await q.shows("With this id");
-    await q.key("Enter");
-    await q.click(/^…/, { within: "Attempt 1", as: "Worker" });
-    await q.shows("mailer-7");
-  });
-
   ask("Find anything by an email, an id or a trace id", async (q) => {
     const finds = async (text: string, group: string, page: RegExp) => {
       await q.key("Control+k");
@@ -82,19 +62,6 @@ export function askAboutWork({ ask, read, w }: Asking): void {
     await q.begin();
     await finds(TRACE, "Jobs of this trace", /\/jobs\//);
     await q.shows("notifications.deliver");
-  });
-
-  ask("Download a filtered list as CSV", async (q) => {
-    await q.go("Jobs", "Dead-lettered");
-    const download = q.page.waitForEvent("download");
-    await q.click("CSV");
-    const [head, ...rows] = (await Deno.readTextFile(await (await download).path())).trim().split("\r\n");
-    assert.match(head ?? "", /,Tenant,Status,.*,Error,/);
-    assert.equal(
-      rows.length,
-      (await read("jobs?status=DeadLettered&hideInternal=true", w.admin)).totalCount,
-    );
-    assert.ok(rows.every((row) => row.includes(",Dead-lettered,")));
   });
 
   ask("How did a deploy change the failure rate?", async (q) => {
@@ -114,16 +81,6 @@ export function askAboutWork({ ask, read, w }: Asking): void {
       await q.rows(new RegExp(`^(\\d+ \\w+ \\d{4}, )?\\d\\d:\\d\\d .*${planned} \\d`)); // after midnight with its day
     }
   }, zora);
-
-  ask("How much does each tenant store, and how fast does it grow?", async (q) => {
-    await q.go("Tenants", "Usage");
-    await q.rows(/Zephyr 6 GiB \+2 GiB ?50%/);
-  });
-
-  ask("How many mails did each tenant send in a month?", async (q) => {
-    await q.go("Tenants", "Usage");
-    await q.rows(/Zephyr .* 1,234 ?before: 900/);
-  });
 
   ask("Which were the ten slowest jobs of yesterday?", async (q) => {
     await q.go("Jobs", "Period");
@@ -149,13 +106,6 @@ export function askAboutWork({ ask, read, w }: Asking): void {
     await q.shows("Everything of one tenant", "Today", "You look at Zephyr without working in it.");
     await q.shows(/Zora Lim created webhook/);
     assert.ok(!(await q.page.locator("main").innerText()).includes("Branch"));
-  });
-
-  ask("What fills the database?", async (q) => {
-    await q.go("Workers", "Database");
-    await q.shows("Tables, largest first");
-    const [, first = ""] = await q.rows(/^jobs /);
-    assert.match(first, /\d+(\.\d)? [KM]iB/);
   });
 
   ask("Tell me when more than ten dead letters are open", async (q) => {
