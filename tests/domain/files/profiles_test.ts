@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import assert from "node:assert/strict";
-import { MAX_PARTS, partMistakes, partSize, planParts } from "../../../domain/files/parts.ts";
+import { MAX_PARTS, partSize, planParts } from "../../../domain/files/parts.ts";
 import {
   declaredTypeAllowed,
   type FileProfile,
@@ -17,17 +17,6 @@ function profile(name: string, from = profiles): FileProfile {
   assert.ok(found, `profile ${name}`);
   return found;
 }
-
-Deno.test("the profiles have their limits; report and export are reserved for the service", () => {
-  const limits = [...profiles.values()].map((p) => [p.name, p.maxBytes / 1024 / 1024, p.serviceOnly]);
-  assert.deepEqual(limits, [
-    ["document", 50, false],
-    ["image", 20, false],
-    ["archive", 200, false],
-    ["report", 500, true],
-    ["export", 500, true],
-  ]);
-});
 
 Deno.test("declared types are compared without case and parameters, and aliases are equal", () => {
   assert.equal(normalizeContentType(" Text/CSV ; charset=UTF-8"), "text/csv");
@@ -111,17 +100,4 @@ Deno.test("any size is split into parts that the storage accepts, and the parts 
     assert.ok(last >= 1 && last <= first);
     assert.equal((plan.count - 1) * plan.partBytes + last, sizeBytes);
   }));
-});
-
-Deno.test("an error names missing, repeated and surplus parts, and long lists are cut", () => {
-  const part = (partNumber: number) => ({ partNumber, etag: "e" });
-  assert.equal(partMistakes([part(2), part(1)], 2), null);
-  assert.deepEqual(partMistakes([part(3), part(1), part(1)], 2), {
-    "parts.0.partNumber": ["expected one of the parts 1 to 2"],
-    "parts.2.partNumber": ["part 1 is named twice"],
-    parts: ["expected all 2 parts; missing: 2"],
-  });
-  assert.deepEqual(partMistakes([part(1)], 100)?.parts, [
-    "expected all 100 parts; missing: 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 89 more",
-  ]);
 });

@@ -6,7 +6,7 @@ import {
   rescanFile,
   startRescan,
 } from "../../../domain/files/rescan.ts";
-import { generationOf, readRescanProgress, requestRescan } from "../../../domain/files/rescan_generation.ts";
+import { generationOf } from "../../../domain/files/rescan_generation.ts";
 import { PostponeJob } from "../../../domain/jobs/job_type.ts";
 import { PRIORITIES } from "../../../domain/jobs/job_row.ts";
 import { scanFile } from "../../../domain/files/scan.ts";
@@ -272,19 +272,6 @@ Deno.test("many instances start only one rescan; of a batch that runs twice one 
   assert.equal((await batches()).length, before + 3);
   assert.equal(await startRescan(platform), "nothing outdated");
   await sql`update files set status = 'Purged', purge_reason = 'x', purged_at = now() where staging_key like 'many/%'`;
-});
-
-Deno.test("an operator can rescan everything although the signatures have not changed", async () => {
-  const engine = new Engine(7);
-  await upToDate(engine);
-  assert.equal(await startRescan(withEngine(engine)), "nothing outdated");
-  const id = await available("again", engine);
-  const known = (await attempts(id)).length;
-  assert.equal(await requestRescan(sql), true);
-  assert.ok((await readRescanProgress(sql)).outdatedFiles >= 1);
-  await walk(withEngine(engine));
-  assert.equal((await attempts(id)).length, known + 1);
-  assert.equal((await readRescanProgress(sql)).outdatedFiles, 0);
 });
 
 Deno.test("a file that kills workers is scanned alone, then skipped until the signatures change; lost leases of the batch count for nothing", async () => {

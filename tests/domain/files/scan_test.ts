@@ -115,15 +115,6 @@ Deno.test("bytes changed between confirmation and copy are never accepted; the f
   await refused("409 FILE_NOT_AVAILABLE_CONFLICT", actor.get(`/api/v1/files/${id}/download-url`));
 });
 
-Deno.test("bytes changed and restored in time count as the confirmed ones", async () => {
-  const reservation = await files.upload(actor, { bytes: utf8("good") });
-  await files.put(reservation, utf8("evil"));
-  await assert.rejects(attempt(reservation.fileId), PostponeJob);
-  await files.put(reservation, utf8("good"));
-  assert.equal(await attempt(reservation.fileId), "Available");
-  assert.equal((await rowOf(reservation.fileId)).sha256, sha256(utf8("good")));
-});
-
 Deno.test("bytes uploaded again while the engine reads change neither verdict nor content", async () => {
   const reservation = await files.upload(actor, aPdf);
   const evil = new Uint8Array(pdf().length).fill(7);

@@ -191,17 +191,3 @@ Deno.test("a user's page shows what the user received and uploaded, and the last
   browser.requireFewClicks();
   (await browser.follow("Show all")).shows("Message 1");
 });
-
-Deno.test("a locked user is shown until when, and unlocked", async () => {
-  const admin = await t.actor({ role: "Admin" });
-  const visitor = await t.actor({ role: "Visitor", tenantId: admin.tenantId ?? "" });
-  const until = new Date(Date.now() + 9 * 60_000);
-  await sql`update users set last_name = 'Lima', lockout_expires_at = ${until} where id = ${visitor.userId}`;
-  const browser = await browse(t, admin);
-  const { rows } = await browser.begin("Users");
-  const time = until.toLocaleTimeString("en-GB", { timeZone: "Europe/Lisbon", timeStyle: "short" });
-  assert.match(rows.find((row) => row.includes("Lima")) ?? "", new RegExp(`Locked until .*${time}`));
-  await browser.follow("Test Lima");
-  (await browser.press("Unlock")).shows("The user is unlocked and can sign in.");
-  browser.requireFewClicks();
-});

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { pageTexts, pdfObjects } from "../../domain/documents/pdf_objects.ts";
-import { pluck } from "../../support/answers.ts";
 import { accepted } from "../../support/outcomes.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { fetchDocument, reached, STATUS } from "../reports/support.ts";
@@ -26,24 +25,6 @@ const makeLetter = (by: Actor): Promise<string> =>
     requiredVariables: "name",
     sampleData: { name: "Sample" },
   });
-
-const BODY = `<page>
-  <h1>{{ t "title" }} {{ number }}</h1>
-  <p>Thank you for your order.</p>
-  <p>Pay within 30 days.</p>
-</page>`;
-const TEXTS = { en: { title: "Invoice" }, pt: { title: "Fatura" } };
-
-/** An invoice with three versions: the second changes its body, the third its texts and its sample data. */
-async function makeInvoice(by: Actor): Promise<string> {
-  const titleTemplate = '{{ t "title" }} {{ number }}';
-  const invoice = { titleTemplate, bodyTemplate: BODY, sampleData: { number: 7 }, texts: TEXTS };
-  const id = await make(by, { slug: "invoice", name: "Invoice", ...invoice });
-  const texts = { ...TEXTS, pt: { title: "<script>alert(1)</script>" } };
-  await accepted(by.put(`${templates}/${id}`, { bodyTemplate: BODY.replace("30 days", "14 days") }));
-  await accepted(by.put(`${templates}/${id}`, { texts, sampleData: { number: 8 } }));
-  return id;
-}
 
 /** The text of the only page of a run's document. */
 async function textOfRun(by: Actor, id: string): Promise<string> {
@@ -74,32 +55,6 @@ Deno.test("a document template is made from a sample, previewed, changed and res
   (await browser.press("Restore")).shows("The texts were restored as version 3.");
   await browser.follow("Back to the editor");
   (await browser.press("Delete")).shows("The document template was deleted.");
-});
-
-Deno.test("versions of a document template are compared, shown in each language, and restored", async () => {
-  const actor = await t.actor({ permissions: PERMISSIONS });
-  const id = await makeInvoice(actor);
-  const browser = await browseAt(t, actor, `document-templates/${id}`);
-  await browser.follow("Version 3");
-  browser.page.shows("Differences between version 2 and 3", "- title (pt): Fatura", /\+ "number": 8/)
-    .shows("+ title (pt): <script>alert(1)</script>").lacks("Pay within");
-  await browser.press("Compare", { "Older version": "1", "Newer version": "2" });
-  browser.page.shows("Differences between version 1 and 2", "- <p>Pay within 30 days.</p>")
-    .shows("+ <p>Pay within 14 days.</p>").lacks("title (pt)");
-  await browser.follow("Version 2");
-  const shownText = async () => {
-    const [frame] = browser.page.all("iframe");
-    const headers = { cookie: `steward_console=${browser.cookies.get("steward_console")}` };
-    const answer = await fetch(new URL(frame?.attribs.src ?? "", `${t.url}/console/`), { headers });
-    return pageTexts(pdfObjects(new Uint8Array(await answer.arrayBuffer()))).flat()[0];
-  };
-  assert.equal(await shownText(), "Invoice 7");
-  await browser.follow("pt");
-  assert.equal(await shownText(), "Fatura 7");
-  await browser.visit(`document-templates/${id}/versions`);
-  (await browser.press("Restore", {}, "Version 1")).shows("The texts were restored as version 4.");
-  const { body } = await actor.get(`${templates}/${id}`);
-  assert.deepEqual([body.version, body.bodyTemplate, body.texts], [4, BODY, TEXTS]);
 });
 
 Deno.test("texts and partials are typed in the editor, previewed in a language, and saved", async () => {
@@ -159,26 +114,4 @@ Deno.test("a document is generated from the template's list, with errors at thei
   await browser.press("Generate", { Method: "Download only" });
   const id = browser.page.shows("The document was queued.").address.split("/").at(-1) ?? "";
   assert.match(await textOfRun(actor, id), /Hello Ana/);
-});
-
-Deno.test("an array makes one document for each item, mailed to its recipients", async () => {
-  const actor = await t.actor({ permissions: PERMISSIONS });
-  const templateId = await makeLetter(actor);
-  const browser = await browseAt(t, actor, `document-templates/${templateId}`, "pt-BR");
-  await browser.follow("Gerar");
-  const items = ["Ana", "Rui"].map((name) => ({
-    name,
-    data: { name },
-    recipients: [`${name.toLowerCase()}@example.test`],
-  }));
-  const nobody = JSON.stringify([items[0], { ...items[1], recipients: [] }]);
-  const refused = await browser.press("Gerar", { "Dados (JSON)": nobody, method: "2" });
-  refused.shows("item 2, recipients: Informe pelo menos um destinatário.");
-  assert.equal(refused.value("method"), "2");
-  await browser.press("Gerar", { "Dados (JSON)": JSON.stringify(items) });
-  const { address } = browser.page.shows("Os documentos entraram na fila.");
-  const burstId = new URL(address, t.url).searchParams.get("burstId");
-  const { body } = await actor.get(`/api/v1/reports/history?burstId=${burstId}`);
-  const details = await Promise.all(pluck(body.items, "id").map((id) => actor.get(`/api/v1/reports/${id}`)));
-  assert.deepEqual(pluck(pluck(details, "body"), "burstValue").sort(), ["Ana", "Rui"]);
 });

@@ -69,21 +69,6 @@ Deno.test("references and a legal hold are explained and prevent a purge; afterw
   assert.deepEqual(purged.offers.filter((name) => ["Save", "Purge"].includes(name)), []);
 });
 
-Deno.test("the list is filtered by the query and by the form, also in Portuguese", async () => {
-  const actor = await t.actor({ permissions: ALL });
-  const { tenantId } = actor;
-  await files.fileIn("Failed", { tenantId });
-  await files.fileIn("Purged", { tenantId, legalHold: false });
-  await files.reserve(actor, { bytes: new Uint8Array(3), fileName: "Informe_Über.txt" });
-  const browser = await browse(t, actor, "pt-PT");
-  const all = await browser.visit("files");
-  assert.deepEqual([all.heading, all.rows.length], ["Arquivos", 3]);
-  const { rows } = await browser.press("Filtrar", { "Buscar nomes": "uber" });
-  assert.equal(rows.length, 1);
-  assert.match(rows[0] ?? "", /Informe_Über/);
-  (await browser.visit("files?status=Failed&show=held")).shows("Nada corresponde a estes filtros.");
-});
-
 Deno.test("an operator finds why a file was rejected and when one is deleted, and puts a hold on it", async () => {
   const actor = await t.actor({ permissions: ALL });
   const { tenantId } = actor;

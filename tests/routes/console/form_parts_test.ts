@@ -43,23 +43,6 @@ function form(values: Record<string, string>): FormData {
   return data;
 }
 
-Deno.test("an object schema becomes one field per property, of the right kind", () => {
-  assert.deepEqual(
-    fields?.map(({ name, kind, required, defaultText }) => [name, kind, required, defaultText ?? null]),
-    [
-      ["name", "text", true, null],
-      ["note", "text", false, null],
-      ["count", "integer", false, "2"],
-      ["loud", "yesNo", false, null],
-      ["mode", "choice", false, "fast"],
-      ["tags", "json", false, null],
-    ],
-  );
-  for (const other of [z.unknown(), z.array(z.string()), z.string()]) {
-    assert.equal(fieldsOf(z.toJSONSchema(other) as ArgsSchema), null);
-  }
-});
-
 Deno.test("typed values become arguments; empty fields are left out", () => {
   const typed = { "arg.name": " Ana ", "arg.count": "3", "arg.loud": "false", "arg.tags": '["a"]' };
   const { serializedArgs, errors } = readArgs(fields, form({ ...typed, "arg.mode": "" }), said);
@@ -141,12 +124,6 @@ Deno.test("expressions that the choices cannot say stay cron expressions, unchan
   assert.deepEqual(inputsOf("0 9 * * MON-FRI").weekdays, ["1", "2", "3", "4", "5"]);
 });
 
-Deno.test("a missing or wrong input is named", () => {
-  assert.deepEqual(cronOf(sent({ ...base, repeats: "weekly", weekdays: [] })), { missing: "weekdays" });
-  assert.deepEqual(cronOf(sent({ ...base, repeats: "daily", at: "25:00" })), { missing: "at" });
-  assert.deepEqual(cronOf(sent({ ...base, repeats: "hours", atMinute: "60" })), { missing: "atMinute" });
-});
-
 const CASES: [string, string | null, string | null][] = [
   ["* * * * *", "every minute", "a cada minuto"],
   ["*/15 * * * *", "every 15 minutes", "a cada 15 minutos"],
@@ -206,7 +183,11 @@ Deno.test("a value just below the next unit is shown in that unit", () => {
   assert.deepEqual(sizes, ["1,023 B", "1 MiB", "1 MiB"]);
 });
 
-Deno.test("a day ends when the next one starts, also if its last hour is repeated", () => {
+Deno.test("a local time becomes an instant, also around daylight-saving changes; a day ends when the next one starts", () => {
+  assert.equal(instantOf({ timeZone: "Europe/Lisbon" }, "2026-03-29T01:30"), "2026-03-29T01:30:00Z");
+  for (const none of ["", "x", "2026-13-01", "2026-07-01T25:00"]) {
+    assert.equal(instantOf(viewer, none), undefined);
+  }
   assert.equal(instantOf(viewer, "2026-04-04"), "2026-04-04T03:00:00Z");
   assert.equal(instantOf(viewer, "2026-04-04", true), "2026-04-05T03:59:59.999Z");
   assert.equal(timeOfDay(viewer, "2026-04-04T15:00:01.5Z"), "12:00:01.500");

@@ -88,11 +88,8 @@ Deno.test("a service account is created with its secret shown once, gets a new s
   (await browser.press("Revoke")).shows("The service account was revoked.");
   assert.equal(await users(first), 401);
   const operator = await browseAt(t, t.systemAdmin, "service-accounts/new");
-  const name = `everywhere ${crypto.randomUUID()}`;
-  await operator.press("Create the account", { Name: name, "Acts in": "all", "read:users": true });
+  await operator.press("Create the account", { Name: "everywhere", "Acts in": "all", "read:users": true });
   assert.equal(await users(shownSecret(operator)), 200, "also in a tenant of others");
-  const { rows } = await operator.visit("service-accounts");
-  assert.match(rows.find((row) => row.includes(name)) ?? "", /All tenants/);
 });
 
 Deno.test("an administrator creates an OAuth client, whose secret is shown once, rotates it and revokes the client", async () => {
@@ -147,46 +144,6 @@ Deno.test("a webhook endpoint is created, tested, shows failures, delivers again
   await browser.press("Save", { eventTypes: ["user.created"], "Active: events are sent": false });
   assert.ok(!browser.page.shows("The endpoint was saved.").offers.includes("Send a test event"));
   (await browser.press("Delete")).shows("No webhook endpoints yet");
-});
-
-Deno.test("an endpoint is paused with a reason, shows who did it, and is resumed", async () => {
-  const maker = await t.actor({ permissions: makers });
-  const { id } = await endpoint(maker, "/paused");
-  const browser = await browseAt(t, maker, `webhooks/${id}`);
-  await browser.press("Pause", { Reason: "The receiver <b>moves</b>" });
-  browser.page.shows("The endpoint was paused.", "· The receiver <b>moves</b>", "Test Actor");
-  (await browser.press("Send a test event")).shows("A test event was queued.");
-  const { rows } = await browser.visit("webhooks?isPaused=true");
-  assert.match(rows[0] ?? "", /Paused/);
-  assert.equal(received.get("/paused"), undefined);
-  await browser.follow(hook("/paused"));
-  (await browser.press("Resume")).shows("The endpoint was resumed.");
-  await until(() => received.get("/paused")?.length === 1);
-  await browser.visit(`webhooks/${id}`);
-  await browser.follow("Send failed events again");
-  browser.page.shows("No delivery to an active endpoint failed");
-});
-
-Deno.test("an operator finds which webhooks fail and why, and sends their events again", async () => {
-  const by = await t.actor({ permissions: ["manage:webhooks"] });
-  statuses.set("/moved", 410);
-  const { path } = await endpoint(by, "/moved");
-  const ping = (await by.post(`${path}/test`, {})).body.id;
-  const what = "the endpoint to be deactivated";
-  await until(() => by.get(path), ({ body }) => !body.isActive, { what });
-  await by.put(path, { isActive: true });
-  statuses.delete("/moved");
-  const browser = await browse(t, by);
-  await browser.begin();
-  const { rows } = await browser.follow("Webhooks");
-  assert.match(rows[0] ?? "", /The receiver answered 410\..*0 of 1 attempts|0 of 1 attempts.*answered 410/);
-  (await browser.follow(hook("/moved"))).shows("The receiver answered 410.");
-  await browser.follow("Send failed events again");
-  browser.page.shows("This sends 1 failed delivery to active endpoints again, in ");
-  (await browser.press("1 event: send again")).shows("1 event was queued again.");
-  browser.requireFewClicks();
-  await until(() => received.get("/moved")?.length === 2, Boolean, { what: "the second attempt" });
-  assert.deepEqual(received.get("/moved"), [ping, ping]);
 });
 
 Deno.test("all failed deliveries of yesterday are sent again, of all endpoints in the scope and of nothing else", async () => {

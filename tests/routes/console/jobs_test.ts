@@ -178,35 +178,15 @@ Deno.test("dead letters are grouped by error, retried one by one, counted before
 Deno.test("an operator finds which jobs failed and why, and runs one again with other arguments", async () => {
   const actor = await t.actor();
   const id = await failed(actor, "HTTP 409: the invoice exists");
-  const browser = await browseAt(t, actor, "");
-  await browser.follow("Dead letters 1");
-  const yesterday = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
-  await browser.visit(`dead-letters?from=${yesterday}`);
-  browser.page.shows("HTTP 409: the invoice exists");
-  await browser.visit("jobs");
+  const browser = await browse(t, actor);
+  await browser.begin("Jobs");
   await browser.press("Filter", { "Error contains": "409" });
   browser.page.shows("The last 5,000 failed jobs were searched.");
-  assert.ok(browser.page.hrefs.includes(`jobs/${id}`));
-  await browser.begin("Dead letters 1", "steward.fail", `jobs/${id}`, "Run again with other arguments");
+  await browser.go(`jobs/${id}`, "Run again with other arguments");
   (await browser.press("Run the job", { message: "the right address" })).shows(
     "The job was queued again, as this new job.",
     '"message": "the right address"',
   );
-  browser.requireFewClicks();
-});
-
-Deno.test("the page of a job type shows how long its jobs wait and run, and how often they fail", async () => {
-  const actor = await t.actor();
-  for (let n = 0; n < 3; n++) await failed(actor, "no");
-  const failures = async () => (await actor.get("/api/v1/jobs/types/steward.fail/stats")).body.total.failed;
-  await until(failures, (count) => count === 3, { what: "the instance writes its figures" });
-  const browser = await browseAt(t, actor, "");
-  await browser.follow("Job types");
-  const page = await browser.follow("steward.fail");
-  for (const name of ["Waiting", "Running"]) {
-    assert.match(page.rows.find((row) => row.startsWith(name)) ?? "", /\d (ms|s) .*\d (ms|s)/, name);
-  }
-  page.shows("100%");
   browser.requireFewClicks();
 });
 

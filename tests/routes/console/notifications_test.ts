@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { instantOf } from "../../../routes/console/components/date_inputs.ts";
 import { setupShared } from "../../support/setup.ts";
 import { browse, browseAt } from "./plain_browser.ts";
 
@@ -87,28 +86,6 @@ Deno.test("a message shows attachments, copies, reports and suppressed recipient
   browser.requireFewClicks();
 });
 
-Deno.test("messages are filtered by the query, and selected ones are cancelled", async () => {
-  const actor = await t.actor({ permissions: ["send:notifications"] });
-  const scheduledAt = new Date(Date.now() + 864e5).toISOString();
-  const mail = { channel: "Email", recipients: [{ address: "a@example.com" }], textBody: "x" };
-  for (const subject of ["One", "Two"]) {
-    const notification = { ...mail, subject };
-    await actor.post("/api/v1/notifications/schedule", { notification, scheduledAt });
-  }
-  const sms = { channel: "Sms", recipients: [{ address: "+351912345678" }], textBody: "x" };
-  await actor.post("/api/v1/notifications/send", sms);
-  const browser = await browse(t, actor);
-  (await browser.visit("notifications")).shows("One");
-  (await browser.press("Filter", { Channel: "Sms" })).lacks("One");
-  (await browser.follow("Scheduled 0")).shows("No results");
-  await browser.visit("notifications?status=Scheduled");
-  await browser.press("Cancel messages", { One: true, Two: true });
-  browser.page.shows("2 scheduled messages: cancel them?");
-  (await browser.press("Cancel messages (2)")).shows("Cancel messages: done for 2.");
-  await browser.visit("notifications?status=Cancelled");
-  assert.ok(!(await browser.follow("Two")).offers.includes("Send again"), "nothing to retry");
-});
-
 Deno.test("a message is scheduled in the viewer's time zone, and a failed one is sent again", async () => {
   const browser = await browse(t, sender);
   (await browser.visit("notifications/send")).shows("Time zone: Europe/Lisbon");
@@ -128,15 +105,6 @@ Deno.test("a message is scheduled in the viewer's time zone, and a failed one is
   assert.match(failed.rows.find((row) => row.includes("351912345678")) ?? "", /Not delivered/);
   (await browser.press("Send again")).shows("The message was queued again");
   await browser.waitFor("Attempt 1: accepted");
-});
-
-Deno.test("a local time becomes an instant, also around daylight-saving changes", () => {
-  const v = { timeZone: "Europe/Lisbon" };
-  assert.equal(instantOf(v, "2026-07-01T09:30"), "2026-07-01T08:30:00Z");
-  assert.equal(instantOf(v, "2026-03-29T01:30"), "2026-03-29T01:30:00Z", "01:30 was skipped");
-  assert.equal(instantOf(v, "2026-07-01"), "2026-06-30T23:00:00Z");
-  assert.equal(instantOf(v, "2026-07-01", true), "2026-07-01T22:59:59.999Z");
-  for (const none of ["", "x", "2026-13-01", "2026-07-01T25:00"]) assert.equal(instantOf(v, none), undefined);
 });
 
 Deno.test("an address is suppressed once, found, and removed again", async () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { newId } from "../../../domain/shared/ids.ts";
 import { accepted } from "../../support/outcomes.ts";
 import { type Actor, setup, setupShared } from "../../support/setup.ts";
-import { browse, browseAt, type PlainBrowser } from "./plain_browser.ts";
+import { browse, type PlainBrowser } from "./plain_browser.ts";
 import { around, textOf } from "./shown_page.ts";
 
 const t = await setup();
@@ -85,17 +85,6 @@ Deno.test("the overview leads from a problem to its page, and shows what changed
   const day = await browser.follow("Last day");
   assert.ok(day.all("*", ({ attribs }) => /day, by hour/.test(attribs["aria-label"] ?? "")).length > 0);
   assert.equal((await browser.follow("1 dead letter is open")).address, "/console/dead-letters");
-});
-
-Deno.test("a paused queue shows its reason, and a button that resumes it to those who may", async () => {
-  const actor = await t.actor({ permissions: ["manage:jobs"] });
-  const reader = await t.actor({ tenantId: actor.tenantId ?? "" });
-  await actor.post("/api/v1/jobs/queues/mail/pause", { reason: "The provider is down" });
-  const { page } = await browseAt(t, reader, "");
-  assert.ok(!page.shows("Queue mail is paused", "The provider is down").offers.includes("Resume"));
-  const browser = await browseAt(t, actor, "", "pt-PT");
-  browser.page.shows("A fila mail está em pausa.", "Em pausa");
-  (await browser.press("Retomar")).shows("A fila mail foi retomada em");
 });
 
 /** Rows of every kind that the overview counts, two days old ones too. */

@@ -1,26 +1,12 @@
 import assert from "node:assert/strict";
 import type { Locator, Page } from "playwright-core";
-import type { accepted } from "../../support/outcomes.ts";
-import type { Actor } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
-import type { World } from "./questions_world.ts";
 
 const README = new URL("../../../routes/console/README.md", import.meta.url);
 const MAX_CLICKS = 5;
 const PRESSED = ["link", "button", "checkbox", "option"] as const;
 const FIELDS = ["textbox", "searchbox", "combobox", "spinbutton"] as const;
 const WITHIN_MS = 60_000;
-
-/** Defines a test that finds the answer, or does what is asked, by the way that the README shows. */
-export type Ask = (question: string, find: (q: Questioner) => Promise<void>, by?: Actor) => void;
-
-/** The browser and the callers with which the questions are asked. */
-export interface Asking {
-  ask: Ask;
-  /** Reads a path of the API, as the administrator of the tenant Zephyr unless somebody else is named. */
-  read(path: string, by?: Actor): ReturnType<typeof accepted>;
-  w: World;
-}
 
 /** The name of a control, and the name of the step in the README if that differs. */
 type Step = string | RegExp | [name: string | RegExp, as: string];

@@ -37,31 +37,6 @@ Deno.test("a report form shows errors, then generates a report that is followed 
   (await browser.press("Delete")).shows("The report was deleted.", "No report runs yet");
 });
 
-Deno.test("a document can be downloaded only after its scan", async () => {
-  const actor = await t.actor({ role: "Admin" });
-  const browser = await browse(t, actor);
-  const scanned = Promise.withResolvers<void>();
-  const { scan } = t.steward.platform.scanner;
-  const restore = t.replace(({ scanner }) => scanner, {
-    scan: async (content, o) => {
-      const verdict = await scan(content, o);
-      await scanned.promise;
-      return verdict;
-    },
-  });
-  const { body } = await actor.post("/api/v1/reports/generate", { templateId: "users", format: CSV });
-  const fileStatus = async () => (await actor.get(`/api/v1/reports/${body.id}`)).body.fileStatus;
-  assert.equal(await fileStatus(), "Scanning");
-  const scanning = await browser.visit(`report-runs/${body.id}`);
-  scanning.shows("It is being scanned.");
-  assert.ok(!scanning.offers.some((name) => name.startsWith("Download")));
-  scanned.resolve();
-  restore();
-  const ready = await browser.waitFor("You can download it.");
-  assert.ok(ready.offers.some((name) => name.startsWith("Download")));
-  assert.equal(await fileStatus(), "Available");
-});
-
 Deno.test("a schedule is created, runs, is paused, changed and deleted", async () => {
   const actor = await t.actor({ role: "Admin" });
   const browser = await browseAt(t, actor, "report-schedules/new");

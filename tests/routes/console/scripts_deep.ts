@@ -144,47 +144,32 @@ inBrowser("a new message raises the unread count without a reload", async (b) =>
   await viewing.close();
 });
 
-inBrowser("tenants and users are found and opened by keyboard alone", async (b) => {
-  const north = await t.tenant({ name: "Northwind" });
-  const south = await t.tenant({ name: "Südwind <b>& Co" });
-  const actor = await t.actor({ tenantId: north, role: "Admin" });
-  const person = await t.actor({ tenantId: south, role: "Visitor" });
-  await sql`update users set first_name = 'Quirina', last_name = 'Sable' where id = ${person.userId}`;
-  await sql`insert into user_tenants (user_id, tenant_id) values (${actor.userId}, ${south})`;
-  await sql`insert into user_tenant_roles (user_id, tenant_id, role_id)
-    select ${actor.userId}, ${south}, id from roles where tenant_id = ${south} and name = 'Admin'`;
-  const viewing = await openConsole(b, t, await t.signedIn(actor), { theme: "dark" });
-  const { page } = viewing;
-  await viewing.open("jobs?status=Failed&page=3");
-  const option = (name: string) => page.getByRole("dialog").getByRole("option", { name });
-  await page.getByRole("link", { name: /^Scope: / }).click();
-  await page.keyboard.type("sudwind");
-  await option("Südwind").waitFor();
-  await viewing.requireAccessible();
-  await page.keyboard.press("Enter");
-  await page.waitForURL("**/console/jobs?status=Failed");
-  await page.locator("[data-scope]").getByText("Südwind <b>& Co").waitFor();
-  await page.keyboard.press("Control+k");
-  const input = page.getByRole("combobox", { name: "Search by name, email, id or trace id" });
-  await input.waitFor();
-  await page.keyboard.type("quirina");
-  await option("Quirina Sable").waitFor();
-  await viewing.requireAccessible();
-  assert.equal(
-    await input.getAttribute("aria-activedescendant"),
-    await option("Quirina Sable").getAttribute("id"),
-  );
-  await page.keyboard.press("Enter");
-  await page.waitForURL(`**/console/users/${person.userId}`);
-  await page.getByRole("link", { name: "Search", exact: true }).click();
-  await page.keyboard.type(person.userId);
-  await page.keyboard.press("Enter"); // before the results have come
-  await page.waitForURL(`**/console/users/${person.userId}`);
-  await page.getByRole("link", { name: /^Scope: / }).click();
-  await page.keyboard.press("Escape");
-  assert.equal(await page.locator("dialog[open]").count(), 0);
-  await viewing.close();
-});
+inBrowser(
+  "the dialogs of the scope and of the search are accessible, and Enter waits for the results",
+  async (b) => {
+    const actor = await t.actor({ role: "Admin" });
+    const viewing = await openConsole(b, t, actor, { theme: "dark" });
+    const { page } = viewing;
+    await viewing.open("jobs");
+    await page.getByRole("link", { name: /^Scope: / }).click();
+    await viewing.requireAccessible();
+    await page.keyboard.press("Escape");
+    assert.equal(await page.locator("dialog[open]").count(), 0);
+    await page.keyboard.press("Control+k");
+    const input = page.getByRole("combobox", { name: "Search by name, email, id or trace id" });
+    await page.keyboard.type("jobs");
+    const option = page.getByRole("dialog").getByRole("option").first();
+    await option.waitFor();
+    await viewing.requireAccessible();
+    assert.equal(await input.getAttribute("aria-activedescendant"), await option.getAttribute("id"));
+    await page.keyboard.press("Escape");
+    await page.getByRole("link", { name: "Search", exact: true }).click();
+    await page.keyboard.type(actor.userId);
+    await page.keyboard.press("Enter"); // before the results have come
+    await page.waitForURL(`**/console/users/${actor.userId}`);
+    await viewing.close();
+  },
+);
 
 inBrowser(
   "the navigation fits into a window of 900 pixels in both languages; in lower ones it scrolls",

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { FILTER_NAMES } from "../../../domain/templates/language/mod.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
 import { EXAMPLE_DATA, FILTER_EXAMPLES } from "../../../routes/console/notifications/template_help.tsx";
+import { has } from "../../support/answers.ts";
 import { accepted } from "../../support/outcomes.ts";
 import { pngImage } from "../../support/images.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
@@ -260,34 +261,17 @@ Deno.test("a sender address is added, its record is shown, and it is removed", a
   (await browser.press("Remove")).shows("The address was removed.");
 });
 
-Deno.test("a custom version of a built-in template keeps its kind, layout and texts", async () => {
-  const maker = await t.actor({ permissions: ["send:notifications"] });
-  const texts = { en: { hi: "Hello" } };
-  await make(maker, { slug: "base", kind: "Layout", htmlBodyTemplate: "<html>{{{ body }}}</html>" });
-  const builtIn = { slug: "built-in", layoutSlug: "base", htmlBodyTemplate: "<p>Hi</p>", texts };
-  const id = await make(maker, builtIn);
-  const give = (tenantId: string | null) =>
-    sql`update notification_templates set tenant_id = ${tenantId}, version = version + 1
-      where slug in ('base', 'built-in') and tenant_id is not distinct from ${
-      tenantId ? null : maker.tenantId
-    }`;
-  await give(null);
+Deno.test("a saved built-in template becomes the tenant's own version, with its texts", async () => {
   const by = await t.actor({ permissions: ["send:notifications"] });
-  const [status] = await sendForm(by, `templates/${id}`, [
-    ["slug", "built-in"],
-    ["locale", "en"],
-    ["kind", "Template"],
-    ["name", "Ours"],
-    ["layoutSlug", "base"],
-    ["htmlBodyTemplate", "<p>Ours</p>"],
-    ...row("hi", "en", "Hello"),
-    ...row("", "", ""),
-  ]);
-  assert.equal(status, 303);
-  await give(maker.tenantId);
-  const { items: [copy] } = (await by.get(`${path}?search=built-in`)).body;
-  const { body } = await by.get(`${path}/${copy.id}`);
-  assert.deepEqual([body.name, body.kind, body.layoutSlug, body.texts], ["Ours", "Template", "base", texts]);
+  const search = `${path}?search=report-ready&locale=en`;
+  const { items: [shipped] } = await accepted(by.get(`${search}&includeShipped=true`));
+  const browser = await browseAt(t, by, `templates/${shipped.id}`);
+  browser.page.shows("This is a built-in template.");
+  (await browser.press("Create", { Name: "Ours" })).shows("The template was created.");
+  const { items: [own] } = await accepted(by.get(search));
+  assert.equal(own.name, "Ours");
+  const [one, other] = await Promise.all([shipped, own].map(({ id }) => accepted(by.get(`${path}/${id}`))));
+  has(other, { kind: one.kind, layoutSlug: one.layoutSlug, texts: one.texts });
 });
 
 Deno.test("rows of texts without a key, and keys with two texts, are refused with what was typed", async () => {

@@ -51,16 +51,7 @@ Deno.test("without requested parts the reservation has no part URLs, and the con
   }
 });
 
-Deno.test("if the storage does not answer, no reservation is stored", async () => {
-  const fileName = `${crypto.randomUUID()}.zip`;
-  const putBack = t.replace((p) => p.objects, {
-    startParts: () => Promise.reject(new ObjectStoreUnavailable("no answer")),
-  });
-  await refused("503 FILE_STORAGE_UNAVAILABLE", reserve({ fileName, parts: true }).finally(putBack));
-  assert.deepEqual([...await sql`select from files where file_name = ${fileName}`], []);
-});
-
-Deno.test("requests with an Idempotency-Key that wait for storage do not block database connections", async () => {
+Deno.test("requests with an Idempotency-Key that wait for storage block no database connections, and store nothing if it does not answer", async () => {
   const { promise: noAnswer, reject: giveUp } = Promise.withResolvers<string>();
   let asked = 0;
   const putBack = t.replace((p) => p.objects, {
@@ -71,13 +62,15 @@ Deno.test("requests with an Idempotency-Key that wait for storage do not block d
   });
   const connections = INSTANCES * t.steward.platform.config.DATABASE_POOL;
   const keys = Array.from({ length: connections + 2 }, () => crypto.randomUUID());
-  const reserveWith = (key: string) => reserve({ parts: true }, { "idempotency-key": key });
+  const fileName = `${crypto.randomUUID()}.zip`;
+  const reserveWith = (key: string) => reserve({ fileName, parts: true }, { "idempotency-key": key });
   try {
     const waiting = keys.map(reserveWith);
     await until(() => asked, (asked) => asked === keys.length);
     await accepted(actor.get("/api/v1/files"));
     giveUp(new ObjectStoreUnavailable("no answer"));
     await refused("503 FILE_STORAGE_UNAVAILABLE", ...waiting);
+    assert.deepEqual([...await sql`select from files where file_name = ${fileName}`], []);
   } finally {
     giveUp(new ObjectStoreUnavailable("no answer"));
     putBack();

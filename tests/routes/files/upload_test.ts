@@ -123,28 +123,6 @@ Deno.test("an upload of another size is discarded at confirmation and leaves a t
   await isAudited(record, "file.purge", { status: "Purged", reason: "job:size-mismatch", rejectionCode });
 });
 
-Deno.test("confirming an expired reservation is rejected, before and after the sweep", async () => {
-  const { fileId } = await files.reserveAndPut(actor, aPdf);
-  await sql`update files set upload_expires_at = now() - interval '1 second' where id = ${fileId}`;
-  await refused("409 FILE_UPLOAD_EXPIRED_CONFLICT", complete(fileId));
-  await sql`update files set status = 'Purged', purge_reason = 'job:upload-expired', purged_at = now()
-    where id = ${fileId}`;
-  await refused("409 FILE_UPLOAD_EXPIRED_CONFLICT", complete(fileId));
-});
-
-Deno.test("an upload URL used again after confirmation changes nothing that anyone can read", async () => {
-  const clean = png();
-  const reservation = await files.upload(actor, { bytes: clean, profile: "image", contentType: "image/png" });
-  const record = await files.scanned(actor, reservation.fileId);
-  assert.equal(record.sha256, sha256(clean));
-  const evil = clean.slice();
-  evil.set(utf8("<script>"), 100);
-  assert.equal(await files.put(reservation, evil), 200, "storage knows nothing of states");
-  const { url } = await accepted(downloadOf(record.id));
-  assert.deepEqual(await (await fetch(url)).bytes(), clean);
-  assert.deepEqual((await complete(record.id)).body, record);
-});
-
 Deno.test("the checks of a reservation: body, permission, profile, type, size", async () => {
   const [invalid, denied, unknown] = ["400 VALIDATION_ERROR", "403 FORBIDDEN", "400 FILE_PROFILE_UNKNOWN"];
   const refusals: [change: Record<string, unknown>, expected: string][] = [

@@ -19,7 +19,7 @@ export const SERVICE_LOOKS: ShownLooks = {
   logoUrl: null,
 };
 
-export interface LookedTenant {
+interface LookedTenant {
   by: Actor;
   tenantId: string;
   looks: ShownLooks;

@@ -8,19 +8,18 @@ import { mailsTo, resetTokenFor, tokenOf } from "../auth/mails.ts";
 import { PASSWORD, signedIn } from "../auth/people.ts";
 import { authorizeUrl, makeClient, signedInBrowser } from "../oauth/flow.ts";
 import { CSV, reached, setupSharedReports, STATUS } from "../reports/support.ts";
-import { type LookedTenant, plainTenant, SERVICE_LOOKS, shownIn, tenantWithLooks } from "./hosted.ts";
+import { plainTenant, SERVICE_LOOKS, shownIn, tenantWithLooks } from "./hosted.ts";
 
 const t = await setupSharedReports();
 const { platform } = t.steward;
 const { sql } = platform;
 const yellow = await tenantWithLooks(t);
-const tenants = [yellow, await plainTenant(t)];
 const UNSUBSCRIBE = "/api/v1/notifications/unsubscribe";
 const policyOf = ({ headers }: Pick<HttpAnswer, "headers">) => headers.get("content-security-policy") ?? "";
 
 Deno.test("the page of an unsubscribe link and its confirmation look like the tenant of the mail", async () => {
   const { userId } = await t.actor();
-  for (const { tenantId, looks } of tenants) {
+  for (const { tenantId, looks } of [yellow, await plainTenant(t)]) {
     const token = await platform.unsubscribeTokens.sign({ userId, category: "news", tenantId }, new Date());
     const path = `${UNSUBSCRIBE}?token=${token}`;
     const expected = { ...looks, title: `Unsubscribe · ${looks.productName}` };
@@ -56,19 +55,19 @@ Deno.test("the page of a report link looks like the tenant of the report, unless
     return { status: response.status, ...shownIn(await response.text()) };
   };
   const title = (name: string) => `This report cannot be opened · ${name}`;
-  for (const { tenantId, looks } of tenants) {
-    const actor = await t.actor({ tenantId });
-    const report = { templateId: "cells", format: CSV };
-    const { id } = await accepted(actor.post("/api/v1/reports/generate-async", report));
-    await reached(actor, id, STATUS.Completed);
-    await sql`update files set status = 'Purged', purged_at = now(), purge_reason = 'test', final_key = null
-      where id = (select stored_file_id from report_executions where id = ${id})`;
-    const { url } = await createReportLink(platform, sql, id);
-    assert.deepEqual(await pageOf(url), { status: 409, ...looks, title: title(looks.productName) });
-    await sql`update report_links set expires_at = now() where execution_id = ${id}`;
-    for (const gone of [url, `${url}x`]) {
-      assert.deepEqual(await pageOf(gone), { status: 404, ...SERVICE_LOOKS, title: title("Steward") });
-    }
+  const { tenantId, looks } = yellow;
+  const actor = await t.actor({ tenantId });
+  const { id } = await accepted(
+    actor.post("/api/v1/reports/generate-async", { templateId: "cells", format: CSV }),
+  );
+  await reached(actor, id, STATUS.Completed);
+  await sql`update files set status = 'Purged', purged_at = now(), purge_reason = 'test', final_key = null
+    where id = (select stored_file_id from report_executions where id = ${id})`;
+  const { url } = await createReportLink(platform, sql, id);
+  assert.deepEqual(await pageOf(url), { status: 409, ...looks, title: title(looks.productName) });
+  await sql`update report_links set expires_at = now() where execution_id = ${id}`;
+  for (const gone of [url, `${url}x`]) {
+    assert.deepEqual(await pageOf(gone), { status: 404, ...SERVICE_LOOKS, title: title("Steward") });
   }
 });
 
@@ -91,55 +90,52 @@ const looksOf = (path: string, token: string) => t.nobody.post(`${path}/looks`, 
 
 Deno.test("only the token of a reset link tells the looks of the tenant that its user signs in to", async () => {
   const path = "/auth/reset-password";
-  for (const { tenantId, looks } of tenants) {
-    const { userId, email } = await t.actor({ tenantId });
-    const token = await resetTokenFor(t, email);
-    assert.deepEqual(await accepted(looksOf(path, token), 200), looks);
-    await sql`update user_tenants set is_active = false where user_id = ${userId}`;
-    assert.deepEqual(await accepted(looksOf(path, token)), SERVICE_LOOKS, "without a link");
-    await sql`update users set is_active = false where id = ${userId}`;
-    await refused(RESET_INVALID, looksOf(path, token));
-    await sql`update users set is_active = true where id = ${userId}`;
-    await accepted(t.nobody.post(path, { token, newPassword: "a quite new password" }), 204);
-    await refused(RESET_INVALID, looksOf(path, token));
-  }
-  await refused(RESET_INVALID, looksOf(path, "x".repeat(43)));
+  const { userId, email } = await t.actor({ tenantId: yellow.tenantId });
+  const token = await resetTokenFor(t, email);
+  assert.deepEqual(await accepted(looksOf(path, token), 200), yellow.looks);
+  await sql`update user_tenants set is_active = false where user_id = ${userId}`;
+  assert.deepEqual(await accepted(looksOf(path, token)), SERVICE_LOOKS, "without a link");
+  await sql`update users set is_active = false where id = ${userId}`;
+  await refused(RESET_INVALID, looksOf(path, token));
+  await sql`update users set is_active = true where id = ${userId}`;
+  await accepted(t.nobody.post(path, { token, newPassword: "a quite new password" }), 204);
+  await refused(RESET_INVALID, looksOf(path, token), looksOf(path, "x".repeat(43)));
 });
 
-/** A link that is confirmed: its page, the error after that, and how a tenant gets one. */
-const CONFIRMED: [path: string, used: string, link: (tenant: LookedTenant) => Promise<string>][] = [
-  ["/auth/confirm-email", "400 EMAIL_TOKEN_INVALID", async ({ tenantId }) => {
-    const { email, me } = await signedIn(t, { links: [tenantId] });
-    const newEmail = `new-${email}`;
-    return await tokenOf(t, newEmail, () => me.post("/auth/change-email", { newEmail, password: PASSWORD }));
-  }],
-  ["/senders/confirm", "400 NOTIFICATION_SENDER_TOKEN_INVALID", async ({ by, tenantId }) => {
-    const address = `${tenantId}@mailed.example`;
-    const ask = () => by.post("/api/v1/notification-senders", { address, method: "Mail" });
-    return await tokenOf(t, address, ask);
-  }],
-];
-
-for (const [path, used, link] of CONFIRMED) {
-  Deno.test(`only the token of a link to ${path} tells the looks of the tenant that it belongs to`, async () => {
-    for (const tenant of tenants) {
-      const token = await link(tenant);
-      assert.deepEqual(await accepted(looksOf(path, token), 200), tenant.looks);
-      await accepted(t.nobody.post(path, { token }), 204);
-      await refused(used, looksOf(path, token));
-    }
-  });
-}
+Deno.test("only the token of a link to a new address of a user or a sender tells the looks of its tenant", async () => {
+  const { by, tenantId, looks } = yellow;
+  const { email, me } = await signedIn(t, { links: [tenantId] });
+  const [newEmail, address] = [`new-${email}`, `${tenantId}@mailed.example`];
+  const links: [path: string, used: string, address: string, ask: () => Promise<HttpAnswer>][] = [
+    [
+      "/auth/confirm-email",
+      "400 EMAIL_TOKEN_INVALID",
+      newEmail,
+      () => me.post("/api/v1/auth/change-email", { newEmail, password: PASSWORD }),
+    ],
+    [
+      "/senders/confirm",
+      "400 NOTIFICATION_SENDER_TOKEN_INVALID",
+      address,
+      () => by.post("/api/v1/notification-senders", { address, method: "Mail" }),
+    ],
+  ];
+  for (const [path, used, mailed, ask] of links) {
+    const token = await tokenOf(t, mailed, ask);
+    assert.deepEqual(await accepted(looksOf(path, token), 200), looks);
+    await accepted(t.nobody.post(path, { token }), 204);
+    await refused(used, looksOf(path, token));
+  }
+});
 
 Deno.test("the offer of an invitation has the looks of its tenant", async () => {
-  for (const { tenantId, looks } of tenants) {
-    const admin = await t.actor({ tenantId, permissions: ["create:users"] });
-    const email = `${crypto.randomUUID()}@example.test`;
-    const invited = { email, roleIds: [admin.roleId], firstName: "Eva" };
-    const token = await tokenOf(t, email, () => admin.post("/api/v1/users/invite", invited));
-    const offer = await accepted(t.nobody.post("/auth/invitations/read", { token }));
-    assert.deepEqual([offer.email, offer.looks, offer.tenantId], [email, looks, undefined]);
-  }
+  const { tenantId, looks } = yellow;
+  const admin = await t.actor({ tenantId, permissions: ["create:users"] });
+  const email = `${crypto.randomUUID()}@example.test`;
+  const invited = { email, roleIds: [admin.roleId], firstName: "Eva" };
+  const token = await tokenOf(t, email, () => admin.post("/api/v1/users/invite", invited));
+  const offer = await accepted(t.nobody.post("/auth/invitations/read", { token }));
+  assert.deepEqual([offer.email, offer.looks, offer.tenantId], [email, looks, undefined]);
 });
 
 Deno.test("sign-in and consent pages for a client have the looks of the wanted tenant, with a style that their policy allows", async () => {
