@@ -16,6 +16,9 @@ Deno.test("production reports all missing settings together and uses no developm
   for (const name of [...needed.split(" "), "BOOTSTRAP_ADMIN_PASSWORD"]) {
     assert.match(message, new RegExp(`${name} is missing`), name);
   }
+  const withAreas = (AREAS: string) => mistakesOf({ STEWARD_ENV: "production", AREAS }).message;
+  assert.doesNotMatch(withAreas("jobs"), /S3_|SCANNER/);
+  assert.match(withAreas("reports"), /S3_BUCKET is missing[^]*SCANNER is missing/);
   const { PORT, DATABASE_URL, BOOTSTRAP_ADMIN_EMAIL, OIDC_PROVIDERS } = readConfig({});
   assert.deepEqual([PORT, DATABASE_URL, OIDC_PROVIDERS], [8000, null, null]);
   assert.equal(BOOTSTRAP_ADMIN_EMAIL, "admin@steward.local");
@@ -41,6 +44,7 @@ const REFUSED: [env: Record<string, string>, mistake: RegExp][] = [
   [{ SMTP_URL: "smtp://one.example:25, two.example:25" }, /^SMTP_URL: entry 2: expected a URL/],
   [{ SMTP_URL: "smtps://user:a,b@one.example, two.example:25" }, /^SMTP_URL: entry 2: expected a URL/],
   [{ SCANNER: "clamd" }, /CLAMD_HOST is missing/],
+  [{ AREAS: "jobs,job" }, /^AREAS: entry 2: expected some of access, jobs, files/],
   [{ ARCHIVE: "audit" }, /^ARCHIVE: entry 1: expected some of jobs, messages, events$/],
   [{ ARCHIVE: "jobs", AREAS: "jobs" }, /^ARCHIVE needs the bucket/],
   [provider({ issuer: "http://id.test" }), /OIDC_PROVIDERS: corp\.issuer: expected an https URL/],
