@@ -1,5 +1,5 @@
 // Workarounds for faults and gaps of postgres.js 3.4.9. Check them at every update of the driver:
-// `lost_connection_test.ts`, `with_commit_test.ts` and `connection_watchdog_test.ts` fail without them.
+// `connections_test.ts`, `with_commit_test.ts` and `connection_watchdog_test.ts` fail without them.
 import postgres from "postgres";
 import { isConnectionLost } from "./failures.ts";
 import { ListenConnection } from "./listen_connection.ts";

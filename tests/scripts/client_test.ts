@@ -5,16 +5,11 @@ import { documentOfRoutes } from "../../scripts/client/document.ts";
 import { generateClient } from "../../scripts/client/generate.ts";
 import { runScript } from "../support/run_script.ts";
 
-Deno.test("the client has a method for each endpoint", async () => {
-  const client = generateClient(await documentOfRoutes());
-  assert.deepEqual(ENDPOINTS.filter(({ id }) => !client.includes(` ${id}(`)).map(({ id }) => id), []);
-});
-
-Deno.test("the client has the routes of the given extensions", async () => {
-  const client = generateClient(
-    await documentOfRoutes("scripts/example/mod.ts,scripts/extensions/slack/mod.ts"),
-  );
-  for (const id of ["sendInvoice", "createInvoice"]) assert.ok(client.includes(` ${id}(`), id);
+Deno.test("the client has a method for each endpoint, those of the given extensions too", async () => {
+  const modules = "scripts/example/mod.ts,scripts/extensions/slack/mod.ts";
+  const client = generateClient(await documentOfRoutes(modules));
+  const ids = [...ENDPOINTS.map(({ id }) => id), "sendInvoice", "createInvoice"];
+  assert.deepEqual(ids.filter((id) => !client.includes(` ${id}(`)), []);
 });
 
 Deno.test("a folder that cannot be written is reported in one line", async () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { ALL, aPdf, Uploading } from "../routes/files/uploading.ts";
-import { runScript, runScriptProcess } from "../support/run_script.ts";
+import { runScript } from "../support/run_script.ts";
 import { setup } from "../support/setup.ts";
 
 const t = await setup();
@@ -9,22 +9,15 @@ const files = new Uploading(t);
 const actor = await t.actor({ permissions: ALL });
 const { config, sql, objects } = t.steward.platform;
 
-const run = (script: string, args: string[], env: Record<string, string> = {}, runIt = runScript) =>
-  runIt(script, args, {
-    env: {
-      DATABASE_URL: config.DATABASE_URL ?? "",
-      S3_ENDPOINT: config.S3_ENDPOINT ?? "",
-      S3_BUCKET: config.S3_BUCKET,
-      S3_ACCESS_KEY: config.S3_ACCESS_KEY ?? "",
-      S3_SECRET_KEY: config.S3_SECRET_KEY ?? "",
-      ...env,
-    },
-  });
+const names = ["DATABASE_URL", "S3_ENDPOINT", "S3_BUCKET", "S3_ACCESS_KEY", "S3_SECRET_KEY"] as const;
+const settings = Object.fromEntries(names.map((name) => [name, config[name] ?? ""]));
+const run = (script: string, args: string[], env: Record<string, string> = {}) =>
+  runScript(script, args, { env: { ...settings, ...env } });
 
 Deno.test("registry and bucket are reconciled from the command line; a difference changes the exit code", async () => {
   const { id } = await files.uploadAndScan(actor, aPdf);
   await objects.write("files/stranger", new Blob(["x"]).stream(), { contentType: "text/plain" });
-  const young = await run("reconcile-files", [], {}, runScriptProcess);
+  const young = await run("reconcile-files", []);
   assert.equal(young.code, 0, young.err);
   assert.match(young.out, /^orphan +0$/m);
   const [row] = await sql<{ key: string }[]>`select final_key as key from files where id = ${id}`;
@@ -46,7 +39,7 @@ Deno.test("a rescan is started and followed from the command line", async () => 
   await files.uploadAndScan(actor, { bytes: new TextEncoder().encode("again") });
   const before = JSON.parse((await run("rescan-files", ["status", "--json"])).out);
   assert.deepEqual([before.outdatedFiles, /^YARA/.test(before.engine)], [0, true]);
-  const requested = await run("rescan-files", ["all"], {}, runScriptProcess);
+  const requested = await run("rescan-files", ["all"]);
   assert.equal(requested.code, 0, requested.err);
   assert.match(requested.out, /^outdatedFiles +[1-9]/m);
 });

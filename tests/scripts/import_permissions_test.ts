@@ -3,21 +3,14 @@ import { join } from "node:path";
 import { newId } from "../../domain/shared/ids.ts";
 import { connectPostgres } from "../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../support/cluster.ts";
-import { runScript, runScriptProcess } from "../support/run_script.ts";
+import { runScript } from "../support/run_script.ts";
 
 const databaseUrl = await createTestDatabase();
-// The runner may put temporary files below /dev, which Deno lets no process read that is restricted to some folders.
-const folder = await Deno.makeTempDir({
-  prefix: "steward-import-",
-  ...Deno.build.os === "linux" ? { dir: "/tmp" } : {},
-});
+const folder = await Deno.makeTempDir({ prefix: "steward-import-" });
 Deno.test.afterAll(() => Deno.remove(folder, { recursive: true }));
 
-const run = (
-  args: string[],
-  env: Record<string, string> = { DATABASE_URL: databaseUrl },
-  runIt = runScript,
-) => runIt("import-permissions", args, { env });
+const run = (args: string[], env: Record<string, string> = { DATABASE_URL: databaseUrl }) =>
+  runScript("import-permissions", args, { env });
 
 async function file(name: string, content: string): Promise<string> {
   const path = join(folder, name);
@@ -43,7 +36,7 @@ Deno.test("a file is imported into the catalog or a tenant; invalid rows are lis
   const again = await run([good, "--tenant", tenantId, "--upsert", "--json", "--mode", "catalog"]);
   assert.equal(JSON.parse(again.out).unchanged, 1);
   const other = await file("other.csv", "code,category\nread:y,X\n");
-  assert.equal((await run([other], { DATABASE_URL: databaseUrl }, runScriptProcess)).code, 0);
+  assert.equal((await run([other])).code, 0);
   const rows = await sql<{ code: string; tenantId: string | null }[]>`
     select code, tenant_id from permissions where category = 'X' order by code`;
   assert.deepEqual([...rows], [{ code: "read:x", tenantId }, { code: "read:y", tenantId: null }]);

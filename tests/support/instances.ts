@@ -4,8 +4,6 @@ import { startObjectStore } from "./object_store.ts";
 import { RoundRobin } from "./round_robin.ts";
 import { startServiceProcess } from "./service_process.ts";
 
-export type Instances = Awaited<ReturnType<typeof startInstances>>;
-
 /**
  * Starts several instances of the service on one database and one bucket, behind a round-robin proxy.
  * @param envOf additional variables for the instance with this index

@@ -90,11 +90,9 @@ Deno.test("5xx and throttling mean unavailable, other rejections do not", async 
   for (const [status, code] of answers) {
     const handle = () => new Response(`<Error><Code>${code}</Code><Key>${KEY}</Key></Error>`, { status });
     await withServer(handle, async (store, endpoint) => {
-      for (const e of await errorsOf(everyCall(store), endpoint)) {
-        // A HEAD has no body, so its 400 has no code.
-        const isExpected = e instanceof ObjectStoreUnavailable ||
-          status === 400 && e instanceof ObjectStoreRefused;
-        assert.ok(isExpected, String(e));
+      const calls = status === 503 ? everyCall(store) : [() => store.read(KEY)];
+      for (const e of await errorsOf(calls, endpoint)) {
+        assert.ok(e instanceof ObjectStoreUnavailable, String(e));
       }
     });
   }
@@ -149,9 +147,9 @@ Deno.test("a copy or completion that fails after its status 200 is an error", as
 });
 
 Deno.test("a list longer than one page is returned completely and in order", async () => {
-  const page = (key: string, next?: string) =>
-    `<ListBucketResult><IsTruncated>${next !== undefined}</IsTruncated>${
-      next === undefined ? "" : `<NextContinuationToken>${next}</NextContinuationToken>`
+  const page = (key: string, next = "") =>
+    `<ListBucketResult><IsTruncated>${next !== ""}</IsTruncated>${
+      next && `<NextContinuationToken>${next}</NextContinuationToken>`
     }<Contents><Key>${key}</Key><LastModified>2026-01-31T12:00:00.000Z</LastModified><ETag>"e"</ETag><Size>3</Size>
     </Contents></ListBucketResult>`;
   const pages: Record<string, string> = {
@@ -165,30 +163,21 @@ Deno.test("a list longer than one page is returned completely and in order", asy
     return new Response(pages[searchParams.get("continuation-token") ?? ""]);
   };
   await withServer(handle, async (store) => {
-    const found = await Array.fromAsync(store.list("p/"));
-    assert.deepEqual(found.map(({ key, sizeBytes }) => [key, sizeBytes]), [["p/1", 3], ["p/2", 3], [
-      "p/3",
-      3,
-    ]]);
+    const found = await Array.fromAsync(store.list("p/"), ({ key }) => key);
+    assert.deepEqual(found, ["p/1", "p/2", "p/3"]);
   });
 });
 
-Deno.test("a store that never answers causes a timeout", async () => {
+Deno.test("a store that never answers, and a download that stalls, fail after their time", async () => {
   await withServer(() => new Promise<Response>(() => {}), async (_, endpoint) => {
-    const client = new BoundedS3Client(
-      configOf(endpoint),
-      { action: "trying", timeoutMs: 50 },
-      new StoreClock(systemClock),
-    );
+    const options = { action: "trying", timeoutMs: 50 };
+    const client = new BoundedS3Client(configOf(endpoint), options, new StoreClock(systemClock));
     await assert.rejects(client.makeRequest({ method: "GET", objectName: KEY }), (e) => {
       assert.ok(e instanceof ObjectStoreUnavailable);
       assert.equal(e.message, "trying: no answer from the object store within 50 ms");
       return true;
     });
   });
-});
-
-Deno.test("a download that stalls fails after its idle timeout", async () => {
   const abort = new AbortController();
   const stalled = new ReadableStream<Uint8Array>({
     start: (c) => abort.signal.addEventListener("abort", () => c.error(abort.signal.reason)),
@@ -226,7 +215,7 @@ Deno.test("an aborted read fails with the signal's reason, before and during the
   }, reason);
 });
 
-Deno.test("a write whose source fails or is aborted leaves neither object nor parts", async () => {
+Deno.test("a write that is refused or aborted, or whose source fails, ends its source and leaves neither object nor parts", async () => {
   const before = (await filesIn(test.dir)).length;
   const failing = (async function* () {
     for (let i = 0; i < 10; i++) yield pattern(MIB);
@@ -248,17 +237,14 @@ Deno.test("a write whose source fails or is aborted leaves neither object nor pa
   });
   await assert.rejects(write(endless, abort.signal), { message: "enough" });
   assert.ok(cancelled);
-  assert.equal(await test.store.head("failed"), null);
-  await until(async () => (await filesIn(test.dir)).length === before);
-});
-
-Deno.test("the source is cancelled when the store rejects the write", async () => {
-  const store = connectObjectStore({ ...configOf(test.server.endpoint), secretKey: "another" });
-  let cancelled = false;
-  const endless = new ReadableStream<Uint8Array>({
+  cancelled = false;
+  const wrong = connectObjectStore({ ...configOf(test.server.endpoint), secretKey: "another" });
+  const unending = new ReadableStream<Uint8Array>({
     pull: (c) => c.enqueue(pattern(MIB)),
     cancel: () => void (cancelled = true),
   });
-  await assert.rejects(store.write(KEY, endless, { contentType: "a/b" }), ObjectStoreRefused);
-  assert.ok(cancelled);
+  await assert.rejects(wrong.write("failed", unending, { contentType: "a/b" }), ObjectStoreRefused);
+  assert.ok(cancelled, "also when the store refuses the write");
+  assert.equal(await test.store.head("failed"), null);
+  await until(async () => (await filesIn(test.dir)).length === before);
 });

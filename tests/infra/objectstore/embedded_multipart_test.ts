@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { type ClientRequest, request } from "node:http";
 import { until } from "../../support/until.ts";
@@ -13,8 +12,8 @@ const MIB = 1024 * 1024;
 const call = (method: string, key: string, query: Record<string, string>, init: RequestInit = {}) =>
   test.aws.fetch(test.url(key, query), { method, ...init });
 
-async function start(key: string, headers: HeadersInit = {}): Promise<string> {
-  const answer = await call("POST", key, { uploads: "" }, { headers });
+async function start(key: string): Promise<string> {
+  const answer = await call("POST", key, { uploads: "" });
   return /<UploadId>(.+)<\/UploadId>/.exec(await answer.text())?.[1] ?? "";
 }
 
@@ -37,71 +36,26 @@ async function isStored(key: string, ...parts: Uint8Array[]): Promise<void> {
   assert.ok(await noUploadLeft());
 }
 
-Deno.test("parts become one object in their order, with S3's ETag and the headers of the first request", async () => {
-  const uploadId = await start("joined", { "content-type": "text/x", "x-amz-meta-a": "1" });
-  const [one, two] = [pattern(5 * MIB, 1), pattern(1000, 2)];
-  const etagTwo = await putPart("joined", uploadId, 7, two);
-  await putPart("joined", uploadId, 2, pattern(10, 9)); // sent again below
-  const etagOne = await putPart("joined", uploadId, 2, one);
-  assert.equal(await test.store.head("joined"), null);
-
-  const answer = await complete("joined", uploadId, [[2, etagOne], [7, etagTwo]]);
-  assert.equal(await outcome(answer), "200");
-  const md5 = (data: Uint8Array) => createHash("md5").update(data).digest();
-  const etag = `${createHash("md5").update(md5(one)).update(md5(two)).digest("hex")}-2`;
-  assert.deepEqual(await test.store.head("joined"), { sizeBytes: 5 * MIB + 1000, etag });
-  const read = await test.lite.getObject("joined");
-  assert.equal(read.headers.get("content-type"), "text/x");
-  assert.equal(read.headers.get("x-amz-meta-a"), "1");
-  await read.body?.cancel();
-  await isStored("joined", one, two);
-  assert.equal(await outcome(await complete("joined", uploadId, [[2, etagOne]])), "404 NoSuchUpload");
-});
-
 Deno.test("an invalid completion is refused, and the upload stays open", async () => {
   const uploadId = await start("refused");
   const small = await putPart("refused", uploadId, 1, pattern(10));
   const large = await putPart("refused", uploadId, 2, pattern(5 * MIB));
-  const wrong = `"${"0".repeat(32)}"`;
   const cases: [[number, string][], string][] = [
     [[[1, small], [2, large]], "400 EntityTooSmall"],
     [[[2, large], [1, small]], "400 InvalidPartOrder"],
-    [[[2, large], [2, large]], "400 InvalidPartOrder"],
-    [[[1, wrong]], "400 InvalidPart"],
     [[[3, small]], "400 InvalidPart"],
-    [[[1, "nonsense"]], "400 InvalidPart"],
     [[[10_001, small]], "400 MalformedXML"],
     [[], "400 MalformedXML"],
   ];
   for (const [parts, expected] of cases) {
     assert.equal(await outcome(await complete("refused", uploadId, parts)), expected);
   }
-  for (const body of ["", "<Other/>", "<CompleteMultipartUpload>x</CompleteMultipartUpload>", "{}"]) {
-    const answer = await call("POST", "refused", { uploadId }, { body });
-    assert.equal(await outcome(answer), "400 MalformedXML");
-  }
-  assert.equal(await test.store.head("refused"), null);
   assert.equal(await outcome(await complete("refused", uploadId, [[2, large]])), "200");
-  assert.ok(await noUploadLeft());
-});
-
-Deno.test("an upload belongs to its key, and part numbers end at 10000", async () => {
-  const uploadId = await start("mine");
-  const put = async (key: string, partNumber: string) =>
-    await outcome(await call("PUT", key, { uploadId, partNumber }, { body: "x" }));
-  assert.equal(await put("other", "1"), "404 NoSuchUpload");
-  for (const number of ["0", "10001", "1.5", "", "x"]) {
-    assert.equal(await put("mine", number), "400 InvalidArgument");
+  for (const partNumber of ["0", "10001", "1.5", "", "x"]) {
+    const answer = await call("PUT", "refused", { uploadId, partNumber }, { body: "x" });
+    assert.equal(await outcome(answer), "400 InvalidArgument");
   }
-  assert.equal(await put("mine", "10000"), "200");
-  assert.equal((await call("DELETE", "mine", { uploadId })).status, 204);
   assert.ok(await noUploadLeft());
-  for (const method of ["DELETE", "GET"]) {
-    assert.equal(await outcome(await call(method, "mine", { uploadId })), "404 NoSuchUpload");
-  }
-  const copy = { "x-amz-copy-source": "first-bucket/mine" };
-  const part = await call("PUT", "mine", { uploadId, partNumber: "1" }, { headers: copy });
-  assert.equal(await outcome(part), "501 NotImplemented");
 });
 
 /** Sends the first MiB of a part of 5 MiB; resolves when the store has written it at its place. */

@@ -62,35 +62,28 @@ Deno.test("a presigned URL of another library is accepted from its date on until
 
 Deno.test("every change of a presigned URL makes it invalid", async () => {
   const good = await presign(test.url("folder/object", { "response-content-type": "text/plain" }));
-  const changed: [string, (u: URL) => void][] = [
-    ["key", (u) => u.pathname = u.pathname.replace("object", "objecT")],
-    ["added override", (u) => u.searchParams.set("response-cache-control", "public")],
-    ["override", (u) => u.searchParams.set("response-content-type", "text/html")],
-    ["removed override", (u) => u.searchParams.delete("response-content-type")],
-    ["expiry", (u) => u.searchParams.set("X-Amz-Expires", "301")],
-    ["signature", (u) => u.searchParams.set("X-Amz-Signature", FAKE)],
-    ["signature's form", (u) => u.searchParams.set("X-Amz-Signature", "short")],
-    ["empty parameter", (u) => u.searchParams.set("x", "")],
-  ];
   assert.equal(await get(good), "200");
-  for (const [what, change] of changed) {
-    const target = new URL(good);
-    change(target);
-    assert.equal(await get(target.href), NOT_SIGNED, what);
-  }
+  const changes: [from: RegExp, to: string][] = [
+    [/object/, "objecT"],
+    [/$/, "&response-cache-control=public"],
+    [/text%2Fplain/, "text%2Fhtml"],
+    [/Expires=300/, "Expires=301"],
+    [/Signature=\w+/, `Signature=${FAKE}`],
+    [/$/, "&x="],
+  ];
+  for (const [from, to] of changes) assert.equal(await get(good.replace(from, to)), NOT_SIGNED, to);
   assert.equal(await get(good, { method: "DELETE" }), NOT_SIGNED);
-  assert.equal(await get(good, { method: "HEAD" }), "403");
 });
 
-Deno.test("a presigned URL with a missing or repeated parameter is malformed", async () => {
+Deno.test("a presigned URL with a missing, repeated or wrong parameter is malformed", async () => {
   const good = await presign(url);
+  const wrong = { Algorithm: "AWS4-ECDSA", Date: "today", SignedHeaders: "accept" };
   for (const name of ["Algorithm", "Credential", "Date", "Expires", "SignedHeaders", "Signature"]) {
     const target = new URL(good);
     target.searchParams.delete(`X-Amz-${name}`);
     assert.equal(await get(target.href), MALFORMED, name);
     assert.equal(await get(`${good}&X-Amz-${name}=x`), MALFORMED, name);
   }
-  const wrong = { Algorithm: "AWS4-ECDSA", Date: "today", SignedHeaders: "accept" };
   for (const [name, value] of Object.entries(wrong)) {
     const target = new URL(good);
     target.searchParams.set(`X-Amz-${name}`, value);
@@ -104,14 +97,6 @@ Deno.test("a chunked body does not bypass a signed length, and a URL signed for 
   assert.equal(await outcome(await sendRaw(signed, { method: "PUT", headers, body: "abc" })), NOT_SIGNED);
   const elsewhere = await sendRaw(await presign(url), { headers: { host: "elsewhere.test" } });
   assert.equal(await outcome(elsewhere), NOT_SIGNED);
-});
-
-Deno.test("x-amz headers that were not signed are rejected", async () => {
-  const signed = await presign(url);
-  assert.equal(await get(signed, { headers: { "x-amz-meta-a": "1" } }), "403 AccessDenied");
-  const copy = await presign(test.url("copy"), { method: "PUT" });
-  const headers = { "x-amz-copy-source": "/first-bucket/folder/object" };
-  assert.equal(await get(copy, { method: "PUT", headers }), "403 AccessDenied");
 });
 
 Deno.test("header signatures of other libraries are accepted, and every change makes them invalid", async () => {
@@ -148,17 +133,14 @@ Deno.test("header signatures of other libraries are accepted, and every change m
 });
 
 Deno.test("the SHA-256 of a signed body is checked while it streams", async () => {
-  const target = test.url("hashed");
-  const put = async (hash: string, body: string) =>
-    await outcome(
-      await test.aws.fetch(target, { method: "PUT", body, headers: { "x-amz-content-sha256": hash } }),
-    );
+  const put = async (hash: string, body: string) => {
+    const headers = { "x-amz-content-sha256": hash };
+    return await outcome(await test.aws.fetch(test.url("hashed"), { method: "PUT", body, headers }));
+  };
   const right = createHash("sha256").update("body").digest("hex");
   assert.equal(await put(right, "bodY"), "400 XAmzContentSHA256Mismatch");
-  assert.equal(await put(FAKE, "body"), "400 XAmzContentSHA256Mismatch");
   assert.equal(await test.store.head("hashed"), null);
   assert.equal(await put("nonsense", "body"), "400 InvalidArgument");
-  assert.equal(await put("STREAMING-AWS4-HMAC-SHA256-PAYLOAD", "body"), "501 NotImplemented");
   assert.equal(await put(right, "body"), "200");
   assert.equal(await put("UNSIGNED-PAYLOAD", "any"), "200");
 });

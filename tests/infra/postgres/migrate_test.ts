@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { describeSchema } from "../../../infra/postgres/describe_schema.ts";
 import { conditionsOf, migrate, pendingMigrations } from "../../../infra/postgres/migrate.ts";
 import { connectPostgres, type Pool } from "../../../infra/postgres/postgres.ts";
+import { readTables } from "../../../scripts/tables/declaration.ts";
+import { tablesPage } from "../../../scripts/tables/page.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
 
 /** Runs `work` on a database of its own. */
@@ -12,16 +14,27 @@ async function onDatabase(work: (sql: Pool) => Promise<void>, o: { empty?: boole
   await work(sql).finally(() => sql.end());
 }
 
-const root = join(import.meta.dirname ?? ".", "..", "..", "..");
+const MIGRATIONS = join(import.meta.dirname ?? ".", "../../../infra/postgres/migrations");
+/** The first migration, which makes the schema, and those after it. */
+const [BASELINE = "", ...NEWER] = Array.from(Deno.readDirSync(MIGRATIONS), ({ name }) => name).sort();
 
-Deno.test("processes that migrate an empty database at the same time run each migration once", async () => {
+const baseline = await Deno.readTextFile(join(MIGRATIONS, BASELINE));
+const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
+
+Deno.test("processes that migrate an empty database at the same time run each migration once, and add each channel of extensions once", async () => {
   const url = await createTestDatabase({ empty: true });
-  const pools = [1, 2, 3].map(() => connectPostgres(url, { max: 1, work: "migration" }));
-  const ran = await Promise.all(pools.map((sql) => migrate(sql)));
-  assert.deepEqual(ran.map((names) => names.length > 0).sort(), [false, false, true]);
-  const [sql] = pools as [Pool];
-  assert.deepEqual([await migrate(sql), await pendingMigrations(sql)], [[], []]);
-  await Promise.all(pools.map((sql) => sql.end()));
+  const connect = () => connectPostgres(url, { max: 1, prepare: false, work: "migration" });
+  const [sql, ...others] = [connect(), connect(), connect()] as [Pool, ...Pool[]];
+  const acme = [{ extension: "acme", channels: ["Pigeon"] }];
+  const ran = await Promise.all([sql, ...others].map((pool) => migrate(pool, acme)));
+  assert.deepEqual(ran.map((names) => names.at(-1) ?? null).toSorted(), ["channel Pigeon", null, null]);
+  assert.deepEqual([await migrate(sql, acme), await pendingMigrations(sql, acme)], [[], []]);
+  const [row] = await sql`select 'Pigeon'::notification_channel::text as channel`;
+  assert.equal(row?.channel, "Pigeon");
+  const more = [{ extension: "acme", channels: ["Pigeon", "Owl"] }];
+  assert.deepEqual(await migrate(sql, more, { dryRun: true }), ["channel Owl"]);
+  assert.deepEqual(await pendingMigrations(sql, more), ["channel Owl"]);
+  for (const pool of [sql, ...others]) await pool.end();
 });
 
 Deno.test("every time column has millisecond precision", () =>
@@ -34,6 +47,37 @@ Deno.test("every time column has millisecond precision", () =>
         and format_type(a.atttypid, a.atttypmod) not in
           ('timestamp(3) with time zone', 'timestamp(3) with time zone[]')`;
     assert.deepEqual([...others], [], "use timestamptz(3)");
+  }));
+
+Deno.test("every table and column has a meaning, and the page of tables is current", () =>
+  onDatabase(async (sql) => {
+    const folder = new URL("../../../infra/postgres/", import.meta.url);
+    const tables = await readTables(sql);
+    const marksOf = (table: string, column: string) =>
+      tables.find(({ name }) => name === table)?.columns.find(({ name }) => name === column)?.marks;
+    for (const area of ["events", "jobs", "notifications", "reports"]) {
+      const erasures = await Deno.readTextFile(new URL(`../../domain/${area}/personal_data.ts`, folder));
+      const lists = [...erasures.matchAll(/table: "(\w+)",\s*key: [^}]*\},\s*columns: \{([^}]*)\}/g)];
+      assert.ok(lists.length > 1, area);
+      for (const [, table = "", columns = ""] of lists) {
+        for (const [, column = ""] of columns.matchAll(/(\w+): "/g)) {
+          assert.ok(
+            marksOf(table, column)?.includes("personal"),
+            `${table}.${column} is erased: it is personal`,
+          );
+        }
+      }
+    }
+    const page = tablesPage(tables);
+    assert.equal(page, await Deno.readTextFile(new URL("TABLES.md", folder)), "run `deno task tables`");
+    const text = await Deno.readTextFile(new URL("tables.txt", folder));
+    await sql`create table new_table (id uuid, odd text)`;
+    const message =
+      /new_table has no line; new_table\.odd has no meaning; no column needs the line users\.gone$/;
+    await assert.rejects(
+      readTables(sql, `${text}`.replace("  phone_number", "  gone: x\n  phone_number")),
+      message,
+    );
   }));
 
 Deno.test("a database that lacks a feature of Postgres is not migrated: the error names what is missing", () =>
@@ -50,20 +94,12 @@ Deno.test("a database that lacks a feature of Postgres is not migrated: the erro
     assert.deepEqual([...await sql`select tablename from pg_tables where schemaname = 'public'`], []);
   }, { empty: true }));
 
-Deno.test("a migration changed after it was applied is rejected by name", () =>
-  onDatabase(async (sql) => {
-    await sql`update schema_migrations set sha256 = 'other' where version = 400`;
-    await assert.rejects(migrate(sql), /0400_schema\.sql was changed/);
-  }));
-
 Deno.test("the first line of each migration says whether the previous version may run", async () => {
-  const folder = join(root, "infra/postgres/migrations");
-  const names = Array.from(Deno.readDirSync(folder), ({ name }) => name).sort();
-  for (const name of names.slice(1)) {
-    const [first] = (await Deno.readTextFile(join(folder, name))).split("\n");
+  for (const name of NEWER) {
+    const [first] = (await Deno.readTextFile(join(MIGRATIONS, name))).split("\n");
     assert.match(first ?? "", /^-- Previous version: (may run|must be stopped)\.( [A-Z].*\.)?$/, name);
   }
-  const conditions = await conditionsOf(names.filter((name) => /^040[56]/.test(name)));
+  const conditions = await conditionsOf(NEWER.filter((name) => /^040[56]/.test(name)));
   assert.deepEqual(conditions.map((text) => /Previous version: may run\. /i.test(text)), [true, true]);
 });
 
@@ -89,21 +125,16 @@ Deno.test("an extension's migrations have numbers and a schema of their own, and
     assert.deepEqual(tables.map(({ schema }) => schema), ["acme", "public"]);
   }));
 
-Deno.test("a migration file without a number, or with the number of another, is refused by name", () =>
+Deno.test("a migration file without a number, with the number of another, or changed after it was applied is refused by name", () =>
   onDatabase(async (sql) => {
     const refused = async (files: Record<string, string>, message: RegExp) =>
       await assert.rejects(migrate(sql, await extensionWith(files)), message);
     const same = { "0001_a.sql": "select 1", "0001_b.sql": "select 1" };
     await refused({ "invoices.sql": "select 1" }, /migration invoices\.sql in .*: expected a name such as/);
     await refused(same, /0001_[ab]\.sql .* have the same number/);
+    await sql`update schema_migrations set sha256 = 'other' where version = 400`;
+    await assert.rejects(migrate(sql), /0400_schema\.sql was changed/);
   }));
-
-const MIGRATIONS = join(root, "infra", "postgres", "migrations");
-/** The first migration, which makes the schema, and those after it. */
-const [BASELINE = "", ...NEWER] = Array.from(Deno.readDirSync(MIGRATIONS), ({ name }) => name).sort();
-
-const baseline = await Deno.readTextFile(join(MIGRATIONS, BASELINE));
-const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
 
 /** Makes in an empty database what the many migrations of earlier versions left. */
 async function makeEarlier(sql: Pool, last = 360): Promise<void> {
@@ -123,18 +154,29 @@ async function makeEarlier(sql: Pool, last = 360): Promise<void> {
 /** SHA-256 of the description of the schema that the migrations of earlier versions made. */
 const EARLIER_SCHEMA = "c883e5e49018c4ebee2b05a5af6f3265c24b88f38d13bb4b2bc8f3451e741126";
 
-Deno.test("the schema is the one of earlier versions, whose databases are taken over; older ones are refused", async () => {
+Deno.test("the schema is the one of earlier versions, whose databases are taken over with the data of extensions; older ones are refused", async () => {
   await onDatabase(async (sql) => {
     await sql.begin((tx) => tx.unsafe(baseline));
     assert.equal(sha256(await describeSchema(sql)), EARLIER_SCHEMA);
   }, { empty: true });
+  const acme = await extensionWith({ "0001_invoices.sql": INVOICES });
   let schema = "";
-  await onDatabase(async (sql) => void (schema = await describeSchema(sql)));
+  await onDatabase(async (sql) => {
+    await migrate(sql, acme);
+    schema = await describeSchema(sql);
+  });
   await onDatabase(async (sql) => {
     await makeEarlier(sql);
+    await sql.begin(async (tx) => {
+      await tx.unsafe(`create schema acme; set local search_path = acme, public; ${INVOICES}`);
+      await tx`insert into public.extension_migrations (extension, version, name, sha256)
+        values ('acme', 1, '0001_invoices.sql', ${sha256(INVOICES)})`;
+    });
+    await sql`insert into acme.invoices values ('2026-1')`;
     assert.notEqual(await describeSchema(sql), schema);
-    assert.deepEqual(await migrate(sql), [BASELINE, ...NEWER, "mails"]);
+    assert.deepEqual(await migrate(sql, acme), [BASELINE, ...NEWER, "mails"]);
     assert.equal(await describeSchema(sql), schema);
+    assert.deepEqual([...await sql`select number from acme.invoices`], [{ number: "2026-1" }]);
   }, { empty: true });
   await onDatabase(async (sql) => {
     await makeEarlier(sql, 359);
@@ -142,6 +184,8 @@ Deno.test("the schema is the one of earlier versions, whose databases are taken 
     await assert.rejects(migrate(sql), refusal);
   }, { empty: true });
 });
+
+const INVOICES = "create table invoices (number text primary key)";
 
 Deno.test("a mail that was changed gets a new version in the database, and the others keep theirs", () =>
   onDatabase(async (sql) => {
@@ -156,54 +200,3 @@ Deno.test("a mail that was changed gets a new version in the database, and the o
       { slug: "invitation", locale: "en", subjectTemplate: "Invitation to {{tenantName}}" },
     ]);
   }));
-
-Deno.test("an extension's migration keeps its data, applied before or after a newer migration of the service", async () => {
-  const invoicing = [{ extension: "invoicing", folder: join(root, "scripts", "example", "migrations") }];
-  const writeInvoice = (sql: Pool) =>
-    sql`insert into invoicing.invoices (id, tenant_id, number, customer, amount, due_on)
-      values (${crypto.randomUUID()}, ${crypto.randomUUID()}, '2026-1', 'Ada', 12.50, '2026-01-31')`;
-  const upgraded = async (work: (sql: Pool) => Promise<void>) => {
-    const sql = connectPostgres(await createTestDatabase({ empty: true }), { max: 1 });
-    await makeEarlier(sql);
-    await work(sql);
-    assert.deepEqual(await pendingMigrations(sql, invoicing), []);
-    const invoices = await sql`select number, amount from invoicing.invoices`;
-    const schema = await describeSchema(sql);
-    await sql.end();
-    return { invoices: [...invoices], schema };
-  };
-  const before = await upgraded(async (sql) => {
-    const file = "0001_invoices.sql";
-    const body = await Deno.readTextFile(join(invoicing[0]?.folder ?? "", file));
-    await sql.begin(async (tx) => {
-      await tx.unsafe(`create schema invoicing; set local search_path = invoicing, public; ${body}`);
-      await tx`insert into public.extension_migrations (extension, version, name, sha256)
-        values ('invoicing', 1, ${file}, ${sha256(body)})`;
-    });
-    await writeInvoice(sql);
-    assert.deepEqual(await migrate(sql, invoicing), [BASELINE, ...NEWER, "mails"]);
-  });
-  const after = await upgraded(async (sql) => {
-    assert.deepEqual(await migrate(sql), [BASELINE, ...NEWER, "mails"]);
-    assert.deepEqual(await migrate(sql, invoicing), ["invoicing/0001_invoices.sql"]);
-    await writeInvoice(sql);
-  });
-  assert.deepEqual(before.invoices, [{ number: "2026-1", amount: "12.50" }]);
-  assert.deepEqual(after, before);
-});
-
-Deno.test("channels of extensions become values of the enum once, also when processes migrate at the same time", async () => {
-  const url = await createTestDatabase();
-  const connect = () => connectPostgres(url, { max: 1, prepare: false });
-  const sql = connect();
-  const pools = [sql, connect(), connect()];
-  const acme = [{ extension: "acme", channels: ["Pigeon"] }];
-  assert.deepEqual(await migrate(sql, acme, { dryRun: true }), ["channel Pigeon"]);
-  assert.deepEqual(await pendingMigrations(sql, acme), ["channel Pigeon"]);
-  const ran = await Promise.all(pools.map((pool) => migrate(pool, acme)));
-  assert.deepEqual(ran.flat(), ["channel Pigeon"]);
-  assert.deepEqual(await pendingMigrations(sql, acme), []);
-  const [row] = await sql`select 'Pigeon'::notification_channel::text as channel`;
-  assert.equal(row?.channel, "Pigeon");
-  for (const pool of pools) await pool.end();
-});

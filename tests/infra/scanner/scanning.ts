@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { pathToFileURL } from "node:url";
 import { type Scanner, ScanUnavailable, type ScanVerdict } from "../../../infra/scanner/scanner.ts";
-import { type YaraOptions, yaraScanner } from "../../../infra/scanner/yara.ts";
 import { streamOf } from "../../support/content.ts";
 
 export const CLEAN: ScanVerdict = { verdict: "Clean" };
@@ -17,15 +16,15 @@ export function closing(scanner: Scanner): { scanner: Scanner } & AsyncDisposabl
   return { scanner, [Symbol.asyncDispose]: () => scanner.close() };
 }
 
-export async function rulesFolder(files: Record<string, string>): Promise<URL> {
+/** @param since time of the first file in seconds; each further one is a second younger */
+export async function rulesFolder(files: Record<string, string>, since = 1_600_000_000): Promise<URL> {
   const folder = pathToFileURL(`${await Deno.makeTempDir({ prefix: "rules-" })}/`);
-  for (const [name, text] of Object.entries(files)) await Deno.writeTextFile(new URL(name, folder), text);
+  for (const [n, [name, text]] of Object.entries(files).entries()) {
+    await Deno.writeTextFile(new URL(name, folder), text);
+    await Deno.utime(new URL(name, folder), since + n, since + n);
+  }
   return folder;
 }
-
-/** A scanner with these rule files, which closes at the end of its block. */
-export const yaraWith = async (files: Record<string, string>, o: YaraOptions = {}) =>
-  closing(yaraScanner({ threads: 1, ...o, rulesFolder: await rulesFolder(files) }));
 
 export async function unavailable(work: Promise<unknown>, message: RegExp): Promise<void> {
   await assert.rejects(work, (error) => {

@@ -4,7 +4,7 @@ import { yaraScanner } from "../../../infra/scanner/yara.ts";
 import { noise, streamOf } from "../../support/content.ts";
 import { packedBlanks, zip } from "../../support/samples.ts";
 import { bombs, largeBombs } from "./bombs.ts";
-import { CLEAN, closing, scanBy, unavailable, yaraWith } from "./scanning.ts";
+import { CLEAN, closing, rulesFolder, scanBy, unavailable } from "./scanning.ts";
 
 for (const { name, reason } of [...bombs, ...largeBombs]) {
   Deno.test(`an archive with ${name} is rejected with a reason and little memory`, async () => {
@@ -44,7 +44,8 @@ Deno.test("the event loop is not blocked while a large archive is scanned", asyn
 Deno.test("a thread that hangs is replaced: no verdict now, a verdict next time", async () => {
   const slow =
     "rule slow { condition: for any i in (0..filesize) : (for any j in (0..filesize) : (uint8(i) + uint8(j) == 1000)) }";
-  await using yara = await yaraWith({ "slow.yar": slow }, { stepTimeoutMs: 1500, threads: 1 });
+  const rules = await rulesFolder({ "slow.yar": slow });
+  await using yara = closing(yaraScanner({ rulesFolder: rules, stepTimeoutMs: 1500, threads: 1 }));
   const scan = scanBy(yara.scanner);
   assert.deepEqual(await scan(noise(10)), CLEAN);
   await unavailable(scan(noise(256)), /the step "finish" took longer than 1500 ms/);

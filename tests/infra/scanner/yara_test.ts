@@ -4,10 +4,10 @@ import { yaraScanner } from "../../../infra/scanner/yara.ts";
 import { eicar, noise, stallAfter, streamOf } from "../../support/content.ts";
 import { gzip, join, pdf, tar, withGzipName, zip } from "../../support/samples.ts";
 import { blanks, bombs, nested } from "./bombs.ts";
-import { CLEAN, closing, encode, rulesFolder, scanBy, unavailable, yaraWith } from "./scanning.ts";
+import { CLEAN, closing, encode, rulesFolder, scanBy, unavailable } from "./scanning.ts";
 
 // Starting a thread takes time: it loads the engine and compiles the rules. So most tests share one.
-const builtIn = yaraScanner();
+const builtIn = yaraScanner({ threads: 1 });
 Deno.test.afterAll(() => builtIn.close());
 const scan = scanBy(builtIn);
 const infected = { verdict: "Infected", signatureName: "Eicar_Test_File" };
@@ -134,77 +134,69 @@ Deno.test("a file may unpack to 200 MB, and to any size up to 128 KiB", () => {
 Deno.test("truncated and changed archives get a verdict", async () => {
   const whole = zip([["a", text], ["b", zip([["c", noise(500)]])], ["d", gzip(tar([["e", noise(600)]]))]]);
   for (let n = 0; n < 10; n++) {
-    const cut = whole.slice(0, Math.floor(whole.length * n / 10));
-    assert.equal((await scan(cut)).verdict, "Clean");
+    const at = Math.floor(whole.length * n / 10);
+    assert.equal((await scan(whole.slice(0, at))).verdict, "Clean");
     const changed = whole.slice();
-    changed[Math.floor(whole.length * n / 10)]! ^= 0xff;
+    changed[at]! ^= 0xff;
     assert.notEqual((await scan(changed)).verdict, "Infected");
   }
 });
 
-Deno.test("rules of several files work together, private ones give no verdict; the status has engine, rules and the date of the newest file", async () => {
-  const folder = await rulesFolder({
+const windowSizes = { window: 64 * 1024, overlap: 4096, head: 1024 };
+const own = closing(yaraScanner({
+  rulesFolder: await rulesFolder({
     "a.yar": 'private rule same { strings: $a = "alpha" condition: $a }',
-    "b.yara": 'rule same { strings: $b = "beta" condition: $b }',
+    "b.yara": `rule same { strings: $b = "beta" condition: $b }
+      rule needle { strings: $n = "needle in the haystack" condition: $n }
+      rule at_start { strings: $m = "MZ" condition: $m at 0 } rule small { condition: filesize < 60KB and uint8(0) == 0x20 }`,
     "readme.txt": "not a rule",
-  });
-  for (const [name, time] of [["a.yar", 1_600_000_000], ["b.yara", 1_700_000_000]] as const) {
-    await Deno.utime(new URL(name, folder), time, time);
-  }
-  await using yara = closing(yaraScanner({ rulesFolder: folder, threads: 1 }));
-  const status = await yara.scanner.status();
+  }, 1_700_000_000),
+  ...{ threads: 2, windowSizes, idleTimeoutMs: 3_000 },
+}));
+const scanOwn = scanBy(own.scanner);
+const named = (signatureName: string) => ({ verdict: "Infected", signatureName });
+
+Deno.test("rules of several files work together, private ones give no verdict; the status has engine, rules and the date of the newest file", async () => {
+  const status = await own.scanner.status();
   assert.match(status.engine, /^YARA-X \d+\.\d+\.\d+$/);
   assert.match(status.databaseVersion ?? "", /^[0-9a-f]{12}$/);
-  assert.deepEqual(status.databaseDate, new Date(1_700_000_000_000));
-  const scan = scanBy(yara.scanner);
-  assert.deepEqual(await scan(encode("alpha")), CLEAN);
-  assert.deepEqual(await scan(encode("a beta")), { verdict: "Infected", signatureName: "same" });
+  assert.deepEqual(status.databaseDate, new Date(1_700_000_001_000));
+  assert.deepEqual(await scanOwn(encode("alpha")), CLEAN);
+  assert.deepEqual(await scanOwn(encode("a beta")), named("same"));
 });
 
 Deno.test("in content longer than the window a match is found anywhere, but rules on offset 0 and small files only where they hold", async () => {
-  const rules = `rule needle { strings: $n = "needle in the haystack" condition: $n }
-    rule at_start { strings: $m = "MZ" condition: $m at 0 } rule small { condition: filesize < 60KB }`;
-  const windowSizes = { window: 64 * 1024, overlap: 4096, head: 1024 };
-  await using yara = await yaraWith({ "r.yar": rules }, { windowSizes });
-  const scan = scanBy(yara.scanner);
   const content = noise(300_000);
-  assert.deepEqual(await scan(content), CLEAN);
+  assert.deepEqual(await scanOwn(content), CLEAN);
   for (const at of [0, 65_536 - 10, 65_536 + 60_416 - 10, 200_000, 300_000 - 22]) {
     const withNeedle = content.slice();
     withNeedle.set(encode("needle in the haystack"), at);
-    assert.deepEqual(await scan(withNeedle), { verdict: "Infected", signatureName: "needle" }, `at ${at}`);
+    assert.deepEqual(await scanOwn(withNeedle), named("needle"), `at ${at}`);
   }
   const marks = new Uint8Array(150_000).map((_, i) => "MZ".charCodeAt(i % 2)).fill(0x20, 0, 1);
-  assert.deepEqual(await scan(marks), CLEAN);
+  assert.deepEqual(await scanOwn(marks), CLEAN);
   marks[0] = "M".charCodeAt(0);
-  assert.deepEqual(await scan(marks), { verdict: "Infected", signatureName: "at_start" });
+  assert.deepEqual(await scanOwn(marks), named("at_start"));
 });
 
-/** Threads with this rule alone start in less time than those with the built-in ones. */
-const NEEDLE = { "r.yar": 'rule needle { strings: $n = "needle" condition: $n }' };
-
 Deno.test("more scans than threads wait in a queue and get their own verdicts", async () => {
-  await using yara = await yaraWith(NEEDLE, { threads: 2 });
-  const contents = Array.from({ length: 10 }, (_, i) => i % 2 ? encode("needle") : noise(50_000, i + 1));
-  const verdicts = await Promise.all(contents.map((content) => scanBy(yara.scanner)(content)));
-  const needle = { verdict: "Infected", signatureName: "needle" };
-  assert.deepEqual(verdicts, contents.map((_, i) => i % 2 ? needle : CLEAN));
+  const contents = Array.from({ length: 10 }, (_, i) => i % 2 ? encode("beta") : noise(50_000, i + 1));
+  const verdicts = await Promise.all(contents.map((content) => scanOwn(content)));
+  assert.deepEqual(verdicts, contents.map((_, i) => i % 2 ? named("same") : CLEAN));
 });
 
 Deno.test("a stalled, a failing and an abandoned stream free their thread; closing ends running scans, and the scanner accepts no more", async () => {
-  await using yara = await yaraWith(NEEDLE, { idleTimeoutMs: 3_000 });
-  const { scanner } = yara;
+  const { scanner } = own;
   const stalled = stallAfter(eicar());
   await unavailable(scanner.scan(stalled.stream), /next chunk of content took longer than 3000 ms/);
   await stalled.cancelled;
   const broken = new Error("object gone");
   await assert.rejects(scanner.scan(new ReadableStream({ pull: (c) => c.error(broken) })), broken);
   const stop = new AbortController();
-  const holding = scanner.scan(stallAfter(eicar()).stream, { signal: stop.signal });
-  const queued = scanner.scan(streamOf(eicar()), { signal: stop.signal });
+  const abandoned = [1, 2, 3].map(() => scanner.scan(stallAfter(eicar()).stream, { signal: stop.signal }));
   stop.abort(new Error("shutting down"));
-  for (const each of [holding, queued]) await assert.rejects(each, /shutting down/);
-  assert.deepEqual(await scanBy(scanner)(noise(10)), CLEAN);
+  for (const each of abandoned) await assert.rejects(each, /shutting down/);
+  assert.deepEqual(await scanOwn(noise(10)), CLEAN);
   const running = scanner.scan(stallAfter(eicar()).stream);
   await scanner.close();
   await unavailable(running, /closed/);
@@ -220,7 +212,7 @@ Deno.test("no rules, no folder or a rule that does not compile: no verdict and n
     [await rulesFolder({ "bad.yar": "rule x { condition: nonsense }" }), /bad\.yar does not compile/],
   ];
   for (const [rulesFolder, message] of cases) {
-    await using yara = closing(yaraScanner({ rulesFolder }));
+    await using yara = closing(yaraScanner({ rulesFolder, threads: 1 }));
     await unavailable(yara.scanner.scan(streamOf(eicar())), message);
     await unavailable(yara.scanner.status(), message);
   }

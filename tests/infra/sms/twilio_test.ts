@@ -24,40 +24,24 @@ Deno.test("a text arrives with its number, sender and every character", async ()
   assert.equal(gateway.connections.size, 1, "the connection is used again");
 });
 
-Deno.test("a messaging service can replace the sender", async () => {
-  await using gateway = startSmsGateway({ sender: "messagingService=MG0001" });
-  await createTwilio(gateway.smsUrl).send({ to: "+351912345678", text: "x" });
-  assert.equal(gateway.accepted[0]?.sender, "MG0001");
-});
-
 Deno.test("a rejection is permanent or temporary, and may stop the batch", async () => {
   await using gateway = startSmsGateway();
   const sms = createTwilio(gateway.smsUrl);
   gateway.retryAfter = "12";
-  const rejections: [to: string, permanent: boolean, stopsBatch: boolean, reason: RegExp][] = [
-    ["+3519121211", true, false, /^the gateway answered 400: 21211 Invalid 'To' Phone Number$/],
-    [
-      "+3519121610",
-      true,
-      false,
-      /^the gateway answered 400: 21610 Attempt to send to unsubscribed recipient$/,
-    ],
-    [
-      "+3519121614",
-      true,
-      false,
-      /^the gateway answered 400: 21614 'To' number is not a valid mobile number$/,
-    ],
-    ["+3519121408", false, false, /^the gateway answered 400: 21408/],
-    ["+351912429", false, true, /^the gateway answered 429: 20429 Too Many Requests$/],
-    ["+351912500", false, true, /^the gateway answered 500: 20500 Internal Server Error$/],
+  const rejections: [to: string, permanent: boolean, stopsBatch: boolean, reason: string][] = [
+    ["+3519121211", true, false, "400: 21211 Invalid 'To' Phone Number"],
+    ["+3519121610", true, false, "400: 21610 Attempt to send to unsubscribed recipient"],
+    ["+3519121614", true, false, "400: 21614 'To' number is not a valid mobile number"],
+    ["+3519121408", false, false, "400: 21408 Permission to send an SMS has not been enabled for the region"],
+    ["+351912429", false, true, "429: 20429 Too Many Requests"],
+    ["+351912500", false, true, "500: 20500 Internal Server Error"],
   ];
   for (const [to, permanent, stopsBatch, reason] of rejections) {
     const error = await refusal(sms.send({ to, text: "x" }));
     assert.deepEqual([error.permanent, error.stopsBatch], [permanent, stopsBatch], to);
     assert.equal(error.isUnreachable, /429|500/.test(to), "an outage");
     assert.equal(error.retryAfterMs, to.endsWith("429") ? 12_000 : null);
-    assert.match(error.message, reason);
+    assert.equal(error.message, `the gateway answered ${reason}`);
   }
 });
 
