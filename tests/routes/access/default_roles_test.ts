@@ -60,23 +60,6 @@ Deno.test("a permission gets to the named roles of every tenant, present and fut
   assert.equal(status, 200, "no role has it any more");
 });
 
-Deno.test("an administrator of a tenant takes the first steps with jobs after what the refusals say", async () => {
-  const admin = await t.actor({ role: "Admin" });
-  const declare = () => admin.put("/api/v1/job-types/invoices.send", {});
-  const makeKey = () => admin.post("/api/v1/api-keys", { name: "mailer", permissions: ["work:jobs"] });
-  const steps = { "manage:job-types": declare, "manage:api-keys": makeKey, "work:jobs": makeKey };
-  for (const [code, step] of Object.entries(steps)) {
-    const { status, body } = await step();
-    assert.equal(status, 403);
-    const way =
-      `PUT ${PERMISSIONS}/{id}/default-roles {"roles":["Admin"]}, with the id of GET ${PERMISSIONS}/by-code/${code}.`;
-    assert.ok(body.detail.endsWith(way), body.detail);
-    assert.equal((await set(await permissionId(code), ["Admin"])).status, 200);
-  }
-  assert.equal((await declare()).status, 201);
-  assert.equal((await makeKey()).status, 201);
-});
-
 Deno.test("which roles and permissions are refused", async () => {
   const id = await newPermission("refused:orders");
   for (const roles of [["SystemAdmin"], ["Clerk"]]) refused(await set(id, roles), 400, "VALIDATION_ERROR");
@@ -144,52 +127,4 @@ Deno.test("role.changed and user.access-changed tell it, with the version that t
     assert.deepEqual([...await told("user.access-changed")], [{ data: { userId, tenantId, version: 1 } }]);
     assert.ok((await told("role.changed")).some(({ data }) => data.permissions.includes("tell:orders")));
   }
-});
-
-Deno.test("two simultaneous changes leave what the later one says, in every tenant", async () => {
-  const id = await newPermission("twice:orders");
-  const tenants = await Promise.all([1, 2].map(() => t.tenant()));
-  await Promise.all([["Admin"], ["Visitor"], [], ["Admin", "GroupAdmin"]].map((roles) => set(id, roles)));
-  const { body } = await systemAdmin.get(`${PERMISSIONS}/${id}`);
-  for (const tenantId of tenants) {
-    assert.deepEqual(await rolesWith("twice:orders", tenantId), body.defaultRoles);
-  }
-});
-
-Deno.test("a start updates the texts of built-in permissions, once, and of catalog roles, but none that anybody changed or made", async () => {
-  const [admin, other] = [await t.actor({ role: "Admin" }), await t.actor({ role: "Admin" })];
-  const builtIn = () => sql`select description, category, version from permissions where code = 'read:users'`;
-  const adminRole = async ({ tenantId }: Actor) =>
-    (await sql`select id, description from roles where tenant_id = ${tenantId} and name = 'Admin'`)[0]!;
-  const [[shipped], { id, description }] = [await builtIn(), await adminRole(admin)];
-  const permission = { code: "approve:texts", description: "Mine", category: "Texts" };
-  assert.equal((await t.systemAdmin.post("/api/v1/permissions", permission)).status, 201);
-  assert.equal((await admin.put(`/api/v1/roles/${id}`, { description: "Ours" })).status, 200);
-  await sql`update roles set description = 'old text' where tenant_id = ${other.tenantId} and name = 'Admin'`;
-  await sql`update permissions set description = 'old text', category = 'Old' where code = 'read:users'`;
-  const addition = { ...permission, description: "Built in", reach: "Tenant" as const };
-  for (const _ of [1, 2]) await bootstrap({ sql, config }, { permissions: [addition], roleGrants: [] });
-  assert.deepEqual([...await builtIn()], [{ ...shipped, version: shipped?.version + 1 }]);
-  assert.deepEqual((await adminRole(admin)).description, "Ours");
-  assert.deepEqual((await adminRole(other)).description, description);
-  const made = await sql`select description, is_system from permissions where code = 'approve:texts'`;
-  assert.ok(made.some(({ description, isSystem }) => description === "Mine" && !isSystem));
-});
-
-Deno.test("an assignment that waited for the change knows what the caller holds by it", async () => {
-  const admin = await t.actor({ role: "Admin" });
-  const user = await t.actor({ tenantId: admin.tenantId ?? "" });
-  const id = await newPermission("approve:waited");
-  const [role] = await sql<{ id: string }[]>`select id from roles
-    where tenant_id = ${admin.tenantId} and name = 'Admin' and is_system`;
-  const answers: ReturnType<typeof set>[] = [];
-  await transact(sql, async (tx) => {
-    await tx`select from roles where id = ${role?.id ?? ""} for no key update`;
-    const assign = () => admin.put(`/api/v1/users/${user.userId}/roles`, { roleIds: [role?.id] });
-    for (const send of [() => set(id, ["Admin"]), assign]) {
-      answers.push(send());
-      await until(() => countLockWaits(sql), (waiting) => waiting >= answers.length);
-    }
-  });
-  for (const answer of answers) assert.equal((await answer).status, 200, JSON.stringify((await answer).body));
 });
