@@ -3,7 +3,6 @@ import { newId } from "../../../domain/shared/ids.ts";
 import { accepted, outcome, refused } from "../../support/outcomes.ts";
 import { hasOpenssl, makeSamlKey } from "../../support/saml.ts";
 import { withToken } from "./people.ts";
-import { PUBLIC_URL } from "./openid.ts";
 import { SamlTest } from "./saml.ts";
 
 const w = hasOpenssl ? await SamlTest.start() : null;
@@ -61,7 +60,7 @@ check("an answer works once, and only in the browser that started the sign-in", 
 });
 
 check("a bad answer leaves no session and no user, and says what was expected", async (w) => {
-  const { begin, answer, finish, post, at } = w;
+  const { begin, answer, finish, post } = w;
   const before = await kept(w);
   const flow = await begin();
   const wrong = await finish(flow, answer(flow.requestId, { audience: "https://other.test" }));
@@ -81,17 +80,6 @@ check("a bad answer leaves no session and no user, and says what was expected", 
   await refused(REFUSED, post("<!DOCTYPE x>"));
   await refused(REFUSED, post(answer("").replaceAll(/ InResponseTo=""/g, "")));
   await refused(STATE, post(answer("_unknown")));
-  const response = await fetch(`${at.replace(PUBLIC_URL, w.t.url)}/acs`, {
-    method: "POST",
-    headers: { accept: "text/html", "accept-language": "pt" },
-    body: new URLSearchParams({ SAMLResponse: "bm8=" }),
-  });
-  assert.equal(response.status, 400);
-  assert.match(response.headers.get("content-type") ?? "", /text\/html/);
-  const page = await response.text();
-  assert.match(page, /O login foi recusado/);
-  assert.match(page, /expected a complete XML element/);
-  assert.match(page, /\/console\/sign-in\?tenantId=/);
   assert.deepEqual(await kept(w), after);
 });
 

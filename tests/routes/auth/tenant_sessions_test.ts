@@ -3,6 +3,8 @@ import assert from "node:assert/strict";
 import { decodeJwt } from "jose";
 import { chooseTenant } from "../../../domain/access/sign_in/sessions.ts";
 import { ENDPOINTS } from "../../../routes/endpoints.ts";
+import { pluck } from "../../support/answers.ts";
+import type { HttpClient } from "../../support/http.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
 import { setupShared } from "../../support/setup.ts";
 import {
@@ -83,29 +85,25 @@ Deno.test("it shows and ends sessions of its tenant only, and changes what the p
   const { who, own, other, provider, me } = await employee();
   const elsewhere = await accepted(signIn(t, who.email));
   const sessions = await accepted(me.get("/api/v1/auth/sessions"));
-  assert.deepEqual(sessions.map(({ isCurrent }: { isCurrent: boolean }) => isCurrent), [true]);
+  assert.deepEqual(pluck(sessions, "isCurrent"), [true]);
   const { sid } = decodeJwt<{ sid: string }>(elsewhere.accessToken);
   await refused("404 SESSION_NOT_FOUND", me.send("DELETE", `/api/v1/auth/sessions/${sid}`));
-  const preferences = `/api/v1/user-notifications/preferences?userId=${who.id}`;
-  await accepted(me.get(preferences));
-  const change =
-    () => [me.put(ME, { firstName: "New" }), me.put(preferences, { timeZoneId: "Europe/Lisbon" })];
-  await refused(BEYOND, ...change());
+  const of = (path: string) => `/api/v1/user-notifications${path}?userId=${who.id}`;
+  const changes = (by: HttpClient) => [
+    by.put(ME, { firstName: "New" }),
+    by.put(of("/preferences"), { timeZoneId: "Europe/Lisbon" }),
+  ];
+  await accepted(me.get(of("/preferences")));
+  await refused(BEYOND, ...changes(me));
+  await sql`insert into user_notifications (id, tenant_id, user_id, seq, title, body)
+    select gen_random_uuid(), tenant, ${who.id}, row_number() over (), 'Hello', 'x'
+    from unnest(${[own, other]}::uuid[]) tenant`;
+  assert.equal((await accepted(me.get(of("")))).totalCount, 1);
+  assert.equal((await accepted(me.put(of("/read-all")))).updated, 1);
   await sql`delete from user_tenant_roles where user_id = ${who.id} and tenant_id = ${other}`;
   await sql`delete from user_tenants where user_id = ${who.id} and tenant_id = ${other}`;
-  const [{ me: alone }, user] = [await boundSession(t, who.id, provider), { userId: who.id }];
-  await accepted(alone.put(ME, { firstName: "New" }));
-  await accepted(alone.put(preferences, { timeZoneId: "Europe/Lisbon" }));
-  await sql`insert into user_notifications (id, tenant_id, user_id, seq, title, body)
-    select gen_random_uuid(), tenant, ${user.userId}, row_number() over (), 'Hello', 'x'
-    from unnest(${[own, other]}::uuid[]) tenant`;
-  const inbox = `/api/v1/user-notifications?userId=${who.id}`;
-  assert.equal((await accepted(alone.get(inbox))).totalCount, 1);
-  const all = `/api/v1/user-notifications/read-all?userId=${who.id}`;
-  assert.equal((await accepted(alone.put(all))).updated, 1);
-  const [left] =
-    await sql`select tenant_id from user_notifications where user_id = ${who.id} and not is_read`;
-  assert.equal(left?.tenantId, other);
+  const { me: alone } = await boundSession(t, who.id, provider);
+  for (const change of changes(alone)) await accepted(change);
   await accepted(alone.post("/api/v1/auth/logout"), 204);
   await refused("401 TOKEN_REVOKED", alone.get(ME));
 });
