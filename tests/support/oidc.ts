@@ -14,6 +14,12 @@ export interface Account {
   groups?: string[];
 }
 
+/** What a request for authorization is about. */
+interface Asked {
+  client?: { clientId: string };
+  session?: { accountId?: string; grantIdFor(clientId: string): string | undefined };
+}
+
 export type OidcProvider = Awaited<ReturnType<typeof startOidcProvider>>;
 
 export const CLIENT_SECRET = "a-client-secret-of-some-length-0001";
@@ -49,6 +55,7 @@ export async function startOidcProvider(o: { redirectUris: string[] }) {
     pkce: { required: () => false },
     cookies: { keys: ["a key of this test"] },
     features: { devInteractions: { enabled: true } },
+    loadExistingGrant: (context: { oidc: Asked }) => grantOf(context.oidc),
     claims: {
       openid: ["sub"],
       email: ["email", "email_verified"],
@@ -67,6 +74,16 @@ export async function startOidcProvider(o: { redirectUris: string[] }) {
       Grant: 600,
     },
   });
+  /** Nobody is asked for consent. */
+  const grantOf = async ({ client, session }: Asked) => {
+    const [clientId = "", accountId = ""] = [client?.clientId, session?.accountId];
+    const known = session?.grantIdFor(clientId);
+    if (known) return await provider.Grant.find(known);
+    const grant = new provider.Grant({ clientId, accountId });
+    grant.addOIDCScope("openid email profile");
+    await grant.save();
+    return grant;
+  };
   const running = {
     issuer,
     /** By login name; a login name that is missing here has no claims but the subject. */

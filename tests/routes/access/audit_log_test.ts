@@ -1,7 +1,5 @@
 import assert from "node:assert/strict";
-import { v7 } from "uuid";
 import { has, pluck } from "../../support/answers.ts";
-import { accepted } from "../../support/outcomes.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { ADMIN, BCRYPT, createUser } from "./users.ts";
 
@@ -76,81 +74,47 @@ async function requireAppendOnly(id: string, changes: string[]): Promise<void> {
   }
 }
 
-Deno.test("personal values lie beside the rows, which cannot be changed in any column", async () => {
+Deno.test("personal values lie beside the rows, which cannot be changed in any column; from a row of an earlier version they can only be removed", async () => {
   const id = await made();
-  const row = async () =>
-    (await sql`select before, after, ip, to_jsonb(a)::text as text from audit_log a
-    where target_id = ${id}`)[0];
   const [seen] = (await log(admin, `targetId=${id}`)).items;
-  assert.equal(seen.after.firstName, "Ana");
-  assert.equal(seen.valuesErasedAt, null);
-  const stored = await row();
+  assert.deepEqual([seen.after.firstName, seen.valuesErasedAt], ["Ana", null]);
+  const [stored] = await sql`select id, after, ip, to_jsonb(a)::text as text from audit_log a
+    where target_id = ${id}`;
   assert.ok(!stored?.text.includes("Ana") && !stored?.text.includes(seen.after.email), stored?.text);
   assert.equal(stored?.ip, null);
   assert.equal(stored?.after.isActive, true, "other values stay in the row");
-  const [{ id: rowId }] = await sql<[{ id: string }]>`select id from audit_log where target_id = ${id}`;
   const forged = ["action = 'x'", "before = null", "after = null", "ip = '::1'", "values_apart = false"];
-  await requireAppendOnly(rowId, forged);
+  await requireAppendOnly(stored?.id, forged);
   await assert.rejects(sql`truncate audit_log`, /append-only/);
   await assert.rejects(sql`delete from audit_log`, /append-only/);
-});
 
-Deno.test("from a row of an earlier version, values can only be removed", async () => {
-  const id = crypto.randomUUID();
+  const old = crypto.randomUUID();
+  const after = { firstName: "Old", isActive: true };
   await sql`insert into audit_log (id, tenant_id, action, target_type, target_id, after, ip)
-    values (${id}, ${admin.tenantId}, 'user.update', 'user', ${id}, '{"firstName": "Old", "isActive": true}', '::1')`;
-  const [seen] = (await log(admin, `targetId=${id}`)).items;
-  assert.deepEqual([seen.after, seen.ip], [{ firstName: "Old", isActive: true }, "::1"]);
-  const forged = [
-    "action = 'x', after = null",
-    `after = '{"firstName": "New"}'`,
-    `after = '{"firstName": "Old", "isActive": true, "more": 1}'`,
-    "before = '{}'",
-    "ip = '::2'",
-    "values_apart = true",
-    "actor_id = gen_random_uuid()",
-  ];
-  await requireAppendOnly(id, forged);
-  await sql`update audit_log set after = '{"isActive": true}', ip = null where id = ${id}`;
-  const [rest] = (await log(admin, `targetId=${id}`)).items;
-  assert.deepEqual([rest.after, rest.ip], [{ isActive: true }, null]);
+    values (${old}, ${admin.tenantId}, 'user.update', 'user', ${old}, ${
+    JSON.stringify(after)
+  }::text::jsonb, '::1')`;
+  const shown = async () => pluck((await log(admin, `targetId=${old}`)).items, "after", "ip");
+  assert.deepEqual(await shown(), [[after, "::1"]]);
+  const more = ["after = null, action = 'x'", `after = '{"firstName": "New"}'`, "ip = '::2'"];
+  await requireAppendOnly(old, more);
+  await sql`update audit_log set after = '{"isActive": true}', ip = null where id = ${old}`;
+  assert.deepEqual(await shown(), [[{ isActive: true }, null]]);
 });
 
 Deno.test("an entry names the users, roles and tenants in it, but none of other tenants", async () => {
   const owner = await t.actor({ role: "Admin" });
+  const tenant = owner.tenantId ?? "";
   const user = await createUser(owner, { firstName: "Bruno", lastName: "Dias" });
   const { body: role } = await owner.post("/api/v1/roles", { name: "Billing" });
   await owner.put(`/api/v1/users/${user}/roles`, { roleIds: [role.id] });
   const { items: [entry] } = await log(owner, `targetId=${user}&action=user.set-roles`);
-  assert.equal(entry.names[user], "Bruno Dias");
-  assert.equal(entry.names[role.id], "Billing");
-  assert.ok(entry.names[owner.userId]);
-  const other = await t.actor({ tenantId: owner.tenantId ?? "", permissions: ["manage:webhooks"] });
-  const endpoint = { url: "https://x.test/", eventTypes: "*" };
-  const hook = await accepted(other.post("/api/v1/webhook-endpoints", endpoint));
-  await accepted(other.post(`/api/v1/webhook-endpoints/${hook.id}/pause`, {}));
-  const { items: [pause] } = await log(owner, `targetId=${hook.id}&action=webhookEndpoint.pause`);
-  assert.equal(pause.names[hook.id], "https://x.test/", "other things have names too");
-  assert.ok(entry.names[owner.tenantId ?? ""]);
+  assert.deepEqual([entry.names[user], entry.names[role.id]], ["Bruno Dias", "Billing"]);
+  assert.ok(entry.names[owner.userId] && entry.names[tenant]);
   const foreign = await t.actor({ permissions: ["read:users"] });
   await sql`insert into audit_log (id, tenant_id, action, target_type, target_id, after)
     values (${crypto.randomUUID()}, ${foreign.tenantId}, 'role.update', 'role', ${role.id},
-      ${JSON.stringify({ who: user, tenant: owner.tenantId })}::text::jsonb)`;
+      ${JSON.stringify({ who: user, tenant })}::text::jsonb)`;
   const { items: [theirs] } = await log(foreign, `targetId=${role.id}`);
-  assert.deepEqual(theirs.names, { [foreign.tenantId ?? ""]: theirs.names[foreign.tenantId ?? ""] });
-});
-
-Deno.test("entries of a period are found by their time, also just before and after its start", async () => {
-  const own = await t.actor({ permissions: ["read:users"] });
-  const start = new Date(Date.now() - 3_600_000);
-  const at = async (ms: number) => {
-    const time = new Date(start.getTime() + ms);
-    await sql`insert into audit_log (id, at, tenant_id, action, target_type, target_id)
-      values (${v7({ msecs: time.getTime() + 5_000 })}, ${time}, ${own.tenantId}, 'x.update', 'x', ${
-      String(ms)
-    })`;
-  };
-  for (const ms of [-1, 0, 1]) await at(ms);
-  const { items } = await log(own, `fromDate=${start.toISOString()}`);
-  assert.deepEqual(pluck(items, "targetId"), ["1", "0"]);
+  assert.deepEqual(Object.keys(theirs.names), [foreign.tenantId]);
 });

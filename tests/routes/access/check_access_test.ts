@@ -35,7 +35,7 @@ const account = async (tenants: string[] | "all") =>
   );
 
 Deno.test("the answers are those of the user's roles in the tenant, in the order of the checks", async () => {
-  const asker = await t.actor({ permissions: ["check:access"] });
+  const asker = await t.actor({ permissions: ["check:access", "update:users"] });
   const tenantId = asker.tenantId ?? "";
   const reader = await t.actor({ tenantId, permissions: ["read:users", "read:files"] });
   const other = await t.actor({ permissions: ["read:users"] });
@@ -44,7 +44,7 @@ Deno.test("the answers are those of the user's roles in the tenant, in the order
     [about(reader, permission), true, 1],
     [about(reader, "delete:users"), false, 1],
     [about(reader, "read:files"), true, 1],
-    [about(reader, "no-such.code"), false, 1],
+    [about(reader, "' or 1=1 --{},"), false, 1],
     [about(asker, "check:access"), true, 1],
     [{ userId: UNKNOWN, tenantId, permission }, false, 0],
     [{ userId: other.userId, tenantId, permission }, false, 0],
@@ -53,7 +53,9 @@ Deno.test("the answers are those of the user's roles in the tenant, in the order
   ];
   const results = await check(asker, ...expected.map(([asked]) => asked));
   assert.deepEqual(results, expected.map(([, ...result]) => result));
-  assert.deepEqual(await check(asker), []);
+  const { status } = await asker.put(`/api/v1/users/${reader.userId}/roles`, { roleIds: [] });
+  assert.equal(status, 200);
+  assert.deepEqual(await check(asker, about(reader, permission)), [[false, 2]], "the next check sees it");
 });
 
 Deno.test("a check by admin:system includes every permission but those of the file module", async () => {
@@ -101,22 +103,6 @@ Deno.test("a service account asks about its tenants, with X-Tenant-ID about one;
   assert.deepEqual(await allowed(inTenant(second)), [false, true, false, false]);
   refused(await inTenant(third).post(CHECK, { checks: [] }), 403, "TENANT_FORBIDDEN");
   assert.deepEqual(await allowed(await account("all")), [true, true, true, false]);
-});
-
-Deno.test("a lost role is seen by the next check, with the new version", async () => {
-  const admin = await t.actor({ permissions: ["check:access", "update:users"] });
-  const user = await t.actor({ tenantId: admin.tenantId ?? "", permissions: ["read:users"] });
-  assert.deepEqual(await check(admin, about(user, "read:users")), [[true, 1]]);
-  const { status } = await admin.put(`/api/v1/users/${user.userId}/roles`, { roleIds: [] });
-  assert.equal(status, 200);
-  assert.deepEqual(await check(admin, about(user, "read:users")), [[false, 2]]);
-});
-
-Deno.test("500 checks are answered at once; a permission is a text like any other", async () => {
-  const asker = await t.actor({ permissions: ["check:access"] });
-  const one = about(asker, "check:access");
-  assert.equal((await check(asker, ...Array(500).fill(one))).length, 500);
-  assert.deepEqual(await check(asker, { ...one, permission: "' or 1=1 --{}," }), [[false, 1]]);
 });
 
 const explain = async (userId: string, permission: string, tenantId?: string | null) =>

@@ -60,23 +60,6 @@ Deno.test("a permission gets to the named roles of every tenant, present and fut
   assert.equal(status, 200, "no role has it any more");
 });
 
-Deno.test("an administrator of a tenant takes the first steps with jobs after what the refusals say", async () => {
-  const admin = await t.actor({ role: "Admin" });
-  const declare = () => admin.put("/api/v1/job-types/invoices.send", {});
-  const makeKey = () => admin.post("/api/v1/api-keys", { name: "mailer", permissions: ["work:jobs"] });
-  const steps = { "manage:job-types": declare, "manage:api-keys": makeKey, "work:jobs": makeKey };
-  for (const [code, step] of Object.entries(steps)) {
-    const { status, body } = await step();
-    assert.equal(status, 403);
-    const way =
-      `PUT ${PERMISSIONS}/{id}/default-roles {"roles":["Admin"]}, with the id of GET ${PERMISSIONS}/by-code/${code}.`;
-    assert.ok(body.detail.endsWith(way), body.detail);
-    assert.equal((await set(await permissionId(code), ["Admin"])).status, 200);
-  }
-  assert.equal((await declare()).status, 201);
-  assert.equal((await makeKey()).status, 201);
-});
-
 Deno.test("which roles and permissions are refused", async () => {
   const id = await newPermission("refused:orders");
   for (const roles of [["SystemAdmin"], ["Clerk"]]) refused(await set(id, roles), 400, "VALIDATION_ERROR");
@@ -174,22 +157,4 @@ Deno.test("a start updates the texts of built-in permissions, once, and of catal
   assert.deepEqual((await adminRole(other)).description, description);
   const made = await sql`select description, is_system from permissions where code = 'approve:texts'`;
   assert.ok(made.some(({ description, isSystem }) => description === "Mine" && !isSystem));
-});
-
-Deno.test("an assignment that waited for the change knows what the caller holds by it", async () => {
-  const admin = await t.actor({ role: "Admin" });
-  const user = await t.actor({ tenantId: admin.tenantId ?? "" });
-  const id = await newPermission("approve:waited");
-  const [role] = await sql<{ id: string }[]>`select id from roles
-    where tenant_id = ${admin.tenantId} and name = 'Admin' and is_system`;
-  const answers: ReturnType<typeof set>[] = [];
-  await transact(sql, async (tx) => {
-    await tx`select from roles where id = ${role?.id ?? ""} for no key update`;
-    const assign = () => admin.put(`/api/v1/users/${user.userId}/roles`, { roleIds: [role?.id] });
-    for (const send of [() => set(id, ["Admin"]), assign]) {
-      answers.push(send());
-      await until(() => countLockWaits(tx), (waiting) => waiting >= answers.length);
-    }
-  });
-  for (const answer of answers) assert.equal((await answer).status, 200, JSON.stringify((await answer).body));
 });

@@ -51,7 +51,6 @@ Deno.test("a flat body is imported row by row: invalid rows fail alone with a re
   });
   assert.deepEqual(tally(answer), { total: 10, created: 2, updated: 0, unchanged: 0, failed: 8 });
   assert.deepEqual([answer.body.mode, answer.body.dryRun, answer.body.upsert], ["Permissions", false, false]);
-  assert.deepEqual(answer.body.rows.map((row: { row: number }) => row.row), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
   saysOfRows(answer, {
     1: /^code: expected action:resource/,
     2: /^category: expected a category/,
@@ -101,11 +100,10 @@ Deno.test("a dry run reports the result and writes nothing", async () => {
   const real = await by.post(IMPORT, body);
   assert.deepEqual({ ...dry.body, dryRun: false }, real.body);
   const before = await stored(by);
-  assert.equal(before.length, 1);
-  const changed = {
-    catalog: [{ category: "Changed", permissions: [{ code: "read:dry" }, { code: "read:new" }] }],
-  };
-  const upsert = await by.post(`${IMPORT}?dryRun=true&upsert=true`, changed);
+  const permissions = [{ code: "read:dry" }, { code: "read:new" }];
+  const upsert = await by.post(`${IMPORT}?dryRun=true&upsert=true`, {
+    catalog: [{ category: "Changed", permissions }],
+  });
   assert.deepEqual(tally(upsert), { total: 2, created: 1, updated: 1, unchanged: 0, failed: 0 });
   assert.deepEqual(await stored(by), before);
 });
@@ -127,17 +125,18 @@ Deno.test("a catalog body contains groups; an invalid group fails alone", async 
 });
 
 Deno.test("a row with text the database cannot store fails alone, in a body and in a file", async () => {
-  const document = {
-    permissions: [
-      { code: "read:nul", category: "nul \0" },
-      { code: "read:half", category: "Half", description: "\ud800" },
-      { code: "read\0:code", category: "Code" },
-      { code: "read:whole", category: "Whole" },
-    ],
-  };
+  const permissions = [
+    { code: "read:nul", category: "nul \0" },
+    { code: "read:half", category: "Half", description: "\ud800" },
+    { code: "read\0:code", category: "Code" },
+    { code: "read:whole", category: "Whole" },
+  ];
   const by = await importer();
-  const text = `\ufeff ${JSON.stringify(document)}`; // known as JSON by its content, or by its name
-  const answers = [await by.post(`${IMPORT}?dryRun=true`, document), await upload(by, text, "", "upload")];
+  const text = `\ufeff ${JSON.stringify({ permissions })}`; // known as JSON by its content, or by its name
+  const answers = [
+    await by.post(`${IMPORT}?dryRun=true`, { permissions }),
+    await upload(by, text, "", "upload"),
+  ];
   for (const answer of answers) assert.deepEqual(outcomes(answer), ["Failed", "Failed", "Failed", "Created"]);
   assert.deepEqual((await stored(by)).map((row) => row.code), ["read:whole"]);
 });
@@ -159,15 +158,24 @@ Deno.test("a document of an invalid form is rejected as a whole", async () => {
   }
   refused(await upload(by, new Uint8Array([0x63, 0xff, 0xfe])), 400, "VALIDATION_ERROR");
   refused(await upload(by, "{", "", "p.json"), 400, "VALIDATION_ERROR");
+  const tooMany = 50_001;
+  const large = [
+    await by.post(IMPORT, { permissions: Array(tooMany).fill({}) }),
+    await by.post(IMPORT, { catalog: Array(tooMany).fill({}) }),
+    await upload(by, "code,category\n" + "a:b,C\n".repeat(tooMany)),
+  ];
+  refused(large, 400, "VALIDATION_ERROR");
+  for (const { body } of large) assert.match(body.errors[0], /at most 50000 permissions/);
+  assert.ok(JSON.stringify((await upload(by, "x,".repeat(1_000_000))).body).length < 1_000);
   assert.deepEqual(tally(await by.post(IMPORT, { permissions: [] })).total, 0);
   assert.equal((await stored(by)).length, 0);
 });
 
-Deno.test("CSV may have a byte order mark, CRLF, quotes and any columns; formulas are data, and broken rows fail alone", async () => {
+Deno.test("CSV may have a byte order mark, any line ends, quotes and any columns; formulas are data, and broken rows fail alone", async () => {
   const by = await importer();
   const csv = "\ufeffCategory,Extra,CODE,Description\r\n" +
     'Sums,,read:sums,"=HYPERLINK(""http://x"")"\r\n' +
-    "\r\n" +
+    "\n\r" +
     'Sums,x,edit:sums,"two\r\nlines, and ""quotes"""\r\n' +
     '"@Sums","",+draw:sums,-1\r\n' +
     "Sums,x,read:short\r\n" +
@@ -210,13 +218,6 @@ Deno.test("every template can be imported unchanged, as a file and, if it is JSO
   assert.match((await by.get(`${IMPORT}/template`)).body, /^code,description,category\r\n/);
 });
 
-Deno.test("simultaneous imports of the same codes create each code once", async () => {
-  const by = await importer();
-  const permissions = Array.from({ length: 5 }, (_, n) => ({ code: `same-${n}:thing`, category: "Same" }));
-  const answers = await Promise.all([1, 2, 3].map(() => by.post(IMPORT, { permissions })));
-  assert.equal(answers.reduce((sum, answer) => sum + tally(answer).created, 0), 5);
-});
-
 Deno.test("an import with admin:system in the platform tenant fills the catalog but takes no tenant's code", async () => {
   const by = await importer();
   await by.post(IMPORT, { permissions: [{ code: "taken:code", category: "T" }] });
@@ -242,7 +243,6 @@ Deno.test("a row with a misspelled member fails alone; other unknown members are
     permissions: [
       { code: "paint:a", category: "C", catagory: "D" },
       { code: "paint:b", category: "C", colour: "red" },
-      { code: "paint:c", category: "C", Description: "x" },
     ],
   };
   const grouped = {
@@ -255,42 +255,16 @@ Deno.test("a row with a misspelled member fails alone; other unknown members are
       },
     ],
   };
-  const errors = ({ body }: HttpAnswer) => pluck(body.rows, "errors");
-  const ways = [
-    (document: object) => by.post(`${IMPORT}?dryRun=true`, document),
-    (document: object) => upload(by, JSON.stringify(document), "dryRun=true", "p.json"),
+  const cases: [document: object, errors: string[][], ignored: string][] = [
+    [flat, [said("catagory", "category"), []], "colour, permissions[1].colour"],
+    [grouped, [said("Category", "category"), said("descri.ption", "description"), []], "catalog[1].shade"],
   ];
-  for (const send of ways) {
-    const [ofFlat, ofGroups] = [await send(flat), await send(grouped)];
-    assert.deepEqual(errors(ofFlat), [said("catagory", "category"), [], said("Description", "description")]);
-    assert.equal(ofFlat.headers.get("steward-ignored-members"), "colour, permissions[1].colour");
-    const inGroups = [said("Category", "category"), said("descri.ption", "description"), []];
-    assert.deepEqual(errors(ofGroups), inGroups);
-    assert.equal(ofGroups.headers.get("steward-ignored-members"), "catalog[1].shade");
-    assert.equal((await send({ permissions: [], Permissions: [] })).status, 400);
+  for (const [document, errors, ignored] of cases) {
+    const byFile = await upload(by, JSON.stringify(document), "dryRun=true", "p.json");
+    for (const answer of [byFile, await by.post(`${IMPORT}?dryRun=true`, document)]) {
+      assert.deepEqual(pluck(answer.body.rows, "errors"), errors);
+      assert.equal(answer.headers.get("steward-ignored-members"), ignored);
+    }
   }
-});
-
-Deno.test("a document with very many unknown members is imported like any other", async () => {
-  const members = Array.from({ length: 150_000 }, (_, n) => `"u-${n}":1`).join();
-  const by = await importer();
-  const body = `{"permissions":[{"code":"paint:z","category":"C"}],${members}}`;
-  const answer = await by.post(`${IMPORT}?dryRun=true`, body);
-  assert.deepEqual([answer.status, answer.body.created], [200, 1], JSON.stringify(answer.body));
-});
-
-Deno.test("rows that change the same permission lead to one change, however far apart they are", async () => {
-  const by = await importer();
-  const row = (n: number, description: string) => ({ code: `far:n-${n}`, description, category: "C" });
-  const first = Array.from({ length: 1_300 }, (_, n) => row(n, "first"));
-  const permissions = [...first, row(1, "second"), row(1_299, "first"), { code: "far:n-2" }];
-  const answer = await by.post(`${IMPORT}?upsert=true`, { permissions });
-  assert.deepEqual(tally(answer), { total: 1_303, created: 1_300, updated: 1, unchanged: 1, failed: 1 });
-  assert.deepEqual(outcomes(answer).slice(-3), ["Updated", "Unchanged", "Failed"]);
-  const descriptions = new Map((await stored(by)).map(({ code, description }) => [code, description]));
-  assert.equal(descriptions.size, 1_300);
-  assert.deepEqual([descriptions.get("far:n-0"), descriptions.get("far:n-1")], ["first", "second"]);
-  const audited = await sql`select action from audit_log where tenant_id = ${by.tenantId}
-    and target_type = 'permission'`;
-  assert.deepEqual([audited.length, new Set(audited.map(({ action }) => action)).size], [1_300, 1]);
+  assert.equal((await by.post(IMPORT, { permissions: [], Permissions: [] })).status, 400);
 });

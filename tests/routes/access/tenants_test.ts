@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { newId } from "../../../domain/shared/ids.ts";
 import { has } from "../../support/answers.ts";
-import type { HttpAnswer, HttpClient } from "../../support/http.ts";
+import type { HttpClient } from "../../support/http.ts";
 import { setupShared } from "../../support/setup.ts";
 import { atOnce, column, idOf, names, refused, statuses } from "./answers.ts";
 
@@ -10,7 +10,8 @@ const t = await setupShared();
 const { sql } = t.steward.platform;
 const TENANTS = "/api/v1/tenants";
 const ADMIN = "/api/v1/admin/tenants";
-const readsTenants = (tenantId: string) => t.actor({ tenantId, permissions: ["read:tenants"] });
+const TAKEN = "TENANT_ALREADY_EXISTS";
+const BEYOND = "CROSS_TENANT_FORBIDDEN";
 const create = (body: Record<string, unknown>, by: HttpClient = t.systemAdmin) => by.post(TENANTS, body);
 
 Deno.test("a tenant is created with its catalog roles, and found at its Location", async () => {
@@ -29,71 +30,56 @@ Deno.test("a name is unique whatever its letter case, and free again once its te
   const other = await idOf(create({ name: "Other name" }));
   const rename = (id: string, name: string) => t.systemAdmin.put(`${TENANTS}/${id}`, { name });
   const remove = () => t.systemAdmin.delete(`${TENANTS}/${id}`);
-  const taken = [await create({ name: "ZÜRICH sul" }), await rename(other, "zürich SUL")];
-  refused(taken, 409, "TENANT_ALREADY_EXISTS");
+  refused([await create({ name: "ZÜRICH sul" }), await rename(other, "zürich SUL")], 409, TAKEN);
   assert.equal((await remove()).status, 200);
   const gone = [await t.systemAdmin.get(`${TENANTS}/${id}`), await rename(id, "Gone"), await remove()];
   refused(gone, 404, "TENANT_NOT_FOUND");
-  const answers = await atOnce(3, () => create({ name: "Zürich Sul" }));
-  assert.deepEqual(statuses(answers), [201, 409, 409]);
+  assert.deepEqual(statuses(await atOnce(3, () => create({ name: "Zürich Sul" }))), [201, 409, 409]);
 });
 
 Deno.test("a parent is an existing Group tenant, one level deep, and there is only one platform tenant", async () => {
   const group = await idOf(create({ name: "Group G", type: "group" }));
   const child = await idOf(create({ name: "Child of G", parentTenantId: group.toUpperCase() }));
-  refused(await create({ name: "n1", parentTenantId: child }), 400, "VALIDATION_ERROR");
-  refused(await create({ name: "n2", type: "Group", parentTenantId: group }), 400, "VALIDATION_ERROR");
-  refused(await create({ name: "n3", parentTenantId: newId() }), 404, "TENANT_NOT_FOUND");
-  refused(await create({ name: "n4", type: "Platform" }), 409, "TENANT_PLATFORM_CONFLICT");
   const put = (id: string, body: unknown) => t.systemAdmin.put(`${TENANTS}/${id}`, body);
-  refused(await put(group, { parentTenantId: group }), 400, "VALIDATION_ERROR");
-  refused(await put(child, { parentTenantId: child }), 400, "VALIDATION_ERROR");
-  refused(await put(t.platformTenantId, { parentTenantId: group }), 409, "TENANT_PLATFORM_CONFLICT");
-  refused(await put(t.platformTenantId, { isActive: false }), 409, "TENANT_PLATFORM_CONFLICT");
-  refused(await t.systemAdmin.delete(`${TENANTS}/${t.platformTenantId}`), 409, "TENANT_PLATFORM_CONFLICT");
-  refused(await t.systemAdmin.delete(`${TENANTS}/${group}`), 409, "TENANT_HAS_CHILDREN_CONFLICT");
+  const remove = (id: string) => t.systemAdmin.delete(`${TENANTS}/${id}`);
+  const wrong = [
+    await create({ name: "n1", parentTenantId: child }),
+    await create({ name: "n2", type: "Group", parentTenantId: group }),
+    await put(group, { parentTenantId: group }),
+    await put(child, { parentTenantId: child }),
+  ];
+  refused(wrong, 400, "VALIDATION_ERROR");
+  refused(await create({ name: "n3", parentTenantId: newId() }), 404, "TENANT_NOT_FOUND");
+  const ofPlatform = [
+    await create({ name: "n4", type: "Platform" }),
+    await put(t.platformTenantId, { parentTenantId: group }),
+    await put(t.platformTenantId, { isActive: false }),
+    await remove(t.platformTenantId),
+  ];
+  refused(ofPlatform, 409, "TENANT_PLATFORM_CONFLICT");
+  refused(await remove(group), 409, "TENANT_HAS_CHILDREN_CONFLICT");
   assert.equal((await put(child, { parentTenantId: null })).body.parentTenantId, null);
-  assert.equal((await t.systemAdmin.delete(`${TENANTS}/${group}`)).status, 200);
+  assert.equal((await remove(group)).status, 200);
   refused(await put(child, { parentTenantId: group }), 404, "TENANT_NOT_FOUND");
 });
 
-Deno.test("a group deleted while children are created has no children afterwards", async () => {
-  const group = await idOf(create({ name: "Racing group", type: "Group" }));
-  const [deleted, ...made] = await Promise.all([
-    t.systemAdmin.delete(`${TENANTS}/${group}`),
-    ...[1, 2, 3].map((n) => create({ name: `Racing child ${n}`, parentTenantId: group })),
-  ]);
-  const children = made.filter(({ status }) => status === 201).length;
-  if (deleted?.status === 200) assert.equal(children, 0);
-  else refused(deleted as HttpAnswer, 409, "TENANT_HAS_CHILDREN_CONFLICT");
-});
-
 Deno.test("a caller reaches only their own tenant; others are rejected and not listed", async () => {
-  const caller = await t.actor({
-    permissions: ["read:tenants", "create:tenants", "update:tenants", "delete:tenants"],
-  });
+  const permissions = ["read:tenants", "create:tenants", "update:tenants"];
+  const caller = await t.actor({ permissions });
   const foreign = await t.tenant({ name: "Foreign land" });
   const own = caller.tenantId ?? "";
   assert.equal((await caller.get(`${TENANTS}/${own}`)).body.id, own);
-  const answers = [
-    await create({ name: "A new land" }, caller),
-    await caller.put(`${TENANTS}/${own}`, { parentTenantId: foreign }),
-  ];
-  refused(answers, 403, "CROSS_TENANT_FORBIDDEN");
+  const move = await caller.put(`${TENANTS}/${own}`, { parentTenantId: foreign });
+  refused([await create({ name: "A new land" }, caller), move], 403, BEYOND);
   assert.deepEqual(column(await caller.get(TENANTS), "id"), [own]);
   assert.equal((await caller.get(`${TENANTS}?search=foreign`)).body.totalCount, 0);
   assert.equal((await caller.get(`${TENANTS}/lookup?ids=${foreign},${own}`)).body.totalCount, 1);
   assert.equal((await caller.get(`${TENANTS}/summary`)).body.totalTenants, 1);
   assert.equal((await caller.put(`${TENANTS}/${own}`, { name: `Renamed ${own}` })).status, 200);
-});
-
-Deno.test("manage:all-tenants reaches every tenant, with the permission of the route", async () => {
-  const operator = await t.actor({
-    tenantId: t.platformTenantId,
-    permissions: ["manage:all-tenants", "read:tenants", "create:tenants"],
-  });
+  // manage:all-tenants reaches every tenant, with the permission of the route
+  const tenantId = t.platformTenantId;
+  const operator = await t.actor({ tenantId, permissions: ["manage:all-tenants", "create:tenants"] });
   const id = await idOf(create({ name: "Operated" }, operator));
-  assert.equal((await operator.get(`${TENANTS}/${id}`)).status, 200);
   refused(await operator.delete(`${TENANTS}/${id}`), 403, "MISSING_PERMISSION");
 });
 
@@ -103,39 +89,37 @@ Deno.test("a group administrator can read, create, change and delete only the gr
   const otherGroup = await t.tenant({ type: "Group" });
   const cousin = await t.tenant({ parentTenantId: otherGroup });
   const admin = await t.actor({ tenantId: group, role: "GroupAdmin" });
+  const named = async (by: HttpClient, query: string) => names(await by.get(TENANTS + query));
+  const change = (id: string, body: object) => admin.put(`${TENANTS}/${id}`, body);
 
-  assert.deepEqual(names(await admin.get(TENANTS)), ["Daughter", "Holding"]);
-  assert.deepEqual(names(await admin.get(`${TENANTS}?hierarchyScope=grouped`)), ["Daughter"]);
-  assert.deepEqual(names(await admin.get(`${TENANTS}/lookup?parentTenantId=${group}`)), ["Daughter"]);
+  assert.deepEqual(await named(admin, ""), ["Daughter", "Holding"]);
+  for (const query of ["?hierarchyScope=grouped", `/lookup?parentTenantId=${group}`]) {
+    assert.deepEqual(await named(admin, query), ["Daughter"]);
+  }
   assert.equal((await admin.get(`${TENANTS}/summary`)).body.groupedTenants, 1);
   assert.equal((await admin.get(`${TENANTS}/${child}`)).status, 200);
-  refused(await admin.get(`${TENANTS}/${cousin}`), 403, "CROSS_TENANT_FORBIDDEN");
 
   const made = await idOf(create({ name: "New daughter", parentTenantId: group }, admin));
-  assert.equal((await admin.put(`${TENANTS}/${made}`, { name: "Newer daughter" })).status, 200);
+  assert.equal((await change(made, { name: "Newer daughter" })).status, 200);
   const strangers = [
+    await admin.get(`${TENANTS}/${cousin}`),
     await create({ name: "Not a child" }, admin),
     await create({ name: "Not a child", parentTenantId: otherGroup }, admin),
-    await admin.put(`${TENANTS}/${made}`, { parentTenantId: null }),
-    await admin.put(`${TENANTS}/${made}`, { parentTenantId: otherGroup }),
-    await admin.put(`${TENANTS}/${cousin}`, { name: "Stolen" }),
+    await change(made, { parentTenantId: null }),
+    await change(made, { parentTenantId: otherGroup }),
+    await change(cousin, { name: "Stolen" }),
   ];
-  refused(strangers, 403, "CROSS_TENANT_FORBIDDEN");
-  const itself = [
-    await admin.put(`${TENANTS}/${group}`, { name: "Not with a group's permission" }),
-    await admin.delete(`${TENANTS}/${group}`),
-  ];
+  refused(strangers, 403, BEYOND);
+  const itself = [await change(group, { name: "Not so" }), await admin.delete(`${TENANTS}/${group}`)];
   refused(itself, 403, "MISSING_PERMISSION");
   assert.equal((await admin.delete(`${TENANTS}/${made}`)).status, 200);
 
-  const reader = await readsTenants(group);
-  assert.deepEqual(names(await reader.get(TENANTS)), ["Holding"], "read:tenants alone shows no children");
   const analyst = await t.actor({ tenantId: group, permissions: ["read:tenants", "read:group-analytics"] });
+  assert.deepEqual(await named(analyst, ""), ["Holding"], "read:tenants alone shows no children");
   assert.equal((await analyst.get(`${TENANTS}/summary`)).body.totalTenants, 2);
-  assert.equal((await analyst.get(TENANTS)).body.totalCount, 1);
 });
 
-Deno.test("lists filter before they count; search knows neither case nor accents nor wildcards", async () => {
+Deno.test("lists filter before they count, and mark deleted tenants; a name is searched as text", async () => {
   const tag = crypto.randomUUID().slice(0, 8);
   const group = await idOf(create({ name: `${tag} Ítaca_50%`, type: "Group" }));
   await idOf(create({ name: `${tag} beta`, parentTenantId: group, isActive: false }));
@@ -143,30 +127,22 @@ Deno.test("lists filter before they count; search knows neither case nor accents
   const gone = await idOf(create({ name: `${tag} gone` }));
   await t.systemAdmin.delete(`${TENANTS}/${gone}`);
   const list = (query: string) => t.systemAdmin.get(`${TENANTS}?search=${tag}&${query}`);
-
   assert.equal((await list("")).body.totalCount, 3);
-  const all = await list("includeDeleted=true");
-  assert.equal(all.body.totalCount, 4);
-  for (const { id, deletedAt } of all.body.items) {
-    assert.equal(deletedAt !== null, id === gone, "deleted ones are marked");
-  }
+  const { items } = (await list("includeDeleted=true")).body;
+  assert.equal(items.length, 4);
+  for (const { id, deletedAt } of items) assert.equal(deletedAt !== null, id === gone);
   for (const [scope, name] of [["groups", "Ítaca_50%"], ["grouped", "beta"], ["standalone", "Álamo"]]) {
     assert.deepEqual(names(await list(`hierarchyScope=${scope}`)), [`${tag} ${name}`]);
   }
-  const search = async (text: string) =>
-    names(await t.systemAdmin.get(`${TENANTS}?search=${encodeURIComponent(text)}`));
-  assert.deepEqual(await search(`${tag} ITÁCA`), [`${tag} Ítaca_50%`], "neither case nor accents count");
-  await idOf(create({ name: `${tag} Москва` }));
-  assert.deepEqual(await search(`${tag} МОСКВА`), [`${tag} Москва`], "in any script");
-  assert.deepEqual(await search("_50%"), [`${tag} Ítaca_50%`], "wildcards stand for themselves");
-  assert.deepEqual(await search(`${tag}％`), [], "full-width ones too");
-  assert.deepEqual(await search("\\"), []);
+  for (const [text, found] of [[`${tag} ITÁCA_5`, [`${tag} Ítaca_50%`]], [`${tag}％`, []]] as const) {
+    assert.deepEqual(names(await t.systemAdmin.get(`${TENANTS}?search=${encodeURIComponent(text)}`)), found);
+  }
 });
 
 Deno.test("user counts follow links and users, and the summary adds them up", async () => {
   const before = (await t.systemAdmin.get(`${TENANTS}/summary`)).body;
   const id = await idOf(create({ name: "Counted", maxUsers: 2 }));
-  const [one, two] = [await readsTenants(id), await readsTenants(id)];
+  const [one, two] = [await t.actor({ tenantId: id }), await t.actor({ tenantId: id })];
   const userCount = async () => (await t.systemAdmin.get(`${TENANTS}/${id}`)).body.userCount;
   assert.equal(await userCount(), 2);
   const after = (await t.systemAdmin.get(`${TENANTS}/summary`)).body;
@@ -190,20 +166,18 @@ Deno.test("user counts follow links and users, and the summary adds them up", as
   }
 });
 
-Deno.test("summary and lookup cover all tenants only for admin:system and manage:all-tenants", async () => {
+Deno.test("summary and lookup cover all tenants for admin:system and manage:all-tenants", async () => {
   const group = await t.tenant({ name: "Admin group", type: "Group" });
   await t.tenant({ name: "Admin child", parentTenantId: group });
   const operates = { tenantId: t.platformTenantId, permissions: ["manage:all-tenants"] };
-  const [operator, globally] = [await t.actor(operates), await t.actor({ ...operates, global: true })];
-  for (const caller of [t.systemAdmin, operator, globally]) {
+  for (
+    const caller of [t.systemAdmin, await t.actor(operates), await t.actor({ ...operates, global: true })]
+  ) {
     const found = await caller.get(`${ADMIN}/lookup?search=ADMIN%20&hierarchyScope=grouped`);
     assert.deepEqual(names(found), ["Admin child"]);
     const summary = await caller.get(`${ADMIN}/summary?parentTenantId=${group}`);
     assert.deepEqual([summary.body.totalTenants, summary.body.groupedTenants], [1, 1]);
   }
-  const { body } = await t.systemAdmin.get(`${ADMIN}/summary`);
-  assert.equal(body.totalTenants, body.groupTenants + body.groupedTenants + body.standaloneTenants);
-  assert.equal(body.totalTenants, body.activeTenants + body.inactiveTenants);
 });
 
 Deno.test("roles of any tenant are listed and looked up, until it is deleted", async () => {

@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
 import { pluck } from "../../support/answers.ts";
-import { type Actor, setup } from "../../support/setup.ts";
+import { type Actor, setupShared } from "../../support/setup.ts";
 import { column } from "./answers.ts";
-import { insertLink, insertRole, insertUser, newUser } from "./users.ts";
+import { insertLink, insertRole, insertUser } from "./users.ts";
 
-const t = await setup();
-Deno.test.afterAll(() => t.stop());
+const t = await setupShared();
 const { sql } = t.steward.platform;
 const reader = await t.actor({ permissions: ["read:users"] });
 const tenantId = reader.tenantId ?? "";
@@ -30,25 +29,25 @@ async function user(
   return id;
 }
 const ids = {
-  ana: await user("ana", ["Ana", "Ünal"]),
+  quirina: await user("quirina", ["Quirina", "Ünal"]),
   bob: await user("Bob_100%", ["Bob", "O'Neil"], { is_active: false }),
   joao: await user("joao", ["João", "Conceição"], { lockout_expires_at: future }),
   paused: await user("paused", ["Paused Йосиф Οδυσσεύς", "Link 김철수 が"], {}, false),
   old: await user("old", ["Old", "Lock"], { lockout_expires_at: past, last_login_at: past }),
   gone: await user("gone", ["Gone", "Away"], { deleted_at: past }),
   foreign: await insertUser(t, {
-    email: "ana.foreign@example.test",
-    first_name: "Ana",
+    email: "quirina.foreign@example.test",
+    first_name: "Quirina",
     last_name: "Foreign",
   }),
 };
-await insertLink(t, ids.ana, tenantId, editor);
+await insertLink(t, ids.quirina, tenantId, editor);
 await insertLink(t, ids.foreign, other, otherEditor);
 const nameOf = new Map([
   [reader.userId, "reader"],
   ...Object.entries(ids).map(([name, id]) => [id, name] as const),
 ]);
-const ALL = ["ana", "bob", "joao", "old", "paused", "reader"];
+const ALL = ["bob", "joao", "old", "paused", "quirina", "reader"];
 
 const page = async (query: string, by: Actor = reader, path = "/api/v1/users") => {
   const { status, body } = await by.get(`${path}?${query}`);
@@ -77,10 +76,9 @@ Deno.test("the list contains the tenant's users with deactivated links; deleted 
 Deno.test("filters apply before counting", async () => {
   const cases: [string, string[]][] = [
     ["isLockedOut=true", ["joao"]],
-    ["isLockedOut=false", ["ana", "bob", "old", "paused", "reader"]],
-    ["isLockedOut=false&isActive=TRUE", ["ana", "old", "paused", "reader"]],
-    ["roleName=editor", ["ana"]],
-
+    ["isLockedOut=false", ["bob", "old", "paused", "quirina", "reader"]],
+    ["isLockedOut=false&isActive=TRUE", ["old", "paused", "quirina", "reader"]],
+    ["roleName=editor", ["quirina"]],
     ["roleName=Editor&isActive=false", []],
     ["colour=blue&isActive=", ALL],
   ];
@@ -99,14 +97,14 @@ Deno.test("lists show locks, also those that have expired, and the last sign-in"
   for (const list of [await page("sortBy=email"), admin]) {
     assert.deepEqual(of(list, ids.joao), [true, future.toISOString(), null]);
     assert.deepEqual(of(list, ids.old), [false, past.toISOString(), past.toISOString()]);
-    assert.deepEqual(of(list, ids.ana), [false, null, null]);
+    assert.deepEqual(of(list, ids.quirina), [false, null, null]);
   }
-  assert.deepEqual((await page("search=ana")).items[0].roles, ["Editor"]);
+  assert.deepEqual((await page("search=quirina")).items[0].roles, ["Editor"]);
 });
 
 Deno.test("search matches parts of email and names without case and accents, and treats wildcards as text", async () => {
   const cases: [string, string[]][] = [
-    ["ANA", ["ana"]],
+    ["QUIRINA", ["quirina"]],
     ["joao conceicao", ["joao"]],
     ...["йосиф", "김철수", "が", "οδυσσευς", "ΟΔΥΣΣΕΥΣ"].flatMap((name) =>
       ["NFC", "NFD"].map((form): [string, string[]] => [name.normalize(form), ["paused"]])
@@ -128,53 +126,28 @@ Deno.test("search matches parts of email and names without case and accents, and
 });
 
 Deno.test("lists are sorted without case and accents", async () => {
-  const byLastName = ["joao", "paused", "old", "bob", "reader", "ana"];
+  const byLastName = ["joao", "paused", "old", "bob", "reader", "quirina"];
   assert.deepEqual(await names("sortBy=lastName"), byLastName);
   assert.deepEqual(await names("sortBy=LASTNAME&sortDirection=descending"), byLastName.toReversed());
 });
 
 Deno.test("the admin list covers all tenants, or the one in tenantId", async () => {
-  assert.deepEqual(await everywhere("search=ana"), ["ana", "foreign"]);
+  assert.deepEqual(await everywhere("search=quirina"), ["foreign", "quirina"]);
   assert.deepEqual(await everywhere(`tenantId=${other}`), ["foreign"]);
   assert.deepEqual(await everywhere(`tenantId=${crypto.randomUUID()}`), []);
-  const [ana] = (await page("search=ana%40example", t.systemAdmin, "/api/v1/admin/users")).items;
+  const [found] = (await page("search=quirina%40example", t.systemAdmin, "/api/v1/admin/users")).items;
   const link = { tenantId, roleIds: [editor], isDefault: false, isActive: true, externalId: null };
-  assert.deepEqual([ana.tenants, "roles" in ana], [[link], false]);
+  assert.deepEqual([found.tenants, "roles" in found], [[link], false]);
 });
 
 Deno.test("roleName filters by the token's tenant; on the admin list by tenantId or every active tenant", async () => {
   const holders = (query = "") => everywhere(`roleName=EDITOR${query}`);
-  assert.deepEqual(await names("roleName=Editor"), ["ana"]);
-  assert.deepEqual(await holders(), ["ana", "foreign"]);
+  assert.deepEqual(await names("roleName=Editor"), ["quirina"]);
+  assert.deepEqual(await holders(), ["foreign", "quirina"]);
   assert.deepEqual(await holders(`&tenantId=${other}`), ["foreign"]);
-  await insertLink(t, ids.ana, other);
+  await insertLink(t, ids.quirina, other);
   assert.deepEqual(await holders(`&tenantId=${other}`), ["foreign"], "a role held elsewhere does not count");
   await sql`update tenants set is_active = false where id = ${other}`;
-  assert.deepEqual(await holders(), ["ana"]);
+  assert.deepEqual(await holders(), ["quirina"]);
   assert.deepEqual(await holders(`&tenantId=${other}`), ["foreign"]);
-});
-
-Deno.test("large lists have the same pages from both ends, and changes count at once", async () => {
-  const by = await t.actor({ permissions: ["read:users", "create:users", "delete:users"] });
-  await sql`insert into users (id, email, first_name, is_active)
-    select gen_random_uuid(), 'bulk-' || n || '@example.test', 'N' || n % 7, n % 10 > 0
-    from generate_series(1, 3000) n`;
-  await sql`analyze users`; // connections keep plans made while the table was small
-  await sql`insert into user_tenants (user_id, tenant_id)
-    select id, ${by.tenantId} from users where email like 'bulk-%'`;
-  await sql`analyze user_tenants`;
-  for (const query of ["sortBy=firstName", "sortBy=email&isActive=true", "search=bulk&sortBy=createdAt"]) {
-    const last = Math.ceil((await page(query, by)).totalCount / 100);
-    const items = async (at: number, direction: string) =>
-      column(await by.get(`/api/v1/users?${query}&pageSize=100&page=${at}&sortDirection=${direction}`), "id");
-    const forwards = [...await items(last - 1, "Ascending"), ...await items(last, "Ascending")];
-    const backwards = [...await items(1, "Descending"), ...await items(2, "Descending")];
-    assert.deepEqual(forwards, backwards.slice(0, forwards.length).toReversed(), query);
-  }
-  const total = async () => (await page("isActive=true", by)).totalCount;
-  const before = await total();
-  const created = await by.post("/api/v1/users", newUser());
-  assert.equal(await total(), before + 1);
-  await by.delete(`/api/v1/users/${created.body.id}`);
-  assert.equal(await total(), before);
 });

@@ -137,7 +137,6 @@ Deno.test("each change of a user's links ends only that user's sessions", async 
   type Linked = Awaited<ReturnType<typeof linked>>;
   const changes: Record<string, (l: Linked) => Promise<HttpAnswer>> = {
     "a link goes": ({ own, matrix }) => matrix(own),
-    "other links come": ({ other, matrix }) => matrix(other),
     "a link is deactivated": ({ own, other, matrix }) => matrix(own, { ...other, isActive: false }),
     "the default moves": ({ own, other, matrix }) =>
       matrix({ ...own, isDefault: false }, { ...other, isDefault: true }),
@@ -165,46 +164,33 @@ Deno.test("changes that do not affect a user's permissions end no session", asyn
   const actors = await cast();
   const { first } = actors;
   const { tenantId, roleId } = first;
-  const group = await t.tenant({ type: "Group" });
-  const keeper = await t.actor({
-    tenantId: tenantId!,
-    permissions: ["read", "create", "update", "delete"].map((action) => `${action}:permissions`),
-  });
   const inside = await administrator(actors);
   const user = `/api/v1/users/${first.userId}`;
-  const code = "read:orders";
-  const permissions = [{ code, description: "Read", category: "Orders" }];
-  const importing = () => keeper.post("/api/v1/permissions/import?upsert=true", { permissions });
-  const held = await permissionIds("read:users");
+  const permissionsOf = await permissionIds("read:users");
   const unheld = async () =>
     `/api/v1/roles/${(await accepted(inside.get("/api/v1/roles?search=Unheld"))).items[0].id}`;
-  const permission = async () =>
-    `/api/v1/permissions/${(await accepted(keeper.get(`/api/v1/permissions/by-code/${code}`))).id}`;
-  const same = { tenantId, roleIds: [roleId, roleId], isDefault: true };
+  const tenants = [{ tenantId, roleIds: [roleId, roleId], isDefault: true }];
   const changes: Record<string, Change> = {
     "names and applications": () =>
       systemAdmin.put(userPath(first), { firstName: "Renamed", appIds: ["crm"] }),
     "their own profile": () => first.put("/api/v1/auth/me", { lastName: "Own" }),
     "active as before": () => inside.post(`${user}/activate`),
-    "the same links and roles": () => systemAdmin.put(userPath(first), { tenants: [same] }),
+    "the same links and roles": () => systemAdmin.put(userPath(first), { tenants }),
     "the same roles": () => inside.put(`${user}/roles`, { roleIds: [roleId] }),
-    "the same permissions": () => inside.put(rolePath(first), { permissionIds: held }),
-    "a permission the role has": () => inside.post(`${rolePath(first)}/permissions/${held[0]}`),
-    "another name of the role": () =>
-      inside.put(rolePath(first), { name: "Readers", description: "They read" }),
-    "a role nobody holds": () => inside.post("/api/v1/roles", { name: "Unheld", permissionIds: held }),
+    "the same permissions": () => inside.put(rolePath(first), { permissionIds: permissionsOf }),
+    "a permission the role has": () => inside.post(`${rolePath(first)}/permissions/${permissionsOf[0]}`),
+    "another name of the role": () => inside.put(rolePath(first), { name: "Readers" }),
+    "a role nobody holds": () =>
+      inside.post("/api/v1/roles", { name: "Unheld", permissionIds: permissionsOf }),
     "that role with less": async () => await inside.put(await unheld(), { permissionIds: [] }),
-    "that role deleted": async () => await inside.delete(await unheld()),
-    "permissions imported": importing,
-    "a permission described": async () => await keeper.put(await permission(), { description: "Reads" }),
-    "a permission deleted that no role carries": async () => await keeper.delete(await permission()),
     "a tenant renamed and limited": () =>
       systemAdmin.put(tenantPath(first), { name: crypto.randomUUID(), maxUsers: 50 }),
-    "a tenant that enters a group": () => systemAdmin.put(tenantPath(first), { parentTenantId: group }),
   };
   for (const [name, change] of Object.entries(changes)) {
-    assert.deepEqual(await ended({ ...actors, inside }, change), [], name);
+    await accepted(change());
+    assert.equal(await stateOf(first), "200", name);
   }
+  for (const other of [...Object.values(actors), inside]) assert.equal(await stateOf(other), "200");
 });
 
 Deno.test("deactivating, activating and deleting a tenant end the tokens of all users linked to it", async () => {

@@ -4,14 +4,14 @@ import { pluck } from "../../support/answers.ts";
 import type { HttpAnswer, HttpClient } from "../../support/http.ts";
 import { newSecret } from "../../../domain/shared/secrets.ts";
 import { accepted, outcome, refused } from "../../support/outcomes.ts";
-import { type Actor, setup, type TestService } from "../../support/setup.ts";
+import type { Actor, TestService } from "../../support/setup.ts";
 import { setupTwoInstances } from "../../support/two_instances.ts";
 import { until } from "../../support/until.ts";
-import { newEmail } from "../access/users.ts";
+import { newUser } from "../access/users.ts";
 import { postForm } from "../oauth/flow.ts";
 import { inTenant, PATH as ACCOUNTS, program, USERS } from "./service_accounts.ts";
 
-const { here, there, settings } = await setupTwoInstances();
+const { here, there } = await setupTwoInstances();
 const { systemAdmin } = here;
 const { sql } = here.steward.platform;
 const DAY_MS = 86_400_000;
@@ -71,28 +71,21 @@ async function rotate(by: Actor, one: string, overlapSeconds: number) {
   return { ...rotated, secret: rotated.key ?? rotated.secret };
 }
 
-Deno.test("keys and accounts act in their tenant with only their own permissions, and are stored as a hash", async () => {
-  for (const { path, table } of KINDS) {
+Deno.test("keys and accounts act in their tenant with only their own permissions; the secret is only in the first answer; the audit log names who acted", async () => {
+  for (const { path, table, action } of KINDS) {
     const by = await maker();
-    const { id, secret, start, caller } = await make(by, path);
+    const { id, one, secret, start, caller } = await make(by, path, {
+      permissions: ["read:users", "create:users"],
+    });
     assert.match(secret, /^sk_[\w-]{43}$/);
     assert.ok(secret.startsWith(start) && start.length === 9);
     assert.equal((await accepted(users(by, secret))).items[0].id, by.userId);
     await refused(MISSING, caller.get("/api/v1/roles", inTenant(by.tenantId)));
     const elsewhere = [await here.tenant(), crypto.randomUUID(), here.platformTenantId];
     await refused("403 TENANT_FORBIDDEN", ...elsewhere.map((tenant) => caller.get(USERS, inTenant(tenant))));
+    await accepted(caller.post(USERS, newUser(), inTenant(by.tenantId)), 201);
     const [row] = await sql`select encode(hash, 'hex') as hash from ${sql(table)} where id = ${id}`;
-    assert.ok(row && !secret.includes(row.hash));
-  }
-});
-
-Deno.test("the secret is in no other answer and no log; the audit log names the key or account that acted", async () => {
-  for (const { path, action } of KINDS) {
-    const by = await maker();
-    const { id, one, secret, caller } = await make(by, path, { permissions: ["create:users"] });
-    const user = { email: newEmail(), password: "correct horse battery staple" };
-    await accepted(caller.post(USERS, user, inTenant(by.tenantId)), 201);
-    const shown = [await accepted(by.get(path)), await accepted(by.get(one))];
+    const shown = [row, await accepted(by.get(path)), await accepted(by.get(one))];
     await accepted(by.delete(one));
     const { items } = await accepted(by.get("/api/v1/audit-log"));
     assert.ok(![...shown, items, here.logs].some((each) => JSON.stringify(each).includes(secret)));
@@ -164,14 +157,13 @@ Deno.test("a revoked key or account is refused at once on all instances, and can
 });
 
 Deno.test("after a rotation both secrets are good until the overlap ends; the next rotation ends the first one", async () => {
-  for (const { path, table, action } of KINDS) {
+  for (const { path, table } of KINDS) {
     const by = await maker();
     const { id, one, secret: first } = await make(by, path);
     await acceptedAtBoth(by, first);
     const etag = (await by.get(one)).headers.get("etag");
-    const before = Date.now();
     const second = await rotate(by, one, 3600);
-    assert.ok(Date.parse(second.formerSecretUntil) - before > 3_000_000);
+    assert.ok(Date.parse(second.formerSecretUntil) - Date.now() > 3_000_000);
     const shown = await by.get(one);
     assert.equal(shown.body.formerSecretUntil, second.formerSecretUntil);
     assert.notEqual(shown.headers.get("etag"), etag);
@@ -188,12 +180,6 @@ Deno.test("after a rotation both secrets are good until the overlap ends; the ne
 
     const fourth = await accepted(by.post(`${one}/rotate`));
     await refused("401 TOKEN_INVALID", ...usersAtBoth(by, third.secret));
-    const { items } = await accepted(by.get(`/api/v1/audit-log?action=${action}.rotate&targetId=${id}`));
-    assert.deepEqual(items.map(({ after }: { after: unknown }) => after), [
-      { formerSecretUntil: null },
-      { formerSecretUntil: third.formerSecretUntil },
-      { formerSecretUntil: second.formerSecretUntil },
-    ]);
     await rotate(by, one, 3600);
     await accepted(by.delete(one), 204);
     await refused(REVOKED, ...usersAtBoth(by, fourth.key ?? fourth.secret));
@@ -263,18 +249,15 @@ Deno.test("a key shows of its creator only the tenant of the key, no session as 
   await refused(MISSING, ofSystem.caller.get("/api/v1/admin/users"));
 });
 
-Deno.test("a key loses permissions at once when its creator loses them", async () => {
-  const by = await maker();
-  const { caller } = await make(by, KEYS, { permissions: ["read:users", "create:users"] });
-  await accepted(caller.get(USERS));
+Deno.test("a key loses what its creator loses, at once, and works no more once the creator is deactivated or unlinked, or the tenant is not active", async () => {
+  const clerk = await maker();
+  const { caller: key } = await make(clerk, KEYS, { permissions: ["read:users", "create:users"] });
+  await accepted(key.get(USERS));
   const [permission] = await sql`select id from permissions where code = 'read:users'`;
-  const admin = await here.actor({ tenantId: by.tenantId ?? "", role: "Admin" });
-  await accepted(admin.delete(`/api/v1/roles/${by.roleId}/permissions/${permission?.id}`));
-  await refused(MISSING, caller.get(USERS));
-  await refused("400 VALIDATION_ERROR", caller.post(USERS, {})); // the rest stays
-});
-
-Deno.test("a key stops working when its creator is deactivated or unlinked, or the tenant is not active", async () => {
+  const admin = await here.actor({ tenantId: clerk.tenantId ?? "", role: "Admin" });
+  await accepted(admin.delete(`/api/v1/roles/${clerk.roleId}/permissions/${permission?.id}`));
+  await refused(MISSING, key.get(USERS));
+  await refused("400 VALIDATION_ERROR", key.post(USERS, {})); // the rest stays
   const user = ({ userId }: Actor) => `/api/v1/admin/users/${userId}`;
   const changes = [
     (by: Actor) => systemAdmin.put(user(by), { isActive: false }),
@@ -288,25 +271,5 @@ Deno.test("a key stops working when its creator is deactivated or unlinked, or t
     await accepted(caller.get(USERS));
     await accepted(change(by));
     await refused("401 SESSION_INVALIDATED", caller.get(USERS));
-  }
-});
-
-Deno.test("each key has its own Idempotency-Keys and its own rate limit", async () => {
-  const by = await here.actor({ permissions: [...MANAGE, "manage:settings"] });
-  const permissions = ["manage:settings"];
-  const [one, two] = [await make(by, KEYS, { permissions }), await make(by, KEYS, { permissions })];
-  const put = ({ caller }: typeof one, key: string) =>
-    caller.post("/api/v1/settings", { key, value: "1" }, { "idempotency-key": "same" });
-  const first = await put(one, "a");
-  assert.deepEqual((await put(one, "a")).body, first.body);
-  await accepted(put(two, "b"), 201);
-  const limited = await setup({ ...settings, RATE_LIMIT_PER_MINUTE: "10" });
-  try {
-    const ask = ({ secret }: typeof one) => outcome(program(limited, secret).get("/api/v1/settings"));
-    const answers = new Set(await Promise.all(Array.from({ length: 11 }, () => ask(one))));
-    assert.deepEqual([...answers].sort(), ["200", "429 RATE_LIMITED"]);
-    assert.equal(await ask(two), "200");
-  } finally {
-    await limited.stop();
   }
 });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { has, pluck } from "../../support/answers.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
+import { insertLink } from "../access/users.ts";
 import {
   failSignIns,
   PASSWORD,
@@ -54,10 +55,8 @@ Deno.test("changing the password ends the other sessions and keeps the caller's"
   await refused("401 TOKEN_REVOKED", withToken(t, other.accessToken).get(ME));
   await refused("401 CREDENTIALS_INVALID_UNAUTHORIZED", signIn(t, user.email));
   await accepted(signIn(t, user.email, NEW));
-  const [audited, ...more] =
-    await sql`select action, before, after from audit_log where target_id = ${user.id}`;
-  assert.deepEqual({ ...audited }, { action: "user.change-password", before: null, after: null });
-  assert.deepEqual(more, []);
+  const audited = await sql`select before, after from audit_log where target_id = ${user.id}`;
+  assert.deepEqual([...audited], [{ before: null, after: null }]);
 });
 
 Deno.test("wrong current passwords are reported by field and lock the session at the fifth, not the account", async () => {
@@ -111,22 +110,16 @@ Deno.test("users list their own open sessions, newest first, and can end any of 
 Deno.test("of many tenants, the profile has as many as asked for, and the others are found by name and id", async () => {
   const home = await t.tenant({ name: "Zebra" });
   const { id, me } = await signedIn(t, { links: [home, t.platformTenantId] });
-  await sql`with made as (
-      insert into tenants (id, name, type)
-      select gen_random_uuid(), 'Größe ' || n, 'Standard' from generate_series(1, 120) n returning id
-    )
-    insert into user_tenants (user_id, tenant_id) select ${id}, id from made`;
+  for (let n = 1; n <= 3; n++) await insertLink(t, id, await t.tenant({ name: `Größe ${n}` }));
   const stranger = await t.tenant({ name: "Größe of others" });
   const tenantsOf = async (query: string) => (await accepted(me.get(`${ME}?${query}`))).tenants;
-  const ids = (items: { id: string }[]) => items.map(({ id }) => id);
   const first = await tenantsOf("maxTenants=2");
-  assert.deepEqual([ids(first), first[0].isDefault], [[home, t.platformTenantId], true]);
-  assert.equal((await tenantsOf("")).length, 122);
-  assert.deepEqual(await tenantsOf("maxTenants=0"), []);
+  assert.deepEqual([pluck(first, "id"), first[0].isDefault], [[home, t.platformTenantId], true]);
+  assert.deepEqual([(await tenantsOf("")).length, await tenantsOf("maxTenants=0")], [5, []]);
   const path = "/api/v1/auth/tenants";
-  const { totalCount, items } = await accepted(me.get(`${path}?search=grosse%2011&pageSize=5`));
-  assert.deepEqual([totalCount, items.length], [11, 5]);
-  assert.deepEqual(ids((await accepted(me.get(`${path}?ids=${home},${stranger}`))).items), [home]);
+  assert.equal((await accepted(me.get(`${path}?search=grosse`))).totalCount, 3);
+  const { items } = await accepted(me.get(`${path}?ids=${home},${stranger}`));
+  assert.deepEqual(pluck(items, "id"), [home]);
   await sql`update user_tenants set is_active = false where user_id = ${id} and tenant_id <> ${home}`;
   assert.equal((await accepted(me.get(path))).totalCount, 1);
 });

@@ -9,7 +9,8 @@ import { findPasswordMistake } from "../../../domain/access/passwords/password_r
 import { HASH_COST, hashPassword, verifyPassword } from "../../../infra/passwords.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
-import { setup } from "../../support/setup.ts";
+import { setupShared } from "../../support/setup.ts";
+import { resetTokenFor } from "./mails.ts";
 import { forgetFailures, PASSWORD, person, signedIn, signIn } from "./people.ts";
 
 const sha1 = (password: string) => createHash("sha1").update(password).digest("hex").toUpperCase();
@@ -27,9 +28,10 @@ const BREACHED = Array.from({ length: 5_000 }, (_, n) => `breached word number $
 /** A breached password whose accents are composed, and one whose accents are not. */
 const ACCENTS = ["pâté à la crème brûlée".normalize("NFC"), "garçon déjà vu à Málaga".normalize("NFD")];
 const BREACHED_PASSWORDS = await breachFile("sorted.txt", [...BREACHED, ...ACCENTS]);
-const t = await setup({ BREACHED_PASSWORDS });
+const t = await setupShared();
+const restore = t.replace(({ config }) => config, { BREACHED_PASSWORDS });
 Deno.test.afterAll(async () => {
-  await t.stop();
+  restore();
   await Deno.remove(folder, { recursive: true });
 });
 Deno.test.beforeEach(() => forgetFailures(t));
@@ -111,17 +113,13 @@ Deno.test("a new user's password follows the rules, and the error names the one 
 });
 
 Deno.test("users of all tenants, changes and resets follow the same rules", async () => {
-  const created = await t.systemAdmin.post("/api/v1/admin/users", {
-    email: "x@x.example",
-    password: "password1234",
-  });
+  const user = { email: "x@x.example", password: "password1234" };
+  const created = await t.systemAdmin.post("/api/v1/admin/users", user);
   assert.match(created.body.errors[0], COMMON);
   const tenantId = await t.tenant({ name: `Adventure Works ${crypto.randomUUID()}` });
   const email = `zacharias@${crypto.randomUUID()}.example`;
-  const { id, me } = await signedIn(t, { links: [tenantId], email });
-  const token = "A".repeat(43);
-  await sql`insert into password_resets (token_hash, user_id, expires_at)
-    values (sha256(${token}::text::bytea), ${id}, now() + interval '1 hour')`;
+  const { me } = await signedIn(t, { links: [tenantId], email });
+  const token = await resetTokenFor(t, email);
   const reset = (newPassword: string) => t.nobody.post("/auth/reset-password", { token, newPassword });
   const cases: [string, RegExp][] = [
     ["elevenchars", LENGTH],
@@ -237,6 +235,5 @@ Deno.test("a start with a missing or unusable collection of breached passwords s
   await Deno.mkdir(nothing);
   await assert.rejects(requireBreachedPasswords(text), /text\.txt, whose first line is not a SHA-1 hash/);
   await assert.rejects(requireBreachedPasswords(nothing), /nothing, a folder without range files/);
-  const start = setup({ BREACHED_PASSWORDS: missing }, { inThisProcess: true });
-  await assert.rejects(start, /missing\.txt, which does not exist/);
+  await assert.rejects(requireBreachedPasswords(missing), /missing\.txt, which does not exist/);
 });

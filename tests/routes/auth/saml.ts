@@ -32,8 +32,8 @@ export class SamlTest {
   ) {}
 
   /** Starts a service with one company, whose enabled provider may create users. */
-  static async start(env: Record<string, string> = {}): Promise<SamlTest> {
-    const t = await setupShared({ PUBLIC_URL, ...env });
+  static async start(): Promise<SamlTest> {
+    const t = await setupShared({ PUBLIC_URL, OUTBOUND_ALLOW: "127.0.0.1" });
     const key = await makeSamlKey();
     const admin = await t.actor({ permissions: ["manage:sign-in", "read:users"] });
     const { id } = await accepted(

@@ -3,7 +3,6 @@ import { newId } from "../../../domain/shared/ids.ts";
 import { accepted, outcome, refused } from "../../support/outcomes.ts";
 import { hasOpenssl, makeSamlKey } from "../../support/saml.ts";
 import { withToken } from "./people.ts";
-import { PUBLIC_URL } from "./openid.ts";
 import { SamlTest } from "./saml.ts";
 
 const w = hasOpenssl ? await SamlTest.start() : null;
@@ -61,7 +60,7 @@ check("an answer works once, and only in the browser that started the sign-in", 
 });
 
 check("a bad answer leaves no session and no user, and says what was expected", async (w) => {
-  const { begin, answer, finish, post, at } = w;
+  const { begin, answer, finish, post } = w;
   const before = await kept(w);
   const flow = await begin();
   const wrong = await finish(flow, answer(flow.requestId, { audience: "https://other.test" }));
@@ -81,48 +80,31 @@ check("a bad answer leaves no session and no user, and says what was expected", 
   await refused(REFUSED, post("<!DOCTYPE x>"));
   await refused(REFUSED, post(answer("").replaceAll(/ InResponseTo=""/g, "")));
   await refused(STATE, post(answer("_unknown")));
-  const response = await fetch(`${at.replace(PUBLIC_URL, w.t.url)}/acs`, {
-    method: "POST",
-    headers: { accept: "text/html", "accept-language": "pt" },
-    body: new URLSearchParams({ SAMLResponse: "bm8=" }),
-  });
-  assert.equal(response.status, 400);
-  assert.match(response.headers.get("content-type") ?? "", /text\/html/);
-  const page = await response.text();
-  assert.match(page, /O login foi recusado/);
-  assert.match(page, /expected a complete XML element/);
-  assert.match(page, /\/console\/sign-in\?tenantId=/);
   assert.deepEqual(await kept(w), after);
 });
 
-check("a disabled provider signs nobody in; a test of it shows what came and keeps nothing", async (w) => {
-  const { admin, answer, begin, finish, post, at, newBrowser } = w;
-  const record = `/api/v1/sign-in-providers/${w.providerId}`;
-  const flow = await begin();
-  await accepted(admin.post(`${record}/disable`));
-  await refused(STATE, post(answer(flow.requestId)));
-  assert.equal((await newBrowser().visit(at)).status, 404);
-  const before = await kept(w);
-  const { url } = await accepted(admin.post(`${record}/test`));
-  const test = await begin(Object.fromEntries(new URL(url).searchParams));
-  const nameId = email(w);
-  const { body } = await finish(test, answer(test.requestId, { nameId }));
-  assert.match(body, /A sign-in would succeed/);
-  assert.match(body, new RegExp(nameId));
-  const { url: again } = await accepted(admin.post(`${record}/test`));
-  const failing = await begin(Object.fromEntries(new URL(again).searchParams));
-  const failed = await finish(failing, answer(failing.requestId, { issuer: "https://other.test" }));
-  assert.match(
-    failed.body,
-    /would be refused.*the Issuer https:\/\/idp.test\/metadata; found https:\/\/other/s,
-  );
-  assert.deepEqual(await kept(w), before);
-  const metadata = await newBrowser().visit(`${at}/metadata`);
-  assert.equal(metadata.headers.get("content-type"), "application/samlmetadata+xml");
-  assert.match(await metadata.text(), new RegExp(`entityID="${at}/metadata"`));
-  assert.equal((await newBrowser().visit(at.replace(w.providerId, newId()) + "/metadata")).status, 404);
-  await accepted(admin.post(`${record}/enable`));
-});
+check(
+  "a disabled provider signs nobody in; a test of it shows what was expected, and keeps nothing",
+  async (w) => {
+    const { admin, answer, begin, finish, post, at, newBrowser } = w;
+    const record = `/api/v1/sign-in-providers/${w.providerId}`;
+    const flow = await begin();
+    await accepted(admin.post(`${record}/disable`));
+    await refused(STATE, post(answer(flow.requestId)));
+    assert.equal((await newBrowser().visit(at)).status, 404);
+    const before = await kept(w);
+    const { url } = await accepted(admin.post(`${record}/test`));
+    const test = await begin(Object.fromEntries(new URL(url).searchParams));
+    const { body } = await finish(test, answer(test.requestId, { issuer: "https://other.test" }));
+    assert.match(body, /would be refused.*Issuer https:\/\/idp.test\/metadata; found https:\/\/other/s);
+    assert.deepEqual(await kept(w), before);
+    const metadata = await newBrowser().visit(`${at}/metadata`);
+    assert.equal(metadata.headers.get("content-type"), "application/samlmetadata+xml");
+    assert.match(await metadata.text(), new RegExp(`entityID="${at}/metadata"`));
+    assert.equal((await newBrowser().visit(at.replace(w.providerId, newId()) + "/metadata")).status, 404);
+    await accepted(admin.post(`${record}/enable`));
+  },
+);
 
 check("another certificate or entity id of the provider ends what the former one vouched for", async (w) => {
   const { t, admin, answer, begin, finish, post } = w;

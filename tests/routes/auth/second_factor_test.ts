@@ -32,22 +32,26 @@ const amrOf = async ({ accessToken }: { accessToken: string }) =>
 const outcomes = async (answers: ReturnType<typeof finish>[]) =>
   (await Promise.all(answers.map(outcome))).sort();
 
-Deno.test("a password sign-in of a user with an authenticator app needs its code", async () => {
-  const user = await appUser(t);
+Deno.test("a password sign-in of a user with an authenticator app needs its code, and keeps its tenant", async () => {
+  const [first, second] = [await t.tenant(), await t.tenant()];
+  const user = await appUser(t, { links: [first, second] });
   const wrong = await signIn(t, user.email, "wrong");
   await refused("401 CREDENTIALS_INVALID_UNAUTHORIZED", wrong);
   assert.equal(wrong.body.factorToken, undefined);
-  const asked = await signIn(t, user.email);
+  const asked = await signIn(t, user.email, PASSWORD, { tenantId: second });
   await refused(REQUIRED, asked);
   const { factors, passkeyOptions, accessToken, factorToken } = asked.body;
   assert.deepEqual([factors, passkeyOptions, accessToken], [["totp", "recoveryCode"], null, undefined]);
-  for (const proof of [{}, { code: user.app.code(), recoveryCode: user.recoveryCodes[0] }]) {
+  const [recoveryCode] = user.recoveryCodes;
+  for (const proof of [{}, { code: user.app.code(), recoveryCode }]) {
     const answer = await finish(t, factorToken, proof);
     assert.match(answer.body.errors[0], /exactly one of code, recoveryCode, passkey/);
   }
   const tokens = await accepted(finish(t, factorToken, { code: user.app.code() }), 200);
-  assert.deepEqual([tokens.user.email, tokens.tenant.id], [user.email, user.tenantId]);
+  assert.deepEqual([tokens.user.email, tokens.tenant.id], [user.email, second]);
   assert.deepEqual(await amrOf(tokens), ["pwd", "otp", "mfa"]);
+  const global = await accepted(finish(t, await half(t, user, { global: true }), { recoveryCode }));
+  assert.equal(global.tenant, null);
 });
 
 Deno.test("a password reset signs nobody in, and the next sign-in still needs the second factor", async () => {
@@ -60,30 +64,16 @@ Deno.test("a password reset signs nobody in, and the next sign-in still needs th
   await accepted(finish(t, asked.body.factorToken, { code: user.app.code() }));
 });
 
-Deno.test("the tenant of the first step is the tenant of the session", async () => {
-  const [first, second] = [await t.tenant(), await t.tenant()];
-  const user = await appUser(t, { links: [first, second] });
-  const chosen = await finish(t, await half(t, user, { tenantId: second }), { code: user.app.code() });
-  assert.equal(chosen.body.tenant.id, second);
-  const [recoveryCode] = user.recoveryCodes;
-  const global = await accepted(finish(t, await half(t, user, { global: true }), { recoveryCode }));
-  assert.equal(global.tenant, null);
-});
-
-Deno.test("a code works once: of simultaneous requests with different sign-ins one succeeds", async () => {
+Deno.test("a code works once: of simultaneous requests with different sign-ins one succeeds, and so does one of those with one sign-in", async () => {
   const user = await appUser(t);
-  const tokens = await Promise.all(Array.from({ length: 3 }, () => half(t, user)));
-  const code = user.app.code();
-  const answers = await outcomes(tokens.map((token) => finish(t, token, { code })));
-  assert.deepEqual(answers, ["200", WRONG, WRONG]);
-});
-
-Deno.test("a factor token works once: of simultaneous requests one succeeds, and none counts as wrong", async () => {
-  const user = await appUser(t);
-  const token = await half(t, user);
-  const code = user.app.code();
-  const answers = await outcomes(Array.from({ length: 3 }, () => finish(t, token, { code })));
-  assert.deepEqual(answers, ["200", GONE, GONE]);
+  const [one, two, three] = [await half(t, user), await half(t, user), await half(t, user)];
+  const raced = await outcomes([one, two].map((token) => finish(t, token, { code: user.app.code() })));
+  assert.deepEqual(raced, ["200", WRONG]);
+  await sql`delete from failed_sign_ins`;
+  const answers = await outcomes(
+    Array.from({ length: 3 }, () => finish(t, three, { code: user.app.code(1) })),
+  );
+  assert.deepEqual(answers, ["200", GONE, GONE], "none counts as wrong");
   assert.equal((await sql`select from failed_sign_ins where subject = ${`factor:${user.id}`}`).count, 0);
 });
 
@@ -127,11 +117,10 @@ Deno.test("a recovery code works once, in any spelling", async () => {
 Deno.test("new recovery codes replace the old ones", async () => {
   const user = await appUser(t);
   const renew = (client: HttpClient) => client.post(`${FACTORS}/recovery-codes`);
-  const { recoveryCodes } = await accepted(renew(user.client), 200);
-  assert.equal(recoveryCodes.length, 10);
+  const { recoveryCodes: [fresh] } = await accepted(renew(user.client), 200);
   const token = await half(t, user);
   await refused(WRONG, finish(t, token, { recoveryCode: user.recoveryCodes[0] }));
-  await accepted(finish(t, token, { recoveryCode: recoveryCodes[0] }));
+  await accepted(finish(t, token, { recoveryCode: fresh }));
   await refused("404 FACTOR_NOT_FOUND", renew((await signedIn(t)).me));
 });
 
@@ -148,10 +137,8 @@ Deno.test("the fifth wrong code locks the account; neither the right password no
   const locked = await right();
   await refused(LOCKED, locked);
   assert.ok(Number(locked.headers.get("retry-after")) > 840);
-  const pass = (count: number) =>
-    sql`update failed_sign_ins set last_failed_at = now() - interval '15 minutes',
-      failed_at = array_fill(now() - interval '15 minutes', array[${count}::int]) where subject = ${`factor:${user.id}`}`;
-  await pass(5);
+  await sql`update failed_sign_ins set last_failed_at = now() - interval '15 minutes',
+    failed_at = array_fill(now() - interval '15 minutes', array[5]) where subject = ${`factor:${user.id}`}`;
   await accepted(right());
 });
 
@@ -190,11 +177,23 @@ Deno.test("an authenticator app counts only after its first code; a new start re
   await refused("409 FACTOR_ALREADY_EXISTS", start());
 });
 
-Deno.test("the secret is stored encrypted and never logged", async () => {
-  const { factorId, secret } = await accepted((await signedIn(t)).me.post(`${FACTORS}/totp`));
+Deno.test("the secret is stored encrypted and never logged; a replaced key still decrypts while it is configured; without it the app is unavailable", async () => {
+  const [user, other] = [await appUser(t), await signedIn(t)];
+  const { factorId, secret } = await accepted(other.me.post(`${FACTORS}/totp`));
   const [row] = await sql`select secret from user_factors where id = ${factorId}`;
   assert.match(row?.secret, /^[0-9a-f]{8}\.[\w-]{60,}$/);
   assert.ok(!t.logs.some((line) => line.includes(secret)));
+  const [old = ""] = t.steward.platform.config.FACTOR_KEYS ?? [];
+  const fresh = `${"A".repeat(43)}=`;
+  const token = await half(t, user);
+  const use = () => finish(t, token, { code: user.app.code() });
+  for (const FACTOR_KEYS of [[fresh], null, [fresh, old]]) {
+    using _ = t.replace(({ config }) => config, { FACTOR_KEYS });
+    if (FACTOR_KEYS?.includes(old)) await accepted(use());
+    else await refused("503 FACTOR_UNAVAILABLE", use());
+    if (FACTOR_KEYS) await addApp((await signedIn(t)).me);
+    else await refused("503 FACTOR_UNAVAILABLE", other.me.post(`${FACTORS}/totp`));
+  }
 });
 
 Deno.test("a factor is removed after a proof by a factor, never by the password alone, and only by its owner", async () => {
@@ -242,21 +241,16 @@ Deno.test("the first factor ends the user's other sessions, also those that chan
 
 Deno.test("an administrator removes the factors of a user who lost them", async () => {
   const user = await appUser(t);
-  const { tenantId } = user;
-  const admin = await t.actor({ tenantId, role: "Admin" });
+  const admin = await t.actor({ tenantId: user.tenantId, role: "Admin" });
   const path = `/api/v1/users/${user.id}/factors`;
   assert.deepEqual(await accepted(admin.delete(path)), { removed: 1 });
   await refused("401 TOKEN_REVOKED", user.client.get("/auth/me"));
   await accepted(signIn(t, user.email)); // without a factor
   assert.deepEqual(await accepted(admin.delete(path)), { removed: 0 });
-  const [row] = await sql`select actor_id from audit_log
-    where target_id = ${user.id} and action = 'user.remove-factors'`;
-  assert.equal(row?.actorId, admin.userId);
-
-  const shared = await appUser(t, { links: [tenantId, await t.tenant()] });
+  const shared = await appUser(t, { links: [user.tenantId, await t.tenant()] });
   await refused("403 CROSS_TENANT_FORBIDDEN", admin.delete(`/api/v1/users/${shared.id}/factors`));
-  const everywhere = (id: string) => t.systemAdmin.delete(`/api/v1/admin/users/${id}/factors`);
-  assert.deepEqual(await accepted(everywhere(shared.id)), { removed: 1 });
+  const everywhere = t.systemAdmin.delete(`/api/v1/admin/users/${shared.id}/factors`);
+  assert.deepEqual(await accepted(everywhere), { removed: 1 });
 });
 
 Deno.test("the owner is told about every change of factors", async () => {
@@ -272,24 +266,4 @@ Deno.test("the owner is told about every change of factors", async () => {
     "You have new recovery codes",
     "Your second factors were removed",
   ]);
-});
-
-Deno.test("a replaced key still decrypts while it is configured; without it the app is unavailable", async () => {
-  const [user, other] = [await appUser(t), await signedIn(t)];
-  const [old = ""] = t.steward.platform.config.FACTOR_KEYS ?? [];
-  const fresh = `${"A".repeat(43)}=`;
-  const token = await half(t, user);
-  const use = (proof: object = { code: user.app.code() }) => finish(t, token, proof);
-  const withKeys = (FACTOR_KEYS: string[] | null) => t.replace(({ config }) => config, { FACTOR_KEYS });
-  {
-    using _ = withKeys([fresh]);
-    await refused("503 FACTOR_UNAVAILABLE", use());
-  }
-  {
-    using _ = withKeys(null);
-    await refused("503 FACTOR_UNAVAILABLE", use(), other.me.post(`${FACTORS}/totp`));
-  }
-  using _ = withKeys([fresh, old]);
-  await accepted(use());
-  await addApp((await signedIn(t)).me);
 });

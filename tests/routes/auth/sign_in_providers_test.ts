@@ -4,13 +4,16 @@ import { has, pluck } from "../../support/answers.ts";
 import { makeSamlKey } from "../../support/saml.ts";
 import { startNameServer } from "../../support/name_server.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
-import { setup } from "../../support/setup.ts";
+import { setupShared } from "../../support/setup.ts";
 import { withToken } from "./people.ts";
 
 const names = await startNameServer();
-const t = await setup({ DNS_SERVER: names.address });
-Deno.test.afterAll(async () => {
-  await t.stop();
+const t = await setupShared();
+const { hostname, port } = new URL(`dns://${names.address}`);
+const DNS_SERVER = { hostname, port: Number(port) };
+const restore = t.replace(({ config }) => config, { DNS_SERVER });
+Deno.test.afterAll(() => {
+  restore();
   names.stop();
 });
 const { platform } = t.steward;
@@ -178,20 +181,4 @@ Deno.test("a set-up link is for one task in one tenant, and as long as its creat
   await sql`update sign_in_setup_links set expires_at = now() where tenant_id = ${admin.tenantId}`;
   await refused("401 TOKEN_EXPIRED", next.get(PROVIDERS));
   await refused("401 TOKEN_INVALID", withToken(t, `${token}x`).get(PROVIDERS));
-});
-
-Deno.test("a service account hands out links too", async () => {
-  const maker = await t.actor({ permissions: ["manage:service-accounts", "manage:sign-in"] });
-  const tenants = [maker.tenantId];
-  const given = { name: "n", permissions: ["manage:sign-in"], tenants };
-  const { id, secret } = await accepted(maker.post("/api/v1/service-accounts", given), 201);
-  const account = withToken(t, secret).with({
-    "x-tenant-id": maker.tenantId ?? "",
-    authorization: `Bearer ${secret}`,
-  });
-  const { url } = await accepted(account.post(LINKS), 201);
-  const link = withToken(t, tokenIn(url));
-  await accepted(link.get(PROVIDERS));
-  await accepted(maker.delete(`/api/v1/service-accounts/${id}`), 204);
-  await refused("401 SESSION_INVALIDATED", link.get(PROVIDERS));
 });

@@ -5,6 +5,7 @@ import { pluck } from "../../support/answers.ts";
 import { type Account, Browser, CLIENT_SECRET, startOidcProvider } from "../../support/oidc.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
+import { insertRole } from "../access/users.ts";
 import { addApp } from "./factors.ts";
 import { type Outcome, PUBLIC_URL, readOutcome } from "./openid.ts";
 import { failSignIns, person, signedIn, signIn, withToken } from "./people.ts";
@@ -15,8 +16,7 @@ const startUrl = (providerId: string) => `${PUBLIC_URL}/api/v1/auth/oidc/${provi
 
 /** A new tenant with an administrator, a verified domain, and a provider, which is a client of the server below. */
 async function newCompany() {
-  const permissions = ["manage:sign-in", "read:users", "read:roles", "create:roles", "update:roles"];
-  const admin = await t.actor({ permissions });
+  const admin = await t.actor({ permissions: ["manage:sign-in", "read:users", "read:roles"] });
   const given = { kind: "Oidc", name: "Id", issuer: "https://id.example.com", clientId: "basic" };
   const { id: providerId } = await accepted(admin.post("/api/v1/sign-in-providers", given), 201);
   const domain = `${newId()}.example.com`;
@@ -63,9 +63,12 @@ async function back(login: string, startUrl: string, browser: Browser): Promise<
 const comeBack = async (callback: string, browser: Browser) =>
   await readOutcome(await browser.visit(callback));
 
+/** The browser in which an account signed in at the server, which does not ask for the login again. */
+const browsers = new Map<string, Browser>();
+
 /** A whole sign-in. */
 async function run(login: string, providerId: string, query: Record<string, string> = {}): Promise<Outcome> {
-  const browser = newBrowser();
+  const browser = browsers.getOrInsertComputed(login, newBrowser);
   const url = `${startUrl(providerId)}?${new URLSearchParams(query)}`;
   return await comeBack(await back(login, url, browser), browser);
 }
@@ -76,11 +79,7 @@ const rolesOf = async (userId: string): Promise<string[]> => {
   return pluck([...rows], "name");
 };
 
-const role = async (name: string, permission = "read:users"): Promise<string> => {
-  const { id } = await accepted(admin.post("/api/v1/roles", { name }), 201);
-  await sql`insert into role_permissions (role_id, permission_id) select ${id}, id from permissions where code = ${permission}`;
-  return id;
-};
+const role = (name: string, permission = "read:users") => insertRole(t, tenantId, [permission], name);
 
 /** The administrator with all roles of the tenant, and a new session. */
 async function strongAdmin() {
@@ -109,15 +108,17 @@ Deno.test("a person of a verified domain becomes a user with the provider's role
   assert.ok(lastSignInAt);
 });
 
-Deno.test("concurrent first sign-ins of a person are one user's; another account with the email is refused", async () => {
+Deno.test("concurrent first sign-ins of a person are one user's", async () => {
   await accepted(admin.put(at, { createsUsers: true }));
   const login = account(domain);
+  const callbacks = await Promise.all([1, 2, 3].map(async () => {
+    const browser = newBrowser();
+    return { browser, callback: await back(login, startUrl(providerId), browser) };
+  }));
   const ids = await Promise.all(
-    [1, 2, 3].map(async () => (await accepted(run(login, providerId))).user.id),
+    callbacks.map(async ({ browser, callback }) => (await accepted(comeBack(callback, browser))).user.id),
   );
   assert.equal(new Set(ids).size, 1);
-  const namesake = account(domain, { email: `${login}@${domain}` });
-  await refused("409 OIDC_IDENTITY_CONFLICT", run(namesake, providerId));
 });
 
 Deno.test("an existing user of the tenant is found by the email, whatever the provider may create", async () => {
@@ -166,18 +167,23 @@ Deno.test("a user's own second factor completes the sign-in; the count of wrong 
 
 Deno.test("emails of foreign domains, unverified ones and none sign nobody in and leave nothing", async () => {
   const before = await countUsers();
-  await refused(
-    "403 SIGN_IN_DOMAIN_FORBIDDEN",
-    run(account(other.domain), providerId),
-    run(account(`sub.${domain}`), providerId),
-  );
+  const FOREIGN = "403 SIGN_IN_DOMAIN_FORBIDDEN";
   const UNVERIFIED = "403 OIDC_EMAIL_UNVERIFIED_FORBIDDEN";
-  await refused(UNVERIFIED, run(account(domain, { email_verified: false }), providerId));
-  await refused(UNVERIFIED, run(account(domain, { email: undefined as unknown as string }), providerId));
+  const login = account(domain);
+  const cases: [refusal: string, claims: Account][] = [
+    [FOREIGN, { email: `x@${other.domain}` }],
+    [FOREIGN, { email: `x@sub.${domain}` }],
+    [UNVERIFIED, { email: `x@${domain}`, email_verified: false }],
+    [UNVERIFIED, {}],
+  ];
+  for (const [refusal, claims] of cases) {
+    provider.accounts.set(login, claims);
+    await refused(refusal, run(login, providerId));
+  }
   assert.equal(await countUsers(), before);
 });
 
-Deno.test("a deactivated link or user is refused; a user whose link was removed is added again", async () => {
+Deno.test("a deactivated link or user, and a full tenant, is refused; a user whose link was removed is added again", async () => {
   const login = account(domain);
   const { user } = await accepted(run(login, providerId));
   await sql`update user_tenants set is_active = false where user_id = ${user.id}`;
@@ -186,9 +192,6 @@ Deno.test("a deactivated link or user is refused; a user whose link was removed 
   assert.equal((await accepted(run(login, providerId))).user.id, user.id);
   await sql`update users set is_active = false where id = ${user.id}`;
   await refused(UNKNOWN, run(login, providerId));
-});
-
-Deno.test("a full tenant takes nobody", async () => {
   await sql`update tenants set max_users = user_count where id = ${tenantId}`;
   await refused("400 TENANT_CAPACITY_REACHED", run(account(domain), providerId));
   await sql`update tenants set max_users = null where id = ${tenantId}`;
@@ -260,9 +263,6 @@ Deno.test("a disabled provider signs nobody in, ends its sessions and its unfini
   await refused("400 OIDC_HANDOVER_INVALID", t.nobody.post("/api/v1/auth/oidc/exchange", { code }));
   const start = `/api/v1/auth/oidc/${providerId}`;
   await refused("404 OIDC_PROVIDER_NOT_FOUND", t.nobody.get(start));
-  const page = await t.nobody.get(start, { accept: "text/html", "accept-language": "pt" });
-  assert.equal(page.status, 400);
-  assert.match(page.body, /O login foi recusado.*enabled; found &quot;.*console\/sign-in\?tenantId=/s);
   const options = await accepted(t.nobody.get(`/api/v1/auth/sign-in-options?tenantId=${tenantId}`));
   assert.deepEqual(options.providers, []);
 });
@@ -291,17 +291,4 @@ Deno.test("a test of a disabled provider shows what came and what it would give,
   const bad = await tested(account("foreign.example.com"));
   assert.match(bad, /would be refused.*Expected an email of a domain/s);
   assert.deepEqual(await kept(), before);
-});
-
-Deno.test("another issuer ends sessions and links of accounts; a deleted provider takes them along", async () => {
-  const strong = await strongAdmin();
-  await accepted(strong.post(`${at}/enable`));
-  const login = account(domain);
-  const { accessToken, user } = await accepted(run(login, providerId));
-  await accepted(strong.put(at, { issuer: "https://other.example.com" }));
-  await refused("401 TOKEN_REVOKED", withToken(t, accessToken).get("/auth/me"));
-  assert.equal((await sql`select from sign_in_subjects where provider_id = ${providerId}`).count, 0);
-  await accepted(strong.delete(at), 204);
-  await refused("404 SIGN_IN_PROVIDER_NOT_FOUND", strong.get(at));
-  assert.equal((await sql`select from sessions where user_id = ${user.id} and revoked_at is null`).count, 0);
 });

@@ -3,9 +3,10 @@ import assert from "node:assert/strict";
 import { decodeJwt } from "jose";
 import { chooseTenant } from "../../../domain/access/sign_in/sessions.ts";
 import { ENDPOINTS } from "../../../routes/endpoints.ts";
+import { pluck } from "../../support/answers.ts";
+import type { HttpClient } from "../../support/http.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
-import { Actor, setupShared } from "../../support/setup.ts";
-import { browse } from "../console/plain_browser.ts";
+import { setupShared } from "../../support/setup.ts";
 import {
   authorizeUrl,
   browserOf,
@@ -84,49 +85,27 @@ Deno.test("it shows and ends sessions of its tenant only, and changes what the p
   const { who, own, other, provider, me } = await employee();
   const elsewhere = await accepted(signIn(t, who.email));
   const sessions = await accepted(me.get("/api/v1/auth/sessions"));
-  assert.deepEqual(sessions.map(({ isCurrent }: { isCurrent: boolean }) => isCurrent), [true]);
+  assert.deepEqual(pluck(sessions, "isCurrent"), [true]);
   const { sid } = decodeJwt<{ sid: string }>(elsewhere.accessToken);
   await refused("404 SESSION_NOT_FOUND", me.send("DELETE", `/api/v1/auth/sessions/${sid}`));
-  const preferences = `/api/v1/user-notifications/preferences?userId=${who.id}`;
-  await accepted(me.get(preferences));
-  const change =
-    () => [me.put(ME, { firstName: "New" }), me.put(preferences, { timeZoneId: "Europe/Lisbon" })];
-  await refused(BEYOND, ...change());
+  const of = (path: string) => `/api/v1/user-notifications${path}?userId=${who.id}`;
+  const changes = (by: HttpClient) => [
+    by.put(ME, { firstName: "New" }),
+    by.put(of("/preferences"), { timeZoneId: "Europe/Lisbon" }),
+  ];
+  await accepted(me.get(of("/preferences")));
+  await refused(BEYOND, ...changes(me));
+  await sql`insert into user_notifications (id, tenant_id, user_id, seq, title, body)
+    select gen_random_uuid(), tenant, ${who.id}, row_number() over (), 'Hello', 'x'
+    from unnest(${[own, other]}::uuid[]) tenant`;
+  assert.equal((await accepted(me.get(of("")))).totalCount, 1);
+  assert.equal((await accepted(me.put(of("/read-all")))).updated, 1);
   await sql`delete from user_tenant_roles where user_id = ${who.id} and tenant_id = ${other}`;
   await sql`delete from user_tenants where user_id = ${who.id} and tenant_id = ${other}`;
-  const [{ me: alone }, user] = [await boundSession(t, who.id, provider), { userId: who.id }];
-  await accepted(alone.put(ME, { firstName: "New" }));
-  await accepted(alone.put(preferences, { timeZoneId: "Europe/Lisbon" }));
-  await sql`insert into user_notifications (id, tenant_id, user_id, seq, title, body)
-    select gen_random_uuid(), tenant, ${user.userId}, row_number() over (), 'Hello', 'x'
-    from unnest(${[own, other]}::uuid[]) tenant`;
-  const inbox = `/api/v1/user-notifications?userId=${who.id}`;
-  assert.equal((await accepted(alone.get(inbox))).totalCount, 1);
-  const all = `/api/v1/user-notifications/read-all?userId=${who.id}`;
-  assert.equal((await accepted(alone.put(all))).updated, 1);
-  const [left] =
-    await sql`select tenant_id from user_notifications where user_id = ${who.id} and not is_read`;
-  assert.equal(left?.tenantId, other);
+  const { me: alone } = await boundSession(t, who.id, provider);
+  for (const change of changes(alone)) await accepted(change);
   await accepted(alone.post("/api/v1/auth/logout"), 204);
   await refused("401 TOKEN_REVOKED", alone.get(ME));
-});
-
-Deno.test("a device that it registers gets the messages of its tenant only", async () => {
-  const { who, own, me } = await employee();
-  const devices = `/api/v1/user-notifications/devices?userId=${who.id}`;
-  const [token, others] = [crypto.randomUUID(), crypto.randomUUID()];
-  await accepted(me.post(devices, { token }));
-  const [device] = await sql`select only_tenant_id from user_devices where token = ${token}`;
-  assert.equal(device?.onlyTenantId, own);
-  await sql`insert into user_devices (id, user_id, token) values (gen_random_uuid(), ${who.id}, ${others})`;
-  assert.equal((await accepted(me.get(devices))).length, 1);
-  await accepted(me.post(devices, { token: others }));
-  await sql`insert into user_devices (id, user_id, token, only_tenant_id)
-    select ('ffffffff-ffff-4fff-8fff-' || lpad(n::text, 12, '0'))::uuid, ${who.id}, ${token} || n, ${own}
-    from generate_series(1, 100) n`;
-  await accepted(me.post(devices, { token: crypto.randomUUID() }));
-  const [kept] = await sql`select only_tenant_id from user_devices where token = ${others}`;
-  assert.deepEqual({ ...kept }, { onlyTenantId: null });
 });
 
 Deno.test("without the second factor that the tenant requires, it is refused, and cannot add one", async () => {
@@ -175,31 +154,6 @@ Deno.test("its delegations and clients are bound as it is", async () => {
   const next = await accepted(refreshGrant(t, client, granted.refresh_token));
   await sql`update sign_in_providers set is_enabled = false where id = ${provider.id}`;
   await refused("400 invalid_grant", refreshGrant(t, client, next.refresh_token));
-});
-
-Deno.test("its consent to a client of all tenants is not remembered", async () => {
-  const { who, tokens } = await employee();
-  const client = await makeClient(t.systemAdmin, { firstParty: false });
-  const browser = await browserWith(t, tokens.accessToken);
-  await browser.submit(await browser.show(authorizeUrl(t, client)), "allowed");
-  assert.equal((await sql`select from oauth_consents where user_id = ${who.id}`).length, 0);
-});
-
-Deno.test("the console keeps it in its tenant, and shows nothing of the person's own", async () => {
-  const { who, own, other, tokens } = await employee();
-  const actor = new Actor(t.url, tokens.accessToken, who.id, own, who.email, null, tokens.refreshToken);
-  const browser = await browse(t, actor);
-  await browser.visit("account");
-  assert.ok(browser.page.text.includes("You signed in with your company."));
-  const csrf = await browser.csrf();
-  for (const tenantId of [other, ""]) {
-    await browser.send("tenant", [["csrf", csrf], ["tenantId", tenantId]]);
-    await browser.visit("users");
-    assert.equal(browser.page.status, 200);
-  }
-  const [session] = await sql`select b.tenant_id from browser_sessions b
-    join sessions s on s.id = b.session_id where s.user_id = ${who.id}`;
-  assert.equal(session?.tenantId, own);
 });
 
 Deno.test("a tenant that accepts only its providers refuses all other sessions at their next request, but those of break-glass users", async () => {

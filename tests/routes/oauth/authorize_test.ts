@@ -223,26 +223,6 @@ Deno.test("all other mistakes go back to the client with their code", async () =
   assert.equal(tokens.scope, "openid", "scopes that the client may not have are left out");
 });
 
-Deno.test("a form is carried on with the parameters that its route knows, and not longer than an address may be", async () => {
-  const post = async (path: string, body: URLSearchParams) => {
-    const answer = await fetch(t.url + path, { method: "POST", body, redirect: "manual" });
-    const { status, headers } = answer;
-    const [location, cookie] = [headers.get("location"), headers.get("set-cookie")];
-    return { answered: [status, location, cookie], html: await answer.text() };
-  };
-  const ofLogout = new URLSearchParams({ client_id: client.clientId, state: "s" });
-  for (
-    const [path, known] of [["/oauth/authorize", urlOf().searchParams], ["/oauth/logout", ofLogout]] as const
-  ) {
-    const more = new URLSearchParams([...known, ["comment", "x".repeat(100_000)], ["decision", "allowed"]]);
-    assert.deepEqual((await post(path, more)).answered, [303, `${path}?${known}`, null]);
-    known.set("state", "s".repeat(20_000));
-    const { answered, html } = await post(path, known);
-    assert.deepEqual(answered, [400, null, null]);
-    assert.match(html, /has 20\d{3} characters; expected at most 16000/);
-  }
-});
-
 Deno.test("the sign-in page leads nowhere else", async () => {
   const { email } = await person(t);
   const addresses = ["oauth/authorize", "oauth/authorize?#x"].map((path) => `../${path}`);

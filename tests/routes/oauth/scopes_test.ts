@@ -1,7 +1,7 @@
 // By the token of a first-party client, users reach their own things with `steward.self`, and files with
 // `steward.files`. The table of the contract checks of every route by which scope it can be reached.
 import assert from "node:assert/strict";
-import { invalid, pluck } from "../../support/answers.ts";
+import { invalid } from "../../support/answers.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
 import { Actor, setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
@@ -10,7 +10,6 @@ import { aPdf, Uploading } from "../files/uploading.ts";
 import {
   askTokens,
   authorizeUrl,
-  browserOf,
   errorOf,
   makeClient,
   refresh,
@@ -121,15 +120,6 @@ Deno.test("by a token with steward.self, users reach their own things, and nobod
   assert.equal((await accepted(user.get(`${ME}/data-requests`))).length, 1);
   await refused("404 DATA_REQUEST_NOT_FOUND", stranger.get(path), stranger.get(`${path}/download-url`));
   assert.deepEqual(await accepted(stranger.get(`${ME}/data-requests`)), []);
-});
-
-Deno.test("the session in which the user signed in to the client is the current one", async () => {
-  const signed = await signedInBrowser(t);
-  await browserOf(t, signed.who.email);
-  for (const scope of [SELF, `${SELF} offline_access`]) {
-    const sessions = await accepted((await onPage(scope, signed)).user.get("/api/v1/auth/sessions"));
-    assert.deepEqual(pluck(sessions, "isCurrent"), [false, true], scope);
-  }
 });
 
 Deno.test("only a first-party client may have the scopes, and no other way gives them", async () => {

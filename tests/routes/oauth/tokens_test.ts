@@ -3,8 +3,8 @@ import { decodeJwt, decodeProtectedHeader, exportSPKI, importJWK, type JWK, Sign
 import type { HttpAnswer } from "../../support/http.ts";
 import { accepted, outcome, refused } from "../../support/outcomes.ts";
 import { setupShared } from "../../support/setup.ts";
-import { resetTokenFor, tokenOf } from "../auth/mails.ts";
-import { forgetFailures, PASSWORD, person, signedIn } from "../auth/people.ts";
+import { tokenOf } from "../auth/mails.ts";
+import { forgetFailures, PASSWORD, signedIn } from "../auth/people.ts";
 import { inTenant, makeAccount } from "../auth/service_accounts.ts";
 import {
   askTokens,
@@ -83,13 +83,9 @@ Deno.test("clients authenticate by Basic, by form, or not at all if they are pub
 Deno.test("a malformed request gets an error of OAuth", async () => {
   const twice = new URLSearchParams({ client_id: client.clientId, client_secret: client.secret ?? "" });
   for (const type of ["refresh_token", "authorization_code"]) twice.append("grant_type", type);
-  await refused(
-    INVALID,
-    askTokens(t, client, {}),
-    askTokens(t, client, { grant_type: "authorization_code" }),
-    postForm(t, "/oauth/token", twice),
-    refresh(t, client, "a\0b"),
-  );
+  const wrong: Form[] = [{}, { grant_type: "authorization_code" }];
+  await refused(INVALID, ...wrong.map((form) => askTokens(t, client, form)));
+  await refused(INVALID, postForm(t, "/oauth/token", twice), refresh(t, client, "a\0b"));
   await refused("400 unsupported_grant_type", askTokens(t, client, { grant_type: "password" }));
 });
 
@@ -112,8 +108,6 @@ Deno.test("routes of the protocol refuse wrong methods and bodies in the format 
   }
   const large = { body: new URLSearchParams({ state: "x".repeat(1_100_000) }) };
   assert.deepEqual(await refusal("POST", "authorize", large), [413, null]);
-  const { headers } = await t.nobody.get("/api/v1/nothing");
-  assert.equal(headers.get("content-type"), "application/problem+json");
 });
 
 Deno.test("a code needs its verifier, its client and its redirect URI, and such a mistake does not use it up", async () => {
@@ -158,7 +152,6 @@ Deno.test("access tokens carry the permissions if the client asks, and use its a
   assert.equal(decodeProtectedHeader(tokens.access_token).alg, "RS256");
   const { permissions } = claimsOf(tokens) as { permissions: string[] };
   assert.ok(permissions.includes("create:users") && permissions.length >= 13);
-  assert.deepEqual(permissions, permissions.toSorted());
   const next = await accepted(refresh(t, rich, tokens.refresh_token));
   assert.deepEqual(claimsOf(next).permissions, permissions);
   assert.ok(await isLive(next.access_token), "the rights are cached now");
@@ -205,15 +198,8 @@ Deno.test("a confidential client gets tokens for its own audience; a public one 
 
 Deno.test("userinfo shows what the scopes allow, by GET and POST, to pages of every origin", async () => {
   const { access_token: token } = await signInToClient(t, browser, client);
-  const expected = {
-    sub: who.id,
-    tenant_id: who.tenantId,
-    name: "Some Body",
-    given_name: "Some",
-    family_name: "Body",
-    email: who.email,
-    email_verified: false,
-  };
+  const ofWho = { sub: who.id, tenant_id: who.tenantId, email: who.email, email_verified: false };
+  const expected = { ...ofWho, name: "Some Body", given_name: "Some", family_name: "Body" };
   const allowedOrigin = ({ headers }: Pick<HttpAnswer, "headers">) =>
     headers.get("access-control-allow-origin");
   const origin = { origin: "https://spa.test" };
@@ -226,8 +212,9 @@ Deno.test("userinfo shows what the scopes allow, by GET and POST, to pages of ev
   assert.equal(bare.id_token, undefined);
   await refused("403 insufficient_scope", userInfo(bare.access_token));
   const preflight = { ...origin, "access-control-request-method": "POST" };
-  for (const path of ["/oauth/token", "/oauth/revoke", "/oauth/userinfo", "/.well-known/jwks.json"]) {
-    assert.equal(allowedOrigin(await t.nobody.send("OPTIONS", path, undefined, preflight)), "*", path);
+  for (const name of ["token", "revoke", "userinfo"]) {
+    const answer = await t.nobody.send("OPTIONS", `/oauth/${name}`, undefined, preflight);
+    assert.equal(allowedOrigin(answer), "*", name);
   }
   const { status, headers } = await t.nobody.get("/oauth/userinfo"); // a request without a token made no mistake
   assert.deepEqual([status, headers.get("www-authenticate")], [401, 'Bearer realm="steward"']);
@@ -238,8 +225,8 @@ Deno.test("userinfo shows what the scopes allow, by GET and POST, to pages of ev
 
 Deno.test("email_verified is true once a link that was mailed to the address was used", async () => {
   /** `email_verified` of a user who signs in to the client, by ID token and userinfo. */
-  const isVerified = async (email: string, password = PASSWORD) => {
-    const { id_token, access_token } = await signInToClient(t, await browserOf(t, email, password), client);
+  const isVerified = async (email: string) => {
+    const { id_token, access_token } = await signInToClient(t, await browserOf(t, email), client);
     const { email_verified } = await accepted(userInfo(access_token));
     assert.equal(decodeJwt(id_token).email_verified, email_verified);
     return email_verified;
@@ -251,18 +238,6 @@ Deno.test("email_verified is true once a link that was mailed to the address was
   assert.equal(await isVerified(mover.email), false, "an administrator wrote the address");
   await accepted(t.nobody.post("/auth/confirm-email", { token }));
   assert.equal(await isVerified(newEmail), true);
-
-  const newPassword = "chosen by the owner";
-  const [{ email }, { email: guest }] = [await person(t), await person(t)];
-  const reset = { token: await resetTokenFor(t, email), newPassword };
-  await accepted(t.nobody.post("/auth/reset-password", reset));
-  const inviter = await t.actor({ permissions: ["create:users"] });
-  const invite = () => inviter.post("/api/v1/users/invite", { email: guest, roleIds: [inviter.roleId] });
-  const acceptance = { token: await tokenOf(t, guest, invite), password: PASSWORD };
-  await accepted(t.nobody.post("/auth/invitations/accept", acceptance));
-  const verified =
-    await sql`select from users where email in (${email}, ${guest}) and email_verified_at is not null`;
-  assert.equal(verified.count, 2);
 });
 
 Deno.test("foreign, misused and forged tokens are refused, also with the public RSA key as a secret", async () => {

@@ -35,6 +35,13 @@ Deno.test("Entra: create, find by userName, PATCH with capitals, texts for boole
     { op: "Add", path: 'phoneNumbers[type eq "mobile"].value', value: "+351 912 345 678" },
     { op: "Add", path: `${ENTERPRISE}:manager`, value: "gone" },
     {
+      op: "Add",
+      path: "emails",
+      value: ["home", "other"].map((type) => ({ type, value: `${type}@corp.test` })),
+    },
+    { op: "Remove", path: 'emails[type eq "other" or value eq "none"]' },
+    { op: "Add", path: "name", value: { middleName: "B." } },
+    {
       op: "Replace",
       value: { "name.familyName": "Lee-Roy", [`${ENTERPRISE}:department`]: "R&D", active: "True" },
     },
@@ -48,10 +55,13 @@ Deno.test("Entra: create, find by userName, PATCH with capitals, texts for boole
     id,
     externalId: "0a21f0f2-8d2a-4f8e-bf98-7363c4aed4ef",
     userName,
-    name: { givenName: "Ann", familyName: "Lee-Roy" },
+    name: { givenName: "Ann", middleName: "B.", familyName: "Lee-Roy" },
     active: true,
     displayName: "Ann Lee-Roy",
-    emails: [{ primary: true, type: "work", value: "ann@corp.test" }],
+    emails: [
+      { primary: true, type: "work", value: "ann@corp.test" },
+      { type: "home", value: "home@corp.test" },
+    ],
     phoneNumbers: [{ type: "mobile", value: "+351 912 345 678" }],
     roles: [{ primary: true, value: "Clerk" }],
     [ENTERPRISE]: { manager: { value: "gone" }, department: "R&D" },
@@ -106,42 +116,33 @@ Deno.test("refusals have SCIM's keywords and write nothing", async () => {
     idp.patch(`/Users/${id}`, { op: "replace", path: "title", value: "Boss" }, { op, path, value });
   const replace = (path: string, value: unknown = "x") => patch("replace", path, value);
   const find = (filter: string) => idp.find("Users", filter);
+  const deep = `${"(".repeat(60)}active eq true${")".repeat(60)}`;
   const cases: Record<string, Promise<HttpAnswer>[]> = {
     "400 invalidSyntax": [
       ...["{", "[1]"].map(send),
-      ...[{ schemas: ["urn:x"] }, { colour: "red" }, { name: { nick: "x" } }, { "urn:acme:User": {} }].map(
-        post,
-      ),
+      ...[{ schemas: ["urn:x"] }, { name: { nick: "x" } }, { "urn:acme:User": {} }].map(post),
       idp.send("PATCH", path, { Operations: [{ op: "add", path: "title", value: "x" }] }),
       patch("move", "title", "x"),
     ],
     "400 invalidValue": [
       send({ schemas: [USER] }),
-      ...[{ userName: "no address" }, { active: "yes" }, { emails: "a@b.test" }].map(post),
-      post({ title: "x".repeat(2_001) }),
+      ...[{ userName: "no address" }, { emails: "a@b.test" }, { title: "x".repeat(2_001) }].map(post),
       replace("active", "perhaps"),
       patch("add", "emails"),
       idp.get("/scim/v2/Users?startIndex=first"),
     ],
     "409 uniqueness": [post({ userName: userName.toUpperCase() })],
     "400 invalidPath": [
-      ...["colour", "emails[type", 'title[value eq "x"]'].map((path) => replace(path)),
-      replace('emails[colour eq "x"].value'),
+      ...["colour", "emails[type", 'title[value eq "x"]', 'emails[colour eq "x"].value'].map((path) =>
+        replace(path)
+      ),
       idp.get("/scim/v2/Users?sortBy=title"),
     ],
     "400 noTarget": [replace('emails[type eq "home"].value'), patch("remove")],
-    "400 mutability": [
-      replace("id"),
-      replace("groups", []),
-      patch("remove", "userName"),
-      replace("userName", address()),
-    ],
-    "400 invalidFilter": [
-      ...['colour eq "x"', 'title eq "x"', 'emails[display eq "x"]', 'userName gt "x"'].map(find),
-      ...['userName eq "x', 'userName eq "\\u0000"', `${"(".repeat(60)}active eq true${")".repeat(60)}`].map(
-        find,
-      ),
-    ],
+    "400 mutability": [replace("id"), patch("remove", "userName"), replace("userName", address())],
+    "400 invalidFilter": ['colour eq "x"', 'title eq "x"', 'userName gt "x"', 'userName eq "x', deep].map(
+      find,
+    ),
     "404 USER_NOT_FOUND": [idp.get("/scim/v2/Users/none")],
     "404 ROUTE_NOT_FOUND": [idp.get("/scim/v2/Me")],
   };
@@ -193,8 +194,6 @@ Deno.test("filters, orders, pages and parts of resources", async () => {
   assert.deepEqual([body.totalResults, body.startIndex, body.itemsPerPage], [3, 2, 1]);
   assert.deepEqual(Object.keys(body.Resources[0]).sort(), ["id", "meta", "schemas", "userName"]);
   assert.equal(body.Resources[0].userName, "list-2@corp.test");
-  const { body: none } = await own.get("/scim/v2/Users?count=0&startIndex=-3");
-  assert.deepEqual([none.Resources, none.startIndex], [[], 1]);
   const { body: short } = await own.get("/scim/v2/Users?excludedAttributes=name,emails.type&count=1");
   assert.equal(short.Resources[0].name, undefined);
   assert.deepEqual(Object.keys(short.Resources[0].emails[0]).sort(), ["primary", "value"]);
@@ -246,15 +245,6 @@ Deno.test("deactivation ends the next request, and an address given up by deleti
   assert.equal(refusal(await own.get(`/scim/v2/Users/${user.userId}`)), "404 USER_NOT_FOUND");
   const [former] = await sql`select email from users where id = ${user.userId}`;
   assert.equal(former?.email, `deleted-${user.userId}@deleted.invalid`);
-});
-
-Deno.test("concurrent requests create a user once", async () => {
-  const userName = address();
-  const answers = await Promise.all(
-    Array.from({ length: 6 }, () => idp.post("/scim/v2/Users", { schemas: [USER], userName })),
-  );
-  const outcomes = answers.map((answer) => answer.status === 201 ? "made" : refusal(answer)).sort();
-  assert.deepEqual(outcomes, [...Array(5).fill("409 uniqueness"), "made"]);
 });
 
 Deno.test("a tenant without room refuses new users, also by bulk", async () => {

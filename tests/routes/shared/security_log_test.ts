@@ -4,7 +4,7 @@ import { has } from "../../support/answers.ts";
 import { setup } from "../../support/setup.ts";
 import { person, signIn } from "../auth/people.ts";
 
-const t = await setup({ RATE_LIMIT_PER_MINUTE: "30" });
+const t = await setup({ RATE_LIMIT_PER_MINUTE: "8" });
 Deno.test.afterAll(() => t.stop());
 
 /** The lines of the log with this message that were written during `work`. */
@@ -44,7 +44,7 @@ Deno.test("refused access is logged with the caller: no token, a wrong one, no p
     await actor.get("/api/v1/users");
     await actor.get("/api/v1/admin/users");
     await t.nobody.get("/api/v1/users", { authorization: "Bearer not-a-token" });
-    for (let i = 0; i < 40; i++) await actor.get("/api/v1/auth/me");
+    for (let i = 0; i < 20; i++) await actor.get("/api/v1/auth/me");
   });
   const seen = events.map(({ operation, status, code, caller }) => [operation, status, code, caller]);
   assert.deepEqual(seen.slice(0, 4), [
