@@ -9,7 +9,7 @@ import { cellText, columnLetters } from "../../../domain/documents/writers/excel
 import { sheetName } from "../../../domain/documents/writers/excel/mod.ts";
 import { csvText } from "../../../domain/shared/csv_text.ts";
 import { contains } from "../../support/answers.ts";
-import { batchOf, COLUMNS, rowOf, TEXTS, write } from "./documents.ts";
+import { batchOf, COLUMNS, rowOf, write } from "./documents.ts";
 import { sheetsOf } from "./long_table.ts";
 
 const text = async (format: 3 | 4, rows: Row[]) => new TextDecoder().decode(await write(format, rows));
@@ -36,11 +36,6 @@ function unzip(bytes: Uint8Array): Map<string, string> {
 
 const sheetOf = async (rows: Row[]) =>
   unzip(await write(FORMAT.Excel, rows)).get("xl/worksheets/sheet1.xml") ?? "";
-
-Deno.test("a csv is the same however its rows are split into batches", async () => {
-  const rows = TEXTS.map((label, i) => rowOf(label, i));
-  assert.deepEqual(await write(FORMAT.Csv, rows, 1), await write(FORMAT.Csv, rows, 7));
-});
 
 Deno.test("csv cells that a spreadsheet would read as a formula are made harmless; numbers stay", async () => {
   for (const start of ["=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠"]) {
@@ -94,13 +89,6 @@ Deno.test("html escapes every cell, head, parameter and bar", async () => {
     `<time datetime="2026-01-31T12:00:00.500Z">2026-01-31 12:00:00</time>`,
   );
   assert.ok(document.endsWith("</main></body></html>\n"));
-});
-
-Deno.test("html needs no external resources and describes its chart in words", async () => {
-  const document = await text(FORMAT.Html, [rowOf("one", 3), rowOf("two", 5), rowOf(null, 2)]);
-  assert.ok(!/(src|href)=/.test(document));
-  contains(document, '<title id="chart2t">Counts</title><desc id="chart2d">two: 5; one: 3; (none): 2</desc>');
-  assert.ok((await text(FORMAT.Html, [])).includes("No rows."));
 });
 
 Deno.test("a sheet has typed cells, a frozen head and a filter", async () => {

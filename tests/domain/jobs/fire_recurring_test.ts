@@ -15,16 +15,16 @@ const at = (time: string) => ({ ...platform, clock: { now: () => new Date(time) 
 
 /** Creates `count` recurring jobs of a new tenant, due at `nextRunAt`. */
 async function recurring(
-  o: { count?: number; cron?: string; zone?: string; nextRunAt: string },
+  o: { cron?: string; zone?: string; nextRunAt: string },
 ): Promise<string> {
   const tenantId = await t.tenant();
   await sql`
     insert into recurring_jobs (id, tenant_id, job_id, job_type_name, cron_expression, time_zone_id, queue,
       serialized_args, next_run_at)
-    select gen_random_uuid(), ${tenantId}, 'r' || n, 'steward.echo', ${o.cron ?? "0 12 * * *"}, ${
+    values (gen_random_uuid(), ${tenantId}, 'r1', 'steward.echo', ${o.cron ?? "0 12 * * *"}, ${
     o.zone ?? "UTC"
   },
-      'default', '{}', ${o.nextRunAt} from generate_series(1, ${o.count ?? 1}) n`;
+      'default', '{}', ${o.nextRunAt})`;
   return tenantId;
 }
 const jobsOf = (tenantId: string) =>

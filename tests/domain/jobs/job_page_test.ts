@@ -1,13 +1,16 @@
 import assert from "node:assert/strict";
 import { JobTypes } from "../../../domain/jobs/job_type.ts";
-import { JOB_ORDERS, listJobs } from "../../../domain/jobs/lists/job_list.ts";
+import { countByStatus, JOB_ORDERS, listJobs } from "../../../domain/jobs/lists/job_list.ts";
 import { firstIdOf, newId, timeOfId } from "../../../domain/shared/ids.ts";
 import { JOB_STATUSES, type JobSummary, PRIORITIES } from "../../../domain/jobs/job_row.ts";
 import type { JobFilters } from "../../../domain/jobs/lists/job_filters.ts";
 import { insertJobs } from "../../../domain/jobs/enqueue.ts";
 import { readQueues } from "../../../domain/jobs/lists/queues.ts";
+import { foldCounts } from "../../../domain/jobs/statistics/fold_counts.ts";
+import { readJobStats } from "../../../domain/jobs/statistics/stats.ts";
 import { connectPostgres, transact } from "../../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
+import { until } from "../../support/until.ts";
 
 const sql = connectPostgres(await createTestDatabase(), { max: 2 });
 Deno.test.afterAll(() => sql.end());
@@ -127,4 +130,71 @@ Deno.test("every queue shows since when its oldest job waits, also with more que
     .filter(({ queue }) => /^q\d/.test(queue) && queues.includes(queue));
   assert.equal(found.length, queues.length);
   assert.ok(found.every(({ oldestDueAt }) => oldestDueAt !== null));
+});
+
+Deno.test("after a restore into a new server, whose transactions are counted from 1, all changes are counted", async () => {
+  const before = await readJobStats(sql, everything);
+  await sql`update count_folds set folded_to = ((pg_current_xact_id()::text::bigint + 1000000)::text)::xid8`;
+  await sql`insert into job_count_changes (status, type, priority, queue, job_type_name, n)
+    values ('Succeeded', 'Delayed', 2, 'restored', 'test.backlog', 3)`;
+  await foldCounts(sql, { always: true });
+  assert.equal((await readJobStats(sql, everything)).succeededJobs, before.succeededJobs + 3);
+});
+
+Deno.test("totals of jobs between two times are exact before and after folds, changes and deletions", async () => {
+  await sql`
+    insert into jobs (id, created_at, tenant_id, job_type_name, serialized_args, type, status, priority, queue, lane,
+      due_at, max_retries)
+    select id, uuid_extract_timestamp(id), case n % 2 when 0 then ${mine} else ${other} end::uuid,
+      'created.type' || n / 2 % 2, '{}', 'FireAndForget',
+      (array['Enqueued', 'Succeeded', 'Failed'])[1 + n % 3]::job_status, 2, 'q' || n % 2, 'test', now(), 3
+    from generate_series(1, 1800) n, uuidv7(make_interval(secs => n * -5)) id`;
+  const ago = (minutes: number) => new Date(Date.now() - minutes * 60_000);
+  const times = [{ from: ago(100) }, { from: ago(120), to: ago(25) }, { from: ago(20), to: ago(60) }];
+  const rowsIn = async ({ from = new Date(0), to = new Date() }: JobFilters) =>
+    await sql<{ status: string; queue: string; type: string; isOfMine: boolean }[]>`
+      select status, queue, job_type_name as type, coalesce(tenant_id = ${mine}, false) as is_of_mine from jobs
+      where created_at between ${from} and ${to}`;
+  type Row = Awaited<ReturnType<typeof rowsIn>>[number];
+  const filters: [JobFilters, fits: (row: Row) => boolean][] = [
+    [{}, () => true],
+    [{ status: "Succeeded" }, ({ status }) => status === "Succeeded"],
+    [
+      { jobTypeName: "created.type1", status: "Failed" },
+      ({ type, status }) => type + status === "created.type1Failed",
+    ],
+    [{ searchTerm: "TYPE0" }, ({ type }) => type.endsWith("type0")],
+    [{ queue: "q1" }, ({ queue }) => queue === "q1"],
+  ];
+  const assertTotals = async () => {
+    for (const within of times) {
+      const rows = await rowsIn(within);
+      for (const [filter, fits] of filters) {
+        const options = { ...inOrderOfIds, pageSize: 1, ...within, ...filter };
+        const message = JSON.stringify(options);
+        assert.equal(
+          (await listJobs(sql, everything, options)).totalCount,
+          rows.filter(fits).length,
+          message,
+        );
+        const own = rows.filter((row) => row.isOfMine && fits(row));
+        assert.equal((await listJobs(sql, ofMine, options)).totalCount, own.length, message);
+      }
+    }
+  };
+  await until(() => foldCounts(sql, { always: true }));
+  await assertTotals();
+  await sql`update jobs set status = 'Cancelled' where job_type_name like 'created.%' and created_at < ${
+    ago(90)
+  }`;
+  await sql`delete from jobs where created_at between ${ago(80)} and ${ago(50)}`;
+  await assertTotals();
+  await until(() => foldCounts(sql, { always: true }));
+  await assertTotals();
+  const [left] = await sql`select count(*) as n from job_creation_count_deltas`;
+  assert.equal(left?.n, 0);
+  const within = times[1]!;
+  const counts = Object.groupBy(await rowsIn(within), ({ status }) => status);
+  const expected = Object.entries(counts).map(([key, rows = []]) => ({ key, n: rows.length }));
+  assert.deepEqual(new Set(await countByStatus(sql, everything, within)), new Set(expected));
 });

@@ -9,7 +9,7 @@ import { has, pluck } from "../../support/answers.ts";
 import type { HttpAnswer } from "../../support/http.ts";
 import { setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
-import { deliveringBy, failure, FakeServer } from "./delivering.ts";
+import { deliveringBy, FakeServer } from "./delivering.ts";
 
 const t = await setupShared({ JOB_CONCURRENCY: "0" });
 const p = t.steward.platform;
@@ -55,24 +55,6 @@ Deno.test("many recipients are split into several mails, so that servers accept 
   assert.deepEqual(sizes, [[50], [50, 20]], "a server that is down gets no further mail");
   const all = [...first.took, ...second.took].flatMap(({ to }) => pluck(to, "address"));
   assert.deepEqual(all.sort(), addresses.sort());
-});
-
-Deno.test("a recipient that one server rejects permanently is not sent to the next", async () => {
-  const second = taking();
-  use(new FakeServer("first", () => away(true)), second);
-  const id = await queue(mail());
-  failure(await run(id), /PermanentJobFailure/);
-  has(await read(id), { status: "DeadLettered", recipients: [{ status: "Refused" }] });
-  assert.equal(second.took.length, 0);
-});
-
-Deno.test("without a provider a message fails with that reason, and is dead-lettered after the last retry", async () => {
-  use();
-  const id = await queue(mail());
-  failure(await run(id), /No provider is configured/);
-  assert.equal((await read(id)).status, "Failed");
-  failure(await run(id, { attempt: 4, failures: 3 }), /PermanentJobFailure/);
-  has(await read(id), { status: "DeadLettered", retryCount: 1 });
 });
 
 Deno.test("if a worker dies after the server took the mail, the mail is sent again with the same Message-ID", async () => {

@@ -77,10 +77,3 @@ Deno.test("a query that fails before or after its first rows throws Postgres' er
   const writing = await codeOf((sql) => sql`insert into users (id) values (uuidv7()) returning 1 as label`);
   assert.equal(writing, "25006");
 });
-
-Deno.test("the server checks every five seconds whether the client of a silent query is gone", async () => {
-  const [[interval] = []] = await rowsOf((sql) =>
-    sql`select current_setting('client_connection_check_interval') as label, 1 as the_count, true as is_good, 0 as amount`
-  );
-  assert.equal(interval, "5s");
-});

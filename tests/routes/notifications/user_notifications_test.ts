@@ -47,15 +47,12 @@ Deno.test("only the user and a system administrator have access to a user's noti
   await notify([ann, eve]);
   const [{ id }] = (await ann.get(of(ann))).body.items;
   const none = crypto.randomUUID();
-  const gets = ["", "/unread-count", "/devices", "/preferences"].map((at) => ["GET", at] as const);
-  const puts = [`/${id}/read`, "/read-all", `/${none}/read`, "/preferences"].map((at) =>
-    ["PUT", at] as const
-  );
-  for (const [method, at] of [...gets, ...puts, ["DELETE", `/${id}`] as const]) {
-    refused(await eve.send(method, of(ann, "", at)), 403, "NOTIFICATION_INAPP_FORBIDDEN");
-  }
-  refused(await eve.put(of(eve, "", `/${id}/read`)), 403, "NOTIFICATION_INAPP_FORBIDDEN");
-  refused(await eve.delete(of(eve, "", `/${id}`)), 403, "NOTIFICATION_INAPP_FORBIDDEN");
+  const attempts = [
+    eve.get(of(ann)),
+    eve.put(of(ann, "", `/${id}/read`)),
+    eve.put(of(eve, "", `/${id}/read`)),
+  ];
+  for (const answer of await Promise.all(attempts)) refused(answer, 403, "NOTIFICATION_INAPP_FORBIDDEN");
   refused(await eve.put(of(eve, "", `/${none}/read`)), 404, "NOTIFICATION_INAPP_NOT_FOUND");
   assert.equal(await unread(ann), 1, "nothing was touched");
   assert.equal((await t.systemAdmin.put(of(ann, "", `/${id}/read`))).status, 200);
