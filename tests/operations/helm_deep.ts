@@ -78,16 +78,12 @@ const VALUES = {
 
 async function run(command: string, values: unknown, ...args: string[]) {
   const file = await Deno.makeTempFile({ suffix: ".json" });
-  try {
-    await Deno.writeTextFile(file, JSON.stringify(values));
-    const { success, stdout, stderr } = await new Deno.Command(helm ?? "", {
-      args: [command, ...args, chart, "--values", file],
-    }).output();
-    const [out, error] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
-    return { success, out: out ?? "", error: error ?? "" };
-  } finally {
-    await Deno.remove(file);
-  }
+  await Deno.writeTextFile(file, JSON.stringify(values));
+  const options = { args: [command, ...args, chart, "--values", file] };
+  const { success, stdout, stderr } = await new Deno.Command(helm ?? "", options).output();
+  await Deno.remove(file);
+  const [out = "", error = ""] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
+  return { success, out, error };
 }
 
 async function render(values: unknown, release = "steward"): Promise<KubernetesObject[]> {
@@ -112,87 +108,85 @@ const settingsOf = (object: KubernetesObject): Labels =>
 const selects = (selector: Labels, { metadata }: Pod) =>
   Object.entries(selector).every(([label, value]) => metadata.labels[label] === value);
 
+/** A case that needs helm. */
+const check = (name: string, fn: () => Promise<void>) =>
+  Deno.test({ name: `the Helm chart: ${name}`, ignore, fn });
+
 for (const [title, values] of Object.entries(VALUES)) {
-  Deno.test({
-    name: `the Helm chart with ${title}: lint finds nothing, the objects fit together, and production starts`,
-    ignore,
-    async fn() {
-      const { success, out, error } = await run("lint", values, "--strict");
-      assert.ok(success, out + error);
-      const objects = await render(values);
-      const deployments = of(objects, "Deployment");
-      const [server] = deployments;
-      assert.ok(server);
-      const [service, job] = [only(objects, "Service"), only(objects, "Job")];
-      const names = objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
-      assert.equal(new Set(names).size, names.length, "no two objects have one name");
+  check(`with ${title}: lint finds nothing, the objects fit together, and production starts`, async () => {
+    const { success, out, error } = await run("lint", values, "--strict");
+    assert.ok(success, out + error);
+    const objects = await render(values);
+    const deployments = of(objects, "Deployment");
+    const [server] = deployments;
+    assert.ok(server);
+    const [service, job] = [only(objects, "Service"), only(objects, "Job")];
+    const names = objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+    assert.equal(new Set(names).size, names.length, "no two objects have one name");
 
-      for (const deployment of deployments) {
-        const selector: Labels = deployment.spec.selector.matchLabels;
-        const selected = [...deployments, job].filter((each) => selects(selector, podOf(each)));
-        assert.deepEqual(selected, [deployment]);
-      }
-      const all = [...deployments, job];
-      const budget = only(objects, "PodDisruptionBudget").spec;
-      for (const selector of [service.spec.selector, budget.selector.matchLabels]) {
-        assert.deepEqual(all.filter((each) => selects(selector, podOf(each))), [server]);
-      }
-      assert.ok(
-        (server.spec.replicas ?? only(objects, "HorizontalPodAutoscaler").spec.minReplicas) >
-          budget.minAvailable,
-      );
+    for (const deployment of deployments) {
+      const selector: Labels = deployment.spec.selector.matchLabels;
+      const selected = [...deployments, job].filter((each) => selects(selector, podOf(each)));
+      assert.deepEqual(selected, [deployment]);
+    }
+    const all = [...deployments, job];
+    const budget = only(objects, "PodDisruptionBudget").spec;
+    for (const selector of [service.spec.selector, budget.selector.matchLabels]) {
+      assert.deepEqual(all.filter((each) => selects(selector, podOf(each))), [server]);
+    }
+    assert.ok(
+      (server.spec.replicas ?? only(objects, "HorizontalPodAutoscaler").spec.minReplicas) >
+        budget.minAvailable,
+    );
 
-      const port = containerOf(server).ports?.find(({ name }) => name === service.spec.ports[0].targetPort);
-      const dockerfile = await Deno.readTextFile(join(root, "Dockerfile"));
-      assert.equal(port?.containerPort, Number(/\bPORT=(\d+)/.exec(dockerfile)?.[1]));
-      for (const ingress of of(objects, "Ingress")) {
-        const backend = ingress.spec.rules[0].http.paths[0].backend.service;
-        assert.deepEqual(backend, {
-          name: service.metadata.name,
-          port: { name: service.spec.ports[0].name },
-        });
-        assert.deepEqual(ingress.spec.tls[0].hosts, [ingress.spec.rules[0].host]);
-      }
-      for (const scaler of of(objects, "HorizontalPodAutoscaler")) {
-        assert.equal(scaler.spec.scaleTargetRef.name, server.metadata.name);
-        assert.ok(!("replicas" in server.spec), "the autoscaler decides");
-      }
-      for (const policy of [...of(objects, "NetworkPolicy"), ...of(objects, "PodMonitor")]) {
-        const { podSelector, selector } = policy.spec;
-        const labels = (podSelector ?? selector).matchLabels;
-        assert.deepEqual(all.filter((each) => !selects(labels, podOf(each))), []);
-      }
-      assert.match(job.metadata.annotations?.["helm.sh/hook"] ?? "", /pre-install,pre-upgrade/);
-      for (const object of all) {
-        const { volumes, serviceAccountName = "default" } = podOf(object).spec;
-        const { volumeMounts: [mount] } = containerOf(object);
-        const secretName = volumes.find(({ name }) => name === mount?.name)?.secret.secretName;
-        const created = of(objects, "Secret").find(({ metadata }) => metadata.name === secretName);
-        assert.ok(created || secretName === "steward-secrets");
-        if (created) assert.ok(created.metadata.annotations?.["helm.sh/hook"], "exists before the migration");
-        const accounts = of(objects, "ServiceAccount").map(({ metadata }) => metadata.name);
-        assert.ok(["default", ...accounts].includes(serviceAccountName));
+    const port = containerOf(server).ports?.find(({ name }) => name === service.spec.ports[0].targetPort);
+    const dockerfile = await Deno.readTextFile(join(root, "Dockerfile"));
+    assert.equal(port?.containerPort, Number(/\bPORT=(\d+)/.exec(dockerfile)?.[1]));
+    for (const ingress of of(objects, "Ingress")) {
+      const backend = ingress.spec.rules[0].http.paths[0].backend.service;
+      assert.deepEqual(backend, {
+        name: service.metadata.name,
+        port: { name: service.spec.ports[0].name },
+      });
+      assert.deepEqual(ingress.spec.tls[0].hosts, [ingress.spec.rules[0].host]);
+    }
+    for (const scaler of of(objects, "HorizontalPodAutoscaler")) {
+      assert.equal(scaler.spec.scaleTargetRef.name, server.metadata.name);
+      assert.ok(!("replicas" in server.spec), "the autoscaler decides");
+    }
+    for (const policy of [...of(objects, "NetworkPolicy"), ...of(objects, "PodMonitor")]) {
+      const { podSelector, selector } = policy.spec;
+      const labels = (podSelector ?? selector).matchLabels;
+      assert.deepEqual(all.filter((each) => !selects(labels, podOf(each))), []);
+    }
+    assert.match(job.metadata.annotations?.["helm.sh/hook"] ?? "", /pre-install,pre-upgrade/);
+    for (const object of all) {
+      const { volumes, serviceAccountName = "default" } = podOf(object).spec;
+      const { volumeMounts: [mount] } = containerOf(object);
+      const secretName = volumes.find(({ name }) => name === mount?.name)?.secret.secretName;
+      const created = of(objects, "Secret").find(({ metadata }) => metadata.name === secretName);
+      assert.ok(created || secretName === "steward-secrets");
+      if (created) assert.ok(created.metadata.annotations?.["helm.sh/hook"], "exists before the migration");
+      const accounts = of(objects, "ServiceAccount").map(({ metadata }) => metadata.name);
+      assert.ok(["default", ...accounts].includes(serviceAccountName));
 
-        const settings = settingsOf(object);
-        const given = Object.entries(settings).map(([name, value]) => {
-          if (!name.endsWith("_FILE")) return [name, value];
-          const setting = name.slice(0, -"_FILE".length);
-          assert.equal(value, `${mount?.mountPath}/${setting}`);
-          return [setting, created ? created.stringData?.[setting] : SECRETS[setting]];
-        });
-        assert.deepEqual(given.map(([name]) => name ?? "").filter((name) => !(name in SETTINGS)), []);
-        const config = readConfig({ ...Object.fromEntries(given), STEWARD_ENV: "production" });
-        assert.equal(config.KV_PATH, ":memory:", "the root file system is read-only");
-      }
-    },
+      const settings = settingsOf(object);
+      const given = Object.entries(settings).map(([name, value]) => {
+        if (!name.endsWith("_FILE")) return [name, value];
+        const setting = name.slice(0, -"_FILE".length);
+        assert.equal(value, `${mount?.mountPath}/${setting}`);
+        return [setting, created ? created.stringData?.[setting] : SECRETS[setting]];
+      });
+      assert.deepEqual(given.map(([name]) => name ?? "").filter((name) => !(name in SETTINGS)), []);
+      const config = readConfig({ ...Object.fromEntries(given), STEWARD_ENV: "production" });
+      assert.equal(config.KV_PATH, ":memory:", "the root file system is read-only");
+    }
   });
 }
 
-Deno.test({
-  name:
-    "the Helm chart: a worker runs the jobs of the instances that answer requests, and extensions reach all pods",
-  ignore,
-  async fn() {
+check(
+  "a worker runs the jobs of the instances that answer requests, and extensions reach all pods",
+  async () => {
     const objects = await render(VALUES.everything, "production");
     const [server, worker] = of(objects, "Deployment").map(settingsOf);
     assert.equal(server?.JOB_CONCURRENCY, "0");
@@ -207,13 +201,11 @@ Deno.test({
     const monitor = only(objects, "PodMonitor").spec.podMetricsEndpoints[0];
     assert.deepEqual(monitor.authorization.credentials, { name: "production-steward", key: "METRICS_TOKEN" });
   },
-});
+);
 
-Deno.test({
-  name:
-    "the Helm chart: probes exist as routes, pods may drain, and the migration's command is that of compose.yaml",
-  ignore,
-  async fn() {
+check(
+  "probes exist as routes, pods may drain, and the migration's command is that of compose.yaml",
+  async () => {
     const objects = await render(VALUES.everything);
     await using t = Object.assign(await setup(), { [Symbol.asyncDispose]: () => t.stop() });
     const drain = Number(
@@ -235,26 +227,22 @@ Deno.test({
     const [document] = parseAllDocuments(compose, { merge: true });
     assert.deepEqual(containerOf(only(objects, "Job")).command, document?.toJS().services.migrate.command);
   },
-});
+);
 
-Deno.test({
-  name: "the Helm chart refuses values that cannot work; a single instance has no disruption budget",
-  ignore,
-  async fn() {
-    const single = await render({ ...VALUES["an existing Secret"], replicas: 1 });
-    assert.deepEqual(of(single, "PodDisruptionBudget"), [], "its node can be drained");
-    const { env, secrets } = VALUES["an existing Secret"];
-    const { PUBLIC_URL: _, ...withoutUrl } = env;
-    const wrong: [unknown, RegExp][] = [
-      [{ env: withoutUrl, secrets }, /PUBLIC_URL/],
-      [{ env }, /secrets/],
-      [{ env, secrets, replica: 3 }, /replica/],
-      [{ env, secrets, terminationGracePeriodSeconds: 10 }, /terminationGracePeriodSeconds/],
-    ];
-    for (const [values, message] of wrong) {
-      const { success, error } = await run("template", values, "steward");
-      assert.ok(!success);
-      assert.match(error, message);
-    }
-  },
+check("refuses values that cannot work; a single instance has no disruption budget", async () => {
+  const single = await render({ ...VALUES["an existing Secret"], replicas: 1 });
+  assert.deepEqual(of(single, "PodDisruptionBudget"), [], "its node can be drained");
+  const { env, secrets } = VALUES["an existing Secret"];
+  const { PUBLIC_URL: _, ...withoutUrl } = env;
+  const wrong: [unknown, RegExp][] = [
+    [{ env: withoutUrl, secrets }, /PUBLIC_URL/],
+    [{ env }, /secrets/],
+    [{ env, secrets, replica: 3 }, /replica/],
+    [{ env, secrets, terminationGracePeriodSeconds: 10 }, /terminationGracePeriodSeconds/],
+  ];
+  for (const [values, message] of wrong) {
+    const { success, error } = await run("template", values, "steward");
+    assert.ok(!success);
+    assert.match(error, message);
+  }
 });
