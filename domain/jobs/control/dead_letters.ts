@@ -137,7 +137,7 @@ export async function reenqueueLocked(
  * JOB_TYPE_UNKNOWN, MISSING_PERMISSION, FORBIDDEN (a program, but only users may enqueue the type), VALIDATION_ERROR
  */
 export async function retryJob(
-  p: Pick<JobPlatform, "wakeUps" | "jobTypes"> & { sql: Sql },
+  p: RetryParts & { sql: Sql },
   caller: JobActor,
   id: string,
   givenArgs: string | null,

@@ -79,7 +79,7 @@ export async function retryJobNow(
 }
 
 /** Changes a job whose row `tx` has locked. */
-async function updateLocked(tx: Tx, id: string, change: SqlPart): Promise<JobRow> {
+export async function updateLocked(tx: Tx, id: string, change: SqlPart): Promise<JobRow> {
   const [row] = await tx<JobRow[]>`
     update jobs set ${change} where id = ${id} returning ${tx.unsafe(JOB_COLUMNS)}`;
   if (!row) throw new Error(`the locked row of job ${id} is missing`);

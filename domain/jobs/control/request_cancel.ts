@@ -2,8 +2,9 @@ import { announceChange } from "../../../infra/postgres/changes.ts";
 import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { problem } from "../../problems/problem.ts";
-import { JOB_COLUMNS, type JobRow, type JobSummary, jobSummary, lockJob } from "../job_row.ts";
+import { type JobSummary, jobSummary, lockJob } from "../job_row.ts";
 import { auditActor, type JobActor, jobReach } from "../reach.ts";
+import { updateLocked } from "./job_control.ts";
 
 /**
  * Asks the worker of a running job to stop it. The handler's signal aborts, and a remote worker hears it by heartbeat.
@@ -19,10 +20,7 @@ export async function requestCancel(sql: Sql, caller: JobActor, id: string): Pro
       throw problem("JOB_CANNOT_CANCEL", `Job ${id} is ${job.status}; ${expected}.`);
     }
     if (job.cancelRequestedAt !== null) return jobSummary(job);
-    const [row] = await tx<JobRow[]>`
-      update jobs set cancel_requested_at = statement_timestamp() where id = ${id}
-      returning ${tx.unsafe(JOB_COLUMNS)}`;
-    if (!row) throw new Error(`the locked row of job ${id} is missing`);
+    const row = await updateLocked(tx, id, tx`cancel_requested_at = statement_timestamp()`);
     await recordAudit(tx, auditActor(caller), "job.requestCancel", id, { after: { attempt: job.attempts } });
     announceChange(tx, { topic: "cancel requests" });
     return jobSummary(row);

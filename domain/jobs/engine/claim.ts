@@ -3,7 +3,7 @@ import { isLockTimeout } from "../../../infra/postgres/failures.ts";
 import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import type { AnyJobType } from "../job_type.ts";
 import type { PausedType } from "../limits/known_pauses.ts";
-import { type LaneFloors, sinceFloor } from "./lane_floors.ts";
+import { agesByPriority, type LaneFloors, sinceFloor } from "./lane_floors.ts";
 import { type ClaimPlan, lanesFor, limitPlan } from "./lanes.ts";
 import { Places, type Room } from "./places.ts";
 import { runBatches } from "../../shared/batches.ts";
@@ -61,15 +61,12 @@ export async function claimFromLanes(
   floors?: LaneFloors,
 ): Promise<Claim> {
   const { lanes, take } = plan;
-  const ages = lanes.map((lane) => floors?.agesOf(lane) ?? []);
-  const agesOf = (priority: number) => ages.map((ofLane) => ofLane[priority] ?? null);
   const queriedAt = performance.now();
   const paused = pausedTypes.length === 0 ? sql`` : sql`and not ${isOfType(sql, pausedTypes)}`;
   const rows = await sql<ClaimedRow[]>`
     with due as (
       select candidate.row
-      from unnest(${lanes}::text[], ${agesOf(0)}::float8[], ${agesOf(1)}::float8[], ${agesOf(2)}::float8[],
-        ${agesOf(3)}::float8[]) p (lane, age0, age1, age2, age3)
+      from unnest(${lanes}::text[], ${agesByPriority(sql, lanes, floors)}) p (lane, age0, age1, age2, age3)
       cross join lateral (
         select of_priority.row
         from (values (0, age0), (1, age1), (2, age2), (3, age3)) s (priority, age)
@@ -133,14 +130,15 @@ function interleave<T>(lists: T[][]): T[] {
   return Array.from({ length: longest }, (_, n) => lists.flatMap((list) => list.slice(n, n + 1))).flat();
 }
 
-/** Claims due jobs of a type that limits how many run at once. */
-export async function claimLimited(
+/** Claims due jobs of one type. @param limit null if the type does not limit how many of them run at once */
+export async function claimOfType(
   q: Sql,
   workerId: string,
   plan: ClaimPlan,
-  limit: RunningLimit,
-  floors?: LaneFloors,
+  limit: RunningLimit | null,
+  floors: LaneFloors,
 ): Promise<Claim> {
+  if (!limit) return await claimFromLanes(q, workerId, plan, [], floors);
   const none = { jobs: [], exhausted: plan.lanes };
   return await withinLimit(
     q,

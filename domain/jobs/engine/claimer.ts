@@ -1,12 +1,12 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
-import { type Claim, type ClaimedJob, claimFromLanes, claimLimited, parkPausedJobs } from "./claim.ts";
+import { type Claim, type ClaimedJob, claimFromLanes, claimOfType, parkPausedJobs } from "./claim.ts";
 import { laneParts, REMOTE_MARK } from "../job_row.ts";
 import { LaneFloors } from "./lane_floors.ts";
 import { KnownPauses } from "../limits/known_pauses.ts";
 import { type AnyJobType, type JobTypes, limitKeyOf, type PlaceLimits } from "../job_type.ts";
 import type { Room } from "./places.ts";
 import { type ClaimPlan, findLanes, lanesFor, LaneTurns, limitPlan, nextSearchStart } from "./lanes.ts";
-import { findDueLanes, LANES_AT_ONCE } from "./due_lanes.ts";
+import { findDueLanes } from "./due_lanes.ts";
 import { type NamedRow, readPushedRows, remoteType } from "../types/find_job_types.ts";
 import { push } from "./push.ts";
 
@@ -136,15 +136,10 @@ export class Claimer {
     }
     const limited = limitPlan({ ...plan, lanes }, limit);
     const { concurrency: maxRunning, isConcurrencySoft } = this.types.get(limitKey) ?? {};
-    return maxRunning === undefined
-      ? await claimFromLanes(this.sql, workerId, limited, [], this.#floors)
-      : await claimLimited(
-        this.sql,
-        workerId,
-        limited,
-        { key: limitKey, maxRunning, isStrict: !isConcurrencySoft },
-        this.#floors,
-      );
+    const running = maxRunning === undefined
+      ? null
+      : { key: limitKey, maxRunning, isStrict: !isConcurrencySoft };
+    return await claimOfType(this.sql, workerId, limited, running, this.#floors);
   }
 
   async #takeUnlimited(workerId: string, plan: ClaimPlan): Promise<Claim> {
@@ -183,8 +178,9 @@ class PushedLanes {
     this.#types = new Map(rows.map((row) => [prefixOf(row.name, row.tenantId), row]));
     if (rows.length === 0) return [];
     const lanes = await findDueLanes(this.sql, [...this.#types.keys()], 1, this.#after, this.floors);
-    this.#after = lanes.length < LANES_AT_ONCE ? "" : lanes.at(-1)?.lane ?? "";
-    return lanes.map(({ lane }) => lane);
+    const names = lanes.map(({ lane }) => lane);
+    this.#after = nextSearchStart(names);
+    return names;
   }
 
   /** Claims from the lanes of the plan that have the type of the first one. */
@@ -195,16 +191,11 @@ class PushedLanes {
     const ofType = plan.lanes.filter((lane) => this.#rowOf(lane) === row);
     const { lanes, limit } = lanesFor(this.#roomOf(row), ofType);
     if (limit <= 0) return { jobs: [], exhausted: ofType };
-    const own = limitPlan({ ...plan, lanes }, limit);
-    const { jobs, exhausted } = type.concurrency === undefined
-      ? await claimFromLanes(this.sql, workerId, own, [], this.floors)
-      : await claimLimited(
-        this.sql,
-        workerId,
-        own,
-        { key: limitKeyOf(type) ?? "", maxRunning: type.concurrency, isStrict: true },
-        this.floors,
-      );
+    const limited = limitPlan({ ...plan, lanes }, limit);
+    const running = type.concurrency === undefined
+      ? null
+      : { key: limitKeyOf(type) ?? "", maxRunning: type.concurrency, isStrict: true };
+    const { jobs, exhausted } = await claimOfType(this.sql, workerId, limited, running, this.floors);
     return { jobs: jobs.map((job) => ({ ...job, type })), exhausted };
   }
 

@@ -1,6 +1,7 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
-import { type LaneFloors, sinceFloor } from "./lane_floors.ts";
+import { agesByPriority, type LaneFloors, sinceFloor } from "./lane_floors.ts";
 import { AFTER_LANES } from "../job_row.ts";
+import { LANES_AT_ONCE } from "./lanes.ts";
 
 /** A lane with due jobs of declared types, which remote workers claim or the service pushes. */
 export interface DueLane {
@@ -10,9 +11,6 @@ export interface DueLane {
   /** Number of further jobs that may run, shared by the lanes of a limited type. Absent: no limit. */
   room?: { left: number };
 }
-
-/** Maximum number of lanes one search finds; the next search continues after them. */
-export const LANES_AT_ONCE = 1_000;
 
 /**
  * Finds the lanes with due jobs whose names start with one of the prefixes, with a few index probes for each. Counts at
@@ -30,8 +28,6 @@ export async function findDueLanes(
   const slow = floors.slow.filter((lane) =>
     lane > after && prefixes.some((prefix) => lane.startsWith(prefix))
   );
-  const ages = slow.map((lane) => floors.agesOf(lane));
-  const agesOf = (priority: number) => ages.map((ofLane) => ofLane[priority] ?? null);
   const gaps = prefixes.map((prefix) => {
     const within = slow.filter((lane) => lane.startsWith(prefix));
     return { starts: [prefix, ...within], ends: [...within, prefix + AFTER_LANES] };
@@ -59,8 +55,9 @@ export async function findDueLanes(
       select lane, null::float8 as age0, null::float8 as age1, null::float8 as age2, null::float8 as age3 from found
       union
       select lane, age0, age1, age2, age3
-      from unnest((select ${slow}::text[]), ${agesOf(0)}::float8[], ${agesOf(1)}::float8[],
-        ${agesOf(2)}::float8[], ${agesOf(3)}::float8[]) p (lane, age0, age1, age2, age3)
+      from unnest((select ${slow}::text[]), ${
+    agesByPriority(q, slow, floors)
+  }) p (lane, age0, age1, age2, age3)
       order by lane limit ${LANES_AT_ONCE}
     ), counted as (
       select lane, (

@@ -127,6 +127,17 @@ export class LaneFloors {
 const agesAt = ({ floors }: KnownLane, now: number): FloorAges =>
   floors.map((floor) => floor === null ? null : now - floor + MARGIN_MS);
 
+/**
+ * SQL: for each priority, an array with the ages of the floors of the lanes, as `LaneFloors.agesOf`. Without `floors`, the
+ * claims of all lanes start at the first entry.
+ */
+export function agesByPriority(q: Sql, lanes: string[], floors?: LaneFloors) {
+  const ages = lanes.map((lane) => floors?.agesOf(lane) ?? NO_FLOORS);
+  const agesAtPriority = (priority: number) => ages.map((ofLane) => ofLane[priority] ?? null);
+  return q`${agesAtPriority(0)}::float8[], ${agesAtPriority(1)}::float8[], ${agesAtPriority(2)}::float8[],
+    ${agesAtPriority(3)}::float8[]`;
+}
+
 /** SQL condition: the job `j` is not before the floor. @param age SQL of the age; null: there is no floor */
 export const sinceFloor = (q: Sql, age: string) =>
   q`j.due_at >= coalesce(now() - ${q.unsafe(age)} * interval '1 ms', '-infinity')`;

@@ -1,10 +1,10 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
-import { type LaneFloors, sinceFloor } from "./lane_floors.ts";
+import { agesByPriority, type LaneFloors, sinceFloor } from "./lane_floors.ts";
 import { laneParts, REMOTE_MARK } from "../job_row.ts";
 import type { Room } from "./places.ts";
 
 /** Maximum number of lanes one search finds; the next search continues after them. */
-const LANES_AT_ONCE = 1_000;
+export const LANES_AT_ONCE = 1_000;
 
 /** One claim: up to `take` jobs from the front of each lane. All lanes have the same limited type, or none has one. */
 export interface ClaimPlan {
@@ -27,8 +27,6 @@ export async function findLanes(
   floors?: LaneFloors,
 ): Promise<string[]> {
   const slow = floors?.slow.filter((lane) => lane > after && lane < end) ?? [];
-  const ages = slow.map((lane) => floors?.agesOf(lane) ?? []);
-  const agesOf = (priority: number) => ages.map((ofLane) => ofLane[priority] ?? null);
   const rows = await q<{ lane: string }[]>`
     with recursive found (lane, until, n) as (
       select first.lane, gap.until, 1
@@ -46,8 +44,9 @@ export async function findLanes(
       where found.n < ${LANES_AT_ONCE}
     ), slow as (
       select lane
-      from unnest((select ${slow}::text[]), ${agesOf(0)}::float8[], ${agesOf(1)}::float8[],
-        ${agesOf(2)}::float8[], ${agesOf(3)}::float8[]) p (lane, age0, age1, age2, age3)
+      from unnest((select ${slow}::text[]), ${
+    agesByPriority(q, slow, floors)
+  }) p (lane, age0, age1, age2, age3)
       where exists (
         select from (values (0, age0), (1, age1), (2, age2), (3, age3)) s (priority, age)
         cross join lateral (
@@ -127,5 +126,5 @@ export function limitPlan({ lanes, take }: ClaimPlan, maxJobs: number): ClaimPla
 }
 
 /** Start of the next search: after the last lane found if there may be more, else the first lane (empty text). */
-export const nextSearchStart = (found: string[]): string =>
-  found.length < LANES_AT_ONCE ? "" : found.at(-1) ?? "";
+export const nextSearchStart = (lanes: string[]): string =>
+  lanes.length < LANES_AT_ONCE ? "" : lanes.at(-1) ?? "";

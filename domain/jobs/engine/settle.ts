@@ -325,21 +325,21 @@ export const GIVEN_BACK =
   `status = case when cancel_requested_at is null then 'Enqueued' else 'Cancelled' end::job_status,
     completed_at = case when cancel_requested_at is not null then statement_timestamp() end`;
 
+/** SQL: gives back jobs of the worker as if they had not been claimed. The condition on their ids follows. */
+const undoClaims = (q: Sql, workerId: string) =>
+  q`update jobs set ${q.unsafe(GIVEN_BACK)}, worker_id = null, attempts = attempts - 1, started_at = null
+    where worker_id = ${workerId} and status = 'Processing'`;
+
 /**
  * Gives back jobs that this worker has claimed without knowing it: the claim committed, but its result was lost with
  * the connection. Call it while no claim is running.
  */
 export async function giveBackUnknownJobs(sql: Sql, workerId: string, known: string[]): Promise<void> {
-  await sql`
-    update jobs set ${sql.unsafe(GIVEN_BACK)}, worker_id = null, attempts = attempts - 1, started_at = null
-    where worker_id = ${workerId} and status = 'Processing' and id <> all(${known}::uuid[])`;
+  await sql`${undoClaims(sql, workerId)} and id <> all(${known}::uuid[])`;
 }
 
 /** Gives back jobs that were claimed but not started, as if they had not been claimed. */
 export async function giveBackJobs(sql: Sql, workerId: string, jobs: ClaimedJob[]): Promise<void> {
   if (jobs.length === 0) return;
-  const ids = jobs.map((job) => job.id);
-  await sql`
-    update jobs set ${sql.unsafe(GIVEN_BACK)}, worker_id = null, attempts = attempts - 1, started_at = null
-    where id = any(${ids}::uuid[]) and worker_id = ${workerId} and status = 'Processing'`;
+  await sql`${undoClaims(sql, workerId)} and id = any(${jobs.map((job) => job.id)}::uuid[])`;
 }

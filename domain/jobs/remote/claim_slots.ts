@@ -1,6 +1,6 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import type { DueLane } from "../engine/due_lanes.ts";
-import { type LaneFloors, sinceFloor } from "../engine/lane_floors.ts";
+import { agesByPriority, type LaneFloors, sinceFloor } from "../engine/lane_floors.ts";
 import { GIVEN_BACK } from "../engine/settle.ts";
 
 /** Maximum size of the arguments in the answer of a claim, in bytes. The first job may be larger. */
@@ -53,8 +53,7 @@ export async function claimSlots<T extends Claimant>(
   const byLane = Map.groupBy(slots, ({ lane }) => lane); // slots of a lane are in the order of n, which counts from 1
   const lanes = [...byLane].map(([lane, own]) => ({ lane, depth: own.length, timeout: o.timeoutOf(lane) }));
   const takerOfSlot = [...byLane.values()].flat().map(({ taker }) => numberOf.get(taker) ?? 0);
-  const ages = lanes.map(({ lane }) => o.floors.agesOf(lane));
-  const agesOf = (priority: number) => ages.map((ofLane) => ofLane[priority] ?? null);
+  const ages = agesByPriority(q, lanes.map(({ lane }) => lane), o.floors);
   const queriedAt = performance.now();
   const rows = await q<ClaimedRow[]>`
     with unchanged as (
@@ -62,8 +61,7 @@ export async function claimSlots<T extends Claimant>(
     ), wanted as (
       select w.*, sum(depth) over (order by place rows unbounded preceding) - depth as slots_before
       from unchanged cross join unnest(${lanes.map(({ lane }) => lane)}::text[],
-        ${lanes.map(({ depth }) => depth)}::int[], ${lanes.map(({ timeout }) => timeout)}::int[],
-        ${agesOf(0)}::float8[], ${agesOf(1)}::float8[], ${agesOf(2)}::float8[], ${agesOf(3)}::float8[])
+        ${lanes.map(({ depth }) => depth)}::int[], ${lanes.map(({ timeout }) => timeout)}::int[], ${ages})
         with ordinality as w (lane, depth, timeout, age0, age1, age2, age3, place)
     ), due as (
       select found.id, found.bytes, w.place, w.timeout, w.slots_before,

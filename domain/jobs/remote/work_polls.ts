@@ -16,7 +16,8 @@ import {
   handOut,
   type Slot,
 } from "./claim_slots.ts";
-import { type DueLane, findDueLanes, LANES_AT_ONCE } from "../engine/due_lanes.ts";
+import { type DueLane, findDueLanes } from "../engine/due_lanes.ts";
+import { nextSearchStart } from "../engine/lanes.ts";
 import { type NamedRow, readRowsNamed, typeIn } from "../types/find_job_types.ts";
 import { RemoteWorkers } from "./remote_workers.ts";
 import { lanePrefixes, type Served, serves } from "./served.ts";
@@ -210,7 +211,7 @@ export class WorkPolls {
       findDueLanes(sql, [...prefixes], wanted, this.#searchAfter, this.#floors),
       readPausedWork(sql),
     ]);
-    this.#searchAfter = found.length < LANES_AT_ONCE ? "" : found.at(-1)?.lane ?? "";
+    this.#searchAfter = nextSearchStart(found.map(({ lane }) => lane));
     if (this.#searchAfter === "") this.#round++;
     const lanes = this.#inTurn(await this.#typed(found.filter(({ lane }) => !paused.has(lane))));
     const takersOf = ({ lane }: TypedLane) =>
