@@ -1,6 +1,7 @@
 import { loadLater } from "../../infra/load_later.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import type { Mount } from "../app.ts";
+import { basePath } from "../shared/answer.ts";
 import type { createConsole } from "./console.tsx";
 
 /** The console. Its modules are loaded when they are first needed, because they take a fifth of the start. */
@@ -29,7 +30,7 @@ export const rootPage = (p: ServicePlatform): Mount => ({
     if (pathname !== "/" || !isPage || !["GET", "HEAD"].includes(request.method)) {
       return Promise.resolve(null);
     }
-    const location = `${new URL(p.baseUrl()).pathname.replace(/\/$/, "")}/console/`;
+    const location = `${basePath(p.baseUrl())}/console/`;
     return Promise.resolve(new Response(null, { status: 302, headers: { location, vary: "accept" } }));
   },
 });

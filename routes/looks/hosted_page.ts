@@ -2,6 +2,7 @@ import { z } from "zod";
 import { THEME } from "../../domain/looks/colours.ts";
 import { logoUrl, looksOf, readStoredLooks } from "../../domain/looks/looks.ts";
 import type { Platform } from "../../domain/shared/platform.ts";
+import { basePath } from "../shared/answer.ts";
 import { escapeHtml } from "../shared/html.ts";
 
 /** The looks of a tenant, or of the service, on hosted pages. */
@@ -29,7 +30,7 @@ export async function readHostedLooks(
   const productName = stored.own.productName ?? clientName ?? looks.productName;
   const { primaryColour, textColour, footer, logo } = looks;
   // A path, because the policies of the pages allow images of their own host only.
-  const path = new URL(p.baseUrl()).pathname.replace(/\/$/, "");
+  const path = basePath(p.baseUrl());
   const shownLogo = logo && tenantId !== null ? logoUrl(path, tenantId, logo) : null;
   return { productName, primaryColour, textColour, footer, logoUrl: shownLogo };
 }

@@ -9,7 +9,7 @@ import type { Locale } from "../console/shared/languages.ts";
 import { BarePage, Brand, brandStyle, styleSource } from "../console/layout/document.tsx";
 import type { Theme } from "../console/shared/looks.ts";
 import { readHostedLooks } from "../looks/hosted_page.ts";
-import type { Answer } from "../shared/answer.ts";
+import { type Answer, basePath } from "../shared/answer.ts";
 import type { Call } from "../shared/call.ts";
 import { oauthTexts } from "./texts.ts";
 
@@ -55,7 +55,7 @@ export async function pageAnswer(
   const looks = await readHostedLooks(platform, o.owner?.tenantId ?? null, o.owner?.clientName);
   const policy = contentPolicy(platform.config, o.formTarget, styleSource(brandStyle(looks)));
   const baseUrl = new URL(platform.baseUrl());
-  const base = `${baseUrl.pathname.replace(/\/$/, "")}/console/`;
+  const base = `${basePath(baseUrl)}/console/`;
   const timeZoneCookie = cookieWriter(baseUrl).timeZone();
   const html = String(
     await (

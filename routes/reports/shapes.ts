@@ -10,7 +10,7 @@ import type { ReportTemplate } from "../../domain/reports/definition/report_temp
 import type { Schedule } from "../../domain/reports/schedules/schedule.ts";
 import { formatsOf } from "../../domain/reports/threads/registry.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
-import { pathOf } from "../shared/answer.ts";
+import { basePath } from "../shared/answer.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
 import { LAST_PAGE, queryInteger } from "../shared/validation.ts";
 
@@ -201,7 +201,7 @@ export function tracking(
   p: Pick<ServicePlatform, "baseUrl">,
   { id, status, burstId }: Pick<Execution, "id" | "status" | "burstId">,
 ) {
-  const root = pathOf(p.baseUrl());
+  const root = basePath(p.baseUrl());
   return {
     id,
     trackingId: id,

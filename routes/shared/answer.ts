@@ -138,7 +138,7 @@ export function responder({ baseUrl, isSecure, cors }: AnswerSettings) {
     if (cors) Object.assign(all, cors.headers(request));
     if (headers.location) {
       const isOwn = headers.location.startsWith("/");
-      all.location = (isOwn ? prefix ??= pathOf(baseUrl()) : "") + headerUrl(headers.location);
+      all.location = (isOwn ? prefix ??= basePath(baseUrl()) : "") + headerUrl(headers.location);
     }
     // A body with a strong ETag is not compressed, because the ETag identifies its exact bytes.
     const hasStrongEtag = all.etag !== undefined;
@@ -168,8 +168,8 @@ export function responder({ baseUrl, isSecure, cors }: AnswerSettings) {
 
 export type Respond = ReturnType<typeof responder>;
 
-/** The path prefix of the public URL; "" for the root. */
-export const pathOf = (baseUrl: string): string => new URL(baseUrl).pathname.replace(/\/+$/, "");
+/** The path of the public URL, without a slash at its end; "" for the root. */
+export const basePath = (baseUrl: string | URL): string => new URL(baseUrl).pathname.replace(/\/+$/, "");
 
 /** 200 with the value and the ETag of its version. */
 export const versionedAnswer = ({ value, version }: Versioned<unknown>): Answer =>

@@ -1,3 +1,5 @@
+import { basePath } from "./answer.ts";
+
 /** A cookie to set. Scripts cannot read it unless `isReadable`. */
 export interface NewCookie {
   name: string;
@@ -24,7 +26,7 @@ const prefixOf = ({ protocol, pathname }: URL): string =>
 /** The Set-Cookie header of a cookie. */
 export function setCookie(base: URL, o: NewCookie): string {
   const prefix = prefixOf(base);
-  const path = prefix === "__Host-" ? "/" : base.pathname.replace(/\/$/, "") + o.path;
+  const path = prefix === "__Host-" ? "/" : basePath(base) + o.path;
   const maxAge = o.maxAgeSeconds === null ? "" : `; Max-Age=${o.maxAgeSeconds}`;
   const attributes = `Path=${path}; SameSite=${o.sameSite}${maxAge}${o.isReadable ? "" : "; HttpOnly"}`;
   return `${cookieName(base, o.name)}=${o.value}; ${attributes}${prefix ? "; Secure" : ""}`;

@@ -1,4 +1,5 @@
 import type { ServicePlatform } from "../../../domain/platform.ts";
+import { basePath } from "../../shared/answer.ts";
 import { Fields, Form } from "../components/fields.tsx";
 import { actionButton } from "../components/forms.tsx";
 import { actionsColumn, timeColumn } from "../components/list.tsx";
@@ -29,7 +30,7 @@ export function accountPages(p: ServicePlatform): ConsolePage[] {
   const cookies = () => cookieWriter(new URL(p.baseUrl()));
   const seeOther = (to: string, ...setCookies: string[]) => {
     const headers = new Headers({
-      location: `${new URL(p.baseUrl()).pathname.replace(/\/$/, "")}/console/${to}`,
+      location: `${basePath(p.baseUrl())}/console/${to}`,
       "cache-control": "no-store",
     });
     for (const cookie of setCookies) headers.append("set-cookie", cookie);

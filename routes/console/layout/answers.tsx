@@ -1,6 +1,6 @@
 import type { Child } from "hono/jsx";
 import type { ServicePlatform } from "../../../domain/platform.ts";
-import { headerUrl } from "../../shared/answer.ts";
+import { basePath, headerUrl } from "../../shared/answer.ts";
 import type { Assets } from "../shared/assets.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { cookieWriter, readCookies } from "../shared/cookies.ts";
@@ -26,7 +26,7 @@ export class Answers {
 
   /** The path of the console, with a slash at its end. */
   get base(): string {
-    return `${this.baseUrl.pathname.replace(/\/$/, "")}/console/`;
+    return `${basePath(this.baseUrl)}/console/`;
   }
 
   get urls(): ConsoleUrls {

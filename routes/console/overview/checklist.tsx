@@ -1,4 +1,5 @@
 import type { ServicePlatform } from "../../../domain/platform.ts";
+import { basePath } from "../../shared/answer.ts";
 import { actionButton } from "../components/forms.tsx";
 import { Icon } from "../components/icons.tsx";
 import { Card, Empty } from "../components/notice.tsx";
@@ -60,7 +61,7 @@ export function firstStepsPages(p: ServicePlatform): ConsolePage[] {
       permissions,
       get: (v) =>
         answer(null, 303, {
-          location: `${new URL(p.baseUrl()).pathname.replace(/\/$/, "")}/docs`,
+          location: `${basePath(p.baseUrl())}/docs`,
           "set-cookie": remember(v, DOCS),
         }),
     },
@@ -69,7 +70,7 @@ export function firstStepsPages(p: ServicePlatform): ConsolePage[] {
       permissions,
       post: (v) =>
         answer(null, 303, {
-          location: `${new URL(p.baseUrl()).pathname.replace(/\/$/, "")}/console/`,
+          location: `${basePath(p.baseUrl())}/console/`,
           "set-cookie": remember(v, PATH),
         }),
     },
