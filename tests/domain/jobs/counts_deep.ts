@@ -11,6 +11,7 @@ const t = await setup();
 Deno.test.afterAll(() => t.stop());
 const sql = mainPool(t.steward.platform.sql);
 
+/** More than a batch takes. */
 const BACKLOG = 21_000;
 const changeOf = (jobs: number) =>
   `insert into job_count_changes (tenant_id, status, type, priority, queue, job_type_name, n)
@@ -65,6 +66,25 @@ for (const [what, { statements, changed }] of Object.entries(HOLDERS)) {
   });
 }
 
+Deno.test("the changes of a transaction that commits after many folds are counted once, also in several batches", async () => {
+  const before = await succeeded();
+  const holder = await openTransaction(["begin", changeOf(BACKLOG)]);
+  for (let n = 1; n <= 3; n++) {
+    await sql.unsafe(changeOf(1));
+    await foldCounts(sql, { always: true });
+    assert.equal(await succeeded(), before + n);
+  }
+  const later = await openTransaction(["begin", changeOf(1)]);
+  await foldCounts(sql, { always: true });
+  await holder.commit();
+  await sql.unsafe(changeOf(BACKLOG));
+  const batches = [];
+  while (!await foldCounts(sql, { always: true })) batches.push(await succeeded());
+  assert.ok(batches.every((n) => n === before + 3 + 2 * BACKLOG), `${batches}`);
+  await later.commit();
+  await assertAllFolded(before + 4 + 2 * BACKLOG);
+});
+
 Deno.test("a backlog of changes is folded in several batches, and sums are exact all the time", async () => {
   const tenantId = await t.tenant();
   const reach = { everything: false as const, tenantId };
@@ -98,6 +118,7 @@ Deno.test("a backlog of changes is folded in several batches, and sums are exact
   assert.ok(await foldLagSeconds(sql) < 60);
 });
 
+/** Number of pages that a query reads. */
 async function buffersOf(query: string): Promise<number> {
   const [row] = await sql.unsafe<{ "QUERY PLAN": [{ Plan: Record<string, number> }] }[]>(
     `explain (analyze, buffers, format json) ${query}`,

@@ -1,12 +1,22 @@
 // The guarantees of the job engine, tested with real processes that are killed, frozen and stopped.
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { z } from "zod";
+import { jobWork, watchDueTimes } from "../../../domain/jobs/instance/due_times.ts";
+import { followStrandedJobs } from "../../../domain/jobs/batches/end_batches.ts";
 import { insertJobs } from "../../../domain/jobs/enqueue.ts";
+import { defineJob, type JobContext, JobTypes } from "../../../domain/jobs/job_type.ts";
+import { Worker } from "../../../domain/jobs/engine/worker.ts";
+import { newId } from "../../../domain/shared/ids.ts";
+import { systemClock } from "../../../infra/clock.ts";
 import { freePort } from "../../../infra/embedded/free_port.ts";
 import { startEmbeddedPostgres } from "../../../infra/embedded/postgres.ts";
+import { createLog } from "../../../infra/log.ts";
 import { migrate } from "../../../infra/postgres/migrate.ts";
 import { connectPostgres, type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
+import { NO_PLATFORM } from "../../support/job_context.ts";
 import { setup } from "../../support/setup.ts";
 import { TcpProxy } from "../../support/tcp_proxy.ts";
 import { until } from "../../support/until.ts";
@@ -46,6 +56,7 @@ async function enqueue(
 
 const FINAL = ["Succeeded", "DeadLettered", "Cancelled"];
 
+/** The number of jobs of each status. */
 async function countsOf(sql: Sql): Promise<Record<string, number>> {
   const rows = await sql<{ status: string; n: number }[]>`
     select status, count(*)::int as n from jobs group by status`;
@@ -58,6 +69,7 @@ const allEnded = (sql: Sql) =>
     what: "a final status of all jobs",
   });
 
+/** Waits until at least `count` jobs have a status. */
 const jobsAre = (sql: Sql, status: string, count: number) =>
   until(
     async () => (await sql`select from jobs where status = ${status}::job_status`).length,
@@ -65,6 +77,7 @@ const jobsAre = (sql: Sql, status: string, count: number) =>
     { what: `the status ${status} of ${count} jobs` },
   );
 
+/** Waits until the jobs have written `count` notes. */
 const notesAre = (sql: Sql, count: number) =>
   until(
     async () => (await sql`select from notes`).length,
@@ -110,6 +123,51 @@ Deno.test("if a worker is killed during 1,000 jobs, the next worker finishes all
     await end(successor);
   }));
 
+Deno.test("batches and continuations of several parents end exactly once although workers are killed at any time", () =>
+  withDatabase(async ({ databaseUrl, sql }) => {
+    const BATCHES = 30;
+    const args = (n: number) => JSON.stringify({ n, ms: 1 });
+    const follower = JSON.stringify({
+      jobTypeName: "test.note",
+      serializedArgs: args(-1),
+      maxRetries: 9,
+      queue: "followers",
+      scheduledAt: null,
+    });
+    for (let n = 0; n < BATCHES; n++) {
+      await transact(sql, async (tx) => {
+        const batchId = newId();
+        await tx`insert into job_batches (id, status, on_all_succeeded) values (${batchId}, 'Running', ${follower}::text::jsonb)`;
+        const job = { jobTypeName: "test.note", maxRetries: 9 };
+        const jobs = Array.from({ length: 8 }, () => ({ ...job, serializedArgs: args(n), batchId }));
+        const parentJobIds = await insertJobs({ wakeUps }, tx, jobs);
+        await insertJobs({ wakeUps }, tx, [{ ...job, serializedArgs: args(-2), parentJobIds }]);
+      });
+    }
+    for (let kills = 0; kills < 5; kills++) {
+      const victim = await startWorkerProcess({ databaseUrl, concurrency: 3 });
+      await pause(20 + 60 * Math.random());
+      victim.kill("SIGKILL");
+      await victim.status;
+      await endLeases(sql);
+    }
+    const successor = await startWorkerProcess({ databaseUrl });
+    const left = async () => {
+      await followStrandedJobs(sql);
+      const [row] = await sql<{ n: number }[]>`
+        select (select count(*) from job_batches where status = 'Running')
+          + (select count(*) from jobs where status::text <> all (${FINAL})) as n`;
+      return row?.n;
+    };
+    await until(left, (n) => n === 0, { what: "the end of all batches and jobs", withinMs: 120_000 });
+    const [ends] = await sql<{ succeeded: number; followers: number; continued: number }[]>`
+      select (select count(*) from job_batches where status = 'Succeeded') as succeeded,
+        (select count(*) from jobs where queue = 'followers' and status = 'Succeeded') as followers,
+        (select count(*) from jobs where parent_job_ids is not null and status = 'Succeeded') as continued`;
+    assert.deepEqual({ ...ends }, { succeeded: BATCHES, followers: BATCHES, continued: BATCHES });
+    await end(successor);
+  }));
+
 Deno.test("a worker frozen past its lease aborts its jobs when it continues, and a late result is rejected", () =>
   withDatabase(async ({ databaseUrl, sql }) => {
     const [id = ""] = await enqueue(sql, "test.note-start", 1, { ms: 2_500 });
@@ -131,6 +189,61 @@ Deno.test("a worker frozen past its lease aborts its jobs when it continues, and
       select attempt_number, status from job_executions where job_id = ${id} order by attempt_number`;
     const shown = executions.map(({ attemptNumber, status }) => `${attemptNumber} ${status}`);
     assert.deepEqual(shown, ["1 Abandoned", "2 Succeeded"]);
+  }));
+
+Deno.test("a worker that loses the database aborts its jobs before another worker may claim them", () =>
+  withDatabase(async ({ databaseUrl, sql }) => {
+    const { proxy, url } = await TcpProxy.forDatabase(databaseUrl);
+    await using _ = proxy;
+    const began = Promise.withResolvers<void>();
+    const events: string[] = [];
+    const work = (run: (context: JobContext) => Promise<void>) => {
+      const types = new JobTypes();
+      types.register(defineJob({ name: "test.held", args: z.object({}), run: (_args, c) => run(c) }));
+      const common = {
+        platform: NO_PLATFORM,
+        types,
+        log: createLog("off"),
+        host: "test",
+        concurrency: 1,
+        queues: null,
+      };
+      return { ...common, pollMs: 50, leaseSeconds: 2 };
+    };
+    const pool = connectPostgres(url, { max: 2 });
+    const silent = await Worker.start({
+      ...work(async ({ signal }) => {
+        began.resolve();
+        await pause(60_000, undefined, { signal }).catch(() => events.push("aborted"));
+      }),
+      sql: pool,
+    });
+    const [id = ""] = await enqueue(sql, "test.held", 1, {}, 0);
+    await began.promise;
+    proxy.blackHole();
+    const successor = await Worker.start({
+      ...work(() => Promise.resolve(void events.push("started elsewhere"))),
+      sql,
+      leaseSeconds: 6, // renewed more often than the two seconds after which the check below ends a lease
+    });
+    const parts = {
+      sql,
+      jobTypes: new JobTypes(),
+      clock: systemClock,
+      log: createLog("off"),
+      wakeUps: { at: () => successor.wake() },
+    };
+    const dueTimes = watchDueTimes(parts, jobWork(parts, 2), 50);
+    assert.deepEqual(await allEnded(sql), { Succeeded: 1 });
+    assert.deepEqual(events, ["aborted", "started elsewhere"]);
+    await dueTimes.stop();
+    await successor.stop(1_000);
+    await proxy.pass();
+    await silent.stop(1_000);
+    await pool.end({ timeout: 0 });
+    const executions = await sql<{ status: string }[]>`
+      select status from job_executions where job_id = ${id} order by attempt_number`;
+    assert.deepEqual(executions.map(({ status }) => status), ["Abandoned", "Succeeded"]);
   }));
 
 Deno.test("a database outage shorter than a lease does not affect running jobs", () =>

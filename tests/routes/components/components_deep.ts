@@ -6,8 +6,10 @@ import { openBrowser } from "../../support/chromium.ts";
 import { eicar, noise } from "../../support/content.ts";
 import { zip } from "../../support/samples.ts";
 import { type Actor, setup } from "../../support/setup.ts";
+import { signIn } from "../auth/people.ts";
 import { Viewing } from "../console/support.ts";
 import { delivered } from "../notifications/notifications.ts";
+import { makeClient, signedInBrowser, signInToClient } from "../oauth/flow.ts";
 
 const here = (...path: string[]) => join(import.meta.dirname ?? ".", ...path);
 const browser = await openBrowser();
@@ -103,6 +105,22 @@ inBrowser("preferences are saved at once, and sessions can be ended", async () =
   await sessions.getByRole("button", { name: "Encerrar:" }).click();
   await sessions.getByText("A sessão foi encerrada.").waitFor({ state: "attached" });
   assert.equal((await other.get("/api/v1/auth/me")).status, 401);
+  await leave(page);
+});
+
+inBrowser("without a session of its own in the list, a page does not offer to end all others", async () => {
+  const scopes = ["openid", "steward.self", "offline_access"];
+  const client = await makeClient(t.systemAdmin, { scopes });
+  const { browser: other, who } = await signedInBrowser(t);
+  const { access_token: token } = await signInToClient(t, other, client, { scope: scopes.join(" ") });
+  await t.steward.platform
+    .sql`update sessions set revoked_at = now() where user_id = ${who.id} and client_id is null`;
+  await signIn(t, who.email);
+  await signIn(t, who.email);
+  const page = await open({ token });
+  const sessions = page.locator("steward-sessions");
+  await sessions.getByRole("button", { name: "End:" }).nth(1).waitFor();
+  assert.equal(await sessions.getByRole("button", { name: "End all others" }).count(), 0);
   await leave(page);
 });
 

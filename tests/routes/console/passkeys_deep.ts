@@ -81,3 +81,23 @@ inBrowser("a passkey is added, signs in alone, is the second factor, and is remo
   assert.equal(left.length, 0);
   await viewing.close();
 });
+
+inBrowser(
+  "a passkey is the required factor of a session that lacks one",
+  async (browser) => {
+    const user = await person(t);
+    await sql`update tenants set require_second_factor = true where id = ${user.tenantId}`;
+    const { viewing, page } = await withPasskeys(browser);
+    await viewing.open("users");
+    await signInByPassword(page, user.email);
+    await heading(page, "Sign-in security");
+    await page.getByText("A second factor is required here").waitFor();
+    await viewing.requireAccessible();
+    await page.getByRole("link", { name: "Add a passkey" }).click();
+    await page.getByRole("button", { name: "Create the passkey" }).click();
+    await heading(page, "Recovery codes");
+    assert.equal(await viewing.open("users"), 200);
+    await heading(page, "Users");
+    await viewing.close();
+  },
+);
