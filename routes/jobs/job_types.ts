@@ -11,7 +11,7 @@ import {
 import { ARGS_PATH, ARGS_PATH_EXPECTED } from "../../domain/jobs/types/secret_args.ts";
 import { rotateSigningSecret } from "../../domain/jobs/types/signing_secrets.ts";
 import { definedMembers } from "../../domain/shared/defined_members.ts";
-import { created, etagOf, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
+import { created, etagOf, noContentAfter, ok, okVersioned, versionedAnswer } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { anyObject, optionalObject, requiredText } from "../../domain/shared/shapes.ts";
 import { pagedResultOf, pageQuery } from "../shared/validation.ts";
@@ -98,10 +98,7 @@ export const jobTypeRoutes = [
     params,
     answers: { 200: { description: "The job type", schema: DeclaredJobTypeDto, etag: true } },
     problems: ["JOB_TYPE_NOT_FOUND"],
-    async run({ db, caller, params }) {
-      const { value, version } = await readJobType(db, caller, params.name);
-      return okVersioned(value, version);
-    },
+    run: async ({ db, caller, params }) => versionedAnswer(await readJobType(db, caller, params.name)),
   }),
   endpoint("PUT /api/v1/job-types/{name}", {
     id: "putJobType",

@@ -24,6 +24,10 @@ export const ok = (body: unknown, headers: Record<string, string> = {}): Answer 
 /** 200 with a JSON body and the ETag of the resource's version. */
 export const okVersioned = (body: unknown, version: number): Answer => ok(body, { etag: etagOf(version) });
 
+/** 200 with a resource and the ETag of its version. */
+export const versionedAnswer = ({ value, version }: Versioned<unknown>): Answer =>
+  okVersioned(value, version);
+
 /** 200 without a body. */
 export const okEmpty = (): Answer => ({ status: 200, headers: {}, body: undefined });
 
@@ -170,7 +174,3 @@ export type Respond = ReturnType<typeof responder>;
 
 /** The path of the public URL, without a slash at its end; "" for the root. */
 export const basePath = (baseUrl: string | URL): string => new URL(baseUrl).pathname.replace(/\/+$/, "");
-
-/** 200 with the value and the ETag of its version. */
-export const versionedAnswer = ({ value, version }: Versioned<unknown>): Answer =>
-  okVersioned(value, version);
