@@ -20,7 +20,7 @@ import {
 } from "../../domain/rights/checks.ts";
 import { created, noContentAfter, ok } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { requiredName, uuid } from "../../domain/shared/shapes.ts";
+import { requiredName, uuid, withDefault } from "../../domain/shared/shapes.ts";
 import { FACTOR_KINDS, signInRequest } from "../../domain/access/sign_in/factor_tokens.ts";
 import {
   finishSignIn,
@@ -52,9 +52,7 @@ const credential = {
   id: encoded,
   rawId: encoded,
   type: z.literal("public-key"),
-  authenticatorAttachment: z.enum(["platform", "cross-platform"]).nullish().transform((value) =>
-    value ?? undefined
-  ),
+  authenticatorAttachment: withDefault(z.enum(["platform", "cross-platform"]), undefined),
   clientExtensionResults: z.looseObject({}).default({}),
 };
 
@@ -65,9 +63,11 @@ const PasskeyAnswerDto = z.object({
     clientDataJSON: encoded,
     authenticatorData: encoded,
     signature: encoded,
-    userHandle: encoded.nullish().transform((value) => value ?? undefined),
+    userHandle: withDefault(encoded, undefined),
   }),
 }).meta({ id: "PasskeyAnswer", description: "`toJSON()` of what `navigator.credentials.get` returns" });
+
+const TRANSPORTS = ["ble", "cable", "hybrid", "internal", "nfc", "smart-card", "usb"] as const;
 
 /** `PublicKeyCredential.toJSON()` of `navigator.credentials.create`. */
 const NewPasskeyAnswerDto = z.object({
@@ -75,18 +75,15 @@ const NewPasskeyAnswerDto = z.object({
   response: z.object({
     clientDataJSON: encoded,
     attestationObject: encoded,
-    authenticatorData: encoded.nullish().transform((value) => value ?? undefined),
-    publicKey: encoded.nullish().transform((value) => value ?? undefined),
-    publicKeyAlgorithm: z.int().nullish().transform((value) => value ?? undefined),
-    transports: z.array(z.enum(["ble", "cable", "hybrid", "internal", "nfc", "smart-card", "usb"])).max(7)
-      .nullish().transform((value) => value ?? undefined),
+    authenticatorData: withDefault(encoded, undefined),
+    publicKey: withDefault(encoded, undefined),
+    publicKeyAlgorithm: withDefault(z.int(), undefined),
+    transports: withDefault(z.array(z.enum(TRANSPORTS)).max(7), undefined),
   }),
 }).meta({ id: "NewPasskeyAnswer", description: "`toJSON()` of what `navigator.credentials.create` returns" });
 
 export type PasskeyInput = z.input<typeof PasskeyAnswerDto>;
 export type NewPasskeyInput = z.input<typeof NewPasskeyAnswerDto>;
-
-const optional = <T extends z.ZodType>(shape: T) => shape.nullish().transform((value) => value ?? undefined);
 
 const totpCode = z.string().transform((text) => text.replaceAll(/\s/g, "")).pipe(
   z.string().regex(/^\d{6}$/, "expected six digits"),
@@ -94,11 +91,14 @@ const totpCode = z.string().transform((text) => text.replaceAll(/\s/g, "")).pipe
 
 /** Exactly one of these proves a second factor. */
 export const factorProof = {
-  code: optional(totpCode).meta({ description: "Of the authenticator app: six digits", example: "123456" }),
-  recoveryCode: optional(z.string().trim().min(1).max(100)),
-  passkey: optional(PasskeyAnswerDto),
+  code: withDefault(totpCode, undefined).meta({
+    description: "Of the authenticator app: six digits",
+    example: "123456",
+  }),
+  recoveryCode: withDefault(z.string().trim().min(1).max(100), undefined),
+  passkey: withDefault(PasskeyAnswerDto, undefined),
 };
-const password = optional(z.string().min(1).max(1024));
+const password = withDefault(z.string().min(1).max(1024), undefined);
 
 const RecoveryCodesDto = z.object({
   recoveryCodes: z.array(z.string()).describe("Shown only in this answer; each works once"),
@@ -266,8 +266,8 @@ export const factorSignInRoutes = [
     body: z.object({
       passkey: PasskeyAnswerDto,
       deviceToken,
-      tenantId: uuid.nullish().transform((value) => value ?? null),
-      global: z.boolean().nullish().transform((value) => value ?? false),
+      tenantId: withDefault(uuid, null),
+      global: withDefault(z.boolean(), false),
     }).meta({ id: "PasskeySignInRequest" }),
     answers: signInAnswers,
     problems: ["SECOND_FACTOR_INVALID_UNAUTHORIZED", "TENANT_FORBIDDEN", "FACTOR_UNAVAILABLE"],

@@ -14,7 +14,7 @@ import { PASSWORD_LENGTH } from "../../domain/access/passwords/password_rules.ts
 import { userName } from "../../domain/access/users/user_details.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { anyone, inTenant } from "../../domain/rights/checks.ts";
-import { mailAddress, uuid } from "../../domain/shared/shapes.ts";
+import { mailAddress, uuid, withDefault } from "../../domain/shared/shapes.ts";
 import { contentTag } from "../../domain/shared/version.ts";
 import { HostedLooksDto, readHostedLooks } from "../looks/hosted_page.ts";
 import { ok } from "../shared/answer.ts";
@@ -136,8 +136,8 @@ export const registrationRoutes = [
     access: anyone,
     body: z.object({
       token,
-      firstName: userName.nullish().transform((value) => value ?? ""),
-      lastName: userName.nullish().transform((value) => value ?? ""),
+      firstName: withDefault(userName, ""),
+      lastName: withDefault(userName, ""),
       password: z.string().min(1).max(1024),
     }).meta({ id: "ConfirmRegistrationRequest" }),
     answers: {

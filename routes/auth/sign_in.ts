@@ -3,7 +3,7 @@ import { anyone, byPerson, forBound, forEnrolling, forSelf, signedIn } from "../
 import { refresh, signIn, signOut, switchTenant } from "../../domain/access/sign_in/sign_in.ts";
 import { noContentAfter, ok } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { uuid } from "../../domain/shared/shapes.ts";
+import { uuid, withDefault } from "../../domain/shared/shapes.ts";
 import { deviceToken, JsonWebKeySet, originOf, signedInAnswer, signInAnswers } from "./shapes.ts";
 
 const endpoint = endpointsIn("Sign-in");
@@ -26,7 +26,7 @@ export const signInRoutes = [
       password: z.string().min(1).max(1024),
       tenantId: uuid.nullish(),
       deviceToken,
-      global: z.boolean().nullish().transform((value) => value ?? false),
+      global: withDefault(z.boolean(), false),
     }).meta({ id: "SignInRequest" }),
     answers: signInAnswers,
     problems: [

@@ -3,7 +3,7 @@ import { transact } from "../../infra/postgres/postgres.ts";
 import { inTenant } from "../../domain/rights/checks.ts";
 import { createMany } from "../../domain/records/create_many.ts";
 import { capitalNames, pathOfRecord, type RecordType } from "../../domain/records/record_type.ts";
-import { created, etagOf, noContentAfter, ok, versionedAnswer } from "../shared/answer.ts";
+import { createdVersioned, noContentAfter, ok, versionedAnswer } from "../shared/answer.ts";
 import { bulkRequest, bulkResponseOf, readItems } from "../shared/bulk.ts";
 import { type Area, type Endpoint, endpointsIn, type Operation } from "../shared/endpoint.ts";
 import { listQuery, pagedResultOf } from "../shared/validation.ts";
@@ -85,8 +85,7 @@ function routesOf(r: RecordType): Endpoint[] {
       problems: r.problems,
       async run({ platform, db, caller, body }) {
         const { value, version } = await transact(db, (tx) => r.source.create(platform, tx, caller, body));
-        const answer = created(value, `${path}/${value.id}`);
-        return { ...answer, headers: { ...answer.headers, etag: etagOf(version) } };
+        return createdVersioned(value, `${path}/${value.id}`, version);
       },
     }),
     endpoint(`POST ${path}/bulk`, {

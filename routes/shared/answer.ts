@@ -44,6 +44,13 @@ export const created = (body: unknown, location: string): Answer => ({
   body,
 });
 
+/** 201 with a JSON body, the path of the new resource as Location, and the ETag of its version. */
+export const createdVersioned = (body: unknown, location: string, version: number): Answer => ({
+  status: 201,
+  headers: { location, etag: etagOf(version) },
+  body,
+});
+
 /** 202 with a JSON body and the path of the status as Location. */
 export const accepted = (body: unknown, location: string): Answer => ({
   status: 202,
@@ -72,7 +79,7 @@ export const headerUrl = (url: string): string =>
   url.toWellFormed().replaceAll(/[^\x21-\x7e]/gu, encodeURIComponent);
 
 /** The strong ETag of a version number. */
-export const etagOf = (version: number): string => `"${version}"`;
+const etagOf = (version: number): string => `"${version}"`;
 
 /** The settings of the deployment that decide the common headers. */
 export interface AnswerSettings {
