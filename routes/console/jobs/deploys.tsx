@@ -11,7 +11,7 @@ import type { Answer } from "../shared/operations.ts";
 import { type ConsolePage, field, type View, type Visit } from "../shared/page.ts";
 import { HealthTabs } from "./workers.tsx";
 import { deployTexts, workerTexts } from "./worker_texts.ts";
-import { typePath } from "./type.tsx";
+import { typePath } from "../shared/job_paths.ts";
 
 const HOURS = [1, 4, 24, 168];
 /** A p95 that grew by less is within the width of the buckets in which times are counted. */

@@ -23,7 +23,7 @@ import { type ConsolePage, may, type View, type Visit } from "../shared/page.ts"
 import { type Job, jobColumns, jobStates } from "./list.tsx";
 import { PauseBanner } from "./pauses.tsx";
 import { workerTexts } from "./worker_texts.ts";
-import { typePath } from "./type.tsx";
+import { queuePath, typePath } from "../shared/job_paths.ts";
 import { jobOriginLabels, jobPriorityLabels, jobTexts } from "./texts.ts";
 import { defineStates } from "../components/states.tsx";
 
@@ -130,7 +130,7 @@ function JobFacts({ v, job }: { v: Visit; job: Answer<"readJob"> }) {
     ["Id", <CopyValue v={v} value={job.id} />],
     timelineFact(v, { jobId: job.id }, job.traceId),
     [t.type, <a href={typePath(job.jobTypeName)}>{job.jobTypeName}</a>],
-    [t.queue, <a href={`jobs${searchOf({ queue: job.queue, internal: "shown" })}`}>{job.queue}</a>],
+    [t.queue, <a href={queuePath(job.queue)}>{job.queue}</a>],
     [t.priority, jobPriorityLabels[v.locale][job.priority]],
     [t.trigger, jobOriginLabels[v.locale][job.type]],
     [t.attempts, t.of(job.attempts, job.maxRetries + 1)],
