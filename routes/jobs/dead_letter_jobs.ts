@@ -29,7 +29,7 @@ import type { Call } from "../shared/call.ts";
 
 const isAbsent = (value: unknown) => value === undefined || value === null;
 
-export const RetryRequest = z.object({
+const RetryRequest = z.object({
   args: z.unknown().optional().describe("The arguments as JSON"),
   serializedArgs: z.string().nullish().describe("The arguments as a string that holds JSON"),
 }).refine(
@@ -39,6 +39,17 @@ export const RetryRequest = z.object({
   id: "RetryJobRequest",
   description: "Without members the job keeps its arguments. A secret given as *** keeps what is stored.",
 });
+
+/** The common members of routes that enqueue an ended job again, with the same or other arguments. */
+export const retrying = {
+  body: RetryRequest,
+  exactNumbers: true,
+  bodyOptional: true,
+  creates: "atomically",
+  answers: { 200: { description: "The new job", schema: JobSummary } },
+} as const;
+/** The refusals of the job that such a route enqueues. */
+export const RETRY_REFUSALS = ["JOB_DUPLICATE_CONFLICT", "JOB_TYPE_UNKNOWN", "MISSING_PERMISSION"] as const;
 
 /** The given arguments as JSON text; null: none. */
 export function givenArgs(body: z.output<typeof RetryRequest>, call: Call): string | null {
@@ -240,15 +251,8 @@ export const deadLetterRoutes = [
     summary: "Enqueue the job of a dead letter again, with the same or other arguments",
     access,
     params: z.object({ id: uuid }),
-    body: RetryRequest,
-    exactNumbers: true,
-    bodyOptional: true,
-    creates: "atomically",
-    answers: { 200: { description: "The new job", schema: JobSummary } },
-    problems: [
-      ...["JOB_DEADLETTER_NOT_FOUND", "JOB_DEADLETTER_ALREADY_RETRIED"] as const,
-      ...["JOB_DUPLICATE_CONFLICT", "JOB_TYPE_UNKNOWN", "MISSING_PERMISSION"] as const,
-    ],
+    ...retrying,
+    problems: ["JOB_DEADLETTER_NOT_FOUND", "JOB_DEADLETTER_ALREADY_RETRIED", ...RETRY_REFUSALS],
     async run({ platform, db, caller, params, body, call }) {
       const serializedArgs = givenArgs(body, call);
       if (serializedArgs !== null) {

@@ -3,7 +3,7 @@ import { type Tab, tabBar } from "../../components/tabs.tsx";
 import { Badge, clockTime } from "../../components/values.tsx";
 import type { Row } from "../../shared/operations.ts";
 import { may, type Visit } from "../../shared/page.ts";
-import { hasUserData, managesAllUsers } from "../../shared/access_queries.ts";
+import { hasUserData, managesAllUsers, userName } from "../../shared/access_queries.ts";
 import { delegationTexts, userTexts } from "./texts.ts";
 
 export type UserLink = Row<"listUserTenants">;
@@ -16,11 +16,6 @@ export type AnyUser =
 /** Reads the user whose id is in the path: of all tenants if the viewer manages all users, else of the viewer's tenant. */
 export const readUser = async (v: Visit): Promise<{ value: AnyUser; etag: string }> =>
   await v.api.versioned(managesAllUsers(v) ? "readUserAnywhere" : "readUser", { params: v.params });
-
-/** First and last name; the email if both are empty. */
-export const nameOf = (
-  { firstName, lastName, email }: Pick<AnyUser, "firstName" | "lastName" | "email">,
-): string => `${firstName} ${lastName}`.trim() || email;
 
 /** Active or inactive, and the end of a sign-in lock. */
 export function statusColumn(v: Visit): Column<AnyUser> {
@@ -44,7 +39,7 @@ export function statusColumn(v: Visit): Column<AnyUser> {
 /** The breadcrumb of a user's pages. */
 export const userCrumbs = (v: Visit, user?: AnyUser): { href: string; label: string }[] => [
   { href: "users", label: userTexts[v.locale].users },
-  ...user ? [{ href: `users/${user.id}`, label: nameOf(user) }] : [],
+  ...user ? [{ href: `users/${user.id}`, label: userName(user) }] : [],
 ];
 
 /** Links between users, invitations and imports; nothing if the viewer sees only users. */
