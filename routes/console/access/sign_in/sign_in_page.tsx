@@ -1,5 +1,5 @@
 import { roleNotFound } from "../../../../domain/access/roles/roles.ts";
-import { Fields, Form, formView } from "../../components/fields.tsx";
+import { Fields, FoldedForm, formView } from "../../components/fields.tsx";
 import { actionButton, buttonLink } from "../../components/forms.tsx";
 import { actionsColumn, labelled, namedChoices, timeColumn } from "../../components/list.tsx";
 import { Card, Empty } from "../../components/notice.tsx";
@@ -121,12 +121,9 @@ function DomainsCard({ v, at, domains, sent }: {
           </span>
         )),
       ])}
-      <details open={sent !== null}>
-        <summary>{t.addDomain}</summary>
-        <Form fields={f} action={at} submit={t.addDomain}>
-          {f.text("name", t.domain, { required: true, placeholder: "example.com" })}
-        </Form>
-      </details>
+      <FoldedForm fields={f} label={t.addDomain} action={at} submit={t.addDomain}>
+        {f.text("name", t.domain, { required: true, placeholder: "example.com" })}
+      </FoldedForm>
     </Card>
   );
 }
@@ -195,12 +192,9 @@ async function readSettingsCards(v: Visit, at: string) {
           actionsColumn(v, (id) => actionButton(v, `${at}/settings`, t.takeOut, { fields: { remove: id } })),
         ])}
         {may(v.viewer, "read:users") && (
-          <details>
-            <summary>{t.addBreakGlass}</summary>
-            <Form fields={f} action={`${at}/settings`} submit={t.addBreakGlass}>
-              {f.text("email", t.email, { type: "email", required: true })}
-            </Form>
-          </details>
+          <FoldedForm fields={f} label={t.addBreakGlass} action={`${at}/settings`} submit={t.addBreakGlass}>
+            {f.text("email", t.email, { type: "email", required: true })}
+          </FoldedForm>
         )}
       </Card>
       <Card
