@@ -5,7 +5,7 @@ import { Card } from "../components/notice.tsx";
 import { tabBar } from "../components/tabs.tsx";
 import { Badge, factList, Time } from "../components/values.tsx";
 import { shownOnce } from "../integration/shown_once.tsx";
-import { action, actionsOf, done, formPage, type Sent } from "../shared/actions.ts";
+import { action, actionsOf, done, formPage, notDone, type Sent } from "../shared/actions.ts";
 import type { Answer } from "../shared/operations.ts";
 import {
   type ConsolePage,
@@ -207,7 +207,7 @@ export const targetPages: ConsolePage[] = forManagers([
     const t = targetTexts[v.locale];
     const path = `report-targets/${v.params.id}`;
     if (succeeded) return done(path, t.tested);
-    return { goTo: path, flash: { tone: "bad", text: t.testFailed(reason ?? "") } };
+    return notDone(path, t.testFailed(reason ?? ""));
   }),
   ...actionsOf("report-targets/{id}", targetTexts, {
     delete: ["deleteReportTarget", "removed", "report-targets"],

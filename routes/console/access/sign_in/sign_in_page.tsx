@@ -10,7 +10,7 @@ import { Person, userNames } from "../../components/user_names.tsx";
 import { CopyValue, factList } from "../../components/values.tsx";
 import { shownOnce } from "../../integration/shown_once.tsx";
 import { findPeople, roleChoices } from "../../shared/access_queries.ts";
-import { actionsOf, done, formPage, type Sent } from "../../shared/actions.ts";
+import { actionsOf, done, formPage, notDone, type Sent } from "../../shared/actions.ts";
 import type { Row } from "../../shared/operations.ts";
 import { type ConsolePage, field, may, type View, type Visit } from "../../shared/page.ts";
 import { providerTexts, signInTexts } from "./texts.ts";
@@ -141,7 +141,7 @@ export const settingsPages = (at: string): ConsolePage[] => [
       const { value, etag } = await v.api.versioned("readSignInSettings");
       const email = field(form, "email").toLowerCase();
       const added = email && (await findPeople(v, email)).find((user) => user.email.toLowerCase() === email);
-      if (added === undefined) return { goTo: at, flash: { tone: "bad", text: t.unknownUser(email) } };
+      if (added === undefined) return notDone(at, t.unknownUser(email));
       const kept = value.breakGlassUserIds.filter((id) => id !== field(form, "remove"));
       await v.api.call("updateSignInSettings", {
         body: {
