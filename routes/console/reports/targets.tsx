@@ -2,7 +2,7 @@ import { actionButton, buttonLink, deleteButton } from "../components/forms.tsx"
 import { choice, listView, timeColumn } from "../components/list.tsx";
 import { Fields, formView } from "../components/fields.tsx";
 import { Card } from "../components/notice.tsx";
-import { tabBar } from "../components/tabs.tsx";
+import { pageTabs } from "../components/tabs.tsx";
 import { Badge, factList, Time } from "../components/values.tsx";
 import { shownOnce } from "../integration/shown_once.tsx";
 import { action, actionsOf, done, formPage, notDone, type Sent } from "../shared/actions.ts";
@@ -22,13 +22,9 @@ type Target = Answer<"readReportTarget">;
 
 /** Links between the schedules and the targets of their deliveries, for those who may open the targets. */
 export const scheduleTabs = (v: Visit, current: "report-schedules" | "report-targets") =>
-  may(v.viewer, "manage:webhooks") && tabBar(scheduleTexts[v.locale].schedules, [
-    {
-      href: "report-schedules",
-      label: scheduleTexts[v.locale].schedules,
-      isCurrent: current === "report-schedules",
-    },
-    { href: "report-targets", label: targetTexts[v.locale].targets, isCurrent: current === "report-targets" },
+  may(v.viewer, "manage:webhooks") && pageTabs(scheduleTexts[v.locale].schedules, current, [
+    ["report-schedules", scheduleTexts[v.locale].schedules],
+    ["report-targets", targetTexts[v.locale].targets],
   ]);
 
 /** The tenant's targets for report deliveries, and the state of the secret of its report webhooks. */

@@ -5,7 +5,7 @@ import { actionsColumn, labelled, namedChoices, timeColumn } from "../../compone
 import { Card, Empty } from "../../components/notice.tsx";
 import { defineStates, proofStates } from "../../components/states.tsx";
 import { dataTable } from "../../components/table.tsx";
-import { tabBar } from "../../components/tabs.tsx";
+import { pageTabs } from "../../components/tabs.tsx";
 import { Person, userNames } from "../../components/user_names.tsx";
 import { CopyValue, factList } from "../../components/values.tsx";
 import { shownOnce } from "../../integration/shown_once.tsx";
@@ -298,18 +298,15 @@ async function directoryPage(v: Visit): Promise<View> {
 export function TenantTabs({ v, current }: { v: Visit; current: string }) {
   const t = signInTexts[v.locale];
   const mayRead = may(v.viewer, "read:tenants");
-  const tabs: [href: string, label: string, isOpen: boolean][] = [
-    ["tenants", t.asList, mayRead || may(v.viewer, "read:group-tenants")],
-    ["tenants?view=tree", t.asTree, mayRead || may(v.viewer, "read:group-tenants")],
-    ["tenants/usage", t.usage, mayRead],
-    ["tenants/sign-in", providerTexts[v.locale].title, may(v.viewer, "manage:sign-in")],
-    ["tenants/registration", t.registration, mayRead || may(v.viewer, "update:tenants")],
-    ["tenants/directory", t.directory, may(v.viewer, "read:roles")],
-  ];
-  return tabBar(
-    t.tenants,
-    tabs.flatMap(([href, label, isOpen]) => isOpen ? [{ href, label, isCurrent: href === current }] : []),
-  );
+  const mayList = mayRead || may(v.viewer, "read:group-tenants");
+  return pageTabs(t.tenants, current, [
+    mayList && ["tenants", t.asList],
+    mayList && ["tenants?view=tree", t.asTree],
+    mayRead && ["tenants/usage", t.usage],
+    may(v.viewer, "manage:sign-in") && ["tenants/sign-in", providerTexts[v.locale].title],
+    (mayRead || may(v.viewer, "update:tenants")) && ["tenants/registration", t.registration],
+    may(v.viewer, "read:roles") && ["tenants/directory", t.directory],
+  ]);
 }
 
 const MODES = ["closed", "invitation", "domain", "open"] as const;

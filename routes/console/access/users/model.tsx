@@ -1,5 +1,5 @@
 import type { Column } from "../../components/table.tsx";
-import { type Tab, tabBar } from "../../components/tabs.tsx";
+import { pageTabs } from "../../components/tabs.tsx";
 import { Badge, clockTime } from "../../components/values.tsx";
 import type { Row } from "../../shared/operations.ts";
 import { may, type Visit } from "../../shared/page.ts";
@@ -48,14 +48,12 @@ export function UserTabs(
 ) {
   const t = userTexts[v.locale];
   const isIn = v.viewer.tenant !== null;
-  const tab = (href: typeof current, label: string): Tab => ({ href, label, isCurrent: href === current });
-  const tabs = [
-    tab("users", t.users),
-    ...isIn && may(v.viewer, "read:users") ? [tab("invitations", t.invitations)] : [],
-    ...isIn && hasUserData(v) && may(v.viewer, "create:users") ? [tab("user-imports", t.imports)] : [],
-    ...isIn && may(v.viewer, "act-as:users") ? [tab("delegations", delegationTexts[v.locale].title)] : [],
+  const others: Parameters<typeof pageTabs>[2] = [
+    isIn && may(v.viewer, "read:users") && ["invitations", t.invitations],
+    isIn && hasUserData(v) && may(v.viewer, "create:users") && ["user-imports", t.imports],
+    isIn && may(v.viewer, "act-as:users") && ["delegations", delegationTexts[v.locale].title],
   ];
-  return tabs.length > 1 ? tabBar(t.users, tabs) : null;
+  return others.some(Boolean) ? pageTabs(t.users, current, [["users", t.users], ...others]) : null;
 }
 
 /** Activates or deactivates a user, through the API route that the viewer may use. */
