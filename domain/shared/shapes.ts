@@ -49,9 +49,14 @@ export const uuid = z.guid({ error: NO_UUID }).toLowerCase();
 /** Trimmed text of 1 to `max` characters. */
 export const requiredText = (max: number) => z.string().trim().min(1).max(max);
 
+/** The schema of a member that may be absent or null, and then has the value `fallback`. */
+export const withDefault = <S extends z.ZodType, D extends z.output<S> | null | undefined>(
+  schema: S,
+  fallback: D,
+) => schema.nullish().transform((value) => (value ?? fallback) as z.output<S> | Extract<D, null | undefined>);
+
 /** Text of at most `max` characters, or null. */
-export const optionalText = (max: number) =>
-  z.string().max(max).nullish().transform((value) => value ?? null);
+export const optionalText = (max: number) => withDefault(z.string().max(max), null);
 
 /** One of `names`, case-insensitive, converted to the spelling in `names`. */
 export function enumName<const N extends readonly [string, ...string[]]>(names: N) {

@@ -9,13 +9,13 @@ import {
 } from "../../domain/user_data/imports/user_import.ts";
 import { ok } from "../shared/answer.ts";
 import { pagedResultOf, pageQuery } from "../shared/validation.ts";
-import { uuid } from "../../domain/shared/shapes.ts";
+import { uuid, withDefault } from "../../domain/shared/shapes.ts";
 import { ofAllTenants, ofTenant, type UserReach } from "./user_reach.ts";
 import { userIdPath } from "./user_shapes.ts";
 
 const StartImportRequest = z.object({
   fileId: uuid.describe("An Available CSV or JSON file of the profile document, up to 100,000 rows"),
-  dryRun: z.boolean().nullish().transform((value) => value ?? false).describe(
+  dryRun: withDefault(z.boolean(), false).describe(
     "true checks every row and writes no user",
   ),
 }).meta({ id: "StartUserImportDto" });

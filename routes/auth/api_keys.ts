@@ -7,7 +7,7 @@ import {
   revokeApiKey,
   rotateApiKey,
 } from "../../domain/access/keys/api_keys.ts";
-import { created, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
+import { created, noContentAfter, ok, versionedAnswer } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf } from "../shared/validation.ts";
 import { requiredName, uuid } from "../../domain/shared/shapes.ts";
@@ -45,10 +45,7 @@ export const apiKeyRoutes = [
     summary: "Read an API key",
     answers: { 200: { etag: true, description: "The key's record", schema: ApiKeyDto } },
     problems: ["API_KEY_NOT_FOUND"],
-    async run({ db, caller, params }) {
-      const { value, version } = await readApiKey(db, caller, params.id);
-      return okVersioned(value, version);
-    },
+    run: async ({ db, caller, params }) => versionedAnswer(await readApiKey(db, caller, params.id)),
   }),
   endpoint(`POST ${path}`, {
     id: "createApiKey",

@@ -20,7 +20,7 @@ import {
 } from "../../domain/rights/checks.ts";
 import { created, noContentAfter, ok } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { requiredName, uuid } from "../../domain/shared/shapes.ts";
+import { requiredName, uuid, withDefault } from "../../domain/shared/shapes.ts";
 import { FACTOR_KINDS, signInRequest } from "../../domain/access/sign_in/factor_tokens.ts";
 import {
   finishSignIn,
@@ -52,9 +52,7 @@ const credential = {
   id: encoded,
   rawId: encoded,
   type: z.literal("public-key"),
-  authenticatorAttachment: z.enum(["platform", "cross-platform"]).nullish().transform((value) =>
-    value ?? undefined
-  ),
+  authenticatorAttachment: withDefault(z.enum(["platform", "cross-platform"]), undefined),
   clientExtensionResults: z.looseObject({}).default({}),
 };
 
@@ -65,9 +63,11 @@ const PasskeyAnswerDto = z.object({
     clientDataJSON: encoded,
     authenticatorData: encoded,
     signature: encoded,
-    userHandle: encoded.nullish().transform((value) => value ?? undefined),
+    userHandle: withDefault(encoded, undefined),
   }),
 }).meta({ id: "PasskeyAnswer", description: "`toJSON()` of what `navigator.credentials.get` returns" });
+
+const TRANSPORTS = ["ble", "cable", "hybrid", "internal", "nfc", "smart-card", "usb"] as const;
 
 /** `PublicKeyCredential.toJSON()` of `navigator.credentials.create`. */
 const NewPasskeyAnswerDto = z.object({
@@ -75,18 +75,15 @@ const NewPasskeyAnswerDto = z.object({
   response: z.object({
     clientDataJSON: encoded,
     attestationObject: encoded,
-    authenticatorData: encoded.nullish().transform((value) => value ?? undefined),
-    publicKey: encoded.nullish().transform((value) => value ?? undefined),
-    publicKeyAlgorithm: z.int().nullish().transform((value) => value ?? undefined),
-    transports: z.array(z.enum(["ble", "cable", "hybrid", "internal", "nfc", "smart-card", "usb"])).max(7)
-      .nullish().transform((value) => value ?? undefined),
+    authenticatorData: withDefault(encoded, undefined),
+    publicKey: withDefault(encoded, undefined),
+    publicKeyAlgorithm: withDefault(z.int(), undefined),
+    transports: withDefault(z.array(z.enum(TRANSPORTS)).max(7), undefined),
   }),
 }).meta({ id: "NewPasskeyAnswer", description: "`toJSON()` of what `navigator.credentials.create` returns" });
 
 export type PasskeyInput = z.input<typeof PasskeyAnswerDto>;
 export type NewPasskeyInput = z.input<typeof NewPasskeyAnswerDto>;
-
-const optional = <T extends z.ZodType>(shape: T) => shape.nullish().transform((value) => value ?? undefined);
 
 const totpCode = z.string().transform((text) => text.replaceAll(/\s/g, "")).pipe(
   z.string().regex(/^\d{6}$/, "expected six digits"),
@@ -94,17 +91,20 @@ const totpCode = z.string().transform((text) => text.replaceAll(/\s/g, "")).pipe
 
 /** Exactly one of these proves a second factor. */
 export const factorProof = {
-  code: optional(totpCode).meta({ description: "Of the authenticator app: six digits", example: "123456" }),
-  recoveryCode: optional(z.string().trim().min(1).max(100)),
-  passkey: optional(PasskeyAnswerDto),
+  code: withDefault(totpCode, undefined).meta({
+    description: "Of the authenticator app: six digits",
+    example: "123456",
+  }),
+  recoveryCode: withDefault(z.string().trim().min(1).max(100), undefined),
+  passkey: withDefault(PasskeyAnswerDto, undefined),
 };
-const password = optional(z.string().min(1).max(1024));
+const password = withDefault(z.string().min(1).max(1024), undefined);
 
 const RecoveryCodesDto = z.object({
   recoveryCodes: z.array(z.string()).describe("Shown only in this answer; each works once"),
 }).meta({ id: "RecoveryCodesDto" });
 
-const endpoint = endpointsIn("Sign-in");
+const endpoint = endpointsIn("Sign-in", "/auth");
 
 const path = "/api/v1/auth/factors";
 const own = forSelf(forEnrolling(byPerson(signedIn)));
@@ -113,7 +113,6 @@ const change = afterStepUp(own, "everyone");
 /** The caller's second factors. They also serve sessions that lack a required second factor. */
 export const factorRoutes = [
   endpoint(`GET ${path}`, {
-    alsoAt: ["/auth/factors"],
     id: "listOwnFactors",
     summary: "List the caller's second factors",
     access: own,
@@ -121,7 +120,6 @@ export const factorRoutes = [
     run: async ({ db, caller }) => ok(await listOwnFactors(db, caller)),
   }),
   endpoint(`POST ${path}/totp`, {
-    alsoAt: ["/auth/factors/totp"],
     id: "startTotp",
     summary: "Prepare an authenticator app; it counts once its first code is confirmed",
     access: change,
@@ -138,7 +136,6 @@ export const factorRoutes = [
     run: async ({ platform, caller }) => ok(await startTotp(platform, caller)),
   }),
   endpoint(`POST ${path}/totp/confirm`, {
-    alsoAt: ["/auth/factors/totp/confirm"],
     id: "confirmTotp",
     summary: "Confirm an authenticator app with its first code; replaces the recovery codes",
     access: change,
@@ -150,7 +147,6 @@ export const factorRoutes = [
       ok({ recoveryCodes: await confirmTotp(platform, caller, body) }),
   }),
   endpoint(`POST ${path}/passkey/options`, {
-    alsoAt: ["/auth/factors/passkey/options"],
     id: "startPasskey",
     summary: "Options to create a passkey, valid once and for five minutes",
     access: change,
@@ -159,7 +155,6 @@ export const factorRoutes = [
     run: async ({ platform, caller }) => ok(await startPasskey(platform, caller)),
   }),
   endpoint(`POST ${path}/passkey/verify`, {
-    alsoAt: ["/auth/factors/passkey/verify"],
     id: "addPasskey",
     summary: "Add a passkey; the answer has recovery codes if the user had none",
     access: change,
@@ -183,7 +178,6 @@ export const factorRoutes = [
     run: async ({ platform, caller, body }) => created(await addPasskey(platform, caller, body), path),
   }),
   endpoint(`DELETE ${path}/{id}`, {
-    alsoAt: ["/auth/factors/{id}"],
     id: "removeFactor",
     summary:
       "Remove one of the caller's factors, after a proof by a factor in the body or by a recent step-up",
@@ -205,7 +199,6 @@ export const factorRoutes = [
       noContentAfter(removeFactor(platform, caller, params.id, body)),
   }),
   endpoint(`POST ${path}/recovery-codes`, {
-    alsoAt: ["/auth/factors/recovery-codes"],
     id: "renewRecoveryCodes",
     summary: "Replace the caller's recovery codes",
     access: change,
@@ -221,7 +214,6 @@ const factorToken = z.string().min(1).max(200);
 /** Sign-in with a second factor or a passkey alone, and the step-up of a session. */
 export const factorSignInRoutes = [
   endpoint("POST /api/v1/auth/login/factor", {
-    alsoAt: ["/auth/login/factor"],
     id: "finishSignIn",
     summary: "Finish a sign-in that answered SECOND_FACTOR_REQUIRED_UNAUTHORIZED, with exactly one proof",
     access: anyone,
@@ -240,7 +232,6 @@ export const factorSignInRoutes = [
     },
   }),
   endpoint("POST /api/v1/auth/login/factor/options", {
-    alsoAt: ["/auth/login/factor/options"],
     id: "readFactorChoice",
     summary: "The factors that can finish a sign-in, with new options for a passkey",
     access: anyone,
@@ -250,7 +241,6 @@ export const factorSignInRoutes = [
     run: async ({ platform, body }) => ok(await readFactorChoice(platform, body.factorToken)),
   }),
   endpoint("POST /api/v1/auth/login/passkey/options", {
-    alsoAt: ["/auth/login/passkey/options"],
     id: "startPasskeySignIn",
     summary: "Options to sign in by a passkey alone, valid once and for five minutes",
     access: anyone,
@@ -259,15 +249,14 @@ export const factorSignInRoutes = [
     run: async ({ platform }) => ok(await signInRequest(platform)),
   }),
   endpoint("POST /api/v1/auth/login/passkey", {
-    alsoAt: ["/auth/login/passkey"],
     id: "signInByPasskey",
     summary: "Sign in by a passkey alone; it counts as two factors",
     access: anyone,
     body: z.object({
       passkey: PasskeyAnswerDto,
       deviceToken,
-      tenantId: uuid.nullish().transform((value) => value ?? null),
-      global: z.boolean().nullish().transform((value) => value ?? false),
+      tenantId: withDefault(uuid, null),
+      global: withDefault(z.boolean(), false),
     }).meta({ id: "PasskeySignInRequest" }),
     answers: signInAnswers,
     problems: ["SECOND_FACTOR_INVALID_UNAUTHORIZED", "TENANT_FORBIDDEN", "FACTOR_UNAVAILABLE"],
@@ -278,7 +267,6 @@ export const factorSignInRoutes = [
       ),
   }),
   endpoint("POST /api/v1/auth/step-up/options", {
-    alsoAt: ["/auth/step-up/options"],
     id: "readStepUpChoice",
     summary: "How the caller can step up or remove a factor, with new options for a passkey",
     access: forSelf(forEnrolling(byPerson(signedIn))),
@@ -286,7 +274,6 @@ export const factorSignInRoutes = [
     run: async ({ platform, caller }) => ok(await readStepUpChoice(platform, caller)),
   }),
   endpoint("POST /api/v1/auth/step-up", {
-    alsoAt: ["/auth/step-up"],
     id: "stepUp",
     summary: "Renew the sign-in of the session: password and code, or a passkey",
     details:

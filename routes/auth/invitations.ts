@@ -8,7 +8,7 @@ import { factorProof } from "./factors.ts";
 import { escapeHtml } from "../shared/html.ts";
 import { mailedPage } from "./mailed_page.ts";
 
-const endpoint = endpointsIn("Sign-in");
+const endpoint = endpointsIn("Sign-in", "/auth");
 
 const token = z.string().min(1).max(200);
 
@@ -51,7 +51,6 @@ const JOIN_PROBLEMS = [
 /** Routes for the person with the link of an invitation. */
 export const acceptInvitationRoutes = [
   endpoint("POST /api/v1/auth/invitations/read", {
-    alsoAt: ["/auth/invitations/read"],
     id: "readOfferedInvitation",
     summary: "Read the invitation of a mailed token",
     access: anyone,
@@ -64,7 +63,6 @@ export const acceptInvitationRoutes = [
     },
   }),
   endpoint("POST /api/v1/auth/invitations/accept", {
-    alsoAt: ["/auth/invitations/accept"],
     id: "acceptInvitation",
     service: "waits for others",
     summary: "Accept an invitation with a new password, or with the password of the existing account",
@@ -90,7 +88,6 @@ export const acceptInvitationRoutes = [
       ok(await acceptInvitation(platform, { token, password, proof, traceId, ip })),
   }),
   endpoint("POST /api/v1/auth/invitations/accept-signed-in", {
-    alsoAt: ["/auth/invitations/accept-signed-in"],
     id: "acceptInvitationSignedIn",
     summary: "Accept an invitation as the signed-in user; ends the user's sessions, like every new link",
     access: byPerson(signedIn),

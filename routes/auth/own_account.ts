@@ -30,7 +30,7 @@ import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery, queryIds, queryInteger } from "../shared/validation.ts";
 import { confirmationPage } from "./mailed_page.ts";
 
-const endpoint = endpointsIn("Sign-in");
+const endpoint = endpointsIn("Sign-in", "/auth");
 
 const name = optionalName(100).nullish().transform((value) => value === null ? "" : value);
 
@@ -44,7 +44,6 @@ const onlyTenantOf = (caller: Caller): string | null =>
 /** The signed-in user's own profile, password and sessions. */
 export const ownAccountRoutes = [
   endpoint("GET /api/v1/auth/me", {
-    alsoAt: ["/auth/me"],
     id: "readMe",
     service: "point read",
     summary: "Read the caller's profile, roles and permissions",
@@ -65,7 +64,6 @@ export const ownAccountRoutes = [
     },
   }),
   endpoint("GET /api/v1/auth/tenants", {
-    alsoAt: ["/auth/tenants"],
     id: "findOwnTenants",
     summary: "Find tenants that the caller can switch to, by name or ids",
     access: forActing(byPerson(signedIn)),
@@ -82,7 +80,6 @@ export const ownAccountRoutes = [
     },
   }),
   endpoint("PUT /api/v1/auth/me", {
-    alsoAt: ["/auth/me"],
     id: "updateMe",
     summary: "Change the caller's names and phone number",
     access: forBound(forSelf(byPerson(signedIn))),
@@ -99,7 +96,6 @@ export const ownAccountRoutes = [
     },
   }),
   endpoint("POST /api/v1/auth/change-password", {
-    alsoAt: ["/auth/change-password"],
     id: "changePassword",
     service: "waits for others",
     summary: "Change the caller's password and end their other sessions",
@@ -113,7 +109,6 @@ export const ownAccountRoutes = [
     run: ({ platform, caller, body }) => noContentAfter(changePassword(platform, caller, body)),
   }),
   endpoint("GET /api/v1/auth/sessions", {
-    alsoAt: ["/auth/sessions"],
     id: "listOwnSessions",
     summary: "List the caller's open sessions, newest first",
     access: forBound(forSelf(byPerson(signedIn))),
@@ -121,7 +116,6 @@ export const ownAccountRoutes = [
     run: async ({ db, caller }) => ok(await listOwnSessions(db, caller)),
   }),
   endpoint("DELETE /api/v1/auth/sessions/{id}", {
-    alsoAt: ["/auth/sessions/{id}"],
     id: "endOwnSession",
     summary: "End one of the caller's sessions",
     access: forBound(forSelf(byPerson(signedIn))),
@@ -135,7 +129,6 @@ export const ownAccountRoutes = [
 /** Change of the caller's email, confirmed with a mailed link. */
 export const emailChangeRoutes = [
   endpoint("POST /api/v1/auth/change-email", {
-    alsoAt: ["/auth/change-email"],
     id: "changeEmail",
     summary: "Request a link to a new email; the answer is the same if the email is taken",
     details:
@@ -154,7 +147,6 @@ export const emailChangeRoutes = [
     },
   }),
   endpoint("POST /api/v1/auth/confirm-email", {
-    alsoAt: ["/auth/confirm-email"],
     id: "confirmEmail",
     summary: "Change the email with the token of a link; ends the user's sessions except the one that asked",
     access: anyone,
@@ -165,7 +157,6 @@ export const emailChangeRoutes = [
       noContentAfter(confirmEmailChange(platform, { ...body, traceId: call.traceId, ip: call.ip })),
   }),
   endpoint("POST /api/v1/auth/confirm-email/looks", {
-    alsoAt: ["/auth/confirm-email/looks"],
     id: "readConfirmEmailLooks",
     summary: "Read how the page of a link to a new email looks: like the tenant that its user signs in to",
     access: anyone,

@@ -13,14 +13,13 @@ import { PASSWORD_LENGTH } from "../../domain/access/passwords/password_rules.ts
 import { escapeHtml } from "../shared/html.ts";
 import { mailedPage } from "./mailed_page.ts";
 
-const endpoint = endpointsIn("Sign-in");
+const endpoint = endpointsIn("Sign-in", "/auth");
 
 const token = z.string().min(1).max(200);
 
 /** Password reset with a mailed link. */
 export const passwordResetRoutes = [
   endpoint("POST /api/v1/auth/forgot-password", {
-    alsoAt: ["/auth/forgot-password"],
     id: "forgotPassword",
     summary: "Request a reset link by mail; the answer is the same for unknown addresses",
     access: anyone,
@@ -36,7 +35,6 @@ export const passwordResetRoutes = [
     },
   }),
   endpoint("POST /api/v1/auth/reset-password", {
-    alsoAt: ["/auth/reset-password"],
     id: "resetPassword",
     service: "waits for others",
     summary: "Set a new password with the token of a reset link; ends all sessions of the user",
@@ -49,7 +47,6 @@ export const passwordResetRoutes = [
       noContentAfter(resetPassword(platform, { ...body, traceId: call.traceId, ip: call.ip })),
   }),
   endpoint("POST /api/v1/auth/reset-password/looks", {
-    alsoAt: ["/auth/reset-password/looks"],
     id: "readResetLooks",
     summary: "Read how the page of a reset link looks: those of the tenant that its user signs in to",
     access: anyone,

@@ -21,7 +21,8 @@ import {
   startSamlSignIn,
 } from "../../domain/access/sign_in/saml/sign_in.ts";
 
-const endpoint = endpointsIn("Sign-in");
+const endpoint = endpointsIn("Sign-in", "/auth");
+const samlEndpoint = endpointsIn("Sign-in");
 
 const FOLDER = "/api/v1/auth/oidc";
 const provider = z.object({ provider: z.string().min(1).max(40) });
@@ -51,7 +52,6 @@ const finishProblems = [
 /** Sign-in with an OpenID provider: list of providers, start, callback, and exchange of the code for tokens. */
 export const oidcRoutes = [
   endpoint("GET /api/v1/auth/oidc", {
-    alsoAt: ["/auth/oidc"],
     id: "listOpenIdProviders",
     summary: "List the OpenID providers",
     access: anyone,
@@ -64,7 +64,6 @@ export const oidcRoutes = [
       }))),
   }),
   endpoint("GET /api/v1/auth/oidc/{provider}", {
-    alsoAt: ["/auth/oidc/{provider}"],
     id: "startOpenIdSignIn",
     service: "waits for others",
     summary: "Redirect the browser to an OpenID provider",
@@ -101,7 +100,6 @@ export const oidcRoutes = [
     },
   }),
   endpoint("GET /api/v1/auth/oidc/{provider}/callback", {
-    alsoAt: ["/auth/oidc/{provider}/callback"],
     id: "finishOpenIdSignIn",
     service: "waits for others",
     summary: "The callback of an OpenID provider",
@@ -125,7 +123,6 @@ export const oidcRoutes = [
       }),
   }),
   endpoint("POST /api/v1/auth/oidc/exchange", {
-    alsoAt: ["/auth/oidc/exchange"],
     id: "exchangeOpenIdCode",
     summary: "Exchange the `#code=` of an OpenID sign-in for tokens; it is valid once, for a minute",
     access: anyone,
@@ -154,7 +151,7 @@ const MAX_FORM_BYTES = 512 * 1024;
 
 /** Sign-in with a tenant's own SAML provider: start, the provider's answer, its end, and the service's metadata. */
 export const samlRoutes = [
-  endpoint(`GET ${SAML_FOLDER}/{provider}`, {
+  samlEndpoint(`GET ${SAML_FOLDER}/{provider}`, {
     id: "startSamlSignIn",
     summary: "Redirect the browser to a SAML provider",
     access: anyone,
@@ -176,7 +173,7 @@ export const samlRoutes = [
         return startAnswer(platform, SAML_FOLDER, await startSamlSignIn(platform, request));
       }),
   }),
-  endpoint(`POST ${SAML_FOLDER}/{provider}/acs`, {
+  samlEndpoint(`POST ${SAML_FOLDER}/{provider}/acs`, {
     id: "acceptSamlAnswer",
     summary: "The answer of a SAML provider (HTTP-POST binding)",
     details: "Only signed assertions that answer a sign-in that was started here are accepted.",
@@ -201,7 +198,7 @@ export const samlRoutes = [
         return { status: 303, headers: { location, "referrer-policy": "no-referrer" }, body: undefined };
       }),
   }),
-  endpoint(`GET ${SAML_FOLDER}/{provider}/finish`, {
+  samlEndpoint(`GET ${SAML_FOLDER}/{provider}/finish`, {
     id: "finishSamlSignIn",
     summary: "The end of a sign-in with a SAML provider",
     access: anyone,
@@ -215,7 +212,7 @@ export const samlRoutes = [
         return await finishAnswer(platform, call, { folder: SAML_FOLDER, ...params, state, outcome });
       }),
   }),
-  endpoint(`GET ${SAML_FOLDER}/{provider}/metadata`, {
+  samlEndpoint(`GET ${SAML_FOLDER}/{provider}/metadata`, {
     id: "readSamlMetadata",
     summary: "The service's SAML metadata for a provider, also one that is not enabled",
     access: anyone,

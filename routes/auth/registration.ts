@@ -14,7 +14,7 @@ import { PASSWORD_LENGTH } from "../../domain/access/passwords/password_rules.ts
 import { userName } from "../../domain/access/users/user_details.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { anyone, inTenant } from "../../domain/rights/checks.ts";
-import { mailAddress, uuid } from "../../domain/shared/shapes.ts";
+import { mailAddress, uuid, withDefault } from "../../domain/shared/shapes.ts";
 import { contentTag } from "../../domain/shared/version.ts";
 import { HostedLooksDto, readHostedLooks } from "../looks/hosted_page.ts";
 import { ok } from "../shared/answer.ts";
@@ -22,7 +22,9 @@ import { endpointsIn } from "../shared/endpoint.ts";
 import { escapeHtml } from "../shared/html.ts";
 import { mailedPage } from "./mailed_page.ts";
 
-const endpoint = endpointsIn("Sign-in");
+const endpoint = endpointsIn("Sign-in", "/auth");
+/** For the route that has no short path. */
+const longEndpoint = endpointsIn("Sign-in");
 const settingsEndpoint = endpointsIn("Tenants");
 
 const token = z.string().min(1).max(200);
@@ -73,7 +75,7 @@ export const registrationRoutes = [
     run: async ({ db, caller, body, call }) =>
       settingsAnswer(await updateRegistrationSettings(db, caller, body, call.ifMatch)),
   }),
-  endpoint("GET /api/v1/auth/registration", {
+  longEndpoint("GET /api/v1/auth/registration", {
     id: "readRegistrationMode",
     summary:
       "Read who may join a tenant by themselves, for a sign-in page; unknown tenants answer `invitation`",
@@ -91,7 +93,6 @@ export const registrationRoutes = [
     },
   }),
   endpoint("POST /api/v1/auth/register", {
-    alsoAt: ["/auth/register"],
     id: "register",
     summary:
       "Request a link that creates an account; the answer is the same whether the email may join or has one",
@@ -110,7 +111,6 @@ export const registrationRoutes = [
     },
   }),
   endpoint("POST /api/v1/auth/register/read", {
-    alsoAt: ["/auth/register/read"],
     id: "readRegistration",
     summary: "Read the registration of a mailed token",
     access: anyone,
@@ -129,15 +129,14 @@ export const registrationRoutes = [
     },
   }),
   endpoint("POST /api/v1/auth/register/confirm", {
-    alsoAt: ["/auth/register/confirm"],
     id: "confirmRegistration",
     service: "waits for others",
     summary: "Create the account of a mailed token; it opens no session",
     access: anyone,
     body: z.object({
       token,
-      firstName: userName.nullish().transform((value) => value ?? ""),
-      lastName: userName.nullish().transform((value) => value ?? ""),
+      firstName: withDefault(userName, ""),
+      lastName: withDefault(userName, ""),
       password: z.string().min(1).max(1024),
     }).meta({ id: "ConfirmRegistrationRequest" }),
     answers: {

@@ -10,7 +10,7 @@ import {
 } from "../../domain/access/keys/service_accounts.ts";
 import { keysQuery, newExpiry, RotateKeyRequest } from "./shapes.ts";
 import { KeyRecord } from "../../domain/access/keys/key_record.ts";
-import { created, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
+import { created, noContentAfter, ok, versionedAnswer } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf } from "../shared/validation.ts";
 import { instant, requiredName, uuid } from "../../domain/shared/shapes.ts";
@@ -75,10 +75,7 @@ export const serviceAccountRoutes = [
       200: { etag: true, description: "The account, without its secret", schema: ServiceAccountDto },
     },
     problems: ["SERVICE_ACCOUNT_NOT_FOUND"],
-    async run({ db, caller, params }) {
-      const { value, version } = await readServiceAccount(db, caller, params.id);
-      return okVersioned(value, version);
-    },
+    run: async ({ db, caller, params }) => versionedAnswer(await readServiceAccount(db, caller, params.id)),
   }),
   endpoint(`POST ${path}`, {
     id: "createServiceAccount",
@@ -112,10 +109,8 @@ export const serviceAccountRoutes = [
     }),
     answers: { 200: { etag: true, description: "Changed", schema: ServiceAccountDto } },
     problems: [...changed],
-    async run({ platform, caller, params, body, call }) {
-      const { value, version } = await updateServiceAccount(platform, caller, params.id, body, call.ifMatch);
-      return okVersioned(value, version);
-    },
+    run: async ({ platform, caller, params, body, call }) =>
+      versionedAnswer(await updateServiceAccount(platform, caller, params.id, body, call.ifMatch)),
   }),
   endpoint(`POST ${path}/{id}/rotate`, {
     id: "rotateServiceAccount",

@@ -3,17 +3,16 @@ import { anyone, byPerson, forBound, forEnrolling, forSelf, signedIn } from "../
 import { refresh, signIn, signOut, switchTenant } from "../../domain/access/sign_in/sign_in.ts";
 import { noContentAfter, ok } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { uuid } from "../../domain/shared/shapes.ts";
+import { uuid, withDefault } from "../../domain/shared/shapes.ts";
 import { deviceToken, JsonWebKeySet, originOf, signedInAnswer, signInAnswers } from "./shapes.ts";
 
-const endpoint = endpointsIn("Sign-in");
+const endpoint = endpointsIn("Sign-in", "/auth");
 
 const RefreshRequest = z.object({ refreshToken: z.string() }).meta({ id: "RefreshRequest" });
 
 /** Sign-in, sign-out, token refresh, change of tenant. Every route is also served under `/auth`. */
 export const signInRoutes = [
   endpoint("POST /api/v1/auth/login", {
-    alsoAt: ["/auth/login"],
     id: "signIn",
     service: "waits for others",
     summary: "Sign in with email and password",
@@ -26,7 +25,7 @@ export const signInRoutes = [
       password: z.string().min(1).max(1024),
       tenantId: uuid.nullish(),
       deviceToken,
-      global: z.boolean().nullish().transform((value) => value ?? false),
+      global: withDefault(z.boolean(), false),
     }).meta({ id: "SignInRequest" }),
     answers: signInAnswers,
     problems: [
@@ -48,7 +47,6 @@ export const signInRoutes = [
       ),
   }),
   endpoint("POST /api/v1/auth/refresh", {
-    alsoAt: ["/auth/refresh"],
     id: "refresh",
     summary: "Exchange a refresh token for new tokens",
     access: anyone,
@@ -61,7 +59,6 @@ export const signInRoutes = [
     },
   }),
   endpoint("POST /api/v1/auth/switch-tenant", {
-    alsoAt: ["/auth/switch-tenant"],
     id: "switchTenant",
     summary: "Get tokens for another tenant of the caller",
     access: byPerson(signedIn),
@@ -72,7 +69,6 @@ export const signInRoutes = [
       await signedInAnswer(db, await switchTenant(platform, caller, body.tenantId)),
   }),
   endpoint("POST /api/v1/auth/logout", {
-    alsoAt: ["/auth/logout"],
     id: "signOut",
     summary: "End the caller's session",
     access: forBound(forSelf(forEnrolling(byPerson(signedIn)))),

@@ -27,7 +27,7 @@ import {
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { afterStepUp, anyone, forSetup, inTenant } from "../../domain/rights/checks.ts";
 import { domainOfMail, mailAddress, uuid } from "../../domain/shared/shapes.ts";
-import { created, etagOf, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
+import { created, createdVersioned, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/validation.ts";
 import {
@@ -98,8 +98,7 @@ export const signInProviderRoutes = [
     problems: ["SIGN_IN_PROVIDER_PLATFORM_CONFLICT", "SIGN_IN_PROVIDERS_LIMIT_CONFLICT", ...given],
     async run({ platform, caller, body }) {
       const row = await createProvider(platform, caller, body);
-      const answer = created(shownProvider(platform, row), `${PROVIDERS}/${row.id}`);
-      return { ...answer, headers: { ...answer.headers, etag: etagOf(row.version) } };
+      return createdVersioned(shownProvider(platform, row), `${PROVIDERS}/${row.id}`, row.version);
     },
   }),
   endpoint(`PUT ${PROVIDERS}/{id}`, {

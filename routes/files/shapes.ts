@@ -8,7 +8,7 @@ import { PICTURE_FITS, PICTURE_FORMATS } from "../../infra/pictures/pictures.ts"
 import { isUuid } from "../../domain/shared/ids.ts";
 import type { FindInput } from "../shared/endpoint.ts";
 import { pageQuery } from "../shared/validation.ts";
-import { enumName, uuid } from "../../domain/shared/shapes.ts";
+import { enumName, uuid, withDefault } from "../../domain/shared/shapes.ts";
 
 const time = z.iso.datetime();
 
@@ -23,13 +23,15 @@ export const FileReferenceId = ofFile.params.extend({ referenceId: uuid });
 
 const ETAG = /^"?([\x21\x23-\x7e]{1,128}?)"?$/;
 
+const storedPart = z.object({
+  partNumber: z.int().min(1).max(MAX_PARTS),
+  etag: z.string().regex(ETAG, "expected the ETag storage answered").transform((etag) =>
+    etag.replaceAll('"', "")
+  ),
+});
+
 export const CompleteFileRequest = z.object({
-  parts: z.array(z.object({
-    partNumber: z.int().min(1).max(MAX_PARTS),
-    etag: z.string().regex(ETAG, "expected the ETag storage answered").transform((etag) =>
-      etag.replaceAll('"', "")
-    ),
-  })).min(1).max(MAX_PARTS).nullish().transform((value) => value ?? null),
+  parts: withDefault(z.array(storedPart).min(1).max(MAX_PARTS), null),
 }).meta({
   id: "CompleteFileRequest",
   description: "Only for a reservation with parts: all parts, each with the ETag that storage answered.",

@@ -102,10 +102,7 @@ export const batchRoutes = [
     body: AddToBatchRequest,
     creates: "atomically",
     answers: theBatch,
-    problems: [
-      ...["JOB_BATCH_NOT_FOUND", "JOB_BATCH_CLOSED_CONFLICT"] as const,
-      ...["JOB_TYPE_UNKNOWN", "MISSING_PERMISSION"] as const,
-    ],
+    problems: ["JOB_BATCH_NOT_FOUND", "JOB_BATCH_CLOSED_CONFLICT", "JOB_TYPE_UNKNOWN", "MISSING_PERMISSION"],
     async run({ platform, caller, params, body, call }) {
       const jobs = readJobs(platform, call, body.jobs);
       return ok(await addToBatch(platform, caller, params.id, { jobs, close: body.close }));

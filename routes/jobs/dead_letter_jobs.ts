@@ -20,7 +20,7 @@ import { timeOfId } from "../../domain/shared/ids.ts";
 import { JobSummary } from "../../domain/jobs/job_row.ts";
 import { noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { instant, uuid } from "../../domain/shared/shapes.ts";
+import { instant, uuid, withDefault } from "../../domain/shared/shapes.ts";
 import { pagedResultOf, pageQuery, queryBoolean, queryInstant } from "../shared/validation.ts";
 import { searchedFromHeader } from "./filters.ts";
 import { ofTenant, requireKnownArgs } from "./shapes.ts";
@@ -29,7 +29,7 @@ import type { Call } from "../shared/call.ts";
 
 const isAbsent = (value: unknown) => value === undefined || value === null;
 
-export const RetryRequest = z.object({
+const RetryRequest = z.object({
   args: z.unknown().optional().describe("The arguments as JSON"),
   serializedArgs: z.string().nullish().describe("The arguments as a string that holds JSON"),
 }).refine(
@@ -40,6 +40,17 @@ export const RetryRequest = z.object({
   description: "Without members the job keeps its arguments. A secret given as *** keeps what is stored.",
 });
 
+/** The common members of routes that enqueue an ended job again, with the same or other arguments. */
+export const retrying = {
+  body: RetryRequest,
+  exactNumbers: true,
+  bodyOptional: true,
+  creates: "atomically",
+  answers: { 200: { description: "The new job", schema: JobSummary } },
+} as const;
+/** The refusals of the job that such a route enqueues. */
+export const RETRY_REFUSALS = ["JOB_DUPLICATE_CONFLICT", "JOB_TYPE_UNKNOWN", "MISSING_PERMISSION"] as const;
+
 /** The given arguments as JSON text; null: none. */
 export function givenArgs(body: z.output<typeof RetryRequest>, call: Call): string | null {
   if (isAbsent(body.args)) return body.serializedArgs ?? null;
@@ -47,8 +58,6 @@ export function givenArgs(body: z.output<typeof RetryRequest>, call: Call): stri
   return JSON.stringify(exact?.args ?? body.args);
 }
 
-const orNull = <S extends z.ZodType>(schema: S) =>
-  schema.nullish().transform((value) => (value ?? null) as z.output<S> | null);
 const filters = {
   jobTypeName: z.string().max(200),
   errorPattern: z.string().max(600), // 300 characters of at most two UTF-16 code units each
@@ -58,16 +67,16 @@ const filters = {
 };
 const FILTERS = Object.keys(filters) as (keyof typeof filters)[];
 const all = z.boolean().nullish();
-const dryRun = z.boolean().nullish().transform((value) => value ?? false).describe("Only counts");
+const dryRun = withDefault(z.boolean(), false).describe("Only counts");
 
 const NO_FILTER = `expected one of ${FILTERS.join(", ")}, or all: true`;
 
 const RetryManyRequest = z.object({
-  jobTypeName: orNull(filters.jobTypeName),
-  errorPattern: orNull(filters.errorPattern),
-  errorContains: orNull(filters.errorContains),
-  failedFrom: orNull(filters.failedFrom),
-  failedTo: orNull(filters.failedTo),
+  jobTypeName: withDefault(filters.jobTypeName, null),
+  errorPattern: withDefault(filters.errorPattern, null),
+  errorContains: withDefault(filters.errorContains, null),
+  failedFrom: withDefault(filters.failedFrom, null),
+  failedTo: withDefault(filters.failedTo, null),
   all: all.describe("Required if no filter is given"),
   dryRun,
 }).refine(
@@ -242,15 +251,8 @@ export const deadLetterRoutes = [
     summary: "Enqueue the job of a dead letter again, with the same or other arguments",
     access,
     params: z.object({ id: uuid }),
-    body: RetryRequest,
-    exactNumbers: true,
-    bodyOptional: true,
-    creates: "atomically",
-    answers: { 200: { description: "The new job", schema: JobSummary } },
-    problems: [
-      ...["JOB_DEADLETTER_NOT_FOUND", "JOB_DEADLETTER_ALREADY_RETRIED"] as const,
-      ...["JOB_DUPLICATE_CONFLICT", "JOB_TYPE_UNKNOWN", "MISSING_PERMISSION"] as const,
-    ],
+    ...retrying,
+    problems: ["JOB_DEADLETTER_NOT_FOUND", "JOB_DEADLETTER_ALREADY_RETRIED", ...RETRY_REFUSALS],
     async run({ platform, db, caller, params, body, call }) {
       const serializedArgs = givenArgs(body, call);
       if (serializedArgs !== null) {

@@ -11,9 +11,9 @@ import {
 import { ARGS_PATH, ARGS_PATH_EXPECTED } from "../../domain/jobs/types/secret_args.ts";
 import { rotateSigningSecret } from "../../domain/jobs/types/signing_secrets.ts";
 import { definedMembers } from "../../domain/shared/defined_members.ts";
-import { created, etagOf, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
+import { createdVersioned, noContentAfter, ok, okVersioned, versionedAnswer } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { anyObject, optionalObject, requiredText } from "../../domain/shared/shapes.ts";
+import { anyObject, optionalObject, requiredText, withDefault } from "../../domain/shared/shapes.ts";
 import { pagedResultOf, pageQuery } from "../shared/validation.ts";
 import { PauseState, pauseWork, resumeWork } from "../../domain/jobs/limits/pauses.ts";
 import { queueName } from "../../domain/jobs/job_row.ts";
@@ -27,8 +27,7 @@ const path = z.string().max(200).regex(ARGS_PATH, ARGS_PATH_EXPECTED)
 const rateLimit = z.object({
   count: z.int().min(1).max(1_000_000),
   perSeconds: z.int().min(1).max(86_400),
-  key: path.refine((value) => !value.includes("*"), ARGS_PATH_EXPECTED).nullish()
-    .transform((value) => value ?? null),
+  key: withDefault(path.refine((value) => !value.includes("*"), ARGS_PATH_EXPECTED), null),
 }).meta({
   id: "JobRateLimit",
   description: "At most `count` jobs start per `perSeconds` seconds; with `key`, for each value there",
@@ -98,10 +97,7 @@ export const jobTypeRoutes = [
     params,
     answers: { 200: { description: "The job type", schema: DeclaredJobTypeDto, etag: true } },
     problems: ["JOB_TYPE_NOT_FOUND"],
-    async run({ db, caller, params }) {
-      const { value, version } = await readJobType(db, caller, params.name);
-      return okVersioned(value, version);
-    },
+    run: async ({ db, caller, params }) => versionedAnswer(await readJobType(db, caller, params.name)),
   }),
   endpoint("PUT /api/v1/job-types/{name}", {
     id: "putJobType",
@@ -131,8 +127,7 @@ export const jobTypeRoutes = [
       );
       const shown = secret === null ? value : { ...value, secret };
       if (!isNew) return okVersioned(shown, version);
-      const answer = created(shown, `/api/v1/job-types/${name}`);
-      return { ...answer, headers: { ...answer.headers, etag: etagOf(version) } };
+      return createdVersioned(shown, `/api/v1/job-types/${name}`, version);
     },
   }),
   endpoint("DELETE /api/v1/job-types/{name}", {

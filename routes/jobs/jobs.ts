@@ -26,7 +26,7 @@ import { readItems } from "../shared/bulk.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { enumName, uuid } from "../../domain/shared/shapes.ts";
 import { pagedResultOf, pageQuery, queryBoolean, queryInteger } from "../shared/validation.ts";
-import { givenArgs, RetryRequest } from "./dead_letter_jobs.ts";
+import { givenArgs, RETRY_REFUSALS, retrying } from "./dead_letter_jobs.ts";
 import { batchRoutes } from "./batches.ts";
 import { BY_ARGUMENTS, filtersOf, searchedFromHeader } from "./filters.ts";
 import { jobStatisticsRoutes } from "./job_statistics.ts";
@@ -175,15 +175,8 @@ export const jobRoutes = [
     details: "A dead-lettered job is retried like its dead letter, once.",
     access,
     params: byId,
-    body: RetryRequest,
-    exactNumbers: true,
-    bodyOptional: true,
-    creates: "atomically",
-    answers: { 200: { description: "The new job", schema: JobSummary } },
-    problems: [
-      ...["JOB_NOT_FOUND", "JOB_CANNOT_RETRY", "JOB_DEADLETTER_ALREADY_RETRIED"] as const,
-      ...["JOB_DUPLICATE_CONFLICT", "JOB_TYPE_UNKNOWN", "MISSING_PERMISSION"] as const,
-    ],
+    ...retrying,
+    problems: ["JOB_NOT_FOUND", "JOB_CANNOT_RETRY", "JOB_DEADLETTER_ALREADY_RETRIED", ...RETRY_REFUSALS],
     async run({ platform, db, caller, params, body, call }) {
       const serializedArgs = givenArgs(body, call);
       if (serializedArgs !== null) {

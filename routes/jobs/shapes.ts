@@ -3,7 +3,7 @@ import { serializedArgs } from "../../domain/jobs/control/enqueue_requested.ts";
 import { JOB_STATUSES, JOB_TYPES, JobSummary, PRIORITIES, queueName } from "../../domain/jobs/job_row.ts";
 import { unique, uniqueFor, uniqueKey } from "../../domain/jobs/unique_jobs.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
-import { enumName, optionalText, requiredText, uuid } from "../../domain/shared/shapes.ts";
+import { enumName, optionalText, requiredText, uuid, withDefault } from "../../domain/shared/shapes.ts";
 import { bulkRequest, bulkResponseOf } from "../shared/bulk.ts";
 import type { Call } from "../shared/call.ts";
 import { queryBoolean, queryInstant } from "../shared/validation.ts";
@@ -78,9 +78,9 @@ export const CreateRecurringJobRequest = z.object({
   ),
   jobTypeName: requiredText(200),
   ...schedule,
-  timeZoneId: schedule.timeZoneId.nullish().transform((value) => value ?? "UTC"),
-  queue: queueName.nullish().transform((value) => value ?? "default"),
-  serializedArgs: serializedArgs.nullish().transform((value) => value ?? "{}"),
+  timeZoneId: withDefault(schedule.timeZoneId, "UTC"),
+  queue: withDefault(queueName, "default"),
+  serializedArgs: withDefault(serializedArgs, "{}"),
   argsTypeName: optionalText(200),
   ...unique,
 }).meta({ id: "CreateRecurringJobRequest" });
@@ -90,7 +90,7 @@ const cleared = <S extends z.ZodType<string>>(schema: S, fallback: string) =>
   schema.nullish().transform((value) => value === null ? fallback : value);
 
 export const UpdateRecurringJobRequest = z.object({
-  cronExpression: schedule.cronExpression.nullish().transform((value) => value ?? undefined),
+  cronExpression: withDefault(schedule.cronExpression, undefined),
   timeZoneId: cleared(schedule.timeZoneId, "UTC"),
   queue: cleared(queueName, "default"),
   serializedArgs: cleared(serializedArgs, "{}"),

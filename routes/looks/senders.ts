@@ -10,7 +10,7 @@ import {
 } from "../../domain/looks/sender.ts";
 import { confirmSender, readConfirmedTenant, verifySender } from "../../domain/looks/senders/verify.ts";
 import { anyone, inTenant } from "../../domain/rights/checks.ts";
-import { created, etagOf, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
+import { createdVersioned, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/validation.ts";
 import { enumName, mailAddress, requiredName, uuid } from "../../domain/shared/shapes.ts";
@@ -98,8 +98,7 @@ export const senderRoutes = [
     ],
     async run({ platform, caller, body }) {
       const added = await addSender(platform, caller, body);
-      const answer = created(shown(added), `${path}/${added.id}`);
-      return { ...answer, headers: { ...answer.headers, etag: etagOf(added.version) } };
+      return createdVersioned(shown(added), `${path}/${added.id}`, added.version);
     },
   }),
   endpoint(`PUT ${path}/{id}`, {

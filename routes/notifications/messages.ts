@@ -11,7 +11,7 @@ import { NotificationResult } from "../../domain/notifications/status.ts";
 import type { ProblemCode } from "../../domain/problems/problem.ts";
 import { listedTenant } from "../../domain/rights/caller.ts";
 import { anyone, inTenantOrService } from "../../domain/rights/checks.ts";
-import { instant, optionalText, requiredText, uuid } from "../../domain/shared/shapes.ts";
+import { instant, optionalText, requiredText, uuid, withDefault } from "../../domain/shared/shapes.ts";
 import { contentTag } from "../../domain/shared/version.ts";
 import { ofTenants } from "../jobs/shapes.ts";
 import { type Answer, ok, text } from "../shared/answer.ts";
@@ -141,7 +141,7 @@ export const messageRoutes = [
   }),
 ] as const;
 
-const addresses = addressList.nullish().transform((list) => list ?? []);
+const addresses = withDefault(addressList, []);
 const answers = {
   200: {
     description:
@@ -195,7 +195,7 @@ export const directRoutes = [
       body: optionalText(4_000),
       deviceTokens: addresses,
       userIds: z.array(uuid).max(1_000).nullish().transform((ids) => [...new Set(ids ?? [])]),
-      data: z.record(z.string(), z.string()).nullish().transform((data) => data ?? {}),
+      data: withDefault(z.record(z.string(), z.string()), {}),
     }).meta({ id: "DirectPushRequest" }),
     creates: "in steps",
     answers,

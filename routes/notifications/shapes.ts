@@ -4,7 +4,14 @@ import { channelName, channelNames } from "../../domain/notifications/channels.t
 import { category } from "../../domain/notifications/preferences.ts";
 import { DELIVERY_STATES, NOTIFICATION_PRIORITIES, STATUSES } from "../../domain/notifications/status.ts";
 import { templateTexts } from "../shared/templates.ts";
-import { anyObject, enumName, optionalObject, optionalText, uuid } from "../../domain/shared/shapes.ts";
+import {
+  anyObject,
+  enumName,
+  optionalObject,
+  optionalText,
+  uuid,
+  withDefault,
+} from "../../domain/shared/shapes.ts";
 
 const MAX_RECIPIENTS = 1_000;
 /** A longer body exceeds the size limit of a request. */
@@ -34,21 +41,18 @@ const actionUrl = z.string().max(2_000).regex(/^(https?:\/\/[^\s]+|\/(?![/\\])[^
   error: "expected an http(s) URL or a path that begins with /",
 });
 
-const recipientList = z.array(
-  z.object({ address, displayName: optionalText(200) }).meta({ id: "RecipientDto" }),
-)
-  .max(MAX_RECIPIENTS).nullish().transform((list) => list ?? []);
+const recipient = z.object({ address, displayName: optionalText(200) }).meta({ id: "RecipientDto" });
+const recipientList = withDefault(z.array(recipient).max(MAX_RECIPIENTS), []);
 
 export const replyTo = z.string().trim().max(320).nullish().transform((value) => value || null)
   .describe("An email address that answers go to");
-export const attachments = z.array(
-  z.object({
-    fileId: uuid,
-    fileName: optionalText(255).describe("Absent: the name of the file"),
-    inline: z.boolean().nullish().describe("True: the HTML body shows it, as `cid:` and the fileId"),
-  }).transform(({ inline, ...attachment }) => ({ ...attachment, isInline: inline ?? false }))
-    .meta({ id: "AttachmentRequest" }),
-).max(20).nullish().transform((list) => list ?? [])
+const attachment = z.object({
+  fileId: uuid,
+  fileName: optionalText(255).describe("Absent: the name of the file"),
+  inline: z.boolean().nullish().describe("True: the HTML body shows it, as `cid:` and the fileId"),
+}).transform(({ inline, ...attachment }) => ({ ...attachment, isInline: inline ?? false }))
+  .meta({ id: "AttachmentRequest" });
+export const attachments = withDefault(z.array(attachment).max(20), [])
   .describe("Available files of the registry that the caller may read; only for Email");
 
 export const SendRequest = z.object({

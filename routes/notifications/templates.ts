@@ -10,6 +10,7 @@ import {
   requiredName,
   requiredText,
   uuid,
+  withDefault,
 } from "../../domain/shared/shapes.ts";
 import { contentTag } from "../../domain/shared/version.ts";
 import {
@@ -44,7 +45,7 @@ import {
   updateTemplate,
 } from "../../domain/templates/write.ts";
 import { ofTenants } from "../jobs/shapes.ts";
-import { created, etagOf, ok, okAfter, okVersioned } from "../shared/answer.ts";
+import { createdVersioned, ok, okAfter, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { comparedWith, templateTexts, VersionDifferencesDto, versionNumber } from "../shared/templates.ts";
 import { pagedResultOf, pageQuery, queryBoolean } from "../shared/validation.ts";
@@ -65,8 +66,8 @@ const variables = z.string().max(2_000);
 const kind = enumName(TEMPLATE_KINDS).default("Template").describe(
   "A layout surrounds templates where it has `{{{ body }}}`; a partial is a piece of them: `{{> slug}}`",
 );
-const layoutSlug = slug.nullish().transform((value) => value ?? null);
-const texts = templateTexts.nullish().transform((value) => value ?? null);
+const layoutSlug = withDefault(slug, null);
+const texts = withDefault(templateTexts, null);
 
 const summaryOf = ({ id, slug, name, locale, version, createdAt }: StoredTemplate) => ({
   id,
@@ -103,16 +104,19 @@ export const templateRoutes = [
       subjectTemplate: optionalText(1_000),
       htmlBodyTemplate: bodyText,
       textBodyTemplate: bodyText,
-      locale: requiredText(35).nullish().transform((tag) => tag ?? "en"),
-      requiredVariables: variables.nullish().transform((list) => list ?? ""),
+      locale: withDefault(requiredText(35), "en"),
+      requiredVariables: withDefault(variables, ""),
     }).meta({ id: "CreateNotificationTemplateRequest" }),
     creates: "atomically",
     answers: { 201: { etag: true, description: "The template", schema: NotificationTemplateDto } },
     problems: ["NOTIFICATION_TEMPLATE_INVALID", "NOTIFICATION_TEMPLATE_ALREADY_EXISTS"],
     async run({ platform, caller, body }) {
       const template = await createTemplate(platform, caller, body);
-      const answer = created(summaryOf(template), `/api/v1/notification-templates/${template.id}`);
-      return { ...answer, headers: { ...answer.headers, etag: etagOf(template.version) } };
+      return createdVersioned(
+        summaryOf(template),
+        `/api/v1/notification-templates/${template.id}`,
+        template.version,
+      );
     },
   }),
   endpoint("PUT /api/v1/notification-templates/{id}", {
@@ -122,7 +126,7 @@ export const templateRoutes = [
     params,
     body: z.object({
       templateId: uuid.nullish().describe("The id in the path, if it is sent"),
-      name: requiredName(200).nullish().transform((value) => value ?? undefined),
+      name: withDefault(requiredName(200), undefined),
       subjectTemplate: kept(1_000),
       htmlBodyTemplate: kept(1_000_000),
       textBodyTemplate: kept(1_000_000),
@@ -312,8 +316,8 @@ export const templateRenderingRoutes = [
       subjectTemplate: optionalText(1_000),
       htmlBodyTemplate: bodyText,
       textBodyTemplate: bodyText,
-      locale: requiredText(35).nullish().transform((tag) => tag ?? "en"),
-      requiredVariables: variables.nullish().transform((list) => list ?? ""),
+      locale: withDefault(requiredText(35), "en"),
+      requiredVariables: withDefault(variables, ""),
       data: optionalObject,
       useSampleData: z.boolean().nullish().describe(
         "True: without `data`, every variable gets a fitting value",

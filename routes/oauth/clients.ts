@@ -17,7 +17,7 @@ import {
 import { KEY_SORTS } from "../../domain/access/keys/key_record.ts";
 import { afterStepUp, byPerson, inTenantOrService, signedIn } from "../../domain/rights/checks.ts";
 import { ACCESS_TOKEN_SECONDS } from "../../infra/tokens.ts";
-import { created, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
+import { created, noContentAfter, ok, versionedAnswer } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { listQuery, pagedResultOf } from "../shared/validation.ts";
 import { enumName, requiredName, uuid } from "../../domain/shared/shapes.ts";
@@ -100,10 +100,7 @@ export const clientRoutes = [
     summary: "Read an OAuth client",
     answers: { 200: { etag: true, description: "The client, without its secret", schema: OAuthClient } },
     problems: ["OAUTH_CLIENT_NOT_FOUND"],
-    async run({ db, caller, params }) {
-      const { value, version } = await readClient(db, caller, params.id);
-      return okVersioned(value, version);
-    },
+    run: async ({ db, caller, params }) => versionedAnswer(await readClient(db, caller, params.id)),
   }),
   endpoint(`POST ${path}`, {
     id: "createOAuthClient",
@@ -153,10 +150,8 @@ export const clientRoutes = [
     }),
     answers: { 200: { etag: true, description: "Changed", schema: OAuthClient } },
     problems: [...changed, "OAUTH_AUDIENCE_CONFLICT", "STEP_UP_REQUIRED_FORBIDDEN"],
-    async run({ platform, caller, params, body, call }) {
-      const { value, version } = await updateClient(platform, caller, params.id, body, call.ifMatch);
-      return okVersioned(value, version);
-    },
+    run: async ({ platform, caller, params, body, call }) =>
+      versionedAnswer(await updateClient(platform, caller, params.id, body, call.ifMatch)),
   }),
   endpoint(`POST ${path}/{id}/rotate-secret`, {
     id: "rotateOAuthClientSecret",

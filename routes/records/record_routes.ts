@@ -3,7 +3,7 @@ import { transact } from "../../infra/postgres/postgres.ts";
 import { inTenant } from "../../domain/rights/checks.ts";
 import { createMany } from "../../domain/records/create_many.ts";
 import { capitalNames, pathOfRecord, type RecordType } from "../../domain/records/record_type.ts";
-import { created, etagOf, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
+import { createdVersioned, noContentAfter, ok, versionedAnswer } from "../shared/answer.ts";
 import { bulkRequest, bulkResponseOf, readItems } from "../shared/bulk.ts";
 import { type Area, type Endpoint, endpointsIn, type Operation } from "../shared/endpoint.ts";
 import { listQuery, pagedResultOf } from "../shared/validation.ts";
@@ -73,10 +73,7 @@ function routesOf(r: RecordType): Endpoint[] {
       params,
       answers: { 200: { etag: true, description: `The ${one}`, schema: r.result } },
       problems: [r.notFound],
-      async run({ db, caller, params }) {
-        const { value, version } = await r.source.read(db, caller, params.id);
-        return okVersioned(value, version);
-      },
+      run: async ({ db, caller, params }) => versionedAnswer(await r.source.read(db, caller, params.id)),
     }),
     endpoint(`POST ${path}`, {
       id: `create${One}`,
@@ -88,8 +85,7 @@ function routesOf(r: RecordType): Endpoint[] {
       problems: r.problems,
       async run({ platform, db, caller, body }) {
         const { value, version } = await transact(db, (tx) => r.source.create(platform, tx, caller, body));
-        const answer = created(value, `${path}/${value.id}`);
-        return { ...answer, headers: { ...answer.headers, etag: etagOf(version) } };
+        return createdVersioned(value, `${path}/${value.id}`, version);
       },
     }),
     endpoint(`POST ${path}/bulk`, {
@@ -123,11 +119,12 @@ function routesOf(r: RecordType): Endpoint[] {
       async run({ platform, db, caller, params, call }) {
         await r.source.read(db, caller, params.id); // an unknown id answers 404 before the body is checked
         const body = await call.readJson(r.update);
-        const { value, version } = await transact(
-          db,
-          (tx) => r.source.update(platform, tx, caller, params.id, body, call.ifMatch),
+        return versionedAnswer(
+          await transact(
+            db,
+            (tx) => r.source.update(platform, tx, caller, params.id, body, call.ifMatch),
+          ),
         );
-        return okVersioned(value, version);
       },
     }),
     endpoint(`DELETE ${path}/{id}`, {

@@ -18,8 +18,22 @@ import {
 } from "../../domain/reports/document_templates/write.ts";
 import { requestDocuments } from "../../domain/reports/generation/generate_document.ts";
 import { inTenant } from "../../domain/rights/checks.ts";
-import { anyObject, optionalObject, requiredName, requiredText, uuid } from "../../domain/shared/shapes.ts";
-import { accepted, type Answer, created, etagOf, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
+import {
+  anyObject,
+  optionalObject,
+  requiredName,
+  requiredText,
+  uuid,
+  withDefault,
+} from "../../domain/shared/shapes.ts";
+import {
+  accepted,
+  type Answer,
+  createdVersioned,
+  noContentAfter,
+  ok,
+  okVersioned,
+} from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { comparedWith, templateTexts, VersionDifferencesDto, versionNumber } from "../shared/templates.ts";
 import { pagedResultOf, pageQuery } from "../shared/validation.ts";
@@ -41,10 +55,19 @@ const body = requiredText(200_000).describe("Markup with variables; see the READ
 const variables = z.string().max(2_000).describe("Names that the data must have, comma-separated");
 const data = anyObject;
 const templates = { titleTemplate: title, bodyTemplate: body };
-const locale = requiredText(35).nullish().transform((tag) => tag ?? "en");
-const language = requiredText(35).nullish().transform((tag) => tag ?? null).describe(
+const locale = withDefault(requiredText(35), "en");
+const language = withDefault(requiredText(35), null).describe(
   "Language of the document's texts, such as pt-BR; absent: the tenant's default",
 );
+const documentItem = z.object({
+  data,
+  name: withDefault(z.string().trim().min(1).max(200), null).describe(
+    "Names the document among the others; absent: its number",
+  ),
+  language: language.describe("Language of this document's texts; absent: that of the request"),
+  recipients: withDefault(z.array(z.string().trim().min(1).max(320)).max(1000), [])
+    .describe("Who gets this document, where delivery is by email"),
+}).meta({ id: "DocumentItem" });
 const texts = templateTexts.nullish();
 const timestamp = z.iso.datetime();
 
@@ -135,7 +158,7 @@ export const documentTemplateRoutes = [
       name: requiredName(200),
       locale,
       ...templates,
-      requiredVariables: variables.nullish().transform((list) => list ?? ""),
+      requiredVariables: withDefault(variables, ""),
       sampleData: optionalObject.transform((sample) => sample ?? {}),
       texts: texts.transform((given) => given ?? null),
     }).meta({ id: "CreateDocumentTemplateRequest" }),
@@ -144,8 +167,11 @@ export const documentTemplateRoutes = [
     problems: ["DOCUMENT_TEMPLATE_INVALID", "DOCUMENT_TEMPLATE_ALREADY_EXISTS"],
     async run({ platform, caller, body }) {
       const template = await createDocumentTemplate(platform, caller, body);
-      const answer = created(templateOf(template), `/api/v1/document-templates/${template.id}`);
-      return { ...answer, headers: { ...answer.headers, etag: etagOf(template.version) } };
+      return createdVersioned(
+        templateOf(template),
+        `/api/v1/document-templates/${template.id}`,
+        template.version,
+      );
     },
   }),
   endpoint("POST /api/v1/document-templates/preview", {
@@ -156,7 +182,7 @@ export const documentTemplateRoutes = [
     body: z.object({
       ...templates,
       locale,
-      requiredVariables: variables.nullish().transform((list) => list ?? ""),
+      requiredVariables: withDefault(variables, ""),
       texts: texts.transform((given) => given ?? null),
       language,
       data: optionalObject.transform((given) => given ?? {}),
@@ -297,21 +323,9 @@ export const documentTemplateRoutes = [
     params,
     body: z.object({
       data: optionalObject.transform((given) => given ?? null),
-      items: z.array(
-        z.object({
-          data,
-          name: z.string().trim().min(1).max(200).nullish().transform((name) => name ?? null).describe(
-            "Names the document among the others; absent: its number",
-          ),
-          language: language.describe("Language of this document's texts; absent: that of the request"),
-          recipients: z.array(z.string().trim().min(1).max(320)).max(1000).nullish().transform((list) =>
-            list ?? []
-          )
-            .describe("Who gets this document, where delivery is by email"),
-        }).meta({ id: "DocumentItem" }),
-      ).min(1).max(100).nullish().transform((items) => items ?? null),
+      items: withDefault(z.array(documentItem).min(1).max(100), null),
       language,
-      delivery: DeliveryOptionsShape.nullish().transform((options) => options ?? null),
+      delivery: withDefault(DeliveryOptionsShape, null),
     }).meta({ id: "GenerateDocumentsRequest" }),
     creates: "atomically",
     answers: { 202: { description: "The status URL", schema: TrackingDto } },

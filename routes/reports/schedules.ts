@@ -14,7 +14,7 @@ import {
 } from "../../domain/reports/schedules/schedule_changes.ts";
 import { triggerSchedule } from "../../domain/reports/schedules/schedule_runs.ts";
 import { listSchedules, readVisibleSchedule } from "../../domain/reports/schedules/schedule.ts";
-import { accepted, created, etagOf, noContent, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
+import { accepted, createdVersioned, noContent, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, queryBoolean } from "../shared/validation.ts";
 import {
@@ -80,8 +80,7 @@ export const scheduleRoutes = [
     problems: ["REPORT_TEMPLATE_NOT_FOUND", "MISSING_PERMISSION", "REPORT_FORMAT_NOT_SUPPORTED", "FORBIDDEN"],
     async run({ platform, caller, body }) {
       const schedule = await createSchedule(platform, caller, body);
-      const answer = created(scheduleDto(schedule), `${BASE}/${schedule.id}`);
-      return { ...answer, headers: { ...answer.headers, etag: etagOf(schedule.version) } };
+      return createdVersioned(scheduleDto(schedule), `${BASE}/${schedule.id}`, schedule.version);
     },
   }),
   endpoint(`PUT ${BASE}/{id}`, {

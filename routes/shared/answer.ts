@@ -24,6 +24,10 @@ export const ok = (body: unknown, headers: Record<string, string> = {}): Answer 
 /** 200 with a JSON body and the ETag of the resource's version. */
 export const okVersioned = (body: unknown, version: number): Answer => ok(body, { etag: etagOf(version) });
 
+/** 200 with a resource and the ETag of its version. */
+export const versionedAnswer = ({ value, version }: Versioned<unknown>): Answer =>
+  okVersioned(value, version);
+
 /** 200 without a body. */
 export const okEmpty = (): Answer => ({ status: 200, headers: {}, body: undefined });
 
@@ -37,6 +41,13 @@ export const okAfter = async (work: Promise<unknown>): Promise<Answer> => {
 export const created = (body: unknown, location: string): Answer => ({
   status: 201,
   headers: { location },
+  body,
+});
+
+/** 201 with a JSON body, the path of the new resource as Location, and the ETag of its version. */
+export const createdVersioned = (body: unknown, location: string, version: number): Answer => ({
+  status: 201,
+  headers: { location, etag: etagOf(version) },
   body,
 });
 
@@ -68,7 +79,7 @@ export const headerUrl = (url: string): string =>
   url.toWellFormed().replaceAll(/[^\x21-\x7e]/gu, encodeURIComponent);
 
 /** The strong ETag of a version number. */
-export const etagOf = (version: number): string => `"${version}"`;
+const etagOf = (version: number): string => `"${version}"`;
 
 /** The settings of the deployment that decide the common headers. */
 export interface AnswerSettings {
@@ -170,7 +181,3 @@ export type Respond = ReturnType<typeof responder>;
 
 /** The path of the public URL, without a slash at its end; "" for the root. */
 export const basePath = (baseUrl: string | URL): string => new URL(baseUrl).pathname.replace(/\/+$/, "");
-
-/** 200 with the value and the ETag of its version. */
-export const versionedAnswer = ({ value, version }: Versioned<unknown>): Answer =>
-  okVersioned(value, version);

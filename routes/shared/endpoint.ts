@@ -178,12 +178,14 @@ export const takesKey = ({ creates }: Pick<Endpoint, "creates">): boolean =>
   creates !== undefined && creates !== "a secret";
 
 type Verb = Uppercase<Endpoint["method"]>;
+const ROOT = "/api/v1";
 
 /**
  * Declares routes of an area: `const endpoint = endpointsIn("Users")`, then `endpoint("GET /api/v1/users/{id}", { … })`. The
  * input types of `run` are derived from the shapes. Without `problems`, the route has none of its own.
+ * @param short such as `/auth`: routes below `/api/v1/auth` are also served below `/auth`
  */
-export const endpointsIn = (area: Area) =>
+export const endpointsIn = (area: Area, short?: string) =>
 <
   C,
   const Id extends string,
@@ -201,7 +203,8 @@ export const endpointsIn = (area: Area) =>
     content?: OwnContent & { json?: L };
   },
 ): Operation<Id, P, Q, B extends undefined ? L : B, A> => {
-  const [verb = "", path] = route.split(" ");
-  const declared = { problems: [], ...spec, method: verb.toLowerCase(), path, area };
+  const [verb = "", path = ""] = route.split(" ");
+  const alsoAt = short && path.startsWith(`${ROOT}${short}/`) ? { alsoAt: [path.slice(ROOT.length)] } : {};
+  const declared = { problems: [], ...alsoAt, ...spec, method: verb.toLowerCase(), path, area };
   return declared as unknown as Operation<Id, P, Q, B extends undefined ? L : B, A>;
 };

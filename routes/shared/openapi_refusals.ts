@@ -67,6 +67,14 @@ const KEY_PROBLEMS: ProblemCode[] = [
   "IDEMPOTENCY_KEY_IN_USE_CONFLICT",
 ];
 const BODY_PROBLEMS: ProblemCode[] = ["BODY_TIMED_OUT", "BODY_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE"];
+/** The failures of the service, which can end every request. */
+const FAILURES: ProblemCode[] = [
+  "INTERNAL_ERROR",
+  "REQUEST_TIMED_OUT_UNAVAILABLE",
+  "DATABASE_UNAVAILABLE",
+  "DATABASE_BUSY_UNAVAILABLE",
+  "INSTANCE_BUSY_UNAVAILABLE",
+];
 /** The codes with which every operation can refuse a request, besides those of access. */
 const EVERYWHERE: ProblemCode[] = [
   "VALIDATION_ERROR", // also without parameters: any query is checked for text that the database cannot store
@@ -74,18 +82,13 @@ const EVERYWHERE: ProblemCode[] = [
   ...KEY_PROBLEMS,
   "PRECONDITION_FAILED",
   "RATE_LIMITED",
-  "INTERNAL_ERROR",
-  "REQUEST_TIMED_OUT_UNAVAILABLE",
-  "DATABASE_UNAVAILABLE",
-  "DATABASE_BUSY_UNAVAILABLE",
-  "INSTANCE_BUSY_UNAVAILABLE",
+  ...FAILURES,
   "FILE_STORAGE_UNAVAILABLE",
 ];
 
 /** All codes with which an operation can refuse a request: the declared ones, and those of its shapes and access. */
 export function refusalCodes(spec: Endpoint): Set<ProblemCode> {
-  const readsBody = Boolean(spec.body ?? spec.content) ||
-    takesKey(spec);
+  const readsBody = Boolean(spec.body ?? spec.content) || takesKey(spec);
   const reachesStorage = spec.area === "Files" || spec.area === "Reports" && spec.method !== "get";
   return new Set<ProblemCode>([
     "VALIDATION_ERROR",
@@ -94,11 +97,7 @@ export function refusalCodes(spec: Endpoint): Set<ProblemCode> {
     ...(readsBody ? BODY_PROBLEMS : []),
     "RATE_LIMITED",
     ...spec.problems,
-    "INTERNAL_ERROR",
-    "REQUEST_TIMED_OUT_UNAVAILABLE",
-    "DATABASE_UNAVAILABLE",
-    "DATABASE_BUSY_UNAVAILABLE",
-    "INSTANCE_BUSY_UNAVAILABLE",
+    ...FAILURES,
     ...(reachesStorage ? ["FILE_STORAGE_UNAVAILABLE"] as const : []),
   ]);
 }

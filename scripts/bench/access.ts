@@ -6,7 +6,7 @@ import { createTokens } from "../../infra/tokens.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import type { BenchSetup } from "./bench_setup.ts";
 import { compare, measure, report, scaled } from "./compare.ts";
-import { failures, load, type LoadRequest, rateOf } from "./load.ts";
+import { failures, load, type LoadRequest, rateOf, rateOfEach } from "./load.ts";
 import { populate, signInAdministrator } from "./sample_users.ts";
 
 const USERS = scaled(100_000);
@@ -42,7 +42,7 @@ export async function introspect(setup: BenchSetup): Promise<void> {
   await measure({
     name: `introspections of ${TOKENS} users' tokens in turn`,
     unit: "/s",
-    run: () => rateInTurn(port, tokens.map(ask), busy),
+    run: () => rateOfEach(port, tokens.map(ask), busy),
     min: 5_000,
   });
 }
@@ -116,16 +116,6 @@ async function openSessions(sql: Sql): Promise<{ id: string; userId: string; ten
   await sql`insert into sessions (id, user_id, security_version, expires_at)
     select id, user_id, 1, now() + interval '1 hour' from unnest(${ids}::uuid[], ${userIds}::uuid[]) s (id, user_id)`;
   return sessions;
-}
-
-async function rateInTurn(
-  port: number,
-  requests: LoadRequest[],
-  o: { connections: number; seconds: number },
-) {
-  const result = await load({ port, next: (n) => requests[n % requests.length] ?? HEALTH, ...o });
-  if (failures(result) > 0) throw new Error(`refused: ${JSON.stringify(result.statuses)}`);
-  return { value: result.perSecond, note: `p95 ${result.p95} ms` };
 }
 
 /** Sends each request once, one after another. */

@@ -5,6 +5,7 @@ import { Fields, Form } from "../components/fields.tsx";
 import { actionButton } from "../components/forms.tsx";
 import { actionsColumn, listView, timeColumn } from "../components/list.tsx";
 import { Card } from "../components/notice.tsx";
+import { userName } from "../shared/access_queries.ts";
 import { actionsOf, done, formPage } from "../shared/actions.ts";
 import type { Answer, Row } from "../shared/operations.ts";
 import { type ConsolePage, field, type Outcome, type Visit } from "../shared/page.ts";
@@ -60,8 +61,7 @@ export const delegationPages = (p: ServicePlatform): ConsolePage[] => [
     permissions,
     async show(v, sent) {
       const t = delegationTexts[v.locale];
-      const { firstName, lastName, email } = await v.api.call("readUser", { params: v.params });
-      const name = `${firstName} ${lastName}`.trim() || email;
+      const name = userName(await v.api.call("readUser", { params: v.params }));
       const here = `users/${v.params.id}`;
       const f = new Fields(v, sent, "actAsUser", { minutes: "15" });
       return {

@@ -11,6 +11,7 @@ import { orNull } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { cookieWriter, isLocale, isTheme } from "../shared/cookies.ts";
 import type { Answer, Row } from "../shared/operations.ts";
+import { consoleAddress } from "../shared/request_security.ts";
 import { type ConsolePage, field, fieldsIn, isOpen, type View, type Visit } from "../shared/page.ts";
 import { preferenceTexts } from "../notifications/texts.ts";
 import { firstStepsPages } from "../overview/checklist.tsx";
@@ -56,9 +57,8 @@ export function accountPages(p: ServicePlatform): ConsolePage[] {
       post(_v, form) {
         const theme = field(form, "theme");
         const locale = field(form, "locale");
-        const back = field(form, "back");
         return seeOther(
-          /^[\w-][\w/.:?&=%+-]*$/.test(back) ? back : "",
+          consoleAddress(field(form, "back")),
           ...isTheme(theme) ? [cookies().preference("theme", theme)] : [],
           ...isLocale(locale) ? [cookies().preference("locale", locale)] : [],
         );

@@ -6,6 +6,7 @@ import { Refusal } from "../shared/api.ts";
 import type { Locale } from "../shared/languages.ts";
 import type { Answer } from "../shared/operations.ts";
 import { type ConsolePage, field, optionalField, type View, type Visit } from "../shared/page.ts";
+import { consoleAddress } from "../shared/request_security.ts";
 import { accountTexts, factorTexts } from "./texts.ts";
 
 /** Path of the page. console.tsx handles its form, because it continues with any other page. */
@@ -25,11 +26,11 @@ export function formAsText(form: FormData): string {
   return entries.some(([, value]) => typeof value !== "string") ? "" : JSON.stringify(entries);
 }
 
-/** The interrupted work that a step-up form contains. Its paths lead only to pages of the console. */
-export function interruptedBy(form: FormData): Interrupted {
-  const to = field(form, "to");
-  return { to: /^[\w-][\w/.:?&=%+-]*$/.test(to) ? to : "", form: String(form.get("interrupted") ?? "") };
-}
+/** The interrupted work that a step-up form contains. */
+export const interruptedBy = (form: FormData): Interrupted => ({
+  to: consoleAddress(field(form, "to")),
+  form: String(form.get("interrupted") ?? ""),
+});
 
 /** The interrupted form. */
 export function resumedForm({ form }: Interrupted): FormData {
@@ -42,15 +43,9 @@ export function resumedForm({ form }: Interrupted): FormData {
 export const stepUpPage: ConsolePage = {
   path: STEP_UP,
   forEnrolling: true,
-  get: (v) => stepUpView(v, interruptedBy(asForm(v.query)), null),
+  get: (v) => stepUpView(v, { to: consoleAddress(v.query.get("to") ?? ""), form: "" }, null),
   post: (v, form) => stepUpView(v, interruptedBy(form), null),
 };
-
-function asForm(query: URLSearchParams): FormData {
-  const form = new FormData();
-  form.set("to", query.get("to") ?? "");
-  return form;
-}
 
 /** Asks the viewer to prove again who they are. */
 export async function stepUpView(v: Visit, interrupted: Interrupted, refusal: Refusal | null): Promise<View> {

@@ -4,6 +4,7 @@ import { type DefinedRecord, pathOfRecord } from "../../../domain/records/record
 import { RECORDS } from "../../../domain/records/records.ts";
 import { isUuid } from "../../../domain/shared/ids.ts";
 import { searchOf } from "../shared/api.ts";
+import { queuePath } from "../shared/job_paths.ts";
 import {
   actionSentences,
   actionVerbs,
@@ -185,7 +186,7 @@ function pageOf(
   { viewer }: Reader,
   { targetType, targetId, tenantId, action }: AuditEntry,
 ): string | null {
-  if (targetType === "jobQueue") return `jobs${searchOf({ queue: targetId, internal: "shown" })}`;
+  if (targetType === "jobQueue") return queuePath(targetId);
   const page = PAGES[targetType];
   if (!page || GONE.test(action)) return null;
   const [path, permission] = page;

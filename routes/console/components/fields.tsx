@@ -183,6 +183,14 @@ export function Form({ fields, action, submit, buttons, back, intro, confirm, st
   );
 }
 
+/** A form that is folded to its label. It is open after it was refused. */
+export const FoldedForm = ({ label, ...form }: Parameters<typeof Form>[0] & { label: string }) => (
+  <details open={form.fields.sent !== null}>
+    <summary>{label}</summary>
+    <Form {...form} />
+  </details>
+);
+
 interface Rules {
   required?: true;
   maxlength?: number;

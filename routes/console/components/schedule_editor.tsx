@@ -21,12 +21,15 @@ export const scheduleValues = (v: Visit, o: { cronExpression?: string; timeZoneI
   return { ...inputsOf(cronExpression), cronExpression, timeZoneId: o.timeZoneId ?? v.timeZone };
 };
 
+/** The text that asks for an input, by the input. */
+const MISSING_TEXTS = { at: "enterTime", atMinute: "enterMinute", weekdays: "chooseDays" } as const;
+
 /** The values of the editor's inputs, for the API. @throws Refusal if an input is missing */
 export function sentSchedule(v: Visit, form: FormData): { cronExpression: string; timeZoneId: string } {
   const t = scheduleEditorTexts[v.locale];
   const said = cronOf(form);
   if ("missing" in said) {
-    const text = { at: t.enterTime, atMinute: t.enterMinute, weekdays: t.chooseDays }[said.missing];
+    const text = t[MISSING_TEXTS[said.missing]];
     throw new Refusal({ status: 400, detail: text, errors: { [said.missing]: [text] } }, v.locale);
   }
   return { cronExpression: said.cron, timeZoneId: field(form, "timeZoneId") };
@@ -118,11 +121,7 @@ function NextRuns({ f }: { f: Fields }) {
     <div id="next-runs" class="next-runs" aria-live="polite">
       <strong>{t.nextRuns}</strong>
       {"missing" in said
-        ? (
-          <p class="muted">
-            {t[({ at: "enterTime", atMinute: "enterMinute", weekdays: "chooseDays" } as const)[said.missing]]}
-          </p>
-        )
+        ? <p class="muted">{t[MISSING_TEXTS[said.missing]]}</p>
         : <Runs v={v} cron={said.cron} zone={zone} />}
       <button type="submit" class="button small no-script" name={SHOW_AGAIN} value="true" formnovalidate>
         {t.showRuns}
@@ -273,7 +272,7 @@ type Given = Pick<FormData, "get" | "getAll"> | URLSearchParams;
  * The cron expression of the inputs. Without the input `repeats`, it is that of `cronExpression`.
  * @returns the name of the input that is wrong or missing instead
  */
-export function cronOf(given: Given): { cron: string } | { missing: "at" | "atMinute" | "weekdays" } {
+export function cronOf(given: Given): { cron: string } | { missing: keyof typeof MISSING_TEXTS } {
   const value = (name: string): string => String(given.get(name) ?? "").trim();
   const repeats = REPEATS.find((known) => known === value("repeats")) ?? "cron";
   if (repeats === "cron") return { cron: value("cronExpression") };

@@ -19,6 +19,17 @@ export function WindowTabs({ v, path, window }: { v: Visit; path: string; window
   ]);
 }
 
+/** Tabs of pages. A page that the viewer may not open is left out: `may(…) && [href, label]`. */
+export const pageTabs = (
+  label: string,
+  current: string,
+  pages: ([href: string, label: string] | false | undefined)[],
+) =>
+  tabBar(
+    label,
+    pages.filter((page) => !!page).map(([href, label]) => ({ href, label, isCurrent: href === current })),
+  );
+
 /** Links between views of the same data. Screen readers read `label`. */
 export const tabBar = (label: string, tabs: Tab[]) => (
   <nav class="tabs" aria-label={label}>

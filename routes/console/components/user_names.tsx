@@ -1,5 +1,5 @@
 import { CopyValue, shortId } from "./values.tsx";
-import { managesAllUsers } from "../shared/access_queries.ts";
+import { managesAllUsers, userName } from "../shared/access_queries.ts";
 import { orNull } from "../shared/api.ts";
 import { may, type Visit } from "../shared/page.ts";
 
@@ -14,9 +14,7 @@ export async function userNames(v: Visit, ids: (string | null)[]): Promise<Map<s
     ? [...new Set(ids)].filter((id) => id !== null && id !== v.viewer.userId).slice(0, MOST) as string[]
     : [];
   const users = await Promise.all(wanted.map((id) => orNull(v.api.call(reading, { params: { id } }))));
-  const found = users.flatMap((user): [string, string][] =>
-    user ? [[user.id, `${user.firstName} ${user.lastName}`.trim() || user.email]] : []
-  );
+  const found = users.flatMap((user): [string, string][] => user ? [[user.id, userName(user)]] : []);
   return new Map([own, ...found]);
 }
 

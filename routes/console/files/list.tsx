@@ -97,9 +97,7 @@ export async function filesPage(v: Visit): Promise<View> {
 /** The built-in profiles, and those of the shown files: a deployment may define more. */
 function profileChoices(v: Visit, files: File[]) {
   const chosen = v.query.get("profile");
-  const names = [...defaultProfiles, ...files.map(({ profile }) => ({ name: profile }))].map(({ name }) =>
-    name
-  );
+  const names = [...defaultProfiles.map(({ name }) => name), ...files.map(({ profile }) => profile)];
   return [...new Set(chosen ? [...names, chosen] : names)].map((value) => ({ value, label: value }));
 }
 

@@ -1,5 +1,5 @@
 import type { Child } from "hono/jsx";
-import { Fields, Form } from "../components/fields.tsx";
+import { Fields, FoldedForm, Form } from "../components/fields.tsx";
 import { actionButton, buttonLink, deleteButton } from "../components/forms.tsx";
 import {
   actionsColumn,
@@ -247,12 +247,15 @@ function PauseCard({ v, sent, here }: { v: Visit; sent: Sent | null; here: strin
   const f = new Fields(v, sent, "pauseWebhookEndpoint");
   return (
     <Card>
-      <details open={sent !== null}>
-        <summary>{t.pauseTitle}</summary>
-        <Form fields={f} action={`${here}/pause`} intro={t.pauseText} submit={t.pause}>
-          {f.text("reason", t.reason, { hint: t.pauseReasonHint })}
-        </Form>
-      </details>
+      <FoldedForm
+        fields={f}
+        label={t.pauseTitle}
+        action={`${here}/pause`}
+        intro={t.pauseText}
+        submit={t.pause}
+      >
+        {f.text("reason", t.reason, { hint: t.pauseReasonHint })}
+      </FoldedForm>
     </Card>
   );
 }

@@ -4,6 +4,7 @@ import { Card } from "../components/notice.tsx";
 import { Statistic, StatisticRow } from "../components/statistics.tsx";
 import { bytes, duration, number, percent, Time } from "../components/values.tsx";
 import { commonTexts } from "../shared/common_texts.ts";
+import { typePath } from "../shared/job_paths.ts";
 import { sectionTexts } from "../shared/labels.ts";
 import type { Answer } from "../shared/operations.ts";
 import type { ConsolePage, Visit } from "../shared/page.ts";
@@ -135,7 +136,7 @@ export const databasePage: ConsolePage = {
               {dataTable(t.late, late, <p class="muted">{t.noneLate}</p>, [
                 {
                   head: t.work,
-                  cell: ({ name }) => <a href={`job-types/${encodeURIComponent(name)}`}>{name}</a>,
+                  cell: ({ name }) => <a href={typePath(name)}>{name}</a>,
                 },
                 { head: t.lateBy, align: "end", cell: ({ seconds }) => duration(v, seconds * 1000) },
               ])}

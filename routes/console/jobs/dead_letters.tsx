@@ -14,7 +14,7 @@ import {
   timeColumn,
 } from "../components/list.tsx";
 import { Card } from "../components/notice.tsx";
-import { tabBar } from "../components/tabs.tsx";
+import { pageTabs } from "../components/tabs.tsx";
 import {
   Badge,
   CopyValue,
@@ -63,12 +63,9 @@ const deadLetterActions = rowActions<Row<"listDeadLetters">>({
   },
 });
 
-const ViewTabs = ({ v, here }: { v: Visit; here: "groups" | "list" }) => {
+const viewTabs = (v: Visit, current: "dead-letters" | "dead-letters/list") => {
   const t = deadLetterTexts[v.locale];
-  return tabBar(t.views, [
-    { href: "dead-letters", label: t.byError, isCurrent: here === "groups" },
-    { href: "dead-letters/list", label: t.list, isCurrent: here === "list" },
-  ]);
+  return pageTabs(t.views, current, [["dead-letters", t.byError], ["dead-letters/list", t.list]]);
 };
 
 const actions = (v: Visit) => (
@@ -97,7 +94,7 @@ async function groupsPage(v: Visit): Promise<View> {
     body: (
       <>
         <PauseBanner v={v} pauses={pauses} />
-        <ViewTabs v={v} here="groups" />
+        {viewTabs(v, "dead-letters")}
         {list(v, page, {
           path: "dead-letters",
           id: "groups",
@@ -162,7 +159,7 @@ async function deadLettersPage(v: Visit): Promise<View> {
     top: (
       <>
         <PauseBanner v={v} pauses={pauses} />
-        {!group.errorPattern && <ViewTabs v={v} here="list" />}
+        {!group.errorPattern && viewTabs(v, "dead-letters/list")}
       </>
     ),
     above: <SearchedNote v={v} from={t.from} />,

@@ -1,4 +1,4 @@
-import { Fields, Form } from "../components/fields.tsx";
+import { Fields, FoldedForm } from "../components/fields.tsx";
 import { linkColumn, listView, timeColumn } from "../components/list.tsx";
 import { Card, Empty } from "../components/notice.tsx";
 import { dataTable } from "../components/table.tsx";
@@ -11,7 +11,7 @@ import type { Answer } from "../shared/operations.ts";
 import { type ConsolePage, field, type View, type Visit } from "../shared/page.ts";
 import { HealthTabs } from "./workers.tsx";
 import { deployTexts, workerTexts } from "./worker_texts.ts";
-import { typePath } from "./type.tsx";
+import { typePath } from "../shared/job_paths.ts";
 
 const HOURS = [1, 4, 24, 168];
 /** A p95 that grew by less is within the width of the buckets in which times are counted. */
@@ -64,15 +64,12 @@ function AddForm({ v, sent }: { v: Visit; sent: Sent | null }) {
   const f = new Fields(v, sent, "createDeployMark", {});
   return (
     <Card>
-      <details open={sent !== null}>
-        <summary>{t.add}</summary>
-        <Form fields={f} action="deploys" submit={t.add}>
-          <div class="pair">
-            {f.text("label", t.name)}
-            {f.text("at", t.at, { type: "datetime-local" })}
-          </div>
-        </Form>
-      </details>
+      <FoldedForm fields={f} label={t.add} action="deploys" submit={t.add}>
+        <div class="pair">
+          {f.text("label", t.name)}
+          {f.text("at", t.at, { type: "datetime-local" })}
+        </div>
+      </FoldedForm>
     </Card>
   );
 }

@@ -23,7 +23,7 @@ import { type ConsolePage, may, type View, type Visit } from "../shared/page.ts"
 import { type Job, jobColumns, jobStates } from "./list.tsx";
 import { PauseBanner } from "./pauses.tsx";
 import { workerTexts } from "./worker_texts.ts";
-import { typePath } from "./type.tsx";
+import { queuePath, typePath } from "../shared/job_paths.ts";
 import { jobOriginLabels, jobPriorityLabels, jobTexts } from "./texts.ts";
 import { defineStates } from "../components/states.tsx";
 
@@ -125,12 +125,12 @@ function JobActions({ v, job, tenant }: { v: Visit; job: Answer<"readJob">; tena
 function JobFacts({ v, job }: { v: Visit; job: Answer<"readJob"> }) {
   const t = jobTexts[v.locale];
   const due = job.nextRetryAt ?? job.scheduledAt;
-  const short = (id: string) => <CopyValue v={v} value={id} shown={shortId(id)} />;
-  const facts: Fact[] = [
+  const { deadLetter, pause, recurringJobId, tenantId } = job;
+  return factList([
     ["Id", <CopyValue v={v} value={job.id} />],
     timelineFact(v, { jobId: job.id }, job.traceId),
     [t.type, <a href={typePath(job.jobTypeName)}>{job.jobTypeName}</a>],
-    [t.queue, <a href={`jobs${searchOf({ queue: job.queue, internal: "shown" })}`}>{job.queue}</a>],
+    [t.queue, <a href={queuePath(job.queue)}>{job.queue}</a>],
     [t.priority, jobPriorityLabels[v.locale][job.priority]],
     [t.trigger, jobOriginLabels[v.locale][job.type]],
     [t.attempts, t.of(job.attempts, job.maxRetries + 1)],
@@ -141,35 +141,33 @@ function JobFacts({ v, job }: { v: Visit; job: Answer<"readJob"> }) {
     ],
     [t.started, <Time v={v} at={job.startedAt} />],
     [t.ended, <Time v={v} at={job.completedAt} />],
-  ];
-  if (job.cancelRequestedAt) facts.push([t.stopRequested, <Time v={v} at={job.cancelRequestedAt} />]);
-  if (job.deadLetter?.retriedJobId) {
-    const { retriedJobId, retriedAt } = job.deadLetter;
-    facts.push([
+    job.cancelRequestedAt && [t.stopRequested, <Time v={v} at={job.cancelRequestedAt} />],
+    deadLetter?.retriedJobId && [
       t.ranAgain,
       <>
-        <a href={`jobs/${retriedJobId}`}>{shortId(retriedJobId)}</a> <Time v={v} at={retriedAt} />
+        <a href={`jobs/${deadLetter.retriedJobId}`}>{shortId(deadLetter.retriedJobId)}</a>{" "}
+        <Time v={v} at={deadLetter.retriedAt} />
       </>,
-    ]);
-  }
-  if (job.waitReason) facts.push([t.waitReason, job.waitReason]);
-  if (job.pause) {
-    facts.push([job.pause.kind === "queue" ? t.queuePaused : t.typePaused, job.pause.reason ?? t.paused]);
-  }
-  if (due) facts.push([job.nextRetryAt ? t.nextRetry : t.due, <Time v={v} at={due} />]);
-  if (job.argsTypeName) facts.push([t.argsType, job.argsTypeName]);
-  if (job.recurringJobId) {
-    const href = `recurring/${encodeURIComponent(job.recurringJobId)}`;
-    facts.push([t.recurring, <a href={href}>{job.recurringJobId}</a>]);
-  }
-  for (const id of job.parentJobIds) {
-    const label = <code>{shortId(id)}</code>;
-    facts.push([t.parent, <a href={`jobs/${id}`}>{label}</a>]);
-  }
-  if (job.tenantId && job.tenantId !== v.viewer.tenant?.id) {
-    facts.push([t.tenant, job.names[job.tenantId] ?? short(job.tenantId)]);
-  }
-  return factList(facts);
+    ],
+    job.waitReason && [t.waitReason, job.waitReason],
+    pause && [pause.kind === "queue" ? t.queuePaused : t.typePaused, pause.reason ?? t.paused],
+    due && [job.nextRetryAt ? t.nextRetry : t.due, <Time v={v} at={due} />],
+    job.argsTypeName && [t.argsType, job.argsTypeName],
+    recurringJobId && [
+      t.recurring,
+      <a href={`recurring/${encodeURIComponent(recurringJobId)}`}>{recurringJobId}</a>,
+    ],
+    ...job.parentJobIds.map((id): Fact => [
+      t.parent,
+      <a href={`jobs/${id}`}>
+        <code>{shortId(id)}</code>
+      </a>,
+    ]),
+    tenantId && tenantId !== v.viewer.tenant?.id && [
+      t.tenant,
+      job.names[tenantId] ?? <CopyValue v={v} value={tenantId} shown={shortId(tenantId)} />,
+    ],
+  ]);
 }
 
 /** The user or program that enqueued the job. */

@@ -5,16 +5,12 @@ import { pauseTexts } from "./worker_texts.ts";
 import { actionButton, buttonLink } from "../components/forms.tsx";
 import { Notice } from "../components/notice.tsx";
 import { Time } from "../components/values.tsx";
-import { searchOf } from "../shared/api.ts";
+import { pathOfPaused, queuePath, typePath } from "../shared/job_paths.ts";
 import { actingApi, actsHere, reachOf } from "../shared/scope.ts";
 import type { Answer } from "../shared/operations.ts";
 
 const REASON_LENGTH = 500;
 const permissions = ["manage:jobs"];
-
-const jobsOf = (queue: string | undefined): string =>
-  `jobs?${new URLSearchParams({ queue: queue ?? "", internal: "shown" })}`;
-const typePage = ({ params: { name = "" } }: Visit): string => `job-types/${encodeURIComponent(name)}`;
 
 type Kind = "Queue" | "Type";
 
@@ -23,8 +19,9 @@ const pagesOf = (
   kind: Kind,
   path: string,
   name: (v: Visit) => string,
-  back: (v: Visit) => string,
+  pathOf: (name: string) => string,
 ): ConsolePage[] => {
+  const back = (v: Visit) => pathOf(name(v));
   const title = (v: Visit) => pauseTexts[v.locale][`pause${kind}`](name(v), reachOf(v));
   const result = (v: Visit, state: "Paused" | "Resumed") => {
     const key = `${kind === "Queue" ? "queue" : "type"}${state}` as const;
@@ -64,13 +61,8 @@ const pagesOf = (
 
 /** Pausing and resuming queues and job types. */
 export const pausePages: ConsolePage[] = [
-  ...pagesOf(
-    "Queue",
-    "queues/{queue}",
-    ({ params }) => params.queue ?? "",
-    ({ params }) => jobsOf(params.queue),
-  ),
-  ...pagesOf("Type", "job-types/{name}", ({ params }) => params.name ?? "", typePage),
+  ...pagesOf("Queue", "queues/{queue}", ({ params }) => params.queue ?? "", queuePath),
+  ...pagesOf("Type", "job-types/{name}", ({ params }) => params.name ?? "", typePath),
 ];
 
 type Pause = Answer<"listJobPauses">[number];
@@ -94,24 +86,24 @@ export function PauseBanner({ v, pauses }: { v: Visit; pauses: Pause[] }) {
 
 function PauseText({ v, pause: { kind, name, scope, reason, pausedAt } }: { v: Visit; pause: Pause }) {
   const t = pauseTexts[v.locale];
-  const href = kind === "queue"
-    ? `jobs${searchOf({ queue: name, internal: "shown" })}`
-    : `job-types/${encodeURIComponent(name)}`;
   return (
     <span>
-      {kind === "queue" ? t.queueIs : t.typeIs} <a href={href}>{name}</a> {t.isPaused}
+      {kind === "queue" ? t.queueIs : t.typeIs} <a href={pathOfPaused({ kind, name })}>{name}</a> {t.isPaused}
       {scope === "all" && ` ${t.forAll}`}: {reason ?? t.noReason} (<Time v={v} at={pausedAt} />)
     </span>
   );
 }
 
-const pathOf = (kind: Pause["kind"], name: string): string =>
+/** The path of the actions on a queue or a job type. */
+const actionsPath = ({ kind, name }: Pick<Pause, "kind" | "name">): string =>
   `${kind === "queue" ? "queues" : "job-types"}/${encodeURIComponent(name)}`;
 
 /** The button that pauses in exactly the scope of the page, for viewers who may. */
 export const pauseButton = (v: Visit, kind: Pause["kind"], name: string) =>
   actsHere(v) && may(v.viewer, "manage:jobs") &&
-  buttonLink(`${pathOf(kind, name)}/pause`, pauseTexts[v.locale].pauseIn(reachOf(v)), { icon: "pause" });
+  buttonLink(`${actionsPath({ kind, name })}/pause`, pauseTexts[v.locale].pauseIn(reachOf(v)), {
+    icon: "pause",
+  });
 
 /**
  * The button that ends a pause, for viewers who may end it. A tenant cannot end a pause for all: members of the platform
@@ -124,10 +116,10 @@ export function ResumeButton({ v, pause: { kind, name, scope } }: {
   const t = pauseTexts[v.locale];
   if (!may(v.viewer, "manage:jobs")) return null;
   if (v.scope && scope === "all") {
-    const back = kind === "queue" ? "jobs" : pathOf(kind, name);
+    const back = kind === "queue" ? "jobs" : typePath(name);
     return v.viewer.isInPlatform &&
       actionButton(v, "tenant", t.toService, { fields: { tenantId: "", back } });
   }
   if (!v.scope && scope === "tenant" || !actsHere(v)) return null;
-  return actionButton(v, `${pathOf(kind, name)}/resume`, t.resumeIn(reachOf(v)), { icon: "play" });
+  return actionButton(v, `${actionsPath({ kind, name })}/resume`, t.resumeIn(reachOf(v)), { icon: "play" });
 }

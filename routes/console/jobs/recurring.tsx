@@ -43,8 +43,7 @@ const newRecurringPage = formPage({
   },
   async send(v, form) {
     const jobTypeName = field(form, "jobTypeName");
-    const type = (await v.api.call("listJobTypes")).find(({ name }) => name === jobTypeName);
-    const serializedArgs = sentArgs(v, form, type && fieldsOf(type.argsSchema));
+    const serializedArgs = sentArgs(v, form, await argsOf(v, jobTypeName));
     const { jobId } = await v.api.call("createRecurringJob", {
       body: { ...bodyOf(v, form), serializedArgs, jobTypeName, jobId: field(form, "jobId") },
     });
@@ -57,20 +56,25 @@ const editRecurringPage = formPage({
   path: "recurring/{id}/edit",
   async show(v, sent) {
     const { value, etag } = await v.api.versioned("readRecurringJob", { params: v.params });
-    const type = (await v.api.call("listJobTypes")).find(({ name }) => name === value.jobTypeName);
-    const args = type ? fieldsOf(type.argsSchema) : null;
+    const args = await argsOf(v, value.jobTypeName);
     const values = { ...value, ...scheduleValues(v, value), ...typedOf(args, value.serializedArgs), etag };
     const f = new Fields(v, withArgErrors(sent, args), "createRecurringJob", values);
     return recurringForm(f, args, value.jobTypeName, { id: value.jobId });
   },
   async send(v, form) {
     const { params } = v;
-    const type = (await v.api.call("listJobTypes")).find(({ name }) => name === field(form, "jobTypeName"));
-    const body = { ...bodyOf(v, form), serializedArgs: sentArgs(v, form, type && fieldsOf(type.argsSchema)) };
+    const serializedArgs = sentArgs(v, form, await argsOf(v, field(form, "jobTypeName")));
+    const body = { ...bodyOf(v, form), serializedArgs };
     await v.api.call("updateRecurringJob", { params, body, ifMatch: field(form, "etag") });
     return done(pathOf(params.id ?? ""), recurringJobTexts[v.locale].saved);
   },
 });
+
+/** The arguments of a job type; null if the viewer cannot enqueue it. */
+async function argsOf(v: Visit, jobTypeName: string): Promise<ArgField[] | null> {
+  const type = (await v.api.call("listJobTypes")).find(({ name }) => name === jobTypeName);
+  return type ? fieldsOf(type.argsSchema) : null;
+}
 
 const bodyOf = (v: Visit, form: FormData) => ({
   ...sentSchedule(v, form),

@@ -10,6 +10,7 @@ import { tabBar } from "../components/tabs.tsx";
 import { Badge, duration, factList, number, percent, Time } from "../components/values.tsx";
 import { searchOf } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
+import { typePath } from "../shared/job_paths.ts";
 import type { Answer, Row } from "../shared/operations.ts";
 import type { View, Visit } from "../shared/page.ts";
 import { jobStates } from "./list.tsx";
@@ -53,8 +54,6 @@ export async function typesPage(v: Visit): Promise<View> {
     ),
   };
 }
-
-export const typePath = (name: string): string => `job-types/${encodeURIComponent(name)}`;
 
 /** The button that pauses or resumes a job type, for viewers who may. */
 const PauseButton = ({ v, type: { name, pause } }: {

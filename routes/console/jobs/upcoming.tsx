@@ -1,7 +1,7 @@
 import type { Child } from "hono/jsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
 import { dataTable, LivePart } from "../components/table.tsx";
-import { tabBar } from "../components/tabs.tsx";
+import { pageTabs } from "../components/tabs.tsx";
 import { clockTime, number, Time } from "../components/values.tsx";
 import { tenantNames } from "../shared/access_queries.ts";
 import { searchOf } from "../shared/api.ts";
@@ -15,9 +15,9 @@ type Entry = Upcoming["entries"][number];
 
 /** The tabs of the recurring jobs and of everything that will happen. */
 export const scheduleTabs = (v: Visit, current: "recurring" | "upcoming") =>
-  tabBar(recurringJobTexts[v.locale].title, [
-    { href: "recurring", label: recurringJobTexts[v.locale].title, isCurrent: current === "recurring" },
-    { href: "upcoming", label: upcomingTexts[v.locale].title, isCurrent: current === "upcoming" },
+  pageTabs(recurringJobTexts[v.locale].title, current, [
+    ["recurring", recurringJobTexts[v.locale].title],
+    ["upcoming", upcomingTexts[v.locale].title],
   ]);
 
 /** The next 24 hours on one axis, and the next five runs of every schedule, in the viewer's time zone. */

@@ -4,7 +4,7 @@ import { alertRules } from "../../../domain/records/alert_rules.ts";
 import { labelIn } from "../../../domain/records/labels.ts";
 import { Card, Empty, Notice } from "../components/notice.tsx";
 import { dataTable, LivePart } from "../components/table.tsx";
-import { tabBar } from "../components/tabs.tsx";
+import { pageTabs } from "../components/tabs.tsx";
 import { Badge, shortId, Time } from "../components/values.tsx";
 import { searchOf } from "../shared/api.ts";
 import { defineTexts } from "../shared/languages.ts";
@@ -21,21 +21,14 @@ export const healthTexts = defineTexts({
 /** Links between workers, deploys, the database and alert rules; nothing if the viewer may open only one of them. */
 export function HealthTabs({ v, current }: { v: Visit; current: string }) {
   const t = healthTexts[v.locale];
-  const mayOperate = may(v.viewer, "admin:system");
-  const tabs: [href: string, label: string, isOpen: boolean][] = [
-    ["workers", workerTexts[v.locale].title, mayOperate],
-    ["deploys", deployTexts[v.locale].title, mayOperate],
-    ["workers/database", t.database, mayOperate],
-    [
-      "alert-rules",
-      labelIn(alertRules.labels.many ?? "", v.locale),
-      v.viewer.tenant !== null && may(v.viewer, "manage:webhooks"),
-    ],
-  ];
-  const open = tabs.filter(([, , isOpen]) => isOpen);
-  return open.length > 1
-    ? tabBar(t.tabs, open.map(([href, label]) => ({ href, label, isCurrent: href === current })))
-    : null;
+  if (!may(v.viewer, "admin:system")) return null;
+  return pageTabs(t.tabs, current, [
+    ["workers", workerTexts[v.locale].title],
+    ["deploys", deployTexts[v.locale].title],
+    ["workers/database", t.database],
+    v.viewer.tenant !== null && may(v.viewer, "manage:webhooks") &&
+    ["alert-rules", labelIn(alertRules.labels.many ?? "", v.locale)],
+  ]);
 }
 
 type Worker = Row<"listJobWorkers">;

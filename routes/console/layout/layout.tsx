@@ -10,43 +10,24 @@ import { switcherTexts } from "../scope/texts.ts";
 import { searchTexts } from "../search/texts.ts";
 import { searchOf } from "../shared/api.ts";
 import { commonTexts, listTexts, scopeTexts } from "../shared/common_texts.ts";
-import { defineTexts, LOCALES } from "../shared/languages.ts";
+import { defineTexts, LOCALES, type Translated, translated } from "../shared/languages.ts";
 import type { View, Visit } from "../shared/page.ts";
 import { pageScope } from "../shared/scope.ts";
 import { UNDO } from "../shared/undo.ts";
 import { BarePage, Brand, type ConsoleUrls, Document } from "./document.tsx";
 import { Navigation } from "./navigation.tsx";
 
-const keyTexts = {
-  en: {
-    keys: "Keys",
-    goBack: "Close",
-    keyList: {
-      "Ctrl K": "Search, and act",
-      "?": "This list",
-      "/": "Search in the list",
-      j: "Next row",
-      k: "Previous row",
-      x: "Tick the row",
-      Enter: "Open the row",
-      Esc: "Close",
-    },
-  },
-  pt: {
-    keys: "Teclas",
-    goBack: "Fechar",
-    keyList: {
-      "Ctrl K": "Buscar e agir",
-      "?": "Esta lista",
-      "/": "Buscar na lista",
-      j: "Próxima linha",
-      k: "Linha anterior",
-      x: "Marcar a linha",
-      Enter: "Abrir a linha",
-      Esc: "Fechar",
-    },
-  },
-};
+/** The keys of the console. */
+const KEYS: [key: string, effect: Translated][] = [
+  ["Ctrl K", ["Search, and act", "Buscar e agir"]],
+  ["?", ["This list", "Esta lista"]],
+  ["/", ["Search in the list", "Buscar na lista"]],
+  ["j", ["Next row", "Próxima linha"]],
+  ["k", ["Previous row", "Linha anterior"]],
+  ["x", ["Tick the row", "Marcar a linha"]],
+  ["Enter", ["Open the row", "Abrir a linha"]],
+  ["Esc", ["Close", "Fechar"]],
+];
 const LANGUAGE_NAMES = { en: "English", pt: "Português (Brasil)" };
 
 /** The complete HTML document of a page for a signed-in viewer. */
@@ -278,24 +259,23 @@ function ScopeHint({ v }: { v: Visit }) {
   return hint ? <p class="muted">{hint}</p> : null;
 }
 
-/** The keys of the console. */
 function KeysDialog({ v }: { v: Visit }) {
-  const { keyList, keys, goBack } = keyTexts[v.locale];
+  const t = texts[v.locale];
   return (
     <dialog id="keys" aria-labelledby="keys-title">
       <form method="dialog">
-        <h2 id="keys-title">{keys}</h2>
+        <h2 id="keys-title">{t.keys}</h2>
         <dl class="keys">
-          {Object.entries(keyList).map(([key, text]) => (
+          {KEYS.map(([key, effect]) => (
             <>
               <dt>
                 <kbd>{key}</kbd>
               </dt>
-              <dd>{text}</dd>
+              <dd>{translated(effect, v.locale)}</dd>
             </>
           ))}
         </dl>
-        <button type="submit" class="button">{goBack}</button>
+        <button type="submit" class="button">{t.close}</button>
       </form>
     </dialog>
   );
@@ -324,6 +304,8 @@ function SearchButton({ v }: { v: Visit }) {
 }
 
 const texts = defineTexts({
+  keys: ["Keys", "Teclas"],
+  close: ["Close", "Fechar"],
   asUser: (user: string) => [`You act as ${user}.`, `Você está agindo como ${user}.`],
   inTenant: (
     tenant: string,

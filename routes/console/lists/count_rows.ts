@@ -4,6 +4,7 @@ import { csvName } from "../../../domain/console/run_list_task.ts";
 import { readBrowserSession } from "../../../domain/access/sign_in/browser_session.ts";
 import type { ServicePlatform } from "../../../domain/platform.ts";
 import { number } from "../components/values.tsx";
+import { notDone } from "../shared/actions.ts";
 import { Refusal } from "../shared/api.ts";
 import { listTexts } from "../shared/common_texts.ts";
 import {
@@ -39,7 +40,7 @@ export const countPage = (p: Counting, pages: ConsolePages): ConsolePage => ({
     const action = isOpen &&
       offeredActions(listed, found.page.bulk ?? {}).find(([known]) => known === name)?.[1];
     if (!action) throw new Refusal({ status: 404, detail: `The list ${list} has no action ${name}.` });
-    const refuse = (text: string): Outcome => ({ goTo, flash: { tone: "bad", text } });
+    const refuse = (text: string) => notDone(goTo, text);
     const isAll = form.get("all") === "true";
     const chosen = new Set(form.getAll("id").map(String).slice(0, MAX_SELECTED));
     if (!isAll && chosen.size === 0) return refuse(t.nothingSelected);
@@ -74,10 +75,7 @@ export async function downloadList(p: Counting, page: ConsolePage, v: Visit): Pr
   if (first.done) return { goTo: addressOf(address) };
   const { totalCount } = first.value.page;
   const most = keepsFiles(p.config) ? MAX_CSV_ROWS : MAX_STREAMED_ROWS;
-  if (totalCount > most) {
-    const text = t.csvTooLarge(number(v, most));
-    return { goTo: addressOf(address), flash: { tone: "bad", text } };
-  }
+  if (totalCount > most) return notDone(addressOf(address), t.csvTooLarge(number(v, most)));
   if (totalCount > MAX_STREAMED_ROWS) {
     const id = await draft(p, v, { kind: "Csv", ...address, action: null, total: totalCount, ids: [] });
     return { goTo: `lists/tasks/${id}` };

@@ -13,7 +13,7 @@ import {
 } from "../../../domain/console/saved_filters.ts";
 import { cutText } from "../../../domain/shared/cut_text.ts";
 import { entryAt } from "../shared/scope.ts";
-import { done } from "../shared/actions.ts";
+import { done, notDone } from "../shared/actions.ts";
 import { listTexts } from "../shared/common_texts.ts";
 
 /** Pages that all lists share: saved filters, and actions on many rows. */
@@ -34,13 +34,10 @@ const filterPages = (p: Pick<ServicePlatform, "sql">, pages: ConsolePages): Cons
       const page = pages.find(list)?.page;
       if (!page?.get || !pages.isOpen(page, v.viewer)) return { goTo }; // that page says why
       const name = field(form, "name");
-      if (name === "" || name.length > FILTER_NAME_LENGTH || query.length > FILTER_QUERY_LENGTH) {
-        return { goTo, flash: { tone: "bad", text: t.filterInvalid } };
-      }
+      const isValid = name !== "" && name.length <= FILTER_NAME_LENGTH && query.length <= FILTER_QUERY_LENGTH;
+      if (!isValid) return notDone(goTo, t.filterInvalid);
       const isSaved = await saveFilter(p.sql, { userId: v.viewer.userId, list, name, query });
-      return isSaved
-        ? done(goTo, t.filterSaved(name))
-        : { goTo, flash: { tone: "bad", text: t.filtersFull(MAX_SAVED_FILTERS) } };
+      return isSaved ? done(goTo, t.filterSaved(name)) : notDone(goTo, t.filtersFull(MAX_SAVED_FILTERS));
     },
   },
   {
@@ -77,9 +74,7 @@ const filterPages = (p: Pick<ServicePlatform, "sql">, pages: ConsolePages): Cons
         }
         : { name: cutText(page, FILTER_NAME_LENGTH), query: page };
       const isSaved = await saveFilter(p.sql, { userId, list: PINS, ...pinned });
-      return isSaved
-        ? done(goTo, t.isPinned)
-        : { goTo, flash: { tone: "bad", text: t.pinsFull(MAX_SAVED_FILTERS) } };
+      return isSaved ? done(goTo, t.isPinned) : notDone(goTo, t.pinsFull(MAX_SAVED_FILTERS));
     },
   },
 ];

@@ -21,7 +21,7 @@ import { Card, Empty, Notice } from "../components/notice.tsx";
 import { type Column, dataTable, LivePart } from "../components/table.tsx";
 import { factList, number, Time } from "../components/values.tsx";
 import { reachOf, visitAt } from "../shared/scope.ts";
-import { done, toDocument } from "../shared/actions.ts";
+import { done, notDone, toDocument } from "../shared/actions.ts";
 import { Refusal } from "../shared/api.ts";
 import { commonTexts, listTexts } from "../shared/common_texts.ts";
 import type { ConsolePage, Outcome, RowAction, View, Visit } from "../shared/page.ts";
@@ -103,10 +103,7 @@ export function taskPages(p: ServicePlatform, pages: ConsolePages): ConsolePage[
           ),
         );
         if (task.kind === "Action" && !isCountTyped(form, task.total)) {
-          return {
-            goTo: pathOf(task),
-            flash: { tone: "bad", text: listTexts[v.locale].typedOther(task.total) },
-          };
+          return notDone(pathOf(task), listTexts[v.locale].typedOther(task.total));
         }
         const action = actionOf(pages, task);
         if (action?.review && task.status === "Draft" && !form.has(REVIEWED)) {
@@ -125,7 +122,7 @@ export function taskPages(p: ServicePlatform, pages: ConsolePages): ConsolePage[
         if (outcome !== "started") {
           const { tooOld, tooManyOpen } = listTexts[v.locale];
           const text = outcome === "too-old" ? tooOld : tooManyOpen(MAX_OPEN_TASKS);
-          return { goTo: pathOf(task), flash: { tone: "bad", text } };
+          return notDone(pathOf(task), text);
         }
         const ended = isSmall ? await runNow(p, task.id) : null;
         const label = action?.label(v);

@@ -1,5 +1,5 @@
 import { SENDER_METHODS } from "../../../domain/looks/sender.ts";
-import { Fields, Form } from "../components/fields.tsx";
+import { Fields, FoldedForm } from "../components/fields.tsx";
 import { actionButton } from "../components/forms.tsx";
 import { actionsColumn, labelled, listView } from "../components/list.tsx";
 import { Card } from "../components/notice.tsx";
@@ -106,16 +106,13 @@ function AddForm({ v, sent }: { v: Visit; sent: Sent | null }) {
   const f = new Fields(v, sent, "addNotificationSender", { method: "Dns" });
   return (
     <Card>
-      <details open={sent !== null}>
-        <summary>{t.add}</summary>
-        <Form fields={f} action="senders" submit={t.addIt}>
-          <div class="pair">
-            {f.text("address", t.address, { type: "email", required: true })}
-            {f.text("name", t.senderName, { hint: t.senderNameHint })}
-          </div>
-          {f.select("method", t.method, labelled(SENDER_METHODS, proofLabels[v.locale]))}
-        </Form>
-      </details>
+      <FoldedForm fields={f} label={t.add} action="senders" submit={t.addIt}>
+        <div class="pair">
+          {f.text("address", t.address, { type: "email", required: true })}
+          {f.text("name", t.senderName, { hint: t.senderNameHint })}
+        </div>
+        {f.select("method", t.method, labelled(SENDER_METHODS, proofLabels[v.locale]))}
+      </FoldedForm>
     </Card>
   );
 }

@@ -1,5 +1,5 @@
 import { SUPPRESSED_CHANNELS, SUPPRESSION_REASONS } from "../../../domain/notifications/suppression.ts";
-import { Fields, Form } from "../components/fields.tsx";
+import { Fields, FoldedForm } from "../components/fields.tsx";
 import { actionButton } from "../components/forms.tsx";
 import { actionsColumn, type Filter, labelled, listView, search, timeColumn } from "../components/list.tsx";
 import { Card } from "../components/notice.tsx";
@@ -95,19 +95,16 @@ function AddForm({ v, sent }: { v: Visit; sent: Sent | null }) {
   const reasons = labelled(SUPPRESSION_REASONS, suppressionReasonLabels[v.locale]);
   return (
     <Card>
-      <details open={sent !== null}>
-        <summary>{t.add}</summary>
-        <Form fields={f} action="suppressions" submit={t.addIt}>
-          <div class="pair">
-            {f.select("channel", t.channel, channels)}
-            {f.text("address", t.address, { required: true })}
-          </div>
-          <div class="pair">
-            {f.select("reason", t.reason, reasons)}
-            {f.text("detail", t.detail)}
-          </div>
-        </Form>
-      </details>
+      <FoldedForm fields={f} label={t.add} action="suppressions" submit={t.addIt}>
+        <div class="pair">
+          {f.select("channel", t.channel, channels)}
+          {f.text("address", t.address, { required: true })}
+        </div>
+        <div class="pair">
+          {f.select("reason", t.reason, reasons)}
+          {f.text("detail", t.detail)}
+        </div>
+      </FoldedForm>
     </Card>
   );
 }

@@ -5,7 +5,7 @@ import { Badge } from "../components/values.tsx";
 import { tenantNames } from "../shared/access_queries.ts";
 import { orNull, Refusal } from "../shared/api.ts";
 import type { Answer } from "../shared/operations.ts";
-import { field, optionalField, type View, type Visit } from "../shared/page.ts";
+import { field, optionalField, typedText, type View, type Visit } from "../shared/page.ts";
 import { everywhere, inTenantOf } from "../shared/scope.ts";
 import { jsonField } from "./send_fields.ts";
 import { templateTexts, versionTexts } from "./template_texts.ts";
@@ -143,14 +143,13 @@ function noneIfInvalid(refusal: unknown): null {
 export const isOwn = (v: Visit, template: Template): boolean =>
   !template.isShipped || v.viewer.tenant === null;
 
-/** Bodies, layout and texts as typed. Browsers send a line break as CRLF. */
+/** Bodies, layout and texts as typed. */
 export function contentIn(v: Visit, form: FormData) {
-  const typed = (name: string) => String(form.get(name) ?? "").replaceAll("\r\n", "\n");
   return {
-    subjectTemplate: typed("subjectTemplate") || null,
-    htmlBodyTemplate: typed("htmlBodyTemplate") || null,
-    textBodyTemplate: typed("textBodyTemplate") || null,
-    requiredVariables: typed("requiredVariables"),
+    subjectTemplate: typedText(form, "subjectTemplate") || null,
+    htmlBodyTemplate: typedText(form, "htmlBodyTemplate") || null,
+    textBodyTemplate: typedText(form, "textBodyTemplate") || null,
+    requiredVariables: typedText(form, "requiredVariables"),
     layoutSlug: field(form, "kind") === "Template" ? optionalField(form, "layoutSlug") || null : null,
     texts: textsIn(v, form),
   };

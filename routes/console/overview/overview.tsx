@@ -11,6 +11,7 @@ import { duration, Time } from "../components/values.tsx";
 import { UNDELIVERED_RUNS } from "../reports/model.tsx";
 import { orNull, type Page, Refusal, searchOf } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
+import { typePath } from "../shared/job_paths.ts";
 import type { Row } from "../shared/operations.ts";
 import {
   type ConsoleSection,
@@ -188,8 +189,8 @@ function describe(v: Visit, { kind, count, subject }: Attention): string {
 const PAGES: Record<Attention["kind"], (o: { subject: string; since: string; from: string }) => string> = {
   QueueStuck: ({ subject }) => allJobs({ status: "Enqueued", queue: subject }),
   QueuePaused: ({ subject }) => allJobs({ queue: subject }),
-  TypePaused: ({ subject }) => `job-types/${encodeURIComponent(subject)}`,
-  MaintenanceLate: ({ subject }) => `job-types/${encodeURIComponent(subject)}`,
+  TypePaused: ({ subject }) => typePath(subject),
+  MaintenanceLate: ({ subject }) => typePath(subject),
   JobsRetrying: () => allJobs({ status: "Failed" }),
   WebhooksFailing: () => "webhooks?isFailing=true",
   SuppressionsRising: ({ since }) => `suppressions${searchOf({ from: since })}`,

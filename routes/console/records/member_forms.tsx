@@ -13,7 +13,7 @@ import type { Fields } from "../components/fields.tsx";
 import type { Choice } from "../components/forms.tsx";
 import { bytes, duration } from "../components/values.tsx";
 import { commonTexts } from "../shared/common_texts.ts";
-import { jsonIn, type Visit } from "../shared/page.ts";
+import { jsonIn, typedText, type Visit } from "../shared/page.ts";
 import { FORMAT_TAGS, type Locale } from "../shared/languages.ts";
 
 /** A row of a record, as the API answers it. */
@@ -97,7 +97,7 @@ export const bodyOf = (form: FormData, members: readonly RecordMember[]): Record
     const { name, kind, isNullable } = member;
     if (kind === "boolean" && !isNullable) return [[name, form.get(name) === "true"]];
     // Not trimmed: leading and trailing spaces may matter, and the API trims where they do not.
-    const text = String(form.get(name) ?? "").replaceAll("\r\n", "\n");
+    const text = typedText(form, name);
     if (text !== "") return [[name, valueIn(text, member)]];
     if (isNullable) return [[name, null]];
     return kind === "text" || kind === "long text" ? [[name, ""]] : [];

@@ -103,7 +103,7 @@ export function recordPages(
           created.map(({ name, shape }) => [name, shape.safeParse(undefined).data]),
         );
         const fields = new Fields(v, sent, creating, initial);
-        return formView(fields, record, created, null, await readReferenceChoices(v, created), actions);
+        return rowFormView(fields, record, created, null, await readReferenceChoices(v, created), actions);
       },
       async send(v, form) {
         const row = await (await v.api.ask(creating, { body: bodyOf(form, created) })).json();
@@ -117,7 +117,14 @@ export function recordPages(
       async show(v, sent) {
         const { row, etag } = await read(v);
         const fields = new Fields(v, sent, changing, { ...valuesOf(row, changed), etag });
-        return formView(fields, record, changed, row, await readReferenceChoices(v, changed, row), actions);
+        return rowFormView(
+          fields,
+          record,
+          changed,
+          row,
+          await readReferenceChoices(v, changed, row),
+          actions,
+        );
       },
       async send(v, form) {
         const { params } = v;
@@ -319,7 +326,7 @@ function linkTo(text: string, format: "link" | "mail"): Child {
 }
 
 /** The form of a new row, or of an existing one with its facts. Read-only for viewers who may not change it. */
-function formView(
+function rowFormView(
   f: Fields,
   record: DefinedRecord,
   members: readonly RecordMember[],

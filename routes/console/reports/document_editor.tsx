@@ -1,6 +1,6 @@
 import { Fields } from "../components/fields.tsx";
 import { buttonLink, CsrfField, deleteButton, FormRefusal } from "../components/forms.tsx";
-import { actionsOf, done, formPage, fragment, type Sent } from "../shared/actions.ts";
+import { actionsOf, done, formPage, type Sent } from "../shared/actions.ts";
 import { actionsColumn, linkColumn, listView, search, timeColumn } from "../components/list.tsx";
 import { Card, Notice } from "../components/notice.tsx";
 import { Time } from "../components/values.tsx";
@@ -16,6 +16,7 @@ import {
   may,
   optionalField,
   type Outcome,
+  typedText,
   type View,
   type Visit,
 } from "../shared/page.ts";
@@ -72,17 +73,13 @@ const idOf = ({ slug, locale }: Sample): string => `${slug}-${locale}`;
 const languagesOf = ({ locale, texts }: Sample): string =>
   [...new Set([locale, ...Object.keys(texts ?? {})])].join(", ");
 
-/** The typed text with line breaks as LF, because browsers send CRLF. */
-function contentIn(v: Visit, form: FormData) {
-  const typed = (name: string) => String(form.get(name) ?? "").replaceAll("\r\n", "\n");
-  return {
-    titleTemplate: typed("titleTemplate"),
-    bodyTemplate: typed("bodyTemplate"),
-    requiredVariables: typed("requiredVariables"),
-    sampleData: jsonField(form, "sampleData", documentTemplateTexts[v.locale].sampleInvalid),
-    texts: textsIn(v, form),
-  };
-}
+const contentIn = (v: Visit, form: FormData) => ({
+  titleTemplate: typedText(form, "titleTemplate"),
+  bodyTemplate: typedText(form, "bodyTemplate"),
+  requiredVariables: typedText(form, "requiredVariables"),
+  sampleData: jsonField(form, "sampleData", documentTemplateTexts[v.locale].sampleInvalid),
+  texts: textsIn(v, form),
+});
 
 /** Draws what is typed, with the sample data. */
 const preview = (v: Visit, form: FormData): Promise<Outcome> =>
@@ -269,11 +266,11 @@ export async function framedDocument(v: Visit, bodyOf: () => Preview): Promise<O
     const messages = Object.entries(refusal.fields).flatMap(([name, texts]) =>
       texts.map((text) => `${name}: ${text}`)
     );
-    const shown: Response = await fragment(
+    const shown = (
       <Notice tone="bad" title={refusal.text}>
         <ul>{messages.map((message) => <li>{message}</li>)}</ul>
-      </Notice>,
+      </Notice>
     );
-    return framedHtml(await shown.text());
+    return framedHtml(String(await shown));
   }
 }

@@ -2,10 +2,10 @@ import { actionButton, buttonLink, deleteButton } from "../components/forms.tsx"
 import { choice, listView, timeColumn } from "../components/list.tsx";
 import { Fields, formView } from "../components/fields.tsx";
 import { Card } from "../components/notice.tsx";
-import { tabBar } from "../components/tabs.tsx";
+import { pageTabs } from "../components/tabs.tsx";
 import { Badge, factList, Time } from "../components/values.tsx";
 import { shownOnce } from "../integration/shown_once.tsx";
-import { action, actionsOf, done, formPage, type Sent } from "../shared/actions.ts";
+import { action, actionsOf, done, formPage, notDone, type Sent } from "../shared/actions.ts";
 import type { Answer } from "../shared/operations.ts";
 import {
   type ConsolePage,
@@ -22,13 +22,9 @@ type Target = Answer<"readReportTarget">;
 
 /** Links between the schedules and the targets of their deliveries, for those who may open the targets. */
 export const scheduleTabs = (v: Visit, current: "report-schedules" | "report-targets") =>
-  may(v.viewer, "manage:webhooks") && tabBar(scheduleTexts[v.locale].schedules, [
-    {
-      href: "report-schedules",
-      label: scheduleTexts[v.locale].schedules,
-      isCurrent: current === "report-schedules",
-    },
-    { href: "report-targets", label: targetTexts[v.locale].targets, isCurrent: current === "report-targets" },
+  may(v.viewer, "manage:webhooks") && pageTabs(scheduleTexts[v.locale].schedules, current, [
+    ["report-schedules", scheduleTexts[v.locale].schedules],
+    ["report-targets", targetTexts[v.locale].targets],
   ]);
 
 /** The tenant's targets for report deliveries, and the state of the secret of its report webhooks. */
@@ -207,7 +203,7 @@ export const targetPages: ConsolePage[] = forManagers([
     const t = targetTexts[v.locale];
     const path = `report-targets/${v.params.id}`;
     if (succeeded) return done(path, t.tested);
-    return { goTo: path, flash: { tone: "bad", text: t.testFailed(reason ?? "") } };
+    return notDone(path, t.testFailed(reason ?? ""));
   }),
   ...actionsOf("report-targets/{id}", targetTexts, {
     delete: ["deleteReportTarget", "removed", "report-targets"],

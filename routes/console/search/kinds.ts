@@ -5,8 +5,7 @@ import { recordRoutes } from "../../records/record_routes.ts";
 import { type Api, Refusal } from "../shared/api.ts";
 import type { Answer, OperationId } from "../shared/operations.ts";
 import { may, type Visit } from "../shared/page.ts";
-import { managesAllTenants, managesAllUsers } from "../shared/access_queries.ts";
-import { nameOf } from "../access/users/model.tsx";
+import { managesAllTenants, managesAllUsers, userName } from "../shared/access_queries.ts";
 import { scheduleOf } from "../reports/model.tsx";
 import { ownTenants } from "../scope/choices.ts";
 
@@ -49,7 +48,7 @@ export const KINDS: readonly Kind[] = [
     everywhere: managesAllUsers,
     async read(api, id, everywhere) {
       const user = await api.call(everywhere ? "readUserAnywhere" : "readUser", { params: { id } });
-      return [nameOf(user), user.email];
+      return [userName(user), user.email];
     },
   },
   kind("notifications", "readNotification", ({ subject, channel, status }) => [subject || channel, status]),

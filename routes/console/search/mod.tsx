@@ -12,6 +12,7 @@ import { cleaned, idIn, traceIdIn } from "../shared/search_query.ts";
 import { searchTexts } from "./texts.ts";
 import { waitAtMost } from "../../../infra/timeout.ts";
 import { searchOf } from "../shared/api.ts";
+import { pathOfPaused, typePath } from "../shared/job_paths.ts";
 import { tenantNames } from "../shared/access_queries.ts";
 import { findTenants, type Results, searchOtherTenants, SOURCES } from "./sources.ts";
 
@@ -187,9 +188,7 @@ async function actionsLike(v: Visit, q: string): Promise<Group> {
     const p = pauseTexts[v.locale];
     const pauses = (await v.api.call("listJobPauses")).filter(({ name }) => name.includes(object));
     items.push(...pauses.map(({ kind, name, reason }) => ({
-      href: kind === "queue"
-        ? `jobs${searchOf({ queue: name, internal: "shown" })}`
-        : `job-types/${encodeURIComponent(name)}`,
+      href: pathOfPaused({ kind, name }),
       title: `${kind === "queue" ? p.queueIs : p.typeIs} ${name} ${p.isPaused}`,
       detail: reason,
     })));
@@ -215,7 +214,7 @@ async function pausesOf(v: Visit, object: string): Promise<Found[]> {
     ? [meant]
     : (await v.api.call("listJobTypes")).map(({ name }) => name).filter((name) => name.includes(object));
   const ofTypes = types.slice(0, 3).map((name) => ({
-    href: `job-types/${encodeURIComponent(name)}/pause`,
+    href: `${typePath(name)}/pause`,
     title: p.pauseType(name, reachOf(v)),
     detail: null,
   }));

@@ -17,6 +17,10 @@ export const hasUserData = (v: Visit): boolean => !v.viewer.unserved?.has("expor
 
 export type FoundUser = Pick<Row<"listUsers">, "id" | "email" | "firstName" | "lastName">;
 
+/** First and last name; the email if both are empty. */
+export const userName = ({ firstName, lastName, email }: Omit<FoundUser, "id">): string =>
+  `${firstName} ${lastName}`.trim() || email;
+
 /** The users that match a text, by email or name. Exactly one if it is a complete email. */
 export async function findPeople(v: Visit, text: string): Promise<FoundUser[]> {
   const query = { search: text, pageSize: 20 };

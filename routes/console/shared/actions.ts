@@ -22,6 +22,9 @@ export const done = (goTo: string, text: string, o: { undo?: Undo } = {}): Outco
   flash: { tone: "ok", text, ...o },
 });
 
+/** Goes to a page that shows `text` as the reason why nothing was done. */
+export const notDone = (goTo: string, text: string): Outcome => ({ goTo, flash: { tone: "bad", text } });
+
 /**
  * Goes to a page that shows the text `key` as the result of an action. The address may name parameters of the action's
  * path: "jobs/{id}".

@@ -245,6 +245,10 @@ export function field(form: FormData, name: string): string {
   return typeof value === "string" ? value.trim() : "";
 }
 
+/** A text of several lines, as it was typed. Browsers send a line break as CRLF. */
+export const typedText = (form: FormData, name: string): string =>
+  String(form.get(name) ?? "").replaceAll("\r\n", "\n");
+
 /** Several text fields of a form, by name. */
 export const fieldsIn = <Name extends string>(form: FormData, ...names: Name[]): Record<Name, string> =>
   Object.fromEntries(names.map((name) => [name, field(form, name)])) as Record<Name, string>;

@@ -96,3 +96,6 @@ export const clientRequestOf = (to: string | null): URLSearchParams | null =>
   to?.startsWith(PROVIDER_PAGE) && !/[#\\]/.test(to)
     ? new URLSearchParams(to.slice(PROVIDER_PAGE.length))
     : null;
+
+/** `text` if it is the address of a page under /console; "" otherwise, so that a form cannot lead to another site. */
+export const consoleAddress = (text: string): string => /^[\w-][\w/.:?&=%+-]*$/.test(text) ? text : "";

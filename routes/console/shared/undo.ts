@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer";
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { Endpoint } from "../../shared/endpoint.ts";
+import { done, notDone } from "./actions.ts";
 import { type Api, orNull, Refusal } from "./api.ts";
 import { listTexts } from "./common_texts.ts";
 import type { Flash, Result, Undo, UndoPage } from "./looks.ts";
@@ -85,7 +86,7 @@ export const undoPage: ConsolePage = {
   async post(v, form) {
     const t = listTexts[v.locale];
     const undo = readUndo(v, field(form, "undo"));
-    if (!undo) return { goTo: "", flash: { tone: "bad", text: t.undoExpired } };
+    if (!undo) return notDone("", t.undoExpired);
     if ("page" in undo) return { goTo: undo.page };
     const { goTo } = undo;
     try {
@@ -96,9 +97,9 @@ export const undoPage: ConsolePage = {
       const text = refusal.code === "PRECONDITION_FAILED"
         ? t.undoChanged
         : `${t.undoRefused} ${refusal.text}`;
-      return { goTo, flash: { tone: "bad", text } };
+      return notDone(goTo, text);
     }
-    return { goTo, flash: { tone: "ok", text: t.undone } };
+    return done(goTo, t.undone);
   },
 };
 

@@ -1,3 +1,4 @@
+import { userName } from "./access_queries.ts";
 import { type Api, Refusal } from "./api.ts";
 import type { Viewer } from "./page.ts";
 
@@ -22,11 +23,10 @@ export async function readViewer(api: Api, userId: string): Promise<Viewer> {
     };
   }
   const { user, tenant, tenants, permissions } = me;
-  const name = `${user.firstName} ${user.lastName}`.trim() || user.email;
   return {
     userId: user.id,
     email: user.email,
-    name,
+    name: userName(user),
     tenant,
     hasOtherTenants: tenants.some(({ id }) => id !== tenant?.id),
     // The list may be cut, but the platform tenant is always first or second.

@@ -13,6 +13,7 @@ import {
 } from "../account/proof_forms.tsx";
 import { downloadList } from "../lists/count_rows.ts";
 import { afterSwitch } from "../scope/switch.ts";
+import { notDone } from "../shared/actions.ts";
 import { Refusal, refusalOf } from "../shared/api.ts";
 import { type BrowserState, cookieWriter, isFormCsrf } from "../shared/cookies.ts";
 import {
@@ -115,7 +116,7 @@ class PageServing {
     }
     if (!v.hosted && !actsHere(v) && !page.fitsEveryTenant && !page.actsInScope) {
       const text = scopeTexts[v.locale].looking(v.scope?.name ?? "");
-      return await this.#answer({ goTo: v.address, flash: { tone: "bad", text } });
+      return await this.#answer(notDone(v.address, text));
     }
     this.#sent = form;
     const learning = undoable(v);

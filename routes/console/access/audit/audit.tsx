@@ -8,8 +8,7 @@ import { Badge, CopyValue, shortId, Time } from "../../components/values.tsx";
 import { EMPTY_PAGE, type Page, searchOf } from "../../shared/api.ts";
 import type { Row } from "../../shared/operations.ts";
 import type { View, Visit } from "../../shared/page.ts";
-import { findPeople, type FoundUser, tenantNames } from "../../shared/access_queries.ts";
-import { nameOf } from "../users/model.tsx";
+import { findPeople, type FoundUser, tenantNames, userName } from "../../shared/access_queries.ts";
 import { auditTabs } from "./timeline.tsx";
 import { auditTexts } from "./texts.ts";
 
@@ -119,7 +118,7 @@ function Candidates({ v, users }: { v: Visit; users: FoundUser[] }) {
         {users.map((user) => (
           <li>
             <a href={`audit${searchOf({ ...Object.fromEntries(v.query), actor: user.email, page: null })}`}>
-              {nameOf(user)}
+              {userName(user)}
             </a>{" "}
             <span class="muted">{user.email}</span>
           </li>

@@ -6,7 +6,7 @@ import { buttonLink, FilterBar } from "../../components/forms.tsx";
 import { hidden, period, text } from "../../components/list.tsx";
 import { Card, Empty } from "../../components/notice.tsx";
 import { LivePart } from "../../components/table.tsx";
-import { tabBar } from "../../components/tabs.tsx";
+import { pageTabs } from "../../components/tabs.tsx";
 import { Badge, clockTime, exactTime, Time } from "../../components/values.tsx";
 import { fileStates } from "../../files/model.tsx";
 import { jobStates } from "../../jobs/list.tsx";
@@ -26,9 +26,9 @@ const KEYS = ["traceId", "tenantId", "userId", "jobId", "fileId", "messageId"] a
 
 /** The tabs of the audit log and of the timeline, which has what the audit log and other lists have. */
 export const auditTabs = (v: Visit, current: "audit" | "timeline") =>
-  may(v.viewer, "read:users") && tabBar(auditTexts[v.locale].title, [
-    { href: "audit", label: auditTexts[v.locale].title, isCurrent: current === "audit" },
-    { href: "timeline", label: timelineTexts[v.locale].title, isCurrent: current === "timeline" },
+  may(v.viewer, "read:users") && pageTabs(auditTexts[v.locale].title, current, [
+    ["audit", auditTexts[v.locale].title],
+    ["timeline", timelineTexts[v.locale].title],
   ]);
 
 /** Everything that happened for one key, or in the scope of the viewer, newest first. */

@@ -7,8 +7,8 @@ import { action, done, formPage, type Sent, showing } from "../../shared/actions
 import { orNull } from "../../shared/api.ts";
 import type { Row } from "../../shared/operations.ts";
 import { type ConsolePage, field, may, type View, type Visit } from "../../shared/page.ts";
-import { managesAllUsers } from "../../shared/access_queries.ts";
-import { nameOf, readUser, userCrumbs } from "../users/model.tsx";
+import { managesAllUsers, userName } from "../../shared/access_queries.ts";
+import { readUser, userCrumbs } from "../users/model.tsx";
 import { tenantCrumbs } from "../tenants/list.tsx";
 import { dataTexts } from "../users/texts.ts";
 import { defineStates } from "../../components/states.tsx";
@@ -38,7 +38,7 @@ const userDataPage = formPage({
       v.api.call(everywhere ? "listAllUserDataRequests" : "listUserDataRequests", { params }),
     ]);
     const at = `users/${params.id}`;
-    const name = user ? nameOf(user.value) : params.id;
+    const name = user ? userName(user.value) : params.id;
     const isSelf = params.id === v.viewer.userId;
     return {
       title: t.title,

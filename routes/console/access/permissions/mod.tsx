@@ -3,8 +3,8 @@ import { type ConsolePage, field, fieldsIn, may, type View, type Visit } from ".
 import { importPage, importTemplate } from "./import.tsx";
 import { permissionTexts } from "./texts.ts";
 import { actionButton, buttonLink, FilterBar } from "../../components/forms.tsx";
-import { choice, search } from "../../components/list.tsx";
-import { EmptyList, LivePart, Pager } from "../../components/table.tsx";
+import { actionsColumn, choice, search } from "../../components/list.tsx";
+import { type Column, dataTable, EmptyList, LivePart, Pager } from "../../components/table.tsx";
 import { Badge, number } from "../../components/values.tsx";
 import { commonTexts } from "../../shared/common_texts.ts";
 import { translateBuiltin } from "../../shared/translations.ts";
@@ -130,7 +130,7 @@ async function permissionsPage(v: Visit): Promise<View> {
           {page.items.length === 0 && (
             <EmptyList v={v} icon="permissions" text={t.empty}>{t.emptyText}</EmptyList>
           )}
-          {page.items.length > 0 && <CatalogTable v={v} categories={page.items} />}
+          {catalogTable(v, page.items)}
           <Pager v={v} path="permissions" page={page} />
         </LivePart>
       </>
@@ -150,68 +150,48 @@ const hasDefaultRoles = (v: Visit, { reach, tenantId }: Permission): boolean =>
   reach === "Tenant" && tenantId === null && may(v.viewer, "admin:system");
 
 /** One table for all categories, so that the columns align. */
-function CatalogTable({ v, categories }: { v: Visit; categories: Category[] }) {
+function catalogTable(v: Visit, categories: Category[]) {
   const t = permissionTexts[v.locale];
-  const changes = may(v.viewer, "update:permissions") || may(v.viewer, "delete:permissions");
-  return (
-    <div class="table-scroll" tabindex={0} role="region" aria-label={t.caption}>
-      <table class="data">
-        <caption class="sr-only">{t.caption}</caption>
-        <thead>
-          <tr>
-            <th scope="col">{t.code}</th>
-            <th scope="col">{t.origin}</th>
-            <th scope="col" class="end">{t.roles}</th>
-            {changes && <th scope="col" class="end">{commonTexts[v.locale].actions}</th>}
-          </tr>
-        </thead>
-        {categories.map(({ category, permissions }) => (
-          <tbody>
-            <tr>
-              <th scope="rowgroup" colspan={changes ? 4 : 3} class="group">
-                {translateBuiltin(v.locale, category)}
-              </th>
-            </tr>
-            {permissions.map((permission) => <Row v={v} permission={permission} changes={changes} />)}
-          </tbody>
-        ))}
-      </table>
-    </div>
-  );
-}
-
-function Row({ v, permission, changes }: { v: Visit; permission: Permission; changes: boolean }) {
-  const t = permissionTexts[v.locale];
-  const { id, code, description, isSystem, reach, roleCount, defaultRoles } = permission;
-  return (
-    <tr>
-      <td data-label={t.code}>
-        <div class="cell">
-          <code>{code}</code>
-          {description && <span class="sub">{translateBuiltin(v.locale, description)}</span>}
-        </div>
-      </td>
-      <td data-label={t.origin}>
+  const columns: Column<Permission>[] = [
+    {
+      head: t.code,
+      cell: ({ code }) => <code>{code}</code>,
+      below: [[t.description, ({ description }) => translateBuiltin(v.locale, description)]],
+    },
+    {
+      head: t.origin,
+      cell: ({ isSystem, reach }) => (
         <span class="row">
           <Badge tone={isSystem ? "idle" : "info"}>{isSystem ? t.builtin : t.custom}</Badge>
           {reach === "Platform" && <Badge tone="warn">{t.Platform}</Badge>}
         </span>
-      </td>
-      <td data-label={t.roles} class="end">
-        <div class="cell">
-          {number(v, roleCount)}
-          {defaultRoles.length > 0 && <span class="sub">{defaultRoles.join(", ")}</span>}
-        </div>
-      </td>
-      {changes && (
-        <td data-label={commonTexts[v.locale].actions} class="end">
-          <div class="cell">
-            {hasDefaultRoles(v, permission) && buttonLink(`permissions/${id}/default-roles`, t.defaultRoles)}
-            {isChangeable(v, permission) && <RowActions v={v} permission={permission} />}
-          </div>
-        </td>
-      )}
-    </tr>
+      ),
+    },
+    {
+      head: t.roles,
+      align: "end",
+      cell: ({ roleCount }) => number(v, roleCount),
+      below: [[t.defaultRoles, ({ defaultRoles }) => defaultRoles.join(", ")]],
+    },
+  ];
+  const actions = actionsColumn<Permission>(v, (permission) => (
+    <>
+      {hasDefaultRoles(v, permission) &&
+        buttonLink(`permissions/${permission.id}/default-roles`, t.defaultRoles)}
+      {isChangeable(v, permission) && <RowActions v={v} permission={permission} />}
+    </>
+  ));
+  const hasActions = may(v.viewer, "update:permissions") || may(v.viewer, "delete:permissions");
+  return dataTable(
+    t.caption,
+    categories.flatMap(({ permissions }) => permissions),
+    null,
+    hasActions ? [...columns, actions] : columns,
+    undefined,
+    {
+      groupOf: ({ category }) => category,
+      heading: (category) => translateBuiltin(v.locale, category),
+    },
   );
 }
 

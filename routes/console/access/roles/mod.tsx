@@ -20,7 +20,7 @@ import { Card, Empty, Notice } from "../../components/notice.tsx";
 import { Icon } from "../../components/icons.tsx";
 import { searchOf } from "../../shared/api.ts";
 import type { Row } from "../../shared/operations.ts";
-import { nameOf } from "../users/model.tsx";
+import { userName } from "../../shared/access_queries.ts";
 
 /** One role: its details and permissions. */
 async function rolePage(v: Visit): Promise<View> {
@@ -98,7 +98,7 @@ function Holders({ v, role, users, href }: { v: Visit; role: Role; users: Holder
         <ul class="row tags" aria-label={t.holders}>
           {users.map((user) => (
             <li>
-              <a href={`users/${user.id}`} title={user.email}>{nameOf(user)}</a>
+              <a href={`users/${user.id}`} title={user.email}>{userName(user)}</a>
             </li>
           ))}
         </ul>

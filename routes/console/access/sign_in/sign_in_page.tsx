@@ -1,16 +1,16 @@
 import { roleNotFound } from "../../../../domain/access/roles/roles.ts";
-import { Fields, Form, formView } from "../../components/fields.tsx";
+import { Fields, FoldedForm, formView } from "../../components/fields.tsx";
 import { actionButton, buttonLink } from "../../components/forms.tsx";
 import { actionsColumn, labelled, namedChoices, timeColumn } from "../../components/list.tsx";
 import { Card, Empty } from "../../components/notice.tsx";
 import { defineStates, proofStates } from "../../components/states.tsx";
 import { dataTable } from "../../components/table.tsx";
-import { tabBar } from "../../components/tabs.tsx";
+import { pageTabs } from "../../components/tabs.tsx";
 import { Person, userNames } from "../../components/user_names.tsx";
 import { CopyValue, factList } from "../../components/values.tsx";
 import { shownOnce } from "../../integration/shown_once.tsx";
 import { findPeople, roleChoices } from "../../shared/access_queries.ts";
-import { actionsOf, done, formPage, type Sent } from "../../shared/actions.ts";
+import { actionsOf, done, formPage, notDone, type Sent } from "../../shared/actions.ts";
 import type { Row } from "../../shared/operations.ts";
 import { type ConsolePage, field, may, type View, type Visit } from "../../shared/page.ts";
 import { providerTexts, signInTexts } from "./texts.ts";
@@ -121,12 +121,9 @@ function DomainsCard({ v, at, domains, sent }: {
           </span>
         )),
       ])}
-      <details open={sent !== null}>
-        <summary>{t.addDomain}</summary>
-        <Form fields={f} action={at} submit={t.addDomain}>
-          {f.text("name", t.domain, { required: true, placeholder: "example.com" })}
-        </Form>
-      </details>
+      <FoldedForm fields={f} label={t.addDomain} action={at} submit={t.addDomain}>
+        {f.text("name", t.domain, { required: true, placeholder: "example.com" })}
+      </FoldedForm>
     </Card>
   );
 }
@@ -144,7 +141,7 @@ export const settingsPages = (at: string): ConsolePage[] => [
       const { value, etag } = await v.api.versioned("readSignInSettings");
       const email = field(form, "email").toLowerCase();
       const added = email && (await findPeople(v, email)).find((user) => user.email.toLowerCase() === email);
-      if (added === undefined) return { goTo: at, flash: { tone: "bad", text: t.unknownUser(email) } };
+      if (added === undefined) return notDone(at, t.unknownUser(email));
       const kept = value.breakGlassUserIds.filter((id) => id !== field(form, "remove"));
       await v.api.call("updateSignInSettings", {
         body: {
@@ -195,12 +192,9 @@ async function readSettingsCards(v: Visit, at: string) {
           actionsColumn(v, (id) => actionButton(v, `${at}/settings`, t.takeOut, { fields: { remove: id } })),
         ])}
         {may(v.viewer, "read:users") && (
-          <details>
-            <summary>{t.addBreakGlass}</summary>
-            <Form fields={f} action={`${at}/settings`} submit={t.addBreakGlass}>
-              {f.text("email", t.email, { type: "email", required: true })}
-            </Form>
-          </details>
+          <FoldedForm fields={f} label={t.addBreakGlass} action={`${at}/settings`} submit={t.addBreakGlass}>
+            {f.text("email", t.email, { type: "email", required: true })}
+          </FoldedForm>
         )}
       </Card>
       <Card
@@ -304,18 +298,15 @@ async function directoryPage(v: Visit): Promise<View> {
 export function TenantTabs({ v, current }: { v: Visit; current: string }) {
   const t = signInTexts[v.locale];
   const mayRead = may(v.viewer, "read:tenants");
-  const tabs: [href: string, label: string, isOpen: boolean][] = [
-    ["tenants", t.asList, mayRead || may(v.viewer, "read:group-tenants")],
-    ["tenants?view=tree", t.asTree, mayRead || may(v.viewer, "read:group-tenants")],
-    ["tenants/usage", t.usage, mayRead],
-    ["tenants/sign-in", providerTexts[v.locale].title, may(v.viewer, "manage:sign-in")],
-    ["tenants/registration", t.registration, mayRead || may(v.viewer, "update:tenants")],
-    ["tenants/directory", t.directory, may(v.viewer, "read:roles")],
-  ];
-  return tabBar(
-    t.tenants,
-    tabs.flatMap(([href, label, isOpen]) => isOpen ? [{ href, label, isCurrent: href === current }] : []),
-  );
+  const mayList = mayRead || may(v.viewer, "read:group-tenants");
+  return pageTabs(t.tenants, current, [
+    mayList && ["tenants", t.asList],
+    mayList && ["tenants?view=tree", t.asTree],
+    mayRead && ["tenants/usage", t.usage],
+    may(v.viewer, "manage:sign-in") && ["tenants/sign-in", providerTexts[v.locale].title],
+    (mayRead || may(v.viewer, "update:tenants")) && ["tenants/registration", t.registration],
+    may(v.viewer, "read:roles") && ["tenants/directory", t.directory],
+  ]);
 }
 
 const MODES = ["closed", "invitation", "domain", "open"] as const;

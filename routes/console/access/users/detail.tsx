@@ -7,9 +7,9 @@ import { Badge, Codes, CopyValue, factList, Time, timelineFact } from "../../com
 import { commonTexts } from "../../shared/common_texts.ts";
 import type { Row } from "../../shared/operations.ts";
 import { may, mayInFiles, type View, type Visit } from "../../shared/page.ts";
-import { hasUserData, managesAllUsers } from "../../shared/access_queries.ts";
+import { hasUserData, managesAllUsers, userName } from "../../shared/access_queries.ts";
 import { inTenantOf } from "../../shared/scope.ts";
-import { type AnyUser, nameOf, readUser, statusColumn, userCrumbs, type UserLink } from "./model.tsx";
+import { type AnyUser, readUser, statusColumn, userCrumbs, type UserLink } from "./model.tsx";
 import { dataTexts, delegationTexts, userTexts } from "./texts.ts";
 import { type File, fileBadge } from "../../files/model.tsx";
 import { channelLabel, messageStates, type Summary } from "../../notifications/status.tsx";
@@ -34,7 +34,7 @@ export async function userPage(v: Visit): Promise<View> {
     readActivity(v, id),
   ]);
   return {
-    title: nameOf(user),
+    title: userName(user),
     crumbs: userCrumbs(v),
     actions: <Actions v={v} user={user} links={links} isSelf={isSelf} />,
     body: (
@@ -104,7 +104,7 @@ function Actions(
       {may(v.viewer, "act-as:users") && tenant && !v.acting && user.isActive && !isSelf &&
         buttonLink(
           inTenantOf(v, tenant, `${at}/act-as`),
-          delegationTexts[v.locale].viewAs(nameOf(user)),
+          delegationTexts[v.locale].viewAs(userName(user)),
           { icon: "users" },
         )}
       {(everywhere || may(v.viewer, "update:users")) && (
@@ -114,7 +114,7 @@ function Actions(
           {user.isActive && !isSelf &&
             actionButton(v, `${at}/deactivate`, t.deactivate, {
               confirm: t.deactivateConfirm(user.email),
-              confirmLabel: t.deactivateNamed(nameOf(user)),
+              confirmLabel: t.deactivateNamed(userName(user)),
             })}
           {user.isActive &&
             actionButton(v, `${at}/send-reset`, t.sendReset, { confirm: t.sendResetConfirm(user.email) })}
@@ -132,7 +132,7 @@ function Actions(
           everywhere ? t.deleteConfirm(user.email) : t.removeConfirm(user.email),
           {
             label: everywhere ? t.deleteUser : t.removeUser,
-            confirmLabel: everywhere ? t.deleteNamed(nameOf(user)) : t.removeNamed(nameOf(user)),
+            confirmLabel: everywhere ? t.deleteNamed(userName(user)) : t.removeNamed(userName(user)),
           },
         )}
     </>

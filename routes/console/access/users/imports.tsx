@@ -9,11 +9,12 @@ import { done, formPage } from "../../shared/actions.ts";
 import { orNull, Refusal } from "../../shared/api.ts";
 import type { Answer } from "../../shared/operations.ts";
 import { type ConsolePage, field, may, mayInFiles, type View, type Visit } from "../../shared/page.ts";
-import { nameOf, userCrumbs, UserTabs } from "./model.tsx";
+import { userCrumbs, UserTabs } from "./model.tsx";
 import { userTexts } from "./texts.ts";
 import { defineStates } from "../../components/states.tsx";
 import { CATALOGUE, isProblemCode } from "../../../../domain/problems/problem.ts";
 import { translateValidation } from "../../shared/translations.ts";
+import { userName } from "../../shared/access_queries.ts";
 
 type UserImport = Answer<"readUserImport">;
 
@@ -119,7 +120,7 @@ async function importPage(v: Visit): Promise<View> {
             seesFiles &&
             [t.result, resultFileId && <a href={`files/${resultFileId}`}>{t.resultFile}</a>],
             seesFiles && [t.sourceFile, <a href={`files/${fileId}`}>{t.openFile}</a>],
-            starter && [t.importedBy, <a href={`users/${starter.id}`}>{nameOf(starter)}</a>],
+            starter && [t.importedBy, <a href={`users/${starter.id}`}>{userName(starter)}</a>],
             [t.importStartedAt, <Time v={v} at={found.createdAt} />],
             [t.finished, found.finishedAt && <Time v={v} at={found.finishedAt} />],
           ])}

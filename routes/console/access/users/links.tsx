@@ -5,9 +5,9 @@ import { Badge } from "../../components/values.tsx";
 import { done, formPage } from "../../shared/actions.ts";
 import { orNull, Refusal } from "../../shared/api.ts";
 import { field, may, type Visit } from "../../shared/page.ts";
-import { managesAllUsers, type RoleChoice, roleChoices } from "../../shared/access_queries.ts";
+import { managesAllUsers, type RoleChoice, roleChoices, userName } from "../../shared/access_queries.ts";
 import { RoleChecks } from "./form.tsx";
-import { nameOf, userCrumbs, type UserLink } from "./model.tsx";
+import { userCrumbs, type UserLink } from "./model.tsx";
 import { userTexts } from "./texts.ts";
 import { isUuid } from "../../../../domain/shared/ids.ts";
 
@@ -115,7 +115,7 @@ export const newLinkPage = formPage({
       title: t.addLink,
       crumbs: userCrumbs(v, user),
       body: (
-        <Card title={nameOf(user)}>
+        <Card title={userName(user)}>
           {isLinked && <Notice tone="info">{t.isLinked}</Notice>}
           <form class="form" method="get" action={`${back}/links/new`}>
             {input}

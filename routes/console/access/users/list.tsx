@@ -3,12 +3,18 @@ import { buttonLink, SelectField } from "../../components/forms.tsx";
 import { choice, list, namedChoices, search, text, timeColumn } from "../../components/list.tsx";
 import type { Column } from "../../components/table.tsx";
 import { Badge, Time } from "../../components/values.tsx";
-import { hasUserData, managesAllUsers, roleChoices, tenantNames } from "../../shared/access_queries.ts";
+import {
+  hasUserData,
+  managesAllUsers,
+  roleChoices,
+  tenantNames,
+  userName,
+} from "../../shared/access_queries.ts";
 import { orNull, type Page } from "../../shared/api.ts";
 import { commonTexts } from "../../shared/common_texts.ts";
 import { counted, defineTexts } from "../../shared/languages.ts";
 import { may, rowActions, type View, type Visit } from "../../shared/page.ts";
-import { type AnyUser, nameOf, setActive, statusColumn, UserTabs } from "./model.tsx";
+import { type AnyUser, setActive, statusColumn, UserTabs } from "./model.tsx";
 import { RoleEffect } from "./role_effect.tsx";
 import { userTexts } from "./texts.ts";
 
@@ -80,12 +86,12 @@ function columns(v: Visit, names: Map<string, string>): Column<AnyUser>[] {
       sort: "email",
       cell: (user) => (
         <>
-          <a href={`users/${user.id}`}>{nameOf(user)}</a>{" "}
+          <a href={`users/${user.id}`}>{userName(user)}</a>{" "}
           {user.id === v.viewer.userId && <Badge tone="info">{t.isYou}</Badge>}
         </>
       ),
-      csv: nameOf,
-      below: [[t.email, (user) => (v.collect || nameOf(user) !== user.email) && user.email]],
+      csv: userName,
+      below: [[t.email, (user) => (v.collect || userName(user) !== user.email) && user.email]],
     },
     statusColumn(v),
     managesAllUsers(v)

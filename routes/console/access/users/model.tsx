@@ -1,9 +1,9 @@
 import type { Column } from "../../components/table.tsx";
-import { type Tab, tabBar } from "../../components/tabs.tsx";
+import { pageTabs } from "../../components/tabs.tsx";
 import { Badge, clockTime } from "../../components/values.tsx";
 import type { Row } from "../../shared/operations.ts";
 import { may, type Visit } from "../../shared/page.ts";
-import { hasUserData, managesAllUsers } from "../../shared/access_queries.ts";
+import { hasUserData, managesAllUsers, userName } from "../../shared/access_queries.ts";
 import { delegationTexts, userTexts } from "./texts.ts";
 
 export type UserLink = Row<"listUserTenants">;
@@ -16,11 +16,6 @@ export type AnyUser =
 /** Reads the user whose id is in the path: of all tenants if the viewer manages all users, else of the viewer's tenant. */
 export const readUser = async (v: Visit): Promise<{ value: AnyUser; etag: string }> =>
   await v.api.versioned(managesAllUsers(v) ? "readUserAnywhere" : "readUser", { params: v.params });
-
-/** First and last name; the email if both are empty. */
-export const nameOf = (
-  { firstName, lastName, email }: Pick<AnyUser, "firstName" | "lastName" | "email">,
-): string => `${firstName} ${lastName}`.trim() || email;
 
 /** Active or inactive, and the end of a sign-in lock. */
 export function statusColumn(v: Visit): Column<AnyUser> {
@@ -44,7 +39,7 @@ export function statusColumn(v: Visit): Column<AnyUser> {
 /** The breadcrumb of a user's pages. */
 export const userCrumbs = (v: Visit, user?: AnyUser): { href: string; label: string }[] => [
   { href: "users", label: userTexts[v.locale].users },
-  ...user ? [{ href: `users/${user.id}`, label: nameOf(user) }] : [],
+  ...user ? [{ href: `users/${user.id}`, label: userName(user) }] : [],
 ];
 
 /** Links between users, invitations and imports; nothing if the viewer sees only users. */
@@ -53,14 +48,12 @@ export function UserTabs(
 ) {
   const t = userTexts[v.locale];
   const isIn = v.viewer.tenant !== null;
-  const tab = (href: typeof current, label: string): Tab => ({ href, label, isCurrent: href === current });
-  const tabs = [
-    tab("users", t.users),
-    ...isIn && may(v.viewer, "read:users") ? [tab("invitations", t.invitations)] : [],
-    ...isIn && hasUserData(v) && may(v.viewer, "create:users") ? [tab("user-imports", t.imports)] : [],
-    ...isIn && may(v.viewer, "act-as:users") ? [tab("delegations", delegationTexts[v.locale].title)] : [],
+  const others: Parameters<typeof pageTabs>[2] = [
+    isIn && may(v.viewer, "read:users") && ["invitations", t.invitations],
+    isIn && hasUserData(v) && may(v.viewer, "create:users") && ["user-imports", t.imports],
+    isIn && may(v.viewer, "act-as:users") && ["delegations", delegationTexts[v.locale].title],
   ];
-  return tabs.length > 1 ? tabBar(t.users, tabs) : null;
+  return others.some(Boolean) ? pageTabs(t.users, current, [["users", t.users], ...others]) : null;
 }
 
 /** Activates or deactivates a user, through the API route that the viewer may use. */

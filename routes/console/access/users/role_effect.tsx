@@ -7,7 +7,7 @@ import { sectionTexts } from "../../shared/labels.ts";
 import { counted } from "../../shared/languages.ts";
 import type { Answer } from "../../shared/operations.ts";
 import type { Visit } from "../../shared/page.ts";
-import { nameOf } from "./model.tsx";
+import { userName } from "../../shared/access_queries.ts";
 
 type Preview = Answer<"previewRole">;
 
@@ -64,8 +64,8 @@ export function RoleEffect({ v, preview }: { v: Visit; preview: Preview }) {
           {dataTable(t.affectedUsers, users, null, [
             linkColumn<Preview["users"][number]>(
               t.user,
-              (user) => [`users/${user.id}`, nameOf(user)],
-              { below: [[t.email, (user) => nameOf(user) !== user.email && user.email]] },
+              (user) => [`users/${user.id}`, userName(user)],
+              { below: [[t.email, (user) => userName(user) !== user.email && user.email]] },
             ),
             { head: t.gains, cell: ({ gains }) => <CodesOrNone codes={gains} /> },
             { head: t.loses, cell: ({ loses }) => <CodesOrNone codes={loses} /> },
