@@ -208,7 +208,7 @@ export async function readOverview(
   const since = new Date(Math.floor((now.getTime() - DAY_MS) / MINUTE_MS) * MINUTE_MS);
   const { AREAS } = p.config;
   const sendsMessages = AREAS.has("notifications") && holds(caller, "send:notifications");
-  const { maintenance, suppressionRise, ...overview } = await allOf({
+  const { maintenance, suppressionRise, ...overview } = await awaitMembers({
     jobs: readJobStats(p.sql, reach),
     throughput: readThroughput(p.sql, reach, o.window, now),
     queues: readQueues(p, reach, caller.tenantId),
@@ -236,7 +236,7 @@ export async function readOverview(
 }
 
 /** Awaits all values of an object. */
-async function allOf<T extends object>(parts: T): Promise<{ [K in keyof T]: Awaited<T[K]> }> {
+async function awaitMembers<T extends object>(parts: T): Promise<{ [K in keyof T]: Awaited<T[K]> }> {
   const values = await Promise.all(Object.values(parts));
   return Object.fromEntries(Object.keys(parts).map((name, i) => [name, values[i]])) as {
     [K in keyof T]: Awaited<T[K]>;

@@ -12,7 +12,7 @@ import { problem } from "../problems/problem.ts";
 import { holdsAllCondition } from "../reports/definition/permissions.ts";
 import { type Caller, holds } from "../rights/caller.ts";
 import { belongsTo, EVERY_TENANT } from "../shared/lists.ts";
-import { FIRST_ID, firstIdOf, timeOfId } from "../shared/ids.ts";
+import { FIRST_ID, firstIdOf, LAST_ID, timeOfId } from "../shared/ids.ts";
 import { readByTrace } from "../shared/read_by_trace.ts";
 import { time } from "../shared/shapes.ts";
 import { seenTenant } from "./upcoming.ts";
@@ -98,7 +98,6 @@ const COLUMNS = {
   target_id: "null",
 };
 
-const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 /** An id from here on has no time that Postgres reads as text. It limits nothing. */
 const NO_LAST = firstIdOf(new Date("9999-12-31"));
 /** A trace, or a thing, is shown with at most this many things of a kind. */

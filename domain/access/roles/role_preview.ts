@@ -240,11 +240,11 @@ export async function previewMove(
   const byRole = Map.groupBy(granted, (each) => each.roleId);
   const codesOf = (ids: string[]) =>
     new Set(ids.flatMap((id) => (byRole.get(id) ?? []).map(({ code }) => code)));
-  const missing = (from: Set<string>, in_: Set<string>) =>
-    [...from].filter((code) => !includesPermission(in_, code));
+  const notHeld = (codes: Set<string>, held: Set<string>) =>
+    [...codes].filter((code) => !includesPermission(held, code));
   const effects: Effect[] = moved.map(({ roleIds, userIds, after }) => {
     const [had, has] = [codesOf(roleIds), codesOf(after)];
-    return { roleIds, userIds, gains: missing(has, had), loses: missing(had, has) };
+    return { roleIds, userIds, gains: notHeld(has, had), loses: notHeld(had, has) };
   });
   const affected = effects.filter(({ gains, loses }) => gains.length + loses.length > 0);
   const permissions = new Map(granted.map(({ roleId: _, ...permission }) => [permission.code, permission]));
