@@ -15,11 +15,16 @@ export const deletedAt = time.nullable().describe(
   "null: not deleted. Only lists with `includeDeleted` contain deleted ones",
 );
 
+/** True for an object of JSON, which is neither null nor an array. */
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
 /** A JSON object with any members, which are kept unchanged, `__proto__` included. */
-export const anyObject = z.custom<Record<string, unknown>>(
-  (value) => value !== null && typeof value === "object" && !Array.isArray(value),
-  { error: "expected an object" },
-).meta({ type: "object", propertyNames: { type: "string" }, additionalProperties: {} });
+export const anyObject = z.custom<Record<string, unknown>>(isObject, { error: "expected an object" }).meta({
+  type: "object",
+  propertyNames: { type: "string" },
+  additionalProperties: {},
+});
 
 /** An object of any members that may be null or absent. `meta` repeats the type, because that of `anyObject` excludes null. */
 export const optionalObject = anyObject.nullish().meta({ type: ["object", "null"] });
@@ -49,9 +54,16 @@ export const uuid = z.guid({ error: NO_UUID }).toLowerCase();
 /** Trimmed text of 1 to `max` characters. */
 export const requiredText = (max: number) => z.string().trim().min(1).max(max);
 
+/** Schema of a member that is null if it is left out. */
+export const orNull = <S extends z.ZodType>(schema: S) =>
+  schema.nullish().transform((value) => (value ?? null) as z.output<S> | null);
+
+/** Schema of a member that counts as left out if it is null. */
+export const orUndefined = <S extends z.ZodType>(schema: S) =>
+  schema.nullish().transform((value) => (value ?? undefined) as z.output<S> | undefined);
+
 /** Text of at most `max` characters, or null. */
-export const optionalText = (max: number) =>
-  z.string().max(max).nullish().transform((value) => value ?? null);
+export const optionalText = (max: number) => orNull(z.string().max(max));
 
 /** One of `names`, case-insensitive, converted to the spelling in `names`. */
 export function enumName<const N extends readonly [string, ...string[]]>(names: N) {

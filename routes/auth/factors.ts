@@ -20,7 +20,7 @@ import {
 } from "../../domain/rights/checks.ts";
 import { created, noContentAfter, ok } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { requiredName, uuid } from "../../domain/shared/shapes.ts";
+import { orNull, orUndefined, requiredName, uuid } from "../../domain/shared/shapes.ts";
 import { FACTOR_KINDS, signInRequest } from "../../domain/access/sign_in/factor_tokens.ts";
 import {
   finishSignIn,
@@ -52,9 +52,7 @@ const credential = {
   id: encoded,
   rawId: encoded,
   type: z.literal("public-key"),
-  authenticatorAttachment: z.enum(["platform", "cross-platform"]).nullish().transform((value) =>
-    value ?? undefined
-  ),
+  authenticatorAttachment: orUndefined(z.enum(["platform", "cross-platform"])),
   clientExtensionResults: z.looseObject({}).default({}),
 };
 
@@ -65,7 +63,7 @@ const PasskeyAnswerDto = z.object({
     clientDataJSON: encoded,
     authenticatorData: encoded,
     signature: encoded,
-    userHandle: encoded.nullish().transform((value) => value ?? undefined),
+    userHandle: orUndefined(encoded),
   }),
 }).meta({ id: "PasskeyAnswer", description: "`toJSON()` of what `navigator.credentials.get` returns" });
 
@@ -75,18 +73,17 @@ const NewPasskeyAnswerDto = z.object({
   response: z.object({
     clientDataJSON: encoded,
     attestationObject: encoded,
-    authenticatorData: encoded.nullish().transform((value) => value ?? undefined),
-    publicKey: encoded.nullish().transform((value) => value ?? undefined),
-    publicKeyAlgorithm: z.int().nullish().transform((value) => value ?? undefined),
-    transports: z.array(z.enum(["ble", "cable", "hybrid", "internal", "nfc", "smart-card", "usb"])).max(7)
-      .nullish().transform((value) => value ?? undefined),
+    authenticatorData: orUndefined(encoded),
+    publicKey: orUndefined(encoded),
+    publicKeyAlgorithm: orUndefined(z.int()),
+    transports: orUndefined(
+      z.array(z.enum(["ble", "cable", "hybrid", "internal", "nfc", "smart-card", "usb"])).max(7),
+    ),
   }),
 }).meta({ id: "NewPasskeyAnswer", description: "`toJSON()` of what `navigator.credentials.create` returns" });
 
 export type PasskeyInput = z.input<typeof PasskeyAnswerDto>;
 export type NewPasskeyInput = z.input<typeof NewPasskeyAnswerDto>;
-
-const optional = <T extends z.ZodType>(shape: T) => shape.nullish().transform((value) => value ?? undefined);
 
 const totpCode = z.string().transform((text) => text.replaceAll(/\s/g, "")).pipe(
   z.string().regex(/^\d{6}$/, "expected six digits"),
@@ -94,11 +91,14 @@ const totpCode = z.string().transform((text) => text.replaceAll(/\s/g, "")).pipe
 
 /** Exactly one of these proves a second factor. */
 export const factorProof = {
-  code: optional(totpCode).meta({ description: "Of the authenticator app: six digits", example: "123456" }),
-  recoveryCode: optional(z.string().trim().min(1).max(100)),
-  passkey: optional(PasskeyAnswerDto),
+  code: orUndefined(totpCode).meta({
+    description: "Of the authenticator app: six digits",
+    example: "123456",
+  }),
+  recoveryCode: orUndefined(z.string().trim().min(1).max(100)),
+  passkey: orUndefined(PasskeyAnswerDto),
 };
-const password = optional(z.string().min(1).max(1024));
+const password = orUndefined(z.string().min(1).max(1024));
 
 const RecoveryCodesDto = z.object({
   recoveryCodes: z.array(z.string()).describe("Shown only in this answer; each works once"),
@@ -266,7 +266,7 @@ export const factorSignInRoutes = [
     body: z.object({
       passkey: PasskeyAnswerDto,
       deviceToken,
-      tenantId: uuid.nullish().transform((value) => value ?? null),
+      tenantId: orNull(uuid),
       global: z.boolean().nullish().transform((value) => value ?? false),
     }).meta({ id: "PasskeySignInRequest" }),
     answers: signInAnswers,

@@ -20,7 +20,7 @@ import {
 import { accepted, ok } from "../shared/answer.ts";
 import { ofTenant } from "../jobs/shapes.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { enumName, instant, optionalText, uuid } from "../../domain/shared/shapes.ts";
+import { enumName, instant, optionalText, orUndefined, uuid } from "../../domain/shared/shapes.ts";
 import { pagedResultOf, pageQuery, queryInstant } from "../shared/validation.ts";
 
 const endpoint = endpointsIn("Webhook endpoints");
@@ -30,8 +30,6 @@ const access = inTenant("manage:webhooks");
 const ofAll = inTenantOrService("manage:webhooks");
 const params = z.object({ id: uuid });
 const dryRun = z.boolean().nullish().transform((value) => value ?? false).describe("Only counts");
-const optional = <T extends z.ZodType>(schema: T) =>
-  schema.nullish().transform((value) => value ?? undefined);
 const redelivered = {
   200: {
     description: "How many failed, and how many are due now",
@@ -69,9 +67,9 @@ export const deliveryRoutes = [
     access: ofAll,
     query: z.object(ofTenant),
     body: z.object({
-      endpointId: optional(uuid),
-      from: optional(instant).describe("When they failed, at the earliest"),
-      to: optional(instant).describe("When they failed, at the latest"),
+      endpointId: orUndefined(uuid),
+      from: orUndefined(instant).describe("When they failed, at the earliest"),
+      to: orUndefined(instant).describe("When they failed, at the latest"),
       dryRun,
     }).meta({ id: "RedeliverAllFailedRequest" }),
     creates: "atomically",

@@ -20,7 +20,7 @@ import { timeOfId } from "../../domain/shared/ids.ts";
 import { JobSummary } from "../../domain/jobs/job_row.ts";
 import { noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { instant, uuid } from "../../domain/shared/shapes.ts";
+import { instant, orNull, uuid } from "../../domain/shared/shapes.ts";
 import { pagedResultOf, pageQuery, queryBoolean, queryInstant } from "../shared/validation.ts";
 import { searchedFromHeader } from "./filters.ts";
 import { ofTenant, requireKnownArgs } from "./shapes.ts";
@@ -47,8 +47,6 @@ export function givenArgs(body: z.output<typeof RetryRequest>, call: Call): stri
   return JSON.stringify(exact?.args ?? body.args);
 }
 
-const orNull = <S extends z.ZodType>(schema: S) =>
-  schema.nullish().transform((value) => (value ?? null) as z.output<S> | null);
 const filters = {
   jobTypeName: z.string().max(200),
   errorPattern: z.string().max(600), // 300 characters of at most two UTF-16 code units each

@@ -10,7 +10,7 @@ import { settleWork, WORK_OUTCOMES } from "../../domain/jobs/remote/settle_work.
 import { ok } from "../shared/answer.ts";
 import { callerOf } from "../shared/caller_of.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { uuid } from "../../domain/shared/shapes.ts";
+import { orNull, uuid } from "../../domain/shared/shapes.ts";
 
 const endpoint = endpointsIn("Jobs");
 
@@ -27,8 +27,6 @@ const LONGEST_DELAY_SECONDS = 30 * 24 * 3600;
 const timestamp = z.iso.datetime();
 const encoder = new TextEncoder();
 const bytesOf = (text: string): number => encoder.encode(text).length;
-const orNull = <S extends z.ZodType>(schema: S) =>
-  schema.nullish().transform((value) => (value ?? null) as z.output<S> | null);
 const text = (bytes: number) =>
   z.string().refine((value) => bytesOf(value) <= bytes, `expected at most ${bytes} bytes of UTF-8`);
 const typeName = z.string().regex(JOB_TYPE_NAME, JOB_TYPE_NAME_EXPECTED);

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { requiredName, uuid } from "../../shared/shapes.ts";
+import { orUndefined, requiredName, uuid } from "../../shared/shapes.ts";
 import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { problem } from "../../problems/problem.ts";
@@ -159,7 +159,7 @@ export const NewRole = z.object({
 type NewRole = z.output<typeof NewRole>;
 
 export const RoleChange = z.object({
-  name: name.nullish().transform((value) => value ?? undefined),
+  name: orUndefined(name),
   description: description.optional().transform((value) => value === "" ? null : value),
   permissionIds: permissionIds.describe(
     "null or absent: unchanged; empty: removes all; otherwise replaces the list",

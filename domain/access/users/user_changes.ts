@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
-import { givenPhoneNumber } from "../../shared/shapes.ts";
+import { givenPhoneNumber, orUndefined } from "../../shared/shapes.ts";
 import { requireVersion, type Versioned } from "../../shared/version.ts";
 import { userAccessChanged } from "../access_changes.ts";
 import { type Acting, requireMayAssignRoles } from "../roles/escalation.ts";
@@ -44,7 +44,7 @@ const changes = {
   lastName: userName.nullish().transform((value) => value === null ? "" : value),
   phoneNumber: givenPhoneNumber,
   appIds: appIds.nullish().transform((value) => value === null ? [] : value),
-  isActive: z.boolean().nullish().transform((value) => value ?? undefined),
+  isActive: orUndefined(z.boolean()),
   metadata: givenMetadata.nullish().transform((value) => value === null ? {} : value),
 };
 /** A change within one tenant. */

@@ -5,7 +5,7 @@ import { holds, isProgram } from "../../rights/caller.ts";
 import { type BulkFailure, bulkFailure, type BulkOutcome, wholeRequestProblem } from "../../shared/bulk.ts";
 import { lostDigits, parseExactly } from "../../shared/exact_json.ts";
 import { newId } from "../../shared/ids.ts";
-import { enumName, instant, optionalText, requiredText, uuid } from "../../shared/shapes.ts";
+import { enumName, instant, optionalText, orNull, requiredText, uuid } from "../../shared/shapes.ts";
 import { requireShallow } from "../../shared/storable.ts";
 import { lockParents } from "../continuations.ts";
 import { argsAndLimits, hasKeys, type NewJob, wakeFor, writeJobs, writeUniqueJobs } from "../enqueue.ts";
@@ -26,9 +26,9 @@ export const RequestedJob = z.object({
   argsTypeName: optionalText(200),
   priority: enumName(PRIORITIES).nullish().transform((value) => value ?? "Normal"),
   queue: queueName.nullish().transform((value) => value ?? "default"),
-  scheduledAt: instant.nullish().transform((value) => value ?? null),
-  maxRetries: z.int().min(0).max(25).nullish().transform((value) => value ?? null),
-  parentJobId: uuid.nullish().transform((value) => value ?? null),
+  scheduledAt: orNull(instant),
+  maxRetries: orNull(z.int().min(0).max(25)),
+  parentJobId: orNull(uuid),
   parentJobIds: z.array(uuid).max(1_000).nullish().transform((value) => value ?? []).describe(
     "The job starts when all have succeeded, and is cancelled when one is dead-lettered or cancelled",
   ),
