@@ -60,37 +60,15 @@ export interface FileRow extends Omit<FileRecord, "purgesAt" | "purgeKind"> {
   version: number;
 }
 
-/** The part of a row that callers may see. */
+/** The part of a row that callers may see: the members of `FileRecord`, and no other column. */
 export function fileRecord(row: FileRow): FileRecord {
-  return {
-    id: row.id,
-    tenantId: row.tenantId,
-    profile: row.profile,
-    fileName: row.fileName,
-    declaredContentType: row.declaredContentType,
-    detectedContentType: row.detectedContentType,
-    sizeBytes: row.sizeBytes,
-    sha256: row.sha256,
-    status: row.status,
-    retentionClass: row.retentionClass,
-    retainUntil: row.retainUntil,
-    legalHold: row.legalHold,
-    legalHoldBy: row.legalHoldBy,
-    legalHoldSince: row.legalHoldSince,
-    legalHoldReason: row.legalHoldReason,
+  const all = {
+    ...row,
     purgesAt: isCollectable(row) ? row.collectAt : null,
     purgeKind: purgeKindOf(row.purgeReason),
-    purgeReason: row.purgeReason,
-    purgedAt: row.purgedAt,
-    purgedBy: row.purgedBy,
-    rejectionCode: row.rejectionCode,
-    signatureName: row.signatureName,
-    referenceCount: row.referenceCount,
-    createdBy: row.createdBy,
-    createdAt: row.createdAt,
-    completedAt: row.completedAt,
-    availableAt: row.availableAt,
   };
+  const names = Object.keys(FileRecord.shape) as (keyof FileRecord)[];
+  return Object.fromEntries(names.map((name) => [name, all[name]])) as FileRecord;
 }
 
 /** True if retention deletes the content at `collectAt`. */
