@@ -11,34 +11,16 @@ export const eventPersonalData: PersonalData = {
   async eraseUsers({ sql }, { userIds, addresses }) {
     await eraseEvents(sql, userIds);
     await eraseDeliveries(sql, userIds);
-    await eraseAddresses(
-      sql,
-      { table: "events", key: { id: "uuid" }, columns: { data: "json" } },
-      addresses,
-    );
-    await eraseAddresses(
-      sql,
-      { table: "webhook_deliveries", key: { id: "uuid" }, columns: { body: "text" } },
-      addresses,
-    );
-    await eraseAddresses(
-      sql,
-      {
-        table: "webhook_endpoints",
-        key: { id: "uuid" },
-        columns: { pause_reason: "text", last_error: "text" },
-      },
-      addresses,
-    );
-    await eraseAddresses(
-      sql,
+    await eraseAddresses(sql, addresses, [
+      { table: "events", columns: { data: "json" } },
+      { table: "webhook_deliveries", columns: { body: "text" } },
+      { table: "webhook_endpoints", columns: { pause_reason: "text", last_error: "text" } },
       {
         table: "webhook_attempts",
         key: { delivery_id: "uuid", number: "integer" },
         columns: { error: "text", answer: "text" },
       },
-      addresses,
-    );
+    ]);
   },
   tenant: {
     events: (q, tenantId) =>

@@ -62,24 +62,21 @@ export const notificationPersonalData: PersonalData<NotificationPlatform> = {
       await sql`delete from ${sql(table)} where user_id = any(${userIds}::uuid[])`;
     }
     await sql`delete from notification_suppressions where address_key = any(${keysOf(addresses)}::text[])`;
-    await eraseAddresses(sql, {
-      table: "notifications",
-      key: { id: "uuid" },
-      columns: {
-        subject: "text",
-        html_body: "text",
-        text_body: "text",
-        template_data: "jsonb",
-        push_data: "jsonb",
-        reply_to: "text",
-        last_error: "text",
+    await eraseAddresses(sql, addresses, [
+      {
+        table: "notifications",
+        columns: {
+          subject: "text",
+          html_body: "text",
+          text_body: "text",
+          template_data: "jsonb",
+          push_data: "jsonb",
+          reply_to: "text",
+          last_error: "text",
+        },
       },
-    }, addresses);
-    await eraseAddresses(
-      sql,
-      { table: "notification_attempts", key: { id: "uuid" }, columns: { error_message: "text" } },
-      addresses,
-    );
+      { table: "notification_attempts", columns: { error_message: "text" } },
+    ]);
   },
   tenant: {
     messages: (q, tenantId) =>

@@ -62,6 +62,10 @@ export const orNull = <S extends z.ZodType>(schema: S) =>
 export const orUndefined = <S extends z.ZodType>(schema: S) =>
   schema.nullish().transform((value) => (value ?? undefined) as z.output<S> | undefined);
 
+/** Schema of a member of a change: null sets it to `initial`, and without it the value stays. */
+export const orReset = <S extends z.ZodType>(schema: S, initial: z.output<S>) =>
+  schema.nullish().transform((value) => value === null ? initial : value as z.output<S> | undefined);
+
 /** Text of at most `max` characters, or null. */
 export const optionalText = (max: number) => orNull(z.string().max(max));
 

@@ -34,8 +34,8 @@ type NewInvitation = z.output<typeof NewInvitation>;
 /**
  * Invites a person to the caller's tenant by mail. Does not look for a user with that email outside the tenant, so the
  * answer reveals nothing about other tenants. An expired invitation of the same email is replaced.
- * @throws ROLE_NOT_FOUND, ROLE_ASSIGNMENT_ESCALATION_BLOCKED, STEP_UP_REQUIRED_FORBIDDEN, USER_ALREADY_ASSIGNED (the email is a user's of the
- * tenant), TENANT_CAPACITY_REACHED, INVITATION_ALREADY_EXISTS (one is open), REGISTRATION_CLOSED_FORBIDDEN
+ * @throws ROLE_NOT_FOUND, ROLE_ASSIGNMENT_ESCALATION_BLOCKED, STEP_UP_REQUIRED_FORBIDDEN, USER_ALREADY_ASSIGNED (a user of
+ * the tenant has the email), TENANT_CAPACITY_REACHED, INVITATION_ALREADY_EXISTS (one is open), REGISTRATION_CLOSED_FORBIDDEN
  */
 export async function inviteUser(
   p: AccessPlatform,

@@ -163,7 +163,7 @@ export async function cancelBatch(
   id: string,
 ): Promise<JobBatch> {
   return await transact(p.sql, async (tx) => {
-    // A transaction that ends a job of the batch locks the job before the batch. Jobs that are added until then are found below.
+    // Jobs are locked before the batch, as when a job ends. The update below finds the jobs that were added in between.
     await tx`select id from jobs where batch_id = ${id} and ${within(tx, jobReach(caller))}
       and status = any(${CANCELLABLE}::text[]::job_status[]) order by id for no key update`;
     const { status } = await lockBatch(tx, jobReach(caller), id);

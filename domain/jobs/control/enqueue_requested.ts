@@ -254,7 +254,8 @@ function requireJson(serializedArgs: string): unknown {
  * The arguments after a change: `***` keeps the secret stored at the same place.
  * @param type undefined if it was deleted; it may be declared again
  * @param mask what is secret
- * @throws VALIDATION_ERROR when they are not JSON, nested too deep, do not fit the type, or a secret was stored for another receiver
+ * @throws VALIDATION_ERROR when they are not JSON, nested too deep or do not fit the type, or when a secret was stored for
+ * another receiver
  */
 export function changedArgs(
   type: AnyJobType | undefined,

@@ -64,7 +64,7 @@ export async function warnOfOtherAreas(sql: Sql, { AREAS }: AreasOn, log: Log): 
   if (others.length > 0) log.warn("instances of this database have other AREAS", { own, others });
 }
 
-/** True while workers of the service have different versions or areas, so that one may know a job type that another does not. */
+/** True while instances have different versions or areas: one may know a job type that another does not. */
 export const doInstancesDiffer = async (q: Sql): Promise<boolean> =>
   new Set((await livePrograms(q)).map(({ program }) => program)).size > 1;
 

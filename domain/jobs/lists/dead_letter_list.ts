@@ -102,7 +102,7 @@ const chosen = (q: Sql, reach: JobReach, o: Selected) =>
     o.isRetried === undefined ? q`` : q`and ${o.isRetried ? isRetried(q) : isOpen(q)}`
   }`;
 
-/** The selection, collected from the indexes of open and of retried dead letters. `offset 0` keeps them from the order by id. */
+/** The selection, from the indexes of open and of retried dead letters. `offset 0` prevents a scan in the order of ids. */
 function collected(q: Sql, reach: JobReach, o: Selected) {
   const of = (state: ReturnType<typeof isOpen>) =>
     q`select * from dead_letter_jobs where ${matching(q, reach, o)} and ${state}`;

@@ -12,6 +12,7 @@ import {
   isObject,
   optionalText,
   orNull,
+  orReset,
   orUndefined,
   requiredName,
   requiredText,
@@ -50,19 +51,16 @@ export const NewSchedule = z.object({
 }).meta({ id: "CreateReportScheduleRequest" });
 type NewSchedule = z.output<typeof NewSchedule>;
 
-/** null sets `cleared`; absent keeps the value. */
-const orCleared = <S extends z.ZodType>(schema: S, cleared: z.output<S>) =>
-  schema.nullish().transform((value) => value === null ? cleared : value);
 /** Fields to update; absent fields stay unchanged. The JSON fields are texts, as in the schedule's record. */
 export const ScheduleChange = z.object({
   name: orUndefined(requiredName(200)),
   description: z.string().max(2_000).nullish(),
   cronExpression: orUndefined(cronExpression),
-  timeZoneId: orCleared(timeZoneId, DEFAULT_ZONE),
+  timeZoneId: orReset(timeZoneId, DEFAULT_ZONE),
   format: orUndefined(GenerationRequest.shape.format),
-  parametersJson: orCleared(z.string().max(100_000), "{}"),
-  deliveryOptionsJson: orCleared(z.string().max(100_000), "null"),
-  burstJson: orCleared(z.string().max(1_000_000), "null").describe(
+  parametersJson: orReset(z.string().max(100_000), "{}"),
+  deliveryOptionsJson: orReset(z.string().max(100_000), "null"),
+  burstJson: orReset(z.string().max(1_000_000), "null").describe(
     "As `burst` of the creation; null: one document",
   ),
 }).meta({

@@ -51,8 +51,8 @@ const columns = (q: Sql) =>
  * Starts an import of a file that the caller may read: one of the caller's tenant, which they uploaded or may read by
  * their permissions. Without `tenantId` the rows name their tenants. The rows may give roles with platform reach to users,
  * so a caller who can needs a recent sign-in, like for giving one of these roles.
- * @throws STEP_UP_REQUIRED_FORBIDDEN, FILE_NOT_FOUND, FILE_NOT_AVAILABLE_CONFLICT, FILE_INFECTED_CONFLICT, FILE_PURGED_CONFLICT, VALIDATION_ERROR
- * (profile of the file)
+ * @throws STEP_UP_REQUIRED_FORBIDDEN, FILE_NOT_FOUND, FILE_NOT_AVAILABLE_CONFLICT, FILE_INFECTED_CONFLICT,
+ * FILE_PURGED_CONFLICT, VALIDATION_ERROR (profile of the file)
  */
 export async function startUserImport(
   p: FilePlatform,

@@ -176,8 +176,8 @@ async function readMappedRoles(
 }
 
 /**
- * Sets the roles of a linked user by the identity's groups. Roles that are no groups stay, and so do the provider's own role and
- * the role of the tenant's last administrator.
+ * Sets the roles of a linked user by the identity's groups. These roles stay: those that are no groups, the provider's own,
+ * and the role of the tenant's last administrator.
  */
 async function setMappedRoles(
   p: AccessPlatform,
