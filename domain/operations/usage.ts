@@ -15,20 +15,20 @@ import { time } from "../shared/shapes.ts";
 import { sampleDatabase } from "./data_health.ts";
 
 const amounts = {
-  storageBytes: z.int().meta({ description: "Of files whose content is stored, at the last measurement" }),
+  storageBytes: z.int().describe("Of files whose content is stored, at the last measurement"),
   mails: z.int(),
-  jobs: z.int().meta({ description: "Ended runs, also failed ones" }),
+  jobs: z.int().describe("Ended runs, also failed ones"),
   reports: z.int(),
 };
 
 /** The use of a tenant in a month. */
 export const Usage = z.object({
   month: z.string().meta({ description: "UTC, such as 2026-11", example: "2026-11" }),
-  tenantId: z.guid().nullable().meta({ description: "Null: the service's own use" }),
+  tenantId: z.guid().nullable().describe("Null: the service's own use"),
   tenantName: z.string().nullable(),
   ...amounts,
-  previous: z.object(amounts).nullable().meta({ description: "The month before; null: nothing is known" }),
-  updatedAt: time.meta({ description: "It is measured once an hour" }),
+  previous: z.object(amounts).nullable().describe("The month before; null: nothing is known"),
+  updatedAt: time.describe("It is measured once an hour"),
 }).meta({ id: "UsageDto" });
 export type Usage = z.output<typeof Usage>;
 
