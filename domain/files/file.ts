@@ -106,18 +106,19 @@ export async function readVisibleFile(
   const [row] = await q<FileRow[]>`select * from files
     where id = ${fileId} and (tenant_id is null or tenant_id = ${caller.tenantId})
       and (profile <> ${EXPORT_PROFILE} or created_by = ${seesExportsOf(caller)})`;
-  return row ?? throwNotFound();
+  if (!row) throw fileNotFound();
+  return row;
 }
 
 /** Reads a file and locks its row until the transaction ends. @throws FILE_NOT_FOUND */
 export async function lockFile(tx: Tx, fileId: string): Promise<FileRow> {
   const [row] = await tx<FileRow[]>`select * from files where id = ${fileId} for update`;
-  return row ?? throwNotFound();
+  if (!row) throw fileNotFound();
+  return row;
 }
 
-function throwNotFound(): never {
-  throw problem("FILE_NOT_FOUND", "The caller's tenant has no such file.");
-}
+/** The error for a file that does not exist or that the caller may not see, so that callers cannot tell them apart. */
+export const fileNotFound = () => problem("FILE_NOT_FOUND", "The caller's tenant has no such file.");
 
 /**
  * Requires admin:system for a change of product files, in the platform tenant or without a tenant context.

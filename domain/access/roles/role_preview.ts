@@ -1,12 +1,11 @@
 import { z } from "zod";
 import type { Sql, SqlPart } from "../../../infra/postgres/postgres.ts";
-import { problem } from "../../problems/problem.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
 import { includesPermission, sufficientFor } from "../../rights/catalog.ts";
 import { securityVersionOf } from "../../rights/security_version.ts";
 import { countRows } from "../../shared/lists.ts";
 import { requireMayAssignRoles } from "./escalation.ts";
-import { readRole } from "./roles.ts";
+import { permissionsNotFound, readRole } from "./roles.ts";
 
 /** Maximum number of users that the preview names. */
 const MAX_NAMED = 10;
@@ -126,9 +125,7 @@ async function readChanged(q: Sql, tenantId: string, held: string[], wanted: str
     order by code`;
   const known = new Set(found.map(({ id }) => id));
   const missing = ids.filter((id) => wants.has(id) && !known.has(id));
-  if (missing.length > 0) {
-    throw problem("PERMISSION_NOT_FOUND", `The tenant has no permission ${missing.slice(0, 5).join(", ")}.`);
-  }
+  if (missing.length > 0) throw permissionsNotFound(missing);
   return found.map((permission) => ({ ...permission, isAdded: wants.has(permission.id) }));
 }
 

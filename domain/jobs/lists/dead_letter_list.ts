@@ -125,11 +125,14 @@ async function countDeadLetters(q: Sql, reach: JobReach, o: Selected): Promise<n
 const countWhere = (q: Sql, condition: SqlPart): Promise<number> =>
   countList(q, q`dead_letter_jobs where ${condition}`);
 
+export const noSuchDeadLetter = (id: string) =>
+  problem("JOB_DEADLETTER_NOT_FOUND", `No dead letter ${id} is within the caller's reach.`);
+
 /** @throws JOB_DEADLETTER_NOT_FOUND */
 export async function readDeadLetter(q: Sql, reach: JobReach, id: string): Promise<DeadLetter> {
   const [entry] = await q<DeadLetter[]>`
     select ${q.unsafe(COLUMNS)} from dead_letter_jobs where id = ${id} and ${within(q, reach)}`;
-  if (!entry) throw problem("JOB_DEADLETTER_NOT_FOUND", `No dead letter ${id} is within the caller's reach.`);
+  if (!entry) throw noSuchDeadLetter(id);
   return entry;
 }
 

@@ -225,7 +225,7 @@ async function compareRoles(tx: Tx, provider: ProviderRow, userId: string, { all
 
 const unknownUser = (detail: string): Problem => problem("OIDC_USER_UNKNOWN_FORBIDDEN", detail);
 
-const otherAccount = (): Problem =>
+export const otherAccount = (): Problem =>
   problem(
     "OIDC_IDENTITY_CONFLICT",
     "The user with this email is already linked to another account at this provider.",
