@@ -22,29 +22,29 @@ const DeliveryAttempt = z.object({
   number: z.int(),
   attemptedAt: time,
   durationMs: z.int(),
-  statusCode: z.int().nullable().meta({ description: "Null: no answer" }),
+  statusCode: z.int().nullable().describe("Null: no answer"),
   error: z.string().nullable(),
-  answer: z.string().nullable().meta({ description: "The first 1 KiB of the receiver's answer" }),
+  answer: z.string().nullable().describe("The first 1 KiB of the receiver's answer"),
 }).meta({ id: "WebhookAttemptDto" });
 
 /** One event for one endpoint, and its delivery status. */
 export const Delivery = z.object({
-  id: z.guid().meta({ description: "Also the `webhook-id` of every attempt" }),
+  id: z.guid().describe("Also the `webhook-id` of every attempt"),
   endpointId: z.guid(),
   eventType: z.string(),
   status: z.enum(DELIVERY_STATUSES),
-  body: z.string().meta({ description: "The JSON that is sent" }),
+  body: z.string().describe("The JSON that is sent"),
   attemptCount: z.int(),
   createdAt: time,
   nextAttemptAt: time.nullable(),
   completedAt: time.nullable(),
-  attempts: z.array(DeliveryAttempt).meta({ description: "The last 20 attempts, newest first" }),
+  attempts: z.array(DeliveryAttempt).describe("The last 20 attempts, newest first"),
 }).meta({ id: "WebhookDeliveryDto" });
 export type Delivery = z.output<typeof Delivery>;
 
 /** A delivery in a list over all endpoints. */
 export const EndpointDelivery = Delivery.extend({
-  tenantId: z.guid().meta({ description: "The tenant of the endpoint" }),
+  tenantId: z.guid().describe("The tenant of the endpoint"),
   endpointUrl: z.string(),
 }).meta({ id: "EndpointDeliveryDto" });
 type EndpointDelivery = z.output<typeof EndpointDelivery>;

@@ -141,8 +141,8 @@ async function enqueueDeliveries(
 }
 
 /**
- * Gives deliveries new jobs. An ended delivery is due at once, with a new schedule of retries. A waiting delivery keeps its
- * schedule and due time. An ended delivery leaves its order: those that came after it do not wait for it. The caller must have locked the deliveries.
+ * Gives deliveries new jobs. The caller must have locked them. A waiting delivery keeps its schedule and due time. An ended
+ * one is due at once, with a new schedule of retries, and leaves its order: later deliveries do not wait for it.
  */
 export async function requeueDeliveries(
   p: { wakeUps?: WakeUps },

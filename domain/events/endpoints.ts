@@ -30,16 +30,14 @@ const eventTypes = z.union([
   z.array(z.string()).min(1).max(100),
 ], { error: TYPES_EXPECTED })
   .transform((given): string[] => [given].flat().includes(EVERY_TYPE) ? [EVERY_TYPE] : [...new Set(given)])
-  .meta({ description: `Event types, or "${EVERY_TYPE}" for all` });
+  .describe(`Event types, or "${EVERY_TYPE}" for all`);
 
-const ordered = z.boolean().meta({
-  description:
-    "Of two events about one object, the later is sent after the earlier was delivered or given up",
-});
+const ordered = z.boolean().describe(
+  "Of two events about one object, the later is sent after the earlier was delivered or given up",
+);
 
 /** The secret, returned when an endpoint is created and when its secret is replaced. */
-export const signingSecret = z.string()
-  .meta({ description: "Signing key (Standard Webhooks); shown only once" });
+export const signingSecret = z.string().describe("Signing key (Standard Webhooks); shown only once");
 
 const result = z.object({
   id: z.guid(),
@@ -52,21 +50,20 @@ const result = z.object({
   }),
   ordered,
   isActive: z.boolean(),
-  disabledReason: z.enum(["Gone", "Failing"]).nullable()
-    .meta({
-      description: "Why the service deactivated it: it answered 410 (Gone), or failed for days (Failing)",
-    }),
-  failingSince: timestamp.nullable().meta({
-    description: "When the current series of failures began; null if the last delivery succeeded",
-  }),
-  lastError: z.string().nullable().meta({ description: "Why the last failed attempt failed" }),
+  disabledReason: z.enum(["Gone", "Failing"]).nullable().describe(
+    "Why the service deactivated it: it answered 410 (Gone), or failed for days (Failing)",
+  ),
+  failingSince: timestamp.nullable().describe(
+    "When the current series of failures began; null if the last delivery succeeded",
+  ),
+  lastError: z.string().nullable().describe("Why the last failed attempt failed"),
   lastErrorAt: timestamp.nullable(),
   lastDay: z.object({
     delivered: z.int(),
     failed: z.int(),
-    successRate: z.number().nullable().meta({ description: "From 0 to 1; null: no attempt" }),
+    successRate: z.number().nullable().describe("From 0 to 1; null: no attempt"),
   }).meta({ id: "WebhookAttemptsDto", description: "Attempts of the last 24 hours, counted by whole hours" }),
-  pausedAt: timestamp.nullable().meta({ description: "While it is set, deliveries wait" }),
+  pausedAt: timestamp.nullable().describe("While it is set, deliveries wait"),
   pausedBy: z.guid().nullable(),
   pauseReason: z.string().nullable(),
   createdBy: z.guid().nullable(),
@@ -217,7 +214,7 @@ export const webhookEndpoints = recordType({
   update,
   query: z.object({
     isActive: yesOrNo,
-    isFailing: yesOrNo.meta({ description: "Failing now, or deactivated for it" }),
+    isFailing: yesOrNo.describe("Failing now, or deactivated for it"),
     isPaused: yesOrNo,
   }),
   sortable: ["createdAt", "url"],

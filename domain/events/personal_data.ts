@@ -1,7 +1,7 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { eraseAddresses } from "../shared/erase_text.ts";
-import { ERASED_AT_ONCE, type PersonalData } from "../shared/personal_data.ts";
-import { passOver, untilDone } from "../shared/batches.ts";
+import { eraseRows, type PersonalData } from "../shared/personal_data.ts";
+import { passOver } from "../shared/batches.ts";
 
 const ROWS_AT_ONCE = 5_000;
 
@@ -11,34 +11,16 @@ export const eventPersonalData: PersonalData = {
   async eraseUsers({ sql }, { userIds, addresses }) {
     await eraseEvents(sql, userIds);
     await eraseDeliveries(sql, userIds);
-    await eraseAddresses(
-      sql,
-      { table: "events", key: { id: "uuid" }, columns: { data: "json" } },
-      addresses,
-    );
-    await eraseAddresses(
-      sql,
-      { table: "webhook_deliveries", key: { id: "uuid" }, columns: { body: "text" } },
-      addresses,
-    );
-    await eraseAddresses(
-      sql,
-      {
-        table: "webhook_endpoints",
-        key: { id: "uuid" },
-        columns: { pause_reason: "text", last_error: "text" },
-      },
-      addresses,
-    );
-    await eraseAddresses(
-      sql,
+    await eraseAddresses(sql, addresses, [
+      { table: "events", columns: { data: "json" } },
+      { table: "webhook_deliveries", columns: { body: "text" } },
+      { table: "webhook_endpoints", columns: { pause_reason: "text", last_error: "text" } },
       {
         table: "webhook_attempts",
         key: { delivery_id: "uuid", number: "integer" },
         columns: { error: "text", answer: "text" },
       },
-      addresses,
-    );
+    ]);
   },
   tenant: {
     events: (q, tenantId) =>
@@ -50,16 +32,10 @@ export const eventPersonalData: PersonalData = {
       where tenant_id = ${tenantId} and deleted_at is null order by id`,
   },
   async eraseTenant({ sql }, tenantId) {
-    await untilDone(() =>
-      sql`delete from webhook_deliveries where id = any(array(
-        select d.id from webhook_deliveries d join webhook_endpoints e on e.id = d.endpoint_id
-        where e.tenant_id = ${tenantId} limit ${ERASED_AT_ONCE}))`
-    );
+    const endpoints = sql`select id from webhook_endpoints where tenant_id = ${tenantId}`;
+    await eraseRows(sql, "webhook_deliveries", sql`endpoint_id in (${endpoints})`);
     await sql`delete from webhook_endpoints where tenant_id = ${tenantId}`;
-    await untilDone(() =>
-      sql`delete from events where id = any(array(
-        select id from events where tenant_id = ${tenantId} limit ${ERASED_AT_ONCE}))`
-    );
+    await eraseRows(sql, "events", sql`tenant_id = ${tenantId}`);
     await sql`delete from event_keys where tenant_id = ${tenantId}`;
     await sql`delete from event_interests where tenant_id = ${tenantId}`;
   },

@@ -1,11 +1,11 @@
 import { type FoundText, TextProbe } from "./text_probe.ts";
 import { hasZipBehind, type RangeReader, zipContentType } from "./zip_content_type.ts";
 
-const page = /^(?:<!doctype html|<(?:html|head|body|title|style|script|iframe)(?=[\s>/]))/i;
-const fragment = /^<(?:[a-z][\w-]*|!--)/i;
-const activeMarkup = /<(?:script|iframe)[\s>/]|<html[\s>]|<!doctype\s+html|<\?php\s/i;
-const skipped = /^(?:\s+|<!--[\s\S]*?-->|<\?xml(?:\s[\s\S]*?)?\?>)/i;
-const documentType = /^<!doctype\s+([\w:.-]+)[^[>]*(?:\[[\s\S]*?\]\s*)?>/i;
+const HTML_PAGE = /^(?:<!doctype html|<(?:html|head|body|title|style|script|iframe)(?=[\s>/]))/i;
+const HTML_FRAGMENT = /^<(?:[a-z][\w-]*|!--)/i;
+const ACTIVE_MARKUP = /<(?:script|iframe)[\s>/]|<html[\s>]|<!doctype\s+html|<\?php\s/i;
+const SKIPPED = /^(?:\s+|<!--[\s\S]*?-->|<\?xml(?:\s[\s\S]*?)?\?>)/i;
+const DOCTYPE = /^<!doctype\s+([\w:.-]+)[^[>]*(?:\[[\s\S]*?\]\s*)?>/i;
 
 /**
  * The markup type of a text, judged by its beginning: `text/html`, `application/xhtml+xml`, `image/svg+xml` or
@@ -15,16 +15,16 @@ const documentType = /^<!doctype\s+([\w:.-]+)[^[>]*(?:\[[\s\S]*?\]\s*)?>/i;
 function markupType(opening: string): string | null {
   let rest = opening;
   const xml = /^\s*<\?xml[\s?]/.test(rest);
-  for (let next = skipped.exec(rest); next; next = skipped.exec(rest)) rest = rest.slice(next[0].length);
-  const root = documentType.exec(rest)?.[1]?.toLowerCase() ?? /^<([\w:.-]+)/.exec(rest)?.[1]?.toLowerCase();
+  for (let next = SKIPPED.exec(rest); next; next = SKIPPED.exec(rest)) rest = rest.slice(next[0].length);
+  const root = DOCTYPE.exec(rest)?.[1]?.toLowerCase() ?? /^<([\w:.-]+)/.exec(rest)?.[1]?.toLowerCase();
   if (root === "svg" || root?.endsWith(":svg")) return "image/svg+xml";
   if (root === "html" && xml) return "application/xhtml+xml";
-  if (page.test(rest)) return "text/html";
+  if (HTML_PAGE.test(rest)) return "text/html";
   if (xml) return "application/xml";
-  return fragment.test(opening.trimStart()) && activeMarkup.test(opening) ? "text/html" : null;
+  return HTML_FRAGMENT.test(opening.trimStart()) && ACTIVE_MARKUP.test(opening) ? "text/html" : null;
 }
 
-const longestPattern = 32;
+const LONGEST_PATTERN = 32;
 
 /**
  * Searches binary content, chunk by chunk, for markup that a browser or a PHP server would run. A genuine image has no
@@ -42,28 +42,28 @@ class ActiveMarkupProbe {
   feed(bytes: Uint8Array): void {
     if (this.#found) return;
     const text = this.#tail + this.#decoder.decode(bytes);
-    this.#found = activeMarkup.test(text);
-    this.#tail = text.slice(-longestPattern);
+    this.#found = ACTIVE_MARKUP.test(text);
+    this.#tail = text.slice(-LONGEST_PATTERN);
   }
 }
 
 /** The type of content that is of no known type, or of two types at once (a polyglot). */
-const unknownContentType = "application/octet-stream";
+const UNKNOWN_TYPE = "application/octet-stream";
 /** The type of empty content; no profile allows it. */
-const emptyContentType = "application/x-empty";
+const EMPTY_TYPE = "application/x-empty";
 
-const headBytes = 16 * 1024;
+const HEAD_BYTES = 16 * 1024;
 /** PDF readers accept the PDF signature anywhere in the first 1024 bytes, so other types must not contain it there. */
-const pdfSearchBytes = 1024;
-const images = ["image/png", "image/jpeg", "image/webp", "image/gif"];
-const signatures: [type: string, bytes: number[]][] = [
+const PDF_SEARCH_BYTES = 1024;
+const IMAGES = ["image/png", "image/jpeg", "image/webp", "image/gif"];
+const SIGNATURES: [type: string, bytes: number[]][] = [
   ["application/zip", [0x50, 0x4b, 0x03, 0x04]],
   ["application/zip", [0x50, 0x4b, 0x05, 0x06]],
   ["application/gzip", [0x1f, 0x8b, 0x08]],
   ["application/x-cfb", [0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1]],
 ];
 /** Formats whose content can be plain text, and how they begin. Only these types replace `text/plain`. */
-const textFormats: [type: string, beginning: string][] = [
+const TEXT_FORMATS: [type: string, beginning: string][] = [
   ["application/pdf", "%PDF-"],
   ["application/postscript", "%!PS"],
   ["application/rtf", "{\\rtf"],
@@ -99,8 +99,8 @@ export class ContentProbe {
   /** Processes the next chunk. Does not keep or change it. */
   feed(chunk: Uint8Array): void {
     this.#sizeBytes += chunk.length;
-    if (this.#head.length < headBytes) {
-      const head = new Uint8Array(Math.min(headBytes, this.#head.length + chunk.length));
+    if (this.#head.length < HEAD_BYTES) {
+      const head = new Uint8Array(Math.min(HEAD_BYTES, this.#head.length + chunk.length));
       head.set(this.#head);
       head.set(chunk.subarray(0, head.length - this.#head.length), this.#head.length);
       this.#head = head;
@@ -124,11 +124,11 @@ export class ContentProbe {
  * signature
  */
 export async function detectContentType(probe: ContentProbe, read: RangeReader): Promise<string> {
-  if (probe.sizeBytes === 0) return emptyContentType;
+  if (probe.sizeBytes === 0) return EMPTY_TYPE;
   const text = probe.text();
   if (text?.unicode) return textType(text);
   const binary = await binaryType(probe, clampRanges(probe.sizeBytes, read));
-  if (binary !== unknownContentType || text === null) return binary;
+  if (binary !== UNKNOWN_TYPE || text === null) return binary;
   return textType(text);
 }
 
@@ -141,17 +141,17 @@ function clampRanges(size: number, read: RangeReader): RangeReader {
 }
 
 function textType({ opening }: FoundText): string {
-  const format = textFormats.find(([, beginning]) => opening.startsWith(beginning))?.[0];
+  const format = TEXT_FORMATS.find(([, beginning]) => opening.startsWith(beginning))?.[0];
   return format ?? markupType(opening) ?? "text/plain";
 }
 
 async function binaryType(probe: ContentProbe, read: RangeReader): Promise<string> {
-  const signed = signatures.find(([, bytes]) => startsWith(probe.head, bytes))?.[0];
-  if (signed === "application/zip") return await zipContentType(read, probe.sizeBytes) ?? unknownContentType;
+  const signed = SIGNATURES.find(([, bytes]) => startsWith(probe.head, bytes))?.[0];
+  if (signed === "application/zip") return await zipContentType(read, probe.sizeBytes) ?? UNKNOWN_TYPE;
   if (signed === "application/x-cfb") return await compoundContentType(read);
   if (signed !== undefined) return signed;
   const type = await detectBinary(probe.head);
-  return images.includes(type) && await isPolyglot(probe, read) ? unknownContentType : type;
+  return IMAGES.includes(type) && await isPolyglot(probe, read) ? UNKNOWN_TYPE : type;
 }
 
 async function detectBinary(head: Uint8Array): Promise<string> {
@@ -161,14 +161,14 @@ async function detectBinary(head: Uint8Array): Promise<string> {
   const type = await fileTypeFromBuffer(head).catch(() => undefined);
   if (type?.mime === "image/apng") return "image/png"; // an animated PNG is accepted wherever a PNG is
   if (type?.mime === "image/gif" && !/^GIF8[79]a$/.test(latin1(head.subarray(0, 6)))) {
-    return unknownContentType;
+    return UNKNOWN_TYPE;
   }
-  return type?.mime ?? unknownContentType;
+  return type?.mime ?? UNKNOWN_TYPE;
 }
 
 /** True if an image is also a zip, jar or PDF, or contains a script. */
 async function isPolyglot(probe: ContentProbe, read: RangeReader): Promise<boolean> {
-  return probe.hasActiveMarkup || latin1(probe.head.subarray(0, pdfSearchBytes)).includes("%PDF-") ||
+  return probe.hasActiveMarkup || latin1(probe.head.subarray(0, PDF_SEARCH_BYTES)).includes("%PDF-") ||
     await hasZipBehind(read, probe.sizeBytes);
 }
 
@@ -185,12 +185,12 @@ function latin1(bytes: Uint8Array): string {
   return new TextDecoder("latin1").decode(bytes);
 }
 
-const maxDirectorySectors = 256;
-const lastSector = 0xfffffffa; // larger numbers are special markers, not sectors
-const noEntry = 0xffffffff;
+const MAX_DIRECTORY_SECTORS = 256;
+const LAST_SECTOR = 0xfffffffa; // larger numbers are special markers, not sectors
+const NO_ENTRY = 0xffffffff;
 
 /** The main stream of each legacy Office type; it is a child of the container's root. */
-const streams: Record<string, string> = {
+const OFFICE_STREAMS: Record<string, string> = {
   WordDocument: "application/msword",
   Workbook: "application/vnd.ms-excel",
   Book: "application/vnd.ms-excel",
@@ -208,7 +208,7 @@ async function compoundContentType(read: RangeReader): Promise<string> {
   if (shift !== 9 && shift !== 12) return "application/x-cfb";
   const directory = await readDirectory(read, view, 2 ** shift);
   const found = new Set(
-    rootStreams(directory).map((name) => streams[name]).filter((type) => type !== undefined),
+    rootStreams(directory).map((name) => OFFICE_STREAMS[name]).filter((type) => type !== undefined),
   );
   const [only] = found;
   return found.size === 1 && only !== undefined ? only : "application/x-cfb";
@@ -223,7 +223,7 @@ async function readDirectory(read: RangeReader, header: DataView, sectorSize: nu
   const sectors: Uint8Array[] = [];
   let table: { index: number; view: DataView } | undefined;
   let sector = header.getUint32(48, true);
-  while (sector < lastSector && sectors.length < maxDirectorySectors) {
+  while (sector < LAST_SECTOR && sectors.length < MAX_DIRECTORY_SECTORS) {
     const bytes = await sectorAt(sector);
     if (bytes.length < sectorSize) break;
     sectors.push(bytes);
@@ -247,7 +247,7 @@ function rootStreams(directory: Uint8Array): string[] {
   const pending = directory.length >= 128 ? [view.getUint32(76, true)] : [];
   for (let entry = pending.pop(); entry !== undefined; entry = pending.pop()) {
     const at = entry * 128;
-    if (entry === noEntry || seen.has(entry) || at + 128 > directory.length) continue;
+    if (entry === NO_ENTRY || seen.has(entry) || at + 128 > directory.length) continue;
     seen.add(entry);
     const nameBytes = Math.min(64, Math.max(2, view.getUint16(at + 64, true))) - 2;
     const isStream = view.getUint8(at + 66) === 2;

@@ -60,37 +60,15 @@ export interface FileRow extends Omit<FileRecord, "purgesAt" | "purgeKind"> {
   version: number;
 }
 
-/** The part of a row that callers may see. */
+/** The part of a row that callers may see: the members of `FileRecord`, and no other column. */
 export function fileRecord(row: FileRow): FileRecord {
-  return {
-    id: row.id,
-    tenantId: row.tenantId,
-    profile: row.profile,
-    fileName: row.fileName,
-    declaredContentType: row.declaredContentType,
-    detectedContentType: row.detectedContentType,
-    sizeBytes: row.sizeBytes,
-    sha256: row.sha256,
-    status: row.status,
-    retentionClass: row.retentionClass,
-    retainUntil: row.retainUntil,
-    legalHold: row.legalHold,
-    legalHoldBy: row.legalHoldBy,
-    legalHoldSince: row.legalHoldSince,
-    legalHoldReason: row.legalHoldReason,
+  const all = {
+    ...row,
     purgesAt: isCollectable(row) ? row.collectAt : null,
     purgeKind: purgeKindOf(row.purgeReason),
-    purgeReason: row.purgeReason,
-    purgedAt: row.purgedAt,
-    purgedBy: row.purgedBy,
-    rejectionCode: row.rejectionCode,
-    signatureName: row.signatureName,
-    referenceCount: row.referenceCount,
-    createdBy: row.createdBy,
-    createdAt: row.createdAt,
-    completedAt: row.completedAt,
-    availableAt: row.availableAt,
   };
+  const names = Object.keys(FileRecord.shape) as (keyof FileRecord)[];
+  return Object.fromEntries(names.map((name) => [name, all[name]])) as FileRecord;
 }
 
 /** True if retention deletes the content at `collectAt`. */
@@ -128,18 +106,19 @@ export async function readVisibleFile(
   const [row] = await q<FileRow[]>`select * from files
     where id = ${fileId} and (tenant_id is null or tenant_id = ${caller.tenantId})
       and (profile <> ${EXPORT_PROFILE} or created_by = ${seesExportsOf(caller)})`;
-  return row ?? throwNotFound();
+  if (!row) throw fileNotFound();
+  return row;
 }
 
 /** Reads a file and locks its row until the transaction ends. @throws FILE_NOT_FOUND */
 export async function lockFile(tx: Tx, fileId: string): Promise<FileRow> {
   const [row] = await tx<FileRow[]>`select * from files where id = ${fileId} for update`;
-  return row ?? throwNotFound();
+  if (!row) throw fileNotFound();
+  return row;
 }
 
-function throwNotFound(): never {
-  throw problem("FILE_NOT_FOUND", "The caller's tenant has no such file.");
-}
+/** The error for a file that does not exist or that the caller may not see, so that callers cannot tell them apart. */
+export const fileNotFound = () => problem("FILE_NOT_FOUND", "The caller's tenant has no such file.");
 
 /**
  * Requires admin:system for a change of product files, in the platform tenant or without a tenant context.

@@ -1,5 +1,5 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
-import { belongsTo, countList, matches, pageOf } from "../shared/lists.ts";
+import { allOf, belongsTo, countList, matches, pageOf } from "../shared/lists.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import { EXPORT_PROFILE } from "./profiles.ts";
 import {
@@ -74,21 +74,17 @@ async function readFiles(q: Sql, ids: ReturnType<typeof where>): Promise<FileRec
   return rows.map(fileRecord);
 }
 
-function where(q: Sql, o: Selection) {
-  const all = [
+const where = (q: Sql, o: Selection) =>
+  allOf(q, [
     belongsTo(q, o.tenantId),
-    ...o.status === undefined ? [] : [q`status = ${o.status}::file_status`],
-    ...o.purgeKind === undefined
-      ? []
-      : [q`status = 'Purged' and file_purge_kind(purge_reason) = ${o.purgeKind}`],
+    o.status !== undefined && q`status = ${o.status}::file_status`,
+    o.purgeKind !== undefined && q`status = 'Purged' and file_purge_kind(purge_reason) = ${o.purgeKind}`,
     o.exportsOf === null ? q`profile <> ${EXPORT_PROFILE}` : q`created_by = ${o.exportsOf}`,
-    ...o.profile === undefined ? [] : [q`profile = ${o.profile}`],
-    ...o.createdBy === undefined ? [] : [q`created_by = ${o.createdBy}`],
-    ...o.legalHold === undefined ? [] : [o.legalHold ? q`legal_hold` : q`not legal_hold`],
-    ...o.retentionClass === undefined ? [] : [q`retention_class = ${o.retentionClass}::retention_class`],
-    ...o.fromDate === undefined ? [] : [q`created_at >= ${o.fromDate}`],
-    ...o.toDate === undefined ? [] : [q`created_at <= ${o.toDate}`],
+    o.profile !== undefined && q`profile = ${o.profile}`,
+    o.createdBy !== undefined && q`created_by = ${o.createdBy}`,
+    o.legalHold !== undefined && (o.legalHold ? q`legal_hold` : q`not legal_hold`),
+    o.retentionClass !== undefined && q`retention_class = ${o.retentionClass}::retention_class`,
+    o.fromDate !== undefined && q`created_at >= ${o.fromDate}`,
+    o.toDate !== undefined && q`created_at <= ${o.toDate}`,
     matches(q, "search_text", o.search),
-  ];
-  return all.reduce((left, right) => q`${left} and ${right}`);
-}
+  ]);

@@ -109,23 +109,21 @@ export async function adoptRestoredContent(
   return updated.count > 0;
 }
 
-/**
- * All object keys of the bucket are made here, except those of archives (`shared/archive.ts`). Keys of files are random: they cannot be guessed and reveal no name,
- * tenant, type or time. Keys of deliveries are readable, because people and programs collect deliveries from the bucket
- * by key.
- */
+// All object keys of the bucket are made here, except those of archives (`shared/archive.ts`). Keys of files are random:
+// they cannot be guessed and reveal no name, tenant, type or time. Keys of deliveries are readable, because people and
+// programs collect deliveries from the bucket by key.
 
-const random = () => randomBytes(24).toString("base64url");
+const randomName = () => randomBytes(24).toString("base64url");
 
 export const STAGING_PREFIX = "staging/";
 export const FINAL_PREFIX = "files/";
 const DELIVERIES_PREFIX = "deliveries/";
 
 /** A key for an upload. Objects under it are never served. */
-export const newStagingKey = (): string => STAGING_PREFIX + random();
+export const newStagingKey = (): string => STAGING_PREFIX + randomName();
 
 /** A key for one scanned copy. It is written once, and no upload URL ever names it. */
-export const newFinalKey = (): string => FINAL_PREFIX + random();
+export const newFinalKey = (): string => FINAL_PREFIX + randomName();
 
 /** The key of a delivery to `targetPath` (as returned by `deliveryPath`). The tenant prefix keeps tenants apart. */
 export const deliveryKey = (tenantId: string | null, targetPath: string): string =>

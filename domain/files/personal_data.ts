@@ -28,8 +28,7 @@ export const filePersonalData: PersonalData<FilePlatform> = {
       from files where tenant_id = ${tenantId} order by id`,
   },
   async eraseUsers({ sql }, { addresses }) {
-    const columns = { legal_hold_reason: "text" } as const;
-    await eraseAddresses(sql, { table: "files", key: { id: "uuid" }, columns }, addresses);
+    await eraseAddresses(sql, addresses, [{ table: "files", columns: { legal_hold_reason: "text" } }]);
   },
   async eraseTenant(p, tenantId) {
     await requireNoLegalHold(p.sql, tenantId);

@@ -25,20 +25,20 @@ export interface FileProfile {
   renditions?: Readonly<Record<string, RenditionSize>>;
 }
 
-const mebibyte = 1024 * 1024;
+const MEBIBYTE = 1024 * 1024;
 /**
  * S3's limit for one PUT and for one copy call. A larger file could be uploaded in parts but not copied for its scan.
  */
-const LARGEST_FILE = 5 * 1024 * mebibyte;
-const ooxml = "application/vnd.openxmlformats-officedocument.";
-const openDocument = "application/vnd.oasis.opendocument.";
-const office = [
-  `${ooxml}wordprocessingml.document`,
-  `${ooxml}spreadsheetml.sheet`,
-  `${ooxml}presentationml.presentation`,
-  `${openDocument}text`,
-  `${openDocument}spreadsheet`,
-  `${openDocument}presentation`,
+const LARGEST_FILE = 5 * 1024 * MEBIBYTE;
+const OOXML = "application/vnd.openxmlformats-officedocument.";
+const OPEN_DOCUMENT = "application/vnd.oasis.opendocument.";
+const OFFICE = [
+  `${OOXML}wordprocessingml.document`,
+  `${OOXML}spreadsheetml.sheet`,
+  `${OOXML}presentationml.presentation`,
+  `${OPEN_DOCUMENT}text`,
+  `${OPEN_DOCUMENT}spreadsheet`,
+  `${OPEN_DOCUMENT}presentation`,
   "application/msword",
   "application/vnd.ms-excel",
   "application/vnd.ms-powerpoint",
@@ -61,14 +61,14 @@ export const isPersonalExport = (o: { profile: string; declaredContentType: stri
 export const defaultProfiles: readonly FileProfile[] = [
   {
     name: "document",
-    maxBytes: 50 * mebibyte,
-    contentTypes: ["application/pdf", ...office, "text/plain", "text/csv"],
+    maxBytes: 50 * MEBIBYTE,
+    contentTypes: ["application/pdf", ...OFFICE, "text/plain", "text/csv"],
     serviceOnly: false,
     renditions: { preview: { width: 640, height: 900, fit: "inside", format: "webp" } },
   },
   {
     name: "image",
-    maxBytes: 20 * mebibyte,
+    maxBytes: 20 * MEBIBYTE,
     contentTypes: ["image/png", "image/jpeg", "image/webp", "image/gif"],
     serviceOnly: false,
     renditions: {
@@ -78,19 +78,19 @@ export const defaultProfiles: readonly FileProfile[] = [
   },
   {
     name: "archive",
-    maxBytes: 200 * mebibyte,
+    maxBytes: 200 * MEBIBYTE,
     contentTypes: ["application/zip", "application/gzip"],
     serviceOnly: false,
   },
   {
     name: "report",
-    maxBytes: 500 * mebibyte,
-    contentTypes: ["application/pdf", `${ooxml}spreadsheetml.sheet`, "text/csv", "text/html"],
+    maxBytes: 500 * MEBIBYTE,
+    contentTypes: ["application/pdf", `${OOXML}spreadsheetml.sheet`, "text/csv", "text/html"],
     serviceOnly: true,
   },
   {
     name: EXPORT_PROFILE,
-    maxBytes: 500 * mebibyte,
+    maxBytes: 500 * MEBIBYTE,
     contentTypes: ["application/zip", "text/csv"],
     serviceOnly: true,
   },
@@ -147,7 +147,7 @@ export function fileProfiles(
 }
 
 /** Other names that browsers and operating systems use for some types. */
-const aliases: Record<string, string> = {
+const ALIASES: Record<string, string> = {
   "image/jpg": "image/jpeg",
   "image/pjpeg": "image/jpeg",
   "image/x-png": "image/png",
@@ -166,7 +166,7 @@ const aliases: Record<string, string> = {
 /** Normalizes a media type: lower case, no parameters such as charset, common aliases replaced. */
 export function normalizeContentType(contentType: string): string {
   const essence = contentType.split(";", 1)[0]?.trim().toLowerCase() ?? "";
-  return aliases[essence] ?? essence;
+  return ALIASES[essence] ?? essence;
 }
 
 /** True if a reservation with this profile may declare this type. */

@@ -22,6 +22,8 @@ export const FileReference = z.object({
 }).meta({ id: "FileReference" });
 export type FileReference = z.output<typeof FileReference>;
 
+const columns = (q: Sql) => q`id as reference_id, file_id, scope, owner_id, created_by, created_at`;
+
 export interface Owner {
   scope: string;
   ownerId: string;
@@ -68,13 +70,13 @@ export async function holdFile(tx: Tx, o: NewReference): Promise<FileReference> 
     values (${newId()}, ${o.fileId}, ${o.tenantId}, ${o.scope}, ${o.ownerId}, ${o.createdBy})
     on conflict (file_id, coalesce(tenant_id, '00000000-0000-0000-0000-000000000000'), scope, owner_id)
       where released_at is null do nothing
-    returning id as reference_id, file_id, scope, owner_id, created_by, created_at`;
+    returning ${columns(tx)}`;
   if (row) {
     await tx`update files set reference_count = reference_count + 1, version = version + 1 where id = ${o.fileId}`;
     return row;
   }
   const [held] = await tx<FileReference[]>`
-    select id as reference_id, file_id, scope, owner_id, created_by, created_at from file_references
+    select ${columns(tx)} from file_references
     where file_id = ${o.fileId} and tenant_id is not distinct from ${o.tenantId}::uuid
       and scope = ${o.scope} and owner_id = ${o.ownerId} and released_at is null`;
   if (!held) throw new Error("an existing reference could not be read although its file is locked");
@@ -151,10 +153,9 @@ export async function listReferences(
   file: Pick<FileRow, "id" | "tenantId">,
   request: PageRequest,
 ): Promise<PagedResult<FileReference>> {
-  const columns = q`id as reference_id, file_id, scope, owner_id, created_by, created_at`;
   const from = q`file_references
     where file_id = ${file.id} and released_at is null and ${visibleReferences(q, caller, file)}`;
-  return await readPage(q, { columns, from, order: q`order by id` }, request);
+  return await readPage(q, { columns: columns(q), from, order: q`order by id` }, request);
 }
 
 /** SQL condition: on a product file, a tenant sees only its own references; a system admin sees all. */

@@ -10,7 +10,7 @@ import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 import { enqueueJob } from "../jobs/enqueue.ts";
 import { defineJob, type JobContext } from "../jobs/job_type.ts";
 import { invalid, type Problem, problem } from "../problems/problem.ts";
-import { enumName, time } from "../shared/shapes.ts";
+import { enumName, orUndefined, time } from "../shared/shapes.ts";
 import { profilesOf, type RenditionSize } from "./profiles.ts";
 import { contentKey, type DownloadUrl } from "./download.ts";
 import type { FileRow } from "./file.ts";
@@ -39,7 +39,7 @@ export const Rendition = z.object({
 }).meta({ id: "FileRendition" });
 export type Rendition = z.output<typeof Rendition>;
 
-const side = z.int().min(1).nullish().transform((value) => value ?? undefined);
+const side = orUndefined(z.int().min(1));
 
 /** The size of a picture: one of those that the profile of the file lists. */
 export const RenditionRequest = z.object({

@@ -16,7 +16,7 @@ import {
   signParts,
 } from "./parts.ts";
 import type { FilePlatform } from "./platform.ts";
-import { time } from "../shared/shapes.ts";
+import { time, withDefault } from "../shared/shapes.ts";
 import { requireCallersProfile, requireContentType, requireSize } from "./profile_checks.ts";
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 import type { Platform } from "../shared/platform.ts";
@@ -51,7 +51,7 @@ export const ReservationRequest = z.object({
     "expected a media type of printable ASCII without leading, trailing or double spaces",
   ),
   sizeBytes: z.int().min(1),
-  isProduct: z.boolean().nullish().transform((value) => value ?? false),
+  isProduct: withDefault(z.boolean(), false),
   parts: z.union([z.boolean(), z.int().min(1).max(MAX_PARTS)], {
     error: `expected true, or a number of parts from 1 to ${MAX_PARTS}`,
   }).nullish().transform((value) => value || null).describe(
@@ -151,10 +151,13 @@ export const UploadProgress = z.object({
 export type UploadProgress = z.output<typeof UploadProgress>;
 
 export const ResumeRequest = z.object({
-  checksums: z.array(z.object({
-    partNumber: z.int().min(1).max(MAX_PARTS),
-    sha256: z.string().regex(/^[\da-fA-F]{64}$/, "expected 64 hexadecimal digits").toLowerCase(),
-  })).max(MAX_PARTS).nullish().transform((value) => value ?? []).describe(
+  checksums: withDefault(
+    z.array(z.object({
+      partNumber: z.int().min(1).max(MAX_PARTS),
+      sha256: z.string().regex(/^[\da-fA-F]{64}$/, "expected 64 hexadecimal digits").toLowerCase(),
+    })).max(MAX_PARTS),
+    [],
+  ).describe(
     "SHA-256 of parts to send: storage then refuses these parts with any other content. A store that cannot check it " +
       "refuses such a URL with 403; ask again without",
   ),

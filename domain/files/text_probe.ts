@@ -1,4 +1,4 @@
-const openingChars = 8192;
+const OPENING_CHARACTERS = 8192;
 
 /** Text that was detected. */
 export interface FoundText {
@@ -15,13 +15,13 @@ interface Candidate extends FoundText {
 }
 
 /** UTF-32LE must come before UTF-16LE, because its mark begins with the mark of UTF-16LE. */
-const byteOrderMarks: [encoding: string, mark: number[]][] = [
+const BYTE_ORDER_MARKS: [encoding: string, mark: number[]][] = [
   ["utf-32le", [0xff, 0xfe, 0x00, 0x00]],
   ["utf-32be", [0x00, 0x00, 0xfe, 0xff]],
   ["utf-16le", [0xff, 0xfe]],
   ["utf-16be", [0xfe, 0xff]],
 ];
-const longestMark = 4;
+const LONGEST_MARK = 4;
 
 /**
  * Decides chunk by chunk, with constant memory, whether the whole content is text: valid UTF-8, or UTF-16 or UTF-32
@@ -44,7 +44,7 @@ export class TextProbe {
     start.set(this.#start);
     start.set(bytes, this.#start.length);
     this.#start = start;
-    if (start.length >= longestMark) this.#begin();
+    if (start.length >= LONGEST_MARK) this.#begin();
   }
 
   /** The text found; null if the content is not text. Empty content counts as text. */
@@ -64,7 +64,9 @@ export class TextProbe {
     this.#candidates = this.#candidates?.filter((candidate) => {
       try {
         const text = candidate.decoder.decode(bytes, { stream });
-        if (candidate.opening.length < openingChars) candidate.opening += text.slice(0, openingChars);
+        if (candidate.opening.length < OPENING_CHARACTERS) {
+          candidate.opening += text.slice(0, OPENING_CHARACTERS);
+        }
         return !text.includes("\0");
       } catch {
         return false;
@@ -75,7 +77,7 @@ export class TextProbe {
 
 /** The encodings to try: the one of the byte order mark; without a mark, UTF-8 and then the declared charset. */
 function candidatesFor(start: Uint8Array, charset: string | undefined): Candidate[] {
-  const marked = byteOrderMarks.find(([, mark]) => mark.every((byte, i) => start[i] === byte))?.[0];
+  const marked = BYTE_ORDER_MARKS.find(([, mark]) => mark.every((byte, i) => start[i] === byte))?.[0];
   if (marked !== undefined) {
     const decoder = marked.startsWith("utf-32")
       ? new Utf32Decoder(marked === "utf-32le")

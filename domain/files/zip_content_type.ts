@@ -15,19 +15,19 @@ interface Entry {
   headerOffset: number;
 }
 
-const endRecordSize = 22;
-const maxCommentSize = 0xffff;
+const END_RECORD_SIZE = 22;
+const MAX_COMMENT_SIZE = 0xffff;
 /** Stands in place of a number that only the zip64 end record contains. */
-const zip64Mark = 0xffffffff;
+const ZIP64_MARK = 0xffffffff;
 /** About 20,000 entries. Parsing more would block the event loop. */
-const maxDirectoryBytes = 1024 * 1024;
-const maxPartBytes = 1024 * 1024;
-const ooxml = "application/vnd.openxmlformats-officedocument.";
-const typeParts = new Set(["[content_types].xml", "mimetype", "_rels/.rels"]);
+const MAX_DIRECTORY_BYTES = 1024 * 1024;
+const MAX_PART_BYTES = 1024 * 1024;
+const OOXML = "application/vnd.openxmlformats-officedocument.";
+const TYPE_PARTS = new Set(["[content_types].xml", "mimetype", "_rels/.rels"]);
 const macroEnabled: Record<string, string> = {
-  [`${ooxml}wordprocessingml.document`]: "application/vnd.ms-word.document.macroenabled.12",
-  [`${ooxml}spreadsheetml.sheet`]: "application/vnd.ms-excel.sheet.macroenabled.12",
-  [`${ooxml}presentationml.presentation`]: "application/vnd.ms-powerpoint.presentation.macroenabled.12",
+  [`${OOXML}wordprocessingml.document`]: "application/vnd.ms-word.document.macroenabled.12",
+  [`${OOXML}spreadsheetml.sheet`]: "application/vnd.ms-excel.sheet.macroenabled.12",
+  [`${OOXML}presentationml.presentation`]: "application/vnd.ms-powerpoint.presentation.macroenabled.12",
 };
 
 /** The last bytes of the content, where a zip has its end record, possibly followed by a comment. */
@@ -40,11 +40,11 @@ interface Tail {
 }
 
 async function readTail(read: RangeReader, size: number): Promise<Tail> {
-  const from = Math.max(0, size - endRecordSize - maxCommentSize);
+  const from = Math.max(0, size - END_RECORD_SIZE - MAX_COMMENT_SIZE);
   const bytes = await read(from, size);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const endRecords: number[] = [];
-  for (let at = bytes.length - endRecordSize; at >= 0; at--) {
+  for (let at = bytes.length - END_RECORD_SIZE; at >= 0; at--) {
     if (view.getUint32(at, true) === 0x06054b50) endRecords.push(at);
   }
   return { from, view, endRecords };
@@ -59,7 +59,7 @@ export async function hasZipBehind(read: RangeReader, size: number): Promise<boo
   const { from, view, endRecords } = await readTail(read, size);
   return endRecords.some((at) => {
     const length = view.getUint32(at + 12, true);
-    return length === zip64Mark || length <= from + at;
+    return length === ZIP64_MARK || length <= from + at;
   });
 }
 
@@ -72,9 +72,9 @@ async function findZipDirectory(read: RangeReader, size: number): Promise<Direct
   const { from, view, endRecords: [at] } = await readTail(read, size);
   if (at === undefined) return null;
   const directory = { size: view.getUint32(at + 12, true), offset: view.getUint32(at + 16, true) };
-  const isLarge = directory.size === zip64Mark || directory.offset === zip64Mark;
+  const isLarge = directory.size === ZIP64_MARK || directory.offset === ZIP64_MARK;
   if (isLarge && at >= 76) return zip64Directory(view, at - 76, from);
-  const isWhole = at + endRecordSize + view.getUint16(at + 20, true) <= view.byteLength;
+  const isWhole = at + END_RECORD_SIZE + view.getUint16(at + 20, true) <= view.byteLength;
   return isWhole && directory.offset + directory.size <= from + at ? directory : null;
 }
 
@@ -94,9 +94,9 @@ export async function zipContentType(read: RangeReader, size: number): Promise<s
   const directory = await findZipDirectory(read, size);
   if (directory === null) return null;
   const { offset, size: length } = directory;
-  const entries = parseEntries(await read(offset, offset + Math.min(length, maxDirectoryBytes)));
+  const entries = parseEntries(await read(offset, offset + Math.min(length, MAX_DIRECTORY_BYTES)));
   if (entries === null) return null;
-  if (length > maxDirectoryBytes || isAmbiguous(entries)) return "application/zip";
+  if (length > MAX_DIRECTORY_BYTES || isAmbiguous(entries)) return "application/zip";
   const part = (name: string) => entries.find((entry) => entry.name === name);
   const contentTypes = part("[Content_Types].xml");
   if (contentTypes) return ooxmlType(await readPart(read, contentTypes), entries) ?? "application/zip";
@@ -126,7 +126,7 @@ function parseEntries(bytes: Uint8Array): Entry[] | null {
 
 /** True if a part that decides the type is there more than once. Programs then differ in which of them they open. */
 function isAmbiguous(entries: Entry[]): boolean {
-  const deciding = entries.map(({ name }) => name.toLowerCase()).filter((name) => typeParts.has(name));
+  const deciding = entries.map(({ name }) => name.toLowerCase()).filter((name) => TYPE_PARTS.has(name));
   return new Set(deciding).size < deciding.length;
 }
 
@@ -151,7 +151,7 @@ function packageType(mimetype: string, entries: Entry[]): string | null {
 
 /** A part as text; empty if it is larger than 1 MiB, encrypted or compressed with an unknown method. */
 async function readPart(read: RangeReader, entry: Entry): Promise<string> {
-  if (entry.compressedSize > maxPartBytes) return "";
+  if (entry.compressedSize > MAX_PART_BYTES) return "";
   const header = await read(entry.headerOffset, entry.headerOffset + 30);
   if (header.length < 30) return "";
   const view = new DataView(header.buffer, header.byteOffset, header.byteLength);
@@ -161,10 +161,10 @@ async function readPart(read: RangeReader, entry: Entry): Promise<string> {
   return entry.method === 8 ? inflate(packed) : "";
 }
 
-/** Unpacks at most `maxPartBytes`: a compressed mebibyte can expand to a gigabyte. */
+/** Unpacks at most `MAX_PART_BYTES`: a compressed mebibyte can expand to a gigabyte. */
 function inflate(packed: Uint8Array): string {
   try {
-    return new TextDecoder().decode(inflateRawSync(packed, { maxOutputLength: maxPartBytes }));
+    return new TextDecoder().decode(inflateRawSync(packed, { maxOutputLength: MAX_PART_BYTES }));
   } catch {
     return ""; // damaged or too large: an incomplete part does not decide the type
   }

@@ -7,7 +7,6 @@ import { ERASED_AT_ONCE, ofTenant, type PersonalData } from "../shared/personal_
 const TEXTS: ErasableTexts[] = [
   {
     table: "jobs",
-    key: { id: "uuid" },
     columns: {
       serialized_args: "text",
       last_error: "text",
@@ -18,10 +17,9 @@ const TEXTS: ErasableTexts[] = [
   },
   {
     table: "dead_letter_jobs",
-    key: { id: "uuid" },
     columns: { serialized_args: "text", error_message: "text" },
   },
-  { table: "recurring_jobs", key: { id: "uuid" }, columns: { serialized_args: "text", unique_key: "text" } },
+  { table: "recurring_jobs", columns: { serialized_args: "text", unique_key: "text" } },
   {
     table: "job_attempts",
     key: { job_id: "uuid", attempt_number: "integer" },
@@ -33,11 +31,7 @@ const TEXTS: ErasableTexts[] = [
     columns: { message: "text", fields: "jsonb" },
   },
   { table: "job_progress", key: { job_id: "uuid", attempt_number: "integer" }, columns: { note: "text" } },
-  {
-    table: "job_batches",
-    key: { id: "uuid" },
-    columns: { name: "text", on_all_succeeded: "jsonb", on_any_failed: "jsonb" },
-  },
+  { table: "job_batches", columns: { name: "text", on_all_succeeded: "jsonb", on_any_failed: "jsonb" } },
 ];
 
 /** Jobs that a person created. Arguments are left out of exports, because they may contain secrets. */
@@ -56,7 +50,7 @@ export const jobPersonalData: PersonalData = {
       where created_by = ${userId} and ${ofTenant(q, tenantId)} order by id`,
   },
   async eraseUsers({ sql }, { addresses }) {
-    for (const texts of TEXTS) await eraseAddresses(sql, texts, addresses);
+    await eraseAddresses(sql, addresses, TEXTS);
   },
   tenant: {
     jobs: (q, tenantId) =>

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { JOB_COLUMNS, type JobRow } from "./job_row.ts";
+import { orNull, withDefault } from "../shared/shapes.ts";
 
 /** Longest `uniqueFor` in seconds: 366 days. */
 const MAX_UNIQUE_SECONDS = 366 * 86_400;
@@ -17,8 +18,8 @@ export const uniqueKey = z.string().min(1).max(200).describe(
 );
 /** Members of a request that enqueues jobs. */
 export const unique = {
-  uniqueKey: uniqueKey.nullish().transform((value) => value ?? null),
-  uniqueFor: uniqueFor.nullish().transform((value) => value ?? "unfinished"),
+  uniqueKey: orNull(uniqueKey),
+  uniqueFor: withDefault(uniqueFor, "unfinished"),
 };
 
 /** The key of a job; absent or null: none. No other job of its tenant and type gets a key that a job holds. */

@@ -40,7 +40,7 @@ export interface HeldNotification extends Holder {
   textBody: string | null;
   locale: string | null;
   templateSlug: string | null;
-  /** The template version that was current when the message was accepted; null without a template, or if the row is older than template versions. */
+  /** The template version at the time of acceptance; null without a template, or for rows older than template versions. */
   templateVersionId: string | null;
   /** The versions of its layout and partials; null if it has none. */
   templatePins: TemplatePins | null;

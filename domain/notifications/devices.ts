@@ -83,7 +83,7 @@ export async function findDeviceTokens(
   return [...(await findDeviceTokensByUser(q, userIds, tenantId)).values()].flat();
 }
 
-/** The device tokens of these users by user id, oldest first, for a message of a tenant. Users without a device are left out. */
+/** The device tokens for a message of a tenant, oldest first, by user id. Users without a device are left out. */
 export async function findDeviceTokensByUser(
   q: Sql,
   userIds: string[],

@@ -54,7 +54,7 @@ type NotificationRow = Omit<NotificationSummary, "channelDisplay" | "statusDispl
 /** From this offset on, a page is read from the nearer end of the list. */
 const DEEP_OFFSET = 1_000;
 
-/** A page of the tenant's messages, newest first; those found by recipient, or of all tenants, in the order of their ids, which is that of time. */
+/** A page of messages, newest first. Those found by recipient, and those of all tenants, are sorted by id instead of time. */
 export async function listNotifications(
   q: Sql,
   filter: SearchFilter,

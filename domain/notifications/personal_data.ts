@@ -1,13 +1,13 @@
 import { abandonJob } from "../jobs/control/job_control.ts";
 import { eraseAddresses } from "../shared/erase_text.ts";
-import { ERASED_AT_ONCE, type ErasedPersons, ofTenant, type PersonalData } from "../shared/personal_data.ts";
+import { type ErasedPersons, eraseRows, ofTenant, type PersonalData } from "../shared/personal_data.ts";
 import { addressKey } from "./addresses.ts";
 import { releaseIn } from "./attachments.ts";
 import type { NotificationPlatform } from "./platform.ts";
 import { ERASED_ADDRESS } from "./status.ts";
 import { tenantKeyOf } from "./tenant_key.ts";
 import { transact } from "../../infra/postgres/postgres.ts";
-import { passOver, untilDone } from "../shared/batches.ts";
+import { passOver } from "../shared/batches.ts";
 
 const RECIPIENTS_AT_ONCE = 10_000;
 
@@ -49,10 +49,7 @@ export const notificationPersonalData: PersonalData<NotificationPlatform> = {
     const { sql } = p;
     const { userIds, addresses } = persons;
     await eraseReceived(p, persons);
-    await untilDone(() =>
-      sql`delete from user_notifications where id = any(array(
-        select id from user_notifications where user_id = any(${userIds}::uuid[]) limit ${ERASED_AT_ONCE}))`
-    );
+    await eraseRows(sql, "user_notifications", sql`user_id = any(${userIds}::uuid[])`);
     for (
       const table of [
         "notification_digests",
@@ -65,24 +62,21 @@ export const notificationPersonalData: PersonalData<NotificationPlatform> = {
       await sql`delete from ${sql(table)} where user_id = any(${userIds}::uuid[])`;
     }
     await sql`delete from notification_suppressions where address_key = any(${keysOf(addresses)}::text[])`;
-    await eraseAddresses(sql, {
-      table: "notifications",
-      key: { id: "uuid" },
-      columns: {
-        subject: "text",
-        html_body: "text",
-        text_body: "text",
-        template_data: "jsonb",
-        push_data: "jsonb",
-        reply_to: "text",
-        last_error: "text",
+    await eraseAddresses(sql, addresses, [
+      {
+        table: "notifications",
+        columns: {
+          subject: "text",
+          html_body: "text",
+          text_body: "text",
+          template_data: "jsonb",
+          push_data: "jsonb",
+          reply_to: "text",
+          last_error: "text",
+        },
       },
-    }, addresses);
-    await eraseAddresses(
-      sql,
-      { table: "notification_attempts", key: { id: "uuid" }, columns: { error_message: "text" } },
-      addresses,
-    );
+      { table: "notification_attempts", columns: { error_message: "text" } },
+    ]);
   },
   tenant: {
     messages: (q, tenantId) =>
@@ -108,20 +102,11 @@ export const notificationPersonalData: PersonalData<NotificationPlatform> = {
   },
   async eraseTenant({ sql }, tenantId) {
     const key = tenantKeyOf(tenantId);
-    await untilDone(() =>
-      sql`delete from notifications where id = any(array(
-        select id from notifications where tenant_id = ${tenantId} limit ${ERASED_AT_ONCE}))`
-    );
-    await untilDone(() =>
-      sql`delete from user_notifications where id = any(array(
-        select id from user_notifications where tenant_id = ${tenantId} limit ${ERASED_AT_ONCE}))`
-    );
+    await eraseRows(sql, "notifications", sql`tenant_id = ${tenantId}`);
+    await eraseRows(sql, "user_notifications", sql`tenant_id = ${tenantId}`);
     await sql`delete from user_devices where only_tenant_id = ${tenantId}`;
     await sql`delete from notification_digests where tenant_key = ${key}`;
-    await untilDone(() =>
-      sql`delete from notification_suppressions where id = any(array(
-        select id from notification_suppressions where tenant_key = ${key} limit ${ERASED_AT_ONCE}))`
-    );
+    await eraseRows(sql, "notification_suppressions", sql`tenant_key = ${key}`);
     await sql`delete from notification_template_versions where template_id in (
       select id from notification_templates where tenant_id = ${tenantId})`;
     await sql`delete from notification_templates where tenant_id = ${tenantId}`;

@@ -11,16 +11,14 @@ const GIGABYTE = 1_000_000_000;
 /** The number of transaction ids since the last freeze at which Postgres refuses to write. */
 const TRANSACTION_IDS = 2 ** 31;
 
-const perDay = z.number().nullable().meta({
-  description: "Bytes a day; null before the second daily sample",
-});
+const perDay = z.number().nullable().describe("Bytes a day; null before the second daily sample");
 
 const TableHealth = z.object({
   name: z.string(),
-  bytes: z.int().meta({ description: "With its indexes" }),
+  bytes: z.int().describe("With its indexes"),
   indexBytes: z.int(),
-  rows: z.int().meta({ description: "Estimated" }),
-  deadRows: z.int().meta({ description: "Removed rows whose space is not yet free; estimated" }),
+  rows: z.int().describe("Estimated"),
+  deadRows: z.int().describe("Removed rows whose space is not yet free; estimated"),
   vacuumedAt: time.nullable(),
   growthPerDay: perDay,
 }).meta({ id: "TableHealthDto" });
@@ -28,24 +26,24 @@ const TableHealth = z.object({
 const Limit = z.object({
   kind: z.enum(["Database", "Connections", "TransactionIds"]),
   used: z.int(),
-  limit: z.int().nullable().meta({
-    description: "Null: unknown. That of the database is the lowest threshold of an active alert rule",
-  }),
-  fullInDays: z.number().nullable().meta({ description: "At the present growth; null: unknown, or never" }),
+  limit: z.int().nullable().describe(
+    "Null: unknown. That of the database is the lowest threshold of an active alert rule",
+  ),
+  fullInDays: z.number().nullable().describe("At the present growth; null: unknown, or never"),
 }).meta({ id: "DataLimitDto" });
 
 /** The state of the database. */
 export const DataHealth = z.object({
   databaseBytes: z.int(),
   growthPerDay: perDay,
-  oldestTransactionSeconds: z.number().meta({
-    description: "Age of the oldest snapshot: no row that was removed after it becomes free",
-  }),
+  oldestTransactionSeconds: z.number().describe(
+    "Age of the oldest snapshot: no row that was removed after it becomes free",
+  ),
   limits: z.array(Limit),
-  maintenance: z.array(z.object({ name: z.string(), seconds: z.number() })).meta({
-    description: "How long each maintenance or retention job has been due without being finished",
-  }),
-  tables: z.array(TableHealth).meta({ description: "Largest first" }),
+  maintenance: z.array(z.object({ name: z.string(), seconds: z.number() })).describe(
+    "How long each maintenance or retention job has been due without being finished",
+  ),
+  tables: z.array(TableHealth).describe("Largest first"),
 }).meta({ id: "DataHealthDto" });
 export type DataHealth = z.output<typeof DataHealth>;
 

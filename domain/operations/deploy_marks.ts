@@ -16,9 +16,9 @@ export const DeployMark = z.object({
   id: z.guid(),
   label: z.string(),
   at: time,
-  version: z.string().nullable().meta({
-    description: "The version whose first instance made the mark when it started; null: a caller made it",
-  }),
+  version: z.string().nullable().describe(
+    "The version whose first instance made the mark when it started; null: a caller made it",
+  ),
   createdBy: z.guid().nullable(),
 }).meta({ id: "DeployMarkDto" });
 type DeployMark = z.output<typeof DeployMark>;
@@ -34,7 +34,7 @@ export const MarkComparison = z.object({
     jobTypeName: z.string(),
     before: ShownStatistics.nullable(),
     after: ShownStatistics.nullable(),
-  })).meta({ description: "By name; null: no attempt ended in this time" }),
+  })).describe("By name; null: no attempt ended in this time"),
 }).meta({ id: "DeployMarkComparisonDto" });
 type MarkComparison = z.output<typeof MarkComparison>;
 

@@ -61,7 +61,7 @@ const Attention = z.object({
   count: z.int().nullable(),
   // The name of the affected queue, job type or maintenance job; null if the kind has no subject.
   subject: z.string().nullable(),
-  reason: z.string().nullable().meta({ description: "The reason a person gave, such as that of a pause" }),
+  reason: z.string().nullable().describe("The reason a person gave, such as that of a pause"),
 });
 type Attention = z.output<typeof Attention>;
 
@@ -145,9 +145,9 @@ const Worst = z.array(z.object({ tenantId: z.guid(), name: z.string(), count: z.
 
 /** For each kind of failure the tenants that have the most, at most three. */
 const WorstTenants = z.object({
-  webhooks: Worst.meta({ description: "Failing webhook endpoints" }),
-  messages: Worst.meta({ description: "Messages that were not delivered" }),
-  reports: Worst.meta({ description: "Reports that failed, or did not reach all recipients" }),
+  webhooks: Worst.describe("Failing webhook endpoints"),
+  messages: Worst.describe("Messages that were not delivered"),
+  reports: Worst.describe("Reports that failed, or did not reach all recipients"),
 }).meta({ id: "WorstTenantsDto" });
 
 /** State of the service. Members that the caller may not see are null. */
@@ -155,36 +155,34 @@ export const Overview = z.object({
   jobs: JobDashboardStats,
   throughput: Throughput,
   queues: z.array(QueueDepth),
-  openDeadLetters: z.int().meta({ description: "Dead letters that were neither retried nor purged" }),
+  openDeadLetters: z.int().describe("Dead letters that were neither retried nor purged"),
   recurring: z.object({ total: z.int(), paused: z.int() }),
-  pauses: z.array(Pause).meta({ description: "Queues and job types that are paused" }),
-  failingWebhooks: z.int().nullable().meta({
-    description: "Webhook endpoints that fail, or were deactivated for it; null without manage:webhooks",
-  }),
-  since: time.meta({
-    description: "Start of the last 24 hours, to the minute, in which messages and reports are counted",
-  }),
-  workers: z.array(LiveWorker).nullable().meta({ description: "Null without admin:system" }),
-  notifications: NotificationStats.nullable().meta({
-    description: "Messages of the last 24 hours; null without send:notifications",
-  }),
-  worst: WorstTenants.nullable().meta({
-    description: "The tenants with the most failures; null unless the overview is of all tenants",
-  }),
-  scanner: ScannerReport.partial().extend({ isAvailable: z.boolean() }).nullable().meta({
-    description: "Null without read:files",
-  }),
+  pauses: z.array(Pause).describe("Queues and job types that are paused"),
+  failingWebhooks: z.int().nullable().describe(
+    "Webhook endpoints that fail, or were deactivated for it; null without manage:webhooks",
+  ),
+  since: time.describe(
+    "Start of the last 24 hours, to the minute, in which messages and reports are counted",
+  ),
+  workers: z.array(LiveWorker).nullable().describe("Null without admin:system"),
+  notifications: NotificationStats.nullable().describe(
+    "Messages of the last 24 hours; null without send:notifications",
+  ),
+  worst: WorstTenants.nullable().describe(
+    "The tenants with the most failures; null unless the overview is of all tenants",
+  ),
+  scanner: ScannerReport.partial().extend({ isAvailable: z.boolean() }).nullable().describe(
+    "Null without read:files",
+  ),
   reports: z.object({
     latest: z.array(ReportRun),
-    failed: z.int().meta({ description: "In the last 24 hours" }),
-    undelivered: z.int().meta({ description: "Documents of the last 24 hours that not all recipients got" }),
-    since: time.meta({ description: "Start of these 24 hours" }),
+    failed: z.int().describe("In the last 24 hours"),
+    undelivered: z.int().describe("Documents of the last 24 hours that not all recipients got"),
+    since: time.describe("Start of these 24 hours"),
     pausedSchedules: z.int(),
   }),
-  tenants: TenantsSummary.nullable().meta({
-    description: "Null without read:tenants or without a tenant",
-  }),
-  attention: z.array(Attention).meta({ description: "Problems that need attention, most urgent first" }),
+  tenants: TenantsSummary.nullable().describe("Null without read:tenants or without a tenant"),
+  attention: z.array(Attention).describe("Problems that need attention, most urgent first"),
 }).meta({ id: "OverviewDto", description: "State of the service, as far as the caller may see it" });
 export type Overview = z.output<typeof Overview>;
 
@@ -208,7 +206,7 @@ export async function readOverview(
   const since = new Date(Math.floor((now.getTime() - DAY_MS) / MINUTE_MS) * MINUTE_MS);
   const { AREAS } = p.config;
   const sendsMessages = AREAS.has("notifications") && holds(caller, "send:notifications");
-  const { maintenance, suppressionRise, ...overview } = await allOf({
+  const { maintenance, suppressionRise, ...overview } = await awaitMembers({
     jobs: readJobStats(p.sql, reach),
     throughput: readThroughput(p.sql, reach, o.window, now),
     queues: readQueues(p, reach, caller.tenantId),
@@ -236,7 +234,7 @@ export async function readOverview(
 }
 
 /** Awaits all values of an object. */
-async function allOf<T extends object>(parts: T): Promise<{ [K in keyof T]: Awaited<T[K]> }> {
+async function awaitMembers<T extends object>(parts: T): Promise<{ [K in keyof T]: Awaited<T[K]> }> {
   const values = await Promise.all(Object.values(parts));
   return Object.fromEntries(Object.keys(parts).map((name, i) => [name, values[i]])) as {
     [K in keyof T]: Awaited<T[K]>;

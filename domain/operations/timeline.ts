@@ -12,7 +12,7 @@ import { problem } from "../problems/problem.ts";
 import { holdsAllCondition } from "../reports/definition/permissions.ts";
 import { type Caller, holds } from "../rights/caller.ts";
 import { belongsTo, EVERY_TENANT } from "../shared/lists.ts";
-import { FIRST_ID, firstIdOf, timeOfId } from "../shared/ids.ts";
+import { FIRST_ID, firstIdOf, LAST_ID, timeOfId } from "../shared/ids.ts";
 import { readByTrace } from "../shared/read_by_trace.ts";
 import { time } from "../shared/shapes.ts";
 import { seenTenant } from "./upcoming.ts";
@@ -24,30 +24,26 @@ const TimelineEntry = z.object({
   kind: z.enum(TIMELINE_KINDS),
   id: z.guid(),
   at: time,
-  title: z.string().nullable().meta({
-    description: "Action, job type, subject, file name, report or event type",
-  }),
+  title: z.string().nullable().describe("Action, job type, subject, file name, report or event type"),
   status: z.string().nullable(),
   endedAt: time.nullable(),
   tenantId: z.guid().nullable(),
   actorId: z.guid().nullable(),
   traceId: z.string().nullable(),
   targetType: z.string().nullable(),
-  targetId: z.string().nullable().meta({
-    description: "What the audit entry is about; the endpoint of a delivery",
-  }),
+  targetId: z.string().nullable().describe("What the audit entry is about; the endpoint of a delivery"),
 });
 type TimelineEntry = z.output<typeof TimelineEntry>;
 
 export const Timeline = z.object({
-  items: z.array(TimelineEntry).meta({ description: "Newest first" }),
-  next: z.guid().nullable().meta({ description: "`before` of the next page; null: this is the last one" }),
-  leftOut: z.array(z.enum(TIMELINE_KINDS)).meta({
-    description: "Kinds that the caller may not list, or that are not known for such a key",
-  }),
-  names: z.record(z.string(), z.string()).meta({
-    description: "Names by id of the users and other actors and targets that the caller may see",
-  }),
+  items: z.array(TimelineEntry).describe("Newest first"),
+  next: z.guid().nullable().describe("`before` of the next page; null: this is the last one"),
+  leftOut: z.array(z.enum(TIMELINE_KINDS)).describe(
+    "Kinds that the caller may not list, or that are not known for such a key",
+  ),
+  names: z.record(z.string(), z.string()).describe(
+    "Names by id of the users and other actors and targets that the caller may see",
+  ),
 }).meta({ id: "TimelineDto" });
 type Timeline = z.output<typeof Timeline>;
 
@@ -98,7 +94,6 @@ const COLUMNS = {
   target_id: "null",
 };
 
-const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 /** An id from here on has no time that Postgres reads as text. It limits nothing. */
 const NO_LAST = firstIdOf(new Date("9999-12-31"));
 /** A trace, or a thing, is shown with at most this many things of a kind. */

@@ -45,35 +45,33 @@ const UpcomingSchedule = z.object({
   cronExpression: z.string(),
   timeZoneId: z.string(),
   tenantId: z.guid().nullable(),
-  runs: z.array(time).meta({ description: "The next five runs, also those after `to`" }),
+  runs: z.array(time).describe("The next five runs, also those after `to`"),
 });
 type UpcomingSchedule = z.output<typeof UpcomingSchedule>;
 
 const UpcomingEntry = z.object({
   kind: z.enum(UPCOMING_KINDS),
-  at: time.meta({ description: "The first of `count`" }),
-  until: time.meta({ description: "The last of `count`" }),
-  count: z.int().meta({ description: "Of a schedule: of its next five runs" }),
-  name: z.string().nullable().meta({ description: "Of the schedule, job type, channel or key" }),
-  id: z.string().nullable().meta({ description: "Null: several things, or one without an id of its own" }),
+  at: time.describe("The first of `count`"),
+  until: time.describe("The last of `count`"),
+  count: z.int().describe("Of a schedule: of its next five runs"),
+  name: z.string().nullable().describe("Of the schedule, job type, channel or key"),
+  id: z.string().nullable().describe("Null: several things, or one without an id of its own"),
 });
 type UpcomingEntry = z.output<typeof UpcomingEntry>;
 
 export const Upcoming = z.object({
   from: time,
   to: time,
-  schedules: z.array(UpcomingSchedule).meta({
-    description: "The active ones, the next run first, at most 200 of each kind",
-  }),
-  entries: z.array(UpcomingEntry).meta({
-    description: "In order of time; several of a kind are counted by hour",
-  }),
-  leftOut: z.array(z.enum(UPCOMING_KINDS)).meta({
-    description: "Kinds that the caller may not see, or that have no such things in this scope",
-  }),
-  partial: z.array(z.enum(UPCOMING_KINDS)).meta({
-    description: "Kinds with more than 20,000 things or 200 schedules: only the first ones are counted",
-  }),
+  schedules: z.array(UpcomingSchedule).describe(
+    "The active ones, the next run first, at most 200 of each kind",
+  ),
+  entries: z.array(UpcomingEntry).describe("In order of time; several of a kind are counted by hour"),
+  leftOut: z.array(z.enum(UPCOMING_KINDS)).describe(
+    "Kinds that the caller may not see, or that have no such things in this scope",
+  ),
+  partial: z.array(z.enum(UPCOMING_KINDS)).describe(
+    "Kinds with more than 20,000 things or 200 schedules: only the first ones are counted",
+  ),
 }).meta({ id: "UpcomingDto" });
 type Upcoming = z.output<typeof Upcoming>;
 

@@ -4,6 +4,7 @@ import { storageByTenant } from "../files/storage_usage.ts";
 import { defineJob, type JobContext } from "../jobs/job_type.ts";
 import { runsByDay } from "../jobs/statistics/throughput.ts";
 import { mailsByDay } from "../notifications/counts.ts";
+import { tenantKeyOf } from "../notifications/tenant_key.ts";
 import { reportsByDay } from "../reports/counts.ts";
 import { type Caller, holds } from "../rights/caller.ts";
 import type { PagedResult, PageRequest } from "../shared/paging.ts";
@@ -14,20 +15,20 @@ import { time } from "../shared/shapes.ts";
 import { sampleDatabase } from "./data_health.ts";
 
 const amounts = {
-  storageBytes: z.int().meta({ description: "Of files whose content is stored, at the last measurement" }),
+  storageBytes: z.int().describe("Of files whose content is stored, at the last measurement"),
   mails: z.int(),
-  jobs: z.int().meta({ description: "Ended runs, also failed ones" }),
+  jobs: z.int().describe("Ended runs, also failed ones"),
   reports: z.int(),
 };
 
 /** The use of a tenant in a month. */
 export const Usage = z.object({
   month: z.string().meta({ description: "UTC, such as 2026-11", example: "2026-11" }),
-  tenantId: z.guid().nullable().meta({ description: "Null: the service's own use" }),
+  tenantId: z.guid().nullable().describe("Null: the service's own use"),
   tenantName: z.string().nullable(),
   ...amounts,
-  previous: z.object(amounts).nullable().meta({ description: "The month before; null: nothing is known" }),
-  updatedAt: time.meta({ description: "It is measured once an hour" }),
+  previous: z.object(amounts).nullable().describe("The month before; null: nothing is known"),
+  updatedAt: time.describe("It is measured once an hour"),
 }).meta({ id: "UsageDto" });
 export type Usage = z.output<typeof Usage>;
 
@@ -55,8 +56,9 @@ export async function listUsage(q: Sql, caller: Caller, request: UsageRequest): 
   const tenantId = holds(caller, "manage:all-tenants") ? request.tenantId : caller.tenantId;
   const { month } = request;
   return await readPage(q, {
-    columns:
-      q`to_char(u.month, 'YYYY-MM') as month, nullif(u.tenant_key, ${NO_TENANT}) as tenant_id, t.name as tenant_name,
+    columns: q`to_char(u.month, 'YYYY-MM') as month, nullif(u.tenant_key, ${
+      tenantKeyOf(null)
+    }) as tenant_id, t.name as tenant_name,
       u.storage_bytes, u.mails, u.jobs, u.reports, u.updated_at,
       case when b.month is not null then jsonb_build_object('storageBytes', b.storage_bytes, 'mails', b.mails,
         'jobs', b.jobs, 'reports', b.reports) end as previous`,
@@ -67,8 +69,6 @@ export async function listUsage(q: Sql, caller: Caller, request: UsageRequest): 
     order: orderBy(q, SORTS[request.sortBy ?? "month"], "u.tenant_key", request.sortDirection),
   }, request);
 }
-
-const NO_TENANT = "00000000-0000-0000-0000-000000000000";
 
 /** Measures the use of tenants and the size of the database. */
 export const measureUseJob = defineJob({

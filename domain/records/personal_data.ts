@@ -1,5 +1,4 @@
-import { untilDone } from "../shared/batches.ts";
-import { ERASED_AT_ONCE, type PersonalData } from "../shared/personal_data.ts";
+import { eraseRows, type PersonalData } from "../shared/personal_data.ts";
 import { RECORDS } from "./records.ts";
 
 /** The records of the tenant, each in a file of its export. They contain no data of the service's users. */
@@ -14,11 +13,6 @@ export const recordPersonalData: PersonalData = {
     },
   ])),
   async eraseTenant({ sql }, tenantId) {
-    for (const { table } of RECORDS.toReversed()) {
-      await untilDone(() =>
-        sql`delete from ${sql(table)} where id = any(array(
-          select id from ${sql(table)} where tenant_id = ${tenantId} limit ${ERASED_AT_ONCE}))`
-      );
-    }
+    for (const { table } of RECORDS.toReversed()) await eraseRows(sql, table, sql`tenant_id = ${tenantId}`);
   },
 };

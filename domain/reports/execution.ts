@@ -9,7 +9,7 @@ import type { PagedResult, PageRequest } from "../shared/paging.ts";
 import type { Platform } from "../shared/platform.ts";
 import type { TemplatePins } from "../templates/parts.ts";
 import { holdsAllCondition, requireAll } from "./definition/permissions.ts";
-import { type DeliveryStatus, type ReportStatus, STATUS, UNDELIVERED } from "./status.ts";
+import { type DeliveryStatus, isReady, type ReportStatus, STATUS, UNDELIVERED } from "./status.ts";
 
 /** A row of `report_executions`. */
 export interface Execution {
@@ -173,8 +173,7 @@ export async function downloadReport(
   id: string,
 ): Promise<{ url: string; expiresAt: Date }> {
   const { status, storedFileId } = await readVisibleExecution(p.sql, caller, id);
-  const isReady = status === STATUS.Completed || status === STATUS.Delivered;
-  if (!isReady || storedFileId === null) {
+  if (!isReady(status) || storedFileId === null) {
     const name = Object.entries(STATUS).find(([, value]) => value === status)?.[0];
     throw problem("REPORT_NOT_AVAILABLE", `The execution is ${name}; expected Completed or Delivered.`);
   }

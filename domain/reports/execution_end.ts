@@ -4,7 +4,7 @@ import { sendNotification } from "../notifications/sending/send.ts";
 import { Problem } from "../problems/problem.ts";
 import type { Execution } from "./execution.ts";
 import type { ReportPlatform } from "./platform.ts";
-import { STATUS } from "./status.ts";
+import { isOpen, isReady, STATUS } from "./status.ts";
 import type { WakeUps } from "../../infra/wakeups/wakeups.ts";
 import { emitEvents } from "../events/emit.ts";
 
@@ -54,9 +54,9 @@ async function handleBurstEnd(p: ReportPlatform, tx: Tx, execution: BurstExecuti
   if (!schedule) return;
   const parts = await tx<{ status: number; burstValue: string; errorMessage: string | null }[]>`
     select status, burst_value, error_message from report_executions where burst_id = ${burstId} order by id`;
-  if (parts.some(({ status }) => status === STATUS.Queued || status === STATUS.Generating)) return;
+  if (parts.some(({ status }) => isOpen(status))) return;
   const failed = parts.filter(({ status }) => status === STATUS.Failed);
-  const hasSuccess = parts.some(({ status }) => status === STATUS.Completed || status === STATUS.Delivered);
+  const hasSuccess = parts.some(({ status }) => isReady(status));
   if (hasSuccess) await resetFailures(tx, scheduleId);
   if (failed.length === 0) return;
   const counted = hasSuccess ? schedule : await countFailure(p, tx, scheduleId) ?? schedule;
@@ -154,7 +154,7 @@ async function emitExecutionEnd(
   const data = reportData(execution);
   if (status === STATUS.Failed) {
     await emitEvents(p, tx, [{ type: "report.failed", tenantId, data: { ...data, errorMessage } }]);
-  } else if (status === STATUS.Completed || status === STATUS.Delivered) {
+  } else if (isReady(status)) {
     const { fileName, rowCount } = execution;
     await emitEvents(p, tx, [
       { type: "report.completed", tenantId, data: { ...data, fileName, rowCount } },

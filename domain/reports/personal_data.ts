@@ -1,5 +1,5 @@
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
-import { eraseAddresses } from "../shared/erase_text.ts";
+import { type ErasableTexts, eraseAddresses } from "../shared/erase_text.ts";
 import { ofTenant, type PersonalData } from "../shared/personal_data.ts";
 import type { ReportPlatform } from "./platform.ts";
 import { releaseDocuments } from "./run.ts";
@@ -31,7 +31,7 @@ export const reportPersonalData: PersonalData<ReportPlatform> = {
       where lower(recipient) = any(${addresses.map((address) => address.toLowerCase())}::text[])`;
     await sql`update report_executions set requested_by = null
       where created_by = any(${userIds}::uuid[]) and requested_by is not null`;
-    for (const texts of TEXTS) await eraseAddresses(sql, texts, addresses);
+    await eraseAddresses(sql, addresses, TEXTS);
   },
   tenant: {
     executions: (q, tenantId) =>
@@ -62,23 +62,17 @@ export const reportPersonalData: PersonalData<ReportPlatform> = {
   },
 };
 
-const TEXTS = [
+const TEXTS: ErasableTexts[] = [
   {
     table: "report_executions",
-    key: { id: "uuid" },
     columns: { parameters_json: "text", delivery_json: "text", requested_by: "text", error_message: "text" },
   },
   {
     table: "report_schedules",
-    key: { id: "uuid" },
     columns: { parameters_json: "text", delivery_json: "text", burst_json: "text", description: "text" },
   },
-  {
-    table: "report_deliveries",
-    key: { id: "uuid" },
-    columns: { options_json: "text", error_message: "text" },
-  },
-] as const;
+  { table: "report_deliveries", columns: { options_json: "text", error_message: "text" } },
+];
 
 /** Deletes one batch of executions and releases their documents. */
 async function deleteExecutions(sql: Sql, tenantId: string): Promise<number> {

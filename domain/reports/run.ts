@@ -9,7 +9,7 @@ import { requireVersion } from "../shared/version.ts";
 import { type Execution, readVisibleExecution } from "./execution.ts";
 import { handleExecutionEnd } from "./execution_end.ts";
 import type { ReportPlatform } from "./platform.ts";
-import { STATUS } from "./status.ts";
+import { isOpen, isReady, STATUS } from "./status.ts";
 
 /** A Generating execution with the id of its current run. */
 export type Run = Execution & { runId: string };
@@ -34,9 +34,6 @@ export const releaseDocuments = (tx: Tx, runIds: (string | null)[]): Promise<voi
 /** After this many failed runs an execution is Failed. Runs ended by a crash or an outage are not counted. */
 export const MAX_FAILURES = 3;
 
-const OPEN: readonly number[] = [STATUS.Queued, STATUS.Generating];
-const READY: readonly number[] = [STATUS.Completed, STATUS.Delivered];
-
 /**
  * Queued or (after a crash) Generating → Generating, with a new run. Releases the file of an earlier run, also of one that
  * crashed after its execution was cancelled.
@@ -47,9 +44,9 @@ export async function beginRun(p: Pick<ReportPlatform, "sql">, executionId: stri
     const [before] = await tx<Pick<Execution, "runId" | "status" | "deletedAt">[]>`
       select run_id, status, deleted_at from report_executions where id = ${executionId} for update`;
     if (!before) return null;
-    const hasDocument = READY.includes(before.status) && before.deletedAt === null;
+    const hasDocument = isReady(before.status) && before.deletedAt === null;
     if (!hasDocument) await releaseDocuments(tx, [before.runId]);
-    if (!OPEN.includes(before.status)) return null;
+    if (!isOpen(before.status)) return null;
     const [run] = await tx<Run[]>`
       update report_executions set status = ${STATUS.Generating}, run_id = ${newId()}, attempts = attempts + 1,
         started_at = now() where id = ${executionId} returning *`;
@@ -148,14 +145,14 @@ export async function deleteExecution(
   await transact(p.sql, async (tx) => {
     const { status, runId, templateId, version } = await readVisibleExecution(tx, caller, id, true);
     requireVersion(ifMatch, version);
-    const isOpen = status === STATUS.Queued || status === STATUS.Generating;
-    const next = isOpen ? STATUS.Cancelled : status;
+    const wasOpen = isOpen(status);
+    const next = wasOpen ? STATUS.Cancelled : status;
     const [deleted] = await tx<Execution[]>`update report_executions set deleted_at = now(), status = ${next},
       completed_at = coalesce(completed_at, now()) where id = ${id} returning *`;
     // This may be the last unfinished execution of a scheduled burst.
-    if (deleted && isOpen) await handleExecutionEnd(p, tx, deleted);
+    if (deleted && wasOpen) await handleExecutionEnd(p, tx, deleted);
     await releaseDocuments(tx, [runId]);
-    await recordAudit(tx, caller, isOpen ? "report.cancel" : "report.delete", id, {
+    await recordAudit(tx, caller, wasOpen ? "report.cancel" : "report.delete", id, {
       before: { templateId, status },
       after: { status: next },
     });

@@ -9,6 +9,13 @@ export const STATUS = {
 } as const;
 export type ReportStatus = typeof STATUS[keyof typeof STATUS];
 
+/** True while the document is not generated yet. */
+export const isOpen = (status: number): boolean => status === STATUS.Queued || status === STATUS.Generating;
+
+/** True if there is a document. */
+export const isReady = (status: number): boolean =>
+  status === STATUS.Completed || status === STATUS.Delivered;
+
 /** The result of delivering a document: all recipients got it (`Delivered`), some (`Partly`) or none (`Failed`). */
 export const DELIVERY_STATUSES = ["Pending", "Delivered", "Partly", "Failed"] as const;
 export type DeliveryStatus = typeof DELIVERY_STATUSES[number];

@@ -23,7 +23,7 @@ export async function countCached(q: Sql, key: string, count: () => Promise<numb
   return await cacheOf(q).read(key, count);
 }
 
-/** True if a large total is cached for `key`. It is only a hint for the choice of a query, because the total may have changed. */
+/** True if a large total is cached for `key`: a hint for the choice of a query, because the total may have changed. */
 export const isKnownLarge = (q: Sql, key: string): boolean => cacheOf(q).has(key);
 
 /** Invalidates all cached totals on every instance when `tx` commits. */

@@ -3,8 +3,8 @@ import type { Sql } from "../../infra/postgres/postgres.ts";
 /** Texts of a table that may contain addresses. */
 export interface ErasableTexts {
   table: string;
-  /** Primary key, with its types. */
-  key: Record<string, "uuid" | "integer" | "bytea">;
+  /** Primary key, with its types. Default: `id`, a UUID. */
+  key?: Record<string, "uuid" | "integer" | "bytea">;
   /** Columns with their types. */
   columns: Record<string, "text" | "json" | "jsonb">;
 }
@@ -17,10 +17,18 @@ const ROWS_AT_ONCE = 5_000;
 const MIN_LENGTH = 6;
 
 /**
- * Replaces addresses in the texts of a table. Reads the table in the order of its key, so that each statement is bounded
+ * Replaces addresses in the texts of tables. Reads a table in the order of its key, so that each statement is bounded
  * whatever the size of the table; only rows that match are written.
  */
-export async function eraseAddresses(sql: Sql, texts: ErasableTexts, addresses: string[]): Promise<void> {
+export async function eraseAddresses(sql: Sql, addresses: string[], tables: ErasableTexts[]): Promise<void> {
+  for (const texts of tables) await eraseInTable(sql, addresses, texts);
+}
+
+async function eraseInTable(
+  sql: Sql,
+  addresses: string[],
+  { table, key = { id: "uuid" }, columns: columnTypes }: ErasableTexts,
+): Promise<void> {
   const needles = addresses.filter((address) => address.length >= MIN_LENGTH);
   if (needles.length === 0) return;
   const patterns = needles.map((needle) => `%${needle.toLowerCase().replaceAll(/[\\%_]/g, "\\$&")}%`);
@@ -29,15 +37,15 @@ export async function eraseAddresses(sql: Sql, texts: ErasableTexts, addresses: 
   // In JSON, the address may begin after an escape: "\na@x.com" is the address in a new line.
   const begins = "(?:(?<![A-Za-z0-9._%+&-])|(?<=\\\\[bfnrt])|(?<=\\\\u[0-9a-fA-F]{4}))";
   const wholeAddress = `${begins}(?:${escaped.join("|")})(?!\\.?[A-Za-z0-9-])`;
-  const keys = Object.keys(texts.key);
-  const columns = Object.keys(texts.columns);
+  const keys = Object.keys(key);
+  const columns = Object.keys(columnTypes);
   const matching = columns.map((name) => `lower(t."${name}"::text) like any($1::text[])`).join(" or ");
-  const changes = Object.entries(texts.columns).map(([name, type]) =>
+  const changes = Object.entries(columnTypes).map(([name, type]) =>
     `"${name}" = regexp_replace("${name}"::text, $1, $2, 'gi')::${type}`
   );
   const shownKeys = keys.map((name, i) => `t."${name}"::text as key${i}`).join(", ");
   const orderedKeys = keys.map((name) => `t."${name}"`).join(", ");
-  const given = Object.values(texts.key);
+  const given = Object.values(key);
   const parameters = (from: number) => given.map((type, i) => `$${from + i}::text::${type}`).join(", ");
 
   const quotedKeys = keys.map((name) => `"${name}"`).join(", ");
@@ -46,13 +54,13 @@ export async function eraseAddresses(sql: Sql, texts: ErasableTexts, addresses: 
   for (let after: string[] | null = null;;) {
     const start: string = after ? `where (${orderedKeys}) > (${parameters(2)})` : "";
     const rows: Record<string, unknown>[] = await sql.unsafe(
-      `select ${shownKeys}, (${matching}) is true as "matches" from ${texts.table} t ${start}
+      `select ${shownKeys}, (${matching}) is true as "matches" from ${table} t ${start}
        order by ${orderedKeys} limit ${ROWS_AT_ONCE}`,
       [patterns, ...after ?? []],
     );
     for (const row of rows.filter(({ matches }) => matches)) {
       await sql.unsafe(
-        `update ${texts.table} set ${changes.join(", ")} where (${quotedKeys}) = (${parameters(3)})`,
+        `update ${table} set ${changes.join(", ")} where (${quotedKeys}) = (${parameters(3)})`,
         [wholeAddress, ERASED_ADDRESS, ...keyOf(row)],
       );
     }

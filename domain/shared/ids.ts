@@ -25,6 +25,8 @@ export const isTimeOrderedId = (text: string): boolean => validate(text) && vers
 
 /** Sorts before all ids. A pass over a table begins here. */
 export const FIRST_ID = "00000000-0000-0000-0000-000000000000";
+/** Sorts after all ids. */
+export const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
 /** Creation time of a UUIDv7, in milliseconds. */
 export const timeOfId = (id: string): Date => new Date(parseInt(id.slice(0, 8) + id.slice(9, 13), 16));

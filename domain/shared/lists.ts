@@ -106,6 +106,10 @@ export function limitTo(q: Sql, { offset, limit }: { offset: number; limit: numb
 export const pageOf = (q: Sql, page: PageRequest) =>
   limitTo(q, { offset: offsetOf(page), limit: page.pageSize });
 
+/** SQL condition: a row belongs to the tenant or to all tenants; for null, only to all. */
+export const belongsToOrToAll = (q: Sql, tenantId: string | null) =>
+  tenantId === null ? q`tenant_id is null` : q`(tenant_id is null or tenant_id = ${tenantId}::uuid)`;
+
 /** Stands for all tenants, and what belongs to none. */
 export const EVERY_TENANT = "every tenant";
 

@@ -1,5 +1,6 @@
 import type postgres from "postgres";
-import type { PendingQuery, Sql } from "../../infra/postgres/postgres.ts";
+import type { PendingQuery, Sql, SqlPart } from "../../infra/postgres/postgres.ts";
+import { untilDone } from "./batches.ts";
 import type { Platform } from "./platform.ts";
 
 /** A person whose data is exported. */
@@ -44,3 +45,10 @@ export const ofTenant = (q: Sql, tenantId: string | null, column = "tenant_id") 
 
 /** Rows that one statement of an erasure changes. */
 export const ERASED_AT_ONCE = 1_000;
+
+/** Deletes the rows of a table that match the condition, in bounded statements. The table has the key `id`. */
+export const eraseRows = (sql: Sql, table: string, condition: SqlPart): Promise<number> =>
+  untilDone(() =>
+    sql`delete from ${sql(table)} where id = any(array(
+      select id from ${sql(table)} where ${condition} limit ${ERASED_AT_ONCE}))`
+  );

@@ -15,11 +15,16 @@ export const deletedAt = time.nullable().describe(
   "null: not deleted. Only lists with `includeDeleted` contain deleted ones",
 );
 
+/** True for an object of JSON, which is neither null nor an array. */
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
 /** A JSON object with any members, which are kept unchanged, `__proto__` included. */
-export const anyObject = z.custom<Record<string, unknown>>(
-  (value) => value !== null && typeof value === "object" && !Array.isArray(value),
-  { error: "expected an object" },
-).meta({ type: "object", propertyNames: { type: "string" }, additionalProperties: {} });
+export const anyObject = z.custom<Record<string, unknown>>(isObject, { error: "expected an object" }).meta({
+  type: "object",
+  propertyNames: { type: "string" },
+  additionalProperties: {},
+});
 
 /** An object of any members that may be null or absent. `meta` repeats the type, because that of `anyObject` excludes null. */
 export const optionalObject = anyObject.nullish().meta({ type: ["object", "null"] });
@@ -55,8 +60,18 @@ export const withDefault = <S extends z.ZodType, D extends z.output<S> | null | 
   fallback: D,
 ) => schema.nullish().transform((value) => (value ?? fallback) as z.output<S> | Extract<D, null | undefined>);
 
+/** The schema of a member that is null if it is left out. */
+export const orNull = <S extends z.ZodType>(schema: S) => withDefault(schema, null);
+
+/** The schema of a member that counts as left out if it is null. */
+export const orUndefined = <S extends z.ZodType>(schema: S) => withDefault(schema, undefined);
+
+/** The schema of a member of a change: null sets it to `initial`, and without it the value stays. */
+export const orReset = <S extends z.ZodType>(schema: S, initial: z.output<S>) =>
+  schema.nullish().transform((value) => value === null ? initial : value as z.output<S> | undefined);
+
 /** Text of at most `max` characters, or null. */
-export const optionalText = (max: number) => withDefault(z.string().max(max), null);
+export const optionalText = (max: number) => orNull(z.string().max(max));
 
 /** One of `names`, case-insensitive, converted to the spelling in `names`. */
 export function enumName<const N extends readonly [string, ...string[]]>(names: N) {

@@ -65,8 +65,8 @@ export const templateNotFound = (id: string) =>
   problem("NOTIFICATION_TEMPLATE_NOT_FOUND", `There is no template ${id} in this tenant.`);
 
 /**
- * The template, layout or partial with `slug` in the best matching locale. In each locale, the tenant's own template has priority over the
- * shipped one.
+ * The template, layout or partial with `slug` in the best matching locale. In each locale, the tenant's own template has
+ * priority over the shipped one.
  * @throws NOTIFICATION_TEMPLATE_NOT_FOUND
  */
 export async function findTemplate(

@@ -183,7 +183,10 @@ export async function previewTemplate(
 /** A template that is not stored yet. */
 type GivenTemplate = Omit<SourceFields, "partSlugs">;
 
-/** The source of a template that is not stored, and its inspection. @throws as `composeSource`, but NOTIFICATION_TEMPLATE_INVALID for a missing part */
+/**
+ * The source of a template that is not stored, and its inspection.
+ * @throws as `composeSource`, but NOTIFICATION_TEMPLATE_INVALID for a missing part
+ */
 async function composeGiven(
   p: PartReader,
   tenantId: string | null,

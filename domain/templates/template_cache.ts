@@ -16,8 +16,8 @@ interface Requirements extends Pick<FoundTemplate, "requiredVariables" | "versio
 const cacheOf = cacheOfDatabase<Requirements>("templates", { ttlMs: TTL_MS, maxEntries: MAX_ENTRIES });
 
 /**
- * The current version of a template, its required variables, and the versions of its parts. They are cached, because many messages use the same
- * template; a transaction reads them itself.
+ * The current version of a template, its required variables, and the versions of its parts. They are cached, because many
+ * messages use the same template. A transaction bypasses the cache.
  * @throws NOTIFICATION_TEMPLATE_NOT_FOUND, VALIDATION_ERROR for an invalid locale
  */
 export async function findRequirements(

@@ -98,7 +98,7 @@ const REFUSALS: ProblemCode[] = [
 const isRefusal = (error: unknown, codes: readonly ProblemCode[] = REFUSALS): error is Problem =>
   error instanceof Problem && codes.includes(error.code);
 
-/** The message of the problem that `work` throws, if it has one of the codes; null if `work` succeeds. Other errors are thrown. */
+/** The message of a problem with one of the codes that `work` throws; null if it succeeds. Other errors are thrown. */
 export async function refusalOf(
   work: () => Promise<unknown>,
   codes: readonly ProblemCode[] = REFUSALS,

@@ -87,7 +87,7 @@ export async function readRequest(
   throw problem("DATA_REQUEST_NOT_FOUND", `There is no such export or erasure ${o.id}.`);
 }
 
-/** Reads the file of the caller's own export, also after a switch of the tenant. @throws DATA_REQUEST_NOT_FOUND, FILE_NOT_FOUND */
+/** Reads the file of the caller's own export, in any tenant. @throws DATA_REQUEST_NOT_FOUND, FILE_NOT_FOUND */
 export async function readOwnExportFile(q: Sql, caller: Caller, id: string): Promise<FileRow> {
   const { fileId } = await readRequest(q, { ...ownExports(caller), id });
   const row = await readRequestRow(q, id);
@@ -204,10 +204,14 @@ export const userDataPersonalData: PersonalData = {
       where user_id = ${userId} order by id`,
   },
   async eraseUsers({ sql }, { addresses }) {
-    const key = { import_id: "uuid", row: "integer" } as const;
-    await eraseAddresses(sql, { table: "user_import_rows", key, columns: { email: "text" } }, addresses);
-    const columns = { reason: "text", error_message: "text" } as const;
-    await eraseAddresses(sql, { table: "data_requests", key: { id: "uuid" }, columns }, addresses);
+    await eraseAddresses(sql, addresses, [
+      {
+        table: "user_import_rows",
+        key: { import_id: "uuid", row: "integer" },
+        columns: { email: "text" },
+      },
+      { table: "data_requests", columns: { reason: "text", error_message: "text" } },
+    ]);
   },
   tenant: {
     imports: (q, tenantId) =>

@@ -31,7 +31,7 @@ import { type EndingImport, finishImport } from "./imports/result_file.ts";
 /** One pass over the tables serves this many users of an erased tenant. */
 const USERS_AT_ONCE = 50;
 
-/** Erases the data that areas keep about a user or a tenant. Each step may run again, because the attempt after a crash repeats it. */
+/** Erases the data that areas keep about a user or a tenant. Each step may run again after a crash. */
 export const eraseDataJob = defineJob({
   name: "steward.erase-data",
   args: z.object({ requestId: z.guid() }),

@@ -22,8 +22,8 @@ interface Secrets {
 }
 
 /**
- * In development, starts Postgres if DATABASE_URL is not set, and an object store if S3_ENDPOINT is not set and an area keeps files. All data is
- * under DATA_DIR. In production, starts nothing.
+ * In development, starts Postgres if DATABASE_URL is not set, and an object store if S3_ENDPOINT is not set and an area
+ * keeps files. All data is under DATA_DIR. In production, starts nothing.
  */
 export async function startEmbeddedStack(config: Config): Promise<EmbeddedStack> {
   if (config.isProduction) return { config, embedded: [], stop: () => Promise.resolve() };

@@ -273,7 +273,7 @@ async function* splitIntoParts(
 }
 
 /**
- * The text of the first element `name`, with entities decoded; null if `xml` has no such element. Enough for S3's simple answers.
+ * The text of the first element `name` of a simple answer of S3, with entities decoded; null if there is none.
  */
 export function xmlText(xml: string, name: string): string | null {
   const found = new RegExp(`<${name}(?:\\s[^>]*)?>([^<]*)</${name}>`).exec(xml)?.[1];

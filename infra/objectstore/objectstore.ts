@@ -57,7 +57,7 @@ export interface ObjectStore {
   /** Creates the bucket if it does not exist (development). */
   ensureBucket(): Promise<void>;
   /** Throws unless the store answers, accepts the credentials and has the bucket. */
-  ping(signal?: AbortSignal): Promise<void>;
+  ping(): Promise<void>;
   /** Signs a PUT of exactly this size and content type. */
   signUpload(key: string, o: Validity & { contentType: string; sizeBytes: number }): SignedUpload;
   /** Starts a multipart upload. @returns its id, for `signPart` */
@@ -124,14 +124,12 @@ export function connectObjectStore(config: ObjectStoreConfig, service: Clock = s
   const clock = new StoreClock(service);
   const signing = { signer: new QuerySigner(config), clock };
   const clientFor = (bounds: CallBounds) => new BoundedS3Client(config, bounds, clock);
-  const calling = (action: string, signal?: AbortSignal) =>
-    clientFor({ action, timeoutMs: METADATA_TIMEOUT_MS, signal });
+  const calling = (action: string) => clientFor({ action, timeoutMs: METADATA_TIMEOUT_MS });
 
-  async function ping(signal?: AbortSignal): Promise<void> {
+  async function ping(): Promise<void> {
     const action = "reaching the bucket";
     try {
-      await clientFor({ action, timeoutMs: PING_TIMEOUT_MS, signal })
-        .makeRequest({ method: "HEAD", objectName: "" });
+      await clientFor({ action, timeoutMs: PING_TIMEOUT_MS }).makeRequest({ method: "HEAD", objectName: "" });
     } catch (error) {
       if (!(error instanceof ObjectNotFound)) throw error;
       throw new ObjectStoreRefused(`${action}: the object store has no such bucket`, 404, "NoSuchBucket");

@@ -120,7 +120,7 @@ export class ConnectionWatchdog {
   }
 }
 
-/** The server processes that run a statement. `unknown`: the answer is not usable, or this process could not read one in time. */
+/** The server processes that run a statement. `unknown`: the answer cannot be used, or was not read in time. */
 type Answer = Set<number> | "unknown" | "no answer";
 
 const noAnswer = (silentMs: number): Error =>

@@ -1,6 +1,3 @@
-// Serializes and parses one-dimensional arrays for the driver. The driver can fetch array types on every new connection,
-// but the first query of a connection may be sent before the types have arrived.
-
 import postgres from "postgres";
 import { inSpan } from "../telemetry/tracing.ts";
 import {
@@ -232,20 +229,22 @@ interface ArrayType {
   parse: (text: string) => unknown;
 }
 
-const same = (text: string) => text;
-const BOOLEAN = (text: string) => text === "t";
+const unchanged = (text: string) => text;
 
-/** These object ids are built into Postgres and never change. */
+/**
+ * The array types that the service uses. The driver could fetch them on every new connection, but the first query of a
+ * connection may be sent before they have arrived. The object ids are built into Postgres and never change.
+ */
 const ARRAY_TYPES: Record<string, ArrayType> = {
-  booleans: { element: 16, array: 1000, parse: BOOLEAN },
+  booleans: { element: 16, array: 1000, parse: (text) => text === "t" },
   smallints: { element: 21, array: 1005, parse: Number },
   integers: { element: 23, array: 1007, parse: Number },
   bigints: { element: 20, array: 1016, parse: Number },
   reals: { element: 700, array: 1021, parse: Number },
   doubles: { element: 701, array: 1022, parse: Number },
-  texts: { element: 25, array: 1009, parse: same },
-  names: { element: 19, array: 1003, parse: same },
-  uuids: { element: 2950, array: 2951, parse: same },
+  texts: { element: 25, array: 1009, parse: unchanged },
+  names: { element: 19, array: 1003, parse: unchanged },
+  uuids: { element: 2950, array: 2951, parse: unchanged },
   timestamps: { element: 1184, array: 1185, parse: readTime },
   jsons: { element: 3802, array: 3807, parse: (text) => JSON.parse(text) },
 };

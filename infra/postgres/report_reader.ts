@@ -15,7 +15,8 @@ export interface ReportReader {
   isOwn(query: unknown): boolean;
   /**
    * Runs a query of `sql` and yields its rows in batches. Use each batch before requesting the next: its memory is
-   * reused. One query after the other; after one was cancelled, no further one. Leaving the loop or aborting `signal` cancels the query on the server.
+   * reused. Leaving the loop or aborting `signal` cancels the query on the server. Queries run one after the other, and none
+   * after a cancelled one.
    * @throws the signal's reason, PostgresError
    */
   rows(query: ReportQuery, signal: AbortSignal): AsyncGenerator<RowFrames>;

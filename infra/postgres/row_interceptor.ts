@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer";
 import type { Socket } from "node:net";
+import { HEAD, ROW_DESCRIPTION, uint32 } from "./watched_socket.ts";
 
 /** Rows as Postgres sends them: `count` DataRow messages, concatenated. */
 export interface RowFrames {
@@ -8,9 +9,6 @@ export interface RowFrames {
 }
 
 const DATA_ROW = 0x44;
-const ROW_DESCRIPTION = 0x54;
-/** Bytes before a message's content: its type (1) and its length without the type (4). */
-const HEAD = 5;
 const READ_BYTES = 64 * 1024;
 const BATCH_BYTES = 128 * 1024;
 /** Number of batches that may wait for the reader before the socket is paused. */
@@ -174,10 +172,6 @@ class Splitter {
     this.#filled = needed;
   }
 }
-
-const uint32 = (bytes: Uint8Array, at: number): number =>
-  ((bytes[at] ?? 0) << 24 | (bytes[at + 1] ?? 0) << 16 | (bytes[at + 2] ?? 0) << 8 | (bytes[at + 3] ?? 0)) >>>
-  0;
 
 /** Reads the names from a RowDescription. Each name ends with a zero byte, followed by 18 bytes about the column. */
 function columnNames(bytes: Uint8Array, at: number): string[] {

@@ -4,7 +4,7 @@ import type { Socket } from "node:net";
 /** Message types sent by the server. */
 const READY_FOR_QUERY = 0x5a;
 const BACKEND_KEY_DATA = 0x4b;
-const ROW_DESCRIPTION = 0x54;
+export const ROW_DESCRIPTION = 0x54;
 const NO_DATA = 0x6e;
 const ERROR_RESPONSE = 0x45;
 /** The first field of an error after which the server closes the connection, in most languages: `S`, then the severity. */
@@ -17,7 +17,7 @@ const FLUSH = 0x48;
 /** Message types that may end an answer. */
 const ANSWERS = [READY_FOR_QUERY, ROW_DESCRIPTION, NO_DATA, ERROR_RESPONSE];
 /** Bytes before a message's content: its type (1) and its length without the type (4). */
-const HEAD = 5;
+export const HEAD = 5;
 /** Bytes of each message that are inspected: its head, and the process id in BackendKeyData. */
 const SEEN = HEAD + 4;
 
@@ -131,7 +131,7 @@ function splitAtQueries(bytes: Uint8Array): Uint8Array[] {
   return [...parts, bytes.subarray(from)];
 }
 
-const uint32 = (bytes: Uint8Array, at: number): number =>
+export const uint32 = (bytes: Uint8Array, at: number): number =>
   ((bytes[at] ?? 0) << 24 | (bytes[at + 1] ?? 0) << 16 | (bytes[at + 2] ?? 0) << 8 | (bytes[at + 3] ?? 0)) >>>
   0;
 

@@ -23,9 +23,9 @@ export interface ClamdOptions {
 
 type Answered = { answer: string } | { failure: unknown };
 
-const maxFrameBytes = 64 * 1024;
+const MAX_FRAME_BYTES = 64 * 1024;
 /** Maximum wait for an answer after clamd stopped reading: it sends an error before it closes the connection. */
-const earlyAnswerMs = 2_000;
+const EARLY_ANSWER_MS = 2_000;
 
 /**
  * ClamAV's daemon over TCP (`INSTREAM`). Each scan has its own connection. Content is streamed with constant memory.
@@ -112,8 +112,8 @@ export function clamdScanner(options: ClamdOptions): Scanner {
       );
       if (next === "answered") return false;
       if (next.done) return await write(new Uint8Array(4));
-      for (let start = 0; start < next.value.length; start += maxFrameBytes) {
-        if (!await write(frame(next.value.subarray(start, start + maxFrameBytes)))) return false;
+      for (let start = 0; start < next.value.length; start += MAX_FRAME_BYTES) {
+        if (!await write(frame(next.value.subarray(start, start + MAX_FRAME_BYTES)))) return false;
       }
     }
   }
@@ -129,7 +129,7 @@ export function clamdScanner(options: ClamdOptions): Scanner {
             (failure) => ({ failure }),
           );
           const complete = await send(s, reader, answered);
-          const timeoutMs = complete ? limits.answerTimeoutMs : earlyAnswerMs;
+          const timeoutMs = complete ? limits.answerTimeoutMs : EARLY_ANSWER_MS;
           const result = await s.wait(timeoutMs, answered, "waiting for the verdict");
           if ("failure" in result) return unavailable("the connection broke")(result.failure);
           if (complete) return parseVerdict(result.answer);
@@ -178,8 +178,8 @@ async function writeAll(conn: Deno.TcpConn, bytes: Uint8Array): Promise<void> {
   for (let sent = 0; sent < bytes.length;) sent += await conn.write(bytes.subarray(sent));
 }
 
-const maxAnswerBytes = 4096;
-const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+const MAX_ANSWER_BYTES = 4096;
+const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
 /**
  * Reads one answer of clamd, without its terminator. After a timeout, clamd ends its answer with a newline even to a `z`
@@ -189,9 +189,9 @@ const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "
 async function readAnswer(
   source: { read(into: Uint8Array): Promise<number | null> },
 ): Promise<string> {
-  const answer = new Uint8Array(maxAnswerBytes);
+  const answer = new Uint8Array(MAX_ANSWER_BYTES);
   let length = 0;
-  while (length < maxAnswerBytes) {
+  while (length < MAX_ANSWER_BYTES) {
     const count = await source.read(answer.subarray(length));
     const text = () => new TextDecoder().decode(answer.subarray(0, length));
     if (count === null) {
@@ -205,7 +205,7 @@ async function readAnswer(
     length += end === -1 ? count : end;
     if (end !== -1) return text();
   }
-  throw new ScanUnavailable(`clamd's answer has no end within ${maxAnswerBytes} bytes`);
+  throw new ScanUnavailable(`clamd's answer has no end within ${MAX_ANSWER_BYTES} bytes`);
 }
 
 /**
@@ -242,7 +242,7 @@ export function parseVersion(answer: string): ScannerStatus {
 
 function parseCtime(text: string): Date | null {
   const parts = /^\w{3} (\w{3}) +(\d{1,2}) (\d{2}):(\d{2}):(\d{2}) (\d{4})$/.exec(text.trim());
-  const month = months.indexOf(parts?.[1] ?? "");
+  const month = MONTHS.indexOf(parts?.[1] ?? "");
   if (parts === null || month === -1) return null;
   const [day = 0, hour = 0, minute = 0, second = 0, year = 0] = parts.slice(2).map(Number);
   return new Date(Date.UTC(year, month, day, hour, minute, second));

@@ -19,7 +19,7 @@ export interface ScanThreadOptions {
 /**
  * Bytes per message to a thread. Small, so that a step ends soon, even if the batch holds many small archive entries.
  */
-const batchBytes = 64 * 1024;
+const BATCH_BYTES = 64 * 1024;
 
 /** A pool of threads that each run one scan at a time. Further scans wait for their turn. */
 export class ScanThreads {
@@ -128,7 +128,7 @@ export class ScanThreads {
   }
 }
 
-/** Copies the content into buffers of at most `batchBytes`, which can be transferred to another thread. */
+/** Copies the content into buffers of at most `BATCH_BYTES`, which can be transferred to another thread. */
 async function* batches(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   idleTimeoutMs: number,
@@ -138,19 +138,19 @@ async function* batches(
     new ScanUnavailable(
       `scan thread: reading the next chunk of content took longer than ${idleTimeoutMs} ms`,
     );
-  let batch = new Uint8Array(batchBytes);
+  let batch = new Uint8Array(BATCH_BYTES);
   let filled = 0;
   for (;;) {
     const { done, value } = await withTimeout(idleTimeoutMs, reader.read(), late, signal);
     if (done) break;
     for (let rest = value; rest.length > 0;) {
-      const taken = rest.subarray(0, batchBytes - filled);
+      const taken = rest.subarray(0, BATCH_BYTES - filled);
       batch.set(taken, filled);
       filled += taken.length;
       rest = rest.subarray(taken.length);
-      if (filled < batchBytes) continue;
+      if (filled < BATCH_BYTES) continue;
       yield batch;
-      batch = new Uint8Array(batchBytes);
+      batch = new Uint8Array(BATCH_BYTES);
       filled = 0;
     }
   }

@@ -5,7 +5,7 @@ export interface WindowSizes {
   head: number;
 }
 
-const firstAllocation = 256 * 1024;
+const FIRST_ALLOCATION = 256 * 1024;
 
 /**
  * Cuts content of any length into pieces of at most `window` bytes. Content that fits is matched as one piece. In longer
@@ -64,7 +64,7 @@ export class ScanWindow {
 
   #reserve(needed: number): void {
     if (needed <= this.#buffer.length) return;
-    const size = Math.max(needed, firstAllocation, this.#buffer.length * 2);
+    const size = Math.max(needed, FIRST_ALLOCATION, this.#buffer.length * 2);
     const grown = new Uint8Array(Math.min(size, this.#sizes.window));
     grown.set(this.#buffer.subarray(0, this.#filled));
     this.#buffer = grown;

@@ -14,7 +14,7 @@ export interface YaraOptions extends ScanThreadOptions {
   rulesFolder?: URL;
 }
 
-const mebibyte = 1024 * 1024;
+const MEBIBYTE = 1024 * 1024;
 /** Limits for files that the service wrote: a large report may unpack to more than an upload may. */
 const OWN_LIMITS: ArchiveLimits = { ...ARCHIVE_LIMITS, unpackedBytes: Infinity, ratio: Infinity };
 
@@ -26,7 +26,7 @@ const OWN_LIMITS: ArchiveLimits = { ...ARCHIVE_LIMITS, unpackedBytes: Infinity, 
  */
 export function yaraScanner(options: YaraOptions = {}): Scanner {
   const folder = options.rulesFolder ?? new URL("./rules/", import.meta.url);
-  const sizes = options.windowSizes ?? { window: 32 * mebibyte, overlap: 4 * mebibyte, head: mebibyte };
+  const sizes = options.windowSizes ?? { window: 32 * MEBIBYTE, overlap: 4 * MEBIBYTE, head: MEBIBYTE };
   let rules: Promise<RuleSet> | undefined;
 
   function loadedRules(): Promise<RuleSet> {

@@ -29,7 +29,7 @@ import {
 } from "../../domain/access/roles/roles.ts";
 import { created, ok, okAfter, versionedAnswer } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { uuid, withDefault } from "../../domain/shared/shapes.ts";
+import { orNull, uuid } from "../../domain/shared/shapes.ts";
 import { listQuery, pagedResultOf, queryBoolean, queryIds } from "../shared/validation.ts";
 import { LOOKUP_LIMIT, lookupPageQuery, lookupPageSize } from "./tenants.ts";
 
@@ -49,7 +49,7 @@ const PreviewRoleDto = z.object({
 
 const PreviewMoveDto = z.object({
   userIds: z.array(uuid).min(1).max(MAX_MOVED),
-  fromRoleId: withDefault(uuid, null).describe(
+  fromRoleId: orNull(uuid).describe(
     "The only role that is taken from its holders; null or absent: all roles are taken",
   ),
 }).meta({ id: "PreviewMoveDto" });

@@ -20,7 +20,7 @@ import {
 } from "../../domain/rights/checks.ts";
 import { created, noContentAfter, ok } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { requiredName, uuid, withDefault } from "../../domain/shared/shapes.ts";
+import { orNull, orUndefined, requiredName, uuid, withDefault } from "../../domain/shared/shapes.ts";
 import { FACTOR_KINDS, signInRequest } from "../../domain/access/sign_in/factor_tokens.ts";
 import {
   finishSignIn,
@@ -52,7 +52,7 @@ const credential = {
   id: encoded,
   rawId: encoded,
   type: z.literal("public-key"),
-  authenticatorAttachment: withDefault(z.enum(["platform", "cross-platform"]), undefined),
+  authenticatorAttachment: orUndefined(z.enum(["platform", "cross-platform"])),
   clientExtensionResults: z.looseObject({}).default({}),
 };
 
@@ -63,7 +63,7 @@ const PasskeyAnswerDto = z.object({
     clientDataJSON: encoded,
     authenticatorData: encoded,
     signature: encoded,
-    userHandle: withDefault(encoded, undefined),
+    userHandle: orUndefined(encoded),
   }),
 }).meta({ id: "PasskeyAnswer", description: "`toJSON()` of what `navigator.credentials.get` returns" });
 
@@ -75,10 +75,10 @@ const NewPasskeyAnswerDto = z.object({
   response: z.object({
     clientDataJSON: encoded,
     attestationObject: encoded,
-    authenticatorData: withDefault(encoded, undefined),
-    publicKey: withDefault(encoded, undefined),
-    publicKeyAlgorithm: withDefault(z.int(), undefined),
-    transports: withDefault(z.array(z.enum(TRANSPORTS)).max(7), undefined),
+    authenticatorData: orUndefined(encoded),
+    publicKey: orUndefined(encoded),
+    publicKeyAlgorithm: orUndefined(z.int()),
+    transports: orUndefined(z.array(z.enum(TRANSPORTS)).max(7)),
   }),
 }).meta({ id: "NewPasskeyAnswer", description: "`toJSON()` of what `navigator.credentials.create` returns" });
 
@@ -91,14 +91,14 @@ const totpCode = z.string().transform((text) => text.replaceAll(/\s/g, "")).pipe
 
 /** Exactly one of these proves a second factor. */
 export const factorProof = {
-  code: withDefault(totpCode, undefined).meta({
+  code: orUndefined(totpCode).meta({
     description: "Of the authenticator app: six digits",
     example: "123456",
   }),
-  recoveryCode: withDefault(z.string().trim().min(1).max(100), undefined),
-  passkey: withDefault(PasskeyAnswerDto, undefined),
+  recoveryCode: orUndefined(z.string().trim().min(1).max(100)),
+  passkey: orUndefined(PasskeyAnswerDto),
 };
-const password = withDefault(z.string().min(1).max(1024), undefined);
+const password = orUndefined(z.string().min(1).max(1024));
 
 const RecoveryCodesDto = z.object({
   recoveryCodes: z.array(z.string()).describe("Shown only in this answer; each works once"),
@@ -255,7 +255,7 @@ export const factorSignInRoutes = [
     body: z.object({
       passkey: PasskeyAnswerDto,
       deviceToken,
-      tenantId: withDefault(uuid, null),
+      tenantId: orNull(uuid),
       global: withDefault(z.boolean(), false),
     }).meta({ id: "PasskeySignInRequest" }),
     answers: signInAnswers,

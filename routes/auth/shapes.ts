@@ -2,14 +2,14 @@ import { z } from "zod";
 import { Profile, readProfile } from "../../domain/access/account/profile.ts";
 import { KEY_SORTS, MAX_LIFE_DAYS, MAX_OVERLAP_SECONDS } from "../../domain/access/keys/key_record.ts";
 import type { Origin, SignedIn } from "../../domain/access/sign_in/sign_in.ts";
-import { instant, withDefault } from "../../domain/shared/shapes.ts";
+import { instant, orNull } from "../../domain/shared/shapes.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { type Answer, ok } from "../shared/answer.ts";
 import type { Call } from "../shared/call.ts";
 import { listQuery, queryInteger } from "../shared/validation.ts";
 
 /** Sent back with a sign-in, so that the service knows the device. */
-export const deviceToken = withDefault(z.string().max(200), null).describe(
+export const deviceToken = orNull(z.string().max(200)).describe(
   "`deviceToken` of this device's last sign-in; it goes on when others lock the account",
 );
 
@@ -38,7 +38,7 @@ export const keysQuery = z.object({
 });
 
 /** The end of a new API key or service account. */
-export const newExpiry = withDefault(instant, null)
+export const newExpiry = orNull(instant)
   .describe(`At most ${MAX_LIFE_DAYS} days ahead; absent: never`);
 
 export const RotateKeyRequest = z.object({

@@ -20,7 +20,14 @@ import {
 import { accepted, ok } from "../shared/answer.ts";
 import { ofTenant } from "../jobs/shapes.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { enumName, instant, optionalText, uuid, withDefault } from "../../domain/shared/shapes.ts";
+import {
+  enumName,
+  instant,
+  optionalText,
+  orUndefined,
+  uuid,
+  withDefault,
+} from "../../domain/shared/shapes.ts";
 import { pagedResultOf, pageQuery, queryInstant } from "../shared/validation.ts";
 
 const endpoint = endpointsIn("Webhook endpoints");
@@ -67,9 +74,9 @@ export const deliveryRoutes = [
     access: ofAll,
     query: z.object(ofTenant),
     body: z.object({
-      endpointId: withDefault(uuid, undefined),
-      from: withDefault(instant, undefined).describe("When they failed, at the earliest"),
-      to: withDefault(instant, undefined).describe("When they failed, at the latest"),
+      endpointId: orUndefined(uuid),
+      from: orUndefined(instant).describe("When they failed, at the earliest"),
+      to: orUndefined(instant).describe("When they failed, at the latest"),
       dryRun,
     }).meta({ id: "RedeliverAllFailedRequest" }),
     creates: "atomically",

@@ -7,7 +7,7 @@ import { admit, forBound, inServedTenantsOrService, signedIn } from "../../domai
 import { created, ok } from "../shared/answer.ts";
 import { callerOf } from "../shared/caller_of.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { anyObject, requiredName, uuid, withDefault } from "../../domain/shared/shapes.ts";
+import { anyObject, orUndefined, requiredName, uuid } from "../../domain/shared/shapes.ts";
 import { queryInteger } from "../shared/validation.ts";
 
 const endpoint = endpointsIn("Events");
@@ -35,10 +35,10 @@ export const eventRoutes = [
       type: z.string().min(1).max(MAX_TYPE_LENGTH).describe(
         "Such as `invoice.paid`; no type of the service or of an extension",
       ),
-      tenantId: withDefault(uuid, undefined)
+      tenantId: orUndefined(uuid)
         .describe("Absent: the tenant of the request"),
       data: anyObject.describe("At most 64 KiB of JSON"),
-      key: withDefault(requiredName(200), undefined),
+      key: orUndefined(requiredName(200)),
     }).meta({ id: "PublishEventRequest" }),
     answers: {
       201: { description: "Published; Location is the URL of the events of its type", schema: PublishResult },

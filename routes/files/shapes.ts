@@ -8,7 +8,7 @@ import { PICTURE_FITS, PICTURE_FORMATS } from "../../infra/pictures/pictures.ts"
 import { isUuid } from "../../domain/shared/ids.ts";
 import type { FindInput } from "../shared/endpoint.ts";
 import { pageQuery } from "../shared/validation.ts";
-import { enumName, uuid, withDefault } from "../../domain/shared/shapes.ts";
+import { enumName, orNull, uuid } from "../../domain/shared/shapes.ts";
 
 const time = z.iso.datetime();
 
@@ -31,7 +31,7 @@ const storedPart = z.object({
 });
 
 export const CompleteFileRequest = z.object({
-  parts: withDefault(z.array(storedPart).min(1).max(MAX_PARTS), null),
+  parts: orNull(z.array(storedPart).min(1).max(MAX_PARTS)),
 }).meta({
   id: "CompleteFileRequest",
   description: "Only for a reservation with parts: all parts, each with the ETag that storage answered.",

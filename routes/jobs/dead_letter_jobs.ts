@@ -20,7 +20,7 @@ import { timeOfId } from "../../domain/shared/ids.ts";
 import { JobSummary } from "../../domain/jobs/job_row.ts";
 import { noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { instant, uuid, withDefault } from "../../domain/shared/shapes.ts";
+import { instant, orNull, uuid, withDefault } from "../../domain/shared/shapes.ts";
 import { pagedResultOf, pageQuery, queryBoolean, queryInstant } from "../shared/validation.ts";
 import { searchedFromHeader } from "./filters.ts";
 import { ofTenant, requireKnownArgs } from "./shapes.ts";
@@ -72,11 +72,11 @@ const dryRun = withDefault(z.boolean(), false).describe("Only counts");
 const NO_FILTER = `expected one of ${FILTERS.join(", ")}, or all: true`;
 
 const RetryManyRequest = z.object({
-  jobTypeName: withDefault(filters.jobTypeName, null),
-  errorPattern: withDefault(filters.errorPattern, null),
-  errorContains: withDefault(filters.errorContains, null),
-  failedFrom: withDefault(filters.failedFrom, null),
-  failedTo: withDefault(filters.failedTo, null),
+  jobTypeName: orNull(filters.jobTypeName),
+  errorPattern: orNull(filters.errorPattern),
+  errorContains: orNull(filters.errorContains),
+  failedFrom: orNull(filters.failedFrom),
+  failedTo: orNull(filters.failedTo),
   all: all.describe("Required if no filter is given"),
   dryRun,
 }).refine(

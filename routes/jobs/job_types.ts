@@ -13,7 +13,7 @@ import { rotateSigningSecret } from "../../domain/jobs/types/signing_secrets.ts"
 import { definedMembers } from "../../domain/shared/defined_members.ts";
 import { createdVersioned, noContentAfter, ok, okVersioned, versionedAnswer } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { anyObject, optionalObject, requiredText, withDefault } from "../../domain/shared/shapes.ts";
+import { anyObject, optionalObject, orNull, requiredText } from "../../domain/shared/shapes.ts";
 import { pagedResultOf, pageQuery } from "../shared/validation.ts";
 import { PauseState, pauseWork, resumeWork } from "../../domain/jobs/limits/pauses.ts";
 import { queueName } from "../../domain/jobs/job_row.ts";
@@ -27,7 +27,7 @@ const path = z.string().max(200).regex(ARGS_PATH, ARGS_PATH_EXPECTED)
 const rateLimit = z.object({
   count: z.int().min(1).max(1_000_000),
   perSeconds: z.int().min(1).max(86_400),
-  key: withDefault(path.refine((value) => !value.includes("*"), ARGS_PATH_EXPECTED), null),
+  key: orNull(path.refine((value) => !value.includes("*"), ARGS_PATH_EXPECTED)),
 }).meta({
   id: "JobRateLimit",
   description: "At most `count` jobs start per `perSeconds` seconds; with `key`, for each value there",

@@ -3,7 +3,15 @@ import { serializedArgs } from "../../domain/jobs/control/enqueue_requested.ts";
 import { JOB_STATUSES, JOB_TYPES, JobSummary, PRIORITIES, queueName } from "../../domain/jobs/job_row.ts";
 import { unique, uniqueFor, uniqueKey } from "../../domain/jobs/unique_jobs.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
-import { enumName, optionalText, requiredText, uuid, withDefault } from "../../domain/shared/shapes.ts";
+import {
+  enumName,
+  optionalText,
+  orReset,
+  orUndefined,
+  requiredText,
+  uuid,
+  withDefault,
+} from "../../domain/shared/shapes.ts";
 import { bulkRequest, bulkResponseOf } from "../shared/bulk.ts";
 import type { Call } from "../shared/call.ts";
 import { queryBoolean, queryInstant } from "../shared/validation.ts";
@@ -85,15 +93,11 @@ export const CreateRecurringJobRequest = z.object({
   ...unique,
 }).meta({ id: "CreateRecurringJobRequest" });
 
-/** null sets the default of the creation. */
-const cleared = <S extends z.ZodType<string>>(schema: S, fallback: string) =>
-  schema.nullish().transform((value) => value === null ? fallback : value);
-
 export const UpdateRecurringJobRequest = z.object({
-  cronExpression: withDefault(schedule.cronExpression, undefined),
-  timeZoneId: cleared(schedule.timeZoneId, "UTC"),
-  queue: cleared(queueName, "default"),
-  serializedArgs: cleared(serializedArgs, "{}"),
+  cronExpression: orUndefined(schedule.cronExpression),
+  timeZoneId: orReset(schedule.timeZoneId, "UTC"),
+  queue: orReset(queueName, "default"),
+  serializedArgs: orReset(serializedArgs, "{}"),
   argsTypeName: z.string().max(200).nullish(),
   uniqueKey: uniqueKey.nullish(),
   uniqueFor: uniqueFor.nullish(),

@@ -10,7 +10,7 @@ import { settleWork, WORK_OUTCOMES } from "../../domain/jobs/remote/settle_work.
 import { ok } from "../shared/answer.ts";
 import { callerOf } from "../shared/caller_of.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { uuid, withDefault } from "../../domain/shared/shapes.ts";
+import { orNull, uuid, withDefault } from "../../domain/shared/shapes.ts";
 
 const endpoint = endpointsIn("Jobs");
 
@@ -34,17 +34,17 @@ const attempt = z.int().min(1).max(2_147_483_647);
 
 const ClaimRequest = z.object({
   types: z.array(typeName).min(1).max(100),
-  queues: withDefault(z.array(queueName).min(1).max(100), null).describe("Absent: all queues"),
+  queues: orNull(z.array(queueName).min(1).max(100)).describe("Absent: all queues"),
   max: z.int().min(1).max(500).default(1),
   waitSeconds: z.number().min(0).max(50).default(0),
   worker: z.string().trim().min(1).max(200).describe("Name of the worker process"),
-  requestId: withDefault(uuid, null).describe("A repeated claim with the same id gets the same jobs"),
+  requestId: orNull(uuid).describe("A repeated claim with the same id gets the same jobs"),
 }).meta({ id: "ClaimWorkRequest" });
 
 const line = z.object({
   level: z.enum(["debug", "info", "warn", "error"]),
   message: z.string(),
-  fields: withDefault(z.record(z.string(), z.unknown()), null),
+  fields: orNull(z.record(z.string(), z.unknown())),
 }).refine(
   (line) => bytesOf(JSON.stringify(line)) <= LINE_BYTES,
   `expected a line of at most ${LINE_BYTES} bytes`,
@@ -54,8 +54,8 @@ const HeartbeatRequest = z.object({
   jobs: z.array(z.object({
     jobId: uuid,
     attempt,
-    percent: withDefault(z.number().min(0).max(100), null),
-    note: withDefault(z.string().max(500), null),
+    percent: orNull(z.number().min(0).max(100)),
+    note: orNull(z.string().max(500)),
     log: withDefault(z.array(line).max(100), []),
   })).max(MAX_JOBS),
 }).meta({ id: "HeartbeatRequest" });
@@ -65,8 +65,8 @@ const result = z.object({
   attempt,
   outcome: z.enum(WORK_OUTCOMES),
   output: z.unknown().optional().describe("JSON; stored as the output of the execution"),
-  error: withDefault(text(ERROR_BYTES), null),
-  retryInSeconds: withDefault(z.number().min(0).max(LONGEST_DELAY_SECONDS), null).describe(
+  error: orNull(text(ERROR_BYTES)),
+  retryInSeconds: orNull(z.number().min(0).max(LONGEST_DELAY_SECONDS)).describe(
     "Delay before a failed or postponed job runs again",
   ),
 }).refine(

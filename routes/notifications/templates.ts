@@ -7,6 +7,8 @@ import {
   enumName,
   optionalObject,
   optionalText,
+  orNull,
+  orUndefined,
   requiredName,
   requiredText,
   uuid,
@@ -66,8 +68,8 @@ const variables = z.string().max(2_000);
 const kind = enumName(TEMPLATE_KINDS).default("Template").describe(
   "A layout surrounds templates where it has `{{{ body }}}`; a partial is a piece of them: `{{> slug}}`",
 );
-const layoutSlug = withDefault(slug, null);
-const texts = withDefault(templateTexts, null);
+const layoutSlug = orNull(slug);
+const texts = orNull(templateTexts);
 
 const summaryOf = ({ id, slug, name, locale, version, createdAt }: StoredTemplate) => ({
   id,
@@ -126,7 +128,7 @@ export const templateRoutes = [
     params,
     body: z.object({
       templateId: uuid.nullish().describe("The id in the path, if it is sent"),
-      name: withDefault(requiredName(200), undefined),
+      name: orUndefined(requiredName(200)),
       subjectTemplate: kept(1_000),
       htmlBodyTemplate: kept(1_000_000),
       textBodyTemplate: kept(1_000_000),

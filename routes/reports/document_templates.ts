@@ -21,6 +21,7 @@ import { inTenant } from "../../domain/rights/checks.ts";
 import {
   anyObject,
   optionalObject,
+  orNull,
   requiredName,
   requiredText,
   uuid,
@@ -56,12 +57,12 @@ const variables = z.string().max(2_000).describe("Names that the data must have,
 const data = anyObject;
 const templates = { titleTemplate: title, bodyTemplate: body };
 const locale = withDefault(requiredText(35), "en");
-const language = withDefault(requiredText(35), null).describe(
+const language = orNull(requiredText(35)).describe(
   "Language of the document's texts, such as pt-BR; absent: the tenant's default",
 );
 const documentItem = z.object({
   data,
-  name: withDefault(z.string().trim().min(1).max(200), null).describe(
+  name: orNull(z.string().trim().min(1).max(200)).describe(
     "Names the document among the others; absent: its number",
   ),
   language: language.describe("Language of this document's texts; absent: that of the request"),
@@ -323,9 +324,9 @@ export const documentTemplateRoutes = [
     params,
     body: z.object({
       data: optionalObject.transform((given) => given ?? null),
-      items: withDefault(z.array(documentItem).min(1).max(100), null),
+      items: orNull(z.array(documentItem).min(1).max(100)),
       language,
-      delivery: withDefault(DeliveryOptionsShape, null),
+      delivery: orNull(DeliveryOptionsShape),
     }).meta({ id: "GenerateDocumentsRequest" }),
     creates: "atomically",
     answers: { 202: { description: "The status URL", schema: TrackingDto } },

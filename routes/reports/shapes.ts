@@ -11,7 +11,7 @@ import type { Schedule } from "../../domain/reports/schedules/schedule.ts";
 import { formatsOf } from "../../domain/reports/threads/registry.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { basePath } from "../shared/answer.ts";
-import { uuid, withDefault } from "../../domain/shared/shapes.ts";
+import { orNull, uuid } from "../../domain/shared/shapes.ts";
 import { LAST_PAGE, queryInteger } from "../shared/validation.ts";
 
 const timestamp = z.iso.datetime();
@@ -121,8 +121,8 @@ export const DownloadDto = z.object({ url: z.url(), expiresAt: timestamp }).meta
 
 export const AsyncGenerationRequest = z.object({
   ...GenerationRequest.shape,
-  delivery: withDefault(DeliveryOptionsShape, null),
-  burst: withDefault(BurstShape, null),
+  delivery: orNull(DeliveryOptionsShape),
+  burst: orNull(BurstShape),
 }).meta({ id: "ReportAsyncGenerationRequest" });
 
 export const ReportId = z.object({ id: uuid });

@@ -20,7 +20,7 @@ import { createMailedUser } from "../users/user_create.ts";
 import { linkMail, linkUrl, mailOwner } from "./owner_mail.ts";
 import { markProved } from "./proved_owner.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
-import { domainOfMail, enumName, uuid } from "../../shared/shapes.ts";
+import { domainOfMail, enumName, orNull, uuid } from "../../shared/shapes.ts";
 import { contentTag, requireTag } from "../../shared/version.ts";
 import { permissionsOfRoles, requireMayAssignRoles } from "../roles/escalation.ts";
 
@@ -221,7 +221,7 @@ export type RegistrationSettings = z.output<typeof RegistrationSettings>;
 export const RegistrationSettingsChange = z.object({
   mode: enumName(MODES),
   domains: z.array(domainOfMail).max(100).nullish().transform((domains) => [...new Set(domains ?? [])]),
-  roleId: uuid.nullish().transform((id) => id ?? null),
+  roleId: orNull(uuid),
 }).refine(({ mode, domains }) => mode !== "domain" || domains.length > 0, {
   path: ["domains"],
   error: "expected at least one domain in mode domain",

@@ -12,7 +12,7 @@ import { newId } from "../../shared/ids.ts";
 import { readPage } from "../../shared/lists.ts";
 import type { PagedResult, PageRequest } from "../../shared/paging.ts";
 import { digest, newSecret } from "../../shared/secrets.ts";
-import { mailAddress, time } from "../../shared/shapes.ts";
+import { mailAddress, time, withDefault } from "../../shared/shapes.ts";
 import { requireVersion, type Versioned, versioned } from "../../shared/version.ts";
 import { readDefaultLocale } from "../../templates/locales.ts";
 import { linkMail, linkUrl } from "../account/owner_mail.ts";
@@ -26,16 +26,16 @@ import { userName } from "../users/user_details.ts";
 export const NewInvitation = z.object({
   email: mailAddress,
   roleIds: requiredRoleIds,
-  firstName: userName.nullish().transform((value) => value ?? ""),
-  lastName: userName.nullish().transform((value) => value ?? ""),
+  firstName: withDefault(userName, ""),
+  lastName: withDefault(userName, ""),
 }).meta({ id: "InviteUserDto" });
 type NewInvitation = z.output<typeof NewInvitation>;
 
 /**
  * Invites a person to the caller's tenant by mail. Does not look for a user with that email outside the tenant, so the
  * answer reveals nothing about other tenants. An expired invitation of the same email is replaced.
- * @throws ROLE_NOT_FOUND, ROLE_ASSIGNMENT_ESCALATION_BLOCKED, STEP_UP_REQUIRED_FORBIDDEN, USER_ALREADY_ASSIGNED (the email is a user's of the
- * tenant), TENANT_CAPACITY_REACHED, INVITATION_ALREADY_EXISTS (one is open), REGISTRATION_CLOSED_FORBIDDEN
+ * @throws ROLE_NOT_FOUND, ROLE_ASSIGNMENT_ESCALATION_BLOCKED, STEP_UP_REQUIRED_FORBIDDEN, USER_ALREADY_ASSIGNED (a user of
+ * the tenant has the email), TENANT_CAPACITY_REACHED, INVITATION_ALREADY_EXISTS (one is open), REGISTRATION_CLOSED_FORBIDDEN
  */
 export async function inviteUser(
   p: AccessPlatform,

@@ -105,8 +105,8 @@ export async function updateServiceAccount(
 }
 
 /**
- * Replaces the secret; the former one stays good for `overlapSeconds`. The caller must hold all permissions of the account, because the
- * secret gives them. Tenants and permissions of the account may have been deleted since then; its secret can still leak.
+ * Replaces the secret; the former one stays valid for `overlapSeconds`. The caller must hold all permissions of the account,
+ * because the secret gives them. Deleted tenants and permissions of the account are no obstacle: a leaked secret must go.
  * @throws SERVICE_ACCOUNT_NOT_FOUND, PRECONDITION_FAILED, SERVICE_ACCOUNT_REVOKED_CONFLICT,
  * ROLE_ASSIGNMENT_ESCALATION_BLOCKED
  */

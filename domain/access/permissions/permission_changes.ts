@@ -19,6 +19,7 @@ import type { Platform } from "../../shared/platform.ts";
 import { requireVersion, type Versioned } from "../../shared/version.ts";
 import { softDeleteRow } from "../soft_delete.ts";
 import { ownerFor } from "../tenants/tenants.ts";
+import { orUndefined } from "../../shared/shapes.ts";
 
 export const NewPermission = z.object({
   code: permissionCode,
@@ -29,7 +30,7 @@ type NewPermission = z.output<typeof NewPermission>;
 
 export const PermissionChange = z.object({
   description: permissionDescription,
-  category: permissionCategory.nullish().transform((value) => value ?? undefined),
+  category: orUndefined(permissionCategory),
 }).meta({ id: "UpdatePermissionDto", description: "Omitted fields keep their values" });
 type PermissionChange = z.output<typeof PermissionChange>;
 

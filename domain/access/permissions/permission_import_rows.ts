@@ -1,6 +1,7 @@
 import { type FieldErrors, invalid } from "../../problems/problem.ts";
 import { csvText, LINE_END } from "../../shared/csv_text.ts";
 import { decodeInTurns, nextTurn } from "../../shared/in_turns.ts";
+import { isObject } from "../../shared/shapes.ts";
 import { readCsv } from "./csv.ts";
 
 /** `Permissions`: a flat list; `Catalog`: a list of groups, one per category. */
@@ -158,9 +159,6 @@ function requireFewRows(count: number): void {
   if (count <= MAX_IMPORT_ROWS) return;
   throw invalid({ body: [`expected at most ${MAX_IMPORT_ROWS} permissions in one import`] });
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 export const IMPORT_FORMATS = ["Csv", "Json"] as const;
 type ImportFormat = typeof IMPORT_FORMATS[number];

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { requiredName, uuid } from "../../shared/shapes.ts";
+import { orUndefined, requiredName, uuid } from "../../shared/shapes.ts";
 import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { problem } from "../../problems/problem.ts";
@@ -9,7 +9,7 @@ import type { RightsPlatform } from "../../rights/platform.ts";
 import { requireVersion, type Versioned } from "../../shared/version.ts";
 import { type ChangingAccess, roleAccessChanged } from "../access_changes.ts";
 import { requireSystemAdminLeft } from "./last_admins.ts";
-import { readRole, type Role, roleNotFound } from "./roles.ts";
+import { permissionsNotFound, readRole, type Role, roleNotFound } from "./roles.ts";
 import { newId } from "../../shared/ids.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { softDeleteRow } from "../soft_delete.ts";
@@ -127,10 +127,7 @@ async function findPermissions(tx: Tx, tenantId: string, ids: string[]) {
     where id = any(${ids}::uuid[]) and deleted_at is null and (tenant_id is null or tenant_id = ${tenantId})`;
   for (const { id } of found) wanted.delete(id);
   if (wanted.size === 0) return [...found];
-  throw problem(
-    "PERMISSION_NOT_FOUND",
-    `The tenant has no permission ${[...wanted].slice(0, 5).join(", ")}.`,
-  );
+  throw permissionsNotFound([...wanted]);
 }
 
 async function recordGrant(
@@ -159,7 +156,7 @@ export const NewRole = z.object({
 type NewRole = z.output<typeof NewRole>;
 
 export const RoleChange = z.object({
-  name: name.nullish().transform((value) => value ?? undefined),
+  name: orUndefined(name),
   description: description.optional().transform((value) => value === "" ? null : value),
   permissionIds: permissionIds.describe(
     "null or absent: unchanged; empty: removes all; otherwise replaces the list",

@@ -1,12 +1,11 @@
 import { z } from "zod";
 import type { Sql, SqlPart } from "../../../infra/postgres/postgres.ts";
-import { problem } from "../../problems/problem.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
 import { includesPermission, sufficientFor } from "../../rights/catalog.ts";
 import { securityVersionOf } from "../../rights/security_version.ts";
 import { countRows } from "../../shared/lists.ts";
 import { requireMayAssignRoles } from "./escalation.ts";
-import { readRole } from "./roles.ts";
+import { permissionsNotFound, readRole } from "./roles.ts";
 
 /** Maximum number of users that the preview names. */
 const MAX_NAMED = 10;
@@ -126,9 +125,7 @@ async function readChanged(q: Sql, tenantId: string, held: string[], wanted: str
     order by code`;
   const known = new Set(found.map(({ id }) => id));
   const missing = ids.filter((id) => wants.has(id) && !known.has(id));
-  if (missing.length > 0) {
-    throw problem("PERMISSION_NOT_FOUND", `The tenant has no permission ${missing.slice(0, 5).join(", ")}.`);
-  }
+  if (missing.length > 0) throw permissionsNotFound(missing);
   return found.map((permission) => ({ ...permission, isAdded: wants.has(permission.id) }));
 }
 
@@ -240,11 +237,11 @@ export async function previewMove(
   const byRole = Map.groupBy(granted, (each) => each.roleId);
   const codesOf = (ids: string[]) =>
     new Set(ids.flatMap((id) => (byRole.get(id) ?? []).map(({ code }) => code)));
-  const missing = (from: Set<string>, in_: Set<string>) =>
-    [...from].filter((code) => !includesPermission(in_, code));
+  const notHeld = (codes: Set<string>, held: Set<string>) =>
+    [...codes].filter((code) => !includesPermission(held, code));
   const effects: Effect[] = moved.map(({ roleIds, userIds, after }) => {
     const [had, has] = [codesOf(roleIds), codesOf(after)];
-    return { roleIds, userIds, gains: missing(has, had), loses: missing(had, has) };
+    return { roleIds, userIds, gains: notHeld(has, had), loses: notHeld(had, has) };
   });
   const affected = effects.filter(({ gains, loses }) => gains.length + loses.length > 0);
   const permissions = new Map(granted.map(({ roleId: _, ...permission }) => [permission.code, permission]));

@@ -176,6 +176,10 @@ export async function summarizeRoles(q: Sql, tenantId: string, filter: RoleFilte
 export const roleNotFound = (id: string) =>
   problem("ROLE_NOT_FOUND", `The tenant has no role ${id}; the id may be wrong or the role deleted.`);
 
+/** The error for unknown permissions of a list, of which it names the first five. */
+export const permissionsNotFound = (ids: string[]) =>
+  problem("PERMISSION_NOT_FOUND", `The tenant has no permission ${ids.slice(0, 5).join(", ")}.`);
+
 const ownColumns = (q: Sql) =>
   q`r.id, r.tenant_id, (select t.name from tenants t where t.id = r.tenant_id) as tenant_name, r.name, r.description,
     r.is_system as is_system_role, r.created_at, r.updated_at`;

@@ -17,6 +17,10 @@ export interface Target {
   sub: Attribute | null;
 }
 
+/** The name of an attribute, such as `name.givenName`. */
+export const nameOf = ({ attribute, sub }: Target): string =>
+  sub ? `${attribute.name}.${sub.name}` : attribute.name;
+
 const COMPARISONS = ["eq", "ne", "co", "sw", "ew", "gt", "ge", "lt", "le"] as const;
 export type Comparison = typeof COMPARISONS[number];
 export type Value = string | boolean | null;

@@ -70,7 +70,7 @@ export async function mapGroup(
   });
 }
 
-/** Checks that no other role of the locked tenant has this name as a group, a hidden one included. @throws ROLE_ALREADY_EXISTS */
+/** Checks that no other group of the locked tenant, hidden or not, has this name. @throws ROLE_ALREADY_EXISTS */
 export async function requireFreeName(tx: Tx, tenantId: string, id: string, name: string): Promise<void> {
   const [other] = await tx`
     select from roles r left join scim_groups g on g.role_id = r.id

@@ -3,6 +3,7 @@ import { Problem } from "../../problems/problem.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
 import { isUuid } from "../../shared/ids.ts";
 import { countRows } from "../../shared/lists.ts";
+import { isObject } from "../../shared/shapes.ts";
 import { requireTag } from "../../shared/version.ts";
 import { createRole } from "../roles/role_changes.ts";
 import { roleNotFound } from "../roles/roles.ts";
@@ -20,7 +21,7 @@ import {
 } from "./lists.ts";
 import { GROUP, GROUPS, PATH, scimProblem } from "./schema.ts";
 import type { ScimPlatform, Tagged } from "./users.ts";
-import { isObject, type Resource } from "./values.ts";
+import type { Resource } from "./values.ts";
 
 /** A role of the tenant as a group. */
 interface GroupRow extends Group {

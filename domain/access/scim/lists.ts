@@ -1,9 +1,9 @@
 import type { Sql, SqlPart } from "../../../infra/postgres/postgres.ts";
 import { isUuid } from "../../shared/ids.ts";
-import { instant } from "../../shared/shapes.ts";
-import { type Comparison, type Filter, parsePath, type Target, type Value } from "./filter.ts";
+import { instant, isObject } from "../../shared/shapes.ts";
+import { type Comparison, type Filter, nameOf, parsePath, type Target, type Value } from "./filter.ts";
 import { type ResourceType, scimProblem } from "./schema.ts";
-import { isObject, type Resource } from "./values.ts";
+import type { Resource } from "./values.ts";
 
 /** The most resources of one page. */
 export const MAX_RESULTS = 200;
@@ -105,9 +105,6 @@ export interface Filterable {
   columns: Record<string, Column>;
   any: Record<string, (q: Sql, inner: (columns: ColumnsOfOne) => SqlPart) => SqlPart>;
 }
-
-/** The name of an attribute in the tables of filterable and sortable ones. */
-const nameOf = ({ attribute, sub }: Target): string => sub ? `${attribute.name}.${sub.name}` : attribute.name;
 
 /** The SQL condition of a filter. Values are parameters. @throws invalidFilter for what has no column */
 export function conditionOf(q: Sql, filter: Filter, { columns, any }: Filterable): SqlPart {

@@ -1,7 +1,7 @@
-import { type Filter, parsePath, type Path, type Target, type Value } from "./filter.ts";
+import { isObject } from "../../shared/shapes.ts";
+import { type Filter, nameOf, parsePath, type Path, type Target, type Value } from "./filter.ts";
 import { type Attribute, type ResourceType, scimProblem } from "./schema.ts";
 import {
-  isObject,
   isPrimary,
   MAX_VALUES,
   readExtension,
@@ -101,17 +101,16 @@ function applyAt(
   if (isExtension && extension) set(resource, extension.id, isEmpty(container) ? undefined : container);
 }
 
-function requireWritable({ attribute, sub }: Target, op: Operation["op"]): void {
+function requireWritable(target: Target, op: Operation["op"]): void {
+  const { attribute, sub } = target;
   if ([attribute, sub].some((each) => each?.mutability === "readOnly")) {
-    throw scimProblem("mutability", `${nameOf(attribute, sub)} is read-only.`);
+    throw scimProblem("mutability", `${nameOf(target)} is read-only.`);
   }
   if (op === "remove" && attribute.required && sub === null) {
     throw scimProblem("mutability", `${attribute.name} is required, so it cannot be removed.`);
   }
 }
 
-const nameOf = (attribute: Attribute, sub: Attribute | null) =>
-  sub ? `${attribute.name}.${sub.name}` : attribute.name;
 const asList = (value: unknown): unknown[] => Array.isArray(value) ? value : [];
 const isEmpty = (value: unknown): boolean =>
   value === undefined || typeof value === "object" && Object.keys(value ?? {}).length === 0;

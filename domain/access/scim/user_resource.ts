@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
 import type { z } from "zod";
 import { internationalNumber } from "../../shared/phone_number.ts";
-import { mailAddress } from "../../shared/shapes.ts";
+import { isObject, mailAddress } from "../../shared/shapes.ts";
 import { userName } from "../users/user_details.ts";
 import { ENTERPRISE, PATH, scimProblem, USER } from "./schema.ts";
-import { isObject, isPrimary, type Resource, set } from "./values.ts";
+import { isPrimary, type Resource, set } from "./values.ts";
 
 /** A user with the link to one tenant. */
 export interface UserRow {

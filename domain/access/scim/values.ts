@@ -1,3 +1,4 @@
+import { isObject } from "../../shared/shapes.ts";
 import {
   type Attribute,
   attributeOf,
@@ -14,9 +15,6 @@ export type Resource = Record<string, unknown>;
 /** The most values of an attribute that is stored; the values of `members` are rows. */
 export const MAX_VALUES = 100;
 const MAX_LENGTH = 2_000;
-
-export const isObject = (value: unknown): value is Resource =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /**
  * Reads the resource of a POST or PUT: names in the spelling of the schema, without what only the service writes.

@@ -1,8 +1,7 @@
 import type { Sql, Tx } from "../../../infra/postgres/postgres.ts";
 import { securityVersionOf } from "../../rights/security_version.ts";
 import { newId } from "../../shared/ids.ts";
-import { untilDone } from "../../shared/batches.ts";
-import { ERASED_AT_ONCE } from "../../shared/personal_data.ts";
+import { eraseRows } from "../../shared/personal_data.ts";
 import { type ChangingAccess, tellClients } from "../access_changes.ts";
 
 /**
@@ -61,7 +60,4 @@ export async function endClientSessions(
 
 /** Deletes all sessions of clients and with them their grants, also ended ones, so that the clients can be deleted. */
 export const deleteClientSessions = (sql: Sql, clientIds: string[]): Promise<number> =>
-  untilDone(() =>
-    sql`delete from sessions where id = any(array(
-      select id from sessions where client_id = any(${clientIds}::uuid[]) limit ${ERASED_AT_ONCE}))`
-  );
+  eraseRows(sql, "sessions", sql`client_id = any(${clientIds}::uuid[])`);

@@ -79,7 +79,7 @@ async function countWrongPassword(tx: Tx, userId: string): Promise<void> {
   await tx`delete from failed_sign_ins where subject = ${subject}`;
 }
 
-/** An email without a user, or a device, is locked while its count is full. While it is locked, adds no failure and returns false. */
+/** Counts a failure of an email without a user, or of a device. @returns false if its count is full: it is locked */
 async function countWhileUnlocked(tx: Tx, subject: Subject): Promise<boolean> {
   return await countFailure(tx, subject, ACCOUNT_LIMIT, tx`(${lockEnd(tx)} > now()) is not true`) > 0;
 }

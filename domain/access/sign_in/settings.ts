@@ -91,7 +91,7 @@ async function requireUsedProvider(tx: Tx, tenantId: string): Promise<void> {
 }
 
 /**
- * Checks that a tenant without sign-in by password keeps a user who can sign in when no provider works, and set it up anew.
+ * Checks that a tenant without sign-in by password keeps a user who can sign in and repair a provider that does not work.
  * @throws PASSWORD_SIGN_IN_NEEDED_CONFLICT
  */
 async function requireBreakGlass(tx: Tx, tenantId: string): Promise<void> {
@@ -108,7 +108,7 @@ async function requireBreakGlass(tx: Tx, tenantId: string): Promise<void> {
   );
 }
 
-/** Users of a tenant with a client that is told of the end of their sign-in, which was not by a provider of the tenant. */
+/** Users who signed in by no provider of the tenant, and whose client must be notified when their sign-in ends. */
 async function othersSignedIn(tx: Tx, tenantId: string): Promise<string[]> {
   const users = await tx<{ userId: string }[]>`
     select user_id from user_tenants l where tenant_id = ${tenantId} and is_active and not may_use_password

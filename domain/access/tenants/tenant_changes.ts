@@ -11,7 +11,7 @@ import { definedMembers } from "../../shared/defined_members.ts";
 import { newId } from "../../shared/ids.ts";
 import { countRows } from "../../shared/lists.ts";
 import type { Platform } from "../../shared/platform.ts";
-import { enumName, requiredName, uuid } from "../../shared/shapes.ts";
+import { enumName, orNull, orUndefined, requiredName, uuid, withDefault } from "../../shared/shapes.ts";
 import { requireVersion, type Versioned } from "../../shared/version.ts";
 import { type ChangingAccess, tenantAccessChanged } from "../access_changes.ts";
 import type { AccessPlatform } from "../platform.ts";
@@ -36,21 +36,21 @@ const parentTenantId = uuid.describe("A tenant of type Group");
 export const NewTenant = z.object({
   name,
   type: enumName(TENANT_TYPES).default("Standard"),
-  parentTenantId: parentTenantId.nullish().transform((id) => id ?? null),
-  maxUsers: maxUsers.nullish().transform((value) => value ?? null),
-  isActive: z.boolean().nullish().transform((value) => value ?? true),
-  requireSecondFactor: z.boolean().nullish().transform((value) => value ?? false),
-  actAs: enumName(ACT_AS).nullish().transform((value) => value ?? "allowed"),
+  parentTenantId: orNull(parentTenantId),
+  maxUsers: orNull(maxUsers),
+  isActive: withDefault(z.boolean(), true),
+  requireSecondFactor: withDefault(z.boolean(), false),
+  actAs: withDefault(enumName(ACT_AS), "allowed"),
 }).meta({ id: "CreateTenantDto" });
 type NewTenant = z.output<typeof NewTenant>;
 
 export const TenantChange = z.object({
-  name: name.nullish().transform((value) => value ?? undefined),
+  name: orUndefined(name),
   parentTenantId: parentTenantId.nullable().optional(),
   maxUsers: maxUsers.nullable().optional(),
-  isActive: z.boolean().nullish().transform((value) => value ?? undefined),
-  requireSecondFactor: z.boolean().nullish().transform((value) => value ?? undefined),
-  actAs: enumName(ACT_AS).nullish().transform((value) => value ?? undefined),
+  isActive: orUndefined(z.boolean()),
+  requireSecondFactor: orUndefined(z.boolean()),
+  actAs: orUndefined(enumName(ACT_AS)),
 }).meta({
   id: "UpdateTenantDto",
   description: "Omitted fields keep their values; null removes the parent or the limit",

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Tx } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
-import { requiredText, uuid } from "../../shared/shapes.ts";
+import { requiredText, uuid, withDefault } from "../../shared/shapes.ts";
 import { EXTERNAL_ID } from "./user_details.ts";
 
 const NIL = "00000000-0000-0000-0000-000000000000";
@@ -10,11 +10,9 @@ export const namedId = uuid.refine((id) => id !== NIL, { error: "must not be emp
 
 const uniqueIds = z.array(namedId).transform((ids) => [...new Set(ids)]);
 const atMost50 = { error: "expected at most 50 different ids" };
-export const optionalBoolean = (fallback: boolean) =>
-  z.boolean().nullish().transform((value) => value ?? fallback);
 
 /** Roles of a link, optional. */
-const roleIds = uniqueIds.nullish().transform((ids) => ids ?? []).pipe(z.array(z.string()).max(50, atMost50));
+const roleIds = withDefault(uniqueIds, []).pipe(z.array(z.string()).max(50, atMost50));
 
 /** Roles of a link, which may be none. */
 export const anyRoleIds = uniqueIds.pipe(z.array(z.string()).max(50, atMost50));
@@ -24,7 +22,7 @@ export const requiredRoleIds = uniqueIds.pipe(
   z.array(z.string()).min(1, { error: "expected at least one id" }).max(50, atMost50),
 );
 
-export const isDefault = optionalBoolean(false).describe(
+export const isDefault = withDefault(z.boolean(), false).describe(
   "true makes this the user's default tenant; false changes nothing",
 );
 
@@ -35,7 +33,7 @@ const Assignment = z.object({
   tenantId: namedId,
   roleIds,
   isDefault,
-  isActive: optionalBoolean(true),
+  isActive: withDefault(z.boolean(), true),
   externalId,
 }).meta({ id: "TenantAssignment" });
 export type Assignment = z.output<typeof Assignment>;

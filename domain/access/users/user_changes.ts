@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
-import { givenPhoneNumber } from "../../shared/shapes.ts";
+import { givenPhoneNumber, orNull, orReset, orUndefined } from "../../shared/shapes.ts";
 import { requireVersion, type Versioned } from "../../shared/version.ts";
 import { userAccessChanged } from "../access_changes.ts";
 import { type Acting, requireMayAssignRoles } from "../roles/escalation.ts";
@@ -40,12 +40,12 @@ import type { Role } from "../roles/roles.ts";
 
 /** Omitted fields keep their values; null clears a name, the phone number, the applications or the metadata. */
 const changes = {
-  firstName: userName.nullish().transform((value) => value === null ? "" : value),
-  lastName: userName.nullish().transform((value) => value === null ? "" : value),
+  firstName: orReset(userName, ""),
+  lastName: orReset(userName, ""),
   phoneNumber: givenPhoneNumber,
-  appIds: appIds.nullish().transform((value) => value === null ? [] : value),
-  isActive: z.boolean().nullish().transform((value) => value ?? undefined),
-  metadata: givenMetadata.nullish().transform((value) => value === null ? {} : value),
+  appIds: orReset(appIds, []),
+  isActive: orUndefined(z.boolean()),
+  metadata: orReset(givenMetadata, {}),
 };
 /** A change within one tenant. */
 export const TenantUserChange = z.object({ ...changes, externalId }).meta({ id: "UpdateUserDto" });
@@ -54,7 +54,7 @@ type TenantUserChange = Partial<z.output<typeof TenantUserChange>>;
 /** A change of a user and all links. */
 export const AdminUserChange = z.object({
   ...changes,
-  tenants: assignments.nullish().transform((links) => links ?? null).describe(
+  tenants: orNull(assignments).describe(
     "null or absent: unchanged; empty: removes all links; otherwise replaces them",
   ),
 }).meta({ id: "AdminUpdateUserDto" });
@@ -104,8 +104,9 @@ export async function setTenantUserActive(
 
 /**
  * Changes a user. If `tenants` is not null, it replaces all links and their roles.
- * @throws USER_NOT_FOUND, MISSING_PERMISSION, PRECONDITION_FAILED, TENANT_NOT_FOUND, ROLE_NOT_FOUND, ROLE_ASSIGNMENT_ESCALATION_BLOCKED,
- * TENANT_CAPACITY_REACHED, USER_SELF_CONFLICT, LAST_SYSTEM_ADMIN_CONFLICT, USER_EXTERNAL_ID_CONFLICT
+ * @throws USER_NOT_FOUND, MISSING_PERMISSION, PRECONDITION_FAILED, TENANT_NOT_FOUND, ROLE_NOT_FOUND,
+ * ROLE_ASSIGNMENT_ESCALATION_BLOCKED, TENANT_CAPACITY_REACHED, USER_SELF_CONFLICT, LAST_SYSTEM_ADMIN_CONFLICT,
+ * USER_EXTERNAL_ID_CONFLICT
  */
 export async function updateUser(
   p: UserPlatform,

@@ -7,7 +7,7 @@ import { holds, type TenantCaller } from "../../rights/caller.ts";
 import { invalidateCounts } from "../../shared/count_cache.ts";
 import { newId } from "../../shared/ids.ts";
 import { internationalNumber } from "../../shared/phone_number.ts";
-import { givenPhoneNumber, mailAddress } from "../../shared/shapes.ts";
+import { givenPhoneNumber, mailAddress, withDefault } from "../../shared/shapes.ts";
 import type { Versioned } from "../../shared/version.ts";
 import {
   type PasswordOwner,
@@ -15,14 +15,7 @@ import {
   requireGoodPassword,
 } from "../passwords/password_rules.ts";
 import { type Acting, requireMayAssignRoles } from "../roles/escalation.ts";
-import {
-  assignments,
-  externalId,
-  lockLinkTargets,
-  optionalBoolean,
-  requireCapacity,
-  requireTargets,
-} from "./link_targets.ts";
+import { assignments, externalId, lockLinkTargets, requireCapacity, requireTargets } from "./link_targets.ts";
 import { insertLinks } from "./links.ts";
 import { givenMetadata } from "./metadata.ts";
 import { appIds, EXTERNAL_ID, readUser, type User, userName, type UserPlatform } from "./user_details.ts";
@@ -34,15 +27,15 @@ export const NewUser = z.object({
   password: z.string().min(1).max(1024).describe(
     "12 to 128 characters, no common password; with isPasswordEncrypted a hash by argon2, bcrypt, scrypt or PBKDF2",
   ),
-  isPasswordEncrypted: optionalBoolean(false),
-  firstName: userName.nullish().transform((value) => value ?? ""),
-  lastName: userName.nullish().transform((value) => value ?? ""),
+  isPasswordEncrypted: withDefault(z.boolean(), false),
+  firstName: withDefault(userName, ""),
+  lastName: withDefault(userName, ""),
   phoneNumber: givenPhoneNumber.transform((value) => value ?? null).pipe(internationalNumber.nullable()),
-  tenants: assignments.nullish().transform((links) => links ?? []),
-  appIds: appIds.nullish().transform((ids) => ids ?? []),
-  isActive: optionalBoolean(true),
+  tenants: withDefault(assignments, []),
+  appIds: withDefault(appIds, []),
+  isActive: withDefault(z.boolean(), true),
   externalId: externalId.describe(`${EXTERNAL_ID}, if the user gets one link`),
-  metadata: givenMetadata.nullish().transform((value) => value ?? {}),
+  metadata: withDefault(givenMetadata, {}),
 }).meta({ id: "CreateUserDto" });
 type NewUser = z.output<typeof NewUser>;
 

@@ -105,7 +105,7 @@ async function readIfFew<T extends User | AdminUser>(
 const readNearEnd = <T extends User | AdminUser>(q: Sql, s: Selection, slice: Slice): Promise<T[]> =>
   readSlice<T>(q, s, matchesRequest(q, s.request, "probe"), slice);
 
-/** Joins all links or roles with the users. Memory does not limit the number of links, as it would a hash table of a subquery. */
+/** Joins all links or roles with the users. A subquery would need a hash table of all links in memory. */
 const readFarFromEnds = <T extends User | AdminUser>(q: Sql, s: Selection, slice: Slice): Promise<T[]> =>
   readSlice<T>(q, s, matchesRequest(q, s.request, "find"), slice);
 

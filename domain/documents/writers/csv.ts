@@ -5,8 +5,8 @@ import type { RowBatch } from "../row_batch.ts";
 
 /**
  * Writes CSV (RFC 4180) with a byte order mark, so that spreadsheet programs read it as UTF-8. What looks like a
- * formula gets an apostrophe, as `csvText` says; numbers are unchanged, signs included. For speed, cells are copied as bytes and
- * never become strings. It has rows only: no groups, no totals. Several tables are separated by an empty line.
+ * formula gets an apostrophe, as `csvText` says; numbers are unchanged, signs included. For speed, cells are copied as bytes
+ * and never become strings. There are only rows: no groups, no totals. Several tables are separated by an empty line.
  */
 export const writeCsv: ReportWriter = async function* ({ parts }) {
   const encoder = new TextEncoder();

@@ -4,7 +4,7 @@ import { recordAudit } from "../../audit/audit.ts";
 import { invalid, Problem, problem } from "../../problems/problem.ts";
 import { BULK_LIMIT, wholeRequestProblem } from "../../shared/bulk.ts";
 import { newId } from "../../shared/ids.ts";
-import { requiredName } from "../../shared/shapes.ts";
+import { orNull, requiredName } from "../../shared/shapes.ts";
 import { checkRequestedJobs, enqueueAll, type IdentifiedJob, RequestedJob } from "./enqueue_requested.ts";
 import type { JobPlatform } from "../platform.ts";
 import { auditActor, type JobActor, jobReach, within } from "../reach.ts";
@@ -14,14 +14,14 @@ import { CANCELLABLE } from "./job_control.ts";
 import type { EndedJob } from "../job_row.ts";
 
 export const jobItems = z.array(z.unknown()).max(BULK_LIMIT).describe("Each item is an EnqueueJobRequest");
-const follower = RequestedJob.nullish().transform((value) => value ?? null);
+const follower = orNull(RequestedJob);
 
 /** A batch as a caller requests it. */
 export const RequestedBatch = z.object({
   jobs: jobItems.min(1),
   onAllSucceeded: follower,
   onAnyFailed: follower,
-  name: requiredName(200).nullish().transform((value) => value ?? null),
+  name: orNull(requiredName(200)),
   open: z.boolean().default(false).describe("More jobs are added later, until it is closed"),
 }).meta({ id: "CreateJobBatchRequest" });
 /** `jobs` are the requested ones, or the problems found when they were parsed. */
@@ -163,7 +163,7 @@ export async function cancelBatch(
   id: string,
 ): Promise<JobBatch> {
   return await transact(p.sql, async (tx) => {
-    // A transaction that ends a job of the batch locks the job before the batch. Jobs that are added until then are found below.
+    // Jobs are locked before the batch, as when a job ends. The update below finds the jobs that were added in between.
     await tx`select id from jobs where batch_id = ${id} and ${within(tx, jobReach(caller))}
       and status = any(${CANCELLABLE}::text[]::job_status[]) order by id for no key update`;
     const { status } = await lockBatch(tx, jobReach(caller), id);

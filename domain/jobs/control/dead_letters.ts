@@ -7,6 +7,7 @@ import { ENDED, type JobSummary, jobSummary, lockJob, PRIORITIES, readJob } from
 import { isForCreator } from "../job_type.ts";
 import type { JobPlatform } from "../platform.ts";
 import { auditActor, type JobActor, jobReach, within } from "../reach.ts";
+import { noSuchDeadLetter } from "../lists/dead_letter_list.ts";
 import { findJobTypes, findTypesOf } from "../types/find_job_types.ts";
 import { releaseKeys } from "../unique_jobs.ts";
 import {
@@ -37,9 +38,7 @@ export async function retryDeadLetter(
     >`
       select retried_job_id, tenant_id, job_type_name, serialized_args from dead_letter_jobs
       where id = ${id} and ${within(tx, jobReach(caller))} for update`;
-    if (!entry) {
-      throw problem("JOB_DEADLETTER_NOT_FOUND", `No dead letter ${id} is within the caller's reach.`);
-    }
+    if (!entry) throw noSuchDeadLetter(id);
     if (entry.retriedJobId !== null) {
       throw problem(
         "JOB_DEADLETTER_ALREADY_RETRIED",

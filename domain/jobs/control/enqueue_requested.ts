@@ -5,7 +5,15 @@ import { holds, isProgram } from "../../rights/caller.ts";
 import { type BulkFailure, bulkFailure, type BulkOutcome, wholeRequestProblem } from "../../shared/bulk.ts";
 import { lostDigits, parseExactly } from "../../shared/exact_json.ts";
 import { newId } from "../../shared/ids.ts";
-import { enumName, instant, optionalText, requiredText, uuid } from "../../shared/shapes.ts";
+import {
+  enumName,
+  instant,
+  optionalText,
+  orNull,
+  requiredText,
+  uuid,
+  withDefault,
+} from "../../shared/shapes.ts";
 import { requireShallow } from "../../shared/storable.ts";
 import { lockParents } from "../continuations.ts";
 import { argsAndLimits, hasKeys, type NewJob, wakeFor, writeJobs, writeUniqueJobs } from "../enqueue.ts";
@@ -22,14 +30,14 @@ export const serializedArgs = z.string({ error: "expected a string that holds JS
 /** A job as a caller requests it. */
 export const RequestedJob = z.object({
   jobTypeName: requiredText(200),
-  serializedArgs: serializedArgs.nullish().transform((value) => value ?? "{}"),
+  serializedArgs: withDefault(serializedArgs, "{}"),
   argsTypeName: optionalText(200),
-  priority: enumName(PRIORITIES).nullish().transform((value) => value ?? "Normal"),
-  queue: queueName.nullish().transform((value) => value ?? "default"),
-  scheduledAt: instant.nullish().transform((value) => value ?? null),
-  maxRetries: z.int().min(0).max(25).nullish().transform((value) => value ?? null),
-  parentJobId: uuid.nullish().transform((value) => value ?? null),
-  parentJobIds: z.array(uuid).max(1_000).nullish().transform((value) => value ?? []).describe(
+  priority: withDefault(enumName(PRIORITIES), "Normal"),
+  queue: withDefault(queueName, "default"),
+  scheduledAt: orNull(instant),
+  maxRetries: orNull(z.int().min(0).max(25)),
+  parentJobId: orNull(uuid),
+  parentJobIds: withDefault(z.array(uuid).max(1_000), []).describe(
     "The job starts when all have succeeded, and is cancelled when one is dead-lettered or cancelled",
   ),
   ...unique,
@@ -254,7 +262,8 @@ function requireJson(serializedArgs: string): unknown {
  * The arguments after a change: `***` keeps the secret stored at the same place.
  * @param type undefined if it was deleted; it may be declared again
  * @param mask what is secret
- * @throws VALIDATION_ERROR when they are not JSON, nested too deep, do not fit the type, or a secret was stored for another receiver
+ * @throws VALIDATION_ERROR when they are not JSON, nested too deep or do not fit the type, or when a secret was stored for
+ * another receiver
  */
 export function changedArgs(
   type: AnyJobType | undefined,

@@ -3,7 +3,7 @@ import { AREA_NAMES, areaList, type AreasOn, hasAllAreas } from "../../../infra/
 import type { Log } from "../../../infra/log.ts";
 import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { VERSION } from "../../../infra/version.ts";
-import { FIRST_ID, newId } from "../../shared/ids.ts";
+import { FIRST_ID, LAST_ID, newId } from "../../shared/ids.ts";
 import type { ClaimedJob } from "./claim.ts";
 import { awaitedJobs, followEndedJobs } from "../batches/end_batches.ts";
 import type { EndedJob } from "../job_row.ts";
@@ -16,7 +16,6 @@ import { time } from "../../shared/shapes.ts";
 /** A worker that has not renewed its lease for this long is considered dead; its jobs run again. */
 export const LEASE_SECONDS = 60;
 const RECOVERED_AT_ONCE = 500;
-const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
 /**
  * Opens a lease and returns the worker's id. All jobs that the worker claims belong to this lease. The lock waits for a
@@ -65,7 +64,7 @@ export async function warnOfOtherAreas(sql: Sql, { AREAS }: AreasOn, log: Log): 
   if (others.length > 0) log.warn("instances of this database have other AREAS", { own, others });
 }
 
-/** True while workers of the service have different versions or areas, so that one may know a job type that another does not. */
+/** True while instances have different versions or areas: one may know a job type that another does not. */
 export const doInstancesDiffer = async (q: Sql): Promise<boolean> =>
   new Set((await livePrograms(q)).map(({ program }) => program)).size > 1;
 

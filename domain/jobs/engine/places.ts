@@ -20,7 +20,7 @@ export class Places implements Room {
   #taken = 0;
   #beyondHalf = 0;
   readonly #takenBy = new Map<string | null, number>();
-  /** Since when the tenant holds what it holds: when a job of it last ended, or its first one started, as `performance.now()`. */
+  /** When a job of the tenant last ended, or its first one started, as `performance.now()`. */
   readonly #heldSince = new Map<string | null, number>();
   readonly #half: number;
 
@@ -48,7 +48,7 @@ export class Places implements Room {
     return (this.#takenBy.get(tenantId) ?? 0) >= this.#half;
   }
 
-  /** True if the tenant holds at least half of the places, and for `ms` milliseconds it has held some and none of its jobs has ended. */
+  /** True if the tenant holds at least half of the places, and none of its jobs has ended for `ms` milliseconds. */
   holdsHalfFor(tenantId: string | null, ms: number): boolean {
     return this.holdsHalf(tenantId) && performance.now() - (this.#heldSince.get(tenantId) ?? -Infinity) > ms;
   }

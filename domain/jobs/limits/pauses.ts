@@ -4,6 +4,7 @@ import { afterCommit, type Sql, transact, type Tx } from "../../../infra/postgre
 import { recordAudit } from "../../audit/audit.ts";
 import { invalid, problem } from "../../problems/problem.ts";
 import { newId } from "../../shared/ids.ts";
+import { belongsToOrToAll } from "../../shared/lists.ts";
 import { time } from "../../shared/shapes.ts";
 import type { PauseTarget } from "./known_pauses.ts";
 import type { JobPlatform } from "../platform.ts";
@@ -135,7 +136,9 @@ async function stopStaleClaims(tx: Tx): Promise<void> {
 async function readPauseState(q: Sql, { tenantId }: JobActor, target: PauseTarget): Promise<PauseState> {
   const { kind, name } = target;
   const [pause] = await q<Pause[]>`
-    select ${q.unsafe(COLUMNS)} from job_pauses where kind = ${kind} and name = ${name} and ${of(q, tenantId)}
+    select ${q.unsafe(COLUMNS)} from job_pauses where kind = ${kind} and name = ${name} and ${
+    belongsToOrToAll(q, tenantId)
+  }
     order by tenant_id nulls last limit 1`;
   return { kind, name, isPaused: pause !== undefined, pause: pause ?? null };
 }
@@ -147,7 +150,7 @@ export async function readPauses(
   kind: PauseTarget["kind"],
 ): Promise<Map<string, Pause>> {
   const pauses = await q<Pause[]>`
-    select ${q.unsafe(COLUMNS)} from job_pauses where kind = ${kind} and ${of(q, tenantId)}
+    select ${q.unsafe(COLUMNS)} from job_pauses where kind = ${kind} and ${belongsToOrToAll(q, tenantId)}
     order by tenant_id nulls first`;
   return new Map(pauses.map((pause) => [pause.name, pause]));
 }
@@ -156,7 +159,7 @@ export async function readPauses(
 export async function listPauses(q: Sql, tenantId: string | null): Promise<Pause[]> {
   return await q<Pause[]>`
     select ${q.unsafe(COLUMNS)} from job_pauses where ${
-    of(q, tenantId)
+    belongsToOrToAll(q, tenantId)
   } order by kind, name, tenant_id nulls first`;
 }
 
@@ -167,7 +170,7 @@ export async function findPause(
 ): Promise<Pause | null> {
   const [pause] = await q<Pause[]>`
     select ${q.unsafe(COLUMNS)} from job_pauses
-    where (kind, name) in (('queue', ${queue}), ('type', ${jobTypeName})) and ${of(q, tenantId)}
+    where (kind, name) in (('queue', ${queue}), ('type', ${jobTypeName})) and ${belongsToOrToAll(q, tenantId)}
     order by tenant_id nulls first, kind limit 1`;
   return pause ?? null;
 }
@@ -183,7 +186,3 @@ export async function isAnyPaused(q: Sql, jobIds: string[]): Promise<boolean> {
     ) as is_paused`;
   return row?.isPaused ?? false;
 }
-
-/** SQL condition: the pause holds for the tenant's work. */
-const of = (q: Sql, tenantId: string | null) =>
-  tenantId === null ? q`tenant_id is null` : q`(tenant_id is null or tenant_id = ${tenantId}::uuid)`;

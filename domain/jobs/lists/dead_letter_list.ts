@@ -102,7 +102,7 @@ const chosen = (q: Sql, reach: JobReach, o: Selected) =>
     o.isRetried === undefined ? q`` : q`and ${o.isRetried ? isRetried(q) : isOpen(q)}`
   }`;
 
-/** The selection, collected from the indexes of open and of retried dead letters. `offset 0` keeps them from the order by id. */
+/** The selection, from the indexes of open and of retried dead letters. `offset 0` prevents a scan in the order of ids. */
 function collected(q: Sql, reach: JobReach, o: Selected) {
   const of = (state: ReturnType<typeof isOpen>) =>
     q`select * from dead_letter_jobs where ${matching(q, reach, o)} and ${state}`;
@@ -125,11 +125,14 @@ async function countDeadLetters(q: Sql, reach: JobReach, o: Selected): Promise<n
 const countWhere = (q: Sql, condition: SqlPart): Promise<number> =>
   countList(q, q`dead_letter_jobs where ${condition}`);
 
+export const noSuchDeadLetter = (id: string) =>
+  problem("JOB_DEADLETTER_NOT_FOUND", `No dead letter ${id} is within the caller's reach.`);
+
 /** @throws JOB_DEADLETTER_NOT_FOUND */
 export async function readDeadLetter(q: Sql, reach: JobReach, id: string): Promise<DeadLetter> {
   const [entry] = await q<DeadLetter[]>`
     select ${q.unsafe(COLUMNS)} from dead_letter_jobs where id = ${id} and ${within(q, reach)}`;
-  if (!entry) throw problem("JOB_DEADLETTER_NOT_FOUND", `No dead letter ${id} is within the caller's reach.`);
+  if (!entry) throw noSuchDeadLetter(id);
   return entry;
 }
 

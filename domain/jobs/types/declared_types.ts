@@ -1,13 +1,13 @@
 import { announceChange } from "../../../infra/postgres/changes.ts";
 import { lockNamed } from "../../../infra/postgres/advisory_locks.ts";
-import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
+import { type Sql, type SqlPart, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { urlMistake } from "../../../infra/http_out/addresses.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { invalid, problem } from "../../problems/problem.ts";
 import type { Caller } from "../../rights/caller.ts";
 import { newId } from "../../shared/ids.ts";
 import type { PagedResult, PageRequest } from "../../shared/paging.ts";
-import { readPage } from "../../shared/lists.ts";
+import { belongsTo, belongsToOrToAll, readPage } from "../../shared/lists.ts";
 import { newSigningSecret } from "../../shared/secrets.ts";
 import { requireVersion, type Versioned, versioned } from "../../shared/version.ts";
 import { makeBucketsDue } from "../rate_limit.ts";
@@ -21,9 +21,7 @@ import {
   invalidateJobTypes,
   JOB_TYPE_COLUMNS,
   type JobTypeRow,
-  ofTenant,
   readArgsSchema,
-  usableBy,
 } from "./find_job_types.ts";
 
 export const JOB_TYPE_NAME = /^[a-z0-9][a-z0-9.-]{0,99}$/;
@@ -58,8 +56,8 @@ export interface PutJobType extends Versioned<DeclaredJobType> {
 
 /**
  * Declares a job type of the caller's tenant, or without a tenant context of all tenants, or changes it.
- * @throws VALIDATION_ERROR (reserved name, invalid schema, push to a private address), JOB_TYPE_NAME_CONFLICT (the platform or, for the platform, a
- * tenant uses the name), PRECONDITION_FAILED
+ * @throws VALIDATION_ERROR (reserved name, invalid schema, push to a private address), JOB_TYPE_NAME_CONFLICT (the platform
+ * uses the name, or for the platform a tenant), PRECONDITION_FAILED
  */
 export async function putJobType(
   p: Pick<JobPlatform, "sql" | "jobTypes" | "config">,
@@ -73,7 +71,7 @@ export async function putJobType(
   if (change.argsSchema) await readArgsSchema(JSON.stringify(change.argsSchema));
   return await transact(p.sql, async (tx) => {
     await lockName(tx, name);
-    const before = await readRow(tx, name, ofTenant(tx, caller.tenantId));
+    const before = await readRow(tx, name, belongsTo(tx, caller.tenantId));
     const isNew = !before || before.deletedAt !== null;
     const secret = change.push && (isNew || before.pushUrl === null) ? newSigningSecret() : null;
     if (isNew) {
@@ -133,7 +131,7 @@ export async function lockJobType(
   ifMatch: string | null,
 ): Promise<JobTypeRow> {
   await lockName(tx, name);
-  const row = await readRow(tx, name, ofTenant(tx, caller.tenantId));
+  const row = await readRow(tx, name, belongsTo(tx, caller.tenantId));
   if (!row || row.deletedAt) throw noSuchType(name);
   requireVersion(ifMatch, row.version);
   return row;
@@ -145,7 +143,7 @@ export async function listJobTypes(
   caller: Caller,
   page: PageRequest,
 ): Promise<PagedResult<DeclaredJobType>> {
-  const usable = q`deleted_at is null and ${usableBy(q, caller.tenantId)}`;
+  const usable = q`deleted_at is null and ${belongsToOrToAll(q, caller.tenantId)}`;
   const from = q`job_types where ${usable}`;
   const list = { columns: q.unsafe(JOB_TYPE_COLUMNS), from, order: q`order by name` };
   const rows = await readPage<JobTypeRow>(q, list, page);
@@ -155,7 +153,7 @@ export async function listJobTypes(
 /** Names of all types that the tenant can use. */
 export async function readUsableNames(q: Sql, tenantId: string | null): Promise<string[]> {
   const rows = await q<{ name: string }[]>`
-    select name from job_types where deleted_at is null and ${usableBy(q, tenantId)}`;
+    select name from job_types where deleted_at is null and ${belongsToOrToAll(q, tenantId)}`;
   return rows.map(({ name }) => name);
 }
 
@@ -163,7 +161,7 @@ export async function readUsableNames(q: Sql, tenantId: string | null): Promise<
 export async function readUsableTypes(q: Sql, tenantId: string | null): Promise<DeclaredJobType[]> {
   const rows = await q<JobTypeRow[]>`
     select ${q.unsafe(JOB_TYPE_COLUMNS)} from job_types
-    where deleted_at is null and ${usableBy(q, tenantId)} order by name`;
+    where deleted_at is null and ${belongsToOrToAll(q, tenantId)} order by name`;
   return rows.map(declaredJobType);
 }
 
@@ -173,7 +171,7 @@ export async function readJobType(
   caller: Caller,
   name: string,
 ): Promise<Versioned<DeclaredJobType>> {
-  const row = await readRow(q, name, q`deleted_at is null and ${usableBy(q, caller.tenantId)}`);
+  const row = await readRow(q, name, q`deleted_at is null and ${belongsToOrToAll(q, caller.tenantId)}`);
   if (!row) throw noSuchType(name);
   return valueOf(row);
 }
@@ -181,7 +179,7 @@ export async function readJobType(
 async function readRow(
   q: Sql,
   name: string,
-  condition: ReturnType<typeof usableBy>,
+  condition: SqlPart,
 ): Promise<JobTypeRow | undefined> {
   const [row] = await q<JobTypeRow[]>`
     select ${q.unsafe(JOB_TYPE_COLUMNS)} from job_types where name = ${name} and ${condition}`;
@@ -214,7 +212,7 @@ async function requireRoom(tx: Tx, tenantId: string | null, name: string): Promi
   const [row] = await tx<{ isTaken: boolean; declared: number }[]>`
     select exists (select from job_types where name = ${name} and deleted_at is null
         and (tenant_id is null) = ${tenantId !== null}) as is_taken,
-      (select count(*) from job_types where deleted_at is null and ${ofTenant(tx, tenantId)}) as declared`;
+      (select count(*) from job_types where deleted_at is null and ${belongsTo(tx, tenantId)}) as declared`;
   if (row?.isTaken) {
     throw problem(
       "JOB_TYPE_NAME_CONFLICT",
@@ -283,7 +281,7 @@ async function audited(
   verb: string,
   before: DeclaredJobType | null,
 ): Promise<Versioned<DeclaredJobType>> {
-  const row = await readRow(tx, name, ofTenant(tx, caller.tenantId));
+  const row = await readRow(tx, name, belongsTo(tx, caller.tenantId));
   if (!row) throw new Error(`the row of job type ${name} is missing`);
   const after = valueOf(row);
   await audit(tx, caller, name, verb, { before: before ?? undefined, after: after.value });

@@ -74,14 +74,6 @@ export function declaredJobType(row: JobTypeRow): DeclaredJobType {
   };
 }
 
-/** SQL condition: the type belongs to the tenant or, for null, to all tenants. */
-export const ofTenant = (q: Sql, tenantId: string | null) =>
-  tenantId === null ? q`tenant_id is null` : q`tenant_id = ${tenantId}::uuid`;
-
-/** SQL condition: the tenant can use the type, because it is its own or one of all tenants. */
-export const usableBy = (q: Sql, tenantId: string | null) =>
-  tenantId === null ? q`tenant_id is null` : q`(tenant_id is null or tenant_id = ${tenantId}::uuid)`;
-
 /** Bounds how long the change of another instance is missed if its announcement is lost. */
 const TTL_MS = 10_000;
 const MAX_NAMES = 1_000;

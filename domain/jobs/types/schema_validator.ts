@@ -1,5 +1,6 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { RE2JS } from "re2js";
+import { isObject } from "../../shared/shapes.ts";
 
 /** Maximum number of subschemas, because compiling takes time for each. */
 const MAX_SUBSCHEMAS = 500;
@@ -81,9 +82,7 @@ const canonical = (value: unknown): string =>
   JSON.stringify(
     value,
     (_, inner) =>
-      typeof inner === "object" && inner !== null && !Array.isArray(inner)
-        ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => a < b ? -1 : 1))
-        : inner,
+      isObject(inner) ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => a < b ? -1 : 1)) : inner,
   );
 
 function sizeOf(data: unknown): number {
@@ -171,6 +170,3 @@ function subschemasOf(schema: Schema): Schema[] {
   ];
   return candidates.filter(isObject);
 }
-
-const isObject = (value: unknown): value is Schema =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

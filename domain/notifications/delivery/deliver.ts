@@ -108,7 +108,7 @@ export interface DeliveryRun {
   attempts: ProviderAttempt[];
   outcomes: Outcome[];
   rendition: Rendition | null;
-  /** The reason why the template could not be rendered, and so no provider was tried. A retry would fail too. Null if it was rendered. */
+  /** Why the template could not be rendered; then no provider was tried, and a retry would fail too. Null if it was rendered. */
   renderError: string | null;
   /** The Retry-After of the last provider, in milliseconds. */
   retryAfterMs: number | null;

@@ -36,7 +36,7 @@ export interface DeliveryPlatform extends NotificationPlatform {
   deliveryBatches: ReturnType<typeof createDeliveryBatches>;
 }
 
-/** Runs `work` in a transaction whose statements use index scans and nested loops, with plans that do not depend on their values. */
+/** Runs `work` in a transaction with generic plans, which use index scans and nested loops. */
 async function transactWithIndexPlans<T>(db: Pool, work: (tx: Tx) => Promise<T>): Promise<T> {
   return await transact(db, async (tx) => {
     const set = tx`

@@ -13,7 +13,7 @@ import { isOneMail } from "./email.ts";
 /** The name of the job type that closes a digest and queues its mail. */
 export const DIGEST_JOB = "notifications.digest";
 
-/** True if the user gets this message in a digest: Low priority email with a category, not confidential, no attachments, no cc or bcc. */
+/** True if the user gets this message in a digest: a Low priority email of a category to the user alone, without secrets or files. */
 export const isForDigest = (held: HeldNotification, { hasDigest }: RecipientPreference): boolean =>
   hasDigest && held.channel === "Email" && held.priority === "Low" && held.category !== null &&
   !held.isConfidential && held.attachments.length === 0 && !isOneMail(held);

@@ -10,7 +10,7 @@ import { ignoresSuppression } from "../suppression_bounces.ts";
 import { FEEDBACK_PATH, findAdapter } from "./adapters.ts";
 import type { DeliveryReport, Reply } from "./feedback.ts";
 
-/** The number of reports of a request that changed something, and of those that did not: repeated, out of order, or not about our messages. */
+/** Numbers of reports that changed something, and of those that did not: repeated, out of order, or not about our messages. */
 export interface FeedbackResult {
   applied: number;
   ignored: number;

@@ -22,7 +22,7 @@ const event = z.object({
   timestamp: z.number().optional().catch(undefined),
 });
 
-/** SendGrid's reasons for not sending a mail that mean a suppression of the address. Other reasons are not about the address. */
+/** SendGrid's reasons for dropping a mail that are about its address, and so suppress it. */
 const DROPPED = new Map<string, SuppressionReason>([
   ["bounced address", "HardBounce"],
   ["invalid", "HardBounce"],

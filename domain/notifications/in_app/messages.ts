@@ -119,7 +119,7 @@ async function missing(q: Sql, userId: string, id: string): Promise<Problem> {
 }
 
 const BATCH_SIZE = 100;
-/** Milliseconds that a stream waits for a wake-up. Then it polls for rows, sends a keep-alive comment and checks its session. */
+/** A stream without a wake-up for this time polls for rows, sends a keep-alive comment and checks its session. */
 const POLL_MS = 15_000;
 const POLL_WITHOUT_LISTEN_MS = 2_000;
 const RECONNECT_MS = 2_000;

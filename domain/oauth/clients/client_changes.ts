@@ -83,8 +83,8 @@ export async function createClient(
 
 /**
  * Changes a client, effective for its next request. Tokens it already has keep their claims.
- * @throws STEP_UP_REQUIRED_FORBIDDEN, OAUTH_CLIENT_NOT_FOUND, PRECONDITION_FAILED, OAUTH_CLIENT_REVOKED_CONFLICT, VALIDATION_ERROR (also for another
- * kind), and see `createClient`
+ * @throws STEP_UP_REQUIRED_FORBIDDEN, OAUTH_CLIENT_NOT_FOUND, PRECONDITION_FAILED, OAUTH_CLIENT_REVOKED_CONFLICT,
+ * VALIDATION_ERROR (also for another kind), and see `createClient`
  */
 export async function updateClient(
   p: Changing,

@@ -7,7 +7,7 @@ import type { Caller } from "../../rights/caller.ts";
 import { newId } from "../../shared/ids.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { type Execution, readVisibleExecution } from "../execution.ts";
-import { STATUS } from "../status.ts";
+import { isReady, STATUS } from "../status.ts";
 import { deliverJob } from "./deliver_job.ts";
 import {
   checkDelivery,
@@ -17,6 +17,7 @@ import {
   METHOD,
 } from "./options.ts";
 import { findTarget, requireReceiver } from "./targets.ts";
+import { orNull } from "../../shared/shapes.ts";
 
 /** Delay of the job for a document without deliveries. The job only checks the scan, and most scans are done by then. */
 const SCAN_MS = 2_000;
@@ -89,10 +90,8 @@ async function recipientsOf(tx: Tx, options: DeliveryOptions, execution: Executi
 
 /** The recipients who get the document again. Without members: all whose delivery failed. */
 export const Redelivery = z.object({
-  recipients: z.array(z.string().min(1).max(2_000)).min(1).max(100).nullish().transform((value) =>
-    value ?? null
-  ),
-  delivery: DeliveryOptionsShape.nullish().transform((value) => value ?? null),
+  recipients: orNull(z.array(z.string().min(1).max(2_000)).min(1).max(100)),
+  delivery: orNull(DeliveryOptionsShape),
 }).meta({
   id: "ReportRedeliveryRequest",
   description:
@@ -113,7 +112,7 @@ export async function redeliver(
 ): Promise<Execution> {
   return await transact(p.sql, async (tx) => {
     const execution = await readVisibleExecution(tx, caller, id, true);
-    if (execution.status !== STATUS.Completed && execution.status !== STATUS.Delivered) {
+    if (!isReady(execution.status)) {
       throw problem(
         "REPORT_NOT_AVAILABLE",
         "The execution has no document to deliver; its status must be Completed.",

@@ -66,7 +66,7 @@ export async function claimDelivery(q: Sql, deliveryId: string, by: string): Pro
   return count > 0;
 }
 
-/** Records the result of the attempt that `by` has claimed. A look at the message that an earlier attempt sent counts as none. */
+/** Records the result of the attempt that `by` has claimed. Reading the state of a message sent before is no attempt. */
 export async function recordOutcome(
   q: Sql,
   { id, notificationId }: OwedDelivery,

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { deliveryPath } from "../../files/service_files.ts";
 import { addressKey, addressMistake } from "../../notifications/addresses.ts";
 import { type FieldErrors, invalid, Problem } from "../../problems/problem.ts";
+import { optionalText, orUndefined, uuid } from "../../shared/shapes.ts";
 import type { Execution } from "../execution.ts";
 
 /** How a document is delivered; the numbers are those of the API. */
@@ -9,10 +10,6 @@ export const METHOD = { Download: 1, Email: 2, Storage: 3, Webhook: 4 } as const
 export type DeliveryMethod = typeof METHOD[keyof typeof METHOD];
 
 const WEBHOOK_FORMATS = ["standard", "slack"] as const;
-
-/** Removes null members, so that stored options that never had them compare as equal. */
-const absentIfNull = <T>(value: T | null | undefined): T | undefined => value ?? undefined;
-const optionalText = (max: number) => z.string().max(max).nullish().transform((value) => value ?? null);
 
 /** The delivery options that callers give. `checkDelivery` checks what each method needs. */
 export const DeliveryOptionsShape = z.object({
@@ -25,10 +22,11 @@ export const DeliveryOptionsShape = z.object({
   emailSubject: optionalText(500),
   emailBody: optionalText(20_000),
   webhookUrl: optionalText(2_000),
-  webhookFormat: z.enum(WEBHOOK_FORMATS).nullish().transform(absentIfNull).describe(
+  // Stored options of older versions lack the next two members. Undefined keeps new ones equal to them.
+  webhookFormat: orUndefined(z.enum(WEBHOOK_FORMATS)).describe(
     "What is posted to webhookUrl: a signed message (standard, the default) or a Slack message",
   ),
-  targetId: z.guid({ error: "expected a UUID" }).toLowerCase().nullish().transform(absentIfNull).describe(
+  targetId: orUndefined(uuid).describe(
     "A report target of the tenant: for Storage one of kind s3, for Webhook one of kind slack",
   ),
   targetPath: optionalText(500).describe(

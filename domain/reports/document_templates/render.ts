@@ -42,7 +42,11 @@ const bodiesOf = (partials: TemplateSource["partials"]): Record<string, string> 
     Object.entries(partials ?? {}).flatMap(([slug, { html }]) => html === null ? [] : [[slug, html]]),
   );
 
-/** Refuses data without a required variable. @param field the data's name in the request @throws DOCUMENT_TEMPLATE_VARIABLES_MISSING */
+/**
+ * Refuses data without a required variable.
+ * @param field the data's name in the request
+ * @throws DOCUMENT_TEMPLATE_VARIABLES_MISSING
+ */
 export function requireVariables(
   { requiredVariables }: Pick<DocumentTemplate, "requiredVariables">,
   data: Record<string, unknown>,

@@ -30,10 +30,7 @@ export const generateJob = defineJob({
     }
     try {
       const run = await beginRun(context.platform, executionId);
-      if (!run) {
-        return { generated: false };
-      }
-      return await generate(run, context);
+      return run ? await generate(run, context) : { generated: false };
     } finally {
       release();
     }

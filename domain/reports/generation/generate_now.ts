@@ -13,7 +13,7 @@ import { checkRequest, queueReport, type ReportRequest, type Requester } from ".
 const LIMIT_MS = 60_000;
 /** Time that the run has, after the time limit, to stop by itself. */
 const GRACE_MS = 2_000;
-/** Time between the time limit and the start of the execution's job, which runs the report again if this instance has crashed. */
+/** Time from the time limit to the execution's job, which runs the report again if this instance has crashed. */
 const RESCUE_MS = 30_000;
 
 /**

@@ -8,7 +8,7 @@ import type { Caller } from "../../rights/caller.ts";
 import { permissionCodes } from "../../rights/held_permissions.ts";
 import { findUsersInTenant } from "../../rights/user_lookup.ts";
 import { newId } from "../../shared/ids.ts";
-import { optionalObject, optionalText, requiredText } from "../../shared/shapes.ts";
+import { optionalObject, optionalText, orNull, requiredText } from "../../shared/shapes.ts";
 import type { TemplatePins } from "../../templates/parts.ts";
 import { parseParameters } from "../definition/parameters.ts";
 import { requireAll } from "../definition/permissions.ts";
@@ -172,7 +172,7 @@ const args = z.object({
   templateId: z.string().min(1).max(100),
   format: z.int().min(1).max(4).transform((value) => value as ReportFormat),
   parameters: z.record(z.string(), z.unknown()).default({}),
-  delivery: DeliveryOptionsShape.nullish().transform((value) => value ?? null),
+  delivery: orNull(DeliveryOptionsShape),
 });
 
 /**

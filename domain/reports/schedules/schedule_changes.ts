@@ -8,7 +8,16 @@ import type { Caller } from "../../rights/caller.ts";
 import { definedMembers } from "../../shared/defined_members.ts";
 import { lostDigits, parseExactly } from "../../shared/exact_json.ts";
 import { newId } from "../../shared/ids.ts";
-import { optionalText, requiredName, requiredText } from "../../shared/shapes.ts";
+import {
+  isObject,
+  optionalText,
+  orNull,
+  orReset,
+  orUndefined,
+  requiredName,
+  requiredText,
+  withDefault,
+} from "../../shared/shapes.ts";
 import { requireShallow, requireStorableText } from "../../shared/storable.ts";
 import { requireVersion } from "../../shared/version.ts";
 import { holdsAll } from "../definition/permissions.ts";
@@ -35,29 +44,24 @@ export const NewSchedule = z.object({
   name: requiredName(200),
   description: optionalText(2_000),
   cronExpression,
-  timeZoneId: timeZoneId.nullish().transform((value) => value ?? DEFAULT_ZONE),
+  timeZoneId: withDefault(timeZoneId, DEFAULT_ZONE),
   format: GenerationRequest.shape.format,
   parameters: GenerationRequest.shape.parameters,
-  delivery: DeliveryOptionsShape.nullish().transform((value) => value ?? null),
-  burst: BurstShape.nullish().transform((value) => value ?? null),
+  delivery: orNull(DeliveryOptionsShape),
+  burst: orNull(BurstShape),
 }).meta({ id: "CreateReportScheduleRequest" });
 type NewSchedule = z.output<typeof NewSchedule>;
 
-const unlessNull = <S extends z.ZodType>(schema: S) =>
-  schema.nullish().transform((value) => value ?? undefined);
-/** null sets `cleared`; absent keeps the value. */
-const orCleared = <S extends z.ZodType>(schema: S, cleared: z.output<S>) =>
-  schema.nullish().transform((value) => value === null ? cleared : value);
 /** Fields to update; absent fields stay unchanged. The JSON fields are texts, as in the schedule's record. */
 export const ScheduleChange = z.object({
-  name: unlessNull(requiredName(200)),
+  name: orUndefined(requiredName(200)),
   description: z.string().max(2_000).nullish(),
-  cronExpression: unlessNull(cronExpression),
-  timeZoneId: orCleared(timeZoneId, DEFAULT_ZONE),
-  format: unlessNull(GenerationRequest.shape.format),
-  parametersJson: orCleared(z.string().max(100_000), "{}"),
-  deliveryOptionsJson: orCleared(z.string().max(100_000), "null"),
-  burstJson: orCleared(z.string().max(1_000_000), "null").describe(
+  cronExpression: orUndefined(cronExpression),
+  timeZoneId: orReset(timeZoneId, DEFAULT_ZONE),
+  format: orUndefined(GenerationRequest.shape.format),
+  parametersJson: orReset(z.string().max(100_000), "{}"),
+  deliveryOptionsJson: orReset(z.string().max(100_000), "null"),
+  burstJson: orReset(z.string().max(1_000_000), "null").describe(
     "As `burst` of the creation; null: one document",
   ),
 }).meta({
@@ -238,9 +242,7 @@ async function canCreatorRun(
 /** Parses the parameters from JSON text. @throws VALIDATION_ERROR */
 export function readParameters(json: string): Record<string, unknown> {
   const value = readJson("parametersJson", json);
-  if (value !== null && typeof value === "object" && !Array.isArray(value)) {
-    return value as Record<string, unknown>;
-  }
+  if (isObject(value)) return value;
   throw invalid({ parametersJson: ["expected a JSON object"] });
 }
 

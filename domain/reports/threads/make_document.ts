@@ -72,7 +72,10 @@ export const writerOf = (format: ReportFormat): Promise<ReportWriter> => WRITERS
 /** The source of the rows and texts of a document. */
 export type DocumentSource = Pick<RowSource, "rows" | "text">;
 
-/** The document that a writer writes; its parts read their rows when they are written. @param rows `count` grows while the tables are read */
+/**
+ * The document that a writer writes; its parts read their rows when they are written.
+ * @param rows `count` grows while the tables are read
+ */
 export function documentOf(
   template: ReportTemplate,
   input: Omit<ReportInput, "templateId" | "tenantIds">,

@@ -1,11 +1,22 @@
 import { escapeExpression } from "handlebars/dist/cjs/handlebars/utils.js";
+import { TemplateInvalid } from "./errors.ts";
 import { functionOf, lowerCall, lowerExpression } from "./expressions.ts";
 import { applyFilters } from "./filters.ts";
-import type { Lowering } from "./lowering.ts";
-import { lowerPartial } from "./partials.ts";
+import { type CompiledPartial, type Lowering, MAX_PARTIAL_DEPTH, type PartSource } from "./lowering.ts";
+import { parseSource } from "./parse.ts";
 import type { OutputTag } from "./scan.ts";
-import { type Emit, innerScope, loopScope, type Read, type Run, type Scope, write } from "./scope.ts";
-import type { BlockStatement, OutputStatement, Program, Statement } from "./syntax.ts";
+import {
+  type Emit,
+  innerScope,
+  loopScope,
+  type Read,
+  rootScope,
+  type Run,
+  type Scope,
+  write,
+} from "./scope.ts";
+import { Source } from "./source.ts";
+import type { BlockStatement, OutputStatement, PartialStatement, Program, Statement } from "./syntax.ts";
 import { isFalsy, textOf } from "./values/values.ts";
 
 const NOTHING: Emit = () => {};
@@ -37,7 +48,7 @@ function lowerStatement(statement: Statement, lowering: Lowering): Emit | null {
     case "BlockStatement":
       return lowerBlock(statement, lowering);
     case "PartialStatement":
-      return lowerPartial(statement, lowering, lowerProgram);
+      return lowerPartial(statement, lowering);
   }
 }
 
@@ -169,4 +180,83 @@ function eachProperty(run: Run, scope: Scope, value: Record<string, unknown>, bo
     body(run, loopScope(scope, value[key], { index, key, isLast: index === keys.length - 1 }));
   }
   return keys.length;
+}
+
+/**
+ * Turns `{{> slug value name=value}}` into a closure. The context of the partial is the given value, or the context of the
+ * tag if there is none, with the named values added. It has no `../`. Each partial is compiled once per part. Throws
+ * TemplateInvalid.
+ */
+function lowerPartial(statement: PartialStatement, lowering: Lowering): Emit {
+  const { line, column } = statement.loc.start;
+  const invalid = (reason: string) => lowering.source.invalidAtLine(line, column, reason);
+  const slug = statement.name.type === "PathExpression" ? statement.name.original : null;
+  if (slug === null) throw invalid("expected the slug of a partial, as in {{> address}}");
+  const [subject, ...surplus] = statement.params;
+  if (surplus.length > 0) throw invalid(`the partial \`${slug}\` takes at most one value`);
+  const { emit } = compilePartial(slug, lowering, invalid);
+  const read = subject && lowerExpression(subject, lowering);
+  const named = (statement.hash?.pairs ?? []).map(({ key, value }) =>
+    [key, lowerExpression(value, lowering)] as const
+  );
+  return (run, scope) => {
+    run.budget.charge(0);
+    const around = read ? read(run, scope) : scope.context;
+    if (named.length === 0) return emit(run, rootScope(around));
+    const members = typeof around === "object" && around !== null ? Object.entries(around) : [];
+    run.budget.charge(members.length * 32);
+    const added = named.map(([key, value]) => [key, value(run, scope)]);
+    emit(run, rootScope(Object.fromEntries([...members, ...added])));
+  };
+}
+
+function compilePartial(
+  slug: string,
+  lowering: Lowering,
+  invalid: (reason: string) => TemplateInvalid,
+): CompiledPartial {
+  const { path, compiled } = lowering.partials;
+  if (path.includes(slug)) {
+    throw invalid(`the partial \`${slug}\` contains itself: ${[...path, slug].join(" → ")}`);
+  }
+  const tooDeep = `partials may contain partials at most ${MAX_PARTIAL_DEPTH} levels deep`;
+  if (path.length >= MAX_PARTIAL_DEPTH) throw invalid(tooDeep);
+  const known = compiled.get(slug) ?? compile(slug, lowering, invalid);
+  compiled.set(slug, known);
+  if (path.length + known.levels > MAX_PARTIAL_DEPTH) throw invalid(tooDeep);
+  lowering.partials.levels = Math.max(lowering.partials.levels, known.levels);
+  return known;
+}
+
+function compile(
+  slug: string,
+  lowering: Lowering,
+  invalid: (reason: string) => TemplateInvalid,
+): CompiledPartial {
+  const { sources, path, compiled } = lowering.partials;
+  const part: PartSource | undefined = Object.hasOwn(sources, slug) ? sources[slug] : undefined;
+  if (!part) throw invalid(`there is no partial \`${slug}\``);
+  const text = lowering.isHtml ? part.html : part.text;
+  if (text === null) {
+    throw invalid(`the partial \`${slug}\` has no ${lowering.isHtml ? "HTML" : "text"} body`);
+  }
+  const source = new Source(lowering.source.part, text);
+  const partials = { sources, compiled, path: [...path, slug], levels: 0 };
+  try {
+    const { program, tags } = parseSource(source);
+    const emit = lowerProgram(program, {
+      source,
+      partials,
+      locale: lowering.locale,
+      texts: part.texts,
+      parameters: [],
+      isHtml: lowering.isHtml,
+      tags: tags.values(),
+      body: null,
+    });
+    return { emit, levels: 1 + partials.levels };
+  } catch (error) {
+    if (!(error instanceof TemplateInvalid)) throw error;
+    throw invalid(`in the partial \`${slug}\`, line ${error.line}, column ${error.column}: ${error.reason}`);
+  }
 }

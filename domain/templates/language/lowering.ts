@@ -15,6 +15,9 @@ export interface CompiledPartial {
   levels: number;
 }
 
+/** Maximum nesting of partials. */
+export const MAX_PARTIAL_DEPTH = 5;
+
 /** The partials of a template, and which of them are being compiled. */
 export interface Partials {
   /** By slug. */

@@ -1,5 +1,5 @@
 import type { TemplatePart } from "./errors.ts";
-import { MAX_PARTIAL_DEPTH } from "./partials.ts";
+import { MAX_PARTIAL_DEPTH } from "./lowering.ts";
 import { parseSource } from "./parse.ts";
 import type { OutputTag } from "./scan.ts";
 import { Source } from "./source.ts";

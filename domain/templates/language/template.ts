@@ -122,7 +122,7 @@ function compilePart(part: TemplatePart, text: string | null, o: PartOptions): E
   return emit;
 }
 
-/** Compiles the layout of a part. An error in the layout is reported at the start of the part, with its position in the layout. */
+/** Compiles the layout of a part. Its errors are reported at the start of the part, with their position in the layout. */
 function compileLayout(part: TemplatePart, text: string, o: PartOptions): Emit | null {
   try {
     // The body gets the data of the render, even inside a block of the layout.

@@ -7,7 +7,7 @@ import { Problem } from "../../problems/problem.ts";
 import { storableText } from "../../shared/cut_text.ts";
 import { parseOrText } from "../../shared/exact_json.ts";
 import { internationalNumber } from "../../shared/phone_number.ts";
-import { optionalName } from "../../shared/shapes.ts";
+import { isObject, optionalName } from "../../shared/shapes.ts";
 import { requireStorableText } from "../../shared/storable.ts";
 
 /** An error may name a member, and a file has members of any length. */
@@ -37,14 +37,14 @@ const roles = z.union([z.array(text(200)), z.string()]).transform((value) =>
 /** A JSON object, or its text. */
 const metadata = z.unknown().transform((value, context) => {
   const object = typeof value === "string" ? parsed(value) : value;
-  if (object === null || typeof object !== "object" || Array.isArray(object)) {
+  if (!isObject(object)) {
     context.addIssue("expected a JSON object");
     return {};
   }
-  const mistake = metadataMistake(object as Record<string, unknown>) ??
+  const mistake = metadataMistake(object) ??
     (typeof value === "string" ? inexactMetadata(parseOrText(value)) : null);
   if (mistake) context.addIssue(mistake);
-  return object as Record<string, unknown>;
+  return object;
 });
 
 function parsed(text: string): unknown {

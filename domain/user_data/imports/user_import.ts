@@ -1,13 +1,13 @@
 import { z } from "zod";
 import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
-import { lockFile } from "../../files/file.ts";
+import { fileNotFound, lockFile } from "../../files/file.ts";
 import { requireAvailable } from "../../files/file_state.ts";
 import type { FilePlatform } from "../../files/platform.ts";
 import { holdFile } from "../../files/references.ts";
 import { SERVICE_SCOPES } from "../../files/service_scopes.ts";
 import { enqueueJob } from "../../jobs/enqueue.ts";
-import { invalid, type Problem, problem } from "../../problems/problem.ts";
+import { invalid, problem } from "../../problems/problem.ts";
 import { type Caller, holds } from "../../rights/caller.ts";
 import { PLATFORM_REACH } from "../../rights/catalog.ts";
 import { requireStepUpOfFactorHolder } from "../../rights/checks.ts";
@@ -51,8 +51,8 @@ const columns = (q: Sql) =>
  * Starts an import of a file that the caller may read: one of the caller's tenant, which they uploaded or may read by
  * their permissions. Without `tenantId` the rows name their tenants. The rows may give roles with platform reach to users,
  * so a caller who can needs a recent sign-in, like for giving one of these roles.
- * @throws STEP_UP_REQUIRED_FORBIDDEN, FILE_NOT_FOUND, FILE_NOT_AVAILABLE_CONFLICT, FILE_INFECTED_CONFLICT, FILE_PURGED_CONFLICT, VALIDATION_ERROR
- * (profile of the file)
+ * @throws STEP_UP_REQUIRED_FORBIDDEN, FILE_NOT_FOUND, FILE_NOT_AVAILABLE_CONFLICT, FILE_INFECTED_CONFLICT,
+ * FILE_PURGED_CONFLICT, VALIDATION_ERROR (profile of the file)
  */
 export async function startUserImport(
   p: FilePlatform,
@@ -112,9 +112,6 @@ export async function readUserImport(q: Sql, tenantId: string | null, id: string
 /** True if the holder of these permissions may import into one tenant or, with null, into several. */
 export const mayImport = (permissions: ReadonlySet<string>, tenantId: string | null): boolean =>
   holds({ permissions }, tenantId === null ? "manage:all-users" : "create:users");
-
-/** The error for a file that does not exist or that the caller may not see, so that callers cannot tell them apart. */
-const fileNotFound = (): Problem => problem("FILE_NOT_FOUND", "The caller's tenant has no such file.");
 
 /** A running import, as its job needs it. */
 export interface RunningImport {

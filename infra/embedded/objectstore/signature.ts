@@ -1,4 +1,5 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import { encodeRfc3986 } from "../../objectstore/address.ts";
 import { decode, param, S3Problem, type S3Request } from "./request.ts";
 
 /** The store's only key pair, and its region. */
@@ -69,10 +70,10 @@ function checkSignedHeaders(claim: Claim, request: S3Request): void {
 
 function canonicalRequest(claim: Claim, request: S3Request): string {
   const query = request.query.filter(([name]) => name !== "X-Amz-Signature")
-    .map(([name, value]) => `${encode(name)}=${encode(value)}`).sort().join("&");
+    .map(([name, value]) => `${encodeRfc3986(name)}=${encodeRfc3986(value)}`).sort().join("&");
   const headers = claim.signedHeaders
     .map((name) => `${name}:${request.headers.get(name)?.trim().replaceAll(/ +/g, " ")}\n`).join("");
-  const path = encode(decode(request.rawPath)).replaceAll("%2F", "/"); // S3 treats "%2F" as a slash too
+  const path = encodeRfc3986(decode(request.rawPath)).replaceAll("%2F", "/"); // S3 treats "%2F" as a slash too
   return [request.method, path, query, headers, claim.signedHeaders.join(";"), claim.payload].join("\n");
 }
 
@@ -85,11 +86,6 @@ function sign(claim: Claim, canonical: string, credentials: Credentials): Uint8A
     `AWS4${credentials.secretKey}`,
   );
   return createHmac("sha256", key).update(text).digest();
-}
-
-function encode(text: string): string {
-  return encodeURIComponent(text)
-    .replaceAll(/[!'()*]/g, (c) => "%" + c.charCodeAt(0).toString(16).toUpperCase());
 }
 
 /** The signature data of a request: well-formed, but not verified yet. */

@@ -20,9 +20,9 @@ function escapeText(text: string): string {
 }
 
 /** A complete XML answer in S3's namespace. */
-export function xmlResponse(root: string, content: Xml[], init: ResponseInit = {}): Response {
+export function xmlResponse(root: string, content: Xml[]): Response {
   const inside = content.map((part) => part.text).join("");
-  return document(`<${root} xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${inside}</${root}>`, init);
+  return document(`<${root} xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${inside}</${root}>`);
 }
 
 /** S3's Error document. The answer to a HEAD request must have no body. */
@@ -37,7 +37,7 @@ export function errorResponse(problem: S3Problem, requestId: string, withBody: b
   return document(element("Error", ...fields).text, { status, headers });
 }
 
-function document(xml: string, init: ResponseInit): Response {
+function document(xml: string, init: ResponseInit = {}): Response {
   const headers = new Headers(init.headers);
   headers.set("content-type", "application/xml");
   return new Response(`<?xml version="1.0" encoding="UTF-8"?>\n${xml}`, { ...init, headers });

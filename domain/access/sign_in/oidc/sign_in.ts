@@ -27,7 +27,7 @@ import {
   unknownProvider,
 } from "../providers/flow.ts";
 import { findTenantProvider, identityOf, openClientSecret, type ProviderRow } from "../providers/provider.ts";
-import type { Trace } from "../providers/resolve.ts";
+import { otherAccount, type Trace } from "../providers/resolve.ts";
 import type { Origin } from "../sign_in.ts";
 
 /** Redirect URI of a provider; must be registered there. */
@@ -149,10 +149,7 @@ async function resolveIdentity(
     return user.id;
   }
   if ((await findLinkedUser(tx, identity))?.id === user.id) return user.id; // a concurrent request linked it
-  throw problem(
-    "OIDC_IDENTITY_CONFLICT",
-    "The user with this email is already linked to another account at this provider.",
-  );
+  throw otherAccount();
 }
 
 async function findLinkedUser(

@@ -231,7 +231,7 @@ export function identityOf(
   };
 }
 
-/** The texts of a value in one line each. A text with NUL, which Postgres cannot store, is left out: it may hide another one. */
+/** The texts of a value in one line each. Texts with NUL are left out: without it they may equal another name. */
 const textsOf = (value: unknown): string[] =>
   [value].flat().filter((each) => typeof each === "string").filter((each) => !each.includes("\0"))
     .map((each) => storableText(each.replaceAll(/\p{Cc}+/gu, " ").trim(), 320)).filter(Boolean);

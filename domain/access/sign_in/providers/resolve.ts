@@ -176,8 +176,8 @@ async function readMappedRoles(
 }
 
 /**
- * Sets the roles of a linked user by the identity's groups. Roles that are no groups stay, and so do the provider's own role and
- * the role of the tenant's last administrator.
+ * Sets the roles of a linked user by the identity's groups. These roles stay: those that are no groups, the provider's own,
+ * and the role of the tenant's last administrator.
  */
 async function setMappedRoles(
   p: AccessPlatform,
@@ -225,7 +225,7 @@ async function compareRoles(tx: Tx, provider: ProviderRow, userId: string, { all
 
 const unknownUser = (detail: string): Problem => problem("OIDC_USER_UNKNOWN_FORBIDDEN", detail);
 
-const otherAccount = (): Problem =>
+export const otherAccount = (): Problem =>
   problem(
     "OIDC_IDENTITY_CONFLICT",
     "The user with this email is already linked to another account at this provider.",

@@ -205,7 +205,10 @@ export class CellBytes {
   }
 }
 
-/** True if a byte and the next one may begin a text or character that `cellText` escapes: `_x`, a control character from U+0080 (0xc2), or U+FFFE and U+FFFF (0xef). */
+/**
+ * True if two bytes may begin what `cellText` escapes: `_x`, a control character from U+0080 (0xc2), or U+FFFE and U+FFFF
+ * (0xef).
+ */
 function isSpecial(byte: number, next: number): boolean {
   if (byte === 0x5f) return next === 0x78;
   return byte === 0xc2 ? next < 0xa0 : next === 0xbf;

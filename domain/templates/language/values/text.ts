@@ -72,7 +72,7 @@ export const json: Filter = {
   apply: (value, _args, { budget }) => stringify(value, budget, 0) ?? "null",
 };
 
-/** Does the work of JSON.stringify in steps that the budget can stop. Returns undefined for values that JSON cannot represent. */
+/** JSON.stringify in steps that the budget can stop; undefined for values that JSON cannot represent. */
 function stringify(value: unknown, budget: Budget, depth: number): string | undefined {
   budget.charge(0);
   if (typeof value === "string") {

@@ -163,7 +163,7 @@ const STYLES: Record<TextBlock["role"], RoleStyle> = {
 };
 const SIZES = { small: 0.8, large: 1.25 };
 
-/** A paragraph or heading as one piece for each line. The pieces are kept together so that no page has only one of several lines. */
+/** A paragraph or heading as one piece for each line. No page gets only one of several lines. */
 export function textPieces(block: TextBlock, width: number, { fontSize }: LayoutStyle): Piece[] {
   const { role, size, above, isBold } = STYLES[block.role];
   const style: LineStyle = { size: fontSize * size * (block.size ? SIZES[block.size] : 1), isBold };
