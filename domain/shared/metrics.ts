@@ -121,7 +121,7 @@ interface Aged<V> {
  * Keeps the results of reads that take more than a second, so that repeated reads take at most a twentieth of a
  * connection's time. While a kept result is replaced, concurrent reads share one load. Results of quick reads are not kept.
  */
-export class SlowReads {
+class SlowReads {
   readonly #kept = new Map<string, Kept<unknown>>();
   readonly #running = new Map<string, Promise<unknown>>();
 

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
-import { type Actor, setupShared } from "../../support/setup.ts";
+import { type Actor, setup } from "../../support/setup.ts";
 import { idOf, refused } from "./answers.ts";
 import { insertRole, newUser } from "./users.ts";
 
-const t = await setupShared();
+const t = await setup();
+Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 const newUuid = () => crypto.randomUUID();
 const manager = await t.actor({ permissions: ["manage:all-users", "read:users", "read:roles"] });

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { has, pluck } from "../../support/answers.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
-import { insertLink } from "../access/users.ts";
 import {
   failSignIns,
   PASSWORD,
@@ -105,21 +104,4 @@ Deno.test("users list their own open sessions, newest first, and can end any of 
   await accepted(theirs.get(ME));
   await accepted(second.delete(`${path}/${current.id}`), 204);
   await refused("401 TOKEN_REVOKED", second.get(ME));
-});
-
-Deno.test("of many tenants, the profile has as many as asked for, and the others are found by name and id", async () => {
-  const home = await t.tenant({ name: "Zebra" });
-  const { id, me } = await signedIn(t, { links: [home, t.platformTenantId] });
-  for (let n = 1; n <= 3; n++) await insertLink(t, id, await t.tenant({ name: `Größe ${n}` }));
-  const stranger = await t.tenant({ name: "Größe of others" });
-  const tenantsOf = async (query: string) => (await accepted(me.get(`${ME}?${query}`))).tenants;
-  const first = await tenantsOf("maxTenants=2");
-  assert.deepEqual([pluck(first, "id"), first[0].isDefault], [[home, t.platformTenantId], true]);
-  assert.deepEqual([(await tenantsOf("")).length, await tenantsOf("maxTenants=0")], [5, []]);
-  const path = "/api/v1/auth/tenants";
-  assert.equal((await accepted(me.get(`${path}?search=grosse`))).totalCount, 3);
-  const { items } = await accepted(me.get(`${path}?ids=${home},${stranger}`));
-  assert.deepEqual(pluck(items, "id"), [home]);
-  await sql`update user_tenants set is_active = false where user_id = ${id} and tenant_id <> ${home}`;
-  assert.equal((await accepted(me.get(path))).totalCount, 1);
 });

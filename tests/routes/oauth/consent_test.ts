@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { pluck } from "../../support/answers.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
 import { setupShared } from "../../support/setup.ts";
-import { bearer, signIn } from "../auth/people.ts";
+import { TestApp } from "../auth/factors.ts";
+import { bearer, PASSWORD, person, signIn } from "../auth/people.ts";
 import { FormBrowser, left, type Shown, shown } from "./browser.ts";
 import {
   authorizeUrl,
@@ -161,6 +162,40 @@ Deno.test("a tenant that requires a second factor gives no code and no refresh t
   await refused("401 invalid_token", userInfo);
   await require(false);
   await accepted(refresh(t, own, tokens.refresh_token)); // the refusal did not use up the token
+});
+
+Deno.test("who must add a second factor first is led back to the client afterwards, and nowhere else", async () => {
+  const who = await person(t);
+  await accepted(systemAdmin.put(`/api/v1/tenants/${who.tenantId}`, { requireSecondFactor: true }));
+  const browser = new FormBrowser(t.url);
+  const signInPage = await browser.show(authorizeUrl(t, own));
+  const page = shown(await browser.signIn(signInPage, who.email, PASSWORD));
+  assert.equal(page.url.pathname, "/console/account/security");
+  assert.ok(page.html.includes("account/security/passkey?to="));
+  const at = (address: string) => new URL(address.replaceAll("&amp;", "&"), `${t.url}/console/`);
+  /** Sends the form of a page about the authenticator app. */
+  const send = async (from: Shown, fields: Record<string, string>): Promise<Shown> => {
+    const [, action = ""] = /<form[^>]* action="(account\/security\/app[^"]*)"/.exec(from.html) ?? [];
+    const body = new URLSearchParams({ csrf: valueOf(from, "csrf"), ...fields });
+    const headers = { origin: t.url, "sec-fetch-site": "same-origin" };
+    const answer = await browser.request(at(action), { method: "POST", body, headers }, "same-site");
+    return { url: at(action), status: answer.status, html: await answer.text(), headers: answer.headers };
+  };
+  const started = await send(page, { do: "start" });
+  const [factorId, secret] = [valueOf(started, "factorId"), valueOf(started, "secret")];
+  const given = { factorId, secret, otpauthUrl: valueOf(started, "otpauthUrl").replaceAll("&amp;", "&") };
+  const code = new TestApp(secret, Date.now).code();
+  const codes = await send(started, { ...given, do: "confirm", code });
+  assert.equal(codes.status, 200, codes.html);
+  const back = /<a class="button primary" href="([^"]*)"/.exec(codes.html)?.[1] ?? "";
+  assert.match(back, /^\.\.\/oauth\/authorize\?/);
+  const list = await browser.request(page.url, { method: "GET" }, "same-site");
+  assert.ok((await list.text()).includes(`href="${back}"`), "the list of factors leads back too");
+  await accepted(redeem(t, own, codeOf(await browser.leave(at(back)))));
+  for (const to of ["https://evil.test/", "../files", "javascript:x"]) {
+    const { html } = await browser.show(`${t.url}/console/account/security?${new URLSearchParams({ to })}`);
+    assert.ok(!html.includes("passkey?to="), to);
+  }
 });
 
 Deno.test("a user sees the clients they signed in to, and disconnects one: it is signed out and asks again", async () => {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { has } from "../../support/answers.ts";
 import { inOneInstance } from "../../support/in_one_instance.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
 import { setup } from "../../support/setup.ts";
@@ -30,6 +31,10 @@ inOneInstance(
     }
     const over = await one.get("/api/v1/auth/me");
     await refused("429 RATE_LIMITED", over);
+    const logged = t.logs.map((line) => JSON.parse(line)).filter(({ message }) =>
+      message === "access refused"
+    );
+    has(logged.at(-1), { operation: "readMe", status: 429, code: "RATE_LIMITED", caller: one.userId });
     assert.equal(over.headers.get("ratelimit-remaining"), "0");
     assert.ok(Number(over.headers.get("retry-after")) <= 6);
     for (const other of [await t.actor(), t.nobody.with({ authorization: `Bearer ${key}` })]) {
