@@ -80,7 +80,7 @@ export async function writeBatchEnds(tx: Tx, ends: BatchEnd[]): Promise<SettledJ
 }
 
 /** The batches whose end a process did not write because it crashed. */
-export async function findStrandedBatches(q: Sql): Promise<string[]> {
+async function findStrandedBatches(q: Sql): Promise<string[]> {
   const rows = await q<{ id: string }[]>`
     select b.id from job_batches b where ${isDecided(q)} limit ${STRANDED_AT_ONCE}`;
   return rows.map(({ id }) => id);

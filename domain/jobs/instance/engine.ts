@@ -258,7 +258,7 @@ interface Upkeep {
 }
 
 /** Folds the job counters every second if enough deltas wait, less often if that takes long; `sweep` does the rest. */
-export function startUpkeep(
+function startUpkeep(
   p: Pick<JobPlatform, "sql" | "wakeUps" | "jobTypes" | "clock" | "log">,
   leaseSeconds: number,
 ): Upkeep {

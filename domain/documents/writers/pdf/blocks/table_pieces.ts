@@ -221,7 +221,7 @@ const MAX_WORD_SHARE = 0.5;
  * room, so that no word is broken.
  * @param padding of a cell, left and right together
  */
-export function columnWidths(table: TableBlock, width: number, fontSize: number, padding: number): number[] {
+function columnWidths(table: TableBlock, width: number, fontSize: number, padding: number): number[] {
   const given = table.widths.map((percent) => percent === null ? null : width * percent / 100);
   const givenTotal = given.reduce<number>((sum, each) => sum + (each ?? 0), 0);
   const scale = givenTotal > width ? width / givenTotal : 1;
