@@ -1,9 +1,8 @@
 // `deno task faults`: plants each fault in a copy of the working tree, runs the tests of its area until one fails, and
 // prints that test. See README.md.
-import { join, relative } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parseArgs, stripVTControlCharacters } from "node:util";
-import { copyProject } from "./copy_project.ts";
 import { DECLARING, testFilesIn } from "../support/tiers.ts";
 import { until } from "../support/until.ts";
 import { type Fault, FAULTS, OF_ALL_AREAS, TESTS_OF } from "./list.ts";
@@ -132,6 +131,36 @@ class Copy {
     const isFile = /_test\.tsx?$/.test(test); // it could not be loaded
     return { test: test || module, file: isFile ? test : file ?? null };
   }
+}
+
+/** Copies the files of a working tree, without those that git ignores. */
+async function copyTree(of: string, to: string, isWanted: (path: string) => boolean): Promise<void> {
+  const args = ["-C", of, "ls-files", "-z", "--cached", "--others", "--exclude-standard"];
+  const { stdout } = await new Deno.Command("git", { args }).output();
+  for (const path of new Set(new TextDecoder().decode(stdout).split("\0"))) {
+    if (path === "" || !isWanted(path)) continue;
+    await Deno.mkdir(dirname(join(to, path)), { recursive: true });
+    await Deno.copyFile(join(of, path), join(to, path)).catch((error) => {
+      if (!(error instanceof Deno.errors.NotFound)) throw error; // deleted, but still in the index
+    });
+  }
+}
+
+/**
+ * Copies the project with its packages, which become hard links if the file system allows it.
+ * @param testsFrom the checkout whose tests are used
+ */
+async function copyProject(root: string, to: string, testsFrom: string): Promise<void> {
+  const isTest = (path: string) => path.startsWith("tests/");
+  await copyTree(root, to, (path) => !isTest(path));
+  await copyTree(testsFrom, to, isTest);
+  const packages = join(root, "node_modules");
+  const copy = (options: string) =>
+    new Deno.Command("cp", { args: [options, packages, to], stderr: "null" }).output();
+  if (!(await copy("-al")).success && !(await copy("-a")).success) {
+    throw new Error(`${packages} cannot be copied to ${to}`);
+  }
+  await Deno.remove(join(to, "node_modules", ".cache"), { recursive: true }).catch(() => {});
 }
 
 /** Waits until the database of a killed test run has noticed it and removed its folder. */

@@ -74,7 +74,7 @@ Deno.test("each password gets its own answer, also while the module for bcrypt i
 
 Deno.test("passwords fail if threads end at their start or cannot be started", async () => {
   for (const script of ["data:text/javascript,process.exit(1)", "unknown:script"]) {
-    const threads = new HashThreads(2, new URL(script));
+    const threads = new HashThreads(1, new URL(script));
     const all = ["a", "b", "c"].map((password) => threads.run({ do: "hash", password, options: {} }));
     for (const { status } of await Promise.allSettled(all)) assert.equal(status, "rejected");
     assert.equal(threads.waiting, 0);

@@ -60,7 +60,7 @@ Deno.test("production starts with steward.env.example and the secrets of compose
   );
   const files = Object.keys(steward?.environment ?? {}).filter((name) => name.endsWith("_FILE"));
   const secrets = files.map((name) => name.replace(/_FILE$/, ""));
-  const all = { ...env, ...pick(SECRETS, secrets) };
+  const all = { ...env, ...Object.fromEntries(secrets.map((name) => [name, SECRETS[name] ?? ""])) };
   assert.deepEqual([...Object.keys(env), ...secrets].filter((name) => !(name in SETTINGS)), []);
   assert.ok(readConfig({ ...all, STEWARD_ENV: "production" }).isProduction);
   for (const name of secrets) {
@@ -174,6 +174,3 @@ Deno.test("the image contains every module and package that main.ts and its scri
   assert.ok(isImported("hono"));
   assert.deepEqual(removed.filter(isImported), [], "removed, but imported");
 });
-
-const pick = (from: Record<string, string>, names: string[]) =>
-  Object.fromEntries(names.map((name) => [name, from[name] ?? ""]));

@@ -5,19 +5,13 @@ import { join } from "node:path";
 import { hashPassword } from "../../infra/passwords.ts";
 import { connectPostgres } from "../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../support/cluster.ts";
-import { makeScriptFolder, runScriptProcess } from "../support/run_script.ts";
+import { makeScriptFolder, runScriptProcess, type ScriptResult } from "../support/run_script.ts";
 import { setup } from "../support/setup.ts";
 
 const PASSWORD = "correct horse battery";
-const RIGHTS = [
-  "create:users",
-  "update:users",
-  "read:roles",
-  "create:roles",
-  "upload:files",
-  "read:files",
-  "purge:files",
-];
+const RIGHTS = "create:users update:users read:roles create:roles upload:files read:files purge:files".split(
+  " ",
+);
 const service = await setup();
 const folder = await makeScriptFolder("steward-import-");
 Deno.test.afterAll(async () => {
@@ -31,15 +25,13 @@ async function file(name: string, content: unknown): Promise<string> {
   return path;
 }
 
+type Three = [dry: ScriptResult, written: ScriptResult, repeated: ScriptResult];
+
 /** Runs an import three times: dry, written, and repeated. */
-async function importThrice(token: string | null, args: string[]) {
+async function importThrice(token: string | null, args: string[]): Promise<Three> {
   const env = { STEWARD_URL: service.url, STEWARD_TOKEN: token ?? "" };
   const run = (more: string[]) => runScriptProcess("import", [...args, ...more], { env });
-  return [await run([]), await run(["--write"]), await run(["--write"])].map(({ out, err, code }) => ({
-    out,
-    err,
-    code,
-  }));
+  return [await run([]), await run(["--write"]), await run(["--write"])];
 }
 
 const signIn = async (email: string) =>
@@ -55,13 +47,8 @@ const credential = (value: string, salt: string, data: object) => ({
 Deno.test("users and roles of a Keycloak realm come with passwords that still work", async () => {
   const admin = await service.actor({ permissions: RIGHTS });
   const [, , , , salt = "", hash = ""] = (await hashPassword(PASSWORD)).split("$");
-  const additionalParameters = {
-    hashLength: ["32"],
-    memory: ["8"],
-    type: ["id"],
-    version: ["1.3"],
-    parallelism: ["1"],
-  };
+  const numbers = { hashLength: ["32"], memory: ["8"], parallelism: ["1"] };
+  const additionalParameters = { ...numbers, type: ["id"], version: ["1.3"] };
   const argon2 = credential(hash, salt, { hashIterations: 1, algorithm: "argon2", additionalParameters });
   const bytes = randomBytes(16);
   const derived = pbkdf2Sync(PASSWORD, bytes, 27_500, 64, "sha256").toString("base64");
@@ -78,19 +65,10 @@ Deno.test("users and roles of a Keycloak realm come with passwords that still wo
     },
     users: [
       {
-        ...{
-          id: crypto.randomUUID(),
-          username: "ana",
-          email: "ana@kc.test",
-          firstName: "Ana",
-          lastName: "Sá",
-          enabled: true,
-        },
-        ...{
-          realmRoles: ["clerk", "admin", ...own],
-          clientRoles: { till: ["open"], account: ["view-profile"] },
-        },
-        ...{ credentials: [argon2], attributes: { city: ["Porto"] } },
+        ...{ id: crypto.randomUUID(), username: "ana", email: "ana@kc.test", enabled: true },
+        ...{ firstName: "Ana", lastName: "Sá", attributes: { city: ["Porto"] }, credentials: [argon2] },
+        realmRoles: ["clerk", "admin", ...own],
+        clientRoles: { till: ["open"], account: ["view-profile"] },
       },
       { id: crypto.randomUUID(), username: "rui@kc.test", enabled: false, credentials: [pbkdf2] },
       { id: crypto.randomUUID(), username: "no-mail", enabled: true },
@@ -100,17 +78,17 @@ Deno.test("users and roles of a Keycloak realm come with passwords that still wo
   });
   const [dry, written, repeated] = await importThrice(admin.token, ["keycloak", path]);
   const users = (counts: string) => new RegExp(`^users: ${counts}, 1 failed, 1 without a password`, "m");
-  assert.match(dry?.out ?? "", /^roles: 2 created, 1 unchanged$/m);
-  assert.match(dry?.out ?? "", users("2 created, 0 updated, 0 unchanged"), dry?.err);
-  assert.match(dry?.out ?? "", /^dry run, nothing written/m);
-  assert.equal(dry?.code, 1);
-  assert.match(dry?.err ?? "", /^refused: service-account-till: a service account/m);
-  assert.match(dry?.err ?? "", /^refused: no-mail: email: /m);
-  assert.match(dry?.err ?? "", /^refused: user of \S+ 5: it has another form than expected/m);
-  assert.match(dry?.err ?? "", /^refused: role admin: a role of this name has permissions here/m);
-  assert.match(written?.out ?? "", users("2 created, 0 updated, 0 unchanged"), written?.err);
-  assert.match(repeated?.out ?? "", /^roles: 0 created, 3 unchanged$/m);
-  assert.match(repeated?.out ?? "", users("0 created, 0 updated, 2 unchanged"), repeated?.err);
+  assert.match(dry.out, /^roles: 2 created, 1 unchanged$/m);
+  assert.match(dry.out, users("2 created, 0 updated, 0 unchanged"), dry.err);
+  assert.match(dry.out, /^dry run, nothing written/m);
+  assert.equal(dry.code, 1);
+  assert.match(dry.err, /^refused: service-account-till: a service account/m);
+  assert.match(dry.err, /^refused: no-mail: email: /m);
+  assert.match(dry.err, /^refused: user of \S+ 5: it has another form than expected/m);
+  assert.match(dry.err, /^refused: role admin: a role of this name has permissions here/m);
+  assert.match(written.out, users("2 created, 0 updated, 0 unchanged"), written.err);
+  assert.match(repeated.out, /^roles: 0 created, 3 unchanged$/m);
+  assert.match(repeated.out, users("0 created, 0 updated, 2 unchanged"), repeated.err);
   assert.equal(await signIn("ana@kc.test"), 200);
   const { sql } = service.steward.platform;
   const [ana] =
@@ -132,10 +110,7 @@ Deno.test("users of Auth0 come with the hashes of its second export and with the
     "users.json",
     lines(
       {
-        user_id: `auth0|${id}`,
-        email: "eva@a0.test",
-        given_name: "Eva",
-        family_name: "Ruiz",
+        ...{ user_id: `auth0|${id}`, email: "eva@a0.test", given_name: "Eva", family_name: "Ruiz" },
         user_metadata: { plan: "pro" },
       },
       { user_id: "google-oauth2|1", email: "gus@a0.test", name: "Gus", blocked: true },
@@ -144,13 +119,8 @@ Deno.test("users of Auth0 come with the hashes of its second export and with the
   const hashes = await file(
     "hashes.json",
     lines({
-      ...{
-        _id: { $oid: id },
-        email_verified: true,
-        email: "eva@a0.test",
-        passwordHash: hashSync(PASSWORD, 4),
-      },
-      ...{ tenant: "shop", connection: "Username-Password-Authentication", _tmp_is_unique: true },
+      ...{ _id: { $oid: id }, email: "eva@a0.test", passwordHash: hashSync(PASSWORD, 4), tenant: "shop" },
+      ...{ email_verified: true, connection: "Username-Password-Authentication", _tmp_is_unique: true },
     }),
   );
   const roles = await file("roles.json", [{
@@ -159,12 +129,12 @@ Deno.test("users of Auth0 come with the hashes of its second export and with the
     users: [{ user_id: `auth0|${id}` }],
   }]);
   const [dry, written, repeated] = await importThrice(admin.token, ["auth0", roles, users, hashes]);
-  assert.match(dry?.out ?? "", /^users: 2 created, .* 1 without a password that can be kept$/m, dry?.err);
+  assert.match(dry.out, /^users: 2 created, .* 1 without a password that can be kept$/m, dry.err);
   assert.match(
-    written?.err ?? "",
+    written.err,
     /^refused: the purge of file \S+, which has the hashes; purge it: 403 [^\n]*$/,
   );
-  assert.match(repeated?.out ?? "", /^users: 0 created, 0 updated, 2 unchanged, /m);
+  assert.match(repeated.out, /^users: 0 created, 0 updated, 2 unchanged, /m);
   assert.equal(await signIn("eva@a0.test"), 200);
   const env = { STEWARD_URL: service.url, STEWARD_TOKEN: admin.token ?? "" };
   const { out } = await runScriptProcess("import", ["auth0", users, "--write"], { env });
@@ -203,12 +173,12 @@ Deno.test("waiting jobs of graphile-worker are enqueued once, with what is left 
       (2, '{}', 0, now(), 0, 25, null)`,
   );
   const [dry, written, repeated] = await importThrice(admin.token, ["graphile-worker", url]);
-  assert.match(dry?.out ?? "", /^jobs: 2 found$/m, dry?.err);
-  assert.match(dry?.err ?? "", /^refused: job 3 \(sendMail\): it runs/m);
-  assert.match(dry?.err ?? "", /^refused: job 4 .*used up its attempts$/m);
-  assert.match(dry?.err ?? "", /^refused: 1 jobs of unknown-task: declare it first/m);
-  assert.match(written?.out ?? "", /^jobs: 2 created, 0 unchanged$/m, written?.err);
-  assert.match(repeated?.out ?? "", /^jobs: 0 created, 2 unchanged$/m, repeated?.err);
+  assert.match(dry.out, /^jobs: 2 found$/m, dry.err);
+  assert.match(dry.err, /^refused: job 3 \(sendMail\): it runs/m);
+  assert.match(dry.err, /^refused: job 4 .*used up its attempts$/m);
+  assert.match(dry.err, /^refused: 1 jobs of unknown-task: declare it first/m);
+  assert.match(written.out, /^jobs: 2 created, 0 unchanged$/m, written.err);
+  assert.match(repeated.out, /^jobs: 0 created, 2 unchanged$/m, repeated.err);
   const [later, due] = await jobs();
   assert.deepEqual([later.status, later.maxRetries], ["Scheduled", 24]);
   assert.deepEqual([due.status, due.priority, due.maxRetries], ["Enqueued", "High", 2]);
@@ -232,9 +202,9 @@ Deno.test("waiting jobs of Hangfire are enqueued once, of both forms of its call
     insert into hangfire.set (key, score, value) values ('schedule', extract(epoch from now()) + 86400, '2')`,
   );
   const [dry, written, repeated] = await importThrice(admin.token, ["hangfire", url]);
-  assert.match(dry?.err ?? "", /^refused: job 3 \(Shop\.Mailer\.Send\): its state is Processing/m);
-  assert.match(written?.out ?? "", /^jobs: 2 created, 0 unchanged$/m, written?.err);
-  assert.match(repeated?.out ?? "", /^jobs: 0 created, 2 unchanged$/m);
+  assert.match(dry.err, /^refused: job 3 \(Shop\.Mailer\.Send\): its state is Processing/m);
+  assert.match(written.out, /^jobs: 2 created, 0 unchanged$/m, written.err);
+  assert.match(repeated.out, /^jobs: 0 created, 2 unchanged$/m);
   const [later, due] = await jobs();
   assert.deepEqual([due.status, later.status], ["Enqueued", "Scheduled"]);
   const args = await Promise.all(
@@ -278,10 +248,10 @@ Deno.test("texts of Novu's workflows become templates, a step each", async () =>
     ],
   });
   const [dry, written, repeated] = await importThrice(admin.token, ["novu", path]);
-  assert.match(dry?.out ?? "", /^templates: 3 created, 0 unchanged$/m);
-  assert.match(dry?.err ?? "", /^refused: blocks: .*\nrefused: liquid-sms: /m);
-  assert.match(written?.out ?? "", /^templates: 3 created, 0 unchanged$/m, written?.err);
-  assert.match(repeated?.out ?? "", /^templates: 0 created, 3 unchanged$/m);
+  assert.match(dry.out, /^templates: 3 created, 0 unchanged$/m);
+  assert.match(dry.err, /^refused: blocks: .*\nrefused: liquid-sms: /m);
+  assert.match(written.out, /^templates: 3 created, 0 unchanged$/m, written.err);
+  assert.match(repeated.out, /^templates: 0 created, 3 unchanged$/m);
   const { body } = await admin.get("/api/v1/notification-templates?search=bill");
   const bill = (await admin.get(`/api/v1/notification-templates/${body.items[0].id}`)).body;
   assert.deepEqual([bill.subjectTemplate, bill.htmlBodyTemplate], ["Bill", "<b>{{sum}}</b>"]);

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { writeEmbeddedDatabaseUrl } from "../../infra/embedded/database_address.ts";
+import { pluck } from "../support/answers.ts";
 import { makeScriptFolder, runScriptProcess } from "../support/run_script.ts";
 import { setup } from "../support/setup.ts";
 
@@ -54,4 +55,8 @@ Deno.test("the first keys of an installation are printed, one of each kind; the 
   assert.deepEqual([own.kty, rsa.kty], ["OKP", "RSA"]);
   const added = JSON.parse((await rotate("add-rs256", JSON.stringify([own]))).out);
   assert.deepEqual([added.length, added[0].kid, added[1].kty], [2, own.kid, "RSA"]);
+  assert.equal(Math.round(added[1].n.length * 6 / 64) * 64, 3072);
+  const announced = JSON.parse((await rotate("announce", out)).out);
+  assert.deepEqual(pluck(announced, "kty"), ["OKP", "OKP", "RSA", "RSA"]);
+  assert.deepEqual([announced[0].kid, announced[2].kid], [own.kid, rsa.kid]);
 });

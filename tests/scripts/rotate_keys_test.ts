@@ -12,9 +12,7 @@ const rotate = (args: string[], env: Record<string, string>) =>
   runScript("rotate-keys", args, { env: { TOKEN_KEYS: "", DATA_DIR: "", ...env } });
 /** The next value of TOKEN_KEYS. */
 const next = async (step: string, keys: string) => (await rotate([step], { TOKEN_KEYS: keys })).out;
-const membersOf = (name: "kid" | "kty") => (keys: string): (string | undefined)[] =>
-  JSON.parse(keys).map((key: JWK) => key[name]);
-const kids = membersOf("kid");
+const kids = (keys: string): (string | undefined)[] => JSON.parse(keys).map((key: JWK) => key.kid);
 const tokensOf = (keys: string) =>
   createTokens({ keys: JSON.parse(keys), issuer: () => "x", audience: "steward", clock: systemClock });
 
@@ -40,17 +38,17 @@ Deno.test("an announced key verifies before it signs, and promoting swaps the tw
   assert.deepEqual([again.code, again.out], [1, ""]);
 });
 
-Deno.test("the key of the OpenID provider rotates beside the others; a new one has 3072 bits", async () => {
-  const both = JSON.stringify([...JSON.parse(first), await rsaKey()]);
+Deno.test("the keys of the OpenID provider rotate beside the others", async () => {
+  const rsa = await rsaKey(); // making one takes seconds
+  const both = JSON.stringify([...JSON.parse(first), rsa]);
   const added = await rotate(["add-rs256"], { TOKEN_KEYS: both });
   assert.deepEqual([added.code, added.out], [1, ""], "there is a key of each kind");
-  const announced = await next("announce", both);
-  assert.deepEqual(membersOf("kty")(announced), ["OKP", "OKP", "RSA", "RSA"]);
-  assert.equal(Math.round(JSON.parse(announced)[3].n.length * 6 / 64) * 64, 3072);
+  const own = JSON.parse(await next("announce", first));
+  const announced = JSON.stringify([...own, rsa, { ...rsa, kid: "announced" }]);
   const { out: promoted, err } = await rotate(["promote"], { TOKEN_KEYS: announced });
   assert.deepEqual(kids(promoted), [1, 0, 3, 2].map((index) => kids(announced)[index]));
   assert.equal(err.match(/signs/g)?.length, 2);
-  assert.deepEqual(kids(await next("retire", promoted)), [kids(announced)[1], kids(announced)[3]]);
+  assert.deepEqual(kids(await next("retire", promoted)), [kids(announced)[1], "announced"]);
 });
 
 Deno.test("without TOKEN_KEYS the development keys are rewritten, readable by the owner only", async () => {

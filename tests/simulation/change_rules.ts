@@ -1,5 +1,5 @@
 // Rules for each committed change, at the time at which its statement ran. A rule returns what is wrong, or nothing.
-import { RATE } from "./job_types.ts";
+import { RATE } from "./handlers.ts";
 import type { Change, Model, Row } from "./model.ts";
 import { LEASE_SECONDS } from "./instance.ts";
 

@@ -13,7 +13,7 @@ import { WorkPolls } from "../../domain/jobs/remote/work_polls.ts";
 import { Worker } from "../../domain/jobs/engine/worker.ts";
 import type { Log } from "../../infra/log.ts";
 import type { Pool } from "../../infra/postgres/postgres.ts";
-import { type HandlerWorld, simulatedTypes } from "./job_types.ts";
+import { type HandlerWorld, simulatedTypes } from "./handlers.ts";
 import { type Host, inHost, type VirtualTime } from "./virtual_time.ts";
 
 export const LEASE_SECONDS = 60;

@@ -1,10 +1,9 @@
 // Runs the statements of all instances one after another, in an order that the seed decides.
 import { setImmediate } from "node:timers";
 import { PostgresError } from "../../infra/postgres/failures.ts";
-import type { Connection, Connections } from "./connections.ts";
+import type { Connection, Connections } from "./database.ts";
 import type { Random } from "./random.ts";
-import { mayWrite, shortText, type Statement } from "./sql_text.ts";
-import type { Session, Task } from "./statements.ts";
+import { mayWrite, type Session, shortText, type Statement, type Task } from "./statements.ts";
 import type { Host, VirtualTime } from "./virtual_time.ts";
 
 const LOCK_TIMEOUT = /set local lock_timeout = (\d+)/;

@@ -1,10 +1,8 @@
 // `deno task simulate`: runs seeds, or proves that planted faults are found. See README.md.
 import { parseArgs } from "node:util";
-import { Connections } from "./connections.ts";
-import { createSimulationDatabase } from "./database.ts";
+import { Connections, createSimulationDatabase } from "./database.ts";
 import { Fault, faultNamed, FAULTS } from "./faults.ts";
-import { describe, shorten } from "./report.ts";
-import { hasFeatures, type Result, runSeed } from "./simulation.ts";
+import { hasFeatures, type Result, type RunOptions, runSeed } from "./simulation.ts";
 import { real } from "./virtual_time.ts";
 
 const { values } = parseArgs({
@@ -21,6 +19,11 @@ const { values } = parseArgs({
 
 /** How many seeds are tried to find a fault that the list has no seed of. */
 const SEARCHED = 400;
+
+/** How often a shorter run is tried. */
+const TRIES = 8;
+const LAST_STEPS = 40;
+const LAST_CHANGES = 60;
 
 const connections = await Connections.open(await createSimulationDatabase());
 try {
@@ -108,6 +111,39 @@ async function runWith(fault: Fault, seed: number): Promise<Result> {
   } finally {
     await remove();
   }
+}
+
+/** Finds, by trying, a run with less trouble that breaks the same rule. */
+async function shorten(result: Result, run: (o: RunOptions) => Promise<Result>): Promise<Result> {
+  const { seed, violations: [broken] } = result;
+  let shortest = result;
+  let [low, high] = [0, result.troubleSteps];
+  for (let n = 0; n < TRIES && low < high; n++) {
+    const troubleSteps = Math.floor((low + high) / 2);
+    const shorter = await run({ seed, troubleSteps });
+    if (shorter.violations[0]?.rule === broken?.rule) {
+      high = troubleSteps;
+      if (shorter.steps <= shortest.steps) shortest = shorter;
+    } else low = troubleSteps + 1;
+  }
+  return shortest;
+}
+
+/** @param isWhole false: only the end of the trace and the history */
+function describe(
+  { seed, violations, steps, troubleSteps, trace, history, hash }: Result,
+  isWhole: boolean,
+): string {
+  const last = (lines: string[], n: number) => isWhole ? lines : lines.slice(-n);
+  return [
+    `seed ${seed}: ${violations.length === 0 ? "no rule was broken" : "A RULE WAS BROKEN"}`,
+    ...violations.map(({ rule, what }) => `  ${rule}: ${what}`),
+    `  after ${steps} steps, ${troubleSteps} of them with trouble; hash of the history ${hash}`,
+    ...last(trace, LAST_STEPS),
+    "committed changes:",
+    ...last(history, LAST_CHANGES),
+    `repeat it: deno task simulate --seed ${seed} --trace`,
+  ].join("\n");
 }
 
 async function report(result: Result, fault: Fault | null): Promise<void> {

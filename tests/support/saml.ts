@@ -2,9 +2,7 @@
 import { Buffer } from "node:buffer";
 import { signXml } from "@node-saml/node-saml/lib/xml.js";
 import { inflateRawSync } from "node:zlib";
-import { succeeds } from "./processes.ts";
-
-export const hasOpenssl = await succeeds("openssl", "version");
+export { hasOpenssl } from "../infra/mail/certificates.ts";
 
 /** A key and its certificate, both in PEM. */
 export interface SamlKey {

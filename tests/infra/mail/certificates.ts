@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { succeeds } from "../../support/processes.ts";
+import { run, succeeds } from "../../support/processes.ts";
 
 /** Paths of a temporary certificate authority and of a certificate it signed for localhost and 127.0.0.1. */
 export interface TestCertificates {
@@ -8,17 +8,13 @@ export interface TestCertificates {
   keyFile: string;
 }
 
-/** Whether the openssl program, which makes the certificates, is installed. */
+/** True if the openssl program, which makes the certificates, is installed. */
 export const hasOpenssl = await succeeds("openssl", "version");
 
 /** Makes both in `directory`, valid for two days. */
 export async function makeCertificates(directory: string): Promise<TestCertificates> {
   const file = (name: string) => join(directory, name);
-  const openssl = async (...args: string[]) => {
-    const { success, stderr } = await new Deno.Command("openssl", { args, stdout: "null", stderr: "piped" })
-      .output();
-    if (!success) throw new Error(`openssl ${args[0]} failed: ${new TextDecoder().decode(stderr)}`);
-  };
+  const openssl = (...args: string[]) => run("openssl", args);
   const key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"];
   await openssl(
     ...["req", "-x509", ...key, "-days", "2", "-subj", "/CN=Steward test authority"],

@@ -60,80 +60,56 @@ const hiding = () =>
     Uint8Array.of(1, 0, 0, 0, 97),
   );
 
+interface Bomb {
+  name: string;
+  reason: RegExp;
+  content: () => Uint8Array;
+}
+const bomb = (name: string, reason: RegExp, content: () => Uint8Array): Bomb => ({ name, reason, content });
+
+function withOtherMethod(): Uint8Array {
+  const lying = zip([["a", text]]);
+  lying[8] = 0;
+  return lying;
+}
+
+const RATIO = /more than 100 times/;
+const PACKED = /may unpack to more than \d00000000 bytes/;
+const small = (bytes: number) => zip([["a", { packed: noise(bytes), sizeBytes: 10 }]]);
+const manyBlanks = () => zip([["a", blanks(1_000_000)]]);
+const twoZips = (): [string, Uint8Array][] => [["a.zip", zip(files(500))], ["a.zip", zip(files(500))]];
+
 /** Archives that a scanner must reject, with the reason it gives. */
-export const bombs: { name: string; reason: RegExp; content: () => Uint8Array }[] = [
-  { name: "four zips in each other", reason: /nested more than 3 levels/, content: () => nested(4) },
-  { name: "1,001 entries", reason: /more than 1000 entries/, content: () => zip(files(1_001)) },
-  {
-    name: "1,001 entries of two archives",
-    reason: /more than 1000 entries/,
-    content: () => tar([["a.zip", zip(files(500))], ["a.zip", zip(files(500))]]),
-  },
-  {
-    name: "more than a hundred times its size",
-    reason: /more than 100 times/,
-    content: () => zip([["a", blanks(1_000_000)]]),
-  },
-  { name: "an entry that only the directory lists", reason: /directory/, content: withUnlistedEntry },
-  { name: "a directory within an entry", reason: /directory/, content: withDirectoryInEntry },
-  { name: "an entry that its directory names twice", reason: /directory/, content: withEntryTwice },
-  { name: "such an entry behind a PDF", reason: /directory/, content: () => join(pdf(), withEntryTwice()) },
-  {
-    name: "a zip of blanks behind a PDF",
-    reason: /more than 100 times/,
-    content: () => join(pdf(), zip([["a", blanks(1_000_000)]])),
-  },
-  {
-    name: "a zip that an entry hides",
-    reason: /directory/,
-    content: () => join(hiding(), zip([["a", text]])),
-  },
-  {
-    name: "a zip that an entry behind a PDF hides",
-    reason: /directory/,
-    content: () => join(pdf(), hiding(), zip([["a", text]])),
-  },
-  {
-    name: "a zip behind a tar",
-    reason: /directory/,
-    content: () => join(tar([["a", noise(600)]]), zip([["a", text]])),
-  },
-  {
-    name: "methods of which local header and directory differ",
-    reason: /directory/,
-    content: () => {
-      const lying = zip([["a", text]]);
-      lying[8] = 0;
-      return lying;
-    },
-  },
-  {
-    name: "an entry of the method LZMA that says it is small",
-    reason: /may unpack to more than \d00000000 bytes/,
-    content: () => withMethod(zip([["a", { packed: noise(40_000), sizeBytes: 10 }]]), 14),
-  },
-  {
-    name: "an entry of the method bzip2 that says it is small",
-    reason: /may unpack to more than \d00000000 bytes/,
-    content: () => withMethod(zip([["a", { packed: noise(300), sizeBytes: 10 }]]), 12),
-  },
-  {
-    name: "chunks of 320 MiB in an xz in a zip",
-    reason: /unpacks to more than \d00000000 bytes/,
-    content: () => zip([["a.xz", xz(160)]]),
-  },
+export const bombs: Bomb[] = [
+  bomb("four zips in each other", /nested more than 3 levels/, () => nested(4)),
+  bomb("1,001 entries", /more than 1000 entries/, () => zip(files(1_001))),
+  bomb("1,001 entries of two archives", /more than 1000 entries/, () => tar(twoZips())),
+  bomb("more than a hundred times its size", RATIO, manyBlanks),
+  bomb("an entry that only the directory lists", /directory/, withUnlistedEntry),
+  bomb("a directory within an entry", /directory/, withDirectoryInEntry),
+  bomb("an entry that its directory names twice", /directory/, withEntryTwice),
+  bomb("such an entry behind a PDF", /directory/, () => join(pdf(), withEntryTwice())),
+  bomb("a zip of blanks behind a PDF", RATIO, () => join(pdf(), manyBlanks())),
+  bomb("a zip that an entry hides", /directory/, () => join(hiding(), zip([["a", text]]))),
+  bomb(
+    "a zip that an entry behind a PDF hides",
+    /directory/,
+    () => join(pdf(), hiding(), zip([["a", text]])),
+  ),
+  bomb("a zip behind a tar", /directory/, () => join(tar([["a", noise(600)]]), zip([["a", text]]))),
+  bomb("methods of which local header and directory differ", /directory/, withOtherMethod),
+  bomb("an entry of the method LZMA that says it is small", PACKED, () => withMethod(small(40_000), 14)),
+  bomb("an entry of the method bzip2 that says it is small", PACKED, () => withMethod(small(300), 12)),
+  bomb(
+    "chunks of 320 MiB in an xz in a zip",
+    /unpacks to more than \d00000000 bytes/,
+    () => zip([["a.xz", xz(160)]]),
+  ),
 ];
 
+const LARGE = /more than 200000000 bytes/;
 /** Further ones, which are unpacked to 200 MB. */
-export const largeBombs: typeof bombs = [
-  {
-    name: "more than 200 MB",
-    reason: /more than 200000000 bytes/,
-    content: () => zip([["a", packedBlanks(10)]]),
-  },
-  {
-    name: "more than 200 MB in a gzip",
-    reason: /more than 200000000 bytes/,
-    content: () => rawGzip(packedBlanks(10).packed),
-  },
+export const largeBombs: Bomb[] = [
+  bomb("more than 200 MB", LARGE, () => zip([["a", packedBlanks(10)]])),
+  bomb("more than 200 MB in a gzip", LARGE, () => rawGzip(packedBlanks(10).packed)),
 ];

@@ -1,11 +1,15 @@
-// Connections to Postgres whose packets are lost without an error are given up after a bounded time.
+// Connections to Postgres over time: lost packets are noticed after a bounded time, long statements are not interrupted, some
+// waits for a connection do not count as too long, and a standby replaces a frozen primary.
 import assert from "node:assert/strict";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
+import { createLog } from "../../../infra/log.ts";
+import { ConnectionWait } from "../../../infra/postgres/connection_wait.ts";
 import { databaseFailure } from "../../../infra/postgres/failures.ts";
 import { PoolHealth } from "../../../infra/postgres/pools.ts";
 import { connectPostgres, type Sql } from "../../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
+import { startSystemPostgres, systemPostgresInstalled } from "../../support/system_postgres.ts";
 import { TcpProxy } from "../../support/tcp_proxy.ts";
 
 const databaseUrl = await createTestDatabase();
@@ -86,4 +90,66 @@ Deno.test("while the database is unreachable, the pool is not stuck", async () =
   assert.equal(poolHealth.isStuck, false);
   poolHealth.stop();
   await sql.end({ timeout: 0 });
+});
+
+const log = createLog("off");
+
+Deno.test("a single long statement does not count, nor do many requests that are answered", async () => {
+  const sql = connectPostgres(databaseUrl, { max: 2 });
+  const wait = new ConnectionWait(sql, databaseUrl, log);
+  const long = sql`select pg_sleep(5)`.execute();
+  let isRunning = true;
+  long.finally(() => isRunning = false);
+  for (let n = 0; isRunning; n++) {
+    wait.countArrival();
+    assert.equal(wait.isTooLong, false);
+    await Promise.race([sql`select 1`, pause(20)]);
+  }
+  wait.stop();
+  await sql.end();
+});
+
+Deno.test("while the database is unreachable, the wait does not count as too long", async () => {
+  const { proxy, url } = await TcpProxy.forDatabase(databaseUrl);
+  const sql = connectPostgres(url, { max: 1 });
+  const wait = new ConnectionWait(sql, url, log);
+  await sql`select 1`; // the driver reserves only an open connection
+  const kept = await sql.reserve(); // a probe waits, and no new connection is accepted
+  await proxy.refuse();
+  for (let n = 0; n < 6_000; n++) wait.countArrival();
+  for (const since = performance.now(); performance.now() - since < 5_000;) {
+    assert.equal(wait.isTooLong, false);
+    await pause(50);
+  }
+  kept.release();
+  wait.stop();
+  await sql.end({ timeout: 0 });
+});
+
+Deno.test({
+  name: "while a frozen primary does not answer, a connection waits for the standby that replaces it",
+  ignore: !systemPostgresInstalled,
+  async fn() {
+    const postgres = await startSystemPostgres();
+    using frozen = Deno.listen({ hostname: "127.0.0.1", port: 0 }); // nobody answers
+    await postgres.database("steward");
+    const standby = await postgres.standby("steward");
+    const direct = connectPostgres(standby.url, { max: 1 });
+    const { host } = new URL(standby.url);
+    const sql = connectPostgres(standby.url.replace(host, `127.0.0.1:${frozen.addr.port},${host}`), {
+      max: 1,
+    });
+    try {
+      await direct`select 1`;
+      const answer = sql`select pg_is_in_recovery() as standby`.execute();
+      using _ = await frozen.accept();
+      await pause(500); // the standby has been asked, too
+      await direct`select pg_promote()`;
+      assert.deepEqual([...await answer], [{ standby: false }]);
+    } finally {
+      await Promise.all([sql.end(), direct.end()]);
+      await standby.stop();
+      await postgres.stop();
+    }
+  },
 });
