@@ -221,6 +221,7 @@ Deno.test("versions of a template are compared, previewed, and restored", async 
   (await browser.follow("Version 2")).shows("Order 3");
   const frames = browser.page.all("iframe").map(({ attribs }) => attribs.title);
   assert.deepEqual(frames, ["Phone, 375 pixels wide", "Desktop"]);
+  await browser.follow("Dark");
   const frame = await browser.open(`templates/${id}/versions/2/body`);
   assert.match(frame.html, /Hello Maria Silva,/);
   assert.match(frame.headers.get("content-security-policy") ?? "", /^sandbox; default-src 'none'/);
