@@ -91,7 +91,7 @@ const genuine: Content[] = [
 Deno.test("genuine content is detected as its type, however it is split into chunks", async () => {
   for (const [name, type, content] of genuine) {
     assert.equal(await detect(content), type, name);
-    const start = content.subarray(0, 20_000);
+    const start = content.subarray(0, 5_000);
     assert.equal(await detect(start, undefined, 1), await detect(start), name);
   }
 });

@@ -4,15 +4,12 @@ import {
   deliveryPath,
   openFileContent,
   readFileState,
-  releaseOwnerReferences,
   signFileDownload,
   signTenantDownload,
   storeServiceFile,
 } from "../../../domain/files/service_files.ts";
 import { expireReservations } from "../../../domain/files/sweeps.ts";
-import { transact } from "../../../infra/postgres/postgres.ts";
 import { ALL, Uploading } from "../../routes/files/uploading.ts";
-import { has } from "../../support/answers.ts";
 import { eicar, streamOf } from "../../support/content.ts";
 import { setupShared } from "../../support/setup.ts";
 import { utf8 } from "../../support/samples.ts";
@@ -33,25 +30,6 @@ const service = (ownerId: string) => ({
 });
 const store = (ownerId: string, bytes: Uint8Array = csv) =>
   storeServiceFile(p, service(ownerId), streamOf(bytes));
-const text = (stream: ReadableStream<Uint8Array>) =>
-  new Response(stream as ReadableStream<Uint8Array<ArrayBuffer>>).text();
-
-Deno.test("a file of the service itself has its owner's reference from the start, is scanned and then downloadable", async () => {
-  const { fileId, sizeBytes } = await store("run-1");
-  assert.equal(sizeBytes, csv.length);
-  has(await files.scanned(actor, fileId), { status: "Available", referenceCount: 1, sizeBytes: csv.length });
-  has(await readFileState(sql, fileId), { status: "Available", fileName: "users.csv" });
-  assert.equal(await text(await openFileContent(p, fileId)), "name,age\nAda,36\n");
-  const { url, expiresAt } = await signFileDownload(p, fileId, { expiresInSeconds: 60 });
-  assert.ok(expiresAt.getTime() <= Date.now() + 60_000);
-  assert.equal(await (await fetch(url)).text(), "name,age\nAda,36\n");
-  const purge = await actor.post(`/api/v1/files/${fileId}/purge`, { reason: "x" });
-  assert.deepEqual(purge.body.errors, ["reports"]);
-  for (const _ of ["once", "twice"]) {
-    await transact(sql, (tx) => releaseOwnerReferences(tx, "reports", ["run-1"]));
-  }
-  assert.equal((await readFileState(sql, fileId))?.referenceCount, 0);
-});
 
 Deno.test("a file that is not Available is neither read, signed nor delivered", async () => {
   const { fileId } = await store("run-2", eicar());

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { pageTexts, pdfObjects } from "../../domain/documents/pdf_objects.ts";
 import { accepted } from "../../support/outcomes.ts";
-import { type Actor, setupShared } from "../../support/setup.ts";
+import { setupShared } from "../../support/setup.ts";
 import { fetchDocument, reached, STATUS } from "../reports/support.ts";
 import { browseAt } from "./plain_browser.ts";
 import type { ShownPage } from "./shown_page.ts";
@@ -10,28 +10,6 @@ const t = await setupShared();
 
 const PERMISSIONS = ["manage:document-templates", "generate:documents", "send:notifications"];
 const templates = "/api/v1/document-templates";
-
-async function make(by: Actor, body: Record<string, unknown>): Promise<string> {
-  return (await accepted(by.post(templates, body), 201)).id;
-}
-
-/** A letter that requires a name. */
-const makeLetter = (by: Actor): Promise<string> =>
-  make(by, {
-    slug: "letter",
-    name: "Letter",
-    titleTemplate: "Letter to {{name}}",
-    bodyTemplate: "<page><h1>Hello {{name}}</h1></page>",
-    requiredVariables: "name",
-    sampleData: { name: "Sample" },
-  });
-
-/** The text of the only page of a run's document. */
-async function textOfRun(by: Actor, id: string): Promise<string> {
-  await reached(by, id, STATUS.Completed, STATUS.Delivered);
-  const { bytes } = await fetchDocument(by, id);
-  return pageTexts(await pdfObjects(bytes)).join();
-}
 
 const isPdf = ({ status, headers }: ShownPage) =>
   assert.deepEqual([status, headers.get("content-type")], [200, "application/pdf"]);
@@ -90,7 +68,14 @@ Deno.test("texts and partials are typed in the editor, previewed in a language, 
 
 Deno.test("a document is generated from the template's list, with errors at their inputs", async () => {
   const actor = await t.actor({ permissions: PERMISSIONS });
-  await makeLetter(actor);
+  await accepted(actor.post(templates, {
+    slug: "letter",
+    name: "Letter",
+    titleTemplate: "Letter to {{name}}",
+    bodyTemplate: "<page><h1>Hello {{name}}</h1></page>",
+    requiredVariables: "name",
+    sampleData: { name: "Sample" },
+  }));
   const browser = await browseAt(t, actor, "document-templates");
   const form = await browser.follow("Generate");
   assert.deepEqual(JSON.parse(String(form.value("data"))), { name: "Sample" });
@@ -113,5 +98,7 @@ Deno.test("a document is generated from the template's list, with errors at thei
   mailed.shows("delivery by email needs at least one recipient");
   await browser.press("Generate", { Method: "Download only" });
   const id = browser.page.shows("The document was queued.").address.split("/").at(-1) ?? "";
-  assert.match(await textOfRun(actor, id), /Hello Ana/);
+  await reached(actor, id, STATUS.Completed, STATUS.Delivered);
+  const { bytes } = await fetchDocument(actor, id);
+  assert.match(pageTexts(pdfObjects(bytes)).join(), /Hello Ana/);
 });

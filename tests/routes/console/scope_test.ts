@@ -35,16 +35,6 @@ async function switchTo(browser: PlainBrowser, search: string, name: string): Pr
   await browser.press(name);
 }
 
-/** A report that was cancelled. */
-const RUN = {
-  template_id: "users",
-  report_name: "Users",
-  format: 3,
-  status: 6,
-  parameters_json: "{}",
-  required_permissions: [],
-};
-
 const unique = (name: string): string => `${name} ${crypto.randomUUID().slice(0, 8)}`;
 
 Deno.test("a switch of the tenant keeps the page and its filters; a page that does not exist there leads to its list", async () => {
@@ -186,7 +176,8 @@ Deno.test("an administrator of the service sees messages, reports and templates 
     await accepted(actor.post("/api/v1/notifications/send", { ...to, ...texts }), 200);
     const template = { slug: "scope-sample", name: `Template ${names[n]}`, textBodyTemplate: "x" };
     await accepted(actor.post("/api/v1/notification-templates", template), 201);
-    await sql`insert into report_executions ${sql({ ...RUN, id: newId(), tenant_id: actor.tenantId })}`;
+    await sql`insert into report_executions (id, tenant_id, template_id, report_name, format, status, parameters_json,
+      required_permissions) values (${newId()}, ${actor.tenantId}, 'users', 'Users', 3, 6, '{}', '{}')`;
   }
   const everywhere = await browse(t, await t.actor({ tenantId: t.platformTenantId, role: "SystemAdmin" }));
   const own = await browse(t, actors[0] ?? assert.fail());

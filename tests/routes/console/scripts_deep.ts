@@ -144,32 +144,46 @@ inBrowser("a new message raises the unread count without a reload", async (b) =>
   await viewing.close();
 });
 
-inBrowser(
-  "the dialogs of the scope and of the search are accessible, and Enter waits for the results",
-  async (b) => {
-    const actor = await t.actor({ role: "Admin" });
-    const viewing = await openConsole(b, t, actor, { theme: "dark" });
-    const { page } = viewing;
-    await viewing.open("jobs");
-    await page.getByRole("link", { name: /^Scope: / }).click();
-    await viewing.requireAccessible();
-    await page.keyboard.press("Escape");
-    assert.equal(await page.locator("dialog[open]").count(), 0);
+inBrowser("questions are answered by keyboard alone, in dialogs that are accessible", async (b) => {
+  const ana = await t.actor({ role: "Admin" });
+  const { userId } = ana;
+  await sql`update users set first_name = 'Ana', last_name = 'Prado' where id = ${userId}`;
+  await makeJob(ana, { queue: "imports", scheduledAt: new Date(Date.now() + 3_600_000) });
+  const viewing = await openConsole(b, t, t.systemAdmin, { theme: "dark" });
+  const { page } = viewing;
+  await viewing.open("jobs");
+  await page.getByRole("link", { name: /^Scope: / }).click();
+  await viewing.requireAccessible();
+  await page.keyboard.press("Escape");
+  assert.equal(await page.locator("dialog[open]").count(), 0);
+  const input = page.getByRole("combobox", { name: "Search by name, email, id or trace id" });
+  const find = async (text: string, found: string) => {
     await page.keyboard.press("Control+k");
-    const input = page.getByRole("combobox", { name: "Search by name, email, id or trace id" });
-    await page.keyboard.type("jobs");
-    const option = page.getByRole("dialog").getByRole("option").first();
+    await input.waitFor();
+    await page.keyboard.type(text);
+    const option = page.getByRole("dialog").getByRole("option", { name: found });
     await option.waitFor();
     await viewing.requireAccessible();
     assert.equal(await input.getAttribute("aria-activedescendant"), await option.getAttribute("id"));
-    await page.keyboard.press("Escape");
-    await page.getByRole("link", { name: "Search", exact: true }).click();
-    await page.keyboard.type(actor.userId);
-    await page.keyboard.press("Enter"); // before the results have come
-    await page.waitForURL(`**/console/users/${actor.userId}`);
-    await viewing.close();
-  },
-);
+    await page.keyboard.press("Enter");
+  };
+  await find("ana prado", "Ana Prado");
+  await page.waitForURL(`**/console/users/${userId}`);
+  await find("pause imports", "Pause queue imports");
+  const reason = page.getByRole("textbox", { name: "Reason" });
+  await reason.waitFor();
+  for (let n = 0; n < 80 && await page.locator("[name=reason]:focus").count() === 0; n++) {
+    await page.keyboard.press("Tab");
+  }
+  await page.keyboard.type("By keyboard");
+  await page.keyboard.press("Enter");
+  await page.getByText("By keyboard").first().waitFor();
+  await page.getByRole("link", { name: "Search", exact: true }).click();
+  await page.keyboard.type(userId);
+  await page.keyboard.press("Enter"); // before the results have come
+  await page.waitForURL(`**/console/users/${userId}`);
+  await viewing.close();
+});
 
 inBrowser(
   "the navigation fits into a window of 900 pixels in both languages; in lower ones it scrolls",

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { FILTER_NAMES } from "../../../domain/templates/language/mod.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
 import { EXAMPLE_DATA, FILTER_EXAMPLES } from "../../../routes/console/notifications/template_help.tsx";
-import { has } from "../../support/answers.ts";
+import { has, pluck } from "../../support/answers.ts";
 import { accepted } from "../../support/outcomes.ts";
 import { pngImage } from "../../support/images.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
@@ -17,19 +17,6 @@ const path = "/api/v1/notification-templates";
 const make = async (by: Actor, body: Record<string, unknown>): Promise<string> => {
   return (await accepted(by.post(path, { name: "T", ...body }), 201)).id;
 };
-
-/** Sends a form of the console with these fields only. */
-async function sendForm(by: Actor, address: string, fields: [string, string][]): Promise<[number, string]> {
-  const browser = await browse(t, by);
-  const { status, html } = await browser.send(address, [["csrf", await browser.csrf()], ...fields]);
-  return [status, html];
-}
-
-const row = (key: string, language: string, text: string): [string, string][] => [
-  ["textKey", key],
-  ["textLanguage", language],
-  ["textValue", text],
-];
 
 Deno.test("a template is written with a preview that names each error, saved, sent and deleted", async () => {
   const sender = await t.actor({ permissions: ["send:notifications"] });
@@ -221,6 +208,7 @@ Deno.test("versions of a template are compared, previewed, and restored", async 
   (await browser.follow("Version 2")).shows("Order 3");
   const frames = browser.page.all("iframe").map(({ attribs }) => attribs.title);
   assert.deepEqual(frames, ["Phone, 375 pixels wide", "Desktop"]);
+  await browser.follow("Dark");
   const frame = await browser.open(`templates/${id}/versions/2/body`);
   assert.match(frame.html, /Hello Maria Silva,/);
   assert.match(frame.headers.get("content-security-policy") ?? "", /^sandbox; default-src 'none'/);
@@ -277,8 +265,18 @@ Deno.test("a saved built-in template becomes the tenant's own version, with its 
 Deno.test("rows of texts without a key, and keys with two texts, are refused with what was typed", async () => {
   const by = await t.actor({ permissions: ["send:notifications"] });
   const common = { slug: "rows", kind: "Partial", name: "Rows", textBodyTemplate: "x" };
-  const send = (...rows: [string, string][][]) =>
-    sendForm(by, "templates/new", [...Object.entries(common), ...rows.flat()]);
+  const row = (key: string, language: string, text: string) => ({ key, language, text });
+  const browser = await browse(t, by);
+  const send = async (...rows: ReturnType<typeof row>[]) => {
+    const [textKey, textLanguage, textValue] = ["key", "language", "text"].map((name) => pluck(rows, name));
+    const { status, html } = await browser.submit("templates/new", {
+      ...common,
+      textKey,
+      textLanguage,
+      textValue,
+    });
+    return [status, html] as const;
+  };
   const [status, incomplete] = await send(row("", "en", "Hello <you>"));
   assert.equal(status, 400);
   assert.match(incomplete, /needs a key and a language/);

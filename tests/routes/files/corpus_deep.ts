@@ -58,22 +58,7 @@ function madeBy(
 }
 
 const made = (name: string) => Deno.readFile(`${folder}/${name}`);
-const archive = { profile: "archive" };
 
-const text = `${folder}/a – ü.txt`;
-await Deno.writeTextFile(text, "text ".repeat(1000));
-for (
-  const [program, args, name, type] of [
-    ["zip", ["made.zip", text], "made.zip", "application/zip"],
-    ["gzip", ["-9", "--keep", text], "a – ü.txt.gz", "application/gzip"],
-    ["tar", ["czf", "made.tgz", "a – ü.txt"], "made.tgz", "application/gzip"],
-  ] as const
-) {
-  madeBy(program, `an ${type}`, installed(program), async () => {
-    await run(program, ...args);
-    return { ...archive, bytes: await made(name), type };
-  });
-}
 madeBy("pdfkit", "a pdf", true, async () => {
   const document = new PDFDocument();
   const chunks: Uint8Array[] = [];

@@ -43,13 +43,6 @@ export async function tenantWithLooks(
   return { by, tenantId: by.tenantId ?? "", looks };
 }
 
-/** A tenant that has set nothing, so that its pages have the service's own looks with the tenant's name. */
-export async function plainTenant(t: TestService): Promise<LookedTenant> {
-  const by = await t.actor({ permissions: ["manage:settings"] });
-  const { productName } = (await accepted(by.get("/api/v1/tenant-looks"))).effective;
-  return { by, tenantId: by.tenantId ?? "", looks: { ...SERVICE_LOOKS, productName } };
-}
-
 const ENTITIES = { "&lt;": "<", "&gt;": ">", "&quot;": '"', "&amp;": "&" } as Record<string, string>;
 const plain = (html = "") => html.replaceAll(/&(?:lt|gt|quot|amp);/g, (entity) => ENTITIES[entity] ?? "");
 

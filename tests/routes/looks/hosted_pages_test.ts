@@ -8,7 +8,7 @@ import { mailsTo, resetTokenFor, tokenOf } from "../auth/mails.ts";
 import { PASSWORD, signedIn } from "../auth/people.ts";
 import { authorizeUrl, makeClient, signedInBrowser } from "../oauth/flow.ts";
 import { CSV, reached, setupSharedReports, STATUS } from "../reports/support.ts";
-import { plainTenant, SERVICE_LOOKS, shownIn, tenantWithLooks } from "./hosted.ts";
+import { SERVICE_LOOKS, shownIn, tenantWithLooks } from "./hosted.ts";
 
 const t = await setupSharedReports();
 const { platform } = t.steward;
@@ -19,7 +19,10 @@ const policyOf = ({ headers }: Pick<HttpAnswer, "headers">) => headers.get("cont
 
 Deno.test("the page of an unsubscribe link and its confirmation look like the tenant of the mail", async () => {
   const { userId } = await t.actor();
-  for (const { tenantId, looks } of [yellow, await plainTenant(t)]) {
+  const by = await t.actor();
+  const { productName } = (await accepted(by.get("/api/v1/tenant-looks"))).effective;
+  const plain = { tenantId: by.tenantId, looks: { ...SERVICE_LOOKS, productName } };
+  for (const { tenantId, looks } of [yellow, plain]) {
     const token = await platform.unsubscribeTokens.sign({ userId, category: "news", tenantId }, new Date());
     const path = `${UNSUBSCRIBE}?token=${token}`;
     const expected = { ...looks, title: `Unsubscribe · ${looks.productName}` };
