@@ -116,7 +116,7 @@ export const keyOrder = ({ query }: Visit) => ({
   sortDirection: query.get("sortDirection") ?? "Descending",
 });
 
-export function keyFilters({ locale }: Visit) {
+function keyFilters({ locale }: Visit) {
   const t = integrationTexts[locale];
   const days = { type: "number", min: 1, max: 3650 } as const;
   return [
