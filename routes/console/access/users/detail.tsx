@@ -8,7 +8,7 @@ import { commonTexts } from "../../shared/common_texts.ts";
 import type { Row } from "../../shared/operations.ts";
 import { may, mayInFiles, type View, type Visit } from "../../shared/page.ts";
 import { hasUserData, managesAllUsers } from "../../shared/access_queries.ts";
-import { inTenantOf } from "../../shared/scope.ts";
+import { everywhere, inTenantOf } from "../../shared/scope.ts";
 import { type AnyUser, nameOf, readUser, statusColumn, userCrumbs, type UserLink } from "./model.tsx";
 import { dataTexts, delegationTexts, userTexts } from "./texts.ts";
 import { type File, fileBadge } from "../../files/model.tsx";
@@ -237,7 +237,7 @@ function SessionsCard({ v, user, sessions }: { v: Visit; user: AnyUser; sessions
 /** Number of messages and files that are shown. */
 const NEWEST = 5;
 
-/** The newest messages to a user and files of a user in the viewer's tenant; null: the viewer may not see them. */
+/** The newest messages to a user in the scope, and files in the viewer's tenant; null: the viewer may not see them. */
 interface Activity {
   messages: Page<Summary> | null;
   files: Page<File> | null;
@@ -248,7 +248,7 @@ async function readActivity(v: Visit, userId: string): Promise<Activity> {
   const isIn = v.viewer.tenant !== null;
   const [messages, files] = await Promise.all([
     isIn && may(v.viewer, "send:notifications")
-      ? orNull(v.api.call("listNotifications", { query: { userId, pageSize: NEWEST } }))
+      ? orNull(v.api.call("listNotifications", { query: { userId, pageSize: NEWEST, ...everywhere(v) } }))
       : null,
     isIn && mayInFiles(v.viewer, "read:files")
       ? orNull(v.api.call("listFiles", { query: { createdBy: userId, pageSize: NEWEST } }))
@@ -278,8 +278,10 @@ function Messages({ v, userId, messages }: { v: Visit; userId: string; messages:
       {dataTable<Summary>(t.messages, messages.items, <p class="muted">{t.noMessages}</p>, [
         {
           head: t.subject,
-          cell: ({ id, subject, templateSlug }) => (
-            <a href={`notifications/${id}`}>{subject ?? templateSlug ?? t.noSubject}</a>
+          cell: ({ id, tenantId, subject, templateSlug }) => (
+            <a href={inTenantOf(v, tenantId, `notifications/${id}`)}>
+              {subject ?? templateSlug ?? t.noSubject}
+            </a>
           ),
         },
         {
@@ -298,7 +300,7 @@ function Files({ v, userId, files }: { v: Visit; userId: string; files: Page<Fil
   const t = userTexts[v.locale];
   return (
     <Card
-      title={t.files}
+      title={`${t.files}: ${v.viewer.tenant?.name ?? ""}`}
       actions={files.totalCount > NEWEST && buttonLink(`files?createdBy=${userId}`, t.showAll)}
     >
       {dataTable<File>(t.files, files.items, <p class="muted">{t.noFiles}</p>, [
