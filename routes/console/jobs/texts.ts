@@ -3,6 +3,10 @@ import { counted, defineTexts, withCount } from "../shared/languages.ts";
 
 export const jobTexts = sectionTexts({
   jobs: ["Jobs", "Tarefas"],
+  batch: ["Batch", "Lote"],
+  batches: ["Batches", "Lotes"],
+  noBatches: ["No batches of jobs", "Sem lotes de tarefas"],
+  uniqueKey: ["Unique key", "Chave única"],
   caption: ["Background jobs", "Tarefas em segundo plano"],
   enqueueCopy: ["Enqueue a copy", "Enfileirar uma cópia"],
   enqueueNow: ["Enqueue", "Enfileirar"],
