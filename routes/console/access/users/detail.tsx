@@ -45,7 +45,7 @@ export async function userPage(v: Visit): Promise<View> {
             [t.email, <CopyValue v={v} value={user.email} />],
             [t.phone, user.phoneNumber],
             [t.secondFactor, user.hasSecondFactor ? common.yes : common.no],
-            [t.lastSignIn, <LastSignIn v={v} at={user.lastLoginAt} />],
+            [t.lastSignIn, user.lastLoginAt ? <Time v={v} at={user.lastLoginAt} /> : common.never],
             [t.created, <Time v={v} at={user.createdAt} />],
             [t.changed, <Time v={v} at={user.updatedAt} />],
             [t.apps, user.appIds.length > 0 ? user.appIds.join(", ") : null],
@@ -61,7 +61,8 @@ export async function userPage(v: Visit): Promise<View> {
               : <Codes codes={permissions} label={t.permissionsCaption} />}
           </Card>
         )}
-        <ActivityCards v={v} userId={id} activity={activity} />
+        {activity.messages && <Messages v={v} userId={id} messages={activity.messages} />}
+        {activity.files && <Files v={v} userId={id} files={activity.files} />}
         {sessions && <SessionsCard v={v} user={user} sessions={sessions} />}
         {mayChange && !sessions && (
           <Card title={t.sessions}>
@@ -78,9 +79,6 @@ const readSessions = (v: Visit, id: string): Promise<Session[] | null> =>
   managesAllUsers(v)
     ? v.api.call("listUserSessions", { params: { id } })
     : orNull(v.api.call("listTenantUserSessions", { params: { id } }));
-
-const LastSignIn = ({ v, at }: { v: Visit; at: string | null }) =>
-  at ? <Time v={v} at={at} /> : <>{commonTexts[v.locale].never}</>;
 
 function Actions(
   { v, user, links, isSelf }: { v: Visit; user: AnyUser; links: UserLink[]; isSelf: boolean },
@@ -257,17 +255,7 @@ async function readActivity(v: Visit, userId: string): Promise<Activity> {
   return { messages, files };
 }
 
-/** The messages that the user received and the files that the user uploaded, newest first, with links to the whole lists. */
-function ActivityCards({ v, userId, activity }: { v: Visit; userId: string; activity: Activity }) {
-  const { messages, files } = activity;
-  return (
-    <>
-      {messages && <Messages v={v} userId={userId} messages={messages} />}
-      {files && <Files v={v} userId={userId} files={files} />}
-    </>
-  );
-}
-
+/** The newest messages that the user received, with a link to the whole list. */
 function Messages({ v, userId, messages }: { v: Visit; userId: string; messages: Page<Summary> }) {
   const t = userTexts[v.locale];
   return (
