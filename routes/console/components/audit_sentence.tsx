@@ -157,9 +157,11 @@ const PAGES: Record<string, [path: string, permission: string | null]> = {
   "document-template": ["document-templates", "manage:document-templates"],
   "notification-template": ["templates", "manage:notification-templates"],
   deadLetter: ["dead-letters", null],
+  deployMark: ["deploys", "admin:system"],
   file: ["files", "read:files"],
   job: ["jobs", null],
   jobType: ["job-types", null],
+  oauthClient: ["oauth-clients", "manage:oauth-clients"],
   permission: ["permissions", "update:permissions"],
   recurringJob: ["recurring", null],
   report: ["report-runs", null],
@@ -200,7 +202,7 @@ function pageOf(
 /** The target's name, if the recorded state has one. */
 function nameInState({ before, after }: Pick<AuditEntry, "before" | "after">): string | null {
   for (const state of [stateOf(after), stateOf(before)]) {
-    for (const key of ["email", "name", "code", "slug", "key", "address", "url"]) {
+    for (const key of ["email", "name", "label", "code", "slug", "key", "address", "url"]) {
       const value = state[key];
       if (typeof value === "string" && value !== "") return value;
     }

@@ -5,8 +5,10 @@ import { actionButton, buttonLink } from "../components/forms.tsx";
 import { actionsColumn, choice, listView, search, text, timeColumn } from "../components/list.tsx";
 import { Card, Empty } from "../components/notice.tsx";
 import type { Column } from "../components/table.tsx";
+import { Person, userNames } from "../components/user_names.tsx";
 import { Badge, CodeBlock, Time } from "../components/values.tsx";
 import { actionsOf, formPage } from "../shared/actions.ts";
+import { tenantNames } from "../shared/access_queries.ts";
 import { translateBuiltin } from "../shared/translations.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { Row } from "../shared/operations.ts";
@@ -33,7 +35,7 @@ interface KeyKind {
   values: Record<string, unknown>;
   /** The input for the tenants, and the member of the body that it gives. */
   tenants?: { input(f: Fields): Child; in(v: Visit, form: FormData): { tenants: "all" | string[] } };
-  columns?(v: Visit): Column<Key>[];
+  columns?(v: Visit, keys: Key[]): Promise<Column<Key>[]>;
   mayRotate(v: Visit, key: Key): boolean;
 }
 
@@ -69,16 +71,22 @@ const serviceAccounts: KeyKind = {
     },
     in: (v, form) => ({ tenants: field(form, "reach") === "all" ? "all" : [v.viewer.tenant?.id ?? ""] }),
   },
-  columns: (v) => [{ head: integrationTexts[v.locale].tenants, cell: (row) => tenantsOf(v, row as Account) }],
+  async columns(v, keys) {
+    const some = (keys as Account[]).flatMap(({ tenants }) => tenants === "all" ? [] : tenants.slice(0, 1));
+    const names = await tenantNames(v, some);
+    const { tenants } = integrationTexts[v.locale];
+    return [{ head: tenants, cell: (row) => tenantsOf(v, row as Account, names) }];
+  },
   mayRotate: () => true,
 };
+
+const DAYS = { type: "number", min: 1, max: 3650 } as const;
 
 /** The API keys of the tenant, or the service accounts that the viewer manages. */
 async function listKeys(v: Visit, kind: KeyKind): Promise<View> {
   const t = integrationTexts[v.locale];
   const k = kind.texts[v.locale];
   const { path } = kind;
-  const { name, permissions, status, created, expires, lastUse } = keyColumns(v);
   return await listView(v, kind.lists, {
     path,
     icon: "keys",
@@ -87,26 +95,35 @@ async function listKeys(v: Visit, kind: KeyKind): Promise<View> {
     query: keyOrder(v),
     caption: k.caption,
     empty: [k.none, k.noneText],
-    filters: keyFilters(v),
-    columns: [
-      name,
-      permissions,
-      ...kind.columns?.(v) ?? [],
-      status,
-      created,
-      expires,
-      lastUse,
-      actionsColumn<Key>(v, (key) =>
-        !key.revokedAt && (
-          <>
-            {kind.mayRotate(v, key) && buttonLink(`${path}/${key.id}/rotate`, t.newSecret)}
-            {actionButton(v, `${path}/${key.id}/revoke`, t.revoke, {
-              tone: "danger",
-              confirm: k.revokeConfirm(key.name),
-            })}
-          </>
-        )),
+    filters: [
+      search(t.search),
+      text("unusedForDays", t.unusedForDays, DAYS),
+      text("expiresWithinDays", t.expiresWithinDays, DAYS),
+      choice("includeDeleted", t.show, { true: t.withRevoked }, t.withoutRevoked),
     ],
+    columns: async (keys) => {
+      const people = await userNames(v, keys.map(({ createdBy }) => createdBy));
+      const { name, permissions, status, created, expires, lastUse } = keyColumns(v, people);
+      return [
+        name,
+        permissions,
+        ...await kind.columns?.(v, keys) ?? [],
+        status,
+        created,
+        expires,
+        lastUse,
+        actionsColumn<Key>(v, (key) =>
+          !key.revokedAt && (
+            <>
+              {kind.mayRotate(v, key) && buttonLink(`${path}/${key.id}/rotate`, t.newSecret)}
+              {actionButton(v, `${path}/${key.id}/revoke`, t.revoke, {
+                tone: "danger",
+                confirm: k.revokeConfirm(key.name),
+              })}
+            </>
+          )),
+      ];
+    },
   });
 }
 
@@ -116,18 +133,7 @@ export const keyOrder = ({ query }: Visit) => ({
   sortDirection: query.get("sortDirection") ?? "Descending",
 });
 
-export function keyFilters({ locale }: Visit) {
-  const t = integrationTexts[locale];
-  const days = { type: "number", min: 1, max: 3650 } as const;
-  return [
-    search(t.search),
-    text("unusedForDays", t.unusedForDays, days),
-    text("expiresWithinDays", t.expiresWithinDays, days),
-    choice("includeDeleted", t.show, { true: t.withRevoked }, t.withoutRevoked),
-  ];
-}
-
-function keyColumns(v: Visit) {
+function keyColumns(v: Visit, people: Map<string, string>) {
   const t = integrationTexts[v.locale];
   const name: Column<Key> = {
     head: t.name,
@@ -146,7 +152,11 @@ function keyColumns(v: Visit) {
     cell: ({ lastUsedAt }) => lastUsedAt ? <Time v={v} at={lastUsedAt} /> : commonTexts[v.locale].never,
     below: [[t.address, ({ lastUsedIp }) => lastUsedIp]],
   };
-  const created = timeColumn<Key>(v, t.created, "createdAt", { sort: "createdAt", wideOnly: true });
+  const created = timeColumn<Key>(v, t.created, "createdAt", {
+    sort: "createdAt",
+    below: [[t.createdBy, ({ createdBy }) => createdBy && <Person v={v} names={people} id={createdBy} />]],
+    wideOnly: true,
+  });
   const status: Column<Key> = {
     head: t.status,
     cell: (key) => <KeyStatus v={v} row={key} />,
@@ -188,11 +198,12 @@ function KeyStatus({ v, row }: { v: Visit; row: Key }) {
   return row.revokedAt ? <Badge tone="bad">{t.revoked}</Badge> : <Badge tone="idle">{t.expired}</Badge>;
 }
 
-function tenantsOf(v: Visit, { tenants }: Account): string {
+function tenantsOf(v: Visit, { tenants }: Account, names: Map<string, string>): string {
   const t = integrationTexts[v.locale];
   if (tenants === "all") return t.allTenants;
-  const [first] = tenants;
-  return tenants.length === 1 && first === v.viewer.tenant?.id ? t.thisTenant : t.tenantCount(tenants.length);
+  const [first = ""] = tenants;
+  if (tenants.length === 1 && first === v.viewer.tenant?.id) return t.thisTenant;
+  return tenants.length === 1 && names.get(first) || t.tenantCount(tenants.length);
 }
 
 /** Creates a key and shows its secret. It is not shown again. */

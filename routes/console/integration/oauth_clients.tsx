@@ -1,5 +1,5 @@
 import { actionButton, buttonLink } from "../components/forms.tsx";
-import { listView, timeColumn } from "../components/list.tsx";
+import { choice, listView, search, timeColumn } from "../components/list.tsx";
 import { Card } from "../components/notice.tsx";
 import { Badge, Codes, CopyValue, factList, Time } from "../components/values.tsx";
 import type { Row } from "../shared/operations.ts";
@@ -12,8 +12,8 @@ import {
   type View,
   type Visit,
 } from "../shared/page.ts";
-import { keyFilters, keyOrder } from "./keys.tsx";
-import { oauthClientTexts } from "./texts.ts";
+import { keyOrder } from "./keys.tsx";
+import { integrationTexts, oauthClientTexts } from "./texts.ts";
 import { shownOnce } from "./shown_once.tsx";
 import { actionsOf, done, formPage, type Sent } from "../shared/actions.ts";
 import { Fields, Form } from "../components/fields.tsx";
@@ -132,7 +132,7 @@ function clientForm(v: Visit, sent: Sent | null, values: Record<string, unknown>
 type Client = Row<"listOAuthClients">;
 
 async function listClients(v: Visit): Promise<View> {
-  const t = oauthClientTexts[v.locale];
+  const [t, i] = [oauthClientTexts[v.locale], integrationTexts[v.locale]];
   return await listView(v, "listOAuthClients", {
     path: "oauth-clients",
     icon: "keys",
@@ -141,7 +141,7 @@ async function listClients(v: Visit): Promise<View> {
     query: keyOrder(v),
     caption: t.clientsCaption,
     empty: [t.noClients, t.noClientsText],
-    filters: keyFilters(v),
+    filters: [search(i.search), choice("includeDeleted", i.show, { true: i.withRevoked }, i.withoutRevoked)],
     columns: [
       { head: t.name, sort: "name", cell: ({ id, name }) => <a href={`oauth-clients/${id}`}>{name}</a> },
       { head: t.clientId, cell: ({ clientId }) => <code class="nowrap">{clientId}</code> },

@@ -236,7 +236,7 @@ export const webhookTexts = sectionTexts({
 /** Texts of OAuth clients. */
 export const oauthClientTexts = sectionTexts({
   clients: ["OAuth clients", "Clientes OAuth"],
-  clientsCaption: ["OAuth clients that you manage", "Clientes OAuth que gere"],
+  clientsCaption: ["OAuth clients that you manage", "Clientes OAuth que você gerencia"],
   newClient: ["New OAuth client", "Novo cliente OAuth"],
   noClients: ["No OAuth clients yet", "Ainda não há clientes OAuth"],
   noClientsText: [

@@ -157,6 +157,7 @@ async function webhookPage(v: Visit, sent: Sent | null = null): Promise<View> {
             ]),
             [t.events, <EventTypes v={v} types={endpoint.eventTypes} />],
             [t.description, endpoint.description],
+            endpoint.ordered && [t.ordered, commonTexts[v.locale].yes],
             [
               w.createdBy,
               endpoint.createdBy && <Person v={v} names={names} id={endpoint.createdBy} />,

@@ -20,7 +20,7 @@ import { action, actionsOf, done } from "../shared/actions.ts";
 import { orNull, type Page, searchOf } from "../shared/api.ts";
 import type { Answer, Row } from "../shared/operations.ts";
 import { type ConsolePage, may, type View, type Visit } from "../shared/page.ts";
-import { type Job, jobColumns, jobStates } from "./list.tsx";
+import { ENDED, type Job, jobColumns, jobStates } from "./list.tsx";
 import { PauseBanner } from "./pauses.tsx";
 import { workerTexts } from "./worker_texts.ts";
 import { queuePath, typePath } from "../shared/job_paths.ts";
@@ -34,7 +34,6 @@ const CANCELLABLE: ReadonlySet<Job["status"]> = new Set([
   "AwaitingParent",
   "Failed",
 ]);
-const ENDED: ReadonlySet<Job["status"]> = new Set(["Succeeded", "DeadLettered", "Cancelled"]);
 
 /** One job: its details, its attempts with error, output, progress and log, and its continuations. */
 async function jobPage(v: Visit): Promise<View> {
@@ -57,7 +56,7 @@ async function jobPage(v: Visit): Promise<View> {
       ? buttonLink(inTenantOf(v, job.tenantId, `jobs/new?copy=${job.id}`), t.enqueueCopy, { icon: "plus" })
       : undefined,
     body: (
-      <LivePart v={v} id="job" {...ENDED.has(job.status) ? {} : { everySeconds: 2 }}>
+      <LivePart v={v} id="job" {...ENDED.includes(job.status) ? {} : { everySeconds: 2 }}>
         <PauseBanner v={v} pauses={pauses} />
         <Card
           title={jobStates.badge(v, job.status)}
@@ -94,7 +93,7 @@ function JobActions({ v, job, tenant }: { v: Visit; job: Answer<"readJob">; tena
   const again = t.againConfirm(job.jobTypeName, place);
   const here = `jobs/${job.id}`;
   const { deadLetter } = job;
-  const runsAgain = ENDED.has(job.status) && !deadLetter?.retriedJobId;
+  const runsAgain = ENDED.includes(job.status) && !deadLetter?.retriedJobId;
   return (
     <>
       {runsAgain && (
@@ -153,6 +152,8 @@ function JobFacts({ v, job }: { v: Visit; job: Answer<"readJob"> }) {
     pause && [pause.kind === "queue" ? t.queuePaused : t.typePaused, pause.reason ?? t.paused],
     due && [job.nextRetryAt ? t.nextRetry : t.due, <Time v={v} at={due} />],
     job.argsTypeName && [t.argsType, job.argsTypeName],
+    job.uniqueKey && [t.uniqueKey, <code>{job.uniqueKey}</code>],
+    job.batchId && [t.batch, <a href={`batches/${job.batchId}`}>{shortId(job.batchId)}</a>],
     recurringJobId && [
       t.recurring,
       <a href={`recurring/${encodeURIComponent(recurringJobId)}`}>{recurringJobId}</a>,

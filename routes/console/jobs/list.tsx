@@ -61,7 +61,12 @@ export async function jobsPage(v: Visit): Promise<View> {
   const schemas = new Map(types.map(({ name, argsSchema }) => [name, argsSchema]));
   return {
     title: t.jobs,
-    actions: buttonLink("jobs/new", t.enqueue, { icon: "plus", tone: "primary" }),
+    actions: (
+      <>
+        {buttonLink("batches", t.batches)}
+        {buttonLink("jobs/new", t.enqueue, { icon: "plus", tone: "primary" })}
+      </>
+    ),
     body: list(v, page, {
       path: "jobs",
       icon: "jobs",
@@ -265,7 +270,7 @@ const shortened = (text: string): string =>
   text.length > VALUE_LENGTH ? `${cutText(text, VALUE_LENGTH)}…` : text;
 
 const RETRIED: readonly JobStatus[] = ["Failed", "DeadLettered", "Cancelled"];
-const ENDED: readonly JobStatus[] = ["Succeeded", "DeadLettered", "Cancelled"];
+export const ENDED: readonly JobStatus[] = ["Succeeded", "DeadLettered", "Cancelled"];
 
 /** The actions on many jobs. */
 export const jobActions = rowActions<Job>({

@@ -1,5 +1,6 @@
 import { inEveryLanguage } from "../shared/languages.ts";
 import { type ConsoleSection, navItem } from "../shared/page.ts";
+import { batchPages } from "./batches.tsx";
 import { databasePage } from "./database.tsx";
 import { deadLetterPages } from "./dead_letters.tsx";
 import { deadLetterTexts, jobTexts, recurringJobTexts as recurring, typeTexts } from "./texts.ts";
@@ -34,6 +35,7 @@ export const jobsSection: ConsoleSection = {
     { path: "jobs", get: jobsPage, bulk: jobActions },
     enqueuePage,
     ...jobPages,
+    ...batchPages,
     runAgainPage,
     { path: "job-types", get: typesPage },
     { path: "job-types/{name}", get: typePage },

@@ -10,7 +10,7 @@ import { commonTexts } from "../shared/common_texts.ts";
 import { FORMAT_TAGS } from "../shared/languages.ts";
 import type { Row } from "../shared/operations.ts";
 import { type ConsolePage, field, optionalField, type View, type Visit } from "../shared/page.ts";
-import { jobColumns, jobStates } from "./list.tsx";
+import { ENDED, jobColumns, jobStates } from "./list.tsx";
 import { PauseBanner } from "./pauses.tsx";
 import { scheduleTabs } from "./upcoming.tsx";
 import { jobTexts, recurringJobTexts } from "./texts.ts";
@@ -205,7 +205,7 @@ async function recurringJobPage(v: Visit): Promise<View> {
     v.api.call("listRecurringJobRuns", { params }),
     v.api.call("listJobPauses"),
   ]);
-  const { jobId, isPaused, jobTypeName, queue } = recurring;
+  const { jobId, isPaused, jobTypeName, queue, lastStatus } = recurring;
   const ofItsJobs = pauses.filter(({ kind, name }) => name === (kind === "queue" ? queue : jobTypeName));
   return {
     title: jobId,
@@ -228,6 +228,7 @@ async function recurringJobPage(v: Visit): Promise<View> {
               [t.schedule, <Schedule v={v} recurring={recurring} />],
               [jobTexts[v.locale].type, jobTypeName],
               [jobTexts[v.locale].queue, queue],
+              recurring.uniqueKey && [jobTexts[v.locale].uniqueKey, <code>{recurring.uniqueKey}</code>],
               [t.last, <Time v={v} at={recurring.lastRunAt} />],
             ])}
             <h3>{jobTexts[v.locale].args}</h3>
@@ -235,6 +236,7 @@ async function recurringJobPage(v: Visit): Promise<View> {
           </Card>
           <Card title={t.nextRuns}>
             {isPaused && <Notice tone="warn">{t.pausedText}</Notice>}
+            {lastStatus && !ENDED.includes(lastStatus) && <Notice tone="info">{t.notEnded}</Notice>}
             <NextRuns v={v} recurring={recurring} runs={nextRuns} />
           </Card>
         </div>

@@ -3,6 +3,10 @@ import { counted, defineTexts, withCount } from "../shared/languages.ts";
 
 export const jobTexts = sectionTexts({
   jobs: ["Jobs", "Tarefas"],
+  batch: ["Batch", "Lote"],
+  batches: ["Batches", "Lotes"],
+  noBatches: ["No batches of jobs", "Sem lotes de tarefas"],
+  uniqueKey: ["Unique key", "Chave única"],
   caption: ["Background jobs", "Tarefas em segundo plano"],
   enqueueCopy: ["Enqueue a copy", "Enfileirar uma cópia"],
   enqueueNow: ["Enqueue", "Enfileirar"],
@@ -207,6 +211,10 @@ export const recurringJobTexts = sectionTexts({
     "As últimas tarefas que criou, as mais recentes primeiro",
   ],
   active: ["Active", "Ativa"],
+  notEnded: [
+    "The last run has not ended. Runs that are due before it ends are skipped.",
+    "A última execução não terminou. As execuções previstas antes do fim dela são omitidas.",
+  ],
   pausedText: [
     "The recurring job is paused. After you resume it, it runs at these times.",
     "A tarefa recorrente está em pausa. Depois de a retomar, é executada nestas horas.",

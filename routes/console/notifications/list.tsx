@@ -1,8 +1,9 @@
 import { periodOf } from "../components/date_inputs.ts";
 import { buttonLink } from "../components/forms.tsx";
-import { choice, hidden, list, period, search, tenantColumn, timeColumn } from "../components/list.tsx";
+import { choice, hidden, list, period, search, tenantColumn, text, timeColumn } from "../components/list.tsx";
 import type { Column } from "../components/table.tsx";
 import { Statistic, StatisticRow } from "../components/statistics.tsx";
+import { Person, userNames } from "../components/user_names.tsx";
 import { number, Time } from "../components/values.tsx";
 import { tenantNames } from "../shared/access_queries.ts";
 import { searchOf } from "../shared/api.ts";
@@ -51,6 +52,11 @@ export async function listPage(v: Visit): Promise<View> {
     }),
   ]);
   const names = everywhere(v).everywhere && await tenantNames(v, page.items.map(({ tenantId }) => tenantId));
+  // The recipient of an in-app message is the id of a user.
+  const people = await userNames(
+    v,
+    page.items.map(({ channel, recipient }) => channel === "InApp" ? recipient : null),
+  );
   return {
     title: t.title,
     actions: buttonLink("notifications/send", t.send, { icon: "plus", tone: "primary" }),
@@ -66,14 +72,14 @@ export async function listPage(v: Visit): Promise<View> {
         search(t.recipient, "recipient"),
         choice("deliveryState", t.reported, deliveryStates.choices(v)),
         hidden("userId"),
-        hidden("templateSlug"),
-        hidden("category"),
+        text("templateSlug", t.template),
+        text("category", t.category),
         ...period(t),
       ],
       everySeconds: 5,
       above: <StatusStatistics v={v} stats={stats} />,
       bulk: messageActions,
-      columns: columns(v, names || null),
+      columns: columns(v, names || null, people),
     }),
   };
 }
@@ -104,7 +110,11 @@ function StatusStatistics({ v, stats }: { v: Visit; stats: Stats }) {
   );
 }
 
-function columns(v: Visit, names: Map<string, string> | null): Column<Summary>[] {
+function columns(
+  v: Visit,
+  names: Map<string, string> | null,
+  people: Map<string, string>,
+): Column<Summary>[] {
   const t = notificationTexts[v.locale];
   const name = ({ subject }: Summary) => subject || t.noSubject;
   return [
@@ -139,9 +149,10 @@ function columns(v: Visit, names: Map<string, string> | null): Column<Summary>[]
     },
     {
       head: t.recipient,
-      cell: ({ recipient, recipientCount }) => (
-        <span class="break">{recipient ?? number(v, recipientCount)}</span>
-      ),
+      cell: ({ channel, recipient, recipientCount }) =>
+        channel === "InApp" && recipient
+          ? <Person v={v} names={people} id={recipient} />
+          : <span class="break">{recipient ?? number(v, recipientCount)}</span>,
       csv: ({ recipient }) => recipient ?? "",
       below: [[
         t.recipients,

@@ -215,6 +215,12 @@ export async function schedulesPage(v: Visit): Promise<View> {
         cell: ({ cronExpression }) => <code>{cronExpression}</code>,
         below: [[t.zone, ({ timeZoneId }) => <span class="nowrap">{timeZoneId}</span>]],
       },
+      {
+        head: t.recipients,
+        cell: ({ deliveryOptionsJson: json }) =>
+          (JSON.parse(json ?? "{}") as Partial<DeliveryOptions>).recipients?.join(", "),
+        wideOnly: true,
+      },
       timeColumn(v, t.next, "nextRunAt"),
       {
         head: t.last,

@@ -64,6 +64,7 @@ export const KINDS: readonly Kind[] = [
     jobTypeName,
     errorMessage && cutText(errorMessage, 120),
   ]),
+  kind("batches", "readJobBatch", ({ name, status }) => [name ?? "…", status]),
   kind("roles", "readRole", ({ name, description }) => [name, description]),
   kind("permissions", "readPermission", ({ code, description }) => [code, description]),
   kind("tenants", "readTenant", ({ name, type }) => [name, type]),
@@ -105,6 +106,7 @@ export async function findById(v: Visit, kind: Kind, id: string): Promise<Found 
 export function openSections(v: Visit): Set<string> {
   const open = new Set(v.nav.flatMap(({ items }) => items.map(({ path }) => path)));
   if (open.has("webhooks")) open.add("alert-rules");
+  if (open.has("jobs")) open.add("batches");
   if (open.has("report-schedules") && may(v.viewer, "manage:webhooks")) open.add("report-targets");
   if (v.viewer.tenant && may(v.viewer, "read:users")) open.add("invitations");
   return open;

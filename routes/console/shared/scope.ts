@@ -26,6 +26,7 @@ const AREAS: Record<string, Area | null> = {
   queues: "jobs",
   recurring: "jobs",
   "dead-letters": "jobs",
+  batches: "jobs",
   upcoming: "jobs",
   "webhook-deliveries": "jobs",
   notifications: "jobs",

@@ -124,6 +124,8 @@ Deno.test("the service, API keys and unknown actions are named too", () => {
   const byKey = entry("role.create", BILLING, { apiKeyId: SALES, after: { name: "Billing" } });
   assert.equal(said(byKey)[0], "A key or link of Ana created role Billing");
   assert.equal(said(entry("invoice.settle", "42"))[0], "Ana did invoice.settle to 42");
+  const mark = entry("deployMark.create", JOB, { after: { label: "Billing 4.2" } });
+  assert.equal(said(mark)[0], "Ana created mark of a deploy Billing 4.2");
 });
 
 Deno.test("names are links to the pages that the viewer may open", () => {

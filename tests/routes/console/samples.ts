@@ -78,6 +78,7 @@ export async function makeSamples(t: TestService): Promise<Record<string, string
   const program = { name: long, permissions: ["read:users"] };
   return {
     jobs: job,
+    batches: await make("jobs/batches", { name: long, jobs: [{ jobTypeName: "steward.echo" }] }),
     "dead-letters": dead.items[0].id,
     recurring,
     notifications: sent.notificationId ?? sent.id,

@@ -268,12 +268,11 @@ Deno.test("rows of texts without a key, and keys with two texts, are refused wit
   const row = (key: string, language: string, text: string) => ({ key, language, text });
   const browser = await browse(t, by);
   const send = async (...rows: ReturnType<typeof row>[]) => {
-    const [textKey, textLanguage, textValue] = ["key", "language", "text"].map((name) => pluck(rows, name));
     const { status, html } = await browser.submit("templates/new", {
       ...common,
-      textKey,
-      textLanguage,
-      textValue,
+      textKey: pluck(rows, "key"),
+      textLanguage: pluck(rows, "language"),
+      textValue: pluck(rows, "text"),
     });
     return [status, html] as const;
   };

@@ -25,8 +25,8 @@ const OPEN_RECORDS = RECORDS.filter((record: DefinedRecord) => record.readBy ===
 const OPEN: Record<string, string> = {
   "200 200 200 200 200": `
     account account/security account/security/app account/security/passkey step-up scope overview inbox
-    jobs jobs/new jobs/{id} jobs/{id}/run-again job-types job-types/{name} upcoming recurring recurring/new/form
-    recurring/{id} recurring/{id}/edit dead-letters dead-letters/list dead-letters/retry
+    jobs jobs/new jobs/{id} batches batches/{id} jobs/{id}/run-again job-types job-types/{name} upcoming recurring
+    recurring/new/form recurring/{id} recurring/{id}/edit dead-letters dead-letters/list dead-letters/retry
     dead-letters/purge dead-letters/{id} preferences reports report-runs report-schedules
     report-schedules/new timeline search`,
   "200 200 200 200 403": `

@@ -8,7 +8,7 @@ import { commonTexts } from "../../shared/common_texts.ts";
 import type { Row } from "../../shared/operations.ts";
 import { may, mayInFiles, type View, type Visit } from "../../shared/page.ts";
 import { hasUserData, managesAllUsers, userName } from "../../shared/access_queries.ts";
-import { inTenantOf } from "../../shared/scope.ts";
+import { everywhere, inTenantOf } from "../../shared/scope.ts";
 import { type AnyUser, readUser, statusColumn, userCrumbs, type UserLink } from "./model.tsx";
 import { dataTexts, delegationTexts, userTexts } from "./texts.ts";
 import { type File, fileBadge } from "../../files/model.tsx";
@@ -45,7 +45,7 @@ export async function userPage(v: Visit): Promise<View> {
             [t.email, <CopyValue v={v} value={user.email} />],
             [t.phone, user.phoneNumber],
             [t.secondFactor, user.hasSecondFactor ? common.yes : common.no],
-            [t.lastSignIn, <LastSignIn v={v} at={user.lastLoginAt} />],
+            [t.lastSignIn, user.lastLoginAt ? <Time v={v} at={user.lastLoginAt} /> : common.never],
             [t.created, <Time v={v} at={user.createdAt} />],
             [t.changed, <Time v={v} at={user.updatedAt} />],
             [t.apps, user.appIds.length > 0 ? user.appIds.join(", ") : null],
@@ -61,7 +61,8 @@ export async function userPage(v: Visit): Promise<View> {
               : <Codes codes={permissions} label={t.permissionsCaption} />}
           </Card>
         )}
-        <ActivityCards v={v} userId={id} activity={activity} />
+        {activity.messages && <Messages v={v} userId={id} messages={activity.messages} />}
+        {activity.files && <Files v={v} userId={id} files={activity.files} />}
         {sessions && <SessionsCard v={v} user={user} sessions={sessions} />}
         {mayChange && !sessions && (
           <Card title={t.sessions}>
@@ -78,9 +79,6 @@ const readSessions = (v: Visit, id: string): Promise<Session[] | null> =>
   managesAllUsers(v)
     ? v.api.call("listUserSessions", { params: { id } })
     : orNull(v.api.call("listTenantUserSessions", { params: { id } }));
-
-const LastSignIn = ({ v, at }: { v: Visit; at: string | null }) =>
-  at ? <Time v={v} at={at} /> : <>{commonTexts[v.locale].never}</>;
 
 function Actions(
   { v, user, links, isSelf }: { v: Visit; user: AnyUser; links: UserLink[]; isSelf: boolean },
@@ -237,7 +235,7 @@ function SessionsCard({ v, user, sessions }: { v: Visit; user: AnyUser; sessions
 /** Number of messages and files that are shown. */
 const NEWEST = 5;
 
-/** The newest messages to a user and files of a user in the viewer's tenant; null: the viewer may not see them. */
+/** The newest messages to a user in the scope, and files in the viewer's tenant; null: the viewer may not see them. */
 interface Activity {
   messages: Page<Summary> | null;
   files: Page<File> | null;
@@ -248,7 +246,7 @@ async function readActivity(v: Visit, userId: string): Promise<Activity> {
   const isIn = v.viewer.tenant !== null;
   const [messages, files] = await Promise.all([
     isIn && may(v.viewer, "send:notifications")
-      ? orNull(v.api.call("listNotifications", { query: { userId, pageSize: NEWEST } }))
+      ? orNull(v.api.call("listNotifications", { query: { userId, pageSize: NEWEST, ...everywhere(v) } }))
       : null,
     isIn && mayInFiles(v.viewer, "read:files")
       ? orNull(v.api.call("listFiles", { query: { createdBy: userId, pageSize: NEWEST } }))
@@ -257,17 +255,7 @@ async function readActivity(v: Visit, userId: string): Promise<Activity> {
   return { messages, files };
 }
 
-/** The messages that the user received and the files that the user uploaded, newest first, with links to the whole lists. */
-function ActivityCards({ v, userId, activity }: { v: Visit; userId: string; activity: Activity }) {
-  const { messages, files } = activity;
-  return (
-    <>
-      {messages && <Messages v={v} userId={userId} messages={messages} />}
-      {files && <Files v={v} userId={userId} files={files} />}
-    </>
-  );
-}
-
+/** The newest messages that the user received, with a link to the whole list. */
 function Messages({ v, userId, messages }: { v: Visit; userId: string; messages: Page<Summary> }) {
   const t = userTexts[v.locale];
   return (
@@ -278,8 +266,10 @@ function Messages({ v, userId, messages }: { v: Visit; userId: string; messages:
       {dataTable<Summary>(t.messages, messages.items, <p class="muted">{t.noMessages}</p>, [
         {
           head: t.subject,
-          cell: ({ id, subject, templateSlug }) => (
-            <a href={`notifications/${id}`}>{subject ?? templateSlug ?? t.noSubject}</a>
+          cell: ({ id, tenantId, subject, templateSlug }) => (
+            <a href={inTenantOf(v, tenantId, `notifications/${id}`)}>
+              {subject ?? templateSlug ?? t.noSubject}
+            </a>
           ),
         },
         {
@@ -298,7 +288,7 @@ function Files({ v, userId, files }: { v: Visit; userId: string; files: Page<Fil
   const t = userTexts[v.locale];
   return (
     <Card
-      title={t.files}
+      title={`${t.files}: ${v.viewer.tenant?.name ?? ""}`}
       actions={files.totalCount > NEWEST && buttonLink(`files?createdBy=${userId}`, t.showAll)}
     >
       {dataTable<File>(t.files, files.items, <p class="muted">{t.noFiles}</p>, [
