@@ -62,8 +62,9 @@ export async function countFailedSignIn(
       select id, coalesce(lockout_expires_at > now(), false) as is_locked from users
       where id = ${tried?.id ?? null} for no key update`;
     if (address !== null) {
-      await requireAddressBelowLimit(tx, address);
-      await countFailure(tx, addressSubject(address), ADDRESS_LIMIT);
+      const isBelow = isBelowAddressLimit(tx);
+      const count = await countFailure(tx, addressSubject(address), ADDRESS_LIMIT, isBelow);
+      if (count === 0) await requireAddressBelowLimit(tx, address);
     }
     if (tried?.deviceId) return await countWhileUnlocked(tx, deviceSubject(tried.deviceId));
     if (tried?.id === null) return await countWhileUnlocked(tx, emailSubject(tx, tried.email));
@@ -71,6 +72,11 @@ export async function countFailedSignIn(
     return !user?.isLocked;
   });
 }
+
+/** SQL condition on `failed_sign_ins f`: the address is below its limit. */
+const isBelowAddressLimit = (q: Sql) =>
+  q`(select count(*) from unnest(f.failed_at) at where at > now() - make_interval(mins => ${ADDRESS_LIMIT.minutes}))
+    < ${ADDRESS_LIMIT.failures}`;
 
 async function countWrongPassword(tx: Tx, userId: string): Promise<void> {
   const subject = userSubject(userId);

@@ -153,6 +153,9 @@ Deno.test("a burst of guesses from one address stops at thirty", async () => {
     await fail(29);
     await refused("429 RATE_LIMITED", interrupting(() => fail(30), () => from(ip, email, password)));
   }
+  await fail(29);
+  const guesses = [1, 2, 3, 4].map((n) => outcome(from(ip, `burst${n}@example.test`, "wrong")));
+  assert.deepEqual((await Promise.all(guesses)).sort(), [WRONG, ...Array(3).fill("429 RATE_LIMITED")]);
 });
 
 Deno.test("an IPv6 /64 network counts as one address", async () => {
