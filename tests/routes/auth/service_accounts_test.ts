@@ -154,3 +154,21 @@ Deno.test("a deleted permission or tenant is lost at once; the account can still
   const moved = await accepted(systemAdmin.put(`${PATH}/${id}`, { tenants: [await here.tenant()] }));
   assert.deepEqual(moved.permissions, ["read:users"]);
 });
+
+Deno.test("an account that is moved leaves an audit row in its old tenant and in its new one", async () => {
+  const [one, two] = [await maker(), await maker()];
+  const { id } = await makeAccount(one);
+  const move = (tenants: unknown) => accepted(systemAdmin.put(`${PATH}/${id}`, { tenants }));
+  const rowsOf = async (by: Actor) =>
+    (await accepted(by.get(`/api/v1/audit-log?action=serviceAccount.update&targetId=${id}`))).items
+      .map(({ before, after }: Record<string, { tenants: string[] }>) => [before?.tenants, after?.tenants]);
+  await move([two.tenantId]);
+  const moved = [[one.tenantId], [two.tenantId]];
+  assert.deepEqual([await rowsOf(one), await rowsOf(two)], [[moved], [moved]]);
+  await move("all");
+  assert.deepEqual(
+    await rowsOf(two),
+    [[[two.tenantId], "all"], moved],
+    "also if it acts in more tenants then",
+  );
+});
