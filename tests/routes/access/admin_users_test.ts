@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type Actor, setupShared } from "../../support/setup.ts";
-import { idOf, refused } from "./answers.ts";
+import { atOnce, idOf, refused } from "./answers.ts";
 import { insertRole, newUser } from "./users.ts";
 
 const t = await setupShared();
@@ -126,6 +126,18 @@ Deno.test("a caller can keep a user's roles without holding their permissions, b
   assert.equal((await put({ isDefault: true })).status, 200);
   assert.equal((await put({ isActive: false })).status, 200);
   refused(await put({}), 403, "ROLE_ASSIGNMENT_ESCALATION_BLOCKED");
+});
+
+Deno.test("after simultaneous replacements the links are those of one of them", async () => {
+  const tenants = [await t.tenant(), await t.tenant()];
+  const id = await made();
+  const replace = (n: number) =>
+    t.systemAdmin.put(path(id), { tenants: [{ tenantId: tenants[n % 2], isDefault: true }] });
+  const answers = await atOnce(4, replace);
+  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
+  assert.equal((await matrixOf(id)).length, 1);
+  const [counts] = await sql`select sum(user_count)::int as n from tenants where id in ${sql(tenants)}`;
+  assert.equal(counts?.n, 1);
 });
 
 Deno.test("no route can remove admin:system from its last active holder", async () => {

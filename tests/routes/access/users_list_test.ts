@@ -79,6 +79,7 @@ Deno.test("filters apply before counting", async () => {
     ["isLockedOut=false", ["bob", "old", "paused", "quirina", "reader"]],
     ["isLockedOut=false&isActive=TRUE", ["old", "paused", "quirina", "reader"]],
     ["roleName=editor", ["quirina"]],
+    ["roleName=Ｅｄｉｔｏｒ", ["quirina"]],
     ["roleName=Editor&isActive=false", []],
     ["colour=blue&isActive=", ALL],
   ];
