@@ -2,7 +2,10 @@ import assert from "node:assert/strict";
 import { pluck } from "../../support/answers.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
 import { setupShared } from "../../support/setup.ts";
-import { bearer, signIn } from "../auth/people.ts";
+import { until } from "../../support/until.ts";
+import { TestApp } from "../auth/factors.ts";
+import { bearer, PASSWORD, person, signIn } from "../auth/people.ts";
+import { tenantWithLooks } from "../looks/hosted.ts";
 import { FormBrowser, left, type Shown, shown } from "./browser.ts";
 import {
   authorizeUrl,
@@ -39,7 +42,7 @@ const isSignedIn = async (browser: FormBrowser) => {
   const url = await browser.leave(authorizeUrl(t, own, { prompt: "none" }));
   return errorOf(url) === null || (assert.equal(errorOf(url), "login_required"), false);
 };
-const valueOf = ({ html }: Shown, name: string) =>
+const valueOf = ({ html }: Pick<Shown, "html">, name: string) =>
   new RegExp(`name="${name}" value="([^"]*)"`).exec(html)?.[1] ?? "";
 const languageOf = (html: string) => /<html[^>]* lang="([^"]+)"/.exec(html)?.[1];
 
@@ -71,6 +74,20 @@ Deno.test("refusing goes back to the client, and the question comes again; its a
   const stays = shown(await browser.submit(signOut, "stay"));
   assert.ok(stays.url.pathname.startsWith("/console/"));
   await asks(browser); // still signed in
+});
+
+Deno.test("the host of a redirect URI adds nothing to the policy of the question", async () => {
+  const { browser } = await signedInBrowser(t);
+  const stored = await makeClient(systemAdmin, { firstParty: false, name: "Stored before" });
+  const redirect_uri = "https://x;sandbox/";
+  await t.steward.platform.sql`update oauth_clients set redirect_uris = array[${redirect_uri}]
+    where client_id = ${stored.clientId}`;
+  const page = await until(
+    () => browser.show(authorizeUrl(t, stored, { redirect_uri })),
+    ({ html }) => html.includes("Allow Stored before?"),
+  );
+  const policy = page.headers.get("content-security-policy") ?? "";
+  assert.match(policy, /; form-action 'self'; base-uri 'self'; frame-/);
 });
 
 Deno.test("no other page can answer for the user, or frame the question", async () => {
@@ -129,6 +146,15 @@ Deno.test("a client signs the browser out with its ID token, and with it the gra
   for (const [by, { refresh_token }] of grants) await refused(GONE, refresh(t, by, refresh_token));
 });
 
+Deno.test("the pages of a sign-out look like the tenant that the user signs in to", async () => {
+  const { tenantId, looks } = await tenantWithLooks(t, { productName: "Eastwind" });
+  const { browser } = await signedInBrowser(t, { links: [tenantId] });
+  const page = await browser.show(logoutUrl());
+  assert.ok(page.html.includes(looks.productName), "the question");
+  assert.ok(shown(await browser.submit(page, "leave")).html.includes(looks.productName), "the result");
+  assert.ok(!(await browser.show(logoutUrl())).html.includes(looks.productName), "without a session");
+});
+
 Deno.test("without an ID token of this session, the user is asked before the sign-out", async () => {
   const [{ browser, who }, stranger] = [await signedInBrowser(t), await signedInBrowser(t)];
   const theirs = await signInToClient(t, stranger.browser, own);
@@ -161,6 +187,35 @@ Deno.test("a tenant that requires a second factor gives no code and no refresh t
   await refused("401 invalid_token", userInfo);
   await require(false);
   await accepted(refresh(t, own, tokens.refresh_token)); // the refusal did not use up the token
+});
+
+Deno.test("who must add a second factor first is led back to the client afterwards, and nowhere else", async () => {
+  const who = await person(t);
+  await accepted(systemAdmin.put(`/api/v1/tenants/${who.tenantId}`, { requireSecondFactor: true }));
+  const browser = new FormBrowser(t.url);
+  const page = shown(await browser.signIn(await browser.show(authorizeUrl(t, own)), who.email, PASSWORD));
+  assert.equal(page.url.pathname, "/console/account/security");
+  assert.ok(page.html.includes("account/security/passkey?to="));
+  const at = (address: string) => new URL(address.replaceAll("&amp;", "&"), `${t.url}/console/`);
+  /** Sends the form of a page about the authenticator app. */
+  const send = async (html: string, fields: Record<string, string>): Promise<string> => {
+    const [, action = ""] = /<form[^>]* action="(account\/security\/app[^"]*)"/.exec(html) ?? [];
+    const body = new URLSearchParams({ csrf: valueOf({ html }, "csrf"), ...fields });
+    const headers = { origin: t.url, "sec-fetch-site": "same-origin" };
+    return await (await browser.request(at(action), { method: "POST", body, headers }, "same-site")).text();
+  };
+  const html = await send(page.html, { do: "start" });
+  const [factorId, secret] = [valueOf({ html }, "factorId"), valueOf({ html }, "secret")];
+  const otpauthUrl = valueOf({ html }, "otpauthUrl").replaceAll("&amp;", "&");
+  const code = new TestApp(secret, Date.now).code();
+  const codes = await send(html, { factorId, secret, otpauthUrl, do: "confirm", code });
+  const back = /<a class="button primary" href="([^"]*)"/.exec(codes)?.[1] ?? "";
+  assert.match(back, /^\.\.\/oauth\/authorize\?/);
+  await accepted(redeem(t, own, codeOf(await browser.leave(at(back)))));
+  for (const to of ["https://evil.test/", "../files", "javascript:x"]) {
+    const { html } = await browser.show(`${t.url}/console/account/security?${new URLSearchParams({ to })}`);
+    assert.ok(!html.includes("passkey?to="), to);
+  }
 });
 
 Deno.test("a user sees the clients they signed in to, and disconnects one: it is signed out and asks again", async () => {
@@ -207,6 +262,9 @@ Deno.test("the first supported language wins, without its region, before that of
   ) {
     assert.equal(languageOf((await t.nobody.get(signInPage, Object(header))).body), spoken);
   }
+  const asked = await browser.show(urlOf({ ui_locales: "pt" }));
+  assert.match(asked.html, /Permitir Orders.*Ler seu nome.*Não permitir/s);
+  assert.match((await browser.show(logoutUrl({ ui_locales: "pt" }))).html, /Sair\?/);
   const failed = await t.nobody.get("/oauth/authorize?ui_locales=pt&client_id=oc_none");
   assert.match(failed.body, /Não foi possível entrar/);
 });
