@@ -89,8 +89,12 @@ Deno.test("a caller reaches only their own tenant; others are rejected and not l
   assert.equal((await caller.put(`${TENANTS}/${own}`, { name: `Renamed ${own}` })).status, 200);
   // manage:all-tenants reaches every tenant, with the permission of the route
   const tenantId = t.platformTenantId;
-  const operator = await t.actor({ tenantId, permissions: ["manage:all-tenants", "create:tenants"] });
+  const operator = await t.actor({
+    tenantId,
+    permissions: ["manage:all-tenants", "read:tenants", "create:tenants"],
+  });
   const id = await idOf(create({ name: "Operated" }, operator));
+  assert.equal((await operator.get(`${TENANTS}/${id}`)).status, 200);
   refused(await operator.delete(`${TENANTS}/${id}`), 403, "MISSING_PERMISSION");
 });
 

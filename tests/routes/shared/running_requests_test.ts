@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { accepted } from "../../support/outcomes.ts";
 import { z } from "zod";
 import type { ServicePlatform } from "../../../domain/platform.ts";
-import { RunningRequests } from "../../../domain/requests/running_requests.ts";
+import { Holding, RunningRequests } from "../../../domain/requests/running_requests.ts";
 import { anyone } from "../../../domain/rights/checks.ts";
 import { createLog } from "../../../infra/log.ts";
 import { connectPostgres, transact } from "../../../infra/postgres/postgres.ts";
@@ -11,6 +11,7 @@ import { createApp } from "../../../routes/app.ts";
 import { ok } from "../../../routes/shared/answer.ts";
 import { endpointsIn } from "../../../routes/shared/endpoint.ts";
 import { createDatabaseForLongLocks } from "../../support/cluster.ts";
+import { GivenClock } from "../../support/given_clock.ts";
 import { HttpClient } from "../../support/http.ts";
 import { inOneInstance } from "../../support/in_one_instance.ts";
 import { type Actor, setup } from "../../support/setup.ts";
@@ -157,6 +158,47 @@ inOneInstance(
     await until(() => runningRequests.waiting === 0);
   },
 );
+
+const ONE_STARTED = { running: 100, started: 1, waiting: 1, bodyBytes: 1 };
+
+Deno.test("requests start in the order of their arrival, and those that wait for others at once", async () => {
+  const requests = new RunningRequests(ONE_STARTED);
+  const order: string[] = [];
+  const run = async (name: string, startsAtOnce = false) => {
+    const request = new Holding(name);
+    await requests.run(request, startsAtOnce);
+    order.push(name);
+    return () => requests.end(request);
+  };
+  const first = await run("first");
+  const [second, third] = [run("second"), run("third")];
+  (await run("of others", true))();
+  first();
+  first();
+  (await second)();
+  (await third)();
+  assert.deepEqual(order, ["first", "of others", "second", "third"]);
+  assert.equal(requests.running, 0);
+});
+
+Deno.test("a request that waits too long for its start is refused", async () => {
+  const requests = new RunningRequests(ONE_STARTED);
+  using clock = new GivenClock("setInterval");
+  const ends = Promise.allSettled(
+    Array.from({ length: 50 }, (_, n) => requests.run(new Holding(`${n}`))),
+  );
+  for (let ms = 0; ms < 3_000; ms += 250) clock.tick(250);
+  const refused = (await ends).filter(({ status }) => status === "rejected") as PromiseRejectedResult[];
+  assert.ok(refused.length > 30, `${refused.length} were refused`);
+  assert.ok(refused.every(({ reason }) => reason.code === "INSTANCE_BUSY_UNAVAILABLE"));
+  assert.equal(requests.running, 50 - refused.length);
+});
+
+Deno.test("a request that runs long does not keep others from starting", async () => {
+  const requests = new RunningRequests(ONE_STARTED);
+  await requests.run(new Holding("long"));
+  await requests.run(new Holding("next"));
+});
 
 Deno.test("bodies beyond the memory for those of an address get 503, until others have ended", async () => {
   const runningRequests = new RunningRequests({
