@@ -15,7 +15,7 @@ export interface RawRow {
   fault?: string;
 }
 
-export const MAX_IMPORT_ROWS = 50_000;
+const MAX_IMPORT_ROWS = 50_000;
 const COLUMNS = ["code", "description", "category"] as const;
 
 /** Content of an import document or file. */
