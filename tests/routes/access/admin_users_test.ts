@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
-import { type Actor, setupShared } from "../../support/setup.ts";
-import { atOnce, idOf, refused } from "./answers.ts";
+import { type Actor, setup } from "../../support/setup.ts";
+import { idOf, refused } from "./answers.ts";
 import { insertRole, newUser } from "./users.ts";
 
-const t = await setupShared();
+const t = await setup();
+Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 const newUuid = () => crypto.randomUUID();
 const manager = await t.actor({ permissions: ["manage:all-users", "read:users", "read:roles"] });
@@ -133,7 +134,7 @@ Deno.test("after simultaneous replacements the links are those of one of them", 
   const id = await made();
   const replace = (n: number) =>
     t.systemAdmin.put(path(id), { tenants: [{ tenantId: tenants[n % 2], isDefault: true }] });
-  const answers = await atOnce(4, replace);
+  const answers = await Promise.all([0, 1, 2, 3].map(replace));
   assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
   assert.equal((await matrixOf(id)).length, 1);
   const [counts] = await sql`select sum(user_count)::int as n from tenants where id in ${sql(tenants)}`;

@@ -112,47 +112,23 @@ Deno.test("jobs that run with the rights of a user are refused to an account; ot
   await refused("403 FORBIDDEN", enqueue("steward.report", { templateId: "users", format: 3 }));
 });
 
-Deno.test("PUT is effective at once on all instances and checks what it gives like a new account", async () => {
-  const by = await maker();
-  const { id, secret } = await makeAccount(by, { permissions: ["read:users", "read:roles"] });
-  const rolesAtBoth = (expected: string) =>
-    assertBoth(expected, (at) => program(at, secret).get("/api/v1/roles", inTenant(by.tenantId)));
-  await rolesAtBoth("200");
-  const put = (change: object, actor = by) => actor.put(`${PATH}/${id}`, change);
-  const changed = await put({ permissions: ["read:users"] });
-  assert.deepEqual([changed.body.name, changed.body.permissions], ["Sync", ["read:users"]]);
-  await rolesAtBoth("403 MISSING_PERMISSION");
-  const same = await put({ permissions: ["read:users", "read:users"], tenants: [by.tenantId] });
-  assert.equal(same.headers.get("etag"), changed.headers.get("etag"), "nothing changed");
-  await refused("403 CROSS_TENANT_FORBIDDEN", put({ tenants: "all" }));
-  await refused(ESCALATED, put({ permissions: ["read:users", "delete:users"] }));
-  await refused("404 TENANT_NOT_FOUND", put({ tenants: [crypto.randomUUID()] }, systemAdmin));
-  await refused("404 PERMISSION_NOT_FOUND", put({ permissions: ["no:such"] }, systemAdmin));
-  assert.equal((await accepted(put({ tenants: "all" }, systemAdmin))).tenants, "all");
-  await refused(UNKNOWN, by.get(`${PATH}/${id}`)); // now it also acts elsewhere
-});
-
-Deno.test("a deleted permission or tenant is lost at once; the account can still get a new secret and be moved", async () => {
-  const [one, two] = [await here.tenant(), await here.tenant()];
-  const code = `approve:r${crypto.randomUUID()}`;
-  const permission = await accepted(systemAdmin.post("/api/v1/permissions", { code, category: "Own" }), 201);
-  const tenants = [one, two];
-  const { id, secret } = await makeAccount(systemAdmin, { permissions: ["read:users", code], tenants });
-  const assertHeld = async (expected: string[]) => {
-    for (const { steward } of [here, there]) {
-      const held = await steward.platform.rights.keys.permissionsIn(id, one);
-      assert.deepEqual([...held?.permissions ?? []].sort(), expected);
-    }
-  };
-  await assertHeld([code, "read:users"]);
-  await accepted(systemAdmin.delete(`/api/v1/permissions/${permission.id}`));
-  await assertHeld(["read:users"]);
-  await accepted(systemAdmin.delete(`/api/v1/tenants/${two}`));
-  const rotated = await accepted(systemAdmin.post(`${PATH}/${id}/rotate`));
-  await refused("401 TOKEN_INVALID", usersOf(secret, one));
-  await accepted(usersOf(rotated.secret, one));
-  const moved = await accepted(systemAdmin.put(`${PATH}/${id}`, { tenants: [await here.tenant()] }));
-  assert.deepEqual(moved.permissions, ["read:users"]);
+Deno.test("an account loses a deleted permission and a deleted tenant at once, and can then get a new secret", async () => {
+  const [kept, lost] = [await here.tenant(), await here.tenant()];
+  const own = { code: `approve:r${crypto.randomUUID()}`, category: "Own" };
+  const made = await accepted(systemAdmin.post("/api/v1/permissions", own), 201);
+  const grants = { permissions: ["read:users", own.code], tenants: [kept, lost] };
+  const account = await makeAccount(systemAdmin, grants);
+  await usersAtBoth("200", account.secret, lost);
+  await accepted(systemAdmin.delete(`/api/v1/permissions/${made.id}`));
+  for (const { steward } of [here, there]) {
+    const held = await steward.platform.rights.keys.permissionsIn(account.id, kept);
+    assert.deepEqual([...held?.permissions ?? []], ["read:users"]);
+  }
+  await accepted(systemAdmin.delete(`/api/v1/tenants/${lost}`));
+  await usersAtBoth(FORBIDDEN, account.secret, lost);
+  const next = await accepted(systemAdmin.post(`${PATH}/${account.id}/rotate`));
+  await refused("401 TOKEN_INVALID", usersOf(account.secret, kept));
+  await accepted(usersOf(next.secret, kept));
 });
 
 Deno.test("an account that is moved leaves an audit row in its old tenant and in its new one", async () => {
@@ -171,4 +147,24 @@ Deno.test("an account that is moved leaves an audit row in its old tenant and in
     [[[two.tenantId], "all"], moved],
     "also if it acts in more tenants then",
   );
+});
+
+Deno.test("PUT is effective at once on all instances and checks what it gives like a new account", async () => {
+  const by = await maker();
+  const { id, secret } = await makeAccount(by, { permissions: ["read:users", "read:roles"] });
+  const rolesAtBoth = (expected: string) =>
+    assertBoth(expected, (at) => program(at, secret).get("/api/v1/roles", inTenant(by.tenantId)));
+  await rolesAtBoth("200");
+  const put = (change: object, actor = by) => actor.put(`${PATH}/${id}`, change);
+  const changed = await put({ permissions: ["read:users"] });
+  assert.deepEqual([changed.body.name, changed.body.permissions], ["Sync", ["read:users"]]);
+  await rolesAtBoth("403 MISSING_PERMISSION");
+  const same = await put({ permissions: ["read:users", "read:users"], tenants: [by.tenantId] });
+  assert.equal(same.headers.get("etag"), changed.headers.get("etag"), "nothing changed");
+  await refused("403 CROSS_TENANT_FORBIDDEN", put({ tenants: "all" }));
+  await refused(ESCALATED, put({ permissions: ["read:users", "delete:users"] }));
+  await refused("404 TENANT_NOT_FOUND", put({ tenants: [crypto.randomUUID()] }, systemAdmin));
+  await refused("404 PERMISSION_NOT_FOUND", put({ permissions: ["no:such"] }, systemAdmin));
+  assert.equal((await accepted(put({ tenants: "all" }, systemAdmin))).tenants, "all");
+  await refused(UNKNOWN, by.get(`${PATH}/${id}`)); // now it also acts elsewhere
 });

@@ -2,10 +2,8 @@ import assert from "node:assert/strict";
 import { pluck } from "../../support/answers.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
 import { setupShared } from "../../support/setup.ts";
-import { until } from "../../support/until.ts";
 import { TestApp } from "../auth/factors.ts";
 import { bearer, PASSWORD, person, signIn } from "../auth/people.ts";
-import { tenantWithLooks } from "../looks/hosted.ts";
 import { FormBrowser, left, type Shown, shown } from "./browser.ts";
 import {
   authorizeUrl,
@@ -17,6 +15,8 @@ import {
   signedInBrowser,
   signInToClient,
 } from "./flow.ts";
+import { until } from "../../support/until.ts";
+import { tenantWithLooks } from "../looks/hosted.ts";
 
 const t = await setupShared();
 const { systemAdmin } = t;
@@ -42,7 +42,7 @@ const isSignedIn = async (browser: FormBrowser) => {
   const url = await browser.leave(authorizeUrl(t, own, { prompt: "none" }));
   return errorOf(url) === null || (assert.equal(errorOf(url), "login_required"), false);
 };
-const valueOf = ({ html }: Pick<Shown, "html">, name: string) =>
+const valueOf = ({ html }: Shown, name: string) =>
   new RegExp(`name="${name}" value="([^"]*)"`).exec(html)?.[1] ?? "";
 const languageOf = (html: string) => /<html[^>]* lang="([^"]+)"/.exec(html)?.[1];
 
@@ -193,24 +193,29 @@ Deno.test("who must add a second factor first is led back to the client afterwar
   const who = await person(t);
   await accepted(systemAdmin.put(`/api/v1/tenants/${who.tenantId}`, { requireSecondFactor: true }));
   const browser = new FormBrowser(t.url);
-  const page = shown(await browser.signIn(await browser.show(authorizeUrl(t, own)), who.email, PASSWORD));
+  const signInPage = await browser.show(authorizeUrl(t, own));
+  const page = shown(await browser.signIn(signInPage, who.email, PASSWORD));
   assert.equal(page.url.pathname, "/console/account/security");
   assert.ok(page.html.includes("account/security/passkey?to="));
   const at = (address: string) => new URL(address.replaceAll("&amp;", "&"), `${t.url}/console/`);
   /** Sends the form of a page about the authenticator app. */
-  const send = async (html: string, fields: Record<string, string>): Promise<string> => {
-    const [, action = ""] = /<form[^>]* action="(account\/security\/app[^"]*)"/.exec(html) ?? [];
-    const body = new URLSearchParams({ csrf: valueOf({ html }, "csrf"), ...fields });
+  const send = async (from: Shown, fields: Record<string, string>): Promise<Shown> => {
+    const [, action = ""] = /<form[^>]* action="(account\/security\/app[^"]*)"/.exec(from.html) ?? [];
+    const body = new URLSearchParams({ csrf: valueOf(from, "csrf"), ...fields });
     const headers = { origin: t.url, "sec-fetch-site": "same-origin" };
-    return await (await browser.request(at(action), { method: "POST", body, headers }, "same-site")).text();
+    const answer = await browser.request(at(action), { method: "POST", body, headers }, "same-site");
+    return { url: at(action), status: answer.status, html: await answer.text(), headers: answer.headers };
   };
-  const html = await send(page.html, { do: "start" });
-  const [factorId, secret] = [valueOf({ html }, "factorId"), valueOf({ html }, "secret")];
-  const otpauthUrl = valueOf({ html }, "otpauthUrl").replaceAll("&amp;", "&");
+  const started = await send(page, { do: "start" });
+  const [factorId, secret] = [valueOf(started, "factorId"), valueOf(started, "secret")];
+  const given = { factorId, secret, otpauthUrl: valueOf(started, "otpauthUrl").replaceAll("&amp;", "&") };
   const code = new TestApp(secret, Date.now).code();
-  const codes = await send(html, { factorId, secret, otpauthUrl, do: "confirm", code });
-  const back = /<a class="button primary" href="([^"]*)"/.exec(codes)?.[1] ?? "";
+  const codes = await send(started, { ...given, do: "confirm", code });
+  assert.equal(codes.status, 200, codes.html);
+  const back = /<a class="button primary" href="([^"]*)"/.exec(codes.html)?.[1] ?? "";
   assert.match(back, /^\.\.\/oauth\/authorize\?/);
+  const list = await browser.request(page.url, { method: "GET" }, "same-site");
+  assert.ok((await list.text()).includes(`href="${back}"`), "the list of factors leads back too");
   await accepted(redeem(t, own, codeOf(await browser.leave(at(back)))));
   for (const to of ["https://evil.test/", "../files", "javascript:x"]) {
     const { html } = await browser.show(`${t.url}/console/account/security?${new URLSearchParams({ to })}`);

@@ -64,21 +64,6 @@ Deno.test("failOnErrors ends the work, and the rest is not done", async () => {
   assert.deepEqual(statuses(body.Operations), ["201", "409", "409"]);
 });
 
-Deno.test("users that follow each other are created as if alone: audit rows, attributes, groups of one externalId", async () => {
-  const own = await directory(t);
-  const operations = Array.from(
-    { length: 120 },
-    (_, nth) => post(`u${nth}`, { externalId: `x${nth % 119}`, title: `T${nth}` }),
-  );
-  const { body } = await own.bulk(operations);
-  assert.deepEqual(statuses(body.Operations), [...Array(119).fill("201"), "409"]);
-  const last = await own.get(new URL(body.Operations[118].location).pathname);
-  has(last.body, { title: "T118", externalId: "x118", meta: { version: 'W/"1"' } });
-  const audited = await t.steward.platform.sql`select from audit_log
-    where tenant_id = ${own.tenantId} and action = 'user.create'`;
-  assert.equal(audited.count, 119);
-});
-
 Deno.test("a request that is no bulk request is refused as a whole", async () => {
   const wrong: [string, unknown[]][] = [
     ["413 BODY_TOO_LARGE", Array.from({ length: 1_001 }, () => ({}))],

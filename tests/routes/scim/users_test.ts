@@ -268,6 +268,23 @@ Deno.test("concurrent requests create a user once", async () => {
   assert.deepEqual(outcomes, [...Array(3).fill("409 uniqueness"), "made"]);
 });
 
+Deno.test("users that follow each other in a bulk request are created as if alone: audit rows, attributes, groups of one externalId", async () => {
+  const own = await directory(t);
+  const operations = Array.from({ length: 120 }, (_, nth) => ({
+    method: "POST",
+    path: "/Users",
+    bulkId: `u${nth}`,
+    data: { schemas: [USER], userName: address(), externalId: `x${nth % 119}`, title: `T${nth}` },
+  }));
+  const { body } = await own.bulk(operations);
+  assert.deepEqual(pluck(body.Operations, "status"), [...Array(119).fill("201"), "409"]);
+  const last = await own.get(new URL(body.Operations[118].location).pathname);
+  has(last.body, { title: "T118", externalId: "x118", meta: { version: 'W/"1"' } });
+  const audited = await sql`select from audit_log
+    where tenant_id = ${own.tenantId} and action = 'user.create'`;
+  assert.equal(audited.count, 119);
+});
+
 Deno.test("a tenant without room refuses new users, also by bulk", async () => {
   const own = await directory(t);
   await sql`update tenants set max_users = user_count + 1 where id = ${own.tenantId}`;
