@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
-import { SlowReads } from "../../../domain/shared/metrics.ts";
+import { Metrics } from "../../../domain/shared/metrics.ts";
 
 Deno.test("the result of a slow read is kept with its age for twenty times its duration; then concurrent reads share one load", async () => {
+  const metrics = new Metrics();
   const realNow = performance.now;
   let [now, calls] = [0, 0];
   performance.now = () => now;
   try {
-    const reads = new SlowReads();
+    const { slowReads: reads } = metrics;
     const taking = (ms: number) => () => {
       now += ms;
       return Promise.resolve(++calls);
@@ -23,5 +24,6 @@ Deno.test("the result of a slow read is kept with its age for twenty times its d
     assert.equal((await reads.read("failing", taking(0))).value, 5);
   } finally {
     performance.now = realNow;
+    metrics.stop();
   }
 });
