@@ -129,6 +129,18 @@ Deno.test("a caller can keep a user's roles without holding their permissions, b
   refused(await put({}), 403, "ROLE_ASSIGNMENT_ESCALATION_BLOCKED");
 });
 
+Deno.test("after simultaneous replacements the links are those of one of them", async () => {
+  const tenants = [await t.tenant(), await t.tenant()];
+  const id = await made();
+  const replace = (n: number) =>
+    t.systemAdmin.put(path(id), { tenants: [{ tenantId: tenants[n % 2], isDefault: true }] });
+  const answers = await Promise.all([0, 1, 2, 3].map(replace));
+  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
+  assert.equal((await matrixOf(id)).length, 1);
+  const [counts] = await sql`select sum(user_count)::int as n from tenants where id in ${sql(tenants)}`;
+  assert.equal(counts?.n, 1);
+});
+
 Deno.test("no route can remove admin:system from its last active holder", async () => {
   const last = t.systemAdmin.userId;
   const others = await sql`select h.user_id from user_tenant_roles h join roles r on r.id = h.role_id

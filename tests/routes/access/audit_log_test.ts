@@ -96,7 +96,15 @@ Deno.test("personal values lie beside the rows, which cannot be changed in any c
   }::text::jsonb, '::1')`;
   const shown = async () => pluck((await log(admin, `targetId=${old}`)).items, "after", "ip");
   assert.deepEqual(await shown(), [[after, "::1"]]);
-  const more = ["after = null, action = 'x'", `after = '{"firstName": "New"}'`, "ip = '::2'"];
+  const more = [
+    "after = null, action = 'x'",
+    `after = '{"firstName": "New"}'`,
+    `after = '{"firstName": "Old", "isActive": true, "more": 1}'`,
+    "before = '{}'",
+    "ip = '::2'",
+    "values_apart = true",
+    "actor_id = gen_random_uuid()",
+  ];
   await requireAppendOnly(old, more);
   await sql`update audit_log set after = '{"isActive": true}', ip = null where id = ${old}`;
   assert.deepEqual(await shown(), [[{ isActive: true }, null]]);
@@ -111,6 +119,14 @@ Deno.test("an entry names the users, roles and tenants in it, but none of other 
   const { items: [entry] } = await log(owner, `targetId=${user}&action=user.set-roles`);
   assert.deepEqual([entry.names[user], entry.names[role.id]], ["Bruno Dias", "Billing"]);
   assert.ok(entry.names[owner.userId] && entry.names[tenant]);
+  const other = await t.actor({ tenantId: tenant, permissions: ["manage:webhooks"] });
+  const { body: hook } = await other.post("/api/v1/webhook-endpoints", {
+    url: "https://x.test/",
+    eventTypes: "*",
+  });
+  await other.post(`/api/v1/webhook-endpoints/${hook.id}/pause`, {});
+  const { items: [pause] } = await log(owner, `targetId=${hook.id}&action=webhookEndpoint.pause`);
+  assert.equal(pause.names[hook.id], "https://x.test/", "other things have names too");
   const foreign = await t.actor({ permissions: ["read:users"] });
   await sql`insert into audit_log (id, tenant_id, action, target_type, target_id, after)
     values (${crypto.randomUUID()}, ${foreign.tenantId}, 'role.update', 'role', ${role.id},

@@ -115,6 +115,37 @@ Deno.test("a tenant that is created meanwhile has the permission too", async () 
   assert.deepEqual(await rolesWith("race:orders", (await creating) ?? null), ["Admin", "Visitor"]);
 });
 
+Deno.test("an assignment that waited for the change knows what the caller holds by it", async () => {
+  const admin = await t.actor({ role: "Admin" });
+  const user = await t.actor({ tenantId: admin.tenantId ?? "" });
+  const id = await newPermission("approve:waited");
+  const [role] = await sql<{ id: string }[]>`select id from roles
+    where tenant_id = ${admin.tenantId} and name = 'Admin' and is_system`;
+  const answers: ReturnType<typeof set>[] = [];
+  await transact(sql, async (tx) => {
+    await tx`select from roles where id = ${role?.id ?? ""} for no key update`;
+    const assign = () => admin.put(`/api/v1/users/${user.userId}/roles`, { roleIds: [role?.id] });
+    for (const send of [() => set(id, ["Admin"]), assign]) {
+      answers.push(send());
+      await until(() => countLockWaits(tx), (waiting) => waiting >= answers.length);
+    }
+  });
+  for (const answer of answers) assert.equal((await answer).status, 200, JSON.stringify((await answer).body));
+});
+
+Deno.test("a refusal tells an administrator how the role Admin gets the permission", async () => {
+  const admin = await t.actor({ role: "Admin" });
+  const declare = () => admin.put("/api/v1/job-types/invoices.send", {});
+  const code = "manage:job-types";
+  const { status, body } = await declare();
+  assert.equal(status, 403);
+  const way =
+    `PUT ${PERMISSIONS}/{id}/default-roles {"roles":["Admin"]}, with the id of GET ${PERMISSIONS}/by-code/${code}.`;
+  assert.ok(body.detail.endsWith(way), body.detail);
+  assert.equal((await set(await permissionId(code), ["Admin"])).status, 200);
+  assert.equal((await declare()).status, 201);
+});
+
 Deno.test("role.changed and user.access-changed tell it, with the version that the users keep", async () => {
   const admins = [await t.actor({ role: "Admin" }), await t.actor({ role: "Admin" })];
   await set(await newPermission("tell:orders"), ["Admin"]);

@@ -8,6 +8,9 @@ import { type Actor, setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 import { mailsTo } from "../auth/mails.ts";
 import { askTokens, type MadeClient, makeClient, postForm } from "../oauth/flow.ts";
+import { USER } from "../scim/directory.ts";
+import { IMPORTER, Importing } from "./imports/importing.ts";
+import { newEmail } from "./users.ts";
 
 const t = await setupShared();
 const { sql } = t.steward.platform;
@@ -196,4 +199,26 @@ Deno.test("who works in a tenant that requires a second factor needs one, also i
   const { accessToken } = await accepted(work(), 201);
   await sql`update tenants set require_second_factor = true where id = ${tenantId}`;
   await refused("403 SECOND_FACTOR_REQUIRED", send(accessToken, "GET", "/api/v1/roles"), work());
+});
+
+Deno.test("the audit rows of users that SCIM and an import create name both", async () => {
+  const permissions = [...new Set([...ANA, ...IMPORTER, "provision:users"])];
+  const support = await t.actor({ permissions });
+  const ana = await t.actor({ tenantId: support.tenantId ?? "", permissions });
+  const { accessToken } = await accepted(asUser(support, ana, { mayWrite: true }), 201);
+  const Operations = ["a", "b"].map((bulkId) => {
+    return { method: "POST", path: "/Users", bulkId, data: { schemas: [USER], userName: newEmail() } };
+  });
+  const schemas = ["urn:ietf:params:scim:api:messages:2.0:BulkRequest"];
+  await accepted(send(accessToken, "POST", "/scim/v2/Bulk", { schemas, Operations }));
+  const fileId = await new Importing(t).file(ana, `email\n${newEmail()}\n`);
+  const { importId } = await accepted(send(accessToken, "POST", "/api/v1/users/imports", { fileId }), 202);
+  const rows = () =>
+    sql<{ action: string; actedBy: string | null }[]>`select action, acted_by from audit_log
+      where actor_id = ${ana.userId} and (action = 'user.create' or target_id = ${importId})`;
+  const written = await until(rows, (rows) => rows.some(({ action }) => action === "userImport.complete"), {
+    what: "the end of the import",
+  });
+  assert.equal(written.filter(({ action }) => action === "user.create").length, 3);
+  assert.deepEqual(new Set(pluck([...written], "actedBy")), new Set([support.userId]));
 });

@@ -135,3 +135,13 @@ Deno.test("categories are suggested, those that start with the text first", asyn
   assert.equal((await suggest("limit=2")).length, 2);
   assert.deepEqual(await suggest("search=%25"), []);
 });
+
+Deno.test("a permission assigned during its deletion is either assigned or deleted, never both", async () => {
+  const { body: role } = await admin.post("/api/v1/roles", { name: "Racer" });
+  const id = await idOf(create("race:delete"));
+  const [assigned, deleted] = await Promise.all([
+    admin.post(`/api/v1/roles/${role.id}/permissions/${id}`),
+    admin.delete(`${PERMISSIONS}/${id}`),
+  ]);
+  assert.deepEqual([assigned.status, deleted.status], assigned.status === 200 ? [200, 409] : [404, 200]);
+});

@@ -206,7 +206,10 @@ Deno.test("a tenant's own permission can be added only to the tenant's own roles
 
 Deno.test("simultaneous changes of roles all take effect; a role is not assigned during its deletion", async () => {
   const [id, twin] = [await newRole("Busy"), await newRole("Busy twin")];
-  await insertLink(t, (await holder(admin, id)).userId, admin.tenantId, twin);
+  const { userId } = await holder(admin, id);
+  await insertLink(t, userId, admin.tenantId, twin);
+  const rowOf = async () => [...await sql`select xmin::text from users where id = ${userId}`];
+  const before = await rowOf();
   const give = (role: string, code: string) => admin.post(`${ROLES}/${role}/permissions/${permission(code)}`);
   const replace = (role: string) =>
     admin.put(`${ROLES}/${role}`, { permissionIds: [permission("read:users")] });
@@ -216,6 +219,7 @@ Deno.test("simultaneous changes of roles all take effect; a role is not assigned
   assert.deepEqual([body.permissionCount, headers.get("etag")], [3, '"4"']);
   const mixed = [replace(id), replace(twin), give(id, "purge:files"), give(twin, "purge:files")];
   assert.ok((await Promise.all(mixed)).every(({ status }) => status === 200), "no deadlock");
+  assert.deepEqual(await rowOf(), before, "no row of the holders is changed, of whom there may be many");
   const racing = await newRole("Racing");
   const [assigned, deleted] = await Promise.allSettled([
     holder(admin, racing),

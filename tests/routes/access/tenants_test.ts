@@ -63,6 +63,17 @@ Deno.test("a parent is an existing Group tenant, one level deep, and there is on
   refused(await put(child, { parentTenantId: group }), 404, "TENANT_NOT_FOUND");
 });
 
+Deno.test("a group deleted while children are created has no children afterwards", async () => {
+  const group = await idOf(create({ name: "Racing group", type: "Group" }));
+  const [deleted, ...made] = await Promise.all([
+    t.systemAdmin.delete(`${TENANTS}/${group}`),
+    ...[1, 2, 3].map((n) => create({ name: `Racing child ${n}`, parentTenantId: group })),
+  ]);
+  const hasChildren = made.some(({ status }) => status === 201);
+  if (hasChildren) refused(deleted, 409, "TENANT_HAS_CHILDREN_CONFLICT");
+  else assert.equal(deleted.status, 200);
+});
+
 Deno.test("a caller reaches only their own tenant; others are rejected and not listed", async () => {
   const permissions = ["read:tenants", "create:tenants", "update:tenants"];
   const caller = await t.actor({ permissions });
@@ -78,8 +89,12 @@ Deno.test("a caller reaches only their own tenant; others are rejected and not l
   assert.equal((await caller.put(`${TENANTS}/${own}`, { name: `Renamed ${own}` })).status, 200);
   // manage:all-tenants reaches every tenant, with the permission of the route
   const tenantId = t.platformTenantId;
-  const operator = await t.actor({ tenantId, permissions: ["manage:all-tenants", "create:tenants"] });
+  const operator = await t.actor({
+    tenantId,
+    permissions: ["manage:all-tenants", "read:tenants", "create:tenants"],
+  });
   const id = await idOf(create({ name: "Operated" }, operator));
+  assert.equal((await operator.get(`${TENANTS}/${id}`)).status, 200);
   refused(await operator.delete(`${TENANTS}/${id}`), 403, "MISSING_PERMISSION");
 });
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { pluck } from "../../support/answers.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { column } from "./answers.ts";
-import { insertLink, insertRole, insertUser } from "./users.ts";
+import { insertLink, insertRole, insertUser, newUser } from "./users.ts";
 
 const t = await setupShared();
 const { sql } = t.steward.platform;
@@ -79,6 +79,7 @@ Deno.test("filters apply before counting", async () => {
     ["isLockedOut=false", ["bob", "old", "paused", "quirina", "reader"]],
     ["isLockedOut=false&isActive=TRUE", ["old", "paused", "quirina", "reader"]],
     ["roleName=editor", ["quirina"]],
+    ["roleName=Ｅｄｉｔｏｒ", ["quirina"]],
     ["roleName=Editor&isActive=false", []],
     ["colour=blue&isActive=", ALL],
   ];
@@ -150,4 +151,29 @@ Deno.test("roleName filters by the token's tenant; on the admin list by tenantId
   await sql`update tenants set is_active = false where id = ${other}`;
   assert.deepEqual(await holders(), ["quirina"]);
   assert.deepEqual(await holders(`&tenantId=${other}`), ["foreign"]);
+});
+
+Deno.test("large lists have the same pages from both ends, and changes count at once", async () => {
+  const by = await t.actor({ permissions: ["read:users", "create:users", "delete:users"] });
+  const many = sql`select id from users where email like '%@large-list.test'`;
+  await sql`insert into users (id, email, first_name, is_active)
+    select gen_random_uuid(), n || '@large-list.test', 'N' || n % 7, n % 10 > 0 from generate_series(1, 3000) n`;
+  await sql`insert into user_tenants (user_id, tenant_id) select id, ${by.tenantId} from (${many}) made`;
+  await sql`analyze users, user_tenants`; // connections keep plans made while the tables were small
+  for (const query of ["sortBy=firstName", "sortBy=email&isActive=true", "search=large&sortBy=createdAt"]) {
+    const last = Math.ceil((await page(query, by)).totalCount / 100);
+    const items = async (at: number, direction: string) =>
+      column(await by.get(`/api/v1/users?${query}&pageSize=100&page=${at}&sortDirection=${direction}`), "id");
+    const forwards = [...await items(last - 1, "Ascending"), ...await items(last, "Ascending")];
+    const backwards = [...await items(1, "Descending"), ...await items(2, "Descending")];
+    assert.deepEqual(forwards, backwards.slice(0, forwards.length).toReversed(), query);
+  }
+  const total = async () => (await page("isActive=true", by)).totalCount;
+  const before = await total();
+  const created = await by.post("/api/v1/users", newUser());
+  assert.equal(await total(), before + 1);
+  await by.delete(`/api/v1/users/${created.body.id}`);
+  assert.equal(await total(), before);
+  await sql`delete from user_tenants where user_id in (${many})`;
+  await sql`delete from users where email like '%@large-list.test'`;
 });

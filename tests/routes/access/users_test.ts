@@ -45,6 +45,14 @@ Deno.test("an update ends tokens only if it changes isActive; of simultaneous on
   assert.deepEqual(statuses(answers), [200, 412, 412]);
 });
 
+Deno.test("a phone number that an older version stored stays until it is changed, then it must be international", async () => {
+  const id = await createUser(admin);
+  await sql`update users set phone_number = '912 345 678' where id = ${id}`;
+  const put = (phoneNumber: string) => admin.put(path(id), { phoneNumber, firstName: "Bea" });
+  assert.equal((await put("912 345 678")).body.phoneNumber, "912 345 678");
+  refused(await put("912 345 679"), 400, "VALIDATION_ERROR");
+});
+
 Deno.test("a user who is active in other tenants can be changed only with permission for all users", async () => {
   const id = await createUser(admin);
   const elsewhere = await linkElsewhere(id);
@@ -154,7 +162,8 @@ Deno.test("a rejected assignment names the missing permissions and who can give 
   assert.deepEqual(alone.body.errors, [`${code}: the caller does not hold it`]);
   assert.match(alone.body.detail, /permissions approve:orders, .* roles: any holder of admin:system\. /);
   const able = await t.actor({ permissions: ["update:users"], tenantId });
-  await insertLink(t, able.userId, tenantId, made.body.id);
+  const unable = await t.actor({ permissions: ["read:users"], tenantId });
+  for (const { userId } of [able, unable]) await insertLink(t, userId, tenantId, made.body.id);
   const named = `Users who may assign the roles: ${able.email}, any holder of admin:system.`;
   assert.ok((await give(owner)).body.detail.includes(named));
   const blind = await t.actor({ permissions: ["update:users"], tenantId });
@@ -291,7 +300,11 @@ Deno.test("roles of a new user must be within the caller's permissions, tenant a
 Deno.test("a user's sessions can be listed and ended, one or all", async () => {
   const clerk = await t.actor({ permissions: ["read:users", "update:users"] });
   const home = { tenantId: clerk.tenantId ?? "" };
-  for (const [by, base] of [[t.systemAdmin, "/api/v1/admin/users"], [clerk, "/api/v1/users"]] as const) {
+  const twins: [by: Actor, base: string, tenantId: string | null][] = [
+    [t.systemAdmin, "/api/v1/admin/users", null],
+    [clerk, "/api/v1/users", clerk.tenantId],
+  ];
+  for (const [by, base, tenantId] of twins) {
     const [user, other] = [await t.actor(home), await t.actor(home)];
     const path = `${base}/${user.userId}/sessions`;
     const { body: [session, ...more] } = await by.get(path);
@@ -303,6 +316,8 @@ Deno.test("a user's sessions can be listed and ended, one or all", async () => {
     refused(await by.delete(`${path}/${session.id}`), 404, "SESSION_NOT_FOUND");
     assert.deepEqual((await by.delete(path)).body, { ended: 0 });
     assert.deepEqual((await by.delete(`${base}/${other.userId}/sessions`)).body, { ended: 1 });
+    const rows = await sql`select action, tenant_id from audit_log where target_id = ${other.userId}`;
+    assert.deepEqual([...rows], [{ action: "user.end-sessions", tenantId }]);
   }
 });
 
@@ -321,6 +336,9 @@ Deno.test("an administrator of one tenant unlocks its own users and their device
     assert.equal((await admin.post(`/api/v1/users/${id}/unlock`)).status, 200);
   }
   assert.equal(await isLocked(), false);
+  const rows =
+    await sql`select actor_id, tenant_id from audit_log where target_id = ${id} and action = 'user.unlock'`;
+  assert.deepEqual([...rows], [{ actorId: admin.userId, tenantId }], "one for both");
   for (const more of [{}, { deviceToken }]) {
     assert.equal((await signIn(t, email, PASSWORD, more)).status, 200);
   }

@@ -3,7 +3,7 @@ import { newId } from "../../../domain/shared/ids.ts";
 import type { HttpClient } from "../../support/http.ts";
 import { accepted, outcome, refused } from "../../support/outcomes.ts";
 import { mailsTo, resetTokenFor, subjectsTo, tokenOf, withJobs } from "./mails.ts";
-import { bearer, PASSWORD, person, setupSignIns, signedIn, signIn, withToken } from "./people.ts";
+import { bearer, PASSWORD, person, racing, setupSignIns, signedIn, signIn, withToken } from "./people.ts";
 
 const t = await setupSignIns();
 const { sql } = t.steward.platform;
@@ -114,13 +114,17 @@ Deno.test("a change is ended by a new password of another session, by change or 
 });
 
 Deno.test("wrong passwords are reported by field and lock the session; without a password there is no change", async () => {
-  const { email, me } = await signedIn(t);
-  for (let n = 0; n < 5; n++) {
-    const answer = await ask(me, newAddress(), "wrong");
+  const { id, email, me } = await signedIn(t);
+  const guess = () => ask(me, newAddress(), "wrong");
+  for (let n = 0; n < 4; n++) {
+    const answer = await guess();
     await refused("400 VALIDATION_ERROR", answer);
     assert.match(answer.body.errors[0], /^password: /);
   }
-  await refused("401 ACCOUNT_LOCKED_UNAUTHORIZED", ask(me, newAddress()));
+  const locked = "401 ACCOUNT_LOCKED_UNAUTHORIZED";
+  const raced = await racing(t, id, guess, () => ask(me, newAddress()));
+  assert.deepEqual(raced, ["400 VALIDATION_ERROR", locked], "also of simultaneous guesses");
+  await refused(locked, ask(me, newAddress()));
   assert.deepEqual(await mailsTo(t, email), []);
   const none = await ask(await t.actor(), newAddress());
   assert.match(none.body.errors[0], /^password: the account has no password/);
@@ -138,4 +142,11 @@ Deno.test("a link is refused if it is unknown or expired, or the user inactive",
   await refused(INVALID, confirm(expired));
   await sql`update users set is_active = false where id = ${id}`;
   await refused(INVALID, confirm(late));
+});
+
+Deno.test("the letter case of the own email can be changed, the same email cannot", async () => {
+  const { email, me } = await signedIn(t);
+  await refused("400 VALIDATION_ERROR", ask(me, email));
+  await accepted(confirm(await tokenFor(me, email.toUpperCase())), 204);
+  assert.equal(await emailOf(me), email.toUpperCase());
 });

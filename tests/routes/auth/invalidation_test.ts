@@ -165,6 +165,16 @@ Deno.test("changes that do not affect a user's permissions end no session", asyn
   const { first } = actors;
   const { tenantId, roleId } = first;
   const inside = await administrator(actors);
+  const verbs = ["read", "create", "update", "delete"];
+  const keeper = await t.actor({
+    tenantId: tenantId!,
+    permissions: verbs.map((verb) => `${verb}:permissions`),
+  });
+  const code = "read:orders";
+  const permissions = [{ code, description: "Read", category: "Orders" }];
+  const permission = async () =>
+    `/api/v1/permissions/${(await accepted(keeper.get(`/api/v1/permissions/by-code/${code}`))).id}`;
+  const group = await t.tenant({ type: "Group" });
   const user = `/api/v1/users/${first.userId}`;
   const permissionsOf = await permissionIds("read:users");
   const unheld = async () =>
@@ -183,6 +193,11 @@ Deno.test("changes that do not affect a user's permissions end no session", asyn
     "a role nobody holds": () =>
       inside.post("/api/v1/roles", { name: "Unheld", permissionIds: permissionsOf }),
     "that role with less": async () => await inside.put(await unheld(), { permissionIds: [] }),
+    "that role deleted": async () => await inside.delete(await unheld()),
+    "permissions imported": () => keeper.post("/api/v1/permissions/import?upsert=true", { permissions }),
+    "a permission described": async () => await keeper.put(await permission(), { description: "Reads" }),
+    "a permission deleted that no role carries": async () => await keeper.delete(await permission()),
+    "a tenant that enters a group": () => systemAdmin.put(tenantPath(first), { parentTenantId: group }),
     "a tenant renamed and limited": () =>
       systemAdmin.put(tenantPath(first), { name: crypto.randomUUID(), maxUsers: 50 }),
   };

@@ -83,7 +83,7 @@ Deno.test("keys and accounts act in their tenant with only their own permissions
     await refused(MISSING, caller.get("/api/v1/roles", inTenant(by.tenantId)));
     const elsewhere = [await here.tenant(), crypto.randomUUID(), here.platformTenantId];
     await refused("403 TENANT_FORBIDDEN", ...elsewhere.map((tenant) => caller.get(USERS, inTenant(tenant))));
-    await accepted(caller.post(USERS, newUser(), inTenant(by.tenantId)), 201);
+    await accepted(caller.post(USERS, newUser(), inTenant(by.tenantId?.toUpperCase() ?? "")), 201);
     const [row] = await sql`select encode(hash, 'hex') as hash from ${sql(table)} where id = ${id}`;
     const shown = [row, await accepted(by.get(path)), await accepted(by.get(one))];
     await accepted(by.delete(one));
@@ -157,7 +157,7 @@ Deno.test("a revoked key or account is refused at once on all instances, and can
 });
 
 Deno.test("after a rotation both secrets are good until the overlap ends; the next rotation ends the first one", async () => {
-  for (const { path, table } of KINDS) {
+  for (const { path, table, action } of KINDS) {
     const by = await maker();
     const { id, one, secret: first } = await make(by, path);
     await acceptedAtBoth(by, first);
@@ -177,6 +177,10 @@ Deno.test("after a rotation both secrets are good until the overlap ends; the ne
     await refused(REVOKED, ...usersAtBoth(by, second.secret));
     await acceptedAtBoth(by, third.secret);
     assert.equal((await accepted(by.get(one))).formerSecretUntil, null);
+
+    const { items } = await accepted(by.get(`/api/v1/audit-log?action=${action}.rotate&targetId=${id}`));
+    const until = [third, second].map(({ formerSecretUntil }) => ({ formerSecretUntil }));
+    assert.deepEqual(pluck(items, "after").flat(), until);
 
     const fourth = await accepted(by.post(`${one}/rotate`));
     await refused("401 TOKEN_INVALID", ...usersAtBoth(by, third.secret));

@@ -65,6 +65,19 @@ Deno.test("a sign-in cannot be finished in another browser; after the attempt it
   await accepted(comeBack(flow, callback));
 });
 
+Deno.test("a used code, or one of another sign-in, is rejected", async () => {
+  const { login } = await known();
+  const [first, other] = [await begin(), await begin()];
+  const used = await back(first, login);
+  await accepted(comeBack(first, used));
+  for (const { searchParams } of [used, await back(other, login)]) {
+    const flow = await begin();
+    const callback = await back(flow, login);
+    callback.searchParams.set("code", searchParams.get("code") ?? "");
+    await refused(REFUSED, comeBack(flow, callback));
+  }
+});
+
 Deno.test("a code whose PKCE challenge was removed or replaced is rejected", async () => {
   const { login } = await known();
   const changes: Record<string, string | null>[] = [

@@ -3,6 +3,7 @@ import { decodeJwt } from "jose";
 import { newId } from "../../../domain/shared/ids.ts";
 import { CLIENT_SECRET } from "../../support/oidc.ts";
 import { accepted, outcome, refused } from "../../support/outcomes.ts";
+import { addApp, finish } from "./factors.ts";
 import { OpenIdTest, PUBLIC_URL } from "./openid.ts";
 import { failSignIns, person, refresh, signIn, withToken } from "./people.ts";
 
@@ -214,4 +215,28 @@ Deno.test("a tenant that requires a second factor accepts a provider's sign-in o
     const expected = String(amr) === "pwd,mfa" ? "200" : "403 SECOND_FACTOR_REQUIRED";
     assert.equal(await outcome(withToken(t, accessToken).get("/auth/me")), expected, JSON.stringify(amr));
   }
+});
+
+Deno.test("who removes the last factor is limited, unless the provider itself proved two factors", async () => {
+  const { id, login } = await strictUser();
+  const signedIn = async () => withToken(t, (await accepted(run(login))).accessToken);
+  const isLimited = async (client = added) => (await accepted(client.get("/auth/factors"))).isLimited;
+  saying(undefined);
+  const added = await signedIn();
+  const { app, factorId } = await addApp(added, { now: Date.now, step: 0 });
+  const allowCodesAgain = () => sql`update user_factors set last_step = null where user_id = ${id}`;
+  const asked = await run(login);
+  await allowCodesAgain();
+  const both = withToken(
+    t,
+    (await accepted(finish(t, asked.body.factorToken, { code: app.code() }))).accessToken,
+  );
+  saying(["mfa"]);
+  const proved = await signedIn();
+  const stepped = await accepted(proved.post("/auth/step-up", { code: app.code(1) }));
+  assert.deepEqual(stepped.amr, ["fed", "mfa", "otp"]);
+  await allowCodesAgain();
+  await accepted(added.send("DELETE", `/auth/factors/${factorId}`, { code: app.code() }), 204);
+  const limited = [await isLimited(), await isLimited(both), await isLimited(proved)];
+  assert.deepEqual(limited, [true, true, false], "the first added it, the second was finished by it");
 });

@@ -84,6 +84,21 @@ Deno.test("the owner changes the password while others have locked the account, 
   await accepted(signIn(t, user.email, NEW));
 });
 
+Deno.test("the profile has as many tenants as asked for; the list has those of active links, by name and id", async () => {
+  const [home, other] = [await t.tenant(), await t.tenant({ name: "Größe" })];
+  const { id, me } = await signedIn(t, { links: [home, other] });
+  for (const [query, count] of [["", 2], ["?maxTenants=1", 1], ["?maxTenants=0", 0]] as const) {
+    const { tenants } = await accepted(me.get(ME + query));
+    assert.deepEqual(pluck(tenants, "id"), [home, other].slice(0, count));
+  }
+  const found = async (query: string) =>
+    pluck((await accepted(me.get(`/api/v1/auth/tenants?${query}`))).items, "id");
+  assert.deepEqual(await found("search=grosse"), [other]);
+  assert.deepEqual(await found(`ids=${home},${await t.tenant()}`), [home]);
+  await sql`update user_tenants set is_active = false where user_id = ${id} and tenant_id = ${other}`;
+  assert.deepEqual(await found(""), [home]);
+});
+
 Deno.test("users list their own open sessions, newest first, and can end any of them", async () => {
   const user = await person(t);
   const login = { email: user.email, password: PASSWORD };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { mailOwner, OWNER_MAILS, type OwnerMailKind } from "../../../domain/access/account/owner_mail.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
-import { accepted } from "../../support/outcomes.ts";
+import { accepted, outcome } from "../../support/outcomes.ts";
 import { setup } from "../../support/setup.ts";
 import { mailsTo, resetTokenFor, subjectsTo, withJobs } from "./mails.ts";
 import { PASSWORD, type Person, person, signedIn } from "./people.ts";
@@ -34,6 +34,15 @@ Deno.test("the owner is told of a changed and of a reset password, in the langua
   const reset = { token: await resetTokenFor(t, user.email), newPassword: "yet another good one" };
   await accepted(withJobs(t, () => t.nobody.post("/auth/reset-password", reset)));
   assert.equal((await subjectsTo(t, user.email))[0], OWNER_MAILS["password-reset"].pt.title);
+});
+
+Deno.test("a refused change sends nothing, and of concurrent changes only the successful one", async () => {
+  const user = await signedIn(t);
+  const attempts = [[NEW, "wrong"], ...[1, 2, 3].map((n) => [`${NEW} ${n}`])] as [string][];
+  const change = () => Promise.all(attempts.map((attempt) => outcome(changePassword(user, ...attempt))));
+  const answers = await withJobs(t, change);
+  assert.equal(answers.filter((answer) => answer === "204").length, 1);
+  assert.deepEqual(await subjectsTo(t, user.email), [CHANGED]);
 });
 
 Deno.test("nobody can read the mails as messages of a tenant, and a deleted user gets none", async () => {

@@ -20,6 +20,8 @@ Deno.test("a reset link is mailed, works once, and ends every session of the use
   const token = await tokenFor(email.toUpperCase());
   const [mail] = await mailsTo(t, email);
   assert.ok(mail?.textBody.includes(`${t.url}/auth/reset-password#token=${token}`));
+  const page = await t.nobody.get("/auth/reset-password", { "accept-language": "pt" });
+  assert.match(page.body, /<html lang="pt">.*Definir uma nova senha/s);
   assert.match(mail?.htmlBody ?? "", /Some/);
   const answers = await Promise.all([1, 2, 3].map(() => outcome(reset(token))));
   assert.deepEqual(answers.sort(), ["204", INVALID, INVALID], "also at once");

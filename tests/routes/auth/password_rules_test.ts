@@ -9,7 +9,7 @@ import { findPasswordMistake } from "../../../domain/access/passwords/password_r
 import { HASH_COST, hashPassword, verifyPassword } from "../../../infra/passwords.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
-import { setupShared } from "../../support/setup.ts";
+import { setup, setupShared } from "../../support/setup.ts";
 import { resetTokenFor } from "./mails.ts";
 import { forgetFailures, PASSWORD, person, signedIn, signIn } from "./people.ts";
 
@@ -235,5 +235,6 @@ Deno.test("a start with a missing or unusable collection of breached passwords s
   await Deno.mkdir(nothing);
   await assert.rejects(requireBreachedPasswords(text), /text\.txt, whose first line is not a SHA-1 hash/);
   await assert.rejects(requireBreachedPasswords(nothing), /nothing, a folder without range files/);
-  await assert.rejects(requireBreachedPasswords(missing), /missing\.txt, which does not exist/);
+  const start = setup({ BREACHED_PASSWORDS: missing }, { inThisProcess: true });
+  await assert.rejects(start, /missing\.txt, which does not exist/);
 });

@@ -193,4 +193,6 @@ Deno.test("an OAuth client of the tenant names it; a client of all tenants names
   const email = newEmail();
   await withJobs(t, async () => shown(await browser.submit(page, "register", { email })));
   assert.deepEqual(await subjectsTo(t, email), [`Create your account at Tenant ${tenantId}`]);
+  await accepted(maker.put(SETTINGS, { mode: "invitation" }));
+  assert.doesNotMatch((await browser.show(authorizeUrl(t, client))).html, /Create an account/);
 });

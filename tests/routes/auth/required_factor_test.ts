@@ -5,6 +5,8 @@ import { setup, type TestService } from "../../support/setup.ts";
 import { addApp, ageSignIns, clock, finish, half, setupFactors } from "./factors.ts";
 import { bearer, PASSWORD, person, refresh, signedIn, signIn, withToken } from "./people.ts";
 import { inTenant, makeAccount, USERS } from "./service_accounts.ts";
+import { insertLink } from "../access/users.ts";
+import { ALL, Uploading } from "../files/uploading.ts";
 
 const t = await setupFactors();
 const { sql } = t.steward.platform;
@@ -130,6 +132,17 @@ Deno.test("with REQUIRE_SECOND_FACTOR_FOR_PLATFORM, holders of platform reach ne
     const { me } = await signedIn(strict, { links: [strict.platformTenantId], role: "SystemAdmin" });
     await refused(NEEDED, me.get("/api/v1/admin/users"));
     await addApp(me);
+    // such a right may also count in another tenant, by a link of the administrator
+    const keeper = await strict.actor({ permissions: ALL });
+    const inside = { tenantId: keeper.tenantId ?? "" };
+    const fileId = await new Uploading(strict).fileIn("Available", { ...inside, legalHold: true });
+    const visitor = await person(strict, { links: [strict.platformTenantId], role: "SystemAdmin" });
+    await insertLink(strict, visitor.id, keeper.tenantId, keeper.roleId);
+    const within = bearer(strict, await signIn(strict, visitor.email, PASSWORD, inside));
+    const unhold = () => within.put(`/api/v1/files/${fileId}/retention`, { legalHold: false });
+    await refused("403 MISSING_PERMISSION", unhold());
+    await addApp(within);
+    assert.equal((await accepted(unhold())).legalHold, false);
     await accepted(me.get("/api/v1/admin/users"));
     await accepted((await signedIn(strict)).me.get(ME));
   } finally {

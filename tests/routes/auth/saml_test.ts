@@ -97,6 +97,9 @@ check(
     const test = await begin(Object.fromEntries(new URL(url).searchParams));
     const { body } = await finish(test, answer(test.requestId, { issuer: "https://other.test" }));
     assert.match(body, /would be refused.*Issuer https:\/\/idp.test\/metadata; found https:\/\/other/s);
+    const { url: next } = await accepted(admin.post(`${record}/test`));
+    const good = await begin(Object.fromEntries(new URL(next).searchParams));
+    assert.match((await finish(good, answer(good.requestId, { nameId: email(w) }))).body, /would succeed/);
     assert.deepEqual(await kept(w), before);
     const metadata = await newBrowser().visit(`${at}/metadata`);
     assert.equal(metadata.headers.get("content-type"), "application/samlmetadata+xml");

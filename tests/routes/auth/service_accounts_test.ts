@@ -112,6 +112,43 @@ Deno.test("jobs that run with the rights of a user are refused to an account; ot
   await refused("403 FORBIDDEN", enqueue("steward.report", { templateId: "users", format: 3 }));
 });
 
+Deno.test("an account loses a deleted permission and a deleted tenant at once, and can then get a new secret", async () => {
+  const [kept, lost] = [await here.tenant(), await here.tenant()];
+  const own = { code: `approve:r${crypto.randomUUID()}`, category: "Own" };
+  const made = await accepted(systemAdmin.post("/api/v1/permissions", own), 201);
+  const grants = { permissions: ["read:users", own.code], tenants: [kept, lost] };
+  const account = await makeAccount(systemAdmin, grants);
+  await usersAtBoth("200", account.secret, lost);
+  await accepted(systemAdmin.delete(`/api/v1/permissions/${made.id}`));
+  for (const { steward } of [here, there]) {
+    const held = await steward.platform.rights.keys.permissionsIn(account.id, kept);
+    assert.deepEqual([...held?.permissions ?? []], ["read:users"]);
+  }
+  await accepted(systemAdmin.delete(`/api/v1/tenants/${lost}`));
+  await usersAtBoth(FORBIDDEN, account.secret, lost);
+  const next = await accepted(systemAdmin.post(`${PATH}/${account.id}/rotate`));
+  await refused("401 TOKEN_INVALID", usersOf(account.secret, kept));
+  await accepted(usersOf(next.secret, kept));
+});
+
+Deno.test("an account that is moved leaves an audit row in its old tenant and in its new one", async () => {
+  const [one, two] = [await maker(), await maker()];
+  const { id } = await makeAccount(one);
+  const move = (tenants: unknown) => accepted(systemAdmin.put(`${PATH}/${id}`, { tenants }));
+  const rowsOf = async (by: Actor) =>
+    (await accepted(by.get(`/api/v1/audit-log?action=serviceAccount.update&targetId=${id}`))).items
+      .map(({ before, after }: Record<string, { tenants: string[] }>) => [before?.tenants, after?.tenants]);
+  await move([two.tenantId]);
+  const moved = [[one.tenantId], [two.tenantId]];
+  assert.deepEqual([await rowsOf(one), await rowsOf(two)], [[moved], [moved]]);
+  await move("all");
+  assert.deepEqual(
+    await rowsOf(two),
+    [[[two.tenantId], "all"], moved],
+    "also if it acts in more tenants then",
+  );
+});
+
 Deno.test("PUT is effective at once on all instances and checks what it gives like a new account", async () => {
   const by = await maker();
   const { id, secret } = await makeAccount(by, { permissions: ["read:users", "read:roles"] });

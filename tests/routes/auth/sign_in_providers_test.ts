@@ -181,4 +181,17 @@ Deno.test("a set-up link is for one task in one tenant, and as long as its creat
   await sql`update sign_in_setup_links set expires_at = now() where tenant_id = ${admin.tenantId}`;
   await refused("401 TOKEN_EXPIRED", next.get(PROVIDERS));
   await refused("401 TOKEN_INVALID", withToken(t, `${token}x`).get(PROVIDERS));
+  // a service account hands out links too, which end with it
+  const maker = await t.actor({ permissions: ["manage:service-accounts", "manage:sign-in"] });
+  const given = { name: "n", permissions: ["manage:sign-in"], tenants: [maker.tenantId] };
+  const account = await accepted(maker.post("/api/v1/service-accounts", given), 201);
+  const inTenant = { "x-tenant-id": maker.tenantId ?? "" };
+  const { url: byAccount } = await accepted(
+    withToken(t, account.secret).post(LINKS, undefined, inTenant),
+    201,
+  );
+  const ofAccount = withToken(t, tokenIn(byAccount));
+  await accepted(ofAccount.get(PROVIDERS));
+  await accepted(maker.delete(`/api/v1/service-accounts/${account.id}`), 204);
+  await refused("401 SESSION_INVALIDATED", ofAccount.get(PROVIDERS));
 });

@@ -133,12 +133,15 @@ async function makeAll(actor: Actor, isService: boolean): Promise<Made> {
   const fail = { jobTypeName: "steward.fail", serializedArgs: '{"message":"no"}', maxRetries: 0 };
   const template = { slug: `s-${unique}`, name: "N", subjectTemplate: "S", htmlBodyTemplate: "<p>x</p>" };
   const delivered = { templateId: "users", format: 3, name: "S", delivery: { method: 1 } };
-  const [job, failed, recurring, notification, made, schedule] = await Promise.all([
+  const suppressed = { channel: "Email", address: `${unique}@example.test` };
+  const [job, failed, recurring, notification, made, suppression, report, schedule] = await Promise.all([
     make("/jobs", echo),
     make("/jobs", fail),
     make("/recurring-jobs", { jobId: `j-${unique}`, jobTypeName: "steward.echo", ...yearly }),
     make("/notifications/send", { channel: "Email", recipients, subject: "A", textBody: "B" }),
     make("/notification-templates", template),
+    make("/notification-suppressions", suppressed),
+    make("/reports/generate", { templateId: "users", format: 3 }),
     make("/reports/schedules", { ...delivered, ...yearly }),
   ]);
   assert.equal(await t.settled(failed.id), "DeadLettered");
@@ -150,6 +153,8 @@ async function makeAll(actor: Actor, isService: boolean): Promise<Made> {
     "/dead-letter-jobs": dead?.id ?? "",
     "/notifications": notification.notificationId,
     "/notification-templates": made.id,
+    "/notification-suppressions": suppression.id,
+    "/reports/history": report.id,
     "/reports/schedules": schedule.id,
     ...file ? { "/files": file.fileId } : {},
   };
@@ -165,7 +170,7 @@ const idsOf = async (actor: Pick<Actor, "get">, path: string, query = ""): Promi
   const { items } = await accepted(actor.get(`/api/v1${path}?pageSize=100${query}`));
   return items.map((item: Record<string, string>) => path === "/recurring-jobs" ? item.jobId : item.id);
 };
-const readOf = (path: string, id: string | undefined) => `/api/v1${path}/${id}`;
+const readOf = (path: string, id: string | undefined) => `/api/v1${path.replace("/history", "")}/${id}`;
 
 Deno.test("without a tenant admin:system sees all jobs, but only the service's own messages and reports", async () => {
   for (const path of PATHS.filter((path) => path !== "/files")) {
@@ -227,6 +232,9 @@ Deno.test("product files can be used without a tenant by the file permissions of
   const ordinary = await t.actor({ tenantId: t.platformTenantId, permissions: EVERYTHING, global: true });
   assert.equal((await accepted(ordinary.get(path))).tenantId, null);
   await refused(missing, ordinary.post("/api/v1/files", FILE), hold(ordinary));
+  // nobody but admin:system has access to the rest, whatever they hold in the platform tenant
+  const others = PATHS.filter((path) => path !== "/files");
+  await refused("403 FORBIDDEN", ...others.map((path) => ordinary.get(`/api/v1${path}`)));
   // a tenant's file permissions give nothing in the service's context
   const elsewhere = await t.actor({ role: "SystemAdmin", global: true });
   await insertLink(t, elsewhere.userId, linked.tenantId ?? "", linked.roleId ?? "");

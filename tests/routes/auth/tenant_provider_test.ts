@@ -263,6 +263,9 @@ Deno.test("a disabled provider signs nobody in, ends its sessions and its unfini
   await refused("400 OIDC_HANDOVER_INVALID", t.nobody.post("/api/v1/auth/oidc/exchange", { code }));
   const start = `/api/v1/auth/oidc/${providerId}`;
   await refused("404 OIDC_PROVIDER_NOT_FOUND", t.nobody.get(start));
+  const page = await t.nobody.get(start, { accept: "text/html", "accept-language": "pt" });
+  assert.equal(page.status, 400);
+  assert.match(page.body, /O login foi recusado.*enabled; found &quot;.*console\/sign-in\?tenantId=/s);
   const options = await accepted(t.nobody.get(`/api/v1/auth/sign-in-options?tenantId=${tenantId}`));
   assert.deepEqual(options.providers, []);
 });
@@ -291,4 +294,17 @@ Deno.test("a test of a disabled provider shows what came and what it would give,
   const bad = await tested(account("foreign.example.com"));
   assert.match(bad, /would be refused.*Expected an email of a domain/s);
   assert.deepEqual(await kept(), before);
+});
+
+Deno.test("another issuer ends sessions and links of accounts; a deleted provider takes them along", async () => {
+  const strong = await strongAdmin();
+  await accepted(strong.post(`${at}/enable`));
+  const login = account(domain);
+  const { accessToken, user } = await accepted(run(login, providerId));
+  await accepted(strong.put(at, { issuer: "https://other.example.com" }));
+  await refused("401 TOKEN_REVOKED", withToken(t, accessToken).get("/auth/me"));
+  assert.equal((await sql`select from sign_in_subjects where provider_id = ${providerId}`).count, 0);
+  await accepted(strong.delete(at), 204);
+  await refused("404 SIGN_IN_PROVIDER_NOT_FOUND", strong.get(at));
+  assert.equal((await sql`select from sessions where user_id = ${user.id} and revoked_at is null`).count, 0);
 });

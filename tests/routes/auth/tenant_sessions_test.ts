@@ -6,7 +6,8 @@ import { ENDPOINTS } from "../../../routes/endpoints.ts";
 import { pluck } from "../../support/answers.ts";
 import type { HttpClient } from "../../support/http.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
-import { setupShared } from "../../support/setup.ts";
+import { Actor, setupShared } from "../../support/setup.ts";
+import { browse } from "../console/plain_browser.ts";
 import {
   authorizeUrl,
   browserOf,
@@ -108,6 +109,39 @@ Deno.test("it shows and ends sessions of its tenant only, and changes what the p
   await refused("401 TOKEN_REVOKED", alone.get(ME));
 });
 
+Deno.test("a device that it registers gets the messages of its tenant only, and it changes no other device", async () => {
+  const { who, own, me } = await employee();
+  const devices = `/api/v1/user-notifications/devices?userId=${who.id}`;
+  const [token, others] = [crypto.randomUUID(), crypto.randomUUID()];
+  await sql`insert into user_devices (id, user_id, token) values (gen_random_uuid(), ${who.id}, ${others})`;
+  await sql`insert into user_devices (id, user_id, token, only_tenant_id)
+    select gen_random_uuid(), ${who.id}, ${token} || n, ${own} from generate_series(1, 100) n`;
+  for (const each of [token, others]) await accepted(me.post(devices, { token: each }));
+  const rows = await sql`select token, only_tenant_id from user_devices where token in (${token}, ${others})`;
+  const bound = new Map(rows.map((row) => [row.token, row.onlyTenantId]));
+  assert.deepEqual(bound, new Map([[token, own], [others, null]]));
+  const shown: { id: string }[] = await accepted(me.get(devices));
+  assert.ok(shown.length > 1);
+  const left = await sql`select id from user_devices where token = ${others}`;
+  assert.ok(!shown.some(({ id }) => id === left[0]?.id));
+});
+
+Deno.test("the console keeps it in its tenant, and shows nothing of the person's own", async () => {
+  const { who, own, other, tokens } = await employee();
+  const actor = new Actor(t.url, tokens.accessToken, who.id, own, who.email, null, tokens.refreshToken);
+  const browser = await browse(t, actor);
+  await browser.visit("account");
+  assert.ok(browser.page.text.includes("You signed in with your company."));
+  const csrf = await browser.csrf();
+  for (const tenantId of [other, ""]) {
+    await browser.send("tenant", [["csrf", csrf], ["tenantId", tenantId]]);
+    assert.equal((await browser.visit("users")).status, 200);
+  }
+  const [session] = await sql`select b.tenant_id from browser_sessions b
+    join sessions s on s.id = b.session_id where s.user_id = ${who.id}`;
+  assert.equal(session?.tenantId, own);
+});
+
 Deno.test("without the second factor that the tenant requires, it is refused, and cannot add one", async () => {
   const { who, own, provider } = await employee();
   const { me } = await boundSession(t, who.id, provider, ["fed"]);
@@ -136,7 +170,7 @@ Deno.test("it ends with its provider, which signs in nobody with platform reach"
 });
 
 Deno.test("its delegations and clients are bound as it is", async () => {
-  const { own, other, provider, tokens, me } = await employee();
+  const { who, own, other, provider, tokens, me } = await employee();
   const user = await t.actor({ tenantId: own, permissions: [] });
   const act = { reason: "Ticket 4711", mayWrite: true };
   const { accessToken } = await accepted(me.post(`/api/v1/users/${user.userId}/act-as`, act), 201);
@@ -152,6 +186,9 @@ Deno.test("its delegations and clients are bound as it is", async () => {
   await accepted(self.get(ME));
   await refused(BEYOND, self.get("/api/v1/auth/factors"), self.post("/api/v1/auth/me/export"));
   const next = await accepted(refreshGrant(t, client, granted.refresh_token));
+  const asking = await makeClient(t.systemAdmin, { firstParty: false });
+  await browser.submit(await browser.show(authorizeUrl(t, asking)), "allowed");
+  assert.equal((await sql`select from oauth_consents where user_id = ${who.id}`).length, 0, "not remembered");
   await sql`update sign_in_providers set is_enabled = false where id = ${provider.id}`;
   await refused("400 invalid_grant", refreshGrant(t, client, next.refresh_token));
 });

@@ -223,6 +223,21 @@ Deno.test("all other mistakes go back to the client with their code", async () =
   assert.equal(tokens.scope, "openid", "scopes that the client may not have are left out");
 });
 
+Deno.test("a form is carried on with the parameters that its route knows, and not longer than an address may be", async () => {
+  const ofLogout = new URLSearchParams({ client_id: client.clientId, state: "s" });
+  for (
+    const [path, known] of [["/oauth/authorize", urlOf().searchParams], ["/oauth/logout", ofLogout]] as const
+  ) {
+    const post = (body: URLSearchParams) => fetch(t.url + path, { method: "POST", body, redirect: "manual" });
+    const more = new URLSearchParams([...known, ["comment", "x".repeat(100_000)], ["decision", "allowed"]]);
+    const carried = await post(more);
+    await carried.body?.cancel();
+    assert.deepEqual([carried.status, carried.headers.get("location")], [303, `${path}?${known}`]);
+    known.set("state", "s".repeat(20_000));
+    assert.match(await (await post(known)).text(), /has 20\d{3} characters; expected at most 16000/);
+  }
+});
+
 Deno.test("the sign-in page leads nowhere else", async () => {
   const { email } = await person(t);
   const addresses = ["oauth/authorize", "oauth/authorize?#x"].map((path) => `../${path}`);

@@ -194,4 +194,5 @@ Deno.test("discovery names the endpoints at both addresses, for pages of every o
   const { keys } = await accepted(t.nobody.get("/.well-known/jwks.json", origin));
   assert.deepEqual(pluck(keys, "alg", "kty"), [["EdDSA", "OKP"], ["RS256", "RSA"]]);
   assert.ok(keys.every((key: Record<string, string>) => !key.d && !key.p && key.kid));
+  assert.equal(allowed(await t.nobody.get("/api/v1/auth/oidc", origin)), null);
 });

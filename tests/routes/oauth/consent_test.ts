@@ -15,6 +15,8 @@ import {
   signedInBrowser,
   signInToClient,
 } from "./flow.ts";
+import { until } from "../../support/until.ts";
+import { tenantWithLooks } from "../looks/hosted.ts";
 
 const t = await setupShared();
 const { systemAdmin } = t;
@@ -74,6 +76,20 @@ Deno.test("refusing goes back to the client, and the question comes again; its a
   await asks(browser); // still signed in
 });
 
+Deno.test("the host of a redirect URI adds nothing to the policy of the question", async () => {
+  const { browser } = await signedInBrowser(t);
+  const stored = await makeClient(systemAdmin, { firstParty: false, name: "Stored before" });
+  const redirect_uri = "https://x;sandbox/";
+  await t.steward.platform.sql`update oauth_clients set redirect_uris = array[${redirect_uri}]
+    where client_id = ${stored.clientId}`;
+  const page = await until(
+    () => browser.show(authorizeUrl(t, stored, { redirect_uri })),
+    ({ html }) => html.includes("Allow Stored before?"),
+  );
+  const policy = page.headers.get("content-security-policy") ?? "";
+  assert.match(policy, /; form-action 'self'; base-uri 'self'; frame-/);
+});
+
 Deno.test("no other page can answer for the user, or frame the question", async () => {
   const [{ browser }, stranger] = [await signedInBrowser(t), await signedInBrowser(t)];
   const page = await asks(browser);
@@ -128,6 +144,15 @@ Deno.test("a client signs the browser out with its ID token, and with it the gra
     assert.equal(await isSignedIn(browser), false);
   }
   for (const [by, { refresh_token }] of grants) await refused(GONE, refresh(t, by, refresh_token));
+});
+
+Deno.test("the pages of a sign-out look like the tenant that the user signs in to", async () => {
+  const { tenantId, looks } = await tenantWithLooks(t, { productName: "Eastwind" });
+  const { browser } = await signedInBrowser(t, { links: [tenantId] });
+  const page = await browser.show(logoutUrl());
+  assert.ok(page.html.includes(looks.productName), "the question");
+  assert.ok(shown(await browser.submit(page, "leave")).html.includes(looks.productName), "the result");
+  assert.ok(!(await browser.show(logoutUrl())).html.includes(looks.productName), "without a session");
 });
 
 Deno.test("without an ID token of this session, the user is asked before the sign-out", async () => {
@@ -242,6 +267,9 @@ Deno.test("the first supported language wins, without its region, before that of
   ) {
     assert.equal(languageOf((await t.nobody.get(signInPage, Object(header))).body), spoken);
   }
+  const asked = await browser.show(urlOf({ ui_locales: "pt" }));
+  assert.match(asked.html, /Permitir Orders.*Ler seu nome.*Não permitir/s);
+  assert.match((await browser.show(logoutUrl({ ui_locales: "pt" }))).html, /Sair\?/);
   const failed = await t.nobody.get("/oauth/authorize?ui_locales=pt&client_id=oc_none");
   assert.match(failed.body, /Não foi possível entrar/);
 });

@@ -1,7 +1,7 @@
 // By the token of a first-party client, users reach their own things with `steward.self`, and files with
 // `steward.files`. The table of the contract checks of every route by which scope it can be reached.
 import assert from "node:assert/strict";
-import { invalid } from "../../support/answers.ts";
+import { invalid, pluck } from "../../support/answers.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
 import { Actor, setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
@@ -104,6 +104,8 @@ Deno.test("by a token with steward.self, users reach their own things, and nobod
     `${inbox}${path}?userId=${userId}`
   );
   for (const path of [ME, "/api/v1/auth/factors", ...notifications]) await accepted(user.get(path));
+  const sessions = await accepted(user.get("/api/v1/auth/sessions"));
+  assert.deepEqual(pluck(sessions, "isCurrent"), [true], "the one in which the user signed in to the client");
   await accepted(user.put(ME, { firstName: "Renamed" }));
   const stranger = await t.actor();
   await refused("403 NOTIFICATION_INAPP_FORBIDDEN", user.get(`${inbox}?userId=${stranger.userId}`));

@@ -6,7 +6,7 @@ import { invalid } from "../../support/answers.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
-import { makeClient, refresh, signedInBrowser, signInToClient } from "./flow.ts";
+import { authorizeUrl, makeClient, postForm, refresh, signedInBrowser, signInToClient } from "./flow.ts";
 
 const t = await setupShared({ OUTBOUND_ALLOW: "127.0.0.1" });
 const { systemAdmin } = t;
@@ -92,6 +92,22 @@ Deno.test("a client that does not answer gets the token again; others do not", a
   assert.equal(fine.tokens.length, 1);
 });
 
+Deno.test("a client that revokes its own token gets no logout token for it", async () => {
+  await using program = startProgram();
+  const client = await makeClient(systemAdmin, program.settings);
+  const { browser, who } = await signedInBrowser(t);
+  const [own, other] = [await signInToClient(t, browser, client), await signInToClient(t, browser, client)];
+  const { clientId, secret } = client;
+  const fields = { client_id: clientId, client_secret: secret ?? "", token: own.refresh_token };
+  assert.equal((await postForm(t, "/oauth/revoke", fields)).status, 200);
+  const admin = await t.actor({ tenantId: who.tenantId, role: "Admin" });
+  await accepted(admin.delete(`/api/v1/users/${who.id}/sessions`));
+  await program.got(1);
+  await refused("400 invalid_grant", refresh(t, client, other.refresh_token));
+  await until(() => jobsOf(who.id), (jobs) => jobs.every(({ status }) => status === "Succeeded"));
+  assert.equal(program.tokens.length, 1);
+});
+
 Deno.test("a client's lifetimes bound its tokens and its sign-in", async () => {
   const lifetimes = { accessTokenSeconds: 60, refreshTokenSeconds: 7_200, grantSeconds: 10_800 };
   const client = await makeClient(systemAdmin, lifetimes);
@@ -113,4 +129,13 @@ Deno.test("a client's lifetimes bound its tokens and its sign-in", async () => {
   const put = (more: object) => systemAdmin.put(`/api/v1/oauth-clients/${id}`, more);
   invalid(await put({ grantSeconds: 3_600 }), "refreshTokenSeconds");
   invalid(await put({ backchannelLogoutUri: "http://app.test/out" }), "backchannelLogoutUri");
+});
+
+Deno.test("the pages of a sign-in name a first-party client; others only the service", async () => {
+  const { browser } = await signedInBrowser(t);
+  for (const [firstParty, brand] of [[true, "Orders"], [false, "Steward"]] as const) {
+    const client = await makeClient(systemAdmin, { firstParty });
+    const { html } = await browser.show(authorizeUrl(t, client, { prompt: "login" }));
+    assert.equal(/<p class="brand">.*?<span>(.*?)<\/span>/s.exec(html)?.[1], brand);
+  }
 });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { z } from "zod";
 import { defineRecord } from "../../../domain/records/define_record.ts";
 import { createApp } from "../../../routes/app.ts";
+import { Refusal } from "../../../routes/console/shared/api.ts";
 import { recordRoutes } from "../../../routes/records/record_routes.ts";
 import { problemRoutes } from "../../../routes/operations/problems.tsx";
 import type { Endpoint } from "../../../routes/shared/endpoint.ts";
@@ -70,6 +71,15 @@ Deno.test("a numeric column is answered as declared, with every digit", async ()
   }
 });
 
+Deno.test("search finds it by its text columns, without accents and wildcards", async () => {
+  await ask("POST", PATH, { label: "Café", note: "100% arábica", amount: 1 });
+  await ask("POST", PATH, { label: "Water", amount: 1 });
+  for (const [search, found] of [["cafe", 1], ["ARABICA", 1], ["0%", 1], ["nothing", 0]] as const) {
+    const { body } = await ask("GET", `${PATH}?search=${encodeURIComponent(search)}`);
+    assert.equal(body.totalCount, found, search);
+  }
+});
+
 Deno.test("its not-found error is derived, and has its page", async () => {
   const none = await ask("GET", `${PATH}/${crypto.randomUUID()}`);
   assert.deepEqual([none.status, none.body.code], [404, "PRICE_TAG_NOT_FOUND"]);
@@ -117,4 +127,24 @@ Deno.test("a problem code without a page is rejected where the record is declare
       problems: ["PRICE_TAG_ALREADY_EXISTS" as never],
     });
   assert.throws(declare, /record priceTag: its error code PRICE_TAG_ALREADY_EXISTS is unknown/);
+});
+
+Deno.test("the console says in the viewer's language that a value must be unique", () => {
+  const one = { en: "The tenant has this stamp.", pt: "O inquilino já tem este selo." };
+  defineRecord({
+    one: "stamp",
+    many: "stamps",
+    area: "Settings",
+    managedBy: "manage:settings",
+    table: "stamps",
+    unique: { stamps_one: one, stamps_two: "The tenant has this number." },
+    members: { name: { shape: z.string() } },
+  });
+  const text = (detail: string, locale: "en" | "pt") =>
+    new Refusal({ status: 409, code: "STAMP_ALREADY_EXISTS", detail }, locale).text;
+  assert.deepEqual([text(one.en, "en"), text(one.en, "pt")], [one.en, one.pt]);
+  assert.match(
+    text("The tenant has this number.", "pt"),
+    /^Não foi salvo: já existe um registro com este valor/,
+  );
 });

@@ -37,3 +37,14 @@ Deno.test("application usage is an operation response with the users that name e
   assert.deepEqual(pluck(data, "code", "userCount"), [["crm", 1], ["wiki", 0]]);
   assert.deepEqual([meta.totalCount, meta.sortBy, meta.sortDirection], [2, "code", "Ascending"]);
 });
+
+Deno.test("settings of 100,000 characters without a space are saved; the address at their end is kept apart", async () => {
+  const manager = await t.actor({ permissions: ["manage:settings"] });
+  const value = `${"x".repeat(99_979)} ana@personal.example`;
+  const items = Array.from({ length: 10 }, (_, n) => ({ key: `long-${n}`, value }));
+  const { results } = await accepted(manager.post("/api/v1/settings/bulk", { items }));
+  const rows = await t.steward.platform.sql`
+    select l.after ? 'value' as kept, v.after ->> 'value' = ${value} as apart, v.subjects
+    from audit_log l join audit_values v on v.audit_id = l.id where l.target_id = ${results[9].id}`;
+  assert.deepEqual([...rows], [{ kept: false, apart: true, subjects: ["ana@personal.example"] }]);
+});

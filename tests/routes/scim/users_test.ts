@@ -120,7 +120,9 @@ Deno.test("refusals have SCIM's keywords and write nothing", async () => {
   const cases: Record<string, Promise<HttpAnswer>[]> = {
     "400 invalidSyntax": [
       ...["{", "[1]"].map(send),
-      ...[{ schemas: ["urn:x"] }, { name: { nick: "x" } }, { "urn:acme:User": {} }].map(post),
+      ...[{ schemas: ["urn:x"] }, { colour: "red" }, { name: { nick: "x" } }, { "urn:acme:User": {} }].map(
+        post,
+      ),
       idp.send("PATCH", path, { Operations: [{ op: "add", path: "title", value: "x" }] }),
       patch("move", "title", "x"),
     ],
@@ -139,10 +141,18 @@ Deno.test("refusals have SCIM's keywords and write nothing", async () => {
       idp.get("/scim/v2/Users?sortBy=title"),
     ],
     "400 noTarget": [replace('emails[type eq "home"].value'), patch("remove")],
-    "400 mutability": [replace("id"), patch("remove", "userName"), replace("userName", address())],
-    "400 invalidFilter": ['colour eq "x"', 'title eq "x"', 'userName gt "x"', 'userName eq "x', deep].map(
-      find,
-    ),
+    "400 mutability": [
+      replace("id"),
+      replace("groups", []),
+      patch("remove", "userName"),
+      replace("userName", address()),
+    ],
+    "400 invalidFilter": [
+      ...['colour eq "x"', 'title eq "x"', 'emails[display eq "x"]', 'userName gt "x"', 'userName eq "x'].map(
+        find,
+      ),
+      ...['userName eq "\\u0000"', deep].map(find),
+    ],
     "404 USER_NOT_FOUND": [idp.get("/scim/v2/Users/none")],
     "404 ROUTE_NOT_FOUND": [idp.get("/scim/v2/Me")],
   };
@@ -194,6 +204,8 @@ Deno.test("filters, orders, pages and parts of resources", async () => {
   assert.deepEqual([body.totalResults, body.startIndex, body.itemsPerPage], [3, 2, 1]);
   assert.deepEqual(Object.keys(body.Resources[0]).sort(), ["id", "meta", "schemas", "userName"]);
   assert.equal(body.Resources[0].userName, "list-2@corp.test");
+  const { body: none } = await own.get("/scim/v2/Users?count=0&startIndex=-3");
+  assert.deepEqual([none.Resources, none.startIndex], [[], 1]);
   const { body: short } = await own.get("/scim/v2/Users?excludedAttributes=name,emails.type&count=1");
   assert.equal(short.Resources[0].name, undefined);
   assert.deepEqual(Object.keys(short.Resources[0].emails[0]).sort(), ["primary", "value"]);
@@ -245,6 +257,32 @@ Deno.test("deactivation ends the next request, and an address given up by deleti
   assert.equal(refusal(await own.get(`/scim/v2/Users/${user.userId}`)), "404 USER_NOT_FOUND");
   const [former] = await sql`select email from users where id = ${user.userId}`;
   assert.equal(former?.email, `deleted-${user.userId}@deleted.invalid`);
+});
+
+Deno.test("concurrent requests create a user once", async () => {
+  const userName = address();
+  const answers = await Promise.all(
+    Array.from({ length: 4 }, () => idp.post("/scim/v2/Users", { schemas: [USER], userName })),
+  );
+  const outcomes = answers.map((answer) => answer.status === 201 ? "made" : refusal(answer)).sort();
+  assert.deepEqual(outcomes, [...Array(3).fill("409 uniqueness"), "made"]);
+});
+
+Deno.test("users that follow each other in a bulk request are created as if alone: audit rows, attributes, groups of one externalId", async () => {
+  const own = await directory(t);
+  const operations = Array.from({ length: 120 }, (_, nth) => ({
+    method: "POST",
+    path: "/Users",
+    bulkId: `u${nth}`,
+    data: { schemas: [USER], userName: address(), externalId: `x${nth % 119}`, title: `T${nth}` },
+  }));
+  const { body } = await own.bulk(operations);
+  assert.deepEqual(pluck(body.Operations, "status"), [...Array(119).fill("201"), "409"]);
+  const last = await own.get(new URL(body.Operations[118].location).pathname);
+  has(last.body, { title: "T118", externalId: "x118", meta: { version: 'W/"1"' } });
+  const audited = await sql`select from audit_log
+    where tenant_id = ${own.tenantId} and action = 'user.create'`;
+  assert.equal(audited.count, 119);
 });
 
 Deno.test("a tenant without room refuses new users, also by bulk", async () => {

@@ -93,6 +93,7 @@ Deno.test("pages of the console are compressed; their form tokens differ in each
   const tokens = [tokenOf(first?.text ?? ""), tokenOf(second?.text ?? "")];
   assert.notEqual(tokens[0], tokens[1]);
   assert.deepEqual(tokens.map((token) => isFormCsrf(token, { secret })), [true, true]);
+  assert.deepEqual(tokens.map((token) => isFormCsrf(token, { secret: "another" })), [false, false]);
   const style = /console\.css\?v=\w+/.exec(first?.text ?? "")?.[0];
   assert.equal((await ask(`/console/assets/${style}`, GZIP)).encoding, "gzip");
 });

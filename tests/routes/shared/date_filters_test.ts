@@ -79,6 +79,23 @@ for (const [path, { permissions, make, time }] of Object.entries(LISTS)) {
   });
 }
 
+Deno.test("every time in a query may be the first or the last that is possible", async () => {
+  const document: OpenApiDocument = (await t.nobody.get("/openapi.json")).body;
+  const asked = Object.entries(document.paths).flatMap(([path, { get }]) =>
+    (get ? parametersOf(document, get) : [])
+      .filter(({ in: place, schema }) => place === "query" && JSON.stringify(schema).includes('"date-time"'))
+      .map(({ name }) => `${path.replace("{name}", "steward.echo")}?${name}=`)
+  );
+  assert.ok(asked.length > 15, String(asked.length));
+  const fileReader = await t.actor({ permissions: ["read:files"] });
+  for (const query of [...asked, "/api/v1/dead-letter-jobs?errorContains=x&from="]) {
+    const caller = query.startsWith("/api/v1/files?") ? fileReader : t.systemAdmin;
+    for (const time of ["0001-01-01", "9999-12-31T23:59:59.999Z"]) {
+      assert.equal((await caller.get(query + time)).status, 200, query + time);
+    }
+  }
+});
+
 Deno.test("a time can have every usual form of ISO 8601, and is in UTC without an offset", async () => {
   const actor = await t.actor();
   const due: Record<string, string> = {

@@ -116,6 +116,15 @@ inOneInstance(
   },
 );
 
+Deno.test("behind a proxy with a path the API reference finds its resources", async () => {
+  const { body } = await t.nobody.get("/docs");
+  const named = [...body.matchAll(/<(?:link|script)[^>]* (?:href|src)="([^"]+)"/g)].map(([, path]) =>
+    new URL(path ?? "", "https://example.test/back-office/docs").pathname
+  );
+  assert.equal(named.length, 4);
+  for (const path of named) assert.match(path, /^\/back-office\/(docs|console\/assets)\//);
+});
+
 Deno.test("behind a proxy with a path a Location begins with that path", async () => {
   const role = { name: "Clerk", description: null, permissionIds: [] };
   const key = { "idempotency-key": "k" };

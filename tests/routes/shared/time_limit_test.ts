@@ -76,6 +76,18 @@ Deno.test("a request that exceeds its time limit is answered 503, and its work i
   stopping.abort();
 });
 
+Deno.test("`*` allows every origin, without anything that depends on the origin", async () => {
+  const stopping = new AbortController();
+  const handle = app({ CORS_ORIGINS: "*" }, stopping.signal, () => ({ status: 200, headers: {}, body: {} }));
+  const headersOf = async (headers: Record<string, string>) =>
+    (await handle(new Request("http://x/work", { headers }), null)).headers;
+  const headers = await headersOf({ origin: "https://a.test" });
+  assert.equal(headers.get("access-control-allow-origin"), "*");
+  assert.deepEqual([headers.get("vary"), headers.get("access-control-allow-credentials")], [null, null]);
+  assert.equal((await headersOf({})).get("access-control-allow-origin"), null);
+  stopping.abort();
+});
+
 Deno.test("a streaming answer may take longer than the time limit", async () => {
   const stopping = new AbortController();
   const handle = app({ REQUEST_TIMEOUT_SECONDS: 0.1 }, stopping.signal, () => ({

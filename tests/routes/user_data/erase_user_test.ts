@@ -234,3 +234,47 @@ Deno.test("nobody erases themself, or a user of other tenants without permission
   assert.deepEqual((await clerk.get(`/api/v1/${requests}`)).body, []);
   assert.equal((await admin.get(`/api/v1/admin/${requests}`)).body[0].id, erasure.id);
 });
+
+Deno.test("a failed message is sent again to its other recipients only, and to nobody if there is no other", async () => {
+  const clerk = await t.actor({ permissions: CLERK });
+  const [email, other] = [`gone.${newMark()}@personal.example`, `other.${newMark()}@firm.example`];
+  const user = await createUser(clerk, { email, firstName: "Gone" });
+  const failed = async (...addresses: string[]): Promise<string> => {
+    const id = await sendMail(clerk, addresses);
+    const [job] = await sql`select job_id from notifications where id = ${id}`;
+    await t.settled(job?.jobId);
+    await sql`update notification_recipients set status = 'Refused', sent_at = null where notification_id = ${id}`;
+    await sql`update notifications set status = 'DeadLettered' where id = ${id}`;
+    return id;
+  };
+  const [alone, both] = [await failed(email), await failed(email, other)];
+  await erase(clerk, user);
+  const retry = (id: string) => clerk.post(`/api/v1/notifications/${id}/retry`, {});
+  await refused("400 NOTIFICATION_CANNOT_RETRY", retry(alone));
+  await accepted(retry(both));
+  const [job] = await sql`select job_id from notifications where id = ${both}`;
+  assert.equal(await t.settled(job?.jobId), "Succeeded");
+  const rows = await sql`
+    select address, status from notification_recipients where notification_id = ${both} order by address`;
+  assert.deepEqual(rows.map((row) => [row.address, row.status]), [["erased", "Refused"], [other, "Sent"]]);
+});
+
+Deno.test("an erasure that failed midway is finished by the next attempt", async () => {
+  const clerk = await t.actor({ permissions: CLERK });
+  const him = await person(clerk);
+  const areas = t.steward.platform.personalData;
+  let failures = 0;
+  const failing = {
+    area: "failing",
+    eraseUsers: () => failures++ === 0 ? Promise.reject(new Error("lost the database")) : Promise.resolve(),
+  };
+  using _ = t.replace((p) => p, { personalData: [...areas.slice(0, 3), failing, ...areas.slice(3)] });
+  const { body } = await clerk.post(`/api/v1/users/${him.id}/erase`, { reason: "asked" });
+  const [job] = await sql`select job_id from data_requests where id = ${body.id}`;
+  await t.settled(job?.jobId, ["Failed"]);
+  await sql`update jobs set due_at = now(), status = 'Enqueued' where id = ${job?.jobId}`;
+  await t.steward.sweep();
+  await ended(clerk, body.statusUrl);
+  assert.equal(failures, 2);
+  assert.deepEqual(await columnsWith(sql, him.texts), []);
+});

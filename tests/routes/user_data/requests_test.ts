@@ -124,6 +124,23 @@ async function duringExport(by: Actor, path: string, meanwhile: () => Promise<vo
   }
 }
 
+Deno.test("an export of a tenant ends with the tenant's erasure; earlier ones are purged, new ones refused", async () => {
+  const name = `Gone ${crypto.randomUUID()}`;
+  const tenantId = await t.tenant({ name });
+  await sql`update tenants set is_active = false where id = ${tenantId}`;
+  const at = `/api/v1/admin/tenants/${tenantId}`;
+  const admin = t.systemAdmin;
+  const earlier = await done(admin, `${at}/export`);
+  const id = await duringExport(admin, `${at}/export`, async () => {
+    await done(admin, `${at}/erase`, { reason: "contract ended", name });
+  });
+  const status = await admin.get(`${at}/data-requests/${id}`);
+  assert.deepEqual([status.body.status, status.body.fileId], ["Failed", null]);
+  const [file] = await sql`select purge_reason from files where id = ${earlier.fileId}`;
+  assert.equal(file?.purgeReason, "job:tenant-erased");
+  await refused("404 TENANT_NOT_FOUND", admin.post(`${at}/export`));
+});
+
 Deno.test("an export that runs when the user is erased does not finish; its file and those of earlier ones are purged", async () => {
   const clerk = await t.actor({ permissions: CLERK });
   const her = await person(clerk);

@@ -5,6 +5,7 @@ import { accepted, refused } from "../../support/outcomes.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 import { Uploading } from "../files/uploading.ts";
+import { bearer, person, signIn as signInAs } from "../auth/people.ts";
 import { boundSession, providerOf } from "../auth/tenant_sessions.ts";
 import { authorizeUrl, codeOf, makeClient, redeem, signedInBrowser } from "../oauth/flow.ts";
 import {
@@ -155,4 +156,29 @@ Deno.test("a tenant is erased with its OAuth clients, also those that users of o
   assert.deepEqual(await finish(pruneAudiencesJob, t.steward.platform), { audiences: 1 });
   await taken();
   assert.equal((await sql`select from users where id = ${who.id} and erased_at is null`).length, 1);
+});
+
+Deno.test("erasing an inactive tenant ends no session of its users in other tenants", async () => {
+  const name = `Seal${crypto.randomUUID().slice(0, 8)}`;
+  const [erased, other] = [await t.tenant({ name }), await t.tenant()];
+  const maker = await t.actor({
+    tenantId: erased,
+    permissions: ["create:roles", "update:roles", "read:users"],
+  });
+  const who = await person(t, { links: [other, erased] });
+  const { body: role } = await maker.post("/api/v1/roles", { name: "Sealers", permissionIds: [] });
+  await sql`insert into user_tenant_roles (user_id, tenant_id, role_id) values (${who.id}, ${erased}, ${role.id})`;
+  const [permission] = await sql`select id from permissions where code = 'read:users' and tenant_id is null`;
+  await accepted(maker.put(`/api/v1/roles/${role.id}`, { permissionIds: [permission?.id] }));
+  await accepted(deactivate(erased));
+  const session = await signInAs(t, who.email);
+  await done(admin, `/api/v1/admin/tenants/${erased}/erase`, { reason: "left", name });
+  t.steward.platform.rights.invalidate([who.id]);
+  assert.equal((await sql`select from user_tenants where tenant_id = ${erased}`).length, 0);
+  await accepted(bearer(t, session).get("/api/v1/auth/me"));
+  const { refreshToken } = session.body;
+  await accepted(t.nobody.post("/api/v1/auth/refresh", { refreshToken }));
+  const told =
+    await sql`select from events where type = 'user.access-changed' and data ->> 'userId' = ${who.id}`;
+  assert.equal(told.length, 0, "those of the erased tenant are deleted, and the other tells of no change");
 });

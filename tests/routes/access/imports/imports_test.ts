@@ -238,6 +238,8 @@ Deno.test("capacity holds row by row, also for two imports at the same time", as
   const owner = await t.actor({ permissions: IMPORTER });
   await sql`update tenants set max_users = 4 where id = ${owner.tenantId}`;
   const csv = () => ["email", newEmail(), newEmail(), newEmail(), ""].join("\n");
+  const dry = await importing.run(owner, `${csv()}${newEmail()}\n`, { dryRun: true });
+  assert.deepEqual(counts(dry), { created: 3, updated: 0, unchanged: 0, failed: 1 });
   const both = await Promise.all([importing.run(owner, csv()), importing.run(owner, csv())]);
   assert.deepEqual([both[0].created + both[1].created, both[0].failed + both[1].failed], [3, 3]);
   const failed = both.find((each) => each.failed > 0) ?? both[0];
