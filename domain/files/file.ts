@@ -60,6 +60,8 @@ export interface FileRow extends Omit<FileRecord, "purgesAt" | "purgeKind"> {
   version: number;
 }
 
+const MEMBERS = Object.keys(FileRecord.shape) as (keyof FileRecord)[];
+
 /** The part of a row that callers may see: the members of `FileRecord`, and no other column. */
 export function fileRecord(row: FileRow): FileRecord {
   const all = {
@@ -67,8 +69,7 @@ export function fileRecord(row: FileRow): FileRecord {
     purgesAt: isCollectable(row) ? row.collectAt : null,
     purgeKind: purgeKindOf(row.purgeReason),
   };
-  const names = Object.keys(FileRecord.shape) as (keyof FileRecord)[];
-  return Object.fromEntries(names.map((name) => [name, all[name]])) as FileRecord;
+  return Object.fromEntries(MEMBERS.map((name) => [name, all[name]])) as FileRecord;
 }
 
 /** True if retention deletes the content at `collectAt`. */
