@@ -131,3 +131,15 @@ Deno.test("the sweep releases continuations that a crashed process left waiting"
   assert.equal(await statusOf(cancelled.id), "Cancelled");
   assert.equal(await statusOf(waits.id), "AwaitingParent");
 });
+
+Deno.test("parents that end while continuations are added leave none waiting", async () => {
+  await Promise.all(Array.from({ length: 4 }, async (_, n) => {
+    const [one, two] = await Promise.all([enqueueJob(actor), n % 3 ? enqueueJob(actor) : failing()]);
+    const expected = n % 3 ? "Succeeded" : "Cancelled";
+    const children = await Promise.all([child({ parentJobIds: [one, two] }), child({ parentJobId: two })]);
+    for (const { id } of children) {
+      const status = await statusOf(id);
+      assert.equal(["Succeeded", "Cancelled"].includes(status) ? status : await t.settled(id), expected);
+    }
+  }));
+});
