@@ -77,3 +77,12 @@ Deno.test("a query that fails before or after its first rows throws Postgres' er
   const writing = await codeOf((sql) => sql`insert into users (id) values (uuidv7()) returning 1 as label`);
   assert.equal(writing, "25006");
 });
+
+Deno.test("parameters are bound values: text, booleans, lists; a missing one is null", async () => {
+  const list = ['a,"b"', "{c}", "\\"];
+  const rows = await rowsOf((sql) =>
+    sql`select ${`it's "so"\\ $1`}::text as label, cardinality(${list}::text[]) as the_count,
+      ${true}::boolean as is_good, ${null}::numeric as amount`
+  );
+  assert.deepEqual(rows, [[`it's "so"\\ $1`, "3", "t", null]]);
+});

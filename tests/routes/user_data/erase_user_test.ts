@@ -234,3 +234,28 @@ Deno.test("nobody erases themself, or a user of other tenants without permission
   assert.deepEqual((await clerk.get(`/api/v1/${requests}`)).body, []);
   assert.equal((await admin.get(`/api/v1/admin/${requests}`)).body[0].id, erasure.id);
 });
+
+Deno.test("a failed message is sent again to its other recipients only, and to nobody if there is no other", async () => {
+  const clerk = await t.actor({ permissions: CLERK });
+  const mark = crypto.randomUUID().slice(0, 8);
+  const [email, other] = [`gone.${mark}@personal.example`, `other.${mark}@firm.example`];
+  const user = await createUser(clerk, { email, firstName: "Gone" });
+  const failed = async (...addresses: string[]): Promise<string> => {
+    const id = await sendMail(clerk, addresses);
+    const [job] = await sql`select job_id from notifications where id = ${id}`;
+    await t.settled(job?.jobId);
+    await sql`update notification_recipients set status = 'Refused', sent_at = null where notification_id = ${id}`;
+    await sql`update notifications set status = 'DeadLettered' where id = ${id}`;
+    return id;
+  };
+  const [alone, both] = [await failed(email), await failed(email, other)];
+  await erase(clerk, user);
+  const retry = (id: string) => clerk.post(`/api/v1/notifications/${id}/retry`, {});
+  await refused("400 NOTIFICATION_CANNOT_RETRY", retry(alone));
+  await accepted(retry(both));
+  const [job] = await sql`select job_id from notifications where id = ${both}`;
+  assert.equal(await t.settled(job?.jobId), "Succeeded");
+  const rows = await sql`
+    select address, status from notification_recipients where notification_id = ${both} order by address`;
+  assert.deepEqual(rows.map((row) => [row.address, row.status]), [["erased", "Refused"], [other, "Sent"]]);
+});
