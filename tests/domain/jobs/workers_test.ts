@@ -15,7 +15,7 @@ import { RateReleaser } from "../../../domain/jobs/limits/release_limited.ts";
 import { operator } from "../../../domain/jobs/reach.ts";
 import { Worker, type WorkerOptions } from "../../../domain/jobs/engine/worker.ts";
 import { createLog } from "../../../infra/log.ts";
-import { type Pool, transact } from "../../../infra/postgres/postgres.ts";
+import { transact } from "../../../infra/postgres/postgres.ts";
 import { setup } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 
@@ -390,34 +390,4 @@ Deno.test("a second attempt that wants the worker is postponed; the worker is fr
   ends.resolve();
   await sql`update jobs set due_at = now(), status = 'Enqueued' where job_type_name = ${second.name}`;
   await until(async () => (await statusesOf(second))[0] === "Succeeded");
-});
-
-Deno.test("while another instance has locked the buckets that are due, the releaser pauses between its tries", async () => {
-  const types = new JobTypes();
-  const rateLimit = { count: 1, perSeconds: 60 };
-  types.register(defineJob({ name: "test.locked", args: z.object({}), rateLimit, run: () => {} }));
-  await sql`insert into job_buckets (bucket, full_at, next_at) values ('test.locked', now(), now() - interval '1 s')`;
-  let [tries, pauses] = [0, 0];
-  const counting = Object.assign((...args: Parameters<Pool>) => {
-    if (args[0].join("").includes("min(next_at)")) tries++;
-    return sql(...args);
-  }, sql) as unknown as Pool;
-  const { setTimeout: start } = globalThis;
-  const counted = (...args: Parameters<typeof setTimeout>) => {
-    if (args[1] === 50) pauses++;
-    return start(...args);
-  };
-  Object.assign(globalThis, { setTimeout: counted });
-  try {
-    await transact(sql, async (tx) => {
-      await tx`select from job_buckets where bucket = 'test.locked' for update`;
-      const releaser = new RateReleaser({ ...platform, sql: counting, jobTypes: types }, 60_000);
-      await until(() => tries >= 3);
-      await releaser.stop();
-      assert.ok(pauses >= tries - 1, `${tries} tries, ${pauses} pauses`);
-    });
-  } finally {
-    Object.assign(globalThis, { setTimeout: start });
-  }
-  await sql`delete from job_buckets where bucket = 'test.locked'`;
 });
