@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import assert from "node:assert/strict";
-import { MAX_PARTS, partSize, planParts } from "../../../domain/files/parts.ts";
+import { MAX_PARTS, partMistakes, partSize, planParts } from "../../../domain/files/parts.ts";
 import {
   declaredTypeAllowed,
   type FileProfile,
@@ -100,4 +100,17 @@ Deno.test("any size is split into parts that the storage accepts, and the parts 
     assert.ok(last >= 1 && last <= first);
     assert.equal((plan.count - 1) * plan.partBytes + last, sizeBytes);
   }));
+});
+
+Deno.test("an error names missing, repeated and surplus parts, and long lists are cut", () => {
+  const part = (partNumber: number) => ({ partNumber, etag: "e" });
+  assert.equal(partMistakes([part(2), part(1)], 2), null);
+  assert.deepEqual(partMistakes([part(3), part(1), part(1)], 2), {
+    "parts.0.partNumber": ["expected one of the parts 1 to 2"],
+    "parts.2.partNumber": ["part 1 is named twice"],
+    parts: ["expected all 2 parts; missing: 2"],
+  });
+  assert.deepEqual(partMistakes([part(1)], 100)?.parts, [
+    "expected all 100 parts; missing: 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 89 more",
+  ]);
 });

@@ -128,3 +128,47 @@ Deno.test("a crash at any statement that ends a batch leaves it to the sweep, wh
     assert.equal(await followers(subject), 1);
   }
 });
+
+Deno.test("jobs that end at the same time on several workers end their batch exactly once", async () => {
+  for (let round = 0; round < 2; round++) {
+    const subject = await batchIn("Running", 3);
+    const isLost = (n: number) => round === 0 && n > 1;
+    const claims = await claimEach(subject);
+    assert.equal(claims.length, 3);
+    const results = await Promise.all(
+      claims.map(({ workerId, job }, n) =>
+        settleJobs(sql, workerId, [
+          isLost(n) ? failed(job, new PermanentJobFailure("no"), times) : succeeded(job, null, times),
+        ])
+      ),
+    );
+    assert.equal(results.flatMap(({ released }) => released).length, 1);
+    assert.equal(await statusOf(subject), round === 0 ? "Failed" : "Succeeded");
+    assert.equal(await followers(subject), 1);
+  }
+});
+
+Deno.test("a batch that is closed or cancelled while its jobs end, ends exactly once", async () => {
+  for (let round = 0; round < 2; round++) {
+    const subject = await batchIn(round % 2 ? "Open" : "Running", 3);
+    const claims = await claimEach(subject);
+    await Promise.all([
+      ...claims.map(({ workerId, job }) => settleJobs(sql, workerId, [succeeded(job, null, times)])),
+      round % 2
+        ? addToBatch(platform, caller, subject.id, { jobs: [], close: true })
+        : cancelBatch(platform, caller, subject.id).catch((error) => assert.ok(error instanceof Problem)),
+    ]);
+    const status = await statusOf(subject);
+    assert.ok(round % 2 ? status === "Succeeded" : ["Succeeded", "Cancelled"].includes(status), status);
+    assert.equal(await followers(subject), 1);
+  }
+});
+
+Deno.test("several sweeps at the same time end a stranded batch once", async () => {
+  const subjects = await Promise.all([1, 2].map(() => batchIn("Running", 2)));
+  const ids = subjects.map(({ id }) => id);
+  await sql`update jobs set status = 'Succeeded', completed_at = now() where batch_id = any(${ids}::uuid[])`;
+  const done = await Promise.all([1, 2, 3, 4].map(() => followStrandedJobs(sql)));
+  assert.equal(done.reduce((sum, n) => sum + n), 2);
+  for (const subject of subjects) assert.equal(await followers(subject), 1);
+});

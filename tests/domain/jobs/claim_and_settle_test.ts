@@ -227,3 +227,25 @@ Deno.test("a log line with characters the database cannot store loses its fields
     { message: "half \ufffd of a pair", fields: null },
   ]);
 });
+
+Deno.test("a claim that finds no job writes nothing", async () => {
+  const workerId = await openLease(sql, "test");
+  await transact(sql, async (tx) => {
+    const { jobs } = await claimFromLanes(tx, workerId, { lanes: [laneName("empty")], take: 5 });
+    assert.deepEqual(jobs, []);
+    const [row] = await tx`select pg_current_xact_id_if_assigned() is null as nothing`;
+    assert.equal(row?.nothing, true);
+  });
+});
+
+Deno.test("a job that became due after the transaction of its claim began starts at its due time", async () => {
+  const workerId = await openLease(sql, "test");
+  await transact(sql, async (tx) => {
+    await tx`select now()`;
+    await enqueue("later");
+    const { jobs: [job] } = await claimFromLanes(tx, workerId, { lanes: [laneName("later")], take: 1 });
+    const [times] = await tx`
+      select due_at > now() as is_later, started_at = due_at as is_due from jobs where id = ${job?.id ?? ""}`;
+    assert.deepEqual(times, { isLater: true, isDue: true });
+  });
+});

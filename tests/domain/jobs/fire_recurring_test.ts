@@ -15,16 +15,16 @@ const at = (time: string) => ({ ...platform, clock: { now: () => new Date(time) 
 
 /** Creates `count` recurring jobs of a new tenant, due at `nextRunAt`. */
 async function recurring(
-  o: { cron?: string; zone?: string; nextRunAt: string },
+  o: { count?: number; cron?: string; zone?: string; nextRunAt: string },
 ): Promise<string> {
   const tenantId = await t.tenant();
   await sql`
     insert into recurring_jobs (id, tenant_id, job_id, job_type_name, cron_expression, time_zone_id, queue,
       serialized_args, next_run_at)
-    values (gen_random_uuid(), ${tenantId}, 'r1', 'steward.echo', ${o.cron ?? "0 12 * * *"}, ${
+    select gen_random_uuid(), ${tenantId}, 'r' || n, 'steward.echo', ${o.cron ?? "0 12 * * *"}, ${
     o.zone ?? "UTC"
   },
-      'default', '{}', ${o.nextRunAt})`;
+      'default', '{}', ${o.nextRunAt} from generate_series(1, ${o.count ?? 1}) n`;
   return tenantId;
 }
 const jobsOf = (tenantId: string) =>
@@ -60,6 +60,16 @@ Deno.test("a tick is skipped while the previous run is unfinished", async () => 
   await finish(tenantId);
   assert.equal(await fireDueRecurringJobs(at("2020-05-01T02:00:00Z")), 1);
   assert.equal((await jobsOf(tenantId)).length, 2);
+});
+
+Deno.test("more jobs than a batch that are due in the same minute fire once each from several instances", async () => {
+  const tenantId = await recurring({ count: 600, nextRunAt: "2020-06-01T12:00:00Z" });
+  const now = at("2020-06-01T12:00:00Z");
+  const fired = await Promise.all([1, 2, 3].map(() => fireDueRecurringJobs(now)));
+  assert.equal(fired.reduce((sum, n) => sum + n, 0), 600);
+  const [row] = await sql`
+    select count(*) as jobs, count(distinct recurring_job_id) as distinct from jobs where tenant_id = ${tenantId}`;
+  assert.deepEqual({ ...row }, { jobs: 600, distinct: 600 });
 });
 
 Deno.test("a recurring job with an invalid schedule is paused, gets another ETag, and does not block others", async () => {

@@ -1,14 +1,17 @@
 import assert from "node:assert/strict";
+import { z } from "zod";
 import { openLease } from "../../../domain/jobs/engine/lease.ts";
 import { LeaseKeeper } from "../../../domain/jobs/engine/lease_keeper.ts";
 import { PushLease } from "../../../domain/jobs/engine/push.ts";
-import { JobTypes } from "../../../domain/jobs/job_type.ts";
+import { defineJob, JobTypes } from "../../../domain/jobs/job_type.ts";
+import { RateReleaser } from "../../../domain/jobs/limits/release_limited.ts";
 import { pauseWork, resumeWork } from "../../../domain/jobs/limits/pauses.ts";
+import { RemoteWorkers } from "../../../domain/jobs/remote/remote_workers.ts";
 import { operator } from "../../../domain/jobs/reach.ts";
 import { newId } from "../../../domain/shared/ids.ts";
 import { createLog } from "../../../infra/log.ts";
 import { connectSeparately } from "../../../infra/postgres/driver_workarounds.ts";
-import { mainPool, type Sql, transact } from "../../../infra/postgres/postgres.ts";
+import { mainPool, type Pool, type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import { setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 
@@ -99,4 +102,47 @@ Deno.test("a renewal that reaches the database after the hand-over does not shor
   await isDone.promise;
   const [row] = await sql`select lease_until = deadline as is_whole from jobs where id = ${jobId}`;
   assert.equal(row?.isWhole, true);
+});
+
+Deno.test("workers are listed while new ones keep calling", async () => {
+  const workers = new RemoteWorkers({ sql, log: createLog("off"), waiting: () => [] });
+  const first = newId();
+  workers.called(first, { name: "first", program: null });
+  const others = setInterval(() => workers.called(newId(), { name: "other", program: null }), 10);
+  try {
+    await until(() => sql`select from job_workers where id = ${first}`, (rows) => rows.length === 1);
+  } finally {
+    clearInterval(others);
+    workers.stop();
+  }
+});
+
+Deno.test("while another instance has locked the buckets that are due, the releaser pauses between its tries", async () => {
+  const types = new JobTypes();
+  const rateLimit = { count: 1, perSeconds: 60 };
+  types.register(defineJob({ name: "test.locked", args: z.object({}), rateLimit, run: () => {} }));
+  await sql`insert into job_buckets (bucket, full_at, next_at) values ('test.locked', now(), now() - interval '1 s')`;
+  let [tries, pauses] = [0, 0];
+  const counting = Object.assign((...args: Parameters<Pool>) => {
+    if (args[0].join("").includes("min(next_at)")) tries++;
+    return sql(...args);
+  }, sql) as unknown as Pool;
+  const { setTimeout: start } = globalThis;
+  const counted = (...args: Parameters<typeof setTimeout>) => {
+    if (args[1] === 50) pauses++;
+    return start(...args);
+  };
+  Object.assign(globalThis, { setTimeout: counted });
+  try {
+    await transact(sql, async (tx) => {
+      await tx`select from job_buckets where bucket = 'test.locked' for update`;
+      const releaser = new RateReleaser({ ...t.steward.platform, sql: counting, jobTypes: types }, 60_000);
+      await until(() => tries >= 3);
+      await releaser.stop();
+      assert.ok(pauses >= tries - 1, `${tries} tries, ${pauses} pauses`);
+    });
+  } finally {
+    Object.assign(globalThis, { setTimeout: start });
+  }
+  await sql`delete from job_buckets where bucket = 'test.locked'`;
 });

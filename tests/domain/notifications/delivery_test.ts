@@ -9,7 +9,7 @@ import { has, pluck } from "../../support/answers.ts";
 import type { HttpAnswer } from "../../support/http.ts";
 import { setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
-import { deliveringBy, FakeServer } from "./delivering.ts";
+import { deliveringBy, failure, FakeServer } from "./delivering.ts";
 
 const t = await setupShared({ JOB_CONCURRENCY: "0" });
 const p = t.steward.platform;
@@ -284,4 +284,30 @@ Deno.test("a direct mail that was answered Sending is delivered like a queued on
     assert.deepEqual([detail.status, detail.retryCount, taker.took.length], ["Sent", 1, 1]);
     has(await send(), { status: 200, body: { status: "Sent" } });
   }
+});
+
+Deno.test("a recipient that one server rejects permanently is not sent to the next", async () => {
+  const second = taking();
+  use(new FakeServer("first", () => away(true)), second);
+  const id = await queue(mail());
+  failure(await run(id), /PermanentJobFailure/);
+  has(await read(id), { status: "DeadLettered", recipients: [{ status: "Refused" }] });
+  assert.equal(second.took.length, 0);
+});
+
+Deno.test("without a provider a message fails with that reason, and is dead-lettered after the last retry", async () => {
+  use();
+  const id = await queue(mail());
+  failure(await run(id), /No provider is configured/);
+  assert.equal((await read(id)).status, "Failed");
+  failure(await run(id, { attempt: 4, failures: 3 }), /PermanentJobFailure/);
+  has(await read(id), { status: "DeadLettered", retryCount: 1 });
+});
+
+Deno.test("a message whose file is missing is dead-lettered with the reason, and no provider is tried", async () => {
+  const attachments = [{ fileId: crypto.randomUUID(), fileName: "r.pdf", contentType: "application/pdf" }];
+  const id = await queue({ ...mail(), attachments });
+  failure(await run(id), /PermanentJobFailure: The file does not exist/);
+  const lastError = "The file does not exist.";
+  has(await read(id), { status: "DeadLettered", lastError, deliveryAttempts: [] });
 });

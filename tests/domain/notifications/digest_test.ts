@@ -234,3 +234,9 @@ Deno.test("if a tenant's own digest template has missing variables, its messages
   assert.equal(status, "DeadLettered");
   assert.match(lastError ?? "", /logo/);
 });
+
+Deno.test("an opt-out has priority over the digest", async () => {
+  const ann = await collector({ categories: [without("news", "email")] });
+  assert.deepEqual(await run(await queue(low([ann]))), { status: "Cancelled" });
+  assert.equal((await digestsOf(ann)).length, 0);
+});

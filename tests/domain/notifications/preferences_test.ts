@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { registerDevice } from "../../../domain/notifications/devices.ts";
 import { minutesOf, optOut, quietUntil } from "../../../domain/notifications/preferences.ts";
+import { retryNotification } from "../../../domain/notifications/sending/cancel_retry.ts";
+import { useCurrentAddresses } from "../../../domain/notifications/user_recipients.ts";
 import { MailDeliveryFailed } from "../../../infra/mail/mail.ts";
-import { has } from "../../support/answers.ts";
+import { has, pluck } from "../../support/answers.ts";
 import { clock, deliveringBy, failure, mailTo, setupWithClock, without } from "./delivering.ts";
 
 const t = await setupWithClock();
@@ -219,4 +221,32 @@ Deno.test("quiet hours begin with their first minute and end at the user's local
   assert.equal(end("Europe/Lisbon", "22:00", "01:30", "2026-10-25T00:30:00Z"), null);
   // the clocks show 01:10 again, so it is quiet again until they show 01:30 again
   assert.equal(end("Europe/Lisbon", "22:00", "01:30", "2026-10-25T01:10:00Z"), "2026-10-25T01:30");
+});
+
+Deno.test("a late run adds no device twice and marks nobody unreachable", async () => {
+  const { userId } = await person();
+  const id = await queue(mailTo([{ userId }], { channel: "Push" }));
+  await register(userId, `${userId}-late-1`, `${userId}-late-2`);
+  const [held] = await p.sql`select id from notification_recipients where notification_id = ${id}`;
+  const row = { id: held?.id ?? "", kind: "to", address: userId, displayName: null, status: "Owed", userId };
+  const recipient = { ...row, followsUser: true, suppression: null, preference: null };
+  const message = { id, tenantId, channel: "Push" } as Parameters<typeof useCurrentAddresses>[1];
+  const recipients = [recipient] as Parameters<typeof useCurrentAddresses>[2];
+  const runs = await Promise.all([1, 2, 3].map(() => useCurrentAddresses(p.sql, message, recipients)));
+  assert.deepEqual(runs.map(({ found }) => found.length).sort(), [0, 0, 2]);
+  assert.deepEqual(runs.flatMap(({ skipped }) => skipped), []);
+  assert.equal((await read(id)).recipients.length, 2);
+});
+
+Deno.test("a retry reads the current preferences of postponed recipients", async () => {
+  const [ann, bob] = [await person(news("email")), await person()];
+  server.refusals.set(bob.email, "550 5.7.1 policy");
+  const id = await queue(mailTo([ann, bob], { category: "news" }));
+  failure(await run(id), /PermanentJobFailure/);
+  assert.equal((await read(id)).status, "DeadLettered");
+  server.refusals.clear();
+  await delivering.prefer(ann.userId, {});
+  await retryNotification(p, { tenantId, userId: null, traceId: null }, id);
+  assert.deepEqual(await run(id), { status: "Sent" });
+  assert.deepEqual(pluck((await read(id)).recipients, "status"), ["Sent", "Sent"]);
 });

@@ -10,7 +10,8 @@ import {
   text,
 } from "../../../domain/reports/definition/report_template.ts";
 import { PostgresError } from "../../../infra/postgres/failures.ts";
-import { type Sql } from "../../../infra/postgres/postgres.ts";
+import { connectPostgres, type Sql } from "../../../infra/postgres/postgres.ts";
+import { until } from "../../support/until.ts";
 import { databaseUrl } from "./database.ts";
 import { readRows } from "./read_rows.ts";
 
@@ -76,4 +77,38 @@ Deno.test("a query that fails before or after its first rows throws Postgres' er
   assert.match(incomplete, /returns no column theCount; it returns label/);
   const writing = await codeOf((sql) => sql`insert into users (id) values (uuidv7()) returning 1 as label`);
   assert.equal(writing, "25006");
+});
+
+Deno.test("parameters are bound values: text, booleans, lists; a missing one is null", async () => {
+  const list = ['a,"b"', "{c}", "\\"];
+  const rows = await rowsOf((sql) =>
+    sql`select ${`it's "so"\\ $1`}::text as label, cardinality(${list}::text[]) as the_count,
+      ${true}::boolean as is_good, ${null}::numeric as amount`
+  );
+  assert.deepEqual(rows, [[`it's "so"\\ $1`, "3", "t", null]]);
+});
+
+Deno.test("an early return and an abort both end the query at the server, also while it waits for the reader", async () => {
+  const monitor = connectPostgres(databaseUrl, { max: 1 });
+  const queries = () =>
+    monitor<{ waitEvent: string }[]>`select wait_event from pg_stat_activity where query like '%100000000%'
+      and pid <> pg_backend_pid() and state = 'active' and datname = current_database()`;
+  const endless = (sql: Sql) =>
+    sql`select repeat('x', 1000) as label, generate_series(1, 100000000) as the_count, true as is_good, 0 as amount`;
+  for (const leave of ["break", "abort"]) {
+    const stop = new AbortController();
+    const reason = new Error("enough");
+    const input = { tenantIds: null, parameters: {} };
+    const reading = (async () => {
+      for await (const _ of readRows(databaseUrl, reportOf(endless), input, stop.signal)) {
+        if (leave === "break") break;
+        await until(queries, ([query]) => query?.waitEvent === "ClientWrite", { what: "full buffers" });
+        stop.abort(reason);
+      }
+    })();
+    if (leave === "break") await reading;
+    else await assert.rejects(reading, reason);
+    await until(queries, ({ length }) => length === 0, { what: "the end of the query" });
+  }
+  await monitor.end();
 });

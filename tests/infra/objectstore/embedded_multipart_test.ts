@@ -121,3 +121,16 @@ Deno.test("a part that breaks off can be sent again; one that still arrives at t
   assert.equal((await answered)[0].statusCode, 404);
   await isStored("late", one, pattern(5 * MIB, 2));
 });
+
+Deno.test("an upload belongs to its key, and an aborted one is gone", async () => {
+  const uploadId = await start("mine");
+  const put = async (key: string, partNumber: string) =>
+    await outcome(await call("PUT", key, { uploadId, partNumber }, { body: "x" }));
+  assert.equal(await put("other", "1"), "404 NoSuchUpload");
+  assert.equal(await put("mine", "10000"), "200");
+  assert.equal((await call("DELETE", "mine", { uploadId })).status, 204);
+  assert.ok(await noUploadLeft());
+  for (const method of ["DELETE", "GET"]) {
+    assert.equal(await outcome(await call(method, "mine", { uploadId })), "404 NoSuchUpload");
+  }
+});

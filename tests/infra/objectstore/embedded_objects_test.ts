@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { filesIn, outcome, pattern, presign, startTestStore } from "./support.ts";
+import { createHash } from "node:crypto";
+import { filesIn, outcome, pattern, presign, sendRaw, startTestStore } from "./support.ts";
 import { until } from "../../support/until.ts";
 
 const test = await startTestStore({ corsOrigins: ["https://app.test"] });
@@ -11,8 +12,8 @@ function hasHeaders(answer: Response, expected: Record<string, string | null>): 
   assert.deepEqual(Object.fromEntries(found), expected);
 }
 
-const put = async (key: string, body: BodyInit): Promise<string> =>
-  await outcome(await test.aws.fetch(test.url(key), { method: "PUT", body }));
+const put = async (key: string, body: BodyInit, headers: HeadersInit = {}): Promise<string> =>
+  await outcome(await test.aws.fetch(test.url(key), { method: "PUT", body, headers }));
 
 const get = (key: string, headers: HeadersInit = {}): Promise<Response> =>
   test.aws.fetch(test.url(key), { headers });
@@ -114,4 +115,37 @@ Deno.test("pages of an allowed origin may upload and read the answer, other orig
   const foreign = await fetch(signed, { method: "PUT", body: "x", headers: { origin: "https://evil.test" } });
   await foreign.body?.cancel();
   hasHeaders(foreign, { "access-control-allow-origin": null });
+});
+
+Deno.test("write conditions hold, also with two concurrent writers", async () => {
+  assert.equal(await put("w", "one", { "if-none-match": "*" }), "200");
+  assert.equal(await put("w", "two", { "if-none-match": "*" }), "412 PreconditionFailed");
+  assert.equal(await put("w", "two", { "if-match": '"other"' }), "412 PreconditionFailed");
+  assert.equal(
+    await put("w", "two", { "if-match": `"${createHash("md5").update("one").digest("hex")}"` }),
+    "200",
+  );
+  assert.equal(await put("absent", "two", { "if-match": '"other"' }), "404 NoSuchKey");
+  const racing = await Promise.all(
+    Array.from({ length: 8 }, (_, i) => put("race", `${i}`, { "if-none-match": "*" })),
+  );
+  assert.deepEqual(racing.toSorted(), ["200", ...Array(7).fill("412 PreconditionFailed")]);
+});
+
+Deno.test("a body without a length is rejected", async () => {
+  const signed = await presign(test.url("l"), { method: "PUT" });
+  const chunked = await sendRaw(signed, {
+    method: "PUT",
+    headers: { "transfer-encoding": "chunked" },
+    body: "abc",
+  });
+  assert.equal(await outcome(chunked), "411 MissingContentLength");
+});
+
+Deno.test("Content-MD5 is verified", async () => {
+  const digest = (text: string) => createHash("md5").update(text).digest("base64");
+  assert.equal(await put("m", "body", { "content-md5": digest("other") }), "400 BadDigest");
+  assert.equal(await put("m", "body", { "content-md5": "nonsense" }), "400 InvalidDigest");
+  assert.equal(await test.store.head("m"), null);
+  assert.equal(await put("m", "body", { "content-md5": digest("body") }), "200");
 });

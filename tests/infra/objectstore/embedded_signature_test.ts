@@ -151,3 +151,11 @@ Deno.test("a client can read the rejection of a large upload", {
 }, async () => {
   assert.equal(await get(url, { method: "PUT", body: new Uint8Array(20 * 1024 * 1024) }), "403 AccessDenied");
 });
+
+Deno.test("x-amz headers that were not signed are rejected", async () => {
+  const signed = await presign(url);
+  assert.equal(await get(signed, { headers: { "x-amz-meta-a": "1" } }), "403 AccessDenied");
+  const copy = await presign(test.url("copy"), { method: "PUT" });
+  const headers = { "x-amz-copy-source": "/first-bucket/folder/object" };
+  assert.equal(await get(copy, { method: "PUT", headers }), "403 AccessDenied");
+});

@@ -247,3 +247,16 @@ Deno.test("events are deleted after thirty days; events that nobody polls are nu
   assert.ok((await pruneEvents(platform)).rows >= 1);
   assert.deepEqual(numbers(await poll(by)), [2]);
 });
+
+Deno.test("many waiting polls share one look at the database and hold no connection", async () => {
+  const by = await publisher();
+  const cursor = await lastCursor(by);
+  const polls = Array.from({ length: 10 }, () => poll(by, `after=${cursor}&waitSeconds=50`));
+  await waiting(polls.length);
+  const busy = () =>
+    sql`select from pg_stat_activity where datname = current_database()
+      and state <> 'idle' and pid <> pg_backend_pid()`;
+  await until(busy, ({ count }) => count === 0, { what: "no connection that is held" });
+  await publish(by, { n: 9 });
+  for (const page of await Promise.all(polls)) assert.deepEqual(numbers(page), [9]);
+});

@@ -246,6 +246,7 @@ const REFUSED: [members: object, mistake: string][] = [
     'the action go of the record thing: "readAcme" is a GET route that answers no url',
   ],
   [card({ permission: "read:nothing" }), 'overview: "Card" needs the undeclared permission read:nothing'],
+  [pages({ permission: undefined }), "pages[0].permission: expected a text"],
   [pages({ permission: "read:nothing" }), 'pages: "page/{id}" needs the undeclared permission read:nothing'],
   [pages({ path: "Page" }), 'pages: "Page" does not match'],
   [pages({}, { path: "page/{key}" }), 'pages: "page/{key}" is already used by extension acme'],

@@ -239,3 +239,15 @@ Deno.test("profiles open to callers are listed with their limits, the service's 
   const contentTypes = ["image/png", "image/jpeg", "image/webp", "image/gif"];
   has(profiles[1], { maxBytes: 20 * 1024 * 1024, contentTypes });
 });
+
+Deno.test("with many holding scopes the detail names ten of them, the errors all", async () => {
+  const id = await files.fileIn("Available", { tenantId });
+  const scopes = Array.from({ length: 12 }, (_, n) => `scope-${String(n).padStart(3, "0")}`);
+  for (const scope of scopes) {
+    await accepted(actor.post(`/api/v1/files/${id}/references`, { scope, ownerId: "1" }));
+  }
+  const { detail, errors } = (await actor.post(`/api/v1/files/${id}/purge`, { reason: "rule" })).body;
+  assert.match(detail, /has 12 reference\(s\) in scope-000, .*, scope-009 and others;/);
+  assert.doesNotMatch(detail, /scope-010/);
+  assert.deepEqual(errors, scopes);
+});

@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { claimFromLanes } from "../../../domain/jobs/engine/claim.ts";
+import { openLease } from "../../../domain/jobs/engine/lease.ts";
+import { settleJobs, succeeded } from "../../../domain/jobs/engine/settle.ts";
 import { newId } from "../../../domain/shared/ids.ts";
 import { setupShared } from "../../support/setup.ts";
 import { assertHas, enqueueJob, idsOf, jobOf, JOBS, LATER, readJob, refusal } from "./job_calls.ts";
@@ -130,4 +133,39 @@ Deno.test("the sweep releases continuations that a crashed process left waiting"
   for (const { id } of released) assert.equal(await t.settled(id), "Succeeded");
   assert.equal(await statusOf(cancelled.id), "Cancelled");
   assert.equal(await statusOf(waits.id), "AwaitingParent");
+});
+
+Deno.test("parents that end while continuations are added leave none waiting", async () => {
+  await Promise.all(Array.from({ length: 4 }, async (_, n) => {
+    const [one, two] = await Promise.all([enqueueJob(actor), n % 3 ? enqueueJob(actor) : failing()]);
+    const expected = n % 3 ? "Succeeded" : "Cancelled";
+    const children = await Promise.all([child({ parentJobIds: [one, two] }), child({ parentJobId: two })]);
+    for (const { id } of children) {
+      const status = await statusOf(id);
+      assert.equal(["Succeeded", "Cancelled"].includes(status) ? status : await t.settled(id), expected);
+    }
+  }));
+});
+
+Deno.test("parents that end at the same time on several workers release each continuation once", async () => {
+  const lane = `none|fan-in|${newId()}`; // no worker of the service claims it
+  const ids = await waitingJobs(4);
+  const children = await Promise.all(
+    [2, 3, 4].map((n) => child({ parentJobIds: ids.slice(0, n), scheduledAt: LATER })),
+  );
+  await sql`update jobs set status = 'Enqueued', due_at = now(), lane = ${lane} where id = any(${ids}::uuid[])`;
+  const workers = await Promise.all(ids.map(() => openLease(sql, "test")));
+  const claims = [];
+  for (const worker of workers) claims.push(await claimFromLanes(sql, worker, { lanes: [lane], take: 1 }));
+  const times = { startedAt: 0, endedAt: 0 };
+  const results = await Promise.all(
+    claims.map(({ jobs }, n) =>
+      settleJobs(sql, workers[n] ?? "", jobs.map((job) => succeeded(job, null, times)))
+    ),
+  );
+  const released = results.flatMap((result) => idsOf(result.released));
+  // the service's sweep may be first
+  assert.equal(new Set(released).size, released.length, "each is released at most once");
+  for (const { id } of children) assert.equal(await statusOf(id), "Scheduled");
+  await sql`delete from job_workers where id = any(${workers}::uuid[])`;
 });

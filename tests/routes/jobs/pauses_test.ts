@@ -13,6 +13,8 @@ import {
   refusal,
   WORKER_PERMISSIONS,
 } from "./job_calls.ts";
+import { newId } from "../../../domain/shared/ids.ts";
+import { transact } from "../../../infra/postgres/postgres.ts";
 
 const t = await setupShared();
 const { sql } = t.steward.platform;
@@ -202,4 +204,41 @@ Deno.test("a tenant has at most a thousand pauses", async () => {
   await set(actor, queueUrl("q7", "resume"));
   await set(actor, queueUrl("more", "pause"));
   await sql`delete from job_pauses where tenant_id = ${actor.tenantId}`;
+});
+
+Deno.test("no remote claim takes a job after the pause is answered", async () => {
+  const actor = await t.actor({ permissions });
+  const type = await declareType(actor);
+  await enqueueMany(actor, type, Array(60).fill({}));
+  let isDone = false;
+  const workers = [1, 2, 3].map(async (n) => {
+    const worker = new RemoteWorker(actor, `w${n}`);
+    while (!isDone) await worker.claim([type], { max: 3 });
+  });
+  const claimed = async () => (await actor.get(`${JOBS}?status=Processing&pageSize=1`)).body.totalCount;
+  await set(actor, typeUrl(type, "pause"));
+  const before = await claimed();
+  await passed();
+  assert.equal(await claimed(), before);
+  isDone = true;
+  await Promise.all(workers);
+});
+
+Deno.test("a worker that missed the announcement claims nothing, and learns of the pause and the resume", async () => {
+  const by = await t.actor();
+  const { tenantId } = by;
+  const queue = "unheard";
+  await t.settled(await enqueue(by, queue));
+  await transact(sql, async (tx) => {
+    await tx`insert into job_pauses (id, kind, name, tenant_id) values (${newId()}, 'queue', ${queue}, ${tenantId})`;
+    await tx`update job_workers set pauses_changed = true`;
+  });
+  const id = await enqueue(by, queue);
+  await stayEnqueued(by, id);
+  await transact(sql, async (tx) => {
+    await tx`delete from job_pauses where tenant_id = ${tenantId}`;
+    await tx`update job_workers set pauses_changed = true`;
+  });
+  await passed(); // wakes the worker
+  assert.equal(await t.settled(id), "Succeeded");
 });

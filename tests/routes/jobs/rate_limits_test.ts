@@ -176,3 +176,14 @@ Deno.test("the service releases waiting jobs itself: for a poll that waits, when
     await worker.settle(jobs, "succeeded");
   }
 });
+
+Deno.test("jobs left by an instance that was killed before it released them are released by another", async () => {
+  const type = await declareType(actor, anHour(1));
+  const bucket = `${type}@${actor.tenantId}`;
+  // as a killed instance leaves them: the job and its event are committed, and no one was woken
+  await sql`insert into jobs (id, tenant_id, job_type_name, serialized_args, type, status, priority, queue, due_at,
+      max_retries, limit_key, bucket, lane)
+    values (${newId()}, ${actor.tenantId}, ${type}, '1', 'FireAndForget', 'Enqueued', 2, 'default', now(), 0,
+      ${`~${type}|${actor.tenantId}`}, ${bucket}, ${`§${bucket}|${actor.tenantId}|default`})`;
+  assert.deepEqual(await start(actor, type), [1]);
+});

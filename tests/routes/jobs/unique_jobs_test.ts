@@ -206,3 +206,14 @@ Deno.test("a job is not pruned while it holds its key", async () => {
   assert.equal((await readJob(actor, kept)).id, kept);
   assert.equal(refusal(await actor.get(`${JOBS}/${gone}`)), "404 JOB_NOT_FOUND");
 });
+
+Deno.test("enqueues while their holders end leave at most one unfinished job, and each ends", async () => {
+  const actor = await t.actor();
+  const uniqueKey = key();
+  const ids = new Set<string>();
+  await Promise.all([1, 2, 3].map(async () => {
+    for (let n = 0; n < 3; n++) ids.add((await put(actor, echo({ uniqueKey }))).id);
+  }));
+  for (const id of ids) assert.equal(await t.settled(id), "Succeeded");
+  assert.equal(await totalOf(actor), ids.size);
+});

@@ -165,3 +165,31 @@ Deno.test("a claim whose client has gone leaves no poll behind", async () => {
   const id = await enqueue(type);
   assert.deepEqual(jobIdsOf(await worker.claim([type], { waitSeconds: 30 })), [id]);
 });
+
+Deno.test("jobs claimed for a client that has gone are given back, or found by the requestId", async () => {
+  const type = await declare();
+  const id = await enqueue(type);
+  const asked = {
+    program: null,
+    types: [type],
+    queues: null,
+    max: 1,
+    worker: "gone",
+    workerId: crypto.randomUUID(),
+    served: { tenantIds: [tenant.tenantId ?? ""] },
+    caller: { userId: tenant.userId, serviceAccount: null },
+  };
+  const read = async () => (await sql`select status, attempts from jobs where id = ${id}`)[0];
+  for (const requestId of [null, crypto.randomUUID()]) {
+    const before = (await read())?.attempts;
+    const leave = async () => {
+      const gone = new AbortController();
+      const answer = t.steward.platform.workPolls.wait({ ...asked, requestId }, 1_000, gone.signal);
+      gone.abort(); // usually the search has begun
+      assert.deepEqual(await answer, []);
+      return await read();
+    };
+    const status = requestId === null ? "Enqueued" : "Processing";
+    await until(leave, (row) => row?.attempts > before && row?.status === status);
+  }
+});

@@ -314,3 +314,35 @@ Deno.test("the next log lines of an attempt follow those of heartbeats at the sa
     select count(*)::int as n, max(line_number) as last from job_log_lines where job_id = ${id}`;
   assert.deepEqual({ ...row }, { n: 1_000, last: 1_000 });
 });
+
+Deno.test("calls about a job at the same time agree: claim and cancel, settlement and cancel request or end of the lease", async () => {
+  const type = await declare({ maxRetries: 9 });
+  for (let n = 0; n < 2; n++) {
+    const id = await enqueue(type);
+    const cancel = tenant.post(`${JOBS}/${id}/cancel`);
+    const [claimed, cancelled] = await Promise.all([worker.claim([type]), cancel]);
+    const { status } = await read(id);
+    assert.equal(status, cancelled.status === 200 ? "Cancelled" : "Processing");
+    assert.equal(claimed.length, cancelled.status === 200 ? 0 : 1);
+    await worker.settle(claimed, "succeeded");
+
+    const asked = await enqueue(type);
+    const jobs = await claim(type, asked);
+    const outcome = n % 2 === 0 ? "released" : "succeeded";
+    const [answer, verdicts] = await Promise.all([ask(asked), worker.settle(jobs, outcome)]);
+    assert.deepEqual(verdicts, ["settled"]);
+    const expected = outcome === "succeeded" ? "Succeeded" : answer.status === 202 ? "Cancelled" : "Enqueued";
+    assert.equal((await read(asked)).status, expected, `${outcome}, asked ${answer.status}`);
+    await worker.settle(await worker.claim([type]), "succeeded");
+
+    const lost = await enqueue(type);
+    const held = await claim(type, lost);
+    await endLease(lost);
+    const sweeps = [t.steward.sweep(), t.steward.sweep()];
+    const [[verdict]] = await Promise.all([worker.settle(held, "succeeded"), ...sweeps]);
+    const [row] = await sql`select status, lost_leases as lost from jobs where id = ${lost}`;
+    const end = verdict === "settled" ? { status: "Succeeded", lost: 0 } : { status: "Enqueued", lost: 1 };
+    assert.deepEqual({ ...row }, end);
+    await worker.settle(await worker.claim([type]), "succeeded");
+  }
+});

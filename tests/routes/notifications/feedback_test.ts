@@ -260,3 +260,11 @@ Deno.test("feedback about another tenant's message changes only that tenant", as
   assert.equal((await suppressed(other))["shared@x.test"], "Complaint");
   assert.equal((await suppressed(ann))["shared@x.test"], undefined);
 });
+
+Deno.test("reports about many messages, in any order and at the same time, cause no deadlock", async () => {
+  const ids = await Promise.all(Array.from({ length: 4 }, (_, n) => mailed(ann, `d${n}@x.test`)));
+  const events = ids.map((id, n) => ({ messageId: id, recipient: `d${n}@x.test`, state: "Delivered" }));
+  const orders = [events, events.toReversed(), events.slice(2), events];
+  const answers = await Promise.all(orders.map((each) => report(each)));
+  assert.equal(answers.reduce((sum, { body }) => sum + body.applied, 0), 4);
+});

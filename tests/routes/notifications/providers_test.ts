@@ -254,3 +254,21 @@ Deno.test("answers and attempts contain neither the gateway's address nor the cr
   assert.ok(!/127\.0\.0\.1|t0ken|AC0000/.test(detail), detail);
   assert.ok(!t.logs.some((line) => line.includes("t0ken")));
 });
+
+Deno.test("no further number is sent to a gateway that asked for a delay", async () => {
+  const numbers = Array.from({ length: 12 }, (_, n) => `+35191000${String(n).padStart(4, "0")}`);
+  const detail = await sentDuring([{ status: 429, code: 20429, message: "Too Many" }, null], ...numbers);
+  assert.equal(detail.status, "Sent");
+  assert.ok(first.requested.length <= 5, `${first.requested.length} requests`);
+  assert.deepEqual(pluck(second.accepted, "to").sort(), numbers);
+  assert.ok(second.maxConcurrent <= 5);
+});
+
+Deno.test("if the service is away and requests a delay of 0 s, the delay of an outage applies and no retry is used", async () => {
+  Object.assign(fcm, { busyFor: 1, retryAfter: "0" });
+  const { id, status } = await delivered(t, ann, push("busy-zero"));
+  assert.equal(status, "Failed");
+  const { seconds, failures } = await retryOf(t, id);
+  assert.ok(seconds > 1, `due in ${seconds} s`);
+  assert.equal(failures, 0);
+});

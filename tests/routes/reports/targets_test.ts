@@ -317,3 +317,26 @@ Deno.test("without TARGET_KEYS there are no targets", async () => {
     refused(answer, 503, "REPORT_TARGET_UNAVAILABLE");
   }
 });
+
+Deno.test("a target whose name resolves to a private address that is not allowed gets nothing", async () => {
+  const targetId = await createTarget(actor, { ...other.target, endpoint: "https://store.example" });
+  await sql`update report_targets set endpoint = 'http://127.0.0.2:9' where id = ${targetId}`;
+  const failed = await sent(actor, { method: STORAGE, targetId, targetPath: "a.csv" });
+  assert.equal(failed.deliveryStatus, "Failed");
+  assert.match(failed.deliveries[0].errorMessage, /address of the object store is private/);
+});
+
+Deno.test("a delivery with other options is made although an attempt with the former ones still runs", async () => {
+  const held = Promise.withResolvers<void>();
+  const ok: [number, string] = [200, "ok"];
+  await using hook = startHook([ok, ok, ok], (count) => count === 1 ? held.promise : Promise.resolve());
+  const webhook = { method: WEBHOOK, webhookUrl: hook.url };
+  const id = await generate(actor, webhook);
+  await until(() => hook.received.length, (count) => count === 1, { what: "the first message" });
+  const delivery = { ...webhook, webhookFormat: "slack" };
+  assert.equal((await redeliver(actor, id, { delivery })).status, 202);
+  await until(() => hook.received.length, (count) => count === 2, { what: "the Slack message" });
+  held.resolve();
+  assert.equal((await delivered(actor, id)).deliveryStatus, "Delivered");
+  assert.ok("text" in JSON.parse(hook.received[1]?.body ?? ""));
+});
