@@ -13,7 +13,7 @@ export interface Running {
   attempt: number;
 }
 
-/** What handlers need of the simulation. */
+/** The parts of the simulation that handlers use. */
 export interface HandlerWorld {
   /** Decides how the attempt goes. */
   plan(jobId: string): { ending: Ending; ms: number };

@@ -155,7 +155,7 @@ export interface Statement {
   parameters: unknown[];
 }
 
-/** What the driver keeps of a query that was not sent. */
+/** The parts that the driver keeps of a query that was not sent. */
 interface QueryParts {
   strings: readonly string[];
   args: unknown[];

@@ -14,7 +14,7 @@ export interface Account {
   groups?: string[];
 }
 
-/** What a request for authorization is about. */
+/** Client and session of a request for authorization. */
 interface Asked {
   client?: { clientId: string };
   session?: { accountId?: string; grantIdFor(clientId: string): string | undefined };

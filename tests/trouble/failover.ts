@@ -25,7 +25,7 @@ const AS_POSTGRES = ["--reuid=postgres", "--regid=postgres", "--init-groups", "-
  */
 const TIMES = { ttl: 5, loop_wait: 1, retry_timeout: 2 };
 
-/** Whether Patroni, etcd and Postgres are installed; tests that need them are skipped otherwise. */
+/** True if Patroni, etcd and Postgres are installed; tests that need them are skipped otherwise. */
 const canRunPatroni = Object.values(programs).every((path) => path !== undefined) &&
   systemPostgresFolder !== undefined && Deno.uid() === 0;
 

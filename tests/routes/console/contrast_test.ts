@@ -19,7 +19,7 @@ const themes: Colours = Object.fromEntries(
     .map(([, name = "", light = "", dark = ""]) => [name, [light, dark]]),
 );
 
-/** What is too pale: a colour on another one, in both themes. */
+/** Pairs of a colour and its background that are too pale, by theme. */
 function* pale(colours: Colours, over: string[], under: string[], least: number): Generator<string> {
   for (const [one, other] of over.flatMap((one) => under.map((other) => [one, other]))) {
     for (const theme of [0, 1]) {
