@@ -272,9 +272,7 @@ async function* splitIntoParts(
   }
 }
 
-/**
- * The text of the first element `name` of a simple answer of S3, with entities decoded; null if there is none.
- */
+/** The text of the first element `name` of a simple answer of S3, with entities decoded; null without such an element. */
 export function xmlText(xml: string, name: string): string | null {
   const found = new RegExp(`<${name}(?:\\s[^>]*)?>([^<]*)</${name}>`).exec(xml)?.[1];
   return found === undefined ? null : decodeXML(found);

@@ -183,8 +183,8 @@ function eachProperty(run: Run, scope: Scope, value: Record<string, unknown>, bo
 }
 
 /**
- * Turns `{{> slug value name=value}}` into a closure. The context of the partial is the given value, or the context of the
- * tag if there is none, with the named values added. It has no `../`. Each partial is compiled once per part. Throws
+ * Turns `{{> slug value name=value}}` into a closure. The context of the partial is the given value, or without one the
+ * context of the tag; the named values are added to it. It has no `../`. Each partial is compiled once per part. Throws
  * TemplateInvalid.
  */
 function lowerPartial(statement: PartialStatement, lowering: Lowering): Emit {

@@ -1,3 +1,4 @@
+import { isObject } from "../../../../domain/shared/shapes.ts";
 import { isUuid } from "../../../../domain/shared/ids.ts";
 import { list, period, text, timeColumn } from "../../components/list.tsx";
 import { periodOf } from "../../components/date_inputs.ts";
@@ -191,15 +192,12 @@ interface FieldChange {
   after: unknown;
 }
 
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
 /** The fields that differ between two states. If there is only one state, all its fields. */
 function fieldChanges(before: unknown, after: unknown): FieldChange[] {
-  if (!isRecord(before) && !isRecord(after)) {
+  if (!isObject(before) && !isObject(after)) {
     return (before ?? null) === null && (after ?? null) === null ? [] : [{ name: "", before, after }];
   }
-  const [was, is] = [isRecord(before) ? before : {}, isRecord(after) ? after : {}];
+  const [was, is] = [isObject(before) ? before : {}, isObject(after) ? after : {}];
   const names = [...new Set([...Object.keys(was), ...Object.keys(is)])];
   return names
     .filter((name) => JSON.stringify(was[name]) !== JSON.stringify(is[name]))
@@ -269,7 +267,7 @@ function Diff({ v, action, changes, names }: {
 function named(value: unknown, names: Record<string, string>): unknown {
   if (typeof value === "string") return names[value] ?? value;
   if (Array.isArray(value)) return value.map((each) => named(each, names));
-  if (!isRecord(value)) return value;
+  if (!isObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, named(each, names)]));
 }
 
