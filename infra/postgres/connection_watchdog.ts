@@ -34,6 +34,8 @@ interface Watched {
   askAt: number;
   /** Number of consecutive checks in which the server reported the connection as idle. */
   idle: number;
+  /** Number of consecutive checks that the server did not answer. */
+  unanswered: number;
 }
 
 /**
@@ -50,7 +52,7 @@ export class ConnectionWatchdog {
   /** Opens a connection and watches it until it closes. */
   open(): WatchedSocket {
     const socket = this.o.server.openWatched(this.o.pooled);
-    const watched = { socket, askAt: 0, idle: 0 };
+    const watched = { socket, askAt: 0, idle: 0, unanswered: 0 };
     this.#watched.add(watched);
     this.#timer ??= setInterval(() => this.#check(), CHECK_EVERY_MS);
     socket.prependOnceListener("close", () => {
@@ -76,7 +78,7 @@ export class ConnectionWatchdog {
       const { socket } = watched;
       const silentMs = socket.tracker.silentMs();
       if (silentMs <= SILENT_MS) { // the server has sent data during the check
-        watched.idle = 0;
+        Object.assign(watched, { idle: 0, unanswered: 0 });
       } else if (this.#isLost(watched, silentMs, working)) {
         hasGivenUp = true;
         this.o.onGivenUp?.(silentMs);
@@ -89,7 +91,9 @@ export class ConnectionWatchdog {
   #isLost(watched: Watched, silentMs: number, working: Answer): boolean {
     const { statementMs } = this.o;
     if (statementMs > 0 && silentMs > statementMs + LATE_MS) return true;
-    if (working === "no answer") return silentMs > UNREACHABLE_MS;
+    // at the second check: an overloaded server may take long to accept one connection
+    if (working === "no answer") return ++watched.unanswered > 1 && silentMs > UNREACHABLE_MS;
+    watched.unanswered = 0;
     if (working === "unknown" || working.has(watched.socket.tracker.backendPid ?? 0)) {
       watched.askAt = performance.now() + SILENT_MS;
       watched.idle = 0;

@@ -1,7 +1,9 @@
 // Connections to Postgres whose packets are lost without an error.
 import assert from "node:assert/strict";
+import { EventEmitter } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
 import { createLog } from "../../../infra/log.ts";
+import { ConnectionWatchdog, type WatchOptions } from "../../../infra/postgres/connection_watchdog.ts";
 import { databaseFailure } from "../../../infra/postgres/failures.ts";
 import { connectPostgres, type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import { PoolHealth } from "../../../infra/postgres/pools.ts";
@@ -9,6 +11,7 @@ import { ProtocolTracker } from "../../../infra/postgres/watched_socket.ts";
 import { InstanceHealth } from "../../../domain/operations/health.ts";
 import { healthRoutes } from "../../../routes/operations/health.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
+import { GivenClock } from "../../support/given_clock.ts";
 import { TcpProxy } from "../../support/tcp_proxy.ts";
 import { until } from "../../support/until.ts";
 
@@ -79,6 +82,36 @@ Deno.test("a listening connection that cannot connect keeps retrying", async () 
   await until(() => began >= 2);
   await sql.end();
   await proxy.refuse();
+});
+
+Deno.test("a connection that waits long is kept if the server does not answer one check, and closed after two", async () => {
+  using clock = new GivenClock("setInterval");
+  let answers: boolean[] = [];
+  let failure: unknown = null;
+  const socket = Object.assign(new EventEmitter(), {
+    tracker: { backendPid: 7, silentMs: () => 9_000, idleMs: () => 9_000 },
+    fail: (error: unknown) => failure = error,
+  });
+  const server = {
+    openWatched: () => socket,
+    queryOnce: () => {
+      const isReached = answers.shift() ?? true;
+      return Promise.resolve({ rows: isReached ? [{ pid: 7 }] : null, isReached });
+    },
+  };
+  const o = { server, statementMs: 60_000, pooled: false } as unknown as WatchOptions;
+  new ConnectionWatchdog(o).open();
+  const check = async (given: boolean[]) => {
+    answers = given;
+    for (let n = given.length; n > 0; n--) {
+      clock.tick(5_000);
+      await pause(0); // the check awaits its answer
+    }
+    assert.equal(answers.length, 0);
+    return failure;
+  };
+  assert.equal(await check([false, true, false, true]), null);
+  assert.match(String(await check([false, false])), /the database has not answered for 9 s/);
 });
 
 Deno.test("an answer is due until all requests are answered, however the bytes are split", () => {
