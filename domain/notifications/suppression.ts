@@ -53,7 +53,7 @@ export async function listSuppressions(
   const { tenantId, channel, search, from } = filter;
   const chosen = q`notification_suppressions
     where tenant_key = ${tenantKeyOf(tenantId)} ${channel ? q`and channel = ${channel}` : q``}
-    ${search ? q`and lower(address) like lower_pattern(${search})` : q``}
+    ${search ? q`and lower(address) like lower_pattern(normalize(${search.trim()}, NFKC))` : q``}
     ${from ? q`and created_at >= ${from} and ${idWithin(q, from, null)}` : q``}`;
   return await readPage(q, { columns: columns(q), from: chosen, order: q`order by id desc` }, page);
 }

@@ -33,7 +33,7 @@ export const jobFilters = {
   type: type.optional(),
   priority: priority.optional(),
   queue: z.string().max(100).optional(),
-  searchTerm: z.string().max(200).optional(),
+  searchTerm: z.string().max(200).trim().optional(),
 };
 export const furtherJobFilters = {
   ...ofTenant,

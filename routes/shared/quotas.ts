@@ -39,10 +39,7 @@ export class Quotas {
    * @throws RATE_LIMITED, INSTANCE_BUSY_UNAVAILABLE, and what `authenticate` throws
    */
   async countedCaller(spec: Endpoint, call: Call): Promise<Caller | null> {
-    const { access } = spec;
-    const caller = call.caller = access.needsCaller
-      ? await callerOf(this.platform, call, access.forTicket)
-      : null;
+    const caller = call.caller = spec.access.needsCaller ? await callerOf(this.platform, call, spec) : null;
     const { callers, addresses } = spec.quota === "reports" ? this.#reports : this.#requests;
     const isLimited = spec.quota !== "none" && (callers ?? addresses) !== null;
     const principal = caller ? principalId(caller) : isLimited && await spec.principal?.(this.platform, call);

@@ -11,7 +11,7 @@ export interface CountedFilters {
   /** Position in PRIORITIES. */
   priority?: number | undefined;
   queue?: string | undefined;
-  /** Part of the job type's name, in any letter case. */
+  /** Part of the job type's name. Letter case, width and invisible characters do not matter. */
   searchTerm?: string | undefined;
   jobTypeName?: string | undefined;
   /** Names of job types to leave out. */
@@ -47,7 +47,7 @@ export function matchingCounted(q: Sql, filters: CountedFilters) {
     ${type ? q`and type = ${type}` : q``}
     ${priority === undefined ? q`` : q`and priority = ${priority}`}
     ${queue === undefined ? q`` : q`and queue = ${queue}`}
-    ${searchTerm ? q`and position(lower(${searchTerm}) in lower(job_type_name)) > 0` : q``}
+    ${searchTerm ? q`and position((select fold(${searchTerm})) in lower(job_type_name)) > 0` : q``}
     ${jobTypeName === undefined ? q`` : q`and job_type_name = ${jobTypeName}`}
     ${withoutTypes ? q`and job_type_name <> all(${withoutTypes}::text[])` : q``}`;
 }

@@ -64,6 +64,9 @@ Deno.test("unlinked, unknown, deactivated and closed tenants get the same 403, a
   }
   const admin = await t.actor({ role: "SystemAdmin", global: true });
   await refused("403 TENANT_FORBIDDEN", admin.get("/api/v1/users", inTenant(foreign)));
+  for (const path of ["/api/v1/admin/users", "/api/v1/%61dmin/users"]) { // where the tenant only filters
+    await accepted(admin.get(`${path}?tenantId=${foreign}`));
+  }
 });
 
 Deno.test("a malformed tenant, and two different ones, are rejected as invalid, but after an invalid token", async () => {

@@ -173,7 +173,11 @@ export const filterMistakes = (c: Contract): Promise<string[]> =>
 
 const NAMES = ["name", "code", "key", "email", "fileName", "url", "address", "category", "jobTypeName"];
 
-/** A search finds the items with a text, in any case, and no others. */
+/** The text in upper case and full width, with spaces around it. All searches compare it like the text. */
+const respelled = (text: string): string =>
+  ` ${text.toUpperCase().replace(/[!-~]/g, (c) => String.fromCharCode(c.charCodeAt(0) + 0xfee0))} `;
+
+/** A search finds the items with a text, however it is spelled, and no others. */
 export const searchMistakes = (c: Contract): Promise<string[]> =>
   ofLists(c, async (list, full) => {
     const by = ["search", "searchTerm"].find((name) => list.parameters.has(name));
@@ -182,7 +186,7 @@ export const searchMistakes = (c: Contract): Promise<string[]> =>
     if (!by || !item || !member) return [];
     const found: string[] = [];
     const text = String(item[member]);
-    const { items } = await ask(c, list, { [by]: text.toUpperCase(), ...size(list.maxSize) });
+    const { items } = await ask(c, list, { [by]: respelled(text), ...size(list.maxSize) });
     if (!items.some((other) => same(other, item))) found.push(`${by}=${text} does not find ${nameOf(item)}`);
     const others = items.filter((other) => !JSON.stringify(other).toLowerCase().includes(text.toLowerCase()));
     if (others.length > 0) found.push(`${by}=${text} finds ${others.map(nameOf)}`);
