@@ -39,7 +39,7 @@ const theVersionedJob = {
 };
 const theRecurringJob = { 200: { description: "The recurring job", schema: RecurringJob } };
 /** Common members of pause, resume and trigger. */
-const control = { access, params: byId } as const;
+const control = { access, params: byId, query: z.object(ofTenant) } as const;
 
 /** Recurring jobs: a cron expression in a time zone and the job it enqueues. */
 export const recurringJobRoutes = [
@@ -58,10 +58,11 @@ export const recurringJobRoutes = [
     summary: "Read a recurring job",
     access,
     params: byId,
+    query: z.object(ofTenant),
     answers: theVersionedJob,
     problems: ["JOB_RECURRING_NOT_FOUND"],
-    async run({ db, caller, params }) {
-      const { job, version } = await readRecurringJob(db, caller, params.id);
+    async run({ db, caller, params, query }) {
+      const { job, version } = await readRecurringJob(db, caller, { ...params, ...query });
       return okVersioned(job, version);
     },
   }),
@@ -70,21 +71,22 @@ export const recurringJobRoutes = [
     summary: "Read the next due times of a recurring job, paused or not",
     access,
     params: byId,
-    query: z.object({ count: queryInteger(1, 50).default(5) }),
+    query: z.object({ ...ofTenant, count: queryInteger(1, 50).default(5) }),
     answers: { 200: { description: "The next due times", schema: NextRunsDto } },
     problems: ["JOB_RECURRING_NOT_FOUND"],
     run: async ({ platform, caller, params, query }) =>
-      ok({ nextRuns: await readNextRuns(platform, caller, params.id, query.count) }),
+      ok({ nextRuns: await readNextRuns(platform, caller, { ...params, ...query }, query.count) }),
   }),
   endpoint("GET /api/v1/recurring-jobs/{id}/runs", {
     id: "listRecurringJobRuns",
     summary: "List the latest jobs of a recurring job, newest first",
     access,
     params: byId,
-    query: z.object({ limit: queryInteger(1, 100).default(10) }),
+    query: z.object({ ...ofTenant, limit: queryInteger(1, 100).default(10) }),
     answers: { 200: { description: "The jobs", schema: z.array(JobSummary) } },
     problems: ["JOB_RECURRING_NOT_FOUND"],
-    run: async ({ db, caller, params, query }) => ok(await listRuns(db, caller, params.id, query.limit)),
+    run: async ({ db, caller, params, query }) =>
+      ok(await listRuns(db, caller, { ...params, ...query }, query.limit)),
   }),
   endpoint("POST /api/v1/recurring-jobs", {
     id: "createRecurringJob",
@@ -105,19 +107,21 @@ export const recurringJobRoutes = [
     summary: "Change a recurring job's schedule, queue or arguments",
     access,
     params: byId,
+    query: z.object(ofTenant),
     body: UpdateRecurringJobRequest,
     answers: theVersionedJob,
     problems: ["JOB_RECURRING_NOT_FOUND", "PRECONDITION_FAILED", "MISSING_PERMISSION"],
-    async run({ platform, db, caller, params, body, call }) {
+    async run({ platform, db, caller, params, query, body, call }) {
+      const name = { ...params, ...query };
       const { serializedArgs } = body;
       if (serializedArgs !== undefined) {
-        const { job: { jobTypeName } } = await readRecurringJob(db, caller, params.id);
+        const { job: { jobTypeName } } = await readRecurringJob(db, caller, name);
         requireKnownArgs(platform, call, { jobTypeName, serializedArgs });
       }
       const { job, version } = await updateRecurringJob(
         platform,
         caller,
-        params.id,
+        name,
         definedMembers(body),
         call.ifMatch,
       );
@@ -129,10 +133,11 @@ export const recurringJobRoutes = [
     summary: "Delete a recurring job; its jobs stay",
     access,
     params: byId,
+    query: z.object(ofTenant),
     answers: { 204: { description: "Deleted" } },
     problems: ["JOB_RECURRING_NOT_FOUND", "PRECONDITION_FAILED"],
-    run: ({ db, caller, params, call }) =>
-      noContentAfter(deleteRecurringJob(db, caller, params.id, call.ifMatch)),
+    run: ({ db, caller, params, query, call }) =>
+      noContentAfter(deleteRecurringJob(db, caller, { ...params, ...query }, call.ifMatch)),
   }),
   endpoint("POST /api/v1/recurring-jobs/{id}/pause", {
     ...control,
@@ -140,7 +145,8 @@ export const recurringJobRoutes = [
     summary: "Pause a recurring job",
     answers: theRecurringJob,
     problems: ["JOB_RECURRING_NOT_FOUND", "JOB_RECURRING_ALREADY_PAUSED"],
-    run: async ({ db, caller, params }) => ok(await pauseRecurringJob(db, caller, params.id)),
+    run: async ({ db, caller, params, query }) =>
+      ok(await pauseRecurringJob(db, caller, { ...params, ...query })),
   }),
   endpoint("POST /api/v1/recurring-jobs/{id}/resume", {
     ...control,
@@ -148,7 +154,8 @@ export const recurringJobRoutes = [
     summary: "Resume a paused recurring job",
     answers: theRecurringJob,
     problems: ["JOB_RECURRING_NOT_FOUND", "JOB_RECURRING_NOT_PAUSED"],
-    run: async ({ platform, caller, params }) => ok(await resumeRecurringJob(platform, caller, params.id)),
+    run: async ({ platform, caller, params, query }) =>
+      ok(await resumeRecurringJob(platform, caller, { ...params, ...query })),
   }),
   endpoint("POST /api/v1/recurring-jobs/{id}/trigger", {
     ...control,
@@ -159,8 +166,8 @@ export const recurringJobRoutes = [
       200: { description: "The enqueued job, or the job that holds its key", schema: JobSummary },
     },
     problems: ["JOB_RECURRING_NOT_FOUND"],
-    async run({ platform, caller, params }) {
-      const { job, isDuplicate } = await triggerRecurringJob(platform, caller, params.id);
+    async run({ platform, caller, params, query }) {
+      const { job, isDuplicate } = await triggerRecurringJob(platform, caller, { ...params, ...query });
       return ok(job, isDuplicate ? DUPLICATE : {});
     },
   }),

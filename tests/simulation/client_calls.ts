@@ -250,7 +250,9 @@ export async function endWaits(w: CallWorld): Promise<void> {
   ) {
     await resumeWork(w.platform, actorIn(tenantId), { kind, name });
   }
-  for (const jobId of w.recurringIds) await allowed(pauseRecurringJob(sql, actorIn(TENANTS[0]), jobId));
+  for (const jobId of w.recurringIds) {
+    await allowed(pauseRecurringJob(sql, actorIn(TENANTS[0]), { id: jobId }));
+  }
   for (const [id, { status }] of w.model.batches) if (status === "Open") await allowed(closeBatch(w, id, []));
 }
 

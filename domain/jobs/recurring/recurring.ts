@@ -21,7 +21,7 @@ import { auditActor, type JobActor, type JobReach, jobReach, within } from "../r
 import { findJobTypes, findTypesOf } from "../types/find_job_types.ts";
 import { findMask } from "../types/masking.ts";
 import { uniqueFor, uniqueForOf, type UniqueKey, uniqueSecondsOf } from "../unique_jobs.ts";
-import { problem } from "../../problems/problem.ts";
+import { invalid, problem } from "../../problems/problem.ts";
 import { z } from "zod";
 import { time } from "../../shared/shapes.ts";
 
@@ -40,6 +40,12 @@ type RecurringPlatform = Pick<JobPlatform, "sql" | "wakeUps" | "clock" | "jobTyp
 /** A recurring job and its version, which the ETag contains. */
 export type Versioned = { job: RecurringJob; version: number };
 const versioned = (row: RecurringRow): Versioned => ({ job: recurringJob(row), version: row.version });
+
+/** Names a recurring job: the id that its creator chose, and its tenant if the caller may see those of several. */
+export interface RecurringName {
+  id: string;
+  tenantId?: string | undefined;
+}
 
 /** A page of recurring jobs, sorted by `jobId`. */
 export async function listRecurringJobs(
@@ -60,10 +66,10 @@ export async function listRecurringJobs(
 export async function listRuns(
   q: Sql,
   caller: JobActor,
-  recurringJobId: string,
+  name: RecurringName,
   limit: number,
 ): Promise<JobSummary[]> {
-  const { jobId, tenantId } = await readRecurring(q, caller, recurringJobId);
+  const { jobId, tenantId } = await readRecurring(q, caller, name);
   const rows = await q<JobRow[]>`
     select ${q.unsafe(JOB_COLUMNS)} from jobs
     where recurring_job_id = ${jobId} and tenant_id is not distinct from ${tenantId}::uuid
@@ -82,9 +88,9 @@ export async function countRecurringJobs(
   return row ?? { total: 0, paused: 0 };
 }
 
-/** @throws JOB_RECURRING_NOT_FOUND */
-export async function readRecurringJob(q: Sql, caller: JobActor, jobId: string): Promise<Versioned> {
-  return versioned(await readRecurring(q, caller, jobId));
+/** @throws JOB_RECURRING_NOT_FOUND, VALIDATION_ERROR (several tenants have one with this id) */
+export async function readRecurringJob(q: Sql, caller: JobActor, name: RecurringName): Promise<Versioned> {
+  return versioned(await readRecurring(q, caller, name));
 }
 
 /**
@@ -94,10 +100,10 @@ export async function readRecurringJob(q: Sql, caller: JobActor, jobId: string):
 export async function readNextRuns(
   p: Pick<Platform, "sql" | "clock">,
   caller: JobActor,
-  jobId: string,
+  name: RecurringName,
   count: number,
 ): Promise<Date[]> {
-  const { job } = await readRecurringJob(p.sql, caller, jobId);
+  const { job } = await readRecurringJob(p.sql, caller, name);
   requireSchedule(job.cronExpression, job.timeZoneId);
   return nextRuns(job.cronExpression, job.timeZoneId, p.clock.now(), count);
 }
@@ -127,7 +133,7 @@ export async function createRecurringJob(
       values (${newId()}, ${caller.tenantId}, ${jobId}, ${jobTypeName}, ${cronExpression}, ${timeZoneId}, ${queue},
         ${serializedArgs}, ${argsTypeName}, ${given.uniqueKey ?? null}, ${uniqueSeconds},
         ${nextRunAt}, ${caller.userId})`;
-    const row = await readRecurring(tx, caller, jobId);
+    const row = await readRecurring(tx, caller, { id: jobId });
     wakeAt(p, tx, row.nextRunAt);
     await auditRecurring(tx, caller, "create", { after: row });
     return recurringJob(row);
@@ -143,12 +149,12 @@ export async function createRecurringJob(
 export async function updateRecurringJob(
   p: RecurringPlatform,
   caller: JobActor,
-  jobId: string,
+  name: RecurringName,
   change: RecurringChange,
   ifMatch: string | null,
 ): Promise<Versioned> {
   return await transact(p.sql, async (tx) => {
-    const before = await lockRecurring(tx, caller, jobId);
+    const before = await lockRecurring(tx, caller, name);
     requireVersion(ifMatch, before.version);
     const { cronExpression, timeZoneId, queue, argsTypeName } = { ...before, ...change };
     requireSchedule(cronExpression, timeZoneId);
@@ -180,7 +186,7 @@ export async function updateRecurringJob(
         time_zone_id = ${timeZoneId}, queue = ${queue}, serialized_args = ${serializedArgs},
         args_type_name = ${argsTypeName}, unique_key = ${uniqueKey}, unique_seconds = ${uniqueSeconds}, next_run_at = ${nextRunAt}, version = version + 1, updated_at = now()
       where id = ${before.id}`;
-    const after = await lockRecurring(tx, caller, jobId);
+    const after = await lockRecurring(tx, caller, name);
     wakeAt(p, tx, after.nextRunAt);
     await auditRecurring(tx, caller, "update", { before, after });
     return versioned(after);
@@ -191,11 +197,11 @@ export async function updateRecurringJob(
 export async function deleteRecurringJob(
   sql: Sql,
   caller: JobActor,
-  jobId: string,
+  name: RecurringName,
   ifMatch: string | null,
 ): Promise<void> {
   await transact(sql, async (tx) => {
-    const before = await lockRecurring(tx, caller, jobId);
+    const before = await lockRecurring(tx, caller, name);
     requireVersion(ifMatch, before.version);
     await tx`delete from recurring_jobs where id = ${before.id}`;
     await auditRecurring(tx, caller, "delete", { before });
@@ -203,8 +209,8 @@ export async function deleteRecurringJob(
 }
 
 /** Reads a recurring job and locks its row until `tx` ends, so that no one else changes or fires it. */
-const lockRecurring = (tx: Tx, caller: JobActor, jobId: string): Promise<RecurringRow> =>
-  readRecurring(tx, caller, jobId, { lock: true });
+const lockRecurring = (tx: Tx, caller: JobActor, name: RecurringName): Promise<RecurringRow> =>
+  readRecurring(tx, caller, name, { lock: true });
 
 /** Writes the audit row of a change to a recurring job. */
 async function auditRecurring(
@@ -234,17 +240,17 @@ const RETRIES_OF_UNKNOWN = 3;
 export async function pauseRecurringJob(
   sql: Sql,
   caller: JobActor,
-  jobId: string,
+  name: RecurringName,
 ): Promise<RecurringJob> {
   return await transact(sql, async (tx) => {
-    const before = await lockRecurring(tx, caller, jobId);
+    const before = await lockRecurring(tx, caller, name);
     if (before.isPaused) {
-      throw problem("JOB_RECURRING_ALREADY_PAUSED", `Recurring job "${jobId}" is already paused.`);
+      throw problem("JOB_RECURRING_ALREADY_PAUSED", `Recurring job "${before.jobId}" is already paused.`);
     }
     await tx`
       update recurring_jobs set is_paused = true, next_run_at = null, version = version + 1, updated_at = now()
       where id = ${before.id}`;
-    const after = await lockRecurring(tx, caller, jobId);
+    const after = await lockRecurring(tx, caller, name);
     await auditRecurring(tx, caller, "pause", { before, after });
     return recurringJob(after);
   });
@@ -257,19 +263,19 @@ export async function pauseRecurringJob(
 export async function resumeRecurringJob(
   p: Pick<Platform, "sql" | "wakeUps" | "clock">,
   caller: JobActor,
-  jobId: string,
+  name: RecurringName,
 ): Promise<RecurringJob> {
   return await transact(p.sql, async (tx) => {
-    const before = await lockRecurring(tx, caller, jobId);
+    const before = await lockRecurring(tx, caller, name);
     if (!before.isPaused) {
-      throw problem("JOB_RECURRING_NOT_PAUSED", `Recurring job "${jobId}" is not paused.`);
+      throw problem("JOB_RECURRING_NOT_PAUSED", `Recurring job "${before.jobId}" is not paused.`);
     }
     requireSchedule(before.cronExpression, before.timeZoneId);
     const next = nextRun(before.cronExpression, before.timeZoneId, p.clock.now());
     await tx`
       update recurring_jobs set is_paused = false, next_run_at = ${next}, version = version + 1, updated_at = now()
       where id = ${before.id}`;
-    const after = await lockRecurring(tx, caller, jobId);
+    const after = await lockRecurring(tx, caller, name);
     wakeAt(p, tx, after.nextRunAt);
     await auditRecurring(tx, caller, "resume", { before, after });
     return recurringJob(after);
@@ -283,10 +289,10 @@ export async function resumeRecurringJob(
 export async function triggerRecurringJob(
   p: Pick<JobPlatform, "sql" | "wakeUps" | "jobTypes">,
   caller: JobActor,
-  jobId: string,
+  name: RecurringName,
 ): Promise<Enqueued> {
   return await transact(p.sql, async (tx) => {
-    const recurring = await lockRecurring(tx, caller, jobId);
+    const recurring = await lockRecurring(tx, caller, name);
     const type = (await findTypesOf({ ...p, sql: tx }, [recurring]))(recurring);
     const createdBy = isForCreator(type) ? recurring.createdBy : caller.userId;
     const run = { ...runOf(recurring, type), createdBy, traceId: caller.traceId };
@@ -334,6 +340,8 @@ export function runOf(recurring: RunTemplate, type: AnyJobType | undefined): New
 /** A recurring job as callers see it; `jobId` is the id its creator chose. */
 export const RecurringJob = z.object({
   jobId: z.string(),
+  // Null: the service itself.
+  tenantId: z.guid().nullable(),
   jobTypeName: z.string(),
   cronExpression: z.string(),
   timeZoneId: z.string(),
@@ -358,7 +366,6 @@ export type RecurringJob = z.output<typeof RecurringJob>;
 
 export interface RecurringRow extends Omit<RecurringJob, "uniqueFor"> {
   id: string;
-  tenantId: string | null;
   createdBy: string | null;
   uniqueSeconds: number | null;
   version: number;
@@ -370,30 +377,42 @@ const RECURRING_COLUMNS = `r.id, r.tenant_id, r.job_id, r.job_type_name, r.cron_
   last.status as last_status, r.unique_key, r.unique_seconds, r.created_by, r.version, r.created_at, r.updated_at`;
 
 function recurringJob(
-  { id: _id, tenantId: _tenant, createdBy: _by, version: _v, uniqueSeconds, ...job }: RecurringRow,
+  { id: _id, createdBy: _by, version: _v, uniqueSeconds, ...job }: RecurringRow,
 ): RecurringJob {
   return { ...job, uniqueFor: uniqueForOf(job.uniqueKey, uniqueSeconds) };
 }
 
 /**
  * Reads a recurring job by the id its creator chose. Ids are unique within a tenant. If the caller sees several with
- * the same id, the own tenant's is returned, else the service's own, else the oldest.
- * @throws JOB_RECURRING_NOT_FOUND
+ * the same id, the own tenant's is returned, else the service's own.
+ * @throws JOB_RECURRING_NOT_FOUND, VALIDATION_ERROR (several other tenants have one, and the name does not say which)
  */
 async function readRecurring(
   q: Sql,
   caller: JobActor,
-  jobId: string,
+  { id, tenantId }: RecurringName,
   o: { lock?: boolean } = {},
 ): Promise<RecurringRow> {
-  const [row] = await q<RecurringRow[]>`
-    select ${q.unsafe(RECURRING_COLUMNS)} from recurring_jobs r left join jobs last on last.id = r.last_job_id
-    where r.job_id = ${jobId} and ${within(q, jobReach(caller), "r.tenant_id")}
-    order by r.tenant_id is not distinct from ${caller.tenantId}::uuid desc, r.tenant_id is null desc, r.id
-    limit 1 ${o.lock ? q`for no key update of r` : q``}`;
-  if (row) return row;
-  throw problem(
-    "JOB_RECURRING_NOT_FOUND",
-    `No recurring job "${jobId.slice(0, 200)}" is within the caller's reach.`,
-  );
+  const named = q`job_id = ${id} and ${within(q, jobReach(caller, tenantId))}`;
+  const [row] = await q<(RecurringRow & { isCertain: boolean })[]>`
+    select ${
+    q.unsafe(RECURRING_COLUMNS)
+  }, r.tenant_id is null or r.tenant_id is not distinct from ${caller.tenantId}::uuid
+      or (select count(*) = 1 from recurring_jobs where ${named}) as is_certain
+    from (
+      select * from recurring_jobs where ${named}
+      order by tenant_id is not distinct from ${caller.tenantId}::uuid desc, tenant_id is null desc, id
+      limit 1 ${o.lock ? q`for no key update` : q``}
+    ) r left join jobs last on last.id = r.last_job_id`;
+  const shown = id.slice(0, 200);
+  if (!row) {
+    throw problem("JOB_RECURRING_NOT_FOUND", `No recurring job "${shown}" is within the caller's reach.`);
+  }
+  const { isCertain, ...recurring } = row;
+  if (isCertain) return recurring;
+  throw invalid({
+    tenantId: [
+      `several tenants have a recurring job "${shown}": expected the id of the tenant whose job is meant`,
+    ],
+  });
 }

@@ -23,7 +23,7 @@ import { type ConsolePage, may, type View, type Visit } from "../shared/page.ts"
 import { ENDED, type Job, jobColumns, jobStates } from "./list.tsx";
 import { PauseBanner } from "./pauses.tsx";
 import { workerTexts } from "./worker_texts.ts";
-import { queuePath, typePath } from "../shared/job_paths.ts";
+import { queuePath, recurringPath, typePath } from "../shared/job_paths.ts";
 import { jobOriginLabels, jobPriorityLabels, jobTexts } from "./texts.ts";
 import { defineStates } from "../components/states.tsx";
 
@@ -156,7 +156,7 @@ function JobFacts({ v, job }: { v: Visit; job: Answer<"readJob"> }) {
     job.batchId && [t.batch, <a href={`batches/${job.batchId}`}>{shortId(job.batchId)}</a>],
     recurringJobId && [
       t.recurring,
-      <a href={`recurring/${encodeURIComponent(recurringJobId)}`}>{recurringJobId}</a>,
+      <a href={recurringPath(v, { jobId: recurringJobId, tenantId: job.tenantId })}>{recurringJobId}</a>,
     ],
     ...job.parentJobIds.map((id): Fact => [
       t.parent,

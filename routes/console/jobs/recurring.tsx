@@ -2,11 +2,13 @@ import { formatter } from "../../../domain/shared/formatters.ts";
 import { describeCron } from "../components/cron_description.ts";
 import { actionButton, buttonLink, deleteButton } from "../components/forms.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
-import { linkColumn, listView } from "../components/list.tsx";
+import { linkColumn, listView, tenantColumn } from "../components/list.tsx";
 import { type Column, dataTable, LivePart } from "../components/table.tsx";
 import { Badge, factList, JsonText, Time } from "../components/values.tsx";
+import { tenantNames } from "../shared/access_queries.ts";
 import { action, actionsOf, done, formPage } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
+import { recurringPath } from "../shared/job_paths.ts";
 import { FORMAT_TAGS } from "../shared/languages.ts";
 import type { Row } from "../shared/operations.ts";
 import { type ConsolePage, field, optionalField, type View, type Visit } from "../shared/page.ts";
@@ -19,9 +21,6 @@ import { Fields, formView } from "../components/fields.tsx";
 import { ScheduleEditor, scheduleValues, sentSchedule } from "../components/schedule_editor.tsx";
 import { type ArgField, ArgsFields, fieldsOf, sentArgs, typedOf, withArgErrors } from "./args_form.tsx";
 import { TypeChoice } from "./enqueue.tsx";
-
-/** Path of the page of a recurring job. */
-const pathOf = (id: string): string => `recurring/${encodeURIComponent(id)}`;
 
 /** Creates a recurring job. Not at recurring/new: users choose the ids, and an id may be "new". */
 const newRecurringPage = formPage({
@@ -44,29 +43,30 @@ const newRecurringPage = formPage({
   async send(v, form) {
     const jobTypeName = field(form, "jobTypeName");
     const serializedArgs = sentArgs(v, form, await argsOf(v, jobTypeName));
-    const { jobId } = await v.api.call("createRecurringJob", {
+    const created = await v.api.call("createRecurringJob", {
       body: { ...bodyOf(v, form), serializedArgs, jobTypeName, jobId: field(form, "jobId") },
     });
-    return done(pathOf(jobId), recurringJobTexts[v.locale].created);
+    return done(recurringPath(v, created), recurringJobTexts[v.locale].created);
   },
 });
 
 /** Changes a recurring job. Arguments of a type that cannot be enqueued are entered as JSON. */
 const editRecurringPage = formPage({
   path: "recurring/{id}/edit",
+  actsInScope: true,
   async show(v, sent) {
     const { value, etag } = await v.api.versioned("readRecurringJob", { params: v.params });
     const args = await argsOf(v, value.jobTypeName);
     const values = { ...value, ...scheduleValues(v, value), ...typedOf(args, value.serializedArgs), etag };
     const f = new Fields(v, withArgErrors(sent, args), "createRecurringJob", values);
-    return recurringForm(f, args, value.jobTypeName, { id: value.jobId });
+    return recurringForm(f, args, value.jobTypeName, { former: value });
   },
   async send(v, form) {
     const { params } = v;
     const serializedArgs = sentArgs(v, form, await argsOf(v, field(form, "jobTypeName")));
     const body = { ...bodyOf(v, form), serializedArgs };
-    await v.api.call("updateRecurringJob", { params, body, ifMatch: field(form, "etag") });
-    return done(pathOf(params.id ?? ""), recurringJobTexts[v.locale].saved);
+    const saved = await v.api.call("updateRecurringJob", { params, body, ifMatch: field(form, "etag") });
+    return done(recurringPath(v, saved), recurringJobTexts[v.locale].saved);
   },
 });
 
@@ -81,26 +81,26 @@ const bodyOf = (v: Visit, form: FormData) => ({
   queue: optionalField(form, "queue"),
 });
 
-/** @param o.id the id of the recurring job; absent: it is new */
+/** @param o.former the recurring job before the change; absent: it is new */
 function recurringForm(
   f: Fields,
   args: ArgField[] | null,
   type: string,
-  o: { id?: string; above?: Child },
+  o: { former?: Recurring; above?: Child },
 ): View {
   const { v } = f;
   const { create, save } = commonTexts[v.locale];
   const t = recurringJobTexts[v.locale];
-  const { id, above } = o;
+  const { former, above } = o;
   const list = { href: "recurring", label: t.title };
   return formView(f, {
-    title: id === undefined ? t.create : `${t.edit} ${id}`,
-    crumbs: id === undefined ? [list] : [list, { href: pathOf(id), label: id }],
-    submit: id === undefined ? create : save,
+    title: former ? `${t.edit} ${former.jobId}` : t.create,
+    crumbs: former ? [list, { href: recurringPath(v, former), label: former.jobId }] : [list],
+    submit: former ? save : create,
     above,
     inputs: [
       <input type="hidden" name="jobTypeName" value={type} />,
-      id === undefined && f.text("jobId", t.id, { maxlength: 100, hint: t.idHint }),
+      !former && f.text("jobId", t.id, { maxlength: 100, hint: t.idHint }),
       <ScheduleEditor f={f} legend={t.schedule} />,
       f.text("queue", jobTexts[v.locale].queue, { maxlength: 64 }),
       <ArgsFields f={f} args={args} />,
@@ -130,10 +130,14 @@ async function listRecurring(v: Visit): Promise<View> {
     caption: t.caption,
     empty: [t.empty, t.emptyText],
     everySeconds: 15,
-    columns: [
-      linkColumn(t.id, ({ jobId }) => [pathOf(jobId), jobId], {
+    columns: async (rows) => [
+      linkColumn(t.id, (recurring) => [recurringPath(v, recurring), recurring.jobId], {
         below: [[jobTexts[v.locale].type, ({ jobTypeName }) => jobTypeName]],
       }),
+      ...tenantColumn<Recurring>(
+        jobTexts[v.locale],
+        v.scope ? null : await tenantNames(v, rows.map(({ tenantId }) => tenantId)),
+      ),
       {
         head: t.schedule,
         cell: ({ cronExpression }) => describeCron(v.locale, cronExpression) ?? <code>{cronExpression}</code>,
@@ -160,7 +164,7 @@ async function listRecurring(v: Visit): Promise<View> {
         cell: (recurring) => (
           <div class="buttons">
             <Controls v={v} recurring={recurring} />
-            {buttonLink(`${pathOf(recurring.jobId)}/edit`, t.edit)}
+            {buttonLink(recurringPath(v, recurring, "/edit"), t.edit)}
           </div>
         ),
       },
@@ -184,13 +188,13 @@ const Schedule = ({ v, recurring }: { v: Visit; recurring: Recurring }) => (
 
 function Controls({ v, recurring }: { v: Visit; recurring: Recurring }) {
   const t = recurringJobTexts[v.locale];
-  const path = pathOf(recurring.jobId);
+  const path = (end: string) => recurringPath(v, recurring, end);
   return (
     <>
-      {actionButton(v, `${path}/trigger`, t.trigger, { icon: "play" })}
+      {actionButton(v, path("/trigger"), t.trigger, { icon: "play" })}
       {recurring.isPaused
-        ? actionButton(v, `${path}/resume`, t.resume, { icon: "recurring" })
-        : actionButton(v, `${path}/pause`, t.pause, { icon: "pause" })}
+        ? actionButton(v, path("/resume"), t.resume, { icon: "recurring" })
+        : actionButton(v, path("/pause"), t.pause, { icon: "pause" })}
     </>
   );
 }
@@ -213,8 +217,8 @@ async function recurringJobPage(v: Visit): Promise<View> {
     actions: (
       <>
         <Controls v={v} recurring={recurring} />
-        {buttonLink(`${pathOf(jobId)}/edit`, t.edit)}
-        {deleteButton(v, `${pathOf(jobId)}/delete`, t.removeConfirm(jobId))}
+        {buttonLink(recurringPath(v, recurring, "/edit"), t.edit)}
+        {deleteButton(v, recurringPath(v, recurring, "/delete"), t.removeConfirm(jobId))}
       </>
     ),
     body: (
@@ -275,12 +279,8 @@ const clock = (v: Visit, timeZone: string, at: string): string =>
     timeZone,
   }).format(new Date(at));
 
-/** Pages of recurring jobs and their actions. */
-export const recurringPages: ConsolePage[] = [
-  { path: "recurring", get: listRecurring },
-  newRecurringPage,
-  { path: "recurring/{id}", get: recurringJobPage },
-  editRecurringPage,
+/** The actions on a recurring job. */
+const actions: ConsolePage[] = [
   ...actionsOf("recurring/{id}", recurringJobTexts, {
     pause: ["pauseRecurringJob", "pausedNow"],
     resume: ["resumeRecurringJob", "resumed"],
@@ -291,4 +291,13 @@ export const recurringPages: ConsolePage[] = [
     "triggerRecurringJob",
     (v, { id }) => done(`jobs/${id}`, recurringJobTexts[v.locale].triggered),
   ),
+];
+
+/** Pages of recurring jobs and their actions, which name the tenant of the job. */
+export const recurringPages: ConsolePage[] = [
+  { path: "recurring", get: listRecurring },
+  newRecurringPage,
+  { path: "recurring/{id}", get: recurringJobPage },
+  editRecurringPage,
+  ...actions.map((page): ConsolePage => ({ ...page, actsInScope: true })),
 ];

@@ -5,6 +5,7 @@ import { pageTabs } from "../components/tabs.tsx";
 import { clockTime, number, Time } from "../components/values.tsx";
 import { tenantNames } from "../shared/access_queries.ts";
 import { searchOf } from "../shared/api.ts";
+import { recurringPath } from "../shared/job_paths.ts";
 import type { Answer } from "../shared/operations.ts";
 import type { View, Visit } from "../shared/page.ts";
 import { inTenantOf } from "../shared/scope.ts";
@@ -60,7 +61,7 @@ export async function upcomingPage(v: Visit): Promise<View> {
                 head: t.name,
                 cell: (schedule) => (
                   <>
-                    {link(schedule)}
+                    {nameOf(v, schedule, schedule.tenantId)}
                     <span class="sub">
                       {[t[schedule.kind], tenants.get(schedule.tenantId ?? "")].filter(Boolean).join(" · ")}
                     </span>
@@ -100,8 +101,10 @@ const ClockTime = ({ v, at, isShort }: { v: Visit; at: string; isShort?: boolean
 type LinkedEntry = Pick<Entry, "kind" | "id" | "name">;
 
 /** The pages of the things of a kind: of one thing by its id, or the list of several. */
-const PAGES: Record<Entry["kind"], (entry: { id: string | null; name: string | null }) => string> = {
-  RecurringJob: ({ id }) => `recurring/${encodeURIComponent(id ?? "")}`,
+const PAGES: Record<
+  Exclude<Entry["kind"], "RecurringJob">,
+  (entry: { id: string | null; name: string | null }) => string
+> = {
   ReportSchedule: ({ id }) => `report-schedules/${id}`,
   Job: ({ id, name }) => id ? `jobs/${id}` : `jobs${searchOf({ status: "Scheduled", jobTypeName: name })}`,
   Retry: ({ id, name }) => id ? `jobs/${id}` : `jobs${searchOf({ status: "Failed", jobTypeName: name })}`,
@@ -115,6 +118,7 @@ const PAGES: Record<Entry["kind"], (entry: { id: string | null; name: string | n
 function nameOf(v: Visit, entry: LinkedEntry, tenantId: string | null): Child {
   const { kind, name, id } = entry;
   const text = name ?? id?.slice(-8) ?? "…";
+  if (kind === "RecurringJob") return <a href={recurringPath(v, { jobId: id ?? "", tenantId })}>{text}</a>;
   if (kind === "ReportSchedule") return <a href={inTenantOf(v, tenantId, PAGES[kind](entry))}>{text}</a>;
   if (!v.scope && (kind === "ApiKeyExpiry" || kind === "SetupLinkExpiry")) return text;
   return <a href={PAGES[kind](!v.scope && kind === "Message" ? { name, id: null } : entry)}>{text}</a>;

@@ -1,6 +1,6 @@
 import type { Child } from "hono/jsx";
 import { Problem } from "../../../domain/problems/problem.ts";
-import { Refusal, refusalOf } from "./api.ts";
+import { Refusal, refusalOf, searchOf } from "./api.ts";
 import type { Locale } from "./languages.ts";
 import type { Undo } from "./looks.ts";
 import type { Answer, OperationId } from "./operations.ts";
@@ -27,13 +27,14 @@ export const notDone = (goTo: string, text: string): Outcome => ({ goTo, flash: 
 
 /**
  * Goes to a page that shows the text `key` as the result of an action. The address may name parameters of the action's
- * path: "jobs/{id}".
+ * path: "jobs/{id}". The page shows the tenant that the action's address names.
  */
 export const showing =
   <Key extends string>(goTo: string, texts: Record<Locale, Record<Key, string>>, key: Key) =>
-  ({ params, locale }: Visit): Outcome =>
+  ({ params, query, locale }: Visit): Outcome =>
     done(
-      goTo.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? "")),
+      goTo.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? "")) +
+        searchOf({ tenantId: query.get("tenantId") }),
       texts[locale][key],
     );
 

@@ -248,7 +248,7 @@ export class Api {
         signal,
         needs: access.permissions,
       });
-    return this.o.around ? await this.o.around(this, endpoint, input, send) : await send();
+    return this.o.around ? await this.o.around(this, endpoint, called, send) : await send();
   }
 
   async request(

@@ -5,7 +5,14 @@ import { done, notDone } from "./actions.ts";
 import { type Api, orNull, Refusal } from "./api.ts";
 import { listTexts } from "./common_texts.ts";
 import type { Flash, Result, Undo, UndoPage } from "./looks.ts";
-import { addressOf, type Answer, endpointOf, type LooseInput, type OperationId } from "./operations.ts";
+import {
+  addressOf,
+  type Answer,
+  endpointOf,
+  type LooseInput,
+  type OperationId,
+  showsAllTenants,
+} from "./operations.ts";
 import { type ConsolePage, field, may, type Visit } from "./page.ts";
 
 /** Path of the page that undoes an action. */
@@ -39,8 +46,10 @@ export function undoable(v: Visit): { v: Visit; undo(): Undo | undefined } {
       const version = inverse.version && await versionAfter(api, inverse.version, params);
       if (version === null) return answer;
       const ifMatch = answer.headers.get("etag") ?? version;
-      const call = { params, body: before.body, ...ifMatch && { ifMatch } };
-      undos.push({ ...inverseOf(endpointOf(inverse.by ?? id as OperationId), call), tenantId });
+      const by = endpointOf(inverse.by ?? id as OperationId);
+      const query = showsAllTenants(by) ? { tenantId: input.query?.tenantId } : {};
+      const call = { params, query, body: before.body, ...ifMatch && { ifMatch } };
+      undos.push({ ...inverseOf(by, call), tenantId });
       return answer;
     });
   return {

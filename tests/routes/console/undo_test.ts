@@ -135,6 +135,27 @@ Deno.test("no undo is offered that the viewer may not do, and one of the whole s
   await service.force("queues/whole/resume", {});
   await service.press("Undo");
   assert.deepEqual(await pausedFor(), [null]);
+
+  const owners = [await t.actor(), await t.actor()];
+  const nightly = {
+    jobId: "of-two",
+    jobTypeName: "steward.echo",
+    cronExpression: "0 4 * * *",
+    timeZoneId: "UTC",
+  };
+  for (const by of owners) assert.equal((await by.post("/api/v1/recurring-jobs", nightly)).status, 201);
+  const pauses = async () =>
+    await Promise.all(
+      owners.map(async (by) => (await by.get("/api/v1/recurring-jobs/of-two")).body.isPaused),
+    );
+  const [, second] = owners;
+  const page = `recurring/of-two?tenantId=${second?.tenantId}`;
+  assert.ok((await service.open("recurring?pageSize=100")).html.includes(page), "the list names the tenant");
+  const paused = await service.force(page.replace("?", "/pause?"), {});
+  assert.ok(paused.html.includes(page.replace("?", "/resume?")));
+  assert.deepEqual(await pauses(), [false, true]);
+  await service.press("Undo");
+  assert.deepEqual(await pauses(), [false, false]);
 });
 
 const PERMISSIONS = ["admin:system", "manage:all-users", "manage:jobs", "manage:webhooks", ...ALL];

@@ -50,7 +50,43 @@ Deno.test("ids are unique in a tenant, also under simultaneous creation, and can
   const outcomes = answers.map((answer) => answer.status === 201 ? "created" : refusal(answer));
   assert.deepEqual(outcomes.sort(), [...Array(3).fill("409 JOB_RECURRING_ALREADY_EXISTS"), "created"]);
   assert.equal((await outsider.post(RECURRING, given)).status, 201);
-  assert.equal((await t.systemAdmin.get(`${RECURRING}/${given.jobId}`)).status, 200);
+});
+
+Deno.test("a system administrator names the tenant of an id that several tenants use, and changes only its job", async () => {
+  const { systemAdmin: admin } = t;
+  const path = await create();
+  const jobId = path.slice(RECURRING.length + 1);
+  assertHas((await admin.get(path)).body, { jobId, tenantId: actor.tenantId });
+  assert.equal((await outsider.post(RECURRING, spec({ jobId }))).status, 201);
+  const schedule = { cronExpression: "0 5 * * 1" };
+  const changes = (at: string) => [
+    () => admin.get(at),
+    () => admin.get(at.replace(jobId, `${jobId}/runs`)),
+    () => admin.get(at.replace(jobId, `${jobId}/next-runs`)),
+    () => admin.put(at, schedule),
+    ...["pause", "resume", "trigger"].map((verb) => () => admin.post(at.replace(jobId, `${jobId}/${verb}`))),
+    () => admin.delete(at),
+  ];
+  for (const change of changes(path)) {
+    const answer = await change();
+    assert.equal(refusal(answer), "400 VALIDATION_ERROR");
+    assert.deepEqual(Object.keys(answer.body.errors), ["tenantId"]);
+  }
+  const before = await read(path);
+  for (const change of changes(`${path}?tenantId=${outsider.tenantId}`)) {
+    const { status, body } = await change();
+    assert.ok(status < 300, JSON.stringify(body));
+  }
+  assert.equal(refusal(await outsider.get(path)), "404 JOB_RECURRING_NOT_FOUND");
+  assert.deepEqual(await read(path), before);
+  assert.equal(
+    (await actor.delete(`${path}?tenantId=${outsider.tenantId}`)).status,
+    204,
+    "it has its own only",
+  );
+  assert.equal((await admin.post(RECURRING, spec({ jobId }))).status, 201);
+  assert.equal((await create({ jobId })).length, path.length);
+  assertHas((await admin.get(path)).body, { tenantId: admin.tenantId });
 });
 
 Deno.test("an invalid schedule, type or argument is rejected by name", async () => {

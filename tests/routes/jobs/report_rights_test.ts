@@ -67,7 +67,7 @@ Deno.test("code that does not know the report job type, such as the command line
   const { seeing, blind } = await people();
   const unknowing = { ...t.steward.platform, jobTypes: new JobTypes() };
   await blind.post(RECURRING, everyMinute("unknown"));
-  const { job } = await triggerRecurringJob(unknowing, operator(), "unknown");
+  const { job } = await triggerRecurringJob(unknowing, operator(), { id: "unknown" });
   assert.equal(job.createdBy, blind.userId);
   assert.equal(await t.settled(job.id), "DeadLettered");
   const letter = await deadLetterOf(blind, job.id);
@@ -75,7 +75,7 @@ Deno.test("code that does not know the report job type, such as the command line
   await seeing.post(RECURRING, everyMinute("lent"));
   const change = (by: Partial<JobActor>) => {
     const caller = { ...operator(seeing.tenantId), permissions: new Set<string>(), ...by };
-    return updateRecurringJob(unknowing, caller, "lent", MATRIX, null);
+    return updateRecurringJob(unknowing, caller, { id: "lent" }, MATRIX, null);
   };
   const byKey = { userId: seeing.userId, apiKeyId: crypto.randomUUID() };
   await assert.rejects(change(byKey), { name: "Problem", code: "FORBIDDEN" });
