@@ -90,7 +90,7 @@ async function startService(env: Record<string, string>, o: SetupOptions): Promi
     DATABASE_URL: databaseUrl,
     DATA_DIR: dataDir,
     PORT: "0",
-    DATABASE_POOL: "6",
+    DATABASE_POOL: "4",
     ...pollingOf(env),
     ...env,
     ...(proxy ? { TRUSTED_PROXIES: String(Number(env.TRUSTED_PROXIES ?? 0) + 1) } : {}),

@@ -88,7 +88,7 @@ let database: Promise<string> | undefined;
 /** A service for tests that fail sign-ins or use `racing`. Test files share it; each test starts without failed sign-ins. */
 export async function setupSignIns(): Promise<TestService> {
   const DATABASE_URL = await (database ??= createDatabaseForLongLocks());
-  return withoutFailures(await setupShared({ TRUSTED_PROXIES: "1", DATABASE_URL }));
+  return withoutFailures(await setupShared({ TRUSTED_PROXIES: "1", DATABASE_URL, DATABASE_POOL: "6" }));
 }
 
 /** Each test of this file starts without failed sign-ins. */
