@@ -56,16 +56,29 @@ function readParameters(template: ReportTemplate): ParameterInfo[] {
   });
 }
 
+/** `value`, or the allowed value that differs from it only in the case of its letters. */
+function spelling(value: unknown, allowed: ParameterValue[]): unknown {
+  if (typeof value !== "string" || allowed.includes(value)) return value;
+  const isSame = (one: ParameterValue) =>
+    typeof one === "string" && one.toLowerCase() === value.toLowerCase();
+  return allowed.find(isSame) ?? value;
+}
+
 /**
- * Validates a caller's parameters and fills in defaults. Unknown names are refused, because a misspelt filter would
- * otherwise be ignored and the document would have other rows than requested.
+ * Validates a caller's parameters and fills in defaults. Allowed values may have letters of the other case. Unknown names
+ * are refused, because a misspelt filter would otherwise be ignored and the document would have other rows than requested.
  * @throws VALIDATION_ERROR with messages per `parameters.<name>`
  */
 export function parseParameters(
   template: ReportTemplate,
   given: Record<string, unknown>,
 ): Record<string, unknown> {
-  const result = template.parameters.safeParse(given);
+  const allowed = new Map(describeParameters(template).map((one) => [one.name, one.allowedValues ?? []]));
+  const result = template.parameters.safeParse(
+    Object.fromEntries(
+      Object.entries(given).map(([name, value]) => [name, spelling(value, allowed.get(name) ?? [])]),
+    ),
+  );
   const errors: Record<string, string[]> = {};
   for (const name of Object.keys(given)) {
     if (Object.hasOwn(template.parameters.shape, name)) continue;
