@@ -82,14 +82,17 @@ export const orReset = <S extends z.ZodType>(schema: S, initial: z.output<S>) =>
 /** Text of at most `max` characters, or null. */
 export const optionalText = (max: number) => orNull(z.string().max(max));
 
-/** One of `names`, case-insensitive, converted to the spelling in `names`. */
-export function enumName<const N extends readonly [string, ...string[]]>(names: N) {
-  const spelling = new Map(names.map((name) => [name.toLowerCase(), name]));
-  return z.preprocess(
-    (value) => typeof value === "string" ? spelling.get(value.toLowerCase()) ?? value : value,
-    z.enum(names, { error: `expected one of ${names.join(", ")}` }),
-  );
+/** Returns a function that converts a text to the one of `names` that equals it but for case. Other values stay. */
+export function spelledAs(names: readonly unknown[]): (value: unknown) => unknown {
+  const texts = names.filter((name) => typeof name === "string");
+  const spelling = new Map(texts.map((name) => [name.toLowerCase(), name]));
+  return (value) =>
+    typeof value !== "string" || texts.includes(value) ? value : spelling.get(value.toLowerCase()) ?? value;
 }
+
+/** One of `names`, case-insensitive, converted to the spelling in `names`. */
+export const enumName = <const N extends readonly [string, ...string[]]>(names: N) =>
+  z.preprocess(spelledAs(names), z.enum(names, { error: `expected one of ${names.join(", ")}` }));
 
 /** True for the years 1 to 9999, which ISO 8601 and the database can represent. An offset can lead outside. */
 function isStorable(instant: Date): boolean {

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { invalid } from "../../problems/problem.ts";
+import { spelledAs } from "../../shared/shapes.ts";
 import type { ReportTemplate } from "./report_template.ts";
 
 type ParameterValue = string | number | boolean;
@@ -56,14 +57,6 @@ function readParameters(template: ReportTemplate): ParameterInfo[] {
   });
 }
 
-/** `value`, or the allowed value that differs from it only in the case of its letters. */
-function spelling(value: unknown, allowed: ParameterValue[]): unknown {
-  if (typeof value !== "string" || allowed.includes(value)) return value;
-  const isSame = (one: ParameterValue) =>
-    typeof one === "string" && one.toLowerCase() === value.toLowerCase();
-  return allowed.find(isSame) ?? value;
-}
-
 /**
  * Validates a caller's parameters and fills in defaults. Allowed values may have letters of the other case. Unknown names
  * are refused, because a misspelt filter would otherwise be ignored and the document would have other rows than requested.
@@ -74,11 +67,9 @@ export function parseParameters(
   given: Record<string, unknown>,
 ): Record<string, unknown> {
   const allowed = new Map(describeParameters(template).map((one) => [one.name, one.allowedValues ?? []]));
-  const result = template.parameters.safeParse(
-    Object.fromEntries(
-      Object.entries(given).map(([name, value]) => [name, spelling(value, allowed.get(name) ?? [])]),
-    ),
-  );
+  const spelled = Object.entries(given)
+    .map(([name, value]) => [name, spelledAs(allowed.get(name) ?? [])(value)]);
+  const result = template.parameters.safeParse(Object.fromEntries(spelled));
   const errors: Record<string, string[]> = {};
   for (const name of Object.keys(given)) {
     if (Object.hasOwn(template.parameters.shape, name)) continue;
