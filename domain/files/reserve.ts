@@ -16,7 +16,7 @@ import {
   signParts,
 } from "./parts.ts";
 import type { FilePlatform } from "./platform.ts";
-import { time, withDefault } from "../shared/shapes.ts";
+import { isVisible, time, withDefault } from "../shared/shapes.ts";
 import { requireCallersProfile, requireContentType, requireSize } from "./profile_checks.ts";
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 import type { Platform } from "../shared/platform.ts";
@@ -45,7 +45,7 @@ export type Reservation = z.output<typeof Reservation>;
 /** The file to reserve: its profile, name, type and size. */
 export const ReservationRequest = z.object({
   profile: z.string().min(1).max(64),
-  fileName: z.string().normalize("NFC").max(1024).refine((name) => name.trim() !== "", "expected a name"),
+  fileName: z.string().normalize("NFC").max(1024).refine(isVisible, "expected a name"),
   contentType: z.string().max(255).regex(
     /^[\x21-\x7e]+( [\x21-\x7e]+)*$/,
     "expected a media type of printable ASCII without leading, trailing or double spaces",

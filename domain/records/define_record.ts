@@ -8,10 +8,10 @@ import {
   describeMember,
   filterShape,
   formatMistake,
+  givenShape,
   memberOf,
   type Members,
   type RecordMember,
-  withoutYearZero,
 } from "./members.ts";
 import type { Label } from "./labels.ts";
 import {
@@ -207,7 +207,7 @@ function shapesOf(
   const { members, softDeleted, changes } = record;
   const time = z.iso.datetime();
   const settable = Object.entries(members).filter(([, { set }]) => set !== "never")
-    .map(([name, member]) => [name, { ...member, shape: withoutYearZero(member.shape) }] as const);
+    .map(([name, member]) => [name, { ...member, shape: givenShape(member.shape) }] as const);
   const changeable = settable.filter(([, { set }]) => set !== "once").map(([name, { shape }]) => {
     const kept = answerShape(shape);
     return [name, changes === "partial" || kept !== shape ? kept.optional() : kept];

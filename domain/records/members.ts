@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { spelledAs } from "../shared/shapes.ts";
 import type { Label } from "./labels.ts";
 
 /** One member of a record: its shape in requests and answers, and its use in lists and in the console. */
@@ -90,13 +91,17 @@ export function coreOf(shape: z.ZodType): z.ZodType {
 export const answerShape = (shape: z.ZodType): z.ZodType =>
   shape instanceof z.ZodDefault ? shape.unwrap() as z.ZodType : shape;
 
-/** The shape without dates and times of the year 0, which the database does not store. */
-export function withoutYearZero(shape: z.ZodType): z.ZodType {
+/**
+ * The shape in requests: names of an enumeration in any case, and no dates and times of the year 0, which the database does
+ * not store.
+ */
+export function givenShape(shape: z.ZodType): z.ZodType {
   if (shape instanceof z.ZodDefault) {
-    return withoutYearZero(shape.unwrap() as z.ZodType).default(shape.def.defaultValue);
+    return givenShape(shape.unwrap() as z.ZodType).default(shape.def.defaultValue);
   }
-  const core = coreOf(shape);
-  if (!(core instanceof z.ZodISODate) && !(core instanceof z.ZodISODateTime)) return shape;
+  if (shape instanceof z.ZodNullable) return givenShape(shape.unwrap() as z.ZodType).nullable();
+  if (shape instanceof z.ZodEnum) return z.preprocess(spelledAs(shape.options), shape);
+  if (!(shape instanceof z.ZodISODate) && !(shape instanceof z.ZodISODateTime)) return shape;
   return shape.refine((value) => typeof value !== "string" || !value.startsWith("0000"), {
     error: "expected a date of the years 1 to 9999",
   });
@@ -150,7 +155,7 @@ export function filterShape({ name, kind, shape }: RecordMember): z.ZodType {
     case "choice":
     case "date":
     case "reference":
-      return withoutYearZero(coreOf(shape)).optional();
+      return givenShape(coreOf(shape)).optional();
     default:
       throw new Error(`the member ${name} cannot be filtered: a ${kind} has too many values`);
   }

@@ -51,8 +51,17 @@ export const NO_UUID = "expected a UUID";
 /** A UUID, converted to lower case. */
 export const uuid = z.guid({ error: NO_UUID }).toLowerCase();
 
-/** Trimmed text of 1 to `max` characters. */
-export const requiredText = (max: number) => z.string().trim().min(1).max(max);
+/** A visible character: not a control or format character, white space or filler. */
+const VISIBLE = /[^\p{Cc}\p{Cf}\p{Cs}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/u;
+
+/** True if a text has a visible character. A text without one is no text. */
+export const isVisible = (text: string): boolean => VISIBLE.test(text);
+
+const NOT_VISIBLE = "expected at least one visible character";
+
+/** Trimmed text of 1 to `max` characters, of which at least one is visible. */
+export const requiredText = (max: number) =>
+  z.string().trim().min(1).max(max).refine((text) => text === "" || isVisible(text), NOT_VISIBLE);
 
 /** The schema of a member that may be absent or null, and then has the value `fallback`. */
 export const withDefault = <S extends z.ZodType, D extends z.output<S> | null | undefined>(
@@ -73,14 +82,17 @@ export const orReset = <S extends z.ZodType>(schema: S, initial: z.output<S>) =>
 /** Text of at most `max` characters, or null. */
 export const optionalText = (max: number) => orNull(z.string().max(max));
 
-/** One of `names`, case-insensitive, converted to the spelling in `names`. */
-export function enumName<const N extends readonly [string, ...string[]]>(names: N) {
-  const spelling = new Map(names.map((name) => [name.toLowerCase(), name]));
-  return z.preprocess(
-    (value) => typeof value === "string" ? spelling.get(value.toLowerCase()) ?? value : value,
-    z.enum(names, { error: `expected one of ${names.join(", ")}` }),
-  );
+/** Returns a function that converts a text to the one of `names` that equals it but for case. Other values stay. */
+export function spelledAs(names: readonly unknown[]): (value: unknown) => unknown {
+  const texts = names.filter((name) => typeof name === "string");
+  const spelling = new Map(texts.map((name) => [name.toLowerCase(), name]));
+  return (value) =>
+    typeof value !== "string" || texts.includes(value) ? value : spelling.get(value.toLowerCase()) ?? value;
 }
+
+/** One of `names`, case-insensitive, converted to the spelling in `names`. */
+export const enumName = <const N extends readonly [string, ...string[]]>(names: N) =>
+  z.preprocess(spelledAs(names), z.enum(names, { error: `expected one of ${names.join(", ")}` }));
 
 /** True for the years 1 to 9999, which ISO 8601 and the database can represent. An offset can lead outside. */
 function isStorable(instant: Date): boolean {
@@ -100,9 +112,6 @@ export const instant = z.union([
   .transform((value) => new Date(value.includes("T") && !NAMES_ZONE.test(value) ? `${value}Z` : value))
   .refine(isStorable, "expected an instant of the years 1 to 9999");
 
-/** A visible character: not a control or format character, white space or filler. */
-const VISIBLE = /[^\p{Cc}\p{Cf}\p{Cs}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/u;
-
 const CONTROL = /\p{Cc}/u;
 
 /**
@@ -111,9 +120,10 @@ const CONTROL = /\p{Cc}/u;
  * @param error message if the value is not a string.
  */
 export const optionalName = (max: number, error?: string) =>
-  z.string({ error }).trim().normalize("NFC").max(max).refine((name) => name === "" || VISIBLE.test(name), {
-    error: "expected at least one visible character",
-  }).refine((name) => !CONTROL.test(name), { error: "expected no control characters, such as line breaks" });
+  z.string({ error }).trim().normalize("NFC").max(max).refine(
+    (name) => name === "" || isVisible(name),
+    NOT_VISIBLE,
+  ).refine((name) => !CONTROL.test(name), { error: "expected no control characters, such as line breaks" });
 
 /** Schema of a name as `optionalName`, which must not be empty. */
 export const requiredName = (max: number, error?: string) => optionalName(max, error).min(1, { error });

@@ -144,12 +144,13 @@ function cutBeforeExtension(name: string): string {
   const extension = /\.[\p{L}\p{N}]{1,10}$/u.exec(name)?.[0] ?? "";
   let room = MAX_NAME_BYTES - size(extension);
   let kept = "";
-  for (const character of name.slice(0, name.length - extension.length)) {
-    room -= size(character);
+  const graphemes = new Intl.Segmenter("und", { granularity: "grapheme" });
+  for (const { segment } of graphemes.segment(name.slice(0, name.length - extension.length))) {
+    room -= size(segment);
     if (room < 0) break;
-    kept += character;
+    kept += segment;
   }
-  return kept + extension;
+  return (kept || "download") + extension;
 }
 
 /** RFC 8187 `value-chars`: percent-encodes every byte of the UTF-8 form that is not an attr-char. */

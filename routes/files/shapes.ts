@@ -8,7 +8,7 @@ import { PICTURE_FITS, PICTURE_FORMATS } from "../../infra/pictures/pictures.ts"
 import { isUuid } from "../../domain/shared/ids.ts";
 import type { FindInput } from "../shared/endpoint.ts";
 import { pageQuery } from "../shared/validation.ts";
-import { enumName, orNull, uuid } from "../../domain/shared/shapes.ts";
+import { enumName, orNull, requiredName, requiredText, uuid } from "../../domain/shared/shapes.ts";
 
 const time = z.iso.datetime();
 
@@ -58,12 +58,12 @@ export const DownloadQuery = z.object({ purpose: enumName(DOWNLOAD_PURPOSES).def
 export const ScanAttemptsQuery = z.object(pageQuery(100, 100));
 
 export const ReferenceRequest = z.object({
-  scope: z.string().trim().min(1).max(100),
-  ownerId: z.string().trim().min(1).max(200),
+  scope: requiredName(100),
+  ownerId: requiredName(200),
 }).meta({ id: "ReferenceRequest" });
 
 export const PurgeRequest = z.object({
-  reason: z.string().trim().min(1).max(1000).refine(
+  reason: requiredText(1000).refine(
     (reason) => !isJobReason(reason),
     "expected a reason of the caller's own: those that begin with job: are the service's",
   ),

@@ -2,6 +2,7 @@ import { oneLine } from "../../../infra/mail/message_safety.ts";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { type FieldErrors, invalid, problem } from "../../problems/problem.ts";
 import { findUsersInTenant } from "../../rights/user_lookup.ts";
+import { isVisible } from "../../shared/shapes.ts";
 import { canonicalLocale } from "../../templates/locales.ts";
 import { addressKey, addressMistake, storedAddress } from "../addresses.ts";
 import type { Message, MessageRecipient } from "../message.ts";
@@ -30,7 +31,9 @@ export async function checkMessage(
     ...given,
     recipients: given.recipients.map((r) => ({ ...r, address: storedAddress(channel, r.address) })),
   };
-  const hasText = [message.subject, message.htmlBody, message.textBody].some((text) => text?.trim());
+  const hasText = [message.subject, message.htmlBody, message.textBody].some((text) =>
+    text && isVisible(text)
+  );
   if (!message.templateSlug && !hasText) {
     errors[`${field}subject`] = ["expected a subject, an htmlBody, a textBody or a templateSlug"];
   }

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { invalid } from "../../problems/problem.ts";
+import { spelledAs } from "../../shared/shapes.ts";
 import type { ReportTemplate } from "./report_template.ts";
 
 type ParameterValue = string | number | boolean;
@@ -57,15 +58,18 @@ function readParameters(template: ReportTemplate): ParameterInfo[] {
 }
 
 /**
- * Validates a caller's parameters and fills in defaults. Unknown names are refused, because a misspelt filter would
- * otherwise be ignored and the document would have other rows than requested.
+ * Validates a caller's parameters and fills in defaults. Allowed values may have letters of the other case. Unknown names
+ * are refused, because a misspelt filter would otherwise be ignored and the document would have other rows than requested.
  * @throws VALIDATION_ERROR with messages per `parameters.<name>`
  */
 export function parseParameters(
   template: ReportTemplate,
   given: Record<string, unknown>,
 ): Record<string, unknown> {
-  const result = template.parameters.safeParse(given);
+  const allowed = new Map(describeParameters(template).map((one) => [one.name, one.allowedValues ?? []]));
+  const spelled = Object.entries(given)
+    .map(([name, value]) => [name, spelledAs(allowed.get(name) ?? [])(value)]);
+  const result = template.parameters.safeParse(Object.fromEntries(spelled));
   const errors: Record<string, string[]> = {};
   for (const name of Object.keys(given)) {
     if (Object.hasOwn(template.parameters.shape, name)) continue;

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { deliveryPath } from "../../files/service_files.ts";
 import { addressKey, addressMistake } from "../../notifications/addresses.ts";
 import { type FieldErrors, invalid, Problem } from "../../problems/problem.ts";
-import { optionalText, orUndefined, uuid } from "../../shared/shapes.ts";
+import { enumName, optionalText, orUndefined, uuid } from "../../shared/shapes.ts";
 import type { Execution } from "../execution.ts";
 
 /** How a document is delivered; the numbers are those of the API. */
@@ -23,7 +23,7 @@ export const DeliveryOptionsShape = z.object({
   emailBody: optionalText(20_000),
   webhookUrl: optionalText(2_000),
   // Stored options of older versions lack the next two members. Undefined keeps new ones equal to them.
-  webhookFormat: orUndefined(z.enum(WEBHOOK_FORMATS)).describe(
+  webhookFormat: orUndefined(enumName(WEBHOOK_FORMATS)).describe(
     "What is posted to webhookUrl: a signed message (standard, the default) or a Slack message",
   ),
   targetId: orUndefined(uuid).describe(

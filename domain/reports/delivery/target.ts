@@ -5,7 +5,7 @@ import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { deliveryPath } from "../../files/service_files.ts";
 import { type FieldErrors, invalid, Problem, problem } from "../../problems/problem.ts";
 import type { Platform } from "../../shared/platform.ts";
-import { requiredName } from "../../shared/shapes.ts";
+import { enumName, requiredName } from "../../shared/shapes.ts";
 
 /** Another S3 bucket, or a webhook that takes Slack messages. */
 export const TARGET_KINDS = ["s3", "slack"] as const;
@@ -54,7 +54,7 @@ export const TargetDto = z.object({
 export type Target = z.output<typeof TargetDto>;
 
 const fields = z.object({ ...place, ...secrets }).partial();
-const kind = z.enum(TARGET_KINDS);
+const kind = enumName(TARGET_KINDS);
 export const CreateTarget = z.object({ name: requiredName(200), kind, ...fields.shape }).meta({
   id: "CreateReportTargetDto",
 });

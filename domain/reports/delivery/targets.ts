@@ -9,6 +9,7 @@ import type { TenantCaller } from "../../rights/caller.ts";
 import { definedMembers } from "../../shared/defined_members.ts";
 import { newId } from "../../shared/ids.ts";
 import type { Platform } from "../../shared/platform.ts";
+import { enumName } from "../../shared/shapes.ts";
 import { requireVersion } from "../../shared/version.ts";
 import { connectTarget, outcomeOfStore, targetKey } from "./bucket_delivery.ts";
 import { postToSlack } from "./slack_delivery.ts";
@@ -122,7 +123,7 @@ export const reportTargets = recordType({
   result: TargetDto,
   create: CreateTarget,
   update: UpdateTarget,
-  query: z.object({ kind: z.enum(TARGET_KINDS).optional() }),
+  query: z.object({ kind: enumName(TARGET_KINDS).optional() }),
   sortable: ["name", "createdAt"],
   notFound: NOT_FOUND,
   problems: [

@@ -61,7 +61,9 @@ Deno.test("quotes, backslashes, line ends, right-to-left marks and emoji are eac
   }
 });
 
-Deno.test("a name that is too long keeps its extension", () => {
-  const saved = savedAs(attachment("é".repeat(300) + ".docx"));
-  assert.match(saved, /^é{125}\.docx$/);
+Deno.test("a name that is too long keeps its extension, and no character of it is split", () => {
+  const cut = (name: string) => savedAs(attachment(name));
+  assert.match(cut("é".repeat(300) + ".docx"), /^é{125}\.docx$/);
+  assert.equal(cut("👩‍👩‍👧‍👦".repeat(20) + ".docx"), "👩‍👩‍👧‍👦".repeat(10) + ".docx");
+  assert.equal(cut("a" + "\u0301".repeat(300) + ".docx"), "download.docx");
 });

@@ -151,7 +151,7 @@ Deno.test("product, class, legal hold and references decide a purge, in this ord
 Deno.test("a purge needs a reason that is not of a job, and is recorded with it", async () => {
   const id = await files.fileIn("Available", { tenantId });
   const purge = (reason: unknown) => actor.post(`/api/v1/files/${id}/purge`, { reason });
-  for (const reason of [" JOB:cleanup", "\u200bjob:x", "ｊｏｂ：x"]) {
+  for (const reason of ["\u200b", "\u3164 \u2060", " JOB:cleanup", "\u200bjob:x", "ｊｏｂ：x"]) {
     await refused("400 VALIDATION_ERROR", purge(reason));
   }
   const tombstone = { status: "Purged", purgeReason: "cleanup", purgedBy: actor.userId, sha256: "abc" };

@@ -28,8 +28,8 @@ const MISSING = "404 FILE_NOT_FOUND";
 
 Deno.test("a reference pair exists once; releasing it twice is the same as once; then it can be added again", async () => {
   const path = await fileOf(tenantId);
-  const pair = { scope: "orders", ownerId: "42" };
-  const made = await Promise.all(Array.from({ length: 3 }, () => add(ours, path, pair)));
+  const spellings = ["Café", "Cafe\u0301", " Café "];
+  const made = await Promise.all(spellings.map((ownerId) => add(ours, path, { scope: "orders", ownerId })));
   const [{ referenceId }] = made;
   assert.deepEqual(made, made.map(() => made[0]));
   assert.equal(await countOf(path), 1);
@@ -37,7 +37,7 @@ Deno.test("a reference pair exists once; releasing it twice is the same as once;
     assert.equal(status, 204);
   }
   assert.equal(await countOf(path), 0);
-  const second = await add(ours, path, pair);
+  const second = await add(ours, path, { scope: "orders", ownerId: "Café" });
   assert.notEqual(second.referenceId, referenceId);
   await accepted(release(ours, path, referenceId), 204);
   await refused(MISSING, release(ours, await fileOf(tenantId), second.referenceId));

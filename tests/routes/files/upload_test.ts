@@ -136,6 +136,7 @@ Deno.test("the checks of a reservation: body, permission, profile, type, size", 
   const [invalid, denied, unknown] = ["400 VALIDATION_ERROR", "403 FORBIDDEN", "400 FILE_PROFILE_UNKNOWN"];
   const refusals: [change: Record<string, unknown>, expected: string][] = [
     [{ fileName: "\ud83d" }, invalid],
+    [{ fileName: "\u200b\u200b" }, invalid],
     [{ contentType: "text/plain;\r\nx: y" }, invalid],
     [{ sizeBytes: 0, isProduct: true }, invalid],
     [{ isProduct: true, profile: "x" }, denied],

@@ -37,6 +37,7 @@ Deno.test("a message needs content, and its action is a path or an https URL", a
   const cases: [Record<string, unknown>, string][] = [
     [{ subject: null, htmlBody: null }, "subject"],
     [{ subject: "\r\n ", htmlBody: null, textBody: "\t" }, "subject"],
+    [{ subject: "\u200b", htmlBody: null, textBody: "\u2060" }, "subject"],
     ...["javascript:alert(1)", "/\\elsewhere.test"]
       .map((actionUrl): [Record<string, unknown>, string] => [{ actionUrl }, "actionUrl"]),
   ];

@@ -57,6 +57,13 @@ Deno.test("null removes optional members or restores their default; omitted memb
   has(cleared, { name, cronExpression, format }); // what a schedule needs stays
 });
 
+Deno.test("values of parameters and formats of webhooks are accepted in any case", async () => {
+  const delivery = { method: 4, webhookUrl: "https://hooks.example.test/", webhookFormat: "SLACK" };
+  const made = await create(actor, { parameters: { level: "High" }, delivery });
+  assert.equal(JSON.parse(made.parametersJson).level, "high");
+  assert.equal(JSON.parse(made.deliveryOptionsJson).webhookFormat, "slack");
+});
+
 Deno.test("a schedule that could not run is rejected field by field", async () => {
   const schedule = { templateId: "cells", name: "Nightly", cronExpression: "30 2 * * *", format: CSV };
   const creating = (more: Record<string, unknown>) => actor.post(SCHEDULES, { ...schedule, ...more });

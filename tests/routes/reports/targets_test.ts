@@ -233,10 +233,11 @@ Deno.test("the secrets of a target are stored encrypted, and are in no answer, a
   const { body: created } = await actor.post(TARGETS, partner);
   const hidden = { secretAccessKey: "***", webhookUrl: null };
   has(created, { ...partner, ...hidden, pathStyle: true, prefix: "in/2026" });
-  await createTarget(actor, { name: "chat", kind: "slack", webhookUrl: slackUrl });
+  await createTarget(actor, { name: "chat", kind: "Slack", webhookUrl: slackUrl });
   const colleague = await t.actor({ tenantId: actor.tenantId ?? "" });
   const { items } = (await colleague.get(TARGETS)).body;
   has(items, [{ name: "chat", webhookUrl: "***" }, { name: "Partner", webhookUrl: null }]);
+  has((await colleague.get(`${TARGETS}?kind=SLACK`)).body.items, [{ name: "chat", kind: "slack" }]);
   const sealed = async () =>
     (await sql`select secret from report_targets where id = ${created.id}`)[0]?.secret;
   const before = await sealed();
