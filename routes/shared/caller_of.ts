@@ -10,7 +10,7 @@ import type { Call } from "./call.ts";
  * The caller of the request, by its credential and the tenant it names; null without a credential.
  * @param acceptsTicket true if the query parameter `ticket` may stand in place of the Authorization header
  */
-export function callerOf(
+export async function callerOf(
   platform: Pick<ServicePlatform, "tokens" | "rights" | "oauthClients">,
   call: Call,
   acceptsTicket = false,
@@ -18,7 +18,7 @@ export function callerOf(
   const { headers, url } = call.request;
   const namesTenant = url.includes("tenantId") || url.includes("%"); // otherwise the URL need not be parsed
   const ticket = acceptsTicket ? call.url.searchParams.get("ticket") : null;
-  return authenticate(platform, {
+  return await authenticate(platform, {
     authorization: headers.get("authorization"),
     tenantHeader: headers.get("x-tenant-id"),
     tenantQuery: namesTenant ? call.url.searchParams.getAll("tenantId") : [],
