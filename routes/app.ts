@@ -4,9 +4,9 @@ import { problem } from "../domain/problems/problem.ts";
 import { areaList, hasAllAreas } from "../infra/areas.ts";
 import type { Config } from "../infra/config.ts";
 import { traceIdOf } from "../infra/telemetry/tracing.ts";
-import { type AppOptions, EVERY_ORIGIN, type Pipeline, serve } from "./serve.ts";
+import { type AppOptions, EVERY_ORIGIN, type Pipeline, routeOf, serve } from "./serve.ts";
 import { addMissing, commonHeaders, responder } from "./shared/answer.ts";
-import { compressedPage, mayCompress } from "./shared/compression.ts";
+import { compressedPage } from "./shared/compression.ts";
 import { Cors } from "./shared/cors.ts";
 import { problemAnswer } from "./shared/problem_document.ts";
 import { Quotas } from "./shared/quotas.ts";
@@ -25,7 +25,6 @@ export function createApp(o: AppOptions): Handle {
   const pipeline: Pipeline = {
     ...o,
     respond: responder({ baseUrl, isSecure: isSecure(config), cors }),
-    compressed: new Set(o.endpoints.filter(mayCompress)),
     timeLimit: new TimeLimit(config.REQUEST_TIMEOUT_SECONDS * 1000, stopping),
     quotas: new Quotas(o.platform, o),
   };
@@ -40,12 +39,13 @@ export function createApp(o: AppOptions): Handle {
   };
   const methodsByPath = new Map<string, Set<string>>();
   for (const spec of o.endpoints) {
+    const route = routeOf(spec, o);
     for (const path of [spec.path, ...spec.alsoAt ?? []]) {
       const pattern = path.replaceAll(/\{(\w+)\}/g, ":$1");
       app.on(
         spec.method,
         pattern,
-        ({ req, env }) => serve(spec, { request: req.raw, rawParams: req.param(), ip: env.ip }, pipeline),
+        ({ req, env }) => serve(route, { request: req.raw, rawParams: req.param(), ip: env.ip }, pipeline),
       );
       methodsByPath.set(pattern, (methodsByPath.get(pattern) ?? new Set()).add(spec.method.toUpperCase()));
     }

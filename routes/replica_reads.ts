@@ -1,6 +1,6 @@
-import type { ServicePlatform } from "../domain/platform.ts";
 import { databaseFailure, PostgresError } from "../infra/postgres/failures.ts";
 import type { Sql } from "../infra/postgres/postgres.ts";
+import type { Replica } from "../infra/postgres/replica.ts";
 import type { Call } from "./shared/call.ts";
 
 /** SQLSTATE of a write in a read-only transaction. */
@@ -12,18 +12,18 @@ const READ_ONLY = "25006";
  * the request writes
  */
 export async function onReplica<A>(
-  { replica }: Pick<ServicePlatform, "replica">,
+  replica: Replica,
   { request }: Call,
   read: (db: Sql) => Promise<A>,
 ): Promise<A | null> {
-  const maxSeconds = replica && maxStale(request.headers);
-  const sql = maxSeconds === null ? null : replica?.pool(maxSeconds);
+  const maxSeconds = maxStale(request.headers);
+  const sql = maxSeconds === null ? null : replica.pool(maxSeconds);
   if (!sql) return null;
   try {
     return await read(sql);
   } catch (error) {
     const failure = databaseFailure(error);
-    if (failure === "unreachable") replica?.markUnreachable();
+    if (failure === "unreachable") replica.markUnreachable();
     const isWrite = error instanceof PostgresError && error.code === READ_ONLY;
     if (failure === null && !isWrite) throw error;
     return null;

@@ -10,7 +10,8 @@ import { mainPool, type Sql } from "../infra/postgres/postgres.ts";
 import { nameRequestSpan, traceIdOf, withTrace } from "../infra/telemetry/tracing.ts";
 import type { Answer, Respond } from "./shared/answer.ts";
 import { allMembers, type Shape, shapeOf } from "./shared/body_members.ts";
-import { BODY_LIMIT, Call, parse } from "./shared/call.ts";
+import { BODY_LIMIT, type BodyLimits, Call, parse } from "./shared/call.ts";
+import { mayCompress } from "./shared/compression.ts";
 import { Cors } from "./shared/cors.ts";
 import { AREAS_WITH_ERROR_LISTS, type Endpoint, takesKey } from "./shared/endpoint.ts";
 import { answeredOnce, idempotencyKey, requireNoKey } from "./shared/idempotency_key.ts";
@@ -36,9 +37,31 @@ export interface AppOptions {
 export interface Pipeline extends AppOptions {
   respond: Respond;
   timeLimit: TimeLimit;
-  /** The endpoints whose answers may be compressed. */
-  compressed: ReadonlySet<Endpoint>;
   quotas: Quotas;
+}
+
+/** An endpoint with what all requests for it share. */
+export interface Route {
+  spec: Endpoint;
+  limits: BodyLimits;
+  /** True if its answers may be compressed. */
+  mayCompress: boolean;
+  /** The members of all answers of its resource. */
+  answered: () => Shape | null;
+}
+
+export function routeOf(spec: Endpoint, { platform, endpoints }: AppOptions): Route {
+  let shape: Shape | null | undefined;
+  return {
+    spec,
+    limits: {
+      bytes: spec.bodyLimit ?? BODY_LIMIT,
+      milliseconds: platform.config.BODY_TIMEOUT_SECONDS * 1000,
+      room: platform.runningRequests,
+    },
+    mayCompress: mayCompress(spec),
+    answered: () => shape === undefined ? shape = answersOf(spec, endpoints) : shape,
+  };
 }
 
 /** One request for an endpoint. */
@@ -46,7 +69,6 @@ interface Served {
   spec: Endpoint;
   call: Call;
   rawParams: Record<string, string>;
-  refuse: (failure: unknown) => Answer;
   /** The caller, if it became known before the body was read; null: none. */
   presented?: Caller | null;
 }
@@ -59,35 +81,19 @@ export const EVERY_ORIGIN = new Cors("*");
 
 /** Answers a request for an endpoint. */
 export async function serve(
-  spec: Endpoint,
+  { spec, limits, mayCompress, answered }: Route,
   { request, rawParams, ip }: { request: Request; rawParams: Record<string, string>; ip: string | null },
   o: Pipeline,
 ): Promise<Response> {
   const started = performance.now();
   nameRequestSpan(request.method, spec.path);
-  const call = new Call(request, traceIdOf(request.headers), ip, {
-    bytes: spec.bodyLimit ?? BODY_LIMIT,
-    milliseconds: o.platform.config.BODY_TIMEOUT_SECONDS * 1000,
-    room: o.platform.runningRequests,
-  });
-  const refuse = (failure: unknown) => {
-    const errorList = AREAS_WITH_ERROR_LISTS.has(spec.area);
-    const instance = call.url.pathname;
-    const loggedPath = spec.hasSecretPath ? spec.path : instance;
-    const context = { baseUrl: o.platform.baseUrl(), instance, loggedPath, traceId: call.traceId, errorList };
-    const answer = problemAnswer(failure, context, o.platform.log);
-    if (o.checkAnswers) checkRefusal(spec, answer);
-    return answer;
-  };
+  const call = new Call(request, traceIdOf(request.headers), ip, limits, answered);
+  const served = { spec, call, rawParams };
   let answer: Answer;
   try {
-    answer = await o.timeLimit.within(
-      call,
-      started,
-      withTrace(call.traceId, () => run({ spec, call, rawParams, refuse }, o)),
-    );
+    answer = await o.timeLimit.within(call, started, withTrace(call.traceId, () => run(served, o)));
   } catch (failure) {
-    answer = refuse(o.quotas.countedFailure(failure, call));
+    answer = refusal(o.quotas.countedFailure(failure, call), served, o);
   }
   const milliseconds = performance.now() - started;
   logSecurityEvent(spec, call, answer, o.platform.log);
@@ -105,7 +111,18 @@ export async function serve(
     ...quota ? quotaHeaders(quota) : {},
     ...ignoresTenantHeader ? { "steward-ignored-headers": "X-Tenant-ID" } : {},
     ...ignoredMembers.size > 0 ? { [IGNORED_HEADER]: listed([...ignoredMembers]) } : {},
-  }, o.compressed.has(spec));
+  }, mayCompress);
+}
+
+/** The problem document of a failed request. */
+function refusal(failure: unknown, { spec, call }: Served, { platform, checkAnswers }: Pipeline): Answer {
+  const errorList = AREAS_WITH_ERROR_LISTS.has(spec.area);
+  const instance = call.url.pathname;
+  const loggedPath = spec.hasSecretPath ? spec.path : instance;
+  const context = { baseUrl: platform.baseUrl(), instance, loggedPath, traceId: call.traceId, errorList };
+  const answer = problemAnswer(failure, context, platform.log);
+  if (checkAnswers) checkRefusal(spec, answer);
+  return answer;
 }
 
 /**
@@ -196,10 +213,11 @@ async function answerOf(served: Served, o: Pipeline): Promise<Answer> {
 
 /** Checks the Idempotency-Key and the shape, in this order, and runs the endpoint. */
 async function answerAdmitted(
-  { spec, call, rawParams, refuse }: Served,
+  served: Served,
   { caller, presented }: { caller: unknown; presented: Caller | null },
   o: Pipeline,
 ): Promise<Answer> {
+  const { spec, call, rawParams } = served;
   const { request } = call;
   const { platform, endpoints } = o;
   if (spec.creates === "a secret") requireNoKey(request.headers);
@@ -210,7 +228,6 @@ async function answerAdmitted(
     requireStorableText(rawParams);
     requireStorableText(rawQuery);
   }
-  call.answered = () => answersOf(spec, endpoints);
   const params = spec.params && parse(spec.params, rawParams);
   const query = spec.query && parseQuery(spec, spec.query, rawQuery, call);
   const { bodyOptional: optional, exactNumbers } = spec;
@@ -230,10 +247,11 @@ async function answerAdmitted(
     if (o.checkAnswers) checkAnswer(spec, answer);
     return answer;
   };
-  const read = async (db: Sql) => await work(db, null);
+  const read = (db: Sql) => work(db, null);
   if (spec.method === "get") {
     const pool = spec.service === "point read" ? platform.pointReads : platform.sql;
-    return await onReplica(platform, call, read) ?? await read(pool);
+    const old = platform.replica && await onReplica(platform.replica, call, read);
+    return old ?? await read(pool);
   }
   if (key === null || presented === null) return await work(platform.sql, null);
   const leaseSeconds = o.platform.config.JOB_LEASE_SECONDS;
@@ -241,7 +259,7 @@ async function answerAdmitted(
     mainPool(platform.sql),
     { spec, caller: presented, key, call, leaseSeconds },
     work,
-    refuse,
+    (failure) => refusal(failure, served, o),
   );
 }
 
@@ -260,17 +278,11 @@ function filtersByTenant({ path, query }: Endpoint, caller: Caller | null): bool
   return !caller?.tokenTenantId || isSystemAdmin(caller) || path.startsWith("/api/v1/admin/");
 }
 
-const answerShapes = new WeakMap<Endpoint, Shape | null>();
-
-/** The members of all answers of the endpoint's resource, cached. */
+/** The members of all answers of the endpoint's resource. */
 function answersOf(spec: Endpoint, endpoints: readonly Endpoint[]): Shape | null {
-  const known = answerShapes.get(spec);
-  if (known !== undefined) return known;
   const answers = endpoints.filter((other) => collectionOf(other) === collectionOf(spec))
     .flatMap(({ answers }) => Object.values(answers));
-  const shape = allMembers(answers.map(({ schema }) => schema ? shapeOf(schema) : null));
-  answerShapes.set(spec, shape);
-  return shape;
+  return allMembers(answers.map(({ schema }) => schema ? shapeOf(schema) : null));
 }
 
 const collectionOf = ({ path }: Endpoint): string => path.replace(/\/\{\w+\}$/, "");

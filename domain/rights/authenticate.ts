@@ -54,8 +54,7 @@ export async function authenticate(
   if (!token) throw problem("TOKEN_INVALID", "The Authorization header is not of the form `Bearer <token>`.");
   if (token.startsWith(KEY_PREFIX)) return await authenticateKey(p, c, token);
   if (token.startsWith(SETUP_PREFIX)) return await authenticateSetupLink(p, c, token);
-  const claims = await readClaims(p, c, token);
-  return await actInSession(p, c, claims);
+  return await actInSession(p, c, await readClaims(p, c, token));
 }
 
 /** Returns the caller that the claims of a token name, with the rights that its session has. */
@@ -101,12 +100,12 @@ const permissionsOf = (scopes: readonly ApiScope[], held: ReadonlySet<string>): 
   new Set(scopes.includes("steward.files") ? FILE_MODULE.filter((code) => held.has(code)) : []);
 
 /** Reads the claims of a token for the service's API, also of a client's. */
-async function readClaims(
+function readClaims(
   { tokens }: Pick<RightsPlatform, "tokens">,
   c: Pick<Credentials, "readClientToken">,
   token: string,
 ): Promise<Claims> {
-  return await requireToken(async () => {
+  return requireToken(async () => {
     try {
       return { ...await tokens.verify(token), clientId: null, apiScopes: [] };
     } catch (refused) {

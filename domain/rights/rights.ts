@@ -74,7 +74,7 @@ export class Rights {
   }
 
   /** Returns the rights of a session in a tenant; `tenantId` null: without tenant context. */
-  async read(userId: string, sessionId: string, tenantId: string | null): Promise<SessionRights> {
+  read(userId: string, sessionId: string, tenantId: string | null): Promise<SessionRights> {
     let sessions = this.#users.get(userId);
     if (!sessions) {
       const [oldest] = this.#users.keys();
@@ -86,7 +86,7 @@ export class Rights {
       });
       this.#users.set(userId, sessions);
     }
-    return await sessions.read(
+    return sessions.read(
       `${sessionId} ${tenantId}`,
       () => this.readUncached(this.sql, { userId, sessionId, tenantId }),
     );

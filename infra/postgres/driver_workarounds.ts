@@ -2,6 +2,7 @@
 // `connections_test.ts`, `with_commit_test.ts` and `connection_watchdog_test.ts` fail without them.
 import postgres from "postgres";
 import { isConnectionLost } from "./failures.ts";
+import { lightStatements } from "./light_statements.ts";
 import { ListenConnection } from "./listen_connection.ts";
 import type { PendingQuery, Pool, Tx } from "./sql_types.ts";
 import type { ServerAddress } from "./server_socket.ts";
@@ -21,8 +22,10 @@ interface UndeclaredOptions {
  * Opens the driver on sockets of our own. The driver's sockets wait forever for lost packets, and Deno's TLS has no
  * `sslmode=require`. Remove this once the driver detects lost connections and declares these options.
  */
-export const openDriver = (url: string, options: Options & UndeclaredOptions): postgres.Sql =>
-  postgres(url, options as Options) as postgres.Sql;
+export function openDriver(url: string, options: Options & UndeclaredOptions): Pool {
+  const sql = postgres(url, options as Options) as unknown as Pool;
+  return Object.assign(lightStatements(sql), sql) as Pool;
+}
 
 /**
  * Parses a connection URL with the driver, whose parser is private and does not decode the folder of a socket as host
@@ -112,7 +115,8 @@ export async function unlessLost<T>(connection: TransactionConnection, work: Pro
 /** Wraps `tx`: after its connection is lost, queries send nothing and never settle, for the reason above. */
 export function whileConnected(tx: Tx, connection: TransactionConnection): Tx {
   const never = () => new Promise<never>(() => {});
-  const query = (...args: Parameters<Tx>) => connection.isLost ? never() : tx(...args);
+  const statement = lightStatements(tx);
+  const query = (...args: Parameters<Tx>) => connection.isLost ? never() : statement(...args);
   const unsafe = (...args: Parameters<Tx["unsafe"]>) => connection.isLost ? never() : tx.unsafe(...args);
   return Object.assign(query, tx, { unsafe }) as unknown as Tx;
 }

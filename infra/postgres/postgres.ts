@@ -103,7 +103,7 @@ export function connectPostgres(url: string, o: PoolOptions): Pool {
   const watchdog = new ConnectionWatchdog({ server, statementMs, pooled, onGivenUp: o.onGivenUp });
   const idle = o.idleSeconds === undefined ? {} : { idle_timeout: o.idleSeconds };
   const open = () => watchdog.open();
-  const sql = openDriver(url, { ...settings, ...idle, max: o.max, socket: open }) as unknown as Pool;
+  const sql = openDriver(url, { ...settings, ...idle, max: o.max, socket: open });
   if (pooled) startTransactionsWith(sql, transactionSettings(work, statementMs));
   replaceListen(sql, (own) => openDriver(url, { ...settings, ...own, max: 1 }), () => server.openWatched());
   return sql;

@@ -24,14 +24,14 @@ export interface BodyLimits {
   room: BodyRoom;
 }
 
+const noShape = () => null;
+
 /** One request: its trace id, client address, and its body, which is read on demand. */
 export class Call {
   /** The caller who sent it; null if the caller is unknown or the route needs none. */
   caller: Caller | null = null;
   /** The remaining quota of its caller, if requests are limited. */
   quota: Quota | null = null;
-  /** The members of the answers of its resource. */
-  answered: () => Shape | null = () => null;
   /** Unknown members of its body, as `tenants[0].colour`. */
   readonly ignoredMembers = new Set<string>();
   /** The resources of the instance that the request occupies. */
@@ -50,6 +50,7 @@ export class Call {
     readonly traceId: string,
     readonly ip: string | null,
     private readonly limits: BodyLimits,
+    private readonly answered: () => Shape | null = noShape,
   ) {
     this.holding = new Holding(addressKey(ip));
   }

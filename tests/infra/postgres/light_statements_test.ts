@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import postgres from "postgres";
+import { connectPostgres, transact } from "../../../infra/postgres/postgres.ts";
+import { createTestDatabase } from "../../support/cluster.ts";
+import { until } from "../../support/until.ts";
+
+const databaseUrl = await createTestDatabase();
+const sql = connectPostgres(databaseUrl, { max: 1 });
+const other = connectPostgres(databaseUrl, { max: 1 });
+Deno.test.afterAll(async () => {
+  await sql.end();
+  await other.end();
+});
+
+Deno.test("a statement has every member of the driver's, and the driver recognizes it", () => {
+  const own = sql`select 1`;
+  const theirs = postgres(databaseUrl, { max: 1 })`select 1`;
+  assert.ok(own instanceof theirs.constructor);
+  assert.deepEqual(Object.keys(theirs).filter((name) => !(name in own)), []);
+});
+
+Deno.test("a statement is sent once, when it is awaited; its parts are never sent", async () => {
+  await sql`create temporary table sent (n int)`;
+  const unsent = sql`insert into sent values (1)`;
+  const sent = sql`insert into sent values (${2}) returning n + ${sql`${3}::int`} as sum`;
+  const [first, second] = [await sent, await sent];
+  assert.deepEqual([...first], [{ sum: 5 }]);
+  assert.equal(second, first);
+  assert.deepEqual([...await sql`select n from sent`], [{ n: 2 }]);
+  assert.equal((await unsent).count, 1);
+});
+
+Deno.test("a failed statement rejects all that await it, with the place that made it in its stack", async () => {
+  const ended: string[] = [];
+  const failing = sql`select 1 / ${0}::int`;
+  const failure: unknown = await failing.finally(() => ended.push("finally")).catch((error) => error);
+  assert.ok(failure instanceof postgres.PostgresError);
+  assert.equal(failure.code, "22012");
+  assert.match(failure.stack ?? "", /light_statements_test/);
+  assert.equal(await failing.catch((error) => error), failure);
+  assert.deepEqual(ended, ["finally"]);
+});
+
+Deno.test("a statement can be cancelled, and a cursor reads its rows in parts", async () => {
+  const slow = sql`select pg_sleep(60)`.execute();
+  await until(async () => {
+    const [row] =
+      await other`select count(*)::int as n from pg_stat_activity where query like '%pg_sleep(60)%' and pid <> pg_backend_pid()`;
+    return row?.n === 1;
+  });
+  slow.cancel();
+  await assert.rejects(slow, { code: "57014" });
+  const parts: number[] = [];
+  await transact(sql, async (tx) => {
+    for await (const rows of tx`select n from generate_series(1, ${5}) n`.cursor(2)) parts.push(rows.length);
+  });
+  assert.deepEqual(parts, [2, 2, 1]);
+});
