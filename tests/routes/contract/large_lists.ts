@@ -116,7 +116,7 @@ const PARTS: readonly string[] = [
     select uuidv7(), u.id, 'passkey', 'key', sha256(u.id::text::bytea), '', 0, '{}', true, now()
     from users u where hashtext(u.id::text) % 10 = 0`,
   `insert into notification_recipients (id, notification_id, kind, address, status, tenant_key)
-    select uuidv7(), n.id, r.kind, right(n.id::text, 6) || r.address, r.status, r.tenant_key
+    select uuidv7(), n.id, r.kind, right(n.id::text, 6) || r.address, r.status, n.tenant_id
     from notifications n, (select * from notification_recipients where status = 'Owed' limit 1) r
     where not exists (select from notification_recipients where notification_id = n.id)`,
   `insert into webhook_attempts (delivery_id, number, attempted_at, duration_ms, status_code)
@@ -273,7 +273,7 @@ function valuesOf(name: string, schema: Parameter["schema"], items: Record<strin
   if (/^(page|pageNumber|pageSize|sortDirection|ascending|ids)$/.test(name)) return [];
   if (schema.enum) return schema.enum.map(String);
   if (schema.type === "boolean") return ["true", "false"];
-  if (/^(search|searchTerm|errorContains)$/.test(name)) return SEARCHES;
+  if (/^(search|searchTerm|errorContains|recipient)$/.test(name)) return SEARCHES;
   if (schema.format === "date-time") return [new Date(Date.now() - 250_000_000).toISOString()];
   const member = name === "errorPattern" ? "errorMessage" : name;
   const value = items.map((item) => item[member]).find((value) => value !== null && value !== undefined);
