@@ -19,7 +19,7 @@ import { readThroughput, Throughput, type ThroughputWindow } from "../jobs/stati
 import { NotificationStats, readStats, readStatsOfAll } from "../notifications/stats.ts";
 import { countSuppressionRise } from "../notifications/suppression.ts";
 import { Problem } from "../problems/problem.ts";
-import { DELIVERY_STATUSES, STATUS, UNDELIVERED } from "../reports/status.ts";
+import { DELIVERY_STATUSES, hasFailed, isUndelivered } from "../reports/status.ts";
 import { type Caller, holds, isSystemAdmin, type TenantCaller } from "../rights/caller.ts";
 import { EVERY_TENANT } from "../shared/lists.ts";
 import { firstIdOf } from "../shared/ids.ts";
@@ -319,7 +319,7 @@ async function readWorstTenants(
       "reports",
       q`select tenant_id, count(*) from report_executions
       where id >= ${first} and created_at >= ${since} and deleted_at is null
-        and (status = ${STATUS.Failed} or delivery_status = any(${UNDELIVERED}::text[]))
+        and (${hasFailed(q)} or ${isUndelivered(q)})
       group by 1`,
     ),
   ]);

@@ -155,8 +155,12 @@ async function readSchedules(
     (select 'ReportSchedule', id::text, name, cron_expression, time_zone_id, tenant_id, next_run_at
       from report_schedules where is_active and ${ofReports} order by next_run_at limit ${MOST_SCHEDULES})
     order by next_run_at`;
+  const runsOf = new Map<string, Date[]>(); // many have one expression
   return rows.map(({ kind, id, name, cronExpression, timeZoneId, tenantId }) => {
-    const runs = nextRuns(cronExpression, timeZoneId, now, SHOWN_RUNS);
+    const runs = runsOf.getOrInsertComputed(
+      `${cronExpression} ${timeZoneId}`,
+      () => nextRuns(cronExpression, timeZoneId, now, SHOWN_RUNS),
+    );
     return { kind, id, name, cronExpression, timeZoneId, tenantId, runs };
   });
 }

@@ -1,4 +1,4 @@
-import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
+import { type Sql, type SqlPart, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
 import type { ReportFormat } from "../documents/formats.ts";
 import { signFileDownload } from "../files/service_files.ts";
@@ -9,7 +9,14 @@ import type { PagedResult, PageRequest } from "../shared/paging.ts";
 import type { Platform } from "../shared/platform.ts";
 import type { TemplatePins } from "../templates/parts.ts";
 import { holdsAllCondition, requireAll } from "./definition/permissions.ts";
-import { type DeliveryStatus, isReady, type ReportStatus, STATUS, UNDELIVERED } from "./status.ts";
+import {
+  type DeliveryStatus,
+  hasFailed,
+  isReady,
+  isUndelivered,
+  type ReportStatus,
+  STATUS,
+} from "./status.ts";
 
 /** A row of `report_executions`. */
 export interface Execution {
@@ -115,19 +122,19 @@ export async function listLatestExecutions(q: Sql, caller: Caller, limit: number
 
 /**
  * Counts the tenant's executions requested since a time that failed, and those whose document did not get to all
- * recipients, among the executions that the caller may see. Ids contain the time of the request, so the query starts at
- * the id of `since` and does not read older rows.
+ * recipients, among the executions that the caller may see. Ids contain the time of the request, so the query does not
+ * read rows older than the id of `since`.
  */
 export async function countProblems(
   q: Sql,
   caller: Caller,
   since: Date,
 ): Promise<{ failed: number; undelivered: number }> {
+  const count = (problem: SqlPart) =>
+    q`(select count(*) from report_executions where ${problem} and ${visibleTo(q, caller)}
+      and ${idWithin(q, since, null)} and created_at >= ${since})`;
   const [row] = await q<{ failed: number; undelivered: number }[]>`
-    select count(*) filter (where status = ${STATUS.Failed}) as failed,
-      count(*) filter (where delivery_status = any(${UNDELIVERED}::text[])) as undelivered
-    from report_executions where ${visibleTo(q, caller)} and ${idWithin(q, since, null)}
-      and created_at >= ${since}`;
+    select ${count(hasFailed(q))} as failed, ${count(isUndelivered(q))} as undelivered`;
   return row ?? { failed: 0, undelivered: 0 };
 }
 

@@ -1,3 +1,6 @@
+import type { Sql, SqlPart } from "../../infra/postgres/postgres.ts";
+import { stateLiteral } from "../shared/lists.ts";
+
 /** States of an execution; the API uses these numbers. README.md shows the transitions. */
 export const STATUS = {
   Queued: 1,
@@ -22,3 +25,10 @@ export type DeliveryStatus = typeof DELIVERY_STATUSES[number];
 
 /** The statuses of a document that not all recipients got, and that will not be delivered without a new request. */
 export const UNDELIVERED: readonly DeliveryStatus[] = ["Partly", "Failed"];
+
+/** SQL condition on an execution. Its index has the few of all tenants that failed. */
+export const hasFailed = (q: Sql): SqlPart => q`status = ${stateLiteral(q, String(STATUS.Failed))}`;
+
+/** SQL condition on an execution. Its index has the few of all tenants that some recipients did not get. */
+export const isUndelivered = (q: Sql): SqlPart =>
+  q`delivery_status = any(${stateLiteral(q, `{${UNDELIVERED}}`)}::text[])`;

@@ -7,10 +7,10 @@ const LARGE = 10_000;
 const FRESH_MS = 1_000;
 const MAX_ENTRIES = 500;
 
-const cacheOf = cacheOfDatabase<number>("user totals", {
+const cacheOf = cacheOfDatabase<{ counts: unknown; total: number }>("user totals", {
   ttlMs: FRESH_MS,
   maxEntries: MAX_ENTRIES,
-  keeps: (total) => total >= LARGE,
+  keeps: ({ total }) => total >= LARGE,
   isExact: true,
 });
 
@@ -20,7 +20,21 @@ const cacheOf = cacheOfDatabase<number>("user totals", {
  * @param key identifies the counted rows, with all filters
  */
 export async function countCached(q: Sql, key: string, count: () => Promise<number>): Promise<number> {
-  return await cacheOf(q).read(key, count);
+  return await countsCached(q, key, count, (total) => total);
+}
+
+/** Several counts of the same rows, as `countCached` has one. @param totalOf the number of the rows */
+export async function countsCached<C>(
+  q: Sql,
+  key: string,
+  count: () => Promise<C>,
+  totalOf: (counts: C) => number,
+): Promise<C> {
+  const { counts } = await cacheOf(q).read(key, async () => {
+    const counts = await count();
+    return { counts, total: totalOf(counts) };
+  });
+  return counts as C;
 }
 
 /** True if a large total is cached for `key`: a hint for the choice of a query, because the total may have changed. */

@@ -1,5 +1,5 @@
 import type { Sql, SqlPart } from "../../infra/postgres/postgres.ts";
-import { countCached } from "./count_cache.ts";
+import { countCached, countsCached } from "./count_cache.ts";
 import { firstIdOf } from "./ids.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "./paging.ts";
 
@@ -28,6 +28,19 @@ export async function readPage<T extends object>(
 /** Counts the rows of a list. A total of 10,000 or more may be up to a second out of date. @param from as for `countRows` */
 export const countList = (q: Sql, from: SqlPart): Promise<number> =>
   countCached(q, keyOf(from), () => countRows(q, from));
+
+/** Reads several counts of the rows of a list. Those of 10,000 rows or more may be up to a second out of date, as a total. */
+export const summarizeList = <C extends object>(
+  q: Sql,
+  { counts, from, totalOf }: { counts: SqlPart; from: SqlPart; totalOf: (counts: C) => number },
+): Promise<C> => {
+  const count = async () => {
+    const [row] = await q<C[]>`select ${counts} from ${from}`;
+    if (!row) throw new Error("an aggregate query returned no row");
+    return row;
+  };
+  return countsCached(q, keyOf(q`${counts} ${from}`), count, totalOf);
+};
 
 /** Members of a part of a statement that the driver's types do not declare. */
 interface PartContents {

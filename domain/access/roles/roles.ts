@@ -155,21 +155,28 @@ export const RolesSummary = z.object({
 }).meta({ id: "RolesSummaryDto" });
 export type RolesSummary = z.output<typeof RolesSummary>;
 
-/** Counts the tenant's matching roles and their users. */
+/**
+ * Counts the tenant's matching roles and their users. The holders of each role are read from the index: the planner does not
+ * know that a role has few of them, and would read those of all tenants, for `exists` once for each role.
+ */
 export async function summarizeRoles(q: Sql, tenantId: string, filter: RoleFilter): Promise<RolesSummary> {
-  const [row] = await q<RolesSummary[]>`
-    with chosen as materialized (select r.id, r.is_system from roles r where ${where(q, tenantId, filter)})
-    select count(*) as total_roles,
-      count(*) filter (where is_system) as system_roles,
-      count(*) filter (where not is_system) as custom_roles,
-      count(*) filter (where not exists (select from user_tenant_roles h where h.role_id = chosen.id))
-        as roles_without_users,
-      (select count(*) from (
-        select distinct h.user_id from user_tenant_roles h where h.role_id in (select id from chosen)) holders)
-        as users_with_roles
-    from chosen`;
+  const from = q`roles r where ${where(q, tenantId, filter)}`;
+  const [[row], usersWithRoles] = await Promise.all([
+    q<Omit<RolesSummary, "usersWithRoles">[]>`
+      select count(*) as total_roles,
+        count(*) filter (where r.is_system) as system_roles,
+        count(*) filter (where not r.is_system) as custom_roles,
+        count(*) filter (where (select h.user_id from user_tenant_roles h where h.role_id = r.id
+          order by h.user_id limit 1) is null) as roles_without_users
+      from ${from}`,
+    countList(
+      q,
+      q`(select distinct h.user_id from (select r.id from ${from}) chosen cross join lateral (
+      select h.user_id from user_tenant_roles h where h.role_id = chosen.id order by h.user_id offset 0) h) holders`,
+    ),
+  ]);
   if (!row) throw new Error("an aggregate query returned no row");
-  return row;
+  return { ...row, usersWithRoles };
 }
 
 /** The error for an unknown, deleted or other tenant's role, so that callers cannot tell them apart. */

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
 import { type Caller, holds, isSystemAdmin, type TenantCaller } from "../../rights/caller.ts";
-import { allOf, matches, orderBy, readPage, type SortDirection } from "../../shared/lists.ts";
+import { allOf, matches, orderBy, readPage, type SortDirection, summarizeList } from "../../shared/lists.ts";
 import type { PagedResult, PageRequest } from "../../shared/paging.ts";
 import { deletedAt, time } from "../../shared/shapes.ts";
 import { type Versioned, versioned } from "../../shared/version.ts";
@@ -120,18 +120,18 @@ export async function summarizeTenants(
   reach: TenantReach,
   filter: TenantFilter,
 ): Promise<TenantsSummary> {
-  const [row] = await q<TenantsSummary[]>`
-    select count(*) as total_tenants,
+  return await summarizeList<TenantsSummary>(q, {
+    counts: q`count(*) as total_tenants,
       count(*) filter (where t.is_active) as active_tenants,
       count(*) filter (where not t.is_active) as inactive_tenants,
       count(*) filter (where ${inScope(q, "groups")}) as group_tenants,
       count(*) filter (where ${inScope(q, "grouped")}) as grouped_tenants,
       count(*) filter (where ${inScope(q, "standalone")}) as standalone_tenants,
       coalesce(sum(t.user_count), 0) as total_users,
-      count(*) filter (where t.user_count >= t.max_users) as tenants_at_capacity
-    from tenants t where ${where(q, reach, filter)}`;
-  if (!row) throw new Error("an aggregate query returned no row");
-  return row;
+      count(*) filter (where t.user_count >= t.max_users) as tenants_at_capacity`,
+    from: q`tenants t where ${where(q, reach, filter)}`,
+    totalOf: ({ totalTenants }) => totalTenants,
+  });
 }
 
 function where(q: Sql, reach: TenantReach, o: TenantFilter) {

@@ -2,8 +2,9 @@
 import { connectPostgres, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { RECORDS } from "../../../domain/records/records.ts";
 import type { Parameter } from "../../../routes/shared/openapi_sharing.ts";
+import type { Actor } from "../../support/setup.ts";
 import type { Contract } from "./contract.ts";
-import { BY_SYSTEM, LIMITED, type List, listsOf, type Query } from "./lists.ts";
+import { BY_SYSTEM, LIMITED, type List, listsOf, parametersByName, type Query } from "./lists.ts";
 
 /** Rows inserted by one statement. */
 const BATCH = 50_000;
@@ -13,6 +14,7 @@ type Columns = Record<string, string>;
 
 const id = "uuidv7(-n * interval '1 second')";
 const created_at = "t.created_at - n * interval '1 second'";
+const at = "t.at - n * interval '1 second'";
 const hash = "sha256((t.id || '-n' || n)::bytea)";
 const named = (column: string): Columns => ({ id, created_at, [column]: `t.${column} || '-n' || n` });
 
@@ -38,10 +40,13 @@ const TABLES: Record<string, Columns> = {
     hash,
   },
   oauth_clients: { ...named("name"), client_id: "gen_random_uuid()::text" },
-  audit_log: { id, at: "t.at - n * interval '1 second'" },
+  delegations: { id, created_at },
+  audit_log: { id, at },
   user_imports: { id, created_at },
   job_batches: named("name"),
-  jobs: { id, created_at, batch_id: "null", unique_key: "null" },
+  jobs: { id, created_at, unique_key: "null" },
+  job_attempts: { job_id: "gen_random_uuid()" },
+  job_log_lines: { line_number: "t.line_number + 10 * n" },
   dead_letter_jobs: {
     id,
     job_id: "gen_random_uuid()",
@@ -57,6 +62,7 @@ const TABLES: Record<string, Columns> = {
     staging_key: "gen_random_uuid()::text",
     final_key: "case when t.final_key is not null then gen_random_uuid()::text end",
   },
+  file_scan_attempts: { attempt_number: "t.attempt_number + 10 * n" },
   file_references: { id: "gen_random_uuid()", owner_id: "t.owner_id || '-n' || n" },
   notifications: { id, created_at },
   notification_templates: { ...named("name"), slug: "t.slug || '-n' || n" },
@@ -88,11 +94,42 @@ const TABLES: Record<string, Columns> = {
   alert_rules: named("name"),
   applications: { ...named("name"), code: "t.code || '-n' || n" },
   settings: { id, created_at, key: "t.key || '-n' || n" },
+  deploy_marks: { id, at, version: "t.version || '-n' || n" },
 };
 
-/** Tables that hold what people define; a tenant has hundreds of these, and not a million. */
+/** What belongs to the rows of other tables, in this order. */
+const PARTS: readonly string[] = [
+  `insert into user_tenants (user_id, tenant_id)
+    select u.id, l.tenant_id from users u,
+      (select tenant_id from user_tenants group by tenant_id order by count(*) desc limit 1) l
+    where not exists (select from user_tenants where user_id = u.id)`,
+  `insert into user_tenants (user_id, tenant_id)
+    select u.user_id, t.id from (select id from tenants limit 1000) t,
+      (select user_id from user_tenants group by user_id order by count(*) desc limit 1) u
+    on conflict do nothing`,
+  // every hundredth user is an administrator
+  `insert into user_tenant_roles (user_id, tenant_id, role_id)
+    select l.user_id, l.tenant_id, r.id from user_tenants l join roles r on r.tenant_id = l.tenant_id and r.is_system
+      and r.name = case when hashtext(l.user_id::text) % 100 = 0 then 'Admin' else 'Visitor' end
+    where not exists (select from user_tenant_roles where (user_id, tenant_id) = (l.user_id, l.tenant_id))`,
+  `insert into user_factors (id, user_id, kind, name, credential_id, public_key, sign_count, transports, is_synced, confirmed_at)
+    select uuidv7(), u.id, 'passkey', 'key', sha256(u.id::text::bytea), '', 0, '{}', true, now()
+    from users u where hashtext(u.id::text) % 10 = 0`,
+  `insert into notification_recipients (id, notification_id, kind, address, status, tenant_key)
+    select uuidv7(), n.id, r.kind, right(n.id::text, 6) || r.address, r.status, n.tenant_id
+    from notifications n, (select * from notification_recipients where status = 'Owed' limit 1) r
+    where not exists (select from notification_recipients where notification_id = n.id)`,
+  `insert into webhook_attempts (delivery_id, number, attempted_at, duration_ms, status_code)
+    select id, 1, created_at, 1, 200 from webhook_deliveries`,
+  `insert into usage_months (month, tenant_key, storage_bytes, mails, jobs, reports)
+    select m.month, t.id, m.storage_bytes + abs(hashtext(t.id::text)), m.mails, m.jobs, m.reports
+    from usage_months m, (select id from tenants where id not in (select tenant_key from usage_months)) t
+    where abs(hashtext(t.id::text)) % 5 = 0`,
+];
+
+/** Tables that hold what people define, or parts of one thing; there are hundreds of these, and not a million. */
 const DEFINITIONS =
-  /^(roles|permissions|api_keys|.*_accounts|.*_clients|recurring_jobs|job_types|.*_templates|.*_senders|.*_schedules|.*_targets|.*_endpoints|alert_rules|applications|settings|sign_in_.*)$/;
+  /^(job_log_lines|file_scan_attempts|deploy_marks|roles|permissions|api_keys|.*_accounts|.*_clients|recurring_jobs|job_types|.*_templates|.*_senders|.*_schedules|.*_targets|.*_endpoints|alert_rules|applications|settings|sign_in_.*)$/;
 const MAX_DEFINITIONS = 1_000;
 
 /** Copies the rows of each table until it has `rows`, or a thousand definitions. No statement has a time limit. */
@@ -103,11 +140,7 @@ export async function growTables(databaseUrl: string, rows: number): Promise<voi
       const wanted = DEFINITIONS.test(table) ? Math.min(rows, MAX_DEFINITIONS) : rows;
       await transact(sql, (tx) => growTable(tx, table, columns, wanted));
     }
-    await sql`
-      insert into user_tenants (user_id, tenant_id)
-      select u.id, l.tenant_id from users u,
-        (select tenant_id from user_tenants group by tenant_id order by count(*) desc limit 1) l
-      where not exists (select from user_tenants where user_id = u.id)`;
+    for (const statement of PARTS) await sql.unsafe(statement);
     await sql.unsafe("vacuum analyze");
   } finally {
     await sql.end();
@@ -133,27 +166,57 @@ async function growTable(tx: Tx, table: string, columns: Columns, rows: number):
   }
 }
 
-/** A list with a query, and the time of its answers. */
+/** A read with a query, and the time of its answers. */
 export interface Timed {
   path: string;
-  /** Milliseconds of ten answers. */
-  /** The time without the load of neighbours. */
+  /** Milliseconds of ten answers: the time without the load of neighbours. */
   fastest: number;
   median: number;
   p95: number;
 }
 
+/** A list, or another read that takes a query, and who asks. */
+interface Read extends Pick<List, "spec" | "parameters"> {
+  list: List | undefined;
+  by: Actor | null;
+  /** Parameters of every request. */
+  base: Query;
+}
+
 const ASKED = 10;
 const WARM = 2;
 
-/** Asks every list with every filter, order and search. @returns the slowest first */
+/** Asks every list and every other read that takes a query, with every filter, order and search. @returns the slowest first */
 export async function timeLists(c: Contract, only = ""): Promise<Timed[]> {
   const timed: Timed[] = [];
-  for (const list of listsOf(c)) {
-    if (!list.spec.id.includes(only)) continue;
-    for (const query of await queriesOf(c, list)) timed.push(await timeOf(c, list, query));
+  for (const read of readsOf(c)) {
+    if (!read.spec.id.includes(only)) continue;
+    for (const query of await queriesOf(c, read)) timed.push(...await timeOf(c, read, query));
   }
   return timed.sort((a, b) => b.median - a.median);
+}
+
+/** Reads that wait for what comes. */
+const WAITING = new Set(["streamUserNotifications"]);
+
+/** The reads, by who may ask; those that can be limited to a tenant also by a system administrator, of all tenants. */
+function readsOf(c: Contract): Read[] {
+  const lists = new Map(listsOf(c).map((list) => [list.spec.id, list]));
+  return c.withCaller.filter(({ id, method }) => method === "get" && !WAITING.has(id)).flatMap((spec) => {
+    const list = lists.get(spec.id);
+    const parameters = list?.parameters ?? parametersByName(c, spec);
+    const of = { spec, list, parameters };
+    const by = BY_SYSTEM.has(spec.id) ? c.t.systemAdmin : c.by(spec);
+    const names = [...parameters.values()].filter(({ in: place }) => place === "query").map(({ name }) =>
+      name
+    );
+    if (names.length === 0) return [];
+    const base = list ? requiredOf(c, list) : c.ask(spec).query ?? {};
+    const { tenantId: _, ...others } = base;
+    const anywhere = names.includes("everywhere") ? { ...others, everywhere: "true" } : others;
+    const all = names.includes("tenantId") && by !== c.t.systemAdmin && !parameters.get("tenantId")?.required;
+    return [{ ...of, by, base }, ...(all ? [{ ...of, by: c.t.systemAdmin, base: anywhere }] : [])];
+  });
 }
 
 /** The parameters without which the list is refused. */
@@ -162,35 +225,41 @@ const requiredOf = (c: Contract, { spec, parameters }: List): Query =>
     Object.entries(LIMITED[spec.id]?.(c) ?? {}).filter(([name]) => parameters.get(name)?.required),
   );
 
-const byOf = (c: Contract, { spec }: List) => BY_SYSTEM.has(spec.id) ? c.t.systemAdmin : c.by(spec);
+const send = (c: Contract, { spec, by, base }: Read, query: Query) =>
+  c.send(by, spec, { ...c.ask(spec), query: { ...base, ...query } });
 
-async function timeOf(c: Contract, list: List, query: Query): Promise<Timed> {
-  const ask = { ...c.ask(list.spec), query: { ...requiredOf(c, list), ...query } };
+/** @returns nothing if the read does not take the parameter besides its others */
+async function timeOf(c: Contract, read: Read, query: Query): Promise<Timed[]> {
+  const { spec, list, by, base } = read;
   const times: number[] = [];
   for (let n = 0; n < WARM + ASKED; n++) {
     const began = performance.now();
-    const { status, body } = await c.send(byOf(c, list), list.spec, ask);
-    if (status !== 200) throw new Error(`${list.spec.id} ${JSON.stringify(query)}: ${status} ${body?.code}`);
+    const { status, body } = await send(c, read, query);
+    if (status === 400 && !list) return [];
+    if (status !== 200) throw new Error(`${spec.id} ${JSON.stringify(query)}: ${status} ${body?.code}`);
     if (n >= WARM) times.push(performance.now() - began);
   }
-  const search = new URLSearchParams(query).toString();
+  const search = new URLSearchParams({ ...base, ...query }).toString();
+  const who = by === c.t.systemAdmin ? " by a system administrator" : "";
   times.sort((a, b) => a - b);
   const [fastest = 0, median = 0, p95 = 0] = [0, ASKED / 2, ASKED - 1].map((at) => times[at]);
-  return { path: `${list.spec.path}${search && `?${search}`}`, fastest, median, p95 };
+  return [{ path: `${spec.path}${search && `?${search}`}${who}`, fastest, median, p95 }];
 }
 
 const SEARCHES = ["e", "vi", "ctim", "no-such-text"];
 
-/** The list alone, with each order in both directions, and with each filter. */
-async function queriesOf(c: Contract, list: List): Promise<Query[]> {
-  const { body } = await c.send(byOf(c, list), list.spec, {
-    ...c.ask(list.spec),
-    query: { ...requiredOf(c, list), pageSize: String(list.maxSize) },
-  });
+/** The read alone, with each order in both directions, and with each filter. Of reads that are refused to the caller, none. */
+async function queriesOf(c: Contract, read: Read): Promise<Query[]> {
+  const { list, parameters } = read;
+  const { status, body } = await send(c, read, list ? { pageSize: String(list.maxSize) } : {});
+  if (status !== 200) {
+    if (list && read.by !== c.t.systemAdmin) throw new Error(`${read.spec.id}: ${status} ${body?.code}`);
+    return [];
+  }
   const items: Record<string, unknown>[] = Array.isArray(body) ? body : body.items ?? body.data ?? [];
-  const queries: Query[] = [{}, { [list.page]: "2" }];
-  for (const [name, { schema, in: place }] of list.parameters) {
-    if (place !== "query") continue;
+  const queries: Query[] = [{}, ...(list ? [{ [list.page]: "2" }] : [])];
+  for (const [name, { schema, in: place }] of parameters) {
+    if (place !== "query" || Object.hasOwn(read.base, name)) continue;
     queries.push(...valuesOf(name, schema, items).map((value) => ({ [name]: value })));
     if (name !== "sortBy" && name !== "orderBy") continue;
     const [way, down] = name === "sortBy" ? ["sortDirection", "Descending"] : ["ascending", "false"];
@@ -204,7 +273,7 @@ function valuesOf(name: string, schema: Parameter["schema"], items: Record<strin
   if (/^(page|pageNumber|pageSize|sortDirection|ascending|ids)$/.test(name)) return [];
   if (schema.enum) return schema.enum.map(String);
   if (schema.type === "boolean") return ["true", "false"];
-  if (/^(search|searchTerm|errorContains)$/.test(name)) return SEARCHES;
+  if (/^(search|searchTerm|errorContains|recipient)$/.test(name)) return SEARCHES;
   if (schema.format === "date-time") return [new Date(Date.now() - 250_000_000).toISOString()];
   const member = name === "errorPattern" ? "errorMessage" : name;
   const value = items.map((item) => item[member]).find((value) => value !== null && value !== undefined);

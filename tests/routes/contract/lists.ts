@@ -28,12 +28,15 @@ interface Page {
   hasPrevious?: boolean;
 }
 
+export function parametersByName(c: Contract, { path, method }: Endpoint): Map<string, Parameter> {
+  const operation = c.document.paths[path]?.[method];
+  const parameters = operation ? parametersOf(c.document, operation) : [];
+  return new Map(parameters.map((parameter) => [parameter.name, parameter]));
+}
+
 export function listsOf(c: Contract): List[] {
   return c.endpoints.flatMap((spec) => {
-    const operation = c.document.paths[spec.path]?.[spec.method];
-    const parameters = new Map(
-      (operation ? parametersOf(c.document, operation) : []).map((parameter) => [parameter.name, parameter]),
-    );
+    const parameters = parametersByName(c, spec);
     const page = ["page", "pageNumber"].find((name) => parameters.has(name));
     const size = parameters.get("pageSize")?.schema.maximum;
     return page && size ? [{ spec, parameters, page, maxSize: size }] : [];
