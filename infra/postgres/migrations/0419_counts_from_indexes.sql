@@ -14,13 +14,6 @@ create index notifications_delivery_state on notifications (tenant_id, delivery_
 drop index notifications_template;
 create index notifications_template on notifications (tenant_id, template_slug, created_at, id)
   include (channel, status) where template_slug is not null;
--- An index on an expression serves alone only with the column itself.
-drop index notification_recipients_address;
-create index notification_recipients_address on notification_recipients
-  (tenant_key, left(lower(address), 320) text_pattern_ops, notification_id) include (address);
-drop index report_executions_tenant;
-create index report_executions_tenant on report_executions (tenant_id, id)
-  include (required_permissions, template_id, status, format) where deleted_at is null;
 drop index audit_log_actor;
 create index audit_log_actor on audit_log (actor_id, id desc) include (tenant_id);
 -- Scheduled messages are read in the order of their time.
