@@ -107,6 +107,9 @@ Deno.test("a request that dies during its work leaves neither half of its work n
   assert.equal(meanwhile.body.code, "IDEMPOTENCY_KEY_IN_USE_CONFLICT");
   await sql`select pg_terminate_backend(${blockedOne?.pid ?? 0})`;
   assert.equal((await dying).status, 503);
+  // Postgres reports the end of a connection before it releases its locks.
+  const ended = () => sql`select from pg_stat_activity where pid = ${blockedOne?.pid ?? 0}`;
+  await until(ended, ({ length }) => length === 0);
   release.resolve();
   await blocking;
   assert.equal(await countOf(body.email), 0);
