@@ -120,25 +120,9 @@ async function runSavepoint(session: Session, submit: Submit, work: (tx: Tx) => 
 
 /** The tagged-template function of the driver, whose queries are sent with `send` when they are awaited. */
 function tagOf(send: (statement: Statement) => Promise<unknown>) {
-  const lazy = (query: object) => {
-    let sent: Promise<unknown> | undefined;
-    const start = () => {
-      if (!sent) {
-        sent = send(compile(query));
-        sent.catch(() => {});
-      }
-      return sent;
-    };
-    return Object.assign(query, {
-      then: (...on: Parameters<Promise<unknown>["then"]>) => start().then(...on),
-      catch: (...on: Parameters<Promise<unknown>["catch"]>) => start().catch(...on),
-      finally: (...on: Parameters<Promise<unknown>["finally"]>) => start().finally(...on),
-      execute() {
-        start();
-        return query;
-      },
-    });
-  };
+  const handler = (query: DriverQuery) =>
+    void send(compile(query)).then((rows) => query.resolve(rows), (error) => query.reject(error));
+  const lazy = (query: object) => Object.assign(query, { handler });
   const tag = (strings: TemplateStringsArray | string, ...args: never[]) => {
     const query = (builder as unknown as (...all: unknown[]) => object)(strings, ...args);
     return typeof strings === "object" && "raw" in strings ? lazy(query) : query;
@@ -155,6 +139,9 @@ export interface Statement {
   parameters: unknown[];
 }
 
+/** A query of the driver, which calls its handler once, when it is first awaited. */
+type DriverQuery = QueryParts & Pick<Task, "resolve" | "reject">;
+
 /** The parts that the driver keeps of a query that was not sent. */
 interface QueryParts {
   strings: readonly string[];
@@ -163,8 +150,7 @@ interface QueryParts {
 }
 
 /** The text of a query with its fragments, in the form `$1`. */
-function compile(query: unknown): Statement {
-  const { strings, args, tagged } = query as QueryParts;
+function compile({ strings, args, tagged }: QueryParts): Statement {
   const parameters: unknown[] = [];
   if (!tagged) return { text: strings.join(""), parameters: args };
   return { text: textOf({ strings, args, tagged }, parameters), parameters };
