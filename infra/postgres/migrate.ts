@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { ADVISORY_LOCKS } from "./advisory_locks.ts";
-import type { Pool, Tx } from "./postgres.ts";
+import { type Pool, transact, type Tx } from "./postgres.ts";
 import { requireTenantInKeys, type WrittenSchema } from "./tenant_keys.ts";
 
 const FOLDER = join(import.meta.dirname ?? ".", "migrations");
@@ -81,7 +81,8 @@ export async function migrate(
     names = [...pending.map(displayName), ...missing.map(channelName)];
     if (o.dryRun) throw new DryRunEnded();
   };
-  await sql.begin(work).catch((failure) => {
+  // a request of a running instance may need the same locks in another order; after a deadlock all runs again
+  await transact(sql, work).catch((failure) => {
     if (!(failure instanceof DryRunEnded)) throw failure;
   });
   return names;
