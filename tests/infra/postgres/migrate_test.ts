@@ -3,10 +3,12 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { describeSchema } from "../../../infra/postgres/describe_schema.ts";
 import { conditionsOf, migrate, pendingMigrations } from "../../../infra/postgres/migrate.ts";
-import { connectPostgres, type Pool } from "../../../infra/postgres/postgres.ts";
+import { connectPostgres, type Pool, transact } from "../../../infra/postgres/postgres.ts";
 import { readTables } from "../../../scripts/tables/declaration.ts";
 import { tablesPage } from "../../../scripts/tables/page.ts";
-import { createTestDatabase } from "../../support/cluster.ts";
+import { createDatabaseForLongLocks, createTestDatabase } from "../../support/cluster.ts";
+import { countLockWaits } from "../../support/lock_waits.ts";
+import { until } from "../../support/until.ts";
 
 /** Runs `work` on a database of its own. */
 async function onDatabase(work: (sql: Pool) => Promise<void>, o: { empty?: boolean } = {}): Promise<void> {
@@ -124,6 +126,21 @@ Deno.test("an extension's migrations have numbers and a schema of their own, and
     const tables = await sql`select schemaname as schema from pg_tables where tablename = 'jobs' order by 1`;
     assert.deepEqual(tables.map(({ schema }) => schema), ["acme", "public"]);
   }));
+
+Deno.test("migrations that meet a deadlock with a running instance run again", async () => {
+  const url = await createDatabaseForLongLocks();
+  const [sql, instance] = [connectPostgres(url, { max: 1 }), connectPostgres(url, { max: 2 })];
+  const folder = await extensionWith({ "0001_locks.sql": "lock table users; lock table tenants" });
+  let migrating: Promise<string[]> | undefined;
+  await transact(instance, async (tx) => {
+    await tx`lock table tenants in share mode`;
+    migrating ??= migrate(sql, folder);
+    await until(() => countLockWaits(instance), (waits) => waits > 0);
+    await tx`lock table users in share mode`;
+  });
+  assert.deepEqual(await migrating, ["acme/0001_locks.sql"]);
+  await Promise.all([sql.end(), instance.end()]);
+});
 
 Deno.test("a migration file without a number, with the number of another, or changed after it was applied is refused by name", () =>
   onDatabase(async (sql) => {
