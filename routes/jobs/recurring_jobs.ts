@@ -34,12 +34,16 @@ const access = inTenantOrService();
 
 /** Any text: an invalid id answers 404. */
 const byId = z.object({ id: z.string() });
+/** Several tenants may have a recurring job with the same id. */
+const ofItsTenant = {
+  tenantId: ofTenant.tenantId.describe("The tenant whose recurring job it is, for system administrators"),
+};
 const theVersionedJob = {
   200: { etag: true as const, description: "The recurring job", schema: RecurringJob },
 };
 const theRecurringJob = { 200: { description: "The recurring job", schema: RecurringJob } };
 /** Common members of pause, resume and trigger. */
-const control = { access, params: byId, query: z.object(ofTenant) } as const;
+const control = { access, params: byId, query: z.object(ofItsTenant) } as const;
 
 /** Recurring jobs: a cron expression in a time zone and the job it enqueues. */
 export const recurringJobRoutes = [
@@ -58,7 +62,7 @@ export const recurringJobRoutes = [
     summary: "Read a recurring job",
     access,
     params: byId,
-    query: z.object(ofTenant),
+    query: z.object(ofItsTenant),
     answers: theVersionedJob,
     problems: ["JOB_RECURRING_NOT_FOUND"],
     async run({ db, caller, params, query }) {
@@ -71,7 +75,7 @@ export const recurringJobRoutes = [
     summary: "Read the next due times of a recurring job, paused or not",
     access,
     params: byId,
-    query: z.object({ ...ofTenant, count: queryInteger(1, 50).default(5) }),
+    query: z.object({ ...ofItsTenant, count: queryInteger(1, 50).default(5) }),
     answers: { 200: { description: "The next due times", schema: NextRunsDto } },
     problems: ["JOB_RECURRING_NOT_FOUND"],
     run: async ({ platform, caller, params, query }) =>
@@ -82,7 +86,7 @@ export const recurringJobRoutes = [
     summary: "List the latest jobs of a recurring job, newest first",
     access,
     params: byId,
-    query: z.object({ ...ofTenant, limit: queryInteger(1, 100).default(10) }),
+    query: z.object({ ...ofItsTenant, limit: queryInteger(1, 100).default(10) }),
     answers: { 200: { description: "The jobs", schema: z.array(JobSummary) } },
     problems: ["JOB_RECURRING_NOT_FOUND"],
     run: async ({ db, caller, params, query }) =>
@@ -107,7 +111,7 @@ export const recurringJobRoutes = [
     summary: "Change a recurring job's schedule, queue or arguments",
     access,
     params: byId,
-    query: z.object(ofTenant),
+    query: z.object(ofItsTenant),
     body: UpdateRecurringJobRequest,
     answers: theVersionedJob,
     problems: ["JOB_RECURRING_NOT_FOUND", "PRECONDITION_FAILED", "MISSING_PERMISSION"],
@@ -133,7 +137,7 @@ export const recurringJobRoutes = [
     summary: "Delete a recurring job; its jobs stay",
     access,
     params: byId,
-    query: z.object(ofTenant),
+    query: z.object(ofItsTenant),
     answers: { 204: { description: "Deleted" } },
     problems: ["JOB_RECURRING_NOT_FOUND", "PRECONDITION_FAILED"],
     run: ({ db, caller, params, query, call }) =>

@@ -97,7 +97,7 @@ const TABLES: Record<string, Columns> = {
   deploy_marks: { id, at, version: "t.version || '-n' || n" },
 };
 
-/** What belongs to the rows of other tables, in this order. */
+/** Statements that fill the tables whose rows belong to those of others, in this order. */
 const PARTS: readonly string[] = [
   `insert into user_tenants (user_id, tenant_id)
     select u.id, l.tenant_id from users u,

@@ -1,4 +1,4 @@
-// What a receiver sees when the instance that pushes is killed.
+// The instance that pushes is killed: the requests that a receiver then gets.
 import assert from "node:assert/strict";
 import { startServiceProcess } from "../../support/service_process.ts";
 import { setup } from "../../support/setup.ts";
