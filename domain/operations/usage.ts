@@ -54,7 +54,7 @@ export interface UsageRequest extends PageRequest {
 /** Lists the use of tenants by month: of all tenants for who administers them, else of the caller's tenant. */
 export async function listUsage(q: Sql, caller: Caller, request: UsageRequest): Promise<PagedResult<Usage>> {
   const tenantId = holds(caller, "manage:all-tenants") ? request.tenantId : caller.tenantId;
-  const { month, sortBy = "month", sortDirection } = request;
+  const { month } = request;
   return await readPage(q, {
     columns: q`to_char(u.month, 'YYYY-MM') as month, nullif(u.tenant_key, ${
       tenantKeyOf(null)
@@ -66,9 +66,7 @@ export async function listUsage(q: Sql, caller: Caller, request: UsageRequest): 
       left join usage_months b on b.tenant_key = u.tenant_key and b.month = (u.month - interval '1 month')::date
       where ${tenantId === undefined ? q`true` : q`u.tenant_key = ${tenantId}`}
         and ${month === undefined ? q`true` : q`u.month = ${`${month}-01`}::date`}`,
-    order: q`${orderBy(q, SORTS[sortBy], "u.tenant_key", sortDirection)}, u.month ${
-      sortDirection === "Descending" ? q`desc` : q`asc`
-    }`,
+    order: orderBy(q, SORTS[request.sortBy ?? "month"], ["u.tenant_key", "u.month"], request.sortDirection),
   }, request);
 }
 

@@ -65,12 +65,13 @@ export async function countRows(q: Sql, from: SqlPart): Promise<number> {
 export type SortDirection = "Ascending" | "Descending";
 
 /**
- * SQL `order by` of a list: by the expression, then by id, so that pages neither repeat nor skip rows.
+ * SQL `order by` of a list: by the expression, then by the key, so that pages neither repeat nor skip rows.
  * @param expression raw SQL; must be a constant of the code, never a value of a request.
+ * @param key a column, or several
  */
-export function orderBy(q: Sql, expression: string, id: string, direction: SortDirection) {
+export function orderBy(q: Sql, expression: string, key: string | string[], direction: SortDirection) {
   const order = direction === "Descending" ? "desc" : "asc";
-  return q.unsafe(`order by ${expression} ${order}, ${id} ${order}`);
+  return q.unsafe(`order by ${[expression, key].flat().map((each) => `${each} ${order}`).join(", ")}`);
 }
 
 /** SQL condition: the folded `column` contains the search text; true without a search text. */
