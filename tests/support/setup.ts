@@ -168,13 +168,12 @@ async function startService(env: Record<string, string>, o: SetupOptions): Promi
     },
     settled: (jobId, statuses = ENDED) =>
       new Promise((resolve, reject) => {
-        const late = setTimeout(() => {
+        const late = setTimeout(async () => {
           listeners.delete(look);
-          reject(
-            new Error(
-              `job ${jobId} did not reach ${statuses} in 2 minutes; last status: ${settledStatus.get(jobId)}`,
-            ),
-          );
+          const found = await stateOfJob(steward, jobId).catch(String);
+          const warnings = logs.filter((line) => /"level":"(warn|error)"/.test(line)).slice(-5).join("");
+          const last = `last status: ${settledStatus.get(jobId)}; found: ${found}; warnings: ${warnings}`;
+          reject(new Error(`job ${jobId} did not reach ${statuses} in 2 minutes; ${last}`));
         }, 120_000);
         const look = () => {
           const status = settledStatus.get(jobId);
@@ -193,6 +192,16 @@ async function startService(env: Record<string, string>, o: SetupOptions): Promi
       await Deno.remove(dataDir, { recursive: true });
     },
   };
+}
+
+/** The job, the workers and the statements of its database, as JSON: why a job has not run. */
+async function stateOfJob({ platform: { sql } }: Steward, jobId: string): Promise<string> {
+  const [row] = await sql`select (select to_jsonb(j) from jobs j where id = ${jobId}) as job,
+    (select jsonb_agg(to_jsonb(w) || jsonb_build_object('age', now() - heartbeat_at)) from job_workers w) as workers,
+    (select jsonb_agg(to_jsonb(p)) from job_pauses p) as pauses,
+    (select jsonb_agg(jsonb_build_array(pid, state, wait_event, now() - query_start, left(query, 200)))
+      from pg_stat_activity where datname = current_database()) as statements`;
+  return JSON.stringify(row);
 }
 
 interface Shared {
