@@ -4,7 +4,7 @@ import postgres from "postgres";
 import { isConnectionLost } from "./failures.ts";
 import { lightStatements } from "./light_statements.ts";
 import { ListenConnection } from "./listen_connection.ts";
-import type { PendingQuery, Pool, Tx } from "./sql_types.ts";
+import type { Pool, Tx } from "./sql_types.ts";
 import type { ServerAddress } from "./server_socket.ts";
 import type { WatchedSocket } from "./watched_socket.ts";
 
@@ -24,7 +24,7 @@ interface UndeclaredOptions {
  */
 export function openDriver(url: string, options: Options & UndeclaredOptions): Pool {
   const sql = postgres(url, options as Options) as unknown as Pool;
-  return Object.assign(lightStatements(sql), sql) as Pool;
+  return Object.assign(lightStatements(sql, { isSentAgain: true }), sql) as Pool;
 }
 
 /**
@@ -115,22 +115,8 @@ export async function unlessLost<T>(connection: TransactionConnection, work: Pro
 /** Wraps `tx`: after its connection is lost, queries send nothing and never settle, for the reason above. */
 export function whileConnected(tx: Tx, connection: TransactionConnection): Tx {
   const never = () => new Promise<never>(() => {});
-  const statement = lightStatements(tx);
+  const statement = lightStatements(tx, { isSentAgain: false });
   const query = (...args: Parameters<Tx>) => connection.isLost ? never() : statement(...args);
   const unsafe = (...args: Parameters<Tx["unsafe"]>) => connection.isLost ? never() : tx.unsafe(...args);
   return Object.assign(query, tx, { unsafe }) as unknown as Tx;
-}
-
-/**
- * Disables the driver's retry for `statement`. The driver resends a prepared statement whose cached plan is invalid, and
- * sets `retried`. A resend would run outside of the transaction, after its rollback. So the statement fails instead.
- * Remove this once the driver does not resend statements inside transactions.
- */
-export function sendOnce<R extends readonly postgres.MaybeRow[]>(statement: PendingQuery<R>): void {
-  Object.defineProperty(statement, "retried", {
-    set(this: { cancelled: unknown; reject(error: unknown): void }, error: unknown) {
-      this.cancelled = {}; // the driver does not send a cancelled query
-      this.reject(error);
-    },
-  });
 }

@@ -4,7 +4,6 @@ import {
   copyOf,
   openDriver,
   replaceListen,
-  sendOnce,
   startTransactionsWith,
   type TransactionConnection,
   unlessLost,
@@ -208,7 +207,6 @@ export async function withCommit<R extends readonly postgres.MaybeRow[]>(
 ): Promise<void> {
   const { trailing, connection } = stateOf.get(tx) ?? {};
   if (!trailing || !connection) return void await statement;
-  sendOnce(statement);
   statement.catch((error) => { // `tryCommit` reports the error
     if (isConnectionLost(error)) connection.isLost = true;
   });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import postgres from "postgres";
-import { connectPostgres, transact } from "../../../infra/postgres/postgres.ts";
+import { connectPostgres, type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
 import { until } from "../../support/until.ts";
 
@@ -55,4 +55,33 @@ Deno.test("a statement can be cancelled, and a cursor reads its rows in parts", 
     for await (const rows of tx`select n from generate_series(1, ${5}) n`.cursor(2)) parts.push(rows.length);
   });
   assert.deepEqual(parts, [2, 2, 1]);
+});
+
+Deno.test("a statement whose plan has become invalid is sent again, and each statement gets its own answer", async () => {
+  await sql`create table plans as select 1 as id`;
+  const asks = [
+    (n: number) => sql<{ asked: number }[]>`select *, ${n}::int as asked from plans`,
+    (n: number) => sql<{ asked: number }[]>`select ${n}::int as asked`,
+  ];
+  await Promise.all(asks.map((ask) => ask(0)));
+  const answered = async (first: number) => {
+    const answers: number[] = [];
+    for (const [index, ask] of [...asks, ...asks].entries()) {
+      answers.push((await ask(first + index))[0]?.asked ?? -1);
+    }
+    return answers;
+  };
+  for (let column = 0; column < 20; column++) {
+    await other.unsafe(`alter table plans add column c${column} int`);
+    const rounds = await Promise.all(Array.from({ length: 8 }, (_, n) => answered(4 * n)));
+    assert.deepEqual(rounds.flat(), [...Array(32).keys()]);
+  }
+});
+
+Deno.test("in a transaction, such a statement fails", async () => {
+  const read = (q: Sql) => q`select * from plans where id = ${1}`;
+  await read(sql);
+  await other`alter table plans add column last int`;
+  await assert.rejects(transact(sql, read), /cached plan must not change result type/);
+  assert.equal((await transact(sql, read)).length, 1);
 });
