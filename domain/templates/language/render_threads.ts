@@ -72,13 +72,21 @@ export class RenderThreads {
     const next = this.#takeTurn();
     if (!next) return;
     this.#running++;
-    const thread = this.#idle.pop() ?? new RenderThread();
-    thread.execute(next.task, this.timeoutMs).then(next.resolve, next.reject).finally(() => {
+    this.#runOnThread(next.task).then(next.resolve, next.reject).finally(() => {
       this.#running--;
-      if (this.#isClosed) thread.terminate();
-      else if (thread.usable) this.#idle.push(thread);
       this.#startNext();
     });
+  }
+
+  /** Runs the task on an idle thread or a new one. Fails if no thread can be started. */
+  async #runOnThread(task: RenderTask): Promise<RenderResult<RenderTask>> {
+    const thread = this.#idle.pop() ?? new RenderThread();
+    try {
+      return await thread.execute(task, this.timeoutMs);
+    } finally {
+      if (this.#isClosed) thread.terminate();
+      else if (thread.usable) this.#idle.push(thread);
+    }
   }
 
   /** Takes the first task of the tenant whose turn it is, and moves that tenant to the end. */

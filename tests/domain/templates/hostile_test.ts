@@ -63,6 +63,23 @@ Deno.test("a thread that does not answer in time is terminated, and the next ren
   patient.close();
 });
 
+Deno.test("if no thread can be started, the renders fail that needed one; later ones run", async () => {
+  const threads = new RenderThreads(1);
+  const run = () => threads.run({ do: "text", html: "<p>x</p>" }, { tenantId: null });
+  const { Worker } = globalThis;
+  const fails = function () {
+    throw new Error("no thread");
+  };
+  Object.assign(globalThis, { Worker: fails });
+  try {
+    for (const failed of await Promise.allSettled([run(), run()])) assert.equal(failed.status, "rejected");
+  } finally {
+    Object.assign(globalThis, { Worker });
+  }
+  assert.equal((await run()).text, "x");
+  threads.close();
+});
+
 Deno.test("tenants take turns, and a tenant with too many renders at once is rejected", async () => {
   const threads = new RenderThreads(1);
   const done: string[] = [];
