@@ -33,13 +33,13 @@ class Statement implements DriverQuery {
   executed = false;
   signature = "";
   outcome: PromiseWithResolvers<unknown> | null = null;
-  /** Set by `cursor`, `forEach`, `raw` and `values`: functions that get the rows, or their form. */
+  /** The driver's methods `cursor`, `forEach`, `raw` and `values` set these. */
   declare cursorFn?: unknown;
   declare forEachFn?: unknown;
   declare isRaw?: unknown;
   declare handle: () => void;
 
-  /** @param isSentAgain true if it may be sent a second time: outside of a transaction, and after the first time */
+  /** @param isSentAgain true if it is sent a second time when its plan has become invalid */
   constructor(
     readonly strings: TemplateStringsArray,
     readonly args: unknown[],
