@@ -1,14 +1,16 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { ADVISORY_LOCKS } from "./advisory_locks.ts";
-import { PostgresError, SQLSTATE } from "./failures.ts";
 import { type Pool, transact, type Tx } from "./postgres.ts";
 import { requireTenantInKeys, type WrittenSchema } from "./tenant_keys.ts";
 
 const FOLDER = join(import.meta.dirname ?? ".", "migrations");
 
-/** Each round tries a few times. */
-const DEADLOCK_ROUNDS = 10;
+/**
+ * Requests of running instances may need the same locks in another order, and deadlocks are likely, because migrations hold
+ * many locks for long. After each, all of them run again.
+ */
+const ATTEMPTS = 40;
 
 /** The migration that creates the schema. Earlier versions created it by many migrations, the last of which is `last`. */
 const BASELINE = { version: 400, last: 360 };
@@ -85,25 +87,10 @@ export async function migrate(
     names = [...pending.map(displayName), ...missing.map(channelName)];
     if (o.dryRun) throw new DryRunEnded();
   };
-  await despiteDeadlocks(() => transact(sql, work)).catch((failure) => {
+  await transact(sql, work, { attempts: ATTEMPTS }).catch((failure) => {
     if (!(failure instanceof DryRunEnded)) throw failure;
   });
   return names;
-}
-
-/**
- * Requests of running instances may need the same locks in another order. After a deadlock all migrations run again, more
- * often than other transactions, because they hold many locks for long.
- */
-async function despiteDeadlocks(migrateAll: () => Promise<void>): Promise<void> {
-  for (let round = 1;; round++) {
-    try {
-      return await migrateAll();
-    } catch (failure) {
-      const isDeadlock = failure instanceof PostgresError && failure.code === SQLSTATE.deadlock;
-      if (!isDeadlock || round === DEADLOCK_ROUNDS) throw failure;
-    }
-  }
 }
 
 /** Names of the migrations and channels that the database lacks. */

@@ -134,16 +134,21 @@ export function withTransactionSetup(pool: Pool, setup: (tx: Tx) => Promise<void
  * Runs `work` in a transaction. Hooks set with `afterCommit` run after the commit. After a deadlock or a serialization
  * failure, `work` runs again from the start, so it must have no effects outside of `tx`. If `sql` is a transaction, `work`
  * runs in a savepoint of it.
+ * @param o.attempts maximum number of runs; not used in a savepoint
  * @throws the error of `work`, PostgresError, or the error of a hook after the commit
  */
-export async function transact<T>(sql: Sql, work: (tx: Tx) => Promise<T>): Promise<T> {
+export async function transact<T>(
+  sql: Sql,
+  work: (tx: Tx) => Promise<T>,
+  o: { attempts?: number } = {},
+): Promise<T> {
   if (isTransaction(sql)) return await inSavepoint(sql, work);
   const setup = setupOf.get(sql);
   const wholeWork = setup ? (tx: Tx) => setup(tx).then(() => work(tx)) : work;
-  return await inSpan("postgres: transaction", {}, () => tryCommit(sql, wholeWork));
+  return await inSpan("postgres: transaction", {}, () => tryCommit(sql, wholeWork, o.attempts ?? ATTEMPTS));
 }
 
-async function tryCommit<T>(sql: Pool, work: (tx: Tx) => Promise<T>): Promise<T> {
+async function tryCommit<T>(sql: Pool, work: (tx: Tx) => Promise<T>, attempts: number): Promise<T> {
   for (let attempt = 1;; attempt++) {
     const hooks: Hook[] = [];
     const trailing: Promise<unknown>[] = [];
@@ -161,7 +166,7 @@ async function tryCommit<T>(sql: Pool, work: (tx: Tx) => Promise<T>): Promise<T>
       result = await transaction as T;
       await Promise.all(trailing); // if one of them failed, the commit was a rollback
     } catch (error) {
-      if (attempt === ATTEMPTS || !(error instanceof PostgresError)) throw error;
+      if (attempt === attempts || !(error instanceof PostgresError)) throw error;
       // If the server closed an idle connection, the next query on it fails once with that error.
       const isStale = !hasBegun && attempt === 1 && isConnectionLost(error);
       if (!isStale && !RETRIED.includes(error.code)) throw error;
