@@ -43,6 +43,13 @@ export function isConnectionLost(error: unknown): boolean {
 }
 
 /**
+ * True if the plan of a prepared statement has become invalid, as `select *` after a migration. The driver prepares the
+ * statement again when it is sent next on that connection.
+ */
+export const isPlanInvalid = (error: unknown): boolean =>
+  error instanceof PostgresError && error.routine === "RevalidateCachedQuery";
+
+/**
  * Classifies temporary database failures; null for any other error. `unreachable`: the database could not be reached,
  * and it is unknown whether the query took effect. `full`: it lacks disk space, memory or another resource. `busy`: a
  * lock or statement timeout, a deadlock or a serialization failure. After `full` and `busy`, nothing was changed.

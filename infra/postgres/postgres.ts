@@ -10,7 +10,7 @@ import {
   whileConnected,
 } from "./driver_workarounds.ts";
 import { DatabaseServer, type ServerRole } from "./database_server.ts";
-import { isConnectionLost, PostgresError, SQLSTATE } from "./failures.ts";
+import { isConnectionLost, isPlanInvalid, PostgresError, SQLSTATE } from "./failures.ts";
 import { sessionSettings, statementLimitMs, transactionSettings, type Work } from "./session_limits.ts";
 import { ConnectionWatchdog } from "./connection_watchdog.ts";
 import type { PendingQuery, Pool, Sql, SqlPart, Tx } from "./sql_types.ts";
@@ -131,10 +131,11 @@ export function withTransactionSetup(pool: Pool, setup: (tx: Tx) => Promise<void
 }
 
 /**
- * Runs `work` in a transaction. Hooks set with `afterCommit` run after the commit. After a deadlock or a serialization
- * failure, `work` runs again from the start, so it must have no effects outside of `tx`. If `sql` is a transaction, `work`
- * runs in a savepoint of it.
- * @param o.attempts maximum number of runs; not used in a savepoint
+ * Runs `work` in a transaction. Hooks set with `afterCommit` run after the commit. After a deadlock, a serialization failure
+ * or a change of the schema, `work` runs again from the start, so it must have no effects outside of `tx`. If `sql` is a
+ * transaction, `work` runs in a savepoint of it.
+ * @param o.attempts maximum number of runs, of which those ended by a change of the schema do not count; not used in a
+ * savepoint
  * @throws the error of `work`, PostgresError, or the error of a hook after the commit
  */
 export async function transact<T>(
@@ -166,6 +167,10 @@ async function tryCommit<T>(sql: Pool, work: (tx: Tx) => Promise<T>, attempts: n
       result = await transaction as T;
       await Promise.all(trailing); // if one of them failed, the commit was a rollback
     } catch (error) {
+      if (isPlanInvalid(error)) {
+        attempt--; // each statement fails so once on a connection
+        continue;
+      }
       if (attempt === attempts || !(error instanceof PostgresError)) throw error;
       // If the server closed an idle connection, the next query on it fails once with that error.
       const isStale = !hasBegun && attempt === 1 && isConnectionLost(error);
