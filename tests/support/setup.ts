@@ -23,6 +23,7 @@ import { spendOn } from "./processor_time.ts";
 import { RoundRobin } from "./round_robin.ts";
 import { rsaKey } from "./rsa_key.ts";
 import { afterAllFiles, isOneOfSeveralFiles } from "./test_files.ts";
+import { explainVainWaits, vainWait } from "./until.ts";
 
 /** A signed-in caller of a test. */
 export class Actor extends HttpClient {
@@ -119,6 +120,7 @@ async function startService(env: Record<string, string>, o: SetupOptions): Promi
   await writeTokenKeys(dataDir, [await rsaKey()]);
   const steward = await start(config);
   const { sql } = steward.platform;
+  const endExplaining = explainVainWaits(() => stateOf(steward, logs));
   const others = await Promise.all(
     Array.from({ length: proxy ? INSTANCES - 1 : 0 }, (_, n) => {
       // same database, bucket, keys and outbox as the first instance; separate KV file
@@ -170,10 +172,8 @@ async function startService(env: Record<string, string>, o: SetupOptions): Promi
       new Promise((resolve, reject) => {
         const late = setTimeout(async () => {
           listeners.delete(look);
-          const found = await stateOfJob(steward, jobId).catch(String);
-          const warnings = logs.filter((line) => /"level":"(warn|error)"/.test(line)).slice(-5).join("");
-          const last = `last status: ${settledStatus.get(jobId)}; found: ${found}; warnings: ${warnings}`;
-          reject(new Error(`job ${jobId} did not reach ${statuses} in 2 minutes; ${last}`));
+          const last = settledStatus.get(jobId);
+          reject(await vainWait(`job ${jobId} did not reach ${statuses} in 2 minutes; last status: ${last}`));
         }, 120_000);
         const look = () => {
           const status = settledStatus.get(jobId);
@@ -186,6 +186,7 @@ async function startService(env: Record<string, string>, o: SetupOptions): Promi
         look();
       }),
     async stop() {
+      endExplaining();
       await proxy?.stop();
       await Promise.all(others.map((instance) => instance.stop(2_000)));
       await steward.stop(2_000);
@@ -194,14 +195,16 @@ async function startService(env: Record<string, string>, o: SetupOptions): Promi
   };
 }
 
-/** The job, the workers and the statements of its database, as JSON: why a job has not run. */
-async function stateOfJob({ platform: { sql } }: Steward, jobId: string): Promise<string> {
-  const [row] = await sql`select (select to_jsonb(j) from jobs j where id = ${jobId}) as job,
+/** The jobs that have not ended, the workers and the statements of a service, as JSON, and its last warnings. */
+async function stateOf({ url, platform: { sql } }: Steward, logs: readonly string[]): Promise<string> {
+  const [row] = await sql`select
+    (select jsonb_agg(to_jsonb(j)) from (select * from jobs where completed_at is null order by id limit 20) j) as jobs,
     (select jsonb_agg(to_jsonb(w) || jsonb_build_object('age', now() - heartbeat_at)) from job_workers w) as workers,
     (select jsonb_agg(to_jsonb(p)) from job_pauses p) as pauses,
     (select jsonb_agg(jsonb_build_array(pid, state, wait_event, now() - query_start, left(query, 200)))
       from pg_stat_activity where datname = current_database()) as statements`;
-  return JSON.stringify(row);
+  const warnings = logs.filter((line) => /"level":"(warn|error)"/.test(line)).slice(-5).join("");
+  return `${url}: ${JSON.stringify(row)}\n${warnings}`;
 }
 
 interface Shared {

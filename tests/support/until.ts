@@ -3,6 +3,21 @@ import { setTimeout as pause } from "node:timers/promises";
 const FIRST_PAUSE_MS = 30;
 const LONGEST_PAUSE_MS = 300;
 
+/** Each describes a running service, for the message of a vain wait. */
+const describers = new Set<() => Promise<string>>();
+
+/** Adds what `describe` returns to the message of every vain wait. @returns ends that */
+export function explainVainWaits(describe: () => Promise<string>): () => void {
+  describers.add(describe);
+  return () => describers.delete(describe);
+}
+
+/** The error of a wait that ended without what was awaited, with the states of the running services. */
+export async function vainWait(message: string): Promise<Error> {
+  const states = await Promise.all([...describers].map((describe) => describe().catch(String)));
+  return new Error([message, ...states].join("\n"));
+}
+
 /**
  * Asks until `isDone` accepts the answer, and returns that answer. The pause between two questions is a quarter of the time
  * so far, because asking takes processor time from what is awaited.
@@ -20,7 +35,7 @@ export async function until<T>(
     const answer = await ask();
     if (isDone(answer)) return answer;
     if (performance.now() - since > withinMs) {
-      throw new Error(
+      throw await vainWait(
         `${what} was not reached within ${withinMs} ms; last answer: ${JSON.stringify(answer)}`,
       );
     }
