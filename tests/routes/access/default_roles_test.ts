@@ -146,30 +146,6 @@ Deno.test("a refusal tells an administrator how the role Admin gets the permissi
   assert.equal((await declare()).status, 201);
 });
 
-Deno.test("role.changed and user.access-changed tell it, with the version that the users keep", async () => {
-  const admins = [await t.actor({ role: "Admin" }), await t.actor({ role: "Admin" })];
-  await set(await newPermission("tell:orders"), ["Admin"]);
-  for (const { userId, tenantId } of admins) {
-    const told = (type: string) =>
-      until(
-        () => sql`select data from events where type = ${type} and tenant_id = ${tenantId}`,
-        ({ length }) => length > 0,
-      );
-    assert.deepEqual([...await told("user.access-changed")], [{ data: { userId, tenantId, version: 1 } }]);
-    assert.ok((await told("role.changed")).some(({ data }) => data.permissions.includes("tell:orders")));
-  }
-});
-
-Deno.test("two simultaneous changes leave what the later one says, in every tenant", async () => {
-  const id = await newPermission("twice:orders");
-  const tenants = await Promise.all([1, 2].map(() => t.tenant()));
-  await Promise.all([["Admin"], ["Visitor"], [], ["Admin", "GroupAdmin"]].map((roles) => set(id, roles)));
-  const { body } = await systemAdmin.get(`${PERMISSIONS}/${id}`);
-  for (const tenantId of tenants) {
-    assert.deepEqual(await rolesWith("twice:orders", tenantId), body.defaultRoles);
-  }
-});
-
 Deno.test("a start updates the texts of built-in permissions, once, and of catalog roles, but none that anybody changed or made", async () => {
   const [admin, other] = [await t.actor({ role: "Admin" }), await t.actor({ role: "Admin" })];
   const builtIn = () => sql`select description, category, version from permissions where code = 'read:users'`;

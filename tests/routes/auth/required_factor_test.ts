@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import type { HttpClient } from "../../support/http.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
 import { setup, type TestService } from "../../support/setup.ts";
-import { addApp, ageSignIns, clock, finish, half, setupFactors } from "./factors.ts";
-import { bearer, PASSWORD, person, refresh, signedIn, signIn, withToken } from "./people.ts";
+import { addApp, ageSignIns, clock, finish, half } from "./factors.ts";
+import { bearer, PASSWORD, person, refresh, setupSignIns, signedIn, signIn, withToken } from "./people.ts";
 import { inTenant, makeAccount, USERS } from "./service_accounts.ts";
 import { insertLink } from "../access/users.ts";
 import { ALL, Uploading } from "../files/uploading.ts";
 
-const t = await setupFactors();
+const t = await setupSignIns();
 const { sql } = t.steward.platform;
 const ME = "/auth/me";
 const NEEDED = "403 SECOND_FACTOR_REQUIRED";

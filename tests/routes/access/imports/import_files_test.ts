@@ -108,16 +108,6 @@ function requireNoHash(told: string): void {
   assert.ok(!t.logs.some((line) => HASHES.some((hash) => line.includes(hash))));
 }
 
-Deno.test("of a file without a header line nothing is told", async () => {
-  const [email, name] = [newEmail(), `Ana-${crypto.randomUUID()}`];
-  const done = await importing.run(importer, `${BCRYPT},${name},${email}\n`);
-  assert.deepEqual([done.status, done.resultFileId], ["Failed", null]);
-  assert.match(done.error ?? "", /^the header line names no known column; expected email, firstName/);
-  const told = await toldOf(done);
-  requireNoHash(told);
-  assert.ok(!told.includes(name) && !told.includes(email), told);
-});
-
 Deno.test("hashes in other columns fail their rows and are masked in results and previews", async () => {
   const of = (column: string, value: unknown) => ({
     email: newEmail(),
