@@ -5,7 +5,7 @@ import { accepted, refused } from "../../support/outcomes.ts";
 import { catalogRole } from "../access/users.ts";
 import { makeClient } from "../oauth/flow.ts";
 import { addPasskey, ageSignIns, type AppUser, appUser, finish, half, siteOf } from "./factors.ts";
-import { bearer, PASSWORD, person, racing, setupSignIns, signedIn, signIn, withToken } from "./people.ts";
+import { bearer, PASSWORD, person, racing, setupSignIns, signedIn, withToken } from "./people.ts";
 
 const t = await setupSignIns();
 const { sql } = t.steward.platform;

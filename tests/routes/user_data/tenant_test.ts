@@ -24,16 +24,23 @@ const t = await setupShared();
 const { sql } = t.steward.platform;
 const admin = t.systemAdmin;
 
-/** A tenant with a clerk, and users and messages that occur nowhere else. */
-async function company() {
+/** A tenant with a clerk and a user. */
+async function office() {
   const mark = crypto.randomUUID().slice(0, 8);
   const name = `Narwhal${mark}`;
   const tenantId = await t.tenant({ name });
   const clerk = await t.actor({ tenantId, permissions: CLERK });
-  const users = await Promise.all([1, 2].map(async (n) => {
+  const member = async (n: number) => {
     const email = `member${n}.${mark}@personal.example`;
     return { id: await createUser(clerk, { email, firstName: `Otterly${mark}` }), email };
-  }));
+  };
+  return { name, mark, tenantId, clerk, member, users: [await member(1)] };
+}
+
+/** A tenant with two users, and with messages that occur nowhere else. */
+async function company() {
+  const { mark, tenantId, clerk, member, users: [first], ...rest } = await office();
+  const users = [first!, await member(2)];
   const texts = { subject: `Subject ${mark}`, textBody: `Message ${mark}` };
   await sendMail(clerk, users.map(({ email }) => email), texts);
   const { me } = await boundSession(t, clerk.userId, await providerOf(t, tenantId));
@@ -42,7 +49,7 @@ async function company() {
   const serializedArgs = JSON.stringify([mark]);
   const job = await clerk.post("/api/v1/jobs", { jobTypeName: "steward.echo", serializedArgs });
   await t.settled(job.body.id);
-  return { name, mark, tenantId, clerk, users };
+  return { ...rest, mark, tenantId, clerk, users };
 }
 
 const erase = (by: Actor, tenantId: string, body: unknown) =>
@@ -50,14 +57,16 @@ const erase = (by: Actor, tenantId: string, body: unknown) =>
 const deactivate = (tenantId: string) => admin.put(`/api/v1/tenants/${tenantId}`, { isActive: false });
 
 Deno.test("the export of a tenant has its rows, and none of another", async () => {
-  const [mine, other] = [await company(), await company()];
-  const { fileId, kind, tenantId } = await done(admin, `/api/v1/admin/tenants/${mine.tenantId}/export`);
-  assert.deepEqual([kind, tenantId], ["TenantExport", mine.tenantId]);
+  const [mine, other] = [await company(), await office()];
   const permissions = ["manage:all-tenants", "read:files"];
-  const reader = await t.actor({ tenantId: t.platformTenantId, permissions });
-  const { fileId: readable } = await done(reader, `/api/v1/admin/tenants/${mine.tenantId}/export`);
-  await refused("404 FILE_NOT_FOUND", reader.get(`/api/v1/files/${fileId}`)); // another asked for it
-  const files = await filesOf(reader, readable);
+  const [reader, colleague] = [
+    await t.actor({ tenantId: t.platformTenantId, permissions }),
+    await t.actor({ tenantId: t.platformTenantId, permissions }),
+  ];
+  const { fileId, kind, tenantId } = await done(reader, `/api/v1/admin/tenants/${mine.tenantId}/export`);
+  assert.deepEqual([kind, tenantId], ["TenantExport", mine.tenantId]);
+  await refused("404 FILE_NOT_FOUND", colleague.get(`/api/v1/files/${fileId}`)); // another asked for it
+  const files = await filesOf(reader, fileId);
   const text = Object.values(files).join("\n");
   assert.ok(files["access/users.jsonl"]?.includes(mine.users[0]?.email ?? "?"));
   assert.ok(files["notifications/messages.jsonl"]?.includes(`Message ${mine.mark}`));
@@ -71,7 +80,7 @@ Deno.test("the export of a tenant has its rows, and none of another", async () =
 
 Deno.test("a tenant is erased with its users, unless they belong to another tenant too", async () => {
   const { name, mark, tenantId, clerk, users: [only, shared] } = await company();
-  const other = await company();
+  const other = await office();
   const link = { tenantId: other.tenantId, roleIds: [other.clerk.roleId] };
   await accepted(admin.post(`/api/v1/admin/users/${shared?.id}/tenants`, link));
   const body = { reason: "contract ended", name };
@@ -111,7 +120,7 @@ const rowsOf = async (tenantId: string) =>
     .filter((table) => !table.endsWith("_deltas"));
 
 Deno.test("files of an erased tenant are purged; one under legal hold refuses the erasure", async () => {
-  const { name, tenantId, clerk } = await company();
+  const { name, tenantId, clerk } = await office();
   const { id } = await new Uploading(t).uploadAndScan(clerk);
   await accepted(clerk.put(`/api/v1/files/${id}/retention`, { legalHold: true }));
   await deactivate(tenantId);
