@@ -5,12 +5,12 @@ import { newId } from "../../../domain/shared/ids.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
 import { HttpClient } from "../../support/http.ts";
 import { countLockWaits } from "../../support/lock_waits.ts";
-import { type Actor, setup } from "../../support/setup.ts";
+import type { Actor } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
+import { setupChanged } from "../auth/people.ts";
 import { auditOf, idOf, isSignedIn, refused } from "./answers.ts";
 
-const t = await setup();
-Deno.test.afterAll(() => t.stop());
+const t = await setupChanged();
 const { sql, config } = t.steward.platform;
 const { systemAdmin } = t;
 const PERMISSIONS = "/api/v1/permissions";

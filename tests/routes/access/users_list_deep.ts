@@ -27,7 +27,7 @@ Deno.test("large lists have the same pages from both ends, and changes count at 
     }
     return ids;
   };
-  for (const query of ["sortBy=firstName", "sortBy=email&isActive=true", "search=large&sortBy=createdAt"]) {
+  for (const query of ["sortBy=firstName", "search=large&isActive=true&sortBy=email"]) {
     const forwards = await walk(query, "Ascending");
     assert.deepEqual(forwards, (await walk(query, "Descending")).toReversed(), query);
     assert.ok(new Set(forwards).size > 2_000);

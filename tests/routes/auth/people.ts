@@ -99,6 +99,10 @@ export async function setupSignIns(): Promise<TestService> {
   return withoutFailures(await setupShared(settings, { clock }));
 }
 
+/** A service for files that change the texts of its mails, or the roles of all its tenants. They share it. */
+export const setupChanged = (): Promise<TestService> =>
+  setupShared({ RESET_URL: "https://app.example.test/reset#token={token}" });
+
 /** Each test of this file starts without failed sign-ins. */
 export function withoutFailures(t: TestService): TestService {
   Deno.test.beforeEach(() => forgetFailures(t));

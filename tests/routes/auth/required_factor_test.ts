@@ -127,7 +127,8 @@ Deno.test("a global token is limited if all active tenants of its user require a
 });
 
 Deno.test("with REQUIRE_SECOND_FACTOR_FOR_PLATFORM, holders of platform reach need a factor, others do not", async () => {
-  const strict = await setup({ REQUIRE_SECOND_FACTOR_FOR_PLATFORM: "true" }, { clock });
+  const ofStrict = { REQUIRE_SECOND_FACTOR_FOR_PLATFORM: "true", JOB_CONCURRENCY: "0" };
+  const strict = await setup(ofStrict, { clock });
   try {
     const { me } = await signedIn(strict, { links: [strict.platformTenantId], role: "SystemAdmin" });
     await refused(NEEDED, me.get("/api/v1/admin/users"));
