@@ -31,22 +31,6 @@ Deno.test("a result ends after 30 days, and both files can be purged earlier, on
   }
 });
 
-Deno.test("the result of an import into several tenants is seen only by who started it", async () => {
-  const permissions = [...IMPORTER, "manage:all-users"];
-  const starter = await t.actor({ tenantId: t.platformTenantId, permissions });
-  const colleague = await t.actor({ tenantId: t.platformTenantId, permissions: ["read:files"] });
-  const email = newEmail();
-  const csv = `tenantId,email\n${importer.tenantId},${email}\n`;
-  const done = await importing.run(starter, csv, { admin: true });
-  assert.equal(done.created, 1);
-  assert.deepEqual((await importing.result(starter, done))[0]?.slice(1, 3), [email, "Created"]);
-  for (const path of ["", "/download-url"]) {
-    refused(await colleague.get(`/api/v1/files/${done.resultFileId}${path}`), 404, "FILE_NOT_FOUND");
-  }
-  const listed = (await colleague.get("/api/v1/files?pageSize=100")).body.items;
-  assert.ok(!listed.some(({ id }: { id: string }) => id === done.resultFileId));
-});
-
 const previewOf = ({ id }: { id: string }) => `/api/v1/users/imports/${id}/preview`;
 
 Deno.test("after a dry run the preview shows the columns, the first rows and the failed rows to readers of files, as long as these exist", async () => {

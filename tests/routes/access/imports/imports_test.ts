@@ -246,7 +246,7 @@ Deno.test("capacity holds row by row, also for two imports at the same time", as
   assert.equal(tenant?.userCount, 4);
 });
 
-Deno.test("rows of an import into several tenants name them by id or name", async () => {
+Deno.test("rows of an import into several tenants name them by id or name; only who started it sees the result", async () => {
   const [a, b] = [await t.tenant({ name: `A ${crypto.randomUUID()}` }), await t.tenant()];
   const [{ name }] = await sql<[{ name: string }]>`select name from tenants where id = ${a}`;
   for (const tenant of [a, b]) await insertRole(t, tenant, [], "Local");
@@ -263,6 +263,12 @@ Deno.test("rows of an import into several tenants name them by id or name", asyn
   const [user] = (await t.systemAdmin.get(`/api/v1/admin/users?search=${both}`)).body.items;
   assert.deepEqual(pluck(user.tenants, "tenantId", "isDefault"), [[a, true], [b, false]]);
   assert.ok(!await isSignedIn(elsewhere), "a new link ends sessions");
+  const colleague = await t.actor({ tenantId: t.platformTenantId, permissions: ["read:files"] });
+  for (const path of ["", "/download-url"]) {
+    refused(await colleague.get(`/api/v1/files/${done.resultFileId}${path}`), 404, "FILE_NOT_FOUND");
+  }
+  const { items } = (await colleague.get("/api/v1/files?pageSize=100")).body;
+  assert.ok(!pluck(items, "id").includes(done.resultFileId));
 });
 
 Deno.test("only Available documents of the caller's tenant that they may read are imported", async () => {
