@@ -5,12 +5,12 @@ import { newId } from "../../../domain/shared/ids.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
 import { HttpClient } from "../../support/http.ts";
 import { countLockWaits } from "../../support/lock_waits.ts";
-import { type Actor, setup } from "../../support/setup.ts";
+import type { Actor } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
+import { setupChanged } from "../auth/people.ts";
 import { auditOf, idOf, isSignedIn, refused } from "./answers.ts";
 
-const t = await setup();
-Deno.test.afterAll(() => t.stop());
+const t = await setupChanged();
 const { sql, config } = t.steward.platform;
 const { systemAdmin } = t;
 const PERMISSIONS = "/api/v1/permissions";
@@ -144,30 +144,6 @@ Deno.test("a refusal tells an administrator how the role Admin gets the permissi
   assert.ok(body.detail.endsWith(way), body.detail);
   assert.equal((await set(await permissionId(code), ["Admin"])).status, 200);
   assert.equal((await declare()).status, 201);
-});
-
-Deno.test("role.changed and user.access-changed tell it, with the version that the users keep", async () => {
-  const admins = [await t.actor({ role: "Admin" }), await t.actor({ role: "Admin" })];
-  await set(await newPermission("tell:orders"), ["Admin"]);
-  for (const { userId, tenantId } of admins) {
-    const told = (type: string) =>
-      until(
-        () => sql`select data from events where type = ${type} and tenant_id = ${tenantId}`,
-        ({ length }) => length > 0,
-      );
-    assert.deepEqual([...await told("user.access-changed")], [{ data: { userId, tenantId, version: 1 } }]);
-    assert.ok((await told("role.changed")).some(({ data }) => data.permissions.includes("tell:orders")));
-  }
-});
-
-Deno.test("two simultaneous changes leave what the later one says, in every tenant", async () => {
-  const id = await newPermission("twice:orders");
-  const tenants = await Promise.all([1, 2].map(() => t.tenant()));
-  await Promise.all([["Admin"], ["Visitor"], [], ["Admin", "GroupAdmin"]].map((roles) => set(id, roles)));
-  const { body } = await systemAdmin.get(`${PERMISSIONS}/${id}`);
-  for (const tenantId of tenants) {
-    assert.deepEqual(await rolesWith("twice:orders", tenantId), body.defaultRoles);
-  }
 });
 
 Deno.test("a start updates the texts of built-in permissions, once, and of catalog roles, but none that anybody changed or made", async () => {

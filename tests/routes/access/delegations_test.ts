@@ -19,9 +19,9 @@ const ANA = ["act-as:users", "read:users", "update:users"];
 const FORBIDDEN = "403 DELEGATION_FORBIDDEN";
 const reason = "Ticket 4711";
 
-/** A tenant with a supporter, and its user Ana who may read users. */
-async function office() {
-  const support = await t.actor({ permissions: SUPPORT });
+/** A supporter and the user Ana who may read users, in a new tenant or in this one. */
+async function office(of: { tenantId?: string } = {}) {
+  const support = await t.actor({ permissions: SUPPORT, ...of });
   return { support, ana: await t.actor({ tenantId: support.tenantId ?? "", permissions: ANA }) };
 }
 const asUser = (by: Actor, { userId }: Pick<Actor, "userId">, more = {}) =>
@@ -130,8 +130,9 @@ Deno.test("it ends with the actor's own session, with the rights of both, by its
     ({ support }) =>
       accepted(t.systemAdmin.put(`/api/v1/tenants/${support.tenantId}`, { actAs: "forbidden" })),
   ];
+  const tenantId = await t.tenant();
   for (const over of ends) {
-    const { support, ana } = await office();
+    const { support, ana } = await office({ tenantId });
     const { delegation: { id }, accessToken } = await accepted(asUser(support, ana), 201);
     await accepted(send(accessToken, "GET", "/api/v1/auth/me"));
     await over({ support, ana, id });

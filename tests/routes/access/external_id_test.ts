@@ -147,14 +147,13 @@ Deno.test("metadata with numbers that would lose digits is refused with their pa
   const kept = '{"a":1.0,"b":1e3,"c":0.1,"d":9007199254740991,"e":-0}';
   const { body: { id, metadata } } = await admin.post("/api/v1/users", withMetadata(kept));
   assert.deepEqual(metadata, { a: 1, b: 1000, c: 0.1, d: 9007199254740991, e: 0 });
-  for (const [by, users] of [[admin, "/api/v1/users"], [t.systemAdmin, "/api/v1/admin/users"]] as const) {
-    const wrong = [['{"crm":{"ids":[1,12345678901234567890]}}', "crm.ids.1"], ['{"n":1e999}', "n"]];
-    for (const [metadata = "", path] of wrong) {
-      const answers = [
-        await by.post(users, withMetadata(metadata)),
-        await by.put(`${users}/${id}`, withMetadata(metadata, {})),
-      ];
-      for (const answer of answers) invalid(answer, new RegExp(`^metadata.${path}: .*send it as a text`));
-    }
+  const wrong = [['{"crm":{"ids":[1,12345678901234567890]}}', "crm.ids.1"], ['{"n":1e999}', "n"]];
+  for (const [metadata = "", path] of wrong) {
+    const answers = [
+      await admin.post("/api/v1/users", withMetadata(metadata)),
+      await admin.put(`/api/v1/users/${id}`, withMetadata(metadata, {})),
+      await t.systemAdmin.post("/api/v1/admin/users", withMetadata(metadata)),
+    ];
+    for (const answer of answers) invalid(answer, new RegExp(`^metadata.${path}: .*send it as a text`));
   }
 });

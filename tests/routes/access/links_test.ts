@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
 import { pluck } from "../../support/answers.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
-import { atOnce, invalid, refused, statuses } from "./answers.ts";
+import { atOnce, refused, statuses } from "./answers.ts";
 import { insertRole, insertUser, newUser } from "./users.ts";
 
 const t = await setupShared();
 const { sql } = t.steward.platform;
 
-const NIL = "00000000-0000-0000-0000-000000000000";
 const newUuid = () => crypto.randomUUID();
 const user = (set = {}) => insertUser(t, set);
 
@@ -30,55 +29,38 @@ const linkTo = (
 ) => by.post(links(userId), { tenantId, roleIds, ...o });
 const manager = await t.actor({ permissions: ["manage:all-users", "read:users"] });
 
-Deno.test("a link is added beside the others, and the answer is the whole user", async () => {
-  const subject = await t.actor({ permissions: ["read:users"] });
-  const { tenantId, roleId } = await tenantWithRole();
-  const answer = await linkTo(subject.userId, tenantId, [roleId], { isDefault: false });
-  assert.deepEqual(
-    [answer.status, answer.headers.get("location")],
-    [201, `/api/v1/admin/users/${subject.userId}`],
-  );
-  const rest = { isActive: true, externalId: null };
-  assert.deepEqual(answer.body.tenants, [
-    { tenantId: subject.tenantId, roleIds: [subject.roleId], isDefault: true, ...rest },
-    { tenantId, roleIds: [roleId], isDefault: false, ...rest },
-  ]);
-});
-
-Deno.test("isDefault moves the default in the same write; false or a first link does not set one", async () => {
+Deno.test("a link is added beside the others; isDefault moves the default in the same write, false or a first link does not", async () => {
   const subject = await user();
+  let links = 0;
   for (const isDefault of [undefined, true, true]) {
     const { tenantId, roleId } = await tenantWithRole();
-    const { body } = await linkTo(subject, tenantId, [roleId], { isDefault });
+    const { headers, body } = await linkTo(subject, tenantId, [roleId, roleId.toUpperCase()], { isDefault });
+    assert.equal(headers.get("location"), `/api/v1/admin/users/${subject}`);
+    assert.equal(body.tenants.length, ++links);
+    const added = body.tenants.find((link: { tenantId: string }) => link.tenantId === tenantId);
+    assert.deepEqual(added.roleIds, [roleId], "repeated ids count once");
     const defaults = body.tenants.filter((link: { isDefault: boolean }) => link.isDefault);
     assert.deepEqual(pluck(defaults, "tenantId"), isDefault ? [tenantId] : []);
   }
 });
 
-Deno.test("empty ids and too many roles are rejected before any other check; repeated ids count once", async () => {
-  const { tenantId, roleId } = await tenantWithRole();
-  const cases: [string, unknown, RegExp][] = [
-    [NIL, [roleId], /^tenantId: must not be empty/],
-    [tenantId, [NIL], /^roleIds\.0: must not be empty/],
-    [tenantId, Array.from({ length: 51 }, newUuid), /^roleIds: expected at most 50/],
-  ];
-  for (const [tenant, roleIds, expected] of cases) {
-    invalid(await linkTo(newUuid(), tenant, roleIds, {}, manager), expected);
-  }
-  const repeated = [...Array(1_500).fill(roleId), roleId.toUpperCase()];
-  const { status, body } = await linkTo(await user(), tenantId, repeated);
-  assert.deepEqual([status, body.tenants[0].roleIds], [201, [roleId]]);
-});
-
-Deno.test("errors are checked in the documented order", async () => {
+Deno.test("errors are checked in the documented order, also for deleted users, tenants and roles", async () => {
   const full = await tenantWithRole(1);
   const strong = await insertRole(t, full.tenantId, ["purge:files"]);
   const foreign = (await tenantWithRole()).roleId;
   const linked = (await t.actor({ tenantId: full.tenantId })).userId;
   const deleted = await user({ deleted_at: new Date() });
+  const closed = await tenantWithRole();
+  const goneRole = await insertRole(t, closed.tenantId);
+  await sql`update roles set deleted_at = now() where id = ${goneRole}`;
+  await sql`update tenants set is_active = false where id = ${closed.tenantId}`;
+  const goneTenant = await tenantWithRole();
+  await sql`update tenants set deleted_at = now() where id = ${goneTenant.tenantId}`;
   const cases: [number, string, string, string, string[]][] = [
     [404, "USER_NOT_FOUND", deleted, newUuid(), [newUuid()]],
     [404, "TENANT_NOT_FOUND", linked, newUuid(), [strong]],
+    [404, "TENANT_NOT_FOUND", linked, goneTenant.tenantId, [goneTenant.roleId]],
+    [404, "ROLE_NOT_FOUND", linked, closed.tenantId, [goneRole]],
     [404, "ROLE_NOT_FOUND", linked, full.tenantId, [strong, newUuid()]],
     [404, "ROLE_NOT_FOUND", linked, full.tenantId, [strong, foreign]],
     [403, "ROLE_ASSIGNMENT_ESCALATION_BLOCKED", linked, full.tenantId, [strong]],
@@ -88,18 +70,14 @@ Deno.test("errors are checked in the documented order", async () => {
   for (const [status, code, userId, tenantId, roleIds] of cases) {
     refused(await linkTo(userId, tenantId, roleIds, {}, manager), status, code);
   }
-});
-
-Deno.test("deleted tenants and roles are not found; an inactive user and tenant can be linked", async () => {
-  const { tenantId, roleId } = await tenantWithRole();
-  const gone = await insertRole(t, tenantId);
-  await sql`update roles set deleted_at = now() where id = ${gone}`;
-  await sql`update tenants set is_active = false where id = ${tenantId}`;
-  const subject = await user({ is_active: false });
-  refused(await linkTo(subject, tenantId, [gone]), 404, "ROLE_NOT_FOUND");
-  assert.equal((await linkTo(subject, tenantId, [roleId])).status, 201);
-  await sql`update tenants set deleted_at = now() where id = ${tenantId}`;
-  refused(await linkTo(await user(), tenantId, [roleId]), 404, "TENANT_NOT_FOUND");
+  const inactive = await user({ is_active: false });
+  const held = await insertRole(t, closed.tenantId, ["read:users", "manage:all-users"]);
+  const added = await linkTo(inactive, closed.tenantId, [held], {}, manager);
+  assert.equal(
+    added.status,
+    201,
+    "an inactive user and tenant are linked, with permissions that the caller holds",
+  );
 });
 
 Deno.test("linking again changes nothing: no roles, version, default or audit row, though the link is deactivated", async () => {
@@ -166,18 +144,6 @@ Deno.test("capacity counts active links of users that are not deleted", async ()
   assert.equal((await add(await user())).status, 201, "a deleted user takes no place");
 });
 
-Deno.test("with manage:all-users alone a caller gives only permissions held in the token's tenant", async () => {
-  const { tenantId } = await tenantWithRole();
-  const held = await insertRole(t, tenantId, ["read:users", "manage:all-users"]);
-  const beyond = await insertRole(t, tenantId, ["read:users", "delete:users"]);
-  const subject = await user();
-  const blocked = await linkTo(subject, tenantId, [held, beyond], {}, manager);
-  refused(blocked, 403, "ROLE_ASSIGNMENT_ESCALATION_BLOCKED");
-  assert.match(blocked.body.detail, /delete:users/);
-  assert.equal((await linkTo(subject, tenantId, [held], {}, manager)).status, 201, "nothing was written");
-  assert.equal((await linkTo(await user(), tenantId, [beyond])).status, 201);
-});
-
 Deno.test("POST /tenants/{id}/users links with create:users in the tenant's own context", async () => {
   const admin = await t.actor({ role: "Admin" });
   const roleIds = [await insertRole(t, admin.tenantId, ["read:users"])];
@@ -212,27 +178,5 @@ Deno.test("POST /tenants/{id}/users reaches other tenants only with permission f
     const reaching = await t.actor({ permissions: [permission] });
     assert.equal((await add(reaching, tenantId, await user())).status, 201);
     refused(await add(reaching, newUuid()), 404, "USER_NOT_FOUND");
-  }
-});
-
-Deno.test("the answer shows the link as it was created, even if the user is deleted right after", async () => {
-  // Runs when the link commits: reads after the commit find the user deleted.
-  await sql.unsafe(`
-    create function delete_linked() returns trigger language plpgsql as $$ begin
-      update users set deleted_at = now() where id = new.user_id;
-      return null;
-    end $$;
-    create constraint trigger delete_linked after insert on user_tenants deferrable initially deferred
-      for each row execute function delete_linked()`);
-  try {
-    const [{ tenantId, roleId }, one, userId] = [await tenantWithRole(), await user(), await user()];
-    const added = await linkTo(one, tenantId, [roleId]);
-    assert.deepEqual([added.status, added.body.tenants?.length], [201, 1], JSON.stringify(added.body));
-    const body = { userId, roleIds: [roleId] };
-    const brought = await t.systemAdmin.post(`/api/v1/tenants/${tenantId}/users`, body);
-    assert.deepEqual([brought.status, brought.body.tenantId], [201, tenantId], JSON.stringify(brought.body));
-    refused(await t.systemAdmin.get(links(one)), 404, "USER_NOT_FOUND");
-  } finally {
-    await sql`drop function delete_linked cascade`;
   }
 });

@@ -91,16 +91,6 @@ Deno.test("a permission assigned to a role cannot be deleted; after a deletion i
   for (const item of items) assert.equal(item.deletedAt !== null, item.id === id, "deleted ones are marked");
 });
 
-Deno.test("lists are filtered by category, search and reach", async () => {
-  const owner = await t.actor({ permissions: ADMINISTERS });
-  await idOf(create("read:maps", owner, { category: "Geografia", description: "Vê os mapas de São Tomé" }));
-  await idOf(create("draw:maps", owner, { category: "geografia" }));
-  const list = async (query: string) => column(await owner.get(`${PERMISSIONS}?${query}`), "code");
-  assert.deepEqual(await list("category=GEOGRAFIA"), ["draw:maps", "read:maps"]);
-  assert.deepEqual(await list("search=sao%20tome"), ["read:maps"]);
-  assert.deepEqual(await list("reach=platform"), ["admin:system", "manage:all-tenants", "manage:all-users"]);
-});
-
 Deno.test("roleCount counts the tenant's own roles; with admin:system all roles", async () => {
   const own = await admin.get(`${PERMISSIONS}/by-code/read:users`);
   assert.equal(own.body.roleCount, 2, "Admin and Visitor of one tenant");

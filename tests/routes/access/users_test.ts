@@ -34,23 +34,12 @@ async function linkElsewhere(userId: string): Promise<string> {
 const versionOf = async (userId: string) =>
   (await sql<{ v: number }[]>`select security_version as v from users where id = ${userId}`)[0]?.v;
 
-Deno.test("an update ends tokens only if it changes isActive; of simultaneous ones of one version, one succeeds", async () => {
-  const id = await createUser(admin);
-  const put = (body: object, headers = {}) => admin.put(path(id), body, headers);
-  assert.equal((await put({ firstName: " Bea " })).body.firstName, "Bea");
-  assert.equal(await versionOf(id), 1);
-  assert.equal((await put({ isActive: false })).body.isActive, false);
-  assert.equal(await versionOf(id), 2);
-  const answers = await atOnce(3, (n) => put({ firstName: `N${n}` }, { "if-match": '"3"' }));
-  assert.deepEqual(statuses(answers), [200, 412, 412]);
-});
-
 Deno.test("a phone number that an older version stored stays until it is changed, then it must be international", async () => {
   const id = await createUser(admin);
   await sql`update users set phone_number = '912 345 678' where id = ${id}`;
-  const put = (phoneNumber: string) => admin.put(path(id), { phoneNumber, firstName: "Bea" });
-  assert.equal((await put("912 345 678")).body.phoneNumber, "912 345 678");
-  refused(await put("912 345 679"), 400, "VALIDATION_ERROR");
+  const put = (phoneNumber: string) => admin.put(path(id), { phoneNumber, firstName: " Bea " });
+  has((await put("912 345 678")).body, { phoneNumber: "912 345 678", firstName: "Bea" });
+  invalid(await put("912 345 679"), /^phoneNumber: expected an international phone number such as/);
 });
 
 Deno.test("a user who is active in other tenants can be changed only with permission for all users", async () => {
@@ -120,26 +109,21 @@ Deno.test("DELETE unlinks the user from the tenant, and deletes the user with th
   assert.equal(tenant?.userCount, 1);
 });
 
-Deno.test("permissions and roles are those of the token's tenant; a deactivated link gives none", async () => {
-  const subject = await t.actor({ tenantId, permissions: ["read:roles", "read:files"] });
-  await linkElsewhere(subject.userId);
-  const [role, ...more] = (await admin.get(`${path(subject.userId)}/roles`)).body;
-  assert.deepEqual([role.tenantId, more], [tenantId, []]);
-  assert.deepEqual(codes(role), ["read:files", "read:roles"]);
-  const permissions = async () => (await admin.get(`${path(subject.userId)}/permissions`)).body;
-  assert.deepEqual(await permissions(), ["read:files", "read:roles"]);
-  await sql`update user_tenants set is_active = false where user_id = ${subject.userId} and tenant_id = ${tenantId}`;
-  assert.deepEqual(await permissions(), []);
-});
-
 const rolesPath = (userId: string) => `${path(userId)}/roles`;
 
-Deno.test("replacing a user's roles in the tenant leaves those of other tenants alone", async () => {
+Deno.test("a user's roles are read and replaced in the tenant alone, and a deactivated link gives no permissions", async () => {
   const admin = await t.actor({ role: "Admin" });
-  const user = await t.actor({ role: "Visitor", tenantId: admin.tenantId ?? "" });
+  const tenantId = admin.tenantId ?? "";
+  const user = await t.actor({ permissions: ["read:roles", "read:files"], tenantId });
   const elsewhere = await t.actor();
   await insertLink(t, user.userId, elsewhere.tenantId, elsewhere.roleId);
-  const wanted = await catalogRole(t, "Admin", admin.tenantId);
+  const [role, ...more] = (await admin.get(rolesPath(user.userId))).body;
+  assert.deepEqual([role.tenantId, codes(role), more], [tenantId, ["read:files", "read:roles"], []]);
+  const permissions = async () => (await admin.get(`${path(user.userId)}/permissions`)).body;
+  assert.deepEqual(await permissions(), codes(role));
+  await sql`update user_tenants set is_active = false where user_id = ${user.userId} and tenant_id = ${tenantId}`;
+  assert.deepEqual(await permissions(), []);
+  const wanted = await catalogRole(t, "Admin", tenantId);
   const { body } = await admin.put(rolesPath(user.userId), { roleIds: [wanted, wanted] });
   assert.deepEqual(pluck(body, "name"), ["Admin"]);
   assert.equal((await sql`select from user_tenant_roles where user_id = ${user.userId}`).length, 2);
@@ -231,15 +215,6 @@ Deno.test("an email is kept as it is given, and its domain is the same in Unicod
   refused(await send({ email: ascii }), 409, "USER_ALREADY_EXISTS");
 });
 
-Deno.test("phone numbers, names and tenants have rules of their own", async () => {
-  const cases: [Record<string, unknown>, RegExp][] = [
-    [{ phoneNumber: "912 345 678" }, /^phoneNumber: expected an international phone number such as/],
-    [{ lastName: "\ud800" }, /well-formed/],
-    [{ tenants: [{ tenantId }, { tenantId: tenantId.toUpperCase() }] }, /^tenants: .*more than once/],
-  ];
-  for (const [change, expected] of cases) invalid(await send(change), expected, JSON.stringify(change));
-});
-
 Deno.test("isPasswordEncrypted accepts only valid hashes, and stores them unchanged", async () => {
   const argon2 =
     "$argon2id$v=19$m=65536,t=3,p=4$c29tZXNhbHRzb21lc2FsdA$RdescudvJCsgt3ub+b8dWRWJTmaaJObGWrGyNh5vXmw";
@@ -276,14 +251,12 @@ Deno.test("a foreign hash signs its user in and is replaced, also if it was stor
   assert.deepEqual([isAcceptedHash(costly), parseForeignHash(costly)?.method], [false, "scrypt"]);
 });
 
-Deno.test("roles of a new user must be within the caller's permissions, tenant and the capacity", async () => {
+Deno.test("roles of a new user must be within the caller's permissions and tenant", async () => {
   const roleId = await insertRole(t, tenantId, ["read:users"], "Reader");
   const { body } = await send({ tenants: [{ tenantId, roleIds: [roleId] }] });
   assert.deepEqual(body.roles, ["Reader"]);
   const elsewhere = await t.tenant();
   const reaching = await t.actor({ permissions: ["create:users", "manage:all-users"] });
-  const full = await t.actor({ permissions: ADMIN });
-  await sql`update tenants set max_users = 1 where id = ${full.tenantId}`;
   const visitor = await catalogRole(t, "Visitor", tenantId);
   const cases: [number, string, unknown, Actor?][] = [
     [403, "CROSS_TENANT_FORBIDDEN", [{ tenantId: elsewhere }]],
@@ -291,7 +264,6 @@ Deno.test("roles of a new user must be within the caller's permissions, tenant a
     [404, "ROLE_NOT_FOUND", [{ tenantId, roleIds: [newUuid()] }]],
     [403, "ROLE_ASSIGNMENT_ESCALATION_BLOCKED", [{ tenantId, roleIds: [visitor] }]],
     [404, "TENANT_NOT_FOUND", [{ tenantId: newUuid() }], reaching],
-    [400, "TENANT_CAPACITY_REACHED", undefined, full],
   ];
   for (const [status, code, tenants, by] of cases) refused(await send({ tenants }, by), status, code);
   assert.equal((await send({ tenants: [{ tenantId: elsewhere, roleIds: [] }] }, reaching)).status, 201);

@@ -1,28 +1,17 @@
-import { createDatabaseForLongLocks } from "../../support/cluster.ts";
 import { Secret, TOTP } from "otpauth";
 import { TestAuthenticator } from "../../support/authenticator.ts";
 import type { HttpAnswer, HttpClient } from "../../support/http.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
-import { setupShared, type TestService } from "../../support/setup.ts";
-import { PASSWORD, type Person, person, signedIn, signIn, withoutFailures } from "./people.ts";
+import type { TestService } from "../../support/setup.ts";
+import { clock, PASSWORD, type Person, type person, signedIn, signIn } from "./people.ts";
 
-/** A clock that stands still in the middle of a time step, so that no test depends on when it runs. */
-const start = new Date(Math.floor(Date.now() / 30_000) * 30_000 + 15_000);
-export const clock = { now: () => start };
-
-let database: Promise<string> | undefined;
-
-/** A service with this clock, for tests of factors; otherwise like `setupSignIns`. */
-export async function setupFactors(): Promise<TestService> {
-  const DATABASE_URL = await (database ??= createDatabaseForLongLocks());
-  return withoutFailures(await setupShared({ DATABASE_URL }, { clock }));
-}
+export { clock };
 
 /** An authenticator app. */
 export class TestApp {
   readonly #totp: TOTP;
-  /** @param now default: the clock above; a service without it needs the real time */
-  constructor(secret: string, private readonly now = () => start.getTime()) {
+  /** @param now default: the clock of `setupSignIns`; a service without it needs the real time */
+  constructor(secret: string, private readonly now = () => clock.now().getTime()) {
     this.#totp = new TOTP({ secret: Secret.fromBase32(secret) });
   }
 

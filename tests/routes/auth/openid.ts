@@ -48,6 +48,7 @@ export class OpenIdTest {
     const { issuer } = shared;
     const t = await setupShared({
       PUBLIC_URL,
+      OUTBOUND_ALLOW: "127.0.0.1",
       OIDC_PROVIDERS: JSON.stringify({
         corp: { issuer, clientId: "basic", clientSecret: CLIENT_SECRET, displayName: "The corporation" },
         open: {

@@ -2,13 +2,11 @@ import assert from "node:assert/strict";
 import { mailOwner, OWNER_MAILS, type OwnerMailKind } from "../../../domain/access/account/owner_mail.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
 import { accepted, outcome } from "../../support/outcomes.ts";
-import { setup } from "../../support/setup.ts";
 import { mailsTo, resetTokenFor, subjectsTo, withJobs } from "./mails.ts";
-import { PASSWORD, type Person, person, signedIn } from "./people.ts";
+import { PASSWORD, type Person, person, setupChanged, signedIn } from "./people.ts";
 
 // the texts of the service are changed at the end
-const t = await setup({ RESET_URL: "https://app.example.test/reset#token={token}" });
-Deno.test.afterAll(() => t.stop());
+const t = await setupChanged();
 const { platform } = t.steward;
 const { sql } = platform;
 const NEW = "another good one";

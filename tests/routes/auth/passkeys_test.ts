@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { type Faults, TestAuthenticator } from "../../support/authenticator.ts";
 import type { HttpClient } from "../../support/http.ts";
 import { accepted, outcome, refused } from "../../support/outcomes.ts";
-import { addPasskey, appUser, finish, setupFactors, siteOf } from "./factors.ts";
-import { PASSWORD, type person, signedIn, signIn, withToken } from "./people.ts";
+import { addPasskey, appUser, finish, siteOf } from "./factors.ts";
+import { PASSWORD, type person, setupSignIns, signedIn, signIn, withToken } from "./people.ts";
 
-const t = await setupFactors();
+const t = await setupSignIns();
 const { sql } = t.steward.platform;
 const site = siteOf({ baseUrl: t.steward.platform.baseUrl() });
 const FACTORS = "/api/v1/auth/factors";

@@ -85,11 +85,23 @@ export async function failSignIns(t: TestService, email: string, times: number, 
 
 let database: Promise<string> | undefined;
 
-/** A service for tests that fail sign-ins or use `racing`. Test files share it; each test starts without failed sign-ins. */
+/** A clock that stands still in the middle of a time step of codes, so that no test depends on when it runs. */
+const start = new Date(Math.floor(Date.now() / 30_000) * 30_000 + 15_000);
+export const clock = { now: () => start };
+
+/**
+ * A service with this clock, for tests that fail sign-ins, use codes of an app, or `racing`. Test files share it; each test
+ * starts without failed sign-ins.
+ */
 export async function setupSignIns(): Promise<TestService> {
   const DATABASE_URL = await (database ??= createDatabaseForLongLocks());
-  return withoutFailures(await setupShared({ TRUSTED_PROXIES: "1", DATABASE_URL, DATABASE_POOL: "6" }));
+  const settings = { TRUSTED_PROXIES: "1", DATABASE_URL, DATABASE_POOL: "6" };
+  return withoutFailures(await setupShared(settings, { clock }));
 }
+
+/** A service for files that change the texts of its mails, or the roles of all its tenants. They share it. */
+export const setupChanged = (): Promise<TestService> =>
+  setupShared({ RESET_URL: "https://app.example.test/reset#token={token}" });
 
 /** Each test of this file starts without failed sign-ins. */
 export function withoutFailures(t: TestService): TestService {

@@ -63,8 +63,6 @@ async function left(userId: string): Promise<string[]> {
 
 async function reset(email: string): Promise<void> {
   const token = await resetTokenFor(t, email);
-  const [mail] = await mailsTo(t, email);
-  assert.ok(mail?.textBody.includes(`${PUBLIC_URL}/auth/reset-password#token=${token}`));
   await accepted(withJobs(t, () => t.nobody.post("/auth/reset-password", { token, newPassword: NEW })), 204);
 }
 

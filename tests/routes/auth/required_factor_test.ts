@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import type { HttpClient } from "../../support/http.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
 import { setup, type TestService } from "../../support/setup.ts";
-import { addApp, ageSignIns, clock, finish, half, setupFactors } from "./factors.ts";
-import { bearer, PASSWORD, person, refresh, signedIn, signIn, withToken } from "./people.ts";
+import { addApp, ageSignIns, clock, finish, half } from "./factors.ts";
+import { bearer, PASSWORD, person, refresh, setupSignIns, signedIn, signIn, withToken } from "./people.ts";
 import { inTenant, makeAccount, USERS } from "./service_accounts.ts";
 import { insertLink } from "../access/users.ts";
 import { ALL, Uploading } from "../files/uploading.ts";
 
-const t = await setupFactors();
+const t = await setupSignIns();
 const { sql } = t.steward.platform;
 const ME = "/auth/me";
 const NEEDED = "403 SECOND_FACTOR_REQUIRED";
@@ -127,7 +127,8 @@ Deno.test("a global token is limited if all active tenants of its user require a
 });
 
 Deno.test("with REQUIRE_SECOND_FACTOR_FOR_PLATFORM, holders of platform reach need a factor, others do not", async () => {
-  const strict = await setup({ REQUIRE_SECOND_FACTOR_FOR_PLATFORM: "true" }, { clock });
+  const ofStrict = { REQUIRE_SECOND_FACTOR_FOR_PLATFORM: "true", JOB_CONCURRENCY: "0" };
+  const strict = await setup(ofStrict, { clock });
   try {
     const { me } = await signedIn(strict, { links: [strict.platformTenantId], role: "SystemAdmin" });
     await refused(NEEDED, me.get("/api/v1/admin/users"));

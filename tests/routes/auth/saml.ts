@@ -11,8 +11,8 @@ import {
   requestOf,
   type SamlKey,
 } from "../../support/saml.ts";
-import { type Actor, setupShared, type TestService } from "../../support/setup.ts";
-import { type Outcome, PUBLIC_URL, readOutcome } from "./openid.ts";
+import type { Actor, TestService } from "../../support/setup.ts";
+import { OpenIdTest, type Outcome, PUBLIC_URL, readOutcome } from "./openid.ts";
 
 const ISSUER = "https://idp.test/metadata";
 
@@ -33,7 +33,7 @@ export class SamlTest {
 
   /** Starts a service with one company, whose enabled provider may create users. */
   static async start(): Promise<SamlTest> {
-    const t = await setupShared({ PUBLIC_URL, OUTBOUND_ALLOW: "127.0.0.1" });
+    const { t } = await OpenIdTest.start();
     const key = await makeSamlKey();
     const admin = await t.actor({ permissions: ["manage:sign-in", "read:users"] });
     const { id } = await accepted(

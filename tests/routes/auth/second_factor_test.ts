@@ -2,21 +2,11 @@ import assert from "node:assert/strict";
 import type { HttpClient } from "../../support/http.ts";
 import { accepted, outcome, refused } from "../../support/outcomes.ts";
 import { TestAuthenticator } from "../../support/authenticator.ts";
-import {
-  addApp,
-  addPasskey,
-  ageSignIns,
-  appUser,
-  finish,
-  half,
-  setupFactors,
-  siteOf,
-  TestApp,
-} from "./factors.ts";
+import { addApp, addPasskey, ageSignIns, appUser, finish, half, siteOf, TestApp } from "./factors.ts";
 import { resetTokenFor, subjectsTo, withJobs } from "./mails.ts";
-import { bearer, PASSWORD, racing, signedIn, signIn, withToken } from "./people.ts";
+import { bearer, PASSWORD, racing, setupSignIns, signedIn, signIn, withToken } from "./people.ts";
 
-const t = await setupFactors();
+const t = await setupSignIns();
 const { sql } = t.steward.platform;
 
 const REQUIRED = "401 SECOND_FACTOR_REQUIRED_UNAUTHORIZED";

@@ -4,19 +4,10 @@ import { TestAuthenticator } from "../../support/authenticator.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
 import { catalogRole } from "../access/users.ts";
 import { makeClient } from "../oauth/flow.ts";
-import {
-  addPasskey,
-  ageSignIns,
-  type AppUser,
-  appUser,
-  finish,
-  half,
-  setupFactors,
-  siteOf,
-} from "./factors.ts";
-import { bearer, PASSWORD, person, racing, signedIn, signIn, withToken } from "./people.ts";
+import { addPasskey, ageSignIns, type AppUser, appUser, finish, half, siteOf } from "./factors.ts";
+import { bearer, PASSWORD, person, racing, setupSignIns, signedIn, withToken } from "./people.ts";
 
-const t = await setupFactors();
+const t = await setupSignIns();
 const { sql } = t.steward.platform;
 const site = siteOf({ baseUrl: t.steward.platform.baseUrl() });
 const path = "/api/v1/auth/step-up";
@@ -182,20 +173,4 @@ Deno.test("without a second factor the password alone renews the sign-in; adding
   await refused("400 VALIDATION_ERROR", me.post(path, {}));
   assert.deepEqual((await accepted(me.post(path, { password: PASSWORD }))).amr, ["pwd"]);
   for (const route of routes) await accepted(me.post(route));
-});
-
-Deno.test("factors of a user with platform reach are removed only by who has it too", async () => {
-  const user = await appUser(t, { links: [t.platformTenantId], role: "SystemAdmin" });
-  const clerk = await t.actor({ tenantId: t.platformTenantId, role: "Admin" });
-  const manager = await t.actor({ tenantId: t.platformTenantId, permissions: ["manage:all-users"] });
-  const everywhere = (id: string) => `/api/v1/admin/users/${id}/factors`;
-  const attempts = [clerk.delete(`/api/v1/users/${user.id}/factors`), manager.delete(everywhere(user.id))];
-  for (const answer of await Promise.all(attempts)) {
-    await refused("403 MISSING_PERMISSION", answer);
-    assert.match(answer.body.detail, /admin:system/);
-  }
-  await accepted(user.client.get("/auth/me")); // the sessions stay
-  await refused("401 SECOND_FACTOR_REQUIRED_UNAUTHORIZED", signIn(t, user.email));
-  await accepted(manager.delete(everywhere((await appUser(t)).id)));
-  await accepted(t.systemAdmin.delete(everywhere(user.id)));
 });

@@ -4,13 +4,13 @@ import { newId } from "../../../domain/shared/ids.ts";
 import { pluck } from "../../support/answers.ts";
 import { type Account, Browser, CLIENT_SECRET, startOidcProvider } from "../../support/oidc.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
-import { type Actor, setupShared } from "../../support/setup.ts";
+import type { Actor } from "../../support/setup.ts";
 import { insertRole } from "../access/users.ts";
 import { addApp } from "./factors.ts";
-import { type Outcome, PUBLIC_URL, readOutcome } from "./openid.ts";
+import { OpenIdTest, type Outcome, PUBLIC_URL, readOutcome } from "./openid.ts";
 import { failSignIns, person, signedIn, signIn, withToken } from "./people.ts";
 
-const t = await setupShared({ PUBLIC_URL, OUTBOUND_ALLOW: "127.0.0.1" });
+const { t } = await OpenIdTest.start();
 const { sql } = t.steward.platform;
 const startUrl = (providerId: string) => `${PUBLIC_URL}/api/v1/auth/oidc/${providerId}`;
 

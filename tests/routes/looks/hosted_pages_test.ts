@@ -131,16 +131,6 @@ Deno.test("only the token of a link to a new address of a user or a sender tells
   }
 });
 
-Deno.test("the offer of an invitation has the looks of its tenant", async () => {
-  const { tenantId, looks } = yellow;
-  const admin = await t.actor({ tenantId, permissions: ["create:users"] });
-  const email = `${crypto.randomUUID()}@example.test`;
-  const invited = { email, roleIds: [admin.roleId], firstName: "Eva" };
-  const token = await tokenOf(t, email, () => admin.post("/api/v1/users/invite", invited));
-  const offer = await accepted(t.nobody.post("/auth/invitations/read", { token }));
-  assert.deepEqual([offer.email, offer.looks, offer.tenantId], [email, looks, undefined]);
-});
-
 Deno.test("sign-in and consent pages for a client have the looks of the wanted tenant, with a style that their policy allows", async () => {
   const { tenantId, looks } = await tenantWithLooks(t, { productName: "Northwind" });
   const client = await makeClient(t.systemAdmin, { firstParty: false });

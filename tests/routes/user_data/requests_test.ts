@@ -6,7 +6,7 @@ import { HttpClient } from "../../support/http.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
-import { CLERK, columnsWith, createUser, done, ended, filesOf, sendMail, signIn } from "./support.ts";
+import { CLERK, createUser, done, ended, filesOf, sendMail, signIn } from "./support.ts";
 import { sweepUserDataJob } from "../../../domain/user_data/request_jobs.ts";
 import { IMPORTER, Importing } from "../access/imports/importing.ts";
 import { inTenant, makeAccount, MANAGE, PATH } from "../auth/service_accounts.ts";
@@ -31,14 +31,19 @@ async function person(by: Actor) {
   return { id, email };
 }
 
-Deno.test("the export of a user has the rows about the user in the tenant, and no secrets", async () => {
-  const clerk = await t.actor({ permissions: CLERK });
+/** An export of a user with a session and messages. */
+async function exported() {
+  const clerk = await t.actor({ permissions: [...CLERK, "manage:api-keys"] });
   const her = await person(clerk);
   const { body: session } = await signIn(t, her.email);
   await sendMail(clerk, [her.email], { textBody: "A message" });
   await sendMail(clerk, [her.id], { channel: "InApp", textBody: "In app" });
   await until(async () => (await sql`select from user_notifications where user_id = ${her.id}`).length);
-  const request = await done(clerk, `/api/v1/users/${her.id}/export`);
+  return { clerk, her, session, request: await done(clerk, `/api/v1/users/${her.id}/export`) };
+}
+const { clerk, her, session, request } = await exported();
+
+Deno.test("the export of a user has the rows about the user in the tenant, and no secrets", async () => {
   has(request, { kind: "UserExport", tenantId: clerk.tenantId });
   const rows = await rowsOf(clerk, request.fileId);
   assert.equal(rows["access/profile.jsonl"]?.[0]?.email, her.email);
@@ -61,10 +66,8 @@ Deno.test("the export of a user has the rows about the user in the tenant, and n
 });
 
 Deno.test("only the user who asked for an export sees its file", async () => {
-  const clerk = await t.actor({ permissions: [...CLERK, "manage:api-keys"] });
+  const { fileId, id } = request;
   const colleague = await t.actor({ tenantId: clerk.tenantId!, permissions: [...CLERK, "purge:files"] });
-  const her = await person(clerk);
-  const { fileId, id } = await done(clerk, `/api/v1/users/${her.id}/export`);
   const file = `/api/v1/files/${fileId}`;
   const reads = ["", "/download-url", "/scan-attempts"].map((path) => colleague.get(file + path));
   await refused("404 FILE_NOT_FOUND", ...reads, colleague.post(`${file}/purge`, { reason: "x" }));
@@ -181,7 +184,7 @@ async function jobOf(id: string): Promise<string> {
 
 Deno.test("an import whose job is cancelled fails, and its file is no longer held", async () => {
   const admin = await t.actor({ permissions: [...IMPORTER, "manage:jobs"] });
-  const fileId = await importing.file(admin, "email\ncancelled@example.test\n");
+  const fileId = await importing.files.fileIn("Available", admin);
   const path = await whilePaused("steward.import-users", async () => {
     const { body } = await admin.post("/api/v1/users/imports", { fileId });
     const cancelled = await admin.post(`/api/v1/jobs/${await jobOf(body.importId)}/cancel`);
@@ -212,7 +215,7 @@ Deno.test("an erasure whose job gave up fails; asked again, it goes on", async (
   assert.deepEqual([status, errorMessage], ["Failed", reason]);
   assert.equal((await erase()).body.statusUrl, statusUrl);
   await ended(clerk, statusUrl);
-  assert.deepEqual(await columnsWith(sql, [email]), []);
+  assert.equal((await sql`select from users where email = ${email}`).length, 0);
 });
 
 Deno.test("an import ends when who started it, a user or an account, has lost the permission", async () => {
@@ -225,7 +228,7 @@ Deno.test("an import ends when who started it, a user or an account, has lost th
     [new HttpClient(t.url, account.secret), () => accepted(admin.put(`${PATH}/${account.id}`, less))],
   ];
   for (const [importer, lose] of cases) {
-    const fileId = await importing.file(admin, "email\nlate@example.test\n");
+    const fileId = await importing.files.fileIn("Available", admin);
     const path = await whilePaused("steward.import-users", async () => {
       const started = importer.post("/api/v1/users/imports", { fileId }, inTenant(admin.tenantId));
       const { importId } = await accepted(started, 202);

@@ -5,7 +5,7 @@ import { accepted, refused } from "../../support/outcomes.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 import { Uploading } from "../files/uploading.ts";
-import { bearer, person, signIn as signInAs } from "../auth/people.ts";
+import { bearer, signIn as signInAs } from "../auth/people.ts";
 import { boundSession, providerOf } from "../auth/tenant_sessions.ts";
 import { authorizeUrl, codeOf, makeClient, redeem, signedInBrowser } from "../oauth/flow.ts";
 import {
@@ -24,16 +24,23 @@ const t = await setupShared();
 const { sql } = t.steward.platform;
 const admin = t.systemAdmin;
 
-/** A tenant with a clerk, and users and messages that occur nowhere else. */
-async function company() {
+/** A tenant with a clerk and a user. */
+async function office() {
   const mark = crypto.randomUUID().slice(0, 8);
   const name = `Narwhal${mark}`;
   const tenantId = await t.tenant({ name });
   const clerk = await t.actor({ tenantId, permissions: CLERK });
-  const users = await Promise.all([1, 2].map(async (n) => {
+  const member = async (n: number) => {
     const email = `member${n}.${mark}@personal.example`;
     return { id: await createUser(clerk, { email, firstName: `Otterly${mark}` }), email };
-  }));
+  };
+  return { name, mark, tenantId, clerk, member, users: [await member(1)] };
+}
+
+/** A tenant with two users, and with messages that occur nowhere else. */
+async function company() {
+  const { mark, tenantId, clerk, member, users: [first], ...rest } = await office();
+  const users = [first!, await member(2)];
   const texts = { subject: `Subject ${mark}`, textBody: `Message ${mark}` };
   await sendMail(clerk, users.map(({ email }) => email), texts);
   const { me } = await boundSession(t, clerk.userId, await providerOf(t, tenantId));
@@ -42,7 +49,7 @@ async function company() {
   const serializedArgs = JSON.stringify([mark]);
   const job = await clerk.post("/api/v1/jobs", { jobTypeName: "steward.echo", serializedArgs });
   await t.settled(job.body.id);
-  return { name, mark, tenantId, clerk, users };
+  return { ...rest, mark, tenantId, clerk, users };
 }
 
 const erase = (by: Actor, tenantId: string, body: unknown) =>
@@ -50,14 +57,16 @@ const erase = (by: Actor, tenantId: string, body: unknown) =>
 const deactivate = (tenantId: string) => admin.put(`/api/v1/tenants/${tenantId}`, { isActive: false });
 
 Deno.test("the export of a tenant has its rows, and none of another", async () => {
-  const [mine, other] = [await company(), await company()];
-  const { fileId, kind, tenantId } = await done(admin, `/api/v1/admin/tenants/${mine.tenantId}/export`);
-  assert.deepEqual([kind, tenantId], ["TenantExport", mine.tenantId]);
+  const [mine, other] = [await company(), await office()];
   const permissions = ["manage:all-tenants", "read:files"];
-  const reader = await t.actor({ tenantId: t.platformTenantId, permissions });
-  const { fileId: readable } = await done(reader, `/api/v1/admin/tenants/${mine.tenantId}/export`);
-  await refused("404 FILE_NOT_FOUND", reader.get(`/api/v1/files/${fileId}`)); // another asked for it
-  const files = await filesOf(reader, readable);
+  const [reader, colleague] = [
+    await t.actor({ tenantId: t.platformTenantId, permissions }),
+    await t.actor({ tenantId: t.platformTenantId, permissions }),
+  ];
+  const { fileId, kind, tenantId } = await done(reader, `/api/v1/admin/tenants/${mine.tenantId}/export`);
+  assert.deepEqual([kind, tenantId], ["TenantExport", mine.tenantId]);
+  await refused("404 FILE_NOT_FOUND", colleague.get(`/api/v1/files/${fileId}`)); // another asked for it
+  const files = await filesOf(reader, fileId);
   const text = Object.values(files).join("\n");
   assert.ok(files["access/users.jsonl"]?.includes(mine.users[0]?.email ?? "?"));
   assert.ok(files["notifications/messages.jsonl"]?.includes(`Message ${mine.mark}`));
@@ -71,7 +80,7 @@ Deno.test("the export of a tenant has its rows, and none of another", async () =
 
 Deno.test("a tenant is erased with its users, unless they belong to another tenant too", async () => {
   const { name, mark, tenantId, clerk, users: [only, shared] } = await company();
-  const other = await company();
+  const other = await office();
   const link = { tenantId: other.tenantId, roleIds: [other.clerk.roleId] };
   await accepted(admin.post(`/api/v1/admin/users/${shared?.id}/tenants`, link));
   const body = { reason: "contract ended", name };
@@ -111,7 +120,7 @@ const rowsOf = async (tenantId: string) =>
     .filter((table) => !table.endsWith("_deltas"));
 
 Deno.test("files of an erased tenant are purged; one under legal hold refuses the erasure", async () => {
-  const { name, tenantId, clerk } = await company();
+  const { name, tenantId, clerk } = await office();
   const { id } = await new Uploading(t).uploadAndScan(clerk);
   await accepted(clerk.put(`/api/v1/files/${id}/retention`, { legalHold: true }));
   await deactivate(tenantId);
@@ -136,36 +145,17 @@ Deno.test("the platform tenant and a group with children cannot be erased", asyn
   await refused("409 TENANT_HAS_CHILDREN_CONFLICT", erase(admin, group, { reason: "r", name: body.name }));
 });
 
-Deno.test("a tenant is erased with its OAuth clients, also those that users of other tenants signed in to", async () => {
+Deno.test("a tenant is erased with its OAuth clients, and no session of its users in other tenants ends", async () => {
   const name = `Walrus${crypto.randomUUID().slice(0, 8)}`;
   const [erased, other] = [await t.tenant({ name }), await t.tenant()];
-  const maker = await t.actor({ tenantId: erased, permissions: ["manage:oauth-clients"] });
+  const permissions = ["manage:oauth-clients", "create:roles", "update:roles", "read:users"];
+  const maker = await t.actor({ tenantId: erased, permissions });
   const client = await makeClient(maker, { firstParty: false });
   const { browser, who } = await signedInBrowser(t, { links: [other, erased] });
   const page = await browser.show(authorizeUrl(t, client, { scope: "openid offline_access" }));
   const to = await browser.submit(page, "allowed");
   assert.ok("left" in to);
   assert.equal((await redeem(t, client, codeOf(to.left))).status, 200);
-  await accepted(deactivate(erased));
-  await done(admin, `/api/v1/admin/tenants/${erased}/erase`, { reason: "left", name });
-  assert.equal((await sql`select from oauth_clients where id = ${client.id}`).length, 0);
-  const taken = () => makeClient(admin, { audience: client.audience });
-  await assert.rejects(taken, /OAUTH_AUDIENCE_CONFLICT/, "its tokens may still be valid");
-  assert.deepEqual(await finish(pruneAudiencesJob, t.steward.platform), { audiences: 0 });
-  await sql`update oauth_audiences set left_at = now() - interval '25 hours' where audience = ${client.audience}`;
-  assert.deepEqual(await finish(pruneAudiencesJob, t.steward.platform), { audiences: 1 });
-  await taken();
-  assert.equal((await sql`select from users where id = ${who.id} and erased_at is null`).length, 1);
-});
-
-Deno.test("erasing an inactive tenant ends no session of its users in other tenants", async () => {
-  const name = `Seal${crypto.randomUUID().slice(0, 8)}`;
-  const [erased, other] = [await t.tenant({ name }), await t.tenant()];
-  const maker = await t.actor({
-    tenantId: erased,
-    permissions: ["create:roles", "update:roles", "read:users"],
-  });
-  const who = await person(t, { links: [other, erased] });
   const { body: role } = await maker.post("/api/v1/roles", { name: "Sealers", permissionIds: [] });
   await sql`insert into user_tenant_roles (user_id, tenant_id, role_id) values (${who.id}, ${erased}, ${role.id})`;
   const [permission] = await sql`select id from permissions where code = 'read:users' and tenant_id is null`;
@@ -174,11 +164,19 @@ Deno.test("erasing an inactive tenant ends no session of its users in other tena
   const session = await signInAs(t, who.email);
   await done(admin, `/api/v1/admin/tenants/${erased}/erase`, { reason: "left", name });
   t.steward.platform.rights.invalidate([who.id]);
+  assert.equal((await sql`select from oauth_clients where id = ${client.id}`).length, 0);
   assert.equal((await sql`select from user_tenants where tenant_id = ${erased}`).length, 0);
+  assert.equal((await sql`select from users where id = ${who.id} and erased_at is null`).length, 1);
   await accepted(bearer(t, session).get("/api/v1/auth/me"));
   const { refreshToken } = session.body;
   await accepted(t.nobody.post("/api/v1/auth/refresh", { refreshToken }));
   const told =
     await sql`select from events where type = 'user.access-changed' and data ->> 'userId' = ${who.id}`;
   assert.equal(told.length, 0, "those of the erased tenant are deleted, and the other tells of no change");
+
+  const taken = () => makeClient(admin, { audience: client.audience });
+  await assert.rejects(taken, /OAUTH_AUDIENCE_CONFLICT/, "its tokens may still be valid");
+  await sql`update oauth_audiences set left_at = now() - interval '25 hours' where audience = ${client.audience}`;
+  assert.deepEqual(await finish(pruneAudiencesJob, t.steward.platform), { audiences: 1 });
+  await taken();
 });

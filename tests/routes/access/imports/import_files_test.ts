@@ -31,22 +31,6 @@ Deno.test("a result ends after 30 days, and both files can be purged earlier, on
   }
 });
 
-Deno.test("the result of an import into several tenants is seen only by who started it", async () => {
-  const permissions = [...IMPORTER, "manage:all-users"];
-  const starter = await t.actor({ tenantId: t.platformTenantId, permissions });
-  const colleague = await t.actor({ tenantId: t.platformTenantId, permissions: ["read:files"] });
-  const email = newEmail();
-  const csv = `tenantId,email\n${importer.tenantId},${email}\n`;
-  const done = await importing.run(starter, csv, { admin: true });
-  assert.equal(done.created, 1);
-  assert.deepEqual((await importing.result(starter, done))[0]?.slice(1, 3), [email, "Created"]);
-  for (const path of ["", "/download-url"]) {
-    refused(await colleague.get(`/api/v1/files/${done.resultFileId}${path}`), 404, "FILE_NOT_FOUND");
-  }
-  const listed = (await colleague.get("/api/v1/files?pageSize=100")).body.items;
-  assert.ok(!listed.some(({ id }: { id: string }) => id === done.resultFileId));
-});
-
 const previewOf = ({ id }: { id: string }) => `/api/v1/users/imports/${id}/preview`;
 
 Deno.test("after a dry run the preview shows the columns, the first rows and the failed rows to readers of files, as long as these exist", async () => {
@@ -107,16 +91,6 @@ function requireNoHash(told: string): void {
   for (const hash of HASHES) assert.ok(!told.includes(hash), `${hash} in ${told}`);
   assert.ok(!t.logs.some((line) => HASHES.some((hash) => line.includes(hash))));
 }
-
-Deno.test("of a file without a header line nothing is told", async () => {
-  const [email, name] = [newEmail(), `Ana-${crypto.randomUUID()}`];
-  const done = await importing.run(importer, `${BCRYPT},${name},${email}\n`);
-  assert.deepEqual([done.status, done.resultFileId], ["Failed", null]);
-  assert.match(done.error ?? "", /^the header line names no known column; expected email, firstName/);
-  const told = await toldOf(done);
-  requireNoHash(told);
-  assert.ok(!told.includes(name) && !told.includes(email), told);
-});
 
 Deno.test("hashes in other columns fail their rows and are masked in results and previews", async () => {
   const of = (column: string, value: unknown) => ({
