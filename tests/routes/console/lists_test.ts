@@ -16,7 +16,7 @@ async function addSettings({ tenantId }: Actor, prefix: string, count: number): 
     from generate_series(1, ${count}::int) n`;
 }
 
-Deno.test("a list is downloaded as CSV with its filters, all pages, ids and safe cells; a long one as a file", async () => {
+Deno.test("a list is downloaded as CSV with its filters, all pages, ids and safe cells", async () => {
   const manager = await t.actor({ permissions: ["manage:settings"] });
   const other = await t.actor({ permissions: ["manage:settings"] });
   await addSettings(manager, "csv.", 130);
@@ -36,10 +36,6 @@ Deno.test("a list is downloaded as CSV with its filters, all pages, ids and safe
   assert.ok(line.includes(`csv.formula,"a, b","'=HYPERLINK(""x"")",`), line);
   assert.ok(!html.includes("other") && !html.includes("theirs"));
   assert.equal((await browser.open("users?as=csv")).status, 403, "the list is closed");
-  await addSettings(other, "many.", 10_001);
-  const long = await browse(t, other);
-  (await long.visit("settings?search=many.&as=csv")).shows("more than 10,000 rows");
-  assert.ok(long.page.offers.includes("Make the file"));
 });
 
 Deno.test("filters are saved under a name, used, replaced and deleted; each user has their own", async () => {
