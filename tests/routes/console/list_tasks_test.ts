@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { draftListTask } from "../../../domain/console/list_task.ts";
-import { saveFilter } from "../../../domain/console/saved_filters.ts";
 import { newId } from "../../../domain/shared/ids.ts";
 import { newSecret } from "../../../domain/shared/secrets.ts";
 import { pluck } from "../../support/answers.ts";
@@ -225,22 +224,4 @@ Deno.test("who has left a tenant or lost the permission gets no file of its list
   const answer = await later.open(`${task}/download`);
   assert.equal(answer.status, 403, answer.location);
   assert.equal((await later.open("jobs")).status, 200, "the session goes on");
-});
-
-Deno.test("filters are saved of lists that are open to the user, and at most 200 of all lists", async () => {
-  const viewer = await t.actor({ permissions: ["manage:settings"] });
-  const browser = await browse(t, viewer);
-  const save = (list: string) => browser.submit("lists/filters", { list, query: "search=x", name: "Mine" });
-  for (const list of ["settings", "users", "no-such-list", "lists/count"]) await save(list);
-  const saved = await sql<{ list: string }[]>`
-    select list from console_saved_filters where user_id = ${viewer.userId}`;
-  assert.deepEqual(saved.map(({ list }) => list), ["settings"]);
-  const { userId } = viewer;
-  await sql`insert into console_saved_filters (user_id, list, slot, name, query)
-    select ${userId}, 'roles/' || n, 1, 'Mine', 'search=x' from generate_series(1, 197) n`;
-  const outcomes = await Promise.all(
-    ["a", "b", "c", "d"].map((list) => saveFilter(sql, { userId, list, name: "Mine", query: "search=x" })),
-  );
-  assert.equal(outcomes.filter(Boolean).length, 2);
-  assert.equal(await saveFilter(sql, { userId, list: "settings", name: "mine", query: "search=y" }), true);
 });

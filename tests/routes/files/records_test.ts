@@ -93,18 +93,6 @@ Deno.test("a legal hold names who set it, when and why, until a system administr
   assert.deepEqual(row?.after, after);
 });
 
-Deno.test("retention and purge of a product file also need admin:system", async () => {
-  const path = `/api/v1/files/${await files.fileIn("Available", { tenantId: null })}`;
-  const hold = () => actor.put(`${path}/retention`, { legalHold: true });
-  const purge = (by = actor) => by.post(`${path}/purge`, { reason: "x" });
-  await refused("403 FORBIDDEN", hold(), purge());
-  await refused(INCOHERENT, actor.put(`${path}/retention`, { retainUntil: iso(-1) }));
-  await accepted(admin.put(`${path}/retention`, { retainUntil: iso(1) }));
-  await accepted(purge(admin));
-  await refused("409 FILE_PURGED_CONFLICT", hold());
-  await refused("403 FORBIDDEN", purge());
-});
-
 interface Rule {
   isProduct?: boolean;
   isPermanent?: boolean;

@@ -68,10 +68,8 @@ inOneInstance(
   "reports of work have a quota of their own for each caller, which long ones use up",
   COUNTS,
   async () => {
-    const [one, two] = [
-      await t.actor({ permissions: ["work:jobs"] }),
-      await t.actor({ permissions: ["work:jobs"] }),
-    ];
+    const worker = () => t.actor({ permissions: ["work:jobs"] });
+    const [one, two] = [await worker(), await worker()];
     const long = { jobs: [], padding: "x".repeat(5 * 1024 * 1024) };
     assert.equal((await one.post("/api/v1/work/heartbeat", long)).status, 200);
     for (const verb of ["heartbeat", "settle"]) {
