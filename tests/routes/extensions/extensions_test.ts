@@ -72,10 +72,8 @@ Deno.test("an event of an extension has at most 64 KiB of data", async () => {
     emitEvent(sql, { type: "invoice.paid", tenantId, data: { number: "x".repeat(length) } });
   const frame = JSON.stringify({ number: "" }).length;
   await emit(64 * 1024 - frame);
-  await assert.rejects(
-    emit(64 * 1024 - frame + 1),
-    /invoice\.paid: expected at most 65536 bytes .* found 65537/,
-  );
+  const refusal = /invoice\.paid: expected at most 65536 bytes .* found 65537/;
+  await assert.rejects(emit(64 * 1024 - frame + 1), refusal);
   const [row] = await sql`select count(*)::int as count from events where tenant_id = ${tenantId}`;
   assert.equal(row?.count, 1);
 });
@@ -278,10 +276,8 @@ Deno.test("a service with a foreign key between tables of tenants without the te
     export default defineExtension({ name: "shop", migrations: new URL("./migrations/", import.meta.url) });`,
   );
   const start = setup({ STEWARD_EXTENSIONS: join(folder, "mod.ts") });
-  await assert.rejects(
-    start,
-    /^Error: extension shop: .* shop\.orders \(customer_id\) .* leaves out the tenant/,
-  );
+  const refusal = /^Error: extension shop: .* shop\.orders \(customer_id\) .* leaves out the tenant/;
+  await assert.rejects(start, refusal);
 });
 
 Deno.test("a foreign key between tables of tenants without the tenant is refused, with what to declare", async () => {
@@ -339,10 +335,7 @@ Deno.test("a module that is missing, or declares no extension, is refused at sta
     await loadExtensions([module]);
   };
   await assert.rejects(load("export default 7;"), /the extension .*: expected the result of defineExtension/);
-  await assert.rejects(
-    load("throw new Error('no licence')"),
-    /cannot be loaded: no licence/,
-  );
+  await assert.rejects(load("throw new Error('no licence')"), /cannot be loaded: no licence/);
   const start = setup({
     STEWARD_EXTENSIONS: "./nowhere.ts",
     DATABASE_URL: t.steward.platform.config.DATABASE_URL ?? "",
@@ -353,19 +346,15 @@ Deno.test("a module that is missing, or declares no extension, is refused at sta
 Deno.test("a page whose script cannot be read, and a format that a member cannot have, are refused by name", async () => {
   const script = new URL("file:///nowhere/page.js");
   const { loadSections } = assembled(pages({ script }));
-  await assert.rejects(
-    loadSections(),
-    /^Error: extension acme: pages: "page\/\{id\}": file:.* cannot be read/,
-  );
+  const unreadable = /^Error: extension acme: pages: "page\/\{id\}": file:.* cannot be read/;
+  await assert.rejects(loadSections(), unreadable);
   const formatted = (format: object | string, shape: z.ZodType = z.number()) =>
     defineRecord({
       ...{ one: "box", many: "boxes", area: "A", managedBy: "write:boxes", table: "acme.boxes" },
       members: { size: { shape, format: format as "bytes" } },
     });
-  assert.throws(
-    () => formatted("bytes", z.boolean()),
-    /record box: .* size: a boolean has no format "bytes"/,
-  );
+  const wrong = /record box: .* size: a boolean has no format "bytes"/;
+  assert.throws(() => formatted("bytes", z.boolean()), wrong);
   assert.throws(() => formatted("link"), /a number has no format "link"/);
   assert.throws(() => formatted({ currency: "money" }), /its currency money is neither a code nor a member/);
 });

@@ -63,9 +63,8 @@ inOneInstance(
       assert.equal((await others[0]?.get("/api/v1/auth/me"))?.status, 200, "others at the address go on");
       for (const [n, by] of others.entries()) await hold(by, 2 + n);
       assertBusy(await t.systemAdmin.get("/api/v1/auth/me"));
-      assertBusy(
-        await t.nobody.post("/api/v1/auth/login", { email: "a@b.test", password: "x" }, from("192.0.2.9")),
-      );
+      const login = { email: "a@b.test", password: "x" };
+      assertBusy(await t.nobody.post("/api/v1/auth/login", login, from("192.0.2.9")));
       for (const path of ["/healthz", "/openapi.json"]) {
         assert.equal((await t.nobody.get(path)).status, 200, path);
       }
@@ -263,13 +262,7 @@ async function openStream(actor: Actor): Promise<ReadableStreamDefaultReader<Uin
 }
 
 async function account(permissions: string[]): Promise<HttpClient> {
-  const body = await accepted(
-    t.systemAdmin.post("/api/v1/service-accounts", {
-      name: "Poller",
-      permissions,
-      tenants: "all",
-    }),
-    201,
-  );
-  return new HttpClient(t.url, body.secret);
+  const program = { name: "Poller", permissions, tenants: "all" };
+  const { secret } = await accepted(t.systemAdmin.post("/api/v1/service-accounts", program), 201);
+  return new HttpClient(t.url, secret);
 }
