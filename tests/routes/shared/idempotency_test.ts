@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { transact } from "../../../infra/postgres/postgres.ts";
-import { setupShared } from "../../support/setup.ts";
+import { type Actor, setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 import { newUser } from "../access/users.ts";
 
@@ -44,6 +44,13 @@ Deno.test("a key belongs to its caller, tenant and route", async () => {
     assert.equal((await other.post("/api/v1/roles", role, key)).body.code, "ROLE_ALREADY_EXISTS");
   }
   assert.equal((await one.post("/api/v1/users", newUser(), key)).status, 201);
+  const elsewhere = await t.tenant();
+  await sql`insert into user_tenants (user_id, tenant_id) values (${one.userId}, ${elsewhere})`;
+  await sql`insert into user_tenant_roles (user_id, tenant_id, role_id)
+    select ${one.userId}, ${elsewhere}, id from roles where tenant_id = ${elsewhere} and name = 'Admin'`;
+  const there = await t.signedIn({ ...one, tenantId: elsewhere } as Actor);
+  const made = await there.post("/api/v1/roles", role, key);
+  assert.deepEqual([made.status, made.headers.get("idempotency-replayed")], [201, null]);
 });
 
 Deno.test("a malformed key is rejected before the body is read", async () => {
